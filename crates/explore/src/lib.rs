@@ -1,1 +1,6 @@
-//! Placeholder.
+//! Exploration: executions in, plans out.
+#![forbid(unsafe_code)]
+
+mod target;
+
+pub use target::Target;

@@ -1,0 +1,157 @@
+//! Executions: what a target hands back after one run.
+
+use crate::{
+    access::Access,
+    object::Object,
+    op::{ObjectId, Op, ThreadId},
+    verdict::Error,
+};
+use alloc::{string::String, vec::Vec};
+use serde::{Deserialize, Serialize};
+
+/// A source position, as an index into a table of the target.
+#[derive(
+    Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default, Serialize, Deserialize,
+)]
+pub struct Site(pub u32);
+
+impl Site {
+    /// In a plan: any position will do.
+    pub const ANY: Site = Site(0);
+}
+
+/// "After the first `count` events of `thread`."
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+#[allow(missing_docs)]
+pub struct Edge {
+    pub thread: ThreadId,
+    pub count: u32,
+}
+
+/// When a pending operation may go, beyond what the operation itself asks for.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
+pub enum Gate {
+    /// At once.
+    #[default]
+    Open,
+    /// A parked spin loop: when the object's word differs from this one.
+    Word(u64),
+    /// A timed operation that timed out before with nothing changed: it times out again only when nothing else can run.
+    Late,
+}
+
+/// An operation that a thread has come to and not done yet.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[allow(missing_docs)]
+pub struct Pending {
+    pub op: Op,
+    pub gate: Gate,
+    pub site: Site,
+}
+
+/// One operation done.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Event {
+    /// Who did it.
+    pub thread: ThreadId,
+    /// What was done.
+    pub op: Op,
+    /// What had to be waited for.
+    pub gate: Gate,
+    /// Which of the allowed outcomes was taken.
+    pub outcome: u16,
+    /// Whether it got what it asked for: a failed compare-exchange, try-lock or timed wait did not.
+    pub ok: bool,
+    /// The value it returned.
+    pub result: u64,
+    /// A step it comes after, beyond program order and dependence.
+    pub after: Option<Edge>,
+    /// What it touched.
+    pub access: [Option<Access>; 2],
+    /// Where in the source.
+    pub site: Site,
+}
+
+impl Event {
+    /// Whether the two touch something in ways that do not commute.
+    pub fn conflicts(&self, other: &Event) -> bool {
+        let touches = |event: &Event| event.access.into_iter().flatten();
+        touches(self).any(|mine| touches(other).any(|theirs| mine.conflicts(theirs)))
+    }
+
+    /// The operation as it was before it was done.
+    pub fn pending(&self) -> Pending {
+        Pending {
+            op: self.op,
+            gate: self.gate,
+            site: self.site,
+        }
+    }
+}
+
+/// A thread of an execution.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct ThreadRecord {
+    /// Who created it, after how many of its own events. The first thread is its own parent.
+    pub born: Edge,
+    /// The n-th child of its parent, and so on up to the first thread: the name that is the same in every run.
+    pub path: Vec<u32>,
+    /// The name the program gave it.
+    pub name: Option<String>,
+    /// What it had come to when the run ended; `None`: its end.
+    pub pending: Option<Pending>,
+}
+
+/// Other objects that a parked spin loop looked at, with the words it saw: see [`Op::Await`].
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Watch {
+    /// The loop's thread, and how many events it had done when it was parked.
+    pub since: Edge,
+    /// What it saw.
+    pub words: Vec<(ObjectId, u64)>,
+}
+
+/// How a run ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub enum End {
+    /// Every thread came to its end.
+    #[default]
+    Done,
+    /// Some threads can never go on.
+    Deadlock,
+    /// As before, and some of them spin.
+    Livelock,
+    /// A failed `assume` keeps some thread from going on.
+    Blocked,
+    /// Given up: it could only repeat another one.
+    Redundant,
+    /// Cut by the limit on steps.
+    MaxSteps,
+}
+
+/// One run, from the first event to its end.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct Execution {
+    /// In the order they happened.
+    pub events: Vec<Event>,
+    /// In order of creation.
+    pub threads: Vec<ThreadRecord>,
+    /// As they were at first use.
+    pub objects: Vec<Object>,
+    /// What parked loops watched.
+    pub watches: Vec<Watch>,
+    /// Positions in `events` before which nothing could go on and late timeouts were let go.
+    pub epochs: Vec<u32>,
+    /// How it ended.
+    pub end: End,
+    /// What went wrong; the first is the verdict.
+    pub errors: Vec<Error>,
+}
+
+impl Execution {
+    /// What a thread watches that was parked after so many of its events.
+    pub fn watch_of(&self, thread: ThreadId, count: u32) -> Option<&Watch> {
+        let since = Edge { thread, count };
+        self.watches.iter().find(|watch| watch.since == since)
+    }
+}

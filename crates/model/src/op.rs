@@ -1,0 +1,345 @@
+//! Visible operations: what a thread may ask for.
+
+use serde::{Deserialize, Serialize};
+
+/// A thread of one execution, numbered in order of creation. Across executions threads are matched by creation path.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+pub struct ThreadId(pub u32);
+
+/// A shared object of one execution, numbered in order of first use.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+pub struct ObjectId(pub u32);
+
+impl ThreadId {
+    /// The thread that every execution begins with.
+    pub const MAIN: ThreadId = ThreadId(0);
+
+    /// As an index into per-thread tables.
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+impl ObjectId {
+    /// As an index into per-object tables.
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// An operation that other threads can notice. A thread runs from one to the next without being interrupted.
+///
+/// A condition-variable wait is `Enqueue`, `Wake`, `Lock`; taking a write lock is `WriteBegin`, `WriteAcquire`; a
+/// barrier is `Arrive`, then `Leave`. Timed operations (`timed: true`) never block: run before what they wait for, they
+/// time out.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+#[allow(missing_docs)]
+pub enum Op {
+    /// Waits for the end of a thread.
+    Join(ThreadId),
+    /// An unordered choice: every outcome `0..n` is explored.
+    Any(u32),
+    /// A false one blocks its thread for ever.
+    Assume(bool),
+
+    Load(ObjectId),
+    Store(ObjectId, u64),
+    Rmw(ObjectId, Rmw),
+    CompareExchange {
+        object: ObjectId,
+        expected: u64,
+        new: u64,
+        weak: bool,
+    },
+    /// A parked spin loop waits here until the object's word differs from what the loop saw.
+    Await(ObjectId, u64),
+
+    Lock(ObjectId),
+    TryLock(ObjectId),
+    Unlock(ObjectId),
+
+    ReadLock(ObjectId),
+    TryReadLock(ObjectId),
+    ReadUnlock(ObjectId),
+    /// Announces a writer: later readers and writers queue up behind it.
+    WriteBegin(ObjectId),
+    /// The announced writer has the lock once the last reader is gone.
+    WriteAcquire(ObjectId),
+    TryWriteLock(ObjectId),
+    WriteUnlock(ObjectId),
+
+    /// Gives up the mutex and joins the condition variable's waiters, in one step.
+    Enqueue {
+        condvar: ObjectId,
+        mutex: ObjectId,
+    },
+    /// Leaves the wait: notified, timed out, or (when the run allows it) spuriously.
+    Wake {
+        condvar: ObjectId,
+        timed: bool,
+    },
+    NotifyOne(ObjectId),
+    NotifyAll(ObjectId),
+
+    SemAcquire {
+        object: ObjectId,
+        timed: bool,
+    },
+    SemTryAcquire(ObjectId),
+    SemRelease(ObjectId),
+
+    Arrive(ObjectId),
+    /// Leaves a barrier whose generation is full. The first of the arrived threads (in creation order) leaves first and
+    /// settles who is the leader; the others follow in any order.
+    Leave(ObjectId),
+
+    OnceBegin {
+        object: ObjectId,
+        /// Runs again after a failed initialisation.
+        force: bool,
+    },
+    /// `true`: initialised; `false`: the initialiser failed.
+    OnceEnd(ObjectId, bool),
+
+    Send(ObjectId),
+    TrySend(ObjectId),
+    /// The sender on a channel without room waits until its message was taken.
+    Handoff(ObjectId, u64),
+    Recv {
+        object: ObjectId,
+        timed: bool,
+    },
+    TryRecv(ObjectId),
+    SenderAdd(ObjectId),
+    SenderDrop(ObjectId),
+    ReceiverDrop(ObjectId),
+
+    Park {
+        object: ObjectId,
+        timed: bool,
+    },
+    Unpark(ObjectId),
+}
+
+/// A read-modify-write that always writes.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+pub struct Rmw {
+    /// What is done.
+    pub kind: RmwKind,
+    /// With what.
+    pub operand: u64,
+    /// Width of the value: 8, 16, 32 or 64.
+    pub bits: u8,
+}
+
+/// The function of a read-modify-write.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+#[allow(missing_docs)]
+pub enum RmwKind {
+    Swap,
+    Add,
+    Sub,
+    And,
+    Nand,
+    Or,
+    Xor,
+    Max,
+    Min,
+    /// Maximum of signed values.
+    MaxSigned,
+    /// Minimum of signed values.
+    MinSigned,
+}
+
+impl Rmw {
+    /// The value after the operation.
+    pub fn apply(self, old: u64) -> u64 {
+        let shift = 64 - u32::from(self.bits);
+        let mask = u64::MAX >> shift;
+        let signed = |value: u64| ((value << shift) as i64) >> shift;
+        let operand = self.operand;
+        let new = match self.kind {
+            RmwKind::Swap => operand,
+            RmwKind::Add => old.wrapping_add(operand),
+            RmwKind::Sub => old.wrapping_sub(operand),
+            RmwKind::And => old & operand,
+            RmwKind::Nand => !(old & operand),
+            RmwKind::Or => old | operand,
+            RmwKind::Xor => old ^ operand,
+            RmwKind::Max => old.max(operand),
+            RmwKind::Min => old.min(operand),
+            RmwKind::MaxSigned => signed(old).max(signed(operand)) as u64,
+            RmwKind::MinSigned => signed(old).min(signed(operand)) as u64,
+        };
+        new & mask
+    }
+}
+
+/// An operation without its operands: enough to notice that a replay went another way.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+pub struct OpKind(pub u8);
+
+/// Names in the order of [`Op::kind`], as reports print them.
+const NAMES: [&str; 39] = [
+    "join",
+    "choose",
+    "assume",
+    "load",
+    "store",
+    "read-modify-write",
+    "compare-exchange",
+    "await",
+    "lock",
+    "try-lock",
+    "unlock",
+    "read-lock",
+    "try-read-lock",
+    "read-unlock",
+    "write-announce",
+    "write-lock",
+    "try-write-lock",
+    "write-unlock",
+    "wait",
+    "wake",
+    "notify-one",
+    "notify-all",
+    "acquire",
+    "try-acquire",
+    "release",
+    "arrive",
+    "leave",
+    "once-begin",
+    "once-end",
+    "send",
+    "try-send",
+    "hand-over",
+    "receive",
+    "try-receive",
+    "sender-clone",
+    "sender-drop",
+    "receiver-drop",
+    "park",
+    "unpark",
+];
+
+impl OpKind {
+    /// A word for people.
+    pub fn name(self) -> &'static str {
+        NAMES.get(usize::from(self.0)).copied().unwrap_or("?")
+    }
+}
+
+impl Op {
+    /// The operation without its operands.
+    pub fn kind(self) -> OpKind {
+        OpKind(match self {
+            Op::Join(_) => 0,
+            Op::Any(_) => 1,
+            Op::Assume(_) => 2,
+            Op::Load(_) => 3,
+            Op::Store(..) => 4,
+            Op::Rmw(..) => 5,
+            Op::CompareExchange { .. } => 6,
+            Op::Await(..) => 7,
+            Op::Lock(_) => 8,
+            Op::TryLock(_) => 9,
+            Op::Unlock(_) => 10,
+            Op::ReadLock(_) => 11,
+            Op::TryReadLock(_) => 12,
+            Op::ReadUnlock(_) => 13,
+            Op::WriteBegin(_) => 14,
+            Op::WriteAcquire(_) => 15,
+            Op::TryWriteLock(_) => 16,
+            Op::WriteUnlock(_) => 17,
+            Op::Enqueue { .. } => 18,
+            Op::Wake { .. } => 19,
+            Op::NotifyOne(_) => 20,
+            Op::NotifyAll(_) => 21,
+            Op::SemAcquire { .. } => 22,
+            Op::SemTryAcquire(_) => 23,
+            Op::SemRelease(_) => 24,
+            Op::Arrive(_) => 25,
+            Op::Leave(_) => 26,
+            Op::OnceBegin { .. } => 27,
+            Op::OnceEnd(..) => 28,
+            Op::Send(_) => 29,
+            Op::TrySend(_) => 30,
+            Op::Handoff(..) => 31,
+            Op::Recv { .. } => 32,
+            Op::TryRecv(_) => 33,
+            Op::SenderAdd(_) => 34,
+            Op::SenderDrop(_) => 35,
+            Op::ReceiverDrop(_) => 36,
+            Op::Park { .. } => 37,
+            Op::Unpark(_) => 38,
+        })
+    }
+
+    /// The object it is about; a wait is about its condition variable.
+    pub fn object(self) -> Option<ObjectId> {
+        match self {
+            Op::Join(_) | Op::Any(_) | Op::Assume(_) => None,
+            Op::Load(object)
+            | Op::Store(object, _)
+            | Op::Rmw(object, _)
+            | Op::CompareExchange { object, .. }
+            | Op::Await(object, _)
+            | Op::Lock(object)
+            | Op::TryLock(object)
+            | Op::Unlock(object)
+            | Op::ReadLock(object)
+            | Op::TryReadLock(object)
+            | Op::ReadUnlock(object)
+            | Op::WriteBegin(object)
+            | Op::WriteAcquire(object)
+            | Op::TryWriteLock(object)
+            | Op::WriteUnlock(object)
+            | Op::Enqueue {
+                condvar: object, ..
+            }
+            | Op::Wake {
+                condvar: object, ..
+            }
+            | Op::NotifyOne(object)
+            | Op::NotifyAll(object)
+            | Op::SemAcquire { object, .. }
+            | Op::SemTryAcquire(object)
+            | Op::SemRelease(object)
+            | Op::Arrive(object)
+            | Op::Leave(object)
+            | Op::OnceBegin { object, .. }
+            | Op::OnceEnd(object, _)
+            | Op::Send(object)
+            | Op::TrySend(object)
+            | Op::Handoff(object, _)
+            | Op::Recv { object, .. }
+            | Op::TryRecv(object)
+            | Op::SenderAdd(object)
+            | Op::SenderDrop(object)
+            | Op::ReceiverDrop(object)
+            | Op::Park { object, .. }
+            | Op::Unpark(object) => Some(object),
+        }
+    }
+
+    /// Whether another thread's operation can take away its turn: such an operation competes with every earlier
+    /// taker of the same object, not only with the last.
+    pub fn competes(self) -> bool {
+        matches!(
+            self,
+            Op::Await(..)
+                | Op::Lock(_)
+                | Op::ReadLock(_)
+                | Op::WriteBegin(_)
+                | Op::SemAcquire { timed: false, .. }
+                | Op::OnceBegin { .. }
+                | Op::Send(_)
+                | Op::Recv { timed: false, .. }
+        )
+    }
+
+    /// Whether it does nothing but order (its turn comes by itself and nobody can take it away).
+    pub fn only_orders(self) -> bool {
+        matches!(self, Op::Join(_) | Op::Leave(_) | Op::Handoff(..))
+    }
+}

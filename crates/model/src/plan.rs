@@ -1,0 +1,86 @@
+//! Plans: what a target is asked to run.
+
+use crate::{
+    execution::Site,
+    op::{OpKind, ThreadId},
+};
+use alloc::vec::Vec;
+use serde::{Deserialize, Serialize};
+
+/// A thread that goes, and the outcome it has.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+#[allow(missing_docs)]
+pub struct Choice {
+    pub thread: ThreadId,
+    pub outcome: u16,
+}
+
+/// One step of a plan.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+pub struct Step {
+    /// Who goes.
+    pub choice: Choice,
+    /// What it is expected to do; anything else is a divergence.
+    pub kind: OpKind,
+    /// Where it is expected to do it.
+    pub site: Site,
+    /// What the algorithm wants to remember about it.
+    pub mark: Mark,
+}
+
+/// Why a step is in the plan. Targets ignore it.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
+pub enum Mark {
+    /// The policy would have taken it too.
+    #[default]
+    Default,
+    /// Brings on a later [`Mark::Overtakes`].
+    Leads,
+    /// Goes before a step of this thread that the policy would have taken.
+    Overtakes(ThreadId),
+}
+
+/// What to do after the last step.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
+pub enum Policy {
+    /// The first enabled thread in creation order, with its first outcome.
+    #[default]
+    First,
+    /// Go on with the same thread while it can, then the first.
+    Stay,
+    /// Any enabled thread and outcome, by a seeded generator.
+    Random(u64),
+    /// Random priorities, lowered at `changes` random places of the first `steps` ones.
+    Pct {
+        /// Of the generator.
+        seed: u64,
+        /// Places where the running thread's priority drops.
+        changes: u32,
+        /// Length of a run, roughly.
+        steps: u32,
+    },
+}
+
+/// One run to make: these steps, then the policy, never a choice of the target's own.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+pub struct Plan {
+    /// To be followed exactly.
+    pub steps: Vec<Step>,
+    /// Choices that may not be taken after the steps until something that depends on them was done.
+    pub sleep: Vec<Choice>,
+    /// What then.
+    pub policy: Policy,
+    /// Events after which the run is cut.
+    pub max_steps: u32,
+}
+
+impl Default for Plan {
+    fn default() -> Plan {
+        Plan {
+            steps: Vec::new(),
+            sleep: Vec::new(),
+            policy: Policy::First,
+            max_steps: 100_000,
+        }
+    }
+}

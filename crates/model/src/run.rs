@@ -1,0 +1,433 @@
+//! Conducts one execution: follows a plan, then its policy, and records what happened.
+//!
+//! A target tells it of threads, objects and the operations that threads have come to, asks who goes next, and has the
+//! operation done here. It never decides anything itself. Owned by the target for the length of a run and reused for
+//! the next one.
+//!
+//! Invariant: when [`Run::next`] is called, every living thread has announced an operation.
+
+use crate::{
+    execution::{Edge, End, Event, Execution, Gate, Pending, Site, ThreadRecord, Watch},
+    object::Object,
+    op::{ObjectId, Op, OpKind, ThreadId},
+    plan::{Choice, Plan, Policy, Step},
+    state::State,
+};
+use alloc::vec::Vec;
+
+/// Who goes next.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[allow(missing_docs)]
+pub enum Next {
+    Go(Choice),
+    End(End),
+    /// The program did not do what the plan expects. [`Run::divergence`] tells.
+    Diverged,
+}
+
+/// Where a run left its plan: a program that is not deterministic, or a plan of another program.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Divergence {
+    /// The step of the plan, counted from 0.
+    pub step: usize,
+    /// What the plan says.
+    pub expected: Step,
+    /// What the thread had come to instead; `None`: it does not exist, has ended, or cannot go.
+    pub actual: Option<(OpKind, Site)>,
+}
+
+/// One execution under way.
+#[derive(Debug, Default)]
+pub struct Run {
+    state: State,
+    pending: Vec<Option<Pending>>,
+    plan: Plan,
+    execution: Execution,
+    sleep: Vec<Choice>,
+    divergence: Option<Divergence>,
+    last: Option<ThreadId>,
+    rng: Rng,
+    priorities: Vec<u64>,
+    /// Places where PCT lowers the running thread's priority.
+    changes: Vec<u32>,
+}
+
+impl Run {
+    /// Begins an execution, with the first thread in it.
+    pub fn begin(&mut self, plan: &Plan) {
+        self.state.clear();
+        self.pending.clear();
+        self.plan.clone_from(plan);
+        let execution = &mut self.execution;
+        execution.events.clear();
+        execution.threads.clear();
+        execution.objects.clear();
+        execution.watches.clear();
+        execution.epochs.clear();
+        execution.errors.clear();
+        execution.end = End::Done;
+        self.sleep.clear();
+        self.divergence = None;
+        self.last = None;
+        self.priorities.clear();
+        self.changes.clear();
+        match plan.policy {
+            Policy::Random(seed) => self.rng = Rng(seed),
+            Policy::Pct {
+                seed,
+                changes,
+                steps,
+            } => {
+                self.rng = Rng(seed);
+                for _ in 0..changes {
+                    let place = self.rng.below(u64::from(steps.max(1))) as u32;
+                    self.changes.push(place);
+                }
+            }
+            Policy::First | Policy::Stay => {}
+        }
+        self.spawn_from(None);
+    }
+
+    /// Allows waits to end without a notification, from the next [`Run::begin`] on.
+    pub fn allow_spurious(&mut self, allow: bool) {
+        self.state.spurious = allow;
+    }
+
+    /// What the model knows right now.
+    pub fn state(&self) -> &State {
+        &self.state
+    }
+
+    /// A thread creates another one. It must announce its first operation before anybody goes on.
+    pub fn spawn(&mut self, parent: ThreadId) -> ThreadId {
+        self.spawn_from(Some(parent))
+    }
+
+    fn spawn_from(&mut self, parent: Option<ThreadId>) -> ThreadId {
+        let id = self.state.spawn(parent);
+        let parent = parent.unwrap_or(id);
+        self.execution.threads.push(ThreadRecord {
+            born: Edge {
+                thread: parent,
+                count: self.state.count(parent),
+            },
+            path: self.state.path(id).into(),
+            name: None,
+            pending: None,
+        });
+        self.pending.push(None);
+        let priority = self.rng.next() | 1 << 63;
+        self.priorities.push(priority);
+        id
+    }
+
+    /// Gives a thread the program's name for it.
+    pub fn name(&mut self, thread: ThreadId, name: &str) {
+        self.execution.threads[thread.index()].name = Some(name.into());
+    }
+
+    /// Makes an object known at its first use.
+    pub fn object(&mut self, object: Object) -> ObjectId {
+        self.execution.objects.push(object.clone());
+        self.state.create(object)
+    }
+
+    /// The thread has come to an operation.
+    pub fn announce(&mut self, thread: ThreadId, pending: Pending) {
+        self.pending[thread.index()] = Some(pending);
+    }
+
+    /// As [`Run::announce`], for a parked loop that guesses which object will change: these changed too, or did not.
+    pub fn watch(&mut self, thread: ThreadId, words: Vec<(ObjectId, u64)>) {
+        let since = Edge {
+            thread,
+            count: self.state.count(thread),
+        };
+        self.execution.watches.push(Watch { since, words });
+    }
+
+    /// The thread came to its end.
+    pub fn finish(&mut self, thread: ThreadId) {
+        self.pending[thread.index()] = None;
+        self.state.finish(thread);
+    }
+
+    /// What a thread has come to.
+    pub fn pending(&self, thread: ThreadId) -> Option<&Pending> {
+        self.pending[thread.index()].as_ref()
+    }
+
+    /// What has happened so far.
+    pub fn execution(&self) -> &Execution {
+        &self.execution
+    }
+
+    /// Records an error.
+    pub fn error(&mut self, error: crate::Error) {
+        self.execution.errors.push(error);
+    }
+
+    /// Why the last [`Run::next`] was [`Next::Diverged`].
+    pub fn divergence(&self) -> Option<&Divergence> {
+        self.divergence.as_ref()
+    }
+
+    /// Who goes next, by plan or policy. The answer stays the same until the operation was done.
+    pub fn next(&mut self) -> Next {
+        let done = self.execution.events.len();
+        if let Some(step) = self.plan.steps.get(done) {
+            let step = *step;
+            if !self.fits(&step) {
+                // A step may be possible only after late timeouts were let go.
+                self.epoch();
+            }
+            if self.fits(&step) {
+                return Next::Go(step.choice);
+            }
+            let actual = self
+                .pending
+                .get(step.choice.thread.index())
+                .copied()
+                .flatten();
+            self.divergence = Some(Divergence {
+                step: done,
+                expected: step,
+                actual: actual.map(|pending| (pending.op.kind(), pending.site)),
+            });
+            return Next::Diverged;
+        }
+        if done == self.plan.steps.len() {
+            self.sleep.clone_from(&self.plan.sleep);
+        }
+        if done >= self.plan.max_steps as usize {
+            return Next::End(End::MaxSteps);
+        }
+        if let Some(choice) = self.by_policy() {
+            return Next::Go(choice);
+        }
+        if !self.sleep.is_empty() && self.anyone() {
+            return Next::End(End::Redundant);
+        }
+        if self.epoch() {
+            return self.next();
+        }
+        Next::End(self.verdict())
+    }
+
+    fn fits(&self, step: &Step) -> bool {
+        let Choice { thread, outcome } = step.choice;
+        self.pending
+            .get(thread.index())
+            .copied()
+            .flatten()
+            .is_some_and(|pending| {
+                pending.op.kind() == step.kind
+                    && (pending.site == step.site || step.site == Site::ANY)
+                    && self.state.enabled(thread, &pending)
+                    && outcome < self.state.outcomes(thread, pending.op)
+            })
+    }
+
+    fn can_go(&self, thread: ThreadId) -> bool {
+        match &self.pending[thread.index()] {
+            Some(pending) => self.state.enabled(thread, pending),
+            None => false,
+        }
+    }
+
+    fn anyone(&self) -> bool {
+        self.state.order().iter().any(|thread| self.can_go(*thread))
+    }
+
+    /// The first outcome of a thread that does not sleep.
+    fn awake(&self, thread: ThreadId) -> Option<Choice> {
+        if self.sleep.is_empty() {
+            return Some(Choice { thread, outcome: 0 });
+        }
+        let op = self.pending[thread.index()]?.op;
+        (0..self.state.outcomes(thread, op))
+            .map(|outcome| Choice { thread, outcome })
+            .find(|choice| !self.sleep.contains(choice))
+    }
+
+    fn by_policy(&mut self) -> Option<Choice> {
+        match self.plan.policy {
+            Policy::First => self.first(),
+            Policy::Stay => match self.last {
+                Some(last) if self.can_go(last) => self.awake(last).or_else(|| self.first()),
+                _ => self.first(),
+            },
+            Policy::Random(_) => {
+                let mut chosen = None;
+                let mut seen = 0;
+                for &thread in self.state.order() {
+                    if !self.can_go(thread) {
+                        continue;
+                    }
+                    let op = self.pending[thread.index()]?.op;
+                    for outcome in 0..self.state.outcomes(thread, op) {
+                        seen += 1;
+                        if self.rng.below(seen) == 0 {
+                            chosen = Some(Choice { thread, outcome });
+                        }
+                    }
+                }
+                chosen
+            }
+            Policy::Pct { .. } => {
+                let done = self.execution.events.len() as u32;
+                if let (Some(last), true) = (self.last, self.changes.contains(&done)) {
+                    // Below all first priorities, and below those lowered earlier.
+                    self.priorities[last.index()] = u64::from(u32::MAX - done);
+                }
+                let able = self
+                    .state
+                    .order()
+                    .iter()
+                    .filter(|thread| self.can_go(**thread));
+                let thread = *able.max_by_key(|thread| self.priorities[thread.index()])?;
+                let op = self.pending[thread.index()]?.op;
+                let outcomes = u64::from(self.state.outcomes(thread, op));
+                let outcome = self.rng.below(outcomes) as u16;
+                Some(Choice { thread, outcome })
+            }
+        }
+    }
+
+    fn first(&self) -> Option<Choice> {
+        let mut able = self
+            .state
+            .order()
+            .iter()
+            .filter(|thread| self.can_go(**thread));
+        able.find_map(|thread| self.awake(*thread))
+    }
+
+    /// When nothing can go on: lets late timeouts go, and loops that watched the wrong object.
+    fn epoch(&mut self) -> bool {
+        if self.anyone() {
+            return false;
+        }
+        let mut released = false;
+        for index in 0..self.pending.len() {
+            let thread = ThreadId(index as u32);
+            if let Some(pending) = self.pending[index] {
+                let watch = self.execution.watch_of(thread, self.state.count(thread));
+                if releasable(&self.state, &pending, watch) {
+                    self.state.release(thread);
+                    released = true;
+                }
+            }
+        }
+        if released {
+            self.execution
+                .epochs
+                .push(self.execution.events.len() as u32);
+        }
+        released
+    }
+
+    fn verdict(&self) -> End {
+        let mut waiting = self.pending.iter().flatten().peekable();
+        if waiting.peek().is_none() {
+            return End::Done;
+        }
+        if waiting
+            .clone()
+            .any(|pending| matches!(pending.op, Op::Assume(_)))
+        {
+            return End::Blocked;
+        }
+        let spins = |pending: &Pending| {
+            matches!(pending.gate, Gate::Word(_)) || matches!(pending.op, Op::Await(..))
+        };
+        if waiting.any(spins) {
+            End::Livelock
+        } else {
+            End::Deadlock
+        }
+    }
+
+    /// Does the operation of the thread that was chosen to go.
+    pub fn step(&mut self, choice: Choice) -> Event {
+        let Choice { thread, outcome } = choice;
+        let pending = self.pending[thread.index()]
+            .take()
+            .expect("only a pending operation can be done");
+        if !self.sleep.is_empty() {
+            self.wake_sleepers(choice, &pending);
+        }
+        let effect = self.state.apply(thread, pending.op, outcome);
+        let event = Event {
+            thread,
+            op: pending.op,
+            gate: pending.gate,
+            outcome,
+            ok: effect.ok,
+            result: effect.result,
+            after: effect.after,
+            access: effect.access,
+            site: pending.site,
+        };
+        self.execution.events.push(event);
+        self.last = Some(thread);
+        event
+    }
+
+    /// A sleeper wakes when something is done that depends on it, or by its own thread.
+    fn wake_sleepers(&mut self, choice: Choice, pending: &Pending) {
+        let state = &self.state;
+        let mine = state.effect(choice.thread, pending.op, choice.outcome);
+        let asleep = &self.pending;
+        self.sleep.retain(|sleeper| {
+            let Some(other) = asleep[sleeper.thread.index()] else {
+                return false;
+            };
+            sleeper.thread != choice.thread
+                && state.enabled(sleeper.thread, &other)
+                && !state.depends(&mine, pending.op, sleeper.thread, other.op, sleeper.outcome)
+        });
+    }
+
+    /// Closes the execution: what every unfinished thread had come to, and how it ended.
+    pub fn end(&mut self, end: End) -> &mut Execution {
+        for (record, pending) in self.execution.threads.iter_mut().zip(&self.pending) {
+            record.pending = *pending;
+        }
+        self.execution.end = end;
+        &mut self.execution
+    }
+}
+
+/// Whether "nothing else can run" lets a pending operation go.
+pub(crate) fn releasable(state: &State, pending: &Pending, watch: Option<&Watch>) -> bool {
+    match pending.gate {
+        Gate::Late => true,
+        _ => watch.is_some_and(|watch| {
+            watch
+                .words
+                .iter()
+                .any(|(object, seen)| state.object(*object).word() != *seen)
+        }),
+    }
+}
+
+/// A small seeded generator (splitmix64): the same numbers on every machine.
+#[derive(Clone, Copy, Debug, Default)]
+struct Rng(u64);
+
+impl Rng {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    fn below(&mut self, n: u64) -> u64 {
+        // The bias is below 2^-32 for the small `n` used here.
+        ((u128::from(self.next()) * u128::from(n)) >> 64) as u64
+    }
+}
