@@ -358,12 +358,14 @@ impl Run {
         if !self.sleep.is_empty() {
             self.wake_sleepers(choice, &pending);
         }
+        let outcomes = self.state.outcomes(thread, pending.op);
         let effect = self.state.apply(thread, pending.op, outcome);
         let event = Event {
             thread,
             op: pending.op,
             gate: pending.gate,
             outcome,
+            outcomes,
             ok: effect.ok,
             result: effect.result,
             after: effect.after,
