@@ -6,7 +6,7 @@
 
 use std::rc::Rc;
 
-use corosensei::{Coroutine, CoroutineResult};
+use corosensei::{Coroutine, CoroutineResult, Yielder};
 
 use crate::current::{Core, Job, Pause};
 use crate::machine::{self, FpControl};
@@ -25,10 +25,11 @@ impl Strand {
         let parked = Parked::new(stack_bytes);
         let core = Rc::new(Core::new(parked.stack().guard()));
         let shared = Rc::as_ptr(&core);
-        // SAFETY: the core is freed after the coroutine (`Strand`'s Rc), which never runs after that.
-        let coroutine = Coroutine::with_stack(parked.stack(), move |yielder, ()| {
+        let body = move |yielder: &Yielder<(), Pause>, ()| {
+            // SAFETY: the strand frees the core after the coroutine, which never runs after that.
             unsafe { &*shared }.body(yielder)
-        });
+        };
+        let coroutine = Coroutine::with_stack(parked.stack(), body);
         core.trap.set(Some(coroutine.trap_handler()));
         Box::new(Strand {
             coroutine,

@@ -71,7 +71,10 @@ fn a_job_that_never_began_is_dropped_on_its_fiber() {
     let mut pool = Pool::new(STACK_BYTES);
     let log = Log::default();
     let note = Note("job", log.clone());
-    let fiber = pool.spawn(Box::new(move || unreachable!("{}", note.0)));
+    let fiber = pool.spawn(Box::new(move || {
+        let _note = note;
+        unreachable!("it never runs");
+    }));
     assert_eq!(fiber.unwind(0), Unwound::Done);
     assert_eq!(*log.borrow(), [("job", true)]);
 }
