@@ -60,13 +60,13 @@ pub(crate) struct Core {
 struct Unwinding;
 
 impl Core {
-    pub(crate) fn new(guard: Range<usize>) -> Core {
+    pub(crate) fn new(guard: Range<usize>, fp: FpControl) -> Core {
         Core {
             job: Cell::new(None),
             yielder: Cell::new(ptr::null()),
             unwinding: Cell::new(false),
             inert_left: Cell::new(0),
-            fp: Cell::new(FpControl::read()),
+            fp: Cell::new(fp),
             trap: Cell::new(None),
             guard,
             fault: Cell::new(None),

@@ -109,7 +109,7 @@ impl FpControl {
         fp
     }
 
-    /// Loads what differs from `now`, the state of the moment: loading costs more than comparing.
+    /// Loads it, unless it is what is loaded, `now`.
     #[inline(always)]
     pub(crate) fn load_over(self, now: FpControl) {
         if self != now {

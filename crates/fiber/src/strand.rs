@@ -16,6 +16,8 @@ use crate::parked::{Parked, ParkedStack};
 pub(crate) struct Strand {
     coroutine: Coroutine<(), Pause, (), ParkedStack>,
     core: Rc<Core>,
+    /// Of those who resume, taken when the strand was made and not at each turn: reading MXCSR costs 4 ns.
+    resumer_fp: FpControl,
     /// After `coroutine`: the stack goes last.
     parked: Parked,
 }
@@ -23,7 +25,8 @@ pub(crate) struct Strand {
 impl Strand {
     pub(crate) fn new(stack_bytes: usize) -> Box<Strand> {
         let parked = Parked::new(stack_bytes);
-        let core = Rc::new(Core::new(parked.stack().guard()));
+        let resumer_fp = FpControl::read();
+        let core = Rc::new(Core::new(parked.stack().guard(), resumer_fp));
         let shared = Rc::as_ptr(&core);
         let body = move |yielder: &Yielder<(), Pause>, ()| {
             // SAFETY: the strand frees the core after the coroutine, which never runs after that.
@@ -34,6 +37,7 @@ impl Strand {
         Box::new(Strand {
             coroutine,
             core,
+            resumer_fp,
             parked,
         })
     }
@@ -43,10 +47,10 @@ impl Strand {
         &self.core
     }
 
-    /// Gives an idle strand its job, and the caller's floating-point control, as a new thread would get it.
+    /// Gives an idle strand its job, and the resumer's floating-point control, as a new thread would get its maker's.
     #[inline]
     pub(crate) fn prepare(&self, job: Job) {
-        self.core.fp.set(FpControl::read());
+        self.core.fp.set(self.resumer_fp);
         self.core.job.set(Some(job));
     }
 
@@ -60,9 +64,8 @@ impl Strand {
             !self.coroutine.done(),
             "a fiber that a signal has ended is not resumed"
         );
-        let (own, own_fp) = (machine::fs_base(), FpControl::read());
-        let theirs = self.parked.fs_base();
-        self.core.fp.get().load_over(own_fp);
+        let (own, theirs) = (machine::fs_base(), self.parked.fs_base());
+        self.core.fp.get().load_over(self.resumer_fp);
         // SAFETY: the base of the parked thread, which is live; no thread-local is touched until the next call.
         unsafe { machine::set_fs_base(theirs) };
         let result = self.coroutine.resume(());
@@ -70,7 +73,7 @@ impl Strand {
         unsafe { machine::set_fs_base(own) };
         let their_fp = FpControl::read();
         self.core.fp.set(their_fp);
-        own_fp.load_over(their_fp);
+        self.resumer_fp.load_over(their_fp);
         match result {
             CoroutineResult::Yield(pause) => Some(pause),
             CoroutineResult::Return(()) => None,
