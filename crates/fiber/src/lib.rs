@@ -32,22 +32,14 @@ compile_error!(
     "reweave-fiber needs Linux on x86-64: fibers borrow a thread's TLS through the fs base"
 );
 
-#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod current;
-#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod fiber;
-#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod machine;
-#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod parked;
-#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod pool;
-#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod strand;
-#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod trap;
 
-#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 pub use self::{
     current::{on_fiber, suspend, unwinding},
     fiber::{Fiber, Resumed, Unwound},

@@ -3,6 +3,7 @@
 use std::cell::{Cell, RefCell};
 use std::collections::HashSet;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::process::Command;
 use std::rc::Rc;
 use std::sync::{Arc, Barrier, Mutex};
 use std::thread::{self, panicking};
@@ -282,4 +283,27 @@ fn two_pools_on_two_threads_at_once() {
         threads.map(|thread| thread.join().expect("no panic")),
         [4 * ROUNDS; 2]
     );
+}
+
+/// What a job prints belongs to the test that runs it: libtest shows it only when that test fails.
+#[test]
+fn output_is_captured() {
+    const CHILD: &str = "REWEAVE_FIBER_CHILD";
+    if std::env::var_os(CHILD).is_some() {
+        let mut pool = Pool::new(STACK_BYTES);
+        pool.spawn(Box::new(|| println!("printed by a job")))
+            .resume();
+        return;
+    }
+    let own = std::env::current_exe().expect("a test has an executable");
+    let run = |flag| {
+        let output = Command::new(&own)
+            .args(["--exact", "output_is_captured", flag])
+            .env(CHILD, "1")
+            .output();
+        String::from_utf8(output.expect("it starts").stdout)
+            .expect("text")
+            .contains("printed by a job")
+    };
+    assert_eq!((run("--nocapture"), run("--color=never")), (true, false));
 }
