@@ -21,6 +21,8 @@ pub(crate) struct Happens {
     of_object: Vec<Vec<u32>>,
     /// The last execution's events, to find the shared prefix.
     events: Vec<Event>,
+    /// Whether the last execution had epochs: then nothing of it is kept.
+    epochs: bool,
     row: Vec<u32>,
 }
 
@@ -34,7 +36,8 @@ impl Happens {
     }
 
     fn keep_prefix(&mut self, execution: &Execution) -> usize {
-        let comparable = self.threads == execution.threads.len() && execution.epochs.is_empty();
+        let epochs = std::mem::replace(&mut self.epochs, !execution.epochs.is_empty());
+        let comparable = self.threads == execution.threads.len() && !epochs && !self.epochs;
         let shared = self.events.iter().zip(&execution.events);
         let kept = match comparable {
             true => shared.take_while(|(a, b)| a == b).count(),
@@ -84,15 +87,27 @@ impl Happens {
     fn start_row(&self, execution: &Execution, event: &Event, position: usize, row: &mut Vec<u32>) {
         row.clear();
         row.resize(self.threads, 0);
-        self.before_thread(execution, event.thread, self.of_thread[event.thread.index()].len(), row);
+        self.before_thread(
+            execution,
+            event.thread,
+            self.of_thread[event.thread.index()].len(),
+            row,
+        );
         if let Some(edge) = event.after {
             if let Some(step) = edge.count.checked_sub(1) {
-                join(row, self.row(self.of_thread[edge.thread.index()][step as usize]));
+                join(
+                    row,
+                    self.row(self.of_thread[edge.thread.index()][step as usize]),
+                );
             }
             // A thread that did nothing itself may have been created late.
             self.before_thread(execution, edge.thread, 0, row);
         }
-        let epoch = execution.epochs.iter().rev().find(|epoch| **epoch as usize <= position);
+        let epoch = execution
+            .epochs
+            .iter()
+            .rev()
+            .find(|epoch| **epoch as usize <= position);
         if let Some(epoch) = epoch {
             for (thread, positions) in self.of_thread.iter().enumerate() {
                 let count = positions.partition_point(|position| position < epoch);
@@ -110,7 +125,10 @@ impl Happens {
                 loop {
                     let born = execution.threads[thread.index()].born;
                     if let Some(last) = born.count.checked_sub(1) {
-                        join(row, self.row(self.of_thread[born.thread.index()][last as usize]));
+                        join(
+                            row,
+                            self.row(self.of_thread[born.thread.index()][last as usize]),
+                        );
                         return;
                     }
                     if born.thread == thread {

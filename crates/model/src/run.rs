@@ -314,7 +314,7 @@ impl Run {
             let thread = ThreadId(index as u32);
             if let Some(pending) = self.pending[index] {
                 let watch = self.execution.watch_of(thread, self.state.count(thread));
-                if releasable(&self.state, &pending, watch) {
+                if self.state.releasable(&pending, watch) {
                     self.state.release(thread);
                     released = true;
                 }
@@ -399,19 +399,6 @@ impl Run {
         }
         self.execution.end = end;
         &mut self.execution
-    }
-}
-
-/// Whether "nothing else can run" lets a pending operation go.
-pub(crate) fn releasable(state: &State, pending: &Pending, watch: Option<&Watch>) -> bool {
-    match pending.gate {
-        Gate::Late => true,
-        _ => watch.is_some_and(|watch| {
-            watch
-                .words
-                .iter()
-                .any(|(object, seen)| state.object(*object).word() != *seen)
-        }),
     }
 }
 

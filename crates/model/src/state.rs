@@ -5,7 +5,7 @@
 
 use crate::{
     access::{Access, Class},
-    execution::{Edge, Gate, Pending},
+    execution::{Edge, Gate, Pending, Watch},
     object::{Generation, Object, OnceState},
     op::{ObjectId, Op, ThreadId},
 };
@@ -146,6 +146,15 @@ impl State {
     /// Lets go what waits only for "nothing else can run".
     pub fn release(&mut self, thread: ThreadId) {
         self.threads[thread.index()].released = true;
+    }
+
+    /// Whether "nothing else can run" lets a pending operation go.
+    pub fn releasable(&self, pending: &Pending, watch: Option<&Watch>) -> bool {
+        pending.gate == Gate::Late
+            || watch.is_some_and(|watch| {
+                let changed = |&(object, seen): &(ObjectId, u64)| self.object(object).word() != seen;
+                watch.words.iter().any(changed)
+            })
     }
 
     /// Whether a pending operation can go now.
