@@ -53,6 +53,8 @@ pub(crate) struct Optimal {
     leads: Vec<u32>,
     /// The causes it needs when it goes first.
     needed: Vec<u32>,
+    /// What overtook `e` before, latest first, and what `e` would have touched then.
+    stages: Vec<(u32, Touches)>,
 }
 
 type Touches = [Option<Access>; 2];
@@ -83,7 +85,7 @@ impl Optimal {
         self.other_outcomes(plan, execution, out);
         for position in 0..execution.events.len() as u32 {
             let event = &execution.events[position as usize];
-            if !event.op.only_orders() {
+            if event.access[0].is_some() || turn(event).is_some() {
                 let overtaker = Overtaker {
                     thread: event.thread,
                     pending: event.pending(),
@@ -134,33 +136,60 @@ impl Optimal {
     /// Whether the step, with another outcome, still depends on all that overtook it. If not, the canonical form
     /// would have taken that outcome first.
     fn still_overtaken(&mut self, execution: &Execution, e: u32, outcome: u16) -> bool {
-        let event = &execution.events[e as usize];
-        let overtaken = Mark::Overtakes(event.thread);
-        if e == 0 || self.marks[e as usize - 1] != overtaken {
+        self.find_stages(execution, e);
+        if self.stages.is_empty() {
             return true;
         }
+        let event = &execution.events[e as usize];
         self.leads.clear();
         self.play(execution, e, false);
         let effect = self.replay.state.effect(event.thread, event.op, outcome);
-        let mut causes = std::mem::take(&mut self.causes);
-        let me = Overtaker {
-            thread: event.thread,
-            pending: event.pending(),
-            position: Some(e),
-            nth: self.happens.nth(e) as usize,
-        };
-        self.causes_of(execution, &me, &effect.access, e, e, &mut causes);
+        self.depends_on_stages(execution, e, &effect, &[])
+    }
+
+    /// Finds what overtook `e` one after the other, latest first, and what `e` would have touched before each.
+    fn find_stages(&mut self, execution: &Execution, e: u32) {
+        self.stages.clear();
+        let event = &execution.events[e as usize];
         let mut position = e;
-        let mut depends = true;
-        while position > 0 && self.marks[position as usize - 1] == overtaken {
-            position -= 1;
-            depends &= self.happens.in_row(&causes, position);
+        while position > 0 && self.marks[position as usize - 1] == Mark::Overtakes(event.thread) {
+            let overtaker = position - 1;
+            if execution.events[overtaker as usize].thread == event.thread {
+                // The same step with another outcome overtakes nothing.
+                break;
+            }
+            position = overtaker;
             while position > 0 && self.marks[position as usize - 1] == Mark::Leads {
                 position -= 1;
             }
+            self.leads.clear();
+            self.play(execution, position, false);
+            let effect = self.replay.state.effect(event.thread, event.op, 0);
+            self.stages.push((overtaker, effect.access));
         }
-        self.causes = causes;
-        depends
+    }
+
+    /// Whether `e`'s operation with this effect depends on all that overtook it, directly or through `causes`.
+    fn depends_on_stages(
+        &mut self,
+        execution: &Execution,
+        e: u32,
+        effect: &Effect,
+        causes: &[u32],
+    ) -> bool {
+        let me = Overtaker {
+            thread: execution.events[e as usize].thread,
+            pending: execution.events[e as usize].pending(),
+            position: Some(e),
+            nth: self.happens.nth(e) as usize,
+        };
+        let mut row = Vec::new();
+        self.causes_of(execution, &me, &effect.access, e, e, &mut row);
+        self.add_edge(effect.after, e, &mut row);
+        join(&mut row, causes);
+        self.stages
+            .iter()
+            .all(|(overtaker, _)| self.happens.in_row(&row, *overtaker))
     }
 
     /// All children in which one operation overtakes a step of the policy.
@@ -172,24 +201,48 @@ impl Optimal {
             return;
         }
         let end = a.position.unwrap_or(execution.events.len() as u32);
+        let competes = a.pending.op.competes() || a.pending.gate != Gate::Open;
         for e in self.rivals(execution, a, end) {
             let event = &execution.events[e as usize];
             if event.thread == a.thread || self.marks[e as usize] != Mark::Default {
                 continue;
             }
-            let mut causes = std::mem::take(&mut self.causes);
-            let touches = self.touches(execution, a);
-            self.causes_of(execution, a, &touches, e, end, &mut causes);
-            self.add_companions(execution, &touches, e, end, &mut causes);
-            self.causes = causes;
+            self.find_leads(execution, a, e, end, !competes);
             if self.happens.in_row(&self.causes, e) {
                 continue;
             }
-            self.leads.clear();
-            let leads = (e + 1..end).filter(|p| self.happens.in_row(&self.causes, *p));
-            self.leads.extend(leads);
+            if competes {
+                // What happens while it has to wait is no cause of it.
+                self.play(execution, e, true);
+                if self.replay.state.enabled(a.thread, &a.pending) {
+                    self.find_leads(execution, a, e, end, true);
+                }
+            }
             self.child(plan, execution, a, e, out);
         }
+    }
+
+    /// Finds what must go before the overtaker, beside what it touched at its own place.
+    fn find_leads(
+        &mut self,
+        execution: &Execution,
+        a: &Overtaker,
+        e: u32,
+        end: u32,
+        touched: bool,
+    ) {
+        let mut causes = std::mem::take(&mut self.causes);
+        let touches = self.touches(execution, a);
+        let own = if touched { touches } else { [None, None] };
+        self.causes_of(execution, a, &own, e, end, &mut causes);
+        self.add_companions(execution, &touches, e, end, &mut causes);
+        if let (true, Some(position)) = (touched, a.position) {
+            self.add_edge(execution.events[position as usize].after, e, &mut causes);
+        }
+        self.leads.clear();
+        let leads = (e + 1..end).filter(|p| self.happens.in_row(&causes, *p));
+        self.leads.extend(leads);
+        self.causes = causes;
     }
 
     /// Events that an operation might have overtaken: in conflict with it and with nothing between, or, for one that
@@ -267,6 +320,16 @@ impl Optimal {
         }
     }
 
+    /// Adds the step that an event comes after, unless that depends on `e`.
+    fn add_edge(&self, after: Option<Edge>, e: u32, causes: &mut [u32]) {
+        if let Some(edge) = after.filter(|edge| edge.count > 0) {
+            let step = self.happens.of_thread(edge.thread)[edge.count as usize - 1];
+            if !self.happens.in_row(self.happens.row(step), e) {
+                join(causes, self.happens.row(step));
+            }
+        }
+    }
+
     fn add_causes(
         &self,
         execution: &Execution,
@@ -313,28 +376,20 @@ impl Optimal {
         needed: &[u32],
         e: u32,
     ) -> bool {
-        let thread = execution.events[e as usize].thread;
         let path = |thread: ThreadId| self.replay.state.path(thread);
         let touches = || effect.access.iter().flatten();
-        let mut position = e;
-        while let Some(previous) = position.checked_sub(1) {
-            let other = &execution.events[previous as usize];
-            // The same step with another outcome overtakes nothing.
-            if self.marks[previous as usize] != Mark::Overtakes(thread) || other.thread == thread {
-                break;
-            }
+        for (overtaker, wanted) in &self.stages {
+            let other = &execution.events[*overtaker as usize];
             let mut theirs = other.access.iter().flatten();
-            if self.happens.in_row(needed, previous)
+            if self.happens.in_row(needed, *overtaker)
                 || theirs.any(|theirs| touches().any(|mine| mine.conflicts(*theirs)))
             {
                 break;
             }
-            if path(other.thread) > path(a.thread) {
+            let mut wanted = wanted.iter().flatten();
+            let rivals = wanted.any(|wanted| touches().any(|mine| mine.conflicts(*wanted)));
+            if rivals && path(other.thread) > path(a.thread) {
                 return true;
-            }
-            position = previous;
-            while position > 0 && self.marks[position as usize - 1] == Mark::Leads {
-                position -= 1;
             }
         }
         // Of those that take the last places, and nothing of that depends on them, the one of the last thread overtakes.
@@ -368,19 +423,34 @@ impl Optimal {
         if !self.replay.state.enabled(a.thread, &a.pending) {
             return;
         }
+        if e > 0 && self.marks[e as usize - 1] == Mark::Overtakes(event.thread) {
+            let leads = std::mem::take(&mut self.leads);
+            self.find_stages(execution, e);
+            self.leads = leads;
+            self.play(execution, e, false);
+        } else {
+            self.stages.clear();
+        }
         let mut fitting = Vec::new();
         for outcome in 0..self.replay.state.outcomes(a.thread, a.pending.op) {
             if self.fits(execution, a, e, outcome) {
-                fitting.push(outcome);
+                fitting.push((outcome, self.needed.clone()));
             }
         }
         if fitting.is_empty() || !self.is_parent(execution, a, e) {
             return;
         }
-        for outcome in fitting {
+        for (outcome, needed) in fitting {
             self.play(execution, e, false);
             self.replay.perform(a.thread, a.pending.op, outcome);
             let next = self.replay.state.enabled(event.thread, &event.pending());
+            if next && !self.stages.is_empty() {
+                // What overtook `e` before must still have, now that `e` may do something else.
+                let effect = self.replay.state.effect(event.thread, event.op, 0);
+                if !self.depends_on_stages(execution, e, &effect, &needed) {
+                    continue;
+                }
+            }
             let mut child = Draft::new(plan, execution, self.replay.triggers());
             for position in 0..e {
                 child.event(position, self.marks[position as usize]);
@@ -407,16 +477,7 @@ impl Optimal {
         let end = a.position.unwrap_or(execution.events.len() as u32);
         let mut needed = std::mem::take(&mut self.needed);
         self.causes_of(execution, a, &effect.access, e, end, &mut needed);
-        if let Some(last) = effect
-            .after
-            .and_then(|edge| edge.count.checked_sub(1).map(|n| (edge.thread, n)))
-        {
-            join(
-                &mut needed,
-                self.happens
-                    .row(self.happens.of_thread(last.0)[last.1 as usize]),
-            );
-        }
+        self.add_edge(effect.after, e, &mut needed);
         let early = self.comes_too_early(execution, a, &effect, &needed, e);
         self.add_companions(execution, &effect.access, e, end, &mut needed);
         let exact = self

@@ -417,7 +417,13 @@ impl State {
                     None => {
                         let leader = self.nth(&full.members, outcome.into());
                         effect.result = u64::from(leader == thread);
-                        effect.access = touch(barrier, Class::Trip);
+                        effect.access = touch(
+                            barrier,
+                            match full.round % 2 {
+                                0 => Class::TripEven,
+                                _ => Class::TripOdd,
+                            },
+                        );
                     }
                 }
             }
@@ -485,7 +491,10 @@ impl State {
                 let class = match queue.front() {
                     Some(sent) => {
                         effect.after = Some(*sent);
-                        Class::Recv
+                        match op {
+                            Op::Recv { timed: false, .. } => Class::Recv,
+                            _ => Class::Poll,
+                        }
                     }
                     None => {
                         effect.ok = false;
@@ -643,11 +652,12 @@ impl State {
             ) => {
                 arrived.push(thread);
                 if arrived.len() >= *size as usize {
-                    *full += 1;
                     leaving.push(Generation {
+                        round: *full,
                         members: core::mem::take(arrived),
                         leader: None,
                     });
+                    *full += 1;
                 }
             }
             (Object::Barrier { leaving, .. }, Op::Leave(_)) => {

@@ -38,6 +38,7 @@ pub enum I {
     Recv(u32),
     RecvTimeout(u32),
     TryRecv(u32),
+    AddSender(u32),
     DropSender(u32),
     Park,
     ParkTimeout,
@@ -280,6 +281,7 @@ impl Machine {
                 timed: matches!(instruction, I::RecvTimeout(_)),
             },
             (I::TryRecv(c), _) => Op::TryRecv(channel(c)),
+            (I::AddSender(c), _) => Op::SenderAdd(channel(c)),
             (I::DropSender(c), _) => Op::SenderDrop(channel(c)),
             (I::Park | I::ParkTimeout, _) => Op::Park {
                 object: at(b.parkers, thread.body as u32),

@@ -20,6 +20,8 @@ pub enum Stmt {
         all: bool,
         locked: bool,
     },
+    /// Has a sender of its own meanwhile.
+    Sender(u32, Vec<Stmt>),
     Once(Vec<Stmt>),
     /// Runs the statements only if the register has this value.
     When(u64, Vec<Stmt>),
@@ -165,6 +167,14 @@ fn stmt(mix: Mix, depth: u32) -> BoxedStrategy<Stmt> {
         kinds.push((1, inner().prop_map(|b| Stmt::TryRead(0, b)).boxed()));
         kinds.push((1, inner().prop_map(|b| Stmt::TryWrite(0, b)).boxed()));
     }
+    if mix.channels {
+        kinds.push((
+            2,
+            (0..3u32, inner())
+                .prop_map(|(c, b)| Stmt::Sender(c, b))
+                .boxed(),
+        ));
+    }
     if mix.onces {
         kinds.push((2, inner().prop_map(Stmt::Once).boxed()));
     }
@@ -180,17 +190,15 @@ fn stmt(mix: Mix, depth: u32) -> BoxedStrategy<Stmt> {
 
 /// A program of two to four threads.
 pub fn program(mix: Mix) -> BoxedStrategy<Program> {
-    (
-        prop::collection::vec(prop::collection::vec(stmt(mix, 2), 1..4), 2..4),
-        0..2u64,
-        1..3u64,
-        any::<bool>(),
-    )
-        .prop_map(|(threads, first, second, join)| build(&threads, first, second, join))
+    let threads = prop::collection::vec(prop::collection::vec(stmt(mix, 2), 1..4), 2..4);
+    (threads, 0..2u64, 1..3u64, any::<bool>(), any::<bool>())
+        .prop_map(move |(threads, first, second, join, hangup)| {
+            build(&threads, first, second, join, hangup && mix.channels)
+        })
         .boxed()
 }
 
-fn build(threads: &[Vec<Stmt>], first: u64, second: u64, join: bool) -> Program {
+fn build(threads: &[Vec<Stmt>], first: u64, second: u64, join: bool, hangup: bool) -> Program {
     let mut bodies = vec![Vec::new()];
     for thread in threads {
         let at = bodies.len();
@@ -198,8 +206,16 @@ fn build(threads: &[Vec<Stmt>], first: u64, second: u64, join: bool) -> Program 
         let mut forks = 0;
         let mut body = Vec::new();
         flatten(thread, &mut body, &mut bodies, &mut forks);
+        if hangup {
+            // Every thread is given a sender and lets it go at its end.
+            bodies[0].push(I::AddSender(0));
+            body.push(I::DropSender(0));
+        }
         bodies[at] = body;
         bodies[0].push(I::Spawn(at));
+    }
+    if hangup {
+        bodies[0].push(I::DropSender(0));
     }
     if join {
         bodies[0].extend((0..threads.len()).map(I::Join));
@@ -229,6 +245,7 @@ fn flatten(block: &[Stmt], out: &mut Vec<I>, bodies: &mut Vec<Vec<I>>, forks: &m
         match stmt {
             Stmt::One(i) => out.push(*i),
             Stmt::Locked(m, b) => around(I::Lock(*m), b, I::Unlock(*m), out),
+            Stmt::Sender(c, b) => around(I::AddSender(*c), b, I::DropSender(*c), out),
             Stmt::Read(l, b) => around(I::ReadLock(*l), b, I::ReadUnlock(*l), out),
             Stmt::Write(l, b) => around(I::WriteLock(*l), b, I::WriteUnlock(*l), out),
             Stmt::TryLocked(..) | Stmt::TryRead(..) | Stmt::TryWrite(..) => {
