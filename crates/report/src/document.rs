@@ -5,6 +5,7 @@
 
 use crate::{result::ResultDocument, trace::Trace};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use serde_json::ser::Formatter;
 use std::{
     fmt, fs,
     io::{self, Write},
@@ -193,7 +194,9 @@ fn family(path: &Path, bytes: &[u8], wanted: &'static str) -> Result<String, Rea
         },
         _ => unreadable(path, bytes, &error),
     })?;
-    let found = head.schema.and_then(|schema| Some(schema.as_str()?.to_owned()));
+    let found = head
+        .schema
+        .and_then(|schema| Some(schema.as_str()?.to_owned()));
     let other = |found| ReadError::Other {
         path: path.into(),
         wanted,
@@ -261,12 +264,78 @@ fn unreadable(path: &Path, bytes: &[u8], error: &serde_json::Error) -> ReadError
     }
 }
 
-/// One document as text, with a line end.
+/// One document as text: a line for each field, and for each entry of a field that is a table.
 pub(crate) fn to_json<T: Serialize>(document: &T) -> String {
-    let mut text =
-        serde_json::to_string_pretty(document).expect("documents have string keys and no own code");
+    let mut bytes = Vec::new();
+    let mut serializer = serde_json::Serializer::with_formatter(&mut bytes, Lines { depth: 0 });
+    document
+        .serialize(&mut serializer)
+        .expect("documents have string keys and memory does not refuse bytes");
+    let mut text = String::from_utf8(bytes).expect("JSON is written as UTF-8");
     text.push('\n');
     text
+}
+
+/// Line ends down to the entries of the document's tables, none inside an entry: a diff shows whole events.
+struct Lines {
+    depth: usize,
+}
+
+impl Lines {
+    fn enter<W: ?Sized + Write>(&mut self, writer: &mut W, sign: &[u8]) -> io::Result<()> {
+        self.depth += 1;
+        writer.write_all(sign)
+    }
+
+    fn leave<W: ?Sized + Write>(&mut self, writer: &mut W, sign: &[u8]) -> io::Result<()> {
+        self.depth -= 1;
+        if self.depth < 1 {
+            writer.write_all(b"\n")?;
+        }
+        writer.write_all(sign)
+    }
+
+    fn next<W: ?Sized + Write>(&self, writer: &mut W, first: bool, table: bool) -> io::Result<()> {
+        if !first {
+            writer.write_all(b",")?;
+        }
+        match self.depth {
+            1 => writer.write_all(b"\n  "),
+            2 if table => writer.write_all(b"\n    "),
+            _ if first => Ok(()),
+            _ => writer.write_all(b" "),
+        }
+    }
+}
+
+impl Formatter for Lines {
+    fn begin_array<W: ?Sized + Write>(&mut self, writer: &mut W) -> io::Result<()> {
+        self.enter(writer, b"[")
+    }
+
+    fn end_array<W: ?Sized + Write>(&mut self, writer: &mut W) -> io::Result<()> {
+        self.leave(writer, b"]")
+    }
+
+    fn begin_array_value<W: ?Sized + Write>(&mut self, w: &mut W, first: bool) -> io::Result<()> {
+        self.next(w, first, true)
+    }
+
+    fn begin_object<W: ?Sized + Write>(&mut self, writer: &mut W) -> io::Result<()> {
+        self.enter(writer, b"{")
+    }
+
+    fn end_object<W: ?Sized + Write>(&mut self, writer: &mut W) -> io::Result<()> {
+        self.leave(writer, b"}")
+    }
+
+    fn begin_object_key<W: ?Sized + Write>(&mut self, w: &mut W, first: bool) -> io::Result<()> {
+        self.next(w, first, false)
+    }
+
+    fn begin_object_value<W: ?Sized + Write>(&mut self, writer: &mut W) -> io::Result<()> {
+        writer.write_all(b": ")
+    }
 }
 
 /// Writes a file whole or not at all: into a neighbour first, which then takes the name.
@@ -275,9 +344,12 @@ pub(crate) fn save(path: &Path, text: &str) -> Result<(), WriteError> {
         path: path.into(),
         source,
     };
-    let name = path
-        .file_name()
-        .ok_or_else(|| failed(io::Error::new(io::ErrorKind::InvalidInput, "not a file name")))?;
+    let name = path.file_name().ok_or_else(|| {
+        failed(io::Error::new(
+            io::ErrorKind::InvalidInput,
+            "not a file name",
+        ))
+    })?;
     // Several processes and threads may write the same file at once, each to a neighbour of its own.
     static PARTS: AtomicU64 = AtomicU64::new(0);
     let part = PARTS.fetch_add(1, Ordering::Relaxed);

@@ -90,7 +90,10 @@ fn start(trace: &Trace) -> State {
     state.spurious = trace.options.spurious_wakeups;
     for (index, thread) in trace.threads.iter().enumerate() {
         state.spawn_at(parse_path(&thread.path).unwrap_or_default());
-        let idle = trace.events.iter().all(|event| event.thread as usize != index);
+        let idle = trace
+            .events
+            .iter()
+            .all(|event| event.thread as usize != index);
         if idle && thread.pending.is_none() {
             state.finish(ThreadId(index as u32));
         }
@@ -150,7 +153,11 @@ fn holders(object: &Object) -> Vec<u32> {
         Object::Mutex(Some(thread)) | Object::Once(OnceState::Running(thread)) => vec![thread.0],
         Object::RwLock {
             writer, readers, ..
-        } => readers.iter().chain(writer).map(|thread| thread.0).collect(),
+        } => readers
+            .iter()
+            .chain(writer)
+            .map(|thread| thread.0)
+            .collect(),
         _ => Vec::new(),
     }
 }

@@ -336,7 +336,11 @@ impl Trace {
     /// One event with everything a replay must reproduce, for comparison and for messages.
     fn one(&self, index: usize) -> Option<String> {
         let event = self.events.get(index)?;
-        let mut text = format!("{}: {}", self.thread_path(event.thread), event.operation.name);
+        let mut text = format!(
+            "{}: {}",
+            self.thread_path(event.thread),
+            event.operation.name
+        );
         let operation = &event.operation;
         for object in [operation.object, operation.mutex].into_iter().flatten() {
             text += &format!(" {}", self.object_name(object));
@@ -407,7 +411,9 @@ impl Trace {
                 let mut blamed = self.errors.iter().filter_map(|error| error.after);
                 blamed
                     .find(|(thread, _)| *thread as usize >= self.threads.len())
-                    .map(|(thread, _)| format!("an error names thread {thread}, which is not there"))
+                    .map(|(thread, _)| {
+                        format!("an error names thread {thread}, which is not there")
+                    })
             })
     }
 
@@ -419,11 +425,14 @@ impl Trace {
             let path = &thread.path;
             let numbers = parse_path(path);
             let known = numbers.is_some() && self.threads[..index].iter().all(|t| t.path != *path);
-            let parent = self.threads.get(thread.parent as usize).filter(|_| {
-                thread.parent as usize + usize::from(index > 0) <= index
-            });
+            let parent = self
+                .threads
+                .get(thread.parent as usize)
+                .filter(|_| thread.parent as usize + usize::from(index > 0) <= index);
             if !known || parent.is_none() {
-                return Some(format!("thread {index} has the path `{path}` and an impossible parent"));
+                return Some(format!(
+                    "thread {index} has the path `{path}` and an impossible parent"
+                ));
             }
             if let Some(pending) = &thread.pending {
                 if let Some(flaw) = self.flaw_of(&pending.operation) {
@@ -457,7 +466,10 @@ impl Trace {
 
     fn flaw_of(&self, operation: &Operation) -> Option<String> {
         let Some(op) = operation.to_op() else {
-            return Some(format!("`{}` with these fields is no operation", operation.name));
+            return Some(format!(
+                "`{}` with these fields is no operation",
+                operation.name
+            ));
         };
         if let Op::Join(thread) = op {
             return (thread.index() >= self.threads.len())

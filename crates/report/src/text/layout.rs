@@ -51,15 +51,21 @@ pub(crate) fn listing(
         out += &style.dim(line.trim_end());
         out.push('\n');
     }
-    let names = headers.iter().map(|header| width(header)).max().unwrap_or(0);
+    let names = headers
+        .iter()
+        .map(|header| width(header))
+        .max()
+        .unwrap_or(0);
     for piece in fold(rows, keep, style.full) {
         match piece {
             Piece::Row(row) => {
-                let number = row.step.map_or(row.sign.to_owned(), |step| (step + 1).to_string());
+                let number = row
+                    .step
+                    .map_or(row.sign.to_owned(), |step| (step + 1).to_string());
                 let front = format!("{number:>digits$}  {}  ", pad(&row.place, places));
                 let text = match &starts {
                     Some(starts) => " ".repeat(starts[row.thread]) + &row.text,
-                    None => pad(&format!("[{}]", headers[row.thread]), names + 3) + &row.text,
+                    None => pad(&format!("[{}]", headers[row.thread]), names + 4) + &row.text,
                 };
                 out += &style.dim(&front);
                 out += style.thread(row.thread, text.trim_end()).as_str();
@@ -85,18 +91,21 @@ fn columns(headers: &[String], rows: &[Row], room: usize) -> Option<Vec<usize>> 
     for row in rows {
         widest[row.thread] = widest[row.thread].max(width(&row.text));
     }
+    let apart = |index: usize| PITCH.max(width(&headers[index]) + 2);
+    // The latest place at which each column can begin, so that it and those after it have room.
+    let mut latest = vec![0; headers.len()];
+    let mut edge = usize::MAX;
+    for index in (0..headers.len()).rev() {
+        edge = room.checked_sub(widest[index])?.min(edge);
+        latest[index] = edge;
+        if index > 0 {
+            edge = edge.checked_sub(apart(index - 1))?;
+        }
+    }
     let mut starts = Vec::with_capacity(headers.len());
     let mut natural = 0;
-    for (index, need) in widest.iter().enumerate() {
-        let latest = room.checked_sub(*need)?;
-        // The columns after this one need their distance too.
-        let start = natural.min(latest);
-        if let Some(previous) = starts.last() {
-            let distance = PITCH.max(width(&headers[index - 1]) + 2);
-            if start < previous + distance {
-                return None;
-            }
-        }
+    for (need, latest) in widest.iter().zip(&latest) {
+        let start = natural.min(*latest);
         starts.push(start);
         natural = start + need + 2;
     }
@@ -104,9 +113,12 @@ fn columns(headers: &[String], rows: &[Row], room: usize) -> Option<Vec<usize>> 
     if let (Some(last), true) = (starts.last().copied(), starts.len() > 2) {
         let gaps = starts.len() - 1;
         let even: Vec<usize> = (0..=gaps).map(|index| last * index / gaps).collect();
-        let fits = even.iter().zip(&widest).all(|(start, need)| start + need <= room);
-        let apart = (1..=gaps).all(|i| even[i] >= even[i - 1] + PITCH.max(width(&headers[i - 1]) + 2));
-        if fits && apart {
+        let fits = even
+            .iter()
+            .zip(&widest)
+            .all(|(start, need)| start + need <= room);
+        let spaced = (0..gaps).all(|index| even[index + 1] >= even[index] + apart(index));
+        if fits && spaced {
             return Some(even);
         }
     }
@@ -131,7 +143,9 @@ fn fold<'a>(rows: &'a [Row], keep: &BTreeSet<usize>, full: bool) -> Vec<Piece<'a
     let mut pieces = Vec::new();
     let mut index = 0;
     while index < rows.len() {
-        let hidden = (index..rows.len()).take_while(|index| !shown(*index)).count();
+        let hidden = (index..rows.len())
+            .take_while(|index| !shown(*index))
+            .count();
         if hidden >= WORTH {
             pieces.push(Piece::Hidden(hidden));
             index += hidden;

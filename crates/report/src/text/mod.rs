@@ -16,8 +16,8 @@ use layout::{Row, listing, width, wrap};
 use phrase::Story;
 use reweave_model::Kind;
 use std::collections::BTreeSet;
-pub use summary::{render_result, summary};
 use summary::table;
+pub use summary::{render_result, summary};
 
 /// How to write.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -88,11 +88,15 @@ pub fn render_trace(trace: &Trace, again: Option<&str>, style: Style) -> String 
         let how = match trace.end.as_str() {
             "done" => "Not at their end:",
             "max-steps" => "Cut by the limit on steps. At that moment:",
-            "livelock" => "Nobody can go on, and some spin:",
-            "blocked" => "An assumption does not hold:",
-            _ => "Nobody can go on:",
+            "livelock" => "At the end nobody can go on, and some spin:",
+            "blocked" => "At the end, with an assumption that does not hold:",
+            _ => "At the end nobody can go on:",
         };
-        sections.push(format!("{}\n{}", style.bold(how), table(&waits, style.width)));
+        sections.push(format!(
+            "{}\n{}",
+            style.bold(how),
+            table(&waits, style.width)
+        ));
     }
     sections.extend(objects(&story, style));
     sections.extend(output(trace, style));
@@ -109,7 +113,10 @@ fn headline(trace: &Trace, style: Style) -> String {
     let program = &trace.program.name;
     let steps = trace.events.len();
     let Some(first) = trace.errors.first() else {
-        let line = format!("{program}: no error in this execution ({steps} steps, end: {})", trace.end);
+        let line = format!(
+            "{program}: no error in this execution ({steps} steps, end: {})",
+            trace.end
+        );
         return style.bold(&line) + "\n";
     };
     let mut out = failure(first, program, style);
@@ -163,7 +170,9 @@ fn place(at: Option<&Position>) -> String {
     if width(&whole) <= PLACE {
         return whole;
     }
-    let shorter = whole.match_indices('/').map(|(slash, _)| format!("..{}", &whole[slash..]));
+    let shorter = whole
+        .match_indices('/')
+        .map(|(slash, _)| format!("..{}", &whole[slash..]));
     let mut fitting = shorter.filter(|text| width(text) <= PLACE);
     fitting.next().unwrap_or_else(|| {
         let tail: Vec<char> = whole.chars().rev().take(PLACE - 2).collect();
@@ -190,7 +199,11 @@ fn rows(story: &Story<'_>) -> Vec<Row> {
                 rows.push(line(thread, String::new(), format!("spawn {name}")));
             }
         }
-        for error in trace.errors.iter().filter(|error| error.after == Some((thread, count))) {
+        for error in trace
+            .errors
+            .iter()
+            .filter(|error| error.after == Some((thread, count)))
+        {
             let text = format!("{} here", error.kind.name());
             let place = place(error.places.first());
             rows.push(Row {
@@ -201,9 +214,6 @@ fn rows(story: &Story<'_>) -> Vec<Row> {
     };
     for thread in 0..trace.threads.len() as u32 {
         beside(&mut rows, thread, 0);
-        if thread == 0 {
-            continue;
-        }
     }
     for (index, event) in trace.events.iter().enumerate() {
         rows.push(Row {
@@ -254,13 +264,24 @@ fn objects(story: &Story<'_>, style: Style) -> Option<String> {
         rows.truncate(OBJECTS);
         rows.push(("...".into(), format!("{more} more objects")));
     }
-    Some(format!("{}\n{}", style.bold("Objects:"), table(&rows, style.width)))
+    Some(format!(
+        "{}\n{}",
+        style.bold("Objects:"),
+        table(&rows, style.width)
+    ))
 }
 
 fn output(trace: &Trace, style: Style) -> Option<String> {
-    let output = trace.output.as_deref().filter(|text| !text.trim().is_empty())?;
+    let output = trace
+        .output
+        .as_deref()
+        .filter(|text| !text.trim().is_empty())?;
     let lines: Vec<&str> = output.lines().collect();
-    let skipped = if style.full { 0 } else { lines.len().saturating_sub(OUTPUT) };
+    let skipped = if style.full {
+        0
+    } else {
+        lines.len().saturating_sub(OUTPUT)
+    };
     let mut out = style.bold("The program printed:") + "\n";
     if skipped > 0 {
         out += &format!("  ... {skipped} lines before\n");

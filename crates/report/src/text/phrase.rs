@@ -118,7 +118,9 @@ impl Story<'_> {
     /// Name and object, with what it writes.
     fn operation(&self, op: Op) -> String {
         let kind = op.kind().name();
-        let on = op.object().map_or("?", |object| self.trace.object_name(object.0));
+        let on = op
+            .object()
+            .map_or("?", |object| self.trace.object_name(object.0));
         match op {
             Op::Join(thread) => format!("join {}", self.thread(thread.0)),
             Op::Any(n) => format!("choose one of {n}"),
@@ -150,7 +152,8 @@ impl Story<'_> {
 
     /// The thread whose parking token it is: the one that parks on it.
     fn owner(&self, parker: ObjectId) -> Option<u32> {
-        let parks = |op: Option<Op>| matches!(op, Some(Op::Park { object, .. }) if object == parker);
+        let parks =
+            |op: Option<Op>| matches!(op, Some(Op::Park { object, .. }) if object == parker);
         let events = self.trace.events.iter();
         let mut done = events.filter(|event| parks(event.operation.to_op()));
         done.next().map(|event| event.thread).or_else(|| {
@@ -169,12 +172,18 @@ impl Story<'_> {
     /// What an unfinished thread waits for, and who could end that.
     pub fn wait(&self, thread: u32, pending: &PendingEntry) -> Option<Wait> {
         let op = pending.operation.to_op()?;
-        let name = op.object().map_or("?", |object| self.trace.object_name(object.0));
+        let name = op
+            .object()
+            .map_or("?", |object| self.trace.object_name(object.0));
         let mut steps = Vec::new();
         let text = match op {
             Op::Join(other) => {
                 let unfinished = self.trace.threads[other.index()].pending.is_some();
-                let how = if unfinished { ", which is not at its end" } else { "" };
+                let how = if unfinished {
+                    ", which is not at its end"
+                } else {
+                    ""
+                };
                 format!("waits for the end of {}{how}", self.thread(other.0))
             }
             Op::Assume(_) => "stands at an assumption that does not hold".into(),
@@ -227,7 +236,12 @@ impl Story<'_> {
                 thread if thread == me => "itself",
                 thread => self.thread(thread),
             };
-            parts.push(format!("{who} since step {}", hold.since + 1));
+            let taken = &self.trace.events[hold.since].at;
+            let at = taken
+                .as_ref()
+                .map(|at| format!(" ({}:{})", at.file, at.line));
+            let at = at.unwrap_or_default();
+            parts.push(format!("{who} since step {}{at}", hold.since + 1));
         }
         match parts.len() {
             0 => String::new(),
@@ -266,12 +280,11 @@ impl Story<'_> {
         }
     }
 
-    /// Whether a thread has come to its end.
+    /// Threads that have not come to their end, with what they had come to.
     pub fn unfinished(&self) -> impl Iterator<Item = (ThreadId, &PendingEntry)> {
         let threads = self.trace.threads.iter().enumerate();
-        threads.filter_map(|(index, thread)| {
-            Some((ThreadId(index as u32), thread.pending.as_ref()?))
-        })
+        threads
+            .filter_map(|(index, thread)| Some((ThreadId(index as u32), thread.pending.as_ref()?)))
     }
 }
 

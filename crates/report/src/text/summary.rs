@@ -11,7 +11,10 @@ pub fn summary(result: &ResultDocument) -> String {
     let runs = counted(result.executions, "execution");
     if !result.errors.is_empty() {
         let errors = counted(result.errors.len() as u64, "error");
-        let stopped = result.incomplete.iter().any(|why| why == "stopped-at-error");
+        let stopped = result
+            .incomplete
+            .iter()
+            .any(|why| why == "stopped-at-error");
         let rest = if result.complete {
             "; everything was explored".into()
         } else if stopped && result.incomplete.len() == 1 {
@@ -45,7 +48,7 @@ pub fn render_result(result: &ResultDocument, style: Style) -> String {
     if result.blocked > 0 {
         let by = result.blocked_by;
         facts.push(format!(
-            "{} not run to their end ({} by assume, {} redundant)",
+            "{} given up ({} by assume, {} redundant)",
             counted(result.blocked, "run"),
             grouped(by.assume),
             grouped(by.redundant)
@@ -55,13 +58,21 @@ pub fn render_result(result: &ResultDocument, style: Style) -> String {
     if result.weak_orders > 0 {
         let places = counted(result.weak_orders, "place");
         let text = format!(
-            "{places} in the program may be reordered by real machines more than sequential consistency allows; \
-             what only such reordering does was not explored"
+            "{places} asking for less than sequential consistency; what only weaker orders can do was not \
+             explored"
         );
         out += &wrap(&text, style.width, "  ");
     }
-    for why in result.incomplete.iter().filter(|why| *why != "stopped-at-error") {
-        out += &wrap(&format!("not explored: {}", explain(why)), style.width, "  ");
+    for why in result
+        .incomplete
+        .iter()
+        .filter(|why| *why != "stopped-at-error")
+    {
+        out += &wrap(
+            &format!("not explored: {}", explain(why)),
+            style.width,
+            "  ",
+        );
     }
     for (title, findings) in [("error", &result.errors), ("warning", &result.warnings)] {
         for finding in findings {
@@ -103,12 +114,30 @@ fn reasons(result: &ResultDocument) -> String {
 /// What a reason of incompleteness means, and what to do about it.
 fn explain(why: &str) -> String {
     let known = [
-        ("budget", "what was left when the time was up; a larger budget goes on"),
-        ("max-executions", "what was left after the largest number of executions that was asked for"),
-        ("max-steps", "what comes after the step limit in executions that were cut there"),
-        ("preemptions", "executions with more preemptions than were asked for"),
-        ("sampling", "whatever the random choice of executions did not meet"),
-        ("races", "what the racy accesses can do beyond the order in which they were run"),
+        (
+            "budget",
+            "what was left when the time was up; a larger budget goes on",
+        ),
+        (
+            "max-executions",
+            "what was left after the largest number of executions that was asked for",
+        ),
+        (
+            "max-steps",
+            "what comes after the step limit in executions that were cut there",
+        ),
+        (
+            "preemptions",
+            "executions with more preemptions than were asked for",
+        ),
+        (
+            "sampling",
+            "whatever the random choice of executions did not meet",
+        ),
+        (
+            "races",
+            "what the racy accesses can do beyond the order in which they were run",
+        ),
         ("races-unchecked", "races, which were not looked for"),
     ];
     match known.iter().find(|(name, _)| *name == why) {
