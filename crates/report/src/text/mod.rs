@@ -100,8 +100,10 @@ pub fn render_trace(trace: &Trace, again: Option<&str>, style: Style) -> String 
     }
     sections.extend(objects(&story, style));
     sections.extend(output(trace, style));
-    let again = again.map(clean).or_else(|| trace.program.replay.clone());
-    if let Some(again) = again {
+    // The line that a trace brings along has a gap for the file's own path, which only the caller knows.
+    let own = trace.program.replay.clone();
+    let own = own.filter(|line| !line.contains("{trace}"));
+    if let Some(again) = again.map(clean).or(own) {
         // Not broken into lines: it is there to be copied.
         let title = style.bold("To run exactly this execution again:");
         sections.push(format!("{title}\n  {again}\n"));
