@@ -59,11 +59,7 @@ pub struct Replay {
 #[derive(Args, Debug)]
 #[command(disable_help_flag = true)]
 pub struct Rest {
-    #[arg(
-        trailing_var_arg = true,
-        allow_hyphen_values = true,
-        hide = true
-    )]
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true, hide = true)]
     pub args: Vec<OsString>,
 }
 

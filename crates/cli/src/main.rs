@@ -21,7 +21,11 @@ fn main() -> process::ExitCode {
         Err(error) => {
             // Help and version go to standard output with code 0; a closed pipe there is nobody's mistake.
             let _ = error.print();
-            if error.use_stderr() { ExitCode::Usage } else { ExitCode::Clean }
+            if error.use_stderr() {
+                ExitCode::Usage
+            } else {
+                ExitCode::Clean
+            }
         }
     };
     process::ExitCode::from(code.code())
@@ -31,10 +35,14 @@ fn run(command: Command) -> ExitCode {
     match command {
         Command::Report(options) => report(&options),
         Command::Replay(options) => replay(&options),
-        Command::Check(_) => missing("check", "explores Rust tests only: put #[reweave::test] on one"),
-        Command::Build(_) | Command::Cc(_) | Command::Cxx(_) => {
-            missing("build, cc and c++", "explores Rust tests only, which need no special compiler")
-        }
+        Command::Check(_) => missing(
+            "check",
+            "explores Rust tests only: put #[reweave::test] on one",
+        ),
+        Command::Build(_) | Command::Cc(_) | Command::Cxx(_) => missing(
+            "build, cc and c++",
+            "explores Rust tests only, which need no special compiler",
+        ),
     }
 }
 
@@ -110,7 +118,9 @@ fn print(text: &str) -> ExitCode {
 
 fn missing(what: &str, instead: &str) -> ExitCode {
     let version = env!("CARGO_PKG_VERSION");
-    usage(&format!("{what}: not in this version; reweave {version} {instead}"))
+    usage(&format!(
+        "{what}: not in this version; reweave {version} {instead}"
+    ))
 }
 
 fn usage(sentence: &str) -> ExitCode {

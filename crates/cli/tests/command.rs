@@ -82,7 +82,10 @@ fn store(dir: &Path, name: &str, stores: u64) -> PathBuf {
 #[test]
 fn it_says_its_version() {
     let output = reweave(&["--version"]);
-    assert_eq!(out(&output), format!("reweave {}\n", env!("CARGO_PKG_VERSION")));
+    assert_eq!(
+        out(&output),
+        format!("reweave {}\n", env!("CARGO_PKG_VERSION"))
+    );
     assert_eq!(output.status.code(), Some(0));
 }
 
@@ -102,8 +105,17 @@ fn a_trace_is_shown_without_colour_in_a_pipe() {
     let output = reweave(&["report", path.to_str().unwrap()]);
     let text = out(&output);
     assert_eq!(output.status.code(), Some(0), "{}", err(&output));
-    assert!(text.contains("   3  src/lib.rs:7  store atomic#1: writes 2"), "{text}");
-    assert!(text.contains(&format!("REWEAVE_REPLAY={} cargo test handoff", path.display())), "{text}");
+    assert!(
+        text.contains("   3  src/lib.rs:7  store atomic#1: writes 2"),
+        "{text}"
+    );
+    assert!(
+        text.contains(&format!(
+            "REWEAVE_REPLAY={} cargo test handoff",
+            path.display()
+        )),
+        "{text}"
+    );
     assert!(!text.contains('\x1b'));
     assert_eq!(err(&output), "");
 }
@@ -113,7 +125,10 @@ fn a_path_with_blanks_is_quoted() {
     let dir = tempfile::tempdir().unwrap();
     let path = store(dir.path(), "my bug.rwt", 1);
     let text = out(&reweave(&["report", path.to_str().unwrap()]));
-    assert!(text.contains(&format!("REWEAVE_REPLAY='{}' cargo", path.display())), "{text}");
+    assert!(
+        text.contains(&format!("REWEAVE_REPLAY='{}' cargo", path.display())),
+        "{text}"
+    );
 }
 
 /// 100 lines: 12 from the front and 40 from the back are shown.
@@ -160,11 +175,26 @@ fn bad_files_end_with_a_sentence_and_code_2() {
     let whole = std::fs::read_to_string(store(dir.path(), "bug.rwt", 2)).unwrap();
     let cases = [
         (dir.path().join("none.rwt"), "no such file"),
-        (write("cut.rwt", &whole[..whole.len() / 2]), "the file is cut"),
-        (write("text.rwt", "hello"), "not a reweave file: no JSON at byte 0"),
-        (write("other.rwt", "{\"schema\": \"x\"}"), "its schema is `x`"),
-        (write("new.rwt", "{\"schema\": \"reweave.trace/2\"}"), "written by a newer reweave"),
-        (write("odd.rwt", &whole.replace("\"store\"", "\"steal\"")), "contradicts itself"),
+        (
+            write("cut.rwt", &whole[..whole.len() / 2]),
+            "the file is cut",
+        ),
+        (
+            write("text.rwt", "hello"),
+            "not a reweave file: no JSON at byte 0",
+        ),
+        (
+            write("other.rwt", "{\"schema\": \"x\"}"),
+            "its schema is `x`",
+        ),
+        (
+            write("new.rwt", "{\"schema\": \"reweave.trace/2\"}"),
+            "written by a newer reweave",
+        ),
+        (
+            write("odd.rwt", &whole.replace("\"store\"", "\"steal\"")),
+            "contradicts itself",
+        ),
     ];
     for (path, says) in cases {
         for command in ["report", "replay"] {
@@ -200,14 +230,23 @@ fn what_is_not_there_says_so() {
     for args in cases {
         let output = reweave(args);
         assert_eq!(output.status.code(), Some(2), "{args:?}");
-        assert!(err(&output).contains("not in this version"), "{}", err(&output));
+        assert!(
+            err(&output).contains("not in this version"),
+            "{}",
+            err(&output)
+        );
         assert_eq!(err(&output).lines().count(), 1, "{}", err(&output));
     }
 }
 
 #[test]
 fn wrong_usage_is_code_2() {
-    for args in [&["fly"][..], &[], &["report"], &["report", "--format", "xml", "x"]] {
+    for args in [
+        &["fly"][..],
+        &[],
+        &["report"],
+        &["report", "--format", "xml", "x"],
+    ] {
         let output = reweave(args);
         assert_eq!(output.status.code(), Some(2), "{args:?}");
         assert!(!err(&output).is_empty());

@@ -9,9 +9,8 @@ use syn::{Error, ItemFn, Result, ReturnType, Type};
 /// places stay what they are; its name is one that no program uses, since it hides others of that name in the body.
 pub fn expand(options: TokenStream, function: TokenStream) -> Result<TokenStream> {
     let options: Options = syn::parse2(options)?;
-    let function: ItemFn = syn::parse2(function.clone()).map_err(|_| {
-        Error::new_spanned(&function, "#[reweave::test] stands on a function")
-    })?;
+    let function: ItemFn = syn::parse2(function.clone())
+        .map_err(|_| Error::new_spanned(&function, "#[reweave::test] stands on a function"))?;
     refuse(&function)?;
     let ItemFn {
         attrs,
@@ -65,7 +64,10 @@ fn refuse(function: &ItemFn) -> Result<()> {
     let sig = &function.sig;
     let wrong = |tokens: &dyn quote::ToTokens, text: &str| Err(Error::new_spanned(tokens, text));
     if let Some(word) = &sig.asyncness {
-        return wrong(word, "a checked test is not async: it starts threads with reweave::thread");
+        return wrong(
+            word,
+            "a checked test is not async: it starts threads with reweave::thread",
+        );
     }
     if let Some(word) = &sig.constness {
         return wrong(word, "a checked test is not const");
@@ -79,7 +81,10 @@ fn refuse(function: &ItemFn) -> Result<()> {
     for attribute in &function.attrs {
         let last = attribute.path().segments.last();
         if last.is_some_and(|segment| segment.ident == "test") {
-            return wrong(attribute, "#[reweave::test] is a #[test] already: leave this one out");
+            return wrong(
+                attribute,
+                "#[reweave::test] is a #[test] already: leave this one out",
+            );
         }
     }
     Ok(())
@@ -175,25 +180,98 @@ mod tests {
 
     #[test]
     fn wrong_input_is_told() {
-        let plain = || quote!(fn t() {});
+        let plain = || {
+            quote!(
+                fn t() {}
+            )
+        };
         let cases = [
-            (quote!(), quote!(async fn t() {}), "not async"),
-            (quote!(), quote!(const fn t() {}), "not const"),
-            (quote!(), quote!(fn t(n: u32) {}), "no arguments"),
-            (quote!(), quote!(fn t<T>() {}), "no type parameters"),
-            (quote!(), quote!(#[test] fn t() {}), "leave this one out"),
-            (quote!(), quote!(struct S;), "stands on a function"),
-            (quote!(speed = 3), plain(), "unknown option `speed`; there are `algorithm`"),
-            (quote!(workers), plain(), "`workers` needs a value: a number"),
-            (quote!(workers = "2"), plain(), "the value of `workers` is a number"),
-            (quote!(workers = 0), plain(), "0 is out of range for `workers`"),
-            (quote!(max_steps = 5_000_000_000), plain(), "5000000000 is out of range"),
-            (quote!(algorithm = "best"), plain(), "one of \"auto\", \"dfs\""),
-            (quote!(expect = "hang"), plain(), "one of \"data-race\", \"deadlock\""),
+            (
+                quote!(),
+                quote!(
+                    async fn t() {}
+                ),
+                "not async",
+            ),
+            (
+                quote!(),
+                quote!(
+                    const fn t() {}
+                ),
+                "not const",
+            ),
+            (
+                quote!(),
+                quote!(
+                    fn t(n: u32) {}
+                ),
+                "no arguments",
+            ),
+            (
+                quote!(),
+                quote!(
+                    fn t<T>() {}
+                ),
+                "no type parameters",
+            ),
+            (
+                quote!(),
+                quote!(
+                    #[test]
+                    fn t() {}
+                ),
+                "leave this one out",
+            ),
+            (
+                quote!(),
+                quote!(
+                    struct S;
+                ),
+                "stands on a function",
+            ),
+            (
+                quote!(speed = 3),
+                plain(),
+                "unknown option `speed`; there are `algorithm`",
+            ),
+            (
+                quote!(workers),
+                plain(),
+                "`workers` needs a value: a number",
+            ),
+            (
+                quote!(workers = "2"),
+                plain(),
+                "the value of `workers` is a number",
+            ),
+            (
+                quote!(workers = 0),
+                plain(),
+                "0 is out of range for `workers`",
+            ),
+            (
+                quote!(max_steps = 5_000_000_000),
+                plain(),
+                "5000000000 is out of range",
+            ),
+            (
+                quote!(algorithm = "best"),
+                plain(),
+                "one of \"auto\", \"dfs\"",
+            ),
+            (
+                quote!(expect = "hang"),
+                plain(),
+                "one of \"data-race\", \"deadlock\"",
+            ),
             (quote!(budget = "soon"), plain(), "such as \"10s\""),
             (quote!(budget = 10), plain(), "a time such as \"10s\""),
             (quote!(keep_going = 1), plain(), "`true` or `false`"),
-            (quote!(keep_going, keep_going), plain(), "`keep_going` is given twice"),
+            (
+                quote!(keep_going, keep_going),
+                plain(),
+                "`keep_going` is given twice",
+            ),
         ];
         for (options, function, says) in cases {
             let shown = options.to_string();
