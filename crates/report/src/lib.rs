@@ -6,7 +6,9 @@
 #![forbid(unsafe_code)]
 
 mod document;
+mod flaw;
 mod operation;
+mod position;
 mod replay;
 mod result;
 mod text;
@@ -14,9 +16,10 @@ mod trace;
 
 pub use document::{Document, ReadError, WriteError};
 pub use operation::Operation;
+pub use position::Position;
 pub use result::{BlockedBy, ExitCode, Finding, ResultDocument};
 pub use text::{Style, render_result, render_trace, summary};
 pub use trace::{
     Context, Difference, Failure, ObjectEntry, ObjectState, Options, PendingEntry, PlanStep,
-    Position, Program, ThreadEntry, Trace, TraceEvent,
+    Program, ThreadEntry, Trace, TraceEvent,
 };

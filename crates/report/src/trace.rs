@@ -9,13 +9,14 @@
 use crate::{
     document::{self, ReadError, WriteError},
     operation::Operation,
+    position::Position,
 };
 use reweave_model::{
     Choice, Edge, End, Error, Event, Execution, Gate, Kind, Mark, Object, OnceState, Op, Pending,
     Plan, Policy, Site, Step, ThreadId,
 };
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use std::{collections::BTreeMap, fmt, path::Path, str::FromStr};
+use serde::{Deserialize, Serialize};
+use std::{collections::BTreeMap, fmt, path::Path};
 
 /// The schema of a trace file.
 pub(crate) const SCHEMA: &str = "reweave.trace/1";
@@ -186,17 +187,6 @@ pub struct Failure {
     /// In which thread (first), after how many of its events (second), where that is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub after: Option<(u32, u32)>,
-}
-
-/// A place in the source, written `file:line:column`, or `file:line` where the column is not known.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct Position {
-    /// As the compiler names it.
-    pub file: String,
-    /// From 1.
-    pub line: u32,
-    /// From 1; 0: not known.
-    pub column: u32,
 }
 
 /// What the maker of a trace knows beyond the execution.
@@ -381,6 +371,16 @@ impl Trace {
                 text += &format!(" at {place}");
             }
         }
+        for thread in &self.threads {
+            if let Some(pending) = &thread.pending {
+                let object = pending
+                    .operation
+                    .object
+                    .map(|object| self.object_name(object));
+                let (path, name) = (&thread.path, &pending.operation.name);
+                text += &format!(", {path} at {name} {}", object.unwrap_or_default());
+            }
+        }
         text
     }
 
@@ -395,99 +395,6 @@ impl Trace {
             .get(object as usize)
             .map_or("?", |object| &object.name)
     }
-
-    /// What contradicts the invariants.
-    fn flaw(&self) -> Option<String> {
-        if self.plan.len() != self.events.len() {
-            let (steps, events) = (self.plan.len(), self.events.len());
-            return Some(format!("the plan has {steps} steps for {events} events"));
-        }
-        if end_of(&self.end).is_none() {
-            return Some(format!("no execution ends with `{}`", self.end));
-        }
-        self.flaw_of_threads()
-            .or_else(|| self.flaw_of_events())
-            .or_else(|| {
-                let mut blamed = self.errors.iter().filter_map(|error| error.after);
-                blamed
-                    .find(|(thread, _)| *thread as usize >= self.threads.len())
-                    .map(|(thread, _)| {
-                        format!("an error names thread {thread}, which is not there")
-                    })
-            })
-    }
-
-    fn flaw_of_threads(&self) -> Option<String> {
-        if self.threads.first()?.path != "main" {
-            return Some("its first thread is not `main`".into());
-        }
-        for (index, thread) in self.threads.iter().enumerate() {
-            let path = &thread.path;
-            let numbers = parse_path(path);
-            let known = numbers.is_some() && self.threads[..index].iter().all(|t| t.path != *path);
-            let parent = self
-                .threads
-                .get(thread.parent as usize)
-                .filter(|_| thread.parent as usize + usize::from(index > 0) <= index);
-            if !known || parent.is_none() {
-                return Some(format!(
-                    "thread {index} has the path `{path}` and an impossible parent"
-                ));
-            }
-            if let Some(pending) = &thread.pending {
-                if let Some(flaw) = self.flaw_of(&pending.operation) {
-                    return Some(format!("what `{path}` waits for: {flaw}"));
-                }
-            }
-        }
-        None
-    }
-
-    fn flaw_of_events(&self) -> Option<String> {
-        if self.threads.is_empty() {
-            return Some("it has no thread".into());
-        }
-        for (index, (step, event)) in self.plan.iter().zip(&self.events).enumerate() {
-            let number = index + 1;
-            if step.0 != event.thread || step.2 != event.operation.name {
-                return Some(format!("step {number} of the plan is not event {number}"));
-            }
-            let threads = self.threads.len();
-            let outside = |thread: u32| thread as usize >= threads;
-            if outside(event.thread) || event.after.is_some_and(|(thread, _)| outside(thread)) {
-                return Some(format!("event {number} names a thread that is not there"));
-            }
-            if let Some(flaw) = self.flaw_of(&event.operation) {
-                return Some(format!("event {number}: {flaw}"));
-            }
-        }
-        None
-    }
-
-    fn flaw_of(&self, operation: &Operation) -> Option<String> {
-        let Some(op) = operation.to_op() else {
-            return Some(format!(
-                "`{}` with these fields is no operation",
-                operation.name
-            ));
-        };
-        if let Op::Join(thread) = op {
-            return (thread.index() >= self.threads.len())
-                .then(|| format!("thread {} is not there", thread.0));
-        }
-        let mutex = operation.mutex.map(|mutex| (mutex, "mutex"));
-        let object = operation.object.zip(kind_for(op));
-        for (object, kind) in [mutex, object].into_iter().flatten() {
-            let Some(entry) = self.objects.get(object as usize) else {
-                return Some(format!("object {object} is not there"));
-            };
-            let actual = entry.state.to_object().kind_name();
-            if !kind.is_empty() && actual != kind {
-                return Some(format!("`{}` on a {actual}", operation.name));
-            }
-        }
-        None
-    }
 }
 
 impl TraceEvent {
@@ -497,36 +404,6 @@ impl TraceEvent {
             .to_op()
             .expect("checked when the trace was read or made from an operation")
     }
-}
-
-/// The kind of object that an operation is done on; empty: any.
-fn kind_for(op: Op) -> Option<&'static str> {
-    Some(match op {
-        Op::Join(_) | Op::Any(_) | Op::Assume(_) => return None,
-        Op::Load(_) | Op::Store(..) | Op::Rmw(..) | Op::CompareExchange { .. } => "atomic",
-        Op::Await(..) => "",
-        Op::Lock(_) | Op::TryLock(_) | Op::Unlock(_) => "mutex",
-        Op::ReadLock(_)
-        | Op::TryReadLock(_)
-        | Op::ReadUnlock(_)
-        | Op::WriteBegin(_)
-        | Op::WriteAcquire(_)
-        | Op::TryWriteLock(_)
-        | Op::WriteUnlock(_) => "rwlock",
-        Op::Enqueue { .. } | Op::Wake { .. } | Op::NotifyOne(_) | Op::NotifyAll(_) => "condvar",
-        Op::SemAcquire { .. } | Op::SemTryAcquire(_) | Op::SemRelease(_) => "semaphore",
-        Op::Arrive(_) | Op::Leave(_) => "barrier",
-        Op::OnceBegin { .. } | Op::OnceEnd(..) => "once",
-        Op::Send(_)
-        | Op::TrySend(_)
-        | Op::Handoff(..)
-        | Op::Recv { .. }
-        | Op::TryRecv(_)
-        | Op::SenderAdd(_)
-        | Op::SenderDrop(_)
-        | Op::ReceiverDrop(_) => "channel",
-        Op::Park { .. } | Op::Unpark(_) => "parker",
-    })
 }
 
 impl ObjectState {
@@ -680,53 +557,8 @@ fn end_name(end: End) -> &'static str {
         .map_or("?", |(_, name)| name)
 }
 
-fn end_of(name: &str) -> Option<End> {
+pub(crate) fn end_of(name: &str) -> Option<End> {
     ENDS.iter()
         .find(|(_, known)| *known == name)
         .map(|(end, _)| *end)
-}
-
-impl fmt::Display for Position {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:{}", self.file, self.line)?;
-        match self.column {
-            0 => Ok(()),
-            column => write!(f, ":{column}"),
-        }
-    }
-}
-
-impl FromStr for Position {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Position, String> {
-        let wrong = || format!("`{text}` is not file:line:column");
-        let (rest, last) = text.rsplit_once(':').ok_or_else(wrong)?;
-        let last: u32 = last.parse().map_err(|_| wrong())?;
-        let split = rest
-            .rsplit_once(':')
-            .and_then(|(file, line)| Some((file, line.parse::<u32>().ok()?)));
-        let (file, line, column) = match split {
-            Some((file, line)) => (file, line, last),
-            None => (rest, last, 0),
-        };
-        Ok(Position {
-            file: file.into(),
-            line,
-            column,
-        })
-    }
-}
-
-impl Serialize for Position {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
-    }
-}
-
-impl<'de> Deserialize<'de> for Position {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Position, D::Error> {
-        let text = String::deserialize(deserializer)?;
-        text.parse().map_err(serde::de::Error::custom)
-    }
 }

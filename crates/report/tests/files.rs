@@ -20,6 +20,15 @@ const ONCE: ObjectId = ObjectId(6);
 const CHANNEL: ObjectId = ObjectId(7);
 const PARKER: ObjectId = ObjectId(8);
 
+/// So many random traces, or as many as `PROPTEST_CASES` asks for.
+fn cases(usual: u32) -> ProptestConfig {
+    let mut config = ProptestConfig::default();
+    if std::env::var_os("PROPTEST_CASES").is_none() {
+        config.cases = usual;
+    }
+    config
+}
+
 fn objects() -> Vec<Object> {
     vec![
         Object::Atomic(3),
@@ -138,7 +147,7 @@ prop_compose! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 300, ..ProptestConfig::default() })]
+    #![proptest_config(cases(300))]
 
     #[test]
     fn a_trace_comes_back_as_it_was((trace, _) in any_trace()) {
@@ -430,7 +439,7 @@ fn damaged_bytes_never_panic() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 100, ..ProptestConfig::default() })]
+    #![proptest_config(cases(100))]
 
     /// Numbers exchanged for others make traces that no program can have; they are shown as far as they make sense.
     #[test]
@@ -523,6 +532,8 @@ fn the_first_difference_is_named() {
     let mut other = trace.clone();
     other.errors.clear();
     let text = trace.differs(&other).unwrap().to_string();
-    let says = "after the last step: recorded end `deadlock`, deadlock, now end `deadlock`";
+    let says = "after the last step: \
+                recorded end `deadlock`, deadlock, main at wake condvar#1, main.0 at leave barrier#1, \
+                now end `deadlock`, main at wake condvar#1, main.0 at leave barrier#1";
     assert_eq!(text, says);
 }

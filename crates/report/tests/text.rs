@@ -205,6 +205,22 @@ fn a_long_listing_is_folded_and_unfolds() {
     assert_eq!(text.matches("store atomic#1").count(), 200);
 }
 
+/// 300 threads that wait for a lock: the page stays a page.
+#[test]
+fn hundreds_of_threads_are_folded_too() {
+    let main = vec![(Op::Lock(A), 5), (Op::Join(ThreadId(1)), 6)];
+    let mut threads = vec![Thread(None, main)];
+    threads.extend((0..300).map(|_| Thread(None, vec![(Op::Lock(A), 9)])));
+    let script = Script {
+        objects: vec![Object::Mutex(None)],
+        threads,
+    };
+    let text = shown(&trace("many", &run(&script, &[], Policy::First, 1000)));
+    assert!(text.lines().count() < 100, "{text}");
+    assert!(text.contains("289 more threads"), "{text}");
+    assert!(text.contains("held by main since step 1"), "{text}");
+}
+
 #[test]
 fn folding_keeps_the_steps_that_the_end_refers_to() {
     let mut main: Vec<_> = (0..50).map(|n| (Op::Store(A, n), 6)).collect();

@@ -70,9 +70,14 @@ pub(crate) fn listing(
                 out += &style.dim(&front);
                 out += style.thread(row.thread, text.trim_end()).as_str();
             }
-            Piece::Hidden(steps) => {
-                let plural = if steps == 1 { "" } else { "s" };
-                let line = format!("{:>digits$}  {steps} more step{plural}", "...");
+            Piece::Hidden(rows) => {
+                let steps = rows.iter().filter(|row| row.step.is_some()).count();
+                let text = match (steps, rows.len()) {
+                    (0, lines) => format!("{lines} more lines"),
+                    (1, _) => "1 more step".into(),
+                    (steps, _) => format!("{steps} more steps"),
+                };
+                let line = format!("{:>digits$}  {text}", "...");
                 out += &style.dim(&line);
             }
         }
@@ -127,8 +132,8 @@ fn columns(headers: &[String], rows: &[Row], room: usize) -> Option<Vec<usize>> 
 
 enum Piece<'a> {
     Row(&'a Row),
-    /// So many events are not shown.
-    Hidden(usize),
+    /// Lines that are not shown.
+    Hidden(&'a [Row]),
 }
 
 fn fold<'a>(rows: &'a [Row], keep: &BTreeSet<usize>, full: bool) -> Vec<Piece<'a>> {
@@ -138,7 +143,8 @@ fn fold<'a>(rows: &'a [Row], keep: &BTreeSet<usize>, full: bool) -> Vec<Piece<'a
     let shown = |index: usize| {
         index < FIRST
             || index + LAST >= rows.len()
-            || rows[index].step.is_none_or(|step| keep.contains(&step))
+            || rows[index].sign == "!"
+            || rows[index].step.is_some_and(|step| keep.contains(&step))
     };
     let mut pieces = Vec::new();
     let mut index = 0;
@@ -147,7 +153,7 @@ fn fold<'a>(rows: &'a [Row], keep: &BTreeSet<usize>, full: bool) -> Vec<Piece<'a
             .take_while(|index| !shown(*index))
             .count();
         if hidden >= WORTH {
-            pieces.push(Piece::Hidden(hidden));
+            pieces.push(Piece::Hidden(&rows[index..index + hidden]));
             index += hidden;
         } else {
             let upto = (index + hidden.max(1)).min(rows.len());

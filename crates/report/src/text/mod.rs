@@ -9,8 +9,8 @@ mod phrase;
 mod summary;
 
 use crate::{
-    replay,
-    trace::{Failure, Position, Trace},
+    position::Position,
+    trace::{Failure, Trace},
 };
 use layout::{Row, listing, width, wrap};
 use phrase::Story;
@@ -69,19 +69,17 @@ impl Style {
     }
 }
 
-/// Most objects and lines of output that are shown unless asked for all.
+/// Most waiting threads, objects and lines of output that are shown unless asked for all.
+const WAITS: usize = 12;
 const OBJECTS: usize = 12;
 const OUTPUT: usize = 20;
 
 /// One execution. `again`: the line that runs it again; without it, the one that the trace brings along.
 pub fn render_trace(trace: &Trace, again: Option<&str>, style: Style) -> String {
     let trace = &harmless(trace);
-    let story = Story {
-        trace,
-        replayed: replay::replay(trace),
-    };
+    let story = Story::new(trace);
     let mut keep = BTreeSet::new();
-    let waits = waits(&story, &mut keep);
+    let waits = waits(&story, &mut keep, style);
     let mut sections = vec![headline(trace, style)];
     sections.push(listing(&headers(trace), &rows(&story), &keep, style));
     if !waits.is_empty() {
@@ -235,18 +233,25 @@ fn rows(story: &Story<'_>) -> Vec<Row> {
     rows
 }
 
-fn waits(story: &Story<'_>, keep: &mut BTreeSet<usize>) -> Vec<(String, String)> {
+fn waits(story: &Story<'_>, keep: &mut BTreeSet<usize>, style: Style) -> Vec<(String, String)> {
     let mut rows = Vec::new();
-    for (thread, pending) in story.unfinished() {
-        let Some(wait) = story.wait(thread.0, pending) else {
-            let text = format!("was about to {}", story.pending(pending));
-            rows.push((story.thread(thread.0).to_owned(), text));
-            continue;
+    let all = story.unfinished().count();
+    let shown = if style.full { all } else { WAITS };
+    for (thread, pending) in story.unfinished().take(shown) {
+        let mut text = match story.wait(thread.0, pending) {
+            Some(wait) => {
+                keep.extend(&wait.steps);
+                wait.text
+            }
+            None => format!("was about to {}", story.pending(pending)),
         };
-        keep.extend(&wait.steps);
-        let at = pending.at.as_ref().map(|at| format!("\nat {at}"));
-        let text = format!("{}{}", wait.text, at.unwrap_or_default());
+        if let Some(at) = &pending.at {
+            text += &format!("\nat {at}");
+        }
         rows.push((story.thread(thread.0).to_owned(), text));
+    }
+    if all > shown {
+        rows.push(("...".into(), format!("{} more threads", all - shown)));
     }
     rows
 }

@@ -2,15 +2,18 @@
 
 use crate::{
     operation::function_name,
-    replay::{Hold, Replayed},
+    replay::{Hold, Replayed, replay},
     trace::{PendingEntry, Trace},
 };
 use reweave_model::{Object, ObjectId, Op, RmwKind, ThreadId};
+use std::collections::BTreeMap;
 
 /// A trace with what the model knows about it.
 pub(crate) struct Story<'a> {
     pub trace: &'a Trace,
-    pub replayed: Replayed,
+    replayed: Replayed,
+    /// Parking tokens, with the threads that park on them.
+    owners: BTreeMap<u32, u32>,
 }
 
 /// Why a thread cannot go on.
@@ -21,7 +24,27 @@ pub(crate) struct Wait {
     pub steps: Vec<usize>,
 }
 
-impl Story<'_> {
+impl<'a> Story<'a> {
+    /// Learns what the model knows.
+    pub fn new(trace: &'a Trace) -> Story<'a> {
+        let done = trace
+            .events
+            .iter()
+            .map(|event| (event.thread, &event.operation));
+        let threads = trace.threads.iter().zip(0..);
+        let wished = threads
+            .filter_map(|(thread, index)| Some((index, &thread.pending.as_ref()?.operation)));
+        let parks = done
+            .chain(wished)
+            .filter(|(_, operation)| operation.name == "park");
+        let owners = parks.filter_map(|(thread, operation)| Some((operation.object?, thread)));
+        Story {
+            trace,
+            replayed: replay(trace),
+            owners: owners.collect(),
+        }
+    }
+
     /// What event `index` did.
     pub fn event(&self, index: usize) -> String {
         let event = &self.trace.events[index];
@@ -150,18 +173,9 @@ impl Story<'_> {
         }
     }
 
-    /// The thread whose parking token it is: the one that parks on it.
+    /// The thread whose parking token it is.
     fn owner(&self, parker: ObjectId) -> Option<u32> {
-        let parks =
-            |op: Option<Op>| matches!(op, Some(Op::Park { object, .. }) if object == parker);
-        let events = self.trace.events.iter();
-        let mut done = events.filter(|event| parks(event.operation.to_op()));
-        done.next().map(|event| event.thread).or_else(|| {
-            let waits = self.trace.threads.iter().position(|thread| {
-                parks(thread.pending.as_ref().and_then(|p| p.operation.to_op()))
-            })?;
-            Some(waits as u32)
-        })
+        self.owners.get(&parker.0).copied()
     }
 
     /// A thread's stable name.
