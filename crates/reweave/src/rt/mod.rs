@@ -26,12 +26,12 @@ pub(crate) use self::{
     local::local,
     site::location,
     slot::Slot,
-    target::ClosureTarget,
+    target::{ClosureTarget, live},
     world::{Task, World, task},
 };
 
 use reweave_model::{Error, Event, Gate, Next, Op, Pending, Site, ThreadId};
-use std::{panic::Location, sync::atomic::Ordering};
+use std::{any::Any, panic::Location, sync::atomic::Ordering};
 
 /// Running on a fiber of a check, and not while the fiber is being unwound: operations go to the model.
 #[inline]
@@ -126,6 +126,25 @@ fn inert_event(task: &Task, op: Op, site: Site) -> Event {
         after: None,
         access: [None, None],
         site,
+    }
+}
+
+/// As [`op`], for one that may time out.
+#[inline]
+#[track_caller]
+pub(crate) fn op_timed(op: Op) -> Event {
+    let task = task().expect("operations go to the model only in a check");
+    perform(task, op, Location::caller())
+}
+
+/// The running thread yields or sleeps: no event.
+#[track_caller]
+pub(crate) fn pause() {}
+
+/// The running thread ends by a panic.
+pub(crate) fn died(payload: &(dyn Any + Send)) {
+    if let Some(task) = task().filter(|task| !task.world().ending.get()) {
+        task.died(payload);
     }
 }
 

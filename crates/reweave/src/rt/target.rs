@@ -81,7 +81,8 @@ impl ClosureTarget {
         let job = Box::new(move || {
             // SAFETY: the world outlives its fibers.
             live(unsafe { &*place }, ThreadId::MAIN, || {
-                catch_unwind(AssertUnwindSafe(|| closure())).err()
+                closure();
+                None
             });
         });
         world.start(ThreadId::MAIN, job);
@@ -192,7 +193,7 @@ pub(crate) fn live(
     work: impl FnOnce() -> Option<Box<dyn Any + Send>>,
 ) {
     Task::enter(world, thread, |task| {
-        let payload = work();
+        let payload = catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(Some);
         if let (Some(payload), false) = (&payload, world.ending.get()) {
             task.died(&**payload);
         }
