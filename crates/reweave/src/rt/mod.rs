@@ -26,9 +26,11 @@ pub(crate) use self::{
     local::local,
     site::location,
     slot::Slot,
-    target::{ClosureTarget, live},
+    target::live,
     world::{Task, World, task},
 };
+
+pub use self::target::ClosureTarget;
 
 use reweave_model::{Error, Event, Gate, Next, Op, Pending, Site, ThreadId};
 use std::{any::Any, panic::Location, sync::atomic::Ordering};

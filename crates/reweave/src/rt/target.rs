@@ -31,7 +31,7 @@ const STACK_BYTES: usize = 2 << 20;
 const UNWIND_ATTEMPTS: u32 = 16;
 
 /// See the module.
-pub(crate) struct ClosureTarget {
+pub struct ClosureTarget {
     world: Box<World>,
     fibers: Vec<Option<Fiber>>,
     closure: Arc<dyn Fn() + Send + Sync>,
@@ -41,7 +41,7 @@ pub(crate) struct ClosureTarget {
 
 impl ClosureTarget {
     /// It stays on the OS thread that made it.
-    pub(crate) fn new(closure: Arc<dyn Fn() + Send + Sync>, spurious: bool) -> ClosureTarget {
+    pub fn new(closure: Arc<dyn Fn() + Send + Sync>, spurious: bool) -> ClosureTarget {
         panics::install();
         statics::prepare();
         let world = Box::new(World::new(STACK_BYTES));
@@ -55,12 +55,12 @@ impl ClosureTarget {
     }
 
     /// How many fibers could not be unwound.
-    pub(crate) fn leaked(&self) -> u64 {
+    pub fn leaked(&self) -> u64 {
         self.leaked
     }
 
     /// How many places of the program asked for less than sequential consistency.
-    pub(crate) fn weak_orders(&self) -> usize {
+    pub fn weak_orders(&self) -> usize {
         self.world.weak_orders()
     }
 
