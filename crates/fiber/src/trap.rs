@@ -6,6 +6,9 @@
 //!
 //! The handler runs on the alternate stack with the fiber's TLS. It touches one thread-local, the core and the interrupted
 //! registers; the rest happens on the fiber's stack after it has returned.
+//!
+//! *Limit:* a program that repairs faults itself (a handler for its own mappings) must install its handler after the first
+//! pool, and pass on what it does not know; one installed before never sees a fiber's faults.
 
 use std::mem::{MaybeUninit, zeroed};
 use std::ptr;

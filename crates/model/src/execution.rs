@@ -60,6 +60,8 @@ pub struct Event {
     pub gate: Gate,
     /// Which of the allowed outcomes was taken.
     pub outcome: u16,
+    /// How many there were.
+    pub outcomes: u16,
     /// Whether it got what it asked for: a failed compare-exchange, try-lock or timed wait did not.
     pub ok: bool,
     /// The value it returned.

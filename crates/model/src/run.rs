@@ -314,7 +314,7 @@ impl Run {
             let thread = ThreadId(index as u32);
             if let Some(pending) = self.pending[index] {
                 let watch = self.execution.watch_of(thread, self.state.count(thread));
-                if releasable(&self.state, &pending, watch) {
+                if self.state.releasable(&pending, watch) {
                     self.state.release(thread);
                     released = true;
                 }
@@ -358,12 +358,14 @@ impl Run {
         if !self.sleep.is_empty() {
             self.wake_sleepers(choice, &pending);
         }
+        let outcomes = self.state.outcomes(thread, pending.op);
         let effect = self.state.apply(thread, pending.op, outcome);
         let event = Event {
             thread,
             op: pending.op,
             gate: pending.gate,
             outcome,
+            outcomes,
             ok: effect.ok,
             result: effect.result,
             after: effect.after,
@@ -397,19 +399,6 @@ impl Run {
         }
         self.execution.end = end;
         &mut self.execution
-    }
-}
-
-/// Whether "nothing else can run" lets a pending operation go.
-pub(crate) fn releasable(state: &State, pending: &Pending, watch: Option<&Watch>) -> bool {
-    match pending.gate {
-        Gate::Late => true,
-        _ => watch.is_some_and(|watch| {
-            watch
-                .words
-                .iter()
-                .any(|(object, seen)| state.object(*object).word() != *seen)
-        }),
     }
 }
 

@@ -5,7 +5,7 @@
 
 use crate::{
     access::{Access, Class},
-    execution::{Edge, Gate, Pending},
+    execution::{Edge, Gate, Pending, Watch},
     object::{Generation, Object, OnceState},
     op::{ObjectId, Op, ThreadId},
 };
@@ -26,15 +26,15 @@ pub struct Effect {
 pub struct State {
     objects: Vec<Object>,
     threads: Vec<ThreadState>,
+    paths: Vec<Vec<u32>>,
     /// Threads in creation order: by path, so that it is the same order in every run.
     order: Vec<ThreadId>,
     /// Whether a wait may end without a notification.
     pub spurious: bool,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 struct ThreadState {
-    path: Vec<u32>,
     children: u32,
     /// Events done.
     count: u32,
@@ -56,7 +56,15 @@ impl State {
     pub fn clear(&mut self) {
         self.objects.clear();
         self.threads.clear();
+        self.paths.clear();
         self.order.clear();
+    }
+
+    /// Back to the beginning of an execution with these objects, keeping the threads.
+    pub fn rewind(&mut self, objects: &[Object]) {
+        self.objects.clear();
+        self.objects.extend_from_slice(objects);
+        self.threads.fill(ThreadState::default());
     }
 
     /// A new thread. Its place in the order comes from its path.
@@ -65,11 +73,12 @@ impl State {
         let path = match parent {
             None => Vec::new(),
             Some(parent) => {
-                let parent = &mut self.threads[parent.index()];
-                let mut path = Vec::with_capacity(parent.path.len() + 1);
-                path.extend_from_slice(&parent.path);
-                path.push(parent.children);
-                parent.children += 1;
+                let nth = &mut self.threads[parent.index()].children;
+                let prefix = &self.paths[parent.index()];
+                let mut path = Vec::with_capacity(prefix.len() + 1);
+                path.extend_from_slice(prefix);
+                path.push(*nth);
+                *nth += 1;
                 path
             }
         };
@@ -82,17 +91,10 @@ impl State {
         let id = ThreadId(self.threads.len() as u32);
         let place = self
             .order
-            .partition_point(|other| self.threads[other.index()].path < path);
+            .partition_point(|other| self.paths[other.index()] < path);
         self.order.insert(place, id);
-        self.threads.push(ThreadState {
-            path,
-            children: 0,
-            count: 0,
-            finished: false,
-            granted: None,
-            failed: false,
-            released: false,
-        });
+        self.paths.push(path);
+        self.threads.push(ThreadState::default());
     }
 
     /// The thread came to its end.
@@ -112,7 +114,7 @@ impl State {
 
     /// Its name in every run.
     pub fn path(&self, thread: ThreadId) -> &[u32] {
-        &self.threads[thread.index()].path
+        &self.paths[thread.index()]
     }
 
     /// All threads in creation order.
@@ -144,6 +146,15 @@ impl State {
     /// Lets go what waits only for "nothing else can run".
     pub fn release(&mut self, thread: ThreadId) {
         self.threads[thread.index()].released = true;
+    }
+
+    /// Whether "nothing else can run" lets a pending operation go.
+    pub fn releasable(&self, pending: &Pending, watch: Option<&Watch>) -> bool {
+        pending.gate == Gate::Late
+            || watch.is_some_and(|watch| {
+                let changed = |&(object, seen): &(ObjectId, u64)| self.object(object).word() != seen;
+                watch.words.iter().any(changed)
+            })
     }
 
     /// Whether a pending operation can go now.

@@ -1,16 +1,56 @@
 //! The runtime inside a check: threads are fibers, operations go to the model.
+//!
+//! *Decides:* nothing; [`reweave_model::Run`] does. It brings each thread to its next operation, asks who goes, and lets that one go.
+//! *Called by:* the shims (`sync`, `thread`, ...) from inside a check; [`ClosureTarget`] by the search. *Owns:* one [`World`] for each
+//! worker, with the fibers, the run and what is kept for each execution.
+//!
+//! *Call path of an operation:* shim -> [`op`] -> announce to the run -> ask who is next. If it is this thread, it goes on without a
+//! switch; else the fiber suspends, and the loop in `target` resumes the one whose turn it is.
+//!
+//! *Invariants.*
+//! 1. A world and all that runs in it stay on one OS thread, so cells are enough; a borrow never lasts across a suspension or a call
+//!    into the program.
+//! 2. Threads that have not announced an operation are the running one and those in `World::newborn`.
+//! 3. From the moment an execution ends until all its fibers are unwound `World::ending` is set: operations do nothing.
 
-use reweave_model::{Event, Object, ObjectId, Op, ThreadId};
-use std::sync::atomic::{AtomicU64, Ordering};
+mod explain;
+mod local;
+mod panics;
+mod site;
+mod slot;
+mod statics;
+mod target;
+mod world;
+
+pub(crate) use self::{
+    local::local,
+    site::location,
+    slot::Slot,
+    target::live,
+    world::{Task, World, task},
+};
+
+pub use self::target::ClosureTarget;
+
+use reweave_model::{Error, Event, Gate, Next, Op, Pending, Site, ThreadId};
+use std::{any::Any, panic::Location, sync::atomic::Ordering};
 
 /// Running on a fiber of a check, and not while the fiber is being unwound: operations go to the model.
+#[inline]
 pub(crate) fn active() -> bool {
-    false
+    task().is_some_and(|task| !task.world().ending.get())
 }
 
 /// On a fiber that is being unwound: nothing may block, nothing may panic, nothing is recorded.
+///
+/// Asked at every operation that finds itself outside of [`active`]: here a job that caught its unwinding is unwound again, and a destructor
+/// that asks for ever is given up.
 pub(crate) fn inert() -> bool {
-    false
+    let inert = task().is_some_and(|task| task.world().ending.get());
+    if inert {
+        reweave_fiber::suspend();
+    }
+    inert
 }
 
 /// For an inert operation that cannot pretend to have succeeded (a lock that an abandoned thread still holds): gives the
@@ -21,36 +61,93 @@ pub(crate) fn give_up() -> ! {
     }
 }
 
-/// Identity of a shim object in the current execution: execution stamp << 32 | object id.
-pub(crate) struct Slot(AtomicU64);
-
-impl Slot {
-    pub(crate) const fn new() -> Slot {
-        Slot(AtomicU64::new(0))
-    }
-
-    /// The object's id; its first use in this execution makes it known to the model.
-    #[track_caller]
-    pub(crate) fn id(&self, make: impl FnOnce() -> Object) -> ObjectId {
-        let _ = (&self.0, make);
-        todo!()
-    }
-}
-
 /// Announces the operation at the caller's source position, waits until it is its turn, does it. When the execution ends
-/// meanwhile it unwinds, or (inside a destructor that runs for a panic) returns an event with `ok: false`, `inert()` being
-/// true from then on.
+/// meanwhile it unwinds, or (inside a destructor that runs for a panic) returns an event with `ok: false`, [`active`] being false from
+/// then on.
+#[inline]
 #[track_caller]
 pub(crate) fn op(op: Op) -> Event {
-    let _ = op;
-    todo!()
+    let task = task().expect("operations go to the model only in a check");
+    perform(task, op, Location::caller())
 }
 
 /// As [`op`], with the memory order that the program declared: on success, and for a compare-exchange on failure.
+#[inline]
 #[track_caller]
 pub(crate) fn op_ordered(op: Op, order: Ordering, failure: Option<Ordering>) -> Event {
-    let _ = (op, order, failure);
-    todo!()
+    let task = task().expect("operations go to the model only in a check");
+    let event = perform(task, op, Location::caller());
+    if order != Ordering::SeqCst || failure.is_some_and(|order| order != Ordering::SeqCst) {
+        task.world().weak_order(event.site);
+    }
+    event
+}
+
+#[inline]
+fn perform(task: &Task, op: Op, place: &'static Location<'static>) -> Event {
+    let world = task.world();
+    let site = world.seen.site(place);
+    task.check_stack();
+    if world.ending.get() {
+        return inert_event(task, op, site);
+    }
+    let thread = task.thread;
+    let pending = Pending {
+        op,
+        gate: Gate::Open,
+        site,
+    };
+    {
+        let mut run = world.run.borrow_mut();
+        run.announce(thread, pending);
+        if world.newborns.get() == 0 {
+            match run.next() {
+                Next::Go(choice) if choice.thread == thread => return run.step(choice),
+                next => world.next.set(Some(next)),
+            }
+        }
+    }
+    reweave_fiber::suspend();
+    if world.ending.get() {
+        return inert_event(task, op, site);
+    }
+    world.run.borrow_mut().step(world.chosen.get())
+}
+
+/// What an operation of an abandoned thread returns.
+#[cold]
+fn inert_event(task: &Task, op: Op, site: Site) -> Event {
+    inert();
+    Event {
+        thread: task.thread,
+        op,
+        gate: Gate::Open,
+        outcome: 0,
+        ok: false,
+        result: 0,
+        after: None,
+        access: [None, None],
+        site,
+    }
+}
+
+/// As [`op`], for one that may time out.
+#[inline]
+#[track_caller]
+pub(crate) fn op_timed(op: Op) -> Event {
+    let task = task().expect("operations go to the model only in a check");
+    perform(task, op, Location::caller())
+}
+
+/// The running thread yields or sleeps: no event.
+#[track_caller]
+pub(crate) fn pause() {}
+
+/// The running thread ends by a panic.
+pub(crate) fn died(payload: &(dyn Any + Send)) {
+    if let Some(task) = task().filter(|task| !task.world().ending.get()) {
+        task.died(payload);
+    }
 }
 
 /// A memory fence of the running thread.
@@ -65,23 +162,24 @@ pub(crate) fn access(address: usize, bytes: usize, write: bool) {
 }
 
 /// The object to use: for one in static memory, while in a check, this execution's copy.
+#[inline]
 pub(crate) fn here<T: ?Sized>(object: &T) -> &T {
+    if statics::holds(std::ptr::from_ref(object).cast::<u8>() as usize) {
+        if let Some(task) = task() {
+            return task.world().copies.of(object);
+        }
+    }
     object
 }
 
-/// The thread running. Only while [`active`].
+/// The thread running. Only in a check.
 pub(crate) fn current() -> ThreadId {
-    todo!()
-}
-
-/// The value that the running thread of the check has for a thread-local variable (by its address), made at first use. `None`
-/// once it was destroyed. Values are dropped when the thread ends, the last made first. Only while [`active`] or [`inert`].
-pub(crate) fn local<T: 'static>(key: usize, make: impl FnOnce() -> T) -> Option<*const T> {
-    let _ = (key, make);
-    todo!()
+    task().expect("asked only in a check").thread
 }
 
 /// Records an error of this execution; it goes on.
-pub(crate) fn error(error: reweave_model::Error) {
-    let _ = error;
+pub(crate) fn error(error: Error) {
+    if let Some(task) = task() {
+        task.world().error(error);
+    }
 }

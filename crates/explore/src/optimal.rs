@@ -1,0 +1,430 @@
+//! `optimal`: exactly one execution for each Mazurkiewicz trace, none given up, children a function of the execution alone.
+//!
+//! A reverse search: every trace but the first has one *parent* trace, and a trace's children are found by looking at
+//! one execution of it. No tree is kept, so memory is flat, and work can be split, stored and resumed by moving plans.
+//!
+//! **Canonical form.** The policy takes the first enabled thread with its first outcome. Take a trace M apart by always
+//! doing what the policy says as long as that event belongs to M. Where it does not, M has something else to do before:
+//! say the policy wants `e` after the prefix `u`. Among the events of M that conflict with `e` and come before what
+//! `e`'s thread does next in M, take the first ones by causality, of these the one of the first thread: the *overtaker*
+//! `a`. Its missing causes `v` (marked [`Mark::Leads`]), then `a` itself ([`Mark::Overtakes`]), then `e`'s thread if it
+//! can go; from there on the policy again. Where only the outcome differs, the overtaker is the same operation with
+//! another outcome.
+//!
+//! **Parent.** With `u [v a]` the last such detour of M, the parent is what the policy makes of `u e v a` (of `u e v`
+//! when `e` keeps `a` from going). It is smaller where they part (it does what the policy says), so following parents
+//! ends at the trace with no detour: the one that the empty plan runs.
+//!
+//! **Children.** Of an execution P that was run along its canonical form: for every step `e` of the policy and every
+//! later (or for ever blocked) `a` of another thread that could have gone first, `v` = the causes of `a` that do not
+//! depend on `e`. The child exists if (1) every detour of P behind `e` lies in `v a`, (2) after `u v` the operation `a`
+//! can go and conflicts with `e`, (3) P is what the policy makes of `u e v a`, (4) `a` is the overtaker that the
+//! canonical form would choose: its thread is behind those of earlier overtakers of the same `e` which it does not
+//! depend on. Its plan is `u v a`, then `e`'s thread. Outcomes of `a` all count; other outcomes of `e` are children
+//! when nothing behind `e` is a detour.
+//!
+//! An operation that can lose its turn (a lock) competes with every earlier taker and not only with the last, since the
+//! release between them cannot be overtaken. The scheme needs these takers to come one after the other: hence the two
+//! steps of a write lock in the model. Acquisitions of a semaphore do not; there the units are counted: `v` holds
+//! the other acquisitions of `e`'s round too, and `a` must be of the last of their threads.
+//!
+//! *Never reports* a trace twice; *may miss* nothing within a run's step limit. Tested against brute force.
+
+use crate::{
+    draft::Draft,
+    happens::{Happens, join},
+    replay::Replay,
+};
+use reweave_model::{
+    Access, Class, Edge, Effect, Event, Execution, Gate, Mark, Op, Pending, Plan, ThreadId,
+};
+
+/// Finds the children of executions. Owns reusable tables only.
+#[derive(Debug, Default)]
+pub(crate) struct Optimal {
+    happens: Happens,
+    replay: Replay,
+    marks: Vec<Mark>,
+    /// Positions that are part of a detour.
+    detours: Vec<u32>,
+    /// The causes of the overtaker that is being looked at.
+    causes: Vec<u32>,
+    /// Their positions behind `e`.
+    leads: Vec<u32>,
+    /// The causes it needs when it goes first.
+    needed: Vec<u32>,
+}
+
+type Touches = [Option<Access>; 2];
+
+/// An operation that might have gone earlier: done later in the execution, or never.
+struct Overtaker {
+    thread: ThreadId,
+    pending: Pending,
+    /// Where it was done.
+    position: Option<u32>,
+    /// Which event of its thread it is.
+    nth: usize,
+}
+
+impl Optimal {
+    /// Adds the plans of the execution's children. The plan is the one it was run by.
+    pub fn children(&mut self, plan: &Plan, execution: &Execution, out: &mut Vec<Plan>) {
+        self.happens.analyse(execution);
+        self.replay.begin(execution);
+        self.marks.clear();
+        self.marks.extend(plan.steps.iter().map(|step| step.mark));
+        self.marks.resize(execution.events.len(), Mark::Default);
+        self.detours.clear();
+        let detour = |position: &u32| self.marks[*position as usize] != Mark::Default;
+        self.detours
+            .extend((0..self.marks.len() as u32).filter(detour));
+
+        self.other_outcomes(plan, execution, out);
+        for position in 0..execution.events.len() as u32 {
+            let event = &execution.events[position as usize];
+            if !event.op.only_orders() {
+                let overtaker = Overtaker {
+                    thread: event.thread,
+                    pending: event.pending(),
+                    position: Some(position),
+                    nth: self.happens.nth(position) as usize,
+                };
+                self.overtake(plan, execution, &overtaker, out);
+            }
+        }
+        for (index, record) in execution.threads.iter().enumerate() {
+            let thread = ThreadId(index as u32);
+            if let Some(pending) = record.pending {
+                let overtaker = Overtaker {
+                    thread,
+                    pending,
+                    position: None,
+                    nth: self.happens.of_thread(thread).len(),
+                };
+                self.overtake(plan, execution, &overtaker, out);
+            }
+        }
+    }
+
+    /// The policy's step with another outcome.
+    fn other_outcomes(&self, plan: &Plan, execution: &Execution, out: &mut Vec<Plan>) {
+        let free = self.detours.last().map_or(0, |last| last + 1);
+        for position in free..execution.events.len() as u32 {
+            let event = &execution.events[position as usize];
+            for outcome in 1..event.outcomes {
+                let mut child = Draft::new(plan, execution, self.replay.triggers());
+                for earlier in 0..position {
+                    child.event(earlier, self.marks[earlier as usize]);
+                }
+                child.push(
+                    event.thread,
+                    event.pending(),
+                    outcome,
+                    Mark::Overtakes(event.thread),
+                );
+                out.push(child.plan);
+            }
+        }
+    }
+
+    /// All children in which one operation overtakes a step of the policy.
+    fn overtake(&mut self, plan: &Plan, execution: &Execution, a: &Overtaker, out: &mut Vec<Plan>) {
+        // The parent does it by default.
+        if a.position
+            .is_some_and(|position| execution.events[position as usize].outcome != 0)
+        {
+            return;
+        }
+        let end = a.position.unwrap_or(execution.events.len() as u32);
+        let detour = self.detours.last().copied();
+        for e in self.rivals(execution, a, end) {
+            let event = &execution.events[e as usize];
+            if event.thread == a.thread || self.marks[e as usize] != Mark::Default {
+                continue;
+            }
+            let mut causes = std::mem::take(&mut self.causes);
+            self.causes_of(
+                execution,
+                a,
+                &self.touches(execution, a),
+                e,
+                end,
+                &mut causes,
+            );
+            self.causes = causes;
+            if self.happens.in_row(&self.causes, e) {
+                continue;
+            }
+            let kept = |p: u32| Some(p) == a.position || self.happens.in_row(&self.causes, p);
+            if detour.is_some_and(|last| last > e && !kept(last)) {
+                continue;
+            }
+            let behind = self.detours.partition_point(|detour| *detour <= e);
+            if !self.detours[behind..].iter().all(|detour| kept(*detour)) {
+                continue;
+            }
+            self.leads.clear();
+            let leads = (e + 1..end).filter(|p| self.happens.in_row(&self.causes, *p));
+            self.leads.extend(leads);
+            self.child(plan, execution, a, e, out);
+        }
+    }
+
+    /// Events that an operation might have overtaken: in conflict with it and with nothing between, or, for one that
+    /// can lose its turn, all that touch the object.
+    fn rivals(&self, execution: &Execution, a: &Overtaker, end: u32) -> Vec<u32> {
+        let mut rivals = Vec::new();
+        let competes = a.pending.op.competes() || a.pending.gate != Gate::Open;
+        if competes {
+            let Some(object) = a.pending.op.object() else {
+                return rivals;
+            };
+            let touching = self.happens.of_object(object).iter().copied();
+            rivals.extend(touching.take_while(|position| *position < end));
+            return rivals;
+        }
+        let Some(position) = a.position else {
+            return rivals;
+        };
+        let event = &execution.events[position as usize];
+        if let Some(edge) = turn(event) {
+            rivals.push(self.happens.of_thread(edge.thread)[edge.count as usize - 1]);
+        }
+        for access in event.access.into_iter().flatten() {
+            for &earlier in self.happens.of_object(access.object) {
+                if earlier < position
+                    && !rivals.contains(&earlier)
+                    && execution.events[earlier as usize].conflicts(event)
+                {
+                    rivals.push(earlier);
+                }
+            }
+        }
+        rivals
+    }
+
+    /// What must come before the overtaker, touching these objects, when it goes before `e`.
+    fn causes_of(
+        &self,
+        execution: &Execution,
+        a: &Overtaker,
+        access: &Touches,
+        e: u32,
+        end: u32,
+        causes: &mut Vec<u32>,
+    ) {
+        let happens = &self.happens;
+        happens.coming(execution, a.thread, a.nth, causes);
+        for access in access.iter().flatten() {
+            let units = access.class == Class::Acquire;
+            for &earlier in happens.of_object(access.object) {
+                let event = &execution.events[earlier as usize];
+                let mut touches = event.access.iter().flatten();
+                let counts = touches.any(|other| other.conflicts(*access))
+                    || (units && earlier > e && acquires(event));
+                let free = earlier != e && !happens.in_row(happens.row(earlier), e);
+                if earlier < end && counts && free && !happens.in_row(causes, earlier) {
+                    join(causes, happens.row(earlier));
+                }
+            }
+        }
+    }
+
+    /// What an operation touched when it was done, or would touch in its turn.
+    fn touches(&self, execution: &Execution, a: &Overtaker) -> Touches {
+        match (a.position, a.pending.op) {
+            (Some(position), _) => execution.events[position as usize].access,
+            (None, Op::SemAcquire { object, .. }) => [
+                Some(Access {
+                    object,
+                    class: Class::Acquire,
+                }),
+                None,
+            ],
+            (None, _) => [None, None],
+        }
+    }
+
+    /// Whether the canonical form would have chosen another overtaker first.
+    fn comes_too_early(
+        &self,
+        execution: &Execution,
+        a: &Overtaker,
+        effect: &Effect,
+        e: u32,
+    ) -> bool {
+        let thread = execution.events[e as usize].thread;
+        let path = |thread: ThreadId| self.replay.state.path(thread);
+        let touches = || effect.access.iter().flatten();
+        let mut position = e;
+        while let Some(previous) = position.checked_sub(1) {
+            let other = &execution.events[previous as usize];
+            // The same step with another outcome overtakes nothing.
+            if self.marks[previous as usize] != Mark::Overtakes(thread) || other.thread == thread {
+                break;
+            }
+            let mut theirs = other.access.iter().flatten();
+            if self.happens.in_row(&self.causes, previous)
+                || theirs.any(|theirs| touches().any(|mine| mine.conflicts(*theirs)))
+            {
+                break;
+            }
+            if path(other.thread) > path(a.thread) {
+                return true;
+            }
+            position = previous;
+            while position > 0 && self.marks[position as usize - 1] == Mark::Leads {
+                position -= 1;
+            }
+        }
+        let beside = |access: &Access, lead: u32| {
+            let event = &execution.events[lead as usize];
+            let same = event.access[0].is_some_and(|other| other.object == access.object);
+            same && acquires(event) && path(event.thread) > path(a.thread)
+        };
+        acquires(&execution.events[e as usize])
+            && touches().any(|access| {
+                access.class == Class::Acquire
+                    && self.leads.iter().any(|lead| beside(access, *lead))
+            })
+    }
+
+    /// The plans in which `a` overtakes `e`, if this execution is their parent.
+    fn child(
+        &mut self,
+        plan: &Plan,
+        execution: &Execution,
+        a: &Overtaker,
+        e: u32,
+        out: &mut Vec<Plan>,
+    ) {
+        let event = &execution.events[e as usize];
+        self.play(execution, e, false);
+        if !self.replay.state.enabled(a.thread, &a.pending) {
+            return;
+        }
+        let mut fitting = Vec::new();
+        for outcome in 0..self.replay.state.outcomes(a.thread, a.pending.op) {
+            if self.fits(execution, a, e, outcome) {
+                fitting.push(outcome);
+            }
+        }
+        if fitting.is_empty() || !self.is_parent(execution, a, e) {
+            return;
+        }
+        for outcome in fitting {
+            self.play(execution, e, false);
+            self.replay.perform(a.thread, a.pending.op, outcome);
+            let next = self.replay.state.enabled(event.thread, &event.pending());
+            let mut child = Draft::new(plan, execution, self.replay.triggers());
+            for position in 0..e {
+                child.event(position, self.marks[position as usize]);
+            }
+            for &position in &self.leads {
+                child.event(position, Mark::Leads);
+            }
+            child.push(a.thread, a.pending, outcome, Mark::Overtakes(event.thread));
+            if next {
+                child.push(event.thread, event.pending(), 0, Mark::Default);
+            }
+            out.push(child.plan);
+        }
+    }
+
+    /// Whether the overtaker with this outcome conflicts with `e`, needs just its leads, and is the canonical one.
+    fn fits(&mut self, execution: &Execution, a: &Overtaker, e: u32, outcome: u16) -> bool {
+        let event = &execution.events[e as usize];
+        let state = &self.replay.state;
+        let effect = state.effect(a.thread, a.pending.op, outcome);
+        if !state.depends(&effect, a.pending.op, event.thread, event.op, event.outcome) {
+            return false;
+        }
+        let end = a.position.unwrap_or(execution.events.len() as u32);
+        let mut needed = std::mem::take(&mut self.needed);
+        self.causes_of(execution, a, &effect.access, e, end, &mut needed);
+        let exact = self
+            .leads
+            .iter()
+            .all(|lead| self.happens.in_row(&needed, *lead));
+        self.needed = needed;
+        exact && !self.comes_too_early(execution, a, &effect, e)
+    }
+
+    /// Plays `u v`, or `u e v`.
+    fn play(&mut self, execution: &Execution, e: u32, with_e: bool) {
+        self.replay.rewind(execution, &self.happens);
+        let upto = if with_e { e + 1 } else { e };
+        for position in 0..upto {
+            self.step(execution, position);
+        }
+        for index in 0..self.leads.len() {
+            self.step(execution, self.leads[index]);
+        }
+    }
+
+    fn step(&mut self, execution: &Execution, position: u32) {
+        if execution.epochs.contains(&position) {
+            self.replay.epoch(execution, &self.happens);
+        }
+        self.replay.advance(execution, &self.happens, position);
+    }
+
+    /// Whether the policy makes this execution of `u e v a`.
+    fn is_parent(&mut self, execution: &Execution, a: &Overtaker, e: u32) -> bool {
+        self.play(execution, e, true);
+        if self.replay.state.enabled(a.thread, &a.pending) {
+            match a.position {
+                Some(position) if self.ready(position) => {
+                    self.replay.advance(execution, &self.happens, position);
+                }
+                _ => return false,
+            }
+        }
+        loop {
+            let Some(thread) = self.replay.first(execution, &self.happens) else {
+                if self.replay.epoch(execution, &self.happens) {
+                    continue;
+                }
+                return self.replay.total() == execution.events.len();
+            };
+            match self.replay.next_of(&self.happens, thread) {
+                Some(next) if self.ready(next) && execution.events[next as usize].outcome == 0 => {
+                    self.replay.advance(execution, &self.happens, next);
+                }
+                _ => return false,
+            }
+        }
+    }
+
+    /// Whether all that an event depends on was played.
+    fn ready(&self, position: u32) -> bool {
+        let counts = self.replay.counts();
+        let row = self.happens.row(position);
+        let own = row
+            .iter()
+            .zip(counts)
+            .filter(|(needed, done)| needed > done)
+            .count();
+        own <= 1
+    }
+}
+
+/// For an operation that never blocks: the step that made it succeed and that it could have come before.
+fn turn(event: &Event) -> Option<Edge> {
+    match event.op {
+        Op::Wake { timed: true, .. }
+        | Op::Recv { timed: true, .. }
+        | Op::TryRecv(_)
+        | Op::TrySend(_)
+            if event.ok =>
+        {
+            event.after
+        }
+        _ => None,
+    }
+}
+
+fn acquires(event: &Event) -> bool {
+    event.ok && matches!(event.op, Op::SemAcquire { .. } | Op::SemTryAcquire(_))
+}

@@ -1,0 +1,155 @@
+//! Plays the events of a finished execution again, in any order that respects happens-before, on the model alone.
+//!
+//! Answers what the target is never asked: who could have gone at another point, with which outcomes, and what would
+//! have been done by default from there on.
+
+use crate::happens::Happens;
+use reweave_model::{Edge, Execution, Op, Pending, State, ThreadId};
+
+/// A point of an execution: which events were done, and the model's state after them.
+#[derive(Debug, Default)]
+pub(crate) struct Replay {
+    pub state: State,
+    /// For each thread, the event of its own line of ancestors that brings it to life.
+    triggers: Vec<Edge>,
+    /// Events done, of each thread and in all.
+    counts: Vec<u32>,
+    total: usize,
+}
+
+impl Replay {
+    /// Gets to know the threads of an execution; then [`Replay::rewind`].
+    pub fn begin(&mut self, execution: &Execution) {
+        self.state.clear();
+        self.triggers.clear();
+        for thread in &execution.threads {
+            self.state.spawn_at(thread.path.clone());
+            // A thread born before its parent's first event comes with its parent.
+            let parent = thread.born.thread.index();
+            let trigger = match self.triggers.get(parent) {
+                Some(trigger) if thread.born.count == 0 => *trigger,
+                _ => thread.born,
+            };
+            self.triggers.push(trigger);
+        }
+        self.counts.clear();
+        self.counts.resize(execution.threads.len(), 0);
+    }
+
+    /// Back to the beginning.
+    pub fn rewind(&mut self, execution: &Execution, happens: &Happens) {
+        self.state.rewind(&execution.objects);
+        self.counts.fill(0);
+        self.total = 0;
+        for index in 0..execution.threads.len() {
+            self.settle(execution, happens, ThreadId(index as u32));
+        }
+    }
+
+    /// A thread whose last event was done and that waits for nothing has come to its end.
+    fn settle(&mut self, execution: &Execution, happens: &Happens, thread: ThreadId) {
+        let record = &execution.threads[thread.index()];
+        let done = self.counts[thread.index()] as usize == happens.of_thread(thread).len();
+        if done && record.pending.is_none() && self.born(thread) {
+            self.state.finish(thread);
+        }
+    }
+
+    fn born(&self, thread: ThreadId) -> bool {
+        let trigger = self.triggers[thread.index()];
+        self.counts[trigger.thread.index()] >= trigger.count
+    }
+
+    /// For each thread, the event that brings it to life.
+    pub fn triggers(&self) -> &[Edge] {
+        &self.triggers
+    }
+
+    /// Events done of each thread.
+    pub fn counts(&self) -> &[u32] {
+        &self.counts
+    }
+
+    /// Events done in all.
+    pub fn total(&self) -> usize {
+        self.total
+    }
+
+    /// The position of a thread's next event.
+    pub fn next_of(&self, happens: &Happens, thread: ThreadId) -> Option<u32> {
+        happens
+            .of_thread(thread)
+            .get(self.counts[thread.index()] as usize)
+            .copied()
+    }
+
+    /// What a thread has come to; `None`: it is not born, or has ended.
+    pub fn pending(
+        &self,
+        execution: &Execution,
+        happens: &Happens,
+        thread: ThreadId,
+    ) -> Option<Pending> {
+        if !self.born(thread) {
+            return None;
+        }
+        match self.next_of(happens, thread) {
+            Some(position) => Some(execution.events[position as usize].pending()),
+            None => execution.threads[thread.index()].pending,
+        }
+    }
+
+    /// Whether the thread can go.
+    pub fn enabled(&self, execution: &Execution, happens: &Happens, thread: ThreadId) -> bool {
+        self.pending(execution, happens, thread)
+            .is_some_and(|pending| self.state.enabled(thread, &pending))
+    }
+
+    /// Does an event.
+    pub fn advance(&mut self, execution: &Execution, happens: &Happens, position: u32) {
+        let event = &execution.events[position as usize];
+        self.perform(event.thread, event.op, event.outcome);
+        self.settle(execution, happens, event.thread);
+        if self.triggers.len() > 1 {
+            let step = Edge {
+                thread: event.thread,
+                count: self.counts[event.thread.index()],
+            };
+            for index in 0..self.triggers.len() {
+                if self.triggers[index] == step {
+                    self.settle(execution, happens, ThreadId(index as u32));
+                }
+            }
+        }
+    }
+
+    /// Does an operation that need not be an event of the execution.
+    pub fn perform(&mut self, thread: ThreadId, op: Op, outcome: u16) {
+        self.state.apply(thread, op, outcome);
+        self.counts[thread.index()] += 1;
+        self.total += 1;
+    }
+
+    /// The first thread in creation order that can go: what the policy would take.
+    pub fn first(&self, execution: &Execution, happens: &Happens) -> Option<ThreadId> {
+        let mut order = self.state.order().iter().copied();
+        order.find(|thread| self.enabled(execution, happens, *thread))
+    }
+
+    /// When nothing can go: lets late timeouts go. Says whether there were any.
+    pub fn epoch(&mut self, execution: &Execution, happens: &Happens) -> bool {
+        let mut released = false;
+        for index in 0..self.counts.len() {
+            let thread = ThreadId(index as u32);
+            let Some(pending) = self.pending(execution, happens, thread) else {
+                continue;
+            };
+            let watch = execution.watch_of(thread, self.counts[index]);
+            if self.state.releasable(&pending, watch) {
+                self.state.release(thread);
+                released = true;
+            }
+        }
+        released
+    }
+}

@@ -1,0 +1,3 @@
+//! Small random programs as targets, and what a class of executions is.
+
+pub mod program;

@@ -1,0 +1,449 @@
+//! A tiny language whose programs are targets: threads of instructions with one register each, no operating system.
+
+use reweave_explore::Target;
+use reweave_model::*;
+
+/// One instruction. Objects are named by index within their kind.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum I {
+    Load(u32),
+    Store(u32, u64),
+    /// Stores register + constant.
+    StoreReg(u32, u64),
+    Add(u32, u64),
+    Cas(u32, u64, u64),
+    CasWeak(u32, u64, u64),
+    Lock(u32),
+    /// Skips so many instructions when it fails.
+    TryLock(u32, usize),
+    Unlock(u32),
+    ReadLock(u32),
+    ReadUnlock(u32),
+    WriteLock(u32),
+    WriteUnlock(u32),
+    TryRead(u32, usize),
+    TryWrite(u32, usize),
+    Wait(u32, u32),
+    WaitTimeout(u32, u32),
+    NotifyOne(u32),
+    NotifyAll(u32),
+    Acquire(u32),
+    TryAcquire(u32),
+    Release(u32),
+    Barrier(u32),
+    OnceBegin(u32),
+    OnceEnd(u32),
+    Send(u32),
+    TrySend(u32),
+    Recv(u32),
+    RecvTimeout(u32),
+    TryRecv(u32),
+    DropSender(u32),
+    Park,
+    ParkTimeout,
+    /// Unparks the thread that runs this body.
+    Unpark(usize),
+    Any(u32),
+    /// Creates a thread that runs this body.
+    Spawn(usize),
+    /// Joins the n-th thread created by this one.
+    Join(usize),
+    /// Skips so many instructions unless the register has this value.
+    SkipUnless(u64, usize),
+    Fail,
+    /// Spins until the atomic has this value.
+    SpinUntil(u32, u64),
+}
+
+/// How many objects of each kind there are.
+#[derive(Clone, Debug, Default)]
+pub struct Objects {
+    pub atomics: u32,
+    pub mutexes: u32,
+    pub rwlocks: u32,
+    pub condvars: u32,
+    /// With their first counts.
+    pub semaphores: Vec<u64>,
+    /// With their sizes.
+    pub barriers: Vec<u32>,
+    pub onces: u32,
+    /// With their capacities.
+    pub channels: Vec<Option<u32>>,
+}
+
+/// A program: bodies, the first of which is the first thread's.
+#[derive(Clone, Debug, Default)]
+pub struct Program {
+    pub objects: Objects,
+    pub bodies: Vec<Vec<I>>,
+}
+
+struct Thread {
+    body: usize,
+    pc: usize,
+    /// Second and later parts of a compound instruction.
+    part: u8,
+    register: u64,
+    children: Vec<ThreadId>,
+}
+
+/// Runs a program.
+pub struct Machine {
+    program: Program,
+    run: Run,
+    threads: Vec<Thread>,
+    bases: Bases,
+    pub runs: u64,
+}
+
+#[derive(Default)]
+struct Bases {
+    mutexes: u32,
+    rwlocks: u32,
+    condvars: u32,
+    semaphores: u32,
+    barriers: u32,
+    onces: u32,
+    channels: u32,
+    parkers: u32,
+}
+
+impl Machine {
+    pub fn new(program: &Program) -> Machine {
+        Machine {
+            program: program.clone(),
+            run: Run::default(),
+            threads: Vec::new(),
+            bases: Bases::default(),
+            runs: 0,
+        }
+    }
+
+    fn create_objects(&mut self) {
+        let objects = &self.program.objects;
+        let run = &mut self.run;
+        let mut next = 0;
+        let mut many = |n: u32, make: &dyn Fn(usize) -> Object| {
+            let base = next;
+            for i in 0..n {
+                run.object(make(i as usize));
+            }
+            next += n;
+            base
+        };
+        many(objects.atomics, &|_| Object::Atomic(0));
+        self.bases.mutexes = many(objects.mutexes, &|_| Object::Mutex(None));
+        self.bases.rwlocks = many(objects.rwlocks, &|_| Object::rwlock());
+        self.bases.condvars = many(objects.condvars, &|_| Object::condvar());
+        self.bases.semaphores = many(objects.semaphores.len() as u32, &|i| {
+            Object::Semaphore(objects.semaphores[i])
+        });
+        self.bases.barriers = many(objects.barriers.len() as u32, &|i| {
+            Object::barrier(objects.barriers[i])
+        });
+        self.bases.onces = many(objects.onces, &|_| Object::Once(OnceState::New));
+        self.bases.channels = many(objects.channels.len() as u32, &|i| {
+            Object::channel(objects.channels[i])
+        });
+        self.bases.parkers = many(self.program.bodies.len() as u32, &|_| Object::Parker(false));
+    }
+
+    /// Runs a thread on to its next operation.
+    fn proceed(&mut self, id: ThreadId, newborn: &mut Vec<ThreadId>) {
+        loop {
+            let thread = &mut self.threads[id.index()];
+            let Some(&instruction) = self.program.bodies[thread.body].get(thread.pc) else {
+                self.run.finish(id);
+                return;
+            };
+            match instruction {
+                I::Spawn(body) => {
+                    let child = self.run.spawn(id);
+                    thread.children.push(child);
+                    thread.pc += 1;
+                    newborn.push(child);
+                    self.threads.push(Thread {
+                        body,
+                        pc: 0,
+                        part: 0,
+                        register: 0,
+                        children: Vec::new(),
+                    });
+                }
+                I::SkipUnless(value, skip) => {
+                    thread.pc += if thread.register == value {
+                        1
+                    } else {
+                        1 + skip
+                    };
+                }
+                I::Fail => {
+                    self.run.error(Error {
+                        kind: Kind::Assertion,
+                        rule: None,
+                        message: "failed".into(),
+                        sites: vec![Site(thread.pc as u32 + 1)],
+                    });
+                    self.run.finish(id);
+                    return;
+                }
+                _ => {
+                    let site = Site((thread.body * 100 + thread.pc + 1) as u32);
+                    let pending = self.decode(id, instruction, site);
+                    self.run.announce(id, pending);
+                    return;
+                }
+            }
+        }
+    }
+
+    fn decode(&self, id: ThreadId, instruction: I, site: Site) -> Pending {
+        let thread = &self.threads[id.index()];
+        let b = &self.bases;
+        let at = |base: u32, n: u32| ObjectId(base + n);
+        let channel = |n| at(b.channels, n);
+        let mut gate = Gate::Open;
+        let op = match (instruction, thread.part) {
+            (I::Load(x), _) => Op::Load(ObjectId(x)),
+            (I::Store(x, v), _) => Op::Store(ObjectId(x), v),
+            (I::StoreReg(x, v), _) => Op::Store(ObjectId(x), v + thread.register),
+            (I::Add(x, operand), _) => Op::Rmw(
+                ObjectId(x),
+                Rmw {
+                    kind: RmwKind::Add,
+                    operand,
+                    bits: 64,
+                },
+            ),
+            (I::Cas(x, expected, new), _) | (I::CasWeak(x, expected, new), _) => {
+                Op::CompareExchange {
+                    object: ObjectId(x),
+                    expected,
+                    new,
+                    weak: matches!(instruction, I::CasWeak(..)),
+                }
+            }
+            (I::SpinUntil(x, _), part) => {
+                if part > 0 {
+                    gate = Gate::Word(thread.register);
+                }
+                Op::Load(ObjectId(x))
+            }
+            (I::Lock(m), _) => Op::Lock(at(b.mutexes, m)),
+            (I::TryLock(m, _), _) => Op::TryLock(at(b.mutexes, m)),
+            (I::Unlock(m), _) => Op::Unlock(at(b.mutexes, m)),
+            (I::ReadLock(l), _) => Op::ReadLock(at(b.rwlocks, l)),
+            (I::ReadUnlock(l), _) => Op::ReadUnlock(at(b.rwlocks, l)),
+            (I::WriteLock(l), 0) => Op::WriteBegin(at(b.rwlocks, l)),
+            (I::WriteLock(l), _) => Op::WriteAcquire(at(b.rwlocks, l)),
+            (I::WriteUnlock(l), _) => Op::WriteUnlock(at(b.rwlocks, l)),
+            (I::TryRead(l, _), _) => Op::TryReadLock(at(b.rwlocks, l)),
+            (I::TryWrite(l, _), _) => Op::TryWriteLock(at(b.rwlocks, l)),
+            (I::Wait(c, m) | I::WaitTimeout(c, m), 0) => Op::Enqueue {
+                condvar: at(b.condvars, c),
+                mutex: at(b.mutexes, m),
+            },
+            (I::Wait(c, _) | I::WaitTimeout(c, _), 1) => Op::Wake {
+                condvar: at(b.condvars, c),
+                timed: matches!(instruction, I::WaitTimeout(..)),
+            },
+            (I::Wait(_, m) | I::WaitTimeout(_, m), _) => Op::Lock(at(b.mutexes, m)),
+            (I::NotifyOne(c), _) => Op::NotifyOne(at(b.condvars, c)),
+            (I::NotifyAll(c), _) => Op::NotifyAll(at(b.condvars, c)),
+            (I::Acquire(s), _) => Op::SemAcquire {
+                object: at(b.semaphores, s),
+                timed: false,
+            },
+            (I::TryAcquire(s), _) => Op::SemTryAcquire(at(b.semaphores, s)),
+            (I::Release(s), _) => Op::SemRelease(at(b.semaphores, s)),
+            (I::Barrier(n), 0) => Op::Arrive(at(b.barriers, n)),
+            (I::Barrier(n), _) => Op::Leave(at(b.barriers, n)),
+            (I::OnceBegin(o), _) => Op::OnceBegin {
+                object: at(b.onces, o),
+                force: false,
+            },
+            (I::OnceEnd(o), _) => Op::OnceEnd(at(b.onces, o), true),
+            (I::Send(c), 0) => Op::Send(channel(c)),
+            (I::Send(c), _) => Op::Handoff(channel(c), thread.register),
+            (I::TrySend(c), _) => Op::TrySend(channel(c)),
+            (I::Recv(c) | I::RecvTimeout(c), _) => Op::Recv {
+                object: channel(c),
+                timed: matches!(instruction, I::RecvTimeout(_)),
+            },
+            (I::TryRecv(c), _) => Op::TryRecv(channel(c)),
+            (I::DropSender(c), _) => Op::SenderDrop(channel(c)),
+            (I::Park | I::ParkTimeout, _) => Op::Park {
+                object: at(b.parkers, thread.body as u32),
+                timed: instruction == I::ParkTimeout,
+            },
+            (I::Unpark(body), _) => Op::Unpark(at(b.parkers, body as u32)),
+            (I::Any(n), _) => Op::Any(n),
+            (I::Join(n), _) => Op::Join(thread.children[n]),
+            (I::Spawn(_) | I::SkipUnless(..) | I::Fail, _) => unreachable!("no operation"),
+        };
+        Pending { op, gate, site }
+    }
+
+    /// What the instruction makes of what happened.
+    fn digest(&mut self, event: &Event) {
+        let thread = &mut self.threads[event.thread.index()];
+        let instruction = self.program.bodies[thread.body][thread.pc];
+        thread.part += 1;
+        let channels = &self.program.objects.channels;
+        let parts = match instruction {
+            I::Wait(..) | I::WaitTimeout(..) => 3,
+            I::WriteLock(_) | I::Barrier(_) => 2,
+            I::Send(c) if channels[c as usize] == Some(0) && event.ok => 2,
+            I::SpinUntil(_, value) if event.result != value => u8::MAX,
+            _ => 1,
+        };
+        match instruction {
+            I::Wait(..) | I::WaitTimeout(..) if thread.part != 2 => {}
+            I::Load(_) | I::Any(_) | I::Send(_) | I::SpinUntil(..) | I::OnceBegin(_) => {
+                thread.register = event.result;
+            }
+            I::Add(..) => thread.register = event.result,
+            _ => thread.register = u64::from(event.ok),
+        }
+        if let I::Barrier(_) = instruction {
+            thread.register = event.result;
+        }
+        if thread.part >= parts {
+            thread.part = 0;
+            thread.pc += 1;
+            match instruction {
+                I::TryLock(_, skip) | I::TryRead(_, skip) | I::TryWrite(_, skip) if !event.ok => {
+                    thread.pc += skip;
+                }
+                _ => {}
+            }
+        } else if thread.part > 200 {
+            thread.part = 200;
+        }
+    }
+}
+
+impl Target for Machine {
+    fn run(&mut self, plan: &Plan) -> Result<&Execution, Divergence> {
+        self.runs += 1;
+        self.run.begin(plan);
+        self.create_objects();
+        self.threads.clear();
+        self.threads.push(Thread {
+            body: 0,
+            pc: 0,
+            part: 0,
+            register: 0,
+            children: Vec::new(),
+        });
+        let mut newborn = vec![ThreadId::MAIN];
+        loop {
+            let mut at = 0;
+            while at < newborn.len() {
+                let thread = newborn[at];
+                self.proceed(thread, &mut newborn);
+                at += 1;
+            }
+            newborn.clear();
+            match self.run.next() {
+                Next::Go(choice) => {
+                    let event = self.run.step(choice);
+                    self.digest(&event);
+                    self.proceed(choice.thread, &mut newborn);
+                }
+                Next::End(end) => return Ok(self.run.end(end)),
+                Next::Diverged => {
+                    return Err(self.run.divergence().expect("it diverged").clone());
+                }
+            }
+        }
+    }
+}
+
+/// A name for the class of an execution: the same for two executions exactly when one can be made from the other by
+/// swapping neighbours that are independent. Each event with its causes, threads by path.
+pub fn class(execution: &Execution) -> String {
+    use std::fmt::Write;
+    let events = &execution.events;
+    let mut counts = vec![0u32; execution.threads.len()];
+    let mut clocks: Vec<Vec<u32>> = Vec::new();
+    let mut lines: Vec<Vec<usize>> = vec![Vec::new(); execution.threads.len()];
+    for (j, event) in events.iter().enumerate() {
+        let mut clock = vec![0u32; execution.threads.len()];
+        let join = |clock: &mut Vec<u32>, other: &Vec<u32>| {
+            for (a, b) in clock.iter_mut().zip(other) {
+                *a = (*a).max(*b);
+            }
+        };
+        let t = event.thread.index();
+        match lines[t].last() {
+            Some(last) => join(&mut clock, &clocks[*last]),
+            None => {
+                let mut thread = t;
+                loop {
+                    let born = execution.threads[thread].born;
+                    if born.count > 0 {
+                        join(
+                            &mut clock,
+                            &clocks[lines[born.thread.index()][born.count as usize - 1]],
+                        );
+                    }
+                    if born.count > 0 || born.thread.index() == thread {
+                        break;
+                    }
+                    thread = born.thread.index();
+                }
+            }
+        }
+        if let Some(edge) = event.after {
+            if edge.count > 0 {
+                join(
+                    &mut clock,
+                    &clocks[lines[edge.thread.index()][edge.count as usize - 1]],
+                );
+            }
+        }
+        let epoch = execution.epochs.iter().filter(|e| **e as usize <= j).max();
+        for i in 0..j {
+            if events[i].conflicts(event) || epoch.is_some_and(|e| i < *e as usize) {
+                join(&mut clock, &clocks[i]);
+            }
+        }
+        counts[t] += 1;
+        clock[t] = counts[t];
+        lines[t].push(j);
+        clocks.push(clock);
+    }
+    let mut order: Vec<usize> = (0..execution.threads.len()).collect();
+    order.sort_by_key(|t| execution.threads[*t].path.clone());
+    let mut out = String::new();
+    for &t in &order {
+        write!(out, "\n{:?}:", execution.threads[t].path).unwrap();
+        for &j in &lines[t] {
+            let e = &events[j];
+            let clock: Vec<u32> = order.iter().map(|t| clocks[j][*t]).collect();
+            write!(
+                out,
+                " {:?}.{}.{}={}{:?}",
+                e.op.kind().name(),
+                e.outcome,
+                e.ok,
+                fingerprint(e),
+                clock
+            )
+            .unwrap();
+        }
+        if let Some(pending) = &execution.threads[t].pending {
+            write!(out, " ?{}", pending.op.kind().name()).unwrap();
+        }
+    }
+    out
+}
+
+/// Results that name threads by number are left out: numbers depend on the order of creation.
+fn fingerprint(event: &Event) -> u64 {
+    match event.op {
+        Op::NotifyOne(_) => 0,
+        _ => event.result,
+    }
+}
