@@ -36,7 +36,7 @@ use crate::{
     replay::Replay,
 };
 use reweave_model::{
-    Access, Class, Edge, Effect, Event, Execution, Gate, Mark, Op, Pending, Plan, ThreadId,
+    Access, Edge, Effect, Event, Execution, Gate, Mark, Op, Pending, Plan, ThreadId,
 };
 
 /// Finds the children of executions. Owns reusable tables only.
@@ -108,11 +108,14 @@ impl Optimal {
     }
 
     /// The policy's step with another outcome.
-    fn other_outcomes(&self, plan: &Plan, execution: &Execution, out: &mut Vec<Plan>) {
+    fn other_outcomes(&mut self, plan: &Plan, execution: &Execution, out: &mut Vec<Plan>) {
         let free = self.detours.last().map_or(0, |last| last + 1);
         for position in free..execution.events.len() as u32 {
             let event = &execution.events[position as usize];
             for outcome in 1..event.outcomes {
+                if !self.still_overtaken(execution, position, outcome) {
+                    continue;
+                }
                 let mut child = Draft::new(plan, execution, self.replay.triggers());
                 for earlier in 0..position {
                     child.event(earlier, self.marks[earlier as usize]);
@@ -128,6 +131,38 @@ impl Optimal {
         }
     }
 
+    /// Whether the step, with another outcome, still depends on all that overtook it. If not, the canonical form
+    /// would have taken that outcome first.
+    fn still_overtaken(&mut self, execution: &Execution, e: u32, outcome: u16) -> bool {
+        let event = &execution.events[e as usize];
+        let overtaken = Mark::Overtakes(event.thread);
+        if e == 0 || self.marks[e as usize - 1] != overtaken {
+            return true;
+        }
+        self.leads.clear();
+        self.play(execution, e, false);
+        let effect = self.replay.state.effect(event.thread, event.op, outcome);
+        let mut causes = std::mem::take(&mut self.causes);
+        let me = Overtaker {
+            thread: event.thread,
+            pending: event.pending(),
+            position: Some(e),
+            nth: self.happens.nth(e) as usize,
+        };
+        self.causes_of(execution, &me, &effect.access, e, e, &mut causes);
+        let mut position = e;
+        let mut depends = true;
+        while position > 0 && self.marks[position as usize - 1] == overtaken {
+            position -= 1;
+            depends &= self.happens.in_row(&causes, position);
+            while position > 0 && self.marks[position as usize - 1] == Mark::Leads {
+                position -= 1;
+            }
+        }
+        self.causes = causes;
+        depends
+    }
+
     /// All children in which one operation overtakes a step of the policy.
     fn overtake(&mut self, plan: &Plan, execution: &Execution, a: &Overtaker, out: &mut Vec<Plan>) {
         // The parent does it by default.
@@ -137,31 +172,17 @@ impl Optimal {
             return;
         }
         let end = a.position.unwrap_or(execution.events.len() as u32);
-        let detour = self.detours.last().copied();
         for e in self.rivals(execution, a, end) {
             let event = &execution.events[e as usize];
             if event.thread == a.thread || self.marks[e as usize] != Mark::Default {
                 continue;
             }
             let mut causes = std::mem::take(&mut self.causes);
-            self.causes_of(
-                execution,
-                a,
-                &self.touches(execution, a),
-                e,
-                end,
-                &mut causes,
-            );
+            let touches = self.touches(execution, a);
+            self.causes_of(execution, a, &touches, e, end, &mut causes);
+            self.add_companions(execution, &touches, e, end, &mut causes);
             self.causes = causes;
             if self.happens.in_row(&self.causes, e) {
-                continue;
-            }
-            let kept = |p: u32| Some(p) == a.position || self.happens.in_row(&self.causes, p);
-            if detour.is_some_and(|last| last > e && !kept(last)) {
-                continue;
-            }
-            let behind = self.detours.partition_point(|detour| *detour <= e);
-            if !self.detours[behind..].iter().all(|detour| kept(*detour)) {
                 continue;
             }
             self.leads.clear();
@@ -204,7 +225,7 @@ impl Optimal {
         rivals
     }
 
-    /// What must come before the overtaker, touching these objects, when it goes before `e`.
+    /// What the overtaker, touching these objects, depends on when it goes before `e`.
     fn causes_of(
         &self,
         execution: &Execution,
@@ -214,19 +235,56 @@ impl Optimal {
         end: u32,
         causes: &mut Vec<u32>,
     ) {
-        let happens = &self.happens;
-        happens.coming(execution, a.thread, a.nth, causes);
+        self.happens.coming(execution, a.thread, a.nth, causes);
         for access in access.iter().flatten() {
-            let units = access.class == Class::Acquire;
-            for &earlier in happens.of_object(access.object) {
-                let event = &execution.events[earlier as usize];
-                let mut touches = event.access.iter().flatten();
-                let counts = touches.any(|other| other.conflicts(*access))
-                    || (units && earlier > e && acquires(event));
-                let free = earlier != e && !happens.in_row(happens.row(earlier), e);
-                if earlier < end && counts && free && !happens.in_row(causes, earlier) {
-                    join(causes, happens.row(earlier));
-                }
+            self.add_causes(execution, *access, e, end, causes, |event, _| {
+                event
+                    .access
+                    .iter()
+                    .flatten()
+                    .any(|other| other.conflicts(*access))
+            });
+        }
+    }
+
+    /// Adds those who take places beside the overtaker: without them there would still be one for `e`.
+    fn add_companions(
+        &self,
+        execution: &Execution,
+        access: &Touches,
+        e: u32,
+        end: u32,
+        causes: &mut Vec<u32>,
+    ) {
+        for access in access
+            .iter()
+            .flatten()
+            .filter(|access| access.class.takes_place())
+        {
+            self.add_causes(execution, *access, e, end, causes, |event, earlier| {
+                earlier > e && event.access[0] == Some(*access)
+            });
+        }
+    }
+
+    fn add_causes(
+        &self,
+        execution: &Execution,
+        access: Access,
+        e: u32,
+        end: u32,
+        causes: &mut [u32],
+        counts: impl Fn(&Event, u32) -> bool,
+    ) {
+        let happens = &self.happens;
+        for &earlier in happens.of_object(access.object) {
+            let free = || earlier != e && !happens.in_row(happens.row(earlier), e);
+            if earlier < end
+                && !happens.in_row(causes, earlier)
+                && counts(&execution.events[earlier as usize], earlier)
+                && free()
+            {
+                join(causes, happens.row(earlier));
             }
         }
     }
@@ -238,7 +296,7 @@ impl Optimal {
             (None, Op::SemAcquire { object, .. }) => [
                 Some(Access {
                     object,
-                    class: Class::Acquire,
+                    class: reweave_model::Class::Acquire,
                 }),
                 None,
             ],
@@ -252,6 +310,7 @@ impl Optimal {
         execution: &Execution,
         a: &Overtaker,
         effect: &Effect,
+        needed: &[u32],
         e: u32,
     ) -> bool {
         let thread = execution.events[e as usize].thread;
@@ -265,7 +324,7 @@ impl Optimal {
                 break;
             }
             let mut theirs = other.access.iter().flatten();
-            if self.happens.in_row(&self.causes, previous)
+            if self.happens.in_row(needed, previous)
                 || theirs.any(|theirs| touches().any(|mine| mine.conflicts(*theirs)))
             {
                 break;
@@ -278,15 +337,20 @@ impl Optimal {
                 position -= 1;
             }
         }
-        let beside = |access: &Access, lead: u32| {
-            let event = &execution.events[lead as usize];
-            let same = event.access[0].is_some_and(|other| other.object == access.object);
-            same && acquires(event) && path(event.thread) > path(a.thread)
+        // Of those that take the last places, and nothing of that depends on them, the one of the last thread overtakes.
+        let Some(place) = touches().find(|access| access.class.takes_place()) else {
+            return false;
         };
-        acquires(&execution.events[e as usize])
-            && touches().any(|access| {
-                access.class == Class::Acquire
-                    && self.leads.iter().any(|lead| beside(access, *lead))
+        let takes = |position: &u32| execution.events[*position as usize].access[0] == Some(*place);
+        let taking = || self.leads.iter().copied().filter(takes);
+        let last = |lead: u32| {
+            let depends =
+                |other| other != lead && self.happens.in_row(self.happens.row(other), lead);
+            !self.happens.in_row(needed, lead) && !taking().any(depends)
+        };
+        takes(&e)
+            && taking().any(|lead| {
+                path(execution.events[lead as usize].thread) > path(a.thread) && last(lead)
             })
     }
 
@@ -337,18 +401,30 @@ impl Optimal {
         let event = &execution.events[e as usize];
         let state = &self.replay.state;
         let effect = state.effect(a.thread, a.pending.op, outcome);
-        if !state.depends(&effect, a.pending.op, event.thread, event.op, event.outcome) {
+        if !state.depends(&effect, event.thread, event.op, event.outcome) {
             return false;
         }
         let end = a.position.unwrap_or(execution.events.len() as u32);
         let mut needed = std::mem::take(&mut self.needed);
         self.causes_of(execution, a, &effect.access, e, end, &mut needed);
+        if let Some(last) = effect
+            .after
+            .and_then(|edge| edge.count.checked_sub(1).map(|n| (edge.thread, n)))
+        {
+            join(
+                &mut needed,
+                self.happens
+                    .row(self.happens.of_thread(last.0)[last.1 as usize]),
+            );
+        }
+        let early = self.comes_too_early(execution, a, &effect, &needed, e);
+        self.add_companions(execution, &effect.access, e, end, &mut needed);
         let exact = self
             .leads
             .iter()
             .all(|lead| self.happens.in_row(&needed, *lead));
         self.needed = needed;
-        exact && !self.comes_too_early(execution, a, &effect, e)
+        exact && !early
     }
 
     /// Plays `u v`, or `u e v`.
@@ -423,8 +499,4 @@ fn turn(event: &Event) -> Option<Edge> {
         }
         _ => None,
     }
-}
-
-fn acquires(event: &Event) -> bool {
-    event.ok && matches!(event.op, Op::SemAcquire { .. } | Op::SemTryAcquire(_))
 }

@@ -99,3 +99,24 @@ fn known() {
         );
     }
 }
+
+#[test]
+fn semaphore_of_two() {
+    let p = Program {
+        objects: Objects {
+            semaphores: vec![0, 2],
+            ..Objects::default()
+        },
+        bodies: vec![
+            vec![I::Spawn(1), I::Spawn(2), I::Spawn(4)],
+            vec![I::Acquire(1)],
+            vec![I::Spawn(3)],
+            vec![I::Acquire(1)],
+            vec![I::Acquire(1)],
+        ],
+    };
+    let (n, c) = all(&p, Algorithm::Optimal);
+    println!("{n} {c:#?}");
+    let (n, c) = all(&p, Algorithm::Dfs);
+    println!("{n} {c:#?}");
+}

@@ -115,6 +115,11 @@ const TABLE: [u32; CLASSES] = {
 };
 
 impl Class {
+    /// Takes one of a number of equal places: the order of takers is immaterial, who gets the last one is not.
+    pub const fn takes_place(self) -> bool {
+        matches!(self, Acquire | ArriveEven | ArriveOdd)
+    }
+
     /// Whether two such touches of one object by different threads depend on each other.
     ///
     /// Messages and slots of a channel order a send and a receive by an [`Edge`](crate::Edge), not here; so do joins,

@@ -72,10 +72,19 @@ pub struct Objects {
 }
 
 /// A program: bodies, the first of which is the first thread's.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
 pub struct Program {
     pub objects: Objects,
     pub bodies: Vec<Vec<I>>,
+}
+
+impl std::fmt::Debug for Program {
+    fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
+        writeln!(f, "semaphores {:?}", self.objects.semaphores)?;
+        self.bodies
+            .iter()
+            .try_for_each(|body| writeln!(f, "{body:?}"))
+    }
 }
 
 struct Thread {
@@ -145,7 +154,7 @@ impl Machine {
         self.bases.channels = many(objects.channels.len() as u32, &|i| {
             Object::channel(objects.channels[i])
         });
-        self.bases.parkers = many(self.program.bodies.len() as u32, &|_| Object::Parker(false));
+        self.bases.parkers = many(16, &|_| Object::Parker(false));
     }
 
     /// Runs a thread on to its next operation.
