@@ -19,6 +19,7 @@ mod panics;
 mod site;
 mod slot;
 mod statics;
+mod tag;
 mod target;
 mod world;
 
@@ -26,6 +27,7 @@ pub(crate) use self::{
     local::local,
     site::location,
     slot::Slot,
+    tag::Tag,
     target::live,
     world::{Task, World, task},
 };
@@ -123,6 +125,7 @@ fn inert_event(task: &Task, op: Op, site: Site) -> Event {
         op,
         gate: Gate::Open,
         outcome: 0,
+        outcomes: 1,
         ok: false,
         result: 0,
         after: None,

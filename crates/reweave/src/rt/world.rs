@@ -32,6 +32,8 @@ pub(crate) struct World {
     pub(crate) errors: RefCell<Vec<(usize, Error)>>,
     pub(crate) panics: RefCell<Vec<Panic>>,
     pub(crate) copies: Copies,
+    /// Cells that had an access so far, in all executions: see `tag`.
+    pub(crate) cells: Cell<u32>,
     pub(crate) seen: Seen,
     weak_seen: Seen,
     weak: RefCell<HashSet<u32>>,
@@ -163,6 +165,7 @@ impl World {
             errors: RefCell::default(),
             panics: RefCell::default(),
             copies: Copies::default(),
+            cells: Cell::new(0),
             seen: Seen::new(),
             weak_seen: Seen::new(),
             weak: RefCell::default(),

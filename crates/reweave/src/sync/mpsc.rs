@@ -10,9 +10,7 @@
 mod receiver;
 
 pub use receiver::{IntoIter, Iter, Receiver, TryIter};
-pub use std::sync::mpsc::{
-    RecvError, RecvTimeoutError, SendError, TryRecvError, TrySendError,
-};
+pub use std::sync::mpsc::{RecvError, RecvTimeoutError, SendError, TryRecvError, TrySendError};
 
 use crate::rt;
 use reweave_model::{Object, ObjectId, Op};

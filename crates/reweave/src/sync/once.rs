@@ -284,7 +284,9 @@ impl<T: fmt::Debug> fmt::Debug for OnceLock<T> {
 
 impl<T: Clone> Clone for OnceLock<T> {
     fn clone(&self) -> Self {
-        self.get().cloned().map_or_else(OnceLock::new, OnceLock::from)
+        self.get()
+            .cloned()
+            .map_or_else(OnceLock::new, OnceLock::from)
     }
 }
 
