@@ -16,6 +16,7 @@
 mod explain;
 mod local;
 mod panics;
+mod races;
 mod site;
 mod slot;
 mod statics;
@@ -34,7 +35,7 @@ pub(crate) use self::{
 
 pub use self::target::ClosureTarget;
 
-use reweave_model::{Error, Event, Gate, Next, Op, Pending, Site, ThreadId};
+use reweave_model::{Error, Event, Gate, Next, Op, Order, Pending, Site, ThreadId};
 use std::{any::Any, panic::Location, sync::atomic::Ordering};
 
 /// Running on a fiber of a check, and not while the fiber is being unwound: operations go to the model.
@@ -70,7 +71,7 @@ pub(crate) fn give_up() -> ! {
 #[track_caller]
 pub(crate) fn op(op: Op) -> Event {
     let task = task().expect("operations go to the model only in a check");
-    perform(task, op, Location::caller())
+    perform(task, op, Location::caller(), IMPLIED)
 }
 
 /// As [`op`], with the memory order that the program declared: on success, and for a compare-exchange on failure.
@@ -78,15 +79,22 @@ pub(crate) fn op(op: Op) -> Event {
 #[track_caller]
 pub(crate) fn op_ordered(op: Op, order: Ordering, failure: Option<Ordering>) -> Event {
     let task = task().expect("operations go to the model only in a check");
-    let event = perform(task, op, Location::caller());
+    let orders = (order.into(), failure.map(Into::into));
+    let event = perform(task, op, Location::caller(), orders);
     if order != Ordering::SeqCst || failure.is_some_and(|order| order != Ordering::SeqCst) {
         task.world().weak_order(event.site);
     }
     event
 }
 
+/// The orders that an operation declares: on success, on failure.
+type Orders = (Order, Option<Order>);
+
+/// For operations other than those of atomics.
+const IMPLIED: Orders = (Order::SeqCst, None);
+
 #[inline]
-fn perform(task: &Task, op: Op, place: &'static Location<'static>) -> Event {
+fn perform(task: &Task, op: Op, place: &'static Location<'static>, orders: Orders) -> Event {
     let world = task.world();
     let site = world.seen.site(place);
     task.check_stack();
@@ -104,7 +112,11 @@ fn perform(task: &Task, op: Op, place: &'static Location<'static>) -> Event {
         run.announce(thread, pending);
         if world.newborns.get() == 0 {
             match run.next() {
-                Next::Go(choice) if choice.thread == thread => return run.step(choice),
+                Next::Go(choice) if choice.thread == thread => {
+                    let event = run.step(choice);
+                    world.races.borrow_mut().event(&event, orders.0, orders.1);
+                    return event;
+                }
                 next => world.next.set(Some(next)),
             }
         }
@@ -113,7 +125,9 @@ fn perform(task: &Task, op: Op, place: &'static Location<'static>) -> Event {
     if world.ending.get() {
         return inert_event(task, op, site);
     }
-    world.run.borrow_mut().step(world.chosen.get())
+    let event = world.run.borrow_mut().step(world.chosen.get());
+    world.races.borrow_mut().event(&event, orders.0, orders.1);
+    event
 }
 
 /// What an operation of an abandoned thread returns.
@@ -139,7 +153,7 @@ fn inert_event(task: &Task, op: Op, site: Site) -> Event {
 #[track_caller]
 pub(crate) fn op_timed(op: Op) -> Event {
     let task = task().expect("operations go to the model only in a check");
-    perform(task, op, Location::caller())
+    perform(task, op, Location::caller(), IMPLIED)
 }
 
 /// The running thread yields or sleeps: no event.
@@ -155,13 +169,36 @@ pub(crate) fn died(payload: &(dyn Any + Send)) {
 
 /// A memory fence of the running thread.
 pub(crate) fn fence(order: Ordering) {
-    let _ = order;
+    if let Some(task) = task() {
+        let mut races = task.world().races.borrow_mut();
+        races.fence(task.thread, order.into());
+    }
 }
 
 /// A plain access, checked for races.
 #[track_caller]
 pub(crate) fn access(address: usize, bytes: usize, write: bool) {
-    let _ = (address, bytes, write);
+    let Some(task) = task().filter(|task| !task.world().ending.get()) else {
+        return;
+    };
+    let world = task.world();
+    let site = world.seen.site(Location::caller());
+    let race = {
+        let run = world.run.borrow();
+        let mut races = world.races.borrow_mut();
+        let range = (address, bytes);
+        races.access(run.execution(), task.thread, range, write, site)
+    };
+    if let Some(race) = race {
+        world.error(races::error(world, &race));
+    }
+}
+
+/// The memory was given back: what lies there later is something else. Told after an [`access`] that writes all of it.
+pub(crate) fn forget(address: usize, bytes: usize) {
+    if let Some(task) = task() {
+        task.world().races.borrow_mut().forget(address, bytes);
+    }
 }
 
 /// The object to use: for one in static memory, while in a check, this execution's copy.

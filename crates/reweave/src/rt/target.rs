@@ -73,6 +73,7 @@ impl ClosureTarget {
             stamp => stamp,
         };
         world.stamp.set(stamp);
+        world.races.borrow_mut().begin();
         world.ending.set(false);
         world.next.set(None);
         world.threads.borrow_mut().clear();

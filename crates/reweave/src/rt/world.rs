@@ -2,7 +2,7 @@
 //!
 //! *Owned by:* [`super::ClosureTarget`]. Fibers find it through a thread-local of their own, which points to their [`Task`].
 
-use super::{local::Locals, panics::Panic, site::Seen, slot::Slot, statics::Copies};
+use super::{local::Locals, panics::Panic, races::Races, site::Seen, slot::Slot, statics::Copies};
 use reweave_fiber::Pool;
 use reweave_model::{Choice, Error, Next, Run, Site, ThreadId};
 use std::{
@@ -31,6 +31,7 @@ pub(crate) struct World {
     /// In order of time, each with the number of events before it.
     pub(crate) errors: RefCell<Vec<(usize, Error)>>,
     pub(crate) panics: RefCell<Vec<Panic>>,
+    pub(crate) races: RefCell<Races>,
     pub(crate) copies: Copies,
     /// Cells that had an access so far, in all executions: see `tag`.
     pub(crate) cells: Cell<u32>,
@@ -164,6 +165,7 @@ impl World {
             threads: RefCell::default(),
             errors: RefCell::default(),
             panics: RefCell::default(),
+            races: RefCell::default(),
             copies: Copies::default(),
             cells: Cell::new(0),
             seen: Seen::new(),
@@ -180,6 +182,7 @@ impl World {
         if let Some(name) = &name {
             run.name(id, name);
         }
+        self.races.borrow_mut().spawn(parent, id);
         let mut threads = self.threads.borrow_mut();
         let clock_ns = threads[parent.index()].clock_ns;
         threads.push(Thread::new(name, clock_ns));
