@@ -16,7 +16,7 @@ pub use plain::UnsafeCell;
 #[cfg(not(feature = "std"))]
 mod checked {
     use crate::rt;
-    use std::fmt;
+    use std::{fmt, mem::offset_of};
 
     /// `std::cell::UnsafeCell` with [`with`](UnsafeCell::with) and [`with_mut`](UnsafeCell::with_mut), which are checked for data
     /// races while in a check. Two accesses of one cell by different threads, one of them mutable, must be ordered by
@@ -44,6 +44,13 @@ mod checked {
         /// Takes the value out. Counts as a write.
         pub fn into_inner(self) -> T {
             self.inner.into_inner()
+        }
+
+        /// A pointer to the value, from a pointer to the cell. Not checked, as [`get`](Self::get) is not, and for values of
+        /// known size only.
+        pub const fn raw_get(this: *const Self) -> *mut T {
+            let offset = offset_of!(Self, inner);
+            this.wrapping_byte_add(offset).cast_mut().cast()
         }
     }
 
@@ -79,12 +86,6 @@ mod checked {
         pub fn get_mut(&mut self) -> &mut T {
             self.touch(true);
             self.inner.get_mut()
-        }
-
-        /// A pointer to the value, from a pointer to the cell. Not checked, as [`get`](Self::get) is not.
-        pub const fn raw_get(this: *const Self) -> *mut T {
-            // SAFETY: as for std's `raw_get`, the caller promises that `this` points to a cell; no reference to it is made.
-            unsafe { std::cell::UnsafeCell::raw_get(&raw const (*this).inner) }
         }
 
         #[inline]
@@ -163,8 +164,7 @@ mod plain {
 
         /// A pointer to the value, from a pointer to the cell.
         pub const fn raw_get(this: *const Self) -> *mut T {
-            // SAFETY: as for std's `raw_get`, the caller promises that `this` points to a cell; no reference to it is made.
-            unsafe { std::cell::UnsafeCell::raw_get(&raw const (*this).0) }
+            std::cell::UnsafeCell::raw_get(this as *const std::cell::UnsafeCell<T>)
         }
     }
 

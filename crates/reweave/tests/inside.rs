@@ -502,12 +502,15 @@ fn thread_locals_are_new_in_every_thread_and_execution() {
     impl Drop for Last {
         fn drop(&mut self) {
             self.0.lock().unwrap().push(self.1);
+            // Has no destructor, so it is still there, though it was made last.
+            COUNT.set(COUNT.get() + 1);
+            assert!(FIRST.try_with(|_| ()).is_err() == (self.1 == "first"));
         }
     }
     reweave::thread_local! {
         static COUNT: Cell<u32> = const { Cell::new(0) };
         static FIRST: RefCell<Option<Last>> = const { RefCell::new(None) };
-        static SECOND: RefCell<Option<Last>> = const { RefCell::new(None) };
+        static OTHER: RefCell<Option<Last>> = const { RefCell::new(None) };
     }
     outcomes(
         |log| {
@@ -515,9 +518,9 @@ fn thread_locals_are_new_in_every_thread_and_execution() {
             COUNT.set(COUNT.get() + 1);
             let theirs = order.clone();
             let thread = thread::spawn(move || {
-                COUNT.set(COUNT.get() + 10);
                 FIRST.set(Some(Last(theirs.clone(), "first")));
-                SECOND.set(Some(Last(theirs, "second")));
+                OTHER.set(Some(Last(theirs, "second")));
+                COUNT.set(COUNT.get() + 10);
                 COUNT.get()
             });
             let theirs = thread.join().unwrap();

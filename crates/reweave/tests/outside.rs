@@ -64,10 +64,13 @@ fn cells_in_a_cycle() {
 #[test]
 fn unsafe_cell() {
     let mut cell = UnsafeCell::new(1);
-    // SAFETY: nobody else has the cell, here and below.
+    // SAFETY: nobody else has the cell.
     cell.with_mut(|p| unsafe { *p += 1 });
+    // SAFETY: as above.
     assert_eq!(cell.with(|p| unsafe { *p }), 2);
+    // SAFETY: as above.
     unsafe { *cell.get() += 1 };
+    // SAFETY: as above.
     unsafe { *UnsafeCell::raw_get(&raw const cell) += 1 };
     *cell.get_mut() += 1;
     assert_eq!(cell.into_inner(), 5);

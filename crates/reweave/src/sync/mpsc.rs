@@ -157,10 +157,10 @@ impl<T, S: Clone> Half<T, S> {
 impl<T, S> Half<T, S> {
     #[track_caller]
     fn leave(&self, op: fn(ObjectId) -> Op) {
-        if let Half::Checked(channel) = self {
-            if rt::active() {
-                rt::op(op(channel.id()));
-            }
+        if let Half::Checked(channel) = self
+            && rt::active()
+        {
+            rt::op(op(channel.id()));
         }
     }
 }
