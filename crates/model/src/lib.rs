@@ -15,6 +15,7 @@ mod execution;
 mod object;
 mod op;
 mod plan;
+mod race;
 mod run;
 mod state;
 mod verdict;
@@ -25,6 +26,7 @@ pub use execution::{Edge, End, Event, Execution, Gate, Pending, Site, ThreadReco
 pub use object::{Generation, Object, OnceState};
 pub use op::{ObjectId, Op, OpKind, Rmw, RmwKind, ThreadId};
 pub use plan::{Choice, Mark, Plan, Policy, Step};
+pub use race::{Order, RaceDetector, RaceFound};
 pub use run::{Divergence, Next, Run};
 pub use state::{Effect, State};
 pub use verdict::{Error, Kind};

@@ -1,0 +1,213 @@
+//! The runtime inside a check: threads are fibers, operations go to the model.
+//!
+//! *Decides:* nothing; [`reweave_model::Run`] does. It brings each thread to its next operation, asks who goes, and lets that one go.
+//! *Called by:* the shims (`sync`, `thread`, ...) from inside a check; [`ClosureTarget`] by the search. *Owns:* one [`World`] for each
+//! worker, with the fibers, the run and what is kept for each execution.
+//!
+//! *Call path of an operation:* shim -> [`op`] -> announce to the run -> ask who is next. If it is this thread, it goes on without a
+//! switch; else the fiber suspends, and the loop in `target` resumes the one whose turn it is.
+//!
+//! *Invariants.*
+//! 1. A world and all that runs in it stay on one OS thread, so cells are enough; a borrow never lasts across a suspension or a call
+//!    into the program.
+//! 2. Threads that have not announced an operation are the running one and those in `World::newborn`.
+//! 3. From the moment an execution ends until all its fibers are unwound `World::ending` is set: operations do nothing.
+
+mod explain;
+mod local;
+mod panics;
+mod races;
+mod site;
+mod slot;
+mod statics;
+mod tag;
+mod target;
+mod world;
+
+pub(crate) use self::{
+    local::local,
+    site::location,
+    slot::Slot,
+    tag::Tag,
+    target::live,
+    world::{Task, World, task},
+};
+
+pub use self::target::ClosureTarget;
+
+use reweave_model::{Error, Event, Gate, Next, Op, Order, Pending, Site};
+use std::{any::Any, panic::Location, sync::atomic::Ordering};
+
+/// Running on a fiber of a check, and not while the fiber is being unwound: operations go to the model.
+#[inline]
+pub(crate) fn active() -> bool {
+    task().is_some_and(|task| !task.world().ending.get())
+}
+
+/// On a fiber that is being unwound: nothing may block, nothing may panic, nothing is recorded.
+///
+/// Asked at every operation that finds itself outside of [`active`]: here a job that caught its unwinding is unwound again, and a destructor
+/// that asks for ever is given up.
+pub(crate) fn inert() -> bool {
+    let inert = task().is_some_and(|task| task.world().ending.get());
+    if inert {
+        reweave_fiber::suspend();
+    }
+    inert
+}
+
+/// For an inert operation that cannot pretend to have succeeded (a lock that an abandoned thread still holds): gives the
+/// fiber up.
+pub(crate) fn give_up() -> ! {
+    loop {
+        reweave_fiber::suspend();
+    }
+}
+
+/// Announces the operation at the caller's source position, waits until it is its turn, does it. When the execution ends
+/// meanwhile it unwinds, or (inside a destructor that runs for a panic) returns an event with `ok: false`, [`active`] being false from
+/// then on.
+#[inline]
+#[track_caller]
+pub(crate) fn op(op: Op) -> Event {
+    let task = task().expect("operations go to the model only in a check");
+    perform(task, op, Location::caller(), IMPLIED)
+}
+
+/// As [`op`], with the memory order that the program declared: on success, and for a compare-exchange on failure.
+#[inline]
+#[track_caller]
+pub(crate) fn op_ordered(op: Op, order: Ordering, failure: Option<Ordering>) -> Event {
+    let task = task().expect("operations go to the model only in a check");
+    let orders = (order.into(), failure.map(Into::into));
+    let event = perform(task, op, Location::caller(), orders);
+    if order != Ordering::SeqCst || failure.is_some_and(|order| order != Ordering::SeqCst) {
+        task.world().weak_order(event.site);
+    }
+    event
+}
+
+/// The orders that an operation declares: on success, on failure.
+type Orders = (Order, Option<Order>);
+
+/// For operations other than those of atomics.
+const IMPLIED: Orders = (Order::SeqCst, None);
+
+#[inline]
+fn perform(task: &Task, op: Op, place: &'static Location<'static>, orders: Orders) -> Event {
+    let world = task.world();
+    let site = world.seen.site(place);
+    task.check_stack();
+    if world.ending.get() {
+        return inert_event(task, op, site);
+    }
+    let thread = task.thread;
+    let pending = Pending {
+        op,
+        gate: Gate::Open,
+        site,
+    };
+    {
+        let mut run = world.run.borrow_mut();
+        run.announce(thread, pending);
+        if world.newborns.get() == 0 {
+            match run.next() {
+                Next::Go(choice) if choice.thread == thread => {
+                    let event = run.step(choice);
+                    world.races.borrow_mut().event(&event, orders.0, orders.1);
+                    return event;
+                }
+                next => world.next.set(Some(next)),
+            }
+        }
+    }
+    reweave_fiber::suspend();
+    if world.ending.get() {
+        return inert_event(task, op, site);
+    }
+    let event = world.run.borrow_mut().step(world.chosen.get());
+    world.races.borrow_mut().event(&event, orders.0, orders.1);
+    event
+}
+
+/// What an operation of an abandoned thread returns.
+#[cold]
+fn inert_event(task: &Task, op: Op, site: Site) -> Event {
+    inert();
+    Event {
+        thread: task.thread,
+        op,
+        gate: Gate::Open,
+        outcome: 0,
+        outcomes: 1,
+        ok: false,
+        result: 0,
+        after: None,
+        access: [None, None],
+        site,
+    }
+}
+
+/// As [`op`], for one that may time out.
+#[inline]
+#[track_caller]
+pub(crate) fn op_timed(op: Op) -> Event {
+    let task = task().expect("operations go to the model only in a check");
+    perform(task, op, Location::caller(), IMPLIED)
+}
+
+/// The running thread yields or sleeps: no event.
+#[track_caller]
+pub(crate) fn pause() {}
+
+/// The running thread ends by a panic.
+pub(crate) fn died(payload: &(dyn Any + Send)) {
+    if let Some(task) = task().filter(|task| !task.world().ending.get()) {
+        task.died(payload);
+    }
+}
+
+/// A memory fence of the running thread.
+pub(crate) fn fence(order: Ordering) {
+    if let Some(task) = task() {
+        let mut races = task.world().races.borrow_mut();
+        races.fence(task.thread, order.into());
+    }
+}
+
+/// A plain access, checked for races.
+#[track_caller]
+pub(crate) fn access(address: usize, bytes: usize, write: bool) {
+    let Some(task) = task().filter(|task| !task.world().ending.get()) else {
+        return;
+    };
+    let world = task.world();
+    let site = world.seen.site(Location::caller());
+    let race = {
+        let run = world.run.borrow();
+        let mut races = world.races.borrow_mut();
+        let range = (address, bytes);
+        races.access(run.execution(), task.thread, range, write, site)
+    };
+    if let Some(race) = race {
+        world.error(races::error(world, &race));
+    }
+}
+
+/// The object to use: for one in static memory, while in a check, this execution's copy.
+#[inline]
+pub(crate) fn here<T: ?Sized>(object: &T) -> &T {
+    if statics::holds(std::ptr::from_ref(object).cast::<u8>() as usize) {
+        if let Some(task) = task() {
+            return task.world().copies.of(object);
+        }
+    }
+    object
+}
+
+/// Records an error of this execution; it goes on.
+pub(crate) fn error(error: Error) {
+    if let Some(task) = task() {
+        task.world().error(error);
+    }
+}

@@ -1,0 +1,91 @@
+//! Panics of a check's threads.
+//!
+//! *Decides:* that a panic on a fiber of a check is silent, and what of it is kept. *Called by:* std, through a hook that is installed
+//! once for the process and passes on panics of everybody else to the hook before it. *Owns:* the hook.
+//!
+//! A second panic out of a destructor that runs for a first one makes std abort the process, right after the hook. The hook does not
+//! return then: the fiber stays where it is for ever, the thread counts as crashed, the others go on. The price: std holds the hook's lock
+//! for reading meanwhile, so replacing the hook later would hang.
+
+use super::{Task, site, task};
+use reweave_model::{Error, Kind, Site, ThreadId};
+use std::{
+    any::Any,
+    panic::{self, PanicHookInfo},
+    sync::Once,
+};
+
+/// A thread that ended by a panic.
+pub(crate) struct Panic {
+    pub(crate) thread: ThreadId,
+    pub(crate) message: String,
+    pub(crate) site: Option<Site>,
+    /// How many events were done before.
+    pub(crate) at: usize,
+}
+
+/// Installs the hook, the first time.
+pub(crate) fn install() {
+    static HOOK: Once = Once::new();
+    HOOK.call_once(|| {
+        let previous = panic::take_hook();
+        panic::set_hook(Box::new(move |info| match task() {
+            Some(task) => record(task, info),
+            None => previous(info),
+        }));
+    });
+}
+
+/// The text of a panic, as std finds it.
+pub(crate) fn text(payload: &(dyn Any + Send)) -> String {
+    if let Some(text) = payload.downcast_ref::<&'static str>() {
+        (*text).into()
+    } else if let Some(text) = payload.downcast_ref::<String>() {
+        text.clone()
+    } else {
+        "a panic with a value that is no text".into()
+    }
+}
+
+fn record(task: &Task, info: &PanicHookInfo<'_>) {
+    let message = text(info.payload());
+    let world = task.world();
+    if aborts(&message) {
+        if !world.ending.get() {
+            crash(task);
+        }
+        super::give_up();
+    }
+    if world.ending.get() {
+        return;
+    }
+    let site = info.location().map_or(Site::ANY, |location| {
+        // SAFETY: a panic's location comes from `Location::caller()`, whose answer is static; std hands it on under a shorter lifetime.
+        site::site(unsafe {
+            std::mem::transmute::<&panic::Location<'_>, &'static panic::Location<'static>>(location)
+        })
+    });
+    *task.panic.borrow_mut() = Some((message, site));
+}
+
+/// Whether std ends the process after the hook: there is no stable way to ask.
+fn aborts(message: &str) -> bool {
+    matches!(
+        message,
+        "panic in a destructor during cleanup" | "panic in a function that cannot unwind"
+    )
+}
+
+fn crash(task: &Task) {
+    let last = task.panic.borrow_mut().take();
+    let (message, site) = last.unwrap_or_default();
+    task.world().error(Error {
+        kind: Kind::Crash,
+        rule: Some("panic-while-unwinding".into()),
+        message: format!(
+            "thread {} panicked where it cannot unwind, which aborts the process: {message}",
+            task.thread.0
+        ),
+        sites: vec![site],
+    });
+}

@@ -1,0 +1,120 @@
+//! Feeds the race detector.
+//!
+//! *Decides:* when it runs. Most programs have no plain accesses that are checked; until the first one, what the detector would have to
+//! know is only noted (a few bytes an event), and told to it then. *Called by:* the runtime at each operation, creation, fence and access.
+//! *Owns:* the detector and the notes of the execution under way.
+
+use super::{World, explain, location};
+use reweave_model::{
+    Error, Event, Execution, Kind, Order, RaceDetector, RaceFound, Site, ThreadId,
+};
+
+/// See the module.
+#[derive(Default)]
+pub(crate) struct Races {
+    detector: RaceDetector,
+    /// From the first access on, in all later executions too.
+    on: bool,
+    notes: Vec<Note>,
+    /// Places of races in this execution.
+    found: Vec<(Site, Site)>,
+}
+
+#[derive(Clone, Copy)]
+enum Note {
+    /// The next event of the execution.
+    Event(Order, Option<Order>),
+    Spawn(ThreadId, ThreadId),
+    Fence(ThreadId, Order),
+}
+
+impl Races {
+    pub(crate) fn begin(&mut self) {
+        self.notes.clear();
+        self.found.clear();
+        if self.on {
+            self.detector.clear();
+        }
+    }
+
+    #[inline]
+    pub(crate) fn event(&mut self, event: &Event, order: Order, failure: Option<Order>) {
+        if self.on {
+            self.detector.event(event, order, failure);
+        } else {
+            self.notes.push(Note::Event(order, failure));
+        }
+    }
+
+    pub(crate) fn spawn(&mut self, parent: ThreadId, child: ThreadId) {
+        if self.on {
+            self.detector.spawn(parent, child);
+        } else {
+            self.notes.push(Note::Spawn(parent, child));
+        }
+    }
+
+    pub(crate) fn fence(&mut self, thread: ThreadId, order: Order) {
+        if self.on {
+            self.detector.fence(thread, order);
+        } else {
+            self.notes.push(Note::Fence(thread, order));
+        }
+    }
+
+    /// A race that the access completes, the first time for its two places.
+    pub(crate) fn access(
+        &mut self,
+        so_far: &Execution,
+        thread: ThreadId,
+        (address, bytes): (usize, usize),
+        write: bool,
+        site: Site,
+    ) -> Option<RaceFound> {
+        if !self.on {
+            self.catch_up(so_far);
+        }
+        let race = self
+            .detector
+            .access(thread, address, bytes, write, site)
+            .filter(|race| !self.found.contains(&(race.first, race.second)))?;
+        self.found.push((race.first, race.second));
+        Some(race)
+    }
+
+    #[cold]
+    fn catch_up(&mut self, so_far: &Execution) {
+        self.on = true;
+        self.detector.clear();
+        let mut events = so_far.events.iter();
+        for note in self.notes.drain(..) {
+            match note {
+                Note::Event(order, failure) => {
+                    let event = events.next().expect("a note for each event");
+                    self.detector.event(event, order, failure);
+                }
+                Note::Spawn(parent, child) => self.detector.spawn(parent, child),
+                Note::Fence(thread, order) => self.detector.fence(thread, order),
+            }
+        }
+    }
+}
+
+/// A race as an error.
+pub(crate) fn error(world: &World, race: &RaceFound) -> Error {
+    let told = |thread, write, site| {
+        let verb = if write { "writes" } else { "reads" };
+        let place = location(site).map_or_else(|| "?".into(), ToString::to_string);
+        format!("{} {verb} at {place}", explain::name(world, thread))
+    };
+    Error {
+        kind: Kind::DataRace,
+        rule: None,
+        message: format!(
+            "{} and {}, and nothing orders the two",
+            told(race.first_thread, race.first_write, race.first),
+            told(race.second_thread, race.second_write, race.second),
+        ),
+        sites: vec![race.first.min(race.second), race.first.max(race.second)],
+    }
+}

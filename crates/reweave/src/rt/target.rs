@@ -1,0 +1,264 @@
+//! A Rust closure as a target: one plan in, one execution out.
+//!
+//! *Decides:* when fibers get their turns, by what the run says, and which errors an execution ends with. *Called by:* the search, one
+//! target for each worker. *Owns:* the world, the fibers, the closure.
+//!
+//! *Errors.* A panic of the main closure is an error; so is that of another thread, unless a join or its scope took the result. Threads
+//! that cannot go on are an error only when nothing went wrong before: a failed thread leaves others waiting.
+
+use super::{
+    Task, World, explain,
+    panics::{self, Panic},
+    statics,
+    world::Thread,
+};
+use reweave_explore::Target;
+use reweave_fiber::{Fiber, Resumed, Unwound};
+use reweave_model::{Divergence, End, Error, Execution, Kind, Next, Plan, ThreadId};
+use std::{
+    any::Any,
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::{
+        Arc,
+        atomic::{AtomicU32, Ordering::Relaxed},
+    },
+};
+
+/// Stack of each thread of a check. Only what is used takes memory.
+const STACK_BYTES: usize = 2 << 20;
+
+/// How often a thread may stop its own unwinding before it is given up.
+const UNWIND_ATTEMPTS: u32 = 16;
+
+/// See the module.
+pub struct ClosureTarget {
+    world: Box<World>,
+    fibers: Vec<Option<Fiber>>,
+    closure: Arc<dyn Fn() + Send + Sync>,
+    /// Fibers that would not end.
+    leaked: u64,
+}
+
+impl ClosureTarget {
+    /// It stays on the OS thread that made it.
+    pub fn new(closure: Arc<dyn Fn() + Send + Sync>, spurious: bool) -> ClosureTarget {
+        panics::install();
+        statics::prepare();
+        let world = Box::new(World::new(STACK_BYTES));
+        world.run.borrow_mut().allow_spurious(spurious);
+        ClosureTarget {
+            world,
+            fibers: Vec::new(),
+            closure,
+            leaked: 0,
+        }
+    }
+
+    /// How many fibers could not be unwound.
+    pub fn leaked(&self) -> u64 {
+        self.leaked
+    }
+
+    /// How many places of the program asked for less than sequential consistency.
+    pub fn weak_orders(&self) -> usize {
+        self.world.weak_orders()
+    }
+
+    fn begin(&mut self, plan: &Plan) {
+        static STAMP: AtomicU32 = AtomicU32::new(1);
+        let world = &self.world;
+        world.run.borrow_mut().begin(plan);
+        let stamp = match STAMP.fetch_add(1, Relaxed) {
+            0 => STAMP.fetch_add(1, Relaxed),
+            stamp => stamp,
+        };
+        world.stamp.set(stamp);
+        world.races.borrow_mut().begin();
+        world.ending.set(false);
+        world.next.set(None);
+        world.threads.borrow_mut().clear();
+        world.threads.borrow_mut().push(Thread::new(None, 0));
+        let (place, closure) = (&raw const **world, self.closure.clone());
+        let job = Box::new(move || {
+            // SAFETY: the world outlives its fibers.
+            live(unsafe { &*place }, ThreadId::MAIN, || {
+                closure();
+                None
+            });
+        });
+        world.start(ThreadId::MAIN, job);
+    }
+
+    /// Lets threads go until the run is over.
+    fn conduct(&mut self) -> Next {
+        loop {
+            while let Some((thread, job)) = self.world.newborn() {
+                let fiber = self.world.pool.borrow_mut().spawn(job);
+                self.turn(thread, fiber);
+            }
+            let next = self.world.next.take();
+            match next.unwrap_or_else(|| self.world.run.borrow_mut().next()) {
+                Next::Go(choice) => {
+                    self.world.chosen.set(choice);
+                    let fiber = self.fibers[choice.thread.index()].take();
+                    let fiber = fiber.expect("a thread that announced an operation is on a fiber");
+                    self.turn(choice.thread, fiber);
+                }
+                over => return over,
+            }
+        }
+    }
+
+    fn turn(&mut self, thread: ThreadId, mut fiber: Fiber) {
+        let message = match fiber.resume() {
+            Resumed::Suspended => {
+                let place = thread.index();
+                if place >= self.fibers.len() {
+                    self.fibers.resize_with(place + 1, || None);
+                }
+                self.fibers[place] = Some(fiber);
+                return;
+            }
+            Resumed::Finished => return,
+            Resumed::Overflowed => "its stack is used up".to_owned(),
+            Resumed::Crashed { signal, address } => {
+                format!("signal {signal} at address {address:#x}")
+            }
+        };
+        // Its frames stay as they are; those who wait for it wait for ever.
+        self.leaked += 1;
+        self.world.error(Error {
+            kind: Kind::Crash,
+            rule: None,
+            message: format!("{} crashed: {message}", explain::name(&self.world, thread)),
+            sites: Vec::new(),
+        });
+    }
+
+    /// Ends what still runs, children first: they may refer to what their parents own.
+    fn unwind(&mut self) {
+        self.world.ending.set(true);
+        let before = self.leaked;
+        while let Some(fiber) = self.fibers.pop() {
+            if fiber.is_some_and(|fiber| fiber.unwind(UNWIND_ATTEMPTS) == Unwound::Leaked) {
+                self.leaked += 1;
+            }
+        }
+        self.world.copies.end(self.leaked > before);
+    }
+
+    fn conclude(&mut self, end: End) {
+        let world = &self.world;
+        let mut errors = world.errors.take();
+        report_panics(world, &mut errors);
+        if errors.is_empty() {
+            match end {
+                End::Deadlock => errors.push((0, explain::stuck(world, Kind::Deadlock))),
+                End::Livelock => errors.push((0, explain::stuck(world, Kind::Livelock))),
+                _ => {}
+            }
+        }
+        errors.sort_by_key(|(place, _)| *place);
+        let mut run = world.run.borrow_mut();
+        for (_, error) in errors {
+            run.error(error);
+        }
+        run.end(end);
+    }
+}
+
+impl Target for ClosureTarget {
+    fn run(&mut self, plan: &Plan) -> Result<&Execution, Divergence> {
+        self.begin(plan);
+        let over = self.conduct();
+        self.unwind();
+        match over {
+            Next::End(end) => self.conclude(end),
+            _ => {
+                self.world.errors.take();
+                self.world.panics.take();
+            }
+        }
+        let run = self.world.run.get_mut();
+        match over {
+            Next::End(_) => Ok(run.execution()),
+            _ => Err(run.divergence().expect("the run diverged").clone()),
+        }
+    }
+}
+
+/// The life of a thread: what it does (and the panic it ends by, if so), then its thread-locals, then its end.
+pub(crate) fn live(
+    world: &World,
+    thread: ThreadId,
+    work: impl FnOnce() -> Option<Box<dyn Any + Send>>,
+) {
+    Task::enter(world, thread, |task| {
+        let payload = catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(Some);
+        if let (Some(payload), false) = (&payload, world.ending.get()) {
+            task.died(&**payload);
+        }
+        // A payload's destructor and those of thread-locals belong to the thread.
+        let rest = catch_unwind(AssertUnwindSafe(|| {
+            drop(payload);
+            super::local::drop_all();
+        }));
+        if world.ending.get() {
+            return;
+        }
+        if let Err(payload) = rest {
+            task.died(&*payload);
+        }
+        world.run.borrow_mut().finish(thread);
+    });
+}
+
+impl Task {
+    /// Notes the panic that ends the thread.
+    pub(crate) fn died(&self, payload: &(dyn Any + Send)) {
+        let world = self.world();
+        let (message, site) = match self.panic.take() {
+            Some((message, site)) => (message, Some(site)),
+            None => (panics::text(payload), None),
+        };
+        let at = world.run.borrow().execution().events.len();
+        world.panics.borrow_mut().push(Panic {
+            thread: self.thread,
+            message,
+            site,
+            at,
+        });
+    }
+}
+
+/// Turns panics into errors. One that a join handed to the program is told with the panic it led to.
+fn report_panics(world: &World, errors: &mut Vec<(usize, Error)>) {
+    let panics = world.panics.take();
+    let told = |panic: &Panic| {
+        let place = panic.site.and_then(super::location);
+        let place = place.map_or(String::new(), |place| format!(" at {place}"));
+        let name = explain::name(world, panic.thread);
+        format!("{name} panicked{place}: {}", panic.message)
+    };
+    let handled = |panic: &Panic| world.threads.borrow()[panic.thread.index()].joined;
+    for (index, panic) in panics.iter().enumerate() {
+        if panic.thread != ThreadId::MAIN && handled(panic) {
+            continue;
+        }
+        let mut message = told(panic);
+        let mut sites = Vec::from_iter(panic.site);
+        for earlier in panics[..index].iter().filter(|earlier| handled(earlier)) {
+            message = format!("{message}\nearlier, {}", told(earlier));
+            sites.extend(earlier.site);
+        }
+        errors.push((
+            panic.at,
+            Error {
+                kind: Kind::Assertion,
+                rule: None,
+                message,
+                sites,
+            },
+        ));
+    }
+}

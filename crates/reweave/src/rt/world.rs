@@ -1,0 +1,236 @@
+//! What one worker has: the run, and what is kept of each thread while an execution lasts.
+//!
+//! *Owned by:* [`super::ClosureTarget`]. Fibers find it through a thread-local of their own, which points to their [`Task`].
+
+use super::{local::Locals, panics::Panic, races::Races, site::Seen, slot::Slot, statics::Copies};
+use reweave_fiber::Pool;
+use reweave_model::{Choice, Error, Next, Run, Site, ThreadId};
+use std::{
+    cell::{Cell, RefCell},
+    collections::{HashSet, VecDeque},
+    ptr,
+    sync::Arc,
+};
+
+/// See the module.
+pub(crate) struct World {
+    pub(crate) run: RefCell<Run>,
+    /// Which execution this is; never 0, never twice in a process (but for 2^32 executions).
+    pub(crate) stamp: Cell<u32>,
+    /// The execution is over, its threads are being unwound.
+    pub(crate) ending: Cell<bool>,
+    /// Threads that have not had their first turn.
+    pub(crate) newborn: RefCell<VecDeque<(ThreadId, Job)>>,
+    /// How many they are.
+    pub(crate) newborns: Cell<usize>,
+    /// What the run said to the fiber that asked last; for the loop.
+    pub(crate) next: Cell<Option<Next>>,
+    /// Whose turn it is.
+    pub(crate) chosen: Cell<Choice>,
+    pub(crate) threads: RefCell<Vec<Thread>>,
+    /// In order of time, each with the number of events before it.
+    pub(crate) errors: RefCell<Vec<(usize, Error)>>,
+    pub(crate) panics: RefCell<Vec<Panic>>,
+    pub(crate) races: RefCell<Races>,
+    pub(crate) copies: Copies,
+    /// Cells that had an access so far, in all executions: see `tag`.
+    pub(crate) cells: Cell<u32>,
+    pub(crate) seen: Seen,
+    weak_seen: Seen,
+    weak: RefCell<HashSet<u32>>,
+    pub(crate) pool: RefCell<Pool>,
+}
+
+/// What a fiber runs.
+pub(crate) type Job = Box<dyn FnOnce()>;
+
+/// A thread of the execution under way.
+pub(crate) struct Thread {
+    pub(crate) name: Option<Arc<str>>,
+    pub(crate) parker: Slot,
+    /// Its result was taken by a join, or by the scope it belongs to: a panic is the program's business.
+    pub(crate) joined: bool,
+    /// Nanoseconds of virtual time.
+    pub(crate) clock_ns: u64,
+}
+
+/// What a running thread needs at each operation. It lives on the fiber's stack for as long as the thread does.
+pub(crate) struct Task {
+    world: *const World,
+    pub(crate) thread: ThreadId,
+    /// The lowest address of the stack where an operation may begin.
+    stack_low: usize,
+    pub(crate) locals: RefCell<Locals>,
+    /// The last panic that began in it, for the case that it ends by it.
+    pub(crate) panic: RefCell<Option<(String, Site)>>,
+}
+
+thread_local! {
+    /// The task of the fiber whose thread-local it is; null elsewhere.
+    static TASK: Cell<*const Task> = const { Cell::new(ptr::null()) };
+    /// Where the stack of the fiber ends; 0 until asked for.
+    static STACK_LOW: Cell<usize> = const { Cell::new(0) };
+}
+
+/// The running thread, on a fiber of a check.
+#[inline]
+pub(crate) fn task<'a>() -> Option<&'a Task> {
+    // SAFETY: set by `Task::enter` to a task on the stack below, and reset before that is gone.
+    unsafe { TASK.get().as_ref() }
+}
+
+/// Room for the model's work at an operation, far more than it needs: an overflow in the middle of it would leave it broken.
+const ROOM_BYTES: usize = 24 << 10;
+
+impl Task {
+    /// Runs the life of a thread with its task in place.
+    pub(crate) fn enter(world: &World, thread: ThreadId, life: impl FnOnce(&Task)) {
+        let task = Task {
+            world,
+            thread,
+            stack_low: stack_low(),
+            locals: RefCell::default(),
+            panic: RefCell::new(None),
+        };
+        TASK.set(&task);
+        let _reset = Reset;
+        life(&task);
+    }
+
+    #[inline]
+    pub(crate) fn world(&self) -> &World {
+        // SAFETY: a world outlives its fibers: the target unwinds them before it hands back the execution. A leaked fiber never runs.
+        unsafe { &*self.world }
+    }
+
+    /// Ends the fiber by an overflow now, when there is no room for an operation.
+    #[inline]
+    pub(crate) fn check_stack(&self) {
+        let here = 0_u8;
+        if (&raw const here as usize) < self.stack_low + ROOM_BYTES {
+            overflow(self.stack_low);
+        }
+    }
+}
+
+struct Reset;
+
+impl Drop for Reset {
+    fn drop(&mut self) {
+        TASK.set(ptr::null());
+    }
+}
+
+/// Touches the guard page below the stack, which ends the fiber.
+#[cold]
+fn overflow(stack_low: usize) {
+    // SAFETY: not safe at all, and meant so: the page is a guard page, and the fiber's signal handler ends the fiber here, as it would
+    // a few calls later.
+    unsafe { ptr::write_volatile((stack_low - 64) as *mut u8, 0) };
+}
+
+/// The lowest usable address of the running fiber's stack, which is its thread's.
+fn stack_low() -> usize {
+    let known = STACK_LOW.get();
+    if known != 0 {
+        return known;
+    }
+    let mut attributes = std::mem::MaybeUninit::uninit();
+    let (mut low, mut bytes) = (ptr::null_mut(), 0);
+    // SAFETY: asks for the attributes of the running thread, reads two of them, destroys them.
+    let low = unsafe {
+        let result = libc::pthread_getattr_np(libc::pthread_self(), attributes.as_mut_ptr());
+        assert_eq!(result, 0, "pthread_getattr_np");
+        libc::pthread_attr_getstack(attributes.as_ptr(), &mut low, &mut bytes);
+        libc::pthread_attr_destroy(attributes.as_mut_ptr());
+        low as usize
+    };
+    STACK_LOW.set(low);
+    low
+}
+
+impl World {
+    pub(crate) fn new(stack_bytes: usize) -> World {
+        World {
+            run: RefCell::default(),
+            stamp: Cell::new(0),
+            ending: Cell::new(false),
+            newborn: RefCell::default(),
+            newborns: Cell::new(0),
+            next: Cell::new(None),
+            chosen: Cell::new(Choice {
+                thread: ThreadId::MAIN,
+                outcome: 0,
+            }),
+            threads: RefCell::default(),
+            errors: RefCell::default(),
+            panics: RefCell::default(),
+            races: RefCell::default(),
+            copies: Copies::default(),
+            cells: Cell::new(0),
+            seen: Seen::new(),
+            weak_seen: Seen::new(),
+            weak: RefCell::default(),
+            pool: RefCell::new(Pool::new(stack_bytes)),
+        }
+    }
+
+    /// A thread of the execution creates another one, which must be given to [`World::start`].
+    pub(crate) fn spawn(&self, parent: ThreadId, name: Option<Arc<str>>) -> ThreadId {
+        let mut run = self.run.borrow_mut();
+        let id = run.spawn(parent);
+        if let Some(name) = &name {
+            run.name(id, name);
+        }
+        self.races.borrow_mut().spawn(parent, id);
+        let mut threads = self.threads.borrow_mut();
+        let clock_ns = threads[parent.index()].clock_ns;
+        threads.push(Thread::new(name, clock_ns));
+        id
+    }
+
+    /// It will have its first turn before anybody's next operation.
+    pub(crate) fn start(&self, thread: ThreadId, job: Job) {
+        self.newborn.borrow_mut().push_back((thread, job));
+        self.newborns.set(self.newborns.get() + 1);
+    }
+
+    /// The next thread to have its first turn.
+    pub(crate) fn newborn(&self) -> Option<(ThreadId, Job)> {
+        if self.newborns.get() == 0 {
+            return None;
+        }
+        self.newborns.set(self.newborns.get() - 1);
+        self.newborn.borrow_mut().pop_front()
+    }
+
+    /// Records an error at this moment of the execution.
+    pub(crate) fn error(&self, error: Error) {
+        let place = self.run.borrow().execution().events.len();
+        self.errors.borrow_mut().push((place, error));
+    }
+
+    /// A place asks for less than sequential consistency.
+    #[inline]
+    pub(crate) fn weak_order(&self, site: Site) {
+        if self.weak_seen.add(site) {
+            self.weak.borrow_mut().insert(site.0);
+        }
+    }
+
+    /// How many such places there are so far.
+    pub(crate) fn weak_orders(&self) -> usize {
+        self.weak.borrow().len()
+    }
+}
+
+impl Thread {
+    pub(crate) fn new(name: Option<Arc<str>>, clock_ns: u64) -> Thread {
+        Thread {
+            name,
+            parker: Slot::new(),
+            joined: false,
+            clock_ns,
+        }
+    }
+}

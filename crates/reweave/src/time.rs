@@ -1,0 +1,132 @@
+//! Time, by the names and signatures of [`std::time`].
+//!
+//! In a check every thread has a clock of its own that only its sleeps and timeouts move: what it reads is a function of its causal past.
+//! A thread begins with its creator's time, and whoever joins it is at least as late as its end. Other operations carry no time from
+//! thread to thread.
+
+use crate::rt;
+use std::ops::{Add, AddAssign, Sub, SubAssign};
+
+pub use std::time::{Duration, SystemTime, SystemTimeError, UNIX_EPOCH};
+
+/// As [`std::time::Instant`].
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Instant(When);
+
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+enum When {
+    /// Since the beginning of the execution.
+    Check(Duration),
+    Std(std::time::Instant),
+}
+
+/// Lets the running thread's clock go forward.
+pub(crate) fn advance(duration: Duration) {
+    if let Some(task) = rt::task() {
+        let mut threads = task.world().threads.borrow_mut();
+        let clock = &mut threads[task.thread.index()].clock_ns;
+        *clock = clock.saturating_add(u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX));
+    }
+}
+
+/// The running thread has waited for the end of another.
+pub(crate) fn meet(other: reweave_model::ThreadId) {
+    if let Some(task) = rt::task() {
+        let mut threads = task.world().threads.borrow_mut();
+        let theirs = threads[other.index()].clock_ns;
+        let clock = &mut threads[task.thread.index()].clock_ns;
+        *clock = theirs.max(*clock);
+    }
+}
+
+impl Instant {
+    /// As [`std::time::Instant::now`].
+    pub fn now() -> Instant {
+        Instant(match rt::task() {
+            None => When::Std(std::time::Instant::now()),
+            Some(task) => {
+                let threads = task.world().threads.borrow();
+                When::Check(Duration::from_nanos(threads[task.thread.index()].clock_ns))
+            }
+        })
+    }
+
+    /// As [`std::time::Instant::elapsed`].
+    pub fn elapsed(&self) -> Duration {
+        Instant::now().saturating_duration_since(*self)
+    }
+
+    /// As [`std::time::Instant::duration_since`].
+    pub fn duration_since(&self, earlier: Instant) -> Duration {
+        self.saturating_duration_since(earlier)
+    }
+
+    /// As [`std::time::Instant::checked_duration_since`].
+    pub fn checked_duration_since(&self, earlier: Instant) -> Option<Duration> {
+        match (self.0, earlier.0) {
+            (When::Check(mine), When::Check(theirs)) => mine.checked_sub(theirs),
+            (When::Std(mine), When::Std(theirs)) => mine.checked_duration_since(theirs),
+            // One of them was kept from outside the check, which has no relation to the time in it.
+            _ => None,
+        }
+    }
+
+    /// As [`std::time::Instant::saturating_duration_since`].
+    pub fn saturating_duration_since(&self, earlier: Instant) -> Duration {
+        self.checked_duration_since(earlier).unwrap_or_default()
+    }
+
+    /// As [`std::time::Instant::checked_add`].
+    pub fn checked_add(&self, duration: Duration) -> Option<Instant> {
+        Some(Instant(match self.0 {
+            When::Check(time) => When::Check(time.checked_add(duration)?),
+            When::Std(time) => When::Std(time.checked_add(duration)?),
+        }))
+    }
+
+    /// As [`std::time::Instant::checked_sub`].
+    pub fn checked_sub(&self, duration: Duration) -> Option<Instant> {
+        Some(Instant(match self.0 {
+            When::Check(time) => When::Check(time.checked_sub(duration)?),
+            When::Std(time) => When::Std(time.checked_sub(duration)?),
+        }))
+    }
+}
+
+impl Add<Duration> for Instant {
+    type Output = Instant;
+
+    fn add(self, duration: Duration) -> Instant {
+        self.checked_add(duration)
+            .expect("overflow when adding duration to instant")
+    }
+}
+
+impl AddAssign<Duration> for Instant {
+    fn add_assign(&mut self, duration: Duration) {
+        *self = *self + duration;
+    }
+}
+
+impl Sub<Duration> for Instant {
+    type Output = Instant;
+
+    fn sub(self, duration: Duration) -> Instant {
+        self.checked_sub(duration)
+            .expect("overflow when subtracting duration from instant")
+    }
+}
+
+impl SubAssign<Duration> for Instant {
+    fn sub_assign(&mut self, duration: Duration) {
+        *self = *self - duration;
+    }
+}
+
+impl Sub<Instant> for Instant {
+    type Output = Duration;
+
+    fn sub(self, earlier: Instant) -> Duration {
+        self.duration_since(earlier)
+    }
+}
