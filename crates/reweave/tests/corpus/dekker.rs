@@ -56,7 +56,6 @@ fn run(enter: fn(&Dekker, usize)) {
             });
         }
     });
-    assert_eq!(count.read(), 2);
 }
 
 pub fn broken() {

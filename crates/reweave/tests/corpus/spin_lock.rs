@@ -35,7 +35,6 @@ fn run(lock: fn(&AtomicBool)) {
             });
         }
     });
-    assert_eq!(count.read(), 2);
 }
 
 pub fn broken() {
