@@ -1,5 +1,7 @@
-//! The corpus of classic bugs: each is found for what it is, each corrected twin is explored completely and clean.
-// INTEGRATOR: goes with the gates named in `corpus/prelude.rs`; the package does not declare the feature.
+//! The corpus of classic bugs: each is found for what it is, each corrected twin is explored
+//! completely and clean.
+// INTEGRATOR: goes with the gates named in `corpus/prelude.rs`; the package does not declare the
+// feature.
 #![allow(unexpected_cfgs)]
 
 #[path = "corpus/mod.rs"]

@@ -1,8 +1,11 @@
-//! Litmus tests: for each small program the exact set of outcomes under sequential consistency, and the exact number of executions,
-//! one for each Mazurkiewicz trace: an orientation of the dependent pairs of operations that has no cycle with program order.
+//! Litmus tests: for each small program the exact set of outcomes under sequential consistency, and
+//! the exact number of executions, one for each Mazurkiewicz trace: an orientation of the dependent
+//! pairs of operations that has no cycle with program order.
 //!
-//! Threads borrow from their scope: nothing but the operations under test is shared. Joins come last.
-// INTEGRATOR: goes with the gates named in `corpus/prelude.rs`; the package does not declare the feature.
+//! Threads borrow from their scope: nothing but the operations under test is shared. Joins come
+//! last.
+// INTEGRATOR: goes with the gates named in `corpus/prelude.rs`; the package does not declare the
+// feature.
 #![allow(unexpected_cfgs)]
 #![cfg(feature = "corpus-harness")]
 
@@ -161,7 +164,8 @@ fn independent_reads_of_independent_writes() {
             (a.join().unwrap(), b.join().unwrap())
         })
     });
-    // Four store/load pairs, 2^4 orientations; the readers seeing the stores in opposite orders is the one cycle.
+    // Four store/load pairs, 2^4 orientations; the readers seeing the stores in opposite orders is
+    // the one cycle.
     let all = (0..16).map(|bits| ((bits & 1, bits >> 1 & 1), (bits >> 2 & 1, bits >> 3 & 1)));
     assert_eq!(
         got,
@@ -209,7 +213,8 @@ fn coherence_of_writes() {
         let seen = both(write, || (x.load(SeqCst), x.load(SeqCst))).1;
         (seen, x.load(SeqCst))
     });
-    // Every load depends on every store: all C(4, 2) merges of two stores and two loads; the last store stays.
+    // Every load depends on every store: all C(4, 2) merges of two stores and two loads; the last
+    // store stays.
     let seen = [(0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2)];
     assert_eq!(got, found(6, seen.map(|seen| (seen, 2))));
 }
@@ -285,7 +290,8 @@ fn loads_of_two_stores() {
             s.spawn(|| (a.load(SeqCst), b.load(SeqCst))).join().unwrap()
         })
     });
-    // Two independent store/load pairs, no cycle: 2^2. (Workers that put each other's branches to sleep lose one.)
+    // Two independent store/load pairs, no cycle: 2^2. (Workers that put each other's branches to
+    // sleep lose one.)
     assert_eq!(got, found(4, [(0, 0), (0, 1), (1, 0), (1, 1)]));
 }
 
@@ -319,7 +325,8 @@ fn condvar_handoff() {
         };
         both(give, take).1
     });
-    // Giver first: the taker never waits. Taker first: it waits, and everything after that is forced.
+    // Giver first: the taker never waits. Taker first: it waits, and everything after that is
+    // forced.
     assert_eq!(got, found(2, [(false, Some(7)), (true, Some(7))]));
 }
 
@@ -368,7 +375,8 @@ fn readers() {
             let (_, seen) = both(|| x.store(1, SeqCst), || threads(n, |_| x.load(SeqCst)));
             seen
         });
-        // n store/load pairs and nothing between the readers: 2^n orientations, each its own outcome.
+        // n store/load pairs and nothing between the readers: 2^n orientations, each its own
+        // outcome.
         let all = (0..1_u32 << n).map(|bits| (0..n).map(|i| bits >> i & 1).collect::<Vec<_>>());
         assert_eq!(got, found(1 << n, all));
     }
@@ -392,9 +400,10 @@ fn lastzero() {
             });
             indices[0]
         });
-        // The n-1 pairs store a[j-1] / load in thread j are free: 2^(n-1) when thread 0 stops at n, as many when at 0. When it stops
-        // at 0 < i < n, a[i+1] was written and a[i] not, so thread i+1 has loaded a[i] before its store: one pair forced, 2^(n-2)
-        // for each of the n-1 such i. Together (2 + 2 + n - 1) * 2^(n-2).
+        // The n-1 pairs store a[j-1] / load in thread j are free: 2^(n-1) when thread 0 stops at n,
+        // as many when at 0. When it stops at 0 < i < n, a[i+1] was written and a[i] not, so thread
+        // i+1 has loaded a[i] before its store: one pair forced, 2^(n-2) for each of the n-1 such
+        // i. Together (2 + 2 + n - 1) * 2^(n-2).
         assert_eq!(got, found((n as u64 + 3) << (n - 2), 0..=n));
     }
 }
@@ -427,6 +436,7 @@ fn counting_references_costs_nothing() {
         });
         (first.join().unwrap(), second.join().unwrap())
     });
-    // Store buffering by spawn and Arc: clones and drops that nobody asks about (strong_count, try_unwrap) are no choices.
+    // Store buffering by spawn and Arc: clones and drops that nobody asks about (strong_count,
+    // try_unwrap) are no choices.
     assert_eq!(got, found(3, [(0, 1), (1, 0), (1, 1)]));
 }

@@ -1,5 +1,7 @@
-//! Structures of some size: explored completely and clean as they are, and caught when a bug is seeded.
-// INTEGRATOR: goes with the gates named in `corpus/prelude.rs`; the package does not declare the feature.
+//! Structures of some size: explored completely and clean as they are, and caught when a bug is
+//! seeded.
+// INTEGRATOR: goes with the gates named in `corpus/prelude.rs`; the package does not declare the
+// feature.
 #![allow(unexpected_cfgs)]
 
 mod harness;

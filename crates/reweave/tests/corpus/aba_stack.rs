@@ -1,6 +1,6 @@
-//! ABA on a Treiber stack: a pop reads head A and its successor B, others pop A and B and push A back, and the first pop's
-//! compare-exchange still finds A and makes B the head although B is in somebody's hands. The corrected twin counts every change
-//! of the head in its upper half.
+//! ABA on a Treiber stack: a pop reads head A and its successor B, others pop A and B and push A
+//! back, and the first pop's compare-exchange still finds A and makes B the head although B is in
+//! somebody's hands. The corrected twin counts every change of the head in its upper half.
 
 use super::prelude::{
     sync::atomic::{AtomicU32, Ordering::SeqCst},
@@ -10,7 +10,8 @@ use super::prelude::{
 const NIL: u32 = 0xff;
 const INDEX: u32 = 0xff;
 
-/// Nodes 0 and 1 linked by index; node 0 on top. A head is an index, plus `step` times the number of changes.
+/// Nodes 0 and 1 linked by index; node 0 on top. A head is an index, plus `step` times the number
+/// of changes.
 struct Stack {
     head: AtomicU32,
     next: [AtomicU32; 2],

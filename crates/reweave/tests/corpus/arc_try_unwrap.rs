@@ -1,5 +1,5 @@
-//! Last one out with `Arc::try_unwrap`: both owners can find the other still there, drop theirs, and nobody has the value. `Arc::into_inner` gives
-//! it to exactly one.
+//! Last one out with `Arc::try_unwrap`: both owners can find the other still there, drop theirs,
+//! and nobody has the value. `Arc::into_inner` gives it to exactly one.
 
 use super::prelude::{sync::Arc, thread};
 

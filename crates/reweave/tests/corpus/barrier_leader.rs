@@ -1,5 +1,6 @@
-//! Guessed leader: after the barrier the thread that made the others takes itself for the one that sums up. A barrier says who leads, and
-//! it can be anybody; two that sum up, or none, is the result of guessing.
+//! Guessed leader: after the barrier the thread that made the others takes itself for the one that
+//! sums up. A barrier says who leads, and it can be anybody; two that sum up, or none, is the
+//! result of guessing.
 
 use super::prelude::{
     sync::{
@@ -9,7 +10,8 @@ use super::prelude::{
     thread,
 };
 
-/// The leader sums up; `maker_too`: and so does the thread that made the other, in the belief that it leads.
+/// The leader sums up; `maker_too`: and so does the thread that made the other, in the belief that
+/// it leads.
 fn run(maker_too: bool) {
     let barrier = Barrier::new(2);
     let sums = AtomicU32::new(0);

@@ -1,5 +1,6 @@
-//! Barrier reuse: a hand-made barrier whose waiters wait for the count to be zero again. A fast thread enters the next phase and counts
-//! itself before a slow one has looked, and both wait; a generation number tells the phases apart.
+//! Barrier reuse: a hand-made barrier whose waiters wait for the count to be zero again. A fast
+//! thread enters the next phase and counts itself before a slow one has looked, and both wait; a
+//! generation number tells the phases apart.
 
 use super::prelude::{
     sync::{Condvar, Mutex},

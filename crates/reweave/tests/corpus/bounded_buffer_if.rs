@@ -1,5 +1,6 @@
-//! Bounded buffer with `if` where `while` is needed: a consumer is woken for an item, another consumer comes in first and takes it, and the
-//! woken one does not look again. It takes from an empty buffer.
+//! Bounded buffer with `if` where `while` is needed: a consumer is woken for an item, another
+//! consumer comes in first and takes it, and the woken one does not look again. It takes from an
+//! empty buffer.
 
 use super::prelude::{
     sync::{Condvar, Mutex},

@@ -1,5 +1,5 @@
-//! Channel deadlock: two threads send to each other over channels without room and receive afterwards. Each send waits for the other's
-//! receive.
+//! Channel deadlock: two threads send to each other over channels without room and receive
+//! afterwards. Each send waits for the other's receive.
 
 use super::prelude::{sync::mpsc, thread};
 

@@ -1,5 +1,5 @@
-//! Dekker's problem: a thread looks at the other's flag before it raises its own, so both can find the way free. Dekker's algorithm raises
-//! first, and who has not the turn steps back.
+//! Dekker's problem: a thread looks at the other's flag before it raises its own, so both can find
+//! the way free. Dekker's algorithm raises first, and who has not the turn steps back.
 
 use super::plain::Plain;
 use super::prelude::{

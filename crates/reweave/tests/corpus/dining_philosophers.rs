@@ -1,5 +1,5 @@
-//! Dining philosophers: three of them take the left fork and then the right one. All can hold a left fork; the corrected twin has one who
-//! takes the right fork first.
+//! Dining philosophers: three of them take the left fork and then the right one. All can hold a
+//! left fork; the corrected twin has one who takes the right fork first.
 
 use super::prelude::{sync::Mutex, thread};
 

@@ -1,5 +1,6 @@
-//! Double-checked locking: the first check reads the flag without ordering, so a thread that sees it set reads the value with nothing
-//! between its initialisation and its use. Release on the store and acquire on the check make it right.
+//! Double-checked locking: the first check reads the flag without ordering, so a thread that sees
+//! it set reads the value with nothing between its initialisation and its use. Release on the store
+//! and acquire on the check make it right.
 
 use super::plain::Plain;
 use super::prelude::{

@@ -1,4 +1,5 @@
-//! Kept sender: the receiver reads until the channel closes, and the thread that reads owns a sender itself. The channel never closes.
+//! Kept sender: the receiver reads until the channel closes, and the thread that reads owns a
+//! sender itself. The channel never closes.
 
 use super::prelude::{sync::mpsc, thread};
 

@@ -1,5 +1,5 @@
-//! Lock inversion: two transfers between the same two accounts take the two locks in opposite orders. Each can hold one and wait
-//! for the other.
+//! Lock inversion: two transfers between the same two accounts take the two locks in opposite
+//! orders. Each can hold one and wait for the other.
 
 use super::prelude::{
     sync::{Arc, Mutex},

@@ -1,4 +1,5 @@
-//! Lost update: two threads add one by a load and a store. Both can load the same value, and one addition is gone.
+//! Lost update: two threads add one by a load and a store. Both can load the same value, and one
+//! addition is gone.
 
 use super::prelude::{
     sync::{

@@ -1,5 +1,5 @@
-//! Lost wake-up: the waiter waits for the notification itself, not for a condition. A notification that comes before the wait is
-//! gone, and the waiter sleeps for ever.
+//! Lost wake-up: the waiter waits for the notification itself, not for a condition. A notification
+//! that comes before the wait is gone, and the waiter sleeps for ever.
 
 use super::prelude::{
     sync::{Arc, Condvar, Mutex},

@@ -1,5 +1,5 @@
-//! Message passing by a relaxed flag: the receiver that sees the flag has no order with the write of the message. Release on the store and
-//! acquire on the load give it.
+//! Message passing by a relaxed flag: the receiver that sees the flag has no order with the write
+//! of the message. Release on the store and acquire on the load give it.
 
 use super::plain::Plain;
 use super::prelude::{

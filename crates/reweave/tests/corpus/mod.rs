@@ -1,5 +1,5 @@
-//! The classic bugs, one a file, each with its corrected twin: two or three threads and few operations, because every
-//! interleaving is run. `CASES` says what each must be found to be.
+//! The classic bugs, one a file, each with its corrected twin: two or three threads and few
+//! operations, because every interleaving is run. `CASES` says what each must be found to be.
 
 mod aba_stack;
 mod arc_try_unwrap;

@@ -1,5 +1,5 @@
-//! Notify only when the queue was empty: two items that arrive before the first woken consumer has run give one notification. The second of two
-//! waiting consumers sleeps beside an item.
+//! Notify only when the queue was empty: two items that arrive before the first woken consumer has
+//! run give one notification. The second of two waiting consumers sleeps beside an item.
 
 use super::prelude::{
     sync::{Condvar, Mutex},

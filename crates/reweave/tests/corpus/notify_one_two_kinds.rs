@@ -1,5 +1,6 @@
-//! `notify_one` where `notify_all` is needed: two threads wait on one condition variable for different things. A notification can go to
-//! the one whose thing has not happened, which goes back to sleep and has used it up.
+//! `notify_one` where `notify_all` is needed: two threads wait on one condition variable for
+//! different things. A notification can go to the one whose thing has not happened, which goes back
+//! to sleep and has used it up.
 
 use super::prelude::{
     sync::{Condvar, Mutex},

@@ -1,5 +1,5 @@
-//! Once-like initialisation: the first caller marks the value as taken care of and then makes it. The second caller sees the mark, not the
-//! value, and reads while the first still writes.
+//! Once-like initialisation: the first caller marks the value as taken care of and then makes it.
+//! The second caller sees the mark, not the value, and reads while the first still writes.
 
 use super::plain::Plain;
 use super::prelude::{

@@ -1,5 +1,5 @@
-//! Initialisation by look and set: two threads find the `OnceLock` empty and both set it, and the second is refused. `get_or_init` does both
-//! in one step.
+//! Initialisation by look and set: two threads find the `OnceLock` empty and both set it, and the
+//! second is refused. `get_or_init` does both in one step.
 
 use super::prelude::{sync::OnceLock, thread};
 

@@ -1,5 +1,5 @@
-//! Park without a loop: an unpark meant for something else leaves its token, and the park that should wait for the answer returns at
-//! once. Only a look at the condition says why a park ended.
+//! Park without a loop: an unpark meant for something else leaves its token, and the park that
+//! should wait for the answer returns at once. Only a look at the condition says why a park ended.
 
 use super::prelude::{
     sync::{

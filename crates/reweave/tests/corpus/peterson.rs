@@ -1,5 +1,5 @@
-//! Peterson's algorithm with its first two lines exchanged: a thread gives the turn away before it raises its flag. The other can pass
-//! both checks in between, and both are inside.
+//! Peterson's algorithm with its first two lines exchanged: a thread gives the turn away before it
+//! raises its flag. The other can pass both checks in between, and both are inside.
 
 use super::plain::Plain;
 use super::prelude::{

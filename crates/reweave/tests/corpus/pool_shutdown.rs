@@ -1,5 +1,5 @@
-//! Shutdown of a pool: the flag is raised and announced without the queue's lock. A worker that has seen no flag and has not yet begun to wait
-//! misses both.
+//! Shutdown of a pool: the flag is raised and announced without the queue's lock. A worker that has
+//! seen no flag and has not yet begun to wait misses both.
 
 use super::prelude::{
     sync::{

@@ -1,8 +1,10 @@
 //! The one place that says on which library the corpus, the structures and the litmus tests run.
 //!
-//! Everything below `tests/` takes `cell`, `hint`, `sync` and `thread` from here and from nowhere else.
-// INTEGRATOR: once the mirror is there this file is the one line `pub use reweave::{cell, hint, sync, thread};` and the
-// rest of it goes, with the `corpus-harness` gates in `corpus.rs`, `structures.rs`, `litmus.rs` and `harness/mod.rs`.
+//! Everything below `tests/` takes `cell`, `hint`, `sync` and `thread` from here and from nowhere
+//! else.
+// INTEGRATOR: once the mirror is there this file is the one line `pub use reweave::{cell, hint,
+// sync, thread};` and the rest of it goes, with the `corpus-harness` gates in `corpus.rs`,
+// `structures.rs`, `litmus.rs` and `harness/mod.rs`.
 #![allow(unused_imports, reason = "each test binary uses its own part")]
 
 #[cfg(feature = "corpus-harness")]

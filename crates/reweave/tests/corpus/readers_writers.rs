@@ -1,5 +1,6 @@
-//! Readers and writers: the reader waits for the writer to leave in one critical section and counts itself in the next. A writer that
-//! comes between the two sees no reader and writes while the reader reads.
+//! Readers and writers: the reader waits for the writer to leave in one critical section and counts
+//! itself in the next. A writer that comes between the two sees no reader and writes while the
+//! reader reads.
 
 use super::plain::Plain;
 use super::prelude::{

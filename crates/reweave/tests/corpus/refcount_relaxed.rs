@@ -1,5 +1,6 @@
-//! Reference count dropped with relaxed ordering: the last owner frees the object with nothing that orders it after the other owner's last
-//! use. Release on every decrement and an acquire fence before the free make it right.
+//! Reference count dropped with relaxed ordering: the last owner frees the object with nothing that
+//! orders it after the other owner's last use. Release on every decrement and an acquire fence
+//! before the free make it right.
 
 use super::plain::Plain;
 use super::prelude::{

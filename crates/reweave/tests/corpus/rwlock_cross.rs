@@ -1,4 +1,5 @@
-//! Read locks do not save from inversion: each of two threads reads one lock and writes the other. Each write waits for the other's read.
+//! Read locks do not save from inversion: each of two threads reads one lock and writes the other.
+//! Each write waits for the other's read.
 
 use super::prelude::{sync::RwLock, thread};
 

@@ -1,5 +1,6 @@
-//! Upgrade of a read lock: the guard in the scrutinee of a `match` lives to the end of the `match`, so the thread asks for the write lock while
-//! it still reads. It waits for itself unless another thread has filled the cache before.
+//! Upgrade of a read lock: the guard in the scrutinee of a `match` lives to the end of the `match`,
+//! so the thread asks for the write lock while it still reads. It waits for itself unless another
+//! thread has filled the cache before.
 
 use super::prelude::{sync::RwLock, thread};
 

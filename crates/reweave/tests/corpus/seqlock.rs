@@ -1,5 +1,6 @@
-//! Seqlock without the second look: the reader checks that no write is under way, reads both halves, and does not ask whether a write came in
-//! between. It returns half of the old pair and half of the new one.
+//! Seqlock without the second look: the reader checks that no write is under way, reads both
+//! halves, and does not ask whether a write came in between. It returns half of the old pair and
+//! half of the new one.
 
 use super::prelude::{
     sync::atomic::{AtomicU32, Ordering::SeqCst},

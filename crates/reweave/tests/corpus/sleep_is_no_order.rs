@@ -1,4 +1,5 @@
-//! Sleep instead of synchronisation: a thread sleeps until the other is surely done. Sleeping orders nothing; joining does.
+//! Sleep instead of synchronisation: a thread sleeps until the other is surely done. Sleeping
+//! orders nothing; joining does.
 
 use super::prelude::{
     sync::{

@@ -1,4 +1,5 @@
-//! Check-then-act on a spin lock: the lock is seen free by a load and taken by a separate store. Two threads can both see it free.
+//! Check-then-act on a spin lock: the lock is seen free by a load and taken by a separate store.
+//! Two threads can both see it free.
 
 use super::plain::Plain;
 use super::prelude::{

@@ -1,4 +1,5 @@
-//! Stale maximum: a thread compares with the maximum it has loaded and stores its own. A larger value stored in between is lost.
+//! Stale maximum: a thread compares with the maximum it has loaded and stores its own. A larger
+//! value stored in between is lost.
 
 use super::prelude::{
     sync::atomic::{AtomicU32, Ordering::SeqCst},

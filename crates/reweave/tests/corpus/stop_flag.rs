@@ -1,5 +1,6 @@
-//! Stop flag raised by the worker itself: it says "running" as its first act and looks at the flag until somebody clears it. When the clearing
-//! comes first, the worker overwrites it and spins for ever.
+//! Stop flag raised by the worker itself: it says "running" as its first act and looks at the flag
+//! until somebody clears it. When the clearing comes first, the worker overwrites it and spins for
+//! ever.
 
 use super::prelude::{
     sync::{

@@ -1,5 +1,6 @@
-//! Ticket lock whose tickets are drawn by a load and a store: two threads can hold the same ticket and both are served. Spinning is bounded: who
-//! is not served in a few looks goes away, which with two threads leaves nobody behind it.
+//! Ticket lock whose tickets are drawn by a load and a store: two threads can hold the same ticket
+//! and both are served. Spinning is bounded: who is not served in a few looks goes away, which with
+//! two threads leaves nobody behind it.
 
 use super::plain::Plain;
 use super::prelude::{

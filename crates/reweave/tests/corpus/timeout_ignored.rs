@@ -1,5 +1,5 @@
-//! Timeout ignored: a wait with a timeout ends for either of two reasons, and the caller takes the value without asking which. The corrected
-//! twin asks.
+//! Timeout ignored: a wait with a timeout ends for either of two reasons, and the caller takes the
+//! value without asking which. The corrected twin asks.
 
 use super::prelude::{
     sync::{Condvar, Mutex},

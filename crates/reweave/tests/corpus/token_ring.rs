@@ -1,5 +1,5 @@
-//! Token ring on one condition variable: who passes the token wakes one thread, which need not be the next one. A condition variable for each
-//! seat wakes the right one.
+//! Token ring on one condition variable: who passes the token wakes one thread, which need not be
+//! the next one. A condition variable for each seat wakes the right one.
 
 use super::prelude::{
     sync::{Condvar, Mutex},

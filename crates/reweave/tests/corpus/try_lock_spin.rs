@@ -1,5 +1,5 @@
-//! Spinning on `try_lock` with a lock in hand: nobody blocks, but two threads that hold what the other tries for try for ever. One order for
-//! both ends it.
+//! Spinning on `try_lock` with a lock in hand: nobody blocks, but two threads that hold what the
+//! other tries for try for ever. One order for both ends it.
 
 use super::prelude::{
     hint,

@@ -1,5 +1,5 @@
-//! One predicate, two mutexes: the condition is changed under one mutex and waited for under another. It can change, and be announced, between
-//! the waiter's look and its wait.
+//! One predicate, two mutexes: the condition is changed under one mutex and waited for under
+//! another. It can change, and be announced, between the waiter's look and its wait.
 
 use super::prelude::{
     sync::{Condvar, Mutex},

@@ -1,4 +1,5 @@
-//! Missed unpark: the flag is set after the unpark that announces it. The parked thread wakes, sees no flag, and parks for good.
+//! Missed unpark: the flag is set after the unpark that announces it. The parked thread wakes, sees
+//! no flag, and parks for good.
 
 use super::prelude::{
     sync::{

@@ -1,5 +1,6 @@
-//! Two upgraders: a hand-made lock lets a reader wait until it is the only reader and then write. Two that upgrade at once wait for each
-//! other to stop reading; the corrected twin lets one upgrade and sends the other back.
+//! Two upgraders: a hand-made lock lets a reader wait until it is the only reader and then write.
+//! Two that upgrade at once wait for each other to stop reading; the corrected twin lets one
+//! upgrade and sends the other back.
 
 use super::prelude::{
     sync::{Condvar, Mutex},
@@ -29,8 +30,8 @@ impl Lock {
         state.value
     }
 
-    /// Stops reading; writes when nobody else reads, waiting for that. With `refuse`, returns false, reading no more, when
-    /// another reader is already upgrading.
+    /// Stops reading; writes when nobody else reads, waiting for that. With `refuse`, returns
+    /// false, reading no more, when another reader is already upgrading.
     fn upgrade_and_write(&self, value: u32, refuse: bool) -> bool {
         let mut state = self.state.lock().unwrap();
         let refused = refuse && state.upgrading;

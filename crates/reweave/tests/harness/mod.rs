@@ -1,4 +1,5 @@
-//! Runs a table of small programs, with and without the checker; `corpus.rs` and `structures.rs` bring the tables.
+//! Runs a table of small programs, with and without the checker; `corpus.rs` and `structures.rs`
+//! bring the tables.
 
 use std::{
     sync::mpsc::{self, RecvTimeoutError},
@@ -72,7 +73,8 @@ mod checked {
         path::{Path, PathBuf},
     };
 
-    /// Every program has its verdict; every failing one wrote a trace that replays, twice, to the same end.
+    /// Every program has its verdict; every failing one wrote a trace that replays, twice, to the
+    /// same end.
     pub fn check(cases: &[Case]) {
         let failures: Vec<String> = cases
             .iter()

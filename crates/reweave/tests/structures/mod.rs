@@ -1,5 +1,5 @@
-//! Concurrent structures of some size, written the usual way with std's types, their small drivers, and one seeded bug each
-//! (`BUG`), which the driver named here must bring out.
+//! Concurrent structures of some size, written the usual way with std's types, their small drivers,
+//! and one seeded bug each (`BUG`), which the driver named here must bring out.
 
 mod mpmc;
 mod pool;

@@ -1,5 +1,5 @@
-//! A bounded queue for many producers and consumers: one mutex, two condition variables, and a `close` after which producers are refused and
-//! consumers get what is left and then the end.
+//! A bounded queue for many producers and consumers: one mutex, two condition variables, and a
+//! `close` after which producers are refused and consumers get what is left and then the end.
 //!
 //! `BUG`: `close` wakes one waiter of each kind instead of all.
 
@@ -201,7 +201,8 @@ pub fn close_wakes_everybody<const BUG: bool>() {
     assert_eq!(queue.try_pop(), Err(Nothing::Ended));
 }
 
-/// A producer that waits for room when the queue is closed gets its item back; what was in the queue can still be had.
+/// A producer that waits for room when the queue is closed gets its item back; what was in the
+/// queue can still be had.
 pub fn close_returns_the_item<const BUG: bool>() {
     let queue = Queue::<u32, BUG>::new(room(1));
     queue.push(1).expect("room for one");

@@ -1,6 +1,8 @@
-//! A small thread pool: jobs in a queue, a promise for each result, and a shutdown that lets every accepted job run to its end.
+//! A small thread pool: jobs in a queue, a promise for each result, and a shutdown that lets every
+//! accepted job run to its end.
 //!
-//! `BUG`: a worker looks whether the pool is closing before it looks for a job, so jobs accepted before the shutdown can be left behind.
+//! `BUG`: a worker looks whether the pool is closing before it looks for a job, so jobs accepted
+//! before the shutdown can be left behind.
 
 use super::prelude::{
     sync::{
@@ -215,7 +217,8 @@ pub fn result_arrives<const BUG: bool>() {
     assert_eq!(promise.wait(), Some(42));
 }
 
-/// The pool is dropped with a job still waiting; the job runs all the same. The seeded bug breaks the promise.
+/// The pool is dropped with a job still waiting; the job runs all the same. The seeded bug breaks
+/// the promise.
 pub fn shutdown_is_graceful<const BUG: bool>() {
     let pool = Pool::<BUG>::new(1);
     let promise = pool.submit(|| 42).expect("open");

@@ -1,10 +1,12 @@
-//! A bounded queue without locks for many producers and consumers, after Vyukov: every slot has a sequence number that says whose turn it is, and
-//! two counters hand out the turns.
+//! A bounded queue without locks for many producers and consumers, after Vyukov: every slot has a
+//! sequence number that says whose turn it is, and two counters hand out the turns.
 //!
-//! Turn `t` uses slot `t % capacity`. Its sequence is `t` when the slot waits for the producer of turn `t`, `t + 1` when it waits for
-//! the consumer of turn `t`, and then `t + capacity` for the next producer.
+//! Turn `t` uses slot `t % capacity`. Its sequence is `t` when the slot waits for the producer of
+//! turn `t`, `t + 1` when it waits for the consumer of turn `t`, and then `t + capacity` for the
+//! next producer.
 //!
-//! `BUG`: the producer hands its slot over with relaxed ordering, so the consumer reads an item it has no order with.
+//! `BUG`: the producer hands its slot over with relaxed ordering, so the consumer reads an item it
+//! has no order with.
 
 use super::prelude::{
     cell::UnsafeCell,
@@ -35,8 +37,9 @@ struct Slot<T> {
     item: UnsafeCell<MaybeUninit<T>>,
 }
 
-// SAFETY: a slot's item is touched only by the one thread whose turn it is, and the sequence hands it over with release and
-// acquire; items move between threads, so T is Send. (With BUG the hand-over is missing: that is the bug to find.)
+// SAFETY: a slot's item is touched only by the one thread whose turn it is, and the sequence hands
+// it over with release and acquire; items move between threads, so T is Send. (With BUG the
+// hand-over is missing: that is the bug to find.)
 unsafe impl<T: Send, const BUG: bool> Sync for Ring<T, BUG> {}
 // SAFETY: the ring owns its items.
 unsafe impl<T: Send, const BUG: bool> Send for Ring<T, BUG> {}
@@ -63,7 +66,8 @@ impl<T> Slot<T> {
 }
 
 impl<T, const BUG: bool> Ring<T, BUG> {
-    /// With one slot "waits for the consumer of turn t" and "for the producer of turn t + 1" would be one number.
+    /// With one slot "waits for the consumer of turn t" and "for the producer of turn t + 1" would
+    /// be one number.
     pub fn new(capacity: usize) -> Self {
         assert!(
             capacity >= 2,
@@ -104,8 +108,9 @@ impl<T, const BUG: bool> Ring<T, BUG> {
         }
         let slot = self.slot(turn);
         slot.item.with_mut(|place| {
-            // SAFETY: the exchange gave this turn to this thread alone, and the slot's former consumer is done (acquire in
-            // `turn`); the place is valid for writes and holds no item.
+            // SAFETY: the exchange gave this turn to this thread alone, and the slot's former
+            // consumer is done (acquire in `turn`); the place is valid for writes and holds no
+            // item.
             unsafe { (*place).write(item) };
         });
         slot.sequence
@@ -132,8 +137,9 @@ impl<T, const BUG: bool> Ring<T, BUG> {
             }
         }
         let slot = self.slot(turn);
-        // SAFETY: the exchange gave this turn to this thread alone, and the sequence said that its producer has written
-        // (acquire in `turn`); the item is moved out once, because the sequence goes on to the next producer.
+        // SAFETY: the exchange gave this turn to this thread alone, and the sequence said that its
+        // producer has written (acquire in `turn`); the item is moved out once, because the
+        // sequence goes on to the next producer.
         let item = slot
             .item
             .with_mut(|place| unsafe { (*place).assume_init_read() });
@@ -231,7 +237,8 @@ pub fn two_consumers<const BUG: bool>() {
     assert_eq!(drops.load(Relaxed), 1);
 }
 
-/// A slot is used a second time while its first consumer may still be at it; the last item is left for the ring to drop.
+/// A slot is used a second time while its first consumer may still be at it; the last item is left
+/// for the ring to drop.
 pub fn second_round<const BUG: bool>() {
     let drops = Arc::new(AtomicUsize::new(0));
     let ring = Ring::<Counted, BUG>::new(2);
