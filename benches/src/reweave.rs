@@ -2,7 +2,7 @@
 
 use reweave_bench_cell::{Outcome, Program, Search, measure};
 
-reweave_bench_cell::std_programs!(reweave, reweave::sync::Arc);
+reweave_bench_cell::std_programs!(reweave, reweave::sync::Arc, join);
 
 pub(crate) fn run(program: Program) -> Outcome {
     measure(|| search(program, 1))

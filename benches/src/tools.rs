@@ -32,16 +32,22 @@ impl Tool {
     pub(crate) fn all() -> Vec<Tool> {
         let own = [
             #[cfg(feature = "reweave")]
-            Tool {
-                heading: "Reweave, 1 worker",
-                runner: Ok(Runner::Own),
-            },
+            Tool::own(),
         ];
         let peers = PEERS.map(|(name, heading)| Tool {
             heading,
             runner: build(name).map(Runner::Built),
         });
         own.into_iter().chain(peers).collect()
+    }
+
+    /// Reweave's.
+    #[cfg(feature = "reweave")]
+    pub(crate) fn own() -> Tool {
+        Tool {
+            heading: "Reweave, 1 worker",
+            runner: Ok(Runner::Own),
+        }
     }
 
     /// The command that fills a cell, or why there is none.

@@ -7,7 +7,7 @@ use std::{fmt, str::FromStr};
 pub enum Program {
     /// N threads; each locks one mutex, increments, unlocks.
     Mutex(usize),
-    /// `a[0..=N]` all zero; thread j stores `a[j-1] + 1` into `a[j]`; one more thread scans down from `a[N]` to the first zero.
+    /// `a[0..=N]` all zero; thread j stores `a[j-1] + 1` into `a[j]`; thread 0 scans down from `a[N]` to the first zero.
     Lastzero(usize),
     /// One writer of `x`, N readers.
     Readers(usize),
@@ -29,12 +29,14 @@ impl Program {
         }
     }
 
-    /// Threads alive at once, the main thread included. Where the program has a single writer or receiver, that is the main
-    /// thread, so that tools with few threads can take part.
+    /// Threads, the main thread included: it is the one that scans, writes or receives, so that tools that allow few can take
+    /// part.
     pub fn threads(self) -> usize {
         match self {
-            Program::Mutex(n) | Program::Readers(n) | Program::Senders(n) => n + 1,
-            Program::Lastzero(n) => n + 2,
+            Program::Mutex(n)
+            | Program::Lastzero(n)
+            | Program::Readers(n)
+            | Program::Senders(n) => n + 1,
         }
     }
 }

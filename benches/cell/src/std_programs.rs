@@ -1,10 +1,12 @@
 //! The programs as std has them.
 
-/// The programs, for tools that mirror std: the same text with another crate in the imports, which is these tools' promise. Which
-/// `Arc` is said apart: a tool may explore the order of reference counts too, which is not what the table compares.
+/// The programs, for tools that mirror std: the same text with another crate in the imports, which is these tools' promise. Two
+/// things are said apart, because they are not what the table compares and cost one tool (loom) dearly: which `Arc`, for a tool
+/// may explore the order of reference counts; and, where the program does not need it, whether the main thread joins the others
+/// at its end (`join`) or leaves that to the tool (`leave`).
 #[macro_export]
 macro_rules! std_programs {
-    ($tool:ident, $arc:path) => {
+    ($tool:ident, $arc:path, $end:ident) => {
         use $arc as Arc;
         use $tool::{
             sync::{
@@ -41,20 +43,17 @@ macro_rules! std_programs {
 
         fn lastzero(n: usize) {
             let a: Arc<Vec<_>> = Arc::new((0..=n).map(|_| AtomicUsize::new(0)).collect());
-            let scan = a.clone();
-            let mut threads = vec![thread::spawn(move || {
-                let mut i = n;
-                while i > 0 && scan[i].load(SeqCst) != 0 {
-                    i -= 1;
-                }
-            })];
-            threads.extend((1..=n).map(|j| {
-                let a = a.clone();
-                thread::spawn(move || a[j].store(a[j - 1].load(SeqCst) + 1, SeqCst))
-            }));
-            for thread in threads {
-                thread.join().unwrap();
+            let threads: Vec<_> = (1..=n)
+                .map(|j| {
+                    let a = a.clone();
+                    thread::spawn(move || a[j].store(a[j - 1].load(SeqCst) + 1, SeqCst))
+                })
+                .collect();
+            let mut i = n;
+            while i > 0 && a[i].load(SeqCst) != 0 {
+                i -= 1;
             }
+            $crate::std_programs!(@$end threads);
         }
 
         fn readers(n: usize) {
@@ -68,9 +67,7 @@ macro_rules! std_programs {
                 })
                 .collect();
             x.store(1, SeqCst);
-            for thread in threads {
-                thread.join().unwrap();
-            }
+            $crate::std_programs!(@$end threads);
         }
 
         fn senders(n: usize) {
@@ -84,9 +81,15 @@ macro_rules! std_programs {
             for _ in 0..n {
                 receiver.recv().unwrap();
             }
-            for thread in threads {
-                thread.join().unwrap();
-            }
+            $crate::std_programs!(@$end threads);
         }
+    };
+    (@join $threads:ident) => {
+        for thread in $threads {
+            thread.join().unwrap();
+        }
+    };
+    (@leave $threads:ident) => {
+        drop($threads)
     };
 }

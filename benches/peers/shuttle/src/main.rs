@@ -3,7 +3,7 @@
 use reweave_bench_cell::{Outcome, Program, Search, measure};
 use shuttle::{Config, Runner, scheduler::DfsScheduler};
 
-reweave_bench_cell::std_programs!(shuttle, shuttle::sync::Arc);
+reweave_bench_cell::std_programs!(shuttle, shuttle::sync::Arc, join);
 
 fn main() {
     reweave_bench_cell::fill(run);

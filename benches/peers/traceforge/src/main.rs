@@ -49,17 +49,16 @@ fn mutex(n: usize) {
 
 fn lastzero(n: usize) {
     let a: Arc<Vec<_>> = Arc::new((0..=n).map(|_| AtomicUsize::new(0)).collect());
-    let scan = a.clone();
-    let mut threads = vec![thread::spawn(move || {
-        let mut i = n;
-        while i > 0 && scan[i].load(SeqCst) != 0 {
-            i -= 1;
-        }
-    })];
-    threads.extend((1..=n).map(|j| {
-        let a = a.clone();
-        thread::spawn(move || a[j].store(a[j - 1].load(SeqCst) + 1, SeqCst))
-    }));
+    let threads: Vec<_> = (1..=n)
+        .map(|j| {
+            let a = a.clone();
+            thread::spawn(move || a[j].store(a[j - 1].load(SeqCst) + 1, SeqCst))
+        })
+        .collect();
+    let mut i = n;
+    while i > 0 && a[i].load(SeqCst) != 0 {
+        i -= 1;
+    }
     for thread in threads {
         thread.join().unwrap();
     }
