@@ -13,7 +13,7 @@ use reweave_bench_cell::{Outcome, Program, executions_started, process_cpu_s};
 use crate::{
     child::{self, Cell},
     reweave,
-    table::{grouped, seconds, short},
+    table::{grouped, seconds, short, show},
     tools::{Tool, this_executable},
 };
 
@@ -66,8 +66,7 @@ fn print_rate() {
                     short(rate * events)
                 );
             }
-            Cell::Said(other) => println!("| {n} | {other:?} |"),
-            Cell::Lost(how) => println!("| {n} | failed: {how} |"),
+            cell => println!("| {n} | {} | - | - | - |", show(cell)),
         }
     }
 }

@@ -37,7 +37,8 @@ fn row(name: &str, cells: impl Iterator<Item = String>) {
     println!();
 }
 
-fn show(cell: Cell) -> String {
+/// A cell's text.
+pub(crate) fn show(cell: Cell) -> String {
     match cell {
         Cell::Said(Outcome::Done { search, cpu_s }) => {
             let blocked = match search.blocked {
