@@ -103,7 +103,6 @@ pub struct Machine {
     run: Run,
     threads: Vec<Thread>,
     bases: Bases,
-    pub runs: u64,
 }
 
 #[derive(Default)]
@@ -125,7 +124,6 @@ impl Machine {
             run: Run::default(),
             threads: Vec::new(),
             bases: Bases::default(),
-            runs: 0,
         }
     }
 
@@ -334,9 +332,8 @@ impl Machine {
     }
 }
 
-impl Target for Machine {
-    fn run(&mut self, plan: &Plan) -> Result<&Execution, Divergence> {
-        self.runs += 1;
+impl Machine {
+    fn start(&mut self, plan: &Plan) {
         self.run.begin(plan);
         self.create_objects();
         self.threads.clear();
@@ -347,15 +344,25 @@ impl Target for Machine {
             register: 0,
             children: Vec::new(),
         });
+    }
+
+    /// Brings new threads to their first operation.
+    fn settle(&mut self, newborn: &mut Vec<ThreadId>) {
+        let mut at = 0;
+        while at < newborn.len() {
+            self.proceed(newborn[at], newborn);
+            at += 1;
+        }
+        newborn.clear();
+    }
+}
+
+impl Target for Machine {
+    fn run(&mut self, plan: &Plan) -> Result<&Execution, Divergence> {
+        self.start(plan);
         let mut newborn = vec![ThreadId::MAIN];
         loop {
-            let mut at = 0;
-            while at < newborn.len() {
-                let thread = newborn[at];
-                self.proceed(thread, &mut newborn);
-                at += 1;
-            }
-            newborn.clear();
+            self.settle(&mut newborn);
             match self.run.next() {
                 Next::Go(choice) => {
                     let event = self.run.step(choice);
@@ -457,4 +464,31 @@ fn fingerprint(event: &Event) -> u64 {
         Op::NotifyOne(_) => 0,
         _ => event.result,
     }
+}
+
+/// How often a thread that could have gone on lost its turn. Plays the execution again on a machine of its own.
+pub fn preemptions(program: &Program, execution: &Execution) -> u32 {
+    let mut machine = Machine::new(program);
+    let mut count = 0;
+    let mut last: Option<ThreadId> = None;
+    let mut newborn = vec![ThreadId::MAIN];
+    machine.start(&Plan::default());
+    for event in &execution.events {
+        machine.settle(&mut newborn);
+        if let Some(last) = last.filter(|last| *last != event.thread) {
+            let pending = machine.run.pending(last).copied();
+            let able = pending.is_some_and(|pending| machine.run.state().enabled(last, &pending));
+            count += u32::from(able);
+        }
+        // Late timeouts are let go when the machine is asked and nobody can go.
+        machine.run.next();
+        let event = machine.run.step(Choice {
+            thread: event.thread,
+            outcome: event.outcome,
+        });
+        last = Some(event.thread);
+        machine.digest(&event);
+        machine.proceed(event.thread, &mut newborn);
+    }
+    count
 }
