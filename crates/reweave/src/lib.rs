@@ -10,7 +10,13 @@ pub mod sync;
 #[cfg(not(feature = "std"))]
 pub mod any;
 #[cfg(not(feature = "std"))]
+mod builder;
+#[cfg(not(feature = "std"))]
+mod check;
+#[cfg(not(feature = "std"))]
 pub mod hint;
+#[cfg(not(feature = "std"))]
+mod report;
 #[cfg(not(feature = "std"))]
 mod rt;
 #[cfg(not(feature = "std"))]
@@ -20,6 +26,55 @@ pub mod time;
 
 #[cfg(not(feature = "std"))]
 pub use any::{any, any_bool, assume};
+#[cfg(not(feature = "std"))]
+pub use builder::Builder;
+#[cfg(not(feature = "std"))]
+pub use report::{Error, Report};
+#[cfg(not(feature = "std"))]
+pub use reweave_explore::Algorithm;
+#[cfg(not(feature = "std"))]
+pub use reweave_macros::test;
+#[cfg(not(feature = "std"))]
+pub use reweave_model::Kind;
+
+/// Runs a closure in every interleaving that matters and panics with the whole story when one of them goes wrong.
+#[cfg(not(feature = "std"))]
+pub fn check(check: impl Fn() + Send + Sync + 'static) {
+    Builder::new().check(check);
+}
+
+/// What `#[reweave::test]` calls.
+#[cfg(not(feature = "std"))]
+#[doc(hidden)]
+pub mod __macro {
+    use crate::Builder;
+
+    /// Makes the check; `expect`: the kind of error that it must find.
+    pub fn run_test(
+        builder: Builder,
+        expect: Option<&'static str>,
+        body: impl Fn() + Send + Sync + 'static,
+    ) {
+        let Some(expected) = expect else {
+            builder.check(body);
+            return;
+        };
+        let report = builder.run(body);
+        report.announce();
+        match report
+            .errors
+            .iter()
+            .find(|error| error.kind.name() == expected)
+        {
+            Some(error) => println!("{}", error.story),
+            None => panic!(
+                "a `{expected}` was expected and not found: {}",
+                report.story().unwrap_or_else(|| report.summary())
+            ),
+        }
+    }
+}
+
 #[cfg(feature = "std")]
 pub use std::{hint, thread, thread_local, time};
 
