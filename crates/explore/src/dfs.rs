@@ -57,10 +57,8 @@ impl Dfs {
                         if (thread, outcome) == (event.thread, event.outcome) {
                             continue;
                         }
-                        let mut child = Draft::new(plan, execution, self.replay.triggers());
-                        for earlier in 0..position {
-                            child.event(earlier, Mark::Default);
-                        }
+                        let mut child =
+                            Draft::new(plan, execution, self.replay.triggers(), position);
                         child.push(thread, pending, outcome, Mark::Default);
                         out.push(child.plan);
                     }

@@ -192,10 +192,7 @@ impl Dpor {
         pending: Pending,
         earlier: &[Choice],
     ) -> (Plan, Path) {
-        let mut draft = Draft::new(plan, execution, self.replay.triggers());
-        for before in 0..position {
-            draft.event(before, Mark::Default);
-        }
+        let mut draft = Draft::new(plan, execution, self.replay.triggers(), position);
         draft.push(choice.thread, pending, choice.outcome, Mark::Default);
         let state = &self.replay.state;
         let effect = state.effect(choice.thread, pending.op, choice.outcome);

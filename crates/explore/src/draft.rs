@@ -17,14 +17,22 @@ pub(crate) struct Draft<'a> {
 }
 
 impl<'a> Draft<'a> {
-    /// Policy and limits are those of an earlier plan. `triggers`: the event that brings each thread to life.
-    pub fn new(like: &Plan, execution: &'a Execution, triggers: &'a [Edge]) -> Draft<'a> {
+    /// Begins with what was done before a position. Policy, limits and the marks of the first steps are those of the
+    /// plan that the execution was run by. `triggers`: the event that brings each thread to life.
+    pub fn new(
+        plan: &Plan,
+        execution: &'a Execution,
+        triggers: &'a [Edge],
+        upto: u32,
+    ) -> Draft<'a> {
+        let upto = upto as usize;
         let threads = execution.threads.len();
         let mut draft = Draft {
             plan: Plan {
-                steps: Vec::new(),
+                // Room for what is typically added.
+                steps: Vec::with_capacity(upto + 8),
                 sleep: Vec::new(),
-                ..*like
+                ..*plan
             },
             execution,
             triggers,
@@ -32,7 +40,34 @@ impl<'a> Draft<'a> {
             born: 0,
             counts: vec![0; threads],
         };
-        draft.births(ThreadId::MAIN);
+        let planned = upto.min(plan.steps.len());
+        draft.plan.steps.extend_from_slice(&plan.steps[..planned]);
+        for (step, event) in draft.plan.steps.iter_mut().zip(&execution.events) {
+            step.ok = Some(event.ok);
+        }
+        for event in &execution.events[..upto] {
+            draft.counts[event.thread.index()] += 1;
+        }
+        for event in &execution.events[planned..upto] {
+            let choice = Choice {
+                thread: event.thread,
+                outcome: event.outcome,
+            };
+            draft.plan.steps.push(Step {
+                choice,
+                kind: event.op.kind(),
+                site: event.site,
+                ok: Some(event.ok),
+                mark: Mark::Default,
+            });
+        }
+        // Up to here threads are created as they were.
+        let born = |trigger: &&Edge| draft.counts[trigger.thread.index()] >= trigger.count;
+        let born = triggers.iter().take_while(born).count();
+        for (number, name) in draft.names[..born].iter_mut().enumerate() {
+            *name = number as u32;
+        }
+        draft.born = born as u32;
         draft
     }
 

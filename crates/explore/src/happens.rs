@@ -157,6 +157,17 @@ impl Happens {
         self.nth[position as usize] < row[self.events[position as usize].thread.index()]
     }
 
+    /// Whether all that an event depends on is among the first so many events of each thread; it is itself the next one
+    /// of its thread.
+    pub fn ready(&self, position: u32, counts: &[u32]) -> bool {
+        let missing = self
+            .row(position)
+            .iter()
+            .zip(counts)
+            .filter(|(needed, done)| needed > done);
+        missing.count() <= 1
+    }
+
     /// Which event of its thread it is, from 0.
     pub fn nth(&self, position: u32) -> u32 {
         self.nth[position as usize]

@@ -55,6 +55,8 @@ pub(crate) struct Optimal {
     needed: Vec<u32>,
     /// What overtook `e` before, latest first, and what `e` would have touched then.
     stages: Vec<(u32, Touches)>,
+    /// Events of each thread that are taken as done.
+    counts: Vec<u32>,
 }
 
 type Touches = [Option<Access>; 2];
@@ -118,10 +120,7 @@ impl Optimal {
                 if !self.still_overtaken(execution, position, outcome) {
                     continue;
                 }
-                let mut child = Draft::new(plan, execution, self.replay.triggers());
-                for earlier in 0..position {
-                    child.event(earlier, self.marks[earlier as usize]);
-                }
+                let mut child = Draft::new(plan, execution, self.replay.triggers(), position);
                 child.push(
                     event.thread,
                     event.pending(),
@@ -136,7 +135,7 @@ impl Optimal {
     /// Whether the step, with another outcome, still depends on all that overtook it. If not, the canonical form
     /// would have taken that outcome first.
     fn still_overtaken(&mut self, execution: &Execution, e: u32, outcome: u16) -> bool {
-        self.find_stages(execution, e);
+        self.find_stages(execution, e, false);
         if self.stages.is_empty() {
             return true;
         }
@@ -148,7 +147,7 @@ impl Optimal {
     }
 
     /// Finds what overtook `e` one after the other, latest first, and what `e` would have touched before each.
-    fn find_stages(&mut self, execution: &Execution, e: u32) {
+    fn find_stages(&mut self, execution: &Execution, e: u32, simple: bool) {
         self.stages.clear();
         let event = &execution.events[e as usize];
         let mut position = e;
@@ -162,8 +161,13 @@ impl Optimal {
             while position > 0 && self.marks[position as usize - 1] == Mark::Leads {
                 position -= 1;
             }
-            self.leads.clear();
+            if simple {
+                self.stages.push((overtaker, event.access));
+                continue;
+            }
+            let leads = std::mem::take(&mut self.leads);
             self.play(execution, position, false);
+            self.leads = leads;
             let effect = self.replay.state.effect(event.thread, event.op, 0);
             self.stages.push((overtaker, effect.access));
         }
@@ -177,6 +181,9 @@ impl Optimal {
         effect: &Effect,
         causes: &[u32],
     ) -> bool {
+        if self.stages.is_empty() {
+            return true;
+        }
         let me = Overtaker {
             thread: execution.events[e as usize].thread,
             pending: execution.events[e as usize].pending(),
@@ -419,42 +426,51 @@ impl Optimal {
         out: &mut Vec<Plan>,
     ) {
         let event = &execution.events[e as usize];
-        self.play(execution, e, false);
-        if !self.replay.state.enabled(a.thread, &a.pending) {
-            return;
-        }
-        if e > 0 && self.marks[e as usize - 1] == Mark::Overtakes(event.thread) {
-            let leads = std::mem::take(&mut self.leads);
-            self.find_stages(execution, e);
-            self.leads = leads;
-            self.play(execution, e, false);
-        } else {
-            self.stages.clear();
-        }
+        let simple = plain(&a.pending) && plain(&event.pending());
+        self.find_stages(execution, e, simple);
         let mut fitting = Vec::new();
-        for outcome in 0..self.replay.state.outcomes(a.thread, a.pending.op) {
-            if self.fits(execution, a, e, outcome) {
-                fitting.push((outcome, self.needed.clone()));
+        if simple {
+            // It does the same wherever it stands: nothing needs to be played.
+            let position = a.position.expect("what cannot block was done");
+            let effect = effect_of(&execution.events[position as usize]);
+            if self.comes_too_early(execution, a, &effect, &self.causes, e) {
+                return;
+            }
+            fitting.push((0, self.causes.clone()));
+        } else {
+            self.play(execution, e, false);
+            if !self.replay.state.enabled(a.thread, &a.pending) {
+                return;
+            }
+            for outcome in 0..self.replay.state.outcomes(a.thread, a.pending.op) {
+                if self.fits(execution, a, e, outcome) {
+                    fitting.push((outcome, self.needed.clone()));
+                }
             }
         }
-        if fitting.is_empty() || !self.is_parent(execution, a, e) {
+        if fitting.is_empty() {
+            return;
+        }
+        let parent = self.is_parent_by_order(plan, execution, a, e);
+        if !parent.unwrap_or_else(|| self.is_parent(execution, a, e)) {
             return;
         }
         for (outcome, needed) in fitting {
-            self.play(execution, e, false);
-            self.replay.perform(a.thread, a.pending.op, outcome);
-            let next = self.replay.state.enabled(event.thread, &event.pending());
-            if next && !self.stages.is_empty() {
-                // What overtook `e` before must still have, now that `e` may do something else.
-                let effect = self.replay.state.effect(event.thread, event.op, 0);
-                if !self.depends_on_stages(execution, e, &effect, &needed) {
-                    continue;
+            let mut next = true;
+            let mut effect = effect_of(event);
+            if !simple {
+                self.play(execution, e, false);
+                self.replay.perform(a.thread, a.pending.op, outcome);
+                next = self.replay.state.enabled(event.thread, &event.pending());
+                if next {
+                    effect = self.replay.state.effect(event.thread, event.op, 0);
                 }
             }
-            let mut child = Draft::new(plan, execution, self.replay.triggers());
-            for position in 0..e {
-                child.event(position, self.marks[position as usize]);
+            // What overtook `e` before must still have, now that `e` may do something else.
+            if next && !self.depends_on_stages(execution, e, &effect, &needed) {
+                continue;
             }
+            let mut child = Draft::new(plan, execution, self.replay.triggers(), e);
             for &position in &self.leads {
                 child.event(position, Mark::Leads);
             }
@@ -463,6 +479,79 @@ impl Optimal {
                 child.push(event.thread, event.pending(), 0, Mark::Default);
             }
             out.push(child.plan);
+        }
+    }
+
+    /// As [`Optimal::is_parent`], from happens-before alone; `None`: that does not tell. An event whose causes are all
+    /// there can go; one that never blocks can go without them, and would then be another event.
+    fn is_parent_by_order(
+        &mut self,
+        plan: &Plan,
+        execution: &Execution,
+        a: &Overtaker,
+        e: u32,
+    ) -> Option<bool> {
+        if !execution.epochs.is_empty() {
+            return None;
+        }
+        let happens = &self.happens;
+        let position = a.position?;
+        if a.pending.op.competes() || a.pending.gate != Gate::Open {
+            return None;
+        }
+        let counts = &mut self.counts;
+        counts.clear();
+        for index in 0..execution.threads.len() {
+            let line = happens.of_thread(ThreadId(index as u32));
+            counts.push(line.partition_point(|position| *position <= e) as u32);
+        }
+        for &lead in &self.leads {
+            counts[execution.events[lead as usize].thread.index()] += 1;
+        }
+        if !happens.ready(position, counts) {
+            return never_blocks(&execution.events[position as usize]).then_some(false);
+        }
+        counts[a.thread.index()] += 1;
+        let mut total = e as usize + 2 + self.leads.len();
+        let mut last = position;
+        loop {
+            // All that was done up to some point, and from there on the policy was followed.
+            if total == execution.events.len()
+                || (total == last as usize + 1 && total >= plan.steps.len())
+            {
+                return Some(true);
+            }
+            let mut chosen = None;
+            for &thread in self.replay.state.order() {
+                let trigger = self.replay.triggers()[thread.index()];
+                if counts[trigger.thread.index()] < trigger.count {
+                    continue;
+                }
+                let line = happens.of_thread(thread);
+                let Some(&next) = line.get(counts[thread.index()] as usize) else {
+                    match execution.threads[thread.index()].pending {
+                        None => continue,
+                        Some(_) => return None,
+                    }
+                };
+                let event = &execution.events[next as usize];
+                if happens.ready(next, counts) {
+                    if event.outcome != 0 {
+                        return Some(false);
+                    }
+                    chosen = Some(next);
+                    break;
+                }
+                match event.op {
+                    Op::Join(_) => {}
+                    _ if never_blocks(event) => return Some(false),
+                    _ => return None,
+                }
+            }
+            let chosen = chosen?;
+            counts[execution.events[chosen as usize].thread.index()] += 1;
+            total += 1;
+            last = last.max(chosen);
         }
     }
 
@@ -536,14 +625,33 @@ impl Optimal {
 
     /// Whether all that an event depends on was played.
     fn ready(&self, position: u32) -> bool {
-        let counts = self.replay.counts();
-        let row = self.happens.row(position);
-        let own = row
-            .iter()
-            .zip(counts)
-            .filter(|(needed, done)| needed > done)
-            .count();
-        own <= 1
+        self.happens.ready(position, self.replay.counts())
+    }
+}
+
+/// An operation that never blocks and touches its object in the same way whenever it is done.
+fn plain(pending: &Pending) -> bool {
+    pending.gate == Gate::Open && matches!(pending.op, Op::Load(_) | Op::Store(..) | Op::Rmw(..))
+}
+
+fn never_blocks(event: &Event) -> bool {
+    let always = matches!(
+        event.op,
+        Op::CompareExchange { .. }
+            | Op::TryLock(_)
+            | Op::Unlock(_)
+            | Op::NotifyOne(_)
+            | Op::NotifyAll(_)
+    );
+    plain(&event.pending()) || (always && event.gate == Gate::Open)
+}
+
+fn effect_of(event: &Event) -> Effect {
+    Effect {
+        ok: event.ok,
+        result: event.result,
+        after: event.after,
+        access: event.access,
     }
 }
 
