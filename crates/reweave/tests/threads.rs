@@ -259,7 +259,12 @@ fn names_and_ids() {
         assert_eq!(thread::current().name(), Some("main"));
         let t = thread::Builder::new()
             .name("named".into())
-            .spawn(|| (thread::current().id(), thread::current().name().map(str::to_owned)))
+            .spawn(|| {
+                (
+                    thread::current().id(),
+                    thread::current().name().map(str::to_owned),
+                )
+            })
             .unwrap();
         let id = t.thread().id();
         assert_ne!(id, thread::current().id());
@@ -315,5 +320,9 @@ fn outside_a_check_all_is_as_in_std() {
         }
     });
     assert_eq!(count.into_inner(), 4);
-    assert!(thread::spawn(|| panic!("expected in the output")).join().is_err());
+    assert!(
+        thread::spawn(|| panic!("expected in the output"))
+            .join()
+            .is_err()
+    );
 }

@@ -127,6 +127,9 @@ impl ClosureTarget {
         };
         // Its frames stay as they are; those who wait for it wait for ever.
         self.leaked += 1;
+        if self.world.crash_told.take() {
+            return;
+        }
         self.world.error(Error {
             kind: Kind::Crash,
             rule: None,

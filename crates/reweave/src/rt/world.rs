@@ -31,6 +31,8 @@ pub(crate) struct World {
     /// In order of time, each with the number of events before it.
     pub(crate) errors: RefCell<Vec<(usize, Error)>>,
     pub(crate) panics: RefCell<Vec<Panic>>,
+    /// The crash that is about to end the running fiber is among the errors already.
+    pub(crate) crash_told: Cell<bool>,
     pub(crate) races: RefCell<Races>,
     pub(crate) copies: Copies,
     pub(crate) seen: Seen,
@@ -61,6 +63,8 @@ pub(crate) struct Task {
     pub(crate) locals: RefCell<Locals>,
     /// The last panic that began in it, for the case that it ends by it.
     pub(crate) panic: RefCell<Option<(String, Site)>>,
+    /// Std is about to abort the process because of it.
+    pub(crate) aborting: Cell<bool>,
 }
 
 thread_local! {
@@ -89,6 +93,7 @@ impl Task {
             stack_low: stack_low(),
             locals: RefCell::default(),
             panic: RefCell::new(None),
+            aborting: Cell::new(false),
         };
         TASK.set(&task);
         let _reset = Reset;
@@ -106,8 +111,15 @@ impl Task {
     pub(crate) fn check_stack(&self) {
         let here = 0_u8;
         if (&raw const here as usize) < self.stack_low + ROOM_BYTES {
-            overflow(self.stack_low);
+            self.end_by_fault();
         }
+    }
+
+    /// Touches the guard page below the stack, which ends the fiber.
+    #[cold]
+    pub(crate) fn end_by_fault(&self) {
+        // SAFETY: not safe at all, and meant so: the page is a guard page, and the fiber's signal handler ends the fiber here.
+        unsafe { ptr::write_volatile((self.stack_low - 64) as *mut u8, 0) };
     }
 }
 
@@ -117,14 +129,6 @@ impl Drop for Reset {
     fn drop(&mut self) {
         TASK.set(ptr::null());
     }
-}
-
-/// Touches the guard page below the stack, which ends the fiber.
-#[cold]
-fn overflow(stack_low: usize) {
-    // SAFETY: not safe at all, and meant so: the page is a guard page, and the fiber's signal handler ends the fiber here, as it would
-    // a few calls later.
-    unsafe { ptr::write_volatile((stack_low - 64) as *mut u8, 0) };
 }
 
 /// The lowest usable address of the running fiber's stack, which is its thread's.
@@ -163,6 +167,7 @@ impl World {
             threads: RefCell::default(),
             errors: RefCell::default(),
             panics: RefCell::default(),
+            crash_told: Cell::new(false),
             races: RefCell::default(),
             copies: Copies::default(),
             seen: Seen::new(),
