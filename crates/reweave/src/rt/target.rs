@@ -172,9 +172,16 @@ impl ClosureTarget {
 
 impl Target for ClosureTarget {
     fn run(&mut self, plan: &Plan) -> Result<&Execution, Divergence> {
-        self.begin(plan);
-        let over = self.conduct();
-        self.unwind();
+        let over = loop {
+            self.begin(plan);
+            let over = self.conduct();
+            self.unwind();
+            if !self.world.restart.take() {
+                break over;
+            }
+            self.world.errors.take();
+            self.world.panics.take();
+        };
         match over {
             Next::End(end) => self.conclude(end),
             _ => {
@@ -198,6 +205,9 @@ pub(crate) fn live(
 ) {
     Task::enter(world, thread, |task| {
         let payload = catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(Some);
+        if !world.ending.get() {
+            super::spin::leaves(task);
+        }
         if let (Some(payload), false) = (&payload, world.ending.get()) {
             task.died(&**payload);
         }

@@ -2,7 +2,9 @@
 //!
 //! *Owned by:* [`super::ClosureTarget`]. Fibers find it through a thread-local of their own, which points to their [`Task`].
 
-use super::{local::Locals, panics::Panic, races::Races, site::Seen, slot::Slot, statics::Copies};
+use super::{
+    local::Locals, panics::Panic, races::Races, site::Seen, slot::Slot, spin::Spin, statics::Copies,
+};
 use reweave_fiber::Pool;
 use reweave_model::{Choice, Error, Next, Run, Site, ThreadId};
 use std::{
@@ -35,6 +37,10 @@ pub(crate) struct World {
     pub(crate) crash_told: Cell<bool>,
     pub(crate) races: RefCell<Races>,
     pub(crate) copies: Copies,
+    /// The execution is to be begun again.
+    pub(crate) restart: Cell<bool>,
+    /// Sites of loops that look endless and are not.
+    never: RefCell<HashSet<u32>>,
     pub(crate) seen: Seen,
     weak_seen: Seen,
     weak: RefCell<HashSet<u32>>,
@@ -65,6 +71,9 @@ pub(crate) struct Task {
     pub(crate) panic: RefCell<Option<(String, Site)>>,
     /// Std is about to abort the process because of it.
     pub(crate) aborting: Cell<bool>,
+    pub(crate) spin: RefCell<Spin>,
+    /// Of the operation under way, from its second visit on.
+    pub(crate) print: Cell<Option<u64>>,
 }
 
 thread_local! {
@@ -94,6 +103,8 @@ impl Task {
             locals: RefCell::default(),
             panic: RefCell::new(None),
             aborting: Cell::new(false),
+            spin: RefCell::default(),
+            print: Cell::new(None),
         };
         TASK.set(&task);
         let _reset = Reset;
@@ -170,6 +181,8 @@ impl World {
             crash_told: Cell::new(false),
             races: RefCell::default(),
             copies: Copies::default(),
+            restart: Cell::new(false),
+            never: RefCell::default(),
             seen: Seen::new(),
             weak_seen: Seen::new(),
             weak: RefCell::default(),
@@ -210,6 +223,16 @@ impl World {
     pub(crate) fn error(&self, error: Error) {
         let place = self.run.borrow().execution().events.len();
         self.errors.borrow_mut().push((place, error));
+    }
+
+    /// Whether a loop at this site was found not to be endless.
+    pub(crate) fn never_parks(&self, site: Site) -> bool {
+        self.never.borrow().contains(&site.0)
+    }
+
+    /// From now on.
+    pub(crate) fn never_park(&self, site: Site) {
+        self.never.borrow_mut().insert(site.0);
     }
 
     /// A place asks for less than sequential consistency.
