@@ -1,2 +1,130 @@
-//! Placeholder.
-fn main() {}
+//! The `reweave` command: turns arguments into calls, results into output and an exit code.
+//!
+//! The only crate that prints or ends the process. Every expected mistake ends with one sentence on standard error that
+//! says what to do, and with the code of the contract.
+#![forbid(unsafe_code)]
+
+mod args;
+
+use args::{Cli, Command, Format, Replay, Report};
+use clap::Parser;
+use reweave_report::{Document, ExitCode, Program, Style, Trace, render_result, render_trace};
+use std::{
+    io::{self, IsTerminal, Write},
+    path::Path,
+    process,
+};
+
+fn main() -> process::ExitCode {
+    let code = match Cli::try_parse() {
+        Ok(cli) => run(cli.command),
+        Err(error) => {
+            // Help and version go to standard output with code 0; a closed pipe there is nobody's mistake.
+            let _ = error.print();
+            if error.use_stderr() {
+                ExitCode::Usage
+            } else {
+                ExitCode::Clean
+            }
+        }
+    };
+    process::ExitCode::from(code.code())
+}
+
+fn run(command: Command) -> ExitCode {
+    match command {
+        Command::Report(options) => report(&options),
+        Command::Replay(options) => replay(&options),
+        Command::Check(_) => missing(
+            "check",
+            "explores Rust tests only: put #[reweave::test] on one",
+        ),
+        Command::Build(_) | Command::Cc(_) | Command::Cxx(_) => missing(
+            "build, cc and c++",
+            "explores Rust tests only, which need no special compiler",
+        ),
+    }
+}
+
+fn report(options: &Report) -> ExitCode {
+    if options.html.is_some() {
+        return missing("report --html", "writes text and JSON");
+    }
+    let document = match Document::read(&options.file) {
+        Ok(document) => document,
+        Err(error) => return usage(&error.to_string()),
+    };
+    let style = style(options.full);
+    print(&match (document, options.format) {
+        (Document::Trace(trace), Format::Json) => trace.to_json(),
+        (Document::Result(result), Format::Json) => result.to_json(),
+        (Document::Trace(trace), Format::Text) => {
+            let again = again(&trace.program, &options.file);
+            render_trace(&trace, again.as_deref(), style)
+        }
+        (Document::Result(result), Format::Text) => render_result(&result, style),
+    })
+}
+
+/// A test lives in its own test program: only `cargo test` can run it again.
+fn replay(options: &Replay) -> ExitCode {
+    let trace = match Trace::read(&options.trace) {
+        Ok(trace) => trace,
+        Err(error) => return usage(&error.to_string()),
+    };
+    let kind = &trace.program.kind;
+    match again(&trace.program, &options.trace) {
+        Some(again) => usage(&format!(
+            "{}: a {kind} is run again by its own test program; type\n  {again}",
+            options.trace.display()
+        )),
+        None => usage(&format!(
+            "{}: this version cannot run a `{kind}` again, and the trace does not say how",
+            options.trace.display()
+        )),
+    }
+}
+
+/// The line that runs the trace in this file again.
+fn again(program: &Program, file: &Path) -> Option<String> {
+    let file = file.display().to_string();
+    let plain = |c: char| c.is_alphanumeric() || "/._-+:@%,".contains(c);
+    let quoted = match file.chars().all(plain) {
+        true => file,
+        false => format!("'{}'", file.replace('\'', r"'\''")),
+    };
+    Some(program.replay.as_ref()?.replace("{trace}", &quoted))
+}
+
+/// Colour only for a person at a terminal who did not ask for none.
+fn style(full: bool) -> Style {
+    let refused = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+    Style {
+        colour: !refused && io::stdout().is_terminal(),
+        full,
+        ..Style::default()
+    }
+}
+
+/// Standard output, and the code for having shown something. A reader that went away (`| head`) is no error.
+fn print(text: &str) -> ExitCode {
+    let mut out = io::stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Ok(()) => ExitCode::Clean,
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => ExitCode::Clean,
+        Err(error) => usage(&format!("standard output cannot be written: {error}")),
+    }
+}
+
+fn missing(what: &str, instead: &str) -> ExitCode {
+    let version = env!("CARGO_PKG_VERSION");
+    usage(&format!(
+        "{what}: not in this version; reweave {version} {instead}"
+    ))
+}
+
+fn usage(sentence: &str) -> ExitCode {
+    // With standard error closed there is nobody left to tell; the code still says it.
+    let _ = writeln!(io::stderr(), "reweave: {sentence}");
+    ExitCode::Usage
+}

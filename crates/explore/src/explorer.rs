@@ -1,59 +1,244 @@
 //! One door to all algorithms: what is still to be explored after an execution.
 
-use crate::{dfs::Dfs, optimal::Optimal};
-use reweave_model::{Execution, Plan};
+use crate::{
+    dfs::Dfs,
+    dpor::{Dpor, Path},
+    optimal::Optimal,
+};
+use reweave_model::{Execution, Plan, Policy};
+use serde::{Deserialize, Serialize};
+use std::str::FromStr;
 
 /// How to explore.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Algorithm {
+    /// The one that needs the fewest executions: [`Algorithm::Optimal`] today.
+    #[default]
+    Auto,
     /// Every interleaving.
     Dfs,
+    /// Dynamic partial-order reduction with sleep sets.
+    Dpor,
     /// One execution for each Mazurkiewicz trace.
     Optimal,
+    /// Random schedules.
+    Random,
+    /// Random priorities with a few changes: finds bugs of small depth with known probability.
+    Pct,
+}
+
+impl Algorithm {
+    /// All of them, as users spell them.
+    pub const NAMES: [(&'static str, Algorithm); 6] = [
+        ("auto", Algorithm::Auto),
+        ("dfs", Algorithm::Dfs),
+        ("dpor", Algorithm::Dpor),
+        ("optimal", Algorithm::Optimal),
+        ("random", Algorithm::Random),
+        ("pct", Algorithm::Pct),
+    ];
+
+    /// As users spell it.
+    pub fn name(self) -> &'static str {
+        let named = Algorithm::NAMES.iter().find(|(_, other)| *other == self);
+        named.expect("all are listed").0
+    }
+
+    /// Which executions count as the same.
+    pub fn equivalence(self) -> &'static str {
+        match self {
+            Algorithm::Auto | Algorithm::Optimal | Algorithm::Dpor => "mazurkiewicz",
+            Algorithm::Dfs => "interleaving",
+            Algorithm::Random | Algorithm::Pct => "none",
+        }
+    }
+
+    /// Whether it only samples.
+    pub fn samples(self) -> bool {
+        matches!(self, Algorithm::Random | Algorithm::Pct)
+    }
+}
+
+impl FromStr for Algorithm {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Algorithm, String> {
+        let named = Algorithm::NAMES.iter().find(|(name, _)| *name == text);
+        named.map(|(_, algorithm)| *algorithm).ok_or_else(|| {
+            let names: Vec<&str> = Algorithm::NAMES.iter().map(|(name, _)| *name).collect();
+            format!(
+                "no algorithm is called `{text}`; there are {}",
+                names.join(", ")
+            )
+        })
+    }
+}
+
+/// What to explore, and how far.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Options {
+    /// How.
+    pub algorithm: Algorithm,
+    /// Only schedules with at most so many preemptions.
+    pub preemptions: Option<u32>,
+    /// Events after which a run is cut.
+    pub max_steps: u32,
+    /// For `random` and `pct`: how many runs.
+    pub samples: u64,
+    /// For `random` and `pct`: the first run's seed; the others follow.
+    pub seed: u64,
+    /// For `pct`: places where a priority changes.
+    pub depth: u32,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options {
+            algorithm: Algorithm::Auto,
+            preemptions: None,
+            max_steps: 100_000,
+            samples: 10_000,
+            seed: 0,
+            depth: 3,
+        }
+    }
 }
 
 /// A piece of work: one execution to run and all that follows from it.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, Debug)]
 pub struct Branch {
     /// To be run.
     pub plan: Plan,
+    /// For `dpor`: the shared nodes that the plan passes.
+    pub(crate) path: Path,
+    /// For `random` and `pct`: runs that follow this one.
+    pub(crate) more: u64,
 }
 
-/// Says what is still to be explored after an execution.
+/// Says what is still to be explored after an execution. One for each worker; it remembers nothing that matters.
 #[derive(Debug)]
 pub struct Explorer {
-    algorithm: Algorithm,
+    options: Options,
     dfs: Dfs,
+    dpor: Dpor,
     optimal: Optimal,
     plans: Vec<Plan>,
+    dpor_branches: Vec<(Plan, Path)>,
+    /// Length of the longest run, for `pct`.
+    longest: u32,
+    cut: bool,
 }
 
 impl Explorer {
     /// For one worker.
-    pub fn new(algorithm: Algorithm) -> Explorer {
+    pub fn new(options: &Options) -> Explorer {
         Explorer {
-            algorithm,
+            options: *options,
             dfs: Dfs::default(),
+            dpor: Dpor::default(),
             optimal: Optimal::default(),
             plans: Vec::new(),
+            dpor_branches: Vec::new(),
+            longest: 0,
+            cut: false,
         }
     }
 
     /// Where every search begins.
-    pub fn root(&self) -> Branch {
+    pub fn root(options: &Options) -> Branch {
+        let samples = options.algorithm.samples();
+        let bounded = options.preemptions.is_some();
+        let policy = match options.algorithm {
+            Algorithm::Random => Policy::Random(options.seed),
+            // The first run shows how long runs are.
+            Algorithm::Pct => Policy::Pct {
+                seed: options.seed,
+                changes: options.depth,
+                steps: 100,
+            },
+            _ if bounded => Policy::Stay,
+            _ => Policy::First,
+        };
         Branch {
-            plan: Plan::default(),
+            plan: Plan {
+                policy,
+                max_steps: options.max_steps,
+                ..Plan::default()
+            },
+            path: Path::new(),
+            more: if samples {
+                options.samples.saturating_sub(1)
+            } else {
+                0
+            },
         }
     }
 
-    /// Adds the branches that follow from an execution.
-    pub fn branches(&mut self, branch: &Branch, execution: &Execution, out: &mut Vec<Branch>) {
-        match self.algorithm {
-            Algorithm::Dfs => self.dfs.children(&branch.plan, execution, &mut self.plans),
-            Algorithm::Optimal => self
-                .optimal
-                .children(&branch.plan, execution, &mut self.plans),
+    /// Whether a bound kept something from being explored.
+    pub fn cut(&self) -> bool {
+        self.cut
+    }
+
+    /// Adds the branches that follow from an execution. Those that follow first come last.
+    pub fn branches(&mut self, branch: Branch, execution: &Execution, out: &mut Vec<Branch>) {
+        let Branch { plan, path, more } = branch;
+        match self.options.algorithm {
+            Algorithm::Random | Algorithm::Pct => self.more_samples(plan, more, execution, out),
+            _ if self.options.preemptions.is_some() => {
+                let bound = self.options.preemptions;
+                self.cut |= self.dfs.children(&plan, execution, bound, &mut self.plans);
+            }
+            Algorithm::Dfs => {
+                self.dfs.children(&plan, execution, None, &mut self.plans);
+            }
+            Algorithm::Dpor => {
+                self.dpor
+                    .branches(&plan, &path, execution, &mut self.dpor_branches);
+            }
+            Algorithm::Auto | Algorithm::Optimal => {
+                self.optimal.children(&plan, execution, &mut self.plans);
+            }
         }
-        out.extend(self.plans.drain(..).map(|plan| Branch { plan }));
+        let plans = self.plans.drain(..).map(|plan| (plan, Path::new()));
+        let new = plans.chain(self.dpor_branches.drain(..));
+        out.extend(new.map(|(plan, path)| Branch {
+            plan,
+            path,
+            more: 0,
+        }));
+    }
+
+    /// The runs that follow a sample, in two halves, so that they can be shared out.
+    fn more_samples(
+        &mut self,
+        plan: Plan,
+        more: u64,
+        execution: &Execution,
+        out: &mut Vec<Branch>,
+    ) {
+        self.longest = self.longest.max(execution.events.len() as u32);
+        let next = |by: u64| match plan.policy {
+            Policy::Pct { seed, changes, .. } => Policy::Pct {
+                seed: seed + by,
+                changes,
+                steps: self.longest,
+            },
+            Policy::Random(seed) => Policy::Random(seed + by),
+            other => other,
+        };
+        let half = more / 2;
+        for (first, count) in [(1 + half, more - half), (1, half)] {
+            if count > 0 {
+                out.push(Branch {
+                    plan: Plan {
+                        policy: next(first),
+                        ..plan.clone()
+                    },
+                    path: Path::new(),
+                    more: count - 1,
+                });
+            }
+        }
     }
 }

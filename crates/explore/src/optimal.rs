@@ -36,7 +36,7 @@ use crate::{
     replay::Replay,
 };
 use reweave_model::{
-    Access, Class, Edge, Effect, Event, Execution, Gate, Mark, Op, Pending, Plan, ThreadId,
+    Access, Edge, Effect, Event, Execution, Gate, Mark, Op, Pending, Plan, ThreadId,
 };
 
 /// Finds the children of executions. Owns reusable tables only.
@@ -53,6 +53,8 @@ pub(crate) struct Optimal {
     leads: Vec<u32>,
     /// The causes it needs when it goes first.
     needed: Vec<u32>,
+    /// What overtook `e` before, latest first, and what `e` would have touched then.
+    stages: Vec<(u32, Touches)>,
 }
 
 type Touches = [Option<Access>; 2];
@@ -83,7 +85,7 @@ impl Optimal {
         self.other_outcomes(plan, execution, out);
         for position in 0..execution.events.len() as u32 {
             let event = &execution.events[position as usize];
-            if !event.op.only_orders() {
+            if event.access[0].is_some() || turn(event).is_some() {
                 let overtaker = Overtaker {
                     thread: event.thread,
                     pending: event.pending(),
@@ -108,11 +110,14 @@ impl Optimal {
     }
 
     /// The policy's step with another outcome.
-    fn other_outcomes(&self, plan: &Plan, execution: &Execution, out: &mut Vec<Plan>) {
+    fn other_outcomes(&mut self, plan: &Plan, execution: &Execution, out: &mut Vec<Plan>) {
         let free = self.detours.last().map_or(0, |last| last + 1);
         for position in free..execution.events.len() as u32 {
             let event = &execution.events[position as usize];
             for outcome in 1..event.outcomes {
+                if !self.still_overtaken(execution, position, outcome) {
+                    continue;
+                }
                 let mut child = Draft::new(plan, execution, self.replay.triggers());
                 for earlier in 0..position {
                     child.event(earlier, self.marks[earlier as usize]);
@@ -128,6 +133,65 @@ impl Optimal {
         }
     }
 
+    /// Whether the step, with another outcome, still depends on all that overtook it. If not, the canonical form
+    /// would have taken that outcome first.
+    fn still_overtaken(&mut self, execution: &Execution, e: u32, outcome: u16) -> bool {
+        self.find_stages(execution, e);
+        if self.stages.is_empty() {
+            return true;
+        }
+        let event = &execution.events[e as usize];
+        self.leads.clear();
+        self.play(execution, e, false);
+        let effect = self.replay.state.effect(event.thread, event.op, outcome);
+        self.depends_on_stages(execution, e, &effect, &[])
+    }
+
+    /// Finds what overtook `e` one after the other, latest first, and what `e` would have touched before each.
+    fn find_stages(&mut self, execution: &Execution, e: u32) {
+        self.stages.clear();
+        let event = &execution.events[e as usize];
+        let mut position = e;
+        while position > 0 && self.marks[position as usize - 1] == Mark::Overtakes(event.thread) {
+            let overtaker = position - 1;
+            if execution.events[overtaker as usize].thread == event.thread {
+                // The same step with another outcome overtakes nothing.
+                break;
+            }
+            position = overtaker;
+            while position > 0 && self.marks[position as usize - 1] == Mark::Leads {
+                position -= 1;
+            }
+            self.leads.clear();
+            self.play(execution, position, false);
+            let effect = self.replay.state.effect(event.thread, event.op, 0);
+            self.stages.push((overtaker, effect.access));
+        }
+    }
+
+    /// Whether `e`'s operation with this effect depends on all that overtook it, directly or through `causes`.
+    fn depends_on_stages(
+        &mut self,
+        execution: &Execution,
+        e: u32,
+        effect: &Effect,
+        causes: &[u32],
+    ) -> bool {
+        let me = Overtaker {
+            thread: execution.events[e as usize].thread,
+            pending: execution.events[e as usize].pending(),
+            position: Some(e),
+            nth: self.happens.nth(e) as usize,
+        };
+        let mut row = Vec::new();
+        self.causes_of(execution, &me, &effect.access, e, e, &mut row);
+        self.add_edge(effect.after, e, &mut row);
+        join(&mut row, causes);
+        self.stages
+            .iter()
+            .all(|(overtaker, _)| self.happens.in_row(&row, *overtaker))
+    }
+
     /// All children in which one operation overtakes a step of the policy.
     fn overtake(&mut self, plan: &Plan, execution: &Execution, a: &Overtaker, out: &mut Vec<Plan>) {
         // The parent does it by default.
@@ -137,38 +201,48 @@ impl Optimal {
             return;
         }
         let end = a.position.unwrap_or(execution.events.len() as u32);
-        let detour = self.detours.last().copied();
+        let competes = a.pending.op.competes() || a.pending.gate != Gate::Open;
         for e in self.rivals(execution, a, end) {
             let event = &execution.events[e as usize];
             if event.thread == a.thread || self.marks[e as usize] != Mark::Default {
                 continue;
             }
-            let mut causes = std::mem::take(&mut self.causes);
-            self.causes_of(
-                execution,
-                a,
-                &self.touches(execution, a),
-                e,
-                end,
-                &mut causes,
-            );
-            self.causes = causes;
+            self.find_leads(execution, a, e, end, !competes);
             if self.happens.in_row(&self.causes, e) {
                 continue;
             }
-            let kept = |p: u32| Some(p) == a.position || self.happens.in_row(&self.causes, p);
-            if detour.is_some_and(|last| last > e && !kept(last)) {
-                continue;
+            if competes {
+                // What happens while it has to wait is no cause of it.
+                self.play(execution, e, true);
+                if self.replay.state.enabled(a.thread, &a.pending) {
+                    self.find_leads(execution, a, e, end, true);
+                }
             }
-            let behind = self.detours.partition_point(|detour| *detour <= e);
-            if !self.detours[behind..].iter().all(|detour| kept(*detour)) {
-                continue;
-            }
-            self.leads.clear();
-            let leads = (e + 1..end).filter(|p| self.happens.in_row(&self.causes, *p));
-            self.leads.extend(leads);
             self.child(plan, execution, a, e, out);
         }
+    }
+
+    /// Finds what must go before the overtaker, beside what it touched at its own place.
+    fn find_leads(
+        &mut self,
+        execution: &Execution,
+        a: &Overtaker,
+        e: u32,
+        end: u32,
+        touched: bool,
+    ) {
+        let mut causes = std::mem::take(&mut self.causes);
+        let touches = self.touches(execution, a);
+        let own = if touched { touches } else { [None, None] };
+        self.causes_of(execution, a, &own, e, end, &mut causes);
+        self.add_companions(execution, &touches, e, end, &mut causes);
+        if let (true, Some(position)) = (touched, a.position) {
+            self.add_edge(execution.events[position as usize].after, e, &mut causes);
+        }
+        self.leads.clear();
+        let leads = (e + 1..end).filter(|p| self.happens.in_row(&causes, *p));
+        self.leads.extend(leads);
+        self.causes = causes;
     }
 
     /// Events that an operation might have overtaken: in conflict with it and with nothing between, or, for one that
@@ -204,7 +278,7 @@ impl Optimal {
         rivals
     }
 
-    /// What must come before the overtaker, touching these objects, when it goes before `e`.
+    /// What the overtaker, touching these objects, depends on when it goes before `e`.
     fn causes_of(
         &self,
         execution: &Execution,
@@ -214,19 +288,66 @@ impl Optimal {
         end: u32,
         causes: &mut Vec<u32>,
     ) {
-        let happens = &self.happens;
-        happens.coming(execution, a.thread, a.nth, causes);
+        self.happens.coming(execution, a.thread, a.nth, causes);
         for access in access.iter().flatten() {
-            let units = access.class == Class::Acquire;
-            for &earlier in happens.of_object(access.object) {
-                let event = &execution.events[earlier as usize];
-                let mut touches = event.access.iter().flatten();
-                let counts = touches.any(|other| other.conflicts(*access))
-                    || (units && earlier > e && acquires(event));
-                let free = earlier != e && !happens.in_row(happens.row(earlier), e);
-                if earlier < end && counts && free && !happens.in_row(causes, earlier) {
-                    join(causes, happens.row(earlier));
-                }
+            self.add_causes(execution, *access, e, end, causes, |event, _| {
+                event
+                    .access
+                    .iter()
+                    .flatten()
+                    .any(|other| other.conflicts(*access))
+            });
+        }
+    }
+
+    /// Adds those who take places beside the overtaker: without them there would still be one for `e`.
+    fn add_companions(
+        &self,
+        execution: &Execution,
+        access: &Touches,
+        e: u32,
+        end: u32,
+        causes: &mut Vec<u32>,
+    ) {
+        for access in access
+            .iter()
+            .flatten()
+            .filter(|access| access.class.takes_place())
+        {
+            self.add_causes(execution, *access, e, end, causes, |event, earlier| {
+                earlier > e && event.access[0] == Some(*access)
+            });
+        }
+    }
+
+    /// Adds the step that an event comes after, unless that depends on `e`.
+    fn add_edge(&self, after: Option<Edge>, e: u32, causes: &mut [u32]) {
+        if let Some(edge) = after.filter(|edge| edge.count > 0) {
+            let step = self.happens.of_thread(edge.thread)[edge.count as usize - 1];
+            if !self.happens.in_row(self.happens.row(step), e) {
+                join(causes, self.happens.row(step));
+            }
+        }
+    }
+
+    fn add_causes(
+        &self,
+        execution: &Execution,
+        access: Access,
+        e: u32,
+        end: u32,
+        causes: &mut [u32],
+        counts: impl Fn(&Event, u32) -> bool,
+    ) {
+        let happens = &self.happens;
+        for &earlier in happens.of_object(access.object) {
+            let free = || earlier != e && !happens.in_row(happens.row(earlier), e);
+            if earlier < end
+                && !happens.in_row(causes, earlier)
+                && counts(&execution.events[earlier as usize], earlier)
+                && free()
+            {
+                join(causes, happens.row(earlier));
             }
         }
     }
@@ -238,7 +359,7 @@ impl Optimal {
             (None, Op::SemAcquire { object, .. }) => [
                 Some(Access {
                     object,
-                    class: Class::Acquire,
+                    class: reweave_model::Class::Acquire,
                 }),
                 None,
             ],
@@ -252,41 +373,39 @@ impl Optimal {
         execution: &Execution,
         a: &Overtaker,
         effect: &Effect,
+        needed: &[u32],
         e: u32,
     ) -> bool {
-        let thread = execution.events[e as usize].thread;
         let path = |thread: ThreadId| self.replay.state.path(thread);
         let touches = || effect.access.iter().flatten();
-        let mut position = e;
-        while let Some(previous) = position.checked_sub(1) {
-            let other = &execution.events[previous as usize];
-            // The same step with another outcome overtakes nothing.
-            if self.marks[previous as usize] != Mark::Overtakes(thread) || other.thread == thread {
-                break;
-            }
+        for (overtaker, wanted) in &self.stages {
+            let other = &execution.events[*overtaker as usize];
             let mut theirs = other.access.iter().flatten();
-            if self.happens.in_row(&self.causes, previous)
+            if self.happens.in_row(needed, *overtaker)
                 || theirs.any(|theirs| touches().any(|mine| mine.conflicts(*theirs)))
             {
                 break;
             }
-            if path(other.thread) > path(a.thread) {
+            let mut wanted = wanted.iter().flatten();
+            let rivals = wanted.any(|wanted| touches().any(|mine| mine.conflicts(*wanted)));
+            if rivals && path(other.thread) > path(a.thread) {
                 return true;
             }
-            position = previous;
-            while position > 0 && self.marks[position as usize - 1] == Mark::Leads {
-                position -= 1;
-            }
         }
-        let beside = |access: &Access, lead: u32| {
-            let event = &execution.events[lead as usize];
-            let same = event.access[0].is_some_and(|other| other.object == access.object);
-            same && acquires(event) && path(event.thread) > path(a.thread)
+        // Of those that take the last places, and nothing of that depends on them, the one of the last thread overtakes.
+        let Some(place) = touches().find(|access| access.class.takes_place()) else {
+            return false;
         };
-        acquires(&execution.events[e as usize])
-            && touches().any(|access| {
-                access.class == Class::Acquire
-                    && self.leads.iter().any(|lead| beside(access, *lead))
+        let takes = |position: &u32| execution.events[*position as usize].access[0] == Some(*place);
+        let taking = || self.leads.iter().copied().filter(takes);
+        let last = |lead: u32| {
+            let depends =
+                |other| other != lead && self.happens.in_row(self.happens.row(other), lead);
+            !self.happens.in_row(needed, lead) && !taking().any(depends)
+        };
+        takes(&e)
+            && taking().any(|lead| {
+                path(execution.events[lead as usize].thread) > path(a.thread) && last(lead)
             })
     }
 
@@ -304,19 +423,34 @@ impl Optimal {
         if !self.replay.state.enabled(a.thread, &a.pending) {
             return;
         }
+        if e > 0 && self.marks[e as usize - 1] == Mark::Overtakes(event.thread) {
+            let leads = std::mem::take(&mut self.leads);
+            self.find_stages(execution, e);
+            self.leads = leads;
+            self.play(execution, e, false);
+        } else {
+            self.stages.clear();
+        }
         let mut fitting = Vec::new();
         for outcome in 0..self.replay.state.outcomes(a.thread, a.pending.op) {
             if self.fits(execution, a, e, outcome) {
-                fitting.push(outcome);
+                fitting.push((outcome, self.needed.clone()));
             }
         }
         if fitting.is_empty() || !self.is_parent(execution, a, e) {
             return;
         }
-        for outcome in fitting {
+        for (outcome, needed) in fitting {
             self.play(execution, e, false);
             self.replay.perform(a.thread, a.pending.op, outcome);
             let next = self.replay.state.enabled(event.thread, &event.pending());
+            if next && !self.stages.is_empty() {
+                // What overtook `e` before must still have, now that `e` may do something else.
+                let effect = self.replay.state.effect(event.thread, event.op, 0);
+                if !self.depends_on_stages(execution, e, &effect, &needed) {
+                    continue;
+                }
+            }
             let mut child = Draft::new(plan, execution, self.replay.triggers());
             for position in 0..e {
                 child.event(position, self.marks[position as usize]);
@@ -337,18 +471,21 @@ impl Optimal {
         let event = &execution.events[e as usize];
         let state = &self.replay.state;
         let effect = state.effect(a.thread, a.pending.op, outcome);
-        if !state.depends(&effect, a.pending.op, event.thread, event.op, event.outcome) {
+        if !state.depends(&effect, event.thread, event.op, event.outcome) {
             return false;
         }
         let end = a.position.unwrap_or(execution.events.len() as u32);
         let mut needed = std::mem::take(&mut self.needed);
         self.causes_of(execution, a, &effect.access, e, end, &mut needed);
+        self.add_edge(effect.after, e, &mut needed);
+        let early = self.comes_too_early(execution, a, &effect, &needed, e);
+        self.add_companions(execution, &effect.access, e, end, &mut needed);
         let exact = self
             .leads
             .iter()
             .all(|lead| self.happens.in_row(&needed, *lead));
         self.needed = needed;
-        exact && !self.comes_too_early(execution, a, &effect, e)
+        exact && !early
     }
 
     /// Plays `u v`, or `u e v`.
@@ -423,8 +560,4 @@ fn turn(event: &Event) -> Option<Edge> {
         }
         _ => None,
     }
-}
-
-fn acquires(event: &Event) -> bool {
-    event.ok && matches!(event.op, Op::SemAcquire { .. } | Op::SemTryAcquire(_))
 }

@@ -39,10 +39,14 @@ pub enum Class {
     ArriveEven,
     /// Arrives in an odd round.
     ArriveOdd,
-    /// Settles the leader of a full round.
-    Trip,
+    /// Settles the leader of a full even round.
+    TripEven,
+    /// Settles the leader of a full odd round.
+    TripOdd,
     Send,
     Recv,
+    /// Receives without waiting: finds out about senders too.
+    Poll,
     /// Found the channel empty.
     Empty,
     /// Found the channel full.
@@ -84,11 +88,11 @@ const CONFLICTS: &[(Class, &[Class])] = &[
     (TryWrite, &[TryWrite, ReadProbe, WriteProbe]),
     (Acquire, &[Release, AcquireProbe]),
     (Release, &[AcquireProbe]),
-    (ArriveEven, &[ArriveOdd, Trip]),
-    (ArriveOdd, &[Trip]),
-    (Trip, &[Trip]),
+    (ArriveEven, &[ArriveOdd, TripEven]),
+    (ArriveOdd, &[TripOdd]),
     (Send, &[Send, Empty, Full, Hangup, Deaf]),
-    (Recv, &[Recv, Empty, Full, Hangup, Deaf]),
+    (Recv, &[Recv, Poll, Empty, Full, Hangup, Deaf]),
+    (Poll, &[Poll, Empty, Full, Hangup, Deaf, Handle]),
     (Empty, &[Handle]),
     (Handle, &[Hangup]),
     (Full, &[Deaf]),
@@ -115,6 +119,11 @@ const TABLE: [u32; CLASSES] = {
 };
 
 impl Class {
+    /// Takes one of a number of equal places: the order of takers is immaterial, who gets the last one is not.
+    pub const fn takes_place(self) -> bool {
+        matches!(self, Acquire | ArriveEven | ArriveOdd)
+    }
+
     /// Whether two such touches of one object by different threads depend on each other.
     ///
     /// Messages and slots of a channel order a send and a receive by an [`Edge`](crate::Edge), not here; so do joins,

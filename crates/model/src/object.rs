@@ -49,6 +49,8 @@ pub enum Object {
 /// The threads of one full round of a barrier that have not left it yet.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub struct Generation {
+    /// Which round, from 0.
+    pub round: u32,
     /// Who is still in it.
     pub members: Vec<ThreadId>,
     /// Who leads, and the step that settled it.

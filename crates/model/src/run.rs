@@ -388,7 +388,7 @@ impl Run {
             };
             sleeper.thread != choice.thread
                 && state.enabled(sleeper.thread, &other)
-                && !state.depends(&mine, pending.op, sleeper.thread, other.op, sleeper.outcome)
+                && !state.depends(&mine, sleeper.thread, other.op, sleeper.outcome)
         });
     }
 

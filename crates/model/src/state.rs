@@ -152,7 +152,8 @@ impl State {
     pub fn releasable(&self, pending: &Pending, watch: Option<&Watch>) -> bool {
         pending.gate == Gate::Late
             || watch.is_some_and(|watch| {
-                let changed = |&(object, seen): &(ObjectId, u64)| self.object(object).word() != seen;
+                let changed =
+                    |&(object, seen): &(ObjectId, u64)| self.object(object).word() != seen;
                 watch.words.iter().any(changed)
             })
     }
@@ -416,7 +417,13 @@ impl State {
                     None => {
                         let leader = self.nth(&full.members, outcome.into());
                         effect.result = u64::from(leader == thread);
-                        effect.access = touch(barrier, Class::Trip);
+                        effect.access = touch(
+                            barrier,
+                            match full.round % 2 {
+                                0 => Class::TripEven,
+                                _ => Class::TripOdd,
+                            },
+                        );
                     }
                 }
             }
@@ -484,7 +491,10 @@ impl State {
                 let class = match queue.front() {
                     Some(sent) => {
                         effect.after = Some(*sent);
-                        Class::Recv
+                        match op {
+                            Op::Recv { timed: false, .. } => Class::Recv,
+                            _ => Class::Poll,
+                        }
                     }
                     None => {
                         effect.ok = false;
@@ -510,30 +520,22 @@ impl State {
 
     /// Whether an operation that is about to be done (with this effect) and an enabled one of another thread depend
     /// on each other: they touch something in ways that do not commute, or there is room for only one of them.
-    pub fn depends(
-        &self,
-        mine: &Effect,
-        my_op: Op,
-        other: ThreadId,
-        other_op: Op,
-        outcome: u16,
-    ) -> bool {
+    pub fn depends(&self, mine: &Effect, other: ThreadId, other_op: Op, outcome: u16) -> bool {
         let theirs = self.effect(other, other_op, outcome);
         let touches = |effect: &Effect| effect.access.into_iter().flatten();
         touches(mine).any(|a| touches(&theirs).any(|b| a.conflicts(b)))
-            || self.last_one(my_op, mine, other_op, &theirs)
+            || touches(mine).any(|a| touches(&theirs).any(|b| self.last_place(a, b)))
     }
 
-    /// Two acquisitions of a semaphore that can serve only one.
-    fn last_one(&self, a: Op, a_effect: &Effect, b: Op, b_effect: &Effect) -> bool {
-        let takes = |op: Op, effect: &Effect| match op {
-            Op::SemAcquire { object, .. } | Op::SemTryAcquire(object) if effect.ok => Some(object),
-            _ => None,
-        };
-        match (takes(a, a_effect), takes(b, b_effect)) {
-            (Some(a), Some(b)) => a == b && self.object(a) == &Object::Semaphore(1),
-            _ => false,
-        }
+    /// Two that take places of an object which has only one left.
+    fn last_place(&self, a: Access, b: Access) -> bool {
+        a == b
+            && a.class.takes_place()
+            && match self.object(a.object) {
+                Object::Semaphore(count) => *count == 1,
+                Object::Barrier { size, arrived, .. } => arrived.len() + 1 >= *size as usize,
+                _ => false,
+            }
     }
 
     /// Does an operation.
@@ -650,11 +652,12 @@ impl State {
             ) => {
                 arrived.push(thread);
                 if arrived.len() >= *size as usize {
-                    *full += 1;
                     leaving.push(Generation {
+                        round: *full,
                         members: core::mem::take(arrived),
                         leader: None,
                     });
+                    *full += 1;
                 }
             }
             (Object::Barrier { leaving, .. }, Op::Leave(_)) => {

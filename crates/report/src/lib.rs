@@ -1,1 +1,25 @@
-//! Placeholder.
+//! What is written down and shown: trace files, result documents, and their text for people.
+//!
+//! A finished execution becomes a [`Trace`], one JSON document that can be stored, read back, compared and turned into
+//! a plan again; a finished search becomes a [`ResultDocument`]. Everything shown to people is made from these two, so a
+//! stored file and a live search look the same. Targets and algorithms are unknown here; nothing here prints.
+#![forbid(unsafe_code)]
+
+mod document;
+mod flaw;
+mod operation;
+mod position;
+mod replay;
+mod result;
+mod text;
+mod trace;
+
+pub use document::{Document, ReadError, WriteError};
+pub use operation::Operation;
+pub use position::Position;
+pub use result::{BlockedBy, ExitCode, Finding, ResultDocument};
+pub use text::{Style, render_result, render_trace, summary};
+pub use trace::{
+    Context, Difference, Failure, ObjectEntry, ObjectState, Options, PendingEntry, PlanStep,
+    Program, ThreadEntry, Trace, TraceEvent,
+};

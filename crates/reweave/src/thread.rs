@@ -4,13 +4,15 @@
 //! run at once up to its first operation, which nobody can notice, and its end is noticed by joins only.
 
 mod handle;
+mod local;
 mod scope;
 
 pub use self::{
     handle::{JoinHandle, Thread, ThreadId},
+    local::{AccessError, LocalKey},
     scope::{Scope, ScopedJoinHandle, scope},
 };
-pub use std::thread::{AccessError, Result, available_parallelism, panicking};
+pub use std::thread::{Result, available_parallelism, panicking};
 
 use crate::{rt, time};
 use handle::Packet;

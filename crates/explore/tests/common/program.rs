@@ -38,6 +38,7 @@ pub enum I {
     Recv(u32),
     RecvTimeout(u32),
     TryRecv(u32),
+    AddSender(u32),
     DropSender(u32),
     Park,
     ParkTimeout,
@@ -72,10 +73,19 @@ pub struct Objects {
 }
 
 /// A program: bodies, the first of which is the first thread's.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
 pub struct Program {
     pub objects: Objects,
     pub bodies: Vec<Vec<I>>,
+}
+
+impl std::fmt::Debug for Program {
+    fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
+        writeln!(f, "semaphores {:?}", self.objects.semaphores)?;
+        self.bodies
+            .iter()
+            .try_for_each(|body| writeln!(f, "{body:?}"))
+    }
 }
 
 struct Thread {
@@ -93,7 +103,6 @@ pub struct Machine {
     run: Run,
     threads: Vec<Thread>,
     bases: Bases,
-    pub runs: u64,
 }
 
 #[derive(Default)]
@@ -115,7 +124,6 @@ impl Machine {
             run: Run::default(),
             threads: Vec::new(),
             bases: Bases::default(),
-            runs: 0,
         }
     }
 
@@ -145,7 +153,7 @@ impl Machine {
         self.bases.channels = many(objects.channels.len() as u32, &|i| {
             Object::channel(objects.channels[i])
         });
-        self.bases.parkers = many(self.program.bodies.len() as u32, &|_| Object::Parker(false));
+        self.bases.parkers = many(16, &|_| Object::Parker(false));
     }
 
     /// Runs a thread on to its next operation.
@@ -271,6 +279,7 @@ impl Machine {
                 timed: matches!(instruction, I::RecvTimeout(_)),
             },
             (I::TryRecv(c), _) => Op::TryRecv(channel(c)),
+            (I::AddSender(c), _) => Op::SenderAdd(channel(c)),
             (I::DropSender(c), _) => Op::SenderDrop(channel(c)),
             (I::Park | I::ParkTimeout, _) => Op::Park {
                 object: at(b.parkers, thread.body as u32),
@@ -323,9 +332,8 @@ impl Machine {
     }
 }
 
-impl Target for Machine {
-    fn run(&mut self, plan: &Plan) -> Result<&Execution, Divergence> {
-        self.runs += 1;
+impl Machine {
+    fn start(&mut self, plan: &Plan) {
         self.run.begin(plan);
         self.create_objects();
         self.threads.clear();
@@ -336,15 +344,25 @@ impl Target for Machine {
             register: 0,
             children: Vec::new(),
         });
+    }
+
+    /// Brings new threads to their first operation.
+    fn settle(&mut self, newborn: &mut Vec<ThreadId>) {
+        let mut at = 0;
+        while at < newborn.len() {
+            self.proceed(newborn[at], newborn);
+            at += 1;
+        }
+        newborn.clear();
+    }
+}
+
+impl Target for Machine {
+    fn run(&mut self, plan: &Plan) -> Result<&Execution, Divergence> {
+        self.start(plan);
         let mut newborn = vec![ThreadId::MAIN];
         loop {
-            let mut at = 0;
-            while at < newborn.len() {
-                let thread = newborn[at];
-                self.proceed(thread, &mut newborn);
-                at += 1;
-            }
-            newborn.clear();
+            self.settle(&mut newborn);
             match self.run.next() {
                 Next::Go(choice) => {
                     let event = self.run.step(choice);
@@ -446,4 +464,31 @@ fn fingerprint(event: &Event) -> u64 {
         Op::NotifyOne(_) => 0,
         _ => event.result,
     }
+}
+
+/// How often a thread that could have gone on lost its turn. Plays the execution again on a machine of its own.
+pub fn preemptions(program: &Program, execution: &Execution) -> u32 {
+    let mut machine = Machine::new(program);
+    let mut count = 0;
+    let mut last: Option<ThreadId> = None;
+    let mut newborn = vec![ThreadId::MAIN];
+    machine.start(&Plan::default());
+    for event in &execution.events {
+        machine.settle(&mut newborn);
+        if let Some(last) = last.filter(|last| *last != event.thread) {
+            let pending = machine.run.pending(last).copied();
+            let able = pending.is_some_and(|pending| machine.run.state().enabled(last, &pending));
+            count += u32::from(able);
+        }
+        // Late timeouts are let go when the machine is asked and nobody can go.
+        machine.run.next();
+        let event = machine.run.step(Choice {
+            thread: event.thread,
+            outcome: event.outcome,
+        });
+        last = Some(event.thread);
+        machine.digest(&event);
+        machine.proceed(event.thread, &mut newborn);
+    }
+    count
 }

@@ -56,6 +56,7 @@ impl History {
             op,
             gate,
             outcome: 0,
+            outcomes: 1,
             ok: effect.ok,
             result: effect.result,
             after: effect.after,

@@ -6,11 +6,19 @@
 //! Real thread-locals belong to the fiber and would outlive the execution; these begin anew in every one.
 
 use super::task;
-use std::{any::Any, rc::Rc};
+use std::{any::Any, mem::needs_drop, rc::Rc};
 
-/// The values of one thread, in the order they were made; `None` once it is being dropped.
+/// The values of one thread, in the order they were made.
 #[derive(Default)]
-pub(crate) struct Locals(Vec<(usize, Option<Rc<dyn Any>>)>);
+pub(crate) struct Locals(Vec<Local>);
+
+struct Local {
+    key: usize,
+    /// `None` once it is being dropped.
+    value: Option<Rc<dyn Any>>,
+    /// Whether dropping it does anything. Others stay usable to the very end of the thread, also in destructors, as in std.
+    drops: bool,
+}
 
 /// The value that the running thread of the check has for a thread-local variable (by its address), made at first use. `None`
 /// once it was destroyed. It stays where it is until the thread ends. Only on a fiber of a check.
@@ -18,8 +26,8 @@ pub(crate) fn local<T: 'static>(key: usize, make: impl FnOnce() -> T) -> Option<
     let locals = &task().expect("asked only in a check").locals;
     let find = || {
         let locals = locals.borrow();
-        let found = locals.0.iter().find(|(other, _)| *other == key)?;
-        Some(found.1.as_ref().map(|value| {
+        let found = locals.0.iter().find(|local| local.key == key)?;
+        Some(found.value.as_ref().map(|value| {
             let value = value.downcast_ref::<T>();
             std::ptr::from_ref(value.expect("a key belongs to one variable"))
         }))
@@ -30,7 +38,11 @@ pub(crate) fn local<T: 'static>(key: usize, make: impl FnOnce() -> T) -> Option<
     // The initialiser may use other variables, or this one.
     let value = Rc::new(make());
     let place = Rc::as_ptr(&value);
-    locals.borrow_mut().0.push((key, Some(value)));
+    locals.borrow_mut().0.push(Local {
+        key,
+        value: Some(value),
+        drops: needs_drop::<T>(),
+    });
     Some(place)
 }
 
@@ -42,9 +54,10 @@ pub(crate) fn drop_all() {
         // A destructor may make more of them; those come last and go next.
         let value = {
             let mut locals = locals.borrow_mut();
-            let last = locals.0.iter().rposition(|(_, value)| value.is_some());
+            let waits = |local: &Local| local.drops && local.value.is_some();
+            let last = locals.0.iter().rposition(waits);
             place = last.map_or(0, |last| last + 1);
-            last.and_then(|last| locals.0[last].1.take())
+            last.and_then(|last| locals.0[last].value.take())
         };
         drop(value);
     }

@@ -22,6 +22,7 @@ mod site;
 mod slot;
 mod spin;
 mod statics;
+mod tag;
 mod target;
 mod world;
 
@@ -29,13 +30,14 @@ pub(crate) use self::{
     local::local,
     site::location,
     slot::Slot,
+    tag::Tag,
     target::live,
     world::{Task, World, task},
 };
 
 pub use self::target::ClosureTarget;
 
-use reweave_model::{Error, Event, Gate, Next, Op, Order, Pending, Site, ThreadId};
+use reweave_model::{Error, Event, Gate, Next, Op, Order, Pending, Site};
 use std::{any::Any, panic::Location, sync::atomic::Ordering, time::Duration};
 
 /// Running on a fiber of a check, and not while the fiber is being unwound: operations go to the model.
@@ -235,13 +237,6 @@ pub(crate) fn access(address: usize, bytes: usize, write: bool) {
     }
 }
 
-/// The memory was given back: what lies there later is something else. Told after an [`access`] that writes all of it.
-pub(crate) fn forget(address: usize, bytes: usize) {
-    if let Some(task) = task() {
-        task.world().races.borrow_mut().forget(address, bytes);
-    }
-}
-
 /// The object to use: for one in static memory, while in a check, this execution's copy.
 #[inline]
 pub(crate) fn here<T: ?Sized>(object: &T) -> &T {
@@ -251,11 +246,6 @@ pub(crate) fn here<T: ?Sized>(object: &T) -> &T {
         }
     }
     object
-}
-
-/// The thread running. Only in a check.
-pub(crate) fn current() -> ThreadId {
-    task().expect("asked only in a check").thread
 }
 
 /// Records an error of this execution; it goes on.

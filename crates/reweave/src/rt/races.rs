@@ -82,12 +82,6 @@ impl Races {
         Some(race)
     }
 
-    pub(crate) fn forget(&mut self, address: usize, bytes: usize) {
-        if self.on {
-            self.detector.forget(address, bytes);
-        }
-    }
-
     #[cold]
     fn catch_up(&mut self, so_far: &Execution) {
         self.on = true;

@@ -41,6 +41,8 @@ pub(crate) struct World {
     pub(crate) restart: Cell<bool>,
     /// Sites of loops that look endless and are not.
     never: RefCell<HashSet<u32>>,
+    /// Cells that had an access so far, in all executions: see `tag`.
+    pub(crate) cells: Cell<u32>,
     pub(crate) seen: Seen,
     weak_seen: Seen,
     weak: RefCell<HashSet<u32>>,
@@ -183,6 +185,7 @@ impl World {
             copies: Copies::default(),
             restart: Cell::new(false),
             never: RefCell::default(),
+            cells: Cell::new(0),
             seen: Seen::new(),
             weak_seen: Seen::new(),
             weak: RefCell::default(),

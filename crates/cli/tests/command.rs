@@ -1,0 +1,254 @@
+//! The command as a user meets it: output, messages, exit codes.
+
+use reweave_model::{
+    Choice, Execution, Gate, Next, Object, ObjectId, Op, Pending, Plan, Run, Site, ThreadId,
+};
+use reweave_report::{Context, Options, Position, Program, ResultDocument, Trace};
+use std::{
+    path::{Path, PathBuf},
+    process::{Command, Output},
+};
+
+fn reweave(args: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_reweave"))
+        .args(args)
+        .output()
+        .expect("the command was built with the tests")
+}
+
+fn out(output: &Output) -> String {
+    String::from_utf8(output.stdout.clone()).unwrap()
+}
+
+fn err(output: &Output) -> String {
+    String::from_utf8(output.stderr.clone()).unwrap()
+}
+
+/// One thread stores to an atomic so often.
+fn execution(stores: u64) -> Execution {
+    let mut run = Run::default();
+    run.begin(&Plan::default());
+    run.object(Object::Atomic(0));
+    let main = ThreadId::MAIN;
+    for value in 0..stores {
+        let pending = Pending {
+            op: Op::Store(ObjectId(0), value),
+            gate: Gate::Open,
+            site: Site(7),
+        };
+        run.announce(main, pending);
+        run.step(Choice {
+            thread: main,
+            outcome: 0,
+        });
+    }
+    run.finish(main);
+    let Next::End(end) = run.next() else {
+        panic!("nothing is left to do")
+    };
+    run.end(end).clone()
+}
+
+fn store(dir: &Path, name: &str, stores: u64) -> PathBuf {
+    let trace = Trace::from_execution(
+        &execution(stores),
+        Context {
+            program: Program {
+                name: "tests::handoff".into(),
+                kind: "rust-test".into(),
+                replay: Some("REWEAVE_REPLAY={trace} cargo test handoff".into()),
+                ..Program::default()
+            },
+            options: Options {
+                max_steps: 1000,
+                spurious_wakeups: false,
+            },
+            site: &|site| {
+                Some(Position {
+                    file: "src/lib.rs".into(),
+                    line: site.0,
+                    column: 5,
+                })
+            },
+            output: None,
+            blame: &[],
+        },
+    );
+    let path = dir.join(name);
+    trace.write(&path).unwrap();
+    path
+}
+
+#[test]
+fn it_says_its_version() {
+    let output = reweave(&["--version"]);
+    assert_eq!(
+        out(&output),
+        format!("reweave {}\n", env!("CARGO_PKG_VERSION"))
+    );
+    assert_eq!(output.status.code(), Some(0));
+}
+
+#[test]
+fn help_names_commands_and_codes() {
+    let output = reweave(&["--help"]);
+    assert_eq!(output.status.code(), Some(0));
+    for word in ["report", "replay", "check", "Exit codes"] {
+        assert!(out(&output).contains(word), "{}", out(&output));
+    }
+}
+
+#[test]
+fn a_trace_is_shown_without_colour_in_a_pipe() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = store(dir.path(), "bug.rwt", 3);
+    let output = reweave(&["report", path.to_str().unwrap()]);
+    let text = out(&output);
+    assert_eq!(output.status.code(), Some(0), "{}", err(&output));
+    assert!(
+        text.contains("   3  src/lib.rs:7  store atomic#1: writes 2"),
+        "{text}"
+    );
+    assert!(
+        text.contains(&format!(
+            "REWEAVE_REPLAY={} cargo test handoff",
+            path.display()
+        )),
+        "{text}"
+    );
+    assert!(!text.contains('\x1b'));
+    assert_eq!(err(&output), "");
+}
+
+#[test]
+fn a_path_with_blanks_is_quoted() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = store(dir.path(), "my bug.rwt", 1);
+    let text = out(&reweave(&["report", path.to_str().unwrap()]));
+    assert!(
+        text.contains(&format!("REWEAVE_REPLAY='{}' cargo", path.display())),
+        "{text}"
+    );
+}
+
+/// 100 lines: 12 from the front and 40 from the back are shown.
+#[test]
+fn full_unfolds() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = store(dir.path(), "bug.rwt", 100);
+    let path = path.to_str().unwrap();
+    assert!(out(&reweave(&["report", path])).contains("...  48 more steps"));
+    assert!(!out(&reweave(&["report", path, "--full"])).contains("more step"));
+}
+
+#[test]
+fn json_is_the_document_and_nothing_else() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = store(dir.path(), "bug.rwt", 2);
+    let output = reweave(&["report", "--format", "json", path.to_str().unwrap()]);
+    assert_eq!(out(&output), std::fs::read_to_string(&path).unwrap());
+    let value: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(value["schema"], "reweave.trace/1");
+}
+
+#[test]
+fn a_result_is_shown() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("result.json");
+    let mut result = ResultDocument::new("handoff", "optimal", "mazurkiewicz");
+    result.executions = 6;
+    result.write(&path).unwrap();
+    let output = reweave(&["report", path.to_str().unwrap()]);
+    let line = "handoff: complete, 6 executions, no error under sequential consistency";
+    assert!(out(&output).starts_with(line), "{}", out(&output));
+    assert_eq!(output.status.code(), Some(0));
+}
+
+#[test]
+fn bad_files_end_with_a_sentence_and_code_2() {
+    let dir = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &str| {
+        let path = dir.path().join(name);
+        std::fs::write(&path, text).unwrap();
+        path
+    };
+    let whole = std::fs::read_to_string(store(dir.path(), "bug.rwt", 2)).unwrap();
+    let cases = [
+        (dir.path().join("none.rwt"), "no such file"),
+        (
+            write("cut.rwt", &whole[..whole.len() / 2]),
+            "the file is cut",
+        ),
+        (
+            write("text.rwt", "hello"),
+            "not a reweave file: no JSON at byte 0",
+        ),
+        (
+            write("other.rwt", "{\"schema\": \"x\"}"),
+            "its schema is `x`",
+        ),
+        (
+            write("new.rwt", "{\"schema\": \"reweave.trace/2\"}"),
+            "written by a newer reweave",
+        ),
+        (
+            write("odd.rwt", &whole.replace("\"store\"", "\"steal\"")),
+            "contradicts itself",
+        ),
+    ];
+    for (path, says) in cases {
+        for command in ["report", "replay"] {
+            let output = reweave(&[command, path.to_str().unwrap()]);
+            assert_eq!(output.status.code(), Some(2), "{says}");
+            assert_eq!(out(&output), "");
+            assert!(err(&output).starts_with("reweave: "), "{}", err(&output));
+            assert!(err(&output).contains(says), "{}", err(&output));
+        }
+    }
+}
+
+#[test]
+fn replay_of_a_test_says_what_to_type() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = store(dir.path(), "bug.rwt", 2);
+    let output = reweave(&["replay", path.to_str().unwrap()]);
+    assert_eq!(output.status.code(), Some(2));
+    let line = format!("\n  REWEAVE_REPLAY={} cargo test handoff\n", path.display());
+    assert!(err(&output).ends_with(&line), "{}", err(&output));
+}
+
+#[test]
+fn what_is_not_there_says_so() {
+    let cases: [&[&str]; 6] = [
+        &["check", "queue.c"],
+        &["check", "--budget", "3s", "--", "./a.out", "-x"],
+        &["build", "--", "make", "-j2"],
+        &["cc", "-c", "queue.c", "--help"],
+        &["c++", "-std=c++20", "queue.cc"],
+        &["report", "bug.rwt", "--html", "page.html"],
+    ];
+    for args in cases {
+        let output = reweave(args);
+        assert_eq!(output.status.code(), Some(2), "{args:?}");
+        assert!(
+            err(&output).contains("not in this version"),
+            "{}",
+            err(&output)
+        );
+        assert_eq!(err(&output).lines().count(), 1, "{}", err(&output));
+    }
+}
+
+#[test]
+fn wrong_usage_is_code_2() {
+    for args in [
+        &["fly"][..],
+        &[],
+        &["report"],
+        &["report", "--format", "xml", "x"],
+    ] {
+        let output = reweave(args);
+        assert_eq!(output.status.code(), Some(2), "{args:?}");
+        assert!(!err(&output).is_empty());
+    }
+}

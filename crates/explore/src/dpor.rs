@@ -1,0 +1,351 @@
+//! `dpor`: dynamic partial-order reduction with persistent sets found on the fly, sleep sets and locksets.
+//!
+//! After Flanagan and Godefroid as the Inspect papers use it: two operations of different threads that depend on each
+//! other and are not ordered otherwise are a reason to try the second one's thread where the first one went. A node
+//! stands for a prefix of an execution; what was tried there are its *claims*, in order, and a branch sleeps on
+//! strictly earlier claims only, so workers can share nodes and nothing else.
+//!
+//! Deviations from the papers: (1) branches come from finished executions, not from a stack; (2) outcomes: a claim is
+//! a thread with an outcome, and where a thread is tried all its outcomes are; (3) an operation whose kind of touch
+//! may change (compare-exchange, try-lock, timed waits) counts as dependent on everything at its object when branches
+//! are looked for, while sleepers wake by what is really touched; (4) operations that never got their turn count too;
+//! (5) what is tried is a thread that can begin all that lies between the two and does not depend on the first (a
+//! *source set*), not always the second thread: with sleep sets the papers' choice loses classes (in `T0: a; b`, `T1: B`,
+//! `T2: b; A`, capitals being writes, one of them), since the second thread may be asleep there while what comes before it is
+//! not.
+//!
+//! *Never reports* a schedule twice, but may meet a class more than once and give up runs that could only repeat others;
+//! *may miss* nothing.
+
+use crate::{draft::Draft, happens::Happens, replay::Replay};
+use reweave_model::{Choice, Event, Execution, Mark, ObjectId, Op, Pending, Plan, ThreadId};
+use std::sync::{Arc, Mutex};
+
+/// A prefix of executions at which something was or will be tried.
+#[derive(Debug, Default)]
+pub(crate) struct Node {
+    /// What needs no trying here: earlier branches elsewhere cover it.
+    pub sleep: Vec<Choice>,
+    /// What was tried, in order.
+    pub claims: Mutex<Vec<Choice>>,
+}
+
+impl Node {
+    /// Whether a choice was tried or needs no trying.
+    fn knows(&self, choice: &Choice) -> bool {
+        let claims = self.claims.lock().expect("nobody panics while claiming");
+        claims.contains(choice) || self.sleep.contains(choice)
+    }
+
+    /// Adds a choice unless it is there; tells those before it.
+    fn claim(&self, choice: Choice) -> Option<Vec<Choice>> {
+        let mut claims = self.claims.lock().expect("nobody panics while claiming");
+        if claims.contains(&choice) || self.sleep.contains(&choice) {
+            return None;
+        }
+        let earlier = claims.clone();
+        claims.push(choice);
+        Some(earlier)
+    }
+}
+
+/// The nodes that a plan passes, one a step.
+pub(crate) type Path = Vec<Arc<Node>>;
+
+/// Finds the branches that follow from executions. Owns reusable tables only.
+#[derive(Debug, Default)]
+pub(crate) struct Dpor {
+    happens: Happens,
+    replay: Replay,
+    /// Positions, and the threads of which one is to be tried there.
+    wanted: Vec<(u32, Vec<ThreadId>)>,
+    row: Vec<u32>,
+    held: Vec<Vec<ObjectId>>,
+    /// Locks held exclusively by the thread of each event when it was done.
+    locks: Vec<Vec<ObjectId>>,
+}
+
+impl Dpor {
+    /// Adds plans and their paths for all that must be tried because of this execution.
+    pub fn branches(
+        &mut self,
+        plan: &Plan,
+        path: &Path,
+        execution: &Execution,
+        out: &mut Vec<(Plan, Path)>,
+    ) {
+        self.happens.analyse(execution);
+        self.replay.begin(execution);
+        self.find_locks(execution);
+        self.find_wanted(execution);
+        self.wanted.sort_unstable();
+        self.wanted.dedup();
+
+        self.replay.rewind(execution, &self.happens);
+        let mut nodes = path.clone();
+        let mut sleep = plan.sleep.clone();
+        for position in 0..execution.events.len() {
+            let event = &execution.events[position];
+            if execution.epochs.contains(&(position as u32)) {
+                self.replay.epoch(execution, &self.happens);
+            }
+            let taken = Choice {
+                thread: event.thread,
+                outcome: event.outcome,
+            };
+            if position >= nodes.len() {
+                nodes.push(Arc::new(Node {
+                    sleep: sleep.clone(),
+                    claims: Mutex::new(vec![taken]),
+                }));
+            }
+            let fresh = position >= plan.steps.len();
+            self.try_here(plan, execution, position as u32, &nodes, fresh, out);
+            if fresh {
+                let state = &self.replay.state;
+                let effect = state.effect(event.thread, event.op, event.outcome);
+                sleep.retain(|sleeper| {
+                    let pending = self
+                        .replay
+                        .pending(execution, &self.happens, sleeper.thread);
+                    sleeper.thread != event.thread
+                        && pending.is_some_and(|pending| {
+                            state.enabled(sleeper.thread, &pending)
+                                && !state.depends(
+                                    &effect,
+                                    sleeper.thread,
+                                    pending.op,
+                                    sleeper.outcome,
+                                )
+                        })
+                });
+            }
+            self.replay
+                .advance(execution, &self.happens, position as u32);
+        }
+    }
+
+    /// Claims what is wanted at one position.
+    fn try_here(
+        &self,
+        plan: &Plan,
+        execution: &Execution,
+        position: u32,
+        nodes: &Path,
+        fresh: bool,
+        out: &mut Vec<(Plan, Path)>,
+    ) {
+        let event = &execution.events[position as usize];
+        let mut threads = Vec::new();
+        if fresh && event.outcomes > 1 {
+            threads.push(event.thread);
+        }
+        let from = self.wanted.partition_point(|(other, _)| *other < position);
+        let node = &nodes[position as usize];
+        for (_, any) in self.wanted[from..]
+            .iter()
+            .take_while(|(other, _)| *other == position)
+        {
+            let known = |thread: &ThreadId| {
+                let op = self
+                    .replay
+                    .pending(execution, &self.happens, *thread)
+                    .map(|pending| pending.op);
+                let outcomes = op.map_or(0, |op| self.replay.state.outcomes(*thread, op));
+                (0..outcomes).all(|outcome| {
+                    node.knows(&Choice {
+                        thread: *thread,
+                        outcome,
+                    })
+                })
+            };
+            if !any.iter().any(known) {
+                threads.push(any[0]);
+            }
+        }
+        for thread in threads {
+            let Some(pending) = self.replay.pending(execution, &self.happens, thread) else {
+                continue;
+            };
+            if !self.replay.state.enabled(thread, &pending) {
+                continue;
+            }
+            for outcome in 0..self.replay.state.outcomes(thread, pending.op) {
+                let choice = Choice { thread, outcome };
+                if let Some(earlier) = nodes[position as usize].claim(choice) {
+                    out.push(
+                        self.branch(plan, execution, position, nodes, choice, pending, &earlier),
+                    );
+                }
+            }
+        }
+    }
+
+    #[allow(clippy::too_many_arguments)]
+    fn branch(
+        &self,
+        plan: &Plan,
+        execution: &Execution,
+        position: u32,
+        nodes: &Path,
+        choice: Choice,
+        pending: Pending,
+        earlier: &[Choice],
+    ) -> (Plan, Path) {
+        let mut draft = Draft::new(plan, execution, self.replay.triggers());
+        for before in 0..position {
+            draft.event(before, Mark::Default);
+        }
+        draft.push(choice.thread, pending, choice.outcome, Mark::Default);
+        let state = &self.replay.state;
+        let effect = state.effect(choice.thread, pending.op, choice.outcome);
+        let node = &nodes[position as usize];
+        for sleeper in node.sleep.iter().chain(earlier) {
+            let other = self
+                .replay
+                .pending(execution, &self.happens, sleeper.thread);
+            let sleeps = sleeper.thread != choice.thread
+                && other.is_some_and(|other| {
+                    state.enabled(sleeper.thread, &other)
+                        && !state.depends(&effect, sleeper.thread, other.op, sleeper.outcome)
+                });
+            if sleeps {
+                draft.plan.sleep.push(*sleeper);
+            }
+        }
+        (draft.plan, nodes[..=position as usize].to_vec())
+    }
+
+    /// Finds where the order of two events might have been another.
+    fn find_wanted(&mut self, execution: &Execution) {
+        self.wanted.clear();
+        let end = execution.events.len() as u32;
+        for position in 0..end {
+            let event = execution.events[position as usize];
+            let nth = self.happens.nth(position) as usize;
+            self.race(execution, event.thread, event.op, nth, position);
+        }
+        for (index, record) in execution.threads.iter().enumerate() {
+            if let Some(pending) = record.pending {
+                let thread = ThreadId(index as u32);
+                let nth = self.happens.of_thread(thread).len();
+                self.race(execution, thread, pending.op, nth, end);
+            }
+        }
+    }
+
+    /// An operation, announced after its thread's last event and done at `end`, against all it might have come before.
+    fn race(&mut self, execution: &Execution, thread: ThreadId, op: Op, nth: usize, end: u32) {
+        if op.only_orders() && !matches!(op, Op::Leave(_)) {
+            return;
+        }
+        let mut row = std::mem::take(&mut self.row);
+        self.happens.coming(execution, thread, nth, &mut row);
+        for earlier in (0..end).rev() {
+            let event = &execution.events[earlier as usize];
+            if event.thread == thread
+                || self.happens.in_row(&row, earlier)
+                || !may_depend(event, op)
+                || !self.co_enabled(event, earlier, thread, nth, op)
+            {
+                continue;
+            }
+            self.row = row;
+            self.want(execution, thread, op, earlier, end);
+            row = std::mem::take(&mut self.row);
+        }
+        self.row = row;
+    }
+
+    /// One of the threads that can begin what does not depend on an event, up to the operation, is to be tried instead
+    /// of the event.
+    fn want(&mut self, execution: &Execution, thread: ThreadId, op: Op, position: u32, end: u32) {
+        let happens = &self.happens;
+        let free = |other: &u32| !happens.in_row(happens.row(*other), position);
+        let behind: Vec<u32> = (position + 1..end).filter(free).collect();
+        let first = |event: &&u32| {
+            let row = happens.row(**event);
+            !behind
+                .iter()
+                .any(|other| other < *event && happens.in_row(row, *other))
+        };
+        let threads = behind
+            .iter()
+            .filter(first)
+            .map(|event| execution.events[*event as usize].thread);
+        let mut threads: Vec<ThreadId> = threads.collect();
+        let depends = |other: &u32| {
+            let event = &execution.events[*other as usize];
+            event.thread == thread || may_depend(event, op) || happens.in_row(&self.row, *other)
+        };
+        if !behind.iter().any(depends) {
+            threads.insert(0, thread);
+        }
+        if !threads.is_empty() {
+            self.wanted.push((position, threads));
+        }
+    }
+
+    /// Two operations under one lock, or lock and unlock of one mutex, can never both be next.
+    fn co_enabled(
+        &self,
+        event: &Event,
+        position: u32,
+        thread: ThreadId,
+        nth: usize,
+        op: Op,
+    ) -> bool {
+        if let (Op::Unlock(a), Op::Lock(b)) | (Op::Lock(b), Op::Unlock(a)) = (event.op, op) {
+            if a == b {
+                return false;
+            }
+        }
+        let mine = match self.happens.of_thread(thread).get(nth) {
+            Some(done) => &self.locks[*done as usize],
+            None => &self.held[thread.index()],
+        };
+        !self.locks[position as usize]
+            .iter()
+            .any(|lock| mine.contains(lock))
+    }
+
+    fn find_locks(&mut self, execution: &Execution) {
+        self.held.clear();
+        self.held.resize_with(execution.threads.len(), Vec::new);
+        self.locks.clear();
+        for event in &execution.events {
+            let held = &mut self.held[event.thread.index()];
+            self.locks.push(held.clone());
+            match event.op {
+                Op::Lock(lock) | Op::WriteAcquire(lock) => held.push(lock),
+                Op::TryLock(lock) | Op::TryWriteLock(lock) if event.ok => held.push(lock),
+                Op::Unlock(lock) | Op::WriteUnlock(lock) | Op::Enqueue { mutex: lock, .. } => {
+                    held.retain(|other| *other != lock);
+                }
+                _ => {}
+            }
+        }
+    }
+}
+
+/// Whether an event and an operation that is yet to be done may depend on each other.
+fn may_depend(event: &Event, op: Op) -> bool {
+    let objects = |op: Op| {
+        let second = match op {
+            Op::Enqueue { mutex, .. } => Some(mutex),
+            _ => None,
+        };
+        [op.object(), second]
+    };
+    let mine = objects(op);
+    let shared = objects(event.op)
+        .into_iter()
+        .flatten()
+        .any(|object| mine.contains(&Some(object)));
+    let only_reads = |op: Op| matches!(op, Op::Load(_) | Op::Await(..));
+    let reader = |op: Op| matches!(op, Op::ReadLock(_) | Op::ReadUnlock(_));
+    let commute = (only_reads(event.op) && only_reads(op))
+        || (reader(event.op) && reader(op))
+        || matches!((event.op, op), (Op::SemRelease(_), Op::SemRelease(_)));
+    shared && !commute
+}

@@ -1,0 +1,114 @@
+//! A search as plain data, to be written down and gone on with later.
+
+use crate::{
+    dpor::Node,
+    explorer::{Branch, Options},
+    search::{Search, Totals},
+};
+use reweave_model::{Choice, Plan};
+use serde::{Deserialize, Serialize};
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex},
+};
+
+/// Grows with every change of what is stored.
+const VERSION: u32 = 1;
+
+/// A search as plain data. Nodes that branches share are stored once.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Stored {
+    version: u32,
+    options: Options,
+    totals: Totals,
+    nodes: Vec<StoredNode>,
+    branches: Vec<StoredBranch>,
+}
+
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+struct StoredNode {
+    sleep: Vec<Choice>,
+    claims: Vec<Choice>,
+}
+
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+struct StoredBranch {
+    plan: Plan,
+    path: Vec<u32>,
+    more: u64,
+}
+
+impl Search {
+    /// As plain data.
+    pub fn store(&self) -> Stored {
+        let mut nodes = Vec::new();
+        let mut known = HashMap::new();
+        let branches = self.frontier.iter().map(|branch| StoredBranch {
+            plan: branch.plan.clone(),
+            path: branch
+                .path
+                .iter()
+                .map(|node| {
+                    *known.entry(Arc::as_ptr(node)).or_insert_with(|| {
+                        nodes.push(StoredNode {
+                            sleep: node.sleep.clone(),
+                            claims: node
+                                .claims
+                                .lock()
+                                .expect("nobody panics while claiming")
+                                .clone(),
+                        });
+                        nodes.len() as u32 - 1
+                    })
+                })
+                .collect(),
+            more: branch.more,
+        });
+        let branches = branches.collect();
+        Stored {
+            version: VERSION,
+            options: *self.options(),
+            totals: *self.totals(),
+            nodes,
+            branches,
+        }
+    }
+
+    /// Goes on where a stored search stopped.
+    pub fn resume(stored: Stored) -> Result<Search, String> {
+        if stored.version != VERSION {
+            return Err(format!(
+                "the search was stored in version {} of the format, this is version {VERSION}",
+                stored.version
+            ));
+        }
+        let nodes: Vec<Arc<Node>> = stored
+            .nodes
+            .into_iter()
+            .map(|node| {
+                Arc::new(Node {
+                    sleep: node.sleep,
+                    claims: Mutex::new(node.claims),
+                })
+            })
+            .collect();
+        let branch = |branch: StoredBranch| {
+            let path = branch
+                .path
+                .iter()
+                .map(|index| nodes.get(*index as usize).cloned());
+            let path: Option<Vec<_>> = path.collect();
+            Ok(Branch {
+                plan: branch.plan,
+                path: path.ok_or("the stored search names a node that it does not hold")?,
+                more: branch.more,
+            })
+        };
+        let frontier = stored
+            .branches
+            .into_iter()
+            .map(branch)
+            .collect::<Result<_, String>>()?;
+        Ok(Search::from_parts(stored.options, frontier, stored.totals))
+    }
+}

@@ -1,0 +1,269 @@
+//! Every algorithm against brute force on random programs: the same classes, each as often as the algorithm promises.
+//!
+//! `REWEAVE_CASES` sets the number of programs a mix (default 250), `REWEAVE_SEED` the seed, which is printed.
+
+mod common;
+
+use common::{
+    program::{Machine, Program, class, preemptions},
+    random::{Mix, program},
+};
+use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestRng, TestRunner};
+use reweave_explore::{Algorithm, Flow, Options, Search};
+use reweave_model::End;
+use std::{
+    cell::Cell,
+    collections::{BTreeMap, BTreeSet},
+    sync::Mutex,
+};
+
+/// Programs with more interleavings are skipped.
+const LIMIT: u64 = 20_000;
+
+/// How often each class was met, and the fewest preemptions it was met with.
+type Classes = BTreeMap<String, (u64, u32)>;
+
+struct Found {
+    classes: Classes,
+    redundant: u64,
+    cut: bool,
+}
+
+fn explore(program: &Program, options: Options, workers: usize, limit: u64) -> Option<Found> {
+    let mut search = Search::new(options);
+    let classes = Mutex::new(Classes::new());
+    let runs = Mutex::new(0);
+    let before = || {
+        let mut runs = runs.lock().unwrap();
+        *runs += 1;
+        if *runs > limit {
+            Flow::Stop
+        } else {
+            Flow::Continue
+        }
+    };
+    let target = |_| Machine::new(program);
+    let outcome = search.run(workers, target, before, |_, execution| {
+        if execution.end != End::Redundant {
+            let count = preemptions(program, execution);
+            let mut classes = classes.lock().unwrap();
+            let entry = classes.entry(class(execution)).or_insert((0, count));
+            *entry = (entry.0 + 1, entry.1.min(count));
+        }
+        Flow::Continue
+    });
+    outcome.expect("programs are deterministic");
+    search.exhausted().then(|| Found {
+        classes: classes.into_inner().unwrap(),
+        redundant: search.totals().redundant,
+        cut: search.totals().cut,
+    })
+}
+
+fn options(algorithm: Algorithm) -> Options {
+    Options {
+        algorithm,
+        ..Options::default()
+    }
+}
+
+fn fail<T>(message: String) -> Result<T, TestCaseError> {
+    Err(TestCaseError::fail(message))
+}
+
+/// All classes of the oracle, and no others.
+fn same_classes(name: &str, oracle: &Classes, found: &Classes) -> Result<(), TestCaseError> {
+    for class in oracle.keys().filter(|class| !found.contains_key(*class)) {
+        return fail(format!("{name} misses {class}"));
+    }
+    for class in found.keys().filter(|class| !oracle.contains_key(*class)) {
+        return fail(format!("{name} invents {class}"));
+    }
+    Ok(())
+}
+
+fn once_each(name: &str, found: &Found) -> Result<(), TestCaseError> {
+    if let Some((class, (times, _))) = found.classes.iter().find(|(_, (times, _))| *times != 1) {
+        return fail(format!("{name} meets {times} times {class}"));
+    }
+    if found.redundant > 0 {
+        return fail(format!("{name} gives up {} runs", found.redundant));
+    }
+    Ok(())
+}
+
+fn compare(program: &Program) -> Result<bool, TestCaseError> {
+    let Some(oracle) = explore(program, options(Algorithm::Dfs), 1, LIMIT) else {
+        return Ok(false);
+    };
+    for workers in [1, 2] {
+        let name = format!("optimal with {workers} workers");
+        let Some(found) = explore(program, options(Algorithm::Optimal), workers, LIMIT) else {
+            return fail(format!("{name} runs more than brute force"));
+        };
+        same_classes(&name, &oracle.classes, &found.classes)?;
+        once_each(&name, &found)?;
+
+        let name = format!("dpor with {workers} workers");
+        let Some(found) = explore(program, options(Algorithm::Dpor), workers, 10 * LIMIT) else {
+            return fail(format!("{name} does not end"));
+        };
+        same_classes(&name, &oracle.classes, &found.classes)?;
+    }
+    for bound in 0..3 {
+        let bounded = Options {
+            preemptions: Some(bound),
+            ..Options::default()
+        };
+        let Some(found) = explore(program, bounded, 1, LIMIT) else {
+            return fail("a bounded search runs more than brute force".into());
+        };
+        let within = oracle
+            .classes
+            .iter()
+            .filter(|(_, (_, needed))| *needed <= bound);
+        let within: Classes = within.map(|(class, seen)| (class.clone(), *seen)).collect();
+        same_classes(
+            &format!("at most {bound} preemptions"),
+            &within,
+            &found.classes,
+        )?;
+        if !found.cut && within.len() < oracle.classes.len() {
+            return fail(format!(
+                "at most {bound} preemptions says that nothing was cut"
+            ));
+        }
+    }
+    stop_and_go(program, &oracle.classes, Algorithm::Optimal)?;
+    stop_and_go(program, &oracle.classes, Algorithm::Dpor)?;
+    for algorithm in [Algorithm::Random, Algorithm::Pct] {
+        let sampling = Options {
+            samples: 20,
+            ..options(algorithm)
+        };
+        let found = explore(program, sampling, 1, LIMIT).expect("so many samples and no more");
+        let known: BTreeSet<_> = oracle.classes.keys().collect();
+        let runs: u64 = found.classes.values().map(|(times, _)| times).sum();
+        if runs != 20 || !found.classes.keys().all(|class| known.contains(class)) {
+            return fail(format!(
+                "{algorithm:?}: {runs} runs, or a class that does not exist"
+            ));
+        }
+    }
+    Ok(true)
+}
+
+/// Stopped after every third execution, stored, split, and gone on with: the same classes.
+fn stop_and_go(
+    program: &Program,
+    oracle: &Classes,
+    algorithm: Algorithm,
+) -> Result<(), TestCaseError> {
+    let mut search = Search::new(options(algorithm));
+    let classes = Mutex::new(Classes::new());
+    let mut rounds = 0;
+    while !search.exhausted() {
+        rounds += 1;
+        if rounds > LIMIT {
+            return fail("a search in pieces does not end".into());
+        }
+        let stored = serde_json::to_string(&search.store()).unwrap();
+        search = Search::resume(serde_json::from_str(&stored).unwrap()).unwrap();
+        let other = search.split();
+        let left = Mutex::new(3);
+        let before = || {
+            let mut left = left.lock().unwrap();
+            *left -= 1;
+            if *left < 0 {
+                Flow::Stop
+            } else {
+                Flow::Continue
+            }
+        };
+        let after = |_: &_, execution: &reweave_model::Execution| {
+            if execution.end != End::Redundant {
+                classes
+                    .lock()
+                    .unwrap()
+                    .entry(class(execution))
+                    .or_insert((0, 0))
+                    .0 += 1;
+            }
+            Flow::Continue
+        };
+        search
+            .run(1, |_| Machine::new(program), before, after)
+            .expect("programs are deterministic");
+        if let Some(other) = other {
+            search.absorb(other);
+        }
+    }
+    let classes = classes.into_inner().unwrap();
+    same_classes("a search in pieces", oracle, &classes)?;
+    match classes
+        .iter()
+        .find(|(_, (times, _))| algorithm == Algorithm::Optimal && *times != 1)
+    {
+        Some((class, (times, _))) => {
+            fail(format!("a search in pieces meets {times} times {class}"))
+        }
+        None => Ok(()),
+    }
+}
+
+fn check(name: &str, mix: Mix) {
+    let number = |variable: &str| {
+        std::env::var(variable)
+            .ok()
+            .and_then(|text| text.parse::<u64>().ok())
+    };
+    let cases = number("REWEAVE_CASES").unwrap_or(250) as u32;
+    let seed = number("REWEAVE_SEED").unwrap_or_else(|| u64::from(std::process::id()) ^ 0x5eed);
+    println!("{name}: REWEAVE_SEED={seed}");
+    let mut bytes = [0; 32];
+    bytes[..8].copy_from_slice(&seed.to_le_bytes());
+    let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &bytes);
+    let config = Config {
+        cases,
+        failure_persistence: None,
+        max_shrink_iters: 20_000,
+        ..Config::default()
+    };
+    let compared = Cell::new(0);
+    let outcome = TestRunner::new_with_rng(config, rng).run(&program(mix), |program| {
+        compared.set(compared.get() + u32::from(compare(&program)?));
+        Ok(())
+    });
+    println!("{name}: {} of {cases} programs compared", compared.get());
+    if let Err(error) = outcome {
+        panic!("{name}, REWEAVE_SEED={seed}: {error}");
+    }
+    assert!(compared.get() * 2 > cases, "most programs are small enough");
+}
+
+macro_rules! mixes {
+    ($($name:ident: $($kind:ident)*;)*) => {$(
+        #[test]
+        fn $name() {
+            check(stringify!($name), Mix { $($kind: true,)* ..Mix::default() });
+        }
+    )*};
+}
+
+mixes! {
+    atomics: atomics choices;
+    mutexes: atomics mutexes;
+    condvars: condvars;
+    rwlocks: rwlocks atomics;
+    semaphores: semaphores;
+    barriers: barriers atomics;
+    onces: onces atomics;
+    channels: channels;
+    parking: parking atomics;
+    spins: spins atomics mutexes;
+}
+
+#[test]
+fn everything() {
+    check("everything", Mix::ALL);
+}

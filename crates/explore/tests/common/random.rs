@@ -1,0 +1,316 @@
+//! Random programs, small enough for brute force, and shrinkable.
+
+use super::program::{I, Objects, Program};
+use proptest::prelude::*;
+
+/// A statement: well-formed by construction, so that shrinking keeps it so.
+#[derive(Clone, Debug)]
+pub enum Stmt {
+    One(I),
+    Locked(u32, Vec<Stmt>),
+    TryLocked(u32, Vec<Stmt>),
+    Read(u32, Vec<Stmt>),
+    Write(u32, Vec<Stmt>),
+    TryRead(u32, Vec<Stmt>),
+    TryWrite(u32, Vec<Stmt>),
+    /// Waits on the condition variable under its mutex.
+    Wait(u32, bool),
+    /// Notifies under the mutex, or without it.
+    Notify {
+        all: bool,
+        locked: bool,
+    },
+    /// Has a sender of its own meanwhile.
+    Sender(u32, Vec<Stmt>),
+    Once(Vec<Stmt>),
+    /// Runs the statements only if the register has this value.
+    When(u64, Vec<Stmt>),
+    /// A thread inside a thread; joined at once or at the end.
+    Fork(Vec<Stmt>),
+}
+
+/// Which kinds of objects the programs use.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Mix {
+    pub atomics: bool,
+    pub mutexes: bool,
+    pub condvars: bool,
+    pub rwlocks: bool,
+    pub semaphores: bool,
+    pub barriers: bool,
+    pub onces: bool,
+    pub channels: bool,
+    pub parking: bool,
+    pub choices: bool,
+    pub spins: bool,
+}
+
+impl Mix {
+    pub const ALL: Mix = Mix {
+        atomics: true,
+        mutexes: true,
+        condvars: true,
+        rwlocks: true,
+        semaphores: true,
+        barriers: true,
+        onces: true,
+        channels: true,
+        parking: true,
+        choices: true,
+        spins: true,
+    };
+}
+
+fn leaf(mix: Mix) -> BoxedStrategy<Stmt> {
+    let mut kinds: Vec<(u32, BoxedStrategy<Stmt>)> = Vec::new();
+    let mut one = |weight: u32, strategy: BoxedStrategy<I>| {
+        kinds.push((weight, strategy.prop_map(Stmt::One).boxed()));
+    };
+    if mix.atomics {
+        one(4, (0..2u32).prop_map(I::Load).boxed());
+        one(
+            3,
+            (0..2u32, 1..3u64).prop_map(|(x, v)| I::Store(x, v)).boxed(),
+        );
+        one(1, (0..2u32).prop_map(|x| I::StoreReg(x, 1)).boxed());
+        one(2, (0..2u32).prop_map(|x| I::Add(x, 1)).boxed());
+        one(
+            2,
+            (0..2u32, 0..2u64, 1..3u64)
+                .prop_map(|(x, a, b)| I::Cas(x, a, b))
+                .boxed(),
+        );
+        one(
+            1,
+            (0..2u32, 0..2u64, 1..3u64)
+                .prop_map(|(x, a, b)| I::CasWeak(x, a, b))
+                .boxed(),
+        );
+    }
+    if mix.spins {
+        one(
+            1,
+            (0..2u32, 1..3u64)
+                .prop_map(|(x, v)| I::SpinUntil(x, v))
+                .boxed(),
+        );
+    }
+    if mix.semaphores {
+        one(3, (0..2u32).prop_map(I::Acquire).boxed());
+        one(1, (0..2u32).prop_map(I::TryAcquire).boxed());
+        one(2, (0..2u32).prop_map(I::Release).boxed());
+    }
+    if mix.barriers {
+        one(2, (0..2u32).prop_map(I::Barrier).boxed());
+    }
+    if mix.channels {
+        one(3, (0..3u32).prop_map(I::Send).boxed());
+        one(1, Just(I::TrySend(1)).boxed());
+        one(2, (0..3u32).prop_map(I::Recv).boxed());
+        one(1, (0..3u32).prop_map(I::TryRecv).boxed());
+        one(1, (0..3u32).prop_map(I::RecvTimeout).boxed());
+    }
+    if mix.parking {
+        one(1, Just(I::Park).boxed());
+        one(1, Just(I::ParkTimeout).boxed());
+        one(2, (1..4usize).prop_map(I::Unpark).boxed());
+    }
+    if mix.choices {
+        one(1, Just(I::Any(2)).boxed());
+    }
+    if mix.condvars {
+        kinds.push((
+            2,
+            any::<bool>().prop_map(|timed| Stmt::Wait(0, timed)).boxed(),
+        ));
+        kinds.push((
+            2,
+            (any::<bool>(), any::<bool>())
+                .prop_map(|(all, locked)| Stmt::Notify { all, locked })
+                .boxed(),
+        ));
+    }
+    if kinds.is_empty() {
+        return Just(Stmt::Locked(0, vec![])).boxed();
+    }
+    proptest::strategy::Union::new_weighted(kinds).boxed()
+}
+
+fn block(mix: Mix, depth: u32) -> BoxedStrategy<Vec<Stmt>> {
+    prop::collection::vec(stmt(mix, depth), 0..3).boxed()
+}
+
+fn stmt(mix: Mix, depth: u32) -> BoxedStrategy<Stmt> {
+    let leaf = leaf(mix);
+    if depth == 0 {
+        return leaf;
+    }
+    let mut kinds: Vec<(u32, BoxedStrategy<Stmt>)> = vec![(6, leaf)];
+    let inner = || block(mix, depth - 1);
+    if mix.mutexes || mix.condvars {
+        kinds.push((
+            3,
+            (0..2u32, inner())
+                .prop_map(|(m, b)| Stmt::Locked(m, b))
+                .boxed(),
+        ));
+        kinds.push((
+            1,
+            (0..2u32, inner())
+                .prop_map(|(m, b)| Stmt::TryLocked(m, b))
+                .boxed(),
+        ));
+    }
+    if mix.rwlocks {
+        kinds.push((2, inner().prop_map(|b| Stmt::Read(0, b)).boxed()));
+        kinds.push((2, inner().prop_map(|b| Stmt::Write(0, b)).boxed()));
+        kinds.push((1, inner().prop_map(|b| Stmt::TryRead(0, b)).boxed()));
+        kinds.push((1, inner().prop_map(|b| Stmt::TryWrite(0, b)).boxed()));
+    }
+    if mix.channels {
+        kinds.push((
+            2,
+            (0..3u32, inner())
+                .prop_map(|(c, b)| Stmt::Sender(c, b))
+                .boxed(),
+        ));
+    }
+    if mix.onces {
+        kinds.push((2, inner().prop_map(Stmt::Once).boxed()));
+    }
+    kinds.push((
+        1,
+        (0..2u64, inner())
+            .prop_map(|(v, b)| Stmt::When(v, b))
+            .boxed(),
+    ));
+    kinds.push((1, inner().prop_map(Stmt::Fork).boxed()));
+    proptest::strategy::Union::new_weighted(kinds).boxed()
+}
+
+/// A program of two to four threads.
+pub fn program(mix: Mix) -> BoxedStrategy<Program> {
+    let threads = prop::collection::vec(prop::collection::vec(stmt(mix, 2), 1..4), 2..4);
+    (threads, 0..2u64, 1..3u64, any::<bool>(), any::<bool>())
+        .prop_map(move |(threads, first, second, join, hangup)| {
+            build(&threads, first, second, join, hangup && mix.channels)
+        })
+        .boxed()
+}
+
+fn build(threads: &[Vec<Stmt>], first: u64, second: u64, join: bool, hangup: bool) -> Program {
+    let mut bodies = vec![Vec::new()];
+    for thread in threads {
+        let at = bodies.len();
+        bodies.push(Vec::new());
+        let mut forks = 0;
+        let mut body = Vec::new();
+        flatten(thread, &mut body, &mut bodies, &mut forks);
+        if hangup {
+            // Every thread is given a sender and lets it go at its end.
+            bodies[0].push(I::AddSender(0));
+            body.push(I::DropSender(0));
+        }
+        bodies[at] = body;
+        bodies[0].push(I::Spawn(at));
+    }
+    if hangup {
+        bodies[0].push(I::DropSender(0));
+    }
+    if join {
+        bodies[0].extend((0..threads.len()).map(I::Join));
+    }
+    Program {
+        objects: Objects {
+            atomics: 2,
+            mutexes: 2,
+            rwlocks: 1,
+            condvars: 1,
+            semaphores: vec![first, second],
+            barriers: vec![2, 2],
+            onces: 1,
+            channels: vec![None, Some(1), Some(0)],
+        },
+        bodies,
+    }
+}
+
+fn flatten(block: &[Stmt], out: &mut Vec<I>, bodies: &mut Vec<Vec<I>>, forks: &mut usize) {
+    for stmt in block {
+        let mut around = |before: I, inner: &[Stmt], after: I, out: &mut Vec<I>| {
+            out.push(before);
+            flatten(inner, out, bodies, forks);
+            out.push(after);
+        };
+        match stmt {
+            Stmt::One(i) => out.push(*i),
+            Stmt::Locked(m, b) => around(I::Lock(*m), b, I::Unlock(*m), out),
+            Stmt::Sender(c, b) => around(I::AddSender(*c), b, I::DropSender(*c), out),
+            Stmt::Read(l, b) => around(I::ReadLock(*l), b, I::ReadUnlock(*l), out),
+            Stmt::Write(l, b) => around(I::WriteLock(*l), b, I::WriteUnlock(*l), out),
+            Stmt::TryLocked(..) | Stmt::TryRead(..) | Stmt::TryWrite(..) => {
+                let (b, after) = match stmt {
+                    Stmt::TryLocked(m, b) => (b, I::Unlock(*m)),
+                    Stmt::TryRead(l, b) => (b, I::ReadUnlock(*l)),
+                    Stmt::TryWrite(l, b) => (b, I::WriteUnlock(*l)),
+                    _ => unreachable!("matched above"),
+                };
+                let mut inner = Vec::new();
+                flatten(b, &mut inner, bodies, forks);
+                inner.push(after);
+                out.push(match stmt {
+                    Stmt::TryLocked(m, _) => I::TryLock(*m, inner.len()),
+                    Stmt::TryRead(l, _) => I::TryRead(*l, inner.len()),
+                    Stmt::TryWrite(l, _) => I::TryWrite(*l, inner.len()),
+                    _ => unreachable!("matched above"),
+                });
+                out.extend(inner);
+            }
+            Stmt::Wait(m, timed) => {
+                out.push(I::Lock(*m));
+                out.push(if *timed {
+                    I::WaitTimeout(0, *m)
+                } else {
+                    I::Wait(0, *m)
+                });
+                out.push(I::Unlock(*m));
+            }
+            Stmt::Notify { all, locked } => {
+                let notify = if *all {
+                    I::NotifyAll(0)
+                } else {
+                    I::NotifyOne(0)
+                };
+                if *locked {
+                    out.extend([I::Lock(0), notify, I::Unlock(0)]);
+                } else {
+                    out.push(notify);
+                }
+            }
+            Stmt::Once(b) => {
+                let mut inner = Vec::new();
+                flatten(b, &mut inner, bodies, forks);
+                inner.push(I::OnceEnd(0));
+                out.push(I::OnceBegin(0));
+                out.push(I::SkipUnless(0, inner.len()));
+                out.extend(inner);
+            }
+            Stmt::When(value, b) => {
+                let mut inner = Vec::new();
+                flatten(b, &mut inner, bodies, forks);
+                out.push(I::SkipUnless(*value, inner.len()));
+                out.extend(inner);
+            }
+            Stmt::Fork(b) => {
+                let at = bodies.len();
+                bodies.push(Vec::new());
+                let mut body = Vec::new();
+                let mut inner = 0;
+                flatten(b, &mut body, bodies, &mut inner);
+                bodies[at] = body;
+                out.push(I::Spawn(at));
+                *forks += 1;
+            }
+        }
+    }
+}

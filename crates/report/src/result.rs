@@ -1,0 +1,165 @@
+//! The result document of one search, and the exit code that goes with it.
+
+use crate::document::{self, ReadError, WriteError};
+use reweave_model::Kind;
+use serde::{Deserialize, Serialize};
+use std::path::Path;
+
+/// The schema of a result document.
+pub(crate) const SCHEMA: &str = "reweave.result/1";
+
+/// What a search came to. Field names and meanings are those of `reweave.result/1`; they change only with its number.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct ResultDocument {
+    schema: String,
+    /// The program's name.
+    pub program: String,
+    /// How it was explored.
+    pub algorithm: String,
+    /// What two executions have in common that count as one, such as `mazurkiewicz`.
+    pub equivalence: String,
+    /// Whether every class was run.
+    pub complete: bool,
+    /// Why not, such as `budget` or `stopped-at-error`.
+    pub incomplete: Vec<String>,
+    /// Always `sc`: sequential consistency.
+    pub memory_model: String,
+    /// Places in the program that ask for less than sequential consistency.
+    pub weak_orders: u64,
+    /// Runs that ended by themselves.
+    pub executions: u64,
+    /// Runs that did not.
+    pub blocked: u64,
+    /// Why they did not.
+    pub blocked_by: BlockedBy,
+    /// Events of all runs.
+    pub events: u64,
+    /// The most threads that one run had.
+    pub threads_max: u32,
+    /// Wall-clock time.
+    pub elapsed_s: f64,
+    /// How many explored at once.
+    pub workers: u32,
+    /// How the program was run again, such as `warm`.
+    pub restart: String,
+    /// Distinct errors.
+    pub errors: Vec<Finding>,
+    /// Distinct findings that are no errors unless asked for.
+    pub warnings: Vec<Finding>,
+}
+
+/// Runs that did not end by themselves.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct BlockedBy {
+    /// A failed `assume`.
+    pub assume: u64,
+    /// Could only have repeated another run.
+    pub redundant: u64,
+}
+
+/// One distinct error.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Finding {
+    /// What it is.
+    pub kind: Kind,
+    /// For misuse and memory errors, which rule was broken.
+    pub rule: Option<String>,
+    /// For people.
+    pub message: String,
+    /// The first source place it is about.
+    pub location: Option<String>,
+    /// Length of the execution that shows it.
+    pub events: u64,
+    /// The trace file of that execution.
+    pub trace: Option<String>,
+    /// In how many executions it came up.
+    pub seen: u64,
+}
+
+/// How a command ends.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u8)]
+pub enum ExitCode {
+    /// Explored completely, no error.
+    Clean = 0,
+    /// At least one error found.
+    Found = 1,
+    /// Wrong usage, or the program could not be compiled or started.
+    Usage = 2,
+    /// No error found, but not everything was explored.
+    Incomplete = 3,
+    /// A fault of reweave itself, or a program that does not behave the same when run again.
+    Fault = 4,
+}
+
+impl ExitCode {
+    /// As the operating system gets it.
+    pub fn code(self) -> u8 {
+        self as u8
+    }
+}
+
+impl ResultDocument {
+    /// A document about nothing yet: no execution, complete, under sequential consistency.
+    pub fn new(program: &str, algorithm: &str, equivalence: &str) -> ResultDocument {
+        ResultDocument {
+            schema: SCHEMA.into(),
+            program: program.into(),
+            algorithm: algorithm.into(),
+            equivalence: equivalence.into(),
+            complete: true,
+            incomplete: Vec::new(),
+            memory_model: "sc".into(),
+            weak_orders: 0,
+            executions: 0,
+            blocked: 0,
+            blocked_by: BlockedBy::default(),
+            events: 0,
+            threads_max: 0,
+            elapsed_s: 0.0,
+            workers: 1,
+            restart: "warm".into(),
+            errors: Vec::new(),
+            warnings: Vec::new(),
+        }
+    }
+
+    /// How a command that came to this result ends; `strict` counts warnings as errors.
+    pub fn exit_code(&self, strict: bool) -> ExitCode {
+        if !self.errors.is_empty() || (strict && !self.warnings.is_empty()) {
+            ExitCode::Found
+        } else if !self.complete {
+            ExitCode::Incomplete
+        } else {
+            ExitCode::Clean
+        }
+    }
+
+    /// One JSON document.
+    pub fn to_json(&self) -> String {
+        document::to_json(self)
+    }
+
+    /// Writes the file whole or not at all.
+    pub fn write(&self, path: &Path) -> Result<(), WriteError> {
+        document::save(path, &self.to_json())
+    }
+
+    /// Reads a file.
+    pub fn read(path: &Path) -> Result<ResultDocument, ReadError> {
+        ResultDocument::parse(path, &document::load(path)?)
+    }
+
+    /// As [`ResultDocument::read`], of bytes at hand; the path is only for messages.
+    pub fn parse(path: &Path, bytes: &[u8]) -> Result<ResultDocument, ReadError> {
+        let result: ResultDocument = document::parse(path, bytes, SCHEMA)?;
+        if result.complete != result.incomplete.is_empty() {
+            let message = "`complete` and `incomplete` do not agree".into();
+            return Err(ReadError::Inconsistent {
+                path: path.into(),
+                message,
+            });
+        }
+        Ok(result)
+    }
+}

@@ -1,0 +1,312 @@
+//! One operation in a few words, and what a thread that cannot go on waits for.
+
+use crate::{
+    operation::function_name,
+    replay::{Hold, Replayed, replay},
+    trace::{PendingEntry, Trace},
+};
+use reweave_model::{Object, ObjectId, Op, RmwKind, ThreadId};
+use std::collections::BTreeMap;
+
+/// A trace with what the model knows about it.
+pub(crate) struct Story<'a> {
+    pub trace: &'a Trace,
+    replayed: Replayed,
+    /// Parking tokens, with the threads that park on them.
+    owners: BTreeMap<u32, u32>,
+}
+
+/// Why a thread cannot go on.
+pub(crate) struct Wait {
+    /// A sentence without its subject: `waits for mutex#1, held by main since step 3`.
+    pub text: String,
+    /// Events that it refers to.
+    pub steps: Vec<usize>,
+}
+
+impl<'a> Story<'a> {
+    /// Learns what the model knows.
+    pub fn new(trace: &'a Trace) -> Story<'a> {
+        let done = trace
+            .events
+            .iter()
+            .map(|event| (event.thread, &event.operation));
+        let threads = trace.threads.iter().zip(0..);
+        let wished = threads
+            .filter_map(|(thread, index)| Some((index, &thread.pending.as_ref()?.operation)));
+        let parks = done
+            .chain(wished)
+            .filter(|(_, operation)| operation.name == "park");
+        let owners = parks.filter_map(|(thread, operation)| Some((operation.object?, thread)));
+        Story {
+            trace,
+            replayed: replay(trace),
+            owners: owners.collect(),
+        }
+    }
+
+    /// What event `index` did.
+    pub fn event(&self, index: usize) -> String {
+        let event = &self.trace.events[index];
+        let op = event.op();
+        let (ok, result) = (event.ok, event.result);
+        let what = self.operation(op);
+        let note = match op {
+            Op::Any(_) => format!("takes {result}"),
+            Op::Load(_) => format!("reads {}", value(result)),
+            Op::Await(..) => format!("sees {}", value(result)),
+            Op::Rmw(_, rmw) => format!("{} -> {}", value(result), value(rmw.apply(result))),
+            Op::CompareExchange { expected, new, .. } if ok => {
+                return format!("{what}: {} -> {}", value(expected), value(new));
+            }
+            Op::CompareExchange { expected, .. } if result == expected => {
+                "fails, as a weak one may".into()
+            }
+            Op::CompareExchange { expected, .. } => {
+                format!("fails, {} is not {}", value(result), value(expected))
+            }
+            Op::TryLock(_) | Op::TryReadLock(_) | Op::TryWriteLock(_) if !ok => {
+                match self.replayed.before[index].holders.first() {
+                    Some(holder) => format!("fails, {} has it", self.thread(*holder)),
+                    None => "fails".into(),
+                }
+            }
+            Op::TryLock(_) | Op::TryReadLock(_) | Op::TryWriteLock(_) => "taken".into(),
+            Op::Wake { .. } => self.wake(index, ok),
+            Op::NotifyOne(_) => match result.checked_sub(1) {
+                Some(woken) => format!("wakes {}", self.thread(woken as u32)),
+                None => "nobody waits".into(),
+            },
+            Op::NotifyAll(_) => self.notify_all(index),
+            Op::SemAcquire { timed: true, .. } | Op::SemTryAcquire(_) if !ok => "none left".into(),
+            Op::Leave(_) if result == 1 => "as leader".into(),
+            Op::OnceBegin { .. } => match result {
+                1 => "already done".into(),
+                2 => "had failed before".into(),
+                3 => "failed before, runs again".into(),
+                _ => "runs it".into(),
+            },
+            Op::Send(_) | Op::TrySend(_) if ok => format!("message {}", result.saturating_add(1)),
+            Op::Send(_) | Op::TrySend(_) if result == 2 => "receiver is gone".into(),
+            Op::Send(_) | Op::TrySend(_) => "full".into(),
+            Op::Handoff(..) if !ok => "receiver is gone".into(),
+            Op::Recv { .. } | Op::TryRecv(_) if ok => match self.after(index) {
+                Some(step) => format!("what step {} sent", step + 1),
+                None => "a message".into(),
+            },
+            Op::Recv { .. } | Op::TryRecv(_) if result == 2 => "all senders are gone".into(),
+            Op::Recv { .. } => "timed out".into(),
+            Op::TryRecv(_) => "empty".into(),
+            Op::Park { timed: true, .. } if !ok => "timed out".into(),
+            _ => return what,
+        };
+        format!("{what}: {note}")
+    }
+
+    fn wake(&self, index: usize, ok: bool) -> String {
+        match (self.after(index), ok) {
+            (Some(step), _) => format!("notified by step {}", step + 1),
+            (None, true) => "for no reason".into(),
+            (None, false) => "timed out".into(),
+        }
+    }
+
+    fn notify_all(&self, index: usize) -> String {
+        match self.replayed.before[index].waiters.as_deref() {
+            Some([]) => "nobody waits".into(),
+            Some(woken) if woken.len() <= 3 => {
+                let names: Vec<_> = woken.iter().map(|thread| self.thread(*thread)).collect();
+                format!("wakes {}", names.join(", "))
+            }
+            Some(woken) => format!("wakes {} threads", woken.len()),
+            None => "wakes whoever waits".into(),
+        }
+    }
+
+    /// The event that event `index` comes after, beyond program order.
+    fn after(&self, index: usize) -> Option<usize> {
+        let (thread, count) = self.trace.events[index].after?;
+        let mine = &self.replayed.steps[thread as usize];
+        mine.get((count as usize).checked_sub(1)?).copied()
+    }
+
+    /// An operation that was not done.
+    pub fn pending(&self, pending: &PendingEntry) -> String {
+        match pending.operation.to_op() {
+            Some(op) => self.operation(op),
+            None => pending.operation.name.clone(),
+        }
+    }
+
+    /// Name and object, with what it writes.
+    fn operation(&self, op: Op) -> String {
+        let kind = op.kind().name();
+        let on = op
+            .object()
+            .map_or("?", |object| self.trace.object_name(object.0));
+        match op {
+            Op::Join(thread) => format!("join {}", self.thread(thread.0)),
+            Op::Any(n) => format!("choose one of {n}"),
+            Op::Assume(holds) => format!("assume {holds}"),
+            Op::Store(_, new) => format!("store {on}: writes {}", value(new)),
+            Op::Rmw(_, rmw) => match rmw.kind {
+                RmwKind::Swap => format!("swap {on}"),
+                kind => {
+                    let operand = rmw.operand & (u64::MAX >> (64 - u32::from(rmw.bits)));
+                    format!("fetch-{} {on} {}", function_name(kind), value(operand))
+                }
+            },
+            Op::Await(_, seen) => format!("spin on {on} while {}", value(seen)),
+            Op::Enqueue { mutex, .. } => {
+                format!("wait {on}, gives up {}", self.trace.object_name(mutex.0))
+            }
+            Op::OnceEnd(_, false) => format!("{kind} {on}: failed"),
+            Op::Park { object, .. } if self.owner(object).is_some() => "park".into(),
+            Op::Unpark(object) => match self.owner(object) {
+                Some(owner) => format!("unpark {}", self.thread(owner)),
+                None => format!("unpark {on}"),
+            },
+            Op::Handoff(_, message) => {
+                format!("{kind} {on} message {}", message.saturating_add(1))
+            }
+            _ => format!("{kind} {on}"),
+        }
+    }
+
+    /// The thread whose parking token it is.
+    fn owner(&self, parker: ObjectId) -> Option<u32> {
+        self.owners.get(&parker.0).copied()
+    }
+
+    /// A thread's stable name.
+    pub fn thread(&self, thread: u32) -> &str {
+        self.trace.thread_path(thread)
+    }
+
+    /// What an unfinished thread waits for, and who could end that.
+    pub fn wait(&self, thread: u32, pending: &PendingEntry) -> Option<Wait> {
+        let op = pending.operation.to_op()?;
+        let name = op
+            .object()
+            .map_or("?", |object| self.trace.object_name(object.0));
+        let mut steps = Vec::new();
+        let text = match op {
+            Op::Join(other) => {
+                let unfinished = self.trace.threads[other.index()].pending.is_some();
+                let how = if unfinished {
+                    ", which is not at its end"
+                } else {
+                    ""
+                };
+                format!("waits for the end of {}{how}", self.thread(other.0))
+            }
+            Op::Assume(_) => "stands at an assumption that does not hold".into(),
+            Op::Lock(object) | Op::ReadLock(object) | Op::WriteBegin(object) => {
+                let holds = &self.replayed.held[object.index()];
+                format!("waits for {name}{}", self.held(thread, holds, &mut steps))
+            }
+            Op::WriteAcquire(object) => {
+                let holds: Vec<Hold> = self.replayed.held[object.index()]
+                    .iter()
+                    .copied()
+                    .filter(|hold| hold.thread != thread)
+                    .collect();
+                let held = self.held(thread, &holds, &mut steps);
+                format!("waits for the readers of {name}{held}")
+            }
+            Op::OnceBegin { object, .. } => {
+                let holds = &self.replayed.held[object.index()];
+                let held = self.held(thread, holds, &mut steps);
+                format!("waits for {name} to be initialised{held}")
+            }
+            Op::Wake { condvar, .. } => {
+                let last = self.last_notification(condvar, &mut steps);
+                format!("waits for a notification of {name}{last}")
+            }
+            Op::SemAcquire { .. } => format!("waits for {name}, which has none left"),
+            Op::Leave(object) | Op::Arrive(object) => {
+                format!("waits at {name}{}", self.at_barrier(object))
+            }
+            Op::Send(_) => format!("waits for room in {name}, which is full"),
+            Op::Handoff(..) => format!("waits for its message to be taken from {name}"),
+            Op::Recv { .. } => format!("waits for a message in {name}, which is empty"),
+            Op::Park { .. } => "is parked, and nobody unparks it".into(),
+            Op::Await(_, seen) => {
+                format!("spins until {name} is something else than {}", value(seen))
+            }
+            _ => match pending.saw {
+                Some(saw) => format!("spins until {name} is something else than {}", value(saw)),
+                None => return None,
+            },
+        };
+        Some(Wait { text, steps })
+    }
+
+    fn held(&self, me: u32, holds: &[Hold], steps: &mut Vec<usize>) -> String {
+        let mut parts = Vec::new();
+        for hold in holds {
+            steps.push(hold.since);
+            let who = match hold.thread {
+                thread if thread == me => "itself",
+                thread => self.thread(thread),
+            };
+            let taken = &self.trace.events[hold.since].at;
+            let at = taken
+                .as_ref()
+                .map(|at| format!(" ({}:{})", at.file, at.line));
+            let at = at.unwrap_or_default();
+            parts.push(format!("{who} since step {}{at}", hold.since + 1));
+        }
+        match parts.len() {
+            0 => String::new(),
+            _ => format!(", held by {}", parts.join(" and ")),
+        }
+    }
+
+    /// A notification that came too early is the usual reason for a wait without end.
+    fn last_notification(&self, condvar: ObjectId, steps: &mut Vec<usize>) -> String {
+        let events = self.trace.events.iter().enumerate().rev();
+        let mut notified = events.filter(|(_, event)| {
+            matches!(event.op(), Op::NotifyOne(object) | Op::NotifyAll(object) if object == condvar)
+        });
+        let Some((index, event)) = notified.next() else {
+            return "; there was none at all".into();
+        };
+        steps.push(index);
+        let (step, who) = (index + 1, self.thread(event.thread));
+        match &self.replayed.before[index].waiters {
+            Some(waiters) if waiters.is_empty() => {
+                format!("; the last one, step {step} by {who}, found nobody waiting")
+            }
+            _ => format!("; the last one, step {step} by {who}, was for another"),
+        }
+    }
+
+    fn at_barrier(&self, barrier: ObjectId) -> String {
+        let Some(state) = &self.replayed.state else {
+            return String::new();
+        };
+        match state.object(barrier) {
+            Object::Barrier { size, arrived, .. } if !arrived.is_empty() => {
+                format!(", to which {} of {size} threads have come", arrived.len())
+            }
+            _ => String::new(),
+        }
+    }
+
+    /// Threads that have not come to their end, with what they had come to.
+    pub fn unfinished(&self) -> impl Iterator<Item = (ThreadId, &PendingEntry)> {
+        let threads = self.trace.threads.iter().enumerate();
+        threads
+            .filter_map(|(index, thread)| Some((ThreadId(index as u32), thread.pending.as_ref()?)))
+    }
+}
+
+/// A value: small ones as they are, others in hexadecimal.
+fn value(value: u64) -> String {
+    if value < 1 << 32 {
+        value.to_string()
+    } else {
+        format!("{value:#x}")
+    }
+}

@@ -1,0 +1,179 @@
+//! A search in one line, and a result document as a page.
+
+use super::{
+    Style, clean,
+    layout::{pad, width, wrap},
+};
+use crate::result::{Finding, ResultDocument};
+
+/// One line: `complete, 6 executions, no error under sequential consistency`.
+pub fn summary(result: &ResultDocument) -> String {
+    let runs = counted(result.executions, "execution");
+    if !result.errors.is_empty() {
+        let errors = counted(result.errors.len() as u64, "error");
+        let stopped = result
+            .incomplete
+            .iter()
+            .any(|why| why == "stopped-at-error");
+        let rest = if result.complete {
+            "; everything was explored".into()
+        } else if stopped && result.incomplete.len() == 1 {
+            "; stopped there".into()
+        } else {
+            format!("; incomplete: {}", reasons(result))
+        };
+        return format!("{errors} found in {runs}{rest}");
+    }
+    if result.complete {
+        return format!("complete, {runs}, no error under sequential consistency");
+    }
+    format!(
+        "incomplete ({}), {runs}, no error so far under sequential consistency",
+        reasons(result)
+    )
+}
+
+/// The whole document for people.
+pub fn render_result(result: &ResultDocument, style: Style) -> String {
+    let headline = format!("{}: {}", clean(&result.program), clean(&summary(result)));
+    let mut out = style.bold(&headline);
+    out.push('\n');
+    let mut facts = vec![
+        format!("algorithm {} ({})", result.algorithm, result.equivalence),
+        counted(result.events, "event"),
+        format!("at most {}", counted(result.threads_max.into(), "thread")),
+        format!("{:.3} s", result.elapsed_s),
+        counted(result.workers.into(), "worker"),
+    ];
+    if result.blocked > 0 {
+        let by = result.blocked_by;
+        facts.push(format!(
+            "{} given up ({} by assume, {} redundant)",
+            counted(result.blocked, "run"),
+            grouped(by.assume),
+            grouped(by.redundant)
+        ));
+    }
+    out += &wrap(&clean(&facts.join(", ")), style.width, "  ");
+    if result.weak_orders > 0 {
+        let places = counted(result.weak_orders, "place");
+        let text = format!(
+            "{places} asking for less than sequential consistency; what only weaker orders can do was not \
+             explored"
+        );
+        out += &wrap(&text, style.width, "  ");
+    }
+    for why in result
+        .incomplete
+        .iter()
+        .filter(|why| *why != "stopped-at-error")
+    {
+        out += &wrap(
+            &format!("not explored: {}", explain(why)),
+            style.width,
+            "  ",
+        );
+    }
+    for (title, findings) in [("error", &result.errors), ("warning", &result.warnings)] {
+        for finding in findings {
+            out.push('\n');
+            out += &one(title, finding, style);
+        }
+    }
+    out
+}
+
+fn one(title: &str, finding: &Finding, style: Style) -> String {
+    let rule = finding.rule.as_ref().map(|rule| format!(" ({rule})"));
+    let at = finding.location.as_ref().map(|at| format!(" at {at}"));
+    let head = format!(
+        "{title}: {}{}{}",
+        finding.kind.name(),
+        rule.unwrap_or_default(),
+        at.unwrap_or_default()
+    );
+    let mut out = style.red(&clean(&head));
+    out.push('\n');
+    out += &wrap(&clean(&finding.message), style.width, "  ");
+    let seen = match finding.seen {
+        1 => "seen in one execution".to_owned(),
+        n => format!("seen in {}", counted(n, "execution")),
+    };
+    out += &format!("  {seen}, shown in {}\n", counted(finding.events, "step"));
+    if let Some(trace) = &finding.trace {
+        out += &format!("  reweave report {}\n", clean(trace));
+    }
+    out
+}
+
+fn reasons(result: &ResultDocument) -> String {
+    let reasons = result.incomplete.iter().map(|why| clean(why));
+    reasons.collect::<Vec<_>>().join(", ")
+}
+
+/// What a reason of incompleteness means, and what to do about it.
+fn explain(why: &str) -> String {
+    let known = [
+        (
+            "budget",
+            "what was left when the time was up; a larger budget goes on",
+        ),
+        (
+            "max-executions",
+            "what was left after the largest number of executions that was asked for",
+        ),
+        (
+            "max-steps",
+            "what comes after the step limit in executions that were cut there",
+        ),
+        (
+            "preemptions",
+            "executions with more preemptions than were asked for",
+        ),
+        (
+            "sampling",
+            "whatever the random choice of executions did not meet",
+        ),
+        (
+            "races",
+            "what the racy accesses can do beyond the order in which they were run",
+        ),
+        ("races-unchecked", "races, which were not looked for"),
+    ];
+    match known.iter().find(|(name, _)| *name == why) {
+        Some((name, text)) => format!("{text} ({name})"),
+        None => clean(why),
+    }
+}
+
+/// `1 execution`, `7,168 executions`.
+fn counted(n: u64, what: &str) -> String {
+    let plural = if n == 1 { "" } else { "s" };
+    format!("{} {what}{plural}", grouped(n))
+}
+
+/// Digits in groups of three.
+fn grouped(n: u64) -> String {
+    let digits = n.to_string();
+    let mut out = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+/// Two columns, for short tables.
+pub(crate) fn table(rows: &[(String, String)], to: usize) -> String {
+    let left = rows.iter().map(|(name, _)| width(name)).max().unwrap_or(0) + 2;
+    let mut out = String::new();
+    for (name, text) in rows {
+        let body = wrap(text, to, &" ".repeat(left + 2));
+        let first = format!("  {}", pad(name, left));
+        out += &first;
+        out += body.trim_start_matches(' ');
+    }
+    out
+}

@@ -1,0 +1,564 @@
+//! The trace file: one execution, complete enough to be shown, compared and run again.
+//!
+//! Made from a finished [`Execution`] and what its target knows ([`Context`]); read back by replay and by everything
+//! that shows it. Threads go by creation path and objects by kind and order of first use: no address is stored.
+//!
+//! Invariants, checked when a file is read: the plan has one step for each event, of the same thread and kind; every index
+//! is below the length of its table; every operation is done on an object of its kind.
+
+use crate::{
+    document::{self, ReadError, WriteError},
+    operation::Operation,
+    position::Position,
+};
+use reweave_model::{
+    Choice, Edge, End, Error, Event, Execution, Gate, Kind, Mark, Object, OnceState, Op, Pending,
+    Plan, Policy, Site, Step, ThreadId,
+};
+use serde::{Deserialize, Serialize};
+use std::{collections::BTreeMap, fmt, path::Path};
+
+/// The schema of a trace file.
+pub(crate) const SCHEMA: &str = "reweave.trace/1";
+
+/// One execution of one program.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Trace {
+    schema: String,
+    /// The version of reweave that wrote it.
+    pub version: String,
+    /// What was run.
+    pub program: Program,
+    /// What a replay must set as well.
+    pub options: Options,
+    /// How it ended.
+    pub end: String,
+    /// What went wrong; the first is the verdict.
+    pub errors: Vec<Failure>,
+    /// In order of creation.
+    pub threads: Vec<ThreadEntry>,
+    /// In order of first use.
+    pub objects: Vec<ObjectEntry>,
+    /// One step for each event.
+    pub plan: Vec<PlanStep>,
+    /// In the order they happened.
+    pub events: Vec<TraceEvent>,
+    /// What the program printed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output: Option<String>,
+}
+
+/// What was run, and how it is run again.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct Program {
+    /// For people: a test's name, a file's name.
+    pub name: String,
+    /// What it is, such as `rust-test`.
+    pub kind: String,
+    /// Which test of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub test: Option<String>,
+    /// How it was built and started, in words of its kind.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub command: Vec<String>,
+    /// One line that runs exactly this execution again; `{trace}` stands for the file's own path.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replay: Option<String>,
+}
+
+/// Options of the search that a replay needs too.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Options {
+    /// Events after which a run is cut.
+    pub max_steps: u32,
+    /// Whether waits may end without a notification.
+    pub spurious_wakeups: bool,
+}
+
+/// A thread: its name in every run, and what it had come to.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct ThreadEntry {
+    /// By creation path: `main`, `main.0`, `main.0.2`.
+    pub path: String,
+    /// The name the program gave it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// Who created it, as an index into this table.
+    pub parent: u32,
+    /// After how many of its parent's events.
+    pub born_after: u32,
+    /// What it had come to when the run ended; `None`: its end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pending: Option<PendingEntry>,
+}
+
+/// An operation that was never done.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct PendingEntry {
+    /// What was to be done.
+    #[serde(flatten)]
+    pub operation: Operation,
+    /// The word that a parked loop waits to see changed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub saw: Option<u64>,
+    /// Where.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at: Option<Position>,
+}
+
+/// A shared object: its name, and its state at first use.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct ObjectEntry {
+    /// Such as `mutex#1`: kind and order of first use among its kind.
+    pub name: String,
+    /// State at first use.
+    #[serde(flatten)]
+    pub state: ObjectState,
+    /// Where it was used first.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub first_used: Option<Position>,
+}
+
+/// An object's kind and its state at first use. Nobody can hold or await an object before that, so this is all.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+#[allow(missing_docs)]
+pub enum ObjectState {
+    Atomic {
+        value: u64,
+    },
+    Mutex,
+    Rwlock,
+    Condvar,
+    Semaphore {
+        count: u64,
+    },
+    Barrier {
+        size: u32,
+    },
+    Once {
+        done: bool,
+    },
+    Channel {
+        capacity: Option<u32>,
+        senders: u32,
+        receiver: bool,
+    },
+    Parker {
+        token: bool,
+    },
+}
+
+/// Who went, with which outcome, to do what: written as `[thread, outcome, "operation"]`.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct PlanStep(pub u32, pub u16, pub String);
+
+/// One operation done.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct TraceEvent {
+    /// Who did it, as an index into the thread table.
+    pub thread: u32,
+    /// What was done.
+    #[serde(flatten)]
+    pub operation: Operation,
+    /// Whether it got what it asked for.
+    pub ok: bool,
+    /// What it returned.
+    pub result: u64,
+    /// It comes after this many events (second) of this thread (first), beyond program order and dependence.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub after: Option<(u32, u32)>,
+    /// Where.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at: Option<Position>,
+}
+
+/// Something that went wrong.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Failure {
+    /// What it is.
+    pub kind: Kind,
+    /// For misuse and memory errors, which rule was broken.
+    pub rule: Option<String>,
+    /// For people.
+    pub message: String,
+    /// The source places it is about.
+    pub places: Vec<Position>,
+    /// In which thread (first), after how many of its events (second), where that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub after: Option<(u32, u32)>,
+}
+
+/// What the maker of a trace knows beyond the execution.
+pub struct Context<'a> {
+    /// What was run.
+    pub program: Program,
+    /// With which options.
+    pub options: Options,
+    /// Where a site is.
+    pub site: &'a dyn Fn(Site) -> Option<Position>,
+    /// What the program printed.
+    pub output: Option<String>,
+    /// For each error, in which thread and after how many of its events it came up. May be shorter than the errors.
+    pub blame: &'a [Option<Edge>],
+}
+
+/// The first place at which two traces differ.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Difference {
+    /// The event, counted from 1; `None`: all events are the same and the end is not.
+    pub step: Option<usize>,
+    /// What the first trace has there.
+    pub expected: String,
+    /// What the second one has.
+    pub actual: String,
+}
+
+impl fmt::Display for Difference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.step {
+            Some(step) => write!(f, "step {step}: ")?,
+            None => write!(f, "after the last step: ")?,
+        }
+        write!(f, "recorded {}, now {}", self.expected, self.actual)
+    }
+}
+
+impl Trace {
+    /// The trace of a finished execution.
+    pub fn from_execution(execution: &Execution, context: Context<'_>) -> Trace {
+        let site = context.site;
+        let events: Vec<TraceEvent> = execution.events.iter().map(|e| event(e, site)).collect();
+        let plan = execution.events.iter().map(|event| {
+            let kind = event.op.kind().name();
+            PlanStep(event.thread.0, event.outcome, kind.into())
+        });
+        let failure = |(index, error): (usize, &Error)| Failure {
+            kind: error.kind,
+            rule: error.rule.clone(),
+            message: error.message.clone(),
+            places: error.sites.iter().filter_map(|at| site(*at)).collect(),
+            after: context.blame.get(index).copied().flatten().map(pair),
+        };
+        Trace {
+            schema: SCHEMA.into(),
+            version: env!("CARGO_PKG_VERSION").into(),
+            program: context.program,
+            options: context.options,
+            end: end_name(execution.end).into(),
+            errors: execution.errors.iter().enumerate().map(failure).collect(),
+            threads: threads(execution, site),
+            objects: objects(execution, site),
+            plan: plan.collect(),
+            events,
+            output: context.output,
+        }
+    }
+
+    /// A plan whose steps are the whole execution.
+    pub fn plan(&self) -> Plan {
+        let step = |(step, event): (&PlanStep, &TraceEvent)| Step {
+            choice: Choice {
+                thread: ThreadId(step.0),
+                outcome: step.1,
+            },
+            kind: event.op().kind(),
+            site: Site::ANY,
+            mark: Mark::Default,
+        };
+        Plan {
+            steps: self.plan.iter().zip(&self.events).map(step).collect(),
+            sleep: Vec::new(),
+            policy: Policy::First,
+            max_steps: self.options.max_steps,
+        }
+    }
+
+    /// One JSON document.
+    pub fn to_json(&self) -> String {
+        document::to_json(self)
+    }
+
+    /// Writes the file whole or not at all.
+    pub fn write(&self, path: &Path) -> Result<(), WriteError> {
+        document::save(path, &self.to_json())
+    }
+
+    /// Reads a file.
+    pub fn read(path: &Path) -> Result<Trace, ReadError> {
+        Trace::parse(path, &document::load(path)?)
+    }
+
+    /// As [`Trace::read`], of bytes at hand; the path is only for messages.
+    pub fn parse(path: &Path, bytes: &[u8]) -> Result<Trace, ReadError> {
+        let trace: Trace = document::parse(path, bytes, SCHEMA)?;
+        match trace.flaw() {
+            None => Ok(trace),
+            Some(message) => Err(ReadError::Inconsistent {
+                path: path.into(),
+                message,
+            }),
+        }
+    }
+
+    /// The first thing in which another trace of the same program differs: what a replay asks.
+    pub fn differs(&self, other: &Trace) -> Option<Difference> {
+        let steps = self.events.len().max(other.events.len());
+        for index in 0..steps {
+            let (expected, actual) = (self.one(index), other.one(index));
+            if expected != actual {
+                let none = || "nothing: the execution is over".to_owned();
+                return Some(Difference {
+                    step: Some(index + 1),
+                    expected: expected.unwrap_or_else(none),
+                    actual: actual.unwrap_or_else(none),
+                });
+            }
+        }
+        let (expected, actual) = (self.ending(), other.ending());
+        (expected != actual).then_some(Difference {
+            step: None,
+            expected,
+            actual,
+        })
+    }
+
+    /// One event with everything a replay must reproduce, for comparison and for messages.
+    fn one(&self, index: usize) -> Option<String> {
+        let event = self.events.get(index)?;
+        let mut text = format!(
+            "{}: {}",
+            self.thread_path(event.thread),
+            event.operation.name
+        );
+        let operation = &event.operation;
+        for object in [operation.object, operation.mutex].into_iter().flatten() {
+            text += &format!(" {}", self.object_name(object));
+        }
+        if let Some(thread) = operation.of {
+            text += &format!(" {}", self.thread_path(thread));
+        }
+        if let Some(function) = &operation.function {
+            text += &format!(" {function}");
+        }
+        if let Some(expected) = operation.expected {
+            text += &format!(" {expected} ->");
+        }
+        if let Some(value) = operation.value {
+            text += &format!(" {value}");
+        }
+        if let Some(flag) = operation.flag {
+            text += if flag { " +" } else { " -" };
+        }
+        text += &format!(" = {}", event.result);
+        if !event.ok {
+            text += " (failed)";
+        }
+        if let Some(at) = &event.at {
+            text += &format!(" at {at}");
+        }
+        Some(text)
+    }
+
+    fn ending(&self) -> String {
+        let mut text = format!("end `{}`", self.end);
+        for error in &self.errors {
+            text += &format!(", {}", error.kind.name());
+            if let Some(rule) = &error.rule {
+                text += &format!(" ({rule})");
+            }
+            for place in &error.places {
+                text += &format!(" at {place}");
+            }
+        }
+        for thread in &self.threads {
+            if let Some(pending) = &thread.pending {
+                let object = pending
+                    .operation
+                    .object
+                    .map(|object| self.object_name(object));
+                let (path, name) = (&thread.path, &pending.operation.name);
+                text += &format!(", {path} at {name} {}", object.unwrap_or_default());
+            }
+        }
+        text
+    }
+
+    pub(crate) fn thread_path(&self, thread: u32) -> &str {
+        self.threads
+            .get(thread as usize)
+            .map_or("?", |thread| &thread.path)
+    }
+
+    pub(crate) fn object_name(&self, object: u32) -> &str {
+        self.objects
+            .get(object as usize)
+            .map_or("?", |object| &object.name)
+    }
+}
+
+impl TraceEvent {
+    /// The operation, for the model.
+    pub(crate) fn op(&self) -> Op {
+        self.operation
+            .to_op()
+            .expect("checked when the trace was read or made from an operation")
+    }
+}
+
+impl ObjectState {
+    fn of(object: &Object) -> ObjectState {
+        match object {
+            Object::Atomic(value) => ObjectState::Atomic { value: *value },
+            Object::Mutex(_) => ObjectState::Mutex,
+            Object::RwLock { .. } => ObjectState::Rwlock,
+            Object::Condvar(_) => ObjectState::Condvar,
+            Object::Semaphore(count) => ObjectState::Semaphore { count: *count },
+            Object::Barrier { size, .. } => ObjectState::Barrier { size: *size },
+            Object::Once(state) => ObjectState::Once {
+                done: *state == OnceState::Done,
+            },
+            Object::Channel {
+                capacity,
+                senders,
+                receiver,
+                ..
+            } => ObjectState::Channel {
+                capacity: *capacity,
+                senders: *senders,
+                receiver: *receiver,
+            },
+            Object::Parker(token) => ObjectState::Parker { token: *token },
+        }
+    }
+
+    /// The model's object, as it was at first use.
+    pub(crate) fn to_object(&self) -> Object {
+        match *self {
+            ObjectState::Atomic { value } => Object::Atomic(value),
+            ObjectState::Mutex => Object::Mutex(None),
+            ObjectState::Rwlock => Object::rwlock(),
+            ObjectState::Condvar => Object::condvar(),
+            ObjectState::Semaphore { count } => Object::Semaphore(count),
+            ObjectState::Barrier { size } => Object::barrier(size),
+            ObjectState::Once { done: true } => Object::Once(OnceState::Done),
+            ObjectState::Once { done: false } => Object::Once(OnceState::New),
+            ObjectState::Channel {
+                capacity,
+                senders: count,
+                receiver: open,
+            } => {
+                let mut channel = Object::channel(capacity);
+                if let Object::Channel {
+                    senders, receiver, ..
+                } = &mut channel
+                {
+                    (*senders, *receiver) = (count, open);
+                }
+                channel
+            }
+            ObjectState::Parker { token } => Object::Parker(token),
+        }
+    }
+}
+
+type Sites<'a> = &'a dyn Fn(Site) -> Option<Position>;
+
+fn pair(edge: Edge) -> (u32, u32) {
+    (edge.thread.0, edge.count)
+}
+
+fn event(event: &Event, site: Sites<'_>) -> TraceEvent {
+    TraceEvent {
+        thread: event.thread.0,
+        operation: event.op.into(),
+        ok: event.ok,
+        result: event.result,
+        after: event.after.map(pair),
+        at: site(event.site),
+    }
+}
+
+fn pending(pending: Pending, site: Sites<'_>) -> PendingEntry {
+    PendingEntry {
+        operation: pending.op.into(),
+        saw: match pending.gate {
+            Gate::Word(word) => Some(word),
+            Gate::Open | Gate::Late => None,
+        },
+        at: site(pending.site),
+    }
+}
+
+fn threads(execution: &Execution, site: Sites<'_>) -> Vec<ThreadEntry> {
+    let entry = |record: &reweave_model::ThreadRecord| ThreadEntry {
+        path: path_name(&record.path),
+        name: record.name.clone(),
+        parent: record.born.thread.0,
+        born_after: record.born.count,
+        pending: record.pending.map(|wish| pending(wish, site)),
+    };
+    execution.threads.iter().map(entry).collect()
+}
+
+fn path_name(path: &[u32]) -> String {
+    path.iter()
+        .fold("main".to_owned(), |name, n| format!("{name}.{n}"))
+}
+
+/// The numbers of a thread's path; `None`: not a path.
+pub(crate) fn parse_path(path: &str) -> Option<Vec<u32>> {
+    let mut parts = path.split('.');
+    (parts.next() == Some("main")).then_some(())?;
+    parts.map(|part| part.parse().ok()).collect()
+}
+
+fn objects(execution: &Execution, site: Sites<'_>) -> Vec<ObjectEntry> {
+    let mut first = vec![None; execution.objects.len()];
+    let events = execution.events.iter().map(|event| (event.op, event.site));
+    let wishes = execution.threads.iter().filter_map(|thread| thread.pending);
+    for (op, at) in events.chain(wishes.map(|wish| (wish.op, wish.site))) {
+        let mutex = match op {
+            Op::Enqueue { mutex, .. } => Some(mutex),
+            _ => None,
+        };
+        for object in [op.object(), mutex].into_iter().flatten() {
+            if let Some(first) = first.get_mut(object.index()) {
+                first.get_or_insert(at);
+            }
+        }
+    }
+    let mut seen = BTreeMap::new();
+    let entry = |(object, first): (&Object, Option<Site>)| {
+        let kind = object.kind_name();
+        let number = seen.entry(kind).or_insert(0);
+        *number += 1;
+        ObjectEntry {
+            name: format!("{kind}#{number}"),
+            state: ObjectState::of(object),
+            first_used: first.and_then(site),
+        }
+    };
+    execution.objects.iter().zip(first).map(entry).collect()
+}
+
+const ENDS: [(End, &str); 6] = [
+    (End::Done, "done"),
+    (End::Deadlock, "deadlock"),
+    (End::Livelock, "livelock"),
+    (End::Blocked, "blocked"),
+    (End::Redundant, "redundant"),
+    (End::MaxSteps, "max-steps"),
+];
+
+fn end_name(end: End) -> &'static str {
+    ENDS.iter()
+        .find(|(known, _)| *known == end)
+        .map_or("?", |(_, name)| name)
+}
+
+pub(crate) fn end_of(name: &str) -> Option<End> {
+    ENDS.iter()
+        .find(|(_, known)| *known == name)
+        .map(|(end, _)| *end)
+}

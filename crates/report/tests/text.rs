@@ -1,0 +1,353 @@
+//! What people read: three classic bugs, and the shapes a listing can take.
+
+mod common;
+
+use common::{Script, Thread, run, trace};
+use reweave_model::{
+    Edge, Error, Kind, Object, ObjectId, Op, Policy, Rmw, RmwKind, Site, ThreadId,
+};
+use reweave_report::{
+    BlockedBy, Context, ExitCode, Finding, ResultDocument, Style, Trace, render_result,
+    render_trace, summary,
+};
+
+const A: ObjectId = ObjectId(0);
+const B: ObjectId = ObjectId(1);
+
+fn lock_inversion() -> Trace {
+    let pair = |first, second, line| {
+        vec![
+            (Op::Lock(first), line),
+            (Op::Lock(second), line + 1),
+            (Op::Unlock(second), line + 2),
+            (Op::Unlock(first), line + 3),
+        ]
+    };
+    let mut main = pair(A, B, 20);
+    main.push((Op::Join(ThreadId(1)), 30));
+    let script = Script {
+        objects: vec![Object::Mutex(None), Object::Mutex(None)],
+        threads: vec![Thread(None, main), Thread(Some("transfer"), pair(B, A, 12))],
+    };
+    trace(
+        "lock_inversion",
+        &run(&script, &[0, 1], Policy::First, 1000),
+    )
+}
+
+/// A consumer that looks, finds nothing, and only then begins to wait: the notification falls in between.
+fn lost_wakeup() -> Trace {
+    let script = Script {
+        objects: vec![Object::Atomic(0), Object::Mutex(None), Object::condvar()],
+        threads: vec![
+            Thread(
+                None,
+                vec![
+                    (Op::Load(A), 31),
+                    (Op::Lock(B), 32),
+                    (
+                        Op::Enqueue {
+                            condvar: ObjectId(2),
+                            mutex: B,
+                        },
+                        32,
+                    ),
+                    (
+                        Op::Wake {
+                            condvar: ObjectId(2),
+                            timed: false,
+                        },
+                        32,
+                    ),
+                    (Op::Lock(B), 32),
+                    (Op::Unlock(B), 34),
+                    (Op::Join(ThreadId(1)), 35),
+                ],
+            ),
+            Thread(
+                Some("producer"),
+                vec![(Op::Store(A, 7), 24), (Op::NotifyOne(ObjectId(2)), 25)],
+            ),
+        ],
+    };
+    trace(
+        "lost_wakeup",
+        &run(&script, &[0, 1, 1], Policy::First, 1000),
+    )
+}
+
+/// Two threads that increment with a load and a store, and an assertion on the sum.
+fn assertion() -> Trace {
+    let add = vec![(Op::Load(A), 12), (Op::Store(A, 1), 13)];
+    let script = Script {
+        objects: vec![Object::Atomic(0)],
+        threads: vec![
+            Thread(
+                None,
+                vec![
+                    (Op::Join(ThreadId(1)), 17),
+                    (Op::Join(ThreadId(2)), 18),
+                    (Op::Load(A), 19),
+                ],
+            ),
+            Thread(None, add.clone()),
+            Thread(None, add),
+        ],
+    };
+    let mut execution = run(&script, &[1, 2], Policy::First, 1000);
+    execution.errors.push(Error {
+        kind: Kind::Assertion,
+        rule: None,
+        message: "assertion `left == right` failed: both increments count\n  left: 1\n right: 2"
+            .into(),
+        sites: vec![Site(19)],
+    });
+    let known = trace("counter_adds_up", &execution);
+    let blame = Edge {
+        thread: ThreadId::MAIN,
+        count: 3,
+    };
+    Trace::from_execution(
+        &execution,
+        Context {
+            program: known.program.clone(),
+            options: known.options,
+            site: &common::position,
+            output: Some("thread main.0: counted\nthread main.1: counted\n".into()),
+            blame: &[Some(blame)],
+        },
+    )
+}
+
+fn shown(trace: &Trace) -> String {
+    let name = &trace.program.name;
+    let again = format!("REWEAVE_REPLAY=reweave-out/{name}-1.rwt cargo test {name}");
+    let text = render_trace(trace, Some(&again), Style::default());
+    for line in text.lines().filter(|line| !line.contains("REWEAVE_REPLAY")) {
+        assert!(line.chars().count() <= 80, "wider than the page: {line}");
+        assert_eq!(line, line.trim_end(), "blanks at the end");
+    }
+    text
+}
+
+#[test]
+fn a_lock_inversion_names_both_holders() {
+    insta::assert_snapshot!(shown(&lock_inversion()));
+}
+
+#[test]
+fn a_lost_wakeup_names_the_notification_that_came_too_early() {
+    insta::assert_snapshot!(shown(&lost_wakeup()));
+}
+
+#[test]
+fn an_assertion_stands_where_it_failed() {
+    insta::assert_snapshot!(shown(&assertion()));
+}
+
+#[test]
+fn a_race_names_both_places() {
+    let mut trace = lock_inversion();
+    trace.errors[0].kind = Kind::DataRace;
+    trace.errors[0].places = [12, 21]
+        .map(|line| common::position(Site(line)).unwrap())
+        .into();
+    let text = shown(&trace);
+    assert!(text.contains("one access:   src/demo.rs:12:9"), "{text}");
+    assert!(text.contains("the other:    src/demo.rs:21:9"), "{text}");
+}
+
+/// Five threads do not fit side by side: their names stand in the lines.
+#[test]
+fn many_threads_are_listed_in_rows() {
+    let add = Rmw {
+        kind: RmwKind::Add,
+        operand: 1,
+        bits: 32,
+    };
+    let script = Script {
+        objects: vec![Object::Atomic(0)],
+        threads: (0..5)
+            .map(|_| Thread(None, vec![(Op::Rmw(A, add), 8)]))
+            .collect(),
+    };
+    let text = shown(&trace("rows", &run(&script, &[], Policy::First, 1000)));
+    assert!(
+        text.contains("[main.3]  fetch-add atomic#1 1: 4 -> 5"),
+        "{text}"
+    );
+}
+
+fn long() -> Trace {
+    let mut main = vec![(Op::Lock(B), 5)];
+    main.extend((0..200).map(|n| (Op::Store(A, n), 6)));
+    main.push((Op::Join(ThreadId(1)), 7));
+    let worker = vec![(Op::Lock(B), 9)];
+    let script = Script {
+        objects: vec![Object::Atomic(0), Object::Mutex(None)],
+        threads: vec![Thread(None, main), Thread(None, worker)],
+    };
+    trace("long", &run(&script, &[], Policy::First, 1000))
+}
+
+/// 201 events, two spawn and pending lines beside them: 12 lines from the front, 40 from the back.
+#[test]
+fn a_long_listing_is_folded_and_unfolds() {
+    let trace = long();
+    let text = shown(&trace);
+    assert!(text.contains("...  152 more steps"), "{text}");
+    let full = Style {
+        full: true,
+        ..Style::default()
+    };
+    let text = render_trace(&trace, None, full);
+    assert!(!text.contains("more step"));
+    assert_eq!(text.matches("store atomic#1").count(), 200);
+}
+
+/// 300 threads that wait for a lock: the page stays a page.
+#[test]
+fn hundreds_of_threads_are_folded_too() {
+    let main = vec![(Op::Lock(A), 5), (Op::Join(ThreadId(1)), 6)];
+    let mut threads = vec![Thread(None, main)];
+    threads.extend((0..300).map(|_| Thread(None, vec![(Op::Lock(A), 9)])));
+    let script = Script {
+        objects: vec![Object::Mutex(None)],
+        threads,
+    };
+    let text = shown(&trace("many", &run(&script, &[], Policy::First, 1000)));
+    assert!(text.lines().count() < 100, "{text}");
+    assert!(text.contains("289 more threads"), "{text}");
+    assert!(text.contains("held by main since step 1"), "{text}");
+}
+
+#[test]
+fn folding_keeps_the_steps_that_the_end_refers_to() {
+    let mut main: Vec<_> = (0..50).map(|n| (Op::Store(A, n), 6)).collect();
+    main.push((Op::Lock(B), 7));
+    main.extend((0..50).map(|n| (Op::Store(A, n), 8)));
+    main.push((Op::Join(ThreadId(1)), 9));
+    let script = Script {
+        objects: vec![Object::Atomic(0), Object::Mutex(None)],
+        threads: vec![Thread(None, main), Thread(None, vec![(Op::Lock(B), 9)])],
+    };
+    let text = shown(&trace("kept", &run(&script, &[], Policy::First, 1000)));
+    assert!(text.contains("51  src/demo.rs:7  lock mutex#1"), "{text}");
+    assert!(text.contains("held by main since step 51"), "{text}");
+}
+
+#[test]
+fn colour_only_when_asked() {
+    let trace = lost_wakeup();
+    let plain = render_trace(&trace, None, Style::default());
+    let style = Style {
+        colour: true,
+        ..Style::default()
+    };
+    let coloured = render_trace(&trace, None, style);
+    assert!(!plain.contains('\x1b'));
+    let mut bare = String::new();
+    for (index, part) in coloured.split('\x1b').enumerate() {
+        bare += if index == 0 {
+            part
+        } else {
+            part.split_once('m').unwrap().1
+        };
+    }
+    assert_eq!(bare, plain);
+}
+
+#[test]
+fn a_program_cannot_write_to_the_terminal() {
+    let mut trace = lost_wakeup();
+    trace.threads[1].name = Some("\x1b[2Jgone".into());
+    trace.errors[0].message = "\x07\x1b]0;title".into();
+    trace.output = Some("\x1b[31mred\r\n".into());
+    let text = render_trace(&trace, None, Style::default());
+    assert!(text.chars().all(|c| c == '\n' || !c.is_control()));
+}
+
+fn searched() -> ResultDocument {
+    let mut result = ResultDocument::new("handoff_is_never_lost", "optimal", "mazurkiewicz");
+    result.executions = 6;
+    result.events = 84;
+    result.threads_max = 2;
+    result.elapsed_s = 0.0021;
+    result.workers = 2;
+    result
+}
+
+#[test]
+fn a_search_in_one_line() {
+    let mut result = searched();
+    let line = "complete, 6 executions, no error under sequential consistency";
+    assert_eq!(summary(&result), line);
+    assert_eq!(result.exit_code(false), ExitCode::Clean);
+    result.complete = false;
+    result.incomplete = vec!["budget".into(), "preemptions".into()];
+    result.executions = 1_234_567;
+    let line = "incomplete (budget, preemptions), 1,234,567 executions, \
+                no error so far under sequential consistency";
+    assert_eq!(summary(&result), line);
+    assert_eq!(result.exit_code(false), ExitCode::Incomplete);
+    result.errors.push(deadlock());
+    result.incomplete = vec!["stopped-at-error".into()];
+    result.executions = 1;
+    assert_eq!(
+        summary(&result),
+        "1 error found in 1 execution; stopped there"
+    );
+    assert_eq!(result.exit_code(false), ExitCode::Found);
+    assert_eq!(result.exit_code(false).code(), 1);
+}
+
+#[test]
+fn warnings_count_only_when_strict() {
+    let mut result = searched();
+    result.warnings.push(deadlock());
+    assert_eq!(result.exit_code(false).code(), 0);
+    assert_eq!(result.exit_code(true).code(), 1);
+}
+
+fn deadlock() -> Finding {
+    Finding {
+        kind: Kind::Deadlock,
+        rule: None,
+        message: "no thread can go on".into(),
+        location: Some("src/lib.rs:42:9".into()),
+        events: 17,
+        trace: Some("reweave-out/queue-1.rwt".into()),
+        seen: 1,
+    }
+}
+
+#[test]
+fn a_search_as_a_page() {
+    let mut result = searched();
+    result.complete = false;
+    result.incomplete = vec!["budget".into()];
+    result.blocked = 3;
+    result.blocked_by = BlockedBy {
+        assume: 2,
+        redundant: 1,
+    };
+    result.weak_orders = 4;
+    result.errors.push(deadlock());
+    insta::assert_snapshot!(render_result(&result, Style::default()));
+}
+
+/// The contract's own example, field by field and in its order.
+#[test]
+fn the_result_document_has_the_fields_of_its_schema() {
+    let mut result = searched();
+    result.complete = false;
+    result.incomplete = vec!["stopped-at-error".into()];
+    result.errors.push(deadlock());
+    insta::assert_snapshot!(result.to_json());
+}
+
+/// A change here is a change of the stored format: it needs a new schema number.
+#[test]
+fn the_trace_file_has_the_fields_of_its_schema() {
+    insta::assert_snapshot!(lost_wakeup().to_json());
+}

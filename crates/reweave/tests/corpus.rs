@@ -1,0 +1,27 @@
+//! The corpus of classic bugs: each is found for what it is, each corrected twin is explored
+//! completely and clean.
+// INTEGRATOR: goes with the gates named in `corpus/prelude.rs`; the package does not declare the
+// feature.
+#![allow(unexpected_cfgs)]
+
+#[path = "corpus/mod.rs"]
+mod corpus;
+mod harness;
+
+use corpus::CASES;
+
+#[test]
+fn names_are_distinct() {
+    harness::names_are_distinct(CASES);
+}
+
+#[test]
+fn corrected_programs_end_outside_a_check() {
+    harness::smoke(CASES);
+}
+
+#[cfg(feature = "corpus-harness")]
+#[test]
+fn every_program_has_its_verdict_and_replays() {
+    harness::check(CASES);
+}
