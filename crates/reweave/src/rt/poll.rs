@@ -151,7 +151,6 @@ fn decode(code: u32) -> Ordering {
 
 /// Something to get without waiting.
 #[derive(Clone, Copy)]
-#[expect(dead_code, reason = "the shims of the other objects come with them")]
 pub(crate) enum Attempt {
     Lock,
     Read,

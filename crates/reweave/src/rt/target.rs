@@ -14,7 +14,7 @@ use super::{
 };
 use reweave_explore::Target;
 use reweave_fiber::{Fiber, Resumed, Unwound};
-use reweave_model::{Divergence, End, Error, Execution, Kind, Next, Plan, ThreadId};
+use reweave_model::{Divergence, End, Error, Execution, Kind, Next, Plan, Site, ThreadId};
 use std::{
     any::Any,
     panic::{AssertUnwindSafe, catch_unwind},
@@ -59,9 +59,9 @@ impl ClosureTarget {
         self.leaked
     }
 
-    /// How many places of the program asked for less than sequential consistency.
-    pub fn weak_orders(&self) -> usize {
-        self.world.weak_orders()
+    /// The places of the program that asked for less than sequential consistency so far.
+    pub fn weak_sites(&self) -> Vec<Site> {
+        self.world.weak_sites()
     }
 
     fn begin(&mut self, plan: &Plan) {

@@ -246,9 +246,9 @@ impl World {
         }
     }
 
-    /// How many such places there are so far.
-    pub(crate) fn weak_orders(&self) -> usize {
-        self.weak.borrow().len()
+    /// These places so far.
+    pub(crate) fn weak_sites(&self) -> Vec<Site> {
+        self.weak.borrow().iter().copied().map(Site).collect()
     }
 }
 
