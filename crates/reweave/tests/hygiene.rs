@@ -116,6 +116,7 @@ fn memory_stays_flat() {
 
 #[test]
 fn a_stack_overflow_is_a_crash_and_the_others_go_on() {
+    #[expect(unconditional_recursion, reason = "on purpose")]
     #[inline(never)]
     fn deep(n: usize, count: &AtomicUsize) -> usize {
         let frame = [n; 64];
