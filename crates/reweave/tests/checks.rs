@@ -153,7 +153,7 @@ fn a_test_that_is_not_deterministic_is_told_so() {
         let x = Arc::new(AtomicUsize::new(0));
         let theirs = x.clone();
         let t = thread::spawn(move || theirs.store(1, SeqCst));
-        if RUNS.fetch_add(1, SeqCst) % 2 == 0 {
+        if RUNS.fetch_add(1, SeqCst).is_multiple_of(2) {
             x.load(SeqCst);
         } else {
             x.store(2, SeqCst);
