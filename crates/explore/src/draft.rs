@@ -53,6 +53,8 @@ impl<'a> Draft<'a> {
     pub fn event(&mut self, position: u32, mark: Mark) {
         let event = &self.execution.events[position as usize];
         self.push(event.thread, event.pending(), event.outcome, mark);
+        let step = self.plan.steps.last_mut().expect("it was just added");
+        step.ok = Some(event.ok);
     }
 
     /// Adds a step.
@@ -69,6 +71,7 @@ impl<'a> Draft<'a> {
             },
             kind: pending.op.kind(),
             site: pending.site,
+            ok: None,
             mark,
         });
         self.counts[thread.index()] += 1;

@@ -24,6 +24,8 @@ pub struct Step {
     pub kind: OpKind,
     /// Where it is expected to do it.
     pub site: Site,
+    /// Whether it is expected to get what it asks for, where that is known.
+    pub ok: Option<bool>,
     /// What the algorithm wants to remember about it.
     pub mark: Mark,
 }

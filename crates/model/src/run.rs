@@ -32,7 +32,8 @@ pub struct Divergence {
     pub step: usize,
     /// What the plan says.
     pub expected: Step,
-    /// What the thread had come to instead; `None`: it does not exist, has ended, or cannot go.
+    /// What the thread had come to instead; `None`: it does not exist, has ended, or cannot go. When it is just what was
+    /// expected, it had another result.
     pub actual: Option<(OpKind, Site)>,
 }
 
@@ -176,6 +177,9 @@ impl Run {
     /// Who goes next, by plan or policy. The answer stays the same until the operation was done.
     pub fn next(&mut self) -> Next {
         let done = self.execution.events.len();
+        if self.divergence.is_some() {
+            return Next::Diverged;
+        }
         if let Some(step) = self.plan.steps.get(done) {
             let step = *step;
             if !self.fits(&step) {
@@ -360,6 +364,7 @@ impl Run {
         }
         let outcomes = self.state.outcomes(thread, pending.op);
         let effect = self.state.apply(thread, pending.op, outcome);
+        self.expect(effect.ok, &pending);
         let event = Event {
             thread,
             op: pending.op,
@@ -375,6 +380,20 @@ impl Run {
         self.execution.events.push(event);
         self.last = Some(thread);
         event
+    }
+
+    /// Holds an operation's success against what the plan says of it.
+    fn expect(&mut self, ok: bool, pending: &Pending) {
+        let step = self.execution.events.len();
+        if let Some(expected) = self.plan.steps.get(step) {
+            if expected.ok.is_some_and(|expected| expected != ok) && self.divergence.is_none() {
+                self.divergence = Some(Divergence {
+                    step,
+                    expected: *expected,
+                    actual: Some((pending.op.kind(), pending.site)),
+                });
+            }
+        }
     }
 
     /// A sleeper wakes when something is done that depends on it, or by its own thread.

@@ -264,6 +264,7 @@ impl Trace {
             },
             kind: event.op().kind(),
             site: Site::ANY,
+            ok: Some(event.ok),
             mark: Mark::Default,
         };
         Plan {

@@ -1,56 +1,73 @@
-//! What to check and how far: [`Builder`] and its environment.
+//! How a check is asked for: options, their overrides from the environment, and the ways to run it.
 //!
-//! *Decides:* which options hold, those of the environment before those of the program. *Called by:* tests, and `#[reweave::test]`.
+//! Environment variables win over what the program says, so that a CI job can change a search without a rebuild.
 
-use crate::{report::Report, searching};
-use reweave_explore::Algorithm;
-use std::{env, path::PathBuf, str::FromStr, time::Duration};
+use crate::{check, report::Report};
+use reweave_explore::{Algorithm, Options};
+use std::{
+    path::{Path, PathBuf},
+    str::FromStr,
+    time::Duration,
+};
 
-/// A check to be made. The environment overrides what the program says: `REWEAVE_ALGORITHM`, `REWEAVE_WORKERS`, `REWEAVE_BUDGET`
-/// (`500ms`, `10s`, `5m`), `REWEAVE_MAX_EXECUTIONS`, `REWEAVE_PREEMPTIONS`, `REWEAVE_REPLAY`, `REWEAVE_OUTPUT`.
+/// A check to be made.
+///
+/// ```
+/// use reweave::{sync::{Arc, Mutex}, thread};
+///
+/// let report = reweave::Builder::new().run(|| {
+///     let total = Arc::new(Mutex::new(0));
+///     let theirs = total.clone();
+///     let other = thread::spawn(move || *theirs.lock().unwrap() += 1);
+///     *total.lock().unwrap() += 1;
+///     other.join().unwrap();
+///     assert_eq!(*total.lock().unwrap(), 2);
+/// });
+/// assert!(report.complete && report.errors.is_empty());
+/// assert_eq!(report.executions, 2);
+/// ```
 #[derive(Clone, Debug)]
-#[must_use]
+#[must_use = "a builder does nothing until it is run"]
 pub struct Builder {
     pub(crate) name: String,
-    pub(crate) algorithm: Algorithm,
-    pub(crate) workers: usize,
+    pub(crate) options: Options,
+    pub(crate) workers: Option<usize>,
     pub(crate) budget: Option<Duration>,
     pub(crate) max_executions: Option<u64>,
-    pub(crate) max_steps: u32,
-    pub(crate) preemptions: Option<u32>,
     pub(crate) keep_going: bool,
-    pub(crate) spurious_wakeups: bool,
+    pub(crate) spurious: bool,
+    pub(crate) leaks: bool,
     pub(crate) trace_dir: Option<PathBuf>,
     pub(crate) replay: Option<PathBuf>,
-    pub(crate) leaks: bool,
 }
 
 impl Default for Builder {
     fn default() -> Builder {
-        Builder {
-            name: "check".into(),
-            algorithm: Algorithm::Auto,
-            workers: std::thread::available_parallelism().map_or(1, usize::from),
-            budget: None,
-            max_executions: None,
-            max_steps: 100_000,
-            preemptions: None,
-            keep_going: false,
-            spurious_wakeups: false,
-            trace_dir: None,
-            replay: None,
-            leaks: false,
-        }
+        Builder::new()
     }
 }
 
 impl Builder {
-    /// All interleavings that matter, on all cores, up to the first error.
+    /// Everything, by the algorithm that needs the fewest executions, on all cores.
     pub fn new() -> Builder {
-        Builder::default()
+        Builder {
+            name: String::new(),
+            options: Options {
+                max_steps: 10_000,
+                ..Options::default()
+            },
+            workers: None,
+            budget: None,
+            max_executions: None,
+            keep_going: false,
+            spurious: false,
+            leaks: false,
+            trace_dir: None,
+            replay: None,
+        }
     }
 
-    /// For people and file names.
+    /// What the check is called in reports and trace files.
     pub fn name(mut self, name: &str) -> Builder {
         self.name = name.into();
         self
@@ -58,178 +75,169 @@ impl Builder {
 
     /// How to explore.
     pub fn algorithm(mut self, algorithm: Algorithm) -> Builder {
-        self.algorithm = algorithm;
+        self.options.algorithm = algorithm;
         self
     }
 
-    /// How many OS threads explore at once; at least one.
+    /// How many workers run executions at the same time; without it, one for each core.
     pub fn workers(mut self, workers: usize) -> Builder {
-        self.workers = workers.max(1);
+        self.workers = Some(workers.max(1));
         self
     }
 
-    /// Stop after this time.
+    /// Stops after this time; what was not explored by then makes the check incomplete.
     pub fn budget(mut self, budget: Duration) -> Builder {
         self.budget = Some(budget);
         self
     }
 
-    /// Stop after so many executions; for `random` and `pct`, how many there are.
+    /// Stops after so many runs.
     pub fn max_executions(mut self, executions: u64) -> Builder {
         self.max_executions = Some(executions);
+        self.options.samples = executions;
         self
     }
 
-    /// Cut an execution after so many events.
+    /// Cuts an execution after so many steps (10,000 unless said otherwise): only loops that change their own state
+    /// without end get there.
     pub fn max_steps(mut self, steps: u32) -> Builder {
-        self.max_steps = steps;
+        self.options.max_steps = steps;
         self
     }
 
-    /// Only schedules with at most so many preemptions.
+    /// Only schedules in which at most so many times a thread that could go on loses its turn.
     pub fn preemptions(mut self, preemptions: u32) -> Builder {
-        self.preemptions = Some(preemptions);
+        self.options.preemptions = Some(preemptions);
         self
     }
 
-    /// Go on after an error and collect all distinct ones.
+    /// For [`Algorithm::Random`] and [`Algorithm::Pct`]: where the random numbers begin.
+    pub fn seed(mut self, seed: u64) -> Builder {
+        self.options.seed = seed;
+        self
+    }
+
+    /// Goes on after an error and collects every distinct one.
     pub fn keep_going(mut self, keep_going: bool) -> Builder {
         self.keep_going = keep_going;
         self
     }
 
-    /// Waits may also end without a notification.
-    pub fn spurious_wakeups(mut self, spurious_wakeups: bool) -> Builder {
-        self.spurious_wakeups = spurious_wakeups;
+    /// Lets a wait on a condition variable end without a notification, once for each thread.
+    pub fn spurious_wakeups(mut self, spurious: bool) -> Builder {
+        self.spurious = spurious;
         self
     }
 
-    /// Write a trace file of each error into this directory. Without it [`Builder::run`] writes none, [`Builder::check`] into `reweave-out`.
-    pub fn trace_dir(mut self, directory: impl Into<PathBuf>) -> Builder {
-        self.trace_dir = Some(directory.into());
-        self
-    }
-
-    /// Run only the execution of this trace file.
-    pub fn replay(mut self, trace: impl Into<PathBuf>) -> Builder {
-        self.replay = Some(trace.into());
-        self
-    }
-
-    /// Look for memory that is never freed. Not possible yet: the report says so, as incomplete.
+    /// Reports memory that an execution leaves behind. Needs [`crate::Allocator`] as the program's global allocator.
     pub fn leaks(mut self, leaks: bool) -> Builder {
         self.leaks = leaks;
         self
     }
 
-    /// Explores, and says what came of it.
-    ///
-    /// # Panics
-    /// If an environment variable cannot be understood, a trace file cannot be read, or a check is already under way on this
-    /// thread.
-    pub fn run(self, f: impl Fn() + Send + Sync + 'static) -> Report {
-        searching::run(&self.with_environment(), f)
-    }
-
-    /// As [`Builder::run`].
-    ///
-    /// # Panics
-    /// With the report, if there was an error or the program did not behave the same when it was run again; and as [`Builder::run`].
-    pub fn check(mut self, f: impl Fn() + Send + Sync + 'static) {
-        self.trace_dir
-            .get_or_insert_with(|| PathBuf::from("reweave-out"));
-        let report = self.run(f);
-        if report.divergence.is_some() || !report.errors.is_empty() {
-            panic!("{report}");
-        }
-        println!("{report}");
-    }
-
-    fn with_environment(mut self) -> Builder {
-        if let Some(algorithm) = variable("REWEAVE_ALGORITHM", Algorithm::from_str) {
-            self.algorithm = algorithm;
-        }
-        if let Some(workers) = variable("REWEAVE_WORKERS", number::<usize>) {
-            self.workers = workers.max(1);
-        }
-        let budget = variable("REWEAVE_BUDGET", duration);
-        self.budget = budget.or(self.budget);
-        let executions = variable("REWEAVE_MAX_EXECUTIONS", number);
-        self.max_executions = executions.or(self.max_executions);
-        let preemptions = variable("REWEAVE_PREEMPTIONS", number);
-        self.preemptions = preemptions.or(self.preemptions);
-        let path = |text: &str| Ok(PathBuf::from(text));
-        self.replay = variable("REWEAVE_REPLAY", path).or(self.replay);
-        self.trace_dir = variable("REWEAVE_OUTPUT", path).or(self.trace_dir);
+    /// Where trace files go; without it, `reweave-out`.
+    pub fn trace_dir(mut self, directory: impl AsRef<Path>) -> Builder {
+        self.trace_dir = Some(directory.as_ref().into());
         self
     }
+
+    /// Runs just the execution that a trace file holds.
+    pub fn replay(mut self, trace: impl AsRef<Path>) -> Builder {
+        self.replay = Some(trace.as_ref().into());
+        self
+    }
+
+    /// Makes the check and says what came out. The closure is run once for every execution, from its beginning; all
+    /// that its threads share must be made inside (or be `static`).
+    ///
+    /// # Panics
+    ///
+    /// When the closure does not do the same when it is run the same way again, when a trace file cannot be read or is
+    /// of another program, and when an environment variable makes no sense.
+    pub fn run(self, check: impl Fn() + Send + Sync + 'static) -> Report {
+        match self.try_run(check) {
+            Ok(report) => report,
+            Err(fault) => panic!("reweave: {fault}"),
+        }
+    }
+
+    /// As [`Builder::run`], with a sentence instead of a panic when the check could not be made.
+    pub fn try_run(self, check: impl Fn() + Send + Sync + 'static) -> Result<Report, String> {
+        check::run(self.with_environment()?, std::sync::Arc::new(check))
+    }
+
+    /// Makes the check and panics with the whole story when an error was found.
+    pub fn check(self, check: impl Fn() + Send + Sync + 'static) {
+        let report = self.run(check);
+        report.announce();
+        if let Some(story) = report.story() {
+            panic!("{story}");
+        }
+    }
+
+    fn with_environment(mut self) -> Result<Builder, String> {
+        if let Some(algorithm) = variable("REWEAVE_ALGORITHM", Algorithm::from_str)? {
+            self.options.algorithm = algorithm;
+        }
+        if let Some(workers) = variable("REWEAVE_WORKERS", number::<usize>)? {
+            self = self.workers(workers);
+        }
+        if let Some(budget) = variable("REWEAVE_BUDGET", duration)? {
+            self = self.budget(budget);
+        }
+        if let Some(executions) = variable("REWEAVE_MAX_EXECUTIONS", number::<u64>)? {
+            self = self.max_executions(executions);
+        }
+        if let Some(steps) = variable("REWEAVE_MAX_STEPS", number::<u32>)? {
+            self = self.max_steps(steps);
+        }
+        if let Some(preemptions) = variable("REWEAVE_PREEMPTIONS", number::<u32>)? {
+            self = self.preemptions(preemptions);
+        }
+        if let Some(seed) = variable("REWEAVE_SEED", number::<u64>)? {
+            self = self.seed(seed);
+        }
+        if let Some(directory) = variable("REWEAVE_OUTPUT", |text| Ok(PathBuf::from(text)))? {
+            self = self.trace_dir(directory);
+        }
+        if let Some(trace) = variable("REWEAVE_REPLAY", |text| Ok(PathBuf::from(text)))? {
+            self = self.replay(trace);
+        }
+        Ok(self)
+    }
 }
 
-/// Checks a closure with the usual options.
-///
-/// # Panics
-/// As [`Builder::check`].
-pub fn check(f: impl Fn() + Send + Sync + 'static) {
-    Builder::new().check(f);
-}
-
-/// An environment variable that is set and not empty.
-fn variable<T>(name: &str, parse: impl FnOnce(&str) -> Result<T, String>) -> Option<T> {
-    let text = env::var(name).ok().filter(|text| !text.is_empty())?;
-    let value = parse(&text);
-    Some(value.unwrap_or_else(|error| panic!("{name}={text}: {error}")))
+fn variable<T>(name: &str, parse: impl Fn(&str) -> Result<T, String>) -> Result<Option<T>, String> {
+    match std::env::var(name) {
+        Ok(text) if text.is_empty() => Ok(None),
+        Ok(text) => match parse(&text) {
+            Ok(value) => Ok(Some(value)),
+            Err(why) => Err(format!("{name}={text}: {why}")),
+        },
+        Err(std::env::VarError::NotPresent) => Ok(None),
+        Err(error) => Err(format!("{name}: {error}")),
+    }
 }
 
 fn number<T: FromStr>(text: &str) -> Result<T, String> {
-    text.parse().map_err(|_| "not a number".into())
+    text.parse().map_err(|_| "a number is expected".into())
 }
 
-/// `500ms`, `1.5s`, `10m`, `1h`.
+/// `500ms`, `30s`, `10m`, `2h`.
 fn duration(text: &str) -> Result<Duration, String> {
-    let wrong = || "not a time such as 500ms, 10s, 5m or 1h".to_owned();
-    let unit = text
-        .find(|c: char| c.is_ascii_alphabetic())
-        .ok_or_else(wrong)?;
-    let (value, unit) = text.split_at(unit);
-    let seconds = match unit {
-        "ms" => 0.001,
-        "s" => 1.0,
-        "m" => 60.0,
-        "h" => 3600.0,
-        _ => return Err(wrong()),
+    let digits = text
+        .find(|c: char| !c.is_ascii_digit())
+        .unwrap_or(text.len());
+    let (count, unit) = text.split_at(digits);
+    let unit_ms = match unit {
+        "ms" => 1,
+        "s" => 1_000,
+        "m" => 60_000,
+        "h" => 3_600_000,
+        _ => 0,
     };
-    let value: f64 = value.parse().map_err(|_| wrong())?;
-    Duration::try_from_secs_f64(value * seconds).map_err(|_| wrong())
-}
-
-/// What `#[reweave::test]` calls.
-#[doc(hidden)]
-pub mod for_macro {
-    use super::Builder;
-    use std::path::PathBuf;
-
-    /// Checks, or with `expect`, sees to it that an error of this kind is found.
-    ///
-    /// # Panics
-    /// If not.
-    pub fn run_test(
-        builder: Builder,
-        expect: Option<&'static str>,
-        body: impl Fn() + Send + Sync + 'static,
-    ) {
-        let Some(kind) = expect else {
-            return builder.check(body);
-        };
-        let mut builder = builder;
-        builder
-            .trace_dir
-            .get_or_insert_with(|| PathBuf::from("reweave-out"));
-        let report = builder.run(body);
-        let found = report.errors.iter().any(|error| error.kind.name() == kind);
-        assert!(
-            found && report.divergence.is_none(),
-            "expected an error of kind {kind}: {report}"
-        );
-        println!("{report}");
+    match count.parse::<u64>() {
+        Ok(count) if unit_ms > 0 => Ok(Duration::from_millis(count.saturating_mul(unit_ms))),
+        _ => Err("a time such as 500ms, 30s, 10m or 2h is expected".into()),
     }
 }

@@ -1,22 +1,5 @@
 //! Runs a concurrent Rust test again and again, in every interleaving of its threads that matters.
-//!
-//! ```
-//! use reweave::{sync::{Arc, atomic::{AtomicU32, Ordering::SeqCst}}, thread};
-//!
-//! let report = reweave::Builder::new().run(|| {
-//!     let count = Arc::new(AtomicU32::new(0));
-//!     let theirs = count.clone();
-//!     let t = thread::spawn(move || theirs.fetch_add(1, SeqCst));
-//!     count.fetch_add(1, SeqCst);
-//!     t.join().unwrap();
-//!     assert_eq!(count.load(SeqCst), 2);
-//! });
-//! assert!(report.complete && report.errors.is_empty());
-//! assert_eq!(report.executions, 2);
-//! ```
-//!
-//! `thread`, `sync`, `cell`, `time` and `hint` mirror std by name and signature. Inside a check ([`Builder`], [`check()`], or
-//! `#[reweave::test]` on a test) their operations are scheduled; outside they are std's.
+
 //!
 //! With the `std` feature the mirrors are std's own types and nothing is checked: for production builds of code that imports
 //! them from here.
@@ -29,30 +12,71 @@ pub mod any;
 #[cfg(not(feature = "std"))]
 mod builder;
 #[cfg(not(feature = "std"))]
+mod check;
+#[cfg(not(feature = "std"))]
 pub mod hint;
 #[cfg(not(feature = "std"))]
 mod report;
 #[cfg(not(feature = "std"))]
 mod rt;
 #[cfg(not(feature = "std"))]
-mod searching;
-#[cfg(not(feature = "std"))]
 pub mod thread;
 #[cfg(not(feature = "std"))]
 pub mod time;
 
+#[cfg(not(feature = "std"))]
+pub use any::{any, any_bool, assume};
+#[cfg(not(feature = "std"))]
+pub use builder::Builder;
+#[cfg(not(feature = "std"))]
+pub use report::{Error, Report};
+#[cfg(not(feature = "std"))]
+pub use reweave_explore::Algorithm;
+#[cfg(not(feature = "std"))]
+pub use reweave_macros::test;
+#[cfg(not(feature = "std"))]
+pub use reweave_model::Kind;
+
+/// Runs a closure in every interleaving that matters and panics with the whole story when one of them goes wrong.
+#[cfg(not(feature = "std"))]
+pub fn check(check: impl Fn() + Send + Sync + 'static) {
+    Builder::new().check(check);
+}
+
+/// What `#[reweave::test]` calls.
+#[cfg(not(feature = "std"))]
+#[doc(hidden)]
+pub mod __macro {
+    use crate::Builder;
+
+    /// Makes the check; `expect`: the kind of error that it must find.
+    pub fn run_test(
+        builder: Builder,
+        expect: Option<&'static str>,
+        body: impl Fn() + Send + Sync + 'static,
+    ) {
+        let Some(expected) = expect else {
+            builder.check(body);
+            return;
+        };
+        let report = builder.run(body);
+        report.announce();
+        match report
+            .errors
+            .iter()
+            .find(|error| error.kind.name() == expected)
+        {
+            Some(error) => println!("{}", error.story),
+            None => panic!(
+                "a `{expected}` was expected and not found: {}",
+                report.story().unwrap_or_else(|| report.summary())
+            ),
+        }
+    }
+}
+
 #[cfg(feature = "std")]
 pub use std::{hint, thread, thread_local, time};
-#[cfg(not(feature = "std"))]
-pub use {
-    any::{any, any_bool, assume},
-    builder::{Builder, check, for_macro as __macro},
-    report::{Found, Report},
-    reweave_explore::Algorithm,
-    reweave_macros::test,
-    reweave_model::Kind,
-    reweave_report::BlockedBy,
-};
 
 /// For drivers and tests of this workspace: a closure as a target of the engine.
 #[cfg(not(feature = "std"))]

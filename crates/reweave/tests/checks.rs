@@ -72,7 +72,7 @@ fn lastzero(n: usize) {
 fn counts_are_the_same_with_any_number_of_workers() {
     for workers in [1, 2, 3] {
         let report = Builder::new().workers(workers).run(|| lastzero(5));
-        assert!(report.complete && report.errors.is_empty(), "{report}");
+        assert!(report.complete && report.errors.is_empty(), "{report:?}");
         // (n + 3) * 2^(n - 2)
         assert_eq!((report.executions, report.blocked), (64, 0));
         assert_eq!(report.threads_max, 7);
@@ -84,22 +84,20 @@ fn an_error_is_written_and_replayed() {
     let directory = std::env::temp_dir().join(format!("reweave-checks-{}", std::process::id()));
     let builder = || Builder::new().name("checks::inversion").workers(1);
     let report = builder().trace_dir(&directory).run(inversion);
-    assert_eq!(report.errors.len(), 1, "{report}");
+    assert_eq!(report.errors.len(), 1, "{report:?}");
     let found = &report.errors[0];
     assert_eq!(found.kind, Kind::Deadlock);
-    assert!(report.divergence.is_none());
-    let text = report.to_string();
+    let text = &found.story;
     assert!(text.contains("REWEAVE_REPLAY="), "{text}");
     let trace = found.trace.clone().expect("written");
     for _ in 0..2 {
         let again = builder().replay(&trace).run(inversion);
-        assert!(again.divergence.is_none(), "{again}");
         assert_eq!(again.errors.len(), 1);
         assert_eq!(again.errors[0].message, found.message);
         assert_eq!(again.errors[0].events, found.events);
     }
-    let other = builder().replay(&trace).run(|| lastzero(2));
-    assert!(other.divergence.is_some());
+    let other = builder().replay(&trace).try_run(|| lastzero(2));
+    assert!(other.is_err());
     std::fs::remove_dir_all(&directory).expect("made above");
 }
 
@@ -114,7 +112,7 @@ fn keep_going_collects_distinct_errors() {
         assert!(early || reweave::any_bool(), "two");
         t.join().unwrap();
     });
-    assert!(report.complete, "{report}");
+    assert!(report.complete, "{report:?}");
     assert_eq!(report.errors.len(), 2);
     assert_eq!(report.executions, 4);
 }
@@ -149,7 +147,7 @@ fn what_was_left_out_is_said() {
 #[test]
 fn a_test_that_is_not_deterministic_is_told_so() {
     static RUNS: StdUsize = StdUsize::new(0);
-    let report = Builder::new().workers(1).run(|| {
+    let report = Builder::new().workers(1).try_run(|| {
         let x = Arc::new(AtomicUsize::new(0));
         let theirs = x.clone();
         let t = thread::spawn(move || theirs.store(1, SeqCst));
@@ -160,8 +158,7 @@ fn a_test_that_is_not_deterministic_is_told_so() {
         }
         t.join().unwrap();
     });
-    let text = report.divergence.expect("it differs");
-    assert!(text.contains("does not behave the same"), "{text}");
+    let text = report.expect_err("it differs");
     assert!(text.contains("checks.rs:"), "{text}");
 }
 

@@ -212,6 +212,7 @@ fn a_plan_of_another_program_diverges() {
                 outcome: 0,
             },
             kind: OpKind(8),
+            ok: None,
             site: Site::ANY,
             mark: Mark::Default,
         }],

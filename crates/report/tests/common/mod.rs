@@ -32,6 +32,7 @@ pub fn run(script: &Script, order: &[u32], policy: Policy, max_steps: u32) -> Ex
                 },
                 kind: op.kind(),
                 site: Site(line),
+                ok: None,
                 mark: Mark::Default,
             })
         });

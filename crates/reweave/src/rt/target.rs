@@ -59,6 +59,11 @@ impl ClosureTarget {
         self.leaked
     }
 
+    /// How many places of the program asked for less than sequential consistency so far.
+    pub fn weak_orders(&self) -> usize {
+        self.world.weak_sites().len()
+    }
+
     /// The places of the program that asked for less than sequential consistency so far.
     pub fn weak_sites(&self) -> Vec<Site> {
         self.world.weak_sites()

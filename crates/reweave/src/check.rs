@@ -1,0 +1,383 @@
+//! Makes a check: drives the search over the closure, collects errors, writes their traces, replays.
+
+use crate::{
+    builder::Builder,
+    report::{self, Error, Report},
+    rt::{self, ClosureTarget},
+};
+use reweave_explore::{Algorithm, Flow, Search, Target};
+use reweave_model::{Divergence, End, Execution, Kind, Plan, Site};
+use reweave_report::{BlockedBy, Context, Options, Position, Program, Trace, render_trace};
+use std::{
+    collections::HashMap,
+    path::{Path, PathBuf},
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Instant,
+};
+
+type Closure = Arc<dyn Fn() + Send + Sync>;
+
+/// Makes the check; an error is a sentence about why it could not be made.
+pub(crate) fn run(builder: Builder, closure: Closure) -> Result<Report, String> {
+    match &builder.replay {
+        Some(path) => replay(&builder, path, closure),
+        None => explore(&builder, closure),
+    }
+}
+
+/// Two errors are the same when kind, rule and source places are.
+type Identity = (Kind, Option<String>, Vec<Site>);
+
+struct Found {
+    /// In which order errors were met.
+    order: usize,
+    seen: u64,
+    steps: usize,
+    plan: Plan,
+    execution: Execution,
+}
+
+fn explore(builder: &Builder, closure: Closure) -> Result<Report, String> {
+    let start = Instant::now();
+    let cores = || std::thread::available_parallelism().map_or(1, usize::from);
+    let workers = builder.workers.unwrap_or_else(cores);
+    let deadline = builder.budget.map(|budget| start + budget);
+    let runs = AtomicU64::new(0);
+    let over_budget = || deadline.is_some_and(|deadline| Instant::now() >= deadline);
+    let before = || {
+        let limit = builder.max_executions.unwrap_or(u64::MAX);
+        if over_budget() || runs.fetch_add(1, Ordering::Relaxed) >= limit {
+            return Flow::Stop;
+        }
+        Flow::Continue
+    };
+    let found: Mutex<HashMap<Identity, Found>> = Mutex::default();
+    let after = |plan: &Plan, execution: &Execution| {
+        let Some(error) = execution.errors.first() else {
+            return Flow::Continue;
+        };
+        let identity = (error.kind, error.rule.clone(), error.sites.clone());
+        let mut found = found.lock().unwrap_or_else(PoisonError::into_inner);
+        let order = found.len();
+        let steps = execution.events.len();
+        let entry = found.entry(identity).or_insert_with(|| Found {
+            order,
+            seen: 0,
+            steps,
+            plan: plan.clone(),
+            execution: execution.clone(),
+        });
+        entry.seen += 1;
+        if (steps, &choices(plan)) < (entry.steps, &choices(&entry.plan)) {
+            entry.steps = steps;
+            entry.plan.clone_from(plan);
+            entry.execution.clone_from(execution);
+        }
+        if builder.keep_going {
+            Flow::Continue
+        } else {
+            Flow::Stop
+        }
+    };
+    let mut search = Search::new(builder.options);
+    let weak = AtomicU64::new(0);
+    let target = |_| Watched {
+        target: ClosureTarget::new(closure.clone(), builder.spurious),
+        weak: &weak,
+    };
+    let outcome = search.run(workers, target, before, after);
+    if let Err(divergence) = outcome {
+        return Err(not_deterministic(&divergence));
+    }
+
+    let mut found: Vec<_> = found
+        .into_inner()
+        .unwrap_or_else(PoisonError::into_inner)
+        .into_iter()
+        .collect();
+    found.sort_by_key(|(_, found)| found.order);
+    let mut errors = Vec::new();
+    let mut target = ClosureTarget::new(closure, builder.spurious);
+    for (index, (_, found)) in found.into_iter().enumerate() {
+        errors.push(confirm(builder, &mut target, index + 1, found)?);
+    }
+
+    let totals = *search.totals();
+    let mut incomplete = Vec::new();
+    let mut because = |holds: bool, why: &str| {
+        if holds {
+            incomplete.push(why.to_owned());
+        }
+    };
+    let limited = builder
+        .max_executions
+        .is_some_and(|limit| totals.runs() >= limit);
+    let sampling = builder.options.algorithm.samples();
+    let stopped = !errors.is_empty() && !builder.keep_going;
+    because(!search.exhausted() && over_budget() && !stopped, "budget");
+    because(!search.exhausted() && limited && !stopped, "max-executions");
+    because(totals.max_steps > 0, "max-steps");
+    because(totals.cut, "preemptions");
+    because(stopped, "stopped-at-error");
+    because(sampling, "sampling");
+    because(
+        errors.iter().any(|error| error.kind == Kind::DataRace),
+        "races",
+    );
+    Ok(Report {
+        name: builder.name.clone(),
+        algorithm: builder.options.algorithm,
+        complete: incomplete.is_empty(),
+        incomplete,
+        executions: totals.executions,
+        blocked: totals.assume_blocked + totals.redundant,
+        blocked_by: BlockedBy {
+            assume: totals.assume_blocked,
+            redundant: totals.redundant,
+        },
+        events: totals.events,
+        threads_max: totals.threads_max,
+        weak_orders: weak.into_inner(),
+        elapsed: start.elapsed(),
+        workers,
+        errors,
+        warnings: Vec::new(),
+    })
+}
+
+/// A target that leaves word of what its closure asked for.
+struct Watched<'a> {
+    target: ClosureTarget,
+    /// Most places that asked for less than sequential consistency.
+    weak: &'a AtomicU64,
+}
+
+impl Target for Watched<'_> {
+    fn run(&mut self, plan: &Plan) -> Result<&Execution, Divergence> {
+        self.target.run(plan)
+    }
+}
+
+impl Drop for Watched<'_> {
+    fn drop(&mut self) {
+        self.weak
+            .fetch_max(self.target.weak_orders() as u64, Ordering::Relaxed);
+    }
+}
+
+/// What orders plans: who goes, with which outcome.
+fn choices(plan: &Plan) -> Vec<reweave_model::Choice> {
+    plan.steps.iter().map(|step| step.choice).collect()
+}
+
+/// Runs a failing execution once more from its own trace, writes the trace down and tells the story.
+fn confirm(
+    builder: &Builder,
+    target: &mut ClosureTarget,
+    number: usize,
+    found: Found,
+) -> Result<Error, String> {
+    let trace = trace_of(builder, &found.execution);
+    let again = target
+        .run(&trace.plan())
+        .map_err(|divergence| not_deterministic(&divergence))?;
+    if let Some(difference) = trace.differs(&trace_of(builder, again)) {
+        return Err(format!("{NOT_DETERMINISTIC}\n  {difference}"));
+    }
+    let directory = builder
+        .trace_dir
+        .clone()
+        .unwrap_or_else(|| PathBuf::from("reweave-out"));
+    let path = directory.join(format!("{}-{number}.rwt", file_name(&builder.name)));
+    // A missing directory shows when the file is written.
+    let _ = std::fs::create_dir_all(&directory);
+    let (written, again) = match trace.write(&path) {
+        Ok(()) => (Some(path.clone()), again_line(builder, &path)),
+        Err(error) => (
+            None,
+            format!("(the trace file could not be written: {error})"),
+        ),
+    };
+    let error = &found.execution.errors[0];
+    let location = error.sites.first().and_then(|site| position(*site));
+    Ok(Error {
+        kind: error.kind,
+        rule: error.rule.clone(),
+        message: error.message.clone(),
+        location: location.map(|place| place.to_string()),
+        events: found.steps,
+        trace: written,
+        seen: found.seen,
+        story: render_trace(&trace, Some(&again), report::style()),
+    })
+}
+
+fn replay(builder: &Builder, path: &Path, closure: Closure) -> Result<Report, String> {
+    let start = Instant::now();
+    let recorded = Trace::read(path).map_err(|error| error.to_string())?;
+    if recorded.program.name != program_name(builder) {
+        return Err(format!(
+            "{} was recorded from `{}`, and this is `{}`: run that test, or record anew",
+            path.display(),
+            recorded.program.name,
+            program_name(builder)
+        ));
+    }
+    let mut target = ClosureTarget::new(closure, recorded.options.spurious_wakeups);
+    let execution = target
+        .run(&recorded.plan())
+        .map_err(|divergence| went_another_way(path, &divergence))?
+        .clone();
+    let now = trace_of(builder, &execution);
+    if let Some(difference) = recorded.differs(&now) {
+        return Err(format!(
+            "{} went another way when it was run again: the program has changed, or is not deterministic\n  {difference}",
+            path.display()
+        ));
+    }
+    let again = again_line(builder, path);
+    let errors = execution.errors.iter().take(1).map(|error| {
+        let location = error.sites.first().and_then(|site| position(*site));
+        Error {
+            kind: error.kind,
+            rule: error.rule.clone(),
+            message: error.message.clone(),
+            location: location.map(|place| place.to_string()),
+            events: execution.events.len(),
+            trace: Some(path.into()),
+            seen: 1,
+            story: render_trace(&now, Some(&again), report::style()),
+        }
+    });
+    let weak_orders = target.weak_orders() as u64;
+    Ok(Report {
+        name: builder.name.clone(),
+        algorithm: Algorithm::Dfs,
+        complete: false,
+        incomplete: vec!["max-executions".into()],
+        executions: 1,
+        blocked: u64::from(execution.end == End::Blocked),
+        blocked_by: BlockedBy::default(),
+        events: execution.events.len() as u64,
+        threads_max: execution.threads.len() as u32,
+        weak_orders,
+        elapsed: start.elapsed(),
+        workers: 1,
+        errors: errors.collect(),
+        warnings: Vec::new(),
+    })
+}
+
+const NOT_DETERMINISTIC: &str = "the check does not do the same when it is run the same way again \
+    (does it read the clock, iterate over a HashMap, use random numbers, or keep something from run to run?)";
+
+fn not_deterministic(divergence: &Divergence) -> String {
+    format!("{NOT_DETERMINISTIC}\n  {}", difference(divergence))
+}
+
+fn went_another_way(path: &Path, divergence: &Divergence) -> String {
+    format!(
+        "{} went another way when it was run again: the program has changed, or is not deterministic\n  {}",
+        path.display(),
+        difference(divergence)
+    )
+}
+
+/// The first event that differed.
+fn difference(divergence: &Divergence) -> String {
+    let place = |site: Site| position(site).map_or(String::new(), |place| format!(" at {place}"));
+    let expected = &divergence.expected;
+    let thread = expected.choice.thread.0;
+    let wanted = format!("{}{}", expected.kind.name(), place(expected.site));
+    let actual = match divergence.actual {
+        Some((kind, site))
+            if kind == expected.kind && (site == expected.site || expected.site == Site::ANY) =>
+        {
+            format!("had another result, or could not be done{}", place(site))
+        }
+        Some((kind, site)) => format!("came to {}{}", kind.name(), place(site)),
+        None => "does not exist or has ended".into(),
+    };
+    format!(
+        "step {}: thread {thread} was to do {wanted}, but {actual}",
+        divergence.step + 1
+    )
+}
+
+fn position(site: Site) -> Option<Position> {
+    let location = rt::location(site)?;
+    Some(Position {
+        file: location.file().into(),
+        line: location.line(),
+        column: location.column(),
+    })
+}
+
+fn program_name(builder: &Builder) -> &str {
+    match builder.name.as_str() {
+        "" => "check",
+        name => name,
+    }
+}
+
+fn trace_of(builder: &Builder, execution: &Execution) -> Trace {
+    Trace::from_execution(
+        execution,
+        Context {
+            program: Program {
+                name: program_name(builder).into(),
+                kind: "rust-test".into(),
+                test: Some(test_name(builder).into()),
+                command: Vec::new(),
+                replay: Some(format!(
+                    "REWEAVE_REPLAY={{trace}} cargo test {}",
+                    test_name(builder)
+                )),
+            },
+            options: Options {
+                max_steps: builder.options.max_steps,
+                spurious_wakeups: builder.spurious,
+            },
+            site: &position,
+            output: None,
+            blame: &[],
+        },
+    )
+}
+
+/// The name without its crate: what `cargo test` filters by.
+fn test_name(builder: &Builder) -> &str {
+    let name = program_name(builder);
+    name.split_once("::").map_or(name, |(_, rest)| rest)
+}
+
+/// The line that runs exactly that execution again.
+fn again_line(builder: &Builder, path: &Path) -> String {
+    let path = std::path::absolute(path).unwrap_or_else(|_| path.into());
+    format!(
+        "REWEAVE_REPLAY={} cargo test {}",
+        path.display(),
+        test_name(builder)
+    )
+}
+
+/// A name that is good for a file.
+fn file_name(name: &str) -> String {
+    let short = name.rsplit("::").next().unwrap_or(name);
+    let good = |c: char| {
+        if c.is_ascii_alphanumeric() || c == '_' {
+            c
+        } else {
+            '-'
+        }
+    };
+    let short: String = short.chars().map(good).collect();
+    if short.is_empty() {
+        "check".into()
+    } else {
+        short
+    }
+}
