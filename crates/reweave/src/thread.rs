@@ -110,6 +110,7 @@ impl Builder {
     {
         let task = rt::task().expect("in a check");
         let world = task.world();
+        rt::before_spawn();
         let name: Option<Arc<str>> = self.name.map(Into::into);
         let id = world.spawn(task.thread, name.clone());
         let packet = Packet::new();

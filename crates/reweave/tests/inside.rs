@@ -15,7 +15,7 @@ use reweave::{
     },
     thread,
 };
-use reweave_explore::{Algorithm, Explorer};
+use reweave_explore::{Algorithm, Explorer, Options};
 use std::{
     cell::{Cell, RefCell},
     collections::BTreeSet,
@@ -46,8 +46,12 @@ fn explore_by(
     let log = std::sync::Arc::new(Log::default());
     let inner = log.clone();
     let mut target = ClosureTarget::new(std::sync::Arc::new(move || program(&inner)), false);
-    let mut explorer = Explorer::new(algorithm);
-    let mut work = vec![explorer.root()];
+    let options = Options {
+        algorithm,
+        ..Options::default()
+    };
+    let mut explorer = Explorer::new(&options);
+    let mut work = vec![Explorer::root(&options)];
     let mut seen = Seen::default();
     let mut executions = 0;
     while let Some(branch) = work.pop() {
@@ -63,7 +67,7 @@ fn explore_by(
         for error in &execution.errors {
             seen.errors.insert((error.kind, error.message.clone()));
         }
-        explorer.branches(&branch, execution, &mut work);
+        explorer.branches(branch, execution, &mut work);
     }
     assert_eq!(target.leaked(), 0);
     seen

@@ -16,9 +16,11 @@
 mod explain;
 mod local;
 mod panics;
+pub(crate) mod poll;
 mod races;
 mod site;
 mod slot;
+mod spin;
 mod statics;
 mod tag;
 mod target;
@@ -36,7 +38,7 @@ pub(crate) use self::{
 pub use self::target::ClosureTarget;
 
 use reweave_model::{Error, Event, Gate, Next, Op, Order, Pending, Site};
-use std::{any::Any, panic::Location, sync::atomic::Ordering};
+use std::{any::Any, panic::Location, sync::atomic::Ordering, time::Duration};
 
 /// Running on a fiber of a check, and not while the fiber is being unwound: operations go to the model.
 #[inline]
@@ -67,23 +69,35 @@ pub(crate) fn give_up() -> ! {
 /// Announces the operation at the caller's source position, waits until it is its turn, does it. When the execution ends
 /// meanwhile it unwinds, or (inside a destructor that runs for a panic) returns an event with `ok: false`, [`active`] being false from
 /// then on.
+///
+/// An operation that loops may poll with goes through [`poll`].
 #[inline]
 #[track_caller]
 pub(crate) fn op(op: Op) -> Event {
-    let task = task().expect("operations go to the model only in a check");
-    perform(task, op, Location::caller(), IMPLIED)
+    perform(op, Location::caller(), IMPLIED, None)
 }
 
 /// As [`op`], with the memory order that the program declared: on success, and for a compare-exchange on failure.
 #[inline]
 #[track_caller]
 pub(crate) fn op_ordered(op: Op, order: Ordering, failure: Option<Ordering>) -> Event {
-    let task = task().expect("operations go to the model only in a check");
     let orders = (order.into(), failure.map(Into::into));
-    let event = perform(task, op, Location::caller(), orders);
-    if order != Ordering::SeqCst || failure.is_some_and(|order| order != Ordering::SeqCst) {
-        task.world().weak_order(event.site);
+    perform(op, Location::caller(), orders, None)
+}
+
+/// As [`op`], for one that may time out.
+#[track_caller]
+pub(crate) fn op_timed(op: Op) -> Event {
+    let task = task().expect("operations go to the model only in a check");
+    if task.world().ending.get() {
+        return inert_event(task, op, Site::ANY);
     }
+    let site = task.world().seen.site(Location::caller());
+    task.check_stack();
+    spin::leaves(task);
+    let event = perform_gated(task, op, spin::timed_gate(task, site), site);
+    spin::after(task, task.world(), &event);
+    spin::timed(task, &event);
     event
 }
 
@@ -94,22 +108,43 @@ type Orders = (Order, Option<Order>);
 const IMPLIED: Orders = (Order::SeqCst, None);
 
 #[inline]
-fn perform(task: &Task, op: Op, place: &'static Location<'static>, orders: Orders) -> Event {
+fn perform(
+    op: Op,
+    place: &'static Location<'static>,
+    orders: Orders,
+    frame: Option<&poll::Frame>,
+) -> Event {
+    let task = task().expect("operations go to the model only in a check");
     let world = task.world();
     let site = world.seen.site(place);
     task.check_stack();
+    let gate = match spin::before(task, op, site, frame) {
+        spin::Before::Go(gate) => gate,
+        spin::Before::Served(event) => return event,
+    };
+    let event = perform_ordered(task, op, gate, site, orders);
+    spin::after(task, world, &event);
+    if orders != IMPLIED && orders != (Order::SeqCst, Some(Order::SeqCst)) {
+        world.weak_order(site);
+    }
+    event
+}
+
+/// An operation that implies its order.
+fn perform_gated(task: &Task, op: Op, gate: Gate, site: Site) -> Event {
+    perform_ordered(task, op, gate, site, IMPLIED)
+}
+
+#[inline]
+fn perform_ordered(task: &Task, op: Op, gate: Gate, site: Site, orders: Orders) -> Event {
+    let world = task.world();
+    let thread = task.thread;
     if world.ending.get() {
         return inert_event(task, op, site);
     }
-    let thread = task.thread;
-    let pending = Pending {
-        op,
-        gate: Gate::Open,
-        site,
-    };
     {
         let mut run = world.run.borrow_mut();
-        run.announce(thread, pending);
+        run.announce(thread, Pending { op, gate, site });
         if world.newborns.get() == 0 {
             match run.next() {
                 Next::Go(choice) if choice.thread == thread => {
@@ -148,17 +183,25 @@ fn inert_event(task: &Task, op: Op, site: Site) -> Event {
     }
 }
 
-/// As [`op`], for one that may time out.
-#[inline]
-#[track_caller]
-pub(crate) fn op_timed(op: Op) -> Event {
-    let task = task().expect("operations go to the model only in a check");
-    perform(task, op, Location::caller(), IMPLIED)
+/// The running thread yields or sleeps: no event.
+///
+/// A loop of pauses alone would never end: after some of them each takes a millisecond of the thread's own time.
+pub(crate) fn pause() {
+    let Some(task) = task() else { return };
+    let mut spin = task.spin.borrow_mut();
+    spin.pauses += 1;
+    if spin.pauses > 100 {
+        drop(spin);
+        crate::time::advance(Duration::from_millis(1));
+    }
 }
 
-/// The running thread yields or sleeps: no event.
-#[track_caller]
-pub(crate) fn pause() {}
+/// The running thread creates another one.
+pub(crate) fn before_spawn() {
+    if let Some(task) = task() {
+        spin::leaves(task);
+    }
+}
 
 /// The running thread ends by a panic.
 pub(crate) fn died(payload: &(dyn Any + Send)) {

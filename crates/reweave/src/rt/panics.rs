@@ -3,9 +3,9 @@
 //! *Decides:* that a panic on a fiber of a check is silent, and what of it is kept. *Called by:* std, through a hook that is installed
 //! once for the process and passes on panics of everybody else to the hook before it. *Owns:* the hook.
 //!
-//! A second panic out of a destructor that runs for a first one makes std abort the process, right after the hook. The hook does not
-//! return then: the fiber stays where it is for ever, the thread counts as crashed, the others go on. The price: std holds the hook's lock
-//! for reading meanwhile, so replacing the hook later would hang.
+//! A second panic out of a destructor that runs for a first one makes std abort the process, right after the hook. The thread counts as
+//! crashed; the SIGABRT that follows ends its fiber by touching the guard page below its stack, as an overflow would, and the others
+//! go on. (Staying in the hook for ever would be simpler, but std holds the hook's lock meanwhile, and libtest wants it at its end.)
 
 use super::{Task, site, task};
 use reweave_model::{Error, Kind, Site, ThreadId};
@@ -33,7 +33,26 @@ pub(crate) fn install() {
             Some(task) => record(task, info),
             None => previous(info),
         }));
+        // SAFETY: a handler with the signature that SA_SIGINFO is not set for; the structure is plain data.
+        unsafe {
+            let mut action = std::mem::zeroed::<libc::sigaction>();
+            action.sa_sigaction = on_abort as *const () as usize;
+            // Not blocked meanwhile: the handler is left by a fault and never returns.
+            action.sa_flags = libc::SA_NODEFER;
+            libc::sigaction(libc::SIGABRT, &action, std::ptr::null_mut());
+        }
     });
+}
+
+extern "C" fn on_abort(signal: libc::c_int) {
+    match task() {
+        Some(task) if task.aborting.get() => task.end_by_fault(),
+        // SAFETY: both may be called in a signal handler.
+        _ => unsafe {
+            libc::signal(signal, libc::SIG_DFL);
+            libc::raise(signal);
+        },
+    }
 }
 
 /// The text of a panic, as std finds it.
@@ -54,7 +73,8 @@ fn record(task: &Task, info: &PanicHookInfo<'_>) {
         if !world.ending.get() {
             crash(task);
         }
-        super::give_up();
+        task.aborting.set(true);
+        return;
     }
     if world.ending.get() {
         return;
@@ -79,6 +99,7 @@ fn aborts(message: &str) -> bool {
 fn crash(task: &Task) {
     let last = task.panic.borrow_mut().take();
     let (message, site) = last.unwrap_or_default();
+    task.world().crash_told.set(true);
     task.world().error(Error {
         kind: Kind::Crash,
         rule: Some("panic-while-unwinding".into()),

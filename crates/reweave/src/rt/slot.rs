@@ -33,13 +33,6 @@ impl Slot {
         self.register(world, word, make())
     }
 
-    /// The id it has in this execution, if it was used already.
-    pub(crate) fn known(&self) -> Option<ObjectId> {
-        let word = self.0.load(Relaxed);
-        let world = task()?.world();
-        ((word >> 32) as u32 == world.stamp.get()).then_some(ObjectId(word as u32))
-    }
-
     /// Its owner has it to itself and may change it unseen: the next use begins with what it finds.
     pub(crate) fn forget(&mut self) {
         *self.0.get_mut() = 0;

@@ -14,7 +14,7 @@ use super::{
 };
 use reweave_explore::Target;
 use reweave_fiber::{Fiber, Resumed, Unwound};
-use reweave_model::{Divergence, End, Error, Execution, Kind, Next, Plan, ThreadId};
+use reweave_model::{Divergence, End, Error, Execution, Kind, Next, Plan, Site, ThreadId};
 use std::{
     any::Any,
     panic::{AssertUnwindSafe, catch_unwind},
@@ -59,9 +59,14 @@ impl ClosureTarget {
         self.leaked
     }
 
-    /// How many places of the program asked for less than sequential consistency.
+    /// How many places of the program asked for less than sequential consistency so far.
     pub fn weak_orders(&self) -> usize {
-        self.world.weak_orders()
+        self.world.weak_sites().len()
+    }
+
+    /// The places of the program that asked for less than sequential consistency so far.
+    pub fn weak_sites(&self) -> Vec<Site> {
+        self.world.weak_sites()
     }
 
     fn begin(&mut self, plan: &Plan) {
@@ -127,6 +132,9 @@ impl ClosureTarget {
         };
         // Its frames stay as they are; those who wait for it wait for ever.
         self.leaked += 1;
+        if self.world.crash_told.take() {
+            return;
+        }
         self.world.error(Error {
             kind: Kind::Crash,
             rule: None,
@@ -169,9 +177,16 @@ impl ClosureTarget {
 
 impl Target for ClosureTarget {
     fn run(&mut self, plan: &Plan) -> Result<&Execution, Divergence> {
-        self.begin(plan);
-        let over = self.conduct();
-        self.unwind();
+        let over = loop {
+            self.begin(plan);
+            let over = self.conduct();
+            self.unwind();
+            if !self.world.restart.take() {
+                break over;
+            }
+            self.world.errors.take();
+            self.world.panics.take();
+        };
         match over {
             Next::End(end) => self.conclude(end),
             _ => {
@@ -195,6 +210,9 @@ pub(crate) fn live(
 ) {
     Task::enter(world, thread, |task| {
         let payload = catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(Some);
+        if !world.ending.get() {
+            super::spin::leaves(task);
+        }
         if let (Some(payload), false) = (&payload, world.ending.get()) {
             task.died(&**payload);
         }

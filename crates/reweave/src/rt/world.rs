@@ -2,7 +2,9 @@
 //!
 //! *Owned by:* [`super::ClosureTarget`]. Fibers find it through a thread-local of their own, which points to their [`Task`].
 
-use super::{local::Locals, panics::Panic, races::Races, site::Seen, slot::Slot, statics::Copies};
+use super::{
+    local::Locals, panics::Panic, races::Races, site::Seen, slot::Slot, spin::Spin, statics::Copies,
+};
 use reweave_fiber::Pool;
 use reweave_model::{Choice, Error, Next, Run, Site, ThreadId};
 use std::{
@@ -31,8 +33,14 @@ pub(crate) struct World {
     /// In order of time, each with the number of events before it.
     pub(crate) errors: RefCell<Vec<(usize, Error)>>,
     pub(crate) panics: RefCell<Vec<Panic>>,
+    /// The crash that is about to end the running fiber is among the errors already.
+    pub(crate) crash_told: Cell<bool>,
     pub(crate) races: RefCell<Races>,
     pub(crate) copies: Copies,
+    /// The execution is to be begun again.
+    pub(crate) restart: Cell<bool>,
+    /// Sites of loops that look endless and are not.
+    never: RefCell<HashSet<u32>>,
     /// Cells that had an access so far, in all executions: see `tag`.
     pub(crate) cells: Cell<u32>,
     pub(crate) seen: Seen,
@@ -63,6 +71,11 @@ pub(crate) struct Task {
     pub(crate) locals: RefCell<Locals>,
     /// The last panic that began in it, for the case that it ends by it.
     pub(crate) panic: RefCell<Option<(String, Site)>>,
+    /// Std is about to abort the process because of it.
+    pub(crate) aborting: Cell<bool>,
+    pub(crate) spin: RefCell<Spin>,
+    /// Of the operation under way, from its second visit on.
+    pub(crate) print: Cell<Option<u64>>,
 }
 
 thread_local! {
@@ -91,6 +104,9 @@ impl Task {
             stack_low: stack_low(),
             locals: RefCell::default(),
             panic: RefCell::new(None),
+            aborting: Cell::new(false),
+            spin: RefCell::default(),
+            print: Cell::new(None),
         };
         TASK.set(&task);
         let _reset = Reset;
@@ -108,8 +124,15 @@ impl Task {
     pub(crate) fn check_stack(&self) {
         let here = 0_u8;
         if (&raw const here as usize) < self.stack_low + ROOM_BYTES {
-            overflow(self.stack_low);
+            self.end_by_fault();
         }
+    }
+
+    /// Touches the guard page below the stack, which ends the fiber.
+    #[cold]
+    pub(crate) fn end_by_fault(&self) {
+        // SAFETY: not safe at all, and meant so: the page is a guard page, and the fiber's signal handler ends the fiber here.
+        unsafe { ptr::write_volatile((self.stack_low - 64) as *mut u8, 0) };
     }
 }
 
@@ -119,14 +142,6 @@ impl Drop for Reset {
     fn drop(&mut self) {
         TASK.set(ptr::null());
     }
-}
-
-/// Touches the guard page below the stack, which ends the fiber.
-#[cold]
-fn overflow(stack_low: usize) {
-    // SAFETY: not safe at all, and meant so: the page is a guard page, and the fiber's signal handler ends the fiber here, as it would
-    // a few calls later.
-    unsafe { ptr::write_volatile((stack_low - 64) as *mut u8, 0) };
 }
 
 /// The lowest usable address of the running fiber's stack, which is its thread's.
@@ -165,8 +180,11 @@ impl World {
             threads: RefCell::default(),
             errors: RefCell::default(),
             panics: RefCell::default(),
+            crash_told: Cell::new(false),
             races: RefCell::default(),
             copies: Copies::default(),
+            restart: Cell::new(false),
+            never: RefCell::default(),
             cells: Cell::new(0),
             seen: Seen::new(),
             weak_seen: Seen::new(),
@@ -210,6 +228,16 @@ impl World {
         self.errors.borrow_mut().push((place, error));
     }
 
+    /// Whether a loop at this site was found not to be endless.
+    pub(crate) fn never_parks(&self, site: Site) -> bool {
+        self.never.borrow().contains(&site.0)
+    }
+
+    /// From now on.
+    pub(crate) fn never_park(&self, site: Site) {
+        self.never.borrow_mut().insert(site.0);
+    }
+
     /// A place asks for less than sequential consistency.
     #[inline]
     pub(crate) fn weak_order(&self, site: Site) {
@@ -218,9 +246,9 @@ impl World {
         }
     }
 
-    /// How many such places there are so far.
-    pub(crate) fn weak_orders(&self) -> usize {
-        self.weak.borrow().len()
+    /// These places so far.
+    pub(crate) fn weak_sites(&self) -> Vec<Site> {
+        self.weak.borrow().iter().copied().map(Site).collect()
     }
 }
 

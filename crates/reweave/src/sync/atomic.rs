@@ -18,7 +18,7 @@ pub use std::sync::atomic::Ordering;
 
 use crate::rt::{self, Slot};
 use Ordering::{AcqRel, Acquire, Relaxed, Release};
-use reweave_model::{Object, ObjectId, Op, Rmw, RmwKind};
+use reweave_model::{Object, ObjectId, Op, RmwKind};
 
 /// As [`std::sync::atomic::fence`]. In a check it is no event.
 #[track_caller]
@@ -46,20 +46,23 @@ trait Word: Copy {
     fn from_word(word: u64) -> Self;
 }
 
+#[inline(always)]
 #[track_caller]
 fn id(slot: &Slot, initial: impl FnOnce() -> u64) -> ObjectId {
     slot.id(|| Object::Atomic(initial()))
 }
 
+#[inline(always)]
 #[track_caller]
 fn load(object: ObjectId, order: Ordering) -> u64 {
     match order {
         Release => panic!("there is no such thing as a release load"),
         AcqRel => panic!("there is no such thing as an acquire-release load"),
-        _ => rt::op_ordered(Op::Load(object), order, None).result,
+        _ => rt::poll::load(object, order),
     }
 }
 
+#[inline(always)]
 #[track_caller]
 fn store(object: ObjectId, value: u64, order: Ordering) {
     match order {
@@ -70,21 +73,18 @@ fn store(object: ObjectId, value: u64, order: Ordering) {
 }
 
 /// The value before.
+#[inline(always)]
 #[track_caller]
 fn modify(object: ObjectId, kind: RmwKind, operand: u64, bits: u8, order: Ordering) -> u64 {
-    let rmw = Rmw {
-        kind,
-        operand,
-        bits,
-    };
-    rt::op_ordered(Op::Rmw(object, rmw), order, None).result
+    rt::poll::modify(object, kind, operand, bits, order)
 }
 
 /// The value before, and whether it was exchanged.
+#[inline(always)]
 #[track_caller]
 fn exchange(
     object: ObjectId,
-    (expected, new): (u64, u64),
+    words: (u64, u64),
     weak: bool,
     (success, failure): (Ordering, Ordering),
 ) -> (u64, bool) {
@@ -93,12 +93,5 @@ fn exchange(
         AcqRel => panic!("there is no such thing as an acquire-release failure ordering"),
         _ => {}
     }
-    let op = Op::CompareExchange {
-        object,
-        expected,
-        new,
-        weak,
-    };
-    let event = rt::op_ordered(op, success, Some(failure));
-    (event.result, event.ok)
+    rt::poll::exchange(object, words, weak, (success, failure))
 }

@@ -12,7 +12,7 @@ mod receiver;
 pub use receiver::{IntoIter, Iter, Receiver, TryIter};
 pub use std::sync::mpsc::{RecvError, RecvTimeoutError, SendError, TryRecvError, TrySendError};
 
-use crate::rt;
+use crate::rt::{self, poll::Attempt};
 use reweave_model::{Object, ObjectId, Op};
 use std::{
     collections::VecDeque,
@@ -77,6 +77,7 @@ impl<T> Channel<T> {
         }
     }
 
+    #[inline(always)]
     #[track_caller]
     fn try_send(&self, message: T) -> Result<(), TrySendError<T>> {
         if !rt::active() {
@@ -86,11 +87,11 @@ impl<T> Channel<T> {
         if self.capacity == Some(0) {
             panic!("unsupported: try_send on a channel without capacity");
         }
-        let sent = rt::op(Op::TrySend(self.id()));
-        if sent.ok {
-            self.queue().push_back((sent.result, message));
+        let (ok, result) = rt::poll::attempt(Attempt::Send, self.id());
+        if ok {
+            self.queue().push_back((result, message));
             Ok(())
-        } else if sent.result == DISCONNECTED || !rt::active() {
+        } else if result == DISCONNECTED || !rt::active() {
             Err(TrySendError::Disconnected(message))
         } else {
             Err(TrySendError::Full(message))
@@ -201,6 +202,7 @@ impl<T> SyncSender<T> {
     ///
     /// # Panics
     /// In a check on a channel without capacity: that is not supported.
+    #[inline(always)]
     #[track_caller]
     pub fn try_send(&self, t: T) -> Result<(), TrySendError<T>> {
         match &self.0 {

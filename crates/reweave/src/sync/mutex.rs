@@ -1,6 +1,6 @@
 //! [`Mutex`].
 
-use crate::rt::{self, Slot};
+use crate::rt::{self, Slot, poll::Attempt};
 use reweave_model::{Error, Kind, Object, ObjectId, Op};
 use std::{
     fmt,
@@ -68,11 +68,12 @@ impl<T: ?Sized> Mutex<T> {
     ///
     /// # Errors
     /// If it is held, or poisoned.
+    #[inline(always)]
     #[track_caller]
     pub fn try_lock(&self) -> TryLockResult<MutexGuard<'_, T>> {
         let this = rt::here(self);
         if rt::active() {
-            if !rt::op(Op::TryLock(this.id())).ok {
+            if !rt::poll::attempt(Attempt::Lock, this.id()).0 {
                 return Err(TryLockError::WouldBlock);
             }
             return this.taken().map_err(TryLockError::Poisoned);

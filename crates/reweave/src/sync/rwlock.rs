@@ -77,11 +77,12 @@ impl<T: ?Sized> RwLock<T> {
     }
 
     /// Shares the lock if no writer has or wants it.
+    #[inline(always)]
     #[track_caller]
     pub fn try_read(&self) -> TryLockResult<RwLockReadGuard<'_, T>> {
         let this = rt::here(self);
         let checked = rt::active();
-        if checked && !rt::op(Op::TryReadLock(this.id())).ok {
+        if checked && !rt::poll::attempt(rt::poll::Attempt::Read, this.id()).0 {
             return Err(TryLockError::WouldBlock);
         }
         match this.inner.try_read() {
@@ -107,11 +108,12 @@ impl<T: ?Sized> RwLock<T> {
     }
 
     /// Takes the lock if nobody has it.
+    #[inline(always)]
     #[track_caller]
     pub fn try_write(&self) -> TryLockResult<RwLockWriteGuard<'_, T>> {
         let this = rt::here(self);
         let checked = rt::active();
-        if checked && !rt::op(Op::TryWriteLock(this.id())).ok {
+        if checked && !rt::poll::attempt(rt::poll::Attempt::Write, this.id()).0 {
             return Err(TryLockError::WouldBlock);
         }
         match this.inner.try_write() {

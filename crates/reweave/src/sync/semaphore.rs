@@ -48,11 +48,12 @@ mod checked {
         }
 
         /// Takes a permit if there is one.
+        #[inline(always)]
         #[track_caller]
         pub fn try_acquire(&self) -> bool {
             let this = rt::here(self);
             if rt::active() {
-                return rt::op(Op::SemTryAcquire(this.id())).ok;
+                return rt::poll::attempt(rt::poll::Attempt::Semaphore, this.id()).0;
             }
             !rt::inert() && this.inner.try_acquire()
         }

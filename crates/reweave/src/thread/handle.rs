@@ -96,7 +96,6 @@ unsafe impl<T: Send> Sync for Packet<T> {}
 unsafe impl<T: Send> Send for Packet<T> {}
 
 impl<T> Packet<T> {
-    #[expect(clippy::arc_with_non_send_sync, reason = "the bound is on the handles")]
     pub(super) fn new() -> Arc<Packet<T>> {
         Arc::new(Packet(Cell::new(None)))
     }

@@ -89,12 +89,12 @@ where
                 place.0.set(ptr::from_ref(std).cast());
             }
             // SAFETY: the scope is outside of std's, which ends after all its threads have.
-            f(unsafe { &*(&raw const scope) })
+            f(unsafe { &*ptr::from_ref(&scope) })
         });
     }
     let scope = scope(How::Check(OneThread(Children::default())));
     // SAFETY: all threads that refer to the scope have ended before this function returns, or are unwound before this frame is.
-    let result = catch_unwind(AssertUnwindSafe(|| f(unsafe { &*(&raw const scope) })));
+    let result = catch_unwind(AssertUnwindSafe(|| f(unsafe { &*ptr::from_ref(&scope) })));
     let panicked = match &scope.how {
         How::Check(children) if rt::active() => children.0.wait(),
         _ => false,

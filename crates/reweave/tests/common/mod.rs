@@ -5,7 +5,7 @@ use reweave::target::{
     ClosureTarget, Target,
     model::{Error, Execution, Kind, Plan, Policy},
 };
-use reweave_explore::{Algorithm, Explorer};
+use reweave_explore::{Algorithm, Explorer, Options};
 use std::sync::Arc;
 
 /// What a number of executions had to show.
@@ -49,14 +49,18 @@ pub fn target(f: impl Fn() + Send + Sync + 'static) -> ClosureTarget {
 /// Everything an algorithm asks for.
 pub fn all(algorithm: Algorithm, f: impl Fn() + Send + Sync + 'static) -> Seen {
     let mut target = target(f);
-    let mut explorer = Explorer::new(algorithm);
-    let mut branches = vec![explorer.root()];
+    let options = Options {
+        algorithm,
+        ..Options::default()
+    };
+    let mut explorer = Explorer::new(&options);
+    let mut branches = vec![Explorer::root(&options)];
     let mut seen = Seen::default();
     while let Some(branch) = branches.pop() {
         let execution = target.run(&branch.plan).expect("deterministic");
         seen.add(execution);
         assert!(seen.executions < 2_000_000, "too many");
-        explorer.branches(&branch, execution, &mut branches);
+        explorer.branches(branch, execution, &mut branches);
     }
     seen
 }

@@ -48,7 +48,7 @@ macro_rules! atomic {
             }
 
             /// As in std.
-            #[inline]
+            #[inline(always)]
             #[track_caller]
             pub fn load(&self, order: Ordering) -> $value {
                 let this = rt::here(self);
@@ -61,7 +61,7 @@ macro_rules! atomic {
             }
 
             /// As in std.
-            #[inline]
+            #[inline(always)]
             #[track_caller]
             pub fn store(&self, value: $value, order: Ordering) {
                 let this = rt::here(self);
@@ -75,7 +75,7 @@ macro_rules! atomic {
             }
 
             /// As in std.
-            #[inline]
+            #[inline(always)]
             #[track_caller]
             pub fn compare_exchange(
                 &self,
@@ -88,7 +88,7 @@ macro_rules! atomic {
             }
 
             /// As in std. In a check it may fail for no reason, once in a row.
-            #[inline]
+            #[inline(always)]
             #[track_caller]
             pub fn compare_exchange_weak(
                 &self,
@@ -101,7 +101,7 @@ macro_rules! atomic {
             }
 
             /// As in std.
-            #[inline]
+            #[inline(always)]
             #[track_caller]
             pub fn fetch_update<F>(
                 &self,
@@ -122,7 +122,7 @@ macro_rules! atomic {
                 Err(previous)
             }
 
-            #[inline]
+            #[inline(always)]
             #[track_caller]
             fn exchange(
                 &self,
@@ -152,7 +152,7 @@ macro_rules! atomic {
                 }
             }
 
-            #[inline]
+            #[inline(always)]
             #[track_caller]
             fn id(&self) -> reweave_model::ObjectId {
                 id(&self.slot, || self.inner.load(Relaxed).to_word())
@@ -173,7 +173,7 @@ macro_rules! modifies {
         impl $name {
             $(
                 /// As in std.
-                #[inline]
+                #[inline(always)]
                 #[track_caller]
                 pub fn $method(&self, value: $value, order: Ordering) -> $value {
                     let this = rt::here(self);
@@ -256,7 +256,7 @@ modifies!(AtomicBool, bool, 1, swap Swap, fetch_and And, fetch_nand Nand, fetch_
 
 impl AtomicBool {
     /// As in std.
-    #[inline]
+    #[inline(always)]
     #[track_caller]
     pub fn fetch_not(&self, order: Ordering) -> bool {
         self.fetch_xor(true, order)

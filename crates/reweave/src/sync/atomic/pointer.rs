@@ -54,6 +54,7 @@ impl<T> AtomicPtr<T> {
     }
 
     /// As in std.
+    #[inline(always)]
     #[track_caller]
     pub fn load(&self, order: Ordering) -> *mut T {
         let this = rt::here(self);
@@ -66,6 +67,7 @@ impl<T> AtomicPtr<T> {
     }
 
     /// As in std.
+    #[inline(always)]
     #[track_caller]
     pub fn store(&self, value: *mut T, order: Ordering) {
         let this = rt::here(self);
@@ -79,6 +81,7 @@ impl<T> AtomicPtr<T> {
     }
 
     /// As in std.
+    #[inline(always)]
     #[track_caller]
     pub fn swap(&self, value: *mut T, order: Ordering) -> *mut T {
         let this = rt::here(self);
@@ -96,6 +99,7 @@ impl<T> AtomicPtr<T> {
     ///
     /// # Errors
     /// The value found, when it is not the expected one.
+    #[inline(always)]
     #[track_caller]
     pub fn compare_exchange(
         &self,
@@ -111,6 +115,7 @@ impl<T> AtomicPtr<T> {
     ///
     /// # Errors
     /// The value found, when it was not exchanged.
+    #[inline(always)]
     #[track_caller]
     pub fn compare_exchange_weak(
         &self,
@@ -126,6 +131,7 @@ impl<T> AtomicPtr<T> {
     ///
     /// # Errors
     /// The value found, when `f` said `None`.
+    #[inline(always)]
     #[track_caller]
     pub fn fetch_update<F>(
         &self,
@@ -146,6 +152,7 @@ impl<T> AtomicPtr<T> {
         Err(previous)
     }
 
+    #[inline(always)]
     #[track_caller]
     fn exchange(
         &self,
@@ -174,6 +181,7 @@ impl<T> AtomicPtr<T> {
         }
     }
 
+    #[inline(always)]
     #[track_caller]
     fn id(&self) -> ObjectId {
         id(&self.slot, || word(self.inner.load(Relaxed)))

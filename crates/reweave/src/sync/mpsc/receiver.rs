@@ -1,7 +1,10 @@
 //! The receiving end of a channel.
 
 use super::{Channel, DISCONNECTED, Half, outside};
-use crate::{rt, time};
+use crate::{
+    rt::{self, poll::Attempt},
+    time,
+};
 use reweave_model::Op;
 use std::{
     cell::Cell,
@@ -41,12 +44,12 @@ impl<T> Channel<T> {
     fn take(&self, op: Op) -> Result<T, u64> {
         let timed = matches!(op, Op::Recv { timed: true, .. });
         let event = if timed { rt::op_timed(op) } else { rt::op(op) };
-        if !event.ok {
-            return Err(if rt::active() {
-                event.result
-            } else {
-                DISCONNECTED
-            });
+        self.taken(event.ok, event.result)
+    }
+
+    fn taken(&self, ok: bool, result: u64) -> Result<T, u64> {
+        if !ok {
+            return Err(if rt::active() { result } else { DISCONNECTED });
         }
         let message = self.queue().pop_front();
         Ok(message.expect("the queue is the model's").1)
@@ -100,12 +103,14 @@ impl<T> Receiver<T> {
     }
 
     /// Receives a message that is there.
+    #[inline(always)]
     #[track_caller]
     pub fn try_recv(&self) -> Result<T, TryRecvError> {
         match &self.half {
             Half::Checked(channel) => {
                 let channel = channel.open().ok_or(TryRecvError::Disconnected)?;
-                let found = channel.take(Op::TryRecv(channel.id()));
+                let (ok, result) = rt::poll::attempt(Attempt::Receive, channel.id());
+                let found = channel.taken(ok, result);
                 found.map_err(|found| match found {
                     DISCONNECTED => TryRecvError::Disconnected,
                     _ => TryRecvError::Empty,

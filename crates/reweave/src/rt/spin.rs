@@ -1,0 +1,324 @@
+//! Loops that only wait for others.
+//!
+//! *Decides:* when a thread is parked in such a loop, and when an operation that may time out does so only late. *Called by:* the runtime
+//! before and after each operation. *Owns:* what a thread has read since it last changed anything, in its task.
+//!
+//! A thread comes to an operation that changed nothing the last time. When it is there for the third time, with nothing changed by it in
+//! between, the same registers and the same stack as at the second, the round from there to here will repeat for ever, unless memory
+//! that is not on the stack counts the rounds. So it is tried: the loop runs on for [`PROBE_ROUNDS`] rounds, alone, with the results it had before;
+//! these rounds are no events. If it leaves the loop or its stack changes, the site is remembered as one that never parks, and the
+//! execution is begun again. Else the thread is parked: its operation is announced with the word that it saw, and can go when the
+//! object's word differs. A loop that looks at several objects first guesses (an event: every guess is explored) which will change.
+//!
+//! Every decision here is a function of what the thread itself has done and read, never of what others did meanwhile: equivalent
+//! executions park alike.
+//!
+//! *Limits.* A loop that counts in heap memory and leaves only after more rounds is parked though it should not be. A loop that
+//! locks and unlocks a mutex in each round changes something; it ends at the limit on steps.
+
+use super::{Task, World, perform_gated, poll::Frame};
+use reweave_model::{End, Event, Gate, Next, ObjectId, Op, Site, ThreadId};
+
+/// How long a loop must run on unchanged before it is taken for endless.
+const PROBE_ROUNDS: u32 = 200;
+
+/// Longer rounds are not recognised.
+const ROW: usize = 48;
+
+/// What one thread has done since it last changed anything.
+#[derive(Default)]
+pub(crate) struct Spin {
+    row: Vec<Visit>,
+    probe: Option<Probe>,
+    /// Timed operations that timed out the last time: site and position among the events.
+    late: Vec<(Site, usize)>,
+    /// Pauses since the last operation.
+    pub(crate) pauses: u32,
+}
+
+/// An operation that changed nothing.
+#[derive(Clone, Copy)]
+struct Visit {
+    site: Site,
+    op: Op,
+    ok: bool,
+    result: u64,
+    /// What the object looked like.
+    word: u64,
+    /// Of registers and stack, from the second visit on.
+    print: Option<u64>,
+}
+
+/// A loop that is being tried: its round is the row.
+struct Probe {
+    /// The next operation in the row, if the loop goes on.
+    place: usize,
+    rounds: u32,
+    print: u64,
+    clock_ns: u64,
+}
+
+/// What to do with an operation.
+pub(crate) enum Before {
+    /// Announce it with this gate.
+    Go(Gate),
+    /// It was answered without an event.
+    Served(Event),
+}
+
+/// Whether an operation can be one that polls.
+#[inline]
+pub(crate) fn polls(op: Op) -> bool {
+    matches!(
+        op,
+        Op::Load(_)
+            | Op::Rmw(..)
+            | Op::CompareExchange { .. }
+            | Op::TryLock(_)
+            | Op::TryReadLock(_)
+            | Op::TryWriteLock(_)
+            | Op::SemTryAcquire(_)
+            | Op::TrySend(_)
+            | Op::TryRecv(_)
+    )
+}
+
+/// Whether an event changed nothing and would do the same again.
+#[inline]
+fn quiet(event: &Event) -> bool {
+    match event.op {
+        Op::Load(_) => true,
+        Op::Rmw(_, rmw) => rmw.apply(event.result) == event.result,
+        // A weak one that failed for no reason will not do so again.
+        Op::CompareExchange { expected, .. } => !event.ok && event.result != expected,
+        op => polls(op) && !event.ok,
+    }
+}
+
+/// Before an operation is announced.
+#[inline]
+pub(crate) fn before(task: &Task, op: Op, site: Site, frame: Option<&Frame>) -> Before {
+    let spin = task.spin.borrow();
+    if spin.row.is_empty() {
+        return Before::Go(Gate::Open);
+    }
+    if frame.is_none() && spin.probe.is_none() {
+        return Before::Go(Gate::Open);
+    }
+    drop(spin);
+    revisit(task, op, site, frame)
+}
+
+#[inline(never)]
+fn revisit(task: &Task, op: Op, site: Site, frame: Option<&Frame>) -> Before {
+    let mut spin = task.spin.borrow_mut();
+    let Spin { row, probe, .. } = &mut *spin;
+    let Some(frame) = frame.map(Frame::start) else {
+        drop(spin);
+        leaves(task);
+        return Before::Go(Gate::Open);
+    };
+    if let Some(trial) = probe {
+        let expected = row[trial.place];
+        if (expected.site, expected.op) != (site, op) {
+            drop(spin);
+            leaves(task);
+            return Before::Go(Gate::Open);
+        }
+        if trial.place == 0 {
+            trial.rounds += 1;
+            if trial.rounds > PROBE_ROUNDS {
+                let same = print(task, frame) == trial.print;
+                let clock_ns = trial.clock_ns;
+                *probe = None;
+                drop(spin);
+                if !same {
+                    begin_again(task, site);
+                }
+                task.world().threads.borrow_mut()[task.thread.index()].clock_ns = clock_ns;
+                return Before::Go(park(task, op, site));
+            }
+        }
+        trial.place = (trial.place + 1) % row.len();
+        return Before::Served(expected.event(task.thread));
+    }
+    let Some(last) = row
+        .iter()
+        .rposition(|visit| (visit.site, visit.op) == (site, op))
+    else {
+        return Before::Go(Gate::Open);
+    };
+    let now = print(task, frame);
+    let before = row[last].print;
+    if before != Some(now) || !steady(&row[last..]) || task.world().never_parks(site) {
+        task.print.set(Some(now));
+        return Before::Go(Gate::Open);
+    }
+    row.drain(..last);
+    let first = row[0];
+    *probe = Some(Probe {
+        place: 1 % row.len(),
+        rounds: 1,
+        print: now,
+        clock_ns: task.world().threads.borrow()[task.thread.index()].clock_ns,
+    });
+    Before::Served(first.event(task.thread))
+}
+
+/// After an operation was done.
+#[inline]
+pub(crate) fn after(task: &Task, world: &World, event: &Event) {
+    let mut spin = task.spin.borrow_mut();
+    spin.pauses = 0;
+    let print = task.print.take();
+    if !quiet(event) {
+        spin.row.clear();
+        return;
+    }
+    if spin.row.len() == ROW {
+        spin.row.drain(..ROW / 2);
+    }
+    let object = event.op.object().expect("what polls has an object");
+    let word = match event.op {
+        Op::Load(_) | Op::Rmw(..) | Op::CompareExchange { .. } => event.result,
+        _ => world.run.borrow().state().object(object).word(),
+    };
+    spin.row.push(Visit {
+        site: event.site,
+        op: event.op,
+        ok: event.ok,
+        result: event.result,
+        word,
+        print,
+    });
+}
+
+/// The thread creates another, or ends: it has left the loop it was tried in.
+pub(crate) fn leaves(task: &Task) {
+    let spin = task.spin.borrow();
+    if spin.probe.is_some() {
+        let culprit = spin.row[0].site;
+        drop(spin);
+        begin_again(task, culprit);
+    }
+}
+
+impl Visit {
+    fn event(&self, thread: ThreadId) -> Event {
+        Event {
+            thread,
+            op: self.op,
+            gate: Gate::Open,
+            outcome: 0,
+            outcomes: 1,
+            ok: self.ok,
+            result: self.result,
+            after: None,
+            access: [None, None],
+            site: self.site,
+        }
+    }
+
+    fn seen(&self) -> (ObjectId, u64) {
+        (
+            self.op.object().expect("what polls has an object"),
+            self.word,
+        )
+    }
+}
+
+/// Whether a round saw one word of each object.
+fn steady(round: &[Visit]) -> bool {
+    let differ = |a: &Visit, b: &Visit| a.seen().0 == b.seen().0 && a.word != b.word;
+    !round
+        .iter()
+        .any(|visit| round.iter().any(|other| differ(visit, other)))
+}
+
+/// Parks the thread at the first operation of its round: the gate to announce that one with.
+fn park(task: &Task, op: Op, site: Site) -> Gate {
+    let row = std::mem::take(&mut task.spin.borrow_mut().row);
+    // In the order of the round, which is the same in equivalent executions; numbers of objects are not.
+    let mut seen: Vec<(ObjectId, u64)> = Vec::new();
+    for visit in &row {
+        if !seen.contains(&visit.seen()) {
+            seen.push(visit.seen());
+        }
+    }
+    let own = op.object().expect("what polls has an object");
+    if let [(_, word)] = seen[..] {
+        return Gate::Word(word);
+    }
+    let guess = perform_gated(task, Op::Any(seen.len() as u32), Gate::Open, site).result;
+    let (object, word) = seen[guess as usize];
+    seen.remove(guess as usize);
+    let world = task.world();
+    world.run.borrow_mut().watch(task.thread, seen);
+    if object == own {
+        return Gate::Word(word);
+    }
+    perform_gated(task, Op::Await(object, word), Gate::Word(word), site);
+    Gate::Open
+}
+
+/// The site never parks; the execution is begun again with that knowledge.
+#[cold]
+fn begin_again(task: &Task, site: Site) -> ! {
+    let world = task.world();
+    world.never_park(site);
+    world.restart.set(true);
+    world.next.set(Some(Next::End(End::Redundant)));
+    super::give_up()
+}
+
+/// Of the registers (saved at `frame`) and of the live stack above it.
+fn print(task: &Task, frame: usize) -> u64 {
+    let end = std::ptr::from_ref(task) as usize;
+    let mut hash = frame as u64;
+    let mut address = frame & !7;
+    while address < end {
+        // SAFETY: between the frame of the running operation and the task, which is at the bottom of the same stack. Words that are not
+        // initialised are read as what lies there: volatile, so the compiler makes nothing of it.
+        let word = unsafe { std::ptr::read_volatile(address as *const u64) };
+        hash = (hash.rotate_left(5) ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        address += 8;
+    }
+    hash
+}
+
+/// The gate of an operation that may time out: late, when it did so the last time and the thread has seen no change by others since.
+pub(crate) fn timed_gate(task: &Task, site: Site) -> Gate {
+    let spin = task.spin.borrow();
+    let Some((_, since)) = spin.late.iter().find(|(late, _)| *late == site) else {
+        return Gate::Open;
+    };
+    let run = task.world().run.borrow();
+    let events = &run.execution().events[*since..];
+    let touches = |event: &Event, object: ObjectId| {
+        let mut touched = event.access.iter().flatten();
+        touched.any(|access| access.object == object)
+    };
+    // What others did to an object before this thread last looked at it.
+    let news = events.iter().enumerate().any(|(place, mine)| {
+        mine.thread == task.thread
+            && mine.access.iter().flatten().any(|access| {
+                let mut others = events[..place].iter();
+                others.any(|other| {
+                    other.thread != task.thread
+                        && touches(other, access.object)
+                        && (other.conflicts(mine) || mine.conflicts(other))
+                })
+            })
+    });
+    if news { Gate::Open } else { Gate::Late }
+}
+
+/// How an operation that may time out ended.
+pub(crate) fn timed(task: &Task, event: &Event) {
+    let mut spin = task.spin.borrow_mut();
+    spin.late.retain(|(site, _)| *site != event.site);
+    if !event.ok {
+        let done = task.world().run.borrow().execution().events.len();
+        spin.late.push((event.site, done));
+    }
+}
