@@ -105,8 +105,9 @@ impl Trace {
 fn kind_for(op: Op) -> Option<&'static str> {
     Some(match op {
         Op::Join(_) | Op::Any(_) | Op::Assume(_) => return None,
-        Op::Load(_) | Op::Store(..) | Op::Rmw(..) | Op::CompareExchange { .. } => "atomic",
-        Op::Await(..) => "",
+        Op::Store(..) | Op::Rmw(..) | Op::CompareExchange { .. } => "atomic",
+        // Any object has a word to look at.
+        Op::Load(_) | Op::Await(..) => "",
         Op::Lock(_) | Op::TryLock(_) | Op::Unlock(_) => "mutex",
         Op::ReadLock(_)
         | Op::TryReadLock(_)

@@ -1,8 +1,5 @@
 //! The corpus of classic bugs: each is found for what it is, each corrected twin is explored
 //! completely and clean.
-// INTEGRATOR: goes with the gates named in `corpus/prelude.rs`; the package does not declare the
-// feature.
-#![allow(unexpected_cfgs)]
 
 #[path = "corpus/mod.rs"]
 mod corpus;
@@ -20,7 +17,6 @@ fn corrected_programs_end_outside_a_check() {
     harness::smoke(CASES);
 }
 
-#[cfg(feature = "corpus-harness")]
 #[test]
 fn every_program_has_its_verdict_and_replays() {
     harness::check(CASES);

@@ -4,10 +4,6 @@
 //!
 //! Threads borrow from their scope: nothing but the operations under test is shared. Joins come
 //! last.
-// INTEGRATOR: goes with the gates named in `corpus/prelude.rs`; the package does not declare the
-// feature.
-#![allow(unexpected_cfgs)]
-#![cfg(feature = "corpus-harness")]
 
 #[path = "corpus/prelude.rs"]
 mod prelude;

@@ -1,8 +1,5 @@
 //! Structures of some size: explored completely and clean as they are, and caught when a bug is
 //! seeded.
-// INTEGRATOR: goes with the gates named in `corpus/prelude.rs`; the package does not declare the
-// feature.
-#![allow(unexpected_cfgs)]
 
 mod harness;
 #[path = "structures/mod.rs"]
@@ -20,7 +17,6 @@ fn drivers_end_outside_a_check() {
     harness::smoke(CASES);
 }
 
-#[cfg(feature = "corpus-harness")]
 #[test]
 fn every_driver_has_its_verdict_and_replays() {
     harness::check(CASES);

@@ -2,7 +2,6 @@
 //! operations, because every interleaving is run. `CASES` says what each must be found to be.
 
 mod aba_stack;
-mod arc_try_unwrap;
 mod barrier_leader;
 mod barrier_reuse;
 mod bounded_buffer_if;
@@ -353,16 +352,6 @@ pub const CASES: &[Case] = &[
     Case {
         name: "stale_maximum::fixed",
         run: stale_maximum::fixed,
-        expected: Expected::Clean,
-    },
-    Case {
-        name: "arc_try_unwrap::broken",
-        run: arc_try_unwrap::broken,
-        expected: Expected::Assertion,
-    },
-    Case {
-        name: "arc_try_unwrap::fixed",
-        run: arc_try_unwrap::fixed,
         expected: Expected::Clean,
     },
     Case {

@@ -60,11 +60,8 @@ pub fn names_are_distinct(cases: &[Case]) {
     assert_eq!(distinct.len(), cases.len());
 }
 
-// INTEGRATOR: delete this gate together with those named in `corpus/prelude.rs`.
-#[cfg(feature = "corpus-harness")]
 pub use checked::check;
 
-#[cfg(feature = "corpus-harness")]
 mod checked {
     use super::{Case, Expected};
     use reweave::{Builder, Kind};
