@@ -2,7 +2,7 @@
 
 use super::{Optimal, Overtaker, never_blocks};
 use crate::happens::Happens;
-use reweave_model::{Class, Execution, Gate, ObjectId, Op, Plan, ThreadId};
+use reweave_model::{Class, Execution, Gate, Object, ObjectId, Op, Plan, ThreadId};
 
 impl Optimal {
     /// As [`Optimal::is_parent`], from happens-before alone; `None`: that does not tell. An event whose causes are all
@@ -173,16 +173,16 @@ fn blocked(happens: &Happens, execution: &Execution, counts: &[u32], op: Op) -> 
             object,
             timed: false,
         } => {
-            let mut touching = happens.of_object(object).iter();
-            let simple = touching.all(|position| {
-                let op = execution.events[*position as usize].op;
-                matches!(
-                    op,
-                    Op::Send(_) | Op::Recv { timed: false, .. } | Op::SenderAdd(_)
-                )
+            let taken = done(object, Class::Recv).count() + done(object, Class::Poll).count();
+            let empty = done(object, Class::Send).count() == taken;
+            let Object::Channel { senders, .. } = execution.objects[object.index()] else {
+                return None;
+            };
+            let handles = done(object, Class::Handle).map(|event| match event.op {
+                Op::SenderAdd(_) => 1,
+                _ => -1,
             });
-            let taken = done(object, Class::Recv).count();
-            simple.then(|| done(object, Class::Send).count() == taken)
+            Some(empty && i64::from(senders) + handles.sum::<i64>() > 0)
         }
         op => never_blocks(execution, op).then_some(false),
     }
