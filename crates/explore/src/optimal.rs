@@ -166,12 +166,11 @@ impl Optimal {
                 continue;
             }
             if competes && !parent::excludes(a, event.op) {
-                // What happens while it has to wait is no cause of it.
-                let goes = steady(execution, a, event) || {
-                    self.play(execution, e, true);
-                    self.replay.state.enabled(a.thread, &a.pending)
-                };
-                if goes {
+                // What happens while `e` makes it wait is no cause of it.
+                let waits = !steady(execution, a, event)
+                    && self.can_go(execution, a, e, false)
+                    && !self.can_go(execution, a, e, true);
+                if !waits {
                     self.find_leads(execution, a, e, end, true);
                 }
             }

@@ -37,6 +37,7 @@ pub enum Gate {
     /// A parked spin loop: when the object's word differs from this one.
     Word(u64),
     /// A timed operation that timed out before with nothing changed: it times out again only when nothing else can run.
+    /// (A receive is then written down as one without time limit.)
     Late,
 }
 
