@@ -145,6 +145,8 @@ pub struct Execution {
     pub watches: Vec<Watch>,
     /// Positions in `events` before which nothing could go on and late timeouts were let go.
     pub epochs: Vec<u32>,
+    /// Whether waits could end without a notification.
+    pub spurious: bool,
     /// How it ended.
     pub end: End,
     /// What went wrong; the first is the verdict.

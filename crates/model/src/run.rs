@@ -67,6 +67,7 @@ impl Run {
         execution.epochs.clear();
         execution.errors.clear();
         execution.end = End::Done;
+        execution.spurious = self.state.spurious;
         self.sleep.clear();
         self.divergence = None;
         self.last = None;

@@ -101,7 +101,7 @@ impl Optimal {
             return rivals;
         };
         let event = &execution.events[position as usize];
-        if let Some(edge) = turn(event) {
+        if let Some(edge) = turn(execution, event) {
             rivals.push(self.happens.of_thread(edge.thread)[edge.count as usize - 1]);
         }
         for access in event.access.into_iter().flatten() {

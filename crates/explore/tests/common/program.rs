@@ -79,12 +79,18 @@ pub struct Objects {
 #[derive(Clone, Default)]
 pub struct Program {
     pub objects: Objects,
+    /// Whether waits may end without a notification.
+    pub spurious: bool,
     pub bodies: Vec<Vec<I>>,
 }
 
 impl std::fmt::Debug for Program {
     fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
-        writeln!(f, "semaphores {:?}", self.objects.semaphores)?;
+        writeln!(
+            f,
+            "semaphores {:?}, spurious {}",
+            self.objects.semaphores, self.spurious
+        )?;
         self.bodies
             .iter()
             .try_for_each(|body| writeln!(f, "{body:?}"))
@@ -344,6 +350,7 @@ impl Machine {
 
 impl Machine {
     fn start(&mut self, plan: &Plan) {
+        self.run.allow_spurious(self.program.spurious);
         self.run.begin(plan);
         self.create_objects();
         self.threads.clear();

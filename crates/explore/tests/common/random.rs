@@ -210,8 +210,9 @@ fn stmt(mix: Mix, depth: u32) -> BoxedStrategy<Stmt> {
 pub fn program(mix: Mix) -> BoxedStrategy<Program> {
     let threads = prop::collection::vec(prop::collection::vec(stmt(mix, 2), 1..4), 2..4);
     (threads, 0..2u64, 1..3u64, any::<bool>(), any::<bool>())
-        .prop_map(move |(threads, first, second, join, hangup)| {
-            build(&threads, first, second, join, hangup && mix.channels)
+        .prop_map(move |(threads, first, second, join, coin)| Program {
+            spurious: coin && mix.condvars,
+            ..build(&threads, first, second, join, coin && mix.channels)
         })
         .boxed()
 }
@@ -250,6 +251,7 @@ fn build(threads: &[Vec<Stmt>], first: u64, second: u64, join: bool, hangup: boo
             channels: vec![None, Some(1), Some(0)],
         },
         bodies,
+        spurious: false,
     }
 }
 
