@@ -16,6 +16,7 @@
 mod explain;
 mod local;
 mod panics;
+pub(crate) mod pointers;
 pub(crate) mod poll;
 mod races;
 mod site;

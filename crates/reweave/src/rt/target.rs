@@ -79,6 +79,7 @@ impl ClosureTarget {
         };
         world.stamp.set(stamp);
         world.races.borrow_mut().begin();
+        world.pointers.begin();
         world.ending.set(false);
         world.next.set(None);
         world.threads.borrow_mut().clear();

@@ -3,7 +3,8 @@
 //! *Owned by:* [`super::ClosureTarget`]. Fibers find it through a thread-local of their own, which points to their [`Task`].
 
 use super::{
-    local::Locals, panics::Panic, races::Races, site::Seen, slot::Slot, spin::Spin, statics::Copies,
+    local::Locals, panics::Panic, pointers::Pointers, races::Races, site::Seen, slot::Slot,
+    spin::Spin, statics::Copies,
 };
 use reweave_fiber::Pool;
 use reweave_model::{Choice, Error, Next, Run, Site, ThreadId};
@@ -37,6 +38,7 @@ pub(crate) struct World {
     pub(crate) crash_told: Cell<bool>,
     pub(crate) races: RefCell<Races>,
     pub(crate) copies: Copies,
+    pub(crate) pointers: Pointers,
     /// The execution is to be begun again.
     pub(crate) restart: Cell<bool>,
     /// Sites of loops that look endless and are not.
@@ -183,6 +185,7 @@ impl World {
             crash_told: Cell::new(false),
             races: RefCell::default(),
             copies: Copies::default(),
+            pointers: Pointers::default(),
             restart: Cell::new(false),
             never: RefCell::default(),
             cells: Cell::new(0),
