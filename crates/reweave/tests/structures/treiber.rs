@@ -83,8 +83,12 @@ impl<const BUG: u8> Stack<BUG> {
 
     pub fn pop(&self, retired: &mut Retired) -> Option<u32> {
         let mut head = self.head.load(Acquire);
-        // SAFETY (of both): nodes are freed only when nobody uses the stack any more.
-        let below = |node: *mut Node| unsafe { &*node }.next.with(|next| unsafe { *next });
+        let below = |node: *mut Node| {
+            // SAFETY: nodes are freed only when nobody uses the stack any more.
+            let node = unsafe { &*node };
+            // SAFETY: written before the node was published.
+            node.next.with(|next| unsafe { *next })
+        };
         while !head.is_null() {
             match self
                 .head
