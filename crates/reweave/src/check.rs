@@ -62,7 +62,12 @@ fn explore(builder: &Builder, closure: Closure) -> Result<Report, String> {
         let Some(error) = execution.errors.first() else {
             return Flow::Continue;
         };
-        let identity = (error.kind, error.rule.clone(), error.sites.clone());
+        let mut sites = error.sites.clone();
+        if error.kind == Kind::DataRace {
+            // Which of the two accesses came last does not matter.
+            sites.sort();
+        }
+        let identity = (error.kind, error.rule.clone(), sites);
         let mut found = found.lock().unwrap_or_else(PoisonError::into_inner);
         let order = found.len();
         let steps = execution.events.len();
@@ -342,6 +347,7 @@ fn program_name(builder: &Builder) -> &str {
 }
 
 fn trace_of(builder: &Builder, execution: &Execution) -> Trace {
+    let blame: Vec<_> = execution.errors.iter().map(|error| error.after).collect();
     Trace::from_execution(
         execution,
         Context {
@@ -361,7 +367,7 @@ fn trace_of(builder: &Builder, execution: &Execution) -> Trace {
             },
             site: &position,
             output: None,
-            blame: &[],
+            blame: &blame,
         },
     )
 }

@@ -191,6 +191,7 @@ impl Machine {
                         rule: None,
                         message: "failed".into(),
                         sites: vec![Site(thread.pc as u32 + 1)],
+                        after: None,
                     });
                     self.run.finish(id);
                     return;

@@ -234,7 +234,7 @@ pub(crate) fn access(address: usize, bytes: usize, write: bool) {
         races.access(run.execution(), task.thread, range, write, site)
     };
     if let Some(race) = race {
-        world.error(races::error(world, &race));
+        world.error(task.thread, races::error(world, &race));
     }
 }
 
@@ -249,9 +249,9 @@ pub(crate) fn here<T: ?Sized>(object: &T) -> &T {
     object
 }
 
-/// Records an error of this execution; it goes on.
+/// Records an error of the running thread; the execution goes on.
 pub(crate) fn error(error: Error) {
     if let Some(task) = task() {
-        task.world().error(error);
+        task.world().error(task.thread, error);
     }
 }

@@ -10,7 +10,7 @@ use super::{
     Task, World, explain,
     panics::{self, Panic},
     statics,
-    world::Thread,
+    world::{Thread, now},
 };
 use reweave_explore::Target;
 use reweave_fiber::{Fiber, Resumed, Unwound};
@@ -136,12 +136,14 @@ impl ClosureTarget {
         if self.world.crash_told.take() {
             return;
         }
-        self.world.error(Error {
+        let error = Error {
             kind: Kind::Crash,
             rule: None,
             message: format!("{} crashed: {message}", explain::name(&self.world, thread)),
             sites: Vec::new(),
-        });
+            after: None,
+        };
+        self.world.error(thread, error);
     }
 
     /// Ends what still runs, children first: they may refer to what their parents own.
@@ -236,15 +238,17 @@ impl Task {
     /// Notes the panic that ends the thread.
     pub(crate) fn died(&self, payload: &(dyn Any + Send)) {
         let world = self.world();
-        let (message, site) = match self.panic.take() {
-            Some((message, site)) => (message, Some(site)),
-            None => (panics::text(payload), None),
+        let run = world.run.borrow();
+        let (message, site, after) = match self.panic.take() {
+            Some(began) => (began.message, Some(began.site), began.after),
+            None => (panics::text(payload), None, Some(now(&run, self.thread))),
         };
-        let at = world.run.borrow().execution().events.len();
+        let at = run.execution().events.len();
         world.panics.borrow_mut().push(Panic {
             thread: self.thread,
             message,
             site,
+            after,
             at,
         });
     }
@@ -253,21 +257,24 @@ impl Task {
 /// Turns panics into errors. One that a join handed to the program is told with the panic it led to.
 fn report_panics(world: &World, errors: &mut Vec<(usize, Error)>) {
     let panics = world.panics.take();
-    let told = |panic: &Panic| {
-        let place = panic.site.and_then(super::location);
-        let place = place.map_or(String::new(), |place| format!(" at {place}"));
+    let told = |panic: &Panic, place: &str| {
         let name = explain::name(world, panic.thread);
         format!("{name} panicked{place}: {}", panic.message)
+    };
+    let place = |panic: &Panic| {
+        let place = panic.site.and_then(super::location);
+        place.map_or(String::new(), |place| format!(" at {place}"))
     };
     let handled = |panic: &Panic| world.threads.borrow()[panic.thread.index()].joined;
     for (index, panic) in panics.iter().enumerate() {
         if panic.thread != ThreadId::MAIN && handled(panic) {
             continue;
         }
-        let mut message = told(panic);
+        // Its own place is told with the error.
+        let mut message = told(panic, "");
         let mut sites = Vec::from_iter(panic.site);
         for earlier in panics[..index].iter().filter(|earlier| handled(earlier)) {
-            message = format!("{message}\nearlier, {}", told(earlier));
+            message = format!("{message}\nearlier, {}", told(earlier, &place(earlier)));
             sites.extend(earlier.site);
         }
         errors.push((
@@ -277,6 +284,7 @@ fn report_panics(world: &World, errors: &mut Vec<(usize, Error)>) {
                 rule: None,
                 message,
                 sites,
+                after: panic.after,
             },
         ));
     }

@@ -7,7 +7,7 @@ use super::{
     spin::Spin, statics::Copies,
 };
 use reweave_fiber::Pool;
-use reweave_model::{Choice, Error, Next, Run, Site, ThreadId};
+use reweave_model::{Choice, Edge, Error, Next, Run, Site, ThreadId};
 use std::{
     cell::{Cell, RefCell},
     collections::{HashSet, VecDeque},
@@ -72,6 +72,13 @@ pub(crate) struct Thread {
     pub(crate) clock_ns: u64,
 }
 
+/// A panic that has begun.
+pub(crate) struct Began {
+    pub(crate) message: String,
+    pub(crate) site: Site,
+    pub(crate) after: Option<Edge>,
+}
+
 /// What a running thread needs at each operation. It lives on the fiber's stack for as long as the thread does.
 pub(crate) struct Task {
     world: *const World,
@@ -80,7 +87,7 @@ pub(crate) struct Task {
     stack_low: usize,
     pub(crate) locals: RefCell<Locals>,
     /// The last panic that began in it, for the case that it ends by it.
-    pub(crate) panic: RefCell<Option<(String, Site)>>,
+    pub(crate) panic: RefCell<Option<Began>>,
     /// Std is about to abort the process because of it.
     pub(crate) aborting: Cell<bool>,
     pub(crate) spin: RefCell<Spin>,
@@ -235,9 +242,11 @@ impl World {
         self.newborn.borrow_mut().pop_front()
     }
 
-    /// Records an error at this moment of the execution.
-    pub(crate) fn error(&self, error: Error) {
-        let place = self.run.borrow().execution().events.len();
+    /// Records an error of a thread at this moment of the execution.
+    pub(crate) fn error(&self, thread: ThreadId, mut error: Error) {
+        let run = self.run.borrow();
+        let place = run.execution().events.len();
+        error.after.get_or_insert_with(|| now(&run, thread));
         self.errors.borrow_mut().push((place, error));
     }
 
@@ -262,6 +271,14 @@ impl World {
     /// These places so far.
     pub(crate) fn weak_sites(&self) -> Vec<Site> {
         self.weak.borrow().iter().copied().map(Site).collect()
+    }
+}
+
+/// This moment of a thread.
+pub(crate) fn now(run: &Run, thread: ThreadId) -> Edge {
+    Edge {
+        thread,
+        count: run.state().count(thread),
     }
 }
 
