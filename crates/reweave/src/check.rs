@@ -7,7 +7,9 @@ use crate::{
 };
 use reweave_explore::{Algorithm, Flow, Search, Target};
 use reweave_model::{Divergence, End, Execution, Kind, Plan, Site};
-use reweave_report::{BlockedBy, Context, Options, Position, Program, Trace, render_trace};
+use reweave_report::{
+    BlockedBy, Context, Failure, Options, Position, Program, Trace, render_trace,
+};
 use std::{
     collections::HashMap,
     path::{Path, PathBuf},
@@ -92,8 +94,12 @@ fn explore(builder: &Builder, closure: Closure) -> Result<Report, String> {
     };
     let mut search = Search::new(builder.options);
     let weak = AtomicU64::new(0);
+    // Says now what would be wrong with any of them.
+    drop(new_target(&closure, builder.spurious, builder.leaks)?);
+    let new_target =
+        || new_target(&closure, builder.spurious, builder.leaks).expect("the first one was made");
     let target = |_| Watched {
-        target: ClosureTarget::new(closure.clone(), builder.spurious),
+        target: new_target(),
         weak: &weak,
     };
     // Most checks are over before other workers would have started.
@@ -123,8 +129,7 @@ fn explore(builder: &Builder, closure: Closure) -> Result<Report, String> {
     let mut errors = Vec::new();
     let mut target = None;
     for (index, (_, found)) in found.into_iter().enumerate() {
-        let target =
-            target.get_or_insert_with(|| ClosureTarget::new(closure.clone(), builder.spurious));
+        let target = target.get_or_insert_with(new_target);
         errors.push(confirm(builder, target, index + 1, found)?);
     }
 
@@ -169,6 +174,15 @@ fn explore(builder: &Builder, closure: Closure) -> Result<Report, String> {
         errors,
         warnings: Vec::new(),
     })
+}
+
+fn new_target(closure: &Closure, spurious: bool, leaks: bool) -> Result<ClosureTarget, String> {
+    let target = ClosureTarget::new(closure.clone(), spurious);
+    if leaks {
+        target.watch_leaks()
+    } else {
+        Ok(target)
+    }
 }
 
 /// A target that leaves word of what its closure asked for.
@@ -249,7 +263,9 @@ fn replay(builder: &Builder, path: &Path, closure: Closure) -> Result<Report, St
             program_name(builder)
         ));
     }
-    let mut target = ClosureTarget::new(closure, recorded.options.spurious_wakeups);
+    let leak = |error: &Failure| error.rule.as_deref() == Some("leak");
+    let leaks = builder.leaks || recorded.errors.iter().any(leak);
+    let mut target = new_target(&closure, recorded.options.spurious_wakeups, leaks)?;
     let execution = target
         .run(&recorded.plan())
         .map_err(|divergence| went_another_way(path, &divergence))?

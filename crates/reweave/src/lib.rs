@@ -8,6 +8,8 @@ pub mod cell;
 pub mod sync;
 
 #[cfg(not(feature = "std"))]
+mod allocator;
+#[cfg(not(feature = "std"))]
 pub mod any;
 #[cfg(not(feature = "std"))]
 mod builder;
@@ -24,6 +26,8 @@ pub mod thread;
 #[cfg(not(feature = "std"))]
 pub mod time;
 
+#[cfg(not(feature = "std"))]
+pub use allocator::Allocator;
 #[cfg(not(feature = "std"))]
 pub use any::{any, any_bool, assume};
 #[cfg(not(feature = "std"))]
@@ -75,6 +79,8 @@ pub mod __macro {
     }
 }
 
+#[cfg(feature = "std")]
+pub use std::alloc::System as Allocator;
 #[cfg(feature = "std")]
 pub use std::{hint, thread, thread_local, time};
 

@@ -19,9 +19,9 @@ fn directory(name: &str) -> PathBuf {
 
 /// Swaps boxes of ever other addresses through a pointer; fails when main is late.
 fn addresses_move() {
-    static KEPT: Mutex<Vec<Box<[u64; 7]>>> = Mutex::new(Vec::new());
+    static KEPT: Mutex<Vec<Vec<u64>>> = Mutex::new(Vec::new());
     // What stays allocated from run to run moves everything that comes after it.
-    KEPT.lock().unwrap().push(Box::new([0; 7]));
+    KEPT.lock().unwrap().push(vec![0; 7]);
     let cell = Arc::new(AtomicPtr::new(Box::into_raw(Box::new([1_u64; 7]))));
     let theirs = cell.clone();
     let other = thread::spawn(move || {

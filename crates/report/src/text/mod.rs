@@ -135,7 +135,7 @@ fn failure(failure: &Failure, program: &str, style: Style) -> String {
     let tells = |place: &Position| failure.message.contains(&place.to_string());
     match (failure.kind, failure.places.as_slice()) {
         // The message tells who did what where.
-        (Kind::DataRace, places) if places.iter().all(|place| tells(place)) => {}
+        (Kind::DataRace, places) if places.iter().all(&tells) => {}
         (Kind::DataRace, [one, two, rest @ ..]) => {
             out += &format!("  one access:   {one}\n  the other:    {two}\n");
             for place in rest {

@@ -38,8 +38,14 @@ pub(crate) use self::{
 
 pub use self::target::ClosureTarget;
 
+use crate::allocator::Ledger;
 use reweave_model::{Error, Event, Gate, Next, Op, Order, Pending, Site};
-use std::{any::Any, panic::Location, sync::atomic::Ordering, time::Duration};
+use std::{
+    any::Any,
+    panic::Location,
+    sync::{Arc, atomic::Ordering},
+    time::Duration,
+};
 
 /// Running on a fiber of a check, and not while the fiber is being unwound: operations go to the model.
 #[inline]
@@ -182,6 +188,13 @@ fn inert_event(task: &Task, op: Op, site: Site) -> Event {
         access: [None, None],
         site,
     }
+}
+
+/// Where a block that the running thread allocates is noted: on a fiber of a check that looks at what is left behind.
+pub(crate) fn ledger<'a>() -> Option<&'a Arc<Ledger>> {
+    let world = task::<'a>()?.world();
+    let watch = world.leaks.as_ref()?;
+    (!world.busy()).then_some(&watch.ledger)
 }
 
 /// The running thread yields or sleeps: no event.

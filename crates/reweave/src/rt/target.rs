@@ -4,7 +4,8 @@
 //! target for each worker. *Owns:* the world, the fibers, the closure.
 //!
 //! *Errors.* A panic of the main closure is an error; so is that of another thread, unless a join or its scope took the result. Threads
-//! that cannot go on are an error only when nothing went wrong before: a failed thread leaves others waiting.
+//! that cannot go on are an error only when nothing went wrong before: a failed thread leaves others waiting. Memory left behind is
+//! looked at on request, and only when nothing else is wrong.
 
 use super::{
     Task, World, explain,
@@ -12,6 +13,7 @@ use super::{
     statics,
     world::{Thread, now},
 };
+use crate::allocator::Watch;
 use reweave_explore::Target;
 use reweave_fiber::{Fiber, Resumed, Unwound};
 use reweave_model::{Divergence, End, Error, Execution, Kind, Next, Plan, Site, ThreadId};
@@ -29,6 +31,9 @@ const STACK_BYTES: usize = 2 << 20;
 
 /// How often a thread may stop its own unwinding before it is given up.
 const UNWIND_ATTEMPTS: u32 = 16;
+
+/// How often in a row an execution must leave the same number of blocks behind when it is run again.
+const LEAK_REPETITIONS: usize = 3;
 
 /// See the module.
 pub struct ClosureTarget {
@@ -51,6 +56,24 @@ impl ClosureTarget {
             fibers: Vec::new(),
             closure,
             leaked: 0,
+        }
+    }
+
+    /// Also looks at what executions leave behind.
+    ///
+    /// # Errors
+    /// When [`Allocator`](crate::Allocator) is not the program's global allocator.
+    pub fn watch_leaks(mut self) -> Result<ClosureTarget, String> {
+        match Watch::new() {
+            Some(watch) => {
+                self.world.leaks = Some(watch);
+                Ok(self)
+            }
+            None => Err(
+                "leaks were asked for, which needs reweave's allocator: put `#[global_allocator] static ALLOCATOR: \
+                 reweave::Allocator = reweave::Allocator;` into the test's crate"
+                    .into(),
+            ),
         }
     }
 
@@ -78,6 +101,9 @@ impl ClosureTarget {
             stamp => stamp,
         };
         world.stamp.set(stamp);
+        if let Some(watch) = &world.leaks {
+            watch.ledger.open(stamp);
+        }
         world.races.borrow_mut().begin();
         world.pointers.begin();
         world.ending.set(false);
@@ -178,8 +204,9 @@ impl ClosureTarget {
     }
 }
 
-impl Target for ClosureTarget {
-    fn run(&mut self, plan: &Plan) -> Result<&Execution, Divergence> {
+impl ClosureTarget {
+    /// One execution, from its beginning to its end.
+    fn once(&mut self, plan: &Plan) -> Next {
         let over = loop {
             self.begin(plan);
             let over = self.conduct();
@@ -197,6 +224,63 @@ impl Target for ClosureTarget {
                 self.world.panics.take();
             }
         }
+        over
+    }
+
+    /// Blocks and bytes that the execution left behind, if it came to its end and nothing else is wrong.
+    fn left(&mut self, over: Next) -> Option<(usize, usize)> {
+        let watch = self.world.leaks.as_ref()?;
+        if over != Next::End(End::Done) || !self.world.run.get_mut().execution().errors.is_empty() {
+            return None;
+        }
+        // They hold names that the program made.
+        self.world.threads.borrow_mut().clear();
+        Some(watch.ledger.balance()).filter(|(blocks, _)| *blocks > 0)
+    }
+
+    /// Runs an execution that left something behind again: what was allocated once and kept is not left behind again.
+    fn confirm_leak(&mut self, plan: &Plan, mut over: Next) -> Next {
+        let Some((mut blocks, _)) = self.left(over) else {
+            return over;
+        };
+        let mut same = 0;
+        for _ in 0..2 * LEAK_REPETITIONS {
+            over = self.once(plan);
+            let Some((again, bytes)) = self.left(over) else {
+                return over;
+            };
+            same = if again == blocks { same + 1 } else { 1 };
+            blocks = again;
+            if same == LEAK_REPETITIONS {
+                self.leaks(blocks, bytes);
+                break;
+            }
+        }
+        over
+    }
+
+    fn leaks(&mut self, blocks: usize, bytes: usize) {
+        let (s, were) = if blocks == 1 {
+            ("", "was")
+        } else {
+            ("s", "were")
+        };
+        self.world.run.get_mut().error(Error {
+            kind: Kind::Memory,
+            rule: Some("leak".into()),
+            message: format!(
+                "{blocks} allocation{s} ({bytes} bytes) of this execution {were} not freed at its end"
+            ),
+            sites: Vec::new(),
+            after: None,
+        });
+    }
+}
+
+impl Target for ClosureTarget {
+    fn run(&mut self, plan: &Plan) -> Result<&Execution, Divergence> {
+        let over = self.once(plan);
+        let over = self.confirm_leak(plan, over);
         let run = self.world.run.get_mut();
         match over {
             Next::End(_) => Ok(run.execution()),

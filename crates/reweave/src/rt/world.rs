@@ -6,6 +6,7 @@ use super::{
     local::Locals, panics::Panic, pointers::Pointers, races::Races, site::Seen, slot::Slot,
     spin::Spin, statics::Copies,
 };
+use crate::allocator::Watch;
 use reweave_fiber::Pool;
 use reweave_model::{Choice, Edge, Error, Next, Run, Site, ThreadId};
 use std::{
@@ -45,6 +46,8 @@ pub(crate) struct World {
     never: RefCell<HashSet<u32>>,
     /// Cells that had an access so far, in all executions: see `tag`.
     pub(crate) cells: Cell<u32>,
+    /// Set: what an execution leaves behind is looked at.
+    pub(crate) leaks: Option<Watch>,
     pub(crate) seen: Seen,
     weak_seen: Seen,
     weak: RefCell<HashSet<u32>>,
@@ -206,6 +209,7 @@ impl World {
             restart: Cell::new(false),
             never: RefCell::default(),
             cells: Cell::new(0),
+            leaks: None,
             seen: Seen::new(),
             weak_seen: Seen::new(),
             weak: RefCell::default(),
@@ -248,6 +252,14 @@ impl World {
         let place = run.execution().events.len();
         error.after.get_or_insert_with(|| now(&run, thread));
         self.errors.borrow_mut().push((place, error));
+    }
+
+    /// The runtime's own state is in use: what is allocated now is not the program's.
+    pub(crate) fn busy(&self) -> bool {
+        self.run.try_borrow().is_err()
+            || self.threads.try_borrow().is_err()
+            || self.races.try_borrow().is_err()
+            || self.newborn.try_borrow().is_err()
     }
 
     /// Whether a loop at this site was found not to be endless.
