@@ -87,7 +87,7 @@ impl Optimal {
         self.other_outcomes(plan, execution, out);
         for position in 0..execution.events.len() as u32 {
             let event = &execution.events[position as usize];
-            if event.access[0].is_some() || turn(event).is_some() {
+            if event.access[0].is_some() || turn(execution, event).is_some() {
                 let overtaker = Overtaker {
                     thread: event.thread,
                     pending: event.pending(),
@@ -166,12 +166,11 @@ impl Optimal {
                 continue;
             }
             if competes && !parent::excludes(a, event.op) {
-                // What happens while it has to wait is no cause of it.
-                let goes = steady(execution, a, event) || {
-                    self.play(execution, e, true);
-                    self.replay.state.enabled(a.thread, &a.pending)
-                };
-                if goes {
+                // What happens while `e` makes it wait is no cause of it.
+                let waits = !steady(execution, a, event)
+                    && self.can_go(execution, a, e, false)
+                    && !self.can_go(execution, a, e, true);
+                if !waits {
                     self.find_leads(execution, a, e, end, true);
                 }
             }
@@ -319,17 +318,13 @@ fn effect_of(event: &Event) -> Effect {
     }
 }
 
-/// For an operation that never blocks: the step that made it succeed and that it could have come before.
-fn turn(event: &Event) -> Option<Edge> {
-    match event.op {
-        Op::Wake { timed: true, .. }
-        | Op::Recv { timed: true, .. }
-        | Op::TryRecv(_)
-        | Op::TrySend(_)
-            if event.ok =>
-        {
-            event.after
-        }
-        _ => None,
-    }
+/// For an operation that need not wait: the step that made it succeed and that it could have come before.
+fn turn(execution: &Execution, event: &Event) -> Option<Edge> {
+    let impatient = match event.op {
+        Op::Wake { timed, .. } => timed || execution.spurious,
+        Op::Recv { timed, .. } => timed,
+        Op::TryRecv(_) | Op::TrySend(_) => true,
+        _ => false,
+    };
+    event.after.filter(|_| impatient && event.ok)
 }

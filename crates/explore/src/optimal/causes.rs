@@ -2,7 +2,7 @@
 
 use super::{Optimal, Overtaker, Touches, turn};
 use crate::happens::join;
-use reweave_model::{Access, Edge, Effect, Event, Execution, Gate, Mark, Op, ThreadId};
+use reweave_model::{Access, Edge, Effect, Event, Execution, Gate, Mark, Op, Pending, ThreadId};
 
 impl Optimal {
     /// Finds what overtook `e` one after the other, latest first, and what `e` would have touched before each.
@@ -93,7 +93,7 @@ impl Optimal {
             let touching = self.happens.of_object(object).iter().copied();
             let earlier = touching.take_while(|position| *position < end);
             let may =
-                |position: &u32| may_compete(a.pending.op, &execution.events[*position as usize]);
+                |position: &u32| may_compete(&a.pending, &execution.events[*position as usize]);
             rivals.extend(earlier.filter(may));
             return rivals;
         }
@@ -101,7 +101,7 @@ impl Optimal {
             return rivals;
         };
         let event = &execution.events[position as usize];
-        if let Some(edge) = turn(event) {
+        if let Some(edge) = turn(execution, event) {
             rivals.push(self.happens.of_thread(edge.thread)[edge.count as usize - 1]);
         }
         for access in event.access.into_iter().flatten() {
@@ -146,7 +146,7 @@ impl Optimal {
         access: &Touches,
         e: u32,
         end: u32,
-        causes: &mut Vec<u32>,
+        causes: &mut [u32],
     ) {
         for access in access
             .iter()
@@ -250,10 +250,12 @@ impl Optimal {
 }
 
 /// Whether an operation that can lose its turn can ever go in place of an event.
-fn may_compete(op: Op, event: &Event) -> bool {
-    match op {
-        Op::Lock(_) => event.ok && matches!(event.op, Op::Lock(_) | Op::TryLock(_)),
-        Op::Recv { .. } => !matches!(event.op, Op::Send(_) | Op::SenderAdd(_) | Op::SenderDrop(_)),
+fn may_compete(pending: &Pending, event: &Event) -> bool {
+    match (pending.gate, pending.op) {
+        (Gate::Open, Op::Lock(_)) => event.ok && matches!(event.op, Op::Lock(_) | Op::TryLock(_)),
+        (Gate::Open, Op::Recv { .. }) => {
+            !matches!(event.op, Op::Send(_) | Op::SenderAdd(_) | Op::SenderDrop(_))
+        }
         _ => true,
     }
 }

@@ -91,13 +91,29 @@ impl Optimal {
     /// Plays `u v`, or `u e v`.
     pub(super) fn play(&mut self, execution: &Execution, e: u32, with_e: bool) {
         self.replay.rewind(execution, &self.happens);
-        let upto = if with_e { e + 1 } else { e };
-        for position in 0..upto {
+        for position in 0..e {
             self.step(execution, position);
+        }
+        if with_e {
+            self.step(execution, e);
+        } else if execution.epochs.contains(&e) {
+            self.replay.epoch(execution, &self.happens);
         }
         for index in 0..self.leads.len() {
             self.step(execution, self.leads[index]);
         }
+    }
+
+    /// Whether the overtaker can go after `u v`, or `u e v`.
+    pub(super) fn can_go(
+        &mut self,
+        execution: &Execution,
+        a: &Overtaker,
+        e: u32,
+        with_e: bool,
+    ) -> bool {
+        self.play(execution, e, with_e);
+        self.replay.state.enabled(a.thread, &a.pending)
     }
 
     pub(super) fn step(&mut self, execution: &Execution, position: u32) {

@@ -14,7 +14,7 @@ pub enum Stmt {
     TryRead(u32, Vec<Stmt>),
     TryWrite(u32, Vec<Stmt>),
     /// Waits on the condition variable under its mutex.
-    Wait(u32, bool),
+    Wait(u32, Patience),
     /// Notifies under the mutex, or without it.
     Notify {
         all: bool,
@@ -27,6 +27,15 @@ pub enum Stmt {
     When(u64, Vec<Stmt>),
     /// A thread inside a thread; joined at once or at the end.
     Fork(Vec<Stmt>),
+}
+
+/// How long a wait lasts.
+#[derive(Clone, Copy, Debug)]
+pub enum Patience {
+    Endless,
+    Timed,
+    /// Times out only when nothing else can run.
+    Late,
 }
 
 /// Which kinds of objects the programs use.
@@ -109,19 +118,28 @@ fn leaf(mix: Mix) -> BoxedStrategy<Stmt> {
         one(2, (0..3u32).prop_map(I::Recv).boxed());
         one(1, (0..3u32).prop_map(I::TryRecv).boxed());
         one(1, (0..3u32).prop_map(I::RecvTimeout).boxed());
+        one(1, (0..3u32).prop_map(I::RecvLate).boxed());
     }
     if mix.parking {
         one(1, Just(I::Park).boxed());
         one(1, Just(I::ParkTimeout).boxed());
+        one(1, Just(I::ParkLate).boxed());
         one(2, (1..4usize).prop_map(I::Unpark).boxed());
     }
     if mix.choices {
         one(1, Just(I::Any(2)).boxed());
     }
     if mix.condvars {
+        let patience = prop_oneof![
+            Just(Patience::Endless),
+            Just(Patience::Timed),
+            Just(Patience::Late)
+        ];
         kinds.push((
             2,
-            any::<bool>().prop_map(|timed| Stmt::Wait(0, timed)).boxed(),
+            patience
+                .prop_map(|patience| Stmt::Wait(0, patience))
+                .boxed(),
         ));
         kinds.push((
             2,
@@ -192,8 +210,9 @@ fn stmt(mix: Mix, depth: u32) -> BoxedStrategy<Stmt> {
 pub fn program(mix: Mix) -> BoxedStrategy<Program> {
     let threads = prop::collection::vec(prop::collection::vec(stmt(mix, 2), 1..4), 2..4);
     (threads, 0..2u64, 1..3u64, any::<bool>(), any::<bool>())
-        .prop_map(move |(threads, first, second, join, hangup)| {
-            build(&threads, first, second, join, hangup && mix.channels)
+        .prop_map(move |(threads, first, second, join, coin)| Program {
+            spurious: coin && mix.condvars,
+            ..build(&threads, first, second, join, coin && mix.channels)
         })
         .boxed()
 }
@@ -232,6 +251,7 @@ fn build(threads: &[Vec<Stmt>], first: u64, second: u64, join: bool, hangup: boo
             channels: vec![None, Some(1), Some(0)],
         },
         bodies,
+        spurious: false,
     }
 }
 
@@ -266,12 +286,12 @@ fn flatten(block: &[Stmt], out: &mut Vec<I>, bodies: &mut Vec<Vec<I>>, forks: &m
                 });
                 out.extend(inner);
             }
-            Stmt::Wait(m, timed) => {
+            Stmt::Wait(m, patience) => {
                 out.push(I::Lock(*m));
-                out.push(if *timed {
-                    I::WaitTimeout(0, *m)
-                } else {
-                    I::Wait(0, *m)
+                out.push(match patience {
+                    Patience::Endless => I::Wait(0, *m),
+                    Patience::Timed => I::WaitTimeout(0, *m),
+                    Patience::Late => I::WaitLate(0, *m),
                 });
                 out.push(I::Unlock(*m));
             }
