@@ -2,8 +2,8 @@
 
 use crate::{
     builder::Builder,
-    report::{self, Error, Report},
-    rt::{self, ClosureTarget},
+    report::{self, Error, Report, Warning},
+    rt::{self, ClosureTarget, Habit},
 };
 use reweave_explore::{Algorithm, Flow, Search, Target};
 use reweave_model::{Divergence, End, Execution, Kind, Plan, Site};
@@ -11,7 +11,7 @@ use reweave_report::{
     BlockedBy, Context, Failure, Options, Position, Program, Trace, render_trace,
 };
 use std::{
-    collections::HashMap,
+    collections::{BTreeMap, BTreeSet, HashMap},
     path::{Path, PathBuf},
     sync::{
         Arc, Mutex, PoisonError,
@@ -93,14 +93,14 @@ fn explore(builder: &Builder, closure: Closure) -> Result<Report, String> {
         }
     };
     let mut search = Search::new(builder.options);
-    let weak = AtomicU64::new(0);
+    let noticed = Mutex::default();
     // Says now what would be wrong with any of them.
     drop(new_target(&closure, builder.spurious, builder.leaks)?);
     let new_target =
         || new_target(&closure, builder.spurious, builder.leaks).expect("the first one was made");
     let target = |_| Watched {
         target: new_target(),
-        weak: &weak,
+        noticed: &noticed,
     };
     // Most checks are over before other workers would have started.
     let warm = AtomicU64::new(0);
@@ -133,6 +133,8 @@ fn explore(builder: &Builder, closure: Closure) -> Result<Report, String> {
         errors.push(confirm(builder, target, index + 1, found)?);
     }
 
+    let noticed = noticed.into_inner();
+    let noticed = noticed.unwrap_or_else(PoisonError::into_inner);
     let totals = *search.totals();
     let mut incomplete = Vec::new();
     let mut because = |holds: bool, why: &str| {
@@ -168,11 +170,11 @@ fn explore(builder: &Builder, closure: Closure) -> Result<Report, String> {
         },
         events: totals.events,
         threads_max: totals.threads_max,
-        weak_orders: weak.into_inner(),
+        weak_orders: noticed.weak.len() as u64,
         elapsed: start.elapsed(),
         workers,
         errors,
-        warnings: Vec::new(),
+        warnings: noticed.warnings(),
     })
 }
 
@@ -185,11 +187,37 @@ fn new_target(closure: &Closure, spurious: bool, leaks: bool) -> Result<ClosureT
     }
 }
 
-/// A target that leaves word of what its closure asked for.
+/// What is said of a closure beside its errors, put together from all workers.
+#[derive(Default)]
+struct Noticed {
+    /// Places that asked for less than sequential consistency.
+    weak: BTreeSet<Site>,
+    habits: BTreeMap<(Habit, Site), u64>,
+}
+
+impl Noticed {
+    fn add(&mut self, target: &ClosureTarget) {
+        self.weak.extend(target.weak_sites());
+        for (habit, site, seen) in target.habits() {
+            *self.habits.entry((habit, site)).or_default() += seen;
+        }
+    }
+
+    fn warnings(&self) -> Vec<Warning> {
+        let warning = |((habit, site), seen): (&(Habit, Site), &u64)| Warning {
+            rule: habit.rule().into(),
+            message: habit.message().into(),
+            location: position(*site).map(|place| place.to_string()),
+            seen: *seen,
+        };
+        self.habits.iter().map(warning).collect()
+    }
+}
+
+/// A target that leaves word of what its closure did.
 struct Watched<'a> {
     target: ClosureTarget,
-    /// Most places that asked for less than sequential consistency.
-    weak: &'a AtomicU64,
+    noticed: &'a Mutex<Noticed>,
 }
 
 impl Target for Watched<'_> {
@@ -200,8 +228,8 @@ impl Target for Watched<'_> {
 
 impl Drop for Watched<'_> {
     fn drop(&mut self) {
-        self.weak
-            .fetch_max(self.target.weak_orders() as u64, Ordering::Relaxed);
+        let mut noticed = self.noticed.lock().unwrap_or_else(PoisonError::into_inner);
+        noticed.add(&self.target);
     }
 }
 
@@ -291,7 +319,8 @@ fn replay(builder: &Builder, path: &Path, closure: Closure) -> Result<Report, St
             story: render_trace(&now, Some(&again), report::style()),
         }
     });
-    let weak_orders = target.weak_orders() as u64;
+    let mut noticed = Noticed::default();
+    noticed.add(&target);
     Ok(Report {
         name: builder.name.clone(),
         algorithm: Algorithm::Dfs,
@@ -302,11 +331,11 @@ fn replay(builder: &Builder, path: &Path, closure: Closure) -> Result<Report, St
         blocked_by: BlockedBy::default(),
         events: execution.events.len() as u64,
         threads_max: execution.threads.len() as u32,
-        weak_orders,
+        weak_orders: noticed.weak.len() as u64,
         elapsed: start.elapsed(),
         workers: 1,
         errors: errors.collect(),
-        warnings: Vec::new(),
+        warnings: noticed.warnings(),
     })
 }
 

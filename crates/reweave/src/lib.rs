@@ -33,7 +33,7 @@ pub use any::{any, any_bool, assume};
 #[cfg(not(feature = "std"))]
 pub use builder::Builder;
 #[cfg(not(feature = "std"))]
-pub use report::{Error, Report};
+pub use report::{Error, Report, Warning};
 #[cfg(not(feature = "std"))]
 pub use reweave_explore::Algorithm;
 #[cfg(not(feature = "std"))]

@@ -14,6 +14,7 @@
 //! 3. From the moment an execution ends until all its fibers are unwound `World::ending` is set: operations do nothing.
 
 mod explain;
+mod habits;
 mod local;
 mod panics;
 pub(crate) mod pointers;
@@ -28,6 +29,7 @@ mod target;
 mod world;
 
 pub(crate) use self::{
+    habits::Habit,
     local::local,
     site::location,
     slot::Slot,

@@ -8,7 +8,7 @@
 //! looked at on request, and only when nothing else is wrong.
 
 use super::{
-    Task, World, explain,
+    Habit, Task, World, explain,
     panics::{self, Panic},
     statics,
     world::{Thread, now},
@@ -92,6 +92,11 @@ impl ClosureTarget {
         self.world.weak_sites()
     }
 
+    /// What the program does that is not wrong but worth a look, with the number of executions that did it.
+    pub(crate) fn habits(&self) -> Vec<(Habit, Site, u64)> {
+        self.world.habits.all()
+    }
+
     fn begin(&mut self, plan: &Plan) {
         static STAMP: AtomicU32 = AtomicU32::new(1);
         let world = &self.world;
@@ -109,7 +114,10 @@ impl ClosureTarget {
         world.ending.set(false);
         world.next.set(None);
         world.threads.borrow_mut().clear();
-        world.threads.borrow_mut().push(Thread::new(None, 0));
+        world
+            .threads
+            .borrow_mut()
+            .push(Thread::new(None, Site::ANY, 0));
         let (place, closure) = (&raw const **world, self.closure.clone());
         let job = Box::new(move || {
             // SAFETY: the world outlives its fibers.
@@ -227,10 +235,16 @@ impl ClosureTarget {
         over
     }
 
+    /// Whether the execution came to its end with nothing wrong.
+    fn clean(&self, over: Next) -> bool {
+        let run = self.world.run.borrow();
+        over == Next::End(End::Done) && run.execution().errors.is_empty()
+    }
+
     /// Blocks and bytes that the execution left behind, if it came to its end and nothing else is wrong.
-    fn left(&mut self, over: Next) -> Option<(usize, usize)> {
+    fn left(&self, over: Next) -> Option<(usize, usize)> {
         let watch = self.world.leaks.as_ref()?;
-        if over != Next::End(End::Done) || !self.world.run.get_mut().execution().errors.is_empty() {
+        if !self.clean(over) {
             return None;
         }
         // They hold names that the program made.
@@ -280,6 +294,11 @@ impl ClosureTarget {
 impl Target for ClosureTarget {
     fn run(&mut self, plan: &Plan) -> Result<&Execution, Divergence> {
         let over = self.once(plan);
+        if self.clean(over) {
+            let world = &self.world;
+            let (run, threads) = (world.run.borrow(), world.threads.borrow());
+            world.habits.ended(run.execution(), &threads);
+        }
         let over = self.confirm_leak(plan, over);
         let run = self.world.run.get_mut();
         match over {

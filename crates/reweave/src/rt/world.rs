@@ -3,8 +3,8 @@
 //! *Owned by:* [`super::ClosureTarget`]. Fibers find it through a thread-local of their own, which points to their [`Task`].
 
 use super::{
-    local::Locals, panics::Panic, pointers::Pointers, races::Races, site::Seen, slot::Slot,
-    spin::Spin, statics::Copies,
+    habits::Habits, local::Locals, panics::Panic, pointers::Pointers, races::Races, site::Seen,
+    slot::Slot, spin::Spin, statics::Copies,
 };
 use crate::allocator::Watch;
 use reweave_fiber::Pool;
@@ -12,6 +12,7 @@ use reweave_model::{Choice, Edge, Error, Next, Run, Site, ThreadId};
 use std::{
     cell::{Cell, RefCell},
     collections::{HashSet, VecDeque},
+    panic::Location,
     ptr,
     sync::Arc,
 };
@@ -37,6 +38,7 @@ pub(crate) struct World {
     pub(crate) panics: RefCell<Vec<Panic>>,
     /// The crash that is about to end the running fiber is among the errors already.
     pub(crate) crash_told: Cell<bool>,
+    pub(crate) habits: Habits,
     pub(crate) races: RefCell<Races>,
     pub(crate) copies: Copies,
     pub(crate) pointers: Pointers,
@@ -71,6 +73,8 @@ pub(crate) struct Thread {
     pub(crate) parker: Slot,
     /// Its result was taken by a join, or by the scope it belongs to: a panic is the program's business.
     pub(crate) joined: bool,
+    /// Where it was created.
+    pub(crate) spawned: Site,
     /// Nanoseconds of virtual time.
     pub(crate) clock_ns: u64,
 }
@@ -203,6 +207,7 @@ impl World {
             errors: RefCell::default(),
             panics: RefCell::default(),
             crash_told: Cell::new(false),
+            habits: Habits::default(),
             races: RefCell::default(),
             copies: Copies::default(),
             pointers: Pointers::default(),
@@ -218,7 +223,12 @@ impl World {
     }
 
     /// A thread of the execution creates another one, which must be given to [`World::start`].
-    pub(crate) fn spawn(&self, parent: ThreadId, name: Option<Arc<str>>) -> ThreadId {
+    pub(crate) fn spawn(
+        &self,
+        parent: ThreadId,
+        name: Option<Arc<str>>,
+        place: &'static Location<'static>,
+    ) -> ThreadId {
         let mut run = self.run.borrow_mut();
         let id = run.spawn(parent);
         if let Some(name) = &name {
@@ -227,7 +237,7 @@ impl World {
         self.races.borrow_mut().spawn(parent, id);
         let mut threads = self.threads.borrow_mut();
         let clock_ns = threads[parent.index()].clock_ns;
-        threads.push(Thread::new(name, clock_ns));
+        threads.push(Thread::new(name, self.seen.site(place), clock_ns));
         id
     }
 
@@ -295,11 +305,12 @@ pub(crate) fn now(run: &Run, thread: ThreadId) -> Edge {
 }
 
 impl Thread {
-    pub(crate) fn new(name: Option<Arc<str>>, clock_ns: u64) -> Thread {
+    pub(crate) fn new(name: Option<Arc<str>>, spawned: Site, clock_ns: u64) -> Thread {
         Thread {
             name,
             parker: Slot::new(),
             joined: false,
+            spawned,
             clock_ns,
         }
     }
