@@ -257,14 +257,20 @@ fn confirm(
         .clone()
         .unwrap_or_else(|| PathBuf::from("reweave-out"));
     let path = directory.join(format!("{}-{number}.rwt", file_name(&builder.name)));
-    // A missing directory shows when the file is written.
-    let _ = std::fs::create_dir_all(&directory);
-    let (written, again) = match trace.write(&path) {
-        Ok(()) => (Some(path.clone()), again_line(builder, &path)),
-        Err(error) => (
-            None,
-            format!("(the trace file could not be written: {error})"),
-        ),
+    let (written, story) = match write(&trace, &directory, &path) {
+        Ok(()) => {
+            let again = again_line(builder, &path);
+            let story = render_trace(&trace, Some(&again), report::style());
+            (Some(path), story)
+        }
+        Err(why) => {
+            let story = render_trace(&trace, None, report::style());
+            let story = format!(
+                "{story}\nThere is no trace file to run this execution again from: {why}\n\
+                 REWEAVE_OUTPUT=<directory> puts trace files elsewhere.\n"
+            );
+            (None, story)
+        }
     };
     let error = &found.execution.errors[0];
     let location = error.sites.first().and_then(|site| position(*site));
@@ -276,8 +282,15 @@ fn confirm(
         events: found.steps,
         trace: written,
         seen: found.seen,
-        story: render_trace(&trace, Some(&again), report::style()),
+        story,
     })
+}
+
+/// Writes a trace file, and says why not.
+fn write(trace: &Trace, directory: &Path, path: &Path) -> Result<(), String> {
+    std::fs::create_dir_all(directory)
+        .map_err(|error| format!("{}: cannot be created: {error}", directory.display()))?;
+    trace.write(path).map_err(|error| error.to_string())
 }
 
 fn replay(builder: &Builder, path: &Path, closure: Closure) -> Result<Report, String> {
