@@ -29,10 +29,14 @@ pub enum I {
     NotifyAll(u32),
     Acquire(u32),
     TryAcquire(u32),
+    AcquireTimeout(u32),
+    AcquireLate(u32),
     Release(u32),
     Barrier(u32),
     OnceBegin(u32),
     OnceEnd(u32),
+    OnceFail(u32),
+    OnceForce(u32),
     Send(u32),
     TrySend(u32),
     Recv(u32),
@@ -40,6 +44,7 @@ pub enum I {
     TryRecv(u32),
     AddSender(u32),
     DropSender(u32),
+    DropReceiver(u32),
     Park,
     ParkTimeout,
     /// Unparks the thread that runs this body.
@@ -268,6 +273,15 @@ impl Machine {
                 object: at(b.semaphores, s),
                 timed: false,
             },
+            (I::AcquireTimeout(s) | I::AcquireLate(s), _) => {
+                if let I::AcquireLate(_) = instruction {
+                    gate = Gate::Late;
+                }
+                Op::SemAcquire {
+                    object: at(b.semaphores, s),
+                    timed: true,
+                }
+            }
             (I::TryAcquire(s), _) => Op::SemTryAcquire(at(b.semaphores, s)),
             (I::Release(s), _) => Op::SemRelease(at(b.semaphores, s)),
             (I::Barrier(n), 0) => Op::Arrive(at(b.barriers, n)),
@@ -276,7 +290,12 @@ impl Machine {
                 object: at(b.onces, o),
                 force: false,
             },
+            (I::OnceForce(o), _) => Op::OnceBegin {
+                object: at(b.onces, o),
+                force: true,
+            },
             (I::OnceEnd(o), _) => Op::OnceEnd(at(b.onces, o), true),
+            (I::OnceFail(o), _) => Op::OnceEnd(at(b.onces, o), false),
             (I::Send(c), 0) => Op::Send(channel(c)),
             (I::Send(c), _) => Op::Handoff(channel(c), thread.register),
             (I::TrySend(c), _) => Op::TrySend(channel(c)),
@@ -291,6 +310,7 @@ impl Machine {
             }
             (I::TryRecv(c), _) => Op::TryRecv(channel(c)),
             (I::AddSender(c), _) => Op::SenderAdd(channel(c)),
+            (I::DropReceiver(c), _) => Op::ReceiverDrop(channel(c)),
             (I::DropSender(c), _) => Op::SenderDrop(channel(c)),
             (I::Park | I::ParkTimeout | I::ParkLate, _) => {
                 if instruction == I::ParkLate {
@@ -324,7 +344,12 @@ impl Machine {
         };
         match instruction {
             I::Wait(..) | I::WaitTimeout(..) | I::WaitLate(..) if thread.part != 2 => {}
-            I::Load(_) | I::Any(_) | I::Send(_) | I::SpinUntil(..) | I::OnceBegin(_) => {
+            I::Load(_)
+            | I::Any(_)
+            | I::Send(_)
+            | I::SpinUntil(..)
+            | I::OnceBegin(_)
+            | I::OnceForce(_) => {
                 thread.register = event.result;
             }
             I::Add(..) => thread.register = event.result,

@@ -22,7 +22,8 @@ pub enum Stmt {
     },
     /// Has a sender of its own meanwhile.
     Sender(u32, Vec<Stmt>),
-    Once(Vec<Stmt>),
+    /// An initialiser that succeeds or fails, forced or not.
+    Once(Vec<Stmt>, bool, bool),
     /// Runs the statements only if the register has this value.
     When(u64, Vec<Stmt>),
     /// A thread inside a thread; joined at once or at the end.
@@ -107,6 +108,8 @@ fn leaf(mix: Mix) -> BoxedStrategy<Stmt> {
     if mix.semaphores {
         one(3, (0..2u32).prop_map(I::Acquire).boxed());
         one(1, (0..2u32).prop_map(I::TryAcquire).boxed());
+        one(1, (0..2u32).prop_map(I::AcquireTimeout).boxed());
+        one(1, (0..2u32).prop_map(I::AcquireLate).boxed());
         one(2, (0..2u32).prop_map(I::Release).boxed());
     }
     if mix.barriers {
@@ -114,7 +117,11 @@ fn leaf(mix: Mix) -> BoxedStrategy<Stmt> {
     }
     if mix.channels {
         one(3, (0..3u32).prop_map(I::Send).boxed());
-        one(1, Just(I::TrySend(1)).boxed());
+        one(
+            1,
+            prop_oneof![Just(I::TrySend(1)), Just(I::TrySend(3))].boxed(),
+        );
+        one(1, Just(I::Send(3)).boxed());
         one(2, (0..3u32).prop_map(I::Recv).boxed());
         one(1, (0..3u32).prop_map(I::TryRecv).boxed());
         one(1, (0..3u32).prop_map(I::RecvTimeout).boxed());
@@ -194,7 +201,12 @@ fn stmt(mix: Mix, depth: u32) -> BoxedStrategy<Stmt> {
         ));
     }
     if mix.onces {
-        kinds.push((2, inner().prop_map(Stmt::Once).boxed()));
+        kinds.push((
+            2,
+            (inner(), any::<bool>(), any::<bool>())
+                .prop_map(|(b, ok, force)| Stmt::Once(b, ok, force))
+                .boxed(),
+        ));
     }
     kinds.push((
         1,
@@ -212,12 +224,26 @@ pub fn program(mix: Mix) -> BoxedStrategy<Program> {
     (threads, 0..2u64, 1..3u64, any::<bool>(), any::<bool>())
         .prop_map(move |(threads, first, second, join, coin)| Program {
             spurious: coin && mix.condvars,
-            ..build(&threads, first, second, join, coin && mix.channels)
+            ..build(
+                &threads,
+                first,
+                second,
+                join,
+                coin && mix.channels,
+                join && mix.channels,
+            )
         })
         .boxed()
 }
 
-fn build(threads: &[Vec<Stmt>], first: u64, second: u64, join: bool, hangup: bool) -> Program {
+fn build(
+    threads: &[Vec<Stmt>],
+    first: u64,
+    second: u64,
+    join: bool,
+    hangup: bool,
+    deaf: bool,
+) -> Program {
     let mut bodies = vec![Vec::new()];
     for thread in threads {
         let at = bodies.len();
@@ -236,6 +262,10 @@ fn build(threads: &[Vec<Stmt>], first: u64, second: u64, join: bool, hangup: boo
     if hangup {
         bodies[0].push(I::DropSender(0));
     }
+    if deaf {
+        // Nobody receives from this one.
+        bodies[0].push(I::DropReceiver(3));
+    }
     if join {
         bodies[0].extend((0..threads.len()).map(I::Join));
     }
@@ -248,7 +278,7 @@ fn build(threads: &[Vec<Stmt>], first: u64, second: u64, join: bool, hangup: boo
             semaphores: vec![first, second],
             barriers: vec![2, 2],
             onces: 1,
-            channels: vec![None, Some(1), Some(0)],
+            channels: vec![None, Some(1), Some(0), Some(1)],
         },
         bodies,
         spurious: false,
@@ -307,13 +337,24 @@ fn flatten(block: &[Stmt], out: &mut Vec<I>, bodies: &mut Vec<Vec<I>>, forks: &m
                     out.push(notify);
                 }
             }
-            Stmt::Once(b) => {
+            Stmt::Once(b, ok, force) => {
                 let mut inner = Vec::new();
                 flatten(b, &mut inner, bodies, forks);
-                inner.push(I::OnceEnd(0));
-                out.push(I::OnceBegin(0));
-                out.push(I::SkipUnless(0, inner.len()));
-                out.extend(inner);
+                let end = if *ok { I::OnceEnd(0) } else { I::OnceFail(0) };
+                out.push(if *force {
+                    I::OnceForce(0)
+                } else {
+                    I::OnceBegin(0)
+                });
+                // It runs the initialiser when it is the first (0) or the first forced one after a failure (3).
+                out.push(I::SkipUnless(0, inner.len() + 1));
+                out.extend(inner.iter().copied());
+                out.push(end);
+                if *force {
+                    out.push(I::SkipUnless(3, inner.len() + 1));
+                    out.extend(inner);
+                    out.push(end);
+                }
             }
             Stmt::When(value, b) => {
                 let mut inner = Vec::new();
