@@ -640,6 +640,7 @@ fn never_blocks(event: &Event) -> bool {
         Op::CompareExchange { .. }
             | Op::TryLock(_)
             | Op::Unlock(_)
+            | Op::UnlockClean(_)
             | Op::NotifyOne(_)
             | Op::NotifyAll(_)
     );

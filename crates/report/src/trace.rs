@@ -411,7 +411,7 @@ impl ObjectState {
     fn of(object: &Object) -> ObjectState {
         match object {
             Object::Atomic(value) => ObjectState::Atomic { value: *value },
-            Object::Mutex(_) => ObjectState::Mutex,
+            Object::Mutex { .. } => ObjectState::Mutex,
             Object::RwLock { .. } => ObjectState::Rwlock,
             Object::Condvar(_) => ObjectState::Condvar,
             Object::Semaphore(count) => ObjectState::Semaphore { count: *count },
@@ -437,7 +437,7 @@ impl ObjectState {
     pub(crate) fn to_object(&self) -> Object {
         match *self {
             ObjectState::Atomic { value } => Object::Atomic(value),
-            ObjectState::Mutex => Object::Mutex(None),
+            ObjectState::Mutex => Object::mutex(),
             ObjectState::Rwlock => Object::rwlock(),
             ObjectState::Condvar => Object::condvar(),
             ObjectState::Semaphore { count } => Object::Semaphore(count),

@@ -17,6 +17,8 @@ pub enum I {
     /// Skips so many instructions when it fails.
     TryLock(u32, usize),
     Unlock(u32),
+    /// Of a section that changed nothing.
+    UnlockClean(u32),
     ReadLock(u32),
     ReadUnlock(u32),
     WriteLock(u32),
@@ -54,6 +56,17 @@ pub enum I {
     Fail,
     /// Spins until the atomic has this value.
     SpinUntil(u32, u64),
+    /// Looks under the mutex until sections have changed something so many times.
+    PollUntil(u32, u64),
+    /// The same under the read lock.
+    ReadUntil(u32, u64),
+    /// Looks at the atomic, then under the mutex, until either has come so far.
+    PollEither(u32, u32, u64),
+    /// Tries to take the mutex until it gets it.
+    SpinLock(u32),
+    /// The same with the read-write lock, for writing or for reading.
+    SpinWrite(u32),
+    SpinRead(u32),
 }
 
 /// How many objects of each kind there are.
@@ -94,6 +107,9 @@ struct Thread {
     /// Second and later parts of a compound instruction.
     part: u8,
     register: u64,
+    /// What a loop that looks at two objects saw of them, and which it guesses will change.
+    seen: [u64; 2],
+    guess: u64,
     children: Vec<ThreadId>,
 }
 
@@ -140,7 +156,7 @@ impl Machine {
             base
         };
         many(objects.atomics, &|_| Object::Atomic(0));
-        self.bases.mutexes = many(objects.mutexes, &|_| Object::Mutex(None));
+        self.bases.mutexes = many(objects.mutexes, &|_| Object::mutex());
         self.bases.rwlocks = many(objects.rwlocks, &|_| Object::rwlock());
         self.bases.condvars = many(objects.condvars, &|_| Object::condvar());
         self.bases.semaphores = many(objects.semaphores.len() as u32, &|i| {
@@ -175,6 +191,8 @@ impl Machine {
                         pc: 0,
                         part: 0,
                         register: 0,
+                        seen: [0; 2],
+                        guess: 0,
                         children: Vec::new(),
                     });
                 }
@@ -198,6 +216,14 @@ impl Machine {
                 _ => {
                     let site = Site((thread.body * 100 + thread.pc + 1) as u32);
                     let pending = self.decode(id, instruction, site);
+                    if let (I::PollEither(x, m, _), Op::Await(..)) = (instruction, pending.op) {
+                        let thread = &self.threads[id.index()];
+                        let other = match thread.guess {
+                            0 => (ObjectId(self.bases.mutexes + m), thread.seen[1]),
+                            _ => (ObjectId(x), thread.seen[0]),
+                        };
+                        self.run.watch(id, vec![other]);
+                    }
                     self.run.announce(id, pending);
                     return;
                 }
@@ -240,6 +266,44 @@ impl Machine {
             (I::Lock(m), _) => Op::Lock(at(b.mutexes, m)),
             (I::TryLock(m, _), _) => Op::TryLock(at(b.mutexes, m)),
             (I::Unlock(m), _) => Op::Unlock(at(b.mutexes, m)),
+            (I::UnlockClean(m), _) => Op::UnlockClean(at(b.mutexes, m)),
+            (I::PollUntil(m, _), part) if part % 2 == 0 => {
+                if part > 0 {
+                    gate = Gate::Word(thread.register);
+                }
+                Op::Lock(at(b.mutexes, m))
+            }
+            (I::PollUntil(m, _), _) => Op::UnlockClean(at(b.mutexes, m)),
+            (I::ReadUntil(l, _), part) if part % 2 == 0 => {
+                if part > 0 {
+                    gate = Gate::Word(thread.register);
+                }
+                Op::ReadLock(at(b.rwlocks, l))
+            }
+            (I::ReadUntil(l, _), _) => Op::ReadUnlock(at(b.rwlocks, l)),
+            (I::SpinLock(_) | I::SpinWrite(_) | I::SpinRead(_), part) => {
+                if part > 0 {
+                    gate = Gate::Word(thread.register);
+                }
+                match instruction {
+                    I::SpinLock(m) => Op::TryLock(at(b.mutexes, m)),
+                    I::SpinWrite(l) => Op::TryWriteLock(at(b.rwlocks, l)),
+                    I::SpinRead(l) => Op::TryReadLock(at(b.rwlocks, l)),
+                    _ => unreachable!("matched above"),
+                }
+            }
+            (I::PollEither(x, ..), 0) => Op::Load(ObjectId(x)),
+            (I::PollEither(_, m, _), 1) => Op::Lock(at(b.mutexes, m)),
+            (I::PollEither(_, m, _), 2) => Op::UnlockClean(at(b.mutexes, m)),
+            (I::PollEither(..), 3) => Op::Any(2),
+            (I::PollEither(x, m, _), _) => {
+                let (object, word) = match thread.guess {
+                    0 => (ObjectId(x), thread.seen[0]),
+                    _ => (at(b.mutexes, m), thread.seen[1]),
+                };
+                gate = Gate::Word(word);
+                Op::Await(object, word)
+            }
             (I::ReadLock(l), _) => Op::ReadLock(at(b.rwlocks, l)),
             (I::ReadUnlock(l), _) => Op::ReadUnlock(at(b.rwlocks, l)),
             (I::WriteLock(l), 0) => Op::WriteBegin(at(b.rwlocks, l)),
@@ -298,16 +362,44 @@ impl Machine {
         let thread = &mut self.threads[event.thread.index()];
         let instruction = self.program.bodies[thread.body][thread.pc];
         thread.part += 1;
+        let look = |run: &Run| {
+            let object = event.op.object().expect("a loop polls an object");
+            run.state().object(object).sees(event.op)
+        };
+        match instruction {
+            I::PollUntil(..) | I::ReadUntil(..) | I::SpinLock(_) | I::SpinWrite(_) | I::SpinRead(_) => {
+                thread.register = look(&self.run);
+            }
+            I::PollEither(..) => match thread.part {
+                1 => thread.seen[0] = event.result,
+                2 => thread.seen[1] = look(&self.run),
+                4 => thread.guess = event.result,
+                _ => {}
+            },
+            _ => {}
+        }
         let channels = &self.program.objects.channels;
         let parts = match instruction {
             I::Wait(..) | I::WaitTimeout(..) => 3,
             I::WriteLock(_) | I::Barrier(_) => 2,
             I::Send(c) if channels[c as usize] == Some(0) && event.ok => 2,
             I::SpinUntil(_, value) if event.result != value => u8::MAX,
+            I::PollUntil(_, times) | I::ReadUntil(_, times) if version(thread.register) < times => {
+                u8::MAX
+            }
+            I::PollUntil(..) | I::ReadUntil(..) if thread.part % 2 == 1 => u8::MAX,
+            I::SpinLock(_) | I::SpinWrite(_) | I::SpinRead(_) if !event.ok => u8::MAX,
+            I::PollEither(_, _, times) => match thread.part {
+                1 if thread.seen[0] >= times => 1,
+                3 if version(thread.seen[1]) >= times => 3,
+                _ => u8::MAX,
+            },
             _ => 1,
         };
         match instruction {
             I::Wait(..) | I::WaitTimeout(..) if thread.part != 2 => {}
+            I::PollUntil(..) | I::ReadUntil(..) | I::PollEither(..) if thread.part < parts => {}
+            I::SpinLock(_) | I::SpinWrite(_) | I::SpinRead(_) if thread.part < parts => {}
             I::Load(_) | I::Any(_) | I::Send(_) | I::SpinUntil(..) | I::OnceBegin(_) => {
                 thread.register = event.result;
             }
@@ -326,10 +418,17 @@ impl Machine {
                 }
                 _ => {}
             }
+        } else if matches!(instruction, I::PollEither(..)) && thread.part == 5 {
+            thread.part = 0;
         } else if thread.part > 200 {
             thread.part = 200;
         }
     }
+}
+
+/// How often what a lock protects was changed, from what an operation saw of it.
+fn version(seen: u64) -> u64 {
+    seen >> 2
 }
 
 impl Machine {
@@ -342,6 +441,8 @@ impl Machine {
             pc: 0,
             part: 0,
             register: 0,
+            seen: [0; 2],
+            guess: 0,
             children: Vec::new(),
         });
     }

@@ -3,7 +3,7 @@
 use crate::{
     operation::function_name,
     replay::{Hold, Replayed, replay},
-    trace::{PendingEntry, Trace},
+    trace::{ObjectState, PendingEntry, Trace},
 };
 use reweave_model::{Object, ObjectId, Op, RmwKind, ThreadId};
 use std::collections::BTreeMap;
@@ -53,7 +53,10 @@ impl<'a> Story<'a> {
         let what = self.operation(op);
         let note = match op {
             Op::Any(_) => format!("takes {result}"),
+            // Of another object than an atomic there is no value that a person would know.
+            Op::Load(object) if !self.has_value(object) => return what,
             Op::Load(_) => format!("reads {}", value(result)),
+            Op::Await(object, _) if !self.has_value(object) => return what,
             Op::Await(..) => format!("sees {}", value(result)),
             Op::Rmw(_, rmw) => format!("{} -> {}", value(result), value(rmw.apply(result))),
             Op::CompareExchange { expected, new, .. } if ok => {
@@ -156,7 +159,10 @@ impl<'a> Story<'a> {
                     format!("fetch-{} {on} {}", function_name(kind), value(operand))
                 }
             },
+            Op::Await(object, _) if !self.has_value(object) => format!("spin on {on}"),
             Op::Await(_, seen) => format!("spin on {on} while {}", value(seen)),
+            // Whether the section changed anything is of interest to parked loops only.
+            Op::UnlockClean(_) => format!("unlock {on}"),
             Op::Enqueue { mutex, .. } => {
                 format!("wait {on}, gives up {}", self.trace.object_name(mutex.0))
             }
@@ -171,6 +177,12 @@ impl<'a> Story<'a> {
             }
             _ => format!("{kind} {on}"),
         }
+    }
+
+    /// Whether what is seen of the object is a value of the program.
+    fn has_value(&self, object: ObjectId) -> bool {
+        let entry = self.trace.objects.get(object.index());
+        entry.is_some_and(|entry| matches!(entry.state, ObjectState::Atomic { .. } | ObjectState::Semaphore { .. }))
     }
 
     /// The thread whose parking token it is.
@@ -190,6 +202,11 @@ impl<'a> Story<'a> {
             .object()
             .map_or("?", |object| self.trace.object_name(object.0));
         let mut steps = Vec::new();
+        let spins = pending.saw.is_some() || matches!(op, Op::Await(..));
+        if spins && op.object().is_some_and(|object| !self.has_value(object)) {
+            let text = format!("spins until {name} changes");
+            return Some(Wait { text, steps });
+        }
         let text = match op {
             Op::Join(other) => {
                 let unfinished = self.trace.threads[other.index()].pending.is_some();

@@ -116,7 +116,7 @@ impl<T: ?Sized> Mutex<T> {
 
     #[track_caller]
     pub(super) fn id(&self) -> ObjectId {
-        self.slot.id(|| Object::Mutex(None))
+        self.slot.id(Object::mutex)
     }
 
     /// The guard of a lock that the model has given.
