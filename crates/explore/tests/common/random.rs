@@ -12,7 +12,6 @@ pub enum Stmt {
     LockedClean(u32, Vec<Stmt>),
     SpinLocked(u32, Vec<Stmt>),
     SpinRead(u32, Vec<Stmt>),
-    SpinWrite(u32, Vec<Stmt>),
     TryLocked(u32, Vec<Stmt>),
     Read(u32, Vec<Stmt>),
     Write(u32, Vec<Stmt>),
@@ -199,7 +198,6 @@ fn stmt(mix: Mix, depth: u32) -> BoxedStrategy<Stmt> {
             kinds.push((1, made.boxed()));
         }
         kinds.push((1, inner().prop_map(|b| Stmt::SpinRead(0, b)).boxed()));
-        kinds.push((1, inner().prop_map(|b| Stmt::SpinWrite(0, b)).boxed()));
     }
     if mix.rwlocks {
         kinds.push((2, inner().prop_map(|b| Stmt::Read(0, b)).boxed()));
@@ -288,7 +286,6 @@ fn flatten(block: &[Stmt], out: &mut Vec<I>, bodies: &mut Vec<Vec<I>>, forks: &m
             Stmt::LockedClean(m, b) => around(I::Lock(*m), b, I::UnlockClean(*m), out),
             Stmt::SpinLocked(m, b) => around(I::SpinLock(*m), b, I::Unlock(*m), out),
             Stmt::SpinRead(l, b) => around(I::SpinRead(*l), b, I::ReadUnlock(*l), out),
-            Stmt::SpinWrite(l, b) => around(I::SpinWrite(*l), b, I::WriteUnlock(*l), out),
             Stmt::Sender(c, b) => around(I::AddSender(*c), b, I::DropSender(*c), out),
             Stmt::Read(l, b) => around(I::ReadLock(*l), b, I::ReadUnlock(*l), out),
             Stmt::Write(l, b) => around(I::WriteLock(*l), b, I::WriteUnlock(*l), out),

@@ -149,9 +149,13 @@ fn decode(code: u32) -> Ordering {
     }
 }
 
-/// Something to get without waiting.
+/// Something to get, without waiting or by waiting.
 #[derive(Clone, Copy)]
 pub(crate) enum Attempt {
+    /// Waits for the mutex.
+    WaitLock,
+    /// Waits for the read lock.
+    WaitRead,
     Lock,
     Read,
     Write,
@@ -172,6 +176,8 @@ pub(crate) fn attempt(what: Attempt, object: ObjectId) -> (bool, u64) {
 fn attempt_at(what: Attempt, object: u32, place: Place, frame: &Frame) -> (bool, u64) {
     let object = ObjectId(object);
     let op = match what {
+        Attempt::WaitLock => Op::Lock(object),
+        Attempt::WaitRead => Op::ReadLock(object),
         Attempt::Lock => Op::TryLock(object),
         Attempt::Read => Op::TryReadLock(object),
         Attempt::Write => Op::TryWriteLock(object),

@@ -6,7 +6,7 @@ use std::{
     fmt,
     ops::{Deref, DerefMut},
     panic::{Location, RefUnwindSafe, UnwindSafe},
-    sync::{self, LockResult, PoisonError, TryLockError, TryLockResult},
+    sync::{self, atomic::Ordering, LockResult, PoisonError, TryLockError, TryLockResult},
 };
 
 /// As [`std::sync::Mutex`].
@@ -23,6 +23,8 @@ pub struct MutexGuard<'a, T: ?Sized> {
     inner: Option<sync::MutexGuard<'a, T>>,
     /// Taken in a check.
     checked: bool,
+    /// The data may have changed: somebody had it by a mutable reference.
+    changed: bool,
 }
 
 impl<T: ?Sized> UnwindSafe for Mutex<T> {}
@@ -51,11 +53,12 @@ impl<T: ?Sized> Mutex<T> {
     ///
     /// # Errors
     /// If it is poisoned.
+    #[inline(always)]
     #[track_caller]
     pub fn lock(&self) -> LockResult<MutexGuard<'_, T>> {
         let this = rt::here(self);
         if rt::active() {
-            rt::op(Op::Lock(this.id()));
+            rt::poll::attempt(Attempt::WaitLock, this.id());
             this.taken()
         } else if rt::inert() {
             this.taken()
@@ -87,11 +90,12 @@ impl<T: ?Sized> Mutex<T> {
     }
 
     /// As [`std::sync::Mutex::is_poisoned`]. In a check it is an event: a look at the mutex.
+    #[inline(always)]
     #[track_caller]
     pub fn is_poisoned(&self) -> bool {
         let this = rt::here(self);
         if rt::active() {
-            rt::op(Op::Load(this.id()));
+            rt::poll::load(this.id(), Ordering::SeqCst);
         }
         this.inner.is_poisoned()
     }
@@ -138,6 +142,7 @@ impl<T: ?Sized> Mutex<T> {
             lock: self,
             inner: Some(inner),
             checked,
+            changed: false,
         };
         match inner {
             Ok(inner) => Ok(guard(inner)),
@@ -185,7 +190,13 @@ impl<T: ?Sized> Drop for MutexGuard<'_, T> {
     fn drop(&mut self) {
         // The data's own guard goes after this, also when the execution ends here.
         if self.checked && rt::active() {
-            rt::op(Op::Unlock(self.lock.id()));
+            let id = self.lock.id();
+            // A panic poisons the mutex, which can be seen too.
+            let changed = self.changed || std::thread::panicking();
+            rt::op(match changed {
+                true => Op::Unlock(id),
+                false => Op::UnlockClean(id),
+            });
         }
     }
 }
@@ -202,6 +213,7 @@ impl<T: ?Sized> Deref for MutexGuard<'_, T> {
 
 impl<T: ?Sized> DerefMut for MutexGuard<'_, T> {
     fn deref_mut(&mut self) -> &mut T {
+        self.changed = true;
         self.inner
             .as_mut()
             .expect("held while it is not waited with")

@@ -64,12 +64,13 @@ impl<T: ?Sized> RwLock<T> {
     }
 
     /// Shares the lock, waiting while a writer has or wants it.
+    #[inline(always)]
     #[track_caller]
     pub fn read(&self) -> LockResult<RwLockReadGuard<'_, T>> {
         let this = rt::here(self);
         let checked = rt::active();
         if checked {
-            rt::op(Op::ReadLock(this.id()));
+            rt::poll::attempt(rt::poll::Attempt::WaitRead, this.id());
         } else if !rt::inert() {
             return this.readable(false, this.inner.read());
         }
