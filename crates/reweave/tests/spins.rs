@@ -6,7 +6,7 @@ use common::{all, optimal, random};
 use reweave::{
     hint,
     sync::{
-        Arc, Condvar, Mutex, RwLock,
+        Arc, Condvar, Mutex, OnceLock, RwLock,
         atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst},
     },
     target::model::{End, Kind},
@@ -478,4 +478,26 @@ fn a_count_under_a_lock_is_noticed() {
     seen.correct();
     // The other section before each of six looks, or behind all.
     assert_eq!(seen.executions, 7);
+}
+
+#[test]
+fn a_loop_that_waits_for_a_once_lock() {
+    let program = || {
+        let cell = Arc::new(OnceLock::new());
+        let theirs = cell.clone();
+        let t = thread::spawn(move || theirs.set(1).unwrap());
+        while cell.get().is_none() {
+            thread::yield_now();
+        }
+        t.join().unwrap();
+    };
+    let seen = optimal(program);
+    seen.correct();
+    assert_eq!(seen.ends, [End::Done]);
+    random(200, program).correct();
+    let seen = optimal(|| {
+        let cell = OnceLock::<u32>::new();
+        while cell.get().is_none() {}
+    });
+    assert_eq!(seen.kinds(), [Kind::Livelock]);
 }

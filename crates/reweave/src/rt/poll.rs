@@ -7,7 +7,7 @@
 //! from round to round and mean nothing. The registers that a function must preserve are written into that frame before the call, so
 //! all that the program's next steps depend on is there or above.
 
-use super::{IMPLIED, Orders, perform};
+use super::{IMPLIED, Orders, perform, spin, task};
 use reweave_model::{ObjectId, Op, Rmw, RmwKind};
 use std::{panic::Location, sync::atomic::Ordering};
 
@@ -169,7 +169,26 @@ pub(crate) enum Attempt {
 #[track_caller]
 pub(crate) fn attempt(what: Attempt, object: ObjectId) -> (bool, u64) {
     let frame = Frame::here();
-    attempt_at(what, object.0, Location::caller(), &frame)
+    let result = attempt_at(what, object.0, Location::caller(), &frame);
+    sweep();
+    result
+}
+
+/// Words below the program's frame that are swept: more than making a guard needs.
+const SWEPT: usize = 256;
+
+/// Clears the stack below the program's frame when this may be a loop. What comes next makes a guard; the padding in it is whatever lay
+/// there before, and the program's frame gets it with the guard: it must be the same in each round.
+#[inline(never)]
+fn sweep() {
+    if task().is_some_and(spin::may_be_loop) {
+        let mut below = std::mem::MaybeUninit::<[u64; SWEPT]>::uninit();
+        let start = below.as_mut_ptr().cast::<u64>();
+        for place in 0..SWEPT {
+            // SAFETY: inside of the array. Volatile, since nobody reads it.
+            unsafe { start.add(place).write_volatile(0) };
+        }
+    }
 }
 
 #[inline(never)]
