@@ -258,7 +258,11 @@ fn looking<L: Default + Send + Sync + 'static>(
     for algorithm in [Algorithm::Optimal, Algorithm::Dpor, Algorithm::Dfs] {
         let seen = all(algorithm, program);
         seen.correct();
-        let ends: Vec<_> = seen.ends.iter().filter(|end| **end != End::Redundant).collect();
+        let ends: Vec<_> = seen
+            .ends
+            .iter()
+            .filter(|end| **end != End::Redundant)
+            .collect();
         assert_eq!(ends, [&End::Done], "{algorithm:?}");
         if algorithm == Algorithm::Optimal {
             // The setter's section comes before the first look, the second, or the third, at which the loop is parked.

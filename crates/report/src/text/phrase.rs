@@ -182,7 +182,12 @@ impl<'a> Story<'a> {
     /// Whether what is seen of the object is a value of the program.
     fn has_value(&self, object: ObjectId) -> bool {
         let entry = self.trace.objects.get(object.index());
-        entry.is_some_and(|entry| matches!(entry.state, ObjectState::Atomic { .. } | ObjectState::Semaphore { .. }))
+        entry.is_some_and(|entry| {
+            matches!(
+                entry.state,
+                ObjectState::Atomic { .. } | ObjectState::Semaphore { .. }
+            )
+        })
     }
 
     /// The thread whose parking token it is.

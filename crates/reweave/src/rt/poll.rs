@@ -7,7 +7,7 @@
 //! from round to round and mean nothing. The registers that a function must preserve are written into that frame before the call, so
 //! all that the program's next steps depend on is there or above.
 
-use super::{IMPLIED, Orders, perform, spin, task};
+use super::{IMPLIED, Orders, perform};
 use reweave_model::{ObjectId, Op, Rmw, RmwKind};
 use std::{panic::Location, sync::atomic::Ordering};
 
@@ -175,20 +175,37 @@ pub(crate) fn attempt(what: Attempt, object: ObjectId) -> (bool, u64) {
 }
 
 /// Words below the program's frame that are swept: more than making a guard needs.
-const SWEPT: usize = 256;
+const SWEPT: usize = 64;
 
-/// Clears the stack below the program's frame when this may be a loop. What comes next makes a guard; the padding in it is whatever lay
-/// there before, and the program's frame gets it with the guard: it must be the same in each round.
+/// Clears the stack below the program's frame. What comes next makes a guard; the padding in it is whatever lay there before, and the
+/// program's frame gets it with the guard: it must be the same in each round of a loop.
 #[inline(never)]
 fn sweep() {
-    if task().is_some_and(spin::may_be_loop) {
-        let mut below = std::mem::MaybeUninit::<[u64; SWEPT]>::uninit();
-        let start = below.as_mut_ptr().cast::<u64>();
-        for place in 0..SWEPT {
-            // SAFETY: inside of the array. Volatile, since nobody reads it.
-            unsafe { start.add(place).write_volatile(0) };
-        }
-    }
+    let mut below = [0_u64; SWEPT];
+    std::hint::black_box(&mut below);
+}
+
+/// The end of a section under a lock.
+#[derive(Clone, Copy)]
+pub(crate) enum Section {
+    /// Of a mutex, after which what it protects is as before.
+    Clean,
+    /// Of a mutex.
+    Changed,
+    /// Of a reader.
+    Read,
+}
+
+/// The section ends; not inlined, so that nothing of the event gets into the program's frame.
+#[inline(never)]
+#[track_caller]
+pub(crate) fn leave(section: Section, object: ObjectId) {
+    let op = match section {
+        Section::Clean => Op::UnlockClean(object),
+        Section::Changed => Op::Unlock(object),
+        Section::Read => Op::ReadUnlock(object),
+    };
+    perform(op, Location::caller(), IMPLIED, None);
 }
 
 #[inline(never)]

@@ -198,13 +198,6 @@ pub(crate) fn after(task: &Task, world: &World, event: &Event) {
     });
 }
 
-/// Whether the thread may be in a loop: it is being tried, or has done more than one section that changed nothing.
-#[inline]
-pub(crate) fn may_be_loop(task: &Task) -> bool {
-    let spin = task.spin.borrow();
-    spin.row.len() > 2 || spin.probe.is_some()
-}
-
 /// The thread creates another, or ends: it has left the loop it was tried in.
 pub(crate) fn leaves(task: &Task) {
     let spin = task.spin.borrow();

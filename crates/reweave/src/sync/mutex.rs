@@ -1,12 +1,15 @@
 //! [`Mutex`].
 
-use crate::rt::{self, Slot, poll::Attempt};
+use crate::rt::{
+    self, Slot,
+    poll::{Attempt, Section},
+};
 use reweave_model::{Error, Kind, Object, ObjectId, Op};
 use std::{
     fmt,
     ops::{Deref, DerefMut},
     panic::{Location, RefUnwindSafe, UnwindSafe},
-    sync::{self, atomic::Ordering, LockResult, PoisonError, TryLockError, TryLockResult},
+    sync::{self, LockResult, PoisonError, TryLockError, TryLockResult, atomic::Ordering},
 };
 
 /// As [`std::sync::Mutex`].
@@ -124,6 +127,7 @@ impl<T: ?Sized> Mutex<T> {
     }
 
     /// The guard of a lock that the model has given.
+    #[inline(never)]
     #[track_caller]
     pub(super) fn taken(&self) -> LockResult<MutexGuard<'_, T>> {
         match self.inner.try_lock() {
@@ -193,10 +197,11 @@ impl<T: ?Sized> Drop for MutexGuard<'_, T> {
             let id = self.lock.id();
             // A panic poisons the mutex, which can be seen too.
             let changed = self.changed || std::thread::panicking();
-            rt::op(match changed {
-                true => Op::Unlock(id),
-                false => Op::UnlockClean(id),
-            });
+            let section = match changed {
+                true => Section::Changed,
+                false => Section::Clean,
+            };
+            rt::poll::leave(section, id);
         }
     }
 }
