@@ -35,10 +35,10 @@ impl Dfs {
         let mut last = None;
         for (position, event) in execution.events.iter().enumerate() {
             let position = position as u32;
+            let running = last.filter(|last| self.replay.enabled(execution, &self.happens, *last));
             if execution.epochs.contains(&position) {
                 self.replay.epoch(execution, &self.happens);
             }
-            let running = last.filter(|last| self.replay.enabled(execution, &self.happens, *last));
             let cost = |thread| u32::from(running.is_some_and(|running| running != thread));
             if position as usize >= plan.steps.len() {
                 for &thread in self.replay.state.order() {

@@ -30,13 +30,13 @@
 //!
 //! *Never reports* a trace twice; *may miss* nothing within a run's step limit. Tested against brute force.
 
-use crate::{
-    draft::Draft,
-    happens::{Happens, join},
-    replay::Replay,
-};
+mod causes;
+mod parent;
+
+use crate::{draft::Draft, happens::Happens, replay::Replay};
 use reweave_model::{
-    Access, Edge, Effect, Event, Execution, Gate, Mark, Op, Pending, Plan, ThreadId,
+    Access, Edge, Effect, Event, Execution, Gate, Mark, Object, ObjectId, Op, Pending, Plan,
+    ThreadId,
 };
 
 /// Finds the children of executions. Owns reusable tables only.
@@ -87,7 +87,7 @@ impl Optimal {
         self.other_outcomes(plan, execution, out);
         for position in 0..execution.events.len() as u32 {
             let event = &execution.events[position as usize];
-            if event.access[0].is_some() || turn(event).is_some() {
+            if event.access[0].is_some() || turn(execution, event).is_some() {
                 let overtaker = Overtaker {
                     thread: event.thread,
                     pending: event.pending(),
@@ -146,59 +146,6 @@ impl Optimal {
         self.depends_on_stages(execution, e, &effect, &[])
     }
 
-    /// Finds what overtook `e` one after the other, latest first, and what `e` would have touched before each.
-    fn find_stages(&mut self, execution: &Execution, e: u32, simple: bool) {
-        self.stages.clear();
-        let event = &execution.events[e as usize];
-        let mut position = e;
-        while position > 0 && self.marks[position as usize - 1] == Mark::Overtakes(event.thread) {
-            let overtaker = position - 1;
-            if execution.events[overtaker as usize].thread == event.thread {
-                // The same step with another outcome overtakes nothing.
-                break;
-            }
-            position = overtaker;
-            while position > 0 && self.marks[position as usize - 1] == Mark::Leads {
-                position -= 1;
-            }
-            if simple {
-                self.stages.push((overtaker, event.access));
-                continue;
-            }
-            let leads = std::mem::take(&mut self.leads);
-            self.play(execution, position, false);
-            self.leads = leads;
-            let effect = self.replay.state.effect(event.thread, event.op, 0);
-            self.stages.push((overtaker, effect.access));
-        }
-    }
-
-    /// Whether `e`'s operation with this effect depends on all that overtook it, directly or through `causes`.
-    fn depends_on_stages(
-        &mut self,
-        execution: &Execution,
-        e: u32,
-        effect: &Effect,
-        causes: &[u32],
-    ) -> bool {
-        if self.stages.is_empty() {
-            return true;
-        }
-        let me = Overtaker {
-            thread: execution.events[e as usize].thread,
-            pending: execution.events[e as usize].pending(),
-            position: Some(e),
-            nth: self.happens.nth(e) as usize,
-        };
-        let mut row = Vec::new();
-        self.causes_of(execution, &me, &effect.access, e, e, &mut row);
-        self.add_edge(effect.after, e, &mut row);
-        join(&mut row, causes);
-        self.stages
-            .iter()
-            .all(|(overtaker, _)| self.happens.in_row(&row, *overtaker))
-    }
-
     /// All children in which one operation overtakes a step of the policy.
     fn overtake(&mut self, plan: &Plan, execution: &Execution, a: &Overtaker, out: &mut Vec<Plan>) {
         // The parent does it by default.
@@ -218,202 +165,17 @@ impl Optimal {
             if self.happens.in_row(&self.causes, e) {
                 continue;
             }
-            if competes {
-                // What happens while it has to wait is no cause of it.
-                self.play(execution, e, true);
-                if self.replay.state.enabled(a.thread, &a.pending) {
+            if competes && !parent::excludes(a, event.op) {
+                // What happens while `e` makes it wait is no cause of it.
+                let waits = !steady(execution, a, event)
+                    && self.can_go(execution, a, e, false)
+                    && !self.can_go(execution, a, e, true);
+                if !waits {
                     self.find_leads(execution, a, e, end, true);
                 }
             }
             self.child(plan, execution, a, e, out);
         }
-    }
-
-    /// Finds what must go before the overtaker, beside what it touched at its own place.
-    fn find_leads(
-        &mut self,
-        execution: &Execution,
-        a: &Overtaker,
-        e: u32,
-        end: u32,
-        touched: bool,
-    ) {
-        let mut causes = std::mem::take(&mut self.causes);
-        let touches = self.touches(execution, a);
-        let own = if touched { touches } else { [None, None] };
-        self.causes_of(execution, a, &own, e, end, &mut causes);
-        self.add_companions(execution, &touches, e, end, &mut causes);
-        if let (true, Some(position)) = (touched, a.position) {
-            self.add_edge(execution.events[position as usize].after, e, &mut causes);
-        }
-        self.leads.clear();
-        let leads = (e + 1..end).filter(|p| self.happens.in_row(&causes, *p));
-        self.leads.extend(leads);
-        self.causes = causes;
-    }
-
-    /// Events that an operation might have overtaken: in conflict with it and with nothing between, or, for one that
-    /// can lose its turn, all that touch the object.
-    fn rivals(&self, execution: &Execution, a: &Overtaker, end: u32) -> Vec<u32> {
-        let mut rivals = Vec::new();
-        let competes = a.pending.op.competes() || a.pending.gate != Gate::Open;
-        if competes {
-            let Some(object) = a.pending.op.object() else {
-                return rivals;
-            };
-            let touching = self.happens.of_object(object).iter().copied();
-            rivals.extend(touching.take_while(|position| *position < end));
-            return rivals;
-        }
-        let Some(position) = a.position else {
-            return rivals;
-        };
-        let event = &execution.events[position as usize];
-        if let Some(edge) = turn(event) {
-            rivals.push(self.happens.of_thread(edge.thread)[edge.count as usize - 1]);
-        }
-        for access in event.access.into_iter().flatten() {
-            for &earlier in self.happens.of_object(access.object) {
-                if earlier < position
-                    && !rivals.contains(&earlier)
-                    && execution.events[earlier as usize].conflicts(event)
-                {
-                    rivals.push(earlier);
-                }
-            }
-        }
-        rivals
-    }
-
-    /// What the overtaker, touching these objects, depends on when it goes before `e`.
-    fn causes_of(
-        &self,
-        execution: &Execution,
-        a: &Overtaker,
-        access: &Touches,
-        e: u32,
-        end: u32,
-        causes: &mut Vec<u32>,
-    ) {
-        self.happens.coming(execution, a.thread, a.nth, causes);
-        for access in access.iter().flatten() {
-            self.add_causes(execution, *access, e, end, causes, |event, _| {
-                event
-                    .access
-                    .iter()
-                    .flatten()
-                    .any(|other| other.conflicts(*access))
-            });
-        }
-    }
-
-    /// Adds those who take places beside the overtaker: without them there would still be one for `e`.
-    fn add_companions(
-        &self,
-        execution: &Execution,
-        access: &Touches,
-        e: u32,
-        end: u32,
-        causes: &mut Vec<u32>,
-    ) {
-        for access in access
-            .iter()
-            .flatten()
-            .filter(|access| access.class.takes_place())
-        {
-            self.add_causes(execution, *access, e, end, causes, |event, earlier| {
-                earlier > e && event.access[0] == Some(*access)
-            });
-        }
-    }
-
-    /// Adds the step that an event comes after, unless that depends on `e`.
-    fn add_edge(&self, after: Option<Edge>, e: u32, causes: &mut [u32]) {
-        if let Some(edge) = after.filter(|edge| edge.count > 0) {
-            let step = self.happens.of_thread(edge.thread)[edge.count as usize - 1];
-            if !self.happens.in_row(self.happens.row(step), e) {
-                join(causes, self.happens.row(step));
-            }
-        }
-    }
-
-    fn add_causes(
-        &self,
-        execution: &Execution,
-        access: Access,
-        e: u32,
-        end: u32,
-        causes: &mut [u32],
-        counts: impl Fn(&Event, u32) -> bool,
-    ) {
-        let happens = &self.happens;
-        for &earlier in happens.of_object(access.object) {
-            let free = || earlier != e && !happens.in_row(happens.row(earlier), e);
-            if earlier < end
-                && !happens.in_row(causes, earlier)
-                && counts(&execution.events[earlier as usize], earlier)
-                && free()
-            {
-                join(causes, happens.row(earlier));
-            }
-        }
-    }
-
-    /// What an operation touched when it was done, or would touch in its turn.
-    fn touches(&self, execution: &Execution, a: &Overtaker) -> Touches {
-        match (a.position, a.pending.op) {
-            (Some(position), _) => execution.events[position as usize].access,
-            (None, Op::SemAcquire { object, .. }) => [
-                Some(Access {
-                    object,
-                    class: reweave_model::Class::Acquire,
-                }),
-                None,
-            ],
-            (None, _) => [None, None],
-        }
-    }
-
-    /// Whether the canonical form would have chosen another overtaker first.
-    fn comes_too_early(
-        &self,
-        execution: &Execution,
-        a: &Overtaker,
-        effect: &Effect,
-        needed: &[u32],
-        e: u32,
-    ) -> bool {
-        let path = |thread: ThreadId| self.replay.state.path(thread);
-        let touches = || effect.access.iter().flatten();
-        for (overtaker, wanted) in &self.stages {
-            let other = &execution.events[*overtaker as usize];
-            let mut theirs = other.access.iter().flatten();
-            if self.happens.in_row(needed, *overtaker)
-                || theirs.any(|theirs| touches().any(|mine| mine.conflicts(*theirs)))
-            {
-                break;
-            }
-            let mut wanted = wanted.iter().flatten();
-            let rivals = wanted.any(|wanted| touches().any(|mine| mine.conflicts(*wanted)));
-            if rivals && path(other.thread) > path(a.thread) {
-                return true;
-            }
-        }
-        // Of those that take the last places, and nothing of that depends on them, the one of the last thread overtakes.
-        let Some(place) = touches().find(|access| access.class.takes_place()) else {
-            return false;
-        };
-        let takes = |position: &u32| execution.events[*position as usize].access[0] == Some(*place);
-        let taking = || self.leads.iter().copied().filter(takes);
-        let last = |lead: u32| {
-            let depends =
-                |other| other != lead && self.happens.in_row(self.happens.row(other), lead);
-            !self.happens.in_row(needed, lead) && !taking().any(depends)
-        };
-        takes(&e)
-            && taking().any(|lead| {
-                path(execution.events[lead as usize].thread) > path(a.thread) && last(lead)
-            })
     }
 
     /// The plans in which `a` overtakes `e`, if this execution is their parent.
@@ -426,13 +188,17 @@ impl Optimal {
         out: &mut Vec<Plan>,
     ) {
         let event = &execution.events[e as usize];
-        let simple = plain(&a.pending) && plain(&event.pending());
+        let excludes = parent::excludes(a, event.op);
+        let simple = excludes || steady(execution, a, event);
         self.find_stages(execution, e, simple);
         let mut fitting = Vec::new();
         if simple {
             // It does the same wherever it stands: nothing needs to be played.
-            let position = a.position.expect("what cannot block was done");
-            let effect = effect_of(&execution.events[position as usize]);
+            let effect = match a.position {
+                Some(position) if !excludes => effect_of(&execution.events[position as usize]),
+                // It wants just what `e` wants.
+                _ => effect_of(event),
+            };
             if self.comes_too_early(execution, a, &effect, &self.causes, e) {
                 return;
             }
@@ -456,7 +222,7 @@ impl Optimal {
             return;
         }
         for (outcome, needed) in fitting {
-            let mut next = true;
+            let mut next = !excludes;
             let mut effect = effect_of(event);
             if !simple {
                 self.play(execution, e, false);
@@ -482,79 +248,6 @@ impl Optimal {
         }
     }
 
-    /// As [`Optimal::is_parent`], from happens-before alone; `None`: that does not tell. An event whose causes are all
-    /// there can go; one that never blocks can go without them, and would then be another event.
-    fn is_parent_by_order(
-        &mut self,
-        plan: &Plan,
-        execution: &Execution,
-        a: &Overtaker,
-        e: u32,
-    ) -> Option<bool> {
-        if !execution.epochs.is_empty() {
-            return None;
-        }
-        let happens = &self.happens;
-        let position = a.position?;
-        if a.pending.op.competes() || a.pending.gate != Gate::Open {
-            return None;
-        }
-        let counts = &mut self.counts;
-        counts.clear();
-        for index in 0..execution.threads.len() {
-            let line = happens.of_thread(ThreadId(index as u32));
-            counts.push(line.partition_point(|position| *position <= e) as u32);
-        }
-        for &lead in &self.leads {
-            counts[execution.events[lead as usize].thread.index()] += 1;
-        }
-        if !happens.ready(position, counts) {
-            return never_blocks(&execution.events[position as usize]).then_some(false);
-        }
-        counts[a.thread.index()] += 1;
-        let mut total = e as usize + 2 + self.leads.len();
-        let mut last = position;
-        loop {
-            // All that was done up to some point, and from there on the policy was followed.
-            if total == execution.events.len()
-                || (total == last as usize + 1 && total >= plan.steps.len())
-            {
-                return Some(true);
-            }
-            let mut chosen = None;
-            for &thread in self.replay.state.order() {
-                let trigger = self.replay.triggers()[thread.index()];
-                if counts[trigger.thread.index()] < trigger.count {
-                    continue;
-                }
-                let line = happens.of_thread(thread);
-                let Some(&next) = line.get(counts[thread.index()] as usize) else {
-                    match execution.threads[thread.index()].pending {
-                        None => continue,
-                        Some(_) => return None,
-                    }
-                };
-                let event = &execution.events[next as usize];
-                if happens.ready(next, counts) {
-                    if event.outcome != 0 {
-                        return Some(false);
-                    }
-                    chosen = Some(next);
-                    break;
-                }
-                match event.op {
-                    Op::Join(_) => {}
-                    _ if never_blocks(event) => return Some(false),
-                    _ => return None,
-                }
-            }
-            let chosen = chosen?;
-            counts[execution.events[chosen as usize].thread.index()] += 1;
-            total += 1;
-            last = last.max(chosen);
-        }
-    }
-
     /// Whether the overtaker with this outcome conflicts with `e`, needs just its leads, and is the canonical one.
     fn fits(&mut self, execution: &Execution, a: &Overtaker, e: u32, outcome: u16) -> bool {
         let event = &execution.events[e as usize];
@@ -576,75 +269,45 @@ impl Optimal {
         self.needed = needed;
         exact && !early
     }
+}
 
-    /// Plays `u v`, or `u e v`.
-    fn play(&mut self, execution: &Execution, e: u32, with_e: bool) {
-        self.replay.rewind(execution, &self.happens);
-        let upto = if with_e { e + 1 } else { e };
-        for position in 0..upto {
-            self.step(execution, position);
-        }
-        for index in 0..self.leads.len() {
-            self.step(execution, self.leads[index]);
-        }
-    }
-
-    fn step(&mut self, execution: &Execution, position: u32) {
-        if execution.epochs.contains(&position) {
-            self.replay.epoch(execution, &self.happens);
-        }
-        self.replay.advance(execution, &self.happens, position);
-    }
-
-    /// Whether the policy makes this execution of `u e v a`.
-    fn is_parent(&mut self, execution: &Execution, a: &Overtaker, e: u32) -> bool {
-        self.play(execution, e, true);
-        if self.replay.state.enabled(a.thread, &a.pending) {
-            match a.position {
-                Some(position) if self.ready(position) => {
-                    self.replay.advance(execution, &self.happens, position);
-                }
-                _ => return false,
-            }
-        }
-        loop {
-            let Some(thread) = self.replay.first(execution, &self.happens) else {
-                if self.replay.epoch(execution, &self.happens) {
-                    continue;
-                }
-                return self.replay.total() == execution.events.len();
-            };
-            match self.replay.next_of(&self.happens, thread) {
-                Some(next) if self.ready(next) && execution.events[next as usize].outcome == 0 => {
-                    self.replay.advance(execution, &self.happens, next);
-                }
-                _ => return false,
-            }
-        }
-    }
-
-    /// Whether all that an event depends on was played.
-    fn ready(&self, position: u32) -> bool {
-        self.happens.ready(position, self.replay.counts())
+/// Two operations that never block and touch their object in the same way in either order.
+fn steady(execution: &Execution, a: &Overtaker, e: &Event) -> bool {
+    let plain = |pending: &Pending| {
+        pending.gate == Gate::Open
+            && matches!(pending.op, Op::Load(_) | Op::Store(..) | Op::Rmw(..))
+    };
+    match (a.pending.op, e.op) {
+        (Op::Send(mine), Op::Send(theirs)) => mine == theirs && e.ok && unbounded(execution, mine),
+        _ => plain(&a.pending) && plain(&e.pending()),
     }
 }
 
-/// An operation that never blocks and touches its object in the same way whenever it is done.
-fn plain(pending: &Pending) -> bool {
-    pending.gate == Gate::Open && matches!(pending.op, Op::Load(_) | Op::Store(..) | Op::Rmw(..))
+fn unbounded(execution: &Execution, channel: ObjectId) -> bool {
+    matches!(
+        execution.objects[channel.index()],
+        Object::Channel { capacity: None, .. }
+    )
 }
 
-fn never_blocks(event: &Event) -> bool {
-    let always = matches!(
-        event.op,
-        Op::CompareExchange { .. }
-            | Op::TryLock(_)
-            | Op::Unlock(_)
-            | Op::UnlockClean(_)
-            | Op::NotifyOne(_)
-            | Op::NotifyAll(_)
-    );
-    plain(&event.pending()) || (always && event.gate == Gate::Open)
+fn never_blocks(execution: &Execution, op: Op) -> bool {
+    match op {
+        Op::Send(channel) => unbounded(execution, channel),
+        _ => matches!(
+            op,
+            Op::Load(_)
+                | Op::Store(..)
+                | Op::Rmw(..)
+                | Op::CompareExchange { .. }
+                | Op::TryLock(_)
+                | Op::Unlock(_)
+                | Op::UnlockClean(_)
+                | Op::NotifyOne(_)
+                | Op::NotifyAll(_)
+                | Op::SenderAdd(_)
+                | Op::SenderDrop(_)
+        ),
+    }
 }
 
 fn effect_of(event: &Event) -> Effect {
@@ -656,17 +319,13 @@ fn effect_of(event: &Event) -> Effect {
     }
 }
 
-/// For an operation that never blocks: the step that made it succeed and that it could have come before.
-fn turn(event: &Event) -> Option<Edge> {
-    match event.op {
-        Op::Wake { timed: true, .. }
-        | Op::Recv { timed: true, .. }
-        | Op::TryRecv(_)
-        | Op::TrySend(_)
-            if event.ok =>
-        {
-            event.after
-        }
-        _ => None,
-    }
+/// For an operation that need not wait: the step that made it succeed and that it could have come before.
+fn turn(execution: &Execution, event: &Event) -> Option<Edge> {
+    let impatient = match event.op {
+        Op::Wake { timed, .. } => timed || execution.spurious,
+        Op::Recv { timed, .. } => timed,
+        Op::TryRecv(_) | Op::TrySend(_) => true,
+        _ => false,
+    };
+    event.after.filter(|_| impatient && event.ok)
 }

@@ -21,6 +21,7 @@ impl Replay {
     /// Gets to know the threads of an execution; then [`Replay::rewind`].
     pub fn begin(&mut self, execution: &Execution) {
         self.state.clear();
+        self.state.spurious = execution.spurious;
         self.triggers.clear();
         for thread in &execution.threads {
             self.state.spawn_at(thread.path.clone());

@@ -73,13 +73,13 @@ fn fail<T>(message: String) -> Result<T, TestCaseError> {
 
 /// All classes of the oracle, and no others.
 fn same_classes(name: &str, oracle: &Classes, found: &Classes) -> Result<(), TestCaseError> {
-    for class in oracle.keys().filter(|class| !found.contains_key(*class)) {
-        return fail(format!("{name} misses {class}"));
+    let missed = oracle.keys().find(|class| !found.contains_key(*class));
+    let invented = found.keys().find(|class| !oracle.contains_key(*class));
+    match (missed, invented) {
+        (Some(class), _) => fail(format!("{name} misses {class}")),
+        (_, Some(class)) => fail(format!("{name} invents {class}")),
+        _ => Ok(()),
     }
-    for class in found.keys().filter(|class| !oracle.contains_key(*class)) {
-        return fail(format!("{name} invents {class}"));
-    }
-    Ok(())
 }
 
 fn once_each(name: &str, found: &Found) -> Result<(), TestCaseError> {

@@ -37,6 +37,7 @@ pub enum Gate {
     /// A parked spin loop: when the object differs from what the loop saw.
     Word(u64),
     /// A timed operation that timed out before with nothing changed: it times out again only when nothing else can run.
+    /// (A receive is then written down as one without time limit.)
     Late,
 }
 
@@ -144,6 +145,8 @@ pub struct Execution {
     pub watches: Vec<Watch>,
     /// Positions in `events` before which nothing could go on and late timeouts were let go.
     pub epochs: Vec<u32>,
+    /// Whether waits could end without a notification.
+    pub spurious: bool,
     /// How it ended.
     pub end: End,
     /// What went wrong; the first is the verdict.

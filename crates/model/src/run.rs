@@ -67,6 +67,7 @@ impl Run {
         execution.epochs.clear();
         execution.errors.clear();
         execution.end = End::Done;
+        execution.spurious = self.state.spurious;
         self.sleep.clear();
         self.divergence = None;
         self.last = None;
@@ -135,7 +136,11 @@ impl Run {
     }
 
     /// The thread has come to an operation.
-    pub fn announce(&mut self, thread: ThreadId, pending: Pending) {
+    pub fn announce(&mut self, thread: ThreadId, mut pending: Pending) {
+        if let (Op::Recv { timed, .. }, Gate::Late) = (&mut pending.op, pending.gate) {
+            // Until it is let go it waits, and so finds out about senders only as one that waits.
+            *timed = false;
+        }
         self.pending[thread.index()] = Some(pending);
     }
 

@@ -161,6 +161,7 @@ impl State {
     pub fn enabled(&self, thread: ThreadId, pending: &Pending) -> bool {
         match pending.gate {
             Gate::Open => self.possible(thread, pending.op),
+            Gate::Late if self.threads[thread.index()].released => true,
             _ if self.threads[thread.index()].released => match pending.op {
                 Op::Await(..) => true,
                 op => self.possible(thread, op),
@@ -508,7 +509,7 @@ impl State {
                     Some(sent) => {
                         effect.after = Some(*sent);
                         match op {
-                            Op::Recv { timed: false, .. } => Class::Recv,
+                            Op::Recv { timed: false, .. } if !me.released => Class::Recv,
                             _ => Class::Poll,
                         }
                     }

@@ -194,6 +194,12 @@ impl Builder {
         if let Some(preemptions) = variable("REWEAVE_PREEMPTIONS", number::<u32>)? {
             self = self.preemptions(preemptions);
         }
+        if let Some(keep_going) = variable("REWEAVE_KEEP_GOING", yes_or_no)? {
+            self = self.keep_going(keep_going);
+        }
+        if let Some(spurious) = variable("REWEAVE_SPURIOUS_WAKEUPS", yes_or_no)? {
+            self = self.spurious_wakeups(spurious);
+        }
         if let Some(seed) = variable("REWEAVE_SEED", number::<u64>)? {
             self = self.seed(seed);
         }
@@ -221,6 +227,14 @@ fn variable<T>(name: &str, parse: impl Fn(&str) -> Result<T, String>) -> Result<
 
 fn number<T: FromStr>(text: &str) -> Result<T, String> {
     text.parse().map_err(|_| "a number is expected".into())
+}
+
+fn yes_or_no(text: &str) -> Result<bool, String> {
+    match text {
+        "1" | "true" | "yes" => Ok(true),
+        "0" | "false" | "no" => Ok(false),
+        _ => Err("1 or 0 is expected".into()),
+    }
 }
 
 /// `500ms`, `30s`, `10m`, `2h`.

@@ -28,6 +28,9 @@ pub(crate) fn run(builder: Builder, closure: Closure) -> Result<Report, String> 
     }
 }
 
+/// Executions that one worker runs before others join in.
+const ALONE: u64 = 500;
+
 /// Two errors are the same when kind, rule and source places are.
 type Identity = (Kind, Option<String>, Vec<Site>);
 
@@ -88,7 +91,20 @@ fn explore(builder: &Builder, closure: Closure) -> Result<Report, String> {
         target: ClosureTarget::new(closure.clone(), builder.spurious),
         weak: &weak,
     };
-    let outcome = search.run(workers, target, before, after);
+    // Most checks are over before other workers would have started.
+    let warm = AtomicU64::new(0);
+    let short = || match warm.fetch_add(1, Ordering::Relaxed) {
+        ALONE => Flow::Stop,
+        _ => before(),
+    };
+    let mut outcome = match workers {
+        1 => search.run(1, target, before, after),
+        _ => search.run(1, target, short, after),
+    };
+    let undecided = |search: &Search| warm.load(Ordering::Relaxed) > ALONE && !search.exhausted();
+    if outcome.is_ok() && undecided(&search) {
+        outcome = search.run(workers, target, before, after);
+    }
     if let Err(divergence) = outcome {
         return Err(not_deterministic(&divergence));
     }
@@ -100,9 +116,11 @@ fn explore(builder: &Builder, closure: Closure) -> Result<Report, String> {
         .collect();
     found.sort_by_key(|(_, found)| found.order);
     let mut errors = Vec::new();
-    let mut target = ClosureTarget::new(closure, builder.spurious);
+    let mut target = None;
     for (index, (_, found)) in found.into_iter().enumerate() {
-        errors.push(confirm(builder, &mut target, index + 1, found)?);
+        let target =
+            target.get_or_insert_with(|| ClosureTarget::new(closure.clone(), builder.spurious));
+        errors.push(confirm(builder, target, index + 1, found)?);
     }
 
     let totals = *search.totals();

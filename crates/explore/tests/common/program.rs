@@ -31,10 +31,14 @@ pub enum I {
     NotifyAll(u32),
     Acquire(u32),
     TryAcquire(u32),
+    AcquireTimeout(u32),
+    AcquireLate(u32),
     Release(u32),
     Barrier(u32),
     OnceBegin(u32),
     OnceEnd(u32),
+    OnceFail(u32),
+    OnceForce(u32),
     Send(u32),
     TrySend(u32),
     Recv(u32),
@@ -42,6 +46,7 @@ pub enum I {
     TryRecv(u32),
     AddSender(u32),
     DropSender(u32),
+    DropReceiver(u32),
     Park,
     ParkTimeout,
     /// Unparks the thread that runs this body.
@@ -53,7 +58,10 @@ pub enum I {
     Join(usize),
     /// Skips so many instructions unless the register has this value.
     SkipUnless(u64, usize),
-    Fail,
+    /// As their namesakes, but time out only when nothing else can run.
+    WaitLate(u32, u32),
+    ParkLate,
+    RecvLate(u32),
     /// Spins until the atomic has this value.
     SpinUntil(u32, u64),
     /// Looks under the mutex until sections have changed something so many times.
@@ -62,6 +70,9 @@ pub enum I {
     ReadUntil(u32, u64),
     /// Looks at the atomic, then under the mutex, until either has come so far.
     PollEither(u32, u32, u64),
+    /// Looks at the mutex, or writes to it, without taking it.
+    Look(u32),
+    Heal(u32),
     /// Tries to take the mutex until it gets it.
     SpinLock(u32),
     /// The same with the read-write lock, for reading. For writing, `optimal` is known to miss classes when several readers
@@ -89,12 +100,18 @@ pub struct Objects {
 #[derive(Clone, Default)]
 pub struct Program {
     pub objects: Objects,
+    /// Whether waits may end without a notification.
+    pub spurious: bool,
     pub bodies: Vec<Vec<I>>,
 }
 
 impl std::fmt::Debug for Program {
     fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
-        writeln!(f, "semaphores {:?}", self.objects.semaphores)?;
+        writeln!(
+            f,
+            "semaphores {:?}, spurious {}",
+            self.objects.semaphores, self.spurious
+        )?;
         self.bodies
             .iter()
             .try_for_each(|body| writeln!(f, "{body:?}"))
@@ -203,16 +220,6 @@ impl Machine {
                         1 + skip
                     };
                 }
-                I::Fail => {
-                    self.run.error(Error {
-                        kind: Kind::Assertion,
-                        rule: None,
-                        message: "failed".into(),
-                        sites: vec![Site(thread.pc as u32 + 1)],
-                    });
-                    self.run.finish(id);
-                    return;
-                }
                 _ => {
                     let site = Site((thread.body * 100 + thread.pc + 1) as u32);
                     let pending = self.decode(id, instruction, site);
@@ -266,6 +273,8 @@ impl Machine {
             (I::Lock(m), _) => Op::Lock(at(b.mutexes, m)),
             (I::TryLock(m, _), _) => Op::TryLock(at(b.mutexes, m)),
             (I::Unlock(m), _) => Op::Unlock(at(b.mutexes, m)),
+            (I::Look(m), _) => Op::Load(at(b.mutexes, m)),
+            (I::Heal(m), _) => Op::Store(at(b.mutexes, m), 0),
             (I::UnlockClean(m), _) => Op::UnlockClean(at(b.mutexes, m)),
             (I::PollUntil(m, _), part) if part % 2 == 0 => {
                 if part > 0 {
@@ -310,21 +319,37 @@ impl Machine {
             (I::WriteUnlock(l), _) => Op::WriteUnlock(at(b.rwlocks, l)),
             (I::TryRead(l, _), _) => Op::TryReadLock(at(b.rwlocks, l)),
             (I::TryWrite(l, _), _) => Op::TryWriteLock(at(b.rwlocks, l)),
-            (I::Wait(c, m) | I::WaitTimeout(c, m), 0) => Op::Enqueue {
+            (I::Wait(c, m) | I::WaitTimeout(c, m) | I::WaitLate(c, m), 0) => Op::Enqueue {
                 condvar: at(b.condvars, c),
                 mutex: at(b.mutexes, m),
             },
-            (I::Wait(c, _) | I::WaitTimeout(c, _), 1) => Op::Wake {
-                condvar: at(b.condvars, c),
-                timed: matches!(instruction, I::WaitTimeout(..)),
-            },
-            (I::Wait(_, m) | I::WaitTimeout(_, m), _) => Op::Lock(at(b.mutexes, m)),
+            (I::Wait(c, _) | I::WaitTimeout(c, _) | I::WaitLate(c, _), 1) => {
+                if let I::WaitLate(..) = instruction {
+                    gate = Gate::Late;
+                }
+                Op::Wake {
+                    condvar: at(b.condvars, c),
+                    timed: !matches!(instruction, I::Wait(..)),
+                }
+            }
+            (I::Wait(_, m) | I::WaitTimeout(_, m) | I::WaitLate(_, m), _) => {
+                Op::Lock(at(b.mutexes, m))
+            }
             (I::NotifyOne(c), _) => Op::NotifyOne(at(b.condvars, c)),
             (I::NotifyAll(c), _) => Op::NotifyAll(at(b.condvars, c)),
             (I::Acquire(s), _) => Op::SemAcquire {
                 object: at(b.semaphores, s),
                 timed: false,
             },
+            (I::AcquireTimeout(s) | I::AcquireLate(s), _) => {
+                if let I::AcquireLate(_) = instruction {
+                    gate = Gate::Late;
+                }
+                Op::SemAcquire {
+                    object: at(b.semaphores, s),
+                    timed: true,
+                }
+            }
             (I::TryAcquire(s), _) => Op::SemTryAcquire(at(b.semaphores, s)),
             (I::Release(s), _) => Op::SemRelease(at(b.semaphores, s)),
             (I::Barrier(n), 0) => Op::Arrive(at(b.barriers, n)),
@@ -333,25 +358,41 @@ impl Machine {
                 object: at(b.onces, o),
                 force: false,
             },
+            (I::OnceForce(o), _) => Op::OnceBegin {
+                object: at(b.onces, o),
+                force: true,
+            },
             (I::OnceEnd(o), _) => Op::OnceEnd(at(b.onces, o), true),
+            (I::OnceFail(o), _) => Op::OnceEnd(at(b.onces, o), false),
             (I::Send(c), 0) => Op::Send(channel(c)),
             (I::Send(c), _) => Op::Handoff(channel(c), thread.register),
             (I::TrySend(c), _) => Op::TrySend(channel(c)),
-            (I::Recv(c) | I::RecvTimeout(c), _) => Op::Recv {
-                object: channel(c),
-                timed: matches!(instruction, I::RecvTimeout(_)),
-            },
+            (I::Recv(c) | I::RecvTimeout(c) | I::RecvLate(c), _) => {
+                if let I::RecvLate(_) = instruction {
+                    gate = Gate::Late;
+                }
+                Op::Recv {
+                    object: channel(c),
+                    timed: !matches!(instruction, I::Recv(_)),
+                }
+            }
             (I::TryRecv(c), _) => Op::TryRecv(channel(c)),
             (I::AddSender(c), _) => Op::SenderAdd(channel(c)),
+            (I::DropReceiver(c), _) => Op::ReceiverDrop(channel(c)),
             (I::DropSender(c), _) => Op::SenderDrop(channel(c)),
-            (I::Park | I::ParkTimeout, _) => Op::Park {
-                object: at(b.parkers, thread.body as u32),
-                timed: instruction == I::ParkTimeout,
-            },
+            (I::Park | I::ParkTimeout | I::ParkLate, _) => {
+                if instruction == I::ParkLate {
+                    gate = Gate::Late;
+                }
+                Op::Park {
+                    object: at(b.parkers, thread.body as u32),
+                    timed: instruction != I::Park,
+                }
+            }
             (I::Unpark(body), _) => Op::Unpark(at(b.parkers, body as u32)),
             (I::Any(n), _) => Op::Any(n),
             (I::Join(n), _) => Op::Join(thread.children[n]),
-            (I::Spawn(_) | I::SkipUnless(..) | I::Fail, _) => unreachable!("no operation"),
+            (I::Spawn(_) | I::SkipUnless(..), _) => unreachable!("no operation"),
         };
         Pending { op, gate, site }
     }
@@ -379,7 +420,7 @@ impl Machine {
         }
         let channels = &self.program.objects.channels;
         let parts = match instruction {
-            I::Wait(..) | I::WaitTimeout(..) => 3,
+            I::Wait(..) | I::WaitTimeout(..) | I::WaitLate(..) => 3,
             I::WriteLock(_) | I::Barrier(_) => 2,
             I::Send(c) if channels[c as usize] == Some(0) && event.ok => 2,
             I::SpinUntil(_, value) if event.result != value => u8::MAX,
@@ -396,10 +437,15 @@ impl Machine {
             _ => 1,
         };
         match instruction {
-            I::Wait(..) | I::WaitTimeout(..) if thread.part != 2 => {}
+            I::Wait(..) | I::WaitTimeout(..) | I::WaitLate(..) if thread.part != 2 => {}
             I::PollUntil(..) | I::ReadUntil(..) | I::PollEither(..) if thread.part < parts => {}
             I::SpinLock(_) | I::SpinRead(_) if thread.part < parts => {}
-            I::Load(_) | I::Any(_) | I::Send(_) | I::SpinUntil(..) | I::OnceBegin(_) => {
+            I::Load(_)
+            | I::Any(_)
+            | I::Send(_)
+            | I::SpinUntil(..)
+            | I::OnceBegin(_)
+            | I::OnceForce(_) => {
                 thread.register = event.result;
             }
             I::Add(..) => thread.register = event.result,
@@ -432,6 +478,7 @@ fn version(seen: u64) -> u64 {
 
 impl Machine {
     fn start(&mut self, plan: &Plan) {
+        self.run.allow_spurious(self.program.spurious);
         self.run.begin(plan);
         self.create_objects();
         self.threads.clear();

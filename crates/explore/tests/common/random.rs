@@ -18,7 +18,7 @@ pub enum Stmt {
     TryRead(u32, Vec<Stmt>),
     TryWrite(u32, Vec<Stmt>),
     /// Waits on the condition variable under its mutex.
-    Wait(u32, bool),
+    Wait(u32, Patience),
     /// Notifies under the mutex, or without it.
     Notify {
         all: bool,
@@ -26,11 +26,21 @@ pub enum Stmt {
     },
     /// Has a sender of its own meanwhile.
     Sender(u32, Vec<Stmt>),
-    Once(Vec<Stmt>),
+    /// An initialiser that succeeds or fails, forced or not.
+    Once(Vec<Stmt>, bool, bool),
     /// Runs the statements only if the register has this value.
     When(u64, Vec<Stmt>),
     /// A thread inside a thread; joined at once or at the end.
     Fork(Vec<Stmt>),
+}
+
+/// How long a wait lasts.
+#[derive(Clone, Copy, Debug)]
+pub enum Patience {
+    Endless,
+    Timed,
+    /// Times out only when nothing else can run.
+    Late,
 }
 
 /// Which kinds of objects the programs use.
@@ -67,7 +77,8 @@ impl Mix {
         choices: true,
         spins: true,
         polls: true,
-        watches: true,
+        // Their rounds are long: most programs would be too big for brute force.
+        watches: false,
     };
 }
 
@@ -114,6 +125,10 @@ fn leaf(mix: Mix) -> BoxedStrategy<Stmt> {
         );
         one(1, (1..3u64).prop_map(|n| I::ReadUntil(0, n)).boxed());
     }
+    if mix.polls || mix.watches {
+        one(1, (0..2u32).prop_map(I::Look).boxed());
+        one(1, (0..2u32).prop_map(I::Heal).boxed());
+    }
     if mix.watches {
         one(
             1,
@@ -125,6 +140,8 @@ fn leaf(mix: Mix) -> BoxedStrategy<Stmt> {
     if mix.semaphores {
         one(3, (0..2u32).prop_map(I::Acquire).boxed());
         one(1, (0..2u32).prop_map(I::TryAcquire).boxed());
+        one(1, (0..2u32).prop_map(I::AcquireTimeout).boxed());
+        one(1, (0..2u32).prop_map(I::AcquireLate).boxed());
         one(2, (0..2u32).prop_map(I::Release).boxed());
     }
     if mix.barriers {
@@ -132,23 +149,36 @@ fn leaf(mix: Mix) -> BoxedStrategy<Stmt> {
     }
     if mix.channels {
         one(3, (0..3u32).prop_map(I::Send).boxed());
-        one(1, Just(I::TrySend(1)).boxed());
+        one(
+            1,
+            prop_oneof![Just(I::TrySend(1)), Just(I::TrySend(3))].boxed(),
+        );
+        one(1, Just(I::Send(3)).boxed());
         one(2, (0..3u32).prop_map(I::Recv).boxed());
         one(1, (0..3u32).prop_map(I::TryRecv).boxed());
         one(1, (0..3u32).prop_map(I::RecvTimeout).boxed());
+        one(1, (0..3u32).prop_map(I::RecvLate).boxed());
     }
     if mix.parking {
         one(1, Just(I::Park).boxed());
         one(1, Just(I::ParkTimeout).boxed());
+        one(1, Just(I::ParkLate).boxed());
         one(2, (1..4usize).prop_map(I::Unpark).boxed());
     }
     if mix.choices {
         one(1, Just(I::Any(2)).boxed());
     }
     if mix.condvars {
+        let patience = prop_oneof![
+            Just(Patience::Endless),
+            Just(Patience::Timed),
+            Just(Patience::Late)
+        ];
         kinds.push((
             2,
-            any::<bool>().prop_map(|timed| Stmt::Wait(0, timed)).boxed(),
+            patience
+                .prop_map(|patience| Stmt::Wait(0, patience))
+                .boxed(),
         ));
         kinds.push((
             2,
@@ -214,7 +244,12 @@ fn stmt(mix: Mix, depth: u32) -> BoxedStrategy<Stmt> {
         ));
     }
     if mix.onces {
-        kinds.push((2, inner().prop_map(Stmt::Once).boxed()));
+        kinds.push((
+            2,
+            (inner(), any::<bool>(), any::<bool>())
+                .prop_map(|(b, ok, force)| Stmt::Once(b, ok, force))
+                .boxed(),
+        ));
     }
     kinds.push((
         1,
@@ -230,13 +265,28 @@ fn stmt(mix: Mix, depth: u32) -> BoxedStrategy<Stmt> {
 pub fn program(mix: Mix) -> BoxedStrategy<Program> {
     let threads = prop::collection::vec(prop::collection::vec(stmt(mix, 2), 1..4), 2..4);
     (threads, 0..2u64, 1..3u64, any::<bool>(), any::<bool>())
-        .prop_map(move |(threads, first, second, join, hangup)| {
-            build(&threads, first, second, join, hangup && mix.channels)
+        .prop_map(move |(threads, first, second, join, coin)| Program {
+            spurious: coin && mix.condvars,
+            ..build(
+                &threads,
+                first,
+                second,
+                join,
+                coin && mix.channels,
+                join && mix.channels,
+            )
         })
         .boxed()
 }
 
-fn build(threads: &[Vec<Stmt>], first: u64, second: u64, join: bool, hangup: bool) -> Program {
+fn build(
+    threads: &[Vec<Stmt>],
+    first: u64,
+    second: u64,
+    join: bool,
+    hangup: bool,
+    deaf: bool,
+) -> Program {
     let mut bodies = vec![Vec::new()];
     for thread in threads {
         let at = bodies.len();
@@ -255,6 +305,10 @@ fn build(threads: &[Vec<Stmt>], first: u64, second: u64, join: bool, hangup: boo
     if hangup {
         bodies[0].push(I::DropSender(0));
     }
+    if deaf {
+        // Nobody receives from this one.
+        bodies[0].push(I::DropReceiver(3));
+    }
     if join {
         bodies[0].extend((0..threads.len()).map(I::Join));
     }
@@ -267,9 +321,10 @@ fn build(threads: &[Vec<Stmt>], first: u64, second: u64, join: bool, hangup: boo
             semaphores: vec![first, second],
             barriers: vec![2, 2],
             onces: 1,
-            channels: vec![None, Some(1), Some(0)],
+            channels: vec![None, Some(1), Some(0), Some(1)],
         },
         bodies,
+        spurious: false,
     }
 }
 
@@ -307,12 +362,12 @@ fn flatten(block: &[Stmt], out: &mut Vec<I>, bodies: &mut Vec<Vec<I>>, forks: &m
                 });
                 out.extend(inner);
             }
-            Stmt::Wait(m, timed) => {
+            Stmt::Wait(m, patience) => {
                 out.push(I::Lock(*m));
-                out.push(if *timed {
-                    I::WaitTimeout(0, *m)
-                } else {
-                    I::Wait(0, *m)
+                out.push(match patience {
+                    Patience::Endless => I::Wait(0, *m),
+                    Patience::Timed => I::WaitTimeout(0, *m),
+                    Patience::Late => I::WaitLate(0, *m),
                 });
                 out.push(I::Unlock(*m));
             }
@@ -328,13 +383,24 @@ fn flatten(block: &[Stmt], out: &mut Vec<I>, bodies: &mut Vec<Vec<I>>, forks: &m
                     out.push(notify);
                 }
             }
-            Stmt::Once(b) => {
+            Stmt::Once(b, ok, force) => {
                 let mut inner = Vec::new();
                 flatten(b, &mut inner, bodies, forks);
-                inner.push(I::OnceEnd(0));
-                out.push(I::OnceBegin(0));
-                out.push(I::SkipUnless(0, inner.len()));
-                out.extend(inner);
+                let end = if *ok { I::OnceEnd(0) } else { I::OnceFail(0) };
+                out.push(if *force {
+                    I::OnceForce(0)
+                } else {
+                    I::OnceBegin(0)
+                });
+                // It runs the initialiser when it is the first (0) or the first forced one after a failure (3).
+                out.push(I::SkipUnless(0, inner.len() + 1));
+                out.extend(inner.iter().copied());
+                out.push(end);
+                if *force {
+                    out.push(I::SkipUnless(3, inner.len() + 1));
+                    out.extend(inner);
+                    out.push(end);
+                }
             }
             Stmt::When(value, b) => {
                 let mut inner = Vec::new();

@@ -49,6 +49,14 @@ pub(crate) struct World {
     pub(crate) pool: RefCell<Pool>,
 }
 
+impl Drop for World {
+    fn drop(&mut self) {
+        let pool = self.pool.replace(Pool::new(0));
+        // Where the OS thread is at its end, so are the fibers.
+        let _ = SPARE.try_with(|spare| spare.set(Some(pool)));
+    }
+}
+
 /// What a fiber runs.
 pub(crate) type Job = Box<dyn FnOnce()>;
 
@@ -79,6 +87,8 @@ pub(crate) struct Task {
 }
 
 thread_local! {
+    /// The fibers of the last check on this OS thread, for the next one: making a fiber takes longer than a small check.
+    static SPARE: Cell<Option<Pool>> = const { Cell::new(None) };
     /// The task of the fiber whose thread-local it is; null elsewhere.
     static TASK: Cell<*const Task> = const { Cell::new(ptr::null()) };
     /// Where the stack of the fiber ends; 0 until asked for.
@@ -189,7 +199,7 @@ impl World {
             seen: Seen::new(),
             weak_seen: Seen::new(),
             weak: RefCell::default(),
-            pool: RefCell::new(Pool::new(stack_bytes)),
+            pool: RefCell::new(SPARE.take().unwrap_or_else(|| Pool::new(stack_bytes))),
         }
     }
 
