@@ -73,6 +73,9 @@ pub struct Options {
     pub max_steps: u32,
     /// Whether waits may end without a notification.
     pub spurious_wakeups: bool,
+    /// Whether the ends of threads are events: the program asks for them without waiting.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub thread_ends: bool,
 }
 
 /// A thread: its name in every run, and what it had come to.

@@ -505,3 +505,22 @@ fn a_loop_that_waits_for_a_once_lock() {
     });
     assert_eq!(seen.kinds(), [Kind::Livelock]);
 }
+
+#[test]
+fn a_loop_that_waits_for_the_end_of_a_thread() {
+    let program = || {
+        let t = thread::spawn(|| ());
+        while !t.is_finished() {
+            thread::yield_now();
+        }
+        t.join().unwrap();
+    };
+    for algorithm in [Algorithm::Optimal, Algorithm::Dpor, Algorithm::Dfs] {
+        let seen = all(algorithm, program);
+        seen.correct();
+        assert_eq!(seen.ends, [End::Done]);
+        // The end comes before the first look, the second, or the third, at which the loop is parked.
+        assert_eq!(seen.executions, 3);
+    }
+    random(200, program).correct();
+}

@@ -11,7 +11,7 @@ use std::{
     cell::{Cell, RefCell},
     collections::{HashSet, VecDeque},
     ptr,
-    sync::Arc,
+    sync::{Arc, atomic::AtomicBool},
 };
 
 /// See the module.
@@ -39,6 +39,10 @@ pub(crate) struct World {
     pub(crate) copies: Copies,
     /// The execution is to be begun again.
     pub(crate) restart: Cell<bool>,
+    /// The ends of threads are events in this execution: see `ends`.
+    pub(crate) ends: Cell<bool>,
+    /// They are to be, from the next one on, for all workers of a search.
+    pub(crate) ends_wanted: RefCell<Arc<AtomicBool>>,
     /// Sites of loops that look endless and are not.
     never: RefCell<HashSet<u32>>,
     /// Cells that had an access so far, in all executions: see `tag`.
@@ -64,6 +68,8 @@ pub(crate) type Job = Box<dyn FnOnce()>;
 pub(crate) struct Thread {
     pub(crate) name: Option<Arc<str>>,
     pub(crate) parker: Slot,
+    /// Whether it has ended, for those who ask without waiting.
+    pub(crate) life: Slot,
     /// Its result was taken by a join, or by the scope it belongs to: a panic is the program's business.
     pub(crate) joined: bool,
     /// Nanoseconds of virtual time.
@@ -194,6 +200,8 @@ impl World {
             races: RefCell::default(),
             copies: Copies::default(),
             restart: Cell::new(false),
+            ends: Cell::new(false),
+            ends_wanted: RefCell::default(),
             never: RefCell::default(),
             cells: Cell::new(0),
             seen: Seen::new(),
@@ -267,6 +275,7 @@ impl Thread {
         Thread {
             name,
             parker: Slot::new(),
+            life: Slot::new(),
             joined: false,
             clock_ns,
         }

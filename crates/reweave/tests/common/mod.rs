@@ -56,11 +56,23 @@ pub fn all(algorithm: Algorithm, f: impl Fn() + Send + Sync + 'static) -> Seen {
     let mut explorer = Explorer::new(&options);
     let mut branches = vec![Explorer::root(&options)];
     let mut seen = Seen::default();
+    let mut ends = false;
     while let Some(branch) = branches.pop() {
-        let execution = target.run(&branch.plan).expect("deterministic");
-        seen.add(execution);
-        assert!(seen.executions < 2_000_000, "too many");
-        explorer.branches(branch, execution, &mut branches);
+        match target.run(&branch.plan) {
+            Ok(execution) => {
+                seen.add(execution);
+                assert!(seen.executions < 2_000_000, "too many");
+                explorer.branches(branch, execution, &mut branches);
+            }
+            Err(divergence) => assert!(target.ends_wanted() && !ends, "{divergence:?}"),
+        }
+        if target.ends_wanted() && !ends {
+            // Everything so far was run without the ends of threads.
+            ends = true;
+            explorer = Explorer::new(&options);
+            branches = vec![Explorer::root(&options)];
+            seen = Seen::default();
+        }
     }
     seen
 }
