@@ -5,7 +5,7 @@
 //! tables and reuses them from execution to execution; [`Happens::analyse`] recomputes only what lies behind the
 //! prefix that the last execution shares with this one.
 
-use reweave_model::{Event, Execution, ThreadId};
+use reweave_model::{Access, Class, Event, Execution, ThreadId};
 
 /// Tables about one execution.
 #[derive(Debug, Default)]
@@ -66,11 +66,12 @@ impl Happens {
         for access in event.access.into_iter().flatten() {
             let touching = &self.of_object[access.object.index()];
             for &earlier in touching.iter().rev() {
-                if self.in_row(&row, earlier) {
-                    continue;
-                }
-                if execution.events[earlier as usize].conflicts(event) {
+                let other = &execution.events[earlier as usize];
+                if !self.in_row(&row, earlier) && other.conflicts(event) {
                     join(&mut row, self.row(earlier));
+                }
+                if settles(other, access) {
+                    break;
                 }
             }
             self.of_object[access.object.index()].push(position as u32);
@@ -152,6 +153,14 @@ impl Happens {
         &self.rows[position as usize * self.threads..][..self.threads]
     }
 
+    /// The last event of a set given by counts.
+    pub fn last(&self, row: &[u32]) -> Option<u32> {
+        let lines = self.of_thread.iter().zip(row);
+        lines
+            .filter_map(|(line, count)| line.get((*count as usize).checked_sub(1)?).copied())
+            .max()
+    }
+
     /// Whether an event is in a set given by counts.
     pub fn in_row(&self, row: &[u32], position: u32) -> bool {
         self.nth[position as usize] < row[self.events[position as usize].thread.index()]
@@ -182,6 +191,15 @@ impl Happens {
     pub fn of_object(&self, object: reweave_model::ObjectId) -> &[u32] {
         &self.of_object[object.index()]
     }
+}
+
+/// Whether all earlier touches that matter to this one lie before that event: it writes what only is read and written.
+pub(crate) fn settles(event: &Event, access: Access) -> bool {
+    let write = Access {
+        class: Class::Write,
+        ..access
+    };
+    matches!(access.class, Class::Read | Class::Write) && event.access.contains(&Some(write))
 }
 
 /// Adds one set of events to another.

@@ -55,6 +55,8 @@ pub(crate) struct Optimal {
     needed: Vec<u32>,
     /// What overtook `e` before, latest first, and what `e` would have touched then.
     stages: Vec<(u32, Touches)>,
+    /// What an operation comes after in any case.
+    coming: Vec<u32>,
     /// Events of each thread that are taken as done.
     counts: Vec<u32>,
 }
@@ -155,10 +157,19 @@ impl Optimal {
             return;
         }
         let end = a.position.unwrap_or(execution.events.len() as u32);
-        let competes = a.pending.op.competes() || a.pending.gate != Gate::Open;
-        for e in self.rivals(execution, a, end) {
+        let competes = competes(a);
+        let mut coming = std::mem::take(&mut self.coming);
+        self.happens.coming(execution, a.thread, a.nth, &mut coming);
+        let last_cause = self.happens.last(&coming);
+        let rivals = self.rivals(execution, a, end, &coming);
+        self.coming = coming;
+        for e in rivals {
             let event = &execution.events[e as usize];
             if event.thread == a.thread || self.marks[e as usize] != Mark::Default {
+                continue;
+            }
+            let alone = last_cause.is_none_or(|last| last < e);
+            if alone && parent::excludes(a, event.op) && !self.undisturbed(e) {
                 continue;
             }
             self.find_leads(execution, a, e, end, !competes);
@@ -269,6 +280,11 @@ impl Optimal {
         self.needed = needed;
         exact && !early
     }
+}
+
+/// Whether an operation can lose its turn.
+fn competes(a: &Overtaker) -> bool {
+    a.pending.op.competes() || a.pending.gate != Gate::Open
 }
 
 /// Two operations that never block and touch their object in the same way in either order.

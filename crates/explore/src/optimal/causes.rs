@@ -1,7 +1,7 @@
 //! What an overtaker depends on, and whether it is the one that the canonical form would choose.
 
-use super::{Optimal, Overtaker, Touches, turn};
-use crate::happens::join;
+use super::{Optimal, Overtaker, Touches, competes, turn};
+use crate::happens::{join, settles};
 use reweave_model::{Access, Edge, Effect, Event, Execution, Gate, Mark, Op, Pending, ThreadId};
 
 impl Optimal {
@@ -81,36 +81,54 @@ impl Optimal {
         self.causes = causes;
     }
 
-    /// Events that an operation might have overtaken: in conflict with it and with nothing between, or, for one that
-    /// can lose its turn, all that touch the object.
-    pub(super) fn rivals(&self, execution: &Execution, a: &Overtaker, end: u32) -> Vec<u32> {
+    /// Events that an operation might have overtaken, not among those it comes after anyway: in conflict with it and
+    /// with nothing between, or, for one that can lose its turn, all that touch the object.
+    pub(super) fn rivals(
+        &self,
+        execution: &Execution,
+        a: &Overtaker,
+        end: u32,
+        coming: &[u32],
+    ) -> Vec<u32> {
         let mut rivals = Vec::new();
-        let competes = a.pending.op.competes() || a.pending.gate != Gate::Open;
-        if competes {
+        if competes(a) {
             let Some(object) = a.pending.op.object() else {
                 return rivals;
             };
-            let touching = self.happens.of_object(object).iter().copied();
-            let earlier = touching.take_while(|position| *position < end);
-            let may =
-                |position: &u32| may_compete(&a.pending, &execution.events[*position as usize]);
-            rivals.extend(earlier.filter(may));
+            let touching = self.happens.of_object(object);
+            let touching = &touching[..touching.partition_point(|position| *position < end)];
+            for &earlier in touching.iter().rev() {
+                let event = &execution.events[earlier as usize];
+                if self.happens.in_row(coming, earlier) {
+                    if matches!(a.pending.op, Op::Lock(_)) && matches!(event.op, Op::Lock(_)) {
+                        // So are all who had the lock before.
+                        break;
+                    }
+                } else if may_compete(&a.pending, event) {
+                    rivals.push(earlier);
+                }
+            }
             return rivals;
         }
         let Some(position) = a.position else {
             return rivals;
         };
         let event = &execution.events[position as usize];
+        let mut row = coming.to_vec();
         if let Some(edge) = turn(execution, event) {
             rivals.push(self.happens.of_thread(edge.thread)[edge.count as usize - 1]);
         }
         for access in event.access.into_iter().flatten() {
-            for &earlier in self.happens.of_object(access.object) {
-                if earlier < position
-                    && !rivals.contains(&earlier)
-                    && execution.events[earlier as usize].conflicts(event)
-                {
+            let touching = self.happens.of_object(access.object);
+            let touching = &touching[..touching.partition_point(|other| *other < position)];
+            for &earlier in touching.iter().rev() {
+                let other = &execution.events[earlier as usize];
+                if !self.happens.in_row(&row, earlier) && other.conflicts(event) {
                     rivals.push(earlier);
+                    join(&mut row, self.happens.row(earlier));
+                }
+                if settles(other, access) {
+                    break;
                 }
             }
         }

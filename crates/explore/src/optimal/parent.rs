@@ -21,7 +21,7 @@ impl Optimal {
         let waits = excludes(a, event.op);
         if waits && self.leads.is_empty() {
             // The execution goes on from `u e` by the policy if it makes no detour behind.
-            return Some(self.detours.last().is_none_or(|last| *last < e));
+            return Some(self.undisturbed(e));
         }
         let happens = &self.happens;
         let counts = &mut self.counts;
@@ -102,6 +102,11 @@ impl Optimal {
         for index in 0..self.leads.len() {
             self.step(execution, self.leads[index]);
         }
+    }
+
+    /// Whether no detour lies behind a step.
+    pub(super) fn undisturbed(&self, e: u32) -> bool {
+        self.detours.last().is_none_or(|last| *last < e)
     }
 
     /// Whether the overtaker can go after `u v`, or `u e v`.
