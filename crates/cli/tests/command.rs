@@ -62,6 +62,7 @@ fn store(dir: &Path, name: &str, stores: u64) -> PathBuf {
             options: Options {
                 max_steps: 1000,
                 spurious_wakeups: false,
+                thread_ends: false,
             },
             site: &|site| {
                 Some(Position {

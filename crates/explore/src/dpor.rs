@@ -302,7 +302,9 @@ impl Dpor {
         nth: usize,
         op: Op,
     ) -> bool {
-        if let (Op::Unlock(a), Op::Lock(b)) | (Op::Lock(b), Op::Unlock(a)) = (event.op, op) {
+        if let (Op::Unlock(a) | Op::UnlockClean(a), Op::Lock(b))
+        | (Op::Lock(b), Op::Unlock(a) | Op::UnlockClean(a)) = (event.op, op)
+        {
             if a == b {
                 return false;
             }
@@ -326,7 +328,10 @@ impl Dpor {
             match event.op {
                 Op::Lock(lock) | Op::WriteAcquire(lock) => held.push(lock),
                 Op::TryLock(lock) | Op::TryWriteLock(lock) if event.ok => held.push(lock),
-                Op::Unlock(lock) | Op::WriteUnlock(lock) | Op::Enqueue { mutex: lock, .. } => {
+                Op::Unlock(lock)
+                | Op::UnlockClean(lock)
+                | Op::WriteUnlock(lock)
+                | Op::Enqueue { mutex: lock, .. } => {
                     held.retain(|other| *other != lock);
                 }
                 _ => {}

@@ -333,6 +333,7 @@ fn never_blocks(execution: &Execution, op: Op) -> bool {
                 | Op::CompareExchange { .. }
                 | Op::TryLock(_)
                 | Op::Unlock(_)
+                | Op::UnlockClean(_)
                 | Op::NotifyOne(_)
                 | Op::NotifyAll(_)
                 | Op::SenderAdd(_)

@@ -261,6 +261,8 @@ mixes! {
     channels: channels;
     parking: parking atomics;
     spins: spins atomics mutexes;
+    polls: polls atomics mutexes rwlocks;
+    watches: watches atomics mutexes;
 }
 
 #[test]

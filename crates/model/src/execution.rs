@@ -34,7 +34,7 @@ pub enum Gate {
     /// At once.
     #[default]
     Open,
-    /// A parked spin loop: when the object's word differs from this one.
+    /// A parked spin loop: when the object differs from what the loop saw.
     Word(u64),
     /// A timed operation that timed out before with nothing changed: it times out again only when nothing else can run.
     /// (A receive is then written down as one without time limit.)

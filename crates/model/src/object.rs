@@ -1,6 +1,10 @@
 //! Shared objects: their kinds and their state.
 
-use crate::{execution::Edge, op::ThreadId};
+use crate::{
+    access::Class,
+    execution::Edge,
+    op::{Op, ThreadId},
+};
 use alloc::{collections::VecDeque, vec::Vec};
 use serde::{Deserialize, Serialize};
 
@@ -10,13 +14,18 @@ use serde::{Deserialize, Serialize};
 pub enum Object {
     /// A memory cell with a value.
     Atomic(u64),
-    /// Who holds it.
-    Mutex(Option<ThreadId>),
+    Mutex {
+        holder: Option<ThreadId>,
+        /// How often what it protects may have changed.
+        version: u64,
+    },
     /// Writers go first: once one has announced itself, readers queue up behind it.
     RwLock {
         writer: Option<ThreadId>,
         acquired: bool,
         readers: Vec<ThreadId>,
+        /// How often what it protects may have changed.
+        version: u64,
     },
     /// Who waits on it.
     Condvar(Vec<ThreadId>),
@@ -46,6 +55,27 @@ pub enum Object {
     Parker(bool),
 }
 
+/// The ways to see a lock.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum View {
+    /// Whether nobody has it.
+    Free,
+    /// Whether nobody has or wants it for writing.
+    Readable,
+    /// What it protects, by how often that may have changed.
+    Version,
+}
+
+impl View {
+    fn of(seen: u64) -> View {
+        match seen & 3 {
+            0 => View::Free,
+            1 => View::Readable,
+            _ => View::Version,
+        }
+    }
+}
+
 /// The threads of one full round of a barrier that have not left it yet.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub struct Generation {
@@ -73,12 +103,21 @@ impl Object {
         Object::Condvar(Vec::new())
     }
 
+    /// A mutex nobody holds.
+    pub const fn mutex() -> Object {
+        Object::Mutex {
+            holder: None,
+            version: 0,
+        }
+    }
+
     /// A read-write lock nobody holds.
     pub const fn rwlock() -> Object {
         Object::RwLock {
             writer: None,
             acquired: false,
             readers: Vec::new(),
+            version: 0,
         }
     }
 
@@ -105,14 +144,66 @@ impl Object {
         }
     }
 
-    /// One word that differs when what a polling thread can see of the object differs.
-    pub fn word(&self) -> u64 {
+    /// What an operation sees of the object, as one word: a polling thread that comes back to it finds nothing new while
+    /// this is [the same](Object::differs).
+    ///
+    /// Locks are seen in several ways, told apart by the word's last two bits. Which of them depends on the operation alone,
+    /// and every change of it is by something that the operation's touch conflicts with: so equivalent executions see
+    /// the same.
+    pub fn sees(&self, op: Op) -> u64 {
+        match (self, op) {
+            (Object::Mutex { .. }, Op::TryLock(_)) => self.view(View::Free),
+            (Object::RwLock { .. }, Op::TryReadLock(_)) => self.view(View::Readable),
+            (Object::RwLock { .. }, Op::TryWriteLock(_)) => self.view(View::Free),
+            (Object::Mutex { .. } | Object::RwLock { .. }, _) => self.view(View::Version),
+            _ => self.word(),
+        }
+    }
+
+    /// Whether what an operation saw so is no longer what it would see.
+    pub fn differs(&self, seen: u64) -> bool {
+        let now = match self {
+            Object::Mutex { .. } | Object::RwLock { .. } => self.view(View::of(seen)),
+            _ => self.word(),
+        };
+        now != seen
+    }
+
+    /// How a parked loop that saw this word touches the object when it notices the difference.
+    pub(crate) fn notices(&self, seen: u64) -> Class {
+        match self {
+            Object::RwLock { .. } if View::of(seen) == View::Free => Class::WriteProbe,
+            Object::RwLock { .. } => Class::ReadProbe,
+            Object::Semaphore(_) => Class::AcquireProbe,
+            Object::Channel { .. } => Class::Empty,
+            _ => Class::Read,
+        }
+    }
+
+    /// One aspect of a lock, marked as such.
+    fn view(&self, view: View) -> u64 {
+        let aspect = match (self, view) {
+            (Object::Mutex { version, .. } | Object::RwLock { version, .. }, View::Version) => {
+                *version
+            }
+            (Object::Mutex { holder, .. }, _) => u64::from(holder.is_none()),
+            (
+                Object::RwLock {
+                    writer, readers, ..
+                },
+                View::Free,
+            ) => u64::from(writer.is_none() && readers.is_empty()),
+            (Object::RwLock { writer, .. }, _) => u64::from(writer.is_none()),
+            _ => 0,
+        };
+        aspect << 2 | view as u64
+    }
+
+    /// All that can be seen of an object that is seen in one way only.
+    fn word(&self) -> u64 {
         match self {
             Object::Atomic(value) | Object::Semaphore(value) => *value,
-            Object::Mutex(holder) => u64::from(holder.is_some()),
-            Object::RwLock {
-                writer, readers, ..
-            } => u64::from(writer.is_some()) + 2 * u64::from(!readers.is_empty()),
+            Object::Mutex { .. } | Object::RwLock { .. } => self.view(View::Version),
             Object::Condvar(waiters) => waiters.len() as u64,
             Object::Barrier { arrived, .. } => arrived.len() as u64,
             Object::Once(state) => match state {
@@ -135,7 +226,7 @@ impl Object {
     pub fn kind_name(&self) -> &'static str {
         match self {
             Object::Atomic(_) => "atomic",
-            Object::Mutex(_) => "mutex",
+            Object::Mutex { .. } => "mutex",
             Object::RwLock { .. } => "rwlock",
             Object::Condvar(_) => "condvar",
             Object::Semaphore(_) => "semaphore",

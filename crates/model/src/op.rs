@@ -51,12 +51,14 @@ pub enum Op {
         new: u64,
         weak: bool,
     },
-    /// A parked spin loop waits here until the object's word differs from what the loop saw.
+    /// A parked spin loop waits here until the object differs from what the loop saw: see [`Object::sees`](crate::Object::sees).
     Await(ObjectId, u64),
 
     Lock(ObjectId),
     TryLock(ObjectId),
     Unlock(ObjectId),
+    /// As `Unlock`, after a section that did not change what the mutex protects.
+    UnlockClean(ObjectId),
 
     ReadLock(ObjectId),
     TryReadLock(ObjectId),
@@ -180,7 +182,7 @@ impl Rmw {
 pub struct OpKind(pub u8);
 
 /// Names in the order of [`Op::kind`], as reports print them.
-const NAMES: [&str; 39] = [
+const NAMES: [&str; 40] = [
     "join",
     "choose",
     "assume",
@@ -220,6 +222,7 @@ const NAMES: [&str; 39] = [
     "receiver-drop",
     "park",
     "unpark",
+    "unlock-clean",
 ];
 
 impl OpKind {
@@ -272,6 +275,7 @@ impl Op {
             Op::ReceiverDrop(_) => 36,
             Op::Park { .. } => 37,
             Op::Unpark(_) => 38,
+            Op::UnlockClean(_) => 39,
         })
     }
 
@@ -287,6 +291,7 @@ impl Op {
             | Op::Lock(object)
             | Op::TryLock(object)
             | Op::Unlock(object)
+            | Op::UnlockClean(object)
             | Op::ReadLock(object)
             | Op::TryReadLock(object)
             | Op::ReadUnlock(object)

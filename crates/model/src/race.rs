@@ -229,7 +229,9 @@ impl RaceDetector {
                     self.acquire_other(thread, object);
                 }
             }
-            Op::Unlock(mutex) | Op::Enqueue { mutex, .. } => self.release(thread, mutex),
+            Op::Unlock(mutex) | Op::UnlockClean(mutex) | Op::Enqueue { mutex, .. } => {
+                self.release(thread, mutex);
+            }
             Op::WriteUnlock(object) | Op::OnceEnd(object, _) => self.release(thread, object),
             Op::SemRelease(object) | Op::Unpark(object) | Op::SenderDrop(object) => {
                 self.release_more(thread, object);

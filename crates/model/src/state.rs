@@ -152,8 +152,7 @@ impl State {
     pub fn releasable(&self, pending: &Pending, watch: Option<&Watch>) -> bool {
         pending.gate == Gate::Late
             || watch.is_some_and(|watch| {
-                let changed =
-                    |&(object, seen): &(ObjectId, u64)| self.object(object).word() != seen;
+                let changed = |&(object, seen): &(ObjectId, u64)| self.object(object).differs(seen);
                 watch.words.iter().any(changed)
             })
     }
@@ -169,7 +168,7 @@ impl State {
             },
             Gate::Word(seen) => {
                 let object = pending.op.object().expect("a spin loop polls an object");
-                self.object(object).word() != seen && self.possible(thread, pending.op)
+                self.object(object).differs(seen) && self.possible(thread, pending.op)
             }
             Gate::Late => self.possible(thread, untimed(pending.op)),
         }
@@ -180,8 +179,8 @@ impl State {
         match op {
             Op::Join(other) => self.finished(other),
             Op::Assume(holds) => holds,
-            Op::Await(object, seen) => self.object(object).word() != seen,
-            Op::Lock(mutex) => matches!(self.object(mutex), Object::Mutex(None)),
+            Op::Await(object, seen) => self.object(object).differs(seen),
+            Op::Lock(mutex) => self.free(mutex),
             Op::ReadLock(lock) | Op::WriteBegin(lock) => {
                 matches!(self.object(lock), Object::RwLock { writer: None, .. })
             }
@@ -270,6 +269,17 @@ impl State {
         }
     }
 
+    fn free(&self, mutex: ObjectId) -> bool {
+        matches!(self.object(mutex), Object::Mutex { holder: None, .. })
+    }
+
+    fn unlock(&mut self, mutex: ObjectId, changed: bool) {
+        if let Object::Mutex { holder, version } = &mut self.objects[mutex.index()] {
+            *holder = None;
+            *version += u64::from(changed);
+        }
+    }
+
     /// The first of some threads in creation order.
     fn first(&self, threads: &[ThreadId]) -> ThreadId {
         self.nth(threads, 0)
@@ -309,9 +319,13 @@ impl State {
             }
             Op::Any(_) => effect.result = u64::from(outcome),
             Op::Assume(_) => {}
-            Op::Load(object) | Op::Await(object, _) => {
-                effect.result = self.object(object).word();
+            Op::Load(object) => {
+                effect.result = self.object(object).sees(op);
                 effect.access = touch(object, Class::Read);
+            }
+            Op::Await(object, seen) => {
+                effect.result = self.object(object).sees(op);
+                effect.access = touch(object, self.object(object).notices(seen));
             }
             Op::Store(object, _) => effect.access = touch(object, Class::Write),
             Op::Rmw(object, _) => {
@@ -325,9 +339,11 @@ impl State {
                 effect.ok = effect.result == expected && outcome == 0;
                 effect.access = touch(object, if effect.ok { Class::Write } else { Class::Read });
             }
-            Op::Lock(mutex) | Op::Unlock(mutex) => effect.access = touch(mutex, Class::Write),
+            Op::Lock(mutex) | Op::Unlock(mutex) | Op::UnlockClean(mutex) => {
+                effect.access = touch(mutex, Class::Write);
+            }
             Op::TryLock(mutex) => {
-                effect.ok = matches!(self.object(mutex), Object::Mutex(None));
+                effect.ok = self.free(mutex);
                 effect.access = touch(mutex, if effect.ok { Class::Write } else { Class::Read });
             }
             Op::ReadLock(lock) => effect.access = touch(lock, Class::ReadLock),
@@ -561,7 +577,11 @@ impl State {
             return effect;
         };
         if let Op::Enqueue { mutex, .. } = op {
-            self.objects[mutex.index()] = Object::Mutex(None);
+            self.unlock(mutex, true);
+        }
+        if let Op::Unlock(mutex) | Op::UnlockClean(mutex) = op {
+            self.unlock(mutex, matches!(op, Op::Unlock(_)));
+            return effect;
         }
         let leader = match (op, effect.access[0]) {
             (Op::Leave(_), Some(_)) => {
@@ -584,9 +604,9 @@ impl State {
                     me.failed = outcome == 1;
                 }
             }
-            (Object::Mutex(holder), Op::Lock(_)) => *holder = Some(thread),
-            (Object::Mutex(holder), Op::TryLock(_)) if effect.ok => *holder = Some(thread),
-            (Object::Mutex(holder), Op::Unlock(_)) => *holder = None,
+            (Object::Mutex { version, .. }, Op::Store(..)) => *version += 1,
+            (Object::Mutex { holder, .. }, Op::Lock(_)) => *holder = Some(thread),
+            (Object::Mutex { holder, .. }, Op::TryLock(_)) if effect.ok => *holder = Some(thread),
             (Object::RwLock { readers, .. }, Op::ReadLock(_)) => readers.push(thread),
             (Object::RwLock { readers, .. }, Op::TryReadLock(_)) if effect.ok => {
                 readers.push(thread)
@@ -614,12 +634,16 @@ impl State {
             }
             (
                 Object::RwLock {
-                    writer, acquired, ..
+                    writer,
+                    acquired,
+                    version,
+                    ..
                 },
                 Op::WriteUnlock(_),
             ) => {
                 *writer = None;
                 *acquired = false;
+                *version += 1;
             }
             (Object::Condvar(waiters), Op::Enqueue { .. }) => {
                 waiters.push(thread);

@@ -105,10 +105,10 @@ impl Trace {
 fn kind_for(op: Op) -> Option<&'static str> {
     Some(match op {
         Op::Join(_) | Op::Any(_) | Op::Assume(_) => return None,
-        Op::Store(..) | Op::Rmw(..) | Op::CompareExchange { .. } => "atomic",
-        // Any object has a word to look at.
-        Op::Load(_) | Op::Await(..) => "",
-        Op::Lock(_) | Op::TryLock(_) | Op::Unlock(_) => "mutex",
+        Op::Rmw(..) | Op::CompareExchange { .. } => "atomic",
+        // Any object can be looked at; forgetting that a mutex is poisoned is a store to it.
+        Op::Load(_) | Op::Store(..) | Op::Await(..) => "",
+        Op::Lock(_) | Op::TryLock(_) | Op::Unlock(_) | Op::UnlockClean(_) => "mutex",
         Op::ReadLock(_)
         | Op::TryReadLock(_)
         | Op::ReadUnlock(_)

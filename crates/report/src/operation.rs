@@ -123,6 +123,7 @@ impl Operation {
             "lock" => Op::Lock(object),
             "try-lock" => Op::TryLock(object),
             "unlock" => Op::Unlock(object),
+            "unlock-clean" => Op::UnlockClean(object),
             "read-lock" => Op::ReadLock(object),
             "try-read-lock" => Op::TryReadLock(object),
             "read-unlock" => Op::ReadUnlock(object),

@@ -108,7 +108,9 @@ fn start(trace: &Trace) -> State {
 /// nobody else could look.
 fn can_be(state: &mut State, thread: ThreadId, op: Op, outcome: u16, event: &TraceEvent) -> bool {
     if let Op::Load(object) | Op::Rmw(object, _) | Op::CompareExchange { object, .. } = op {
-        state.poke(object, event.result);
+        if let Object::Atomic(_) = state.object(object) {
+            state.poke(object, event.result);
+        }
     }
     let pending = Pending {
         op,
@@ -150,7 +152,11 @@ fn situation(state: &State, op: Op, held: &[Vec<Hold>]) -> Before {
 /// Who keeps others from taking the object.
 fn holders(object: &Object) -> Vec<u32> {
     match object {
-        Object::Mutex(Some(thread)) | Object::Once(OnceState::Running(thread)) => vec![thread.0],
+        Object::Mutex {
+            holder: Some(thread),
+            ..
+        }
+        | Object::Once(OnceState::Running(thread)) => vec![thread.0],
         Object::RwLock {
             writer, readers, ..
         } => readers

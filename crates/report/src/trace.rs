@@ -73,6 +73,9 @@ pub struct Options {
     pub max_steps: u32,
     /// Whether waits may end without a notification.
     pub spurious_wakeups: bool,
+    /// Whether the ends of threads are events: the program asks for them without waiting.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub thread_ends: bool,
 }
 
 /// A thread: its name in every run, and what it had come to.
@@ -431,7 +434,7 @@ impl ObjectState {
     fn of(object: &Object) -> ObjectState {
         match object {
             Object::Atomic(value) => ObjectState::Atomic { value: *value },
-            Object::Mutex(_) => ObjectState::Mutex,
+            Object::Mutex { .. } => ObjectState::Mutex,
             Object::RwLock { .. } => ObjectState::Rwlock,
             Object::Condvar(_) => ObjectState::Condvar,
             Object::Semaphore(count) => ObjectState::Semaphore { count: *count },
@@ -457,7 +460,7 @@ impl ObjectState {
     pub(crate) fn to_object(&self) -> Object {
         match *self {
             ObjectState::Atomic { value } => Object::Atomic(value),
-            ObjectState::Mutex => Object::Mutex(None),
+            ObjectState::Mutex => Object::mutex(),
             ObjectState::Rwlock => Object::rwlock(),
             ObjectState::Condvar => Object::condvar(),
             ObjectState::Semaphore { count } => Object::Semaphore(count),

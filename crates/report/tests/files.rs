@@ -32,7 +32,7 @@ fn cases(usual: u32) -> ProptestConfig {
 fn objects() -> Vec<Object> {
     vec![
         Object::Atomic(3),
-        Object::Mutex(None),
+        Object::mutex(),
         Object::condvar(),
         Object::rwlock(),
         Object::Semaphore(1),
@@ -96,6 +96,8 @@ fn group() -> impl Strategy<Value = Vec<Op>> {
         vec![Op::Any(3), Op::Assume(true)],
         vec![Op::Assume(false)],
         vec![Op::Lock(MUTEX), Op::Unlock(MUTEX)],
+        vec![Op::Lock(MUTEX), Op::UnlockClean(MUTEX)],
+        vec![Op::Load(MUTEX), Op::Store(MUTEX, 0)],
         vec![Op::TryLock(MUTEX)],
         wait(false),
         wait(true),

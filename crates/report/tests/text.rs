@@ -26,7 +26,7 @@ fn lock_inversion() -> Trace {
     let mut main = pair(A, B, 20);
     main.push((Op::Join(ThreadId(1)), 30));
     let script = Script {
-        objects: vec![Object::Mutex(None), Object::Mutex(None)],
+        objects: vec![Object::mutex(), Object::mutex()],
         threads: vec![Thread(None, main), Thread(Some("transfer"), pair(B, A, 12))],
     };
     trace(
@@ -38,7 +38,7 @@ fn lock_inversion() -> Trace {
 /// A consumer that looks, finds nothing, and only then begins to wait: the notification falls in between.
 fn lost_wakeup() -> Trace {
     let script = Script {
-        objects: vec![Object::Atomic(0), Object::Mutex(None), Object::condvar()],
+        objects: vec![Object::Atomic(0), Object::mutex(), Object::condvar()],
         threads: vec![
             Thread(
                 None,
@@ -185,7 +185,7 @@ fn long() -> Trace {
     main.push((Op::Join(ThreadId(1)), 7));
     let worker = vec![(Op::Lock(B), 9)];
     let script = Script {
-        objects: vec![Object::Atomic(0), Object::Mutex(None)],
+        objects: vec![Object::Atomic(0), Object::mutex()],
         threads: vec![Thread(None, main), Thread(None, worker)],
     };
     trace("long", &run(&script, &[], Policy::First, 1000))
@@ -213,7 +213,7 @@ fn hundreds_of_threads_are_folded_too() {
     let mut threads = vec![Thread(None, main)];
     threads.extend((0..300).map(|_| Thread(None, vec![(Op::Lock(A), 9)])));
     let script = Script {
-        objects: vec![Object::Mutex(None)],
+        objects: vec![Object::mutex()],
         threads,
     };
     let text = shown(&trace("many", &run(&script, &[], Policy::First, 1000)));
@@ -229,7 +229,7 @@ fn folding_keeps_the_steps_that_the_end_refers_to() {
     main.extend((0..50).map(|n| (Op::Store(A, n), 8)));
     main.push((Op::Join(ThreadId(1)), 9));
     let script = Script {
-        objects: vec![Object::Atomic(0), Object::Mutex(None)],
+        objects: vec![Object::Atomic(0), Object::mutex()],
         threads: vec![Thread(None, main), Thread(None, vec![(Op::Lock(B), 9)])],
     };
     let text = shown(&trace("kept", &run(&script, &[], Policy::First, 1000)));

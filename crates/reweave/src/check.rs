@@ -15,7 +15,7 @@ use std::{
     path::{Path, PathBuf},
     sync::{
         Arc, Mutex, PoisonError,
-        atomic::{AtomicU64, Ordering},
+        atomic::{AtomicBool, AtomicU64, Ordering},
     },
     time::Instant,
 };
@@ -47,6 +47,23 @@ struct Found {
 
 fn explore(builder: &Builder, closure: Closure) -> Result<Report, String> {
     let start = Instant::now();
+    for ends in [false, true] {
+        if let Some(report) = search(builder, closure.clone(), start, ends)? {
+            return Ok(report);
+        }
+    }
+    unreachable!("a search with thread ends has all it needs")
+}
+
+/// Searches; `None` when the closure asks for thread ends that are not shown.
+fn search(
+    builder: &Builder,
+    closure: Closure,
+    start: Instant,
+    ends: bool,
+) -> Result<Option<Report>, String> {
+    let ends_wanted = Arc::new(AtomicBool::new(ends));
+    let anew = || ends_wanted.load(Ordering::Relaxed) != ends;
     let cores = || std::thread::available_parallelism().map_or(1, usize::from);
     let workers = builder.workers.unwrap_or_else(cores);
     let deadline = builder.budget.map(|budget| start + budget);
@@ -54,7 +71,7 @@ fn explore(builder: &Builder, closure: Closure) -> Result<Report, String> {
     let over_budget = || deadline.is_some_and(|deadline| Instant::now() >= deadline);
     let before = || {
         let limit = builder.max_executions.unwrap_or(u64::MAX);
-        if over_budget() || runs.fetch_add(1, Ordering::Relaxed) >= limit {
+        if anew() || over_budget() || runs.fetch_add(1, Ordering::Relaxed) >= limit {
             return Flow::Stop;
         }
         Flow::Continue
@@ -96,8 +113,12 @@ fn explore(builder: &Builder, closure: Closure) -> Result<Report, String> {
     let noticed = Mutex::default();
     // Says now what would be wrong with any of them.
     drop(new_target(&closure, builder.spurious, builder.leaks)?);
-    let new_target =
-        || new_target(&closure, builder.spurious, builder.leaks).expect("the first one was made");
+    let new_target = || {
+        let mut target =
+            new_target(&closure, builder.spurious, builder.leaks).expect("the first one was made");
+        target.share_ends(ends_wanted.clone());
+        target
+    };
     let target = |_| Watched {
         target: new_target(),
         noticed: &noticed,
@@ -113,8 +134,11 @@ fn explore(builder: &Builder, closure: Closure) -> Result<Report, String> {
         _ => search.run(1, target, short, after),
     };
     let undecided = |search: &Search| warm.load(Ordering::Relaxed) > ALONE && !search.exhausted();
-    if outcome.is_ok() && undecided(&search) {
+    if outcome.is_ok() && undecided(&search) && !anew() {
         outcome = search.run(workers, target, before, after);
+    }
+    if anew() {
+        return Ok(None);
     }
     if let Err(divergence) = outcome {
         return Err(not_deterministic(&divergence));
@@ -157,7 +181,7 @@ fn explore(builder: &Builder, closure: Closure) -> Result<Report, String> {
         errors.iter().any(|error| error.kind == Kind::DataRace),
         "races",
     );
-    Ok(Report {
+    Ok(Some(Report {
         name: builder.name.clone(),
         algorithm: builder.options.algorithm,
         complete: incomplete.is_empty(),
@@ -175,7 +199,7 @@ fn explore(builder: &Builder, closure: Closure) -> Result<Report, String> {
         workers,
         errors,
         warnings: noticed.warnings(),
-    })
+    }))
 }
 
 fn new_target(closure: &Closure, spurious: bool, leaks: bool) -> Result<ClosureTarget, String> {
@@ -245,11 +269,12 @@ fn confirm(
     number: usize,
     found: Found,
 ) -> Result<Error, String> {
-    let trace = trace_of(builder, &found.execution);
+    let ends = target.ends_wanted();
+    let trace = trace_of(builder, &found.execution, ends);
     let again = target
         .run(&trace.plan())
         .map_err(|divergence| not_deterministic(&divergence))?;
-    if let Some(difference) = trace.differs(&trace_of(builder, again)) {
+    if let Some(difference) = trace.differs(&trace_of(builder, again, ends)) {
         return Err(format!("{NOT_DETERMINISTIC}\n  {difference}"));
     }
     let directory = builder
@@ -307,11 +332,13 @@ fn replay(builder: &Builder, path: &Path, closure: Closure) -> Result<Report, St
     let leak = |error: &Failure| error.rule.as_deref() == Some("leak");
     let leaks = builder.leaks || recorded.errors.iter().any(leak);
     let mut target = new_target(&closure, recorded.options.spurious_wakeups, leaks)?;
+    let ends = recorded.options.thread_ends;
+    target.share_ends(Arc::new(AtomicBool::new(ends)));
     let execution = target
         .run(&recorded.plan())
         .map_err(|divergence| went_another_way(path, &divergence))?
         .clone();
-    let now = trace_of(builder, &execution);
+    let now = trace_of(builder, &execution, ends);
     if let Some(difference) = recorded.differs(&now) {
         return Err(format!(
             "{} went another way when it was run again: the program has changed, or is not deterministic\n  {difference}",
@@ -404,7 +431,7 @@ fn program_name(builder: &Builder) -> &str {
     }
 }
 
-fn trace_of(builder: &Builder, execution: &Execution) -> Trace {
+fn trace_of(builder: &Builder, execution: &Execution, ends: bool) -> Trace {
     let blame: Vec<_> = execution.errors.iter().map(|error| error.after).collect();
     Trace::from_execution(
         execution,
@@ -422,6 +449,7 @@ fn trace_of(builder: &Builder, execution: &Execution) -> Trace {
             options: Options {
                 max_steps: builder.options.max_steps,
                 spurious_wakeups: builder.spurious,
+                thread_ends: ends,
             },
             site: &position,
             output: None,

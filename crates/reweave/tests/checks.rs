@@ -188,3 +188,35 @@ fn a_failing_check_panics_with_the_report() {
     assert!(text.contains("inside"), "{text}");
     std::fs::remove_dir_all(&directory).expect("made above");
 }
+
+/// Wrong only when the thread has ended at that moment, which only one of the first executions asks for.
+fn asks_for_an_end() {
+    let x = Arc::new(AtomicUsize::new(0));
+    let theirs = x.clone();
+    let t = thread::spawn(move || {
+        theirs.store(1, SeqCst);
+        theirs.store(2, SeqCst);
+    });
+    let ended = x.load(SeqCst) == 1 && t.is_finished();
+    t.join().unwrap();
+    assert!(!ended, "ended");
+}
+
+#[test]
+fn the_search_begins_anew_when_an_end_is_asked_for() {
+    let directory = std::env::temp_dir().join(format!("reweave-ends-{}", std::process::id()));
+    let builder = || Builder::new().name("checks::ends").keep_going(true);
+    for workers in [1, 2] {
+        let report = builder()
+            .workers(workers)
+            .trace_dir(&directory)
+            .run(asks_for_an_end);
+        assert_eq!(report.errors.len(), 1, "{report:?}");
+        // The load before, between and behind the stores; between, the question before and behind the end.
+        assert_eq!((report.executions, report.complete), (4, true));
+        let trace = report.errors[0].trace.clone().expect("written");
+        let again = builder().replay(&trace).run(asks_for_an_end);
+        assert_eq!(again.errors[0].message, report.errors[0].message);
+    }
+    std::fs::remove_dir_all(&directory).expect("made above");
+}

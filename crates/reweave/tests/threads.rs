@@ -327,3 +327,83 @@ fn outside_a_check_all_is_as_in_std() {
             .is_err()
     );
 }
+
+/// What main is told at each of two questions, in all executions.
+fn answers(program: impl Fn() -> (bool, bool) + Send + Sync + 'static) -> Vec<(bool, bool)> {
+    let told = Arc::new(std::sync::Mutex::new(Vec::new()));
+    let theirs = told.clone();
+    let ask = move || {
+        let answers = program();
+        theirs.lock().unwrap().push(answers);
+    };
+    optimal(ask).correct();
+    let mut told = told.lock().unwrap().clone();
+    told.sort_unstable();
+    told.dedup();
+    told
+}
+
+#[test]
+fn a_thread_may_or_may_not_have_ended() {
+    let all = [(false, false), (false, true), (true, true)];
+    let spawned = || {
+        let t = thread::spawn(|| ());
+        (t.is_finished(), t.is_finished())
+    };
+    assert_eq!(answers(spawned), all);
+    let scoped = || {
+        thread::scope(|scope| {
+            let t = scope.spawn(|| ());
+            (t.is_finished(), t.is_finished())
+        })
+    };
+    assert_eq!(answers(scoped), all);
+    // One that panics ends too, and a join that was done before settles the answer.
+    let panicked = || {
+        let t = thread::spawn(|| panic!("ends"));
+        let told = (t.is_finished(), t.is_finished());
+        assert!(t.join().is_err());
+        told
+    };
+    assert_eq!(answers(panicked), all);
+}
+
+#[test]
+fn ends_are_events_only_for_those_who_ask() {
+    let two = |asks: bool| {
+        move || {
+            let (a, b) = (thread::spawn(|| ()), thread::spawn(|| ()));
+            if asks {
+                a.is_finished();
+            }
+            b.join().unwrap();
+            a.join().unwrap();
+        }
+    };
+    let seen = optimal(two(false));
+    // Two joins, nothing else.
+    assert_eq!((seen.executions, seen.events), (1, 2));
+    let seen = optimal(two(true));
+    // Two joins, two ends, one question with two answers.
+    assert_eq!((seen.executions, seen.events), (2, 10));
+}
+
+#[test]
+fn the_end_may_be_asked_for_late_in_a_search() {
+    // Only one of three executions asks.
+    let program = || {
+        let x = Arc::new(AtomicUsize::new(0));
+        let theirs = x.clone();
+        let t = thread::spawn(move || {
+            theirs.store(1, SeqCst);
+            theirs.store(2, SeqCst);
+        });
+        let asked = x.load(SeqCst) == 1 && t.is_finished();
+        t.join().unwrap();
+        assert!(!asked, "ended");
+    };
+    let seen = optimal(program);
+    assert_eq!(seen.kinds(), [Kind::Assertion]);
+    // The load before, between and behind the stores; between, the question before and behind the end.
+    assert_eq!(seen.executions, 4);
+}

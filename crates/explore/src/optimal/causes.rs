@@ -269,7 +269,14 @@ impl Optimal {
 /// Whether an operation that can lose its turn can ever go in place of an event.
 fn may_compete(pending: &Pending, event: &Event) -> bool {
     match (pending.gate, pending.op) {
-        (Gate::Open, Op::Lock(_)) => event.ok && matches!(event.op, Op::Lock(_) | Op::TryLock(_)),
+        // Locks are also looked at and written to without being taken: whether they are poisoned, what they protect.
+        (Gate::Open, Op::Lock(_)) => {
+            event.ok
+                && matches!(
+                    event.op,
+                    Op::Lock(_) | Op::TryLock(_) | Op::Load(_) | Op::Store(..) | Op::Await(..)
+                )
+        }
         (Gate::Open, Op::Recv { .. }) => {
             !matches!(event.op, Op::Send(_) | Op::SenderAdd(_) | Op::SenderDrop(_))
         }

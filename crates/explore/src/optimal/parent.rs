@@ -187,7 +187,8 @@ fn blocked(happens: &Happens, execution: &Execution, counts: &[u32], op: Op) -> 
     match op {
         Op::Join(_) => Some(true),
         Op::Lock(mutex) => {
-            let last = done(mutex, Class::Write).next();
+            // A store to a mutex only makes its poison be forgotten.
+            let last = done(mutex, Class::Write).find(|event| !matches!(event.op, Op::Store(..)));
             Some(last.is_some_and(|event| matches!(event.op, Op::Lock(_) | Op::TryLock(_))))
         }
         Op::Recv {

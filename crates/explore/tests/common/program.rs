@@ -17,6 +17,8 @@ pub enum I {
     /// Skips so many instructions when it fails.
     TryLock(u32, usize),
     Unlock(u32),
+    /// Of a section that changed nothing.
+    UnlockClean(u32),
     ReadLock(u32),
     ReadUnlock(u32),
     WriteLock(u32),
@@ -62,6 +64,20 @@ pub enum I {
     RecvLate(u32),
     /// Spins until the atomic has this value.
     SpinUntil(u32, u64),
+    /// Looks under the mutex until sections have changed something so many times.
+    PollUntil(u32, u64),
+    /// The same under the read lock.
+    ReadUntil(u32, u64),
+    /// Looks at the atomic, then under the mutex, until either has come so far.
+    PollEither(u32, u32, u64),
+    /// Looks at the mutex, or writes to it, without taking it.
+    Look(u32),
+    Heal(u32),
+    /// Tries to take the mutex until it gets it.
+    SpinLock(u32),
+    /// The same with the read-write lock, for reading. For writing, `optimal` is known to miss classes when several readers
+    /// are to be waited for.
+    SpinRead(u32),
 }
 
 /// How many objects of each kind there are.
@@ -108,6 +124,9 @@ struct Thread {
     /// Second and later parts of a compound instruction.
     part: u8,
     register: u64,
+    /// What a loop that looks at two objects saw of them, and which it guesses will change.
+    seen: [u64; 2],
+    guess: u64,
     children: Vec<ThreadId>,
 }
 
@@ -154,7 +173,7 @@ impl Machine {
             base
         };
         many(objects.atomics, &|_| Object::Atomic(0));
-        self.bases.mutexes = many(objects.mutexes, &|_| Object::Mutex(None));
+        self.bases.mutexes = many(objects.mutexes, &|_| Object::mutex());
         self.bases.rwlocks = many(objects.rwlocks, &|_| Object::rwlock());
         self.bases.condvars = many(objects.condvars, &|_| Object::condvar());
         self.bases.semaphores = many(objects.semaphores.len() as u32, &|i| {
@@ -189,6 +208,8 @@ impl Machine {
                         pc: 0,
                         part: 0,
                         register: 0,
+                        seen: [0; 2],
+                        guess: 0,
                         children: Vec::new(),
                     });
                 }
@@ -202,6 +223,14 @@ impl Machine {
                 _ => {
                     let site = Site((thread.body * 100 + thread.pc + 1) as u32);
                     let pending = self.decode(id, instruction, site);
+                    if let (I::PollEither(x, m, _), Op::Await(..)) = (instruction, pending.op) {
+                        let thread = &self.threads[id.index()];
+                        let other = match thread.guess {
+                            0 => (ObjectId(self.bases.mutexes + m), thread.seen[1]),
+                            _ => (ObjectId(x), thread.seen[0]),
+                        };
+                        self.run.watch(id, vec![other]);
+                    }
                     self.run.announce(id, pending);
                     return;
                 }
@@ -244,6 +273,45 @@ impl Machine {
             (I::Lock(m), _) => Op::Lock(at(b.mutexes, m)),
             (I::TryLock(m, _), _) => Op::TryLock(at(b.mutexes, m)),
             (I::Unlock(m), _) => Op::Unlock(at(b.mutexes, m)),
+            (I::Look(m), _) => Op::Load(at(b.mutexes, m)),
+            (I::Heal(m), _) => Op::Store(at(b.mutexes, m), 0),
+            (I::UnlockClean(m), _) => Op::UnlockClean(at(b.mutexes, m)),
+            (I::PollUntil(m, _), part) if part % 2 == 0 => {
+                if part > 0 {
+                    gate = Gate::Word(thread.register);
+                }
+                Op::Lock(at(b.mutexes, m))
+            }
+            (I::PollUntil(m, _), _) => Op::UnlockClean(at(b.mutexes, m)),
+            (I::ReadUntil(l, _), part) if part % 2 == 0 => {
+                if part > 0 {
+                    gate = Gate::Word(thread.register);
+                }
+                Op::ReadLock(at(b.rwlocks, l))
+            }
+            (I::ReadUntil(l, _), _) => Op::ReadUnlock(at(b.rwlocks, l)),
+            (I::SpinLock(_) | I::SpinRead(_), part) => {
+                if part > 0 {
+                    gate = Gate::Word(thread.register);
+                }
+                match instruction {
+                    I::SpinLock(m) => Op::TryLock(at(b.mutexes, m)),
+                    I::SpinRead(l) => Op::TryReadLock(at(b.rwlocks, l)),
+                    _ => unreachable!("matched above"),
+                }
+            }
+            (I::PollEither(x, ..), 0) => Op::Load(ObjectId(x)),
+            (I::PollEither(_, m, _), 1) => Op::Lock(at(b.mutexes, m)),
+            (I::PollEither(_, m, _), 2) => Op::UnlockClean(at(b.mutexes, m)),
+            (I::PollEither(..), 3) => Op::Any(2),
+            (I::PollEither(x, m, _), _) => {
+                let (object, word) = match thread.guess {
+                    0 => (ObjectId(x), thread.seen[0]),
+                    _ => (at(b.mutexes, m), thread.seen[1]),
+                };
+                gate = Gate::Word(word);
+                Op::Await(object, word)
+            }
             (I::ReadLock(l), _) => Op::ReadLock(at(b.rwlocks, l)),
             (I::ReadUnlock(l), _) => Op::ReadUnlock(at(b.rwlocks, l)),
             (I::WriteLock(l), 0) => Op::WriteBegin(at(b.rwlocks, l)),
@@ -334,16 +402,44 @@ impl Machine {
         let thread = &mut self.threads[event.thread.index()];
         let instruction = self.program.bodies[thread.body][thread.pc];
         thread.part += 1;
+        let look = |run: &Run| {
+            let object = event.op.object().expect("a loop polls an object");
+            run.state().object(object).sees(event.op)
+        };
+        match instruction {
+            I::PollUntil(..) | I::ReadUntil(..) | I::SpinLock(_) | I::SpinRead(_) => {
+                thread.register = look(&self.run);
+            }
+            I::PollEither(..) => match thread.part {
+                1 => thread.seen[0] = event.result,
+                2 => thread.seen[1] = look(&self.run),
+                4 => thread.guess = event.result,
+                _ => {}
+            },
+            _ => {}
+        }
         let channels = &self.program.objects.channels;
         let parts = match instruction {
             I::Wait(..) | I::WaitTimeout(..) | I::WaitLate(..) => 3,
             I::WriteLock(_) | I::Barrier(_) => 2,
             I::Send(c) if channels[c as usize] == Some(0) && event.ok => 2,
             I::SpinUntil(_, value) if event.result != value => u8::MAX,
+            I::PollUntil(_, times) | I::ReadUntil(_, times) if version(thread.register) < times => {
+                u8::MAX
+            }
+            I::PollUntil(..) | I::ReadUntil(..) if thread.part % 2 == 1 => u8::MAX,
+            I::SpinLock(_) | I::SpinRead(_) if !event.ok => u8::MAX,
+            I::PollEither(_, _, times) => match thread.part {
+                1 if thread.seen[0] >= times => 1,
+                3 if version(thread.seen[1]) >= times => 3,
+                _ => u8::MAX,
+            },
             _ => 1,
         };
         match instruction {
             I::Wait(..) | I::WaitTimeout(..) | I::WaitLate(..) if thread.part != 2 => {}
+            I::PollUntil(..) | I::ReadUntil(..) | I::PollEither(..) if thread.part < parts => {}
+            I::SpinLock(_) | I::SpinRead(_) if thread.part < parts => {}
             I::Load(_)
             | I::Any(_)
             | I::Send(_)
@@ -367,10 +463,17 @@ impl Machine {
                 }
                 _ => {}
             }
+        } else if matches!(instruction, I::PollEither(..)) && thread.part == 5 {
+            thread.part = 0;
         } else if thread.part > 200 {
             thread.part = 200;
         }
     }
+}
+
+/// How often what a lock protects was changed, from what an operation saw of it.
+fn version(seen: u64) -> u64 {
+    seen >> 2
 }
 
 impl Machine {
@@ -384,6 +487,8 @@ impl Machine {
             pc: 0,
             part: 0,
             register: 0,
+            seen: [0; 2],
+            guess: 0,
             children: Vec::new(),
         });
     }

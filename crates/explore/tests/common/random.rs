@@ -8,6 +8,10 @@ use proptest::prelude::*;
 pub enum Stmt {
     One(I),
     Locked(u32, Vec<Stmt>),
+    /// Changes nothing.
+    LockedClean(u32, Vec<Stmt>),
+    SpinLocked(u32, Vec<Stmt>),
+    SpinRead(u32, Vec<Stmt>),
     TryLocked(u32, Vec<Stmt>),
     Read(u32, Vec<Stmt>),
     Write(u32, Vec<Stmt>),
@@ -53,6 +57,10 @@ pub struct Mix {
     pub parking: bool,
     pub choices: bool,
     pub spins: bool,
+    /// Loops that look under a lock, or try to take one.
+    pub polls: bool,
+    /// Loops that look at two objects.
+    pub watches: bool,
 }
 
 impl Mix {
@@ -68,6 +76,9 @@ impl Mix {
         parking: true,
         choices: true,
         spins: true,
+        polls: true,
+        // Their rounds are long: most programs would be too big for brute force.
+        watches: false,
     };
 }
 
@@ -102,6 +113,27 @@ fn leaf(mix: Mix) -> BoxedStrategy<Stmt> {
             1,
             (0..2u32, 1..3u64)
                 .prop_map(|(x, v)| I::SpinUntil(x, v))
+                .boxed(),
+        );
+    }
+    if mix.polls {
+        one(
+            2,
+            (0..2u32, 1..3u64)
+                .prop_map(|(m, n)| I::PollUntil(m, n))
+                .boxed(),
+        );
+        one(1, (1..3u64).prop_map(|n| I::ReadUntil(0, n)).boxed());
+    }
+    if mix.polls || mix.watches {
+        one(1, (0..2u32).prop_map(I::Look).boxed());
+        one(1, (0..2u32).prop_map(I::Heal).boxed());
+    }
+    if mix.watches {
+        one(
+            1,
+            (0..2u32, 0..2u32, 1..3u64)
+                .prop_map(|(x, m, n)| I::PollEither(x, m, n))
                 .boxed(),
         );
     }
@@ -185,6 +217,17 @@ fn stmt(mix: Mix, depth: u32) -> BoxedStrategy<Stmt> {
                 .prop_map(|(m, b)| Stmt::TryLocked(m, b))
                 .boxed(),
         ));
+    }
+    if mix.polls {
+        let locks = [
+            Stmt::LockedClean as fn(u32, Vec<Stmt>) -> Stmt,
+            Stmt::SpinLocked,
+        ];
+        for make in locks {
+            let made = (0..2u32, inner()).prop_map(move |(m, b)| make(m, b));
+            kinds.push((1, made.boxed()));
+        }
+        kinds.push((1, inner().prop_map(|b| Stmt::SpinRead(0, b)).boxed()));
     }
     if mix.rwlocks {
         kinds.push((2, inner().prop_map(|b| Stmt::Read(0, b)).boxed()));
@@ -295,6 +338,9 @@ fn flatten(block: &[Stmt], out: &mut Vec<I>, bodies: &mut Vec<Vec<I>>, forks: &m
         match stmt {
             Stmt::One(i) => out.push(*i),
             Stmt::Locked(m, b) => around(I::Lock(*m), b, I::Unlock(*m), out),
+            Stmt::LockedClean(m, b) => around(I::Lock(*m), b, I::UnlockClean(*m), out),
+            Stmt::SpinLocked(m, b) => around(I::SpinLock(*m), b, I::Unlock(*m), out),
+            Stmt::SpinRead(l, b) => around(I::SpinRead(*l), b, I::ReadUnlock(*l), out),
             Stmt::Sender(c, b) => around(I::AddSender(*c), b, I::DropSender(*c), out),
             Stmt::Read(l, b) => around(I::ReadLock(*l), b, I::ReadUnlock(*l), out),
             Stmt::Write(l, b) => around(I::WriteLock(*l), b, I::WriteUnlock(*l), out),

@@ -260,7 +260,7 @@ fn a_failed_compare_exchange_reads_with_its_own_order() {
 
 #[test]
 fn a_mutex_hands_over_and_a_failed_attempt_does_not() {
-    let mutex = || Object::Mutex(None);
+    let mutex = Object::mutex;
     let hand = |h: &mut History, mutex| {
         h.op(1, Op::Lock(mutex));
         h.op(1, Op::Unlock(mutex));
@@ -279,7 +279,7 @@ fn a_mutex_hands_over_and_a_failed_attempt_does_not() {
 #[test]
 fn a_wait_gives_up_its_mutex_and_a_notification_orders_nothing() {
     let mut h = History::new(3);
-    let mutex = h.state.create(Object::Mutex(None));
+    let mutex = h.state.create(Object::mutex());
     let condvar = h.state.create(Object::condvar());
     h.op(2, Op::Lock(mutex));
     h.access(2, DATA + 8, 8, true);

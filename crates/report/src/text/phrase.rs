@@ -3,7 +3,7 @@
 use crate::{
     operation::function_name,
     replay::{Hold, Replayed, replay},
-    trace::{PendingEntry, Trace, pointer},
+    trace::{ObjectState, PendingEntry, Trace, pointer},
 };
 use reweave_model::{Object, ObjectId, Op, RmwKind, ThreadId};
 use std::collections::BTreeMap;
@@ -54,7 +54,10 @@ impl<'a> Story<'a> {
         let word = |word| self.word(op, word);
         let note = match op {
             Op::Any(_) => format!("takes {result}"),
+            // Of another object than an atomic there is no value that a person would know.
+            Op::Load(object) if !self.has_value(object) => return what,
             Op::Load(_) => format!("reads {}", word(result)),
+            Op::Await(object, _) if !self.has_value(object) => return what,
             Op::Await(..) => format!("sees {}", word(result)),
             Op::Rmw(_, rmw) => format!("{} -> {}", word(result), word(rmw.apply(result))),
             Op::CompareExchange { expected, new, .. } if ok => {
@@ -165,7 +168,10 @@ impl<'a> Story<'a> {
                     format!("fetch-{} {on} {}", function_name(kind), value(operand))
                 }
             },
+            Op::Await(object, _) if !self.has_value(object) => format!("spin on {on}"),
             Op::Await(_, seen) => format!("spin on {on} while {}", self.word(op, seen)),
+            // Whether the section changed anything is of interest to parked loops only.
+            Op::UnlockClean(_) => format!("unlock {on}"),
             Op::Enqueue { mutex, .. } => {
                 format!("wait {on}, gives up {}", self.trace.object_name(mutex.0))
             }
@@ -180,6 +186,17 @@ impl<'a> Story<'a> {
             }
             _ => format!("{kind} {on}"),
         }
+    }
+
+    /// Whether what is seen of the object is a value of the program.
+    fn has_value(&self, object: ObjectId) -> bool {
+        let entry = self.trace.objects.get(object.index());
+        entry.is_some_and(|entry| {
+            matches!(
+                entry.state,
+                ObjectState::Atomic { .. } | ObjectState::Semaphore { .. }
+            )
+        })
     }
 
     /// The thread whose parking token it is.
@@ -199,6 +216,11 @@ impl<'a> Story<'a> {
             .object()
             .map_or("?", |object| self.trace.object_name(object.0));
         let mut steps = Vec::new();
+        let spins = pending.saw.is_some() || matches!(op, Op::Await(..));
+        if spins && op.object().is_some_and(|object| !self.has_value(object)) {
+            let text = format!("spins until {name} changes");
+            return Some(Wait { text, steps });
+        }
         let text = match op {
             Op::Join(other) => {
                 let unfinished = self.trace.threads[other.index()].pending.is_some();

@@ -126,6 +126,7 @@ pub fn trace(name: &str, execution: &Execution) -> Trace {
             options: Options {
                 max_steps: 1000,
                 spurious_wakeups: false,
+                thread_ends: false,
             },
             site: &position,
             output: None,

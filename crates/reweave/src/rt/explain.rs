@@ -87,7 +87,7 @@ fn held(world: &World, run: &Run, thread: ThreadId, object: ObjectId) -> String 
     let state = run.state().object(object);
     let mut text = format!("waits for {}", object_name(run, object));
     let holders: Vec<ThreadId> = match state {
-        Object::Mutex(holder) => holder.iter().copied().collect(),
+        Object::Mutex { holder, .. } => holder.iter().copied().collect(),
         Object::RwLock {
             writer, readers, ..
         } => writer.iter().chain(readers).copied().collect(),

@@ -13,6 +13,7 @@
 //! 2. Threads that have not announced an operation are the running one and those in `World::newborn`.
 //! 3. From the moment an execution ends until all its fibers are unwound `World::ending` is set: operations do nothing.
 
+mod ends;
 mod explain;
 mod habits;
 mod local;
@@ -29,6 +30,7 @@ mod target;
 mod world;
 
 pub(crate) use self::{
+    ends::ended,
     habits::Habit,
     local::local,
     site::location,

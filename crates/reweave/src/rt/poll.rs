@@ -149,9 +149,13 @@ fn decode(code: u32) -> Ordering {
     }
 }
 
-/// Something to get without waiting.
+/// Something to get, without waiting or by waiting.
 #[derive(Clone, Copy)]
 pub(crate) enum Attempt {
+    /// Waits for the mutex.
+    WaitLock,
+    /// Waits for the read lock.
+    WaitRead,
     Lock,
     Read,
     Write,
@@ -165,13 +169,51 @@ pub(crate) enum Attempt {
 #[track_caller]
 pub(crate) fn attempt(what: Attempt, object: ObjectId) -> (bool, u64) {
     let frame = Frame::here();
-    attempt_at(what, object.0, Location::caller(), &frame)
+    let result = attempt_at(what, object.0, Location::caller(), &frame);
+    sweep();
+    result
+}
+
+/// Words below the program's frame that are swept: more than making a guard needs.
+const SWEPT: usize = 64;
+
+/// Clears the stack below the program's frame. What comes next makes a guard; the padding in it is whatever lay there before, and the
+/// program's frame gets it with the guard: it must be the same in each round of a loop.
+#[inline(never)]
+fn sweep() {
+    let mut below = [0_u64; SWEPT];
+    std::hint::black_box(&mut below);
+}
+
+/// The end of a section under a lock.
+#[derive(Clone, Copy)]
+pub(crate) enum Section {
+    /// Of a mutex, after which what it protects is as before.
+    Clean,
+    /// Of a mutex.
+    Changed,
+    /// Of a reader.
+    Read,
+}
+
+/// The section ends; not inlined, so that nothing of the event gets into the program's frame.
+#[inline(never)]
+#[track_caller]
+pub(crate) fn leave(section: Section, object: ObjectId) {
+    let op = match section {
+        Section::Clean => Op::UnlockClean(object),
+        Section::Changed => Op::Unlock(object),
+        Section::Read => Op::ReadUnlock(object),
+    };
+    perform(op, Location::caller(), IMPLIED, None);
 }
 
 #[inline(never)]
 fn attempt_at(what: Attempt, object: u32, place: Place, frame: &Frame) -> (bool, u64) {
     let object = ObjectId(object);
     let op = match what {
+        Attempt::WaitLock => Op::Lock(object),
+        Attempt::WaitRead => Op::ReadLock(object),
         Attempt::Lock => Op::TryLock(object),
         Attempt::Read => Op::TryReadLock(object),
         Attempt::Write => Op::TryWriteLock(object),

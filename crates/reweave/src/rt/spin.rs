@@ -17,7 +17,7 @@
 //! locks and unlocks a mutex in each round changes something; it ends at the limit on steps.
 
 use super::{Task, World, perform_gated, poll::Frame};
-use reweave_model::{End, Event, Gate, Next, ObjectId, Op, Site, ThreadId};
+use reweave_model::{End, Event, Gate, Next, Object, ObjectId, Op, Site, ThreadId};
 
 /// How long a loop must run on unchanged before it is taken for endless.
 const PROBE_ROUNDS: u32 = 200;
@@ -66,23 +66,6 @@ pub(crate) enum Before {
     Served(Event),
 }
 
-/// Whether an operation can be one that polls.
-#[inline]
-pub(crate) fn polls(op: Op) -> bool {
-    matches!(
-        op,
-        Op::Load(_)
-            | Op::Rmw(..)
-            | Op::CompareExchange { .. }
-            | Op::TryLock(_)
-            | Op::TryReadLock(_)
-            | Op::TryWriteLock(_)
-            | Op::SemTryAcquire(_)
-            | Op::TrySend(_)
-            | Op::TryRecv(_)
-    )
-}
-
 /// Whether an event changed nothing and would do the same again.
 #[inline]
 fn quiet(event: &Event) -> bool {
@@ -91,8 +74,25 @@ fn quiet(event: &Event) -> bool {
         Op::Rmw(_, rmw) => rmw.apply(event.result) == event.result,
         // A weak one that failed for no reason will not do so again.
         Op::CompareExchange { expected, .. } => !event.ok && event.result != expected,
-        op => polls(op) && !event.ok,
+        Op::TryLock(_)
+        | Op::TryReadLock(_)
+        | Op::TryWriteLock(_)
+        | Op::SemTryAcquire(_)
+        | Op::TrySend(_)
+        | Op::TryRecv(_) => !event.ok,
+        // A section that turns out to have changed something ends with another operation.
+        op => enters(op) || exits(op),
     }
+}
+
+/// Begins a section that looks at what a lock protects.
+fn enters(op: Op) -> bool {
+    matches!(op, Op::Lock(_) | Op::ReadLock(_))
+}
+
+/// Ends a section that changed nothing.
+fn exits(op: Op) -> bool {
+    matches!(op, Op::UnlockClean(_) | Op::ReadUnlock(_))
 }
 
 /// Before an operation is announced.
@@ -113,11 +113,7 @@ pub(crate) fn before(task: &Task, op: Op, site: Site, frame: Option<&Frame>) -> 
 fn revisit(task: &Task, op: Op, site: Site, frame: Option<&Frame>) -> Before {
     let mut spin = task.spin.borrow_mut();
     let Spin { row, probe, .. } = &mut *spin;
-    let Some(frame) = frame.map(Frame::start) else {
-        drop(spin);
-        leaves(task);
-        return Before::Go(Gate::Open);
-    };
+    let frame = frame.map(Frame::start);
     if let Some(trial) = probe {
         let expected = row[trial.place];
         if (expected.site, expected.op) != (site, op) {
@@ -128,7 +124,7 @@ fn revisit(task: &Task, op: Op, site: Site, frame: Option<&Frame>) -> Before {
         if trial.place == 0 {
             trial.rounds += 1;
             if trial.rounds > PROBE_ROUNDS {
-                let same = print(task, frame) == trial.print;
+                let same = frame.is_some_and(|frame| print(task, frame) == trial.print);
                 let clock_ns = trial.clock_ns;
                 *probe = None;
                 drop(spin);
@@ -142,6 +138,9 @@ fn revisit(task: &Task, op: Op, site: Site, frame: Option<&Frame>) -> Before {
         trial.place = (trial.place + 1) % row.len();
         return Before::Served(expected.event(task.thread));
     }
+    let Some(frame) = frame else {
+        return Before::Go(Gate::Open);
+    };
     let Some(last) = row
         .iter()
         .rposition(|visit| (visit.site, visit.op) == (site, op))
@@ -150,11 +149,17 @@ fn revisit(task: &Task, op: Op, site: Site, frame: Option<&Frame>) -> Before {
     };
     let now = print(task, frame);
     let before = row[last].print;
-    if before != Some(now) || !steady(&row[last..]) || task.world().never_parks(site) {
+    let round = &row[last..];
+    let repeats = before == Some(now) && steady(round) && outside(round);
+    if !repeats || task.world().never_parks(site) {
         task.print.set(Some(now));
         return Before::Go(Gate::Open);
     }
     row.drain(..last);
+    if !untouched(task, row) {
+        drop(spin);
+        return Before::Go(park(task, op, site));
+    }
     let first = row[0];
     *probe = Some(Probe {
         place: 1 % row.len(),
@@ -181,7 +186,7 @@ pub(crate) fn after(task: &Task, world: &World, event: &Event) {
     let object = event.op.object().expect("what polls has an object");
     let word = match event.op {
         Op::Load(_) | Op::Rmw(..) | Op::CompareExchange { .. } => event.result,
-        _ => world.run.borrow().state().object(object).word(),
+        op => world.run.borrow().state().object(object).sees(op),
     };
     spin.row.push(Visit {
         site: event.site,
@@ -233,6 +238,37 @@ fn steady(round: &[Visit]) -> bool {
     !round
         .iter()
         .any(|visit| round.iter().any(|other| differ(visit, other)))
+}
+
+/// Whether a round begins outside of its sections: a thread that is parked inside would keep others out.
+fn outside(round: &[Visit]) -> bool {
+    let mut inside: Vec<ObjectId> = Vec::new();
+    round.iter().all(|visit| {
+        let object = visit.seen().0;
+        if enters(visit.op) {
+            inside.push(object);
+        } else if exits(visit.op) {
+            let entered = inside.iter().rposition(|other| *other == object);
+            return entered.map(|place| inside.remove(place)).is_some();
+        }
+        true
+    }) && inside.is_empty()
+}
+
+/// Whether a round can be tried now: nobody is in one of its sections or has changed what they look at.
+fn untouched(task: &Task, round: &[Visit]) -> bool {
+    let run = task.world().run.borrow();
+    round.iter().all(|visit| {
+        let object = run.state().object(visit.seen().0);
+        let open = match object {
+            Object::Mutex { holder, .. } => holder.is_none(),
+            Object::RwLock { writer, .. } => writer.is_none(),
+            // Of these it is served what it saw.
+            _ => return true,
+        };
+        let looks = enters(visit.op) || matches!(visit.op, Op::Load(_));
+        !looks || (open && !object.differs(visit.word))
+    })
 }
 
 /// Parks the thread at the first operation of its round: the gate to announce that one with.

@@ -22,7 +22,7 @@ use std::{
     panic::{AssertUnwindSafe, catch_unwind},
     sync::{
         Arc,
-        atomic::{AtomicU32, Ordering::Relaxed},
+        atomic::{AtomicBool, AtomicU32, Ordering::Relaxed},
     },
 };
 
@@ -77,6 +77,17 @@ impl ClosureTarget {
         }
     }
 
+    /// Whether the ends of threads are events, for all targets of a search: set at once, or when the program first asks for an end. Then
+    /// what was run before was run without them, and the search has to begin anew.
+    pub fn share_ends(&mut self, ends: Arc<AtomicBool>) {
+        *self.world.ends_wanted.get_mut() = ends;
+    }
+
+    /// Whether they are, or are to be from the next execution on.
+    pub fn ends_wanted(&self) -> bool {
+        self.world.ends_wanted.borrow().load(Relaxed)
+    }
+
     /// How many fibers could not be unwound.
     pub fn leaked(&self) -> u64 {
         self.leaked
@@ -112,6 +123,7 @@ impl ClosureTarget {
         world.races.borrow_mut().begin();
         world.pointers.begin();
         world.ending.set(false);
+        world.ends.set(self.ends_wanted());
         world.next.set(None);
         world.threads.borrow_mut().clear();
         world
@@ -332,6 +344,11 @@ pub(crate) fn live(
         }
         if let Err(payload) = rest {
             task.died(&*payload);
+        }
+        // The execution may end while this one waits for its turn to do so.
+        let ended = catch_unwind(AssertUnwindSafe(|| super::ends::end(task)));
+        if world.ending.get() || ended.is_err() {
+            return;
         }
         world.run.borrow_mut().finish(thread);
     });

@@ -14,7 +14,7 @@ use std::{
     collections::{HashSet, VecDeque},
     panic::Location,
     ptr,
-    sync::Arc,
+    sync::{Arc, atomic::AtomicBool},
 };
 
 /// See the module.
@@ -44,6 +44,10 @@ pub(crate) struct World {
     pub(crate) pointers: Pointers,
     /// The execution is to be begun again.
     pub(crate) restart: Cell<bool>,
+    /// The ends of threads are events in this execution: see `ends`.
+    pub(crate) ends: Cell<bool>,
+    /// They are to be, from the next one on, for all workers of a search.
+    pub(crate) ends_wanted: RefCell<Arc<AtomicBool>>,
     /// Sites of loops that look endless and are not.
     never: RefCell<HashSet<u32>>,
     /// Cells that had an access so far, in all executions: see `tag`.
@@ -71,6 +75,8 @@ pub(crate) type Job = Box<dyn FnOnce()>;
 pub(crate) struct Thread {
     pub(crate) name: Option<Arc<str>>,
     pub(crate) parker: Slot,
+    /// Whether it has ended, for those who ask without waiting.
+    pub(crate) life: Slot,
     /// Its result was taken by a join, or by the scope it belongs to: a panic is the program's business.
     pub(crate) joined: bool,
     /// Where it was created.
@@ -212,6 +218,8 @@ impl World {
             copies: Copies::default(),
             pointers: Pointers::default(),
             restart: Cell::new(false),
+            ends: Cell::new(false),
+            ends_wanted: RefCell::default(),
             never: RefCell::default(),
             cells: Cell::new(0),
             leaks: None,
@@ -309,6 +317,7 @@ impl Thread {
         Thread {
             name,
             parker: Slot::new(),
+            life: Slot::new(),
             joined: false,
             spawned,
             clock_ns,

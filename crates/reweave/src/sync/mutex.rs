@@ -1,12 +1,15 @@
 //! [`Mutex`].
 
-use crate::rt::{self, Slot, poll::Attempt};
+use crate::rt::{
+    self, Slot,
+    poll::{Attempt, Section},
+};
 use reweave_model::{Error, Kind, Object, ObjectId, Op};
 use std::{
     fmt,
     ops::{Deref, DerefMut},
     panic::{Location, RefUnwindSafe, UnwindSafe},
-    sync::{self, LockResult, PoisonError, TryLockError, TryLockResult},
+    sync::{self, LockResult, PoisonError, TryLockError, TryLockResult, atomic::Ordering},
 };
 
 /// As [`std::sync::Mutex`].
@@ -23,6 +26,8 @@ pub struct MutexGuard<'a, T: ?Sized> {
     inner: Option<sync::MutexGuard<'a, T>>,
     /// Taken in a check.
     checked: bool,
+    /// The data may have changed: somebody had it by a mutable reference.
+    changed: bool,
 }
 
 impl<T: ?Sized> UnwindSafe for Mutex<T> {}
@@ -51,11 +56,12 @@ impl<T: ?Sized> Mutex<T> {
     ///
     /// # Errors
     /// If it is poisoned.
+    #[inline(always)]
     #[track_caller]
     pub fn lock(&self) -> LockResult<MutexGuard<'_, T>> {
         let this = rt::here(self);
         if rt::active() {
-            rt::op(Op::Lock(this.id()));
+            rt::poll::attempt(Attempt::WaitLock, this.id());
             this.taken()
         } else if rt::inert() {
             this.taken()
@@ -87,11 +93,12 @@ impl<T: ?Sized> Mutex<T> {
     }
 
     /// As [`std::sync::Mutex::is_poisoned`]. In a check it is an event: a look at the mutex.
+    #[inline(always)]
     #[track_caller]
     pub fn is_poisoned(&self) -> bool {
         let this = rt::here(self);
         if rt::active() {
-            rt::op(Op::Load(this.id()));
+            rt::poll::load(this.id(), Ordering::SeqCst);
         }
         this.inner.is_poisoned()
     }
@@ -116,10 +123,11 @@ impl<T: ?Sized> Mutex<T> {
 
     #[track_caller]
     pub(super) fn id(&self) -> ObjectId {
-        self.slot.id(|| Object::Mutex(None))
+        self.slot.id(Object::mutex)
     }
 
     /// The guard of a lock that the model has given.
+    #[inline(never)]
     #[track_caller]
     pub(super) fn taken(&self) -> LockResult<MutexGuard<'_, T>> {
         match self.inner.try_lock() {
@@ -138,6 +146,7 @@ impl<T: ?Sized> Mutex<T> {
             lock: self,
             inner: Some(inner),
             checked,
+            changed: false,
         };
         match inner {
             Ok(inner) => Ok(guard(inner)),
@@ -186,7 +195,14 @@ impl<T: ?Sized> Drop for MutexGuard<'_, T> {
     fn drop(&mut self) {
         // The data's own guard goes after this, also when the execution ends here.
         if self.checked && rt::active() {
-            rt::op(Op::Unlock(self.lock.id()));
+            let id = self.lock.id();
+            // A panic poisons the mutex, which can be seen too.
+            let changed = self.changed || std::thread::panicking();
+            let section = match changed {
+                true => Section::Changed,
+                false => Section::Clean,
+            };
+            rt::poll::leave(section, id);
         }
     }
 }
@@ -203,6 +219,7 @@ impl<T: ?Sized> Deref for MutexGuard<'_, T> {
 
 impl<T: ?Sized> DerefMut for MutexGuard<'_, T> {
     fn deref_mut(&mut self) -> &mut T {
+        self.changed = true;
         self.inner
             .as_mut()
             .expect("held while it is not waited with")

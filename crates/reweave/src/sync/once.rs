@@ -12,7 +12,10 @@ use std::{
     fmt,
     ops::Deref,
     panic::{RefUnwindSafe, UnwindSafe},
-    sync::atomic::{AtomicU8, Ordering::Relaxed},
+    sync::atomic::{
+        AtomicU8,
+        Ordering::{Relaxed, SeqCst},
+    },
 };
 
 /// What the model's word of an initialised object is, and of one whose initialiser failed.
@@ -82,10 +85,11 @@ impl Gate {
     }
 
     /// The state, without waiting; only in a check. `None`: the execution is over.
+    #[inline(always)]
     #[track_caller]
     fn look(&self) -> Option<u64> {
-        let event = rt::op(Op::Load(self.id()));
-        event.ok.then_some(event.result)
+        let word = rt::poll::load(self.id(), SeqCst);
+        rt::active().then_some(word)
     }
 
     /// Waits for the end of the initialisation: the word it ended with.
@@ -148,6 +152,7 @@ impl Once {
     }
 
     /// Whether a closure ran to its end.
+    #[inline(always)]
     #[track_caller]
     pub fn is_completed(&self) -> bool {
         let this = rt::here(self);
@@ -212,6 +217,7 @@ impl<T> OnceLock<T> {
     }
 
     /// The value, if it is there already.
+    #[inline(always)]
     #[track_caller]
     pub fn get(&self) -> Option<&T> {
         let this = rt::here(self);

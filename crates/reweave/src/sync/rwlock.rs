@@ -24,11 +24,10 @@ pub struct RwLock<T: ?Sized> {
 /// As `std::sync::RwLockReadGuard`.
 #[must_use = "if unused the RwLock will immediately unlock"]
 pub struct RwLockReadGuard<'a, T: ?Sized + 'a> {
-    lock: &'a RwLock<T>,
+    /// Only when it was taken in a check. (A flag would bring padding into the program's frame: see `rt::poll`.)
+    lock: Option<&'a RwLock<T>>,
     /// Dropped right after the unlock in the model, before anybody else gets a turn.
     inner: std::sync::RwLockReadGuard<'a, T>,
-    /// Taken in a check.
-    checked: bool,
 }
 
 /// As `std::sync::RwLockWriteGuard`.
@@ -64,16 +63,17 @@ impl<T: ?Sized> RwLock<T> {
     }
 
     /// Shares the lock, waiting while a writer has or wants it.
+    #[inline(always)]
     #[track_caller]
     pub fn read(&self) -> LockResult<RwLockReadGuard<'_, T>> {
         let this = rt::here(self);
         let checked = rt::active();
         if checked {
-            rt::op(Op::ReadLock(this.id()));
+            rt::poll::attempt(rt::poll::Attempt::WaitRead, this.id());
         } else if !rt::inert() {
             return this.readable(false, this.inner.read());
         }
-        this.readable(checked, granted(this.inner.try_read()))
+        this.shared(checked)
     }
 
     /// Shares the lock if no writer has or wants it.
@@ -142,15 +142,21 @@ impl<T: ?Sized> RwLock<T> {
         self.inner.get_mut()
     }
 
+    /// The guard of a read lock that the model has given.
+    #[inline(never)]
+    #[track_caller]
+    fn shared(&self, checked: bool) -> LockResult<RwLockReadGuard<'_, T>> {
+        self.readable(checked, granted(self.inner.try_read()))
+    }
+
     fn readable<'a>(
         &'a self,
         checked: bool,
         held: LockResult<std::sync::RwLockReadGuard<'a, T>>,
     ) -> LockResult<RwLockReadGuard<'a, T>> {
         let guard = |inner| RwLockReadGuard {
-            lock: self,
+            lock: checked.then_some(self),
             inner,
-            checked,
         };
         match held {
             Ok(inner) => Ok(guard(inner)),
@@ -203,8 +209,8 @@ fn granted<G>(held: TryLockResult<G>) -> LockResult<G> {
 
 impl<T: ?Sized> Drop for RwLockReadGuard<'_, T> {
     fn drop(&mut self) {
-        if self.checked && rt::active() {
-            rt::op(Op::ReadUnlock(self.lock.id()));
+        if let Some(lock) = self.lock.filter(|_| rt::active()) {
+            rt::poll::leave(rt::poll::Section::Read, lock.id());
         }
     }
 }

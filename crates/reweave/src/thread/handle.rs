@@ -152,8 +152,9 @@ impl<T> JoinHandle<T> {
         }
     }
 
-    /// As [`std::thread::JoinHandle::is_finished`]. In a check it tells the truth of the moment and is no event: what would follow from
-    /// the other answer is not explored.
+    /// As [`std::thread::JoinHandle::is_finished`]. In a check it is an event: a look at whether the thread has come to its end.
+    #[inline(always)]
+    #[track_caller]
     pub fn is_finished(&self) -> bool {
         match &self.0 {
             How::Std(handle, _) => handle.is_finished(),
@@ -190,12 +191,16 @@ pub(super) fn join(thread: &Thread) {
     crate::time::meet(id);
 }
 
+#[inline(always)]
+#[track_caller]
 pub(super) fn finished(thread: &Thread) -> bool {
     let Who::Check { stamp, id, .. } = thread.0 else {
         return false;
     };
-    rt::task().is_none_or(|task| {
-        let world = task.world();
-        stamp != world.stamp.get() || world.run.borrow().state().finished(id)
-    })
+    if !rt::active() {
+        rt::inert();
+        return true;
+    }
+    let world = rt::task().expect("in a check").world();
+    stamp != world.stamp.get() || rt::ended(world, id)
 }

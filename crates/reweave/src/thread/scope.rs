@@ -221,6 +221,8 @@ impl<T> ScopedJoinHandle<'_, T> {
     }
 
     /// As [`std::thread::ScopedJoinHandle::is_finished`]; see [`JoinHandle::is_finished`](super::JoinHandle::is_finished).
+    #[inline(always)]
+    #[track_caller]
     pub fn is_finished(&self) -> bool {
         match &self.0 {
             Handle::Std(handle, _) => handle.is_finished(),

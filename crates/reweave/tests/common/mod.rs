@@ -56,11 +56,25 @@ pub fn all(algorithm: Algorithm, f: impl Fn() + Send + Sync + 'static) -> Seen {
     let mut explorer = Explorer::new(&options);
     let mut branches = vec![Explorer::root(&options)];
     let mut seen = Seen::default();
+    let mut ends = false;
+    let mut plan = Plan::default();
     while let Some(branch) = branches.pop() {
-        let execution = target.run(&branch.plan).expect("deterministic");
-        seen.add(execution);
-        assert!(seen.executions < 2_000_000, "too many");
-        explorer.branches(branch, execution, &mut branches);
+        branch.write_plan(&mut plan);
+        match target.run(&plan) {
+            Ok(execution) => {
+                seen.add(execution);
+                assert!(seen.executions < 2_000_000, "too many");
+                explorer.branches(branch, &plan, execution, &mut branches);
+            }
+            Err(divergence) => assert!(target.ends_wanted() && !ends, "{divergence:?}"),
+        }
+        if target.ends_wanted() && !ends {
+            // Everything so far was run without the ends of threads.
+            ends = true;
+            explorer = Explorer::new(&options);
+            branches = vec![Explorer::root(&options)];
+            seen = Seen::default();
+        }
     }
     seen
 }
