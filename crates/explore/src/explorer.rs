@@ -83,7 +83,7 @@ pub struct Options {
     pub algorithm: Algorithm,
     /// Only schedules with at most so many preemptions.
     pub preemptions: Option<u32>,
-    /// Events after which a run is cut.
+    /// Events after which a thread goes no further.
     pub max_steps: u32,
     /// For `random` and `pct`: how many runs.
     pub samples: u64,
@@ -255,11 +255,11 @@ impl Explorer {
         self.longest = self.longest.max(execution.events.len() as u32);
         let next = |by: u64| match plan.policy {
             Policy::Pct { seed, changes, .. } => Policy::Pct {
-                seed: seed + by,
+                seed: seed.wrapping_add(by),
                 changes,
                 steps: self.longest,
             },
-            Policy::Random(seed) => Policy::Random(seed + by),
+            Policy::Random(seed) => Policy::Random(seed.wrapping_add(by)),
             other => other,
         };
         let half = more / 2;

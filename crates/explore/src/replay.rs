@@ -22,6 +22,7 @@ impl Replay {
     pub fn begin(&mut self, execution: &Execution) {
         self.state.clear();
         self.state.spurious = execution.spurious;
+        self.state.max_steps = execution.max_steps;
         self.triggers.clear();
         for thread in &execution.threads {
             self.state.spawn_at(thread.path.clone());
@@ -109,6 +110,10 @@ impl Replay {
     /// Does an event.
     pub fn advance(&mut self, execution: &Execution, happens: &Happens, position: u32) {
         let event = &execution.events[position as usize];
+        debug_assert!(
+            self.enabled(execution, happens, event.thread),
+            "happens-before holds all that an event needs: {event:?}"
+        );
         self.perform(event.thread, event.op, event.outcome);
         self.settle(execution, happens, event.thread);
         if self.triggers.len() > 1 {
@@ -145,6 +150,9 @@ impl Replay {
             let Some(pending) = self.pending(execution, happens, thread) else {
                 continue;
             };
+            if self.state.exhausted(thread) {
+                continue;
+            }
             let watch = execution.watch_of(thread, self.counts[index]);
             if self.state.releasable(&pending, watch) {
                 self.state.release(thread);

@@ -24,7 +24,7 @@ pub struct Totals {
     pub assume_blocked: u64,
     /// Runs given up because they could only repeat others.
     pub redundant: u64,
-    /// Runs cut by the limit on steps.
+    /// Runs in which the limit on steps stopped a thread.
     pub max_steps: u64,
     /// Events of all runs.
     pub events: u64,
@@ -37,13 +37,13 @@ pub struct Totals {
 impl Totals {
     fn add(&mut self, execution: &Execution) {
         match execution.end {
-            End::Blocked => self.assume_blocked += 1,
+            End::Blocked if execution.errors.is_empty() => self.assume_blocked += 1,
             End::Redundant => self.redundant += 1,
             End::MaxSteps => {
                 self.max_steps += 1;
                 self.executions += 1;
             }
-            End::Done | End::Deadlock | End::Livelock => self.executions += 1,
+            End::Done | End::Deadlock | End::Livelock | End::Blocked => self.executions += 1,
         }
         self.events += execution.events.len() as u64;
         self.threads_max = self.threads_max.max(execution.threads.len() as u32);
@@ -162,6 +162,7 @@ impl Search {
                 plan: Plan::default(),
                 totals: Totals::default(),
             };
+            let _panics = StopOnPanic(&crew);
             let mut target = target(index);
             let result = worker.work(&mut target, &before, &after);
             worker.totals.cut = worker.explorer.cut();
@@ -245,6 +246,17 @@ impl Crew {
                 return None;
             }
             pool.busy += 1;
+        }
+    }
+}
+
+/// A worker that panics takes the others along instead of leaving them waiting.
+struct StopOnPanic<'a>(&'a Crew);
+
+impl Drop for StopOnPanic<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.stop();
         }
     }
 }

@@ -128,7 +128,7 @@ pub enum End {
     Blocked,
     /// Given up: it could only repeat another one.
     Redundant,
-    /// Cut by the limit on steps.
+    /// Some thread was stopped by the limit on steps.
     MaxSteps,
 }
 
@@ -150,6 +150,8 @@ pub struct Execution {
     pub epochs: Vec<u32>,
     /// Whether waits could end without a notification.
     pub spurious: bool,
+    /// Events after which a thread went no further.
+    pub max_steps: u32,
     /// How it ended.
     pub end: End,
     /// What went wrong; the first is the verdict.

@@ -72,7 +72,7 @@ pub struct Plan {
     pub sleep: Vec<Choice>,
     /// What then.
     pub policy: Policy,
-    /// Events after which the run is cut.
+    /// Events after which a thread goes no further, as if it were blocked.
     pub max_steps: u32,
 }
 

@@ -69,6 +69,8 @@ impl Run {
         execution.errors.clear();
         execution.end = End::Done;
         execution.spurious = self.state.spurious;
+        execution.max_steps = plan.max_steps;
+        self.state.max_steps = plan.max_steps;
         self.sleep.clear();
         self.divergence = None;
         self.last = None;
@@ -185,7 +187,7 @@ impl Run {
         self.divergence.as_ref()
     }
 
-    /// Who goes next, by plan or policy. The answer stays the same until the operation was done.
+    /// Who goes next, by plan or policy.
     pub fn next(&mut self) -> Next {
         let done = self.execution.events.len();
         if self.divergence.is_some() {
@@ -214,9 +216,6 @@ impl Run {
         }
         if done == self.plan.steps.len() {
             self.sleep.clone_from(&self.plan.sleep);
-        }
-        if done >= self.plan.max_steps as usize {
-            return Next::End(End::MaxSteps);
         }
         if let Some(choice) = self.by_policy() {
             return Next::Go(choice);
@@ -327,7 +326,7 @@ impl Run {
         let mut released = false;
         for index in 0..self.pending.len() {
             let thread = ThreadId(index as u32);
-            if let Some(pending) = self.pending[index] {
+            if let Some(pending) = self.pending[index].filter(|_| !self.state.exhausted(thread)) {
                 let watch = self.execution.watch_of(thread, self.state.count(thread));
                 if self.state.releasable(&pending, watch) {
                     self.state.release(thread);
@@ -344,24 +343,23 @@ impl Run {
     }
 
     fn verdict(&self) -> End {
-        let mut waiting = self.pending.iter().flatten().peekable();
-        if waiting.peek().is_none() {
+        let waiting = || self.pending.iter().flatten();
+        if waiting().next().is_none() {
             return End::Done;
         }
-        if waiting
-            .clone()
-            .any(|pending| matches!(pending.op, Op::Assume(_)))
-        {
+        let stopped = |thread: &ThreadId| {
+            self.state.exhausted(*thread) && self.pending[thread.index()].is_some()
+        };
+        if self.state.order().iter().any(stopped) {
+            return End::MaxSteps;
+        }
+        if waiting().any(|pending| matches!(pending.op, Op::Assume(_))) {
             return End::Blocked;
         }
-        let spins = |pending: &Pending| {
-            matches!(pending.gate, Gate::Word(_)) || matches!(pending.op, Op::Await(..))
-        };
-        if waiting.any(spins) {
-            End::Livelock
-        } else {
-            End::Deadlock
+        if waiting().any(|pending| matches!(pending.gate, Gate::Word(_))) {
+            return End::Livelock;
         }
+        End::Deadlock
     }
 
     /// Does the operation of the thread that was chosen to go.

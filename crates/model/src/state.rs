@@ -22,7 +22,7 @@ pub struct Effect {
 }
 
 /// Objects and threads at one moment of an execution.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct State {
     objects: Vec<Object>,
     threads: Vec<ThreadState>,
@@ -31,6 +31,8 @@ pub struct State {
     order: Vec<ThreadId>,
     /// Whether a wait may end without a notification.
     pub spurious: bool,
+    /// Events after which a thread goes no further.
+    pub max_steps: u32,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -41,10 +43,26 @@ struct ThreadState {
     finished: bool,
     /// The notification that ended its wait.
     granted: Option<Edge>,
-    /// It has used up its unprovoked failure: of a weak compare-exchange (until one succeeds) or of a wait.
-    failed: bool,
+    /// Objects (by number, modulo 64) at which it has used up the unprovoked failure of a weak compare-exchange, until
+    /// one succeeds there.
+    failed: u64,
+    /// It has left a wait without cause.
+    roused: bool,
     /// A late timeout or a wrong guess of a parked loop was let go.
     released: bool,
+}
+
+impl Default for State {
+    fn default() -> State {
+        State {
+            objects: Vec::new(),
+            threads: Vec::new(),
+            paths: Vec::new(),
+            order: Vec::new(),
+            spurious: false,
+            max_steps: u32::MAX,
+        }
+    }
 }
 
 /// Results of [`Op::Recv`], [`Op::TryRecv`] and [`Op::TrySend`], beside `ok`.
@@ -157,8 +175,16 @@ impl State {
             })
     }
 
+    /// Whether a thread has done as many steps as it may.
+    pub fn exhausted(&self, thread: ThreadId) -> bool {
+        self.threads[thread.index()].count >= self.max_steps
+    }
+
     /// Whether a pending operation can go now.
     pub fn enabled(&self, thread: ThreadId, pending: &Pending) -> bool {
+        if self.exhausted(thread) {
+            return false;
+        }
         match pending.gate {
             Gate::Open => self.possible(thread, pending.op),
             Gate::Late if self.threads[thread.index()].released => true,
@@ -188,7 +214,7 @@ impl State {
                 matches!(self.object(lock), Object::RwLock { readers, .. } if readers.is_empty())
             }
             Op::Wake { timed, .. } => {
-                timed || me.granted.is_some() || (self.spurious && !me.failed)
+                timed || me.granted.is_some() || (self.spurious && !me.roused)
             }
             Op::SemAcquire { object, timed } => {
                 timed || self.object(object) != &Object::Semaphore(0)
@@ -240,8 +266,8 @@ impl State {
                 expected,
                 weak: true,
                 ..
-            } if !me.failed && self.value(object) == expected => 2,
-            Op::Wake { timed: true, .. } if self.spurious && !me.failed && me.granted.is_none() => {
+            } if me.failed & place(object) == 0 && self.value(object) == expected => 2,
+            Op::Wake { timed: true, .. } if self.spurious && !me.roused && me.granted.is_none() => {
                 2
             }
             Op::Leave(barrier) => match self.generation(barrier, thread) {
@@ -250,7 +276,7 @@ impl State {
             },
             _ => 1,
         };
-        n as u16
+        u16::try_from(n).unwrap_or(u16::MAX)
     }
 
     fn value(&self, object: ObjectId) -> u64 {
@@ -599,9 +625,9 @@ impl State {
             (Object::Atomic(value), Op::CompareExchange { new, weak, .. }) => {
                 if effect.ok {
                     *value = new;
-                }
-                if weak {
-                    me.failed = outcome == 1;
+                    me.failed &= !place(object);
+                } else if weak && outcome == 1 {
+                    me.failed |= place(object);
                 }
             }
             (Object::Mutex { version, .. }, Op::Store(..)) => *version += 1,
@@ -652,7 +678,7 @@ impl State {
             (Object::Condvar(waiters), Op::Wake { .. }) => {
                 if me.granted.take().is_none() {
                     waiters.retain(|waiter| *waiter != thread);
-                    me.failed |= effect.result == 2;
+                    me.roused |= effect.result == 2;
                 }
             }
             (Object::Condvar(waiters), Op::NotifyOne(_)) => {
@@ -736,6 +762,11 @@ impl State {
         }
         effect
     }
+}
+
+/// An object's place in a set of 64.
+fn place(object: ObjectId) -> u64 {
+    1 << (object.0 % 64)
 }
 
 /// Keeps the steps that took messages while a sender may still refer to them.

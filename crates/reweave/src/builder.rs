@@ -178,6 +178,12 @@ impl Builder {
     }
 
     fn with_environment(mut self) -> Result<Builder, String> {
+        if self.name.is_empty() {
+            // Test runners name the thread of a test after it.
+            let thread = std::thread::current();
+            let test = thread.name().filter(|name| *name != "main");
+            self.name = test.map_or(String::new(), |test| format!("test::{test}"));
+        }
         if let Some(algorithm) = variable("REWEAVE_ALGORITHM", Algorithm::from_str)? {
             self.options.algorithm = algorithm;
         }
@@ -210,6 +216,9 @@ impl Builder {
         }
         if let Some(trace) = variable("REWEAVE_REPLAY", |text| Ok(PathBuf::from(text)))? {
             self = self.replay(trace);
+        }
+        if self.options.preemptions.is_some() && self.options.algorithm.samples() {
+            return Err("a bound on preemptions goes through all schedules within it: it has no use for random ones".into());
         }
         Ok(self)
     }

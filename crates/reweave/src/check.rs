@@ -4,9 +4,10 @@ use crate::{
     builder::Builder,
     report::{self, Error, Report, Warning},
     rt::{self, ClosureTarget, Habit},
+    watchdog::Watched,
 };
 use reweave_explore::{Algorithm, Flow, Search, Target};
-use reweave_model::{Divergence, End, Execution, Kind, Plan, Site};
+use reweave_model::{Choice, Divergence, End, Execution, Kind, Mark, Plan, Site, Step};
 use reweave_report::{
     BlockedBy, Context, Failure, Options, Position, Program, Trace, render_trace,
 };
@@ -67,20 +68,32 @@ fn search(
     let cores = || std::thread::available_parallelism().map_or(1, usize::from);
     let workers = builder.workers.unwrap_or_else(cores);
     let deadline = builder.budget.map(|budget| start + budget);
-    let runs = AtomicU64::new(0);
+    let watched = Watched::new(program_name(builder));
     let over_budget = || deadline.is_some_and(|deadline| Instant::now() >= deadline);
     let before = || {
         let limit = builder.max_executions.unwrap_or(u64::MAX);
-        if anew() || over_budget() || runs.fetch_add(1, Ordering::Relaxed) >= limit {
+        if anew() || over_budget() || watched.run() >= limit {
             return Flow::Stop;
         }
         Flow::Continue
     };
     let found: Mutex<HashMap<Identity, Found>> = Mutex::default();
+    let repeats = Repeats::default();
+    let races = AtomicBool::new(false);
     let after = |plan: &Plan, execution: &Execution| {
-        let Some(error) = execution.errors.first() else {
+        repeats.note(execution);
+        // What a run shows that was given up is shown by the one that it would have repeated, too.
+        let shown = execution.end != End::Redundant;
+        let Some(error) = execution.errors.first().filter(|_| shown) else {
             return Flow::Continue;
         };
+        if execution
+            .errors
+            .iter()
+            .any(|error| error.kind == Kind::DataRace)
+        {
+            races.store(true, Ordering::Relaxed);
+        }
         let mut sites = error.sites.clone();
         if error.kind == Kind::DataRace {
             // Which of the two accesses came last does not matter.
@@ -119,7 +132,7 @@ fn search(
         target.share_ends(ends_wanted.clone());
         target
     };
-    let target = |_| Watched {
+    let target = |_| Attentive {
         target: new_target(),
         noticed: &noticed,
     };
@@ -156,6 +169,9 @@ fn search(
         let target = target.get_or_insert_with(new_target);
         errors.push(confirm(builder, target, index + 1, found)?);
     }
+    if errors.is_empty() {
+        repeats.confirm(builder, &mut new_target())?;
+    }
 
     let noticed = noticed.into_inner();
     let noticed = noticed.unwrap_or_else(PoisonError::into_inner);
@@ -177,14 +193,15 @@ fn search(
     because(totals.cut, "preemptions");
     because(stopped, "stopped-at-error");
     because(sampling, "sampling");
-    because(
-        errors.iter().any(|error| error.kind == Kind::DataRace),
-        "races",
-    );
+    because(races.into_inner(), "races");
     Ok(Some(Report {
         name: builder.name.clone(),
-        algorithm: builder.options.algorithm,
-        complete: incomplete.is_empty(),
+        // A bound is kept by going through all schedules within it.
+        algorithm: match builder.options.preemptions {
+            Some(_) => Algorithm::Dfs,
+            None => builder.options.algorithm,
+        },
+        complete: incomplete.is_empty() && search.exhausted(),
         incomplete,
         executions: totals.executions,
         blocked: totals.assume_blocked + totals.redundant,
@@ -239,21 +256,80 @@ impl Noticed {
 }
 
 /// A target that leaves word of what its closure did.
-struct Watched<'a> {
+struct Attentive<'a> {
     target: ClosureTarget,
     noticed: &'a Mutex<Noticed>,
 }
 
-impl Target for Watched<'_> {
+impl Target for Attentive<'_> {
     fn run(&mut self, plan: &Plan) -> Result<&Execution, Divergence> {
         self.target.run(plan)
     }
 }
 
-impl Drop for Watched<'_> {
+impl Drop for Attentive<'_> {
     fn drop(&mut self) {
         let mut noticed = self.noticed.lock().unwrap_or_else(PoisonError::into_inner);
         noticed.add(&self.target);
+    }
+}
+
+/// Executions to be run once more at the end: the first, and one from late in the search.
+#[derive(Default)]
+struct Repeats {
+    count: AtomicU64,
+    kept: Mutex<[Option<Execution>; 2]>,
+}
+
+impl Repeats {
+    /// Keeps the first execution, and of the others the 2nd, 4th, 8th and so on, the latest of them only.
+    fn note(&self, execution: &Execution) {
+        let number = self.count.fetch_add(1, Ordering::Relaxed) + 1;
+        if number.is_power_of_two() && execution.end != End::Redundant {
+            let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+            kept[usize::from(number > 1)] = Some(execution.clone());
+        }
+    }
+
+    /// Runs them again; an error tells what differed.
+    fn confirm(self, builder: &Builder, target: &mut ClosureTarget) -> Result<(), String> {
+        let kept = self
+            .kept
+            .into_inner()
+            .unwrap_or_else(PoisonError::into_inner);
+        for execution in kept.iter().flatten() {
+            let plan = plan_of(builder, execution);
+            let again = target
+                .run(&plan)
+                .map_err(|divergence| not_deterministic(&divergence))?;
+            if again.events != execution.events || again.end != execution.end {
+                let ends = false;
+                let again = trace_of(builder, again, ends);
+                if let Some(difference) = trace_of(builder, execution, ends).differs(&again) {
+                    return Err(format!("{NOT_DETERMINISTIC}\n  {difference}"));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A plan whose steps are the whole execution.
+fn plan_of(builder: &Builder, execution: &Execution) -> Plan {
+    let steps = execution.events.iter().map(|event| Step {
+        choice: Choice {
+            thread: event.thread,
+            outcome: event.outcome,
+        },
+        kind: event.op.kind(),
+        site: event.site,
+        ok: Some(event.ok),
+        mark: Mark::Default,
+    });
+    Plan {
+        steps: steps.collect(),
+        max_steps: builder.options.max_steps,
+        ..Plan::default()
     }
 }
 
@@ -442,7 +518,7 @@ fn trace_of(builder: &Builder, execution: &Execution, ends: bool) -> Trace {
                 test: Some(test_name(builder).into()),
                 command: Vec::new(),
                 replay: Some(format!(
-                    "REWEAVE_REPLAY={{trace}} cargo test {}",
+                    "REWEAVE_REPLAY={{trace}} cargo test {} -- --exact",
                     test_name(builder)
                 )),
             },
@@ -468,7 +544,7 @@ fn test_name(builder: &Builder) -> &str {
 fn again_line(builder: &Builder, path: &Path) -> String {
     let path = std::path::absolute(path).unwrap_or_else(|_| path.into());
     format!(
-        "REWEAVE_REPLAY={} cargo test {}",
+        "REWEAVE_REPLAY={} cargo test {} -- --exact",
         path.display(),
         test_name(builder)
     )
@@ -476,7 +552,10 @@ fn again_line(builder: &Builder, path: &Path) -> String {
 
 /// A name that is good for a file.
 fn file_name(name: &str) -> String {
-    let short = name.rsplit("::").next().unwrap_or(name);
+    let short = name
+        .split_once("::")
+        .map_or(name, |(_, rest)| rest)
+        .replace("::", "-");
     let good = |c: char| {
         if c.is_ascii_alphanumeric() || c == '_' {
             c

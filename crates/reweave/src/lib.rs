@@ -25,6 +25,8 @@ mod rt;
 pub mod thread;
 #[cfg(not(feature = "std"))]
 pub mod time;
+#[cfg(not(feature = "std"))]
+mod watchdog;
 
 #[cfg(not(feature = "std"))]
 pub use allocator::Allocator;

@@ -1,6 +1,7 @@
 //! Time, by the names and signatures of [`std::time`].
 //!
-//! In a check every thread has a clock of its own that only its sleeps and timeouts move: what it reads is a function of its causal past.
+//! In a check every thread has a clock of its own that only its sleeps, its timeouts and its looks at the clock (a millisecond each) move:
+//! what it reads is a function of its causal past.
 //! A thread begins with its creator's time, and whoever joins it is at least as late as its end. Other operations carry no time from
 //! thread to thread.
 
@@ -19,6 +20,9 @@ enum When {
     Check(Duration),
     Std(std::time::Instant),
 }
+
+/// What a look at the clock takes, so that a loop until some time ends.
+const LOOK: Duration = Duration::from_millis(1);
 
 /// Lets the running thread's clock go forward.
 pub(crate) fn advance(duration: Duration) {
@@ -45,6 +49,8 @@ impl Instant {
         Instant(match rt::task() {
             None => When::Std(std::time::Instant::now()),
             Some(task) => {
+                rt::disturbed(task);
+                advance(LOOK);
                 let threads = task.world().threads.borrow();
                 When::Check(Duration::from_nanos(threads[task.thread.index()].clock_ns))
             }

@@ -140,7 +140,7 @@ fn what_was_left_out_is_said() {
         (sampled.executions, &sampled.incomplete[..]),
         (50, &["sampling".to_owned()][..])
     );
-    let long = Builder::new().max_steps(3).run(|| lastzero(2));
+    let long = Builder::new().max_steps(2).run(|| lastzero(2));
     assert!(long.incomplete.contains(&"max-steps".to_owned()));
 }
 

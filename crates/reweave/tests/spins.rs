@@ -524,3 +524,24 @@ fn a_loop_that_waits_for_the_end_of_a_thread() {
     }
     random(200, program).correct();
 }
+
+#[test]
+fn a_loop_until_some_time_is_no_livelock() {
+    use reweave::time::Instant;
+    use std::time::Duration;
+    for sleeps in [false, true] {
+        let report = reweave::Builder::new().run(move || {
+            let flag = Arc::new(AtomicUsize::new(0));
+            let end = Instant::now() + Duration::from_millis(50);
+            while flag.load(SeqCst) == 0 {
+                if Instant::now() > end {
+                    return;
+                }
+                if sleeps {
+                    thread::sleep(Duration::from_millis(10));
+                }
+            }
+        });
+        assert!(report.complete && report.errors.is_empty(), "{report:?}");
+    }
+}

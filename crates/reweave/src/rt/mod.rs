@@ -35,6 +35,7 @@ pub(crate) use self::{
     local::local,
     site::location,
     slot::Slot,
+    spin::disturbed,
     tag::Tag,
     target::live,
     world::{Task, World, task},

@@ -208,6 +208,13 @@ pub(crate) fn leaves(task: &Task) {
     }
 }
 
+/// The thread saw something that no object holds, such as the time: what it does next may depend on it, so a round with it is
+/// never the same as the one before.
+pub(crate) fn disturbed(task: &Task) {
+    leaves(task);
+    task.spin.borrow_mut().row.clear();
+}
+
 impl Visit {
     fn event(&self, thread: ThreadId) -> Event {
         Event {
@@ -334,17 +341,19 @@ pub(crate) fn timed_gate(task: &Task, site: Site) -> Gate {
         let mut touched = event.access.iter().flatten();
         touched.any(|access| access.object == object)
     };
-    // What others did to an object before this thread last looked at it.
+    // What others did to an object before this thread last looked at it, or a step of theirs that it waited for.
     let news = events.iter().enumerate().any(|(place, mine)| {
+        let told = mine.after.is_some_and(|edge| edge.thread != task.thread);
         mine.thread == task.thread
-            && mine.access.iter().flatten().any(|access| {
-                let mut others = events[..place].iter();
-                others.any(|other| {
-                    other.thread != task.thread
-                        && touches(other, access.object)
-                        && (other.conflicts(mine) || mine.conflicts(other))
-                })
-            })
+            && (told
+                || mine.access.iter().flatten().any(|access| {
+                    let mut others = events[..place].iter();
+                    others.any(|other| {
+                        other.thread != task.thread
+                            && touches(other, access.object)
+                            && (other.conflicts(mine) || mine.conflicts(other))
+                    })
+                }))
     });
     if news { Gate::Open } else { Gate::Late }
 }
