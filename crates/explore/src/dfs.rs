@@ -8,7 +8,11 @@
 //! that would have too many are cut, which is said. Nothing sleeps, so every class that has a schedule within the bound
 //! is met.
 
-use crate::{draft::Draft, happens::Happens, replay::Replay};
+use crate::{
+    draft::{Child, Draft},
+    happens::Happens,
+    replay::Replay,
+};
 use reweave_model::{Execution, Mark, Plan};
 
 /// Finds the children of executions. Owns reusable tables only.
@@ -25,7 +29,7 @@ impl Dfs {
         plan: &Plan,
         execution: &Execution,
         bound: Option<u32>,
-        out: &mut Vec<Plan>,
+        out: &mut Vec<Child>,
     ) -> bool {
         self.happens.analyse(execution);
         self.replay.begin(execution);
@@ -57,10 +61,15 @@ impl Dfs {
                         if (thread, outcome) == (event.thread, event.outcome) {
                             continue;
                         }
-                        let mut child =
-                            Draft::new(plan, execution, self.replay.triggers(), position);
+                        let mut child = Draft::new(
+                            plan,
+                            execution,
+                            &self.happens,
+                            self.replay.triggers(),
+                            position,
+                        );
                         child.push(thread, pending, outcome, Mark::Default);
-                        out.push(child.plan);
+                        out.push(child.child);
                     }
                 }
             }

@@ -17,7 +17,11 @@
 //! *Never reports* a schedule twice, but may meet a class more than once and give up runs that could only repeat others;
 //! *may miss* nothing.
 
-use crate::{draft::Draft, happens::Happens, replay::Replay};
+use crate::{
+    draft::{Child, Draft},
+    happens::Happens,
+    replay::Replay,
+};
 use reweave_model::{Choice, Event, Execution, Mark, ObjectId, Op, Pending, Plan, ThreadId};
 use std::sync::{Arc, Mutex};
 
@@ -72,7 +76,7 @@ impl Dpor {
         plan: &Plan,
         path: &Path,
         execution: &Execution,
-        out: &mut Vec<(Plan, Path)>,
+        out: &mut Vec<(Child, Path)>,
     ) {
         self.happens.analyse(execution);
         self.replay.begin(execution);
@@ -133,7 +137,7 @@ impl Dpor {
         position: u32,
         nodes: &Path,
         fresh: bool,
-        out: &mut Vec<(Plan, Path)>,
+        out: &mut Vec<(Child, Path)>,
     ) {
         let event = &execution.events[position as usize];
         let mut threads = Vec::new();
@@ -191,8 +195,14 @@ impl Dpor {
         choice: Choice,
         pending: Pending,
         earlier: &[Choice],
-    ) -> (Plan, Path) {
-        let mut draft = Draft::new(plan, execution, self.replay.triggers(), position);
+    ) -> (Child, Path) {
+        let mut draft = Draft::new(
+            plan,
+            execution,
+            &self.happens,
+            self.replay.triggers(),
+            position,
+        );
         draft.push(choice.thread, pending, choice.outcome, Mark::Default);
         let state = &self.replay.state;
         let effect = state.effect(choice.thread, pending.op, choice.outcome);
@@ -207,10 +217,10 @@ impl Dpor {
                         && !state.depends(&effect, sleeper.thread, other.op, sleeper.outcome)
                 });
             if sleeps {
-                draft.plan.sleep.push(*sleeper);
+                draft.child.rest.sleep.push(*sleeper);
             }
         }
-        (draft.plan, nodes[..=position as usize].to_vec())
+        (draft.child, nodes[..=position as usize].to_vec())
     }
 
     /// Finds where the order of two events might have been another.

@@ -1,13 +1,48 @@
-//! Writes a plan from pieces of an execution.
+//! Writes plans from pieces of an execution.
 //!
 //! Threads are numbered by creation within each run, and a plan that leaves events out or moves them creates threads in
-//! another order: the draft renumbers them as the run will.
+//! another order: the draft renumbers them as the run will. What a plan has in common with the execution that it comes
+//! from is shared by all plans that do ([`Child`]): an execution of a thousand steps may have as many children.
 
-use reweave_model::{Choice, Edge, Execution, Mark, Pending, Plan, Step, ThreadId};
+use crate::happens::Happens;
+use reweave_model::{Choice, Edge, Event, Execution, Mark, Pending, Plan, Step, ThreadId};
+use std::sync::Arc;
+
+/// A plan that begins like the execution it comes from: so many steps of that, then those of `rest`.
+#[derive(Clone, Debug)]
+pub(crate) struct Child {
+    pub shared: u32,
+    pub rest: Plan,
+}
+
+/// The steps of an execution as a plan. Those of the plan it was run by keep their marks.
+pub(crate) fn steps_of(plan: &Plan, execution: &Execution) -> Arc<[Step]> {
+    let planned = plan.steps.iter().map(|step| step.mark);
+    let marks = planned.chain(std::iter::repeat(Mark::Default));
+    execution
+        .events
+        .iter()
+        .zip(marks)
+        .map(|(event, mark)| step_of(event, mark))
+        .collect()
+}
+
+fn step_of(event: &Event, mark: Mark) -> Step {
+    Step {
+        choice: Choice {
+            thread: event.thread,
+            outcome: event.outcome,
+        },
+        kind: event.op.kind(),
+        site: event.site,
+        ok: Some(event.ok),
+        mark,
+    }
+}
 
 /// A plan in the making.
 pub(crate) struct Draft<'a> {
-    pub plan: Plan,
+    pub child: Child,
     execution: &'a Execution,
     triggers: &'a [Edge],
     /// Numbers in the new run.
@@ -17,58 +52,42 @@ pub(crate) struct Draft<'a> {
 }
 
 impl<'a> Draft<'a> {
-    /// Begins with what was done before a position. Policy, limits and the marks of the first steps are those of the
-    /// plan that the execution was run by. `triggers`: the event that brings each thread to life.
+    /// Begins with what was done before a position. Policy and limits are those of the plan that the execution was run
+    /// by. `triggers`: the event that brings each thread to life.
     pub fn new(
         plan: &Plan,
         execution: &'a Execution,
+        happens: &Happens,
         triggers: &'a [Edge],
-        upto: u32,
+        shared: u32,
     ) -> Draft<'a> {
-        let upto = upto as usize;
-        let threads = execution.threads.len();
-        let mut draft = Draft {
-            plan: Plan {
-                // Room for what is typically added.
-                steps: Vec::with_capacity(upto + 8),
-                sleep: Vec::new(),
-                ..*plan
+        let threads = execution.threads.len() as u32;
+        let done = |thread| {
+            happens
+                .of_thread(ThreadId(thread))
+                .partition_point(|event| *event < shared) as u32
+        };
+        let counts: Vec<u32> = (0..threads).map(done).collect();
+        // Up to here threads are created as they were.
+        let born = |trigger: &&Edge| counts[trigger.thread.index()] >= trigger.count;
+        let born = triggers.iter().take_while(born).count() as u32;
+        Draft {
+            child: Child {
+                shared,
+                rest: Plan {
+                    steps: Vec::new(),
+                    sleep: Vec::new(),
+                    ..*plan
+                },
             },
             execution,
             triggers,
-            names: vec![u32::MAX; threads],
-            born: 0,
-            counts: vec![0; threads],
-        };
-        let planned = upto.min(plan.steps.len());
-        draft.plan.steps.extend_from_slice(&plan.steps[..planned]);
-        for (step, event) in draft.plan.steps.iter_mut().zip(&execution.events) {
-            step.ok = Some(event.ok);
+            names: (0..threads)
+                .map(|name| if name < born { name } else { u32::MAX })
+                .collect(),
+            born,
+            counts,
         }
-        for event in &execution.events[..upto] {
-            draft.counts[event.thread.index()] += 1;
-        }
-        for event in &execution.events[planned..upto] {
-            let choice = Choice {
-                thread: event.thread,
-                outcome: event.outcome,
-            };
-            draft.plan.steps.push(Step {
-                choice,
-                kind: event.op.kind(),
-                site: event.site,
-                ok: Some(event.ok),
-                mark: Mark::Default,
-            });
-        }
-        // Up to here threads are created as they were.
-        let born = |trigger: &&Edge| draft.counts[trigger.thread.index()] >= trigger.count;
-        let born = triggers.iter().take_while(born).count();
-        for (number, name) in draft.names[..born].iter_mut().enumerate() {
-            *name = number as u32;
-        }
-        draft.born = born as u32;
-        draft
     }
 
     fn births(&mut self, thread: ThreadId) {
@@ -88,7 +107,7 @@ impl<'a> Draft<'a> {
     pub fn event(&mut self, position: u32, mark: Mark) {
         let event = &self.execution.events[position as usize];
         self.push(event.thread, event.pending(), event.outcome, mark);
-        let step = self.plan.steps.last_mut().expect("it was just added");
+        let step = self.child.rest.steps.last_mut().expect("it was just added");
         step.ok = Some(event.ok);
     }
 
@@ -99,7 +118,7 @@ impl<'a> Draft<'a> {
             Mark::Overtakes(thread) => Mark::Overtakes(name(thread)),
             other => other,
         };
-        self.plan.steps.push(Step {
+        self.child.rest.steps.push(Step {
             choice: Choice {
                 thread: name(thread),
                 outcome,

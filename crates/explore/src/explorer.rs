@@ -3,11 +3,12 @@
 use crate::{
     dfs::Dfs,
     dpor::{Dpor, Path},
+    draft::{Child, steps_of},
     optimal::Optimal,
 };
-use reweave_model::{Execution, Plan, Policy};
+use reweave_model::{Execution, Plan, Policy, Step};
 use serde::{Deserialize, Serialize};
-use std::str::FromStr;
+use std::{str::FromStr, sync::Arc};
 
 /// How to explore.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
@@ -108,12 +109,33 @@ impl Default for Options {
 /// A piece of work: one execution to run and all that follows from it.
 #[derive(Clone, Debug)]
 pub struct Branch {
-    /// To be run.
-    pub plan: Plan,
+    /// Where its plan begins: so many of these steps.
+    pub(crate) shared: (Arc<[Step]>, u32),
+    /// How it goes on.
+    pub(crate) rest: Plan,
     /// For `dpor`: the shared nodes that the plan passes.
     pub(crate) path: Path,
     /// For `random` and `pct`: runs that follow this one.
     pub(crate) more: u64,
+}
+
+impl Branch {
+    pub(crate) fn new(plan: Plan, path: Path, more: u64) -> Branch {
+        Branch {
+            shared: (Arc::new([]), 0),
+            rest: plan,
+            path,
+            more,
+        }
+    }
+
+    /// What to run, written over another plan.
+    pub fn write_plan(&self, plan: &mut Plan) {
+        plan.clone_from(&self.rest);
+        let (steps, count) = &self.shared;
+        plan.steps
+            .splice(0..0, steps[..*count as usize].iter().copied());
+    }
 }
 
 /// Says what is still to be explored after an execution. One for each worker; it remembers nothing that matters.
@@ -123,8 +145,8 @@ pub struct Explorer {
     dfs: Dfs,
     dpor: Dpor,
     optimal: Optimal,
-    plans: Vec<Plan>,
-    dpor_branches: Vec<(Plan, Path)>,
+    children: Vec<Child>,
+    dpor_children: Vec<(Child, Path)>,
     /// Length of the longest run, for `pct`.
     longest: u32,
     cut: bool,
@@ -138,8 +160,8 @@ impl Explorer {
             dfs: Dfs::default(),
             dpor: Dpor::default(),
             optimal: Optimal::default(),
-            plans: Vec::new(),
-            dpor_branches: Vec::new(),
+            children: Vec::new(),
+            dpor_children: Vec::new(),
             longest: 0,
             cut: false,
         }
@@ -160,19 +182,17 @@ impl Explorer {
             _ if bounded => Policy::Stay,
             _ => Policy::First,
         };
-        Branch {
-            plan: Plan {
-                policy,
-                max_steps: options.max_steps,
-                ..Plan::default()
-            },
-            path: Path::new(),
-            more: if samples {
-                options.samples.saturating_sub(1)
-            } else {
-                0
-            },
-        }
+        let plan = Plan {
+            policy,
+            max_steps: options.max_steps,
+            ..Plan::default()
+        };
+        let more = if samples {
+            options.samples.saturating_sub(1)
+        } else {
+            0
+        };
+        Branch::new(plan, Path::new(), more)
     }
 
     /// Whether a bound kept something from being explored.
@@ -180,30 +200,45 @@ impl Explorer {
         self.cut
     }
 
-    /// Adds the branches that follow from an execution. Those that follow first come last.
-    pub fn branches(&mut self, branch: Branch, execution: &Execution, out: &mut Vec<Branch>) {
-        let Branch { plan, path, more } = branch;
+    /// Adds the branches that follow from an execution, which was run by this plan. Those that follow first come last.
+    pub fn branches(
+        &mut self,
+        branch: Branch,
+        plan: &Plan,
+        execution: &Execution,
+        out: &mut Vec<Branch>,
+    ) {
         match self.options.algorithm {
-            Algorithm::Random | Algorithm::Pct => self.more_samples(plan, more, execution, out),
+            Algorithm::Random | Algorithm::Pct => {
+                return self.more_samples(plan, branch.more, execution, out);
+            }
             _ if self.options.preemptions.is_some() => {
                 let bound = self.options.preemptions;
-                self.cut |= self.dfs.children(&plan, execution, bound, &mut self.plans);
+                self.cut |= self
+                    .dfs
+                    .children(plan, execution, bound, &mut self.children);
             }
             Algorithm::Dfs => {
-                self.dfs.children(&plan, execution, None, &mut self.plans);
+                self.dfs.children(plan, execution, None, &mut self.children);
             }
             Algorithm::Dpor => {
+                let path = &branch.path;
                 self.dpor
-                    .branches(&plan, &path, execution, &mut self.dpor_branches);
+                    .branches(plan, path, execution, &mut self.dpor_children);
             }
             Algorithm::Auto | Algorithm::Optimal => {
-                self.optimal.children(&plan, execution, &mut self.plans);
+                self.optimal.children(plan, execution, &mut self.children);
             }
         }
-        let plans = self.plans.drain(..).map(|plan| (plan, Path::new()));
-        let new = plans.chain(self.dpor_branches.drain(..));
-        out.extend(new.map(|(plan, path)| Branch {
-            plan,
+        if self.children.is_empty() && self.dpor_children.is_empty() {
+            return;
+        }
+        let steps = steps_of(plan, execution);
+        let children = self.children.drain(..).map(|child| (child, Path::new()));
+        let new = children.chain(self.dpor_children.drain(..));
+        out.extend(new.map(|(child, path)| Branch {
+            shared: (steps.clone(), child.shared),
+            rest: child.rest,
             path,
             more: 0,
         }));
@@ -212,7 +247,7 @@ impl Explorer {
     /// The runs that follow a sample, in two halves, so that they can be shared out.
     fn more_samples(
         &mut self,
-        plan: Plan,
+        plan: &Plan,
         more: u64,
         execution: &Execution,
         out: &mut Vec<Branch>,
@@ -230,14 +265,11 @@ impl Explorer {
         let half = more / 2;
         for (first, count) in [(1 + half, more - half), (1, half)] {
             if count > 0 {
-                out.push(Branch {
-                    plan: Plan {
-                        policy: next(first),
-                        ..plan.clone()
-                    },
-                    path: Path::new(),
-                    more: count - 1,
-                });
+                let plan = Plan {
+                    policy: next(first),
+                    ..plan.clone()
+                };
+                out.push(Branch::new(plan, Path::new(), count - 1));
             }
         }
     }

@@ -161,6 +161,15 @@ impl Happens {
             .max()
     }
 
+    /// The events of a set given by counts that lie behind a position, in order.
+    pub fn behind(&self, row: &[u32], position: u32, out: &mut Vec<u32>) {
+        for (line, count) in self.of_thread.iter().zip(row) {
+            let from = line.partition_point(|event| *event <= position);
+            out.extend_from_slice(line.get(from..*count as usize).unwrap_or_default());
+        }
+        out.sort_unstable();
+    }
+
     /// Whether an event is in a set given by counts.
     pub fn in_row(&self, row: &[u32], position: u32) -> bool {
         self.nth[position as usize] < row[self.events[position as usize].thread.index()]

@@ -34,7 +34,11 @@
 mod causes;
 mod parent;
 
-use crate::{draft::Draft, happens::Happens, replay::Replay};
+use crate::{
+    draft::{Child, Draft},
+    happens::Happens,
+    replay::Replay,
+};
 use reweave_model::{
     Access, Edge, Effect, Event, Execution, Gate, Mark, Object, ObjectId, Op, Pending, Plan,
     ThreadId,
@@ -76,7 +80,7 @@ struct Overtaker {
 
 impl Optimal {
     /// Adds the plans of the execution's children. The plan is the one it was run by.
-    pub fn children(&mut self, plan: &Plan, execution: &Execution, out: &mut Vec<Plan>) {
+    pub fn children(&mut self, plan: &Plan, execution: &Execution, out: &mut Vec<Child>) {
         self.happens.analyse(execution);
         self.replay.begin(execution);
         self.marks.clear();
@@ -115,7 +119,7 @@ impl Optimal {
     }
 
     /// The policy's step with another outcome.
-    fn other_outcomes(&mut self, plan: &Plan, execution: &Execution, out: &mut Vec<Plan>) {
+    fn other_outcomes(&mut self, plan: &Plan, execution: &Execution, out: &mut Vec<Child>) {
         let free = self.detours.last().map_or(0, |last| last + 1);
         for position in free..execution.events.len() as u32 {
             let event = &execution.events[position as usize];
@@ -123,14 +127,20 @@ impl Optimal {
                 if !self.still_overtaken(execution, position, outcome) {
                     continue;
                 }
-                let mut child = Draft::new(plan, execution, self.replay.triggers(), position);
+                let mut child = Draft::new(
+                    plan,
+                    execution,
+                    &self.happens,
+                    self.replay.triggers(),
+                    position,
+                );
                 child.push(
                     event.thread,
                     event.pending(),
                     outcome,
                     Mark::Overtakes(event.thread),
                 );
-                out.push(child.plan);
+                out.push(child.child);
             }
         }
     }
@@ -150,7 +160,13 @@ impl Optimal {
     }
 
     /// All children in which one operation overtakes a step of the policy.
-    fn overtake(&mut self, plan: &Plan, execution: &Execution, a: &Overtaker, out: &mut Vec<Plan>) {
+    fn overtake(
+        &mut self,
+        plan: &Plan,
+        execution: &Execution,
+        a: &Overtaker,
+        out: &mut Vec<Child>,
+    ) {
         // The parent does it by default.
         if a.position
             .is_some_and(|position| execution.events[position as usize].outcome != 0)
@@ -197,7 +213,7 @@ impl Optimal {
         execution: &Execution,
         a: &Overtaker,
         e: u32,
-        out: &mut Vec<Plan>,
+        out: &mut Vec<Child>,
     ) {
         let event = &execution.events[e as usize];
         let excludes = parent::excludes(a, event.op);
@@ -248,7 +264,7 @@ impl Optimal {
             if next && !self.depends_on_stages(execution, e, &effect, &needed) {
                 continue;
             }
-            let mut child = Draft::new(plan, execution, self.replay.triggers(), e);
+            let mut child = Draft::new(plan, execution, &self.happens, self.replay.triggers(), e);
             for &position in &self.leads {
                 child.event(position, Mark::Leads);
             }
@@ -256,7 +272,7 @@ impl Optimal {
             if next {
                 child.push(event.thread, event.pending(), 0, Mark::Default);
             }
-            out.push(child.plan);
+            out.push(child.child);
         }
     }
 

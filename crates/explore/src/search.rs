@@ -159,6 +159,7 @@ impl Search {
                 crew: &crew,
                 explorer: Explorer::new(&options),
                 mine: Vec::new(),
+                plan: Plan::default(),
                 totals: Totals::default(),
             };
             let mut target = target(index);
@@ -252,6 +253,7 @@ struct Worker<'a> {
     crew: &'a Crew,
     explorer: Explorer,
     mine: Vec<Branch>,
+    plan: Plan,
     totals: Totals,
 }
 
@@ -268,7 +270,8 @@ impl Worker<'_> {
                 self.crew.stop();
                 return Ok(());
             }
-            let execution = match target.run(&branch.plan) {
+            branch.write_plan(&mut self.plan);
+            let execution = match target.run(&self.plan) {
                 Ok(execution) => execution,
                 Err(divergence) => {
                     self.mine.push(branch);
@@ -277,8 +280,9 @@ impl Worker<'_> {
                 }
             };
             self.totals.add(execution);
-            let flow = after(&branch.plan, execution);
-            self.explorer.branches(branch, execution, &mut self.mine);
+            let flow = after(&self.plan, execution);
+            self.explorer
+                .branches(branch, &self.plan, execution, &mut self.mine);
             if flow == Flow::Stop {
                 self.crew.stop();
                 return Ok(());

@@ -43,8 +43,13 @@ impl Search {
     pub fn store(&self) -> Stored {
         let mut nodes = Vec::new();
         let mut known = HashMap::new();
+        let whole = |branch: &Branch| {
+            let mut plan = Plan::default();
+            branch.write_plan(&mut plan);
+            plan
+        };
         let branches = self.frontier.iter().map(|branch| StoredBranch {
-            plan: branch.plan.clone(),
+            plan: whole(branch),
             path: branch
                 .path
                 .iter()
@@ -98,11 +103,8 @@ impl Search {
                 .iter()
                 .map(|index| nodes.get(*index as usize).cloned());
             let path: Option<Vec<_>> = path.collect();
-            Ok(Branch {
-                plan: branch.plan,
-                path: path.ok_or("the stored search names a node that it does not hold")?,
-                more: branch.more,
-            })
+            let path = path.ok_or("the stored search names a node that it does not hold")?;
+            Ok(Branch::new(branch.plan, path, branch.more))
         };
         let frontier = stored
             .branches

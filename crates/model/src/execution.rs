@@ -141,6 +141,9 @@ pub struct Execution {
     pub threads: Vec<ThreadRecord>,
     /// As they were at first use.
     pub objects: Vec<Object>,
+    /// Atomics whose values are pointers: numbers that stand for addresses, the low three bits as they are in the address. When memory
+    /// is freed and allocated again within a run they may differ from those of a run that was otherwise the same.
+    pub pointers: Vec<ObjectId>,
     /// What parked loops watched.
     pub watches: Vec<Watch>,
     /// Positions in `events` before which nothing could go on and late timeouts were let go.

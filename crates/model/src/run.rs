@@ -63,6 +63,7 @@ impl Run {
         execution.events.clear();
         execution.threads.clear();
         execution.objects.clear();
+        execution.pointers.clear();
         execution.watches.clear();
         execution.epochs.clear();
         execution.errors.clear();
@@ -133,6 +134,11 @@ impl Run {
     pub fn object(&mut self, object: Object) -> ObjectId {
         self.execution.objects.push(object.clone());
         self.state.create(object)
+    }
+
+    /// The values of an atomic are pointers.
+    pub fn pointer(&mut self, object: ObjectId) {
+        self.execution.pointers.push(object);
     }
 
     /// The thread has come to an operation.

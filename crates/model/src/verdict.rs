@@ -1,6 +1,6 @@
 //! Errors found in a target.
 
-use crate::execution::Site;
+use crate::execution::{Edge, Site};
 use alloc::{string::String, vec::Vec};
 use serde::{Deserialize, Serialize};
 
@@ -46,4 +46,6 @@ pub struct Error {
     pub message: String,
     /// The source places it is about; two errors are the same when kind, rule and places are.
     pub sites: Vec<Site>,
+    /// In which thread it came up, after how many of its events, where it has such a moment.
+    pub after: Option<Edge>,
 }

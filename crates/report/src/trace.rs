@@ -117,6 +117,10 @@ pub struct ObjectEntry {
     /// State at first use.
     #[serde(flatten)]
     pub state: ObjectState,
+    /// Its values are pointers: eight times a number that stands for an address, plus the low three bits of the address. Two runs
+    /// that are otherwise the same may number differently.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub pointers: bool,
     /// Where it was used first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first_used: Option<Position>,
@@ -345,16 +349,26 @@ impl Trace {
         if let Some(function) = &operation.function {
             text += &format!(" {function}");
         }
+        // Which number an address has is no part of what a run does.
+        let pointers = operation.object.is_some_and(|object| self.pointers(object));
+        let word = |word: u64| match (pointers, word) {
+            (false, _) => word.to_string(),
+            (true, 0..8) => pointer(word),
+            (true, _) => format!("&?{}", tag(word)),
+        };
         if let Some(expected) = operation.expected {
-            text += &format!(" {expected} ->");
+            text += &format!(" {} ->", word(expected));
         }
         if let Some(value) = operation.value {
-            text += &format!(" {value}");
+            text += &match operation.function.as_deref() {
+                None | Some("swap") => format!(" {}", word(value)),
+                Some(_) => format!(" {value}"),
+            };
         }
         if let Some(flag) = operation.flag {
             text += if flag { " +" } else { " -" };
         }
-        text += &format!(" = {}", event.result);
+        text += &format!(" = {}", word(event.result));
         if !event.ok {
             text += " (failed)";
         }
@@ -392,6 +406,12 @@ impl Trace {
         self.threads
             .get(thread as usize)
             .map_or("?", |thread| &thread.path)
+    }
+
+    /// Whether an object's values are pointers.
+    pub(crate) fn pointers(&self, object: u32) -> bool {
+        let object = self.objects.get(object as usize);
+        object.is_some_and(|object| object.pointers)
     }
 
     pub(crate) fn object_name(&self, object: u32) -> &str {
@@ -540,10 +560,30 @@ fn objects(execution: &Execution, site: Sites<'_>) -> Vec<ObjectEntry> {
         ObjectEntry {
             name: format!("{kind}#{number}"),
             state: ObjectState::of(object),
+            pointers: false,
             first_used: first.and_then(site),
         }
     };
-    execution.objects.iter().zip(first).map(entry).collect()
+    let mut entries: Vec<_> = execution.objects.iter().zip(first).map(entry).collect();
+    for object in &execution.pointers {
+        entries[object.index()].pointers = true;
+    }
+    entries
+}
+
+/// A pointer for people: `null`, `&3`, `&3+1` for one with a tag in its low bits.
+pub(crate) fn pointer(word: u64) -> String {
+    match word >> 3 {
+        0 => format!("null{}", tag(word)),
+        number => format!("&{number}{}", tag(word)),
+    }
+}
+
+fn tag(word: u64) -> String {
+    match word & 7 {
+        0 => String::new(),
+        tag => format!("+{tag}"),
+    }
 }
 
 const ENDS: [(End, &str); 6] = [

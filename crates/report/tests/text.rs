@@ -101,6 +101,7 @@ fn assertion() -> Trace {
         message: "assertion `left == right` failed: both increments count\n  left: 1\n right: 2"
             .into(),
         sites: vec![Site(19)],
+        after: None,
     });
     let known = trace("counter_adds_up", &execution);
     let blame = Edge {

@@ -5,6 +5,8 @@
 use crate::{check, report::Report};
 use reweave_explore::{Algorithm, Options};
 use std::{
+    fmt::Display,
+    num::NonZeroUsize,
     path::{Path, PathBuf},
     str::FromStr,
     time::Duration,
@@ -179,8 +181,8 @@ impl Builder {
         if let Some(algorithm) = variable("REWEAVE_ALGORITHM", Algorithm::from_str)? {
             self.options.algorithm = algorithm;
         }
-        if let Some(workers) = variable("REWEAVE_WORKERS", number::<usize>)? {
-            self = self.workers(workers);
+        if let Some(workers) = variable("REWEAVE_WORKERS", number::<NonZeroUsize>)? {
+            self = self.workers(workers.get());
         }
         if let Some(budget) = variable("REWEAVE_BUDGET", duration)? {
             self = self.budget(budget);
@@ -225,8 +227,9 @@ fn variable<T>(name: &str, parse: impl Fn(&str) -> Result<T, String>) -> Result<
     }
 }
 
-fn number<T: FromStr>(text: &str) -> Result<T, String> {
-    text.parse().map_err(|_| "a number is expected".into())
+fn number<T: FromStr<Err: Display>>(text: &str) -> Result<T, String> {
+    text.parse()
+        .map_err(|error| format!("a number is expected: {error}"))
 }
 
 fn yes_or_no(text: &str) -> Result<bool, String> {

@@ -2,14 +2,16 @@
 
 use crate::{
     builder::Builder,
-    report::{self, Error, Report},
-    rt::{self, ClosureTarget},
+    report::{self, Error, Report, Warning},
+    rt::{self, ClosureTarget, Habit},
 };
 use reweave_explore::{Algorithm, Flow, Search, Target};
 use reweave_model::{Divergence, End, Execution, Kind, Plan, Site};
-use reweave_report::{BlockedBy, Context, Options, Position, Program, Trace, render_trace};
+use reweave_report::{
+    BlockedBy, Context, Failure, Options, Position, Program, Trace, render_trace,
+};
 use std::{
-    collections::HashMap,
+    collections::{BTreeMap, BTreeSet, HashMap},
     path::{Path, PathBuf},
     sync::{
         Arc, Mutex, PoisonError,
@@ -79,7 +81,12 @@ fn search(
         let Some(error) = execution.errors.first() else {
             return Flow::Continue;
         };
-        let identity = (error.kind, error.rule.clone(), error.sites.clone());
+        let mut sites = error.sites.clone();
+        if error.kind == Kind::DataRace {
+            // Which of the two accesses came last does not matter.
+            sites.sort();
+        }
+        let identity = (error.kind, error.rule.clone(), sites);
         let mut found = found.lock().unwrap_or_else(PoisonError::into_inner);
         let order = found.len();
         let steps = execution.events.len();
@@ -103,15 +110,18 @@ fn search(
         }
     };
     let mut search = Search::new(builder.options);
-    let weak = AtomicU64::new(0);
+    let noticed = Mutex::default();
+    // Says now what would be wrong with any of them.
+    drop(new_target(&closure, builder.spurious, builder.leaks)?);
     let new_target = || {
-        let mut target = ClosureTarget::new(closure.clone(), builder.spurious);
+        let mut target =
+            new_target(&closure, builder.spurious, builder.leaks).expect("the first one was made");
         target.share_ends(ends_wanted.clone());
         target
     };
     let target = |_| Watched {
         target: new_target(),
-        weak: &weak,
+        noticed: &noticed,
     };
     // Most checks are over before other workers would have started.
     let warm = AtomicU64::new(0);
@@ -147,6 +157,8 @@ fn search(
         errors.push(confirm(builder, target, index + 1, found)?);
     }
 
+    let noticed = noticed.into_inner();
+    let noticed = noticed.unwrap_or_else(PoisonError::into_inner);
     let totals = *search.totals();
     let mut incomplete = Vec::new();
     let mut because = |holds: bool, why: &str| {
@@ -182,19 +194,54 @@ fn search(
         },
         events: totals.events,
         threads_max: totals.threads_max,
-        weak_orders: weak.into_inner(),
+        weak_orders: noticed.weak.len() as u64,
         elapsed: start.elapsed(),
         workers,
         errors,
-        warnings: Vec::new(),
+        warnings: noticed.warnings(),
     }))
 }
 
-/// A target that leaves word of what its closure asked for.
+fn new_target(closure: &Closure, spurious: bool, leaks: bool) -> Result<ClosureTarget, String> {
+    let target = ClosureTarget::new(closure.clone(), spurious);
+    if leaks {
+        target.watch_leaks()
+    } else {
+        Ok(target)
+    }
+}
+
+/// What is said of a closure beside its errors, put together from all workers.
+#[derive(Default)]
+struct Noticed {
+    /// Places that asked for less than sequential consistency.
+    weak: BTreeSet<Site>,
+    habits: BTreeMap<(Habit, Site), u64>,
+}
+
+impl Noticed {
+    fn add(&mut self, target: &ClosureTarget) {
+        self.weak.extend(target.weak_sites());
+        for (habit, site, seen) in target.habits() {
+            *self.habits.entry((habit, site)).or_default() += seen;
+        }
+    }
+
+    fn warnings(&self) -> Vec<Warning> {
+        let warning = |((habit, site), seen): (&(Habit, Site), &u64)| Warning {
+            rule: habit.rule().into(),
+            message: habit.message().into(),
+            location: position(*site).map(|place| place.to_string()),
+            seen: *seen,
+        };
+        self.habits.iter().map(warning).collect()
+    }
+}
+
+/// A target that leaves word of what its closure did.
 struct Watched<'a> {
     target: ClosureTarget,
-    /// Most places that asked for less than sequential consistency.
-    weak: &'a AtomicU64,
+    noticed: &'a Mutex<Noticed>,
 }
 
 impl Target for Watched<'_> {
@@ -205,8 +252,8 @@ impl Target for Watched<'_> {
 
 impl Drop for Watched<'_> {
     fn drop(&mut self) {
-        self.weak
-            .fetch_max(self.target.weak_orders() as u64, Ordering::Relaxed);
+        let mut noticed = self.noticed.lock().unwrap_or_else(PoisonError::into_inner);
+        noticed.add(&self.target);
     }
 }
 
@@ -235,14 +282,20 @@ fn confirm(
         .clone()
         .unwrap_or_else(|| PathBuf::from("reweave-out"));
     let path = directory.join(format!("{}-{number}.rwt", file_name(&builder.name)));
-    // A missing directory shows when the file is written.
-    let _ = std::fs::create_dir_all(&directory);
-    let (written, again) = match trace.write(&path) {
-        Ok(()) => (Some(path.clone()), again_line(builder, &path)),
-        Err(error) => (
-            None,
-            format!("(the trace file could not be written: {error})"),
-        ),
+    let (written, story) = match write(&trace, &directory, &path) {
+        Ok(()) => {
+            let again = again_line(builder, &path);
+            let story = render_trace(&trace, Some(&again), report::style());
+            (Some(path), story)
+        }
+        Err(why) => {
+            let story = render_trace(&trace, None, report::style());
+            let story = format!(
+                "{story}\nThere is no trace file to run this execution again from: {why}\n\
+                 REWEAVE_OUTPUT=<directory> puts trace files elsewhere.\n"
+            );
+            (None, story)
+        }
     };
     let error = &found.execution.errors[0];
     let location = error.sites.first().and_then(|site| position(*site));
@@ -254,8 +307,15 @@ fn confirm(
         events: found.steps,
         trace: written,
         seen: found.seen,
-        story: render_trace(&trace, Some(&again), report::style()),
+        story,
     })
+}
+
+/// Writes a trace file, and says why not.
+fn write(trace: &Trace, directory: &Path, path: &Path) -> Result<(), String> {
+    std::fs::create_dir_all(directory)
+        .map_err(|error| format!("{}: cannot be created: {error}", directory.display()))?;
+    trace.write(path).map_err(|error| error.to_string())
 }
 
 fn replay(builder: &Builder, path: &Path, closure: Closure) -> Result<Report, String> {
@@ -269,7 +329,9 @@ fn replay(builder: &Builder, path: &Path, closure: Closure) -> Result<Report, St
             program_name(builder)
         ));
     }
-    let mut target = ClosureTarget::new(closure, recorded.options.spurious_wakeups);
+    let leak = |error: &Failure| error.rule.as_deref() == Some("leak");
+    let leaks = builder.leaks || recorded.errors.iter().any(leak);
+    let mut target = new_target(&closure, recorded.options.spurious_wakeups, leaks)?;
     let ends = recorded.options.thread_ends;
     target.share_ends(Arc::new(AtomicBool::new(ends)));
     let execution = target
@@ -297,7 +359,8 @@ fn replay(builder: &Builder, path: &Path, closure: Closure) -> Result<Report, St
             story: render_trace(&now, Some(&again), report::style()),
         }
     });
-    let weak_orders = target.weak_orders() as u64;
+    let mut noticed = Noticed::default();
+    noticed.add(&target);
     Ok(Report {
         name: builder.name.clone(),
         algorithm: Algorithm::Dfs,
@@ -308,11 +371,11 @@ fn replay(builder: &Builder, path: &Path, closure: Closure) -> Result<Report, St
         blocked_by: BlockedBy::default(),
         events: execution.events.len() as u64,
         threads_max: execution.threads.len() as u32,
-        weak_orders,
+        weak_orders: noticed.weak.len() as u64,
         elapsed: start.elapsed(),
         workers: 1,
         errors: errors.collect(),
-        warnings: Vec::new(),
+        warnings: noticed.warnings(),
     })
 }
 
@@ -369,6 +432,7 @@ fn program_name(builder: &Builder) -> &str {
 }
 
 fn trace_of(builder: &Builder, execution: &Execution, ends: bool) -> Trace {
+    let blame: Vec<_> = execution.errors.iter().map(|error| error.after).collect();
     Trace::from_execution(
         execution,
         Context {
@@ -389,7 +453,7 @@ fn trace_of(builder: &Builder, execution: &Execution, ends: bool) -> Trace {
             },
             site: &position,
             output: None,
-            blame: &[],
+            blame: &blame,
         },
     )
 }

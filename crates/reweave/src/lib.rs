@@ -8,6 +8,8 @@ pub mod cell;
 pub mod sync;
 
 #[cfg(not(feature = "std"))]
+mod allocator;
+#[cfg(not(feature = "std"))]
 pub mod any;
 #[cfg(not(feature = "std"))]
 mod builder;
@@ -25,11 +27,13 @@ pub mod thread;
 pub mod time;
 
 #[cfg(not(feature = "std"))]
+pub use allocator::Allocator;
+#[cfg(not(feature = "std"))]
 pub use any::{any, any_bool, assume};
 #[cfg(not(feature = "std"))]
 pub use builder::Builder;
 #[cfg(not(feature = "std"))]
-pub use report::{Error, Report};
+pub use report::{Error, Report, Warning};
 #[cfg(not(feature = "std"))]
 pub use reweave_explore::Algorithm;
 #[cfg(not(feature = "std"))]
@@ -75,6 +79,8 @@ pub mod __macro {
     }
 }
 
+#[cfg(feature = "std")]
+pub use std::alloc::System as Allocator;
 #[cfg(feature = "std")]
 pub use std::{hint, thread, thread_local, time};
 

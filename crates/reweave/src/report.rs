@@ -3,7 +3,7 @@
 use reweave_explore::Algorithm;
 use reweave_model::Kind;
 use reweave_report::{BlockedBy, Finding, ResultDocument, Style};
-use std::{io::Write, path::PathBuf, time::Duration};
+use std::{fmt, io::Write, path::PathBuf, time::Duration};
 
 /// What a check came out with.
 #[derive(Clone, Debug)]
@@ -35,7 +35,20 @@ pub struct Report {
     /// What went wrong, each distinct error once, the first one found first.
     pub errors: Vec<Error>,
     /// What is not wrong but worth a look.
-    pub warnings: Vec<String>,
+    pub warnings: Vec<Warning>,
+}
+
+/// Something that is not wrong but worth a look. [`fmt::Display`] is one line.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Warning {
+    /// Which rule of good use was broken, such as `unjoined`.
+    pub rule: String,
+    /// For people.
+    pub message: String,
+    /// The source place it is about.
+    pub location: Option<String>,
+    /// In how many executions it came up.
+    pub seen: u64,
 }
 
 /// One error, with the shortest execution that showed it.
@@ -107,6 +120,7 @@ impl Report {
         document.elapsed_s = self.elapsed.as_secs_f64();
         document.workers = self.workers as u32;
         document.errors = self.errors.iter().map(Error::finding).collect();
+        document.warnings = self.warnings.iter().map(Warning::finding).collect();
         document
     }
 
@@ -135,6 +149,30 @@ impl Error {
             trace: self.trace.as_ref().map(|path| path.display().to_string()),
             seen: self.seen,
         }
+    }
+}
+
+impl Warning {
+    fn finding(&self) -> Finding {
+        Finding {
+            kind: Kind::Misuse,
+            rule: Some(self.rule.clone()),
+            message: self.message.clone(),
+            location: self.location.clone(),
+            events: 0,
+            trace: None,
+            seen: self.seen,
+        }
+    }
+}
+
+impl fmt::Display for Warning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.rule)?;
+        if let Some(location) = &self.location {
+            write!(f, " at {location}")?;
+        }
+        write!(f, ": {}", self.message)
     }
 }
 

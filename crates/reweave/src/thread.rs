@@ -19,7 +19,7 @@ use handle::Packet;
 use reweave_model::{Object, Op};
 use std::{
     io,
-    panic::{AssertUnwindSafe, catch_unwind},
+    panic::{AssertUnwindSafe, Location, catch_unwind},
     sync::Arc,
     time::Duration,
 };
@@ -63,6 +63,7 @@ impl Builder {
     }
 
     /// As [`std::thread::Builder::spawn`].
+    #[track_caller]
     pub fn spawn<F, T>(self, f: F) -> io::Result<JoinHandle<T>>
     where
         F: FnOnce() -> T + Send + 'static,
@@ -77,6 +78,7 @@ impl Builder {
     }
 
     /// As [`std::thread::Builder::spawn_scoped`].
+    #[track_caller]
     pub fn spawn_scoped<'scope, 'env, F, T>(
         self,
         scope: &'scope Scope<'scope, 'env>,
@@ -103,6 +105,7 @@ impl Builder {
     /// # Safety
     /// What `f` refers to must live until the thread has ended. In a check, threads that are given up are unwound before those that created
     /// them.
+    #[track_caller]
     unsafe fn spawn_fiber<'a, F, T>(self, f: F) -> (Thread, Arc<Packet<T>>)
     where
         F: FnOnce() -> T + 'a,
@@ -112,7 +115,7 @@ impl Builder {
         let world = task.world();
         rt::before_spawn();
         let name: Option<Arc<str>> = self.name.map(Into::into);
-        let id = world.spawn(task.thread, name.clone());
+        let id = world.spawn(task.thread, name.clone(), Location::caller());
         let packet = Packet::new();
         let (theirs, place) = (packet.clone(), std::ptr::from_ref(world));
         let work = move || match catch_unwind(AssertUnwindSafe(f)) {

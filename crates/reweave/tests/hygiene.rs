@@ -131,7 +131,7 @@ fn a_stack_overflow_is_a_crash_and_the_others_go_on() {
         count.store(1, SeqCst);
     });
     assert_eq!(seen.kinds(), [Kind::Crash]);
-    assert!(seen.errors[0].message.contains("thread 1 crashed"));
+    assert!(seen.errors[0].message.contains("main.0 crashed"));
     assert_eq!(seen.executions, 2);
 }
 

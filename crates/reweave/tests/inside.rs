@@ -54,20 +54,22 @@ fn explore_by(
     let mut work = vec![Explorer::root(&options)];
     let mut seen = Seen::default();
     let mut executions = 0;
+    let mut plan = reweave::target::model::Plan::default();
     while let Some(branch) = work.pop() {
         executions += 1;
         assert!(
             executions < 2_000_000,
             "the program is too large for a test"
         );
-        let execution = target.run(&branch.plan).expect("deterministic");
+        branch.write_plan(&mut plan);
+        let execution = target.run(&plan).expect("deterministic");
         let mut results = std::mem::take(&mut *log.lock().unwrap());
         results.sort();
         seen.outcomes.insert(results.join(" "));
         for error in &execution.errors {
             seen.errors.insert((error.kind, error.message.clone()));
         }
-        explorer.branches(branch, execution, &mut work);
+        explorer.branches(branch, &plan, execution, &mut work);
     }
     assert_eq!(target.leaked(), 0);
     seen

@@ -58,8 +58,9 @@ fn a_held_guard_across_a_join_is_a_deadlock() {
     assert_eq!(seen.kinds(), [Kind::Deadlock]);
     let message = &seen.errors[0].message;
     let parts = [
-        "thread 0 'main' waits for the end of thread 1 'worker'",
-        "thread 1 'worker' waits for mutex #0, held by thread 0 'main'",
+        "main, at ",
+        ", waits for the end of main.0 \"worker\"\nmain.0 \"worker\", at ",
+        ", waits for mutex#1, held by main",
         "threads.rs:",
     ];
     for part in parts {
@@ -114,7 +115,7 @@ fn a_panic_nobody_joins_is_an_error() {
         thread::spawn(|| panic!("alone"));
     });
     assert_eq!(seen.kinds(), [Kind::Assertion]);
-    assert!(seen.errors[0].message.contains("thread 1 panicked at "));
+    assert!(seen.errors[0].message.contains("main.0 panicked: "));
     assert!(seen.errors[0].message.contains("alone"));
 }
 

@@ -76,8 +76,7 @@ impl Optimal {
             self.add_edge(execution.events[position as usize].after, e, &mut causes);
         }
         self.leads.clear();
-        let leads = (e + 1..end).filter(|p| self.happens.in_row(&causes, *p));
-        self.leads.extend(leads);
+        self.happens.behind(&causes, e, &mut self.leads);
         self.causes = causes;
     }
 

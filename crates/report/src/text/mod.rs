@@ -132,7 +132,10 @@ fn failure(failure: &Failure, program: &str, style: Style) -> String {
     let head = format!("{name}{} in {program}", rule.unwrap_or_default());
     let mut out = style.red(&head) + "\n";
     out += &wrap(&failure.message, style.width, "  ");
+    let tells = |place: &Position| failure.message.contains(&place.to_string());
     match (failure.kind, failure.places.as_slice()) {
+        // The message tells who did what where.
+        (Kind::DataRace, places) if places.iter().all(&tells) => {}
         (Kind::DataRace, [one, two, rest @ ..]) => {
             out += &format!("  one access:   {one}\n  the other:    {two}\n");
             for place in rest {
@@ -142,7 +145,7 @@ fn failure(failure: &Failure, program: &str, style: Style) -> String {
         // What each thread waits for is told at the end, with its place.
         (Kind::Deadlock | Kind::Livelock, _) => {}
         (_, places) => {
-            for place in places {
+            for place in places.iter().filter(|place| !tells(place)) {
                 out += &format!("  at {place}\n");
             }
         }

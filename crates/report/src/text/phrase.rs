@@ -3,7 +3,7 @@
 use crate::{
     operation::function_name,
     replay::{Hold, Replayed, replay},
-    trace::{ObjectState, PendingEntry, Trace},
+    trace::{ObjectState, PendingEntry, Trace, pointer},
 };
 use reweave_model::{Object, ObjectId, Op, RmwKind, ThreadId};
 use std::collections::BTreeMap;
@@ -51,22 +51,23 @@ impl<'a> Story<'a> {
         let op = event.op();
         let (ok, result) = (event.ok, event.result);
         let what = self.operation(op);
+        let word = |word| self.word(op, word);
         let note = match op {
             Op::Any(_) => format!("takes {result}"),
             // Of another object than an atomic there is no value that a person would know.
             Op::Load(object) if !self.has_value(object) => return what,
-            Op::Load(_) => format!("reads {}", value(result)),
+            Op::Load(_) => format!("reads {}", word(result)),
             Op::Await(object, _) if !self.has_value(object) => return what,
-            Op::Await(..) => format!("sees {}", value(result)),
-            Op::Rmw(_, rmw) => format!("{} -> {}", value(result), value(rmw.apply(result))),
+            Op::Await(..) => format!("sees {}", word(result)),
+            Op::Rmw(_, rmw) => format!("{} -> {}", word(result), word(rmw.apply(result))),
             Op::CompareExchange { expected, new, .. } if ok => {
-                return format!("{what}: {} -> {}", value(expected), value(new));
+                return format!("{what}: {} -> {}", word(expected), word(new));
             }
             Op::CompareExchange { expected, .. } if result == expected => {
                 "fails, as a weak one may".into()
             }
             Op::CompareExchange { expected, .. } => {
-                format!("fails, {} is not {}", value(result), value(expected))
+                format!("fails, {} is not {}", word(result), word(expected))
             }
             Op::TryLock(_) | Op::TryReadLock(_) | Op::TryWriteLock(_) if !ok => {
                 match self.replayed.before[index].holders.first() {
@@ -141,6 +142,14 @@ impl<'a> Story<'a> {
         }
     }
 
+    /// A value of the operation's object.
+    fn word(&self, op: Op, word: u64) -> String {
+        match op.object() {
+            Some(object) if self.trace.pointers(object.0) => pointer(word),
+            _ => value(word),
+        }
+    }
+
     /// Name and object, with what it writes.
     fn operation(&self, op: Op) -> String {
         let kind = op.kind().name();
@@ -151,7 +160,7 @@ impl<'a> Story<'a> {
             Op::Join(thread) => format!("join {}", self.thread(thread.0)),
             Op::Any(n) => format!("choose one of {n}"),
             Op::Assume(holds) => format!("assume {holds}"),
-            Op::Store(_, new) => format!("store {on}: writes {}", value(new)),
+            Op::Store(_, new) => format!("store {on}: writes {}", self.word(op, new)),
             Op::Rmw(_, rmw) => match rmw.kind {
                 RmwKind::Swap => format!("swap {on}"),
                 kind => {
@@ -160,7 +169,7 @@ impl<'a> Story<'a> {
                 }
             },
             Op::Await(object, _) if !self.has_value(object) => format!("spin on {on}"),
-            Op::Await(_, seen) => format!("spin on {on} while {}", value(seen)),
+            Op::Await(_, seen) => format!("spin on {on} while {}", self.word(op, seen)),
             // Whether the section changed anything is of interest to parked loops only.
             Op::UnlockClean(_) => format!("unlock {on}"),
             Op::Enqueue { mutex, .. } => {
@@ -254,10 +263,16 @@ impl<'a> Story<'a> {
             Op::Recv { .. } => format!("waits for a message in {name}, which is empty"),
             Op::Park { .. } => "is parked, and nobody unparks it".into(),
             Op::Await(_, seen) => {
-                format!("spins until {name} is something else than {}", value(seen))
+                format!(
+                    "spins until {name} is something else than {}",
+                    self.word(op, seen)
+                )
             }
             _ => match pending.saw {
-                Some(saw) => format!("spins until {name} is something else than {}", value(saw)),
+                Some(saw) => format!(
+                    "spins until {name} is something else than {}",
+                    self.word(op, saw)
+                ),
                 None => return None,
             },
         };

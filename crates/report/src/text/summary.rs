@@ -99,7 +99,10 @@ fn one(title: &str, finding: &Finding, style: Style) -> String {
         1 => "seen in one execution".to_owned(),
         n => format!("seen in {}", counted(n, "execution")),
     };
-    out += &format!("  {seen}, shown in {}\n", counted(finding.events, "step"));
+    out += &match finding.events {
+        0 => format!("  {seen}\n"),
+        steps => format!("  {seen}, shown in {}\n", counted(steps, "step")),
+    };
     if let Some(trace) = &finding.trace {
         out += &format!("  reweave report {}\n", clean(trace));
     }

@@ -92,6 +92,7 @@ pub fn follow(script: &Script, plan: &Plan) -> Execution {
                         rule: None,
                         message: "no thread can go on".into(),
                         sites: Vec::new(),
+                        after: None,
                     });
                 }
                 return run.end(end).clone();

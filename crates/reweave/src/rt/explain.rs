@@ -17,13 +17,13 @@ pub(crate) fn stuck(world: &World, kind: Kind) -> Error {
         let Some(pending) = run.pending(*thread) else {
             continue;
         };
-        let separator = if message.is_empty() { "" } else { "; " };
+        let separator = if message.is_empty() { "" } else { "\n" };
         let _ = write!(
             message,
-            "{separator}{} {} ({})",
+            "{separator}{}, at {}, {}",
             name(world, *thread),
-            waits(world, &run, *thread, pending),
             place(pending.site),
+            waits(world, &run, *thread, pending),
         );
         sites.push(pending.site);
     }
@@ -32,16 +32,29 @@ pub(crate) fn stuck(world: &World, kind: Kind) -> Error {
         rule: None,
         message,
         sites,
+        after: None,
     }
 }
 
-/// A thread for people.
+/// A thread for people, by its path as reports have it: `main`, `main.0 "worker"`.
 pub(crate) fn name(world: &World, thread: ThreadId) -> String {
-    match &world.threads.borrow()[thread.index()].name {
-        Some(name) => format!("thread {} '{name}'", thread.0),
-        None if thread == ThreadId::MAIN => "thread 0 'main'".into(),
-        None => format!("thread {}", thread.0),
+    let run = world.run.borrow();
+    let mut text = "main".to_owned();
+    for n in run.state().path(thread) {
+        let _ = write!(text, ".{n}");
     }
+    if let Some(name) = &world.threads.borrow()[thread.index()].name {
+        let _ = write!(text, " \"{name}\"");
+    }
+    text
+}
+
+/// An object for people, as reports have it: `mutex#1`, counted for each kind.
+fn object_name(run: &Run, object: ObjectId) -> String {
+    let kind = run.state().object(object).kind_name();
+    let objects = &run.execution().objects[..=object.index()];
+    let number = objects.iter().filter(|other| other.kind_name() == kind);
+    format!("{kind}#{}", number.count())
 }
 
 fn place(site: Site) -> String {
@@ -55,17 +68,16 @@ fn waits(world: &World, run: &Run, thread: ThreadId, pending: &Pending) -> Strin
             op => format!("waits at {}", op.kind().name()),
         };
     };
-    let id = object.0;
+    let known = object_name(run, object);
     if let (Op::Await(..), _) | (_, Gate::Word(_)) = (pending.op, pending.gate) {
-        let kind = run.state().object(object).kind_name();
-        return format!("spins until {kind} #{id} changes");
+        return format!("spins until {known} changes");
     }
     match pending.op {
-        Op::Wake { .. } => format!("waits for a notification of condvar #{id}"),
+        Op::Wake { .. } => format!("waits for a notification of {known}"),
         Op::Park { .. } => "is parked".into(),
-        Op::Recv { .. } => format!("waits for a message on channel #{id}"),
-        Op::Send(_) => format!("waits for room in channel #{id}"),
-        Op::Handoff(..) => format!("waits for a receiver on channel #{id}"),
+        Op::Recv { .. } => format!("waits for a message on {known}"),
+        Op::Send(_) => format!("waits for room in {known}"),
+        Op::Handoff(..) => format!("waits for a receiver on {known}"),
         _ => held(world, run, thread, object),
     }
 }
@@ -73,7 +85,7 @@ fn waits(world: &World, run: &Run, thread: ThreadId, pending: &Pending) -> Strin
 /// For what has holders, or a count.
 fn held(world: &World, run: &Run, thread: ThreadId, object: ObjectId) -> String {
     let state = run.state().object(object);
-    let mut text = format!("waits for {} #{}", state.kind_name(), object.0);
+    let mut text = format!("waits for {}", object_name(run, object));
     let holders: Vec<ThreadId> = match state {
         Object::Mutex { holder, .. } => holder.iter().copied().collect(),
         Object::RwLock {

@@ -15,8 +15,10 @@
 
 mod ends;
 mod explain;
+mod habits;
 mod local;
 mod panics;
+pub(crate) mod pointers;
 pub(crate) mod poll;
 mod races;
 mod site;
@@ -29,6 +31,7 @@ mod world;
 
 pub(crate) use self::{
     ends::ended,
+    habits::Habit,
     local::local,
     site::location,
     slot::Slot,
@@ -39,8 +42,14 @@ pub(crate) use self::{
 
 pub use self::target::ClosureTarget;
 
+use crate::allocator::Ledger;
 use reweave_model::{Error, Event, Gate, Next, Op, Order, Pending, Site};
-use std::{any::Any, panic::Location, sync::atomic::Ordering, time::Duration};
+use std::{
+    any::Any,
+    panic::Location,
+    sync::{Arc, atomic::Ordering},
+    time::Duration,
+};
 
 /// Running on a fiber of a check, and not while the fiber is being unwound: operations go to the model.
 #[inline]
@@ -185,6 +194,13 @@ fn inert_event(task: &Task, op: Op, site: Site) -> Event {
     }
 }
 
+/// Where a block that the running thread allocates is noted: on a fiber of a check that looks at what is left behind.
+pub(crate) fn ledger<'a>() -> Option<&'a Arc<Ledger>> {
+    let world = task::<'a>()?.world();
+    let watch = world.leaks.as_ref()?;
+    (!world.busy()).then_some(&watch.ledger)
+}
+
 /// The running thread yields or sleeps: no event.
 ///
 /// A loop of pauses alone would never end: after some of them each takes a millisecond of the thread's own time.
@@ -235,7 +251,7 @@ pub(crate) fn access(address: usize, bytes: usize, write: bool) {
         races.access(run.execution(), task.thread, range, write, site)
     };
     if let Some(race) = race {
-        world.error(races::error(world, &race));
+        world.error(task.thread, races::error(world, &race));
     }
 }
 
@@ -250,9 +266,9 @@ pub(crate) fn here<T: ?Sized>(object: &T) -> &T {
     object
 }
 
-/// Records an error of this execution; it goes on.
+/// Records an error of the running thread; the execution goes on.
 pub(crate) fn error(error: Error) {
     if let Some(task) = task() {
-        task.world().error(error);
+        task.world().error(task.thread, error);
     }
 }

@@ -7,8 +7,11 @@
 //! crashed; the SIGABRT that follows ends its fiber by touching the guard page below its stack, as an overflow would, and the others
 //! go on. (Staying in the hook for ever would be simpler, but std holds the hook's lock meanwhile, and libtest wants it at its end.)
 
-use super::{Task, site, task};
-use reweave_model::{Error, Kind, Site, ThreadId};
+use super::{
+    Task, explain, site, task,
+    world::{Began, now},
+};
+use reweave_model::{Edge, Error, Kind, Site, ThreadId};
 use std::{
     any::Any,
     panic::{self, PanicHookInfo},
@@ -20,6 +23,8 @@ pub(crate) struct Panic {
     pub(crate) thread: ThreadId,
     pub(crate) message: String,
     pub(crate) site: Option<Site>,
+    /// When it began.
+    pub(crate) after: Option<Edge>,
     /// How many events were done before.
     pub(crate) at: usize,
 }
@@ -85,7 +90,14 @@ fn record(task: &Task, info: &PanicHookInfo<'_>) {
             std::mem::transmute::<&panic::Location<'_>, &'static panic::Location<'static>>(location)
         })
     });
-    *task.panic.borrow_mut() = Some((message, site));
+    // The run is in use when it is the model that panics.
+    let after = world.run.try_borrow().ok();
+    let after = after.map(|run| now(&run, task.thread));
+    *task.panic.borrow_mut() = Some(Began {
+        message,
+        site,
+        after,
+    });
 }
 
 /// Whether std ends the process after the hook: there is no stable way to ask.
@@ -97,16 +109,19 @@ fn aborts(message: &str) -> bool {
 }
 
 fn crash(task: &Task) {
+    let world = task.world();
     let last = task.panic.borrow_mut().take();
-    let (message, site) = last.unwrap_or_default();
-    task.world().crash_told.set(true);
-    task.world().error(Error {
+    let message = last.as_ref().map_or("", |last| &last.message);
+    let error = Error {
         kind: Kind::Crash,
         rule: Some("panic-while-unwinding".into()),
         message: format!(
-            "thread {} panicked where it cannot unwind, which aborts the process: {message}",
-            task.thread.0
+            "{} panicked where it cannot unwind, which aborts the process: {message}",
+            explain::name(world, task.thread)
         ),
-        sites: vec![site],
-    });
+        sites: last.iter().map(|last| last.site).collect(),
+        after: None,
+    };
+    world.crash_told.set(true);
+    world.error(task.thread, error);
 }

@@ -100,7 +100,7 @@ impl Races {
     }
 }
 
-/// A race as an error.
+/// A race as an error. The place of the access that completes it comes first.
 pub(crate) fn error(world: &World, race: &RaceFound) -> Error {
     let told = |thread, write, site| {
         let verb = if write { "writes" } else { "reads" };
@@ -111,10 +111,11 @@ pub(crate) fn error(world: &World, race: &RaceFound) -> Error {
         kind: Kind::DataRace,
         rule: None,
         message: format!(
-            "{} and {}, and nothing orders the two",
+            "{},\n{},\nand nothing orders the two",
             told(race.first_thread, race.first_write, race.first),
             told(race.second_thread, race.second_write, race.second),
         ),
-        sites: vec![race.first.min(race.second), race.first.max(race.second)],
+        sites: vec![race.second, race.first],
+        after: None,
     }
 }

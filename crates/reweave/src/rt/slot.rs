@@ -44,7 +44,7 @@ impl Slot {
         if word != 0 {
             let place = Location::caller();
             let kind = object.kind_name();
-            world.error(Error {
+            super::error(Error {
                 kind: Kind::Misuse,
                 rule: Some("object-from-outside".into()),
                 message: format!(
@@ -52,6 +52,7 @@ impl Slot {
                      would see each other through it. Make it inside the closure, or make it a static"
                 ),
                 sites: vec![world.seen.site(place)],
+                after: None,
             });
         }
         let id = world.run.borrow_mut().object(object);

@@ -4,14 +4,16 @@
 //! target for each worker. *Owns:* the world, the fibers, the closure.
 //!
 //! *Errors.* A panic of the main closure is an error; so is that of another thread, unless a join or its scope took the result. Threads
-//! that cannot go on are an error only when nothing went wrong before: a failed thread leaves others waiting.
+//! that cannot go on are an error only when nothing went wrong before: a failed thread leaves others waiting. Memory left behind is
+//! looked at on request, and only when nothing else is wrong.
 
 use super::{
-    Task, World, explain,
+    Habit, Task, World, explain,
     panics::{self, Panic},
     statics,
-    world::Thread,
+    world::{Thread, now},
 };
+use crate::allocator::Watch;
 use reweave_explore::Target;
 use reweave_fiber::{Fiber, Resumed, Unwound};
 use reweave_model::{Divergence, End, Error, Execution, Kind, Next, Plan, Site, ThreadId};
@@ -29,6 +31,9 @@ const STACK_BYTES: usize = 2 << 20;
 
 /// How often a thread may stop its own unwinding before it is given up.
 const UNWIND_ATTEMPTS: u32 = 16;
+
+/// How often in a row an execution must leave the same number of blocks behind when it is run again.
+const LEAK_REPETITIONS: usize = 3;
 
 /// See the module.
 pub struct ClosureTarget {
@@ -51,6 +56,24 @@ impl ClosureTarget {
             fibers: Vec::new(),
             closure,
             leaked: 0,
+        }
+    }
+
+    /// Also looks at what executions leave behind.
+    ///
+    /// # Errors
+    /// When [`Allocator`](crate::Allocator) is not the program's global allocator.
+    pub fn watch_leaks(mut self) -> Result<ClosureTarget, String> {
+        match Watch::new() {
+            Some(watch) => {
+                self.world.leaks = Some(watch);
+                Ok(self)
+            }
+            None => Err(
+                "leaks were asked for, which needs reweave's allocator: put `#[global_allocator] static ALLOCATOR: \
+                 reweave::Allocator = reweave::Allocator;` into the test's crate"
+                    .into(),
+            ),
         }
     }
 
@@ -80,6 +103,11 @@ impl ClosureTarget {
         self.world.weak_sites()
     }
 
+    /// What the program does that is not wrong but worth a look, with the number of executions that did it.
+    pub(crate) fn habits(&self) -> Vec<(Habit, Site, u64)> {
+        self.world.habits.all()
+    }
+
     fn begin(&mut self, plan: &Plan) {
         static STAMP: AtomicU32 = AtomicU32::new(1);
         let world = &self.world;
@@ -89,12 +117,19 @@ impl ClosureTarget {
             stamp => stamp,
         };
         world.stamp.set(stamp);
+        if let Some(watch) = &world.leaks {
+            watch.ledger.open(stamp);
+        }
         world.races.borrow_mut().begin();
+        world.pointers.begin();
         world.ending.set(false);
         world.ends.set(self.ends_wanted());
         world.next.set(None);
         world.threads.borrow_mut().clear();
-        world.threads.borrow_mut().push(Thread::new(None, 0));
+        world
+            .threads
+            .borrow_mut()
+            .push(Thread::new(None, Site::ANY, 0));
         let (place, closure) = (&raw const **world, self.closure.clone());
         let job = Box::new(move || {
             // SAFETY: the world outlives its fibers.
@@ -147,12 +182,14 @@ impl ClosureTarget {
         if self.world.crash_told.take() {
             return;
         }
-        self.world.error(Error {
+        let error = Error {
             kind: Kind::Crash,
             rule: None,
             message: format!("{} crashed: {message}", explain::name(&self.world, thread)),
             sites: Vec::new(),
-        });
+            after: None,
+        };
+        self.world.error(thread, error);
     }
 
     /// Ends what still runs, children first: they may refer to what their parents own.
@@ -187,8 +224,9 @@ impl ClosureTarget {
     }
 }
 
-impl Target for ClosureTarget {
-    fn run(&mut self, plan: &Plan) -> Result<&Execution, Divergence> {
+impl ClosureTarget {
+    /// One execution, from its beginning to its end.
+    fn once(&mut self, plan: &Plan) -> Next {
         let over = loop {
             self.begin(plan);
             let over = self.conduct();
@@ -206,6 +244,74 @@ impl Target for ClosureTarget {
                 self.world.panics.take();
             }
         }
+        over
+    }
+
+    /// Whether the execution came to its end with nothing wrong.
+    fn clean(&self, over: Next) -> bool {
+        let run = self.world.run.borrow();
+        over == Next::End(End::Done) && run.execution().errors.is_empty()
+    }
+
+    /// Blocks and bytes that the execution left behind, if it came to its end and nothing else is wrong.
+    fn left(&self, over: Next) -> Option<(usize, usize)> {
+        let watch = self.world.leaks.as_ref()?;
+        if !self.clean(over) {
+            return None;
+        }
+        // They hold names that the program made.
+        self.world.threads.borrow_mut().clear();
+        Some(watch.ledger.balance()).filter(|(blocks, _)| *blocks > 0)
+    }
+
+    /// Runs an execution that left something behind again: what was allocated once and kept is not left behind again.
+    fn confirm_leak(&mut self, plan: &Plan, mut over: Next) -> Next {
+        let Some((mut blocks, _)) = self.left(over) else {
+            return over;
+        };
+        let mut same = 0;
+        for _ in 0..2 * LEAK_REPETITIONS {
+            over = self.once(plan);
+            let Some((again, bytes)) = self.left(over) else {
+                return over;
+            };
+            same = if again == blocks { same + 1 } else { 1 };
+            blocks = again;
+            if same == LEAK_REPETITIONS {
+                self.leaks(blocks, bytes);
+                break;
+            }
+        }
+        over
+    }
+
+    fn leaks(&mut self, blocks: usize, bytes: usize) {
+        let (s, were) = if blocks == 1 {
+            ("", "was")
+        } else {
+            ("s", "were")
+        };
+        self.world.run.get_mut().error(Error {
+            kind: Kind::Memory,
+            rule: Some("leak".into()),
+            message: format!(
+                "{blocks} allocation{s} ({bytes} bytes) of this execution {were} not freed at its end"
+            ),
+            sites: Vec::new(),
+            after: None,
+        });
+    }
+}
+
+impl Target for ClosureTarget {
+    fn run(&mut self, plan: &Plan) -> Result<&Execution, Divergence> {
+        let over = self.once(plan);
+        if self.clean(over) {
+            let world = &self.world;
+            let (run, threads) = (world.run.borrow(), world.threads.borrow());
+            world.habits.ended(run.execution(), &threads);
+        }
+        let over = self.confirm_leak(plan, over);
         let run = self.world.run.get_mut();
         match over {
             Next::End(_) => Ok(run.execution()),
@@ -252,15 +358,17 @@ impl Task {
     /// Notes the panic that ends the thread.
     pub(crate) fn died(&self, payload: &(dyn Any + Send)) {
         let world = self.world();
-        let (message, site) = match self.panic.take() {
-            Some((message, site)) => (message, Some(site)),
-            None => (panics::text(payload), None),
+        let run = world.run.borrow();
+        let (message, site, after) = match self.panic.take() {
+            Some(began) => (began.message, Some(began.site), began.after),
+            None => (panics::text(payload), None, Some(now(&run, self.thread))),
         };
-        let at = world.run.borrow().execution().events.len();
+        let at = run.execution().events.len();
         world.panics.borrow_mut().push(Panic {
             thread: self.thread,
             message,
             site,
+            after,
             at,
         });
     }
@@ -269,21 +377,24 @@ impl Task {
 /// Turns panics into errors. One that a join handed to the program is told with the panic it led to.
 fn report_panics(world: &World, errors: &mut Vec<(usize, Error)>) {
     let panics = world.panics.take();
-    let told = |panic: &Panic| {
-        let place = panic.site.and_then(super::location);
-        let place = place.map_or(String::new(), |place| format!(" at {place}"));
+    let told = |panic: &Panic, place: &str| {
         let name = explain::name(world, panic.thread);
         format!("{name} panicked{place}: {}", panic.message)
+    };
+    let place = |panic: &Panic| {
+        let place = panic.site.and_then(super::location);
+        place.map_or(String::new(), |place| format!(" at {place}"))
     };
     let handled = |panic: &Panic| world.threads.borrow()[panic.thread.index()].joined;
     for (index, panic) in panics.iter().enumerate() {
         if panic.thread != ThreadId::MAIN && handled(panic) {
             continue;
         }
-        let mut message = told(panic);
+        // Its own place is told with the error.
+        let mut message = told(panic, "");
         let mut sites = Vec::from_iter(panic.site);
         for earlier in panics[..index].iter().filter(|earlier| handled(earlier)) {
-            message = format!("{message}\nearlier, {}", told(earlier));
+            message = format!("{message}\nearlier, {}", told(earlier, &place(earlier)));
             sites.extend(earlier.site);
         }
         errors.push((
@@ -293,6 +404,7 @@ fn report_panics(world: &World, errors: &mut Vec<(usize, Error)>) {
                 rule: None,
                 message,
                 sites,
+                after: panic.after,
             },
         ));
     }

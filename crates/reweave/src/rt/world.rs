@@ -3,13 +3,16 @@
 //! *Owned by:* [`super::ClosureTarget`]. Fibers find it through a thread-local of their own, which points to their [`Task`].
 
 use super::{
-    local::Locals, panics::Panic, races::Races, site::Seen, slot::Slot, spin::Spin, statics::Copies,
+    habits::Habits, local::Locals, panics::Panic, pointers::Pointers, races::Races, site::Seen,
+    slot::Slot, spin::Spin, statics::Copies,
 };
+use crate::allocator::Watch;
 use reweave_fiber::Pool;
-use reweave_model::{Choice, Error, Next, Run, Site, ThreadId};
+use reweave_model::{Choice, Edge, Error, Next, Run, Site, ThreadId};
 use std::{
     cell::{Cell, RefCell},
     collections::{HashSet, VecDeque},
+    panic::Location,
     ptr,
     sync::{Arc, atomic::AtomicBool},
 };
@@ -35,8 +38,10 @@ pub(crate) struct World {
     pub(crate) panics: RefCell<Vec<Panic>>,
     /// The crash that is about to end the running fiber is among the errors already.
     pub(crate) crash_told: Cell<bool>,
+    pub(crate) habits: Habits,
     pub(crate) races: RefCell<Races>,
     pub(crate) copies: Copies,
+    pub(crate) pointers: Pointers,
     /// The execution is to be begun again.
     pub(crate) restart: Cell<bool>,
     /// The ends of threads are events in this execution: see `ends`.
@@ -49,6 +54,8 @@ pub(crate) struct World {
     tried: RefCell<HashSet<u32>>,
     /// Cells that had an access so far, in all executions: see `tag`.
     pub(crate) cells: Cell<u32>,
+    /// Set: what an execution leaves behind is looked at.
+    pub(crate) leaks: Option<Watch>,
     pub(crate) seen: Seen,
     weak_seen: Seen,
     weak: RefCell<HashSet<u32>>,
@@ -74,8 +81,17 @@ pub(crate) struct Thread {
     pub(crate) life: Slot,
     /// Its result was taken by a join, or by the scope it belongs to: a panic is the program's business.
     pub(crate) joined: bool,
+    /// Where it was created.
+    pub(crate) spawned: Site,
     /// Nanoseconds of virtual time.
     pub(crate) clock_ns: u64,
+}
+
+/// A panic that has begun.
+pub(crate) struct Began {
+    pub(crate) message: String,
+    pub(crate) site: Site,
+    pub(crate) after: Option<Edge>,
 }
 
 /// What a running thread needs at each operation. It lives on the fiber's stack for as long as the thread does.
@@ -86,7 +102,7 @@ pub(crate) struct Task {
     stack_low: usize,
     pub(crate) locals: RefCell<Locals>,
     /// The last panic that began in it, for the case that it ends by it.
-    pub(crate) panic: RefCell<Option<(String, Site)>>,
+    pub(crate) panic: RefCell<Option<Began>>,
     /// Std is about to abort the process because of it.
     pub(crate) aborting: Cell<bool>,
     pub(crate) spin: RefCell<Spin>,
@@ -199,14 +215,17 @@ impl World {
             errors: RefCell::default(),
             panics: RefCell::default(),
             crash_told: Cell::new(false),
+            habits: Habits::default(),
             races: RefCell::default(),
             copies: Copies::default(),
+            pointers: Pointers::default(),
             restart: Cell::new(false),
             ends: Cell::new(false),
             ends_wanted: RefCell::default(),
             never: RefCell::default(),
             tried: RefCell::default(),
             cells: Cell::new(0),
+            leaks: None,
             seen: Seen::new(),
             weak_seen: Seen::new(),
             weak: RefCell::default(),
@@ -215,7 +234,12 @@ impl World {
     }
 
     /// A thread of the execution creates another one, which must be given to [`World::start`].
-    pub(crate) fn spawn(&self, parent: ThreadId, name: Option<Arc<str>>) -> ThreadId {
+    pub(crate) fn spawn(
+        &self,
+        parent: ThreadId,
+        name: Option<Arc<str>>,
+        place: &'static Location<'static>,
+    ) -> ThreadId {
         let mut run = self.run.borrow_mut();
         let id = run.spawn(parent);
         if let Some(name) = &name {
@@ -224,7 +248,7 @@ impl World {
         self.races.borrow_mut().spawn(parent, id);
         let mut threads = self.threads.borrow_mut();
         let clock_ns = threads[parent.index()].clock_ns;
-        threads.push(Thread::new(name, clock_ns));
+        threads.push(Thread::new(name, self.seen.site(place), clock_ns));
         id
     }
 
@@ -243,10 +267,20 @@ impl World {
         self.newborn.borrow_mut().pop_front()
     }
 
-    /// Records an error at this moment of the execution.
-    pub(crate) fn error(&self, error: Error) {
-        let place = self.run.borrow().execution().events.len();
+    /// Records an error of a thread at this moment of the execution.
+    pub(crate) fn error(&self, thread: ThreadId, mut error: Error) {
+        let run = self.run.borrow();
+        let place = run.execution().events.len();
+        error.after.get_or_insert_with(|| now(&run, thread));
         self.errors.borrow_mut().push((place, error));
+    }
+
+    /// The runtime's own state is in use: what is allocated now is not the program's.
+    pub(crate) fn busy(&self) -> bool {
+        self.run.try_borrow().is_err()
+            || self.threads.try_borrow().is_err()
+            || self.races.try_borrow().is_err()
+            || self.newborn.try_borrow().is_err()
     }
 
     /// Whether a loop at this site was found not to be endless.
@@ -278,13 +312,22 @@ impl World {
     }
 }
 
+/// This moment of a thread.
+pub(crate) fn now(run: &Run, thread: ThreadId) -> Edge {
+    Edge {
+        thread,
+        count: run.state().count(thread),
+    }
+}
+
 impl Thread {
-    pub(crate) fn new(name: Option<Arc<str>>, clock_ns: u64) -> Thread {
+    pub(crate) fn new(name: Option<Arc<str>>, spawned: Site, clock_ns: u64) -> Thread {
         Thread {
             name,
             parker: Slot::new(),
             life: Slot::new(),
             joined: false,
+            spawned,
             clock_ns,
         }
     }

@@ -168,6 +168,7 @@ fn held_elsewhere() -> ! {
                 Location::caller()
             ),
             sites: Vec::new(),
+            after: None,
         });
         rt::op(Op::Assume(false));
     }

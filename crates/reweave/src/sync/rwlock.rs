@@ -198,6 +198,7 @@ fn granted<G>(held: TryLockResult<G>) -> LockResult<G> {
                         Location::caller()
                     ),
                     sites: Vec::new(),
+                    after: None,
                 });
                 rt::op(Op::Assume(false));
             }

@@ -142,6 +142,7 @@ impl<'scope> Scope<'scope, '_> {
             .expect("failed to spawn thread")
     }
 
+    #[track_caller]
     pub(super) fn spawn_with<F, T>(
         &'scope self,
         builder: Builder,

@@ -57,12 +57,14 @@ pub fn all(algorithm: Algorithm, f: impl Fn() + Send + Sync + 'static) -> Seen {
     let mut branches = vec![Explorer::root(&options)];
     let mut seen = Seen::default();
     let mut ends = false;
+    let mut plan = Plan::default();
     while let Some(branch) = branches.pop() {
-        match target.run(&branch.plan) {
+        branch.write_plan(&mut plan);
+        match target.run(&plan) {
             Ok(execution) => {
                 seen.add(execution);
                 assert!(seen.executions < 2_000_000, "too many");
-                explorer.branches(branch, execution, &mut branches);
+                explorer.branches(branch, &plan, execution, &mut branches);
             }
             Err(divergence) => assert!(target.ends_wanted() && !ends, "{divergence:?}"),
         }

@@ -6,6 +6,7 @@ mod pool;
 #[path = "../corpus/prelude.rs"]
 pub mod prelude;
 mod ring;
+mod treiber;
 
 use crate::harness::{Case, Expected};
 
@@ -85,5 +86,25 @@ pub const CASES: &[Case] = &[
         name: "pool::idle_means_done",
         run: pool::idle_means_done::<false>,
         expected: Expected::Clean,
+    },
+    Case {
+        name: "treiber::pushes",
+        run: treiber::pushes::<{ treiber::RIGHT }>,
+        expected: Expected::Clean,
+    },
+    Case {
+        name: "treiber::pushes::lost",
+        run: treiber::pushes::<{ treiber::LOST }>,
+        expected: Expected::Assertion,
+    },
+    Case {
+        name: "treiber::pushes_and_pops",
+        run: treiber::pushes_and_pops::<{ treiber::RIGHT }>,
+        expected: Expected::Clean,
+    },
+    Case {
+        name: "treiber::pushes_and_pops::relaxed",
+        run: treiber::pushes_and_pops::<{ treiber::RELAXED }>,
+        expected: Expected::DataRace,
     },
 ];

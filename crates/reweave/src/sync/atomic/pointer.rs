@@ -1,7 +1,12 @@
 //! Pointers.
+//!
+//! The model never sees an address: see [`crate::rt::pointers`].
 
 use super::{Ordering, exchange, id, load, modify, store};
-use crate::rt::{self, Slot};
+use crate::rt::{
+    self, Slot,
+    pointers::{LOW_BITS, address_of, note, word_of},
+};
 use reweave_model::{ObjectId, RmwKind};
 use std::{
     fmt,
@@ -15,12 +20,14 @@ pub struct AtomicPtr<T> {
     inner: std_atomic::AtomicPtr<T>,
 }
 
+#[inline(always)]
 fn word<T>(pointer: *mut T) -> u64 {
-    pointer.expose_provenance() as u64
+    word_of(pointer.expose_provenance())
 }
 
+#[inline(always)]
 fn pointer<T>(word: u64) -> *mut T {
-    with_exposed_provenance_mut(word as usize)
+    with_exposed_provenance_mut(address_of(word))
 }
 
 impl<T> AtomicPtr<T> {
@@ -152,6 +159,96 @@ impl<T> AtomicPtr<T> {
         Err(previous)
     }
 
+    /// As in std. In a check a load and compare-exchanges, since the model does not calculate with addresses.
+    #[inline(always)]
+    #[track_caller]
+    pub fn fetch_ptr_add(&self, count: usize, order: Ordering) -> *mut T {
+        self.calculate(order, |value| value.wrapping_add(count))
+    }
+
+    /// As in std; see [`AtomicPtr::fetch_ptr_add`].
+    #[inline(always)]
+    #[track_caller]
+    pub fn fetch_ptr_sub(&self, count: usize, order: Ordering) -> *mut T {
+        self.calculate(order, |value| value.wrapping_sub(count))
+    }
+
+    /// As in std; see [`AtomicPtr::fetch_ptr_add`].
+    #[inline(always)]
+    #[track_caller]
+    pub fn fetch_byte_add(&self, bytes: usize, order: Ordering) -> *mut T {
+        self.calculate(order, |value| value.wrapping_byte_add(bytes))
+    }
+
+    /// As in std; see [`AtomicPtr::fetch_ptr_add`].
+    #[inline(always)]
+    #[track_caller]
+    pub fn fetch_byte_sub(&self, bytes: usize, order: Ordering) -> *mut T {
+        self.calculate(order, |value| value.wrapping_byte_sub(bytes))
+    }
+
+    /// As in std. In a check one step when only the low three bits can change, else as [`AtomicPtr::fetch_ptr_add`].
+    #[inline(always)]
+    #[track_caller]
+    pub fn fetch_or(&self, bits: usize, order: Ordering) -> *mut T {
+        if bits & !LOW_BITS != 0 {
+            return self.calculate(order, |value| value.map_addr(|address| address | bits));
+        }
+        self.tag(RmwKind::Or, bits, order)
+    }
+
+    /// As in std; see [`AtomicPtr::fetch_or`].
+    #[inline(always)]
+    #[track_caller]
+    pub fn fetch_and(&self, bits: usize, order: Ordering) -> *mut T {
+        if !bits & !LOW_BITS != 0 {
+            return self.calculate(order, |value| value.map_addr(|address| address & bits));
+        }
+        self.tag(RmwKind::And, bits, order)
+    }
+
+    /// As in std; see [`AtomicPtr::fetch_or`].
+    #[inline(always)]
+    #[track_caller]
+    pub fn fetch_xor(&self, bits: usize, order: Ordering) -> *mut T {
+        if bits & !LOW_BITS != 0 {
+            return self.calculate(order, |value| value.map_addr(|address| address ^ bits));
+        }
+        self.tag(RmwKind::Xor, bits, order)
+    }
+
+    /// Changes low bits: the same for a pointer's word.
+    #[inline(always)]
+    #[track_caller]
+    fn tag(&self, kind: RmwKind, bits: usize, order: Ordering) -> *mut T {
+        let change = |value: *mut T| {
+            value.map_addr(|address| match kind {
+                RmwKind::Or => address | bits,
+                RmwKind::And => address & bits,
+                _ => address ^ bits,
+            })
+        };
+        let this = rt::here(self);
+        if !rt::active() {
+            return self.calculate(order, change);
+        }
+        let before = pointer(modify(this.id(), kind, bits as u64, 64, order));
+        this.inner.store(change(before), Relaxed);
+        before
+    }
+
+    #[inline(always)]
+    #[track_caller]
+    fn calculate(&self, order: Ordering, change: impl Fn(*mut T) -> *mut T) -> *mut T {
+        let read = match order {
+            Ordering::Acquire | Ordering::AcqRel => Ordering::Acquire,
+            Ordering::SeqCst => Ordering::SeqCst,
+            _ => Relaxed,
+        };
+        let changed = self.fetch_update(order, read, |value| Some(change(value)));
+        changed.expect("it is always changed")
+    }
+
     #[inline(always)]
     #[track_caller]
     fn exchange(
@@ -184,7 +281,15 @@ impl<T> AtomicPtr<T> {
     #[inline(always)]
     #[track_caller]
     fn id(&self) -> ObjectId {
-        id(&self.slot, || word(self.inner.load(Relaxed)))
+        let mut new = false;
+        let id = id(&self.slot, || {
+            new = true;
+            word(self.inner.load(Relaxed))
+        });
+        if new {
+            note(id);
+        }
+        id
     }
 }
 
