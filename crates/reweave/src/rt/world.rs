@@ -50,8 +50,6 @@ pub(crate) struct World {
     pub(crate) ends_wanted: RefCell<Arc<AtomicBool>>,
     /// Sites of loops that look endless and are not.
     never: RefCell<HashSet<u32>>,
-    /// Sites of loops that were tried.
-    tried: RefCell<HashSet<u32>>,
     /// Cells that had an access so far, in all executions: see `tag`.
     pub(crate) cells: Cell<u32>,
     /// Set: what an execution leaves behind is looked at.
@@ -223,7 +221,6 @@ impl World {
             ends: Cell::new(false),
             ends_wanted: RefCell::default(),
             never: RefCell::default(),
-            tried: RefCell::default(),
             cells: Cell::new(0),
             leaks: None,
             seen: Seen::new(),
@@ -286,11 +283,6 @@ impl World {
     /// Whether a loop at this site was found not to be endless.
     pub(crate) fn never_parks(&self, site: Site) -> bool {
         self.never.borrow().contains(&site.0)
-    }
-
-    /// Whether a loop at this site is being tried for the first time.
-    pub(crate) fn first_probe(&self, site: Site) -> bool {
-        self.tried.borrow_mut().insert(site.0)
     }
 
     /// From now on.
