@@ -202,7 +202,9 @@ fn stmt(mix: Mix, depth: u32) -> BoxedStrategy<Stmt> {
     if depth == 0 {
         return leaf;
     }
-    let mut kinds: Vec<(u32, BoxedStrategy<Stmt>)> = vec![(6, leaf)];
+    // As many more single statements as there are more kinds of blocks: programs stay as small as they were.
+    let single = if mix.polls { 12 } else { 6 };
+    let mut kinds: Vec<(u32, BoxedStrategy<Stmt>)> = vec![(single, leaf)];
     let inner = || block(mix, depth - 1);
     if mix.mutexes || mix.condvars {
         kinds.push((

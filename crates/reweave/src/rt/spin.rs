@@ -5,21 +5,34 @@
 //!
 //! A thread comes to an operation that changed nothing the last time. When it is there for the third time, with nothing changed by it in
 //! between, the same registers and the same stack as at the second, the round from there to here will repeat for ever, unless memory
-//! that is not on the stack counts the rounds. So it is tried: the loop runs on for [`PROBE_ROUNDS`] rounds, alone, with the results it had before;
-//! these rounds are no events. If it leaves the loop or its stack changes, the site is remembered as one that never parks, and the
+//! that is not on the stack counts the rounds. So it is tried: the loop runs on for [`PROBE_ROUNDS`] rounds, alone, with
+//! the results it had before; these rounds are no events. If it leaves the loop or its stack changes, the site is remembered as one that never parks, and the
 //! execution is begun again. Else the thread is parked: its operation is announced with the word that it saw, and can go when the
 //! object's word differs. A loop that looks at several objects first guesses (an event: every guess is explored) which will change.
+//!
+//! *Locks.* A round may take locks, if what they protect is only looked at: a mutex whose guard was never dereferenced mutably, a read lock. The
+//! model counts, for each lock, the releases after which its data may differ; that count is what the round saw. Such a round is tried with the
+//! real data, so only when nobody else is inside or has changed it; otherwise the thread is parked untried, which is harmless: it can go as
+//! soon as the other has left, if that changed anything. It is never parked inside a section of the round, where it would keep others out.
 //!
 //! Every decision here is a function of what the thread itself has done and read, never of what others did meanwhile: equivalent
 //! executions park alike.
 //!
-//! *Limits.* A loop that counts in heap memory and leaves only after more rounds is parked though it should not be. A loop that
-//! locks and unlocks a mutex in each round changes something; it ends at the limit on steps.
+//! *Limits.*
+//! 1. A loop that counts in heap memory and leaves only after more rounds is parked though it should not be.
+//! 2. Interior mutability under a lock (`Mutex<Cell<..>>`) is not seen: a section that changes data so counts as one that only looks. If the loop
+//!    itself does, the trial finds out, mostly; if another thread does, a parked loop is not woken by it, and a livelock may be reported that is
+//!    none.
+//! 3. A loop that takes its guard mutably in each round (`queue.lock().unwrap().pop()`, a write lock) or gets it by `try_lock` may change
+//!    something; it ends at the limit on steps.
+//! 4. The rounds of a parked loop are not there for others to run into: a `try_lock` that fails because of the third or a later round of such a loop is
+//!    explored only as failing because of an earlier one.
 
 use super::{Task, World, perform_gated, poll::Frame};
 use reweave_model::{End, Event, Gate, Next, Object, ObjectId, Op, Site, ThreadId};
 
-/// How long a loop must run on unchanged before it is taken for endless.
+/// How long a loop must run on unchanged before it is taken for endless. A thousand rounds the first time would cost a check of three
+/// executions 25 us with an atomic and 58 us with a mutex, two and three times what it takes now.
 const PROBE_ROUNDS: u32 = 200;
 
 /// Longer rounds are not recognised.
