@@ -94,7 +94,9 @@ fn polling_an_atomic_and_a_channel() {
             }
         });
         // The receiver may be gone.
-        let s = thread::spawn(move || drop(sender.send(1)));
+        let s = thread::spawn(move || {
+            let _ = sender.send(1);
+        });
         stop.store(1, SeqCst);
         s.join().unwrap();
         t.join().unwrap()
