@@ -282,10 +282,11 @@ struct Repeats {
 }
 
 impl Repeats {
-    /// Keeps the first execution, and of the others the 2nd, 4th, 8th and so on, the latest of them only.
+    /// Keeps the first execution, and of the others the 64th, 128th, 256th and so on, the latest of them only.
     fn note(&self, execution: &Execution) {
         let number = self.count.fetch_add(1, Ordering::Relaxed) + 1;
-        if number.is_power_of_two() && execution.end != End::Redundant {
+        let kept = number == 1 || (number >= 64 && number.is_power_of_two());
+        if kept && execution.end != End::Redundant {
             let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
             kept[usize::from(number > 1)] = Some(execution.clone());
         }

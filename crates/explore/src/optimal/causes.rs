@@ -2,7 +2,9 @@
 
 use super::{Optimal, Overtaker, Touches, competes, turn};
 use crate::happens::{join, settles};
-use reweave_model::{Access, Edge, Effect, Event, Execution, Gate, Mark, Op, Pending, ThreadId};
+use reweave_model::{
+    Access, Class, Edge, Effect, Event, Execution, Gate, Mark, Op, Pending, ThreadId,
+};
 
 impl Optimal {
     /// Finds what overtook `e` one after the other, latest first, and what `e` would have touched before each.
@@ -276,6 +278,17 @@ fn may_compete(pending: &Pending, event: &Event) -> bool {
                     event.op,
                     Op::Lock(_) | Op::TryLock(_) | Op::Load(_) | Op::Store(..) | Op::Await(..)
                 )
+        }
+        (Gate::Open, Op::Send(object)) => {
+            let send = Access {
+                object,
+                class: Class::Send,
+            };
+            event
+                .access
+                .iter()
+                .flatten()
+                .any(|access| access.conflicts(send))
         }
         (Gate::Open, Op::Recv { .. }) => {
             !matches!(event.op, Op::Send(_) | Op::SenderAdd(_) | Op::SenderDrop(_))
