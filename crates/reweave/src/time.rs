@@ -2,8 +2,8 @@
 //!
 //! In a check every thread has a clock of its own that only its sleeps, its timeouts and its looks at the clock (a millisecond each) move:
 //! what it reads is a function of its causal past.
-//! A thread begins with its creator's time, and whoever joins it is at least as late as its end. Other operations carry no time from
-//! thread to thread.
+//! A thread begins with its creator's time, whoever joins it is at least as late as its end, and whoever takes a lock, reads a value or
+//! receives a message is at least as late as the one who released, wrote or sent it. Read-write locks and semaphores carry no time.
 
 use crate::rt;
 use std::ops::{Add, AddAssign, Sub, SubAssign};
@@ -28,6 +28,7 @@ const LOOK: Duration = Duration::from_millis(1);
 pub(crate) fn advance(duration: Duration) {
     if let Some(task) = rt::task() {
         let mut threads = task.world().threads.borrow_mut();
+        task.world().times.note();
         let clock = &mut threads[task.thread.index()].clock_ns;
         *clock = clock.saturating_add(u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX));
     }

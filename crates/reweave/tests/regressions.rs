@@ -186,3 +186,25 @@ fn a_thread_stopped_by_the_limit_hides_nothing_of_the_others() {
     });
     assert_eq!(report.errors[0].kind, Kind::Assertion);
 }
+
+#[test]
+fn time_does_not_go_back_from_thread_to_thread() {
+    use reweave::time::Instant;
+    outcomes(&["later"], false, || {
+        let (sender, receiver) = mpsc::channel();
+        let last = Arc::new(Mutex::new(None));
+        let theirs = last.clone();
+        let t = thread::spawn(move || {
+            thread::sleep(Duration::from_millis(10));
+            sender.send(Instant::now()).unwrap();
+            *theirs.lock().unwrap() = Some(Instant::now());
+        });
+        let sent = receiver.recv().unwrap();
+        assert!(Instant::now() >= sent);
+        if let Some(last) = *last.lock().unwrap() {
+            assert!(Instant::now() >= last);
+        }
+        t.join().unwrap();
+        "later".into()
+    });
+}

@@ -27,6 +27,7 @@ mod spin;
 mod statics;
 mod tag;
 mod target;
+mod times;
 mod world;
 
 pub(crate) use self::{
@@ -162,6 +163,9 @@ fn perform_ordered(task: &Task, op: Op, gate: Gate, site: Site, orders: Orders) 
                 Next::Go(choice) if choice.thread == thread => {
                     let event = run.step(choice);
                     world.races.borrow_mut().event(&event, orders.0, orders.1);
+                    if world.times.used() {
+                        world.carry_time(&event, run.state().count(thread));
+                    }
                     return event;
                 }
                 next => world.next.set(Some(next)),
@@ -172,8 +176,12 @@ fn perform_ordered(task: &Task, op: Op, gate: Gate, site: Site, orders: Orders) 
     if world.ending.get() {
         return inert_event(task, op, site);
     }
-    let event = world.run.borrow_mut().step(world.chosen.get());
+    let mut run = world.run.borrow_mut();
+    let event = run.step(world.chosen.get());
     world.races.borrow_mut().event(&event, orders.0, orders.1);
+    if world.times.used() {
+        world.carry_time(&event, run.state().count(thread));
+    }
     event
 }
 

@@ -124,6 +124,7 @@ impl ClosureTarget {
         }
         world.races.borrow_mut().begin();
         world.pointers.begin();
+        world.times.begin();
         world.ending.set(false);
         world.ends.set(self.ends_wanted());
         world.next.set(None);

@@ -4,7 +4,7 @@
 
 use super::{
     habits::Habits, local::Locals, panics::Panic, pointers::Pointers, races::Races, site::Seen,
-    slot::Slot, spin::Spin, statics::Copies,
+    slot::Slot, spin::Spin, statics::Copies, times::Times,
 };
 use crate::allocator::Watch;
 use reweave_fiber::Pool;
@@ -57,6 +57,7 @@ pub(crate) struct World {
     pub(crate) seen: Seen,
     weak_seen: Seen,
     weak: RefCell<HashSet<u32>>,
+    pub(crate) times: Times,
     pub(crate) pool: RefCell<Pool>,
 }
 
@@ -226,6 +227,7 @@ impl World {
             seen: Seen::new(),
             weak_seen: Seen::new(),
             weak: RefCell::default(),
+            times: Times::default(),
             pool: RefCell::new(SPARE.take().unwrap_or_else(|| Pool::new(stack_bytes))),
         }
     }
