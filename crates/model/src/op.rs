@@ -347,4 +347,27 @@ impl Op {
     pub fn only_orders(self) -> bool {
         matches!(self, Op::Join(_) | Op::Leave(_) | Op::Handoff(..))
     }
+
+    /// The same operation without its time limit.
+    pub(crate) fn untimed(self) -> Op {
+        match self {
+            Op::Wake { condvar, .. } => Op::Wake {
+                condvar,
+                timed: false,
+            },
+            Op::SemAcquire { object, .. } => Op::SemAcquire {
+                object,
+                timed: false,
+            },
+            Op::Recv { object, .. } => Op::Recv {
+                object,
+                timed: false,
+            },
+            Op::Park { object, .. } => Op::Park {
+                object,
+                timed: false,
+            },
+            other => other,
+        }
+    }
 }

@@ -196,7 +196,7 @@ impl State {
                 let object = pending.op.object().expect("a spin loop polls an object");
                 self.object(object).differs(seen) && self.possible(thread, pending.op)
             }
-            Gate::Late => self.possible(thread, untimed(pending.op)),
+            Gate::Late => self.possible(thread, pending.op.untimed()),
         }
     }
 
@@ -781,28 +781,5 @@ fn remember(taken: &mut VecDeque<Edge>, step: Edge, room: Option<u32>) {
                 taken.pop_front();
             }
         }
-    }
-}
-
-/// The same operation without its time limit.
-fn untimed(op: Op) -> Op {
-    match op {
-        Op::Wake { condvar, .. } => Op::Wake {
-            condvar,
-            timed: false,
-        },
-        Op::SemAcquire { object, .. } => Op::SemAcquire {
-            object,
-            timed: false,
-        },
-        Op::Recv { object, .. } => Op::Recv {
-            object,
-            timed: false,
-        },
-        Op::Park { object, .. } => Op::Park {
-            object,
-            timed: false,
-        },
-        other => other,
     }
 }
