@@ -28,8 +28,11 @@
 //! steps of a write lock in the model. Acquisitions of a semaphore do not; there the units are counted: `v` holds
 //! the other acquisitions of `e`'s round too, and `a` must be of the last of their threads.
 //!
-//! *Never reports* a trace twice; *may miss*, within a run's step limit, only this: a parked loop of `try_write`
-//! that waits for several readers at once can lose classes, since readers do not come one after the other (known gap). Tested against brute force.
+//! *Premise:* all that decides whether an operation can go, gates included, is a conflict or an edge of happens-before,
+//! and those who take a turn come one after the other or are counted. A target must therefore not park a loop
+//! of `try_write`: several readers together keep it from going.
+//!
+//! *Never reports* a trace twice; *may miss* nothing, within the limit on a thread's steps. Tested against brute force.
 
 mod causes;
 mod parent;
