@@ -17,9 +17,8 @@
 //!
 //! **Children.** Of an execution P that was run along its canonical form: for every step `e` of the policy and every
 //! later (or for ever blocked) `a` of another thread that could have gone first, `v` = the causes of `a` that do not
-//! depend on `e`. The child exists if (1) every detour of P behind `e` lies in `v a`, (2) after `u v` the operation `a`
-//! can go and conflicts with `e`, (3) P is what the policy makes of `u e v a`, (4) `a` is the overtaker that the
-//! canonical form would choose: its thread is behind those of earlier overtakers of the same `e` which it does not
+//! depend on `e`. The child exists if (1) after `u v` the operation `a` can go and conflicts with `e`, (2) P is what
+//! the policy makes of `u e v a`, (3) `a` is the overtaker that the canonical form would choose: its thread is behind those of earlier overtakers of the same `e` which it does not
 //! depend on. Its plan is `u v a`, then `e`'s thread. Outcomes of `a` all count; other outcomes of `e` are children
 //! when nothing behind `e` is a detour.
 //!
