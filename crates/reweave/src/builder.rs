@@ -156,6 +156,7 @@ impl Builder {
     ///
     /// When the closure does not do the same when it is run the same way again, when a trace file cannot be read or is
     /// of another program, and when an environment variable makes no sense.
+    #[track_caller]
     pub fn run(self, check: impl Fn() + Send + Sync + 'static) -> Report {
         match self.try_run(check) {
             Ok(report) => report,
@@ -169,6 +170,7 @@ impl Builder {
     }
 
     /// Makes the check and panics with the whole story when an error was found.
+    #[track_caller]
     pub fn check(self, check: impl Fn() + Send + Sync + 'static) {
         let report = self.run(check);
         report.announce();

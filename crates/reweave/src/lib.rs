@@ -45,6 +45,7 @@ pub use reweave_model::Kind;
 
 /// Runs a closure in every interleaving that matters and panics with the whole story when one of them goes wrong.
 #[cfg(not(feature = "std"))]
+#[track_caller]
 pub fn check(check: impl Fn() + Send + Sync + 'static) {
     Builder::new().check(check);
 }
@@ -56,6 +57,7 @@ pub mod __macro {
     use crate::Builder;
 
     /// Makes the check; `expect`: the kind of error that it must find.
+    #[track_caller]
     pub fn run_test(
         builder: Builder,
         expect: Option<&'static str>,
