@@ -108,12 +108,15 @@ impl Optimal {
         }
         for (index, record) in execution.threads.iter().enumerate() {
             let thread = ThreadId(index as u32);
-            if let Some(pending) = record.pending {
+            let nth = self.happens.of_thread(thread).len();
+            // A thread that was stopped by the limit on steps does not come to it in any execution.
+            let stopped = nth >= execution.max_steps as usize;
+            if let Some(pending) = record.pending.filter(|_| !stopped) {
                 let overtaker = Overtaker {
                     thread,
                     pending,
                     position: None,
-                    nth: self.happens.of_thread(thread).len(),
+                    nth,
                 };
                 self.overtake(plan, execution, &overtaker, out);
             }

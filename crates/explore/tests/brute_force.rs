@@ -135,6 +135,23 @@ fn compare(program: &Program) -> Result<bool, TestCaseError> {
             ));
         }
     }
+    // With threads stopped in the middle of what they do.
+    let short = |algorithm| Options {
+        max_steps: 3,
+        ..options(algorithm)
+    };
+    if let Some(oracle) = explore(program, short(Algorithm::Dfs), 1, LIMIT) {
+        for algorithm in [Algorithm::Dpor, Algorithm::Optimal] {
+            let name = format!("{algorithm:?} with at most 3 steps a thread");
+            let Some(found) = explore(program, short(algorithm), 1, 10 * LIMIT) else {
+                return fail(format!("{name} does not end"));
+            };
+            same_classes(&name, &oracle.classes, &found.classes)?;
+            if algorithm == Algorithm::Optimal {
+                once_each(&name, &found)?;
+            }
+        }
+    }
     stop_and_go(program, &oracle.classes, Algorithm::Optimal)?;
     stop_and_go(program, &oracle.classes, Algorithm::Dpor)?;
     for algorithm in [Algorithm::Random, Algorithm::Pct] {

@@ -208,3 +208,34 @@ fn time_does_not_go_back_from_thread_to_thread() {
         "later".into()
     });
 }
+
+#[test]
+fn a_thread_stopped_at_a_lock_or_a_send_is_not_planned_for() {
+    for sends in [false, true] {
+        for algorithm in [Algorithm::Dfs, Algorithm::Dpor, Algorithm::Optimal] {
+            let report = Builder::new()
+                .algorithm(algorithm)
+                .max_steps(4)
+                .run(move || {
+                    let lock = Arc::new(Mutex::new(0));
+                    let (sender, receiver) = mpsc::channel();
+                    let (theirs, mine) = (lock.clone(), sender.clone());
+                    thread::spawn(move || {
+                        loop {
+                            *theirs.lock().unwrap() += 1;
+                            if sends {
+                                sender.send(1).unwrap();
+                            }
+                        }
+                    });
+                    *lock.lock().unwrap() += 1;
+                    if sends {
+                        mine.send(2).unwrap();
+                    }
+                    std::mem::forget(receiver);
+                });
+            assert_eq!(report.incomplete, ["max-steps"], "{algorithm:?}");
+            assert!(report.errors.is_empty(), "{algorithm:?}: {report:?}");
+        }
+    }
+}

@@ -55,7 +55,8 @@ impl Optimal {
             let mut chosen = None;
             for &thread in self.replay.state.order() {
                 let trigger = self.replay.triggers()[thread.index()];
-                if counts[trigger.thread.index()] < trigger.count {
+                let unborn = counts[trigger.thread.index()] < trigger.count;
+                if unborn || counts[thread.index()] >= execution.max_steps {
                     continue;
                 }
                 let line = happens.of_thread(thread);
