@@ -1,0 +1,4 @@
+//! Native targets: compiles programs with instrumentation, starts them, feeds them plans and reads executions back.
+
+pub mod compile;
+pub mod symbols;
