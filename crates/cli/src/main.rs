@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 mod args;
+mod kit;
 
 use args::{Cli, Command, Format, Replay, Report};
 use clap::Parser;
