@@ -9,7 +9,7 @@ use crate::{
 use alloc::{string::String, vec, vec::Vec};
 use core::{
     ffi::{CStr, c_char, c_int, c_void},
-    sync::atomic::{AtomicPtr, AtomicUsize, Ordering},
+    sync::atomic::{AtomicPtr, AtomicU32, AtomicUsize, Ordering},
 };
 use reweave_model::{End, Kind};
 use reweave_wire::{
@@ -24,11 +24,32 @@ static ARGC: AtomicUsize = AtomicUsize::new(0);
 static ARGV: AtomicPtr<*mut c_char> = AtomicPtr::new(core::ptr::null_mut());
 static ENVP: AtomicPtr<*mut c_char> = AtomicPtr::new(core::ptr::null_mut());
 
-/// Whether the driver started this process.
-fn driven() -> bool {
-    // SAFETY: only looks.
-    let set = unsafe { libc::getenv(c"REWEAVE_CHANNEL".as_ptr()) };
-    !set.is_null()
+/// Whether the driver started this process. Asked by the first allocation, before libc has its own environment.
+pub fn driven() -> bool {
+    static KNOWN: AtomicU32 = AtomicU32::new(0);
+    match KNOWN.load(Ordering::Relaxed) {
+        0 => {
+            let driven = named_in_environment();
+            KNOWN.store(1 + u32::from(driven), Ordering::Relaxed);
+            driven
+        }
+        known => known == 2,
+    }
+}
+
+fn named_in_environment() -> bool {
+    const ROOM: usize = 4 << 20;
+    let Some(memory) = sys::map_own(ROOM) else {
+        return false;
+    };
+    // SAFETY: just mapped.
+    let text = unsafe { core::slice::from_raw_parts_mut(memory, ROOM) };
+    let length = sys::read_file(c"/proc/self/environ", text);
+    let mut entries = text[..length].split(|byte| *byte == 0);
+    let found = entries.any(|entry| entry.starts_with(b"REWEAVE_CHANNEL="));
+    // SAFETY: not needed any more.
+    unsafe { sys::discard(memory as usize, ROOM) };
+    found
 }
 
 #[unsafe(no_mangle)]
@@ -124,6 +145,7 @@ fn run(request: &Request) -> bool {
         match world.conduct(main_entry) {
             Outcome::Grow(number) => {
                 clean_up();
+                world::snapshot().thaw();
                 grow(number);
                 // SAFETY: no run is going on.
                 unsafe { world::snapshot().retake() };

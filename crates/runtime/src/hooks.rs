@@ -22,6 +22,7 @@ macro_rules! trampoline {
         #[unsafe(naked)]
         pub unsafe extern "C" fn $name() {
             core::arch::naked_asm!(
+                ".cfi_startproc",
                 "push rbp",
                 ".cfi_adjust_cfa_offset 8",
                 "push rbx",
@@ -41,6 +42,7 @@ macro_rules! trampoline {
                 "add rsp, 56",
                 ".cfi_adjust_cfa_offset -56",
                 "ret",
+                ".cfi_endproc",
                 target = sym $target,
             )
         }

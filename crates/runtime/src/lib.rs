@@ -53,6 +53,10 @@ pub(crate) fn give_up(why: fmt::Arguments<'_>) -> ! {
     sys::exit(70)
 }
 
+/// Named by the precompiled parts of `core` and `alloc`, whose panics end the process here.
+#[unsafe(no_mangle)]
+extern "C" fn rust_eh_personality() {}
+
 #[panic_handler]
 fn panic(info: &core::panic::PanicInfo<'_>) -> ! {
     give_up(format_args!("{info}"))

@@ -49,6 +49,7 @@ macro_rules! real {
             unsafe { core::ffi::CStr::from_bytes_with_nul_unchecked(concat!(stringify!($name), "\0").as_bytes()) },
         );
         // SAFETY: libc's function of this name has this type.
+        #[allow(unused_unsafe)]
         unsafe {
             core::mem::transmute::<*mut core::ffi::c_void, unsafe extern "C" fn($($argument),*) $(-> $result)?>(REAL.get())
         }

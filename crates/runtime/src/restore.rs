@@ -108,15 +108,35 @@ impl Snapshot {
         }
     }
 
-    /// What the memory holds now is what runs begin with.
+    /// Makes all pages writable, between runs.
+    pub fn thaw(&self) {
+        for region in &self.regions {
+            let access = libc::PROT_READ | libc::PROT_WRITE;
+            // SAFETY: gives back access that the pages had.
+            unsafe { sys::protect(region.start, region.end - region.start, access) };
+        }
+    }
+
+    /// After [`Snapshot::thaw`]: what the memory holds now is what runs begin with.
     ///
     /// # Safety
     /// As [`Snapshot::restore`].
     pub unsafe fn retake(&mut self) {
-        for (page, copy) in &self.hot {
-            // SAFETY: as above.
+        for region in &self.regions {
+            let bytes = region.end - region.start;
+            // SAFETY: both were mapped by `add`.
             unsafe {
-                core::ptr::copy_nonoverlapping(*page as *const u8, *copy as *mut u8, PAGE);
+                core::ptr::copy_nonoverlapping(
+                    region.start as *const u8,
+                    region.copy as *mut u8,
+                    bytes,
+                );
+            }
+            for (page, hot) in region.hot.iter().enumerate() {
+                if !hot {
+                    // SAFETY: as in `add`.
+                    unsafe { sys::protect(region.start + page * PAGE, PAGE, libc::PROT_READ) };
+                }
             }
         }
     }

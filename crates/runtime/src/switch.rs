@@ -57,13 +57,12 @@ pub unsafe fn prepare(top: *mut u8, entry: extern "C" fn() -> !) -> *mut u8 {
     // SAFETY: as promised. From the top: no return address (where unwinders stop), the entry, six registers, control words.
     unsafe {
         words.sub(1).write(0);
-        words.sub(2).write(0);
-        words.sub(3).write(entry as usize as u64);
-        for register in 4..10 {
+        words.sub(2).write(entry as usize as u64);
+        for register in 3..9 {
             words.sub(register).write(0);
         }
-        words.sub(10).write(u64::from_ne_bytes(control));
-        words.sub(10).cast()
+        words.sub(9).write(u64::from_ne_bytes(control));
+        words.sub(9).cast()
     }
 }
 

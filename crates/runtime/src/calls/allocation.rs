@@ -1,9 +1,10 @@
 //! `malloc` and its family, of a driven program from the very first one on.
 
 use crate::{
+    entry::driven,
     heap::{self, Free},
     hooks::Frame,
-    trampoline, world,
+    real, trampoline, world,
 };
 use core::{
     ffi::{c_int, c_void},
@@ -30,10 +31,18 @@ fn site(frame: &Frame) -> u32 {
 }
 
 unsafe extern "C" fn allocate(bytes: usize, frame: &Frame) -> *mut c_void {
+    if !driven() {
+        // SAFETY: the program's own arguments.
+        return unsafe { real!(malloc: fn(usize) -> *mut c_void)(bytes) };
+    }
     heap::allocate(bytes, 16, site(frame))
 }
 
 unsafe extern "C" fn allocate_zeroed(count: usize, bytes: usize, frame: &Frame) -> *mut c_void {
+    if !driven() {
+        // SAFETY: the program's own arguments.
+        return unsafe { real!(calloc: fn(usize, usize) -> *mut c_void)(count, bytes) };
+    }
     let Some(bytes) = count.checked_mul(bytes) else {
         return ptr::null_mut();
     };
@@ -46,6 +55,10 @@ unsafe extern "C" fn allocate_zeroed(count: usize, bytes: usize, frame: &Frame) 
 }
 
 unsafe extern "C" fn reallocate(old: *mut c_void, bytes: usize, frame: &Frame) -> *mut c_void {
+    if !driven() {
+        // SAFETY: the program's own arguments.
+        return unsafe { real!(realloc: fn(*mut c_void, usize) -> *mut c_void)(old, bytes) };
+    }
     let site = site(frame);
     if old.is_null() {
         return heap::allocate(bytes, 16, site);
@@ -63,6 +76,10 @@ unsafe extern "C" fn reallocate(old: *mut c_void, bytes: usize, frame: &Frame) -
 }
 
 unsafe extern "C" fn release(block: *mut c_void, frame: &Frame) {
+    if !driven() {
+        // SAFETY: the program's own arguments.
+        return unsafe { real!(free: fn(*mut c_void))(block) };
+    }
     if block.is_null() {
         return;
     }
@@ -73,6 +90,10 @@ unsafe extern "C" fn release(block: *mut c_void, frame: &Frame) {
 }
 
 unsafe extern "C" fn allocate_aligned(align: usize, bytes: usize, frame: &Frame) -> *mut c_void {
+    if !driven() {
+        // SAFETY: the program's own arguments.
+        return unsafe { real!(memalign: fn(usize, usize) -> *mut c_void)(align, bytes) };
+    }
     heap::allocate(bytes, align, site(frame))
 }
 
@@ -82,6 +103,12 @@ unsafe extern "C" fn allocate_aligned_into(
     bytes: usize,
     frame: &Frame,
 ) -> c_int {
+    if !driven() {
+        // SAFETY: the program's own arguments.
+        return unsafe {
+            real!(posix_memalign: fn(*mut *mut c_void, usize, usize) -> c_int)(into, align, bytes)
+        };
+    }
     let block = heap::allocate(bytes, align, site(frame));
     if block.is_null() {
         return libc::ENOMEM;
@@ -92,6 +119,10 @@ unsafe extern "C" fn allocate_aligned_into(
 }
 
 unsafe extern "C" fn usable(block: *mut c_void, _: &Frame) -> usize {
+    if !driven() {
+        // SAFETY: the program's own arguments.
+        return unsafe { real!(malloc_usable_size: fn(*mut c_void) -> usize)(block) };
+    }
     let block = world::heap().block(block as usize);
     block.map_or(0, |block| block.bytes)
 }
