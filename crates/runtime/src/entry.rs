@@ -157,11 +157,12 @@ fn run(request: &Request) -> bool {
     let ran = clock();
     let world = world::get();
     conclude(outcome);
+    let detail = request.detail.then(|| world.detail());
     let parts = Parts {
         execution: world.run.execution(),
         divergence: world.run.divergence(),
         notes: &world.notes,
-        detail: None,
+        detail: detail.as_ref(),
     };
     let next = header.next.load(Ordering::Relaxed) as usize;
     let room = channel::reports();

@@ -37,4 +37,5 @@ mod word;
 
 pub use book::Clash;
 pub use shadow::Shadow;
+pub use table::{Memory, fresh};
 pub use word::Kind;

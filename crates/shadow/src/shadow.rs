@@ -3,7 +3,7 @@
 use crate::{
     book::{Book, Clash},
     segments::Stamp,
-    table::{Cell, END, Table, next_chunk},
+    table::{Cell, END, Memory, Table, next_chunk},
     word::{BYTES, Kind, Word, within},
 };
 use core::fmt;
@@ -23,10 +23,10 @@ pub struct Shadow {
 }
 
 impl Shadow {
-    /// An empty one, before the first run. `None`: the system refuses 16 GB of address space.
-    pub fn new() -> Option<Shadow> {
+    /// An empty one, before the first run. It lives as long as the process. `None`: there are no 16 GB of address space.
+    pub fn new(memory: Memory) -> Option<Shadow> {
         Some(Shadow {
-            table: Table::new()?,
+            table: Table::new(memory)?,
             book: Book::default(),
         })
     }

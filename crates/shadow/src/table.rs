@@ -1,6 +1,6 @@
 //! Cells by address: a table over the whole address space that points to chunks of cells, made when first touched.
 //!
-//! The memory comes straight from the system and is never the program's. Both tables are mapped without reserve: what is not touched
+//! The memory is never the program's. Both tables are mapped without reserve: what is not touched
 //! is not there.
 
 use alloc::vec::Vec;
@@ -24,7 +24,11 @@ type Chunk = [Cell; CELLS];
 /// Chunks mapped at once: 8 MB.
 const SLAB: usize = 64;
 
+/// Where memory comes from: so many bytes, all zero, at a page; never given back.
+pub type Memory = fn(usize) -> Option<NonNull<u8>>;
+
 pub(crate) struct Table {
+    memory: Memory,
     /// An array of `CHUNKS` pointers, null or to a chunk of one of the slabs, each to another one.
     top: NonNull<*mut Chunk>,
     /// Arrays of `SLAB` chunks.
@@ -35,12 +39,13 @@ pub(crate) struct Table {
 
 impl Table {
     /// `None`: the system refuses the address space (16 GB).
-    pub(crate) fn new() -> Option<Table> {
-        let top = map(CHUNKS * size_of::<*mut Chunk>())?.cast();
+    pub(crate) fn new(memory: Memory) -> Option<Table> {
+        let top = memory(CHUNKS * size_of::<*mut Chunk>())?.cast();
         // One page for each touched entry, and not 2 MB; it is advice, and may fail.
         // SAFETY: the range was just mapped.
         unsafe { advise(top.cast(), CHUNKS * 8, libc::MADV_NOHUGEPAGE) };
         Some(Table {
+            memory,
             top,
             slabs: Vec::new(),
             used: SLAB,
@@ -76,7 +81,7 @@ impl Table {
     #[cold]
     fn add(&mut self, address: usize) -> &mut Chunk {
         if self.used == SLAB {
-            let slab = map(SLAB * size_of::<Chunk>()).expect("the system has memory left");
+            let slab = (self.memory)(SLAB * size_of::<Chunk>()).expect("the system has memory left");
             self.slabs.push(slab.cast());
             self.used = 0;
         }
@@ -117,24 +122,13 @@ impl Table {
     }
 }
 
-impl Drop for Table {
-    fn drop(&mut self) {
-        for slab in &self.slabs {
-            // SAFETY: the slab was mapped with this size, and references to its chunks do not outlive `self`.
-            unsafe { unmap(slab.cast(), SLAB * size_of::<Chunk>()) };
-        }
-        // SAFETY: as for the slabs.
-        unsafe { unmap(self.top.cast(), CHUNKS * size_of::<*mut Chunk>()) };
-    }
-}
-
 /// The first address whose cell is in the next chunk.
 pub(crate) fn next_chunk(address: usize) -> usize {
     ((address >> CHUNK_SHIFT) + 1) << CHUNK_SHIFT
 }
 
-/// Fresh memory, all zero.
-fn map(bytes: usize) -> Option<NonNull<u8>> {
+/// Fresh memory straight from the system.
+pub fn fresh(bytes: usize) -> Option<NonNull<u8>> {
     let access = libc::PROT_READ | libc::PROT_WRITE;
     let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
     let arguments = [0, bytes, access as usize, flags as usize, usize::MAX, 0];
@@ -145,18 +139,10 @@ fn map(bytes: usize) -> Option<NonNull<u8>> {
     NonNull::new(place)
 }
 
-/// # Safety
-/// The range was mapped by [`map`] and is not used any more.
-unsafe fn unmap(place: NonNull<u8>, bytes: usize) {
-    let arguments = [place.as_ptr() as usize, bytes, 0, 0, 0, 0];
-    // SAFETY: the caller's promise.
-    unsafe { system_call(libc::SYS_munmap, arguments) };
-}
-
 /// Whether the system took the advice.
 ///
 /// # Safety
-/// The range was mapped by [`map`], and nobody minds what the advice does to its contents.
+/// The range is memory of the table, and nobody minds what the advice does to its contents.
 unsafe fn advise(place: NonNull<u8>, bytes: usize, advice: libc::c_int) -> bool {
     let arguments = [place.as_ptr() as usize, bytes, advice as usize, 0, 0, 0];
     // SAFETY: the caller's promise.

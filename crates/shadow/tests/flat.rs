@@ -7,7 +7,7 @@ const DATA: usize = 0x7000_0000_1000;
 
 #[test]
 fn many_runs_use_the_memory_of_the_first_ones() {
-    let mut shadow = Shadow::new().expect("there is address space");
+    let mut shadow = Shadow::new(reweave_shadow::fresh).expect("there is address space");
     let mut early = 0;
     let runs = 100_000;
     for run in 0..runs {

@@ -16,7 +16,7 @@ impl Case {
     /// Three threads that know nothing of each other.
     fn new() -> Case {
         let mut case = Case {
-            shadow: Shadow::new().expect("there is address space"),
+            shadow: Shadow::new(crate::fresh).expect("there is address space"),
             clocks: [[0; 3]; 3],
         };
         case.restart();
@@ -268,7 +268,7 @@ fn crowded_granules_are_hot_too() {
 /// Places and epochs that do not fit in a word, and thread numbers like those.
 #[test]
 fn large_numbers() {
-    let mut shadow = Shadow::new().expect("there is address space");
+    let mut shadow = Shadow::new(crate::fresh).expect("there is address space");
     shadow.clear();
     let sites = [Site(u32::MAX), Site(1 << 24), Site((1 << 24) - 1), Site(7)];
     let mut clock = vec![0; 1_000_001];

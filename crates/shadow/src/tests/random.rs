@@ -249,7 +249,7 @@ fn series(runs: usize, limit: Option<(u64, usize)>) -> Seen {
     let given = given.map(|seed| seed.parse().expect("REWEAVE_SEED is a number"));
     let seed = Seed(given.unwrap_or(0x5eed));
     let mut random = Random(seed.0.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
-    let mut shadow = Shadow::new().expect("there is address space");
+    let mut shadow = Shadow::new(crate::fresh).expect("there is address space");
     if let Some((numbers, crowd)) = limit {
         shadow.limit(numbers, crowd);
     }
