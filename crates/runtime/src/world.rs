@@ -97,6 +97,8 @@ pub struct World {
     pub shadow: Shadow,
     /// Whether plain accesses are checked.
     pub check_races: bool,
+    /// Places known to ask for less than sequential consistency.
+    weak_orders: usize,
     /// Whether memory was given back in this run.
     pub freed: bool,
     /// What each error is about, by address; 0: nothing.
@@ -171,6 +173,7 @@ pub fn start() {
         shadow: Shadow::new(|bytes| sys::map_own(bytes).and_then(NonNull::new))
             .unwrap_or_else(|| crate::give_up(format_args!("there is no address space"))),
         check_races: channel::header().races.load(Ordering::Relaxed) == Races::Check as u32,
+        weak_orders: 0,
         freed: false,
         about_errors: Vec::new(),
         watched: Watched::new(),
@@ -430,6 +433,14 @@ impl World {
             site,
         });
         self.freeze(site)
+    }
+
+    /// Passes on places that ask for less than sequential consistency, when there are new ones.
+    pub fn note_weak_orders(&mut self) {
+        if self.races.weak_orders() > self.weak_orders {
+            self.weak_orders = self.races.weak_orders();
+            self.notes.extend(self.races.weak_sites().map(Note::Weak));
+        }
     }
 
     /// The object of this sort at an address, made as `fresh` says if there is none.

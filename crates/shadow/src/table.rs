@@ -81,7 +81,8 @@ impl Table {
     #[cold]
     fn add(&mut self, address: usize) -> &mut Chunk {
         if self.used == SLAB {
-            let slab = (self.memory)(SLAB * size_of::<Chunk>()).expect("the system has memory left");
+            let slab =
+                (self.memory)(SLAB * size_of::<Chunk>()).expect("the system has memory left");
             self.slabs.push(slab.cast());
             self.used = 0;
         }
