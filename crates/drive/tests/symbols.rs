@@ -150,9 +150,16 @@ fn stem(name: &str) -> &str {
 
 #[test]
 fn programs_without_debug_information() {
-    let path = compile("bare", "gcc", C, &["-O0"]);
-    let symbols = load(&path);
-    for line in run(&path) {
+    // Compressed, it is as good as none.
+    for (program, flags) in [("bare", "-g0"), ("compressed", "-gz=zlib")] {
+        let path = compile(program, "gcc", C, &["-g", flags]);
+        only_the_symbol_table(&path);
+    }
+}
+
+fn only_the_symbol_table(path: &Path) {
+    let symbols = load(path);
+    for line in run(path) {
         let words: Vec<&str> = line.split(' ').collect();
         let last = words[words.len() - 1];
         match words[0] {
@@ -177,7 +184,7 @@ fn programs_without_debug_information() {
             word => panic!("the program prints {word}"),
         }
     }
-    let queue = run(&path);
+    let queue = run(path);
     let queue = queue.iter().find(|line| line.ends_with(" 48 queue.filled"));
     let at = queue.and_then(|line| line.split(' ').nth(1)).map(number);
     let at: u64 = at.expect("it is printed");
@@ -258,6 +265,13 @@ fn files() {
         let files: Vec<&str> = frames.iter().map(|frame| frame.file.as_str()).collect();
         assert_eq!(files, expected, "{source} in {directory}");
     }
+}
+
+/// One reader of a file may be handed to another thread.
+#[test]
+fn symbols_can_be_sent() {
+    fn sent<T: Send>() {}
+    sent::<Symbols>();
 }
 
 /// Numbers that look random and are the same every time.
