@@ -267,6 +267,29 @@ fn files() {
     }
 }
 
+/// References in circles end.
+#[test]
+fn knots() {
+    let path = compile("knot", "gcc", &["symbols/knot.s"], &["-no-pie"]);
+    let symbols = load(&path);
+    let list = Command::new("nm").arg(&path).output();
+    let list = String::from_utf8(list.expect("nm comes with gcc").stdout).expect("it is text");
+    let told = |name: &str| {
+        let line = list
+            .lines()
+            .find(|line| line.ends_with(&format!(" {name}")));
+        let address = line.and_then(|line| line.split(' ').next());
+        let address = address.map(|address| u64::from_str_radix(address, 16));
+        let address = address.expect("it is there").expect("a number");
+        symbols.variable(address + 4, 4).expect("it has a name")
+    };
+    // In itself as often as anyone has the patience to look.
+    assert!(told("twice").starts_with("twice.left.left.left"));
+    // Not of a type, not a variable: what the symbol table says.
+    assert_eq!(told("alias"), "alias+4");
+    assert_eq!(told("origin"), "origin+4");
+}
+
 /// One reader of a file may be handed to another thread.
 #[test]
 fn symbols_can_be_sent() {
