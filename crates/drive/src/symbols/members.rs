@@ -216,7 +216,7 @@ impl<'a> Walk<'a> {
         let name = self.info.name(kind);
         let foreign = self.info.foreign(kind);
         let hidden = |name: &str| foreign && reserved(name);
-        // What is only declared here can be nothing but a library's: the program's own types are where they are used.
+        // A type that is only declared tells nothing about its inside.
         let unknown = entry.attr(dw::DW_AT_declaration).is_some();
         if unknown || name.as_deref().is_some_and(hidden) {
             return closed();
@@ -245,7 +245,9 @@ impl<'a> Walk<'a> {
                 },
                 None => inner,
             };
-            let rank = |part: &Part| (part.rest == 0, part.fits);
+            // Last: a base without members of its own lies where the first member does.
+            let tells = |part: &Part| part.closed || !part.path.is_empty();
+            let rank = |part: &Part| (part.rest == 0, part.fits, tells(part));
             if best.as_ref().is_none_or(|best| rank(best) < rank(&part)) {
                 best = Some(part);
             }

@@ -51,6 +51,12 @@ template <typename T, int N> struct Ring {
 };
 template <typename T, int N> int Ring<T, N>::rings;
 
+struct Empty {};
+struct Guarded : Empty {
+    std::mutex lock;
+    int value;
+} guarded;
+
 struct Root {
     int root;
 };
@@ -151,6 +157,10 @@ static void objects()
     VARIABLE(mixin);
     VARIABLE(worker);
     VARIABLE(shared);
+    access_to(&guarded, 1, "guarded.lock");
+    VARIABLE(guarded.lock);
+    VARIABLE(guarded.value);
+    VARIABLE(guarded);
     VARIABLE(left.left);
     VARIABLE(rows[1][2]);
     VARIABLE(rows[1]);
