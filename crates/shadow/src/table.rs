@@ -62,6 +62,17 @@ impl Table {
         Some(&chunk[address / 8 % CELLS])
     }
 
+    /// The cell of an address; `None`: there was never one, or it is beyond the end.
+    #[inline]
+    pub(crate) fn find_mut(&mut self, address: usize) -> Option<&mut Cell> {
+        if address >= END {
+            return None;
+        }
+        // SAFETY: as in `get`; `&mut self` makes this the only reference to any chunk.
+        let chunk = unsafe { (*self.entry(address)).as_mut() }?;
+        Some(&mut chunk[address / 8 % CELLS])
+    }
+
     /// The cell of an address (taken modulo the end of the address space).
     #[inline]
     pub(crate) fn get_mut(&mut self, address: usize) -> &mut Cell {
