@@ -83,9 +83,10 @@ impl Book {
             found: &mut self.found,
         };
         let Some(block) = block else {
-            let [one, two] = cell.map(|word| meeting.with(Word(word)));
-            let new = meeting.new;
-            self.put_words(cell, new, [one, two]);
+            let one = meeting.with(Word(cell[0]));
+            let two = meeting.with(Word(cell[1]));
+            let left = meeting.new;
+            self.put_words(cell, left, [one, two]);
             return;
         };
         self.blocks.replace(block, |old| meeting.with(old));
@@ -143,10 +144,7 @@ impl Book {
         *cell = match fit(new, one, two) {
             Some(words) => words,
             None => {
-                let block = self.blocks.take();
-                for word in [new, one, two] {
-                    self.blocks.add(block, word);
-                }
+                let block = self.blocks.take([new, one, two]);
                 [self.segments.first | block as u64, 0]
             }
         };
@@ -201,7 +199,7 @@ struct Meeting<'a> {
 
 impl Meeting<'_> {
     /// Reports a clash with an earlier access; what stays of that one.
-    #[inline]
+    #[inline(always)]
     fn with(&mut self, old: Word) -> Word {
         let common = old.bytes() & self.new.bytes();
         if common == 0 {

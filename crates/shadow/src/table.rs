@@ -87,7 +87,13 @@ impl Table {
     #[cold]
     fn add(&mut self, address: usize) -> &mut Chunk {
         if self.used == SLAB {
-            let slab = map(SLAB * size_of::<Chunk>()).expect("the system has memory left");
+            let size = SLAB * size_of::<Chunk>();
+            let slab = map(size).expect("the system has memory left");
+            if !self.slabs.is_empty() {
+                // A program that touches so much gets large pages; it is advice, and may fail.
+                // SAFETY: the range was just mapped.
+                unsafe { advise(slab, size, libc::MADV_HUGEPAGE) };
+            }
             self.slabs.push(slab.cast());
             self.used = 0;
         }
