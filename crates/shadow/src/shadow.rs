@@ -142,8 +142,22 @@ impl Shadow {
         &self.book.found
     }
 
-    /// Whether some of the bytes were given back; asks only. For a thread that is alone and has its accesses not recorded.
+    /// Whether some of the bytes were given back, and by whom; asks only. For accesses of a thread that is alone
+    /// ([`RaceDetector::alone`](reweave_model::RaceDetector::alone)): they race with nothing and need not be recorded, but the
+    /// memory may be gone. Giving back and forgetting are recorded always.
+    #[inline]
     pub fn freed(&self, address: usize, bytes: usize) -> Option<Clash> {
+        if within(address, bytes).is_some() {
+            let empty = |cell: &Cell| cell[0] < self.book.segments.first;
+            if self.table.get(address).is_none_or(empty) {
+                return None;
+            }
+        }
+        self.freed_all(address, bytes)
+    }
+
+    #[inline(never)]
+    fn freed_all(&self, address: usize, bytes: usize) -> Option<Clash> {
         if !possible(address, bytes) {
             return None;
         }
