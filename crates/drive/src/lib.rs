@@ -2,3 +2,8 @@
 
 pub mod compile;
 pub mod symbols;
+
+mod native;
+mod process;
+
+pub use native::{Launch, Native};

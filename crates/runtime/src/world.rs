@@ -1,0 +1,435 @@
+//! The run at hand: its threads, whose turn it is, and how an operation is done.
+//!
+//! One OS thread runs everything here, so the world is one value without locks. It is borrowed anew after every switch: [`get`] is
+//! called for a few lines at a time and never kept across [`World::turn`].
+
+use crate::{
+    channel,
+    heap::Heap,
+    objects::{Found, Known, Objects, Sort},
+    restore::Snapshot,
+    slots::{Slot, Slots},
+    switch,
+};
+use alloc::{string::String, vec::Vec};
+use core::{cell::UnsafeCell, ffi::c_void, ptr, sync::atomic::Ordering};
+use reweave_model::{
+    Choice, Edge, End, Error, Event, Gate, Kind, Next, Object, ObjectId, Op, Order, Pending,
+    RaceDetector, Run, Site, ThreadId,
+};
+use reweave_wire::Note;
+
+/// A thread of the program in the run at hand.
+pub struct Thread {
+    /// Where it goes on.
+    sp: *mut u8,
+    own: usize,
+    /// Its stack begins here.
+    pub top: usize,
+    pub slot: usize,
+    /// Who created it and waits for its first operation.
+    starter: Option<ThreadId>,
+    pub start: Option<extern "C" fn(*mut c_void) -> *mut c_void>,
+    pub argument: *mut c_void,
+    pub result: *mut c_void,
+    pub handle: usize,
+    pub created: u32,
+    pub finished: bool,
+    pub detached: bool,
+    pub joined: bool,
+    /// Callers, outermost first: see [`crate::hooks`].
+    pub calls: Calls,
+}
+
+/// Return addresses of the functions a thread is in.
+pub struct Calls {
+    pub frames: Vec<usize>,
+    pub depth: usize,
+}
+
+/// How a run came to its end.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Outcome {
+    Running,
+    Ended(End),
+    Diverged,
+    /// This slot must be made first.
+    Grow(usize),
+}
+
+/// A module of the program: where it lies, and the number its addresses begin with as sites.
+#[derive(Clone)]
+pub struct Module {
+    pub start: usize,
+    pub end: usize,
+    pub bias: usize,
+    pub path: String,
+}
+
+pub struct World {
+    pub run: Run,
+    pub races: RaceDetector,
+    pub threads: Vec<Thread>,
+    /// Threads of earlier runs, for their memory.
+    spare: Vec<Thread>,
+    pub current: ThreadId,
+    choice: Choice,
+    root: *mut u8,
+    root_own: usize,
+    main_top: usize,
+    pub objects: Objects,
+    pub slots: Slots,
+    pub outcome: Outcome,
+    pub notes: Vec<Note>,
+    pub modules: Vec<Module>,
+    /// The program's exit status, once it has one.
+    pub status: Option<i32>,
+    /// A crash may have left anything behind: the process is not used again.
+    pub spoilt: bool,
+    pub detail: bool,
+}
+
+struct Global<T>(UnsafeCell<T>);
+// SAFETY: one OS thread runs all code that comes here.
+unsafe impl<T> Sync for Global<T> {}
+
+static WORLD: Global<Option<World>> = Global(UnsafeCell::new(None));
+static HEAP: Global<Heap> = Global(UnsafeCell::new(Heap::new()));
+static SNAPSHOT: Global<Snapshot> = Global(UnsafeCell::new(Snapshot::new()));
+static ACTIVE: Global<bool> = Global(UnsafeCell::new(false));
+
+/// Whether a run is going on: otherwise calls go to the real functions.
+#[inline]
+pub fn active() -> bool {
+    // SAFETY: one thread.
+    unsafe { *ACTIVE.0.get() }
+}
+
+pub fn set_active(active: bool) {
+    // SAFETY: one thread.
+    unsafe { *ACTIVE.0.get() = active };
+}
+
+/// The world; see the module about how long it may be kept.
+#[inline]
+pub fn get() -> &'static mut World {
+    // SAFETY: one thread; callers keep it for a few lines. It is there since `start`.
+    unsafe { (*WORLD.0.get()).as_mut().unwrap_unchecked() }
+}
+
+pub fn heap() -> &'static mut Heap {
+    // SAFETY: as above.
+    unsafe { &mut *HEAP.0.get() }
+}
+
+pub fn snapshot() -> &'static mut Snapshot {
+    // SAFETY: as above.
+    unsafe { &mut *SNAPSHOT.0.get() }
+}
+
+/// Makes the world, once.
+pub fn start() {
+    // SAFETY: as above.
+    let world = unsafe { &mut *WORLD.0.get() };
+    *world = Some(World {
+        run: Run::default(),
+        races: RaceDetector::default(),
+        threads: Vec::new(),
+        spare: Vec::new(),
+        current: ThreadId::MAIN,
+        choice: Choice {
+            thread: ThreadId::MAIN,
+            outcome: 0,
+        },
+        root: ptr::null_mut(),
+        root_own: switch::own_memory(),
+        main_top: 0,
+        objects: Objects::new(),
+        slots: Slots::new(),
+        outcome: Outcome::Running,
+        notes: Vec::new(),
+        modules: Vec::new(),
+        status: None,
+        spoilt: false,
+        detail: false,
+    });
+}
+
+impl World {
+    /// A return address as a site.
+    #[inline]
+    pub fn site(&self, address: usize) -> Site {
+        let first = &self.modules[0];
+        let offset = address.wrapping_sub(first.start);
+        if offset < first.end - first.start {
+            return Site(offset as u32);
+        }
+        self.other_site(address)
+    }
+
+    #[cold]
+    fn other_site(&self, address: usize) -> Site {
+        let within = |module: &&Module| module.start <= address && address < module.end;
+        let module = self.modules.iter().find(within);
+        module.map_or(Site(1), |module| {
+            Site((module.bias + address - module.start) as u32)
+        })
+    }
+
+    #[inline]
+    pub fn me(&mut self) -> &mut Thread {
+        let current = self.current.index();
+        &mut self.threads[current]
+    }
+
+    pub fn slot(&self) -> usize {
+        self.threads[self.current.index()].slot
+    }
+
+    /// Runs the plan that `run` was begun with: the first thread from its entry, until the run has an outcome.
+    pub fn conduct(&mut self, entry: extern "C" fn() -> !) -> Outcome {
+        self.spare.append(&mut self.threads);
+        self.objects.clear();
+        self.races.clear();
+        self.notes.clear();
+        self.status = None;
+        self.outcome = Outcome::Running;
+        let here = 0_u64;
+        // The first thread's stack is what is left of the process's own.
+        self.main_top = (&raw const here as usize - (128 << 10)) & !4095;
+        let slot = Slot {
+            top: self.main_top,
+            end: self.main_top,
+            own: self.root_own,
+        };
+        self.add(0, slot, entry);
+        self.current = ThreadId::MAIN;
+        set_active(true);
+        let to = self.threads[0].sp;
+        // SAFETY: prepared by `add`; comes back by `leave`.
+        unsafe { switch::switch(&raw mut self.root, to) };
+        set_active(false);
+        get().outcome
+    }
+
+    /// Adds the next thread, about to begin.
+    fn add(&mut self, number: usize, slot: Slot, entry: extern "C" fn() -> !) -> &mut Thread {
+        let mut calls = match self.spare.pop() {
+            Some(old) => old.calls,
+            None => Calls {
+                frames: Vec::new(),
+                depth: 0,
+            },
+        };
+        calls.depth = 0;
+        self.threads.push(Thread {
+            // SAFETY: nobody uses the slot's stack, or what is left of the first one.
+            sp: unsafe { switch::prepare(slot.top as *mut u8, entry) },
+            own: slot.own,
+            top: slot.top,
+            slot: number,
+            starter: None,
+            start: None,
+            argument: ptr::null_mut(),
+            result: ptr::null_mut(),
+            handle: slot.own,
+            created: 0,
+            finished: false,
+            detached: false,
+            joined: false,
+            calls,
+        });
+        self.threads.last_mut().expect("just added")
+    }
+
+    /// The running thread creates another, which runs to its first operation before this one goes on.
+    pub fn spawn(
+        &mut self,
+        start: extern "C" fn(*mut c_void) -> *mut c_void,
+        argument: *mut c_void,
+        site: Site,
+    ) -> ThreadId {
+        let me = self.current;
+        let id = self.run.spawn(me);
+        self.races.spawn(me, id);
+        let path = &self.run.execution().threads[id.index()].path;
+        let Some(number) = self.slots.number(path) else {
+            crate::give_up(format_args!("the program has too many threads"));
+        };
+        let Some(slot) = self.slots.get(number) else {
+            self.leave(Outcome::Grow(number));
+        };
+        let thread = self.add(number, slot, thread_entry);
+        thread.start = Some(start);
+        thread.argument = argument;
+        thread.starter = Some(me);
+        thread.created = site.0;
+        self.switch_to(id);
+        id
+    }
+
+    /// Leaves the running thread where it is and goes on with another.
+    fn switch_to(&mut self, thread: ThreadId) {
+        let from: *mut Thread = self.me();
+        self.current = thread;
+        let to = self.me();
+        // SAFETY: both threads are of this run; the other was saved by a switch or is about to begin. Its own memory is that of
+        // its parked thread.
+        unsafe {
+            switch::set_own_memory(to.own);
+            switch::switch(&raw mut (*from).sp, to.sp);
+        }
+    }
+
+    /// Ends the run here: the running thread does not go on.
+    pub fn leave(&mut self, outcome: Outcome) -> ! {
+        self.outcome = outcome;
+        let mut forgotten = ptr::null_mut();
+        // SAFETY: saved by `conduct`, which waits for this.
+        unsafe {
+            switch::set_own_memory(self.root_own);
+            switch::switch(&raw mut forgotten, self.root);
+        }
+        unreachable!("a run that has ended does not go on")
+    }
+
+    /// Waits until the announced operation of the running thread is to go.
+    #[inline]
+    fn turn(&mut self) {
+        let me = self.current;
+        match self.me().starter.take() {
+            Some(starter) => self.switch_to(starter),
+            None => self.next(Some(me)),
+        }
+    }
+
+    /// Goes on with whoever's turn it is.
+    #[inline]
+    fn next(&mut self, me: Option<ThreadId>) {
+        match self.run.next() {
+            Next::Go(choice) => {
+                self.choice = choice;
+                if Some(choice.thread) != me {
+                    self.switch_to(choice.thread);
+                }
+            }
+            Next::End(end) => self.leave(Outcome::Ended(end)),
+            Next::Diverged => self.leave(Outcome::Diverged),
+        }
+    }
+
+    /// The running thread comes to its end.
+    pub fn finish(&mut self) -> ! {
+        let me = self.current;
+        self.me().finished = true;
+        self.run.finish(me);
+        match self.me().starter.take() {
+            Some(starter) => self.switch_to(starter),
+            None => self.next(None),
+        }
+        unreachable!("a thread that has ended does not go on")
+    }
+
+    /// The running thread goes no further.
+    pub fn freeze(&mut self, site: Site) -> ! {
+        let me = self.current;
+        self.run.announce(
+            me,
+            Pending {
+                op: Op::Assume(false),
+                gate: Gate::Open,
+                site,
+            },
+        );
+        self.turn();
+        unreachable!("a frozen thread does not go on")
+    }
+
+    /// Notes an error of the running thread.
+    pub fn error(&mut self, kind: Kind, rule: Option<&str>, message: String, sites: &[Site]) {
+        let thread = self.current;
+        let count = self.run.state().count(thread);
+        self.run.error(Error {
+            kind,
+            rule: rule.map(String::from),
+            message,
+            sites: sites.into(),
+            after: Some(Edge { thread, count }),
+        });
+    }
+
+    /// A call that is not under control: the thread goes no further, and the search says so.
+    pub fn unsupported(&mut self, call: &str, site: Site) -> ! {
+        self.notes.push(Note::Unsupported {
+            call: call.into(),
+            site,
+        });
+        self.freeze(site)
+    }
+
+    /// The object of this sort at an address, made as `fresh` says if there is none.
+    pub fn object(
+        &mut self,
+        address: usize,
+        bytes: usize,
+        sort: Sort,
+        fresh: impl FnOnce() -> Object,
+    ) -> ObjectId {
+        match self.objects.find(address, bytes, sort) {
+            Found::Object(object) => object,
+            Found::Nothing | Found::Overlap => self.make(address, bytes, sort, fresh()),
+        }
+    }
+
+    /// A new object at an address.
+    pub fn make(&mut self, address: usize, bytes: usize, sort: Sort, object: Object) -> ObjectId {
+        let id = self.run.object(object);
+        self.objects.put(address, bytes, sort, id);
+        id
+    }
+
+    pub fn about(&mut self, object: ObjectId) -> &mut Known {
+        self.objects.about(object)
+    }
+
+    /// The atomic object at an address, whose memory holds `value`. Plain writes pass the model by: where one has changed the
+    /// value, an object begins anew.
+    #[inline]
+    pub fn atomic(&mut self, address: usize, bytes: usize, value: u64, site: Site) -> ObjectId {
+        match self.objects.find(address, bytes, Sort::Atomic) {
+            Found::Object(object) => {
+                if *self.run.state().object(object) == Object::Atomic(value) {
+                    return object;
+                }
+                self.make(address, bytes, Sort::Atomic, Object::Atomic(value))
+            }
+            Found::Nothing => self.make(address, bytes, Sort::Atomic, Object::Atomic(value)),
+            Found::Overlap => {
+                self.unsupported("atomic accesses of different sizes to one place", site)
+            }
+        }
+    }
+}
+
+/// Announces an operation of the running thread, waits for its turn and does it.
+#[inline]
+pub fn perform(op: Op, gate: Gate, site: Site, order: Order, failure: Option<Order>) -> Event {
+    let world = get();
+    let me = world.current;
+    world.run.announce(me, Pending { op, gate, site });
+    world.turn();
+    let world = get();
+    let choice = world.choice;
+    let event = world.run.step(choice);
+    world.races.event(&event, order, failure);
+    channel::header().steps.fetch_add(1, Ordering::Relaxed);
+    event
+}
+
+extern "C" fn thread_entry() -> ! {
+    let me = get().me();
+    let start = me.start.expect("set when it was created");
+    let argument = me.argument;
+    let result = start(argument);
+    crate::calls::end_thread(result)
+}
