@@ -284,7 +284,14 @@ impl Symbols {
             let bytes = members::size(info, kind).max(symbol.map(|named| named.size));
             let path =
                 (at - begin < bytes?).then(|| members::path(info, kind, at - begin, size))?;
-            Some(info.qualified(die)? + &path)
+            let mut name = info.qualified(die)?;
+            // A compiler may forget whose static variable it is, but not to name the symbol after both.
+            let long = symbol.map(Named::plain);
+            let long = long.filter(|long| long.ends_with(&format!("::{name}")));
+            if let Some(long) = long.filter(|_| !name.contains("::")) {
+                name = long;
+            }
+            Some(name + &path)
         });
         found.or_else(|| Some(named?.with_offset(at)))
     }

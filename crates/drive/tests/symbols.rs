@@ -18,6 +18,10 @@ fn compile(program: &str, compiler: &str, files: &[&str], flags: &[&str]) -> Pat
     let output = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("symbols-{program}"));
     let mut command = Command::new(compiler);
     command.current_dir(sources()).args(["-pthread", "-w"]);
+    command.args(["-fpie", "-pie"]);
+    if files.iter().all(|file| file.ends_with(".cc")) {
+        command.arg("-std=c++17");
+    }
     command.args(flags).args(files).arg("-o").arg(&output);
     let status = command.status().expect("there is a compiler");
     assert!(status.success(), "{command:?}");
@@ -93,8 +97,8 @@ fn c_programs() {
     for (at, flags) in [
         &["-g", "-O0"][..],
         &["-g", "-O2"],
-        &["-gdwarf-4", "-O0"],
-        &["-gdwarf-4", "-O2", "-fdebug-types-section"],
+        &["-gdwarf-4", "-DDWARF4", "-O0"],
+        &["-gdwarf-4", "-DDWARF4", "-O2", "-fdebug-types-section"],
         &[
             "-gdwarf-5",
             "-O2",
@@ -103,7 +107,7 @@ fn c_programs() {
             "-Wl,--gc-sections",
         ],
         &["-g", "-O2", "-flto"],
-        &["-g", "-O0", "-no-pie"],
+        &["-g", "-O0", "-fno-pie", "-no-pie"],
     ]
     .into_iter()
     .enumerate()
@@ -117,12 +121,32 @@ fn cxx_programs() {
     for (at, flags) in [
         &["-g", "-O0"][..],
         &["-g", "-O2"],
-        &["-gdwarf-4", "-O2"],
+        &["-gdwarf-4", "-DDWARF4", "-O2"],
         &["-g", "-O2", "-flto"],
     ]
     .into_iter()
     .enumerate()
     {
         check(&format!("cxx{at}"), "g++", CXX, flags);
+    }
+}
+
+/// The same with clang, where there is one.
+#[test]
+fn programs_of_clang() {
+    if Command::new("clang").arg("--version").output().is_err() {
+        return;
+    }
+    for (at, flags) in [
+        &["-g", "-O0"][..],
+        &["-g", "-O2"],
+        &["-gdwarf-4", "-DDWARF4", "-O2"],
+        &["-gdwarf-5", "-O1", "-fno-omit-frame-pointer"],
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        check(&format!("clang-c{at}"), "clang", C, flags);
+        check(&format!("clang-cxx{at}"), "clang++", CXX, flags);
     }
 }

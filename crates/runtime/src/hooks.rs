@@ -2,7 +2,8 @@
 
 use crate::world::{self, perform};
 use core::{
-    arch::naked_asm,
+    cell::UnsafeCell,
+    ptr,
     sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering},
 };
 use reweave_model::{Gate, Op, Order, Rmw, RmwKind};
@@ -314,24 +315,47 @@ extern "C" fn __tsan_atomic_signal_fence(_: i32) {}
 #[unsafe(no_mangle)]
 extern "C" fn __tsan_init() {}
 
-/// Functions that do nothing.
-macro_rules! nothing {
-    ($($name:ident)*) => {$(
-        #[unsafe(no_mangle)]
-        #[unsafe(naked)]
-        pub unsafe extern "C" fn $name() {
-            naked_asm!("ret")
-        }
-    )*};
+/// Where the running thread's list of callers ends: see [`Calls`].
+static CALLS: Calls = Calls(UnsafeCell::new(ptr::null_mut()));
+
+/// The functions that the running thread is in, by their return addresses, outermost first; null when there is no run. The list of
+/// each thread lies in memory of its own, with room for as many calls as its stack can hold.
+struct Calls(UnsafeCell<*mut usize>);
+// SAFETY: one OS thread runs all code that comes here; elsewhere it is null.
+unsafe impl Sync for Calls {}
+
+/// Goes over to another thread's list; where the present one ends.
+#[inline]
+pub fn swap_calls(end: *mut usize) -> *mut usize {
+    // SAFETY: as above.
+    unsafe { core::mem::replace(&mut *CALLS.0.get(), end) }
 }
 
-nothing! {
-    __tsan_func_entry __tsan_func_exit
-    __tsan_read1 __tsan_read2 __tsan_read4 __tsan_read8 __tsan_read16
-    __tsan_write1 __tsan_write2 __tsan_write4 __tsan_write8 __tsan_write16
-    __tsan_unaligned_read2 __tsan_unaligned_read4 __tsan_unaligned_read8 __tsan_unaligned_read16
-    __tsan_unaligned_write2 __tsan_unaligned_write4 __tsan_unaligned_write8 __tsan_unaligned_write16
-    __tsan_volatile_read1 __tsan_volatile_read2 __tsan_volatile_read4 __tsan_volatile_read8 __tsan_volatile_read16
-    __tsan_volatile_write1 __tsan_volatile_write2 __tsan_volatile_write4 __tsan_volatile_write8 __tsan_volatile_write16
-    __tsan_read_range __tsan_write_range __tsan_vptr_update __tsan_vptr_read
+/// Where the running thread's list ends.
+pub fn calls_end() -> *mut usize {
+    // SAFETY: as above.
+    unsafe { *CALLS.0.get() }
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn __tsan_func_entry(caller: usize) {
+    // SAFETY: as above; the list has room.
+    unsafe {
+        let end = &mut *CALLS.0.get();
+        if !end.is_null() {
+            end.write(caller);
+            *end = end.add(1);
+        }
+    }
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn __tsan_func_exit() {
+    // SAFETY: as above. Before each list lies an entry that is 0, where it never shrinks further.
+    unsafe {
+        let end = &mut *CALLS.0.get();
+        if !end.is_null() && end.sub(1).read() != 0 {
+            *end = end.sub(1);
+        }
+    }
 }

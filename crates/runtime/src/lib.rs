@@ -12,8 +12,10 @@
 
 extern crate alloc;
 
+mod accesses;
 mod calls;
 mod channel;
+mod detail;
 mod entry;
 mod faults;
 mod heap;

@@ -4,20 +4,29 @@
 //! called for a few lines at a time and never kept across [`World::turn`].
 
 use crate::{
+    accesses::{Mode, set_mode},
     channel,
+    detail::Watched,
     heap::Heap,
+    hooks::{calls_end, swap_calls},
     objects::{Found, Known, Objects, Sort},
     restore::Snapshot,
     slots::{Slot, Slots},
-    switch,
+    switch, sys,
 };
 use alloc::{string::String, vec::Vec};
-use core::{cell::UnsafeCell, ffi::c_void, ptr, sync::atomic::Ordering};
+use core::{
+    cell::UnsafeCell,
+    ffi::c_void,
+    ptr::{self, NonNull},
+    sync::atomic::Ordering,
+};
 use reweave_model::{
-    Choice, Edge, End, Error, Event, Gate, Kind, Next, Object, ObjectId, Op, Order, Pending,
+    Choice, Class, Edge, End, Error, Event, Gate, Kind, Next, Object, ObjectId, Op, Order, Pending,
     RaceDetector, Run, Site, ThreadId,
 };
-use reweave_wire::Note;
+use reweave_shadow::Shadow;
+use reweave_wire::{Note, Races};
 
 /// A thread of the program in the run at hand.
 pub struct Thread {
@@ -37,15 +46,13 @@ pub struct Thread {
     pub finished: bool,
     pub detached: bool,
     pub joined: bool,
-    /// Callers, outermost first: see [`crate::hooks`].
-    pub calls: Calls,
+    /// Its list of callers, and where that ends while it does not run: see [`crate::hooks`].
+    calls: *mut usize,
+    calls_end: *mut usize,
 }
 
-/// Return addresses of the functions a thread is in.
-pub struct Calls {
-    pub frames: Vec<usize>,
-    pub depth: usize,
-}
+/// Room for a list of callers.
+const CALLS_BYTES: usize = 8 << 20;
 
 /// How a run came to its end.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -70,8 +77,8 @@ pub struct World {
     pub run: Run,
     pub races: RaceDetector,
     pub threads: Vec<Thread>,
-    /// Threads of earlier runs, for their memory.
-    spare: Vec<Thread>,
+    /// Lists of callers of threads of earlier runs, for their memory.
+    spare: Vec<*mut usize>,
     pub current: ThreadId,
     choice: Choice,
     root: *mut u8,
@@ -87,6 +94,17 @@ pub struct World {
     /// A crash may have left anything behind: the process is not used again.
     pub spoilt: bool,
     pub detail: bool,
+    pub shadow: Shadow,
+    /// Whether plain accesses are checked.
+    pub check_races: bool,
+    /// Places known to ask for less than sequential consistency.
+    weak_orders: usize,
+    /// Whether memory was given back in this run.
+    pub freed: bool,
+    /// What each error is about, by address; 0: nothing.
+    pub about_errors: Vec<usize>,
+    /// When a run is to be shown: stacks of events and accesses.
+    pub watched: Watched,
 }
 
 struct Global<T>(UnsafeCell<T>);
@@ -152,6 +170,13 @@ pub fn start() {
         status: None,
         spoilt: false,
         detail: false,
+        shadow: Shadow::new(|bytes| sys::map_own(bytes).and_then(NonNull::new))
+            .unwrap_or_else(|| crate::give_up(format_args!("there is no address space"))),
+        check_races: channel::header().races.load(Ordering::Relaxed) == Races::Check as u32,
+        weak_orders: 0,
+        freed: false,
+        about_errors: Vec::new(),
+        watched: Watched::new(),
     });
 }
 
@@ -182,15 +207,36 @@ impl World {
         &mut self.threads[current]
     }
 
+    /// The functions that a thread is in, by return address, outermost first.
+    pub fn callers(&self, thread: ThreadId) -> &[usize] {
+        let record = &self.threads[thread.index()];
+        let running = thread == self.current && !calls_end().is_null();
+        let end = if running {
+            calls_end()
+        } else {
+            record.calls_end
+        };
+        // SAFETY: the list lies between, and is not changed while it is looked at.
+        unsafe {
+            let length = end.offset_from(record.calls).max(0) as usize;
+            core::slice::from_raw_parts(record.calls, length)
+        }
+    }
+
     pub fn slot(&self) -> usize {
         self.threads[self.current.index()].slot
     }
 
     /// Runs the plan that `run` was begun with: the first thread from its entry, until the run has an outcome.
     pub fn conduct(&mut self, entry: extern "C" fn() -> !) -> Outcome {
-        self.spare.append(&mut self.threads);
+        self.spare
+            .extend(self.threads.drain(..).map(|thread| thread.calls));
         self.objects.clear();
         self.races.clear();
+        self.shadow.clear();
+        self.freed = false;
+        self.about_errors.clear();
+        self.watched.clear();
         self.notes.clear();
         self.status = None;
         self.outcome = Outcome::Running;
@@ -205,23 +251,27 @@ impl World {
         self.add(0, slot, entry);
         self.current = ThreadId::MAIN;
         set_active(true);
+        swap_calls(self.threads[0].calls);
+        self.refresh();
         let to = self.threads[0].sp;
         // SAFETY: prepared by `add`; comes back by `leave`.
         unsafe { switch::switch(&raw mut self.root, to) };
         set_active(false);
-        get().outcome
+        set_mode(Mode::Nothing);
+        let world = get();
+        world.me().calls_end = swap_calls(ptr::null_mut());
+        world.outcome
     }
 
     /// Adds the next thread, about to begin.
     fn add(&mut self, number: usize, slot: Slot, entry: extern "C" fn() -> !) -> &mut Thread {
-        let mut calls = match self.spare.pop() {
-            Some(old) => old.calls,
-            None => Calls {
-                frames: Vec::new(),
-                depth: 0,
-            },
-        };
-        calls.depth = 0;
+        let calls = self.spare.pop().unwrap_or_else(|| {
+            let Some(room) = sys::map_own(CALLS_BYTES) else {
+                crate::give_up(format_args!("there is no memory for another thread"));
+            };
+            // SAFETY: just mapped; the first entry stays 0.
+            unsafe { room.cast::<usize>().add(1) }
+        });
         self.threads.push(Thread {
             // SAFETY: nobody uses the slot's stack, or what is left of the first one.
             sp: unsafe { switch::prepare(slot.top as *mut u8, entry) },
@@ -238,6 +288,7 @@ impl World {
             detached: false,
             joined: false,
             calls,
+            calls_end: calls,
         });
         self.threads.last_mut().expect("just added")
     }
@@ -265,6 +316,7 @@ impl World {
         thread.starter = Some(me);
         thread.created = site.0;
         self.switch_to(id);
+        self.refresh();
         id
     }
 
@@ -273,6 +325,9 @@ impl World {
         let from: *mut Thread = self.me();
         self.current = thread;
         let to = self.me();
+        let calls_end = swap_calls(to.calls_end);
+        // SAFETY: the thread that runs is one of this run.
+        unsafe { (*from).calls_end = calls_end };
         // SAFETY: both threads are of this run; the other was saved by a switch or is about to begin. Its own memory is that of
         // its parked thread.
         unsafe {
@@ -347,6 +402,19 @@ impl World {
 
     /// Notes an error of the running thread.
     pub fn error(&mut self, kind: Kind, rule: Option<&str>, message: String, sites: &[Site]) {
+        self.error_about(kind, rule, message, sites, 0);
+    }
+
+    /// Notes an error of the running thread about what lies at an address.
+    pub fn error_about(
+        &mut self,
+        kind: Kind,
+        rule: Option<&str>,
+        message: String,
+        sites: &[Site],
+        address: usize,
+    ) {
+        self.about_errors.push(address);
         let thread = self.current;
         let count = self.run.state().count(thread);
         self.run.error(Error {
@@ -365,6 +433,14 @@ impl World {
             site,
         });
         self.freeze(site)
+    }
+
+    /// Passes on places that ask for less than sequential consistency, when there are new ones.
+    pub fn note_weak_orders(&mut self) {
+        if self.races.weak_orders() > self.weak_orders {
+            self.weak_orders = self.races.weak_orders();
+            self.notes.extend(self.races.weak_sites().map(Note::Weak));
+        }
     }
 
     /// The object of this sort at an address, made as `fresh` says if there is none.
@@ -422,11 +498,23 @@ pub fn perform(op: Op, gate: Gate, site: Site, order: Order, failure: Option<Ord
     let choice = world.choice;
     let event = world.run.step(choice);
     world.races.event(&event, order, failure);
-    channel::header().steps.fetch_add(1, Ordering::Relaxed);
+    if let Some(object) = event.op.object() {
+        let known = world.objects.about(object);
+        let (address, bytes) = (known.address, known.bytes.min(8) as usize);
+        let looks = event.access[0].is_some_and(|access| access.class == Class::Read);
+        world.touch(address, bytes, !looks, site);
+    }
+    world.refresh();
+    if world.detail {
+        world.watch_event(site);
+    }
+    let steps = &channel::header().steps;
+    steps.store(steps.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
     event
 }
 
 extern "C" fn thread_entry() -> ! {
+    get().refresh();
     let me = get().me();
     let start = me.start.expect("set when it was created");
     let argument = me.argument;

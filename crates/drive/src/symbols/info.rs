@@ -171,6 +171,14 @@ impl Info {
         self.reference(unit, value)
     }
 
+    /// The full type of a declaration, in a unit of its own.
+    pub(super) fn signed(&self, entry: &Entry) -> Option<Die> {
+        match entry.attr_value(dw::DW_AT_signature)? {
+            AttributeValue::DebugTypesRef(signature) => self.signatures.get(&signature.0).copied(),
+            _ => None,
+        }
+    }
+
     /// The name as written in the source, with no scope.
     pub(super) fn name(&self, die: Die) -> Option<String> {
         let (unit, value) = self.attribute(die, dw::DW_AT_name)?;
@@ -194,6 +202,11 @@ impl Info {
                 continue;
             }
             at = self.parent(die);
+            if at.is_some_and(|class| self.is_lambda(class)) {
+                parts.push(names::LAMBDA.to_owned());
+                at = at.and_then(|class| self.parent(class));
+                continue;
+            }
             // Of an inline namespace such as `__cxx11` the members belong to the one around it.
             if at.is_some() && entry.attr(dw::DW_AT_export_symbols).is_none() {
                 let name = entry.attr_value(dw::DW_AT_name);
@@ -202,6 +215,22 @@ impl Info {
         }
         parts.reverse();
         (!parts.is_empty()).then(|| names::readable(&parts.join("::")))
+    }
+
+    /// Whether a class is what a compiler makes of a lambda: without a name, but with a call operator.
+    pub(super) fn is_lambda(&self, class: Die) -> bool {
+        let is_call = |entry: &Entry| {
+            entry.tag() == dw::DW_TAG_subprogram && {
+                let name = entry.attr_value(dw::DW_AT_name);
+                let name = name.and_then(|name| self.text(class.unit, name));
+                name.as_deref() == Some("operator()")
+            }
+        };
+        let bare = self.entry(class).is_some_and(|entry| {
+            let tags = [dw::DW_TAG_structure_type, dw::DW_TAG_class_type];
+            tags.contains(&entry.tag()) && entry.attr(dw::DW_AT_name).is_none()
+        });
+        bare && self.children(class).iter().any(is_call)
     }
 
     /// The entry around this one; none for the unit itself.

@@ -88,7 +88,8 @@ impl Search<'_> {
             };
             match entry.tag() {
                 dw::DW_TAG_variable | dw::DW_TAG_formal_parameter => {
-                    if let Some(name) = self.variable(die, &entry, base) {
+                    if let Some((name, here)) = self.variable(die, &entry, base) {
+                        let rank = (live && here, depth);
                         found(Candidate { name, rank });
                     }
                 }
@@ -113,50 +114,58 @@ impl Search<'_> {
         false
     }
 
-    /// The name of the variable with the path to the place, if it holds the place.
-    fn variable(&self, die: Die, entry: &Entry, base: Option<i64>) -> Option<String> {
+    /// The name of the variable with the path to the place, if it holds the place, and whether it does so here: optimised
+    /// code may forget that a variable is still where it was.
+    fn variable(&self, die: Die, entry: &Entry, base: Option<i64>) -> Option<(String, bool)> {
         let unit = self.info.unit(die.unit);
-        let expression = self.expression(unit, entry.attr_value(dw::DW_AT_location)?)?;
-        let begin = match single(unit, &expression)? {
-            Operation::FrameOffset { offset } => base?.checked_add(offset)?,
-            Operation::RegisterOffset {
-                register, offset, ..
-            } => self.register(register)?.checked_add(offset)?,
-            _ => return None,
-        };
         let kind = self.info.type_of(die)?;
-        let inside = u64::try_from(self.offset.checked_sub(begin)?).ok()?;
-        if inside >= members::size(self.info, kind)? {
-            return None;
-        }
-        let path = members::path(self.info, kind, inside, self.size);
-        Some(self.info.name(die)? + &path)
-    }
-
-    /// The location that holds at the address, of a variable that may move.
-    fn expression(
-        &self,
-        unit: UnitRef<'_, Bytes>,
-        location: AttributeValue<Bytes>,
-    ) -> Option<Expression<Bytes>> {
-        if let AttributeValue::Exprloc(expression) = location {
-            return Some(expression);
-        }
-        let mut locations = unit.attr_locations(location).ok()??;
-        while let Some(location) = locations.next().ok()? {
-            if (location.range.begin..location.range.end).contains(&self.address) {
-                return Some(location.data);
+        let size = members::size(self.info, kind)?;
+        for (expression, here) in self.expressions(unit, entry.attr_value(dw::DW_AT_location)?) {
+            let begin = match single(unit, expression) {
+                Some(Operation::FrameOffset { offset }) => base.map(|base| (base, offset)),
+                Some(Operation::RegisterOffset {
+                    register, offset, ..
+                }) if here => self.register(register).map(|base| (base, offset)),
+                _ => None,
+            };
+            let begin = begin.and_then(|(base, offset)| base.checked_add(offset));
+            let inside = begin.and_then(|begin| self.offset.checked_sub(begin));
+            let inside = inside.and_then(|inside| u64::try_from(inside).ok());
+            if let Some(inside) = inside.filter(|&inside| inside < size) {
+                let path = members::path(self.info, kind, inside, self.size);
+                return Some((self.info.name(die)? + &path, here));
             }
         }
         None
+    }
+
+    /// Where something is, and whether it is so at the address, of something that may move; that first.
+    fn expressions(
+        &self,
+        unit: UnitRef<'_, Bytes>,
+        location: AttributeValue<Bytes>,
+    ) -> Vec<(Expression<Bytes>, bool)> {
+        if let AttributeValue::Exprloc(expression) = location {
+            return vec![(expression, true)];
+        }
+        let mut found = Vec::new();
+        if let Ok(Some(mut locations)) = unit.attr_locations(location) {
+            while let Ok(Some(location)) = locations.next() {
+                let here = location.range.begin..location.range.end;
+                found.push((location.data, here.contains(&self.address)));
+            }
+        }
+        found.sort_by_key(|&(_, here)| !here);
+        found
     }
 
     /// The frame base of the function, counted from its canonical frame address.
     fn base(&self) -> Option<i64> {
         let unit = self.info.unit(self.function.unit);
         let entry = self.info.entry(self.function)?;
-        let expression = self.expression(unit, entry.attr_value(dw::DW_AT_frame_base)?)?;
-        match single(unit, &expression)? {
+        let expressions = self.expressions(unit, entry.attr_value(dw::DW_AT_frame_base)?);
+        let (expression, _) = expressions.into_iter().find(|&(_, here)| here)?;
+        match single(unit, expression)? {
             Operation::CallFrameCFA => Some(0),
             Operation::Register { register } => self.register(register),
             Operation::RegisterOffset {
@@ -178,8 +187,8 @@ impl Search<'_> {
 }
 
 /// The operation of an expression that has but one.
-fn single(unit: UnitRef<'_, Bytes>, expression: &Expression<Bytes>) -> Option<Operation<Bytes>> {
-    let mut operations = expression.clone().operations(unit.encoding());
+fn single(unit: UnitRef<'_, Bytes>, expression: Expression<Bytes>) -> Option<Operation<Bytes>> {
+    let mut operations = expression.operations(unit.encoding());
     let first = operations.next().ok()?;
     operations.next().ok()?.is_none().then_some(first)?
 }

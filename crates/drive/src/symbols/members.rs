@@ -81,10 +81,14 @@ impl Walk<'_> {
         self.patience > 0
     }
 
-    /// What a type is without typedefs and qualifiers.
+    /// What a type is without typedefs and qualifiers, in the unit that tells all of it.
     fn bare(&mut self, mut kind: Die) -> Option<(Die, Entry)> {
         for _ in 0..HOPS {
             let entry = self.info.entry(kind)?;
+            if let Some(full) = self.info.signed(&entry) {
+                kind = full;
+                continue;
+            }
             match entry.tag() {
                 dw::DW_TAG_typedef
                 | dw::DW_TAG_const_type
@@ -206,7 +210,7 @@ impl Walk<'_> {
         if unknown || name.as_deref().is_some_and(hidden) {
             return closed();
         }
-        let fields = self.fields(kind, name.as_deref());
+        let fields = self.fields(kind);
         let mut best: Option<Part> = None;
         for field in &fields {
             if field.bits || !field.holds(offset, size) {
@@ -242,13 +246,14 @@ impl Walk<'_> {
     }
 
     /// Members and bases, in the order of the source.
-    fn fields(&mut self, structure: Die, name: Option<&str>) -> Vec<Field> {
+    fn fields(&mut self, structure: Die) -> Vec<Field> {
         let mut fields = Vec::new();
+        let lambda = self.info.is_lambda(structure);
         for entry in self.info.children(structure) {
             if !self.step() {
                 break;
             }
-            fields.extend(self.field(structure.unit, &entry, name));
+            fields.extend(self.field(structure.unit, &entry, lambda));
         }
         // An array without bounds reaches to the next member, or as far as it likes.
         for at in 0..fields.len() {
@@ -261,7 +266,7 @@ impl Walk<'_> {
         fields
     }
 
-    fn field(&mut self, unit: usize, entry: &Entry, structure: Option<&str>) -> Option<Field> {
+    fn field(&mut self, unit: usize, entry: &Entry, lambda: bool) -> Option<Field> {
         let base = entry.tag() == dw::DW_TAG_inheritance;
         let member = entry.tag() == dw::DW_TAG_member;
         // Static members are variables, declared here and defined elsewhere.
@@ -275,10 +280,10 @@ impl Walk<'_> {
         };
         let kind = self.info.type_of(die)?;
         let name = self.info.name(die).filter(|_| member).map(|name| {
-            let captured = structure.is_some_and(|name| name.starts_with("<lambda"));
             if name.starts_with("_vptr") {
                 "vptr".to_owned()
-            } else if captured {
+            } else if lambda {
+                // What was captured, as it was called outside.
                 name.trim_start_matches("__").to_owned()
             } else {
                 name

@@ -5,31 +5,58 @@ use cpp_demangle::{DemangleOptions, ParseOptions, Symbol};
 /// Nesting of a mangled name beyond which it is shown as it is.
 const DEEPEST: u32 = 128;
 
+/// What a function without a name is called; its line tells it from others.
+pub(super) const LAMBDA: &str = "{lambda}";
+
+/// What compilers append to a name when they make a copy or a part of a function.
+const COPIES: &[&str] = &[
+    "clone",
+    "cold",
+    "constprop",
+    "isra",
+    "llvm",
+    "localalias",
+    "lto_priv",
+    "part",
+];
+
 /// A symbol's name as its programmer would say it: `Queue<int>::push` for `_ZN5QueueIiE4pushEi`, `count` for `count.0`.
 /// Parameters are left out, because a file and a line stand beside the name anyway.
 pub fn demangle(name: &str) -> String {
     let stem = stem(name);
     if !stem.starts_with("_Z") {
-        return stem.to_owned();
+        return stem;
     }
     let parse = ParseOptions::default().recursion_limit(DEEPEST);
     let options = DemangleOptions::new()
         .no_params()
         .no_return_type()
         .recursion_limit(DEEPEST);
-    let parsed = Symbol::new_with_options(stem, &parse);
+    let parsed = Symbol::new_with_options(&stem, &parse);
     let plain = parsed.ok().and_then(|symbol| {
         let plain = symbol.demangle_with_options(&options);
         plain.ok()
     });
-    plain.map_or_else(|| stem.to_owned(), |plain| readable(&plain))
+    plain.map_or(stem, |plain| readable(&plain))
 }
 
-/// A name without version (`stdout@GLIBC_2.2.5`) and without the compiler's numbers and notes on copies it made
-/// (`count.0`, `push.part.0.cold`).
-fn stem(name: &str) -> &str {
-    let end = name.find(['.', '@']).filter(|&end| end > 0);
-    &name[..end.unwrap_or(name.len())]
+/// A name without version (`stdout@GLIBC_2.2.5`) and without the compiler's numbers and notes (`count.0`,
+/// `push.part.0.cold`); a variable of a function in C may be `worker.count`.
+fn stem(name: &str) -> String {
+    if name.starts_with('.') {
+        return name.to_owned();
+    }
+    let (name, _) = name.split_once('@').unwrap_or((name, ""));
+    let mut parts = name.split('.');
+    let mut stem = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let number = part.bytes().all(|byte| byte.is_ascii_digit());
+        if !number && !COPIES.contains(&part) {
+            stem.push_str("::");
+            stem.push_str(part);
+        }
+    }
+    stem
 }
 
 /// Leaves out the parts of a C++ name that its programmer did not write, or not to tell it from others: anonymous and
@@ -39,12 +66,9 @@ pub(super) fn readable(name: &str) -> String {
     for noise in ["(anonymous namespace)::", "[abi:cxx11]", "__cxx11::"] {
         name = name.replace(noise, "");
     }
-    // `{lambda(int)#1}` and, in debug information, `<lambda(int)>`.
-    for (open, close) in [("{lambda(", "}"), ("<lambda(", ">")] {
-        for at in (0..name.len()).rev() {
-            if let Some((end, short)) = lambda(&name, at, open, close) {
-                name.replace_range(at..end, &short);
-            }
+    for at in (0..name.len()).rev() {
+        if let Some(end) = lambda(&name, at) {
+            name.replace_range(at..end, LAMBDA);
         }
     }
     for at in (0..name.len()).rev() {
@@ -52,16 +76,26 @@ pub(super) fn readable(name: &str) -> String {
             name.replace_range(at..end, "");
         }
     }
+    let table = name.strip_prefix("{vtable(");
+    if let Some(class) = table.and_then(|name| name.strip_suffix(")}")) {
+        name = format!("vtable for {class}");
+    }
+    name.truncate(name.trim_end_matches(" const").len());
     name
 }
 
-/// Where a lambda that begins here ends, and what to call it.
-fn lambda(name: &str, at: usize, open: &str, close: &str) -> Option<(usize, String)> {
-    let inside = name.get(at..)?.strip_prefix(open)?;
-    let (_, rest) = inside.split_at(parenthesis(inside)?);
-    let (number, rest) = rest[1..].split_once(close)?;
+/// Where a lambda such as `{lambda(int)#1}::operator()` or `$_0::operator()` ends that begins here.
+fn lambda(name: &str, at: usize) -> Option<usize> {
+    let text = name.get(at..)?;
+    let rest = if let Some(inside) = text.strip_prefix("{lambda(") {
+        let (_, rest) = inside.split_at(parenthesis(inside)?);
+        rest.split_once('}')?.1
+    } else {
+        let number = text.strip_prefix("$_")?;
+        number.trim_start_matches(|c: char| c.is_ascii_digit())
+    };
     let rest = rest.strip_prefix("::operator()").unwrap_or(rest);
-    Some((name.len() - rest.len(), format!("{{lambda{number}}}")))
+    Some(name.len() - rest.len())
 }
 
 /// Where parameters that begin here end, if they are those of a function that something is inside of.
@@ -101,6 +135,8 @@ mod tests {
             ("take.part.0.cold", "take"),
             ("stdout@GLIBC_2.2.5", "stdout"),
             (".text", ".text"),
+            ("worker.count", "worker::count"),
+            ("count.12.lto_priv.0", "count"),
             ("_ZN5QueueIiE4pushEi", "Queue<int>::push"),
             ("_ZL6workerPv.constprop.0", "worker"),
             ("_ZN4Pool8instanceE", "Pool::instance"),
@@ -109,13 +145,14 @@ mod tests {
                 "_ZZNK5QueueIiE4pushEPFviEE5count",
                 "Queue<int>::push::count",
             ),
-            ("_ZZZ4mainENKUlvE_clEvE5calls", "main::{lambda#1}::calls"),
+            ("_ZZZ4mainENKUlvE_clEvE5calls", "main::{lambda}::calls"),
             ("_ZZN1AclEiE1x", "A::operator()::x"),
             ("_Z4callIPFviEEvT_", "call<void (*)(int)>"),
             ("_ZN12_GLOBAL__N_16hiddenE", "hidden"),
             ("_Z7largestIiET_S0_S0_", "largest<int>"),
-            ("_ZZ4mainENKUlvE_clEv", "main::{lambda#1}"),
-            ("_ZZ4mainENKUliPFvvEE0_clEiS0_", "main::{lambda#2}"),
+            ("_ZZ4mainENKUlvE_clEv", "main::{lambda}"),
+            ("_ZZ4mainENKUliPFvvEE0_clEiS0_", "main::{lambda}"),
+            ("_ZZ4mainENK3$_0clEi", "main::{lambda}"),
             ("_ZTV4Pool", "vtable for Pool"),
             ("_ZGVZ4poolvE3one", "guard variable for pool::one"),
             ("_Znwm", "operator new"),
@@ -126,7 +163,6 @@ mod tests {
         for (mangled, plain) in names {
             assert_eq!(demangle(mangled), plain, "{mangled}");
         }
-        assert_eq!(readable("run::<lambda(int)>"), "run::{lambda}");
-        assert_eq!(readable("<lambda("), "<lambda(");
+        assert_eq!(readable("run::{lambda("), "run::{lambda(");
     }
 }

@@ -23,7 +23,7 @@ impl Table {
     pub(super) fn read(file: &object::read::elf::ElfFile64<'_>) -> Table {
         let mut table = Table::default();
         let symbols = file.symbols().chain(file.dynamic_symbols());
-        for symbol in symbols.filter(|symbol| symbol.is_definition()) {
+        for symbol in symbols.filter(|symbol| !symbol.is_undefined()) {
             let list = match symbol.kind() {
                 SymbolKind::Text => &mut table.functions,
                 SymbolKind::Data => &mut table.variables,
@@ -56,8 +56,7 @@ impl Table {
 
     /// The function around this address.
     pub(super) fn function(&self, address: u64) -> Option<String> {
-        let named = find(&self.functions, address)?;
-        Some(names::demangle(&named.name))
+        Some(find(&self.functions, address)?.plain())
     }
 
     pub(super) fn variable(&self, address: u64) -> Option<&Named> {
@@ -70,9 +69,13 @@ impl Table {
 }
 
 impl Named {
+    pub(super) fn plain(&self) -> String {
+        names::demangle(&self.name)
+    }
+
     /// `table+24`.
     pub(super) fn with_offset(&self, address: u64) -> String {
-        let name = names::demangle(&self.name);
+        let name = self.plain();
         match address.saturating_sub(self.address) {
             0 => name,
             offset => format!("{name}+{offset}"),

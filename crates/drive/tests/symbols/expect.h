@@ -14,7 +14,11 @@ extern "C" {
 #endif
 extern char __ehdr_start[] __attribute__((visibility("hidden")));
 
+#ifdef __PIE__
 #define OFFSET(at) ((unsigned long)((const char *)(at) - __ehdr_start))
+#else /* loaded where it was linked for: as if at zero */
+#define OFFSET(at) ((unsigned long)(at))
+#endif
 #define RETURN_ADDRESS OFFSET(__builtin_return_address(0))
 
 /* An access of SIZE bytes at a place, and the name it should have. */

@@ -157,7 +157,7 @@ int main()
     LOCAL(local_lock);
     auto call = [&caught, level = 4](int) __attribute__((noinline)) {
         static int calls;
-        FRAMES("main::{lambda#1}");
+        FRAMES("main::{lambda}");
         VARIABLE_AS(calls, "main::{lambda}::calls");
         return caught + level;
     };

@@ -9,7 +9,7 @@ static struct node nodes[2];
 static int flag[3];
 extern int counter;
 
-void other(void)
+__attribute__((noinline)) void other(void)
 {
     static int count[2];
     VARIABLE(nodes[1].weight);

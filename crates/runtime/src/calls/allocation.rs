@@ -6,10 +6,12 @@ use crate::{
     hooks::Frame,
     real, trampoline, world,
 };
+use alloc::format;
 use core::{
     ffi::{c_int, c_void},
     ptr,
 };
+use reweave_model::{Kind, Site};
 
 trampoline! {
     malloc => allocate, "rsi";
@@ -70,7 +72,7 @@ unsafe extern "C" fn reallocate(old: *mut c_void, bytes: usize, frame: &Frame) -
     if !new.is_null() {
         // SAFETY: both are that large, and the new one is nobody else's yet.
         unsafe { ptr::copy_nonoverlapping(old.cast::<u8>(), new.cast(), bytes.min(block.bytes)) };
-        world::heap().free(old as usize, site);
+        give_back(old as usize, site);
     }
     new
 }
@@ -84,9 +86,7 @@ unsafe extern "C" fn release(block: *mut c_void, frame: &Frame) {
         return;
     }
     let site = site(frame);
-    match world::heap().free(block as usize, site) {
-        Free::Done(_) | Free::Twice(_) | Free::Unknown => {}
-    }
+    give_back(block as usize, site);
 }
 
 unsafe extern "C" fn allocate_aligned(align: usize, bytes: usize, frame: &Frame) -> *mut c_void {
@@ -125,4 +125,26 @@ unsafe extern "C" fn usable(block: *mut c_void, _: &Frame) -> usize {
     }
     let block = world::heap().block(block as usize);
     block.map_or(0, |block| block.bytes)
+}
+
+/// Gives a block back. Wrong ones are errors of the run.
+fn give_back(address: usize, site: u32) {
+    let freed = world::heap().free(address, site);
+    if !world::active() {
+        return;
+    }
+    let world = world::get();
+    let site = Site(site);
+    match freed {
+        Free::Done(block) => world.give_back(block.start, block.bytes, site),
+        Free::Twice(block) => {
+            let message = "{0} is freed a second time".into();
+            let sites = [Site(block.freed), site];
+            world.error_about(Kind::Memory, Some("double-free"), message, &sites, address);
+        }
+        Free::Unknown => {
+            let message = format!("{address:#x} is freed, and was never allocated");
+            world.error(Kind::Memory, Some("double-free"), message, &[site]);
+        }
+    }
 }
