@@ -7,8 +7,10 @@
 mod drive;
 mod found;
 mod repeats;
+mod settings;
 mod subject;
 
 pub use drive::{Control, Outcome, Settings, check};
 pub use found::Error;
+pub use settings::duration;
 pub use subject::{Fault, Subject, difference, plan_of};
