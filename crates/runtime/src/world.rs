@@ -8,10 +8,11 @@ use crate::{
     channel,
     detail::Watched,
     heap::Heap,
-    hooks::{calls_end, swap_calls},
+    hooks::{Frame, calls_end, swap_calls},
     objects::{Found, Known, Objects, Sort},
     restore::Snapshot,
     slots::{Slot, Slots},
+    spin::{self, Spin},
     switch, sys,
 };
 use alloc::{string::String, vec::Vec};
@@ -49,6 +50,7 @@ pub struct Thread {
     /// Its list of callers, and where that ends while it does not run: see [`crate::hooks`].
     calls: *mut usize,
     calls_end: *mut usize,
+    pub spin: Spin,
 }
 
 /// Room for a list of callers.
@@ -252,6 +254,7 @@ impl World {
         self.current = ThreadId::MAIN;
         set_active(true);
         swap_calls(self.threads[0].calls);
+        spin::switched(self.main_top);
         self.refresh();
         let to = self.threads[0].sp;
         // SAFETY: prepared by `add`; comes back by `leave`.
@@ -289,6 +292,7 @@ impl World {
             joined: false,
             calls,
             calls_end: calls,
+            spin: Spin::default(),
         });
         self.threads.last_mut().expect("just added")
     }
@@ -325,6 +329,7 @@ impl World {
         let from: *mut Thread = self.me();
         self.current = thread;
         let to = self.me();
+        spin::switched(to.top);
         let calls_end = swap_calls(to.calls_end);
         // SAFETY: the thread that runs is one of this run.
         unsafe { (*from).calls_end = calls_end };
@@ -487,9 +492,22 @@ impl World {
     }
 }
 
+/// As [`perform`], for an operation that a loop may wait with.
+#[inline]
+pub fn poll(op: Op, frame: &Frame, site: Site, order: Order, failure: Option<Order>) -> Event {
+    let gate = spin::before(op, site, Some(frame));
+    done(op, gate, site, order, failure)
+}
+
 /// Announces an operation of the running thread, waits for its turn and does it.
 #[inline]
 pub fn perform(op: Op, gate: Gate, site: Site, order: Order, failure: Option<Order>) -> Event {
+    spin::before(op, site, None);
+    done(op, gate, site, order, failure)
+}
+
+#[inline]
+fn done(op: Op, gate: Gate, site: Site, order: Order, failure: Option<Order>) -> Event {
     let world = get();
     let me = world.current;
     world.run.announce(me, Pending { op, gate, site });
@@ -504,6 +522,7 @@ pub fn perform(op: Op, gate: Gate, site: Site, order: Order, failure: Option<Ord
         let looks = event.access[0].is_some_and(|access| access.class == Class::Read);
         world.touch(address, bytes, !looks, site);
     }
+    spin::after(&event);
     world.refresh();
     if world.detail {
         world.watch_event(site);
