@@ -3,8 +3,8 @@
 use crate::{
     hooks::Frame,
     objects::Sort,
-    real, trampoline,
-    world::{self, perform},
+    real, spin, trampoline,
+    world::{self, perform, poll},
 };
 use core::ffi::c_int;
 use libc::pthread_mutex_t as Mutex;
@@ -32,7 +32,7 @@ unsafe extern "C" fn lock(mutex: *mut Mutex, frame: &Frame) -> c_int {
     }
     let site = world::get().site(frame.return_address);
     let object = object(mutex);
-    perform(Op::Lock(object), Gate::Open, site, Order::SeqCst, None);
+    poll(Op::Lock(object), frame, site, Order::SeqCst, None);
     0
 }
 
@@ -43,7 +43,7 @@ unsafe extern "C" fn try_lock(mutex: *mut Mutex, frame: &Frame) -> c_int {
     }
     let site = world::get().site(frame.return_address);
     let object = object(mutex);
-    let event = perform(Op::TryLock(object), Gate::Open, site, Order::SeqCst, None);
+    let event = poll(Op::TryLock(object), frame, site, Order::SeqCst, None);
     if event.ok { 0 } else { libc::EBUSY }
 }
 
@@ -54,6 +54,10 @@ unsafe extern "C" fn unlock(mutex: *mut Mutex, frame: &Frame) -> c_int {
     }
     let site = world::get().site(frame.return_address);
     let object = object(mutex);
-    perform(Op::Unlock(object), Gate::Open, site, Order::SeqCst, None);
+    let op = match spin::clean(object) {
+        true => Op::UnlockClean(object),
+        false => Op::Unlock(object),
+    };
+    perform(op, Gate::Open, site, Order::SeqCst, None);
     0
 }
