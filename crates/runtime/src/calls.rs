@@ -2,11 +2,24 @@
 //! runs each goes to libc's own.
 
 mod allocation;
+mod clocks;
+mod condvars;
+mod marks;
 mod mutexes;
 mod threads;
 
 use crate::world;
 use core::ffi::{c_int, c_void};
+pub use marks::left_behind;
+use reweave_model::{Kind, Site};
+
+/// Wrong use of the object at an address: an error. What happens next is anybody's guess, so the thread goes no further.
+#[cold]
+fn misuse(rule: &str, message: &str, address: usize, site: Site) -> ! {
+    let world = world::get();
+    world.error_about(Kind::Misuse, Some(rule), message.into(), &[site], address);
+    world.freeze(site)
+}
 
 /// The running thread has returned from its start function, or called `pthread_exit`.
 pub fn end_thread(result: *mut c_void) -> ! {

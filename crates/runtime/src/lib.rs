@@ -27,6 +27,7 @@ mod restore;
 mod slots;
 mod switch;
 mod sys;
+mod times;
 mod world;
 
 use core::fmt::{self, Write};

@@ -13,6 +13,7 @@ use crate::{
     restore::Snapshot,
     slots::{Slot, Slots},
     switch, sys,
+    times::{Clock, Times},
 };
 use alloc::{string::String, vec::Vec};
 use core::{
@@ -46,6 +47,7 @@ pub struct Thread {
     pub finished: bool,
     pub detached: bool,
     pub joined: bool,
+    pub clock: Clock,
     /// Its list of callers, and where that ends while it does not run: see [`crate::hooks`].
     calls: *mut usize,
     calls_end: *mut usize,
@@ -103,6 +105,7 @@ pub struct World {
     pub about_errors: Vec<usize>,
     /// When a run is to be shown: stacks of events and accesses.
     pub watched: Watched,
+    pub times: Times,
 }
 
 struct Global<T>(UnsafeCell<T>);
@@ -174,6 +177,7 @@ pub fn start() {
         freed: false,
         about_errors: Vec::new(),
         watched: Watched::new(),
+        times: Times::new(),
     });
 }
 
@@ -234,6 +238,7 @@ impl World {
         self.freed = false;
         self.about_errors.clear();
         self.watched.clear();
+        self.times.clear();
         self.notes.clear();
         self.status = None;
         self.outcome = Outcome::Running;
@@ -284,6 +289,7 @@ impl World {
             finished: false,
             detached: false,
             joined: false,
+            clock: Clock::default(),
             calls,
             calls_end: calls,
         });
@@ -307,7 +313,9 @@ impl World {
         let Some(slot) = self.slots.get(number) else {
             self.leave(Outcome::Grow(number));
         };
+        let now = self.me().clock.ns;
         let thread = self.add(number, slot, thread_entry);
+        thread.clock.ns = now;
         thread.start = Some(start);
         thread.argument = argument;
         thread.starter = Some(me);
@@ -487,7 +495,12 @@ pub fn perform(op: Op, gate: Gate, site: Site, order: Order, failure: Option<Ord
     let choice = world.choice;
     let event = world.run.step(choice);
     world.races.event(&event, order, failure);
-    if let Some(object) = event.op.object() {
+    if world.times.used() {
+        world.carry_time(&event);
+    }
+    // Who leaves a wait does not come to the object any more: it may be gone by then.
+    let leaves = matches!(event.op, Op::Wake { .. } | Op::Leave(_));
+    if let Some(object) = event.op.object().filter(|_| !leaves) {
         let known = world.objects.about(object);
         let (address, bytes) = (known.address, known.bytes.min(8) as usize);
         let looks = event.access[0].is_some_and(|access| access.class == Class::Read);
