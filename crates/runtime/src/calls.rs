@@ -2,15 +2,19 @@
 //! runs each goes to libc's own.
 
 mod allocation;
+mod barriers;
 mod clocks;
 mod condvars;
 mod marks;
 mod mutexes;
+mod once;
+mod semaphores;
+mod spins;
 mod threads;
 
 use crate::world;
 use core::ffi::{c_int, c_void};
-pub use marks::left_behind;
+pub use marks::{at_end, unordered};
 use reweave_model::{Kind, Site};
 
 /// Wrong use of the object at an address: an error. What happens next is anybody's guess, so the thread goes no further.

@@ -203,9 +203,9 @@ fn conclude(outcome: Outcome) {
         End::Livelock => Some(Kind::Livelock),
         _ => None,
     };
+    crate::calls::at_end(end);
     let failed = !world.run.execution().errors.is_empty();
     world.run.end(end);
-    crate::calls::left_behind(end);
     if let Some(kind) = kind.filter(|_| !failed) {
         let threads = &world.run.execution().threads;
         let waiting = threads.iter().filter_map(|thread| thread.pending);

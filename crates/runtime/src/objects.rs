@@ -38,7 +38,8 @@ pub struct Known {
     pub depth: u32,
     /// Made by an `_init` call at this site, or 0.
     pub made: u32,
-    pub destroyed: bool,
+    /// Destroyed at this site, or 0.
+    pub destroyed: u32,
     /// The mutex that waiters of a condition variable gave up, while there are some.
     pub mutex: Option<ObjectId>,
 }
@@ -137,7 +138,7 @@ impl Objects {
             sort,
             depth: 0,
             made: 0,
-            destroyed: false,
+            destroyed: 0,
             mutex: None,
         });
         let mask = mask(address, bytes);

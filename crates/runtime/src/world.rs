@@ -48,6 +48,8 @@ pub struct Thread {
     pub detached: bool,
     pub joined: bool,
     pub clock: Clock,
+    /// One-time initialisations that it is in, by their variables.
+    pub initialises: Vec<(ObjectId, *mut i32, Site)>,
     /// Its list of callers, and where that ends while it does not run: see [`crate::hooks`].
     calls: *mut usize,
     calls_end: *mut usize,
@@ -290,6 +292,7 @@ impl World {
             detached: false,
             joined: false,
             clock: Clock::default(),
+            initialises: Vec::new(),
             calls,
             calls_end: calls,
         });

@@ -52,15 +52,10 @@ unsafe extern "C" fn init(
     let real = real!(pthread_cond_init: fn(*mut Condvar, *const Attributes) -> c_int);
     // SAFETY: the program's own arguments.
     let result = unsafe { real(condvar, attributes) };
-    if result != 0 {
-        return result;
+    if result == 0 {
+        SHAPE.made(condvar as usize, frame, Object::condvar);
     }
-    if world::active() {
-        SHAPE.made(condvar as usize, frame, Object::condvar());
-    } else {
-        SHAPE.made_early(condvar as usize);
-    }
-    0
+    result
 }
 
 unsafe extern "C" fn destroy(condvar: *mut Condvar, frame: &Frame) -> c_int {

@@ -14,7 +14,7 @@ use crate::{
     objects::{Found, Sort},
     world::{self, World},
 };
-use reweave_model::{End, Object, ObjectId, Site};
+use reweave_model::{End, Kind, Object, ObjectId, Site, ThreadId};
 use reweave_wire::Note;
 
 /// A kind of object.
@@ -84,26 +84,25 @@ impl Shape {
         object
     }
 
-    /// An `_init` call has made an object outside of a run.
-    pub fn made_early(&self, address: usize) {
-        if driven() {
+    /// An `_init` call has made an object, in a run or before.
+    pub fn made(&self, address: usize, frame: &Frame, model: impl FnOnce() -> Object) {
+        if world::active() {
+            accesses::range(address, self.bytes, true, frame);
+            let world = world::get();
+            let object = self.put(world, address, model());
+            world.about(object).made = world.site(frame.return_address).0;
+        } else if driven() {
             // SAFETY: libc has just written there.
             unsafe { *self.mark(address) = MADE };
         }
     }
 
-    /// An `_init` call has made an object.
-    pub fn made(&self, address: usize, frame: &Frame, model: Object) {
-        accesses::range(address, self.bytes, true, frame);
-        let world = world::get();
-        let object = self.put(world, address, model);
-        world.about(object).made = world.site(frame.return_address).0;
-    }
-
     /// The object is destroyed. The program must not use it any more.
     pub fn destroyed(&self, object: ObjectId, frame: &Frame) {
-        let known = world::get().about(object);
-        known.destroyed = true;
+        let world = world::get();
+        let site = world.site(frame.return_address);
+        let known = world.about(object);
+        known.destroyed = site.0;
         let address = known.address;
         accesses::range(address, self.bytes, true, frame);
         // SAFETY: it lay there until now.
@@ -115,14 +114,61 @@ fn number(object: ObjectId) -> u64 {
     u64::from(object.0) + 1
 }
 
-/// At the end of a run: objects that an `_init` call has made and nobody destroyed.
-pub fn left_behind(end: End) {
+/// What is wrong with two uses of a synchronisation object that nothing orders, one of which makes or destroys it.
+pub fn unordered(
+    world: &World,
+    address: usize,
+    sites: [Site; 2],
+) -> Option<(&'static str, &'static str)> {
+    let known = world.objects.known().iter().rev();
+    let mut here = known.filter(|known| {
+        let end = known.address.saturating_add(known.bytes as usize);
+        known.sort != Sort::Atomic && (known.address..end).contains(&address)
+    });
+    here.find_map(|known| {
+        if sites.contains(&Site(known.destroyed)) {
+            Some((
+                "destroyed-in-use",
+                "{0} is destroyed, and nothing orders that with its use",
+            ))
+        } else if sites.contains(&Site(known.made)) {
+            Some((
+                "uninitialised",
+                "{0} is used, and nothing orders that after its initialisation",
+            ))
+        } else {
+            None
+        }
+    })
+}
+
+/// At the end of a run: threads that wait for what was destroyed, and objects that an `_init` call made and nobody destroyed.
+pub fn at_end(end: End) {
     let world = world::get();
+    if end == End::Deadlock {
+        for index in 0..world.threads.len() {
+            let Some(pending) = world.run.pending(ThreadId(index as u32)).copied() else {
+                continue;
+            };
+            let Some(known) = pending.op.object().map(|object| *world.about(object)) else {
+                continue;
+            };
+            if known.destroyed != 0 {
+                world.error_about(
+                    Kind::Misuse,
+                    Some("destroyed-in-use"),
+                    "{0} is destroyed while a thread waits for it".into(),
+                    &[Site(known.destroyed), pending.site],
+                    known.address,
+                );
+            }
+        }
+    }
     if end != End::Done || !world.run.execution().errors.is_empty() {
         return;
     }
     let left = world.objects.known().iter();
-    let left = left.filter(|known| known.made != 0 && !known.destroyed);
+    let left = left.filter(|known| known.made != 0 && known.destroyed == 0);
     world.notes.extend(left.map(|known| Note::Warning {
         rule: "not-destroyed".into(),
         site: Site(known.made),

@@ -87,15 +87,10 @@ unsafe extern "C" fn init(
     let real = real!(pthread_mutex_init: fn(*mut Mutex, *const Attributes) -> c_int);
     // SAFETY: the program's own arguments.
     let result = unsafe { real(mutex, attributes) };
-    if result != 0 {
-        return result;
+    if result == 0 {
+        SHAPE.made(mutex as usize, frame, Object::mutex);
     }
-    if world::active() {
-        SHAPE.made(mutex as usize, frame, Object::mutex());
-    } else {
-        SHAPE.made_early(mutex as usize);
-    }
-    0
+    result
 }
 
 unsafe extern "C" fn destroy(mutex: *mut Mutex, frame: &Frame) -> c_int {
