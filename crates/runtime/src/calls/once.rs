@@ -63,7 +63,7 @@ fn object(world: &mut World, address: usize, done: bool) -> ObjectId {
 }
 
 unsafe extern "C" fn once(control: *mut c_int, routine: Initialiser, frame: &Frame) -> c_int {
-    if !world::active() {
+    if !world::active() || by_unwinder(frame.return_address) {
         let real = real!(pthread_once: fn(*mut c_int, Initialiser) -> c_int);
         // SAFETY: the program's own arguments.
         return unsafe { real(control, routine) };
@@ -91,6 +91,13 @@ unsafe extern "C" fn once(control: *mut c_int, routine: Initialiser, frame: &Fra
     world::get().me().initialises.pop();
     end(object, true, site);
     0
+}
+
+/// Whether the unwinder of exceptions calls from there. It initialises tables of its own, at the first exception of a run; nobody can tell by whom.
+fn by_unwinder(address: usize) -> bool {
+    let mut modules = world::get().modules.iter();
+    let module = modules.find(|module| (module.start..module.end).contains(&address));
+    module.is_some_and(|module| module.path.contains("/libgcc_s.so"))
 }
 
 /// Calls an initialiser, which may throw.
