@@ -1,16 +1,19 @@
 //! Explores a program that is already built: `rate PROGRAM [ARGS]`.
 
-use reweave_drive::{Launch, Native};
+use reweave_drive::{Launch, Native, Restart};
 use reweave_explore::{Algorithm, Flow, Options, Search};
 use std::{path::PathBuf, time::Instant};
 
 fn main() {
     let mut args = std::env::args_os().skip(1);
+    let program = PathBuf::from(args.next().expect("a program"));
     let launch = Launch {
-        program: PathBuf::from(args.next().expect("a program")),
         args: args.collect(),
-        races: true,
-        measure: std::env::var_os("MEASURE").is_some(),
+        restart: match std::env::var_os("FORK") {
+            Some(_) => Restart::Fork,
+            None => Restart::Warm,
+        },
+        ..Launch::new(program)
     };
     let mut search = Search::new(Options {
         algorithm: Algorithm::Optimal,

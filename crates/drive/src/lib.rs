@@ -6,4 +6,5 @@ pub mod symbols;
 mod native;
 mod process;
 
-pub use native::{Launch, Native};
+pub use native::{Launch, Native, Observation};
+pub use reweave_wire::{Detail, Note, Place, PlaceKind, Races, Restart};

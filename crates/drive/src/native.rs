@@ -2,11 +2,19 @@
 
 use crate::process::{Process, Silence, Start};
 use reweave_explore::Target;
-use reweave_model::{Divergence, Execution, Plan};
+use reweave_model::{Divergence, Execution, Mark, OpKind, Plan, Site, Step, ThreadId};
 use reweave_wire::{
-    Detail, Hello, Note, Races, Reader, Report, Writer, read_hello, read_report, write_request,
+    Detail, Hello, HelloModule, Note, Races, Reader, Report, Restart, Writer, read_hello,
+    read_report, write_request,
 };
-use std::{collections::BTreeSet, ffi::OsString, path::PathBuf, time::Duration};
+use std::{
+    collections::BTreeSet,
+    ffi::OsString,
+    fs::File,
+    path::PathBuf,
+    sync::{Arc, atomic::Ordering::Relaxed},
+    time::Duration,
+};
 
 /// How to run a program.
 #[derive(Clone, Debug)]
@@ -15,27 +23,64 @@ pub struct Launch {
     pub program: PathBuf,
     /// Its arguments.
     pub args: Vec<OsString>,
-    /// Whether plain accesses are checked for races.
-    pub races: bool,
-    /// Whether to measure where time goes.
+    /// What it reads as standard input, from the beginning in every run; `None`: nothing.
+    pub stdin: Option<Arc<File>>,
+    /// What is done about plain accesses.
+    pub races: Races,
+    /// How runs begin anew.
+    pub restart: Restart,
+    /// Whether to measure where time goes: [`Native::spent`].
     pub measure: bool,
 }
 
-/// A program that is run again and again in one process, or in another one after a crash.
+impl Launch {
+    /// A program without arguments, with races checked.
+    pub fn new(program: PathBuf) -> Launch {
+        Launch {
+            program,
+            args: Vec::new(),
+            stdin: None,
+            races: Races::default(),
+            restart: Restart::default(),
+            measure: false,
+        }
+    }
+}
+
+/// One execution with all that is needed to show it.
+#[derive(Clone, Debug)]
+pub struct Observation {
+    /// What happened.
+    pub execution: Execution,
+    /// Stacks, places and output.
+    pub detail: Detail,
+}
+
+/// A program that is run again and again, in one process or, after a crash, in another one.
+///
+/// What keeps it from running at all is its [`fault`](Native::fault); [`Target::run`] then ends with a divergence that means
+/// nothing.
 pub struct Native {
     launch: Launch,
     process: Option<Process>,
     hello: Hello,
     report: Report,
-    /// Plans of the batch under way that were not handed out yet.
+    /// Reports of the batch under way that were not handed out yet.
     waiting: usize,
-    /// Where the next report begins.
+    /// Where the next one begins.
     at: usize,
     notes: BTreeSet<Note>,
+    fault: Option<String>,
+    spent: [u64; 3],
 }
 
 /// Plans in one batch: so many that a switch between the two processes costs little for each.
 const BATCH: usize = 64;
+
+/// How long a thread may go on without a visible operation.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+const MALFORMED: &str = "the program wrote over the memory through which its runs are reported, or its runtime is at fault";
 
 impl Native {
     /// Starts the program; an error is a sentence about why not.
@@ -48,40 +93,85 @@ impl Native {
             waiting: 0,
             at: 0,
             notes: BTreeSet::new(),
+            fault: None,
+            spent: [0; 3],
         };
         native.ensure()?;
         Ok(native)
     }
 
+    /// Why it cannot be run any more, in a sentence.
+    pub fn fault(&self) -> Option<&str> {
+        self.fault.as_deref()
+    }
+
+    /// What was noticed in all runs so far.
+    pub fn notes(&self) -> &BTreeSet<Note> {
+        &self.notes
+    }
+
+    /// The files that the running program is made of; the program's own path is empty.
+    pub fn modules(&self) -> &[HelloModule] {
+        &self.hello.modules
+    }
+
+    /// Nanoseconds spent in the target: running, restoring, writing reports.
+    pub fn spent(&self) -> [u64; 3] {
+        let mut spent = self.spent;
+        if let Some(process) = &self.process {
+            for (total, part) in spent.iter_mut().zip(&process.header().spent) {
+                *total += part.load(Relaxed);
+            }
+        }
+        spent
+    }
+
+    /// Runs a plan once, with everything that there is to see.
+    pub fn observe(&mut self, plan: &Plan) -> Result<Observation, Divergence> {
+        self.waiting = 0;
+        let done = self
+            .submit(std::slice::from_ref(plan), true)
+            .and_then(|()| self.collect());
+        if let Err(why) = done {
+            return Err(self.fail(why));
+        }
+        match self.report.divergence.take() {
+            Some(divergence) => Err(divergence),
+            None => Ok(Observation {
+                execution: self.report.execution.clone(),
+                detail: self.report.detail.take().unwrap_or_default(),
+            }),
+        }
+    }
+
     fn ensure(&mut self) -> Result<&mut Process, String> {
+        let gone = |process: &Process| process.header().spoilt.load(Relaxed) != 0;
+        if self.process.as_ref().is_some_and(gone) {
+            self.discard();
+        }
         if self.process.is_none() {
+            let launch = &self.launch;
             let process = Process::start(&Start {
-                program: &self.launch.program,
-                args: &self.launch.args,
-                stdin: None,
-                races: if self.launch.races {
-                    Races::Check
-                } else {
-                    Races::Ignore
-                },
-                measure: self.launch.measure,
+                program: &launch.program,
+                args: &launch.args,
+                stdin: launch.stdin.as_deref(),
+                races: launch.races,
+                restart: launch.restart,
+                measure: launch.measure,
             })?;
             self.hello = read_hello(&mut Reader::new(process.reports()))
-                .map_err(|_| "the program's runtime does not introduce itself".to_owned())?;
+                .map_err(|_| MALFORMED.to_owned())?;
             self.process = Some(process);
         }
         Ok(self.process.as_mut().expect("just started"))
     }
 
-    /// Nanoseconds spent in the target: running, restoring, writing reports.
-    pub fn spent(&self) -> [u64; 3] {
-        let Some(process) = &self.process else {
-            return [0; 3];
-        };
-        let spent = &process.header().spent;
-        [0, 1, 2].map(|part: usize| spent[part].load(std::sync::atomic::Ordering::Relaxed))
+    fn discard(&mut self) {
+        self.spent = self.spent();
+        self.process = None;
     }
 
+    /// Has plans run, as many as there is room for.
     fn submit(&mut self, plans: &[Plan], detail: bool) -> Result<(), String> {
         let process = self.ensure()?;
         let mut writer = Writer::new(process.plans());
@@ -93,44 +183,87 @@ impl Native {
             }
             count += 1;
         }
-        process.request(count as u32);
-        match process.wait(Duration::from_secs(10)) {
+        if count == 0 {
+            return Err("a plan is too long".into());
+        }
+        process.request(count);
+        let mut answer = process.wait(PATIENCE);
+        if let Err(Silence::Stuck) = answer {
+            process.nudge();
+            answer = process.wait(PATIENCE);
+        }
+        let done = process.header().done.load(Relaxed) as usize;
+        match answer {
             Ok(()) => {}
-            Err(Silence::Ended(status, message)) => {
-                return Err(message.unwrap_or_else(|| format!("the program ended: {status}")));
+            Err(Silence::Ended(_, Some(why))) => return Err(why),
+            // What was done is good; the next plan has to show whether it was to blame.
+            Err(_) if done > 0 => {
+                let header = process.header();
+                header.spoilt.store(1, Relaxed);
             }
-            Err(Silence::Stuck) => return Err("the program is stuck".into()),
+            Err(Silence::Ended(status, None)) => {
+                return Err(format!("the program's process ended in a run: {status}"));
+            }
+            Err(Silence::Stuck) => {
+                return Err("the program goes on for ever, and does not answer".into());
+            }
             Err(Silence::Unknown(error)) => return Err(error.to_string()),
         }
-        let done = &process.header().done;
-        self.waiting = done.load(std::sync::atomic::Ordering::Acquire) as usize;
+        self.waiting = done;
         self.at = 0;
         Ok(())
     }
 
+    /// Reads the next report.
     fn collect(&mut self) -> Result<(), String> {
-        let process = self.process.as_mut().expect("a batch was run");
+        let process = self.process.as_ref().filter(|_| self.waiting > 0);
+        let process = process.ok_or(MALFORMED)?;
         let words = &process.reports()[self.at..];
-        let length = words.first().copied().unwrap_or(0) as usize + 1;
-        let words = words.get(..length).ok_or("a report makes no sense")?;
-        read_report(&mut Reader::new(words), &mut self.report)
-            .map_err(|_| "a report makes no sense".to_owned())?;
-        self.at += length;
+        let length = words.first().map_or(0, |length| length.saturating_add(1));
+        let words = words.get(..length as usize).ok_or(MALFORMED)?;
+        read_report(&mut Reader::new(words), &mut self.report).map_err(|_| MALFORMED)?;
+        self.at += length as usize;
         self.waiting -= 1;
-        self.notes.extend(self.report.notes.drain(..));
+        if !self.report.notes.is_empty() {
+            self.notes.extend(self.report.notes.drain(..));
+        }
         Ok(())
+    }
+
+    fn fail(&mut self, why: String) -> Divergence {
+        self.fault.get_or_insert(why);
+        self.discard();
+        Divergence {
+            step: 0,
+            expected: Step {
+                choice: reweave_model::Choice {
+                    thread: ThreadId::MAIN,
+                    outcome: 0,
+                },
+                kind: OpKind(0),
+                site: Site::ANY,
+                ok: None,
+                mark: Mark::Default,
+            },
+            actual: None,
+        }
     }
 }
 
 impl Target for Native {
     fn run(&mut self, plan: &Plan) -> Result<&Execution, Divergence> {
+        let mut done = Ok(());
         if self.waiting == 0 {
-            self.submit(std::slice::from_ref(plan), false)
-                .unwrap_or_else(|why| panic!("{why}"));
+            done = self.submit(std::slice::from_ref(plan), false);
         }
-        self.collect().unwrap_or_else(|why| panic!("{why}"));
+        if let Err(why) = done.and_then(|()| self.collect()) {
+            return Err(self.fail(why));
+        }
         match self.report.divergence.take() {
-            Some(divergence) => Err(divergence),
+            Some(divergence) => {
+                self.waiting = 0;
+                Err(divergence)
+            }
             None => Ok(&self.report.execution),
         }
     }
@@ -140,7 +273,11 @@ impl Target for Native {
     }
 
     fn prepare(&mut self, plans: &[Plan]) {
-        self.submit(plans, false)
-            .unwrap_or_else(|why| panic!("{why}"));
+        // What fails here fails again when the first of them is run by itself.
+        self.waiting = 0;
+        if self.submit(plans, false).is_err() {
+            self.waiting = 0;
+            self.discard();
+        }
     }
 }

@@ -3,7 +3,8 @@
 //! Everything unsafe of this crate is here: the mapping, the futex, what happens between `fork` and `exec`.
 
 use reweave_wire::{
-    Header, MAGIC, PLANS_AT, PLANS_BYTES, REPORTS_AT, REPORTS_BYTES, TOTAL_BYTES, VERSION,
+    Header, MAGIC, PLANS_AT, PLANS_BYTES, REPORTS_AT, REPORTS_BYTES, Races, Restart, TOTAL_BYTES,
+    VERSION,
 };
 use std::{
     ffi::OsString,
@@ -43,6 +44,13 @@ struct Channel {
 // SAFETY: the mapping belongs to the process as a whole; one worker at a time uses it.
 unsafe impl Send for Channel {}
 
+impl Channel {
+    fn header(&self) -> &Header {
+        // SAFETY: the mapping is large enough and lives as long as `self`; all fields are atomic.
+        unsafe { &*self.base.cast() }
+    }
+}
+
 impl Drop for Channel {
     fn drop(&mut self) {
         // SAFETY: mapped by `Process::start`, and nobody keeps a reference.
@@ -61,7 +69,8 @@ pub(crate) struct Start<'a> {
     pub(crate) program: &'a Path,
     pub(crate) args: &'a [OsString],
     pub(crate) stdin: Option<&'a File>,
-    pub(crate) races: reweave_wire::Races,
+    pub(crate) races: Races,
+    pub(crate) restart: Restart,
     pub(crate) measure: bool,
 }
 
@@ -86,6 +95,12 @@ impl Process {
             .map_err(|error| format!("there is no memory for the program's output: {error}"))?;
         let channel = map(&channel_file)
             .map_err(|error| format!("the shared memory cannot be mapped: {error}"))?;
+        let header = channel.header();
+        header.races.store(start.races as u32, Ordering::Relaxed);
+        let restart = start.restart as u32;
+        header.restart.store(restart, Ordering::Relaxed);
+        let measure = start.measure.into();
+        header.measure.store(measure, Ordering::Relaxed);
         let stdout = || output.try_clone().map(Stdio::from);
         let mut command = Command::new(start.program);
         command.args(start.args);
@@ -100,6 +115,8 @@ impl Process {
         command.stdout(stdout().map_err(|error| error.to_string())?);
         command.stderr(stdout().map_err(|error| error.to_string())?);
         let (channel_fd, output_fd) = (channel_file.as_raw_fd(), output.as_raw_fd());
+        // What is typed at a terminal is for us.
+        command.process_group(0);
         // SAFETY: only async-signal-safe calls between fork and exec.
         unsafe {
             command.pre_exec(move || {
@@ -122,11 +139,6 @@ impl Process {
             child,
             batch: 1,
         };
-        let header = process.header();
-        header.races.store(start.races as u32, Ordering::Relaxed);
-        header
-            .measure
-            .store(start.measure.into(), Ordering::Relaxed);
         process
             .wait(Duration::from_secs(20))
             .map_err(|silence| match silence {
@@ -144,8 +156,7 @@ impl Process {
     }
 
     pub(crate) fn header(&self) -> &Header {
-        // SAFETY: the mapping is large enough and lives as long as `self`; all fields are atomic.
-        unsafe { &*self.channel.base.cast() }
+        self.channel.header()
     }
 
     /// Room for plans. Only while no batch is under way.
@@ -208,6 +219,12 @@ impl Process {
                 return Err(Silence::Stuck);
             }
         }
+    }
+
+    /// Tells it that it makes no progress.
+    pub(crate) fn nudge(&self) {
+        // SAFETY: a signal to our own child, which has not been waited for.
+        unsafe { libc::kill(self.child.id() as libc::pid_t, libc::SIGXCPU) };
     }
 
     /// The sentence it left.

@@ -16,13 +16,16 @@ use std::{
     cell::{OnceCell, RefCell},
     collections::HashMap,
     fs,
+    ops::Range,
     path::Path,
     sync::Arc,
 };
 
 use addr2line::{Context, LookupResult};
 use gimli::{BaseAddresses, Dwarf, LittleEndian, UnitOffset, UnitRef};
-use object::{Object, ObjectSection, read::elf::ElfFile64, read::elf::ProgramHeader};
+use object::{
+    CompressionFormat, Object, ObjectSection, read::elf::ElfFile64, read::elf::ProgramHeader,
+};
 
 pub use names::demangle;
 
@@ -91,14 +94,9 @@ impl Symbols {
         let whole = Bytes::new(bytes.clone(), LittleEndian);
         let section = |name: &str| {
             let found = file.section_by_name(name);
-            let range = found.and_then(|section| section.file_range());
-            let (begin, size) = range.unwrap_or_default();
-            let range = usize::try_from(begin).ok().zip(usize::try_from(size).ok());
-            let range = range.and_then(|(begin, size)| Some(begin..begin.checked_add(size)?));
-            match range {
-                Some(range) if range.end <= bytes.len() => whole.range(range),
-                _ => whole.range(0..0),
-            }
+            let range = found.and_then(|section| plain_range(&section));
+            let range = range.filter(|range| range.end <= bytes.len());
+            whole.range(range.unwrap_or_default())
         };
         let dwarf = Dwarf::load(|id| Ok::<_, gimli::Error>(section(id.name())));
         let dwarf = dwarf.map_err(|error| error.to_string())?;
@@ -274,27 +272,55 @@ impl Symbols {
         size: u64,
     ) -> Option<String> {
         let after = list.partition_point(|&(begin, _)| begin <= at);
-        let begin = list[..after].last().map(|&(begin, _)| begin);
-        let same = list[..after].iter().rev();
-        let mut same = same.take_while(|&&(own, _)| Some(own) == begin);
-        let found = same.find_map(|&(begin, die)| {
-            let info = self.info();
-            let kind = info.type_of(die)?;
-            let symbol = named.filter(|named| named.address == begin);
-            let bytes = members::size(info, kind).max(symbol.map(|named| named.size));
-            let path =
-                (at - begin < bytes?).then(|| members::path(info, kind, at - begin, size))?;
-            let mut name = info.qualified(die)?;
-            // A compiler may forget whose static variable it is, but not to name the symbol after both.
-            let long = symbol.map(Named::plain);
-            let long = long.filter(|long| long.ends_with(&format!("::{name}")));
-            if let Some(long) = long.filter(|_| !name.contains("::")) {
-                name = long;
-            }
-            Some(name + &path)
-        });
+        let begin = after.checked_sub(1).map(|last| list[last].0);
+        // Several where the compiler tells of one variable in several units, or of the members of a nameless union.
+        let first = list.partition_point(|&(own, _)| Some(own) < begin);
+        let same = list[first..after].iter();
+        let known = same.filter_map(|&(begin, die)| self.known(die, begin, named, at, size));
+        let known: Vec<(String, bool)> = known.collect();
+        let best = known.iter().find(|(_, whole)| *whole).or(known.first());
+        let found = best.map(|(name, _)| name.clone());
         found.or_else(|| Some(named?.with_offset(at)))
     }
+
+    /// What an access is called if it is to this variable, and whether all of it is.
+    fn known(
+        &self,
+        die: Die,
+        begin: u64,
+        named: Option<&Named>,
+        at: u64,
+        size: u64,
+    ) -> Option<(String, bool)> {
+        let info = self.info();
+        let kind = info.type_of(die)?;
+        let symbol = named.filter(|named| named.address == begin);
+        let bytes = members::size(info, kind).max(symbol.map(|named| named.size))?;
+        let offset = at - begin;
+        if offset >= bytes {
+            return None;
+        }
+        let mut name = info.qualified(die)?;
+        // A compiler may forget whose static variable it is, but not to name the symbol after both.
+        let long = symbol.map(Named::plain);
+        let long = long.filter(|long| long.ends_with(&format!("::{name}")));
+        if let Some(long) = long.filter(|_| !name.contains("::")) {
+            name = long;
+        }
+        let path = members::path(info, kind, offset, size);
+        Some((name + &path, size <= bytes - offset))
+    }
+}
+
+/// Where in the file a section lies. A compressed one counts as missing.
+fn plain_range<'a>(section: &impl ObjectSection<'a>) -> Option<Range<usize>> {
+    let range = section.compressed_file_range().ok()?;
+    if range.format != CompressionFormat::None {
+        return None;
+    }
+    let begin = usize::try_from(range.offset).ok()?;
+    let size = usize::try_from(range.uncompressed_size).ok()?;
+    Some(begin..begin.checked_add(size)?)
 }
 
 /// What a lookup found. Debug information in files of its own is not followed.

@@ -3,7 +3,7 @@
 //! They are checked and never scheduled. The world says with [`set_mode`] what is to be done with them; most of the time a look at one
 //! cell of the shadow is all.
 
-use crate::{hooks::Frame, world};
+use crate::{hooks::Frame, spin, world};
 use alloc::format;
 use core::{arch::naked_asm, cell::UnsafeCell};
 use reweave_model::{Kind as ErrorKind, Site};
@@ -41,6 +41,9 @@ pub fn set_mode(mode: Mode) {
 /// An access of the program.
 #[inline]
 fn access(address: usize, bytes: usize, kind: Kind, pc: usize) {
+    if kind == Kind::Write {
+        spin::wrote(address);
+    }
     match mode() {
         Mode::Nothing => {}
         Mode::Check => {

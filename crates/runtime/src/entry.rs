@@ -117,17 +117,75 @@ fn serve() -> ! {
             if read_request(&mut reader, &mut request).is_err() {
                 crate::give_up(format_args!("a plan makes no sense"));
             }
-            if !run(&request) {
+            let whole = match header.restart.load(Ordering::Relaxed) {
+                0 => run(&request),
+                _ => run_forked(&request),
+            };
+            if !whole {
                 break;
             }
             header.done.fetch_add(1, Ordering::Release);
             if world::get().spoilt {
+                header.spoilt.store(1, Ordering::Release);
                 channel::reply(batch);
                 sys::exit(0);
             }
         }
         channel::reply(batch);
         batch = channel::wait(batch);
+    }
+}
+
+/// As [`run`], in a process of its own that begins with this one's memory.
+fn run_forked(request: &Request) -> bool {
+    /// How a forked process says that its report is written, that there was no room, that a slot is missing.
+    const WHOLE: i32 = 0;
+    const NO_ROOM: i32 = 1;
+    const WANTS: i32 = 2;
+    let header = channel::header();
+    loop {
+        // SAFETY: a plain fork. libc's own would touch the threads that it believes to be running.
+        let child = unsafe { sys::call(libc::SYS_fork, [0; 6]) };
+        if child < 0 {
+            crate::give_up(format_args!("the operating system gives no more processes"));
+        }
+        if child == 0 {
+            // SAFETY: asks for a signal.
+            unsafe {
+                let (option, signal) = (libc::PR_SET_PDEATHSIG as usize, libc::SIGKILL as usize);
+                sys::call(libc::SYS_prctl, [option, signal, 0, 0, 0, 0]);
+            }
+            header.wanted.store(0, Ordering::Relaxed);
+            let whole = run(request);
+            let wants = header.wanted.load(Ordering::Relaxed) != 0;
+            sys::exit(match (wants, whole) {
+                (true, _) => WANTS,
+                (_, true) => WHOLE,
+                (_, false) => NO_ROOM,
+            });
+        }
+        let mut status = 0_i32;
+        // SAFETY: waits for the child and writes a local.
+        let ended = unsafe {
+            let status = &raw mut status as usize;
+            sys::call(libc::SYS_wait4, [child as usize, status, 0, 0, 0, 0])
+        };
+        if ended != child || !libc::WIFEXITED(status) {
+            // Whatever happened to it happens to this one, so that the driver sees it.
+            sys::exit(71);
+        }
+        match libc::WEXITSTATUS(status) {
+            WHOLE => return true,
+            NO_ROOM => return false,
+            WANTS => {
+                world::snapshot().thaw();
+                grow(header.wanted.load(Ordering::Relaxed) as usize);
+                // SAFETY: no run is going on.
+                unsafe { world::snapshot().retake() };
+                cover();
+            }
+            code => sys::exit(code),
+        }
     }
 }
 
@@ -143,6 +201,10 @@ fn run(request: &Request) -> bool {
         world.run.begin(&request.plan);
         world.detail = request.detail;
         match world.conduct(main_entry) {
+            Outcome::Grow(number) if header.restart.load(Ordering::Relaxed) != 0 => {
+                header.wanted.store(number as u32, Ordering::Relaxed);
+                return false;
+            }
             Outcome::Grow(number) => {
                 clean_up();
                 world::snapshot().thaw();
@@ -157,6 +219,7 @@ fn run(request: &Request) -> bool {
     let ran = clock();
     let world = world::get();
     conclude(outcome);
+    world.note_weak_orders();
     let detail = request.detail.then(|| world.detail());
     let parts = Parts {
         execution: world.run.execution(),

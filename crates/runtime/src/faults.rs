@@ -5,12 +5,16 @@ use alloc::format;
 use core::{ffi::c_void, mem::MaybeUninit};
 use reweave_model::Kind;
 
-const SIGNALS: [(i32, &str); 5] = [
+/// The driver asks whether a thread loops for ever.
+const ENDLESS: i32 = libc::SIGXCPU;
+
+const SIGNALS: [(i32, &str); 6] = [
     (libc::SIGSEGV, "segmentation fault"),
     (libc::SIGBUS, "bus error"),
     (libc::SIGFPE, "arithmetic error"),
     (libc::SIGILL, "illegal instruction"),
     (libc::SIGTRAP, "trap"),
+    (ENDLESS, "endless loop"),
 ];
 
 const ALTERNATE: usize = 256 << 10;
@@ -52,6 +56,9 @@ unsafe extern "C" fn handle(signal: i32, info: *mut libc::siginfo_t, context: *m
     }
     // SAFETY: as above, and nobody else has the context.
     let registers = unsafe { &mut (*context.cast::<libc::ucontext_t>()).uc_mcontext.gregs };
+    if !world::active() && signal == ENDLESS {
+        return;
+    }
     if !world::active() {
         crate::give_up(format_args!(
             "signal {signal} at {:#x} for {address:#x} outside of a run",
@@ -71,7 +78,13 @@ unsafe extern "C" fn handle(signal: i32, info: *mut libc::siginfo_t, context: *m
     } else {
         format!("{name} at address {address:#x}")
     };
-    world.error(Kind::Crash, None, message, &[site]);
+    match signal {
+        ENDLESS => {
+            let message = "a thread goes on for ever without an operation that others could see";
+            world.error(Kind::Livelock, None, message.into(), &[site]);
+        }
+        _ => world.error(Kind::Crash, None, message, &[site]),
+    }
     world.spoilt = true;
     // The thread ends here. What is on its stack is not needed any more.
     registers[libc::REG_RIP as usize] = frozen as *const () as i64;

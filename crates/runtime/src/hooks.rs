@@ -1,6 +1,6 @@
 //! What the compiler's thread-sanitizer instrumentation calls.
 
-use crate::world::{self, perform};
+use crate::world::{self, perform, poll};
 use core::{
     cell::UnsafeCell,
     ptr,
@@ -82,7 +82,7 @@ macro_rules! atomics {
                 let world = world::get();
                 let site = world.site(frame.return_address);
                 let object = world.atomic(address as usize, $bits / 8, value.into(), site);
-                perform(Op::Load(object), Gate::Open, site, order(mo), None).result as $word
+                poll(Op::Load(object), frame, site, order(mo), None).result as $word
             }
 
             pub unsafe extern "C" fn store(
@@ -129,7 +129,7 @@ macro_rules! atomics {
                 let world = world::get();
                 let site = world.site(frame.return_address);
                 let object = world.atomic(address as usize, $bits / 8, old.into(), site);
-                let old = perform(Op::Rmw(object, rmw), Gate::Open, site, order(mo), None).result;
+                let old = poll(Op::Rmw(object, rmw), frame, site, order(mo), None).result;
                 // SAFETY: as above.
                 unsafe { address.write_volatile(rmw.apply(old) as $word) };
                 old as $word
@@ -167,7 +167,7 @@ macro_rules! atomics {
                     weak,
                 };
                 let failure = Some(order(orders.1));
-                let event = perform(op, Gate::Open, site, order(orders.0), failure);
+                let event = poll(op, frame, site, order(orders.0), failure);
                 if event.ok {
                     // SAFETY: as above.
                     unsafe { address.write_volatile(new) };

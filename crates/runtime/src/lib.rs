@@ -25,6 +25,7 @@ mod objects;
 mod real;
 mod restore;
 mod slots;
+mod spin;
 mod switch;
 mod sys;
 mod times;

@@ -8,10 +8,11 @@ use crate::{
     channel,
     detail::Watched,
     heap::Heap,
-    hooks::{calls_end, swap_calls},
+    hooks::{Frame, calls_end, swap_calls},
     objects::{Found, Known, Objects, Sort},
     restore::Snapshot,
     slots::{Slot, Slots},
+    spin::{self, Spin},
     switch, sys,
     times::{Clock, Times},
 };
@@ -53,6 +54,7 @@ pub struct Thread {
     /// Its list of callers, and where that ends while it does not run: see [`crate::hooks`].
     calls: *mut usize,
     calls_end: *mut usize,
+    pub spin: Spin,
 }
 
 /// Room for a list of callers.
@@ -101,6 +103,8 @@ pub struct World {
     pub shadow: Shadow,
     /// Whether plain accesses are checked.
     pub check_races: bool,
+    /// Places known to ask for less than sequential consistency.
+    weak_orders: usize,
     /// Whether memory was given back in this run.
     pub freed: bool,
     /// What each error is about, by address; 0: nothing.
@@ -176,6 +180,7 @@ pub fn start() {
         shadow: Shadow::new(|bytes| sys::map_own(bytes).and_then(NonNull::new))
             .unwrap_or_else(|| crate::give_up(format_args!("there is no address space"))),
         check_races: channel::header().races.load(Ordering::Relaxed) == Races::Check as u32,
+        weak_orders: 0,
         freed: false,
         about_errors: Vec::new(),
         watched: Watched::new(),
@@ -256,6 +261,7 @@ impl World {
         self.current = ThreadId::MAIN;
         set_active(true);
         swap_calls(self.threads[0].calls);
+        spin::switched(self.main_top);
         self.refresh();
         let to = self.threads[0].sp;
         // SAFETY: prepared by `add`; comes back by `leave`.
@@ -295,6 +301,7 @@ impl World {
             initialises: Vec::new(),
             calls,
             calls_end: calls,
+            spin: Spin::default(),
         });
         self.threads.last_mut().expect("just added")
     }
@@ -333,6 +340,7 @@ impl World {
         let from: *mut Thread = self.me();
         self.current = thread;
         let to = self.me();
+        spin::switched(to.top);
         let calls_end = swap_calls(to.calls_end);
         // SAFETY: the thread that runs is one of this run.
         unsafe { (*from).calls_end = calls_end };
@@ -443,6 +451,14 @@ impl World {
         self.freeze(site)
     }
 
+    /// Passes on places that ask for less than sequential consistency, when there are new ones.
+    pub fn note_weak_orders(&mut self) {
+        if self.races.weak_orders() > self.weak_orders {
+            self.weak_orders = self.races.weak_orders();
+            self.notes.extend(self.races.weak_sites().map(Note::Weak));
+        }
+    }
+
     /// The object of this sort at an address, made as `fresh` says if there is none.
     pub fn object(
         &mut self,
@@ -487,9 +503,22 @@ impl World {
     }
 }
 
+/// As [`perform`], for an operation that a loop may wait with.
+#[inline]
+pub fn poll(op: Op, frame: &Frame, site: Site, order: Order, failure: Option<Order>) -> Event {
+    let gate = spin::before(op, site, Some(frame));
+    done(op, gate, site, order, failure)
+}
+
 /// Announces an operation of the running thread, waits for its turn and does it.
 #[inline]
 pub fn perform(op: Op, gate: Gate, site: Site, order: Order, failure: Option<Order>) -> Event {
+    spin::before(op, site, None);
+    done(op, gate, site, order, failure)
+}
+
+#[inline]
+fn done(op: Op, gate: Gate, site: Site, order: Order, failure: Option<Order>) -> Event {
     let world = get();
     let me = world.current;
     world.run.announce(me, Pending { op, gate, site });
@@ -509,6 +538,7 @@ pub fn perform(op: Op, gate: Gate, site: Site, order: Order, failure: Option<Ord
         let looks = event.access[0].is_some_and(|access| access.class == Class::Read);
         world.touch(address, bytes, !looks, site);
     }
+    spin::after(&event);
     world.refresh();
     if world.detail {
         world.watch_event(site);

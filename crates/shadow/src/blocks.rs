@@ -29,9 +29,12 @@ impl Blocks {
         }
     }
 
-    /// A new block, empty, with room for three.
-    pub(crate) fn take(&mut self) -> usize {
-        self.take_class(0)
+    /// A new block with these words.
+    pub(crate) fn take(&mut self, words: [Word; 3]) -> usize {
+        let at = self.take_class(0);
+        let block = [3, words[0].0, words[1].0, words[2].0];
+        self.memory[at..at + size(0)].copy_from_slice(&block);
+        at
     }
 
     fn take_class(&mut self, class: usize) -> usize {

@@ -44,22 +44,35 @@ pub(crate) struct Book {
 }
 
 impl Book {
-    /// Notes an access to bytes of the granule at `address`; adds to `found` what it clashes with.
+    /// Notes an access to bytes of one granule if nothing else is to be done, as in most cases. Whether it did.
     #[inline]
-    pub(crate) fn meet(&mut self, cell: &mut Cell, new: Word, address: usize, clock: &[u32]) {
+    pub(crate) fn settle(&self, cell: &mut Cell, new: Word) -> bool {
         let [one, two] = cell.map(Word);
         if one.0 < self.segments.first {
             *cell = [new.0, 0];
-        } else if one.alike(new) && two.bytes() & new.bytes() == 0 && !new.freed() {
-            // The same place in the program goes on to the next bytes.
-            cell[0] = one.with(new.bytes()).0;
-        } else {
-            self.meet_others(cell, new, address, clock);
+            return true;
         }
+        if one.0 < self.segments.first + STEP || two.meets(new) {
+            return false;
+        }
+        // Giving back the same bytes twice is not alike.
+        let left = if !one.meets(new) || one.alike(new) && !new.freed() {
+            one
+        } else if one.together(new) && new.says(one) && !one.freed() {
+            Word::NONE
+        } else {
+            return false;
+        };
+        let fits = fit(new, left, two);
+        if let Some(fits) = fits {
+            *cell = fits;
+        }
+        fits.is_some()
     }
 
+    /// Notes an access to bytes of the granule at `address`; adds to `found` what it clashes with.
     #[inline(never)]
-    fn meet_others(&mut self, cell: &mut Cell, new: Word, address: usize, clock: &[u32]) {
+    pub(crate) fn meet(&mut self, cell: &mut Cell, new: Word, address: usize, clock: &[u32]) {
         let block = self.block(cell);
         let mut meeting = Meeting {
             new,
@@ -70,9 +83,10 @@ impl Book {
             found: &mut self.found,
         };
         let Some(block) = block else {
-            let [one, two] = cell.map(|word| meeting.with(Word(word)));
-            let words = [meeting.new, one, two];
-            self.put_words(cell, words);
+            let one = meeting.with(Word(cell[0]));
+            let two = meeting.with(Word(cell[1]));
+            let left = meeting.new;
+            self.put_words(cell, left, [one, two]);
             return;
         };
         self.blocks.replace(block, |old| meeting.with(old));
@@ -97,8 +111,8 @@ impl Book {
                 self.put_block(cell, block);
             }
             None => {
-                let [one, two] = cell.map(|word| Word(word).without(bytes));
-                self.put_words(cell, [one, two, Word::NONE]);
+                let left = cell.map(|word| Word(word).without(bytes));
+                self.put_words(cell, Word::NONE, left);
             }
         }
     }
@@ -123,30 +137,17 @@ impl Book {
         (place < STEP).then_some(place as usize)
     }
 
-    /// Makes words the contents of a cell. Those without bytes count for nothing; the first may be like another one.
-    fn put_words(&mut self, cell: &mut Cell, words: [Word; 3]) {
-        let mut left = [Word::NONE; 3];
-        let mut count = 0;
-        for word in words {
-            if word.bytes() == 0 {
-                continue;
+    /// Makes a new word and the two old ones the contents of a cell. Those without bytes count for nothing.
+    #[inline]
+    fn put_words(&mut self, cell: &mut Cell, new: Word, old: [Word; 2]) {
+        let [one, two] = old.map(|word| if word.bytes() == 0 { Word::NONE } else { word });
+        *cell = match fit(new, one, two) {
+            Some(words) => words,
+            None => {
+                let block = self.blocks.take([new, one, two]);
+                [self.segments.first | block as u64, 0]
             }
-            match left[..count].iter_mut().find(|other| other.alike(word)) {
-                Some(same) => *same = same.with(word.bytes()),
-                None => {
-                    left[count] = word;
-                    count += 1;
-                }
-            }
-        }
-        *cell = [left[0].0, left[1].0];
-        if count == 3 {
-            let block = self.blocks.take();
-            for word in left {
-                self.blocks.add(block, word);
-            }
-            *cell = [self.segments.first | block as u64, 0];
-        }
+        };
     }
 
     /// Makes a block the contents of a cell, or its words if they fit in.
@@ -164,6 +165,26 @@ impl Book {
     }
 }
 
+/// A cell with a new word, if it has bytes, and the two old ones; `None`: they are too many.
+#[inline]
+fn fit(new: Word, one: Word, two: Word) -> Option<Cell> {
+    if new.bytes() == 0 {
+        let gap = one == Word::NONE;
+        return Some(if gap { [two.0, 0] } else { [one.0, two.0] });
+    }
+    if one.alike(new) {
+        Some([one.with(new.bytes()).0, two.0])
+    } else if two.alike(new) {
+        Some([two.with(new.bytes()).0, one.0])
+    } else if one == Word::NONE {
+        Some([new.0, two.0])
+    } else if two == Word::NONE {
+        Some([new.0, one.0])
+    } else {
+        None
+    }
+}
+
 /// A new access among those that are there already.
 struct Meeting<'a> {
     /// What of it remains to be written down.
@@ -178,6 +199,7 @@ struct Meeting<'a> {
 
 impl Meeting<'_> {
     /// Reports a clash with an earlier access; what stays of that one.
+    #[inline(always)]
     fn with(&mut self, old: Word) -> Word {
         let common = old.bytes() & self.new.bytes();
         if common == 0 {
@@ -188,11 +210,12 @@ impl Meeting<'_> {
             self.new = self.new.without(common);
             return old;
         }
-        if old.together(self.new) && old.says_kind_of(self.new) {
+        let own = old.together(self.new);
+        if own && old.says_kind_of(self.new) {
             self.new = self.new.without(common);
             return old;
         }
-        let before = self.before(old);
+        let before = own || self.before(old);
         if !before && old.clashes(self.new) {
             self.report(old, common);
         }
@@ -211,6 +234,7 @@ impl Meeting<'_> {
         known.is_some_and(|epoch| stamp.epoch <= *epoch)
     }
 
+    #[cold]
     fn report(&mut self, old: Word, common: u64) {
         self.clean = false;
         for clash in clashes(self.segments, old, common, self.address) {

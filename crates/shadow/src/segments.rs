@@ -155,8 +155,7 @@ impl Segments {
         assert!(self.next() < self.numbers, "more segments than memory");
     }
 
-    /// What to write down for an access of the present segment; the bytes are missing.
-    #[inline]
+    /// What to write down for an access of the present segment; the bytes are missing. The segment has a number.
     pub(crate) fn word(&mut self, kind: Kind, site: Site) -> Word {
         let place = if site.0 < NEAR {
             site.0
@@ -164,6 +163,12 @@ impl Segments {
             self.far_place(site)
         };
         Word::new(self.now, place, kind)
+    }
+
+    /// The same, if it is at hand.
+    #[inline]
+    pub(crate) fn ready_word(&self, kind: Kind, site: Site) -> Option<Word> {
+        (self.now != 0 && site.0 < NEAR).then(|| Word::new(self.now, site.0, kind))
     }
 
     #[cold]

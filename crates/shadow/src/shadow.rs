@@ -74,7 +74,7 @@ impl Shadow {
     }
 
     /// As [`Shadow::access`], when [`Shadow::hot`] was asked already.
-    #[inline(never)]
+    #[inline]
     pub fn record(
         &mut self,
         clock: &[u32],
@@ -83,31 +83,46 @@ impl Shadow {
         kind: Kind,
         site: Site,
     ) -> Option<Clash> {
-        let Book {
-            segments,
-            blocks,
-            found,
-        } = &mut self.book;
-        found.clear();
-        if !possible(address, bytes) {
-            return None;
-        }
-        if segments.now == 0 {
-            segments.begin(&mut self.table, blocks);
-        }
-        let (now, word) = (segments.now, segments.word(kind, site));
         if let Some(bytes) = within(address, bytes) {
-            let cell = self.table.get_mut(address);
-            self.book.meet(cell, word.with(bytes), address & !7, clock);
-        } else {
-            for (granule, bytes) in granules(address, bytes) {
-                let cell = self.table.get_mut(granule);
-                if !covered(cell, now, bytes, kind) {
-                    self.book.meet(cell, word.with(bytes), granule, clock);
+            if let Some(word) = self.book.segments.ready_word(kind, site) {
+                if let Some(cell) = self.table.find_mut(address) {
+                    let word = word.with(bytes);
+                    if self.book.settle(cell, word) {
+                        return None;
+                    }
+                    self.book.found.clear();
+                    self.book.meet(cell, word, address & !7, clock);
+                    return self.book.found.first().copied();
                 }
             }
         }
-        self.book.found.first().copied()
+        self.record_all(clock, (address, bytes), kind, site)
+    }
+
+    #[inline(never)]
+    fn record_all(
+        &mut self,
+        clock: &[u32],
+        (address, bytes): (usize, usize),
+        kind: Kind,
+        site: Site,
+    ) -> Option<Clash> {
+        let Shadow { table, book } = self;
+        book.found.clear();
+        if !possible(address, bytes) {
+            return None;
+        }
+        if book.segments.now == 0 {
+            book.segments.begin(table, &mut book.blocks);
+        }
+        let (now, word) = (book.segments.now, book.segments.word(kind, site));
+        for (granule, bytes) in granules(address, bytes) {
+            let (cell, word) = (table.get_mut(granule), word.with(bytes));
+            if !covered(cell, now, bytes, kind) && !book.settle(cell, word) {
+                book.meet(cell, word, granule, clock);
+            }
+        }
+        book.found.first().copied()
     }
 
     /// Memory is given back: clashes with every access of it, plain or atomic, that does not happen before. From now on an access
@@ -127,8 +142,22 @@ impl Shadow {
         &self.book.found
     }
 
-    /// Whether some of the bytes were given back; asks only. For a thread that is alone and has its accesses not recorded.
+    /// Whether some of the bytes were given back, and by whom; asks only. For accesses of a thread that is alone
+    /// ([`RaceDetector::alone`](reweave_model::RaceDetector::alone)): they race with nothing and need not be recorded, but the
+    /// memory may be gone. Giving back and forgetting are recorded always.
+    #[inline]
     pub fn freed(&self, address: usize, bytes: usize) -> Option<Clash> {
+        if within(address, bytes).is_some() {
+            let empty = |cell: &Cell| cell[0] < self.book.segments.first;
+            if self.table.get(address).is_none_or(empty) {
+                return None;
+            }
+        }
+        self.freed_all(address, bytes)
+    }
+
+    #[inline(never)]
+    fn freed_all(&self, address: usize, bytes: usize) -> Option<Clash> {
         if !possible(address, bytes) {
             return None;
         }

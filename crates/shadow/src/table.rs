@@ -67,6 +67,17 @@ impl Table {
         Some(&chunk[address / 8 % CELLS])
     }
 
+    /// The cell of an address; `None`: there was never one, or it is beyond the end.
+    #[inline]
+    pub(crate) fn find_mut(&mut self, address: usize) -> Option<&mut Cell> {
+        if address >= END {
+            return None;
+        }
+        // SAFETY: as in `get`; `&mut self` makes this the only reference to any chunk.
+        let chunk = unsafe { (*self.entry(address)).as_mut() }?;
+        Some(&mut chunk[address / 8 % CELLS])
+    }
+
     /// The cell of an address (taken modulo the end of the address space).
     #[inline]
     pub(crate) fn get_mut(&mut self, address: usize) -> &mut Cell {
@@ -81,7 +92,13 @@ impl Table {
     #[cold]
     fn add(&mut self, address: usize) -> &mut Chunk {
         if self.used == SLAB {
-            let slab = (self.memory)(SLAB * size_of::<Chunk>()).expect("the system has memory left");
+            let size = SLAB * size_of::<Chunk>();
+            let slab = (self.memory)(size).expect("the system has memory left");
+            if !self.slabs.is_empty() {
+                // A program that touches so much gets large pages; it is advice, and may fail.
+                // SAFETY: the range was just mapped.
+                unsafe { advise(slab, size, libc::MADV_HUGEPAGE) };
+            }
             self.slabs.push(slab.cast());
             self.used = 0;
         }

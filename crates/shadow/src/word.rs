@@ -82,6 +82,18 @@ impl Word {
         (self.0 ^ other.0) & !BYTES == 0
     }
 
+    /// Whether both touch some byte.
+    #[inline]
+    pub(crate) fn meets(self, other: Word) -> bool {
+        self.0 & other.0 & BYTES != 0
+    }
+
+    /// Whether what clashes with the other access, on any byte, would clash with this one as well.
+    #[inline]
+    pub(crate) fn says(self, other: Word) -> bool {
+        other.0 & !self.0 & (KIND | BYTES) == 0
+    }
+
     /// Whether both are of one segment.
     pub(crate) fn together(self, other: Word) -> bool {
         (self.0 ^ other.0) & SEGMENT == 0

@@ -40,6 +40,12 @@ pub struct Header {
     pub steps: AtomicU64,
     /// How the target is to check plain accesses: [`Races`].
     pub races: AtomicU32,
+    /// How runs begin anew: [`Restart`].
+    pub restart: AtomicU32,
+    /// The process ends after this batch: a crash may have left anything behind.
+    pub spoilt: AtomicU32,
+    /// A run in a forked process wants this slot for another thread.
+    pub wanted: AtomicU32,
     /// Nanoseconds of all runs, of all restarts, and of writing reports, for benchmarks.
     pub spent: [AtomicU64; 3],
     /// Whether to measure [`Header::spent`].
@@ -48,6 +54,17 @@ pub struct Header {
     pub message_bytes: AtomicU32,
     /// See above.
     pub message: [AtomicU64; 64],
+}
+
+/// How a run begins anew.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[repr(u32)]
+pub enum Restart {
+    /// In the same process, with its memory put back.
+    #[default]
+    Warm = 0,
+    /// In a fork of a process that stands at `main`.
+    Fork = 1,
 }
 
 /// What is done about plain accesses.

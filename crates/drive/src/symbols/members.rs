@@ -17,10 +17,7 @@ const LISTED: usize = 3;
 /// A path into an object of this type, for an access of `size` bytes (0 counts as 1) at `offset`; `+n` for the rest of
 /// the way where the path does not lead to the very place.
 pub(super) fn path(info: &Info, kind: Die, offset: u64, size: u64) -> String {
-    let mut walk = Walk {
-        info,
-        patience: PATIENCE,
-    };
+    let mut walk = Walk::new(info);
     let part = walk.part(kind, offset, size.max(1));
     if part.rest == 0 {
         part.path
@@ -31,16 +28,14 @@ pub(super) fn path(info: &Info, kind: Die, offset: u64, size: u64) -> String {
 
 /// Bytes of an object of this type; `None`: not told, as for an array without bounds.
 pub(super) fn size(info: &Info, kind: Die) -> Option<u64> {
-    let mut walk = Walk {
-        info,
-        patience: PATIENCE,
-    };
-    walk.size(kind)
+    Walk::new(info).size(kind)
 }
 
 struct Walk<'a> {
     info: &'a Info,
     patience: u32,
+    /// Types that contain one another, around the one that is looked at.
+    depth: usize,
 }
 
 /// An answer, from some type on.
@@ -74,7 +69,26 @@ impl Field {
     }
 }
 
-impl Walk<'_> {
+impl<'a> Walk<'a> {
+    fn new(info: &'a Info) -> Walk<'a> {
+        Walk {
+            info,
+            patience: PATIENCE,
+            depth: 0,
+        }
+    }
+
+    /// Answers about a type inside others, unless it is too deep inside.
+    fn inside<T>(&mut self, answer: impl FnOnce(&mut Self) -> Option<T>) -> Option<T> {
+        if self.depth == HOPS || !self.step() {
+            return None;
+        }
+        self.depth += 1;
+        let answer = answer(self);
+        self.depth -= 1;
+        answer
+    }
+
     /// Counts an entry; false when enough were looked at.
     fn step(&mut self) -> bool {
         self.patience = self.patience.saturating_sub(1);
@@ -101,10 +115,11 @@ impl Walk<'_> {
     }
 
     fn size(&mut self, kind: Die) -> Option<u64> {
+        self.inside(|walk| walk.size_of(kind))
+    }
+
+    fn size_of(&mut self, kind: Die) -> Option<u64> {
         let (kind, entry) = self.bare(kind)?;
-        if !self.step() {
-            return None;
-        }
         if let Some(size) = number(&entry, dw::DW_AT_byte_size) {
             return Some(size);
         }
@@ -143,27 +158,23 @@ impl Walk<'_> {
     }
 
     fn part(&mut self, kind: Die, offset: u64, size: u64) -> Part {
-        let whole = Part {
-            rest: offset,
-            ..Part::default()
-        };
-        let Some((kind, entry)) = self.bare(kind) else {
-            return whole;
-        };
-        if !self.step() {
-            return whole;
-        }
+        let part = self.inside(|walk| walk.part_of(kind, offset, size));
+        part.unwrap_or_else(|| whole(offset))
+    }
+
+    fn part_of(&mut self, kind: Die, offset: u64, size: u64) -> Option<Part> {
+        let (kind, entry) = self.bare(kind)?;
         match entry.tag() {
             dw::DW_TAG_structure_type | dw::DW_TAG_class_type | dw::DW_TAG_union_type => {
-                self.structure(kind, &entry, offset, size)
+                Some(self.structure(kind, &entry, offset, size))
             }
-            dw::DW_TAG_array_type => self.array(kind, offset, size).unwrap_or(whole),
+            dw::DW_TAG_array_type => self.array(kind, offset, size),
             // An atomic structure is read and written as a whole.
-            dw::DW_TAG_atomic_type => closed(),
-            _ => Part {
+            dw::DW_TAG_atomic_type => Some(closed()),
+            _ => Some(Part {
                 fits: self.size(kind) == Some(size),
-                ..whole
-            },
+                ..whole(offset)
+            }),
         }
     }
 
@@ -205,7 +216,7 @@ impl Walk<'_> {
         let name = self.info.name(kind);
         let foreign = self.info.foreign(kind);
         let hidden = |name: &str| foreign && reserved(name);
-        // What is only declared here can be nothing but a library's: the program's own types are where they are used.
+        // A type that is only declared tells nothing about its inside.
         let unknown = entry.attr(dw::DW_AT_declaration).is_some();
         if unknown || name.as_deref().is_some_and(hidden) {
             return closed();
@@ -234,7 +245,9 @@ impl Walk<'_> {
                 },
                 None => inner,
             };
-            let rank = |part: &Part| (part.rest == 0, part.fits);
+            // Last: a base without members of its own lies where the first member does.
+            let tells = |part: &Part| part.closed || !part.path.is_empty();
+            let rank = |part: &Part| (part.rest == 0, part.fits, tells(part));
             if best.as_ref().is_none_or(|best| rank(best) < rank(&part)) {
                 best = Some(part);
             }
@@ -325,6 +338,14 @@ impl Walk<'_> {
     }
 }
 
+/// No path into what is looked at.
+fn whole(offset: u64) -> Part {
+    Part {
+        rest: offset,
+        ..Part::default()
+    }
+}
+
 fn closed() -> Part {
     Part {
         closed: true,
@@ -341,12 +362,7 @@ fn several(fields: &[Field], hidden: impl Fn(&str) -> bool, offset: u64, size: u
         return closed();
     }
     let path = match names.as_slice() {
-        [] => {
-            return Part {
-                rest: offset,
-                ..Part::default()
-            };
-        }
+        [] => return whole(offset),
         [name] => format!(".{name}"),
         [first, .., last] if names.len() > LISTED => format!(".{{{first}...{last}}}"),
         names => format!(".{{{}}}", names.join(",")),

@@ -5,6 +5,16 @@ use cpp_demangle::{DemangleOptions, ParseOptions, Symbol};
 /// Nesting of a mangled name beyond which it is shown as it is.
 const DEEPEST: u32 = 128;
 
+/// Arguments of the standard library's templates that hardly anyone writes.
+const DEFAULTS: &[&str] = &[
+    ", std::allocator<",
+    ", std::char_traits<",
+    ", std::default_delete<",
+    ", std::equal_to<",
+    ", std::hash<",
+    ", std::less<",
+];
+
 /// What a function without a name is called; its line tells it from others.
 pub(super) const LAMBDA: &str = "{lambda}";
 
@@ -60,7 +70,7 @@ fn stem(name: &str) -> String {
 }
 
 /// Leaves out the parts of a C++ name that its programmer did not write, or not to tell it from others: anonymous and
-/// inline namespaces, ABI tags, parameters of functions around it, parameters of a lambda and the name of its call operator.
+/// inline namespaces, ABI tags, default arguments of templates, parameters of functions around it, parameters of a lambda and the name of its call operator.
 pub(super) fn readable(name: &str) -> String {
     let mut name = name.to_owned();
     for noise in ["(anonymous namespace)::", "[abi:cxx11]", "__cxx11::"] {
@@ -76,6 +86,15 @@ pub(super) fn readable(name: &str) -> String {
             name.replace_range(at..end, "");
         }
     }
+    for argument in DEFAULTS {
+        for at in (0..name.len()).rev() {
+            if let Some(end) = default(&name, at, argument) {
+                name.replace_range(at..end, "");
+            }
+        }
+    }
+    name = name.replace(" >", ">");
+    name = name.replace("std::basic_string<char>", "std::string");
     let table = name.strip_prefix("{vtable(");
     if let Some(class) = table.and_then(|name| name.strip_suffix(")}")) {
         name = format!("vtable for {class}");
@@ -88,7 +107,7 @@ pub(super) fn readable(name: &str) -> String {
 fn lambda(name: &str, at: usize) -> Option<usize> {
     let text = name.get(at..)?;
     let rest = if let Some(inside) = text.strip_prefix("{lambda(") {
-        let (_, rest) = inside.split_at(parenthesis(inside)?);
+        let (_, rest) = inside.split_at(closing(inside, b'(', b')')?);
         rest.split_once('}')?.1
     } else {
         let number = text.strip_prefix("$_")?;
@@ -101,26 +120,29 @@ fn lambda(name: &str, at: usize) -> Option<usize> {
 /// Where parameters that begin here end, if they are those of a function that something is inside of.
 fn parameters(name: &str, at: usize) -> Option<usize> {
     let inside = name.get(at..)?.strip_prefix('(')?;
-    let (_, rest) = inside.split_at(parenthesis(inside)?);
+    let (_, rest) = inside.split_at(closing(inside, b'(', b')')?);
     let rest = rest[1..].trim_start_matches(" const");
     let meant = rest.starts_with("::") && !name[..at].ends_with("operator");
     meant.then_some(name.len() - rest.len())
 }
 
-/// Where the parenthesis that is open at the beginning of `text` is closed.
-fn parenthesis(text: &str) -> Option<usize> {
-    let mut open = 1;
-    for (at, byte) in text.bytes().enumerate() {
-        match byte {
-            b'(' => open += 1,
-            b')' => open -= 1,
-            _ => {}
+/// Where an argument such as `, std::allocator<int>` ends that begins here.
+fn default(name: &str, at: usize, argument: &str) -> Option<usize> {
+    let inside = name.get(at..)?.strip_prefix(argument)?;
+    Some(name.len() - inside.len() + closing(inside, b'<', b'>')? + 1)
+}
+
+/// Where the bracket that is open at the beginning of `text` is closed.
+fn closing(text: &str, open: u8, close: u8) -> Option<usize> {
+    let mut depth = 1;
+    text.bytes().position(|byte| {
+        if byte == open {
+            depth += 1;
+        } else if byte == close {
+            depth -= 1;
         }
-        if open == 0 {
-            return Some(at);
-        }
-    }
-    None
+        depth == 0
+    })
 }
 
 #[cfg(test)]
@@ -153,6 +175,18 @@ mod tests {
             ("_ZZ4mainENKUlvE_clEv", "main::{lambda}"),
             ("_ZZ4mainENKUliPFvvEE0_clEiS0_", "main::{lambda}"),
             ("_ZZ4mainENK3$_0clEi", "main::{lambda}"),
+            (
+                "_ZN5QueueINSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEEE4pushERKS5_",
+                "Queue<std::string>::push",
+            ),
+            (
+                "_ZNSt6vectorIS_IiSaIiEESaIS1_EE9push_backERKS1_",
+                "std::vector<std::vector<int>>::push_back",
+            ),
+            (
+                "_ZNSt3mapIiSt10unique_ptrIlSt14default_deleteIlEESt4lessIiESaISt4pairIKiS3_EEE5clearEv",
+                "std::map<int, std::unique_ptr<long>>::clear",
+            ),
             ("_ZTV4Pool", "vtable for Pool"),
             ("_ZGVZ4poolvE3one", "guard variable for pool::one"),
             ("_Znwm", "operator new"),

@@ -3,16 +3,24 @@
 /// Where the compiler's own headers and those of libraries live.
 const SYSTEM: &str = "/usr/";
 
-/// A path of the debug information, made relative to the directory of the compilation where it lies beneath it.
+/// A path of the debug information, made relative to the directory of the compilation if it lies beneath it or was given
+/// so.
 pub(super) fn shorten(path: &str, directory: &str) -> String {
-    let beneath = || {
-        let rest = path.strip_prefix(directory)?;
-        // Everything is beneath the root, and only what is the program's own shall look so.
-        let own = directory != "/" || !path.starts_with(SYSTEM);
-        let whole = directory.ends_with('/') || rest.starts_with('/');
-        (!directory.is_empty() && own && whole).then(|| rest.trim_start_matches('/'))
-    };
-    plain(beneath().unwrap_or(path))
+    let full = plain(path);
+    let inside = beneath(&full, &plain(directory));
+    let given = inside.or_else(|| beneath(path, directory));
+    given.map_or(full.clone(), plain)
+}
+
+/// The rest of a path after a directory.
+fn beneath<'a>(path: &'a str, directory: &str) -> Option<&'a str> {
+    // Everything is beneath the root, but only what is the program's own shall look so.
+    if directory.is_empty() || (directory == "/" && path.starts_with(SYSTEM)) {
+        return None;
+    }
+    let rest = path.strip_prefix(directory)?;
+    let whole = directory.ends_with('/') || rest.starts_with('/');
+    whole.then(|| rest.trim_start_matches('/'))
 }
 
 /// A path without `.` and without `dir/..`.

@@ -4,6 +4,7 @@
  *   thread   OFFSET SIZE NAME
  *   local    RETURN_ADDRESS OFFSET SIZE NAME
  *   frames   RETURN_ADDRESS FILE LINE FUNCTION...
+ *   cfa      RETURN_ADDRESS ABOVE_RSP ABOVE_RBP
  */
 #pragma once
 #include <stddef.h>
@@ -55,6 +56,20 @@ __attribute__((noinline, unused)) static void frames_at(const char *file, int li
     do {                                           \
         frames_at(__FILE__, __LINE__, functions);  \
         __asm__ volatile("");                      \
+    } while (0)
+
+/* Before the call that enters this function, the stack pointer is what the frame address will be in it. */
+__attribute__((noinline, unused)) static void cfa_at(const char *cfa, const char *rbp)
+{
+    printf("cfa %lu %ld %ld\n", RETURN_ADDRESS, (long)(cfa - (char *)__builtin_dwarf_cfa()), (long)(cfa - rbp));
+    __asm__ volatile("");
+}
+#define CFA()                                                \
+    do {                                                     \
+        char *rbp;                                           \
+        __asm__ volatile("mov %%rbp, %0" : "=r"(rbp));       \
+        cfa_at((const char *)__builtin_dwarf_cfa(), rbp);    \
+        __asm__ volatile("");                                \
     } while (0)
 
 #ifdef __cplusplus

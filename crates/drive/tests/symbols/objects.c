@@ -168,6 +168,7 @@ __attribute__((noinline, noipa)) static int locals(int parameter, struct node by
     LOCAL(state.inner[1].value);
     LOCAL(parameter);
     LOCAL(by_value.value);
+    CFA();
     for (int i = 0; i < 2; i++) {
         int shadow = i;
         __asm__ volatile("" : : "r"(&shadow) : "memory");

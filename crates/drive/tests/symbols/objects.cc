@@ -51,6 +51,19 @@ template <typename T, int N> struct Ring {
 };
 template <typename T, int N> int Ring<T, N>::rings;
 
+struct Empty {};
+struct Guarded : Empty {
+    std::mutex lock;
+    int value;
+} guarded;
+
+struct Root {
+    int root;
+};
+struct Left : virtual Root {
+    int left;
+};
+
 namespace app {
 struct Config {
     std::string name;
@@ -92,6 +105,14 @@ std::atomic<Mixin> mixin;
 std::thread worker;
 static std::shared_ptr<int> shared;
 int &reference = app::hidden;
+Left left;
+typedef long Row[3];
+Row rows[2];
+static union {
+    int one;
+    char two;
+};
+Ring<std::string, 2> names;
 thread_local std::vector<int> scratch;
 thread_local int depth;
 
@@ -136,6 +157,18 @@ static void objects()
     VARIABLE(mixin);
     VARIABLE(worker);
     VARIABLE(shared);
+    access_to(&guarded, 1, "guarded.lock");
+    VARIABLE(guarded.lock);
+    VARIABLE(guarded.value);
+    VARIABLE(guarded);
+    VARIABLE(left.left);
+    VARIABLE(rows[1][2]);
+    VARIABLE(rows[1]);
+    VARIABLE(one);
+#ifndef __clang__ /* which tells nothing about a type that the library has compiled */
+    VARIABLE(names.items[1]);
+#endif
+    VARIABLE_AS(decltype(names)::rings, "Ring<std::string, 2>::rings");
     THREAD(scratch);
     THREAD(depth);
 }

@@ -11,8 +11,8 @@ use super::{
 use crate::{
     hooks::Frame,
     objects::Sort,
-    real, trampoline,
-    world::{self, perform},
+    real, spin, trampoline,
+    world::{self, perform, poll},
 };
 use core::ffi::c_int;
 use libc::{pthread_mutex_t as Mutex, pthread_mutexattr_t as Attributes, timespec};
@@ -121,6 +121,7 @@ unsafe extern "C" fn destroy(mutex: *mut Mutex, frame: &Frame) -> c_int {
 fn again(mutex: *mut Mutex, object: ObjectId, site: Site) -> c_int {
     if recursive(mutex) {
         world::get().about(object).depth += 1;
+        spin::wrote(mutex as usize);
         return 0;
     }
     if checks_errors(mutex) {
@@ -144,7 +145,7 @@ unsafe extern "C" fn lock(mutex: *mut Mutex, frame: &Frame) -> c_int {
     if held(object) {
         return again(mutex, object, site);
     }
-    perform(Op::Lock(object), Gate::Open, site, Order::SeqCst, None);
+    poll(Op::Lock(object), frame, site, Order::SeqCst, None);
     0
 }
 
@@ -158,7 +159,7 @@ unsafe extern "C" fn try_lock(mutex: *mut Mutex, frame: &Frame) -> c_int {
     if recursive(mutex) && held(object) {
         return again(mutex, object, site);
     }
-    let event = perform(Op::TryLock(object), Gate::Open, site, Order::SeqCst, None);
+    let event = poll(Op::TryLock(object), frame, site, Order::SeqCst, None);
     if event.ok { 0 } else { libc::EBUSY }
 }
 
@@ -227,9 +228,14 @@ unsafe extern "C" fn unlock(mutex: *mut Mutex, frame: &Frame) -> c_int {
         let depth = &mut world::get().about(object).depth;
         if *depth > 0 {
             *depth -= 1;
+            spin::wrote(mutex as usize);
             return 0;
         }
     }
-    perform(Op::Unlock(object), Gate::Open, site, Order::SeqCst, None);
+    let op = match spin::clean(object) {
+        true => Op::UnlockClean(object),
+        false => Op::Unlock(object),
+    };
+    perform(op, Gate::Open, site, Order::SeqCst, None);
     0
 }

@@ -8,7 +8,7 @@ use crate::{
     hooks::Frame,
     objects::Sort,
     real, trampoline,
-    world::{self, perform},
+    world::{self, perform, poll},
 };
 use core::ffi::{c_int, c_uint};
 use libc::{sem_t as Semaphore, timespec};
@@ -93,7 +93,8 @@ unsafe extern "C" fn try_wait(semaphore: *mut Semaphore, frame: &Frame) -> c_int
         return unsafe { real!(sem_trywait: fn(*mut Semaphore) -> c_int)(semaphore) };
     }
     let site = world::get().site(frame.return_address);
-    match step(Op::SemTryAcquire(find(semaphore, site)), site).ok {
+    let op = Op::SemTryAcquire(find(semaphore, site));
+    match poll(op, frame, site, Order::SeqCst, None).ok {
         true => 0,
         false => fail(libc::EAGAIN),
     }
@@ -157,7 +158,8 @@ unsafe extern "C" fn value(semaphore: *mut Semaphore, into: *mut c_int, frame: &
         return unsafe { real(semaphore, into) };
     }
     let site = world::get().site(frame.return_address);
-    let count = step(Op::Load(find(semaphore, site)), site).result;
+    let op = Op::Load(find(semaphore, site));
+    let count = poll(op, frame, site, Order::SeqCst, None).result;
     // SAFETY: the program's own variable.
     unsafe { *into = count as c_int };
     0

@@ -5,8 +5,8 @@ use crate::{
     accesses,
     hooks::Frame,
     objects::Sort,
-    real, trampoline,
-    world::{self, perform},
+    real, spin, trampoline,
+    world::{self, perform, poll},
 };
 use core::ffi::c_int;
 use libc::pthread_spinlock_t as Spin;
@@ -25,18 +25,18 @@ const FREE: Spin = 1;
 /// What we leave behind.
 const DESTROYED: Spin = -0x5a5a;
 
-fn find(spin: *const Spin, site: Site) -> ObjectId {
+fn find(lock: *const Spin, site: Site) -> ObjectId {
     let world = world::get();
     // SAFETY: the program says that a spin lock lies there.
-    let word = unsafe { *spin };
+    let word = unsafe { *lock };
     if word != FREE {
         let message = match word {
             DESTROYED => "{0} is used after it was destroyed",
             _ => "{0} is used and was never initialised",
         };
-        misuse("uninitialised", message, spin as usize, site);
+        misuse("uninitialised", message, lock as usize, site);
     }
-    world.object(spin as usize, size_of::<Spin>(), Sort::Mutex, Object::mutex)
+    world.object(lock as usize, size_of::<Spin>(), Sort::Mutex, Object::mutex)
 }
 
 fn holder(object: ObjectId) -> Option<reweave_model::ThreadId> {
@@ -50,88 +50,92 @@ fn held(object: ObjectId) -> bool {
     holder(object) == Some(world::get().current)
 }
 
-unsafe extern "C" fn init(spin: *mut Spin, shared: c_int, frame: &Frame) -> c_int {
+unsafe extern "C" fn init(lock: *mut Spin, shared: c_int, frame: &Frame) -> c_int {
     // SAFETY: the program's own arguments.
-    let result = unsafe { real!(pthread_spin_init: fn(*mut Spin, c_int) -> c_int)(spin, shared) };
+    let result = unsafe { real!(pthread_spin_init: fn(*mut Spin, c_int) -> c_int)(lock, shared) };
     if result == 0 && world::active() {
         let bytes = size_of::<Spin>();
-        accesses::range(spin as usize, bytes, true, frame);
+        accesses::range(lock as usize, bytes, true, frame);
         let world = world::get();
-        let object = world.make(spin as usize, bytes, Sort::Mutex, Object::mutex());
+        let object = world.make(lock as usize, bytes, Sort::Mutex, Object::mutex());
         world.about(object).made = world.site(frame.return_address).0;
     }
     result
 }
 
-unsafe extern "C" fn destroy(spin: *mut Spin, frame: &Frame) -> c_int {
+unsafe extern "C" fn destroy(lock: *mut Spin, frame: &Frame) -> c_int {
     if !world::active() {
         // SAFETY: the program's own argument.
-        return unsafe { real!(pthread_spin_destroy: fn(*mut Spin) -> c_int)(spin) };
+        return unsafe { real!(pthread_spin_destroy: fn(*mut Spin) -> c_int)(lock) };
     }
     let site = world::get().site(frame.return_address);
-    let object = find(spin, site);
+    let object = find(lock, site);
     if holder(object).is_some() {
         misuse(
             "destroyed-in-use",
             "{0} is destroyed while it is locked",
-            spin as usize,
+            lock as usize,
             site,
         );
     }
     world::get().about(object).destroyed = site.0;
-    accesses::range(spin as usize, size_of::<Spin>(), true, frame);
+    accesses::range(lock as usize, size_of::<Spin>(), true, frame);
     // SAFETY: the program's own.
-    unsafe { *spin = DESTROYED };
+    unsafe { *lock = DESTROYED };
     0
 }
 
-unsafe extern "C" fn lock(spin: *mut Spin, frame: &Frame) -> c_int {
+unsafe extern "C" fn lock(lock: *mut Spin, frame: &Frame) -> c_int {
     if !world::active() {
         // SAFETY: the program's own argument.
-        return unsafe { real!(pthread_spin_lock: fn(*mut Spin) -> c_int)(spin) };
+        return unsafe { real!(pthread_spin_lock: fn(*mut Spin) -> c_int)(lock) };
     }
     let site = world::get().site(frame.return_address);
-    let object = find(spin, site);
+    let object = find(lock, site);
     if held(object) {
         misuse(
             "relock",
             "{0} is locked again by the thread that has it",
-            spin as usize,
+            lock as usize,
             site,
         );
     }
-    perform(Op::Lock(object), Gate::Open, site, Order::SeqCst, None);
+    poll(Op::Lock(object), frame, site, Order::SeqCst, None);
     0
 }
 
-unsafe extern "C" fn try_lock(spin: *mut Spin, frame: &Frame) -> c_int {
+unsafe extern "C" fn try_lock(lock: *mut Spin, frame: &Frame) -> c_int {
     if !world::active() {
         // SAFETY: the program's own argument.
-        return unsafe { real!(pthread_spin_trylock: fn(*mut Spin) -> c_int)(spin) };
+        return unsafe { real!(pthread_spin_trylock: fn(*mut Spin) -> c_int)(lock) };
     }
     let site = world::get().site(frame.return_address);
-    let op = Op::TryLock(find(spin, site));
-    match perform(op, Gate::Open, site, Order::SeqCst, None).ok {
+    let op = Op::TryLock(find(lock, site));
+    match poll(op, frame, site, Order::SeqCst, None).ok {
         true => 0,
         false => libc::EBUSY,
     }
 }
 
-unsafe extern "C" fn unlock(spin: *mut Spin, frame: &Frame) -> c_int {
+unsafe extern "C" fn unlock(lock: *mut Spin, frame: &Frame) -> c_int {
     if !world::active() {
         // SAFETY: the program's own argument.
-        return unsafe { real!(pthread_spin_unlock: fn(*mut Spin) -> c_int)(spin) };
+        return unsafe { real!(pthread_spin_unlock: fn(*mut Spin) -> c_int)(lock) };
     }
     let site = world::get().site(frame.return_address);
-    let object = find(spin, site);
+    let object = find(lock, site);
     if !held(object) {
         misuse(
             "unlock-not-owner",
             "{0} is unlocked by a thread that does not have it",
-            spin as usize,
+            lock as usize,
             site,
         );
     }
-    perform(Op::Unlock(object), Gate::Open, site, Order::SeqCst, None);
+    let op = match spin::clean(object) {
+        true => Op::UnlockClean(object),
+        false => Op::Unlock(object),
+    };
+    perform(op, Gate::Open, site, Order::SeqCst, None);
     0
 }

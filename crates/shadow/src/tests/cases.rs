@@ -221,8 +221,11 @@ fn what_was_just_done_is_hot() {
     // Never across granules, never beyond the address space.
     case.at(0, DATA, 16, Write);
     assert!(case.hot(0, DATA + 4, 4, Read) && !case.hot(0, DATA + 5, 4, Read));
-    assert_eq!(case.at(0, usize::MAX - 1, 8, Write), None);
-    assert_eq!(case.at(0, 1 << 47, 8, Write), None);
+    case.at(1, DATA + 64, 8, Write);
+    for beyond in [usize::MAX - 1, 1 << 47, DATA + (1 << 47)] {
+        assert_eq!(case.at(0, beyond, 8, Write), None);
+        assert_eq!(case.at(1, beyond, 8, Write), None);
+    }
 }
 
 /// Freed memory is never hot, even for who freed it just after using it.

@@ -122,6 +122,8 @@ struct Shape {
     /// Bytes in play.
     span: usize,
     sites: usize,
+    /// Whether memory is given back; without it races have more time to come up.
+    frees: bool,
     /// Epochs begin here.
     epoch: u32,
     /// Threads are numbered from here.
@@ -187,11 +189,9 @@ fn run(shadow: &mut Shadow, random: &mut Random, shape: Shape, seen: &mut Seen) 
             9..15 => Kind::Read,
             _ => Kind::Write,
         };
-        // Once in a while nothing is given back in a run, so that races have time to come up.
-        let kind = if shape.sites % 2 == 0 && kind == Kind::Free {
-            Kind::Read
-        } else {
-            kind
+        let kind = match kind {
+            Kind::Free if !shape.frees => Kind::Read,
+            kind => kind,
         };
         let site = Site(match random.below(shape.sites) {
             0 => u32::MAX,
@@ -261,6 +261,7 @@ fn series(runs: usize, limit: Option<(u64, usize)>) -> Seen {
             orders: 1 + random.below(8),
             span: 1 + random.below(64),
             sites: 1 + random.below(5),
+            frees: random.one_in(2),
             epoch: [1, 1 << 20, u32::MAX - 1000][random.below(3)],
             thread: [0, 0, 0, 5000][random.below(4)],
         };
