@@ -8,6 +8,7 @@ mod condvars;
 mod marks;
 mod mutexes;
 mod once;
+mod rwlocks;
 mod semaphores;
 mod spins;
 mod threads;

@@ -7,7 +7,7 @@ use crate::{
 };
 use core::ffi::{c_int, c_long, c_uint, c_void};
 use libc::{clockid_t, time_t, timespec, timeval};
-use reweave_model::{Event, Op, Order, Site};
+use reweave_model::{Event, Gate, Op, Order, Site};
 
 trampoline! {
     clock_gettime => clock_get_time, "rdx";
@@ -89,6 +89,11 @@ impl Deadline {
 /// An operation that may time out: it does when it goes before what it waits for.
 pub fn perform_until(op: Op, until: Deadline, site: Site) -> Event {
     let gate = world::get().timed_gate(site);
+    perform_gated(op, gate, until, site)
+}
+
+/// The same, when [`World::timed_gate`](crate::world::World::timed_gate) was asked already.
+pub fn perform_gated(op: Op, gate: Gate, until: Deadline, site: Site) -> Event {
     let event = perform(op, gate, site, Order::SeqCst, None);
     let world = world::get();
     world.timed(&event);
