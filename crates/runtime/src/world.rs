@@ -5,7 +5,7 @@
 
 use crate::{
     accesses::{Mode, set_mode},
-    channel,
+    calls, channel,
     detail::Watched,
     heap::Heap,
     hooks::{Frame, calls_end, swap_calls},
@@ -15,7 +15,7 @@ use crate::{
     spin::{self, Spin},
     switch, sys,
 };
-use alloc::{string::String, vec::Vec};
+use alloc::{format, string::String, vec::Vec};
 use core::{
     cell::UnsafeCell,
     ffi::c_void,
@@ -47,6 +47,10 @@ pub struct Thread {
     pub finished: bool,
     pub detached: bool,
     pub joined: bool,
+    /// The epoch of its last operation; 0: it made none.
+    pub acted: u32,
+    /// What library calls keep of it.
+    pub own_calls: calls::Own,
     /// Its list of callers, and where that ends while it does not run: see [`crate::hooks`].
     calls: *mut usize,
     calls_end: *mut usize,
@@ -73,6 +77,8 @@ pub struct Module {
     pub end: usize,
     pub bias: usize,
     pub path: String,
+    /// Not the program's own: the C library and the like.
+    pub library: bool,
 }
 
 pub struct World {
@@ -107,6 +113,8 @@ pub struct World {
     pub about_errors: Vec<usize>,
     /// When a run is to be shown: stacks of events and accesses.
     pub watched: Watched,
+    /// What library calls keep of a run.
+    pub calls: calls::State,
 }
 
 struct Global<T>(UnsafeCell<T>);
@@ -179,6 +187,7 @@ pub fn start() {
         freed: false,
         about_errors: Vec::new(),
         watched: Watched::new(),
+        calls: calls::State::default(),
     });
 }
 
@@ -229,6 +238,29 @@ impl World {
         self.threads[self.current.index()].slot
     }
 
+    /// Whether a thread has run any function of the program that does something.
+    pub fn ran(&self, index: usize) -> bool {
+        // SAFETY: the list has a first entry, which was 0 when the thread began.
+        unsafe { *self.threads[index].calls != 0 }
+    }
+
+    /// A thread's name: the one that the program gave it, or its path.
+    pub fn name_of(&self, thread: ThreadId) -> String {
+        let record = &self.run.execution().threads[thread.index()];
+        let path = record.path.iter();
+        match &record.name {
+            Some(name) => name.clone(),
+            None => path.fold("main".into(), |name, step| format!("{name}.{step}")),
+        }
+    }
+
+    /// Whether an address is of a library, and not of the program itself.
+    pub fn is_library(&self, address: usize) -> bool {
+        let within = |module: &&Module| module.start <= address && address < module.end;
+        let module = self.modules.iter().find(within);
+        module.is_none_or(|module| module.library)
+    }
+
     /// Runs the plan that `run` was begun with: the first thread from its entry, until the run has an outcome.
     pub fn conduct(&mut self, entry: extern "C" fn() -> !) -> Outcome {
         self.spare
@@ -240,6 +272,7 @@ impl World {
         self.about_errors.clear();
         self.watched.clear();
         self.notes.clear();
+        self.calls.clear();
         self.status = None;
         self.outcome = Outcome::Running;
         let here = 0_u64;
@@ -275,6 +308,8 @@ impl World {
             // SAFETY: just mapped; the first entry stays 0.
             unsafe { room.cast::<usize>().add(1) }
         });
+        // SAFETY: the first entry of the list, see `ran`.
+        unsafe { calls.write(0) };
         self.threads.push(Thread {
             // SAFETY: nobody uses the slot's stack, or what is left of the first one.
             sp: unsafe { switch::prepare(slot.top as *mut u8, entry) },
@@ -290,6 +325,8 @@ impl World {
             finished: false,
             detached: false,
             joined: false,
+            acted: 0,
+            own_calls: calls::Own::default(),
             calls,
             calls_end: calls,
             spin: Spin::default(),
@@ -297,14 +334,16 @@ impl World {
         self.threads.last_mut().expect("just added")
     }
 
-    /// The running thread creates another, which runs to its first operation before this one goes on.
+    /// The running thread creates another, which runs to its first operation before this one goes on. `ready` is told of it before.
     pub fn spawn(
         &mut self,
         start: extern "C" fn(*mut c_void) -> *mut c_void,
         argument: *mut c_void,
         site: Site,
+        ready: impl FnOnce(&mut Thread),
     ) -> ThreadId {
         let me = self.current;
+        self.me().acted = self.races.epoch(me);
         let id = self.run.spawn(me);
         self.races.spawn(me, id);
         let path = &self.run.execution().threads[id.index()].path;
@@ -319,6 +358,7 @@ impl World {
         thread.argument = argument;
         thread.starter = Some(me);
         thread.created = site.0;
+        ready(thread);
         self.switch_to(id);
         self.refresh();
         id
@@ -515,6 +555,7 @@ fn done(op: Op, gate: Gate, site: Site, order: Order, failure: Option<Order>) ->
     let world = get();
     let choice = world.choice;
     let event = world.run.step(choice);
+    world.me().acted = world.races.epoch(me);
     world.races.event(&event, order, failure);
     if let Some(object) = event.op.object() {
         let known = world.objects.about(object);
@@ -538,5 +579,5 @@ extern "C" fn thread_entry() -> ! {
     let start = me.start.expect("set when it was created");
     let argument = me.argument;
     let result = start(argument);
-    crate::calls::end_thread(result)
+    calls::end_thread(result)
 }
