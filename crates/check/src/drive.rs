@@ -10,7 +10,10 @@ use reweave_model::{Execution, Kind, Plan};
 use reweave_report::{BlockedBy, ResultDocument};
 use std::{
     path::PathBuf,
-    sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
+    },
     time::{Duration, Instant},
 };
 
@@ -41,8 +44,8 @@ pub struct Settings {
 /// How others look at a check under way and stop it.
 #[derive(Debug, Default)]
 pub struct Control {
-    /// Set to stop after the executions that are being run.
-    pub stop: AtomicBool,
+    /// Set to stop after the executions that are being run. Shared with signal handlers.
+    pub stop: Arc<AtomicBool>,
     /// Executions begun, of the search under way.
     pub runs: AtomicU64,
 }
@@ -108,7 +111,7 @@ pub fn check<S: Subject>(
             subject,
             settings,
             control,
-            deadline: settings.budget.map(|budget| start + budget),
+            deadline: settings.budget.and_then(|budget| start.checked_add(budget)),
             found: Found::default(),
             repeats: Repeats::default(),
             races: AtomicBool::new(false),

@@ -329,6 +329,7 @@ fn trace_of(builder: &Builder, execution: &Execution, ends: bool) -> Trace {
                 kind: "rust-test".into(),
                 test: Some(test_name(builder).into()),
                 command: Vec::new(),
+                directory: None,
                 replay: Some(format!(
                     "REWEAVE_REPLAY={{trace}} cargo test {} -- --exact",
                     test_name(builder)
