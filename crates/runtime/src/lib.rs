@@ -29,6 +29,7 @@ mod spin;
 mod switch;
 mod sys;
 mod times;
+mod units;
 mod world;
 
 use core::fmt::{self, Write};
