@@ -2,7 +2,8 @@
 //!
 //! [`Search`] is a value: it can be stored, split and gone on with, and ends with the same totals. Workers
 //! keep their own branches and share out the oldest when others have none; otherwise they meet only in the claims of
-//! `dpor`. With one worker the order of executions is always the same.
+//! `dpor`. A target that asks for it is told of the next few plans before they are run, so that it can work ahead. With
+//! one worker the order of executions is always the same.
 
 use crate::{
     explorer::{Branch, Explorer, Options},
@@ -144,10 +145,12 @@ impl Search {
         before: impl Fn() -> Flow + Sync,
         after: impl Fn(&Plan, &Execution) -> Flow + Sync,
     ) -> Result<(), Divergence> {
+        let workers = workers.max(1);
         let crew = Crew {
+            workers,
             pool: Mutex::new(Pool {
                 branches: std::mem::take(&mut self.frontier),
-                busy: workers.max(1),
+                busy: workers,
             }),
             changed: Condvar::new(),
             hungry: AtomicUsize::new(0),
@@ -159,7 +162,8 @@ impl Search {
                 crew: &crew,
                 explorer: Explorer::new(&options),
                 mine: Vec::new(),
-                plan: Plan::default(),
+                batch: Vec::new(),
+                plans: Vec::new(),
                 totals: Totals::default(),
             };
             let _panics = StopOnPanic(&crew);
@@ -170,7 +174,7 @@ impl Search {
             (result, worker.totals)
         };
         let done = match workers {
-            0 | 1 => vec![work(0)],
+            1 => vec![work(0)],
             _ => std::thread::scope(|scope| {
                 let work = &work;
                 let hands: Vec<_> = (0..workers)
@@ -193,6 +197,7 @@ impl Search {
 
 /// What workers share.
 struct Crew {
+    workers: usize,
     pool: Mutex<Pool>,
     changed: Condvar,
     /// Workers that have nothing to do.
@@ -219,20 +224,23 @@ impl Crew {
         self.changed.notify_all();
     }
 
-    /// Waits for a branch; `None` when there will never be one.
-    fn take(&self) -> Option<Branch> {
+    /// Waits for branches and takes some, at most so many; says `false` when there will never be any.
+    fn take(&self, mine: &mut Vec<Branch>, most: usize) -> bool {
         let mut pool = self.lock();
         loop {
             if self.stop.load(Ordering::SeqCst) {
-                return None;
+                return false;
             }
-            if let Some(branch) = pool.branches.pop() {
-                return Some(branch);
+            let all = pool.branches.len();
+            if all > 0 {
+                let some = (all / self.workers).min(most).max(1);
+                mine.extend(pool.branches.drain(all - some..));
+                return true;
             }
             pool.busy -= 1;
             if pool.busy == 0 {
                 self.changed.notify_all();
-                return None;
+                return false;
             }
             self.hungry.fetch_add(1, Ordering::SeqCst);
             while pool.branches.is_empty() && pool.busy > 0 && !self.stop.load(Ordering::SeqCst) {
@@ -243,7 +251,7 @@ impl Crew {
             }
             self.hungry.fetch_sub(1, Ordering::SeqCst);
             if pool.branches.is_empty() {
-                return None;
+                return false;
             }
             pool.busy += 1;
         }
@@ -265,7 +273,10 @@ struct Worker<'a> {
     crew: &'a Crew,
     explorer: Explorer,
     mine: Vec<Branch>,
-    plan: Plan,
+    /// What the target was told of and has not run yet, the next one last.
+    batch: Vec<Branch>,
+    /// Its plans, the next one first; those behind them are kept for their memory.
+    plans: Vec<Plan>,
     totals: Totals,
 }
 
@@ -276,41 +287,76 @@ impl Worker<'_> {
         before: &impl Fn() -> Flow,
         after: &impl Fn(&Plan, &Execution) -> Flow,
     ) -> Result<(), Divergence> {
-        while let Some(branch) = self.mine.pop().or_else(|| self.crew.take()) {
-            if self.crew.stop.load(Ordering::Relaxed) || before() == Flow::Stop {
-                self.mine.push(branch);
-                self.crew.stop();
-                return Ok(());
-            }
-            branch.write_plan(&mut self.plan);
-            let execution = match target.run(&self.plan) {
-                Ok(execution) => execution,
-                Err(divergence) => {
-                    self.mine.push(branch);
-                    self.crew.stop();
-                    return Err(divergence);
+        while self.fill(target) {
+            let mut next = 0;
+            while let Some(branch) = self.batch.pop() {
+                if self.crew.stop.load(Ordering::Relaxed) || before() == Flow::Stop {
+                    self.stop(Some(branch));
+                    return Ok(());
                 }
-            };
-            self.totals.add(execution);
-            let flow = after(&self.plan, execution);
-            self.explorer
-                .branches(branch, &self.plan, execution, &mut self.mine);
-            if flow == Flow::Stop {
-                self.crew.stop();
-                return Ok(());
-            }
-            if self.mine.len() > 1 && self.crew.hungry.load(Ordering::Relaxed) > 0 {
-                self.share();
+                let plan = &self.plans[next];
+                next += 1;
+                let execution = match target.run(plan) {
+                    Ok(execution) => execution,
+                    Err(divergence) => {
+                        self.stop(Some(branch));
+                        return Err(divergence);
+                    }
+                };
+                self.totals.add(execution);
+                let flow = after(plan, execution);
+                self.explorer
+                    .branches(branch, plan, execution, &mut self.mine);
+                if flow == Flow::Stop {
+                    self.stop(None);
+                    return Ok(());
+                }
+                if self.crew.hungry.load(Ordering::Relaxed) > 0 {
+                    self.share();
+                }
             }
         }
         Ok(())
     }
 
+    /// Takes the top of the stack and tells the target of it; says `false` when nothing will come any more. Where there
+    /// are others, half of the stack stays within their reach.
+    fn fill(&mut self, target: &mut impl Target) -> bool {
+        let most = target.batch().max(1);
+        if self.mine.is_empty() && !self.crew.take(&mut self.mine, most) {
+            return false;
+        }
+        let all = self.mine.len();
+        let count = match self.crew.workers {
+            1 => all.min(most),
+            _ => all.div_ceil(2).min(most),
+        };
+        self.batch.extend(self.mine.drain(all - count..));
+        if self.plans.len() < count {
+            self.plans.resize_with(count, Plan::default);
+        }
+        for (branch, plan) in self.batch.iter().rev().zip(&mut self.plans) {
+            branch.write_plan(plan);
+        }
+        target.prepare(&self.plans[..count]);
+        true
+    }
+
+    /// Stops everybody; what was not run is put back.
+    fn stop(&mut self, branch: Option<Branch>) {
+        self.mine.append(&mut self.batch);
+        self.mine.extend(branch);
+        self.crew.stop();
+    }
+
     /// Gives away the older half: the branches nearer to the root, with more below them.
     fn share(&mut self) {
-        let give = self.mine.len() / 2;
-        let mut pool = self.crew.lock();
-        pool.branches.extend(self.mine.drain(..give));
-        self.crew.changed.notify_all();
+        let half = (self.mine.len() + self.batch.len()) / 2;
+        let give = half.min(self.mine.len());
+        if give > 0 {
+            let mut pool = self.crew.lock();
+            pool.branches.extend(self.mine.drain(..give));
+            self.crew.changed.notify_all();
+        }
     }
 }

@@ -3,9 +3,15 @@
 mod common;
 
 use common::program::{I, Machine, Objects, Program};
-use reweave_explore::{Flow, Options, Search, Target};
+use reweave_explore::{Algorithm, Flow, Options, Search, Target};
 use reweave_model::{Divergence, Execution, Plan};
-use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
+use std::{
+    collections::VecDeque,
+    sync::{
+        Mutex,
+        atomic::{AtomicI64, AtomicU64, Ordering::SeqCst},
+    },
+};
 
 /// Five threads on one mutex: 120 executions.
 fn program() -> Program {
@@ -59,4 +65,121 @@ fn many_workers_count_like_one() {
         assert_eq!(search.totals().executions, 120);
         assert_eq!(search.totals().redundant, 0);
     }
+}
+
+/// Insists on being told of every plan before it is run, in batches.
+struct Batching {
+    machine: Machine,
+    batch: usize,
+    ahead: VecDeque<Plan>,
+}
+
+impl Batching {
+    fn new(batch: usize) -> Batching {
+        Batching {
+            machine: Machine::new(&program()),
+            batch,
+            ahead: VecDeque::new(),
+        }
+    }
+}
+
+/// The largest batch of all.
+static LARGEST: AtomicU64 = AtomicU64::new(0);
+
+impl Target for Batching {
+    fn run(&mut self, plan: &Plan) -> Result<&Execution, Divergence> {
+        let next = self.ahead.pop_front();
+        assert_eq!(Some(plan), next.as_ref(), "run in the order it was told of");
+        self.machine.run(plan)
+    }
+
+    fn batch(&self) -> usize {
+        self.batch
+    }
+
+    fn prepare(&mut self, plans: &[Plan]) {
+        assert!(self.ahead.is_empty(), "one batch after the other");
+        assert!((1..=self.batch).contains(&plans.len()));
+        self.ahead.extend(plans.iter().cloned());
+        LARGEST.fetch_max(plans.len() as u64, SeqCst);
+    }
+}
+
+/// The plans that are run, in pieces of so many executions (and no more).
+fn plans(batch: usize, workers: usize, piece: i64, options: Options) -> Vec<Plan> {
+    let mut search = Search::new(options);
+    let plans = Mutex::new(Vec::new());
+    while !search.exhausted() {
+        let left = AtomicI64::new(piece);
+        let before = || match left.fetch_sub(1, SeqCst) {
+            1.. => Flow::Continue,
+            _ => Flow::Stop,
+        };
+        let done = plans.lock().unwrap().len();
+        let outcome = search.run(
+            workers,
+            |_| Batching::new(batch),
+            before,
+            |plan, _| {
+                plans.lock().unwrap().push(plan.clone());
+                Flow::Continue
+            },
+        );
+        outcome.expect("the program is deterministic");
+        let plans = plans.lock().unwrap();
+        assert!(search.exhausted() || plans.len() - done == piece as usize);
+        assert_eq!(search.totals().runs(), plans.len() as u64);
+    }
+    plans.into_inner().unwrap()
+}
+
+#[test]
+fn a_target_is_told_of_plans_in_batches() {
+    let by = |algorithm| Options {
+        algorithm,
+        ..Options::default()
+    };
+    let sorted = |mut plans: Vec<Plan>| {
+        plans.sort_by_key(|plan| format!("{plan:?}"));
+        plans
+    };
+    let expected = sorted(plans(1, 1, i64::MAX, by(Algorithm::Optimal)));
+    assert_eq!(expected.len(), 120);
+    for batch in [2, 16, 1000] {
+        for workers in [1, 2, 8] {
+            for piece in [1, 7, i64::MAX] {
+                let found = plans(batch, workers, piece, by(Algorithm::Optimal));
+                assert_eq!(sorted(found), expected);
+            }
+        }
+    }
+    assert!(LARGEST.load(SeqCst) > 16, "batches are used");
+    // One worker does the same every time, whatever the algorithm.
+    for algorithm in [Algorithm::Optimal, Algorithm::Dpor] {
+        let once = plans(16, 1, i64::MAX, by(algorithm));
+        assert!(once.len() >= 120);
+        assert_eq!(plans(16, 1, i64::MAX, by(algorithm)), once);
+    }
+}
+
+#[test]
+fn a_stop_in_the_middle_of_a_batch_loses_nothing() {
+    let mut search = Search::new(Options::default());
+    let mut runs = 0;
+    while !search.exhausted() {
+        let count = AtomicU64::new(0);
+        let outcome = search.run(
+            1,
+            |_| Batching::new(16),
+            || Flow::Continue,
+            |_, _| match count.fetch_add(1, SeqCst) {
+                2 => Flow::Stop,
+                _ => Flow::Continue,
+            },
+        );
+        outcome.expect("the program is deterministic");
+        runs += count.into_inner();
+    }
+    assert_eq!((runs, search.totals().executions), (120, 120));
 }

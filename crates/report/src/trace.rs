@@ -61,6 +61,9 @@ pub struct Program {
     /// How it was built and started, in words of its kind.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub command: Vec<String>,
+    /// Where.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub directory: Option<String>,
     /// One line that runs exactly this execution again; `{trace}` stands for the file's own path.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replay: Option<String>,
@@ -124,6 +127,9 @@ pub struct ObjectEntry {
     /// Where it was used first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first_used: Option<Position>,
+    /// Where its memory was allocated.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub allocated: Option<Position>,
 }
 
 /// An object's kind and its state at first use. Nobody can hold or await an object before that, so this is all.
@@ -135,7 +141,10 @@ pub enum ObjectState {
         value: u64,
     },
     Mutex,
-    Rwlock,
+    Rwlock {
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        readers_first: bool,
+    },
     Condvar,
     Semaphore {
         count: u64,
@@ -191,6 +200,9 @@ pub struct Failure {
     pub message: String,
     /// The source places it is about.
     pub places: Vec<Position>,
+    /// For each place, how the program had come there, such as `push at queue.c:12`, the innermost call first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub stacks: Vec<Vec<String>>,
     /// In which thread (first), after how many of its events (second), where that is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub after: Option<(u32, u32)>,
@@ -245,6 +257,7 @@ impl Trace {
             rule: error.rule.clone(),
             message: error.message.clone(),
             places: error.sites.iter().filter_map(|at| site(*at)).collect(),
+            stacks: Vec::new(),
             after: context.blame.get(index).copied().flatten().map(pair),
         };
         Trace {
@@ -435,7 +448,9 @@ impl ObjectState {
         match object {
             Object::Atomic(value) => ObjectState::Atomic { value: *value },
             Object::Mutex { .. } => ObjectState::Mutex,
-            Object::RwLock { .. } => ObjectState::Rwlock,
+            Object::RwLock { readers_first, .. } => ObjectState::Rwlock {
+                readers_first: *readers_first,
+            },
             Object::Condvar(_) => ObjectState::Condvar,
             Object::Semaphore(count) => ObjectState::Semaphore { count: *count },
             Object::Barrier { size, .. } => ObjectState::Barrier { size: *size },
@@ -461,7 +476,12 @@ impl ObjectState {
         match *self {
             ObjectState::Atomic { value } => Object::Atomic(value),
             ObjectState::Mutex => Object::mutex(),
-            ObjectState::Rwlock => Object::rwlock(),
+            ObjectState::Rwlock {
+                readers_first: false,
+            } => Object::rwlock(),
+            ObjectState::Rwlock {
+                readers_first: true,
+            } => Object::rwlock_readers_first(),
             ObjectState::Condvar => Object::condvar(),
             ObjectState::Semaphore { count } => Object::Semaphore(count),
             ObjectState::Barrier { size } => Object::barrier(size),
@@ -562,6 +582,7 @@ fn objects(execution: &Execution, site: Sites<'_>) -> Vec<ObjectEntry> {
             state: ObjectState::of(object),
             pointers: false,
             first_used: first.and_then(site),
+            allocated: None,
         }
     };
     let mut entries: Vec<_> = execution.objects.iter().zip(first).map(entry).collect();

@@ -1,0 +1,100 @@
+//! Plans as words.
+
+use crate::words::{Malformed, Reader, Writer};
+use reweave_model::{Choice, Mark, OpKind, Plan, Policy, Site, Step, ThreadId};
+
+/// One run to make.
+#[derive(Clone, Debug, Default)]
+pub struct Request {
+    /// How.
+    pub plan: Plan,
+    /// With stacks, places and output.
+    pub detail: bool,
+}
+
+/// Writes a request.
+pub fn write_request(out: &mut Writer<'_>, plan: &Plan, detail: bool) {
+    out.pair(plan.steps.len() as u32, plan.sleep.len() as u32);
+    out.pair(plan.max_steps, detail.into());
+    match plan.policy {
+        Policy::First => out.word(0),
+        Policy::Stay => out.word(1),
+        Policy::Random(seed) => {
+            out.word(2);
+            out.word(seed);
+        }
+        Policy::Pct {
+            seed,
+            changes,
+            steps,
+        } => {
+            out.word(3);
+            out.word(seed);
+            out.pair(changes, steps);
+        }
+    }
+    for step in &plan.steps {
+        let ok = match step.ok {
+            None => 0,
+            Some(false) => 1,
+            Some(true) => 2,
+        };
+        let kind = u32::from(step.kind.0) | ok << 8 | u32::from(step.choice.outcome) << 16;
+        out.pair(step.choice.thread.0, kind);
+        out.word(step.site.0.into());
+    }
+    for choice in &plan.sleep {
+        out.pair(choice.thread.0, choice.outcome.into());
+    }
+}
+
+/// Reads a request over another one.
+pub fn read_request(from: &mut Reader<'_>, into: &mut Request) -> Result<(), Malformed> {
+    let plan = &mut into.plan;
+    let (steps, sleep) = from.pair()?;
+    let (max_steps, detail) = from.pair()?;
+    plan.max_steps = max_steps;
+    into.detail = detail != 0;
+    plan.policy = match from.word()? {
+        0 => Policy::First,
+        1 => Policy::Stay,
+        2 => Policy::Random(from.word()?),
+        3 => {
+            let seed = from.word()?;
+            let (changes, steps) = from.pair()?;
+            Policy::Pct {
+                seed,
+                changes,
+                steps,
+            }
+        }
+        _ => return Err(Malformed),
+    };
+    plan.steps.clear();
+    for _ in 0..steps {
+        let (thread, kind) = from.pair()?;
+        let site = from.word()? as u32;
+        plan.steps.push(Step {
+            choice: Choice {
+                thread: ThreadId(thread),
+                outcome: (kind >> 16) as u16,
+            },
+            kind: OpKind(kind as u8),
+            site: Site(site),
+            ok: match kind >> 8 & 0xff {
+                0 => None,
+                ok => Some(ok == 2),
+            },
+            mark: Mark::Default,
+        });
+    }
+    plan.sleep.clear();
+    for _ in 0..sleep {
+        let (thread, outcome) = from.pair()?;
+        plan.sleep.push(Choice {
+            thread: ThreadId(thread),
+            outcome: outcome as u16,
+        });
+    }
+    Ok(())
+}
