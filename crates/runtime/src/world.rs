@@ -64,6 +64,13 @@ pub struct Thread {
     pub plain: bool,
 }
 
+impl Thread {
+    /// How far down its stack reaches while it does not run.
+    pub fn saved(&self) -> usize {
+        self.sp as usize
+    }
+}
+
 /// Room for a list of callers.
 const CALLS_BYTES: usize = 8 << 20;
 
@@ -225,6 +232,11 @@ impl World {
             return Site(offset as u32);
         }
         self.other_site(address)
+    }
+
+    /// Whether a site is in the program itself.
+    pub fn is_program(&self, site: Site) -> bool {
+        (site.0 as usize) < self.modules[0].end - self.modules[0].start
     }
 
     #[cold]
@@ -417,11 +429,11 @@ impl World {
     pub fn leave(&mut self, outcome: Outcome) -> ! {
         self.settle();
         self.outcome = outcome;
-        let mut forgotten = ptr::null_mut();
+        let me: *mut Thread = self.me();
         // SAFETY: saved by `conduct`, which waits for this.
         unsafe {
             switch::set_own_memory(self.root_own);
-            switch::switch(&raw mut forgotten, self.root);
+            switch::switch(&raw mut (*me).sp, self.root);
         }
         unreachable!("a run that has ended does not go on")
     }
