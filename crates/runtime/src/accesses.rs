@@ -100,6 +100,7 @@ impl world::World {
     #[inline]
     pub fn refresh(&mut self) {
         let me = self.current;
+        self.turned = me;
         if !self.check_races {
             return;
         }

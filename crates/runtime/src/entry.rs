@@ -1,7 +1,7 @@
 //! How the program begins: between libc's own start and `main`, and again for every plan.
 
 use crate::{
-    channel, faults, heap,
+    calls, channel, faults, heap,
     restore::PAGE,
     slots, switch, sys,
     world::{self, Module, Outcome},
@@ -91,6 +91,8 @@ extern "C" fn instead_of_main(
     ARGV.store(argv, Ordering::Relaxed);
     ENVP.store(envp, Ordering::Relaxed);
     world::start();
+    world::get().modules = modules();
+    calls::prepare();
     world::get().modules = modules();
     faults::install();
     for number in 1..=4 {
@@ -261,12 +263,12 @@ fn conclude(outcome: Outcome) {
         End::Deadlock | End::Livelock if world.status.is_some() => End::Done,
         end => end,
     };
+    calls::conclude(end);
     let kind = match end {
         End::Deadlock => Some(Kind::Deadlock),
         End::Livelock => Some(Kind::Livelock),
         _ => None,
     };
-    crate::calls::at_end(end);
     let failed = !world.run.execution().errors.is_empty();
     world.run.end(end);
     if let Some(kind) = kind.filter(|_| !failed) {
@@ -308,7 +310,17 @@ extern "C" fn main_entry() -> ! {
         ARGV.load(Ordering::Relaxed),
         ENVP.load(Ordering::Relaxed),
     );
-    crate::calls::end_process(status)
+    calls::end_process(status)
+}
+
+/// Where the program's `main` is.
+pub fn main_address() -> usize {
+    MAIN.load(Ordering::Relaxed) as usize
+}
+
+/// The functions that the loader would call at the end of the process, in their order, where the program has some of its own.
+pub fn finishers() -> &'static [unsafe extern "C" fn()] {
+    &[]
 }
 
 /// Copies all writable memory that is not ours.
@@ -412,7 +424,9 @@ fn modules() -> Vec<Module> {
                 .last()
                 .map_or(0, |last: &Module| last.bias + (last.end - last.start));
             let name = CStr::from_ptr(info.dlpi_name);
+            let library = is_library(name.to_bytes());
             modules.push(Module {
+                library,
                 start,
                 end,
                 bias,
@@ -425,6 +439,23 @@ fn modules() -> Vec<Module> {
     // SAFETY: `add` has the type that is asked for.
     unsafe { libc::dl_iterate_phdr(Some(add), (&raw mut modules).cast()) };
     modules
+}
+
+/// Whether a module is part of what every program rests on, by the name of its file.
+fn is_library(path: &[u8]) -> bool {
+    const NAMES: [&[u8]; 9] = [
+        b"libc.",
+        b"libm.",
+        b"ld-linux",
+        b"libgcc_s.",
+        b"libstdc++.",
+        b"libc++",
+        b"libpthread.",
+        b"libreweave_runtime.",
+        b"linux-vdso.",
+    ];
+    let name = path.rsplit(|byte| *byte == b'/').next().unwrap_or(path);
+    NAMES.iter().any(|known| name.starts_with(known))
 }
 
 /// Tells the driver what it needs to know about this process.

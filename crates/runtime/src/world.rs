@@ -5,7 +5,7 @@
 
 use crate::{
     accesses::{Mode, set_mode},
-    channel,
+    calls, channel,
     detail::Watched,
     heap::Heap,
     hooks::{Frame, calls_end, swap_calls},
@@ -16,7 +16,7 @@ use crate::{
     switch, sys,
     times::{Clock, Times},
 };
-use alloc::{string::String, vec::Vec};
+use alloc::{format, string::String, vec::Vec};
 use core::{
     cell::UnsafeCell,
     ffi::c_void,
@@ -49,8 +49,10 @@ pub struct Thread {
     pub detached: bool,
     pub joined: bool,
     pub clock: Clock,
-    /// One-time initialisations that it is in, by their variables.
-    pub initialises: Vec<(ObjectId, *mut i32, Site)>,
+    /// The epoch of its last operation; 0: it made none.
+    pub acted: u32,
+    /// What library calls keep of it.
+    pub own_calls: calls::Own,
     /// Its list of callers, and where that ends while it does not run: see [`crate::hooks`].
     calls: *mut usize,
     calls_end: *mut usize,
@@ -77,6 +79,8 @@ pub struct Module {
     pub end: usize,
     pub bias: usize,
     pub path: String,
+    /// Not the program's own: the C library and the like.
+    pub library: bool,
 }
 
 pub struct World {
@@ -112,6 +116,10 @@ pub struct World {
     /// When a run is to be shown: stacks of events and accesses.
     pub watched: Watched,
     pub times: Times,
+    /// Whose accesses are told apart from others' now.
+    pub turned: ThreadId,
+    /// What library calls keep of a run.
+    pub calls: calls::State,
 }
 
 struct Global<T>(UnsafeCell<T>);
@@ -185,6 +193,8 @@ pub fn start() {
         about_errors: Vec::new(),
         watched: Watched::new(),
         times: Times::new(),
+        turned: ThreadId::MAIN,
+        calls: calls::State::default(),
     });
 }
 
@@ -235,6 +245,29 @@ impl World {
         self.threads[self.current.index()].slot
     }
 
+    /// Whether a thread has run any function of the program that does something.
+    pub fn ran(&self, index: usize) -> bool {
+        // SAFETY: the list has a first entry, which was 0 when the thread began.
+        unsafe { *self.threads[index].calls != 0 }
+    }
+
+    /// A thread's name: the one that the program gave it, or its path.
+    pub fn name_of(&self, thread: ThreadId) -> String {
+        let record = &self.run.execution().threads[thread.index()];
+        let path = record.path.iter();
+        match &record.name {
+            Some(name) => name.clone(),
+            None => path.fold("main".into(), |name, step| format!("{name}.{step}")),
+        }
+    }
+
+    /// Whether an address is of a library, and not of the program itself.
+    pub fn is_library(&self, address: usize) -> bool {
+        let within = |module: &&Module| module.start <= address && address < module.end;
+        let module = self.modules.iter().find(within);
+        module.is_none_or(|module| module.library)
+    }
+
     /// Runs the plan that `run` was begun with: the first thread from its entry, until the run has an outcome.
     pub fn conduct(&mut self, entry: extern "C" fn() -> !) -> Outcome {
         self.spare
@@ -247,6 +280,7 @@ impl World {
         self.watched.clear();
         self.times.clear();
         self.notes.clear();
+        self.calls.clear();
         self.status = None;
         self.outcome = Outcome::Running;
         let here = 0_u64;
@@ -282,6 +316,8 @@ impl World {
             // SAFETY: just mapped; the first entry stays 0.
             unsafe { room.cast::<usize>().add(1) }
         });
+        // SAFETY: the first entry of the list, see `ran`.
+        unsafe { calls.write(0) };
         self.threads.push(Thread {
             // SAFETY: nobody uses the slot's stack, or what is left of the first one.
             sp: unsafe { switch::prepare(slot.top as *mut u8, entry) },
@@ -298,7 +334,8 @@ impl World {
             detached: false,
             joined: false,
             clock: Clock::default(),
-            initialises: Vec::new(),
+            acted: 0,
+            own_calls: calls::Own::default(),
             calls,
             calls_end: calls,
             spin: Spin::default(),
@@ -306,14 +343,16 @@ impl World {
         self.threads.last_mut().expect("just added")
     }
 
-    /// The running thread creates another, which runs to its first operation before this one goes on.
+    /// The running thread creates another, which runs to its first operation before this one goes on. `ready` is told of it before.
     pub fn spawn(
         &mut self,
         start: extern "C" fn(*mut c_void) -> *mut c_void,
         argument: *mut c_void,
         site: Site,
+        ready: impl FnOnce(&mut Thread),
     ) -> ThreadId {
         let me = self.current;
+        self.me().acted = self.races.epoch(me);
         let id = self.run.spawn(me);
         self.races.spawn(me, id);
         let path = &self.run.execution().threads[id.index()].path;
@@ -330,6 +369,7 @@ impl World {
         thread.argument = argument;
         thread.starter = Some(me);
         thread.created = site.0;
+        ready(thread);
         self.switch_to(id);
         self.refresh();
         id
@@ -524,8 +564,13 @@ fn done(op: Op, gate: Gate, site: Site, order: Order, failure: Option<Order>) ->
     world.run.announce(me, Pending { op, gate, site });
     world.turn();
     let world = get();
+    if world.turned != me {
+        // Others went on meanwhile.
+        world.refresh();
+    }
     let choice = world.choice;
     let event = world.run.step(choice);
+    world.me().acted = world.races.epoch(me);
     world.races.event(&event, order, failure);
     if world.times.used() {
         world.carry_time(&event);
@@ -554,5 +599,5 @@ extern "C" fn thread_entry() -> ! {
     let start = me.start.expect("set when it was created");
     let argument = me.argument;
     let result = start(argument);
-    crate::calls::end_thread(result)
+    calls::end_thread(result)
 }
