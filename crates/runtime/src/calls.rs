@@ -42,6 +42,7 @@ impl State {
 /// Once, before memory is copied and the modules are listed.
 pub fn prepare() {
     exceptions::prepare();
+    process::prepare();
 }
 
 /// After a run, before its execution is closed: what can only be judged now.

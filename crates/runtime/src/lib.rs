@@ -56,9 +56,13 @@ pub(crate) fn give_up(why: fmt::Arguments<'_>) -> ! {
     sys::exit(70)
 }
 
-/// Named by the precompiled parts of `core` and `alloc`, whose panics end the process here.
+/// Named by the precompiled parts of `core` and `alloc`, whose panics end the process here. A thread of the program that is unwound passes
+/// frames of ours, in which nothing is to be done.
 #[unsafe(no_mangle)]
-extern "C" fn rust_eh_personality() {}
+extern "C" fn rust_eh_personality() -> core::ffi::c_int {
+    const CONTINUE_UNWIND: core::ffi::c_int = 8;
+    CONTINUE_UNWIND
+}
 
 #[panic_handler]
 fn panic(info: &core::panic::PanicInfo<'_>) -> ! {
