@@ -5,6 +5,7 @@
 //! commands may put them there at once, and somebody may damage them: each file is compared before it is used and
 //! takes its name only when it is whole.
 
+use reweave_drive::compile::Kit;
 use std::{
     env, fs, io,
     os::unix::fs::{DirBuilderExt, MetadataExt},
@@ -13,20 +14,17 @@ use std::{
 };
 
 const FILES: [(&str, &[u8]); 2] = [
-    (RUNTIME, include_bytes!(env!("REWEAVE_RUNTIME"))),
+    (Kit::RUNTIME, include_bytes!(env!("REWEAVE_RUNTIME"))),
     ("reweave.h", include_bytes!(env!("REWEAVE_HEADER"))),
 ];
 
-/// The name of the runtime's file.
-pub const RUNTIME: &str = "libreweave_runtime.so";
-
-/// The directory that holds the runtime and the header, made or mended if need be; an error is a sentence.
-pub fn directory() -> Result<PathBuf, String> {
+/// Puts them where compilers and loaders find them, or mends what is there; an error is a sentence.
+pub fn unpack() -> Result<Kit, String> {
     let mut refused = Vec::new();
     for place in places() {
         let directory = place.join(env!("REWEAVE_KIT"));
         match claim(&place).and_then(|()| fill(&directory)) {
-            Ok(()) => return Ok(directory),
+            Ok(()) => return Ok(Kit { directory }),
             Err(error) => refused.push(format!("{}: {error}", directory.display())),
         }
     }
@@ -95,7 +93,7 @@ mod tests {
         let place = tempfile::tempdir().unwrap();
         let directory = place.path().join("kit");
         fill(&directory).unwrap();
-        let runtime = directory.join(RUNTIME);
+        let runtime = directory.join(Kit::RUNTIME);
         let header = directory.join("reweave.h");
         let before = fs::metadata(&header).unwrap().modified().unwrap();
         let length = FILES[0].1.len() as u64;

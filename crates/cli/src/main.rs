@@ -5,10 +5,12 @@
 #![forbid(unsafe_code)]
 
 mod args;
+mod compiling;
 mod kit;
 
 use args::{Cli, Command, Format, Replay, Report};
 use clap::Parser;
+use reweave_drive::compile::Language;
 use reweave_report::{Document, ExitCode, Program, Style, Trace, render_result, render_trace};
 use std::{
     io::{self, IsTerminal, Write},
@@ -23,28 +25,29 @@ fn main() -> process::ExitCode {
             // Help and version go to standard output with code 0; a closed pipe there is nobody's mistake.
             let _ = error.print();
             if error.use_stderr() {
-                ExitCode::Usage
+                ExitCode::Usage.code()
             } else {
-                ExitCode::Clean
+                ExitCode::Clean.code()
             }
         }
     };
-    process::ExitCode::from(code.code())
+    process::ExitCode::from(code)
 }
 
-fn run(command: Command) -> ExitCode {
-    match command {
+/// Says with which code to exit: one of the contract's, or that of a compiler or build that was run.
+fn run(command: Command) -> u8 {
+    let code = match command {
         Command::Report(options) => report(&options),
         Command::Replay(options) => replay(&options),
         Command::Check(_) => missing(
             "check",
             "explores Rust tests only: put #[reweave::test] on one",
         ),
-        Command::Build(_) | Command::Cc(_) | Command::Cxx(_) => missing(
-            "build, cc and c++",
-            "explores Rust tests only, which need no special compiler",
-        ),
-    }
+        Command::Build(options) => return compiling::build(&options.command),
+        Command::Cc(options) => return compiling::compile(Language::C, options.args),
+        Command::Cxx(options) => return compiling::compile(Language::Cxx, options.args),
+    };
+    code.code()
 }
 
 fn report(options: &Report) -> ExitCode {

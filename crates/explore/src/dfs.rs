@@ -39,7 +39,7 @@ impl Dfs {
         let mut last = None;
         for (position, event) in execution.events.iter().enumerate() {
             let position = position as u32;
-            let running = last.filter(|last| self.replay.enabled(execution, &self.happens, *last));
+            let running = last.filter(|last| self.replay.goes_on(execution, &self.happens, *last));
             if execution.epochs.contains(&position) {
                 self.replay.epoch(execution, &self.happens);
             }

@@ -326,8 +326,14 @@ impl Dpor {
             let held = &mut self.held[event.thread.index()];
             self.locks.push(held.clone());
             match event.op {
-                Op::Lock(lock) | Op::WriteAcquire(lock) => held.push(lock),
-                Op::TryLock(lock) | Op::TryWriteLock(lock) if event.ok => held.push(lock),
+                Op::Lock(lock)
+                | Op::TryLock(lock)
+                | Op::WriteAcquire(lock)
+                | Op::TryWriteLock(lock)
+                    if event.ok =>
+                {
+                    held.push(lock);
+                }
                 Op::Unlock(lock)
                 | Op::UnlockClean(lock)
                 | Op::WriteUnlock(lock)

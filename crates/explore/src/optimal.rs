@@ -29,7 +29,8 @@
 //!
 //! *Premise:* all that decides whether an operation can go, gates included, is a conflict or an edge of happens-before,
 //! and those who take a turn come one after the other or are counted. A target must therefore not park a loop
-//! of `try_write`: several readers together keep it from going.
+//! of `try_write`: several readers together keep it from going. A step that takes an operation's turn conflicts with all
+//! others that conflict with the operation: or both orders of the two would be found.
 //!
 //! *Never reports* a trace twice; *may miss* nothing, within the limit on a thread's steps. Tested against brute force.
 

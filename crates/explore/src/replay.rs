@@ -107,6 +107,12 @@ impl Replay {
             .is_some_and(|pending| self.state.enabled(thread, &pending))
     }
 
+    /// Whether the thread could go on: see [`State::goes_on`].
+    pub fn goes_on(&self, execution: &Execution, happens: &Happens, thread: ThreadId) -> bool {
+        self.pending(execution, happens, thread)
+            .is_some_and(|pending| self.state.goes_on(thread, &pending))
+    }
+
     /// Does an event.
     pub fn advance(&mut self, execution: &Execution, happens: &Happens, position: u32) {
         let event = &execution.events[position as usize];
@@ -144,6 +150,13 @@ impl Replay {
 
     /// When nothing can go: lets late timeouts go. Says whether there were any.
     pub fn epoch(&mut self, execution: &Execution, happens: &Happens) -> bool {
+        let held_back = |thread: &ThreadId| {
+            self.pending(execution, happens, *thread)
+                .is_some_and(|pending| self.state.held_back(*thread, &pending))
+        };
+        if self.state.order().iter().any(held_back) {
+            return false;
+        }
         let mut released = false;
         for index in 0..self.counts.len() {
             let thread = ThreadId(index as u32);

@@ -6,7 +6,7 @@
 mod common;
 
 use common::{
-    program::{Machine, Program, class, preemptions},
+    program::{Machine, Program, class, in_one_step, preemptions},
     random::{Mix, program},
 };
 use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestRng, TestRunner};
@@ -26,13 +26,16 @@ type Classes = BTreeMap<String, (u64, u32)>;
 
 struct Found {
     classes: Classes,
-    redundant: u64,
+    /// Of runs that foretold what cannot come true, or too early.
+    untrue: Classes,
     cut: bool,
 }
 
 fn explore(program: &Program, options: Options, workers: usize, limit: u64) -> Option<Found> {
     let mut search = Search::new(options);
     let classes = Mutex::new(Classes::new());
+    let untrue = Mutex::new(Classes::new());
+    let algorithm = options.algorithm;
     let runs = Mutex::new(0);
     let before = || {
         let mut runs = runs.lock().unwrap();
@@ -50,13 +53,17 @@ fn explore(program: &Program, options: Options, workers: usize, limit: u64) -> O
             let mut classes = classes.lock().unwrap();
             let entry = classes.entry(class(execution)).or_insert((0, count));
             *entry = (entry.0 + 1, entry.1.min(count));
+        } else if algorithm != Algorithm::Dpor {
+            let mut untrue = untrue.lock().unwrap();
+            untrue.entry(class(execution)).or_insert((0, 0)).0 += 1;
         }
         Flow::Continue
     });
     outcome.expect("programs are deterministic");
+    let untrue = untrue.into_inner().unwrap();
     search.exhausted().then(|| Found {
         classes: classes.into_inner().unwrap(),
-        redundant: search.totals().redundant,
+        untrue,
         cut: search.totals().cut,
     })
 }
@@ -84,11 +91,9 @@ fn same_classes(name: &str, oracle: &Classes, found: &Classes) -> Result<(), Tes
 }
 
 fn once_each(name: &str, found: &Found) -> Result<(), TestCaseError> {
-    if let Some((class, (times, _))) = found.classes.iter().find(|(_, (times, _))| *times != 1) {
+    let mut all = found.classes.iter().chain(&found.untrue);
+    if let Some((class, (times, _))) = all.find(|(_, (times, _))| *times != 1) {
         return fail(format!("{name} meets {times} times {class}"));
-    }
-    if found.redundant > 0 {
-        return fail(format!("{name} gives up {} runs", found.redundant));
     }
     Ok(())
 }
@@ -103,6 +108,7 @@ fn compare(program: &Program) -> Result<bool, TestCaseError> {
             return fail(format!("{name} runs more than brute force"));
         };
         same_classes(&name, &oracle.classes, &found.classes)?;
+        same_classes(&name, &oracle.untrue, &found.untrue)?;
         once_each(&name, &found)?;
 
         let name = format!("dpor with {workers} workers");
@@ -161,7 +167,8 @@ fn compare(program: &Program) -> Result<bool, TestCaseError> {
         };
         let found = explore(program, sampling, 1, LIMIT).expect("so many samples and no more");
         let known: BTreeSet<_> = oracle.classes.keys().collect();
-        let runs: u64 = found.classes.values().map(|(times, _)| times).sum();
+        let runs = found.classes.values().chain(found.untrue.values());
+        let runs: u64 = runs.map(|(times, _)| times).sum();
         if runs != 20 || !found.classes.keys().all(|class| known.contains(class)) {
             return fail(format!(
                 "{algorithm:?}: {runs} runs, or a class that does not exist"
@@ -229,7 +236,45 @@ fn stop_and_go(
     }
 }
 
+/// Where readers go first: what is found with writers foretold is what there is when they are not, each class once.
+fn foretold(program: &Program) -> Result<bool, TestCaseError> {
+    let real = Program {
+        one_step: true,
+        ..program.clone()
+    };
+    let Some(real) = explore(&real, options(Algorithm::Dfs), 1, LIMIT) else {
+        return Ok(false);
+    };
+    let mut search = Search::new(options(Algorithm::Optimal));
+    let classes = Mutex::new(Classes::new());
+    let outcome = search.run(
+        1,
+        |_| Machine::new(program),
+        || Flow::Continue,
+        |_, execution| {
+            if execution.end != End::Redundant {
+                let class = class(&in_one_step(execution));
+                classes.lock().unwrap().entry(class).or_insert((0, 0)).0 += 1;
+            }
+            Flow::Continue
+        },
+    );
+    outcome.expect("programs are deterministic");
+    let found = Found {
+        classes: classes.into_inner().unwrap(),
+        untrue: Classes::new(),
+        cut: false,
+    };
+    same_classes("optimal, in one step,", &real.classes, &found.classes)?;
+    once_each("optimal, in one step,", &found)?;
+    Ok(true)
+}
+
 fn check(name: &str, mix: Mix) {
+    check_by(name, mix, compare);
+}
+
+fn check_by(name: &str, mix: Mix, compare: fn(&Program) -> Result<bool, TestCaseError>) {
     let number = |variable: &str| {
         std::env::var(variable)
             .ok()
@@ -273,6 +318,8 @@ mixes! {
     mutexes: atomics mutexes;
     condvars: condvars;
     rwlocks: rwlocks atomics;
+    readers_first: readers_first atomics;
+    late_locks: late mutexes rwlocks readers_first;
     semaphores: semaphores;
     barriers: barriers atomics;
     onces: onces atomics;
@@ -281,6 +328,17 @@ mixes! {
     spins: spins atomics mutexes;
     polls: polls atomics mutexes rwlocks;
     watches: watches atomics mutexes;
+}
+
+#[test]
+fn foretold_writers() {
+    let mix = Mix {
+        readers_first: true,
+        atomics: true,
+        mutexes: true,
+        ..Mix::default()
+    };
+    check_by("foretold_writers", mix, foretold);
 }
 
 #[test]

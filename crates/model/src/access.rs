@@ -26,7 +26,7 @@ pub enum Class {
     WriteBegin,
     WriteAcquire,
     WriteUnlock,
-    /// Announces and acquires in one step.
+    /// Announces and acquires in one step, or acquires what was only foretold.
     TryWrite,
     /// A reader's failed attempt.
     ReadProbe,
@@ -34,6 +34,7 @@ pub enum Class {
     WriteProbe,
     Acquire,
     Release,
+    /// Looks at a semaphore, or failed to acquire.
     AcquireProbe,
     /// Arrives at a barrier in an even round; within one round the order is immaterial.
     ArriveEven,

@@ -126,7 +126,7 @@ pub enum End {
     Livelock,
     /// A failed `assume` keeps some thread from going on.
     Blocked,
-    /// Given up: it could only repeat another one.
+    /// Given up: it could only repeat another one, or what it foretold cannot come true.
     Redundant,
     /// Some thread was stopped by the limit on steps.
     MaxSteps,

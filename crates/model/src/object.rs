@@ -19,13 +19,17 @@ pub enum Object {
         /// How often what it protects may have changed.
         version: u64,
     },
-    /// Writers go first: once one has announced itself, readers queue up behind it.
+    /// Which of the two kinds it is decides what [`Op::WriteBegin`] means.
     RwLock {
         writer: Option<ThreadId>,
         acquired: bool,
+        /// One entry for each time that it is read-locked.
         readers: Vec<ThreadId>,
         /// How often what it protects may have changed.
         version: u64,
+        /// A waiting writer keeps nobody out. Otherwise writers go first: once one has announced itself, readers queue up
+        /// behind it.
+        readers_first: bool,
     },
     /// Who waits on it.
     Condvar(Vec<ThreadId>),
@@ -111,13 +115,50 @@ impl Object {
         }
     }
 
-    /// A read-write lock nobody holds.
+    /// A read-write lock nobody holds; writers go first.
     pub const fn rwlock() -> Object {
         Object::RwLock {
             writer: None,
             acquired: false,
             readers: Vec::new(),
             version: 0,
+            readers_first: false,
+        }
+    }
+
+    /// A read-write lock nobody holds; readers go first.
+    pub const fn rwlock_readers_first() -> Object {
+        Object::RwLock {
+            writer: None,
+            acquired: false,
+            readers: Vec::new(),
+            version: 0,
+            readers_first: true,
+        }
+    }
+
+    /// The writer that is to be the next to get this lock though readers go first: see [`Op::WriteBegin`].
+    pub fn foretold(&self) -> Option<ThreadId> {
+        match self {
+            Object::RwLock {
+                writer,
+                acquired: false,
+                readers_first: true,
+                ..
+            } => *writer,
+            _ => None,
+        }
+    }
+
+    /// How often a thread holds the lock for reading, where it may do so more than once whoever waits.
+    pub(crate) fn reads(&self, thread: ThreadId) -> usize {
+        match self {
+            Object::RwLock {
+                readers,
+                readers_first: true,
+                ..
+            } => readers.iter().filter(|reader| **reader == thread).count(),
+            _ => 0,
         }
     }
 

@@ -32,6 +32,10 @@ impl ObjectId {
 /// A condition-variable wait is `Enqueue`, `Wake`, `Lock`; taking a write lock is `WriteBegin`, `WriteAcquire`; a
 /// barrier is `Arrive`, then `Leave`. Timed operations (`timed: true`) never block: run before what they wait for, they
 /// time out.
+///
+/// Taking a lock with a time limit is trying to take it: `TryLock`, `TryReadLock`, `TryWriteLock`. One that timed out before with
+/// nothing changed since is `TryLock` or `TryReadLock` with [`Gate::Late`](crate::Gate::Late), which wait until then; for
+/// writing it is `WriteBegin`, then `WriteAcquire` with that gate, since `TryWriteLock` must not wait for several readers.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 #[allow(missing_docs)]
 pub enum Op {
@@ -64,6 +68,11 @@ pub enum Op {
     TryReadLock(ObjectId),
     ReadUnlock(ObjectId),
     /// Announces a writer: later readers and writers queue up behind it.
+    ///
+    /// Where readers go first nobody waits behind a writer. There this step only *foretells* that no other will get
+    /// the lock before this writer, and holds back those who would. When that does not come true, because what keeps the lock
+    /// depends on somebody who is held back, the run ends as [`End::Redundant`](crate::End::Redundant): those who
+    /// were held back go first in another one.
     WriteBegin(ObjectId),
     /// The announced writer has the lock once the last reader is gone.
     WriteAcquire(ObjectId),
@@ -335,7 +344,9 @@ impl Op {
             Op::Await(..)
                 | Op::Lock(_)
                 | Op::ReadLock(_)
+                | Op::TryReadLock(_)
                 | Op::WriteBegin(_)
+                | Op::TryWriteLock(_)
                 | Op::SemAcquire { timed: false, .. }
                 | Op::OnceBegin { .. }
                 | Op::Send(_)
@@ -367,6 +378,8 @@ impl Op {
                 object,
                 timed: false,
             },
+            Op::TryLock(mutex) => Op::Lock(mutex),
+            Op::TryReadLock(lock) => Op::ReadLock(lock),
             other => other,
         }
     }

@@ -228,6 +228,8 @@ impl RaceDetector {
         let thread = event.thread;
         self.threads[thread.index()].count += 1;
         match event.op {
+            // The count of a semaphore orders nothing.
+            Op::Load(_) if is_count(event) => return,
             Op::Load(_)
             | Op::Await(..)
             | Op::Store(..)
@@ -540,4 +542,8 @@ impl RaceDetector {
         let at = marks.binary_search_by_key(&edge.count, |mark| mark.0);
         at.ok().map(|at| marks[at].1)
     }
+}
+
+fn is_count(event: &Event) -> bool {
+    event.access[0].is_some_and(|access| access.class == Class::AcquireProbe)
 }

@@ -47,6 +47,8 @@ pub struct Run {
     sleep: Vec<Choice>,
     divergence: Option<Divergence>,
     last: Option<ThreadId>,
+    /// It does the same as another run: a writer was foretold too early.
+    repeats: bool,
     rng: Rng,
     priorities: Vec<u64>,
     /// Places where PCT lowers the running thread's priority.
@@ -74,6 +76,7 @@ impl Run {
         self.sleep.clear();
         self.divergence = None;
         self.last = None;
+        self.repeats = false;
         self.priorities.clear();
         self.changes.clear();
         match plan.policy {
@@ -318,9 +321,18 @@ impl Run {
         able.find_map(|thread| self.awake(*thread))
     }
 
+    /// Whether somebody could go on if it were not for a foretold writer.
+    fn held_back(&self) -> bool {
+        let mut order = self.state.order().iter();
+        order.any(|thread| {
+            self.pending[thread.index()]
+                .is_some_and(|pending| self.state.held_back(*thread, &pending))
+        })
+    }
+
     /// When nothing can go on: lets late timeouts go, and loops that watched the wrong object.
     fn epoch(&mut self) -> bool {
-        if self.anyone() {
+        if self.anyone() || self.held_back() {
             return false;
         }
         let mut released = false;
@@ -343,6 +355,9 @@ impl Run {
     }
 
     fn verdict(&self) -> End {
+        if self.repeats || self.held_back() {
+            return End::Redundant;
+        }
         let waiting = || self.pending.iter().flatten();
         if waiting().next().is_none() {
             return End::Done;
@@ -374,6 +389,10 @@ impl Run {
         let outcomes = self.state.outcomes(thread, pending.op);
         let effect = self.state.apply(thread, pending.op, outcome);
         self.expect(effect.ok, &pending);
+        if let (Op::TryWriteLock(lock), false) = (pending.op, effect.ok) {
+            // It would have failed before as well.
+            self.repeats |= self.state.object(lock).foretold().is_some();
+        }
         let event = Event {
             thread,
             op: pending.op,

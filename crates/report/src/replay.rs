@@ -117,8 +117,10 @@ fn can_be(state: &mut State, thread: ThreadId, op: Op, outcome: u16, event: &Tra
         gate: Gate::Open,
         site: Site::ANY,
     };
-    // A parked loop may have been let go by another object than the one it names.
-    let may = matches!(op, Op::Await(..)) || state.enabled(thread, &pending);
+    // A parked loop may have been let go by another object than the one it names, a write lock by its time limit.
+    let may = state.enabled(thread, &pending)
+        || matches!(op, Op::Await(..))
+        || (matches!(op, Op::WriteAcquire(_)) && !event.ok);
     may && outcome < state.outcomes(thread, op) && !overflows(state, thread, op)
 }
 
@@ -159,11 +161,14 @@ fn holders(object: &Object) -> Vec<u32> {
         | Object::Once(OnceState::Running(thread)) => vec![thread.0],
         Object::RwLock {
             writer, readers, ..
-        } => readers
-            .iter()
-            .chain(writer)
-            .map(|thread| thread.0)
-            .collect(),
+        } => {
+            let writer = writer.iter().filter(|_| object.foretold().is_none());
+            readers
+                .iter()
+                .chain(writer)
+                .map(|thread| thread.0)
+                .collect()
+        }
         _ => Vec::new(),
     }
 }

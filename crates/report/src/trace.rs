@@ -135,7 +135,10 @@ pub enum ObjectState {
         value: u64,
     },
     Mutex,
-    Rwlock,
+    Rwlock {
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        readers_first: bool,
+    },
     Condvar,
     Semaphore {
         count: u64,
@@ -435,7 +438,9 @@ impl ObjectState {
         match object {
             Object::Atomic(value) => ObjectState::Atomic { value: *value },
             Object::Mutex { .. } => ObjectState::Mutex,
-            Object::RwLock { .. } => ObjectState::Rwlock,
+            Object::RwLock { readers_first, .. } => ObjectState::Rwlock {
+                readers_first: *readers_first,
+            },
             Object::Condvar(_) => ObjectState::Condvar,
             Object::Semaphore(count) => ObjectState::Semaphore { count: *count },
             Object::Barrier { size, .. } => ObjectState::Barrier { size: *size },
@@ -461,7 +466,12 @@ impl ObjectState {
         match *self {
             ObjectState::Atomic { value } => Object::Atomic(value),
             ObjectState::Mutex => Object::mutex(),
-            ObjectState::Rwlock => Object::rwlock(),
+            ObjectState::Rwlock {
+                readers_first: false,
+            } => Object::rwlock(),
+            ObjectState::Rwlock {
+                readers_first: true,
+            } => Object::rwlock_readers_first(),
             ObjectState::Condvar => Object::condvar(),
             ObjectState::Semaphore { count } => Object::Semaphore(count),
             ObjectState::Barrier { size } => Object::barrier(size),

@@ -19,6 +19,7 @@ const BARRIER: ObjectId = ObjectId(5);
 const ONCE: ObjectId = ObjectId(6);
 const CHANNEL: ObjectId = ObjectId(7);
 const PARKER: ObjectId = ObjectId(8);
+const SHARED: ObjectId = ObjectId(9);
 
 /// So many random traces, or as many as `PROPTEST_CASES` asks for.
 fn cases(usual: u32) -> ProptestConfig {
@@ -40,6 +41,7 @@ fn objects() -> Vec<Object> {
         Object::Once(OnceState::New),
         Object::channel(Some(1)),
         Object::Parker(false),
+        Object::rwlock_readers_first(),
     ]
 }
 
@@ -78,11 +80,13 @@ fn group() -> impl Strategy<Value = Vec<Op>> {
         object: PARKER,
         timed,
     };
-    let write = vec![
-        Op::WriteBegin(RWLOCK),
-        Op::WriteAcquire(RWLOCK),
-        Op::WriteUnlock(RWLOCK),
-    ];
+    let write = |lock| {
+        vec![
+            Op::WriteBegin(lock),
+            Op::WriteAcquire(lock),
+            Op::WriteUnlock(lock),
+        ]
+    };
     let once = Op::OnceBegin {
         object: ONCE,
         force: false,
@@ -103,8 +107,11 @@ fn group() -> impl Strategy<Value = Vec<Op>> {
         wait(true),
         vec![Op::NotifyOne(CONDVAR)],
         vec![Op::NotifyAll(CONDVAR)],
-        write,
+        write(RWLOCK),
+        write(SHARED),
         vec![Op::ReadLock(RWLOCK), Op::ReadUnlock(RWLOCK)],
+        vec![Op::ReadLock(SHARED), Op::ReadUnlock(SHARED)],
+        vec![Op::Load(SEMAPHORE)],
         vec![Op::TryReadLock(RWLOCK)],
         vec![Op::TryWriteLock(RWLOCK)],
         vec![acquire(false), Op::SemRelease(SEMAPHORE)],

@@ -179,6 +179,29 @@ fn many_threads_are_listed_in_rows() {
     );
 }
 
+/// A writer that waits for itself as a reader, where readers go first.
+#[test]
+fn a_foretold_writer_holds_nothing() {
+    let main = vec![
+        (Op::ReadLock(A), 5),
+        (Op::WriteBegin(A), 6),
+        (Op::WriteAcquire(A), 6),
+    ];
+    let script = Script {
+        objects: vec![Object::rwlock_readers_first()],
+        threads: vec![
+            Thread(None, main),
+            Thread(Some("writer"), vec![(Op::WriteBegin(A), 9)]),
+        ],
+    };
+    let text = shown(&trace("upgrade", &run(&script, &[], Policy::First, 1000)));
+    assert!(text.contains("write-next rwlock#1"), "{text}");
+    let waits = "waits for the readers of rwlock#1, held by itself since step 1";
+    assert!(text.contains(waits), "{text}");
+    let waits = "waits for rwlock#1, held by main since step 1 (src/demo.rs:5)\n";
+    assert!(text.contains(waits), "{text}");
+}
+
 fn long() -> Trace {
     let mut main = vec![(Op::Lock(B), 5)];
     main.extend((0..200).map(|n| (Op::Store(A, n), 6)));

@@ -199,6 +199,8 @@ impl world::World {
                 who(other)
             );
             (ErrorKind::Memory, Some("use-after-free"), message)
+        } else if let Some((rule, message)) = crate::calls::unordered(self, first.address, sites) {
+            (ErrorKind::Misuse, Some(rule), message.into())
         } else {
             let message = format!(
                 "{} by {} and {} by {} of {{0}}: nothing orders them",

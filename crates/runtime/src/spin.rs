@@ -78,6 +78,12 @@ struct Visit {
 }
 
 impl Spin {
+    /// How the thread came into the section it is in, if it has written nothing since.
+    fn entered(&self, lock: ObjectId) -> Option<&Visit> {
+        let mut row = self.row.iter().rev();
+        row.find(|visit| enters(visit.op) && visit.seen().0 == lock)
+    }
+
     pub fn clear(&mut self) {
         self.row.clear();
         self.print = None;
@@ -94,7 +100,7 @@ fn quiet(event: &Event) -> bool {
         // Not an attempt to write-lock: several readers together keep it from going, and `optimal` needs those who do to come one
         // after the other.
         Op::TryLock(_) | Op::TryReadLock(_) | Op::SemTryAcquire(_) => !event.ok,
-        op => enters(op) || exits(op),
+        op => enters(op),
     }
 }
 
@@ -103,7 +109,7 @@ fn enters(op: Op) -> bool {
 }
 
 fn exits(op: Op) -> bool {
-    matches!(op, Op::UnlockClean(_) | Op::ReadUnlock(_))
+    matches!(op, Op::Unlock(_) | Op::UnlockClean(_) | Op::ReadUnlock(_))
 }
 
 /// Before an operation of the running thread is announced: the gate to announce it with.
@@ -140,7 +146,10 @@ fn revisit(op: Op, site: Site, frame: &Frame) -> Gate {
         }
     }
     me.spin.clear();
-    park(op, site, seen)
+    let gate = park(op, site, seen);
+    // When it goes on it is in the same round again.
+    world::get().me().spin.print = Some(now);
+    gate
 }
 
 /// Whether the section that ends here belongs to a round that was the same before, and has written nothing.
@@ -162,7 +171,8 @@ pub fn after(event: &Event) {
     let current = world.current.index();
     let spin = &mut world.threads[current].spin;
     let print = spin.print.take();
-    if !quiet(event) {
+    let leaves = |lock: ObjectId| exits(event.op) && spin.entered(lock).is_some();
+    if !quiet(event) && !event.op.object().is_some_and(leaves) {
         spin.row.clear();
         return;
     }

@@ -14,6 +14,7 @@ use crate::{
     slots::{Slot, Slots},
     spin::{self, Spin},
     switch, sys,
+    times::{Clock, Times},
 };
 use alloc::{format, string::String, vec::Vec};
 use core::{
@@ -52,6 +53,9 @@ pub struct Thread {
     pub acted: u32,
     /// What library calls keep of it.
     pub own_calls: calls::Own,
+    pub clock: Clock,
+    /// One-time initialisations that it is in, by their variables.
+    pub initialises: Vec<(ObjectId, *mut i32, Site)>,
     /// Its list of callers, and where that ends while it does not run: see [`crate::hooks`].
     calls: *mut usize,
     calls_end: *mut usize,
@@ -116,6 +120,7 @@ pub struct World {
     pub watched: Watched,
     /// What library calls keep of a run.
     pub calls: calls::State,
+    pub times: Times,
 }
 
 struct Global<T>(UnsafeCell<T>);
@@ -189,6 +194,7 @@ pub fn start() {
         about_errors: Vec::new(),
         watched: Watched::new(),
         calls: calls::State::default(),
+        times: Times::new(),
     });
 }
 
@@ -272,6 +278,7 @@ impl World {
         self.freed = false;
         self.about_errors.clear();
         self.watched.clear();
+        self.times.clear();
         self.notes.clear();
         self.calls.clear();
         self.status = None;
@@ -329,6 +336,8 @@ impl World {
             joined: false,
             acted: 0,
             own_calls: calls::Own::default(),
+            clock: Clock::default(),
+            initialises: Vec::new(),
             calls,
             calls_end: calls,
             spin: Spin::default(),
@@ -355,14 +364,15 @@ impl World {
         let Some(slot) = self.slots.get(number) else {
             self.leave(Outcome::Grow(number));
         };
+        let now = self.me().clock.ns;
         let thread = self.add(number, slot, thread_entry);
+        thread.clock.ns = now;
         thread.start = Some(start);
         thread.argument = argument;
         thread.starter = Some(me);
         thread.created = site.0;
         ready(thread);
         self.switch_to(id);
-        self.refresh();
         id
     }
 
@@ -381,6 +391,8 @@ impl World {
             switch::set_own_memory(to.own);
             switch::switch(&raw mut (*from).sp, to.sp);
         }
+        // Back again: accesses are this thread's.
+        get().refresh();
     }
 
     /// Ends the run here: the running thread does not go on.
@@ -559,7 +571,12 @@ fn done(op: Op, gate: Gate, site: Site, order: Order, failure: Option<Order>) ->
     let event = world.run.step(choice);
     world.me().acted = world.races.epoch(me);
     world.races.event(&event, order, failure);
-    if let Some(object) = event.op.object() {
+    if world.times.used() {
+        world.carry_time(&event);
+    }
+    // Who leaves a wait does not come to the object any more: it may be gone by then.
+    let leaves = matches!(event.op, Op::Wake { .. } | Op::Leave(_));
+    if let Some(object) = event.op.object().filter(|_| !leaves) {
         let known = world.objects.about(object);
         let (address, bytes) = (known.address, known.bytes.min(8) as usize);
         let looks = event.access[0].is_some_and(|access| access.class == Class::Read);

@@ -1,67 +1,75 @@
 //! Compilers for somebody else's build: a directory of small scripts, first in `PATH`, that are called like compilers and
 //! call the instrumenting one.
 //!
-//! *Called by:* `reweave build`. Each script names the compiler that it stands for by its place, so that it is never found again.
+//! *Called by:* `reweave build`. The directory lies in the kit and is named after what is in it: a build that is configured once and run
+//! often writes down where its compilers are. Each script says which compiler it stands for.
 
-use super::{Compiler, Error, Language, in_path};
+use super::{Compiler, Error, Kit, Language, in_path};
 use std::{
+    collections::{BTreeMap, hash_map::DefaultHasher},
     env,
     ffi::{OsStr, OsString},
     fs,
-    os::unix::{ffi::OsStrExt, fs::OpenOptionsExt},
+    hash::{Hash, Hasher},
+    io::{self, Write},
+    os::unix::{ffi::OsStrExt, fs::PermissionsExt},
     path::{Path, PathBuf},
     process::Command,
 };
-use tempfile::TempDir;
 
-/// Where wrappers are, for the compilers that they call.
+/// Says where the scripts are, to the compilers that they call.
 const VARIABLE: &str = "REWEAVE_WRAPPERS";
 
-/// The scripts; gone when this is dropped.
+/// The scripts.
 #[derive(Debug)]
 pub struct Wrappers {
-    directory: TempDir,
+    directory: PathBuf,
 }
 
 impl Wrappers {
     /// Makes a script for each compiler that is there. `command` is what it calls, with `cc` or `c++` and the arguments.
-    pub fn new(command: &Path) -> Result<Wrappers, Error> {
-        let directory = tempfile::Builder::new().prefix("reweave-").tempdir();
-        let directory = directory.map_err(|error| Error::File(env::temp_dir(), error))?;
-        let mut any = false;
+    pub fn new(kit: &Kit, command: &Path) -> Result<Wrappers, Error> {
+        let mut scripts = BTreeMap::new();
         for language in [Language::C, Language::Cxx] {
-            // What the user set counts for the variable; names stand for the compilers that they name.
-            let own = Compiler::find(language).map(|compiler| compiler.command);
-            let named = language.names().map(|name| Some((name, in_path(name)?)));
-            let named = named.into_iter().flatten();
-            let named = named.map(|(name, place)| (name, vec![place.into_os_string()]));
-            for (name, compiler) in own
-                .into_iter()
-                .map(|own| (own_name(language), own))
-                .chain(named)
-            {
-                any = true;
-                let path = directory.path().join(name);
-                let text = script(command, language, &compiler);
-                write(&path, &text).map_err(|error| Error::File(path, error))?;
+            for name in language.names() {
+                if let Some(place) = in_path(name) {
+                    scripts.insert(name, script(command, language, &[place.into()]));
+                }
+            }
+            // What the user's variable names need not have the name of a compiler.
+            match Compiler::find(language) {
+                Ok(own) => {
+                    scripts.insert(own_name(language), script(command, language, &own.command));
+                }
+                Err(Error::NoCompiler(_)) => {}
+                Err(error) => return Err(error),
             }
         }
-        match any {
-            true => Ok(Wrappers { directory }),
-            false => Err(Error::NoCompiler(Language::C)),
+        if scripts.is_empty() {
+            return Err(Error::NoCompiler(Language::C));
         }
+        let mut contents = DefaultHasher::new();
+        scripts.hash(&mut contents);
+        let name = format!("compilers-{:016x}", contents.finish());
+        let directory = kit.directory.join(name);
+        let failed = |error| Error::File(directory.clone(), error);
+        fs::create_dir_all(&directory).map_err(failed)?;
+        for (name, text) in &scripts {
+            write(&directory, name, text).map_err(failed)?;
+        }
+        Ok(Wrappers { directory })
     }
 
     /// Has a build use them.
     pub fn enter(&self, build: &mut Command) {
-        let directory = self.directory.path();
-        let path = env::var_os("PATH").unwrap_or_default();
-        let mut first = OsString::from(directory);
-        first.push(":");
-        first.push(path);
-        build.env("PATH", first).env(VARIABLE, directory);
+        let mut path = OsString::from(&self.directory);
+        if let Some(others) = env::var_os("PATH") {
+            path.push(":");
+            path.push(others);
+        }
+        build.env("PATH", path).env(VARIABLE, &self.directory);
         for language in [Language::C, Language::Cxx] {
-            let script = directory.join(own_name(language));
+            let script = self.directory.join(own_name(language));
             if script.exists() {
                 build.env(language.variable(), script);
             }
@@ -85,7 +93,6 @@ impl Wrappers {
     }
 }
 
-/// The script for what `CC` or `CXX` names, which need not have the name of a compiler.
 fn own_name(language: Language) -> &'static str {
     match language {
         Language::C => "reweave-cc",
@@ -94,16 +101,15 @@ fn own_name(language: Language) -> &'static str {
 }
 
 fn script(command: &Path, language: Language, compiler: &[OsString]) -> Vec<u8> {
-    let mut text = b"#!/bin/sh\n".to_vec();
-    text.extend(language.variable().bytes());
-    text.push(b'=');
+    let (variable, verb) = match language {
+        Language::C => ("CC", "cc"),
+        Language::Cxx => ("CXX", "c++"),
+    };
+    let mut text = format!("#!/bin/sh\n{VARIABLE}=\"${{0%/*}}\" {variable}=").into_bytes();
     text.extend(quoted(&compiler.join(OsStr::new(" "))));
     text.extend(b" exec ");
     text.extend(quoted(command.as_os_str()));
-    text.extend(match language {
-        Language::C => b" cc \"$@\"\n".as_slice(),
-        Language::Cxx => b" c++ \"$@\"\n",
-    });
+    text.extend(format!(" {verb} \"$@\"\n").into_bytes());
     text
 }
 
@@ -119,14 +125,16 @@ fn quoted(word: &OsStr) -> Vec<u8> {
     text
 }
 
-fn write(path: &Path, text: &[u8]) -> std::io::Result<()> {
-    use std::io::Write;
-    let mut options = fs::OpenOptions::new();
-    let mut file = options
-        .write(true)
-        .create(true)
-        .truncate(true)
-        .mode(0o755)
-        .open(path)?;
-    file.write_all(text)
+/// Writes a script whole or not at all, unless it is there: another build may be using it.
+fn write(directory: &Path, name: &str, text: &[u8]) -> io::Result<()> {
+    let path = directory.join(name);
+    if fs::read(&path).is_ok_and(|there| there == text) {
+        return Ok(());
+    }
+    let mut part = tempfile::NamedTempFile::new_in(directory)?;
+    part.write_all(text)?;
+    part.as_file()
+        .set_permissions(fs::Permissions::from_mode(0o755))?;
+    part.persist(path)?;
+    Ok(())
 }

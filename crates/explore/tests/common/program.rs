@@ -19,12 +19,17 @@ pub enum I {
     Unlock(u32),
     /// Of a section that changed nothing.
     UnlockClean(u32),
+    /// Locks behind the first `rwlocks` ones let readers go first.
     ReadLock(u32),
     ReadUnlock(u32),
     WriteLock(u32),
     WriteUnlock(u32),
     TryRead(u32, usize),
     TryWrite(u32, usize),
+    /// Time out only when nothing else can run, and then skip so many instructions.
+    LockLate(u32, usize),
+    ReadLate(u32, usize),
+    WriteLate(u32, usize),
     Wait(u32, u32),
     WaitTimeout(u32, u32),
     NotifyOne(u32),
@@ -34,6 +39,8 @@ pub enum I {
     AcquireTimeout(u32),
     AcquireLate(u32),
     Release(u32),
+    /// Looks at the semaphore's count.
+    Count(u32),
     Barrier(u32),
     OnceBegin(u32),
     OnceEnd(u32),
@@ -86,6 +93,7 @@ pub struct Objects {
     pub atomics: u32,
     pub mutexes: u32,
     pub rwlocks: u32,
+    pub readers_first: u32,
     pub condvars: u32,
     /// With their first counts.
     pub semaphores: Vec<u64>,
@@ -102,7 +110,15 @@ pub struct Program {
     pub objects: Objects,
     /// Whether waits may end without a notification.
     pub spurious: bool,
+    /// Where readers go first, writers take the lock in one step, as they really do.
+    pub one_step: bool,
     pub bodies: Vec<Vec<I>>,
+}
+
+impl Program {
+    fn one_step(&self, lock: u32) -> bool {
+        self.one_step && lock >= self.objects.rwlocks
+    }
 }
 
 impl std::fmt::Debug for Program {
@@ -175,6 +191,7 @@ impl Machine {
         many(objects.atomics, &|_| Object::Atomic(0));
         self.bases.mutexes = many(objects.mutexes, &|_| Object::mutex());
         self.bases.rwlocks = many(objects.rwlocks, &|_| Object::rwlock());
+        many(objects.readers_first, &|_| Object::rwlock_readers_first());
         self.bases.condvars = many(objects.condvars, &|_| Object::condvar());
         self.bases.semaphores = many(objects.semaphores.len() as u32, &|i| {
             Object::Semaphore(objects.semaphores[i])
@@ -314,8 +331,26 @@ impl Machine {
             }
             (I::ReadLock(l), _) => Op::ReadLock(at(b.rwlocks, l)),
             (I::ReadUnlock(l), _) => Op::ReadUnlock(at(b.rwlocks, l)),
-            (I::WriteLock(l), 0) => Op::WriteBegin(at(b.rwlocks, l)),
-            (I::WriteLock(l), _) => Op::WriteAcquire(at(b.rwlocks, l)),
+            (I::WriteLock(l), _) if self.program.one_step(l) => {
+                // Goes when the lock is free.
+                gate = Gate::Word(0);
+                Op::TryWriteLock(at(b.rwlocks, l))
+            }
+            (I::WriteLock(l) | I::WriteLate(l, _), 0) => Op::WriteBegin(at(b.rwlocks, l)),
+            (I::WriteLock(l) | I::WriteLate(l, _), _) => {
+                if let I::WriteLate(..) = instruction {
+                    gate = Gate::Late;
+                }
+                Op::WriteAcquire(at(b.rwlocks, l))
+            }
+            (I::LockLate(m, _), _) => {
+                gate = Gate::Late;
+                Op::TryLock(at(b.mutexes, m))
+            }
+            (I::ReadLate(l, _), _) => {
+                gate = Gate::Late;
+                Op::TryReadLock(at(b.rwlocks, l))
+            }
             (I::WriteUnlock(l), _) => Op::WriteUnlock(at(b.rwlocks, l)),
             (I::TryRead(l, _), _) => Op::TryReadLock(at(b.rwlocks, l)),
             (I::TryWrite(l, _), _) => Op::TryWriteLock(at(b.rwlocks, l)),
@@ -352,6 +387,7 @@ impl Machine {
             }
             (I::TryAcquire(s), _) => Op::SemTryAcquire(at(b.semaphores, s)),
             (I::Release(s), _) => Op::SemRelease(at(b.semaphores, s)),
+            (I::Count(s), _) => Op::Load(at(b.semaphores, s)),
             (I::Barrier(n), 0) => Op::Arrive(at(b.barriers, n)),
             (I::Barrier(n), _) => Op::Leave(at(b.barriers, n)),
             (I::OnceBegin(o), _) => Op::OnceBegin {
@@ -421,7 +457,8 @@ impl Machine {
         let channels = &self.program.objects.channels;
         let parts = match instruction {
             I::Wait(..) | I::WaitTimeout(..) | I::WaitLate(..) => 3,
-            I::WriteLock(_) | I::Barrier(_) => 2,
+            I::WriteLock(l) if self.program.one_step(l) => 1,
+            I::WriteLock(_) | I::WriteLate(..) | I::Barrier(_) => 2,
             I::Send(c) if channels[c as usize] == Some(0) && event.ok => 2,
             I::SpinUntil(_, value) if event.result != value => u8::MAX,
             I::PollUntil(_, times) | I::ReadUntil(_, times) if version(thread.register) < times => {
@@ -441,6 +478,7 @@ impl Machine {
             I::PollUntil(..) | I::ReadUntil(..) | I::PollEither(..) if thread.part < parts => {}
             I::SpinLock(_) | I::SpinRead(_) if thread.part < parts => {}
             I::Load(_)
+            | I::Count(_)
             | I::Any(_)
             | I::Send(_)
             | I::SpinUntil(..)
@@ -458,7 +496,14 @@ impl Machine {
             thread.part = 0;
             thread.pc += 1;
             match instruction {
-                I::TryLock(_, skip) | I::TryRead(_, skip) | I::TryWrite(_, skip) if !event.ok => {
+                I::TryLock(_, skip)
+                | I::TryRead(_, skip)
+                | I::TryWrite(_, skip)
+                | I::LockLate(_, skip)
+                | I::ReadLate(_, skip)
+                | I::WriteLate(_, skip)
+                    if !event.ok =>
+                {
                     thread.pc += skip;
                 }
                 _ => {}
@@ -605,6 +650,55 @@ pub fn class(execution: &Execution) -> String {
     out
 }
 
+/// The same execution as it would be if writers took their locks in one step.
+pub fn in_one_step(execution: &Execution) -> Execution {
+    let foretells = |op: Op| match op {
+        Op::WriteBegin(lock) => match execution.objects[lock.index()] {
+            Object::RwLock { readers_first, .. } => readers_first,
+            _ => false,
+        },
+        _ => false,
+    };
+    let real = |op: Op| match op {
+        Op::WriteBegin(lock) | Op::WriteAcquire(lock) if foretells(Op::WriteBegin(lock)) => {
+            Op::TryWriteLock(lock)
+        }
+        other => other,
+    };
+    // How many of a thread's first events are left.
+    let left = |edge: Edge| {
+        let mine = execution
+            .events
+            .iter()
+            .filter(|event| event.thread == edge.thread);
+        let count = mine
+            .take(edge.count as usize)
+            .filter(|event| !foretells(event.op))
+            .count();
+        Edge {
+            count: count as u32,
+            ..edge
+        }
+    };
+    let mut one = execution.clone();
+    one.events.retain(|event| !foretells(event.op));
+    for event in &mut one.events {
+        event.op = real(event.op);
+        event.after = event.after.map(left);
+    }
+    for thread in &mut one.threads {
+        thread.born = left(thread.born);
+        if let Some(pending) = &mut thread.pending {
+            pending.op = real(pending.op);
+        }
+    }
+    for epoch in &mut one.epochs {
+        let before = execution.events[..*epoch as usize].iter();
+        *epoch = before.filter(|event| !foretells(event.op)).count() as u32;
+    }
+    one
+}
+
 /// Results that name threads by number are left out: numbers depend on the order of creation.
 fn fingerprint(event: &Event) -> u64 {
     match event.op {
@@ -624,7 +718,7 @@ pub fn preemptions(program: &Program, execution: &Execution) -> u32 {
         machine.settle(&mut newborn);
         if let Some(last) = last.filter(|last| *last != event.thread) {
             let pending = machine.run.pending(last).copied();
-            let able = pending.is_some_and(|pending| machine.run.state().enabled(last, &pending));
+            let able = pending.is_some_and(|pending| machine.run.state().goes_on(last, &pending));
             count += u32::from(able);
         }
         // Late timeouts are let go when the machine is asked and nobody can go.

@@ -17,6 +17,9 @@ pub enum Stmt {
     Write(u32, Vec<Stmt>),
     TryRead(u32, Vec<Stmt>),
     TryWrite(u32, Vec<Stmt>),
+    LateLocked(u32, Vec<Stmt>),
+    LateRead(u32, Vec<Stmt>),
+    LateWrite(u32, Vec<Stmt>),
     /// Waits on the condition variable under its mutex.
     Wait(u32, Patience),
     /// Notifies under the mutex, or without it.
@@ -50,6 +53,10 @@ pub struct Mix {
     pub mutexes: bool,
     pub condvars: bool,
     pub rwlocks: bool,
+    /// Read-write locks of the other kind.
+    pub readers_first: bool,
+    /// Locks with a time limit that is late.
+    pub late: bool,
     pub semaphores: bool,
     pub barriers: bool,
     pub onces: bool,
@@ -69,6 +76,8 @@ impl Mix {
         mutexes: true,
         condvars: true,
         rwlocks: true,
+        readers_first: true,
+        late: true,
         semaphores: true,
         barriers: true,
         onces: true,
@@ -143,6 +152,7 @@ fn leaf(mix: Mix) -> BoxedStrategy<Stmt> {
         one(1, (0..2u32).prop_map(I::AcquireTimeout).boxed());
         one(1, (0..2u32).prop_map(I::AcquireLate).boxed());
         one(2, (0..2u32).prop_map(I::Release).boxed());
+        one(1, (0..2u32).prop_map(I::Count).boxed());
     }
     if mix.barriers {
         one(2, (0..2u32).prop_map(I::Barrier).boxed());
@@ -203,7 +213,7 @@ fn stmt(mix: Mix, depth: u32) -> BoxedStrategy<Stmt> {
         return leaf;
     }
     // As many more single statements as there are more kinds of blocks: programs stay as small as they were.
-    let single = if mix.polls { 12 } else { 6 };
+    let single = 6 + if mix.polls { 6 } else { 0 } + if mix.late { 4 } else { 0 };
     let mut kinds: Vec<(u32, BoxedStrategy<Stmt>)> = vec![(single, leaf)];
     let inner = || block(mix, depth - 1);
     if mix.mutexes || mix.condvars {
@@ -231,11 +241,25 @@ fn stmt(mix: Mix, depth: u32) -> BoxedStrategy<Stmt> {
         }
         kinds.push((1, inner().prop_map(|b| Stmt::SpinRead(0, b)).boxed()));
     }
-    if mix.rwlocks {
-        kinds.push((2, inner().prop_map(|b| Stmt::Read(0, b)).boxed()));
-        kinds.push((2, inner().prop_map(|b| Stmt::Write(0, b)).boxed()));
-        kinds.push((1, inner().prop_map(|b| Stmt::TryRead(0, b)).boxed()));
-        kinds.push((1, inner().prop_map(|b| Stmt::TryWrite(0, b)).boxed()));
+    if mix.rwlocks || mix.readers_first {
+        let locks = u32::from(!mix.rwlocks)..1 + u32::from(mix.readers_first);
+        let kind = |make: fn(u32, Vec<Stmt>) -> Stmt| {
+            (locks.clone(), inner())
+                .prop_map(move |(l, b)| make(l, b))
+                .boxed()
+        };
+        kinds.push((2, kind(Stmt::Read)));
+        kinds.push((2, kind(Stmt::Write)));
+        kinds.push((1, kind(Stmt::TryRead)));
+        kinds.push((1, kind(Stmt::TryWrite)));
+        if mix.late {
+            kinds.push((1, kind(Stmt::LateRead)));
+            kinds.push((1, kind(Stmt::LateWrite)));
+        }
+    }
+    if mix.late && (mix.mutexes || mix.condvars) {
+        let made = (0..2u32, inner()).prop_map(|(m, b)| Stmt::LateLocked(m, b));
+        kinds.push((1, made.boxed()));
     }
     if mix.channels {
         kinds.push((
@@ -319,6 +343,7 @@ fn build(
             atomics: 2,
             mutexes: 2,
             rwlocks: 1,
+            readers_first: 1,
             condvars: 1,
             semaphores: vec![first, second],
             barriers: vec![2, 2],
@@ -327,6 +352,7 @@ fn build(
         },
         bodies,
         spurious: false,
+        one_step: false,
     }
 }
 
@@ -346,23 +372,27 @@ fn flatten(block: &[Stmt], out: &mut Vec<I>, bodies: &mut Vec<Vec<I>>, forks: &m
             Stmt::Sender(c, b) => around(I::AddSender(*c), b, I::DropSender(*c), out),
             Stmt::Read(l, b) => around(I::ReadLock(*l), b, I::ReadUnlock(*l), out),
             Stmt::Write(l, b) => around(I::WriteLock(*l), b, I::WriteUnlock(*l), out),
-            Stmt::TryLocked(..) | Stmt::TryRead(..) | Stmt::TryWrite(..) => {
-                let (b, after) = match stmt {
-                    Stmt::TryLocked(m, b) => (b, I::Unlock(*m)),
-                    Stmt::TryRead(l, b) => (b, I::ReadUnlock(*l)),
-                    Stmt::TryWrite(l, b) => (b, I::WriteUnlock(*l)),
-                    _ => unreachable!("matched above"),
-                };
+            Stmt::TryLocked(o, b)
+            | Stmt::TryRead(o, b)
+            | Stmt::TryWrite(o, b)
+            | Stmt::LateLocked(o, b)
+            | Stmt::LateRead(o, b)
+            | Stmt::LateWrite(o, b) => {
                 let mut inner = Vec::new();
                 flatten(b, &mut inner, bodies, forks);
-                inner.push(after);
-                out.push(match stmt {
-                    Stmt::TryLocked(m, _) => I::TryLock(*m, inner.len()),
-                    Stmt::TryRead(l, _) => I::TryRead(*l, inner.len()),
-                    Stmt::TryWrite(l, _) => I::TryWrite(*l, inner.len()),
+                let skip = inner.len() + 1;
+                let (attempt, undo) = match stmt {
+                    Stmt::TryLocked(..) => (I::TryLock(*o, skip), I::Unlock(*o)),
+                    Stmt::TryRead(..) => (I::TryRead(*o, skip), I::ReadUnlock(*o)),
+                    Stmt::TryWrite(..) => (I::TryWrite(*o, skip), I::WriteUnlock(*o)),
+                    Stmt::LateLocked(..) => (I::LockLate(*o, skip), I::Unlock(*o)),
+                    Stmt::LateRead(..) => (I::ReadLate(*o, skip), I::ReadUnlock(*o)),
+                    Stmt::LateWrite(..) => (I::WriteLate(*o, skip), I::WriteUnlock(*o)),
                     _ => unreachable!("matched above"),
-                });
+                };
+                out.push(attempt);
                 out.extend(inner);
+                out.push(undo);
             }
             Stmt::Wait(m, patience) => {
                 out.push(I::Lock(*m));

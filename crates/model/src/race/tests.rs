@@ -478,6 +478,12 @@ fn semaphores_and_parking() {
         h.op(2, Op::SemTryAcquire(object));
     };
     assert!(!handed(hand, Object::Semaphore(0)));
+    // Looking at the count is not acquiring.
+    let hand = |h: &mut History, object| {
+        h.op(1, Op::SemRelease(object));
+        h.op(2, Op::Load(object));
+    };
+    assert!(handed(hand, Object::Semaphore(0)));
     let hand = |h: &mut History, object| {
         h.op(1, Op::Unpark(object));
         h.op(

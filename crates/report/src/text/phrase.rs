@@ -76,6 +76,7 @@ impl<'a> Story<'a> {
                 }
             }
             Op::TryLock(_) | Op::TryReadLock(_) | Op::TryWriteLock(_) => "taken".into(),
+            Op::WriteAcquire(_) if !ok => "timed out".into(),
             Op::Wake { .. } => self.wake(index, ok),
             Op::NotifyOne(_) => match result.checked_sub(1) {
                 Some(woken) => format!("wakes {}", self.thread(woken as u32)),
@@ -170,6 +171,8 @@ impl<'a> Story<'a> {
             },
             Op::Await(object, _) if !self.has_value(object) => format!("spin on {on}"),
             Op::Await(_, seen) => format!("spin on {on} while {}", self.word(op, seen)),
+            // Such a writer keeps nobody out: it is only settled that nobody comes before it.
+            Op::WriteBegin(object) if self.readers_first(object) => format!("write-next {on}"),
             // Whether the section changed anything is of interest to parked loops only.
             Op::UnlockClean(_) => format!("unlock {on}"),
             Op::Enqueue { mutex, .. } => {
@@ -196,6 +199,16 @@ impl<'a> Story<'a> {
                 entry.state,
                 ObjectState::Atomic { .. } | ObjectState::Semaphore { .. }
             )
+        })
+    }
+
+    fn readers_first(&self, lock: ObjectId) -> bool {
+        let entry = self.trace.objects.get(lock.index());
+        entry.is_some_and(|entry| {
+            entry.state
+                == ObjectState::Rwlock {
+                    readers_first: true,
+                }
         })
     }
 
@@ -240,7 +253,7 @@ impl<'a> Story<'a> {
                 let holds: Vec<Hold> = self.replayed.held[object.index()]
                     .iter()
                     .copied()
-                    .filter(|hold| hold.thread != thread)
+                    .filter(|hold| hold.thread != thread || self.readers_first(object))
                     .collect();
                 let held = self.held(thread, &holds, &mut steps);
                 format!("waits for the readers of {name}{held}")

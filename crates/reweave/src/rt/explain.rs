@@ -90,7 +90,10 @@ fn held(world: &World, run: &Run, thread: ThreadId, object: ObjectId) -> String 
         Object::Mutex { holder, .. } => holder.iter().copied().collect(),
         Object::RwLock {
             writer, readers, ..
-        } => writer.iter().chain(readers).copied().collect(),
+        } => {
+            let writer = writer.iter().filter(|_| state.foretold().is_none());
+            writer.chain(readers).copied().collect()
+        }
         Object::Once(OnceState::Running(initialiser)) => vec![*initialiser],
         Object::Barrier { size, arrived, .. } => {
             let _ = write!(text, " ({} of {size} have arrived)", arrived.len());
