@@ -6,14 +6,18 @@ mod barriers;
 mod clocks;
 mod condvars;
 pub mod exceptions;
+mod machine;
 mod marks;
 mod mutexes;
 mod once;
 pub mod process;
+mod random;
 mod rwlocks;
 mod semaphores;
+pub mod signals;
 mod spins;
 pub mod threads;
+mod unsupported;
 mod verifier;
 
 pub use marks::{at_end, unordered};
@@ -38,20 +42,43 @@ fn misuse(rule: &str, message: &str, address: usize, site: Site) -> ! {
 #[derive(Default)]
 pub struct State {
     pub process: process::State,
+    pub signals: signals::State,
     pub threads: threads::State,
 }
 
 /// The same, of one thread.
 #[derive(Default)]
 pub struct Own {
+    pub random: random::Own,
+    pub signals: signals::Own,
     pub threads: threads::Own,
     pub verifier: verifier::Own,
+}
+
+impl Own {
+    /// Of the first thread.
+    pub fn first() -> Own {
+        Own {
+            random: random::Own::first(),
+            ..Own::default()
+        }
+    }
+
+    /// Of a thread that this one creates.
+    pub fn child(&self, slot: usize) -> Own {
+        Own {
+            random: self.random.child(slot),
+            signals: self.signals.child(),
+            ..Own::default()
+        }
+    }
 }
 
 impl State {
     /// Before a run.
     pub fn clear(&mut self) {
         self.process.clear();
+        self.signals.clear();
         self.threads.clear();
     }
 }
@@ -98,4 +125,11 @@ impl Hidden {
 /// An operation of a library call.
 fn visible(op: Op, site: Site) -> reweave_model::Event {
     perform(op, Gate::Open, site, Order::SeqCst, None)
+}
+
+/// What a call that sets `errno` returns when it fails.
+fn failed(error: core::ffi::c_int) -> core::ffi::c_int {
+    // SAFETY: the running thread's own.
+    unsafe { *libc::__errno_location() = error };
+    -1
 }

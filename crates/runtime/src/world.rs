@@ -291,7 +291,7 @@ impl World {
             end: self.main_top,
             own: self.root_own,
         };
-        self.add(0, slot, entry);
+        self.add(0, slot, entry).own_calls = calls::Own::first();
         self.current = ThreadId::MAIN;
         set_active(true);
         swap_calls(self.threads[0].calls);
@@ -365,7 +365,9 @@ impl World {
             self.leave(Outcome::Grow(number));
         };
         let now = self.me().clock.ns;
+        let own_calls = self.me().own_calls.child(number);
         let thread = self.add(number, slot, thread_entry);
+        thread.own_calls = own_calls;
         thread.clock.ns = now;
         thread.start = Some(start);
         thread.argument = argument;

@@ -377,6 +377,7 @@ unsafe extern "C" fn aborted(frame: &Frame) -> ! {
     if world::get().is_library(frame.return_address) {
         exceptions::terminate(site);
     }
+    super::signals::before_abort(site);
     fail(Kind::Assertion, "abort was called".into(), site)
 }
 
