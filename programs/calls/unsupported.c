@@ -1,5 +1,7 @@
 // A call that is not under control ends the thread there, and the search says so; the others go on.
+#ifndef _GNU_SOURCE
 #define _GNU_SOURCE
+#endif
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>

@@ -6,16 +6,20 @@ mod barriers;
 mod clocks;
 mod condvars;
 pub mod exceptions;
+mod files;
 mod machine;
+mod mappings;
 mod marks;
 mod mutexes;
 mod once;
+mod paths;
 pub mod process;
 mod random;
 mod rwlocks;
 mod semaphores;
 pub mod signals;
 mod spins;
+mod system;
 pub mod threads;
 mod unsupported;
 mod verifier;
@@ -41,6 +45,8 @@ fn misuse(rule: &str, message: &str, address: usize, site: Site) -> ! {
 /// What the calls of a run leave for each other.
 #[derive(Default)]
 pub struct State {
+    pub files: files::State,
+    pub mappings: mappings::State,
     pub process: process::State,
     pub signals: signals::State,
     pub threads: threads::State,
@@ -77,6 +83,7 @@ impl Own {
 impl State {
     /// Before a run.
     pub fn clear(&mut self) {
+        self.files.clear();
         self.process.clear();
         self.signals.clear();
         self.threads.clear();
@@ -87,6 +94,14 @@ impl State {
 pub fn prepare() {
     exceptions::prepare();
     process::prepare();
+    files::prepare();
+    mappings::prepare();
+}
+
+/// After a run, when nothing of it is needed any more: what memory does not tell.
+pub fn clean_up() {
+    files::clean_up();
+    mappings::clean_up();
 }
 
 /// After a run, before its execution is closed: what can only be judged now.

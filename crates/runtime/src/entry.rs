@@ -288,6 +288,7 @@ fn conclude(outcome: Outcome) {
 
 /// Everything as it was at `main`.
 fn clean_up() {
+    calls::clean_up();
     // SAFETY: the run is over.
     unsafe { world::snapshot().restore() };
     world::heap().reset();
