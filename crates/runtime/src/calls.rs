@@ -19,6 +19,7 @@ mod rwlocks;
 mod semaphores;
 pub mod signals;
 mod spins;
+mod strings;
 mod system;
 pub mod threads;
 mod unsupported;
