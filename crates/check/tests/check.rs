@@ -327,6 +327,9 @@ fn limits_are_kept() {
     let outcome = bench.check(writers(6, never)).unwrap();
     assert_eq!(outcome.totals.runs(), 600);
     bench.settings.max_executions = None;
+    bench.settings.budget = Some(Duration::MAX);
+    let outcome = bench.check(writers(3, never)).unwrap();
+    assert!(outcome.incomplete.is_empty());
     bench.settings.budget = Some(Duration::ZERO);
     let outcome = bench.check(writers(4, never)).unwrap();
     assert_eq!(outcome.totals.executions, 0);

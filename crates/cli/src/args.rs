@@ -20,7 +20,7 @@ pub enum Command {
     Report(Report),
     /// Run one recorded execution again
     Replay(Replay),
-    /// Explore a C or C++ file or a program (not in this version)
+    /// Explore a C or C++ file, or a program
     Check(Rest),
     /// Run a build (make, cmake, ninja) with instrumenting compilers
     Build(Build),

@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 mod args;
+mod check;
 mod compiling;
 mod kit;
 
@@ -39,10 +40,7 @@ fn run(command: Command) -> u8 {
     let code = match command {
         Command::Report(options) => report(&options),
         Command::Replay(options) => replay(&options),
-        Command::Check(_) => missing(
-            "check",
-            "explores Rust tests only: put #[reweave::test] on one",
-        ),
+        Command::Check(options) => check::run(options.args),
         Command::Build(options) => return compiling::build(&options.command),
         Command::Cc(options) => return compiling::compile(Language::C, options.args),
         Command::Cxx(options) => return compiling::compile(Language::Cxx, options.args),
@@ -70,13 +68,19 @@ fn report(options: &Report) -> ExitCode {
     })
 }
 
-/// A test lives in its own test program: only `cargo test` can run it again.
 fn replay(options: &Replay) -> ExitCode {
+    if options.gdb {
+        return missing("replay --gdb", "shows the execution as text");
+    }
     let trace = match Trace::read(&options.trace) {
         Ok(trace) => trace,
         Err(error) => return usage(&error.to_string()),
     };
     let kind = &trace.program.kind;
+    if kind == "native" {
+        return check::replay(&options.trace, &trace);
+    }
+    // A test lives in its own test program: only `cargo test` can run it again.
     match again(&trace.program, &options.trace) {
         Some(again) => usage(&format!(
             "{}: a {kind} is run again by its own test program; type\n  {again}",
@@ -128,7 +132,11 @@ fn missing(what: &str, instead: &str) -> ExitCode {
 }
 
 fn usage(sentence: &str) -> ExitCode {
-    // With standard error closed there is nobody left to tell; the code still says it.
-    let _ = writeln!(io::stderr(), "reweave: {sentence}");
+    say(sentence);
     ExitCode::Usage
+}
+
+/// A sentence on standard error. Where that is closed there is nobody left to tell; the exit code still says it.
+fn say(sentence: &str) {
+    let _ = writeln!(io::stderr(), "reweave: {sentence}");
 }

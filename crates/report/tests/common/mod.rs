@@ -121,6 +121,7 @@ pub fn trace(name: &str, execution: &Execution) -> Trace {
                 kind: "rust-test".into(),
                 test: Some(format!("tests::{name}")),
                 command: vec!["cargo".into(), "test".into(), name.into()],
+                directory: None,
                 replay: Some(replay),
             },
             options: Options {
