@@ -289,6 +289,7 @@ fn conclude(outcome: Outcome) {
 
 /// Everything as it was at `main`.
 fn clean_up() {
+    calls::clean_up();
     // SAFETY: the run is over.
     unsafe { world::snapshot().restore() };
     world::heap().reset();
@@ -318,11 +319,6 @@ extern "C" fn main_entry() -> ! {
 /// Where the program's `main` is.
 pub fn main_address() -> usize {
     MAIN.load(Ordering::Relaxed) as usize
-}
-
-/// The functions that the loader would call at the end of the process, in their order, where the program has some of its own.
-pub fn finishers() -> &'static [unsafe extern "C" fn()] {
-    &[]
 }
 
 /// Copies all writable memory that is not ours.

@@ -36,8 +36,9 @@ pub struct Thread {
     /// Where it goes on.
     sp: *mut u8,
     own: usize,
-    /// Its stack begins here.
+    /// Its stack begins here, with the frame of this function.
     pub top: usize,
+    pub entry: extern "C" fn() -> !,
     pub slot: usize,
     /// Who created it and waits for its first operation.
     starter: Option<ThreadId>,
@@ -319,7 +320,7 @@ impl World {
             end: self.main_top,
             own: self.root_own,
         };
-        self.add(0, slot, entry);
+        self.add(0, slot, entry).own_calls = calls::Own::first();
         self.current = ThreadId::MAIN;
         set_active(true);
         swap_calls(self.threads[0].calls);
@@ -351,6 +352,7 @@ impl World {
             sp: unsafe { switch::prepare(slot.top as *mut u8, entry) },
             own: slot.own,
             top: slot.top,
+            entry,
             slot: number,
             starter: None,
             start: None,
@@ -392,7 +394,9 @@ impl World {
             self.leave(Outcome::Grow(number));
         };
         let now = self.me().clock.ns;
+        let own_calls = self.me().own_calls.child(number);
         let thread = self.add(number, slot, thread_entry);
+        thread.own_calls = own_calls;
         thread.clock.ns = now;
         thread.start = Some(start);
         thread.argument = argument;
