@@ -2,12 +2,21 @@
 //! runs each goes to libc's own.
 
 mod allocation;
+mod barriers;
+mod clocks;
+mod condvars;
 pub mod exceptions;
+mod marks;
 mod mutexes;
+mod once;
 pub mod process;
+mod rwlocks;
+mod semaphores;
+mod spins;
 pub mod threads;
 mod verifier;
 
+pub use marks::{at_end, unordered};
 pub use process::end_process;
 pub use threads::end_thread;
 
@@ -15,7 +24,15 @@ use crate::{
     objects::Sort,
     world::{self, perform},
 };
-use reweave_model::{End, Gate, Object, ObjectId, Op, Order, Site};
+use reweave_model::{End, Gate, Kind, Object, ObjectId, Op, Order, Site};
+
+/// Wrong use of the object at an address: an error. What happens next is anybody's guess, so the thread goes no further.
+#[cold]
+fn misuse(rule: &str, message: &str, address: usize, site: Site) -> ! {
+    let world = world::get();
+    world.error_about(Kind::Misuse, Some(rule), message.into(), &[site], address);
+    world.freeze(site)
+}
 
 /// What the calls of a run leave for each other.
 #[derive(Default)]

@@ -28,6 +28,8 @@ mod slots;
 mod spin;
 mod switch;
 mod sys;
+mod times;
+mod units;
 mod world;
 
 use core::fmt::{self, Write};
@@ -56,9 +58,13 @@ pub(crate) fn give_up(why: fmt::Arguments<'_>) -> ! {
     sys::exit(70)
 }
 
-/// Named by the precompiled parts of `core` and `alloc`, whose panics end the process here.
+/// Asked when something of the program's is thrown through a frame of ours, such as that of `pthread_once`: it goes on. Panics of ours are
+/// never thrown; they end the process.
 #[unsafe(no_mangle)]
-extern "C" fn rust_eh_personality() {}
+extern "C" fn rust_eh_personality() -> i32 {
+    const GO_ON: i32 = 8;
+    GO_ON
+}
 
 #[panic_handler]
 fn panic(info: &core::panic::PanicInfo<'_>) -> ! {

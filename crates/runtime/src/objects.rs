@@ -34,14 +34,14 @@ pub struct Known {
     pub address: usize,
     pub bytes: u32,
     pub sort: Sort,
-    /// How often the holder of a recursive mutex holds it.
+    /// How often the holder of a recursive mutex has locked it again.
     pub depth: u32,
     /// Made by an `_init` call at this site, or 0.
     pub made: u32,
-    pub destroyed: bool,
+    /// Destroyed at this site, or 0.
+    pub destroyed: u32,
     /// The mutex that waiters of a condition variable gave up, while there are some.
     pub mutex: Option<ObjectId>,
-    pub waiters: u32,
 }
 
 pub enum Found {
@@ -138,9 +138,8 @@ impl Objects {
             sort,
             depth: 0,
             made: 0,
-            destroyed: false,
+            destroyed: 0,
             mutex: None,
-            waiters: 0,
         });
         let mask = mask(address, bytes);
         let granule = address / 8;

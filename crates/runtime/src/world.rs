@@ -14,6 +14,8 @@ use crate::{
     slots::{Slot, Slots},
     spin::{self, Spin},
     switch, sys,
+    times::{Clock, Times},
+    units::Units,
 };
 use alloc::{format, string::String, vec::Vec};
 use core::{
@@ -51,10 +53,15 @@ pub struct Thread {
     pub acted: u32,
     /// What library calls keep of it.
     pub own_calls: calls::Own,
+    pub clock: Clock,
+    /// One-time initialisations that it is in, by their variables.
+    pub initialises: Vec<(ObjectId, *mut i32, Site)>,
     /// Its list of callers, and where that ends while it does not run: see [`crate::hooks`].
     calls: *mut usize,
     calls_end: *mut usize,
     pub spin: Spin,
+    /// The event it has come to is a plain access.
+    pub plain: bool,
 }
 
 /// Room for a list of callers.
@@ -105,6 +112,11 @@ pub struct World {
     pub shadow: Shadow,
     /// Whether plain accesses are checked.
     pub check_races: bool,
+    /// Whether a race is an error.
+    pub report_races: bool,
+    pub units: Units,
+    /// A plain store that is an event and is about to be made: its memory.
+    pub unsettled: Option<(usize, usize)>,
     /// Places known to ask for less than sequential consistency.
     weak_orders: usize,
     /// Whether memory was given back in this run.
@@ -115,6 +127,7 @@ pub struct World {
     pub watched: Watched,
     /// What library calls keep of a run.
     pub calls: calls::State,
+    pub times: Times,
 }
 
 struct Global<T>(UnsafeCell<T>);
@@ -145,6 +158,12 @@ pub fn get() -> &'static mut World {
     unsafe { (*WORLD.0.get()).as_mut().unwrap_unchecked() }
 }
 
+/// The world, while a run is going on.
+#[inline]
+pub fn get_if_active() -> Option<&'static mut World> {
+    active().then(get)
+}
+
 pub fn heap() -> &'static mut Heap {
     // SAFETY: as above.
     unsafe { &mut *HEAP.0.get() }
@@ -159,6 +178,7 @@ pub fn snapshot() -> &'static mut Snapshot {
 pub fn start() {
     // SAFETY: as above.
     let world = unsafe { &mut *WORLD.0.get() };
+    let races = channel::header().races.load(Ordering::Relaxed);
     *world = Some(World {
         run: Run::default(),
         races: RaceDetector::default(),
@@ -182,12 +202,16 @@ pub fn start() {
         detail: false,
         shadow: Shadow::new(|bytes| sys::map_own(bytes).and_then(NonNull::new))
             .unwrap_or_else(|| crate::give_up(format_args!("there is no address space"))),
-        check_races: channel::header().races.load(Ordering::Relaxed) == Races::Check as u32,
+        check_races: races != Races::Ignore as u32,
+        report_races: races != Races::Interleave as u32,
+        units: Units::default(),
+        unsettled: None,
         weak_orders: 0,
         freed: false,
         about_errors: Vec::new(),
         watched: Watched::new(),
         calls: calls::State::default(),
+        times: Times::new(),
     });
 }
 
@@ -271,6 +295,8 @@ impl World {
         self.freed = false;
         self.about_errors.clear();
         self.watched.clear();
+        self.unsettled = None;
+        self.times.clear();
         self.notes.clear();
         self.calls.clear();
         self.status = None;
@@ -327,9 +353,12 @@ impl World {
             joined: false,
             acted: 0,
             own_calls: calls::Own::default(),
+            clock: Clock::default(),
+            initialises: Vec::new(),
             calls,
             calls_end: calls,
             spin: Spin::default(),
+            plain: false,
         });
         self.threads.last_mut().expect("just added")
     }
@@ -353,14 +382,15 @@ impl World {
         let Some(slot) = self.slots.get(number) else {
             self.leave(Outcome::Grow(number));
         };
+        let now = self.me().clock.ns;
         let thread = self.add(number, slot, thread_entry);
+        thread.clock.ns = now;
         thread.start = Some(start);
         thread.argument = argument;
         thread.starter = Some(me);
         thread.created = site.0;
         ready(thread);
         self.switch_to(id);
-        self.refresh();
         id
     }
 
@@ -379,10 +409,13 @@ impl World {
             switch::set_own_memory(to.own);
             switch::switch(&raw mut (*from).sp, to.sp);
         }
+        // Back again: accesses are this thread's.
+        get().refresh();
     }
 
     /// Ends the run here: the running thread does not go on.
     pub fn leave(&mut self, outcome: Outcome) -> ! {
+        self.settle();
         self.outcome = outcome;
         let mut forgotten = ptr::null_mut();
         // SAFETY: saved by `conduct`, which waits for this.
@@ -420,6 +453,7 @@ impl World {
 
     /// The running thread comes to its end.
     pub fn finish(&mut self) -> ! {
+        self.settle();
         let me = self.current;
         self.me().finished = true;
         self.run.finish(me);
@@ -432,6 +466,7 @@ impl World {
 
     /// The running thread goes no further.
     pub fn freeze(&mut self, site: Site) -> ! {
+        self.settle();
         let me = self.current;
         self.run.announce(
             me,
@@ -517,6 +552,7 @@ impl World {
     /// value, an object begins anew.
     #[inline]
     pub fn atomic(&mut self, address: usize, bytes: usize, value: u64, site: Site) -> ObjectId {
+        self.settle();
         match self.objects.find(address, bytes, Sort::Atomic) {
             Found::Object(object) => {
                 if *self.run.state().object(object) == Object::Atomic(value) {
@@ -549,6 +585,7 @@ pub fn perform(op: Op, gate: Gate, site: Site, order: Order, failure: Option<Ord
 #[inline]
 fn done(op: Op, gate: Gate, site: Site, order: Order, failure: Option<Order>) -> Event {
     let world = get();
+    world.settle();
     let me = world.current;
     world.run.announce(me, Pending { op, gate, site });
     world.turn();
@@ -556,8 +593,16 @@ fn done(op: Op, gate: Gate, site: Site, order: Order, failure: Option<Order>) ->
     let choice = world.choice;
     let event = world.run.step(choice);
     world.me().acted = world.races.epoch(me);
-    world.races.event(&event, order, failure);
-    if let Some(object) = event.op.object() {
+    match world.me().plain {
+        true => world.races.plain(me),
+        false => world.races.event(&event, order, failure),
+    }
+    if world.times.used() {
+        world.carry_time(&event);
+    }
+    // Who leaves a wait does not come to the object any more: it may be gone by then.
+    let leaves = matches!(event.op, Op::Wake { .. } | Op::Leave(_));
+    if let Some(object) = event.op.object().filter(|_| !leaves) {
         let known = world.objects.about(object);
         let (address, bytes) = (known.address, known.bytes.min(8) as usize);
         let looks = event.access[0].is_some_and(|access| access.class == Class::Read);

@@ -203,7 +203,7 @@ fn write_object(out: &mut Writer<'_>, object: &Object) {
             out.word(*value);
         }
         Object::Mutex { .. } => out.word(1),
-        Object::RwLock { .. } => out.word(2),
+        Object::RwLock { readers_first, .. } => out.word(if *readers_first { 10 } else { 2 }),
         Object::Condvar(_) => out.word(3),
         Object::Semaphore(count) => {
             out.word(4);
@@ -231,6 +231,7 @@ fn read_object(from: &mut Reader<'_>) -> Result<Object, Malformed> {
         7 => Object::Once(OnceState::Done),
         8 => Object::Parker(false),
         9 => Object::Parker(true),
+        10 => Object::rwlock_readers_first(),
         _ => return Err(Malformed),
     })
 }
