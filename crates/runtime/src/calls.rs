@@ -59,6 +59,7 @@ impl State {
 /// Once, before memory is copied and the modules are listed.
 pub fn prepare() {
     exceptions::prepare();
+    process::prepare();
 }
 
 /// After a run, before its execution is closed: what can only be judged now.

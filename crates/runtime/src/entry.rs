@@ -319,11 +319,6 @@ pub fn main_address() -> usize {
     MAIN.load(Ordering::Relaxed) as usize
 }
 
-/// The functions that the loader would call at the end of the process, in their order, where the program has some of its own.
-pub fn finishers() -> &'static [unsafe extern "C" fn()] {
-    &[]
-}
-
 /// Copies all writable memory that is not ours.
 fn snapshot(argv: *mut *mut c_char) {
     let mut maps = vec![0_u8; 1 << 20];

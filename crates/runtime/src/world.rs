@@ -35,8 +35,9 @@ pub struct Thread {
     /// Where it goes on.
     sp: *mut u8,
     own: usize,
-    /// Its stack begins here.
+    /// Its stack begins here, with the frame of this function.
     pub top: usize,
+    pub entry: extern "C" fn() -> !,
     pub slot: usize,
     /// Who created it and waits for its first operation.
     starter: Option<ThreadId>,
@@ -322,6 +323,7 @@ impl World {
             sp: unsafe { switch::prepare(slot.top as *mut u8, entry) },
             own: slot.own,
             top: slot.top,
+            entry,
             slot: number,
             starter: None,
             start: None,
