@@ -247,7 +247,8 @@ impl Dpor {
             return;
         }
         let mut row = std::mem::take(&mut self.row);
-        self.happens.coming(execution, thread, nth, &mut row);
+        row.clear();
+        row.extend_from_slice(self.happens.coming(execution, thread, nth));
         for earlier in (0..end).rev() {
             let event = &execution.events[earlier as usize];
             if event.thread == thread
