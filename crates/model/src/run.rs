@@ -424,6 +424,16 @@ impl Run {
         }
     }
 
+    /// The store that was just done turns out to have written this value. (A target may learn it only when the program has gone on.)
+    pub fn settle(&mut self, settled: u64) {
+        if let Some(event) = self.execution.events.last_mut() {
+            if let Op::Store(object, value) = &mut event.op {
+                *value = settled;
+                self.state.settle(*object, settled);
+            }
+        }
+    }
+
     /// A sleeper wakes when something is done that depends on it, or by its own thread.
     fn wake_sleepers(&mut self, choice: Choice, pending: &Pending) {
         let state = &self.state;

@@ -207,6 +207,13 @@ impl State {
             .expect("an outcome is below the number of outcomes")
     }
 
+    /// What the last store wrote: see [`Run::settle`](crate::Run::settle).
+    pub(crate) fn settle(&mut self, object: ObjectId, settled: u64) {
+        if let Object::Atomic(value) = &mut self.objects[object.index()] {
+            *value = settled;
+        }
+    }
+
     /// Does an operation.
     pub fn apply(&mut self, thread: ThreadId, op: Op, outcome: u16) -> Effect {
         let effect = self.effect(thread, op, outcome);

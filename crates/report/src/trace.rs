@@ -64,6 +64,9 @@ pub struct Program {
     /// Where.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub directory: Option<String>,
+    /// Memory whose plain accesses were operations, because some raced: place and length, in words of its kind.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub visible: Vec<(u64, u64)>,
     /// One line that runs exactly this execution again; `{trace}` stands for the file's own path.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replay: Option<String>,

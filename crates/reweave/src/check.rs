@@ -106,6 +106,7 @@ fn explore(builder: &Builder, closure: Closure) -> Result<Report, String> {
         max_executions: builder.max_executions,
         keep_going: builder.keep_going,
         every_race: false,
+        beyond_races: false,
         races_cut: true,
         directory: directory.unwrap_or_else(|| PathBuf::from("reweave-out")),
         name: file_name(&builder.name),

@@ -21,6 +21,7 @@ pub use process::end_process;
 pub use threads::end_thread;
 
 use crate::{
+    leaks,
     objects::Sort,
     world::{self, perform},
 };
@@ -66,6 +67,9 @@ pub fn conclude(end: End) {
     if end == End::Done {
         process::conclude();
         threads::conclude();
+        if world::get().run.execution().errors.is_empty() {
+            leaks::conclude();
+        }
     }
 }
 

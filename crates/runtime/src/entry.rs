@@ -3,7 +3,7 @@
 use crate::{
     calls, channel, faults, heap,
     restore::PAGE,
-    slots, switch, sys,
+    slots, switch, sys, units,
     world::{self, Module, Outcome},
 };
 use alloc::{string::String, vec, vec::Vec};
@@ -92,8 +92,10 @@ extern "C" fn instead_of_main(
     ENVP.store(envp, Ordering::Relaxed);
     world::start();
     world::get().modules = modules();
+    units::prepare();
     calls::prepare();
     world::get().modules = modules();
+    units::prepare();
     faults::install();
     for number in 1..=4 {
         grow(number);

@@ -86,6 +86,7 @@ unsafe extern "C" fn handle(signal: i32, info: *mut libc::siginfo_t, context: *m
         _ => world.error(Kind::Crash, None, message, &[site]),
     }
     world.spoilt = true;
+    world.unsettled = None;
     // The thread ends here. What is on its stack is not needed any more.
     registers[libc::REG_RIP as usize] = frozen as *const () as i64;
     registers[libc::REG_RSP as usize] = (world.me().top - 64 - 8) as i64;

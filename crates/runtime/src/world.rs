@@ -15,6 +15,7 @@ use crate::{
     spin::{self, Spin},
     switch, sys,
     times::{Clock, Times},
+    units::Units,
 };
 use alloc::{format, string::String, vec::Vec};
 use core::{
@@ -59,6 +60,15 @@ pub struct Thread {
     calls: *mut usize,
     calls_end: *mut usize,
     pub spin: Spin,
+    /// The event it has come to is a plain access.
+    pub plain: bool,
+}
+
+impl Thread {
+    /// How far down its stack reaches while it does not run.
+    pub fn saved(&self) -> usize {
+        self.sp as usize
+    }
 }
 
 /// Room for a list of callers.
@@ -109,6 +119,11 @@ pub struct World {
     pub shadow: Shadow,
     /// Whether plain accesses are checked.
     pub check_races: bool,
+    /// Whether a race is an error.
+    pub report_races: bool,
+    pub units: Units,
+    /// A plain store that is an event and is about to be made: its memory.
+    pub unsettled: Option<(usize, usize)>,
     /// Places known to ask for less than sequential consistency.
     weak_orders: usize,
     /// Whether memory was given back in this run.
@@ -150,6 +165,12 @@ pub fn get() -> &'static mut World {
     unsafe { (*WORLD.0.get()).as_mut().unwrap_unchecked() }
 }
 
+/// The world, while a run is going on.
+#[inline]
+pub fn get_if_active() -> Option<&'static mut World> {
+    active().then(get)
+}
+
 pub fn heap() -> &'static mut Heap {
     // SAFETY: as above.
     unsafe { &mut *HEAP.0.get() }
@@ -164,6 +185,7 @@ pub fn snapshot() -> &'static mut Snapshot {
 pub fn start() {
     // SAFETY: as above.
     let world = unsafe { &mut *WORLD.0.get() };
+    let races = channel::header().races.load(Ordering::Relaxed);
     *world = Some(World {
         run: Run::default(),
         races: RaceDetector::default(),
@@ -187,7 +209,10 @@ pub fn start() {
         detail: false,
         shadow: Shadow::new(|bytes| sys::map_own(bytes).and_then(NonNull::new))
             .unwrap_or_else(|| crate::give_up(format_args!("there is no address space"))),
-        check_races: channel::header().races.load(Ordering::Relaxed) == Races::Check as u32,
+        check_races: races != Races::Ignore as u32,
+        report_races: races != Races::Interleave as u32,
+        units: Units::default(),
+        unsettled: None,
         weak_orders: 0,
         freed: false,
         about_errors: Vec::new(),
@@ -207,6 +232,11 @@ impl World {
             return Site(offset as u32);
         }
         self.other_site(address)
+    }
+
+    /// Whether a site is in the program itself.
+    pub fn is_program(&self, site: Site) -> bool {
+        (site.0 as usize) < self.modules[0].end - self.modules[0].start
     }
 
     #[cold]
@@ -277,6 +307,7 @@ impl World {
         self.freed = false;
         self.about_errors.clear();
         self.watched.clear();
+        self.unsettled = None;
         self.times.clear();
         self.notes.clear();
         self.calls.clear();
@@ -339,6 +370,7 @@ impl World {
             calls,
             calls_end: calls,
             spin: Spin::default(),
+            plain: false,
         });
         self.threads.last_mut().expect("just added")
     }
@@ -395,12 +427,13 @@ impl World {
 
     /// Ends the run here: the running thread does not go on.
     pub fn leave(&mut self, outcome: Outcome) -> ! {
+        self.settle();
         self.outcome = outcome;
-        let mut forgotten = ptr::null_mut();
+        let me: *mut Thread = self.me();
         // SAFETY: saved by `conduct`, which waits for this.
         unsafe {
             switch::set_own_memory(self.root_own);
-            switch::switch(&raw mut forgotten, self.root);
+            switch::switch(&raw mut (*me).sp, self.root);
         }
         unreachable!("a run that has ended does not go on")
     }
@@ -432,6 +465,7 @@ impl World {
 
     /// The running thread comes to its end.
     pub fn finish(&mut self) -> ! {
+        self.settle();
         let me = self.current;
         self.me().finished = true;
         self.run.finish(me);
@@ -444,6 +478,7 @@ impl World {
 
     /// The running thread goes no further.
     pub fn freeze(&mut self, site: Site) -> ! {
+        self.settle();
         let me = self.current;
         self.run.announce(
             me,
@@ -529,6 +564,7 @@ impl World {
     /// value, an object begins anew.
     #[inline]
     pub fn atomic(&mut self, address: usize, bytes: usize, value: u64, site: Site) -> ObjectId {
+        self.settle();
         match self.objects.find(address, bytes, Sort::Atomic) {
             Found::Object(object) => {
                 if *self.run.state().object(object) == Object::Atomic(value) {
@@ -561,6 +597,7 @@ pub fn perform(op: Op, gate: Gate, site: Site, order: Order, failure: Option<Ord
 #[inline]
 fn done(op: Op, gate: Gate, site: Site, order: Order, failure: Option<Order>) -> Event {
     let world = get();
+    world.settle();
     let me = world.current;
     world.run.announce(me, Pending { op, gate, site });
     world.turn();
@@ -568,7 +605,10 @@ fn done(op: Op, gate: Gate, site: Site, order: Order, failure: Option<Order>) ->
     let choice = world.choice;
     let event = world.run.step(choice);
     world.me().acted = world.races.epoch(me);
-    world.races.event(&event, order, failure);
+    match world.me().plain {
+        true => world.races.plain(me),
+        false => world.races.event(&event, order, failure),
+    }
     if world.times.used() {
         world.carry_time(&event);
     }
