@@ -271,7 +271,6 @@ fn conclude(outcome: Outcome) {
         End::Livelock => Some(Kind::Livelock),
         _ => None,
     };
-    crate::calls::at_end(end);
     let failed = !world.run.execution().errors.is_empty();
     world.run.end(end);
     if let Some(kind) = kind.filter(|_| !failed) {
@@ -290,6 +289,7 @@ fn conclude(outcome: Outcome) {
 
 /// Everything as it was at `main`.
 fn clean_up() {
+    calls::clean_up();
     // SAFETY: the run is over.
     unsafe { world::snapshot().restore() };
     world::heap().reset();
@@ -319,11 +319,6 @@ extern "C" fn main_entry() -> ! {
 /// Where the program's `main` is.
 pub fn main_address() -> usize {
     MAIN.load(Ordering::Relaxed) as usize
-}
-
-/// The functions that the loader would call at the end of the process, in their order, where the program has some of its own.
-pub fn finishers() -> &'static [unsafe extern "C" fn()] {
-    &[]
 }
 
 /// Copies all writable memory that is not ours.

@@ -36,8 +36,9 @@ pub struct Thread {
     /// Where it goes on.
     sp: *mut u8,
     own: usize,
-    /// Its stack begins here.
+    /// Its stack begins here, with the frame of this function.
     pub top: usize,
+    pub entry: extern "C" fn() -> !,
     pub slot: usize,
     /// Who created it and waits for its first operation.
     starter: Option<ThreadId>,
@@ -49,19 +50,24 @@ pub struct Thread {
     pub finished: bool,
     pub detached: bool,
     pub joined: bool,
+    pub clock: Clock,
     /// The epoch of its last operation; 0: it made none.
     pub acted: u32,
     /// What library calls keep of it.
     pub own_calls: calls::Own,
-    pub clock: Clock,
-    /// One-time initialisations that it is in, by their variables.
-    pub initialises: Vec<(ObjectId, *mut i32, Site)>,
     /// Its list of callers, and where that ends while it does not run: see [`crate::hooks`].
     calls: *mut usize,
     calls_end: *mut usize,
     pub spin: Spin,
     /// The event it has come to is a plain access.
     pub plain: bool,
+}
+
+impl Thread {
+    /// How far down its stack reaches while it does not run.
+    pub fn saved(&self) -> usize {
+        self.sp as usize
+    }
 }
 
 /// Room for a list of callers.
@@ -227,6 +233,11 @@ impl World {
         self.other_site(address)
     }
 
+    /// Whether a site is in the program itself.
+    pub fn is_program(&self, site: Site) -> bool {
+        (site.0 as usize) < self.modules[0].end - self.modules[0].start
+    }
+
     #[cold]
     fn other_site(&self, address: usize) -> Site {
         let within = |module: &&Module| module.start <= address && address < module.end;
@@ -309,7 +320,7 @@ impl World {
             end: self.main_top,
             own: self.root_own,
         };
-        self.add(0, slot, entry);
+        self.add(0, slot, entry).own_calls = calls::Own::first();
         self.current = ThreadId::MAIN;
         set_active(true);
         swap_calls(self.threads[0].calls);
@@ -341,6 +352,7 @@ impl World {
             sp: unsafe { switch::prepare(slot.top as *mut u8, entry) },
             own: slot.own,
             top: slot.top,
+            entry,
             slot: number,
             starter: None,
             start: None,
@@ -351,10 +363,9 @@ impl World {
             finished: false,
             detached: false,
             joined: false,
+            clock: Clock::default(),
             acted: 0,
             own_calls: calls::Own::default(),
-            clock: Clock::default(),
-            initialises: Vec::new(),
             calls,
             calls_end: calls,
             spin: Spin::default(),
@@ -383,7 +394,9 @@ impl World {
             self.leave(Outcome::Grow(number));
         };
         let now = self.me().clock.ns;
+        let own_calls = self.me().own_calls.child(number);
         let thread = self.add(number, slot, thread_entry);
+        thread.own_calls = own_calls;
         thread.clock.ns = now;
         thread.start = Some(start);
         thread.argument = argument;
@@ -417,11 +430,11 @@ impl World {
     pub fn leave(&mut self, outcome: Outcome) -> ! {
         self.settle();
         self.outcome = outcome;
-        let mut forgotten = ptr::null_mut();
+        let me: *mut Thread = self.me();
         // SAFETY: saved by `conduct`, which waits for this.
         unsafe {
             switch::set_own_memory(self.root_own);
-            switch::switch(&raw mut forgotten, self.root);
+            switch::switch(&raw mut (*me).sp, self.root);
         }
         unreachable!("a run that has ended does not go on")
     }
