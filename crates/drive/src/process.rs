@@ -116,7 +116,10 @@ impl Process {
         command.env("LD_BIND_NOW", "1");
         command.env("GLIBC_TUNABLES", "glibc.pthread.rseq=0");
         command.stdin(match start.stdin {
-            Some(file) => file.try_clone().map_err(|error| error.to_string())?.into(),
+            // Opened anew, for a place in it of the process's own.
+            Some(file) => File::open(format!("/proc/self/fd/{}", file.as_raw_fd()))
+                .map_err(|error| format!("its standard input cannot be opened: {error}"))?
+                .into(),
             None => Stdio::null(),
         });
         command.stdout(stdout().map_err(|error| error.to_string())?);

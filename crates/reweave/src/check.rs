@@ -329,12 +329,11 @@ fn trace_of(builder: &Builder, execution: &Execution, ends: bool) -> Trace {
                 name: program_name(builder).into(),
                 kind: "rust-test".into(),
                 test: Some(test_name(builder).into()),
-                command: Vec::new(),
-                directory: None,
                 replay: Some(format!(
                     "REWEAVE_REPLAY={{trace}} cargo test {} -- --exact",
                     test_name(builder)
                 )),
+                ..Program::default()
             },
             options: Options {
                 max_steps: builder.options.max_steps,

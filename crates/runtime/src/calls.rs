@@ -26,7 +26,7 @@ pub mod threads;
 mod unsupported;
 mod verifier;
 
-pub use marks::{at_end, unordered};
+pub use marks::unordered;
 pub use process::end_process;
 pub use threads::end_thread;
 
@@ -36,14 +36,6 @@ use crate::{
     world::{self, perform},
 };
 use reweave_model::{End, Gate, Kind, Object, ObjectId, Op, Order, Site};
-
-/// Wrong use of the object at an address: an error. What happens next is anybody's guess, so the thread goes no further.
-#[cold]
-fn misuse(rule: &str, message: &str, address: usize, site: Site) -> ! {
-    let world = world::get();
-    world.error_about(Kind::Misuse, Some(rule), message.into(), &[site], address);
-    world.freeze(site)
-}
 
 /// What the calls of a run leave for each other.
 #[derive(Default)]
@@ -62,6 +54,7 @@ pub struct Own {
     pub signals: signals::Own,
     pub threads: threads::Own,
     pub verifier: verifier::Own,
+    pub once: once::Own,
 }
 
 impl Own {
@@ -109,6 +102,7 @@ pub fn clean_up() {
 
 /// After a run, before its execution is closed: what can only be judged now.
 pub fn conclude(end: End) {
+    marks::conclude(end);
     if end == End::Done {
         process::conclude();
         threads::conclude();
@@ -146,6 +140,24 @@ impl Hidden {
 /// An operation of a library call.
 fn visible(op: Op, site: Site) -> reweave_model::Event {
     perform(op, Gate::Open, site, Order::SeqCst, None)
+}
+
+/// Wrong use of the object at an address: an error. What happens next is anybody's guess, so the thread goes no further.
+#[cold]
+fn misuse(rule: &str, message: &str, address: usize, site: Site) -> ! {
+    let place = site.0 as usize;
+    let mut modules = world::get().modules.iter();
+    let library = modules.any(|module| {
+        module.library && (module.bias..module.bias + module.end - module.start).contains(&place)
+    });
+    // C++'s library calls for the program.
+    let site = match library {
+        true => exceptions::program_site(0),
+        false => site,
+    };
+    let world = world::get();
+    world.error_about(Kind::Misuse, Some(rule), message.into(), &[site], address);
+    world.freeze(site)
 }
 
 /// What a call that sets `errno` returns when it fails.

@@ -271,7 +271,6 @@ fn conclude(outcome: Outcome) {
         End::Livelock => Some(Kind::Livelock),
         _ => None,
     };
-    crate::calls::at_end(end);
     let failed = !world.run.execution().errors.is_empty();
     world.run.end(end);
     if let Some(kind) = kind.filter(|_| !failed) {

@@ -50,13 +50,11 @@ pub struct Thread {
     pub finished: bool,
     pub detached: bool,
     pub joined: bool,
+    pub clock: Clock,
     /// The epoch of its last operation; 0: it made none.
     pub acted: u32,
     /// What library calls keep of it.
     pub own_calls: calls::Own,
-    pub clock: Clock,
-    /// One-time initialisations that it is in, by their variables.
-    pub initialises: Vec<(ObjectId, *mut i32, Site)>,
     /// Its list of callers, and where that ends while it does not run: see [`crate::hooks`].
     calls: *mut usize,
     calls_end: *mut usize,
@@ -365,10 +363,9 @@ impl World {
             finished: false,
             detached: false,
             joined: false,
+            clock: Clock::default(),
             acted: 0,
             own_calls: calls::Own::default(),
-            clock: Clock::default(),
-            initialises: Vec::new(),
             calls,
             calls_end: calls,
             spin: Spin::default(),

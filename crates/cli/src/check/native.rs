@@ -135,6 +135,11 @@ impl Checked {
             .position(|it| stuck(it.kind) && it.message.is_empty());
         if let Some(index) = untold {
             trace.errors[index].message = waiting(&trace);
+            let waiting = trace
+                .threads
+                .iter()
+                .filter_map(|thread| thread.pending.as_ref());
+            trace.errors[index].places = waiting.filter_map(|it| it.at.clone()).collect();
         }
         trace
     }

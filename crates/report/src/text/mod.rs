@@ -136,7 +136,9 @@ fn distinct(errors: &[Failure]) -> impl Iterator<Item = &Failure> {
     };
     errors.iter().enumerate().filter_map(move |(index, error)| {
         let same = |other: &&Failure| {
-            (other.kind, &other.rule) == (error.kind, &error.rule) && places(other) == places(error)
+            (other.kind, &other.rule) == (error.kind, &error.rule)
+                && places(other) == places(error)
+                && (!error.places.is_empty() || other.message == error.message)
         };
         let known = errors[..index].iter().find(same);
         known.is_none().then_some(error)

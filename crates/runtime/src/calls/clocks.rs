@@ -88,7 +88,7 @@ impl Deadline {
 
 /// An operation that may time out: it does when it goes before what it waits for.
 pub fn perform_until(op: Op, until: Deadline, site: Site) -> Event {
-    let gate = world::get().timed_gate(site);
+    let gate = world::get().timed_gate(op);
     perform_gated(op, gate, until, site)
 }
 

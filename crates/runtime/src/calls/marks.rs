@@ -143,7 +143,7 @@ pub fn unordered(
 }
 
 /// At the end of a run: threads that wait for what was destroyed, and objects that an `_init` call made and nobody destroyed.
-pub fn at_end(end: End) {
+pub fn conclude(end: End) {
     let world = world::get();
     if end == End::Deadlock {
         for index in 0..world.threads.len() {

@@ -233,7 +233,7 @@ fn write_until(lock: *mut Lock, until: Option<Deadline>, frame: &Frame) -> c_int
     if writes(object) {
         return libc::EDEADLK;
     }
-    let gate = world::get().timed_gate(site);
+    let gate = world::get().timed_gate(Op::TryWriteLock(object));
     let op = match gate {
         // A try must not wait for several readers.
         Gate::Late => {
