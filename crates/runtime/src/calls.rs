@@ -3,6 +3,7 @@
 
 mod allocation;
 mod barriers;
+mod callers;
 mod clocks;
 mod condvars;
 pub mod exceptions;
