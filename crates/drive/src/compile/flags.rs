@@ -96,8 +96,50 @@ pub(super) fn link(kit: &Kit, runtime: bool) -> Vec<OsString> {
     flags.extend(words(&["-Wl,-z,now", "-Wl,--push-state,--no-as-needed"]));
     flags.push(format!("-l:{}", Kit::RUNTIME).into());
     flags.push("-Wl,--pop-state".into());
+    let wrapped = WRAPPED.iter();
+    flags.extend(wrapped.map(|name| format!("-Wl,--wrap={name}").into()));
     flags
 }
+
+/// Functions whose calls from what is linked go to the runtime under the name `__wrap_...`: it has to look at what they read and
+/// write. Those of other libraries stay libc's.
+const WRAPPED: [&str; 35] = [
+    "bcmp",
+    "bcopy",
+    "bzero",
+    "explicit_bzero",
+    "index",
+    "memccpy",
+    "memchr",
+    "memcmp",
+    "memcpy",
+    "memmove",
+    "mempcpy",
+    "memrchr",
+    "memset",
+    "rindex",
+    "stpcpy",
+    "stpncpy",
+    "strcasecmp",
+    "strcat",
+    "strchr",
+    "strchrnul",
+    "strcmp",
+    "strcpy",
+    "strcspn",
+    "strdup",
+    "strlen",
+    "strncasecmp",
+    "strncat",
+    "strncmp",
+    "strncpy",
+    "strndup",
+    "strnlen",
+    "strpbrk",
+    "strrchr",
+    "strspn",
+    "strstr",
+];
 
 fn words(words: &[&str]) -> Vec<OsString> {
     words.iter().map(OsString::from).collect()
