@@ -6,6 +6,7 @@ mod barriers;
 mod clocks;
 mod condvars;
 pub mod exceptions;
+mod futexes;
 mod marks;
 mod mutexes;
 mod once;
