@@ -10,7 +10,10 @@ use reweave_model::{Execution, Kind, Plan};
 use reweave_report::{BlockedBy, ResultDocument};
 use std::{
     path::PathBuf,
-    sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
+    },
     time::{Duration, Instant},
 };
 
@@ -30,6 +33,8 @@ pub struct Settings {
     /// Counts every race of an execution, and not only its first error, when it goes on after errors: a place that is never the first one
     /// to race would go unreported.
     pub every_race: bool,
+    /// Whether the search goes on after a race as if there were none, and errors behind it count too.
+    pub beyond_races: bool,
     /// Whether what a race can do beyond the order that was run is left unexplored.
     pub races_cut: bool,
     /// Where trace files go.
@@ -41,8 +46,8 @@ pub struct Settings {
 /// How others look at a check under way and stop it.
 #[derive(Debug, Default)]
 pub struct Control {
-    /// Set to stop after the executions that are being run.
-    pub stop: AtomicBool,
+    /// Set to stop after the executions that are being run. Shared with signal handlers.
+    pub stop: Arc<AtomicBool>,
     /// Executions begun, of the search under way.
     pub runs: AtomicU64,
 }
@@ -108,7 +113,7 @@ pub fn check<S: Subject>(
             subject,
             settings,
             control,
-            deadline: settings.budget.map(|budget| start + budget),
+            deadline: settings.budget.and_then(|budget| start.checked_add(budget)),
             found: Found::default(),
             repeats: Repeats::default(),
             races: AtomicBool::new(false),
@@ -175,15 +180,17 @@ impl<S: Subject> Check<'_, S> {
     fn after(&self, plan: &Plan, execution: &Execution) -> Flow {
         self.repeats.note(execution);
         let keep_going = self.settings.keep_going;
-        let all = keep_going && self.settings.every_race;
-        if !self.found.note(plan, execution, all) {
+        let beyond = self.settings.beyond_races;
+        let all = (keep_going || beyond) && self.settings.every_race;
+        if !self.found.note(plan, execution, all, beyond) {
             return Flow::Continue;
         }
         let race = |error: &reweave_model::Error| error.kind == Kind::DataRace;
         if execution.errors.iter().any(race) {
             self.races.store(true, Relaxed);
         }
-        match keep_going {
+        let passable = beyond && execution.errors.iter().all(race);
+        match keep_going || passable {
             true => Flow::Continue,
             false => Flow::Stop,
         }
@@ -191,7 +198,7 @@ impl<S: Subject> Check<'_, S> {
 
     /// Whether an error stopped it.
     fn failed(&self) -> bool {
-        !self.settings.keep_going && self.found.any()
+        !self.settings.keep_going && self.found.any(self.settings.beyond_races)
     }
 
     /// Whether the time is up.
@@ -203,6 +210,7 @@ impl<S: Subject> Check<'_, S> {
     fn conclude(self, search: &Search, start: Instant) -> Result<Outcome, Fault> {
         let settings = self.settings;
         let over = self.over();
+        let failed = self.failed();
         let errors = self
             .found
             .confirm(self.subject, &settings.directory, &settings.name)?;
@@ -213,7 +221,7 @@ impl<S: Subject> Check<'_, S> {
         let left = !search.exhausted() || self.subject.anew();
         let limit = settings.max_executions;
         let limited = limit.is_some_and(|limit| totals.runs() >= limit);
-        let stopped = !errors.is_empty() && !settings.keep_going;
+        let stopped = failed && !errors.is_empty();
         let reasons = [
             ("budget", left && over && !stopped),
             ("max-executions", left && limited && !stopped),

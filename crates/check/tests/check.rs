@@ -185,6 +185,7 @@ fn bench() -> Bench {
             max_executions: None,
             keep_going: false,
             every_race: false,
+            beyond_races: false,
             races_cut: true,
             directory: place.path().join("traces"),
             name: "writers".into(),
@@ -327,6 +328,9 @@ fn limits_are_kept() {
     let outcome = bench.check(writers(6, never)).unwrap();
     assert_eq!(outcome.totals.runs(), 600);
     bench.settings.max_executions = None;
+    bench.settings.budget = Some(Duration::MAX);
+    let outcome = bench.check(writers(3, never)).unwrap();
+    assert!(outcome.incomplete.is_empty());
     bench.settings.budget = Some(Duration::ZERO);
     let outcome = bench.check(writers(4, never)).unwrap();
     assert_eq!(outcome.totals.executions, 0);

@@ -20,7 +20,7 @@ pub enum Command {
     Report(Report),
     /// Run one recorded execution again
     Replay(Replay),
-    /// Explore a C or C++ file or a program (not in this version)
+    /// Explore a C or C++ file, or a program
     Check(Rest),
     /// Run a build (make, cmake, ninja) with instrumenting compilers
     Build(Build),
@@ -62,7 +62,7 @@ pub struct Build {
     pub command: Vec<OsString>,
 }
 
-/// Arguments that are somebody else's: taken as they are.
+/// Arguments that are read elsewhere; here so that help lists the command.
 #[derive(Args, Debug)]
 #[command(disable_help_flag = true)]
 pub struct Rest {

@@ -4,7 +4,7 @@ use crate::process::{Process, Silence, Start};
 use reweave_explore::Target;
 use reweave_model::{Divergence, Execution, Mark, OpKind, Plan, Site, Step, ThreadId};
 use reweave_wire::{
-    Detail, Hello, HelloModule, Note, Races, Reader, Report, Restart, Writer, read_hello,
+    Detail, Hello, HelloModule, Note, Races, Reader, Report, Restart, Unit, Writer, read_hello,
     read_report, write_request,
 };
 use std::{
@@ -27,6 +27,8 @@ pub struct Launch {
     pub stdin: Option<Arc<File>>,
     /// What is done about plain accesses.
     pub races: Races,
+    /// Memory whose plain accesses are visible operations.
+    pub units: Vec<Unit>,
     /// How runs begin anew.
     pub restart: Restart,
     /// Whether to measure where time goes: [`Native::spent`].
@@ -41,6 +43,7 @@ impl Launch {
             args: Vec::new(),
             stdin: None,
             races: Races::default(),
+            units: Vec::new(),
             restart: Restart::default(),
             measure: false,
         }
@@ -115,6 +118,11 @@ impl Native {
         &self.hello.modules
     }
 
+    /// The execution of the last run.
+    pub fn last(&self) -> &Execution {
+        &self.report.execution
+    }
+
     /// Nanoseconds spent in the target: running, restoring, writing reports.
     pub fn spent(&self) -> [u64; 3] {
         let mut spent = self.spent;
@@ -156,6 +164,7 @@ impl Native {
                 args: &launch.args,
                 stdin: launch.stdin.as_deref(),
                 races: launch.races,
+                units: &launch.units,
                 restart: launch.restart,
                 measure: launch.measure,
             })?;

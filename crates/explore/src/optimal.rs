@@ -111,8 +111,8 @@ impl Optimal {
             let thread = ThreadId(index as u32);
             let nth = self.happens.of_thread(thread).len();
             // A thread that was stopped by the limit on steps does not come to it in any execution.
-            let stopped = nth >= execution.max_steps as usize;
-            if let Some(pending) = record.pending.filter(|_| !stopped) {
+            let stopped = |op: Op| nth >= execution.max_steps as usize && !op.completes();
+            if let Some(pending) = record.pending.filter(|pending| !stopped(pending.op)) {
                 let overtaker = Overtaker {
                     thread,
                     pending,

@@ -25,7 +25,7 @@ impl Replay {
         self.state.max_steps = execution.max_steps;
         self.triggers.clear();
         for thread in &execution.threads {
-            self.state.spawn_at(thread.path.clone());
+            self.state.spawn_at(&thread.path);
             // A thread born before its parent's first event comes with its parent.
             let parent = thread.born.thread.index();
             let trigger = match self.triggers.get(parent) {
@@ -163,7 +163,7 @@ impl Replay {
             let Some(pending) = self.pending(execution, happens, thread) else {
                 continue;
             };
-            if self.state.exhausted(thread) {
+            if self.state.exhausted(thread, pending.op) {
                 continue;
             }
             let watch = execution.watch_of(thread, self.counts[index]);

@@ -15,6 +15,7 @@ impl ThreadId {
     pub const MAIN: ThreadId = ThreadId(0);
 
     /// As an index into per-thread tables.
+    #[inline]
     pub fn index(self) -> usize {
         self.0 as usize
     }
@@ -22,6 +23,7 @@ impl ThreadId {
 
 impl ObjectId {
     /// As an index into per-object tables.
+    #[inline]
     pub fn index(self) -> usize {
         self.0 as usize
     }
@@ -251,6 +253,7 @@ impl OpKind {
 
 impl Op {
     /// The operation without its operands.
+    #[inline]
     pub fn kind(self) -> OpKind {
         OpKind(match self {
             Op::Join(_) => 0,
@@ -298,6 +301,7 @@ impl Op {
     }
 
     /// The object it is about; a wait is about its condition variable.
+    #[inline]
     pub fn object(self) -> Option<ObjectId> {
         match self {
             Op::Join(_) | Op::Any(_) | Op::Assume(_) => None,
@@ -359,6 +363,7 @@ impl Op {
 
     /// Whether another thread's operation can take away its turn: such an operation competes with every earlier
     /// taker of the same object, not only with the last.
+    #[inline]
     pub fn competes(self) -> bool {
         matches!(
             self,
@@ -378,6 +383,12 @@ impl Op {
     /// Whether it does nothing but order (its turn comes by itself and nobody can take it away).
     pub fn only_orders(self) -> bool {
         matches!(self, Op::Join(_) | Op::Leave(_) | Op::Handoff(..))
+    }
+
+    /// Whether it is the second half of a lock: the limit on steps never falls before it.
+    #[inline]
+    pub fn completes(self) -> bool {
+        matches!(self, Op::WriteAcquire(_))
     }
 
     /// The same operation without its time limit.

@@ -286,6 +286,12 @@ impl RaceDetector {
         self.tick(thread);
     }
 
+    /// An event that orders nothing: a plain access that is one.
+    pub fn plain(&mut self, thread: ThreadId) {
+        self.threads[thread.index()].count += 1;
+        self.tick(thread);
+    }
+
     /// A fence.
     pub fn fence(&mut self, thread: ThreadId, order: Order) {
         let Thread {

@@ -42,8 +42,12 @@ pub struct Divergence {
 pub struct Run {
     state: State,
     pending: Vec<Option<Pending>>,
+    /// Threads that have not come to their end, in creation order.
+    alive: Vec<ThreadId>,
     plan: Plan,
     execution: Execution,
+    /// Threads of the run before, for the memory of their paths.
+    before: Vec<ThreadRecord>,
     sleep: Vec<Choice>,
     divergence: Option<Divergence>,
     last: Option<ThreadId>,
@@ -60,9 +64,11 @@ impl Run {
     pub fn begin(&mut self, plan: &Plan) {
         self.state.clear();
         self.pending.clear();
+        self.alive.clear();
         self.plan.clone_from(plan);
         let execution = &mut self.execution;
         execution.events.clear();
+        core::mem::swap(&mut execution.threads, &mut self.before);
         execution.threads.clear();
         execution.objects.clear();
         execution.pointers.clear();
@@ -115,12 +121,22 @@ impl Run {
     fn spawn_from(&mut self, parent: Option<ThreadId>) -> ThreadId {
         let id = self.state.spawn(parent);
         let parent = parent.unwrap_or(id);
+        let known = self.before.get_mut(id.index());
+        let mut path = known.map_or_else(Vec::new, |record| core::mem::take(&mut record.path));
+        if path.as_slice() != self.state.path(id) {
+            path.clear();
+            path.extend_from_slice(self.state.path(id));
+        }
+        match self.state.order().last() == Some(&id) {
+            true => self.alive.push(id),
+            false => self.state.enlist(id, &mut self.alive),
+        }
         self.execution.threads.push(ThreadRecord {
             born: Edge {
                 thread: parent,
                 count: self.state.count(parent),
             },
-            path: self.state.path(id).into(),
+            path,
             name: None,
             pending: None,
         });
@@ -167,6 +183,9 @@ impl Run {
     /// The thread came to its end.
     pub fn finish(&mut self, thread: ThreadId) {
         self.pending[thread.index()] = None;
+        let place = self.alive.iter().position(|other| *other == thread);
+        self.alive
+            .remove(place.expect("a thread comes to its end once"));
         self.state.finish(thread);
     }
 
@@ -197,25 +216,10 @@ impl Run {
             return Next::Diverged;
         }
         if let Some(step) = self.plan.steps.get(done) {
-            let step = *step;
-            if !self.fits(&step) {
-                // A step may be possible only after late timeouts were let go.
-                self.epoch();
-            }
-            if self.fits(&step) {
+            if self.fits(step) {
                 return Next::Go(step.choice);
             }
-            let actual = self
-                .pending
-                .get(step.choice.thread.index())
-                .copied()
-                .flatten();
-            self.divergence = Some(Divergence {
-                step: done,
-                expected: step,
-                actual: actual.map(|pending| (pending.op.kind(), pending.site)),
-            });
-            return Next::Diverged;
+            return self.late_step(*step);
         }
         if done == self.plan.steps.len() {
             self.sleep.clone_from(&self.plan.sleep);
@@ -232,18 +236,30 @@ impl Run {
         Next::End(self.verdict())
     }
 
+    /// A step of the plan that cannot be done as things are: it may be possible after late timeouts were let go.
+    fn late_step(&mut self, step: Step) -> Next {
+        if self.epoch() && self.fits(&step) {
+            return Next::Go(step.choice);
+        }
+        let thread = step.choice.thread.index();
+        let actual = self.pending.get(thread).copied().flatten();
+        self.divergence = Some(Divergence {
+            step: self.execution.events.len(),
+            expected: step,
+            actual: actual.map(|pending| (pending.op.kind(), pending.site)),
+        });
+        Next::Diverged
+    }
+
     fn fits(&self, step: &Step) -> bool {
         let Choice { thread, outcome } = step.choice;
-        self.pending
-            .get(thread.index())
-            .copied()
-            .flatten()
-            .is_some_and(|pending| {
-                pending.op.kind() == step.kind
-                    && (pending.site == step.site || step.site == Site::ANY)
-                    && self.state.enabled(thread, &pending)
-                    && outcome < self.state.outcomes(thread, pending.op)
-            })
+        let Some(Some(pending)) = self.pending.get(thread.index()) else {
+            return false;
+        };
+        pending.op.kind() == step.kind
+            && (pending.site == step.site || step.site == Site::ANY)
+            && self.state.enabled(thread, pending)
+            && (outcome == 0 || outcome < self.state.outcomes(thread, pending.op))
     }
 
     fn can_go(&self, thread: ThreadId) -> bool {
@@ -254,7 +270,7 @@ impl Run {
     }
 
     fn anyone(&self) -> bool {
-        self.state.order().iter().any(|thread| self.can_go(*thread))
+        self.alive.iter().any(|thread| self.can_go(*thread))
     }
 
     /// The first outcome of a thread that does not sleep.
@@ -278,7 +294,7 @@ impl Run {
             Policy::Random(_) => {
                 let mut chosen = None;
                 let mut seen = 0;
-                for &thread in self.state.order() {
+                for &thread in &self.alive {
                     if !self.can_go(thread) {
                         continue;
                     }
@@ -298,11 +314,7 @@ impl Run {
                     // Below all first priorities, and below those lowered earlier.
                     self.priorities[last.index()] = u64::from(u32::MAX - done);
                 }
-                let able = self
-                    .state
-                    .order()
-                    .iter()
-                    .filter(|thread| self.can_go(**thread));
+                let able = self.alive.iter().filter(|thread| self.can_go(**thread));
                 let thread = *able.max_by_key(|thread| self.priorities[thread.index()])?;
                 let op = self.pending[thread.index()]?.op;
                 let outcomes = u64::from(self.state.outcomes(thread, op));
@@ -313,18 +325,13 @@ impl Run {
     }
 
     fn first(&self) -> Option<Choice> {
-        let mut able = self
-            .state
-            .order()
-            .iter()
-            .filter(|thread| self.can_go(**thread));
+        let mut able = self.alive.iter().filter(|thread| self.can_go(**thread));
         able.find_map(|thread| self.awake(*thread))
     }
 
     /// Whether somebody could go on if it were not for a foretold writer.
     fn held_back(&self) -> bool {
-        let mut order = self.state.order().iter();
-        order.any(|thread| {
+        self.alive.iter().any(|thread| {
             self.pending[thread.index()]
                 .is_some_and(|pending| self.state.held_back(*thread, &pending))
         })
@@ -338,7 +345,8 @@ impl Run {
         let mut released = false;
         for index in 0..self.pending.len() {
             let thread = ThreadId(index as u32);
-            if let Some(pending) = self.pending[index].filter(|_| !self.state.exhausted(thread)) {
+            let able = |pending: &Pending| !self.state.exhausted(thread, pending.op);
+            if let Some(pending) = self.pending[index].filter(able) {
                 let watch = self.execution.watch_of(thread, self.state.count(thread));
                 if self.state.releasable(&pending, watch) {
                     self.state.release(thread);
@@ -363,9 +371,10 @@ impl Run {
             return End::Done;
         }
         let stopped = |thread: &ThreadId| {
-            self.state.exhausted(*thread) && self.pending[thread.index()].is_some()
+            self.pending[thread.index()]
+                .is_some_and(|pending| self.state.exhausted(*thread, pending.op))
         };
-        if self.state.order().iter().any(stopped) {
+        if self.alive.iter().any(stopped) {
             return End::MaxSteps;
         }
         if waiting().any(|pending| matches!(pending.op, Op::Assume(_))) {
@@ -386,8 +395,13 @@ impl Run {
         if !self.sleep.is_empty() {
             self.wake_sleepers(choice, &pending);
         }
-        let outcomes = self.state.outcomes(thread, pending.op);
-        let effect = self.state.apply(thread, pending.op, outcome);
+        let (effect, outcomes) = match self.state.apply_simple(thread, &pending.op) {
+            Some(effect) => (effect, 1),
+            None => {
+                let outcomes = self.state.outcomes(thread, pending.op);
+                (self.state.apply(thread, pending.op, outcome), outcomes)
+            }
+        };
         self.expect(effect.ok, &pending);
         if let (Op::TryWriteLock(lock), false) = (pending.op, effect.ok) {
             // It would have failed before as well.
@@ -420,6 +434,16 @@ impl Run {
                     expected: *expected,
                     actual: Some((pending.op.kind(), pending.site)),
                 });
+            }
+        }
+    }
+
+    /// The store that was just done turns out to have written this value. (A target may learn it only when the program has gone on.)
+    pub fn settle(&mut self, settled: u64) {
+        if let Some(event) = self.execution.events.last_mut() {
+            if let Op::Store(object, value) = &mut event.op {
+                *value = settled;
+                self.state.settle(*object, settled);
             }
         }
     }

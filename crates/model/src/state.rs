@@ -7,7 +7,7 @@ mod effect;
 mod enabled;
 
 use crate::{
-    access::Access,
+    access::{Access, Class},
     execution::Edge,
     object::{Generation, Object, OnceState},
     op::{ObjectId, Op, ThreadId},
@@ -29,6 +29,7 @@ pub struct Effect {
 pub struct State {
     objects: Vec<Object>,
     threads: Vec<ThreadState>,
+    /// Of each thread. Those behind the last one are from earlier runs: most threads are created in the same order again.
     paths: Vec<Vec<u32>>,
     /// Threads in creation order: by path, so that it is the same order in every run.
     order: Vec<ThreadId>,
@@ -73,7 +74,6 @@ impl State {
     pub fn clear(&mut self) {
         self.objects.clear();
         self.threads.clear();
-        self.paths.clear();
         self.order.clear();
     }
 
@@ -86,32 +86,62 @@ impl State {
 
     /// A new thread. Its place in the order comes from its path.
     pub fn spawn(&mut self, parent: Option<ThreadId>) -> ThreadId {
-        let id = ThreadId(self.threads.len() as u32);
-        let path = match parent {
-            None => Vec::new(),
+        let index = self.threads.len();
+        self.make_path(index);
+        let (known, new) = self.paths.split_at_mut(index);
+        let path = &mut new[0];
+        match parent {
+            None => path.clear(),
             Some(parent) => {
-                let nth = &mut self.threads[parent.index()].children;
-                let prefix = &self.paths[parent.index()];
-                let mut path = Vec::with_capacity(prefix.len() + 1);
-                path.extend_from_slice(prefix);
-                path.push(*nth);
-                *nth += 1;
-                path
+                let children = &mut self.threads[parent.index()].children;
+                let (nth, prefix) = (*children, known[parent.index()].as_slice());
+                *children += 1;
+                if path.split_last() != Some((&nth, prefix)) {
+                    path.clear();
+                    path.extend_from_slice(prefix);
+                    path.push(nth);
+                }
             }
-        };
-        self.spawn_at(path);
-        id
+        }
+        self.add_thread()
     }
 
     /// A new thread with a known path.
-    pub fn spawn_at(&mut self, path: Vec<u32>) {
+    pub fn spawn_at(&mut self, path: &[u32]) -> ThreadId {
+        let index = self.threads.len();
+        self.make_path(index);
+        let known = &mut self.paths[index];
+        if known.as_slice() != path {
+            known.clear();
+            known.extend_from_slice(path);
+        }
+        self.add_thread()
+    }
+
+    fn make_path(&mut self, index: usize) {
+        if self.paths.len() == index {
+            self.paths.push(Vec::new());
+        }
+    }
+
+    fn add_thread(&mut self) -> ThreadId {
         let id = ThreadId(self.threads.len() as u32);
-        let place = self
-            .order
-            .partition_point(|other| self.paths[other.index()] < path);
-        self.order.insert(place, id);
-        self.paths.push(path);
         self.threads.push(ThreadState::default());
+        let mut order = core::mem::take(&mut self.order);
+        self.enlist(id, &mut order);
+        self.order = order;
+        id
+    }
+
+    /// Puts a thread into its place among others in creation order.
+    pub(crate) fn enlist(&self, thread: ThreadId, order: &mut Vec<ThreadId>) {
+        let path = self.path(thread);
+        let earlier = |other: &ThreadId| self.path(*other) < path;
+        if order.last().is_none_or(earlier) {
+            order.push(thread);
+        } else {
+            order.insert(order.partition_point(earlier), thread);
+        }
     }
 
     /// The thread came to its end.
@@ -120,21 +150,25 @@ impl State {
     }
 
     /// Whether it did.
+    #[inline]
     pub fn finished(&self, thread: ThreadId) -> bool {
         self.threads[thread.index()].finished
     }
 
     /// How many events it has done.
+    #[inline]
     pub fn count(&self, thread: ThreadId) -> u32 {
         self.threads[thread.index()].count
     }
 
     /// Its name in every run.
+    #[inline]
     pub fn path(&self, thread: ThreadId) -> &[u32] {
         &self.paths[thread.index()]
     }
 
     /// All threads in creation order.
+    #[inline]
     pub fn order(&self) -> &[ThreadId] {
         &self.order
     }
@@ -146,6 +180,7 @@ impl State {
     }
 
     /// The object as it is now.
+    #[inline]
     pub fn object(&self, id: ObjectId) -> &Object {
         &self.objects[id.index()]
     }
@@ -176,6 +211,7 @@ impl State {
         }
     }
 
+    #[inline]
     fn free(&self, mutex: ObjectId) -> bool {
         matches!(self.object(mutex), Object::Mutex { holder: None, .. })
     }
@@ -207,8 +243,68 @@ impl State {
             .expect("an outcome is below the number of outcomes")
     }
 
+    /// What the last store wrote: see [`Run::settle`](crate::Run::settle).
+    pub(crate) fn settle(&mut self, object: ObjectId, settled: u64) {
+        if let Object::Atomic(value) = &mut self.objects[object.index()] {
+            *value = settled;
+        }
+    }
+
     /// Does an operation.
     pub fn apply(&mut self, thread: ThreadId, op: Op, outcome: u16) -> Effect {
+        #[cfg(debug_assertions)]
+        let expected = self.effect(thread, op, outcome);
+        let effect = match self.apply_simple(thread, &op) {
+            Some(effect) => effect,
+            None => self.apply_any(thread, op, outcome),
+        };
+        #[cfg(debug_assertions)]
+        assert_eq!(effect, expected, "one meaning of {op:?}");
+        effect
+    }
+
+    /// Does one of the most frequent operations, where it needs no looking at the thread: what [`State::apply_any`] does, sooner.
+    #[inline]
+    pub(crate) fn apply_simple(&mut self, thread: ThreadId, op: &Op) -> Option<Effect> {
+        let (Op::Load(id) | Op::Store(id, _) | Op::Rmw(id, _) | Op::Lock(id) | Op::Unlock(id)) =
+            *op
+        else {
+            return None;
+        };
+        let (result, class) = match (*op, &mut self.objects[id.index()]) {
+            (Op::Load(_), Object::Atomic(value)) => (*value, Class::Read),
+            (Op::Store(_, new), Object::Atomic(value)) => {
+                *value = new;
+                (0, Class::Write)
+            }
+            (Op::Rmw(_, rmw), Object::Atomic(value)) => {
+                let old = *value;
+                *value = rmw.apply(old);
+                (old, Class::Write)
+            }
+            (Op::Lock(_), Object::Mutex { holder, .. }) => {
+                *holder = Some(thread);
+                (0, Class::Write)
+            }
+            (Op::Unlock(_), Object::Mutex { holder, version }) => {
+                *holder = None;
+                *version += 1;
+                (0, Class::Write)
+            }
+            _ => return None,
+        };
+        let me = &mut self.threads[thread.index()];
+        me.count += 1;
+        me.released = false;
+        Some(Effect {
+            ok: true,
+            result,
+            after: None,
+            access: [Some(Access { object: id, class }), None],
+        })
+    }
+
+    fn apply_any(&mut self, thread: ThreadId, op: Op, outcome: u16) -> Effect {
         let effect = self.effect(thread, op, outcome);
         let me = &mut self.threads[thread.index()];
         me.count += 1;

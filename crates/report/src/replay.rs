@@ -89,7 +89,7 @@ fn start(trace: &Trace) -> State {
     let mut state = State::default();
     state.spurious = trace.options.spurious_wakeups;
     for (index, thread) in trace.threads.iter().enumerate() {
-        state.spawn_at(parse_path(&thread.path).unwrap_or_default());
+        state.spawn_at(&parse_path(&thread.path).unwrap_or_default());
         let idle = trace
             .events
             .iter()

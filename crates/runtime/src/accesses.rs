@@ -3,7 +3,7 @@
 //! They are checked and never scheduled. The world says with [`set_mode`] what is to be done with them; most of the time a look at one
 //! cell of the shadow is all.
 
-use crate::{hooks::Frame, spin, world};
+use crate::{hooks::Frame, spin, units, world};
 use alloc::format;
 use core::{arch::naked_asm, cell::UnsafeCell};
 use reweave_model::{Kind as ErrorKind, Site};
@@ -40,7 +40,7 @@ pub fn set_mode(mode: Mode) {
 
 /// An access of the program.
 #[inline]
-fn access(address: usize, bytes: usize, kind: Kind, pc: usize) {
+pub fn access(address: usize, bytes: usize, kind: Kind, pc: usize) {
     if kind == Kind::Write {
         spin::wrote(address);
     }
@@ -91,7 +91,7 @@ fn clashes(kind: Kind, site: Site) {
 pub fn range(address: usize, bytes: usize, write: bool, frame: &Frame) {
     let kind = if write { Kind::Write } else { Kind::Read };
     if bytes > 0 {
-        access(address, bytes, kind, frame.return_address);
+        units::visible(address, bytes, kind, frame);
     }
 }
 
@@ -100,7 +100,6 @@ impl world::World {
     #[inline]
     pub fn refresh(&mut self) {
         let me = self.current;
-        self.turned = me;
         if !self.check_races {
             return;
         }
@@ -119,9 +118,11 @@ impl world::World {
     /// The running thread's operation touched this memory, as atomic operations do.
     #[inline]
     pub fn touch(&mut self, address: usize, bytes: usize, write: bool, site: Site) {
-        let kind = match write {
-            true => Kind::AtomicWrite,
-            false => Kind::AtomicRead,
+        let kind = match (write, self.me().plain) {
+            (true, false) => Kind::AtomicWrite,
+            (false, false) => Kind::AtomicRead,
+            (true, true) => Kind::Write,
+            (false, true) => Kind::Read,
         };
         match mode() {
             Mode::Nothing => {}
@@ -217,12 +218,12 @@ impl world::World {
             known.kind == error && (known.sites == sites || known.sites == turned)
         };
         if error == ErrorKind::DataRace {
-            let note = Note::Racy {
-                address: first.address as u64,
-                bytes: first.bytes as u64,
-            };
+            let note = Note::Racy(self.unit(first.address, first.bytes));
             if !self.notes.contains(&note) {
                 self.notes.push(note);
+            }
+            if !self.report_races {
+                return;
             }
         }
         if !self.run.execution().errors.iter().any(same) {
@@ -251,15 +252,48 @@ fn verb(kind: Kind) -> &'static str {
     }
 }
 
-macro_rules! plain {
-    ($($name:ident $target:ident $bytes:literal $kind:ident;)*) => {$(
-        extern "C" fn $target(address: usize, pc: usize) {
-            access(address, $bytes, Kind::$kind, pc);
-        }
+/// Defines a hook: straight to the check, or, in a search with visible units, with a [`Frame`] to `units`.
+macro_rules! hook {
+    ($name:ident, $fast:ident, $slow:ident, $pc:literal) => {
         #[unsafe(no_mangle)]
         #[unsafe(naked)]
         pub unsafe extern "C" fn $name() {
-            naked_asm!("mov rsi, [rsp]", "jmp {target}", target = sym $target)
+            naked_asm!(
+                "cmp byte ptr [rip + {any}], 0",
+                "jne 2f",
+                concat!("mov ", $pc, ", [rsp]"),
+                "jmp {fast}",
+                "2:",
+                "push rbp",
+                "push rbx",
+                "push r12",
+                "push r13",
+                "push r14",
+                "push r15",
+                concat!("mov ", $pc, ", rsp"),
+                "sub rsp, 8",
+                "call {slow}",
+                "add rsp, 56",
+                "ret",
+                any = sym units::ANY,
+                fast = sym $fast,
+                slow = sym $slow,
+            )
+        }
+    };
+}
+
+macro_rules! plain {
+    ($($name:ident $module:ident $bytes:literal $kind:ident;)*) => {$(
+        mod $module {
+            use super::*;
+            extern "C" fn fast(address: usize, pc: usize) {
+                access(address, $bytes, Kind::$kind, pc);
+            }
+            extern "C" fn slow(address: usize, frame: &Frame) {
+                units::visible(address, $bytes, Kind::$kind, frame);
+            }
+            hook!($name, fast, slow, "rsi");
         }
     )*};
 }
@@ -315,16 +349,18 @@ plain! {
 }
 
 macro_rules! ranges {
-    ($($name:ident $target:ident $kind:ident;)*) => {$(
-        extern "C" fn $target(address: usize, bytes: usize, pc: usize) {
-            if bytes > 0 {
-                access(address, bytes, Kind::$kind, pc);
+    ($($name:ident $module:ident $kind:ident;)*) => {$(
+        mod $module {
+            use super::*;
+            extern "C" fn fast(address: usize, bytes: usize, pc: usize) {
+                if bytes > 0 {
+                    access(address, bytes, Kind::$kind, pc);
+                }
             }
-        }
-        #[unsafe(no_mangle)]
-        #[unsafe(naked)]
-        pub unsafe extern "C" fn $name() {
-            naked_asm!("mov rdx, [rsp]", "jmp {target}", target = sym $target)
+            extern "C" fn slow(address: usize, bytes: usize, frame: &Frame) {
+                units::visible(address, bytes, Kind::$kind, frame);
+            }
+            hook!($name, fast, slow, "rdx");
         }
     )*};
 }

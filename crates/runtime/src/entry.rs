@@ -3,7 +3,7 @@
 use crate::{
     calls, channel, faults, heap,
     restore::PAGE,
-    slots, switch, sys,
+    slots, switch, sys, units,
     world::{self, Module, Outcome},
 };
 use alloc::{string::String, vec, vec::Vec};
@@ -92,8 +92,10 @@ extern "C" fn instead_of_main(
     ENVP.store(envp, Ordering::Relaxed);
     world::start();
     world::get().modules = modules();
+    units::prepare();
     calls::prepare();
     world::get().modules = modules();
+    units::prepare();
     faults::install();
     for number in 1..=4 {
         grow(number);
@@ -287,6 +289,7 @@ fn conclude(outcome: Outcome) {
 
 /// Everything as it was at `main`.
 fn clean_up() {
+    calls::clean_up();
     // SAFETY: the run is over.
     unsafe { world::snapshot().restore() };
     world::heap().reset();
@@ -316,11 +319,6 @@ extern "C" fn main_entry() -> ! {
 /// Where the program's `main` is.
 pub fn main_address() -> usize {
     MAIN.load(Ordering::Relaxed) as usize
-}
-
-/// The functions that the loader would call at the end of the process, in their order, where the program has some of its own.
-pub fn finishers() -> &'static [unsafe extern "C" fn()] {
-    &[]
 }
 
 /// Copies all writable memory that is not ours.

@@ -20,6 +20,7 @@ mod entry;
 mod faults;
 mod heap;
 mod hooks;
+mod leaks;
 mod memory;
 mod objects;
 mod real;
@@ -29,6 +30,7 @@ mod spin;
 mod switch;
 mod sys;
 mod times;
+mod units;
 mod world;
 
 use core::fmt::{self, Write};

@@ -15,6 +15,8 @@ pub enum Sort {
     Semaphore,
     Once,
     Futex,
+    /// A file or stream; its address is no place in memory.
+    File,
 }
 
 #[derive(Clone, Copy, Debug)]

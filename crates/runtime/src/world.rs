@@ -15,6 +15,7 @@ use crate::{
     spin::{self, Spin},
     switch, sys,
     times::{Clock, Times},
+    units::Units,
 };
 use alloc::{format, string::String, vec::Vec};
 use core::{
@@ -35,8 +36,9 @@ pub struct Thread {
     /// Where it goes on.
     sp: *mut u8,
     own: usize,
-    /// Its stack begins here.
+    /// Its stack begins here, with the frame of this function.
     pub top: usize,
+    pub entry: extern "C" fn() -> !,
     pub slot: usize,
     /// Who created it and waits for its first operation.
     starter: Option<ThreadId>,
@@ -57,6 +59,15 @@ pub struct Thread {
     calls: *mut usize,
     calls_end: *mut usize,
     pub spin: Spin,
+    /// The event it has come to is a plain access.
+    pub plain: bool,
+}
+
+impl Thread {
+    /// How far down its stack reaches while it does not run.
+    pub fn saved(&self) -> usize {
+        self.sp as usize
+    }
 }
 
 /// Room for a list of callers.
@@ -107,6 +118,11 @@ pub struct World {
     pub shadow: Shadow,
     /// Whether plain accesses are checked.
     pub check_races: bool,
+    /// Whether a race is an error.
+    pub report_races: bool,
+    pub units: Units,
+    /// A plain store that is an event and is about to be made: its memory.
+    pub unsettled: Option<(usize, usize)>,
     /// Places known to ask for less than sequential consistency.
     weak_orders: usize,
     /// Whether memory was given back in this run.
@@ -115,11 +131,9 @@ pub struct World {
     pub about_errors: Vec<usize>,
     /// When a run is to be shown: stacks of events and accesses.
     pub watched: Watched,
-    pub times: Times,
-    /// Whose accesses are told apart from others' now.
-    pub turned: ThreadId,
     /// What library calls keep of a run.
     pub calls: calls::State,
+    pub times: Times,
 }
 
 struct Global<T>(UnsafeCell<T>);
@@ -150,6 +164,12 @@ pub fn get() -> &'static mut World {
     unsafe { (*WORLD.0.get()).as_mut().unwrap_unchecked() }
 }
 
+/// The world, while a run is going on.
+#[inline]
+pub fn get_if_active() -> Option<&'static mut World> {
+    active().then(get)
+}
+
 pub fn heap() -> &'static mut Heap {
     // SAFETY: as above.
     unsafe { &mut *HEAP.0.get() }
@@ -164,6 +184,7 @@ pub fn snapshot() -> &'static mut Snapshot {
 pub fn start() {
     // SAFETY: as above.
     let world = unsafe { &mut *WORLD.0.get() };
+    let races = channel::header().races.load(Ordering::Relaxed);
     *world = Some(World {
         run: Run::default(),
         races: RaceDetector::default(),
@@ -187,14 +208,16 @@ pub fn start() {
         detail: false,
         shadow: Shadow::new(|bytes| sys::map_own(bytes).and_then(NonNull::new))
             .unwrap_or_else(|| crate::give_up(format_args!("there is no address space"))),
-        check_races: channel::header().races.load(Ordering::Relaxed) == Races::Check as u32,
+        check_races: races != Races::Ignore as u32,
+        report_races: races != Races::Interleave as u32,
+        units: Units::default(),
+        unsettled: None,
         weak_orders: 0,
         freed: false,
         about_errors: Vec::new(),
         watched: Watched::new(),
-        times: Times::new(),
-        turned: ThreadId::MAIN,
         calls: calls::State::default(),
+        times: Times::new(),
     });
 }
 
@@ -208,6 +231,11 @@ impl World {
             return Site(offset as u32);
         }
         self.other_site(address)
+    }
+
+    /// Whether a site is in the program itself.
+    pub fn is_program(&self, site: Site) -> bool {
+        (site.0 as usize) < self.modules[0].end - self.modules[0].start
     }
 
     #[cold]
@@ -278,6 +306,7 @@ impl World {
         self.freed = false;
         self.about_errors.clear();
         self.watched.clear();
+        self.unsettled = None;
         self.times.clear();
         self.notes.clear();
         self.calls.clear();
@@ -291,7 +320,7 @@ impl World {
             end: self.main_top,
             own: self.root_own,
         };
-        self.add(0, slot, entry);
+        self.add(0, slot, entry).own_calls = calls::Own::first();
         self.current = ThreadId::MAIN;
         set_active(true);
         swap_calls(self.threads[0].calls);
@@ -323,6 +352,7 @@ impl World {
             sp: unsafe { switch::prepare(slot.top as *mut u8, entry) },
             own: slot.own,
             top: slot.top,
+            entry,
             slot: number,
             starter: None,
             start: None,
@@ -339,6 +369,7 @@ impl World {
             calls,
             calls_end: calls,
             spin: Spin::default(),
+            plain: false,
         });
         self.threads.last_mut().expect("just added")
     }
@@ -363,7 +394,9 @@ impl World {
             self.leave(Outcome::Grow(number));
         };
         let now = self.me().clock.ns;
+        let own_calls = self.me().own_calls.child(number);
         let thread = self.add(number, slot, thread_entry);
+        thread.own_calls = own_calls;
         thread.clock.ns = now;
         thread.start = Some(start);
         thread.argument = argument;
@@ -371,7 +404,6 @@ impl World {
         thread.created = site.0;
         ready(thread);
         self.switch_to(id);
-        self.refresh();
         id
     }
 
@@ -390,16 +422,19 @@ impl World {
             switch::set_own_memory(to.own);
             switch::switch(&raw mut (*from).sp, to.sp);
         }
+        // Back again: accesses are this thread's.
+        get().refresh();
     }
 
     /// Ends the run here: the running thread does not go on.
     pub fn leave(&mut self, outcome: Outcome) -> ! {
+        self.settle();
         self.outcome = outcome;
-        let mut forgotten = ptr::null_mut();
+        let me: *mut Thread = self.me();
         // SAFETY: saved by `conduct`, which waits for this.
         unsafe {
             switch::set_own_memory(self.root_own);
-            switch::switch(&raw mut forgotten, self.root);
+            switch::switch(&raw mut (*me).sp, self.root);
         }
         unreachable!("a run that has ended does not go on")
     }
@@ -431,6 +466,7 @@ impl World {
 
     /// The running thread comes to its end.
     pub fn finish(&mut self) -> ! {
+        self.settle();
         let me = self.current;
         self.me().finished = true;
         self.run.finish(me);
@@ -443,6 +479,7 @@ impl World {
 
     /// The running thread goes no further.
     pub fn freeze(&mut self, site: Site) -> ! {
+        self.settle();
         let me = self.current;
         self.run.announce(
             me,
@@ -528,6 +565,7 @@ impl World {
     /// value, an object begins anew.
     #[inline]
     pub fn atomic(&mut self, address: usize, bytes: usize, value: u64, site: Site) -> ObjectId {
+        self.settle();
         match self.objects.find(address, bytes, Sort::Atomic) {
             Found::Object(object) => {
                 if *self.run.state().object(object) == Object::Atomic(value) {
@@ -560,18 +598,18 @@ pub fn perform(op: Op, gate: Gate, site: Site, order: Order, failure: Option<Ord
 #[inline]
 fn done(op: Op, gate: Gate, site: Site, order: Order, failure: Option<Order>) -> Event {
     let world = get();
+    world.settle();
     let me = world.current;
     world.run.announce(me, Pending { op, gate, site });
     world.turn();
     let world = get();
-    if world.turned != me {
-        // Others went on meanwhile.
-        world.refresh();
-    }
     let choice = world.choice;
     let event = world.run.step(choice);
     world.me().acted = world.races.epoch(me);
-    world.races.event(&event, order, failure);
+    match world.me().plain {
+        true => world.races.plain(me),
+        false => world.races.event(&event, order, failure),
+    }
     if world.times.used() {
         world.carry_time(&event);
     }

@@ -109,7 +109,9 @@ fn best(what: &str, runs: usize, count: usize, step: usize, passes: &[&[extern "
 
 fn main() {
     // SAFETY: one thread, and no reference is alive yet.
-    unsafe { *RUNTIME.shadow.get() = Some(Shadow::new(crate::fresh).expect("there is address space")) };
+    unsafe {
+        *RUNTIME.shadow.get() = Some(Shadow::new(crate::fresh).expect("there is address space"))
+    };
     shadow().clear();
     turn(0);
     let many = 10_000_000;

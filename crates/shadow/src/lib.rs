@@ -13,7 +13,7 @@
 //! unreported. Accesses it is not told of it cannot judge.
 //!
 //! The path of an access: [`Shadow::hot`] in the hook itself, a look at one cell that suffices when the thread has just done
-//! the same; else [`Shadow::access`], `Book::meet` for each granule of 8 bytes.
+//! the same; else [`Shadow::access`], for each granule of 8 bytes `Book::settle` or, if others are in the way, `Book::meet`.
 //!
 //! * `word`: one recorded access in 64 bits
 //! * `table`: cells of two words, found by address; the only unsafe code

@@ -211,7 +211,9 @@ pub fn parse(args: Vec<OsString>) -> Result<Option<Check>, String> {
             check.args = words.collect();
         }
         (false, None) => {
-            return Err(format!("what is to be checked? Name a C or C++ file; {SEE_HELP}"));
+            return Err(format!(
+                "what is to be checked? Name a C or C++ file; {SEE_HELP}"
+            ));
         }
     }
     if check.options.preemptions.is_some() && check.options.algorithm.samples() {
@@ -255,7 +257,10 @@ fn set(check: &mut Check, name: &str, value: &str) -> Result<(), String> {
 
 /// For what the contract has and this version does not.
 pub fn missing() -> String {
-    format!("not in this version (reweave {})", env!("CARGO_PKG_VERSION"))
+    format!(
+        "not in this version (reweave {})",
+        env!("CARGO_PKG_VERSION")
+    )
 }
 
 fn number<T: FromStr>(text: &str) -> Result<T, String> {
@@ -274,19 +279,58 @@ fn one_of<T: Copy>(names: &[(&str, T)], text: &str) -> Result<T, String> {
 /// Whether an option is one that a compiler may get.
 fn is_for_compilers(option: &OsStr) -> Result<(), String> {
     let text = option.to_string_lossy();
-    let own_step = ["-c", "-S", "-E", "-M", "-MM", "-shared", "-r", "-static", "-fsyntax-only"];
+    let own_step = [
+        "-c",
+        "-S",
+        "-E",
+        "-M",
+        "-MM",
+        "-shared",
+        "-r",
+        "-static",
+        "-fsyntax-only",
+    ];
     if own_step.contains(&&*text) || text.starts_with("-o") {
         return Err(format!(
             "{text}: check makes a program of its own, explores it and throws it away; `reweave cc` is the compiler itself"
         ));
     }
     let families = [
-        "-B", "-D", "-I", "-L", "-O", "-U", "-W", "-X", "-f", "-g", "-i", "-l", "-m", "-pedantic", "-std=", "-x",
-        "--param", "--sysroot",
+        "-B",
+        "-D",
+        "-I",
+        "-L",
+        "-O",
+        "-U",
+        "-W",
+        "-X",
+        "-f",
+        "-g",
+        "-i",
+        "-l",
+        "-m",
+        "-pedantic",
+        "-std=",
+        "-x",
+        "--param",
+        "--sysroot",
     ];
     let words = [
-        "-ansi", "-pipe", "-pthread", "-rdynamic", "-s", "-trigraphs", "-undef", "-w", "-no-pie", "-pie", "-nostdinc",
-        "-nostdinc++", "-z", "-u", "-T",
+        "-ansi",
+        "-pipe",
+        "-pthread",
+        "-rdynamic",
+        "-s",
+        "-trigraphs",
+        "-undef",
+        "-w",
+        "-no-pie",
+        "-pie",
+        "-nostdinc",
+        "-nostdinc++",
+        "-z",
+        "-u",
+        "-T",
     ];
     let known = words.contains(&&*text) || families.iter().any(|family| text.starts_with(family));
     if known {
@@ -294,7 +338,12 @@ fn is_for_compilers(option: &OsStr) -> Result<(), String> {
     }
     let mut close: Vec<_> = OPTIONS
         .iter()
-        .map(|(name, _)| (distance(name, text.split('=').next().unwrap_or(&text)), *name))
+        .map(|(name, _)| {
+            (
+                distance(name, text.split('=').next().unwrap_or(&text)),
+                *name,
+            )
+        })
         .collect();
     close.sort();
     match close[0] {
@@ -370,9 +419,27 @@ mod tests {
     #[test]
     fn joined_and_separate_values() {
         for line in [
-            "-D N=1 a.c", "-DN=1 a.c", "-I dir a.c", "-Idir a.c", "-l m a.c", "-lm a.c", "-L . a.c", "-U N a.c", "-std=c11 a.c",
-            "-fno-inline a.c", "-march=native a.c", "-Wall a.c", "-Wl,-z,now a.c", "-g3 a.c", "-x c a.c", "-xc a.c",
-            "-isystem dir a.c", "-Xlinker -v a.c", "--param x=1 a.c", "a.cc b.cpp c.o libd.a -pthread", "@args",
+            "-D N=1 a.c",
+            "-DN=1 a.c",
+            "-I dir a.c",
+            "-Idir a.c",
+            "-l m a.c",
+            "-lm a.c",
+            "-L . a.c",
+            "-U N a.c",
+            "-std=c11 a.c",
+            "-fno-inline a.c",
+            "-march=native a.c",
+            "-Wall a.c",
+            "-Wl,-z,now a.c",
+            "-g3 a.c",
+            "-x c a.c",
+            "-xc a.c",
+            "-isystem dir a.c",
+            "-Xlinker -v a.c",
+            "--param x=1 a.c",
+            "a.cc b.cpp c.o libd.a -pthread",
+            "@args",
         ] {
             assert_eq!(check(line).what, What::Files(words(line)), "{line}");
         }
@@ -411,7 +478,10 @@ mod tests {
             ("--bugdet 3s a.c", "did you mean --budget?"),
             ("--keepgoing a.c", "did you mean --keep-going?"),
             ("--worker=3 a.c", "did you mean --workers?"),
-            ("--completely-else a.c", "there is no option --completely-else;"),
+            (
+                "--completely-else a.c",
+                "there is no option --completely-else;",
+            ),
             ("-q a.c", "there is no option -q;"),
             ("a.c -o a", "-o: check makes a program of its own"),
             ("a.c -c", "-c: check makes a program of its own"),
@@ -420,14 +490,26 @@ mod tests {
             ("a.c --strict=yes", "--strict has no value"),
             ("a.c --budget 30", "--budget 30: a time such as"),
             ("a.c --workers 0", "--workers 0: a number"),
-            ("a.c --max-executions many", "--max-executions many: a number"),
-            ("a.c --races maybe", "one of report, explore, interleave, ignore"),
+            (
+                "a.c --max-executions many",
+                "--max-executions many: a number",
+            ),
+            (
+                "a.c --races maybe",
+                "one of report, explore, interleave, ignore",
+            ),
             ("a.c --format xml", "one of text, json"),
             ("a.c --algorithm quick", "no algorithm is called `quick`"),
             ("a.c --algorithm rf", "--algorithm rf: not in this version"),
-            ("a.c --algorithm stateful", "--algorithm stateful: not in this version"),
+            (
+                "a.c --algorithm stateful",
+                "--algorithm stateful: not in this version",
+            ),
             ("a.c --threads os", "--threads os: not in this version"),
-            ("a.c --algorithm pct --preemptions 2", "a bound on preemptions"),
+            (
+                "a.c --algorithm pct --preemptions 2",
+                "a bound on preemptions",
+            ),
         ];
         for (line, says) in cases {
             let sentence = read(line).expect_err(line);

@@ -220,6 +220,11 @@ impl Line {
         })
     }
 
+    /// The first file to compile or link.
+    pub fn first_file(&self) -> Option<&OsStr> {
+        self.files().next()
+    }
+
     /// Files to compile or link.
     pub(super) fn files(&self) -> impl Iterator<Item = &OsStr> {
         self.parts.iter().filter_map(|part| match part {

@@ -55,8 +55,7 @@ impl Optimal {
             let mut chosen = None;
             for &thread in self.replay.state.order() {
                 let trigger = self.replay.triggers()[thread.index()];
-                let unborn = counts[trigger.thread.index()] < trigger.count;
-                if unborn || counts[thread.index()] >= execution.max_steps {
+                if counts[trigger.thread.index()] < trigger.count {
                     continue;
                 }
                 let line = happens.of_thread(thread);
@@ -75,6 +74,10 @@ impl Optimal {
                         None => continue,
                     },
                 };
+                let stopped = counts[thread.index()] >= execution.max_steps;
+                if stopped && !pending.op.completes() {
+                    continue;
+                }
                 // What has to wait for its causes waits; what can go without them would be another event.
                 match blocked(happens, execution, counts, pending.op) {
                     Some(true) if pending.gate == Gate::Open => {}

@@ -81,8 +81,7 @@ impl State {
                 // One that timed out lets go what it had announced.
                 effect.ok = readers.is_empty();
                 let class = match (effect.ok, readers_first) {
-                    (false, _) => Class::WriteUnlock,
-                    (true, true) => Class::TryWrite,
+                    (false, _) | (true, true) => Class::TryWrite,
                     (true, false) => Class::WriteAcquire,
                 };
                 effect.access = touch(lock, class);
@@ -158,7 +157,7 @@ impl State {
                 effect.access = touch(condvar, Class::Write);
             }
             Op::SemAcquire { object, .. } | Op::SemTryAcquire(object) => {
-                effect.ok = self.object(object) != &Object::Semaphore(0);
+                effect.ok = !matches!(self.object(object), Object::Semaphore(0));
                 let class = if effect.ok {
                     Class::Acquire
                 } else {
@@ -283,7 +282,7 @@ impl State {
             }
             Op::ReceiverDrop(channel) => effect.access = touch(channel, Class::Deaf),
             Op::Park { object, .. } => {
-                effect.ok = self.object(object) == &Object::Parker(true);
+                effect.ok = matches!(self.object(object), Object::Parker(true));
                 effect.access = touch(object, Class::Write);
             }
             Op::Unpark(object) => effect.access = touch(object, Class::Write),

@@ -57,6 +57,7 @@ symbols! {
     BACKTRACE c"_Unwind_Backtrace";
     GET_IP c"_Unwind_GetIP";
     GET_CFA c"_Unwind_GetCFA";
+    GET_START c"_Unwind_GetRegionStart";
     LONG_JUMP c"longjmp";
     EXCEPTION_TYPE c"__cxa_current_exception_type";
     GLOBALS c"__cxa_get_globals";
@@ -258,11 +259,17 @@ unsafe extern "C" fn stop(
 ) -> c_int {
     const END_OF_STACK: c_int = 16;
     let stack = function!(GET_CFA: fn(*mut c_void) -> usize);
+    let start = function!(GET_START: fn(*mut c_void) -> usize);
     // SAFETY: the unwinder's own context.
-    let stack = stack.map_or(usize::MAX, |stack| unsafe { stack(context) });
+    let (stack, start) = unsafe {
+        (
+            stack.map_or(usize::MAX, |stack| stack(context)),
+            start.map_or(0, |start| start(context)),
+        )
+    };
     next_cleanup(stack);
     // The outermost frame is ours.
-    if actions & END_OF_STACK != 0 || stack + 256 > world::get().me().top {
+    if actions & END_OF_STACK != 0 || start == world::get().me().entry as usize {
         super::threads::at_end();
     }
     0

@@ -1,4 +1,4 @@
-//! Futexes, as C++'s library uses them, and the door they come in by: `syscall`.
+//! Futexes, as C++'s library uses them. They come in by `syscall`: see [`super::system`].
 //!
 //! A wait compares the word and joins those who wait, in one step, and is left when somebody wakes it. Who waits for a word is an object of its
 //! own in the model, apart from the word. To wake those who wait for memory that was given back is harmless, and done: so it is no
@@ -8,76 +8,14 @@ use super::{
     clocks::{self, Deadline, fail},
     visible,
 };
-use crate::{hooks::Frame, objects::Sort, real, world};
+use crate::{objects::Sort, world};
 use alloc::format;
-use core::{
-    arch::naked_asm,
-    ffi::{c_int, c_long},
-};
+use core::ffi::{c_int, c_long};
 use libc::timespec;
 use reweave_model::{Object, ObjectId, Op, Site};
 
-/// Passes on its arguments as a list, since they take all registers that there are for arguments.
-#[unsafe(no_mangle)]
-#[unsafe(naked)]
-pub unsafe extern "C" fn syscall() {
-    naked_asm!(
-        ".cfi_startproc",
-        "push rbp",
-        ".cfi_adjust_cfa_offset 8",
-        "push rbx",
-        ".cfi_adjust_cfa_offset 8",
-        "push r12",
-        ".cfi_adjust_cfa_offset 8",
-        "push r13",
-        ".cfi_adjust_cfa_offset 8",
-        "push r14",
-        ".cfi_adjust_cfa_offset 8",
-        "push r15",
-        ".cfi_adjust_cfa_offset 8",
-        // The sixth argument of the call lies above the return address.
-        "mov rax, [rsp + 56]",
-        "push rax",
-        ".cfi_adjust_cfa_offset 8",
-        "push r9",
-        ".cfi_adjust_cfa_offset 8",
-        "push r8",
-        ".cfi_adjust_cfa_offset 8",
-        "push rcx",
-        ".cfi_adjust_cfa_offset 8",
-        "push rdx",
-        ".cfi_adjust_cfa_offset 8",
-        "push rsi",
-        ".cfi_adjust_cfa_offset 8",
-        "mov rsi, rsp",
-        "lea rdx, [rsp + 48]",
-        "sub rsp, 8",
-        ".cfi_adjust_cfa_offset 8",
-        "call {target}",
-        "add rsp, 104",
-        ".cfi_adjust_cfa_offset -104",
-        "ret",
-        ".cfi_endproc",
-        target = sym system_call,
-    )
-}
-
-unsafe extern "C" fn system_call(number: c_long, arguments: &[usize; 6], frame: &Frame) -> c_long {
-    if !world::active() {
-        let real = real!(syscall: fn(c_long, usize, usize, usize, usize, usize, usize) -> c_long);
-        let [a, b, c, d, e, f] = *arguments;
-        // SAFETY: the program's own arguments.
-        return unsafe { real(number, a, b, c, d, e, f) };
-    }
-    let site = world::get().site(frame.return_address);
-    match number {
-        libc::SYS_futex => futex(arguments, site),
-        libc::SYS_sched_yield => 0,
-        _ => world::get().unsupported(&format!("syscall {number}"), site),
-    }
-}
-
-fn futex(arguments: &[usize; 6], site: Site) -> c_long {
+/// The system call of this name.
+pub fn call(arguments: &[usize; 6], site: Site) -> c_long {
     const ANYBODY: u32 = u32::MAX;
     let [word, operation, value, time, _, mask] = *arguments;
     let word = word as *const u32;

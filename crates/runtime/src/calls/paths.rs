@@ -1,0 +1,192 @@
+//! Calls that are libc's own but for a look at their arguments: files that are opened, and memory that the kernel is to write to.
+//!
+//! The kernel does not trap on protected pages but fails, so they are made writable first.
+
+use super::exceptions;
+use crate::{real::Real, world};
+use core::{
+    arch::naked_asm,
+    ffi::{CStr, c_char, c_void},
+    mem::MaybeUninit,
+};
+
+/// A function of libc's, and what to look at first.
+struct Call {
+    name: &'static CStr,
+    real: Real,
+    look: fn(&'static CStr, &[usize; 6], usize),
+}
+
+/// Looks at the arguments (the last of the six is the first); where to go on.
+extern "C" fn looked(
+    call: &Call,
+    arguments: &mut [usize; 6],
+    return_address: usize,
+) -> *mut c_void {
+    if world::active() {
+        let mut in_order = *arguments;
+        in_order.reverse();
+        (call.look)(call.name, &in_order, return_address);
+    }
+    call.real.get()
+}
+
+macro_rules! passes {
+    ($($name:ident => $look:expr;)*) => {$(
+        const _: () = {
+            // SAFETY: ends with the only nul.
+            const NAME: &CStr = unsafe {
+                CStr::from_bytes_with_nul_unchecked(concat!(stringify!($name), "\0").as_bytes())
+            };
+            static CALL: Call = Call {
+                name: NAME,
+                real: Real::new(NAME),
+                look: $look,
+            };
+            #[unsafe(no_mangle)]
+            #[unsafe(naked)]
+            pub unsafe extern "C" fn $name() {
+                naked_asm!(
+                    ".cfi_startproc",
+                    "push rax",
+                    "push rdi",
+                    "push rsi",
+                    "push rdx",
+                    "push rcx",
+                    "push r8",
+                    "push r9",
+                    ".cfi_adjust_cfa_offset 56",
+                    "lea rdi, [rip + {call}]",
+                    "mov rsi, rsp",
+                    "mov rdx, [rsp + 56]",
+                    "call {looked}",
+                    "mov r11, rax",
+                    "pop r9",
+                    "pop r8",
+                    "pop rcx",
+                    "pop rdx",
+                    "pop rsi",
+                    "pop rdi",
+                    "pop rax",
+                    ".cfi_adjust_cfa_offset -56",
+                    "jmp r11",
+                    ".cfi_endproc",
+                    call = sym CALL,
+                    looked = sym looked,
+                )
+            }
+        };
+    )*};
+}
+
+/// The path is this argument.
+fn path<const ARGUMENT: usize>(call: &'static CStr, arguments: &[usize; 6], from: usize) {
+    let path = arguments[ARGUMENT] as *const c_char;
+    if path.is_null() {
+        return;
+    }
+    // SAFETY: the program's own text.
+    let name = unsafe { CStr::from_ptr(path) };
+    let what = match name.to_bytes() {
+        b"/dev/random" | b"/dev/urandom" => "a file of random numbers",
+        _ if is_pipe(name) => "a pipe",
+        _ => return,
+    };
+    let call = call.to_str().unwrap_or("open");
+    let site = exceptions::program_site(from);
+    let reason = alloc::format!("{call} of {what}");
+    world::get().unsupported(&reason, site);
+}
+
+fn is_pipe(path: &CStr) -> bool {
+    let mut stat = MaybeUninit::<libc::stat>::zeroed();
+    // SAFETY: writes a local.
+    unsafe {
+        let arguments = [
+            path.as_ptr() as usize,
+            stat.as_mut_ptr() as usize,
+            0,
+            0,
+            0,
+            0,
+        ];
+        let found = crate::sys::call(libc::SYS_stat, arguments) == 0;
+        let kind = stat.assume_init().st_mode & libc::S_IFMT;
+        found && matches!(kind, libc::S_IFIFO | libc::S_IFSOCK)
+    }
+}
+
+/// A stream for another file: the one it had is closed.
+fn reopens(call: &'static CStr, arguments: &[usize; 6], from: usize) {
+    path::<0>(call, arguments, from);
+    super::files::closing();
+}
+
+passes! {
+    open => path::<0>;
+    open64 => path::<0>;
+    creat => path::<0>;
+    creat64 => path::<0>;
+    openat => path::<1>;
+    openat64 => path::<1>;
+    fopen => path::<0>;
+    fopen64 => path::<0>;
+    freopen => reopens;
+    freopen64 => reopens;
+}
+
+/// The kernel writes so many bytes to where this argument points.
+fn writes<const ARGUMENT: usize, const BYTES: usize>(
+    _: &'static CStr,
+    arguments: &[usize; 6],
+    _: usize,
+) {
+    if arguments[ARGUMENT] != 0 {
+        world::snapshot().touch_range(arguments[ARGUMENT], BYTES);
+    }
+}
+
+/// As many bytes as another argument says.
+fn fills<const ARGUMENT: usize, const LENGTH: usize>(
+    _: &'static CStr,
+    arguments: &[usize; 6],
+    _: usize,
+) {
+    if arguments[ARGUMENT] != 0 {
+        world::snapshot().touch_range(arguments[ARGUMENT], arguments[LENGTH]);
+    }
+}
+
+const STAT: usize = size_of::<libc::stat>();
+
+passes! {
+    stat => writes::<1, STAT>;
+    stat64 => writes::<1, STAT>;
+    lstat => writes::<1, STAT>;
+    lstat64 => writes::<1, STAT>;
+    fstat => writes::<1, STAT>;
+    fstat64 => writes::<1, STAT>;
+    fstatat => writes::<2, STAT>;
+    fstatat64 => writes::<2, STAT>;
+    __xstat => writes::<2, STAT>;
+    __lxstat => writes::<2, STAT>;
+    __fxstat => writes::<2, STAT>;
+    statx => writes::<4, 256>;
+    statfs => writes::<1, 128>;
+    statfs64 => writes::<1, 128>;
+    fstatfs => writes::<1, 128>;
+    fstatfs64 => writes::<1, 128>;
+    uname => writes::<0, 512>;
+    sysinfo => writes::<0, 128>;
+    times => writes::<0, 64>;
+    getrusage => writes::<1, 256>;
+    getrlimit => writes::<1, 16>;
+    getrlimit64 => writes::<1, 16>;
+    prlimit => writes::<3, 16>;
+    ioctl => writes::<2, 256>;
+    getcwd => fills::<0, 1>;
+    readlink => fills::<1, 2>;
+    readlinkat => fills::<2, 3>;
+    sched_getparam => writes::<1, 64>;
+    getgroups => writes::<1, 4096>;
+}
