@@ -620,7 +620,9 @@ fn done(op: Op, gate: Gate, site: Site, order: Order, failure: Option<Order>) ->
         let known = world.objects.about(object);
         let (address, bytes) = (known.address, known.bytes.min(8) as usize);
         let looks = event.access[0].is_some_and(|access| access.class == Class::Read);
-        world.touch(address, bytes, !looks, site);
+        if known.sort != Sort::Futex {
+            world.touch(address, bytes, !looks, site);
+        }
     }
     spin::after(&event);
     world.refresh();
