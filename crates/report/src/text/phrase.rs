@@ -77,6 +77,7 @@ impl<'a> Story<'a> {
             }
             Op::TryLock(_) | Op::TryReadLock(_) | Op::TryWriteLock(_) => "taken".into(),
             Op::WriteAcquire(_) if !ok => "timed out".into(),
+            Op::EnqueueIf { .. } if !ok => format!("does not wait, it is {}", word(result)),
             Op::Wake { .. } => self.wake(index, ok),
             Op::NotifyOne(_) => match result.checked_sub(1) {
                 Some(woken) => format!("wakes {}", self.thread(woken as u32)),
@@ -178,6 +179,13 @@ impl<'a> Story<'a> {
             Op::Enqueue { mutex, .. } => {
                 format!("wait {on}, gives up {}", self.trace.object_name(mutex.0))
             }
+            Op::EnqueueIf {
+                atomic, expected, ..
+            } => format!(
+                "wait {on} if {} is {}",
+                self.trace.object_name(atomic.0),
+                self.word(op, expected)
+            ),
             Op::OnceEnd(_, false) => format!("{kind} {on}: failed"),
             Op::Park { object, .. } if self.owner(object).is_some() => "park".into(),
             Op::Unpark(object) => match self.owner(object) {

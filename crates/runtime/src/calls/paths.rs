@@ -2,7 +2,7 @@
 //!
 //! The kernel does not trap on protected pages but fails, so they are made writable first.
 
-use super::exceptions;
+use super::callers;
 use crate::{real::Real, world};
 use core::{
     arch::naked_asm,
@@ -14,14 +14,14 @@ use core::{
 struct Call {
     name: &'static CStr,
     real: Real,
-    look: fn(&'static CStr, &[usize; 6], usize),
+    look: fn(&'static CStr, &[usize; 6], &usize),
 }
 
 /// Looks at the arguments (the last of the six is the first); where to go on.
 extern "C" fn looked(
     call: &Call,
     arguments: &mut [usize; 6],
-    return_address: usize,
+    return_address: &usize,
 ) -> *mut c_void {
     if world::active() {
         let mut in_order = *arguments;
@@ -58,7 +58,7 @@ macro_rules! passes {
                     ".cfi_adjust_cfa_offset 56",
                     "lea rdi, [rip + {call}]",
                     "mov rsi, rsp",
-                    "mov rdx, [rsp + 56]",
+                    "lea rdx, [rsp + 56]",
                     "call {looked}",
                     "mov r11, rax",
                     "pop r9",
@@ -80,7 +80,7 @@ macro_rules! passes {
 }
 
 /// The path is this argument.
-fn path<const ARGUMENT: usize>(call: &'static CStr, arguments: &[usize; 6], from: usize) {
+fn path<const ARGUMENT: usize>(call: &'static CStr, arguments: &[usize; 6], from: &usize) {
     let path = arguments[ARGUMENT] as *const c_char;
     if path.is_null() {
         return;
@@ -93,7 +93,7 @@ fn path<const ARGUMENT: usize>(call: &'static CStr, arguments: &[usize; 6], from
         _ => return,
     };
     let call = call.to_str().unwrap_or("open");
-    let site = exceptions::program_site(from);
+    let site = callers::site(from);
     let reason = alloc::format!("{call} of {what}");
     world::get().unsupported(&reason, site);
 }
@@ -117,7 +117,7 @@ fn is_pipe(path: &CStr) -> bool {
 }
 
 /// A stream for another file: the one it had is closed.
-fn reopens(call: &'static CStr, arguments: &[usize; 6], from: usize) {
+fn reopens(call: &'static CStr, arguments: &[usize; 6], from: &usize) {
     path::<0>(call, arguments, from);
     super::files::closing();
 }
@@ -139,7 +139,7 @@ passes! {
 fn writes<const ARGUMENT: usize, const BYTES: usize>(
     _: &'static CStr,
     arguments: &[usize; 6],
-    _: usize,
+    _: &usize,
 ) {
     if arguments[ARGUMENT] != 0 {
         world::snapshot().touch_range(arguments[ARGUMENT], BYTES);
@@ -150,7 +150,7 @@ fn writes<const ARGUMENT: usize, const BYTES: usize>(
 fn fills<const ARGUMENT: usize, const LENGTH: usize>(
     _: &'static CStr,
     arguments: &[usize; 6],
-    _: usize,
+    _: &usize,
 ) {
     if arguments[ARGUMENT] != 0 {
         world::snapshot().touch_range(arguments[ARGUMENT], arguments[LENGTH]);

@@ -1,6 +1,6 @@
 //! Threads: creation, the end of them, what is theirs alone.
 
-use super::{Hidden, exceptions, process, visible};
+use super::{Hidden, callers, exceptions, process, visible};
 use crate::{accesses, entry, hooks::Frame, real, trampoline, world};
 use alloc::{boxed::Box, format, vec::Vec};
 use core::{
@@ -105,8 +105,8 @@ unsafe extern "C" fn create(
             );
         }
     }
+    let site = callers::site(&frame.return_address);
     let world = world::get();
-    let site = world.site(frame.return_address);
     accesses::range(handle as usize, size_of::<Handle>(), true, frame);
     world.spawn(start, argument, site, |thread| {
         thread.detached = detached == libc::PTHREAD_CREATE_DETACHED;
@@ -134,8 +134,8 @@ unsafe extern "C" fn join(handle: Handle, result: *mut *mut c_void, frame: &Fram
     let Some(thread) = find(handle) else {
         return libc::ESRCH;
     };
+    let site = callers::site(&frame.return_address);
     let world = world::get();
-    let site = world.site(frame.return_address);
     if thread == world.current {
         return libc::EDEADLK;
     }
@@ -191,8 +191,8 @@ unsafe extern "C" fn detach(handle: Handle, frame: &Frame) -> c_int {
     let Some(thread) = find(handle) else {
         return libc::ESRCH;
     };
+    let site = callers::site(&frame.return_address);
     let world = world::get();
-    let site = world.site(frame.return_address);
     let record = &mut world.threads[thread.index()];
     if record.joined {
         again(thread, site);
