@@ -95,6 +95,7 @@ fn compare(case: &Case, number: usize, programs: [&Path; 2]) -> Result<(), Strin
     let usual = Way::USUAL;
     let told = |path: &Path| path.display().to_string();
     first.exact(oracle, usual)?;
+    // At another level of optimisation.
     second
         .exact(oracle, usual)
         .map_err(|why| format!("{}: {why}", told(programs[1])))?;
