@@ -17,6 +17,7 @@ mod paths;
 pub mod process;
 mod random;
 mod rwlocks;
+pub mod sections;
 mod semaphores;
 pub mod signals;
 mod spins;
@@ -92,6 +93,7 @@ pub fn prepare() {
     process::prepare();
     files::prepare();
     mappings::prepare();
+    sections::prepare();
 }
 
 /// After a run, when nothing of it is needed any more: what memory does not tell.
@@ -152,7 +154,7 @@ fn misuse(rule: &str, message: &str, address: usize, site: Site) -> ! {
     });
     // C++'s library calls for the program.
     let site = match library {
-        true => exceptions::program_site(0),
+        true => callers::here(),
         false => site,
     };
     let world = world::get();
