@@ -247,7 +247,8 @@ impl Dpor {
             return;
         }
         let mut row = std::mem::take(&mut self.row);
-        self.happens.coming(execution, thread, nth, &mut row);
+        row.clear();
+        row.extend_from_slice(self.happens.coming(execution, thread, nth));
         for earlier in (0..end).rev() {
             let event = &execution.events[earlier as usize];
             if event.thread == thread
@@ -348,13 +349,7 @@ impl Dpor {
 
 /// Whether an event and an operation that is yet to be done may depend on each other.
 fn may_depend(event: &Event, op: Op) -> bool {
-    let objects = |op: Op| {
-        let second = match op {
-            Op::Enqueue { mutex, .. } => Some(mutex),
-            _ => None,
-        };
-        [op.object(), second]
-    };
+    let objects = |op: Op| [op.object(), op.second()];
     let mine = objects(op);
     let shared = objects(event.op)
         .into_iter()

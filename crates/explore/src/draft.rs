@@ -44,10 +44,17 @@ fn step_of(event: &Event, mark: Mark) -> Step {
 pub(crate) struct Draft<'a> {
     pub child: Child,
     execution: &'a Execution,
+    /// `None`: all threads are born before the plan parts from the execution, and keep their numbers.
+    births: Option<Births<'a>>,
+}
+
+/// Numbers in the new run.
+struct Births<'a> {
+    /// The event that brings each thread to life.
     triggers: &'a [Edge],
-    /// Numbers in the new run.
     names: Vec<u32>,
     born: u32,
+    /// Events done of each thread.
     counts: Vec<u32>,
 }
 
@@ -61,16 +68,19 @@ impl<'a> Draft<'a> {
         triggers: &'a [Edge],
         shared: u32,
     ) -> Draft<'a> {
-        let threads = execution.threads.len() as u32;
-        let done = |thread| {
-            happens
-                .of_thread(ThreadId(thread))
-                .partition_point(|event| *event < shared) as u32
-        };
-        let counts: Vec<u32> = (0..threads).map(done).collect();
-        // Up to here threads are created as they were.
+        let counts = happens.done(shared);
         let born = |trigger: &&Edge| counts[trigger.thread.index()] >= trigger.count;
+        // Up to here threads are created as they were.
         let born = triggers.iter().take_while(born).count() as u32;
+        let threads = triggers.len() as u32;
+        let births = (born < threads).then(|| Births {
+            triggers,
+            names: (0..threads)
+                .map(|name| if name < born { name } else { u32::MAX })
+                .collect(),
+            born,
+            counts: counts.to_vec(),
+        });
         Draft {
             child: Child {
                 shared,
@@ -81,25 +91,7 @@ impl<'a> Draft<'a> {
                 },
             },
             execution,
-            triggers,
-            names: (0..threads)
-                .map(|name| if name < born { name } else { u32::MAX })
-                .collect(),
-            born,
-            counts,
-        }
-    }
-
-    fn births(&mut self, thread: ThreadId) {
-        let step = Edge {
-            thread,
-            count: self.counts[thread.index()],
-        };
-        for (name, trigger) in self.names.iter_mut().zip(self.triggers) {
-            if *trigger == step {
-                *name = self.born;
-                self.born += 1;
-            }
+            births,
         }
     }
 
@@ -113,7 +105,10 @@ impl<'a> Draft<'a> {
 
     /// Adds a step.
     pub fn push(&mut self, thread: ThreadId, pending: Pending, outcome: u16, mark: Mark) {
-        let name = |thread: ThreadId| ThreadId(self.names[thread.index()]);
+        let name = |thread: ThreadId| match &self.births {
+            None => thread,
+            Some(births) => ThreadId(births.names[thread.index()]),
+        };
         let mark = match mark {
             Mark::Overtakes(thread) => Mark::Overtakes(name(thread)),
             other => other,
@@ -128,7 +123,24 @@ impl<'a> Draft<'a> {
             ok: None,
             mark,
         });
+        if let Some(births) = &mut self.births {
+            births.step(thread);
+        }
+    }
+}
+
+impl Births<'_> {
+    fn step(&mut self, thread: ThreadId) {
         self.counts[thread.index()] += 1;
-        self.births(thread);
+        let step = Edge {
+            thread,
+            count: self.counts[thread.index()],
+        };
+        for (name, trigger) in self.names.iter_mut().zip(self.triggers) {
+            if *trigger == step {
+                *name = self.born;
+                self.born += 1;
+            }
+        }
     }
 }

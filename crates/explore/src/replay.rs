@@ -12,6 +12,8 @@ pub(crate) struct Replay {
     pub state: State,
     /// For each thread, the event of its own line of ancestors that brings it to life.
     triggers: Vec<Edge>,
+    /// The place of each thread in creation order.
+    ranks: Vec<u32>,
     /// Events done, of each thread and in all.
     counts: Vec<u32>,
     total: usize,
@@ -20,12 +22,27 @@ pub(crate) struct Replay {
 impl Replay {
     /// Gets to know the threads of an execution; then [`Replay::rewind`].
     pub fn begin(&mut self, execution: &Execution) {
-        self.state.clear();
         self.state.spurious = execution.spurious;
         self.state.max_steps = execution.max_steps;
+        let known = self.ranks.len() == execution.threads.len()
+            && execution
+                .threads
+                .iter()
+                .zip(0..)
+                .all(|(thread, index)| self.state.path(ThreadId(index)) == thread.path);
+        if !known {
+            self.state.clear();
+            for thread in &execution.threads {
+                self.state.spawn_at(&thread.path);
+            }
+            self.ranks.clear();
+            self.ranks.resize(execution.threads.len(), 0);
+            for (thread, rank) in self.state.order().iter().zip(0..) {
+                self.ranks[thread.index()] = rank;
+            }
+        }
         self.triggers.clear();
         for thread in &execution.threads {
-            self.state.spawn_at(&thread.path);
             // A thread born before its parent's first event comes with its parent.
             let parent = thread.born.thread.index();
             let trigger = match self.triggers.get(parent) {
@@ -36,6 +53,11 @@ impl Replay {
         }
         self.counts.clear();
         self.counts.resize(execution.threads.len(), 0);
+    }
+
+    /// Which thread it is in creation order.
+    pub fn rank(&self, thread: ThreadId) -> u32 {
+        self.ranks[thread.index()]
     }
 
     /// Back to the beginning.

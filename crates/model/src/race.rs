@@ -238,6 +238,7 @@ impl RaceDetector {
             Op::Any(_)
             | Op::Assume(_)
             | Op::WriteBegin(_)
+            | Op::EnqueueIf { .. }
             | Op::Wake { .. }
             | Op::NotifyOne(_)
             | Op::NotifyAll(_)

@@ -394,7 +394,7 @@ impl State {
                 *acquired = false;
                 *version += 1;
             }
-            (Object::Condvar(waiters), Op::Enqueue { .. }) => {
+            (Object::Condvar(waiters), Op::Enqueue { .. } | Op::EnqueueIf { .. }) if effect.ok => {
                 waiters.push(thread);
                 me.granted = None;
             }

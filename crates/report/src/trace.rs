@@ -565,11 +565,7 @@ fn objects(execution: &Execution, site: Sites<'_>) -> Vec<ObjectEntry> {
     let events = execution.events.iter().map(|event| (event.op, event.site));
     let wishes = execution.threads.iter().filter_map(|thread| thread.pending);
     for (op, at) in events.chain(wishes.map(|wish| (wish.op, wish.site))) {
-        let mutex = match op {
-            Op::Enqueue { mutex, .. } => Some(mutex),
-            _ => None,
-        };
-        for object in [op.object(), mutex].into_iter().flatten() {
+        for object in [op.object(), op.second()].into_iter().flatten() {
             if let Some(first) = first.get_mut(object.index()) {
                 first.get_or_insert(at);
             }

@@ -3,11 +3,13 @@
 
 mod allocation;
 mod barriers;
+mod c11;
 mod callers;
 mod clocks;
 mod condvars;
 pub mod exceptions;
 mod files;
+mod futexes;
 mod machine;
 mod mappings;
 mod marks;
@@ -147,15 +149,10 @@ fn visible(op: Op, site: Site) -> reweave_model::Event {
 /// Wrong use of the object at an address: an error. What happens next is anybody's guess, so the thread goes no further.
 #[cold]
 fn misuse(rule: &str, message: &str, address: usize, site: Site) -> ! {
-    let place = site.0 as usize;
-    let mut modules = world::get().modules.iter();
-    let library = modules.any(|module| {
-        module.library && (module.bias..module.bias + module.end - module.start).contains(&place)
-    });
     // C++'s library calls for the program.
-    let site = match library {
-        true => callers::here(),
-        false => site,
+    let site = match world::get().is_program(site) {
+        true => site,
+        false => callers::here(),
     };
     let world = world::get();
     world.error_about(Kind::Misuse, Some(rule), message.into(), &[site], address);

@@ -412,7 +412,7 @@ impl World {
         let from: *mut Thread = self.me();
         self.current = thread;
         let to = self.me();
-        spin::switched(to.top);
+        let wrote = spin::switched(to.top);
         let calls_end = swap_calls(to.calls_end);
         // SAFETY: the thread that runs is one of this run.
         unsafe { (*from).calls_end = calls_end };
@@ -423,6 +423,7 @@ impl World {
             switch::switch(&raw mut (*from).sp, to.sp);
         }
         // Back again: accesses are this thread's.
+        spin::back(wrote);
         get().refresh();
     }
 
@@ -619,7 +620,9 @@ fn done(op: Op, gate: Gate, site: Site, order: Order, failure: Option<Order>) ->
         let known = world.objects.about(object);
         let (address, bytes) = (known.address, known.bytes.min(8) as usize);
         let looks = event.access[0].is_some_and(|access| access.class == Class::Read);
-        world.touch(address, bytes, !looks, site);
+        if known.sort != Sort::Futex {
+            world.touch(address, bytes, !looks, site);
+        }
     }
     spin::after(&event);
     world.refresh();

@@ -351,12 +351,10 @@ pub(crate) fn read_execution(from: &mut Reader<'_>, into: &mut Execution) -> Res
 fn check(execution: &Execution) -> Result<(), Malformed> {
     let (threads, objects) = (execution.threads.len(), execution.objects.len());
     let known = |op: reweave_model::Op| {
-        let mutex = match op {
-            reweave_model::Op::Enqueue { mutex, .. } => Some(mutex),
-            reweave_model::Op::Join(thread) if thread.index() >= threads => return false,
-            _ => None,
-        };
-        let mut named = [op.object(), mutex].into_iter().flatten();
+        if matches!(op, reweave_model::Op::Join(thread) if thread.index() >= threads) {
+            return false;
+        }
+        let mut named = [op.object(), op.second()].into_iter().flatten();
         named.all(|object| object.index() < objects)
     };
     let mut wishes = execution.threads.iter().filter_map(|thread| thread.pending);

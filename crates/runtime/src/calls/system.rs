@@ -1,6 +1,6 @@
 //! `syscall`, and waiting for nothing by `poll` and `select`.
 
-use super::{callers, machine};
+use super::{callers, futexes, machine};
 use crate::{hooks::Frame, real, trampoline, world};
 use alloc::format;
 use core::{
@@ -53,6 +53,10 @@ extern "C" fn dispatch(arguments: &Arguments) -> Answer {
         libc::SYS_gettid => machine::current_thread() as usize,
         libc::SYS_getpid => machine::PROCESS as usize,
         libc::SYS_sched_yield => 0,
+        libc::SYS_futex => {
+            let site = world::get().site(arguments.return_address);
+            futexes::call(&arguments.all(), site) as usize
+        }
         // Between threads that are never interrupted there is nothing to wait for.
         libc::SYS_membarrier => 0,
         number => {
@@ -74,7 +78,6 @@ extern "C" fn dispatch(arguments: &Arguments) -> Answer {
 /// Names of those that programs call this way.
 fn name(number: c_long) -> Option<&'static str> {
     Some(match number {
-        libc::SYS_futex => "SYS_futex",
         libc::SYS_clone => "SYS_clone",
         libc::SYS_fork => "SYS_fork",
         libc::SYS_vfork => "SYS_vfork",
