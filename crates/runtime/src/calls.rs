@@ -15,7 +15,8 @@ mod mappings;
 mod marks;
 mod mutexes;
 mod once;
-mod paths;
+pub mod paths;
+pub mod pointers;
 pub mod process;
 mod random;
 mod rwlocks;
@@ -45,6 +46,7 @@ use reweave_model::{End, Gate, Kind, Object, ObjectId, Op, Order, Site};
 pub struct State {
     pub files: files::State,
     pub mappings: mappings::State,
+    pub pointers: pointers::State,
     pub process: process::State,
     pub signals: signals::State,
     pub threads: threads::State,
@@ -83,6 +85,7 @@ impl State {
     /// Before a run.
     pub fn clear(&mut self) {
         self.files.clear();
+        self.pointers.clear();
         self.process.clear();
         self.signals.clear();
         self.threads.clear();
