@@ -74,7 +74,11 @@ fn object(world: &mut World, address: usize, done: bool) -> ObjectId {
     world.make(address, 4, Sort::Once, Object::Once(state))
 }
 
-unsafe extern "C" fn once(control: *mut c_int, routine: Initialiser, frame: &Frame) -> c_int {
+pub(super) unsafe extern "C" fn once(
+    control: *mut c_int,
+    routine: Initialiser,
+    frame: &Frame,
+) -> c_int {
     if !world::active() || by_unwinder(frame.return_address) {
         let real = real!(pthread_once: fn(*mut c_int, Initialiser) -> c_int);
         // SAFETY: the program's own arguments.
