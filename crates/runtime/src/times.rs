@@ -7,7 +7,7 @@
 
 use crate::world::World;
 use alloc::vec::Vec;
-use reweave_model::{Class, Edge, Event, Gate, ObjectId, Op, Site};
+use reweave_model::{Class, Edge, Event, Gate, Op, Site};
 
 /// What a look at the clock takes, so that a loop until some time ends.
 const LOOK_NS: u64 = 1_000_000;
@@ -27,8 +27,8 @@ pub struct Times {
 pub struct Clock {
     /// Since the beginning of the run.
     pub ns: u64,
-    /// Timed operations that timed out the last time: site and position among the events.
-    late: Vec<(Site, usize)>,
+    /// Timed operations that timed out the last time: site, and how many events the thread had done then.
+    late: Vec<(Site, u32)>,
 }
 
 impl Times {
@@ -118,38 +118,22 @@ impl World {
         steps[event.thread.index()].push((count, now));
     }
 
-    /// The gate of an operation that may time out: late, when it did so the last time and the thread has seen no change by others since.
-    pub fn timed_gate(&self, site: Site) -> Gate {
+    /// The gate of an operation that may time out: late, when it did so the last time and the thread has heard nothing of others since.
+    pub fn timed_gate(&mut self, site: Site) -> Gate {
         let me = self.current;
         let late = &self.threads[me.index()].clock.late;
-        let Some((_, since)) = late.iter().find(|(late, _)| *late == site) else {
+        let Some(&(_, since)) = late.iter().find(|(late, _)| *late == site) else {
             return Gate::Open;
         };
-        let events = &self.run.execution().events[*since..];
-        let touches = |event: &Event, object: ObjectId| {
-            let mut touched = event.access.iter().flatten();
-            touched.any(|access| access.object == object)
-        };
-        // What others did to an object before this thread last looked at it, or a step of theirs that it waited for.
-        let news = events.iter().enumerate().any(|(place, mine)| {
-            let told = mine.after.is_some_and(|edge| edge.thread != me);
-            mine.thread == me
-                && (told
-                    || mine.access.iter().flatten().any(|access| {
-                        let mut others = events[..place].iter();
-                        others.any(|other| {
-                            other.thread != me
-                                && touches(other, access.object)
-                                && (other.conflicts(mine) || mine.conflicts(other))
-                        })
-                    }))
-        });
-        if news { Gate::Open } else { Gate::Late }
+        match self.run.heard(me, since) {
+            true => Gate::Open,
+            false => Gate::Late,
+        }
     }
 
     /// How an operation that may time out ended.
     pub fn timed(&mut self, event: &Event) {
-        let done = self.run.execution().events.len();
+        let done = self.run.state().count(event.thread);
         let late = &mut self.me().clock.late;
         late.retain(|(site, _)| *site != event.site);
         if !event.ok {
