@@ -394,9 +394,7 @@ impl State {
                 *acquired = false;
                 *version += 1;
             }
-            (Object::Condvar(waiters), Op::Enqueue { .. } | Op::EnqueueIf { .. })
-                if effect.ok =>
-            {
+            (Object::Condvar(waiters), Op::Enqueue { .. } | Op::EnqueueIf { .. }) if effect.ok => {
                 waiters.push(thread);
                 me.granted = None;
             }
