@@ -310,6 +310,7 @@ unsafe extern "C" fn fence(mo: i32, frame: &Frame) {
         world.races.weak_order(site);
     }
     world.races.fence(current, order);
+    world.refresh();
 }
 
 #[unsafe(no_mangle)]
@@ -326,6 +327,9 @@ static CALLS: Calls = Calls(UnsafeCell::new(ptr::null_mut()));
 struct Calls(UnsafeCell<*mut usize>);
 // SAFETY: one OS thread runs all code that comes here; elsewhere it is null.
 unsafe impl Sync for Calls {}
+
+/// Stands behind the last entry of every list.
+pub const FULL: usize = usize::MAX;
 
 /// Goes over to another thread's list; where the present one ends.
 #[inline]
