@@ -351,10 +351,10 @@ pub unsafe extern "C" fn __tsan_func_entry() {
 }
 
 extern "C" fn entered(caller: usize, pc: usize) {
-    // SAFETY: as above; the list has room.
+    // SAFETY: as above; a list that is full (long jumps leave entries behind) grows no further.
     unsafe {
         let end = &mut *CALLS.0.get();
-        if !end.is_null() {
+        if !end.is_null() && end.read() != FULL {
             end.write(caller);
             *end = end.add(1);
             if sections::any() {
