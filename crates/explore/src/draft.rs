@@ -4,7 +4,7 @@
 //! another order: the draft renumbers them as the run will. What a plan has in common with the execution that it comes
 //! from is shared by all plans that do ([`Child`]): an execution of a thousand steps may have as many children.
 
-use crate::happens::Happens;
+use crate::happens::{Happens, Quad, add_next, count};
 use reweave_model::{Choice, Edge, Event, Execution, Mark, Pending, Plan, Step, ThreadId};
 use std::sync::Arc;
 
@@ -55,7 +55,7 @@ struct Births<'a> {
     names: Vec<u32>,
     born: u32,
     /// Events done of each thread.
-    counts: Vec<u32>,
+    counts: Vec<Quad>,
 }
 
 impl<'a> Draft<'a> {
@@ -69,7 +69,7 @@ impl<'a> Draft<'a> {
         shared: u32,
     ) -> Draft<'a> {
         let counts = happens.done(shared);
-        let born = |trigger: &&Edge| counts[trigger.thread.index()] >= trigger.count;
+        let born = |trigger: &&Edge| count(counts, trigger.thread) >= trigger.count;
         // Up to here threads are created as they were.
         let born = triggers.iter().take_while(born).count() as u32;
         let threads = triggers.len() as u32;
@@ -131,10 +131,10 @@ impl<'a> Draft<'a> {
 
 impl Births<'_> {
     fn step(&mut self, thread: ThreadId) {
-        self.counts[thread.index()] += 1;
+        add_next(&mut self.counts, thread);
         let step = Edge {
             thread,
-            count: self.counts[thread.index()],
+            count: count(&self.counts, thread),
         };
         for (name, trigger) in self.names.iter_mut().zip(self.triggers) {
             if *trigger == step {

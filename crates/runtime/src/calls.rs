@@ -3,6 +3,7 @@
 
 mod allocation;
 mod barriers;
+mod c11;
 mod callers;
 mod clocks;
 mod condvars;
@@ -14,10 +15,12 @@ mod mappings;
 mod marks;
 mod mutexes;
 mod once;
-mod paths;
+pub mod paths;
+pub mod pointers;
 pub mod process;
 mod random;
 mod rwlocks;
+pub mod sections;
 mod semaphores;
 pub mod signals;
 mod spins;
@@ -43,6 +46,7 @@ use reweave_model::{End, Gate, Kind, Object, ObjectId, Op, Order, Site};
 pub struct State {
     pub files: files::State,
     pub mappings: mappings::State,
+    pub pointers: pointers::State,
     pub process: process::State,
     pub signals: signals::State,
     pub threads: threads::State,
@@ -81,6 +85,7 @@ impl State {
     /// Before a run.
     pub fn clear(&mut self) {
         self.files.clear();
+        self.pointers.clear();
         self.process.clear();
         self.signals.clear();
         self.threads.clear();
@@ -93,6 +98,7 @@ pub fn prepare() {
     process::prepare();
     files::prepare();
     mappings::prepare();
+    sections::prepare();
 }
 
 /// After a run, when nothing of it is needed any more: what memory does not tell.

@@ -1,7 +1,7 @@
 //! Programs as C. Several of them make one file, and an argument says which one is to run: compiling is what takes time.
 
 use super::{
-    language::{Block, Ending, How, Kind, Objects, Program, Stmt, Strength, Test, Value},
+    language::{Block, Ending, How, Kind, Objects, Program, Stmt, Strength, Test, Value, each},
     machine::cut,
 };
 use reweave_model::RmwKind;
@@ -132,7 +132,8 @@ impl<'a> Writer<'a> {
             line!(self, "static pthread_cond_t {name}_c{index} = {first};");
         }
         for index in 0..objects.plains.len() {
-            line!(self, "static uint32_t {name}_g{index};");
+            // Not static: what nobody reads must be written all the same.
+            line!(self, "uint32_t {name}_g{index};");
         }
         for index in 0..objects.semaphores.len() {
             line!(self, "static sem_t {name}_s{index};");
@@ -464,11 +465,14 @@ impl<'a> Writer<'a> {
             Stmt::Repeat(times, block) => {
                 let slot = self.loops;
                 self.loops += 1;
-                // An operation with a time limit is known by its place.
-                self.out.push_str("#pragma GCC unroll 1\n");
+                // What is known by its place must have one: such a loop is never unrolled.
+                let int = match rolled(block) {
+                    true => "volatile int",
+                    false => "int",
+                };
                 line!(
                     self,
-                    "for (int i{slot} = 0; i{slot} < {times}; i{slot}++) {{"
+                    "for ({int} i{slot} = 0; i{slot} < {times}; i{slot}++) {{"
                 );
                 self.inside(block);
                 line!(self, "}}");
@@ -511,6 +515,22 @@ impl<'a> Writer<'a> {
             false => format!("pthread_cond_wait({objects})"),
         }
     }
+}
+
+/// Whether there are operations whose place matters: those with a time limit, locks, and loops that wait.
+fn rolled(block: &Block) -> bool {
+    let mut found = false;
+    each(block, &mut |stmt| {
+        found |= match stmt {
+            Stmt::Locked(..) | Stmt::Reading(..) | Stmt::Writing(..) => true,
+            Stmt::Wait { timed, .. } | Stmt::WaitUntil { timed, .. } => *timed,
+            Stmt::Down(_, how) => matches!(how, How::Timed | How::Spin),
+            Stmt::SpinUntil { .. } | Stmt::SpinSwap(..) | Stmt::SpinCompare(..) => true,
+            Stmt::Poll(..) | Stmt::Watch(..) => true,
+            _ => false,
+        };
+    });
+    found
 }
 
 fn written(value: Value, bits: u8) -> String {

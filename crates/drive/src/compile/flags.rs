@@ -1,7 +1,10 @@
 //! What is added to a compiler's command line, and why.
 
 use super::Kit;
-use std::ffi::OsString;
+use std::{
+    ffi::{OsStr, OsString},
+    fs,
+};
 
 /// Flags of a program of our own that the user's come after and may override.
 pub(super) fn defaults() -> Vec<OsString> {
@@ -21,6 +24,7 @@ pub(super) fn compile(kit: &Kit, clang: bool) -> Vec<OsString> {
         "-U_FORTIFY_SOURCE",
     ]);
     flags.extend(["-idirafter".into(), kit.directory.clone().into()]);
+    flags.extend(["-include".into(), kit.directory.join(Kit::FIRST).into()]);
     let calls = NO_BUILTIN.iter();
     flags.extend(calls.map(|name| format!("-fno-builtin-{name}").into()));
     if clang {
@@ -35,6 +39,17 @@ pub(super) fn compile(kit: &Kit, clang: bool) -> Vec<OsString> {
         flags.push("-Wno-tsan".into());
     }
     flags
+}
+
+/// More of them for this very file.
+pub(super) fn for_source(file: &OsStr) -> Vec<OsString> {
+    /// Functions that are atomic by their name have to stay functions: the runtime knows them by where they begin and end.
+    const BY_NAME: &[u8] = b"__VERIFIER_atomic_";
+    let source = fs::read(file).unwrap_or_default();
+    match source.windows(BY_NAME.len()).any(|part| part == BY_NAME) {
+        true => words(&["-fno-inline", "-fno-ipa-icf", "-fno-optimize-sibling-calls"]),
+        false => Vec::new(),
+    }
 }
 
 /// Functions that compilers would expand in place, without a hook and without a call that the runtime sees. (With gcc, what calls

@@ -1,7 +1,7 @@
 //! What an overtaker depends on, and whether it is the one that the canonical form would choose.
 
 use super::{Optimal, Overtaker, Touches, competes, turn};
-use crate::happens::{Happens, Touch, join, settles};
+use crate::happens::{Happens, Quad, Row, Touch, join, settles};
 use reweave_model::{
     Access, Class, Edge, Effect, Event, Execution, Gate, Mark, Op, Pending, ThreadId,
 };
@@ -40,7 +40,7 @@ impl Optimal {
         execution: &Execution,
         e: u32,
         effect: &Effect,
-        causes: &[u32],
+        causes: &Row,
     ) -> bool {
         if self.stages.is_empty() {
             return true;
@@ -49,7 +49,7 @@ impl Optimal {
             thread: execution.events[e as usize].thread,
             pending: execution.events[e as usize].pending(),
             position: Some(e),
-            nth: self.happens.nth(e) as usize,
+            nth: self.happens.nth(e),
         };
         let mut row = std::mem::take(&mut self.row);
         self.causes_of(execution, &me, &effect.access, e, &mut row);
@@ -95,7 +95,7 @@ impl Optimal {
     ) -> bool {
         self.rivals.clear();
         let happens = &self.happens;
-        let nth = happens.nth(position) as usize;
+        let nth = happens.nth(position);
         if competes(event.op, event.gate) {
             let Some(object) = event.op.object() else {
                 return false;
@@ -177,7 +177,7 @@ impl Optimal {
         a: &Overtaker,
         access: &Touches,
         e: u32,
-        causes: &mut Vec<u32>,
+        causes: &mut Vec<Quad>,
     ) {
         causes.clear();
         causes.extend_from_slice(self.happens.coming(execution, a.thread, a.nth));
@@ -195,7 +195,7 @@ impl Optimal {
         a: &Overtaker,
         access: &Touches,
         e: u32,
-        causes: &mut [u32],
+        causes: &mut Row,
     ) {
         for access in access
             .iter()
@@ -209,7 +209,7 @@ impl Optimal {
     }
 
     /// Adds the step that an event comes after, unless that depends on `e`.
-    pub(super) fn add_edge(&self, after: Option<Edge>, e: u32, causes: &mut [u32]) {
+    pub(super) fn add_edge(&self, after: Option<Edge>, e: u32, causes: &mut Row) {
         if let Some(edge) = after.filter(|edge| edge.count > 0) {
             let step = self.happens.of_thread(edge.thread)[edge.count as usize - 1];
             if !self.happens.after(step, e) {
@@ -224,7 +224,7 @@ impl Optimal {
         a: &Overtaker,
         access: Access,
         e: u32,
-        causes: &mut [u32],
+        causes: &mut Row,
         counts: impl Fn(&Touch) -> bool,
     ) {
         let happens = &self.happens;
@@ -275,7 +275,7 @@ impl Optimal {
         execution: &Execution,
         a: &Overtaker,
         access: &Touches,
-        needed: &[u32],
+        needed: &Row,
         e: u32,
     ) -> bool {
         let rank = |thread: ThreadId| self.replay.rank(thread);
@@ -316,7 +316,7 @@ fn compete(
     happens: &Happens,
     execution: &Execution,
     pending: &Pending,
-    coming: &[u32],
+    coming: &Row,
     touching: &[Touch],
     rivals: &mut Vec<u32>,
 ) {

@@ -150,31 +150,41 @@ fn demangled(name: &CStr) -> Option<String> {
     }
 }
 
-/// Bytes of libstdc++'s header before a thrown object, and where in it the class of the exception stands.
+/// libstdc++'s header before a thrown object: its size, and where in it the class of the exception and the number of handlers stand.
 const HEADER: usize = 112;
 const CLASS_AT: usize = 80;
+const HANDLERS_AT: usize = 40;
+
+/// The exception that the running thread has caught last: the object that was thrown, and how many handlers are at it.
+pub fn caught() -> Option<(*mut c_void, c_int)> {
+    const CLASS: u64 = u64::from_be_bytes(*b"GNUCC++\0");
+    let globals = function!(GLOBALS: fn() -> *const *const u8)?;
+    // SAFETY: libstdc++'s layout: the first global is the header; a class that ends with 1 means a reference to another exception.
+    unsafe {
+        let header = *globals();
+        if header.is_null() {
+            return None;
+        }
+        let class = header.add(CLASS_AT).cast::<u64>().read();
+        let object = match class {
+            CLASS => header.add(HEADER).cast_mut().cast(),
+            _ if class == CLASS | 1 => header.cast::<*mut c_void>().read(),
+            _ => return None,
+        };
+        Some((object, header.add(HANDLERS_AT).cast::<c_int>().read()))
+    }
+}
 
 /// What the exception at hand says of itself, if it is a `std::exception`.
 ///
 /// # Safety
 /// There is one, and this is its type.
 unsafe fn what(thrown: *const TypeInfo) -> Option<String> {
-    let globals = function!(GLOBALS: fn() -> *const *const u8)?;
+    let (mut object, _) = caught()?;
     let base = STD_EXCEPTION.get()? as *const TypeInfo;
-    // SAFETY: libstdc++'s layout: the first global is the exception caught last; a class of exceptions that ends with 1 means a
-    // reference to another. The fifth virtual function of a type says whether a handler for it takes the thrown type and
-    // moves the pointer to that part. The third one of a `std::exception` is `what`.
+    // SAFETY: the fifth virtual function of a type says whether a handler for it takes the thrown type and moves the pointer to that
+    // part. The third one of a `std::exception` is `what`.
     unsafe {
-        let header = *globals();
-        if header.is_null() {
-            return None;
-        }
-        let dependent = header.add(CLASS_AT).cast::<u64>().read() & 1 == 1;
-        let mut object = if dependent {
-            header.cast::<*mut c_void>().read()
-        } else {
-            header.add(HEADER).cast_mut().cast()
-        };
         type Catch =
             unsafe extern "C" fn(*const TypeInfo, *const TypeInfo, *mut *mut c_void, u32) -> bool;
         let catch: Catch = core::mem::transmute((*base).table.add(4).read());

@@ -5,20 +5,19 @@
 use super::callers;
 use crate::{real::Real, world};
 use core::{
-    arch::naked_asm,
     ffi::{CStr, c_char, c_void},
     mem::MaybeUninit,
 };
 
-/// A function of libc's, and what to look at first.
-struct Call {
-    name: &'static CStr,
-    real: Real,
-    look: fn(&'static CStr, &[usize; 6], &usize),
+/// A function of a library's, and what to look at first: its name, its arguments, where it returns to.
+pub(super) struct Call {
+    pub(super) name: &'static CStr,
+    pub(super) real: Real,
+    pub(super) look: fn(&'static CStr, &[usize; 6], &usize),
 }
 
 /// Looks at the arguments (the last of the six is the first); where to go on.
-extern "C" fn looked(
+pub(super) extern "C" fn looked(
     call: &Call,
     arguments: &mut [usize; 6],
     return_address: &usize,
@@ -35,18 +34,18 @@ macro_rules! passes {
     ($($name:ident => $look:expr;)*) => {$(
         const _: () = {
             // SAFETY: ends with the only nul.
-            const NAME: &CStr = unsafe {
-                CStr::from_bytes_with_nul_unchecked(concat!(stringify!($name), "\0").as_bytes())
+            const NAME: &core::ffi::CStr = unsafe {
+                core::ffi::CStr::from_bytes_with_nul_unchecked(concat!(stringify!($name), "\0").as_bytes())
             };
-            static CALL: Call = Call {
+            static CALL: $crate::calls::paths::Call = $crate::calls::paths::Call {
                 name: NAME,
-                real: Real::new(NAME),
+                real: $crate::real::Real::new(NAME),
                 look: $look,
             };
             #[unsafe(no_mangle)]
             #[unsafe(naked)]
             pub unsafe extern "C" fn $name() {
-                naked_asm!(
+                core::arch::naked_asm!(
                     ".cfi_startproc",
                     "push rax",
                     "push rdi",
@@ -72,12 +71,14 @@ macro_rules! passes {
                     "jmp r11",
                     ".cfi_endproc",
                     call = sym CALL,
-                    looked = sym looked,
+                    looked = sym $crate::calls::paths::looked,
                 )
             }
         };
     )*};
 }
+
+pub(super) use passes;
 
 /// The path is this argument.
 fn path<const ARGUMENT: usize>(call: &'static CStr, arguments: &[usize; 6], from: &usize) {
