@@ -19,5 +19,6 @@ int main() {
     pthread_getattr_np(pthread_self(), &attributes);
     pthread_attr_getstack(&attributes, &stack, &bytes);
     char *here = reinterpret_cast<char *>(&stack), *low = static_cast<char *>(stack);
+    pthread_attr_destroy(&attributes);
     reweave_check(low < here && here < low + bytes, "the stack lies elsewhere");
 }

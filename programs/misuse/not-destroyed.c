@@ -16,8 +16,8 @@ static void *work(void *arg) {
 }
 
 int main(void) {
-    pthread_mutex_init(&lock, NULL); // <-
-    pthread_cond_init(&changed, NULL); // <-
+    pthread_mutex_init(&lock, NULL);
+    pthread_cond_init(&changed, NULL);
     pthread_t thread;
     pthread_create(&thread, NULL, work, NULL);
     pthread_mutex_lock(&lock);

@@ -6,6 +6,6 @@ static void *work(void *arg) { return arg; }
 
 int main(void) {
     pthread_t thread;
-    pthread_create(&thread, NULL, work, NULL); // <-
+    pthread_create(&thread, NULL, work, NULL);
     pthread_exit(NULL);
 }

@@ -255,6 +255,7 @@ pub fn stand_in(kit: &Kit, compiler: &Compiler, args: Vec<OsString>) -> Result<u
         Stage::Compile => {
             let mut words = line.words();
             words.extend(flags::compile(kit, compiler.clang));
+            words.extend(line.sources().flat_map(|it| flags::for_source(&it.file)));
             words
         }
         Stage::Link if line.sources().next().is_none() => {
@@ -321,6 +322,7 @@ impl Work<'_> {
                 let only = language.filter(|_| self.own);
                 words.extend(self.line.compile_words(&source.file, only));
                 words.extend(flags::compile(self.kit, compiler.clang));
+                words.extend(flags::for_source(&source.file));
                 words.extend(["-c".into(), "-o".into(), objects[index].clone().into()]);
                 if let Some(named) = &source.named {
                     words.extend(["-x".into(), named.clone()]);

@@ -6,7 +6,8 @@
 mod common;
 
 use common::{
-    program::{Machine, Program, class, in_one_step, preemptions},
+    class::{class, in_one_step},
+    program::{Machine, Program, preemptions},
     random::{Mix, program},
 };
 use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestRng, TestRunner};

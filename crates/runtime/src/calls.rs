@@ -3,6 +3,8 @@
 
 mod allocation;
 mod barriers;
+mod c11;
+mod callers;
 mod clocks;
 mod condvars;
 pub mod exceptions;
@@ -13,10 +15,12 @@ mod mappings;
 mod marks;
 mod mutexes;
 mod once;
-mod paths;
+pub mod paths;
+pub mod pointers;
 pub mod process;
 mod random;
 mod rwlocks;
+pub mod sections;
 mod semaphores;
 pub mod signals;
 mod spins;
@@ -42,6 +46,7 @@ use reweave_model::{End, Gate, Kind, Object, ObjectId, Op, Order, Site};
 pub struct State {
     pub files: files::State,
     pub mappings: mappings::State,
+    pub pointers: pointers::State,
     pub process: process::State,
     pub signals: signals::State,
     pub threads: threads::State,
@@ -80,6 +85,7 @@ impl State {
     /// Before a run.
     pub fn clear(&mut self) {
         self.files.clear();
+        self.pointers.clear();
         self.process.clear();
         self.signals.clear();
         self.threads.clear();
@@ -92,6 +98,7 @@ pub fn prepare() {
     process::prepare();
     files::prepare();
     mappings::prepare();
+    sections::prepare();
 }
 
 /// After a run, when nothing of it is needed any more: what memory does not tell.
@@ -145,15 +152,10 @@ fn visible(op: Op, site: Site) -> reweave_model::Event {
 /// Wrong use of the object at an address: an error. What happens next is anybody's guess, so the thread goes no further.
 #[cold]
 fn misuse(rule: &str, message: &str, address: usize, site: Site) -> ! {
-    let place = site.0 as usize;
-    let mut modules = world::get().modules.iter();
-    let library = modules.any(|module| {
-        module.library && (module.bias..module.bias + module.end - module.start).contains(&place)
-    });
     // C++'s library calls for the program.
-    let site = match library {
-        true => exceptions::program_site(0),
-        false => site,
+    let site = match world::get().is_program(site) {
+        true => site,
+        false => callers::here(),
     };
     let world = world::get();
     world.error_about(Kind::Misuse, Some(rule), message.into(), &[site], address);

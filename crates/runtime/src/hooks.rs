@@ -1,6 +1,9 @@
 //! What the compiler's thread-sanitizer instrumentation calls.
 
-use crate::world::{self, perform, poll};
+use crate::{
+    calls::sections,
+    world::{self, perform, poll},
+};
 use core::{
     cell::UnsafeCell,
     ptr,
@@ -338,13 +341,21 @@ pub fn calls_end() -> *mut usize {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn __tsan_func_entry(caller: usize) {
+#[unsafe(naked)]
+pub unsafe extern "C" fn __tsan_func_entry() {
+    core::arch::naked_asm!("mov rsi, [rsp]", "jmp {target}", target = sym entered)
+}
+
+extern "C" fn entered(caller: usize, pc: usize) {
     // SAFETY: as above; the list has room.
     unsafe {
         let end = &mut *CALLS.0.get();
         if !end.is_null() {
             end.write(caller);
             *end = end.add(1);
+            if sections::any() {
+                sections::entered(pc);
+            }
         }
     }
 }
@@ -355,6 +366,10 @@ extern "C" fn __tsan_func_exit() {
     unsafe {
         let end = &mut *CALLS.0.get();
         if !end.is_null() && end.sub(1).read() != 0 {
+            if sections::any() {
+                sections::leaving();
+            }
+            let end = &mut *CALLS.0.get();
             *end = end.sub(1);
         }
     }

@@ -17,6 +17,8 @@ pub enum Sort {
     Futex,
     /// A file or stream; its address is no place in memory.
     File,
+    /// How many refer to a C++ exception.
+    Count,
 }
 
 #[derive(Clone, Copy, Debug)]

@@ -36,10 +36,18 @@ static WROTE: Wrote = Wrote(UnsafeCell::new(false));
 static TOP: AtomicUsize = AtomicUsize::new(0);
 const STACK: usize = 8 << 20;
 
-/// Another thread goes on, whose stack ends here.
+/// Another thread goes on, whose stack ends here. Whether this one has written is its own: [`back`] wants to know.
 #[inline]
-pub fn switched(top: usize) {
+pub fn switched(top: usize) -> bool {
     TOP.store(top, Ordering::Relaxed);
+    take_wrote()
+}
+
+/// The thread goes on that had written, or not, when it was left.
+#[inline]
+pub fn back(wrote: bool) {
+    // SAFETY: as above.
+    unsafe { WROTE.0.get().write_volatile(wrote) };
 }
 
 /// The running thread writes.

@@ -412,7 +412,7 @@ impl World {
         let from: *mut Thread = self.me();
         self.current = thread;
         let to = self.me();
-        spin::switched(to.top);
+        let wrote = spin::switched(to.top);
         let calls_end = swap_calls(to.calls_end);
         // SAFETY: the thread that runs is one of this run.
         unsafe { (*from).calls_end = calls_end };
@@ -423,6 +423,7 @@ impl World {
             switch::switch(&raw mut (*from).sp, to.sp);
         }
         // Back again: accesses are this thread's.
+        spin::back(wrote);
         get().refresh();
     }
 

@@ -5,7 +5,7 @@ use crate::{
     expect::{Count, Expected, Mistake, NoError, Verdict, Word, defines},
 };
 use reweave_model::Kind;
-use reweave_report::{Finding, ResultDocument};
+use reweave_report::{Failure, Finding, Position, ResultDocument, Trace};
 use std::{
     collections::BTreeSet,
     fs,
@@ -195,7 +195,12 @@ impl Trial<'_> {
 
     fn compare(&self, document: &ResultDocument) -> Result<(), String> {
         let expected = self.expected;
-        match (expected.verdict, document.errors.first()) {
+        let seen: Vec<Seen> = document
+            .errors
+            .iter()
+            .map(Seen::new)
+            .collect::<Result<_, _>>()?;
+        match (expected.verdict, seen.first()) {
             (Verdict::None(_), None) => {}
             (Verdict::None(_), Some(_)) => {
                 return Err(format!(
@@ -209,30 +214,24 @@ impl Trial<'_> {
                     "{kind:?} is expected, but there is no error (incomplete: {reasons})"
                 ));
             }
-            (Verdict::Error(kind), Some(error)) => Mistake {
-                kind,
-                rule: expected.rule.clone(),
-                location: expected.location.clone(),
-                message: expected.message.clone(),
-            }
-            .fits(error)
-            .map_err(|what| format!("{what}: {}", told(&document.errors)))?,
+            (Verdict::Error(kind), Some(first)) => first
+                .is(&Mistake {
+                    kind,
+                    rule: expected.rule.clone(),
+                    location: expected.location.clone(),
+                    message: expected.message.clone(),
+                })
+                .map_err(|what| format!("{what}: {}", told(&document.errors)))?,
         }
-        if let Some(mistakes) = &expected.error {
-            let matched = mistakes.len() == document.errors.len()
-                && mistakes.iter().all(|mistake| {
-                    let fitting = document
-                        .errors
-                        .iter()
-                        .filter(|error| mistake.fits(error).is_ok());
-                    fitting.count() == 1
-                });
-            if !matched {
-                return Err(format!(
-                    "other errors are expected than {}",
-                    told(&document.errors)
-                ));
-            }
+        let unmatched = expected
+            .error
+            .as_ref()
+            .filter(|mistakes| !matched(mistakes, &seen.iter().collect::<Vec<_>>()));
+        if unmatched.is_some() {
+            return Err(format!(
+                "other errors are expected than {}",
+                told(&document.errors)
+            ));
         }
         let clean = expected.verdict == Verdict::None(NoError::Clean);
         let error = matches!(expected.verdict, Verdict::Error(_));
@@ -292,41 +291,79 @@ impl Trial<'_> {
     }
 }
 
-impl Mistake {
+/// An error that was reported, and all places that it is about.
+struct Seen<'a> {
+    finding: &'a Finding,
+    places: Vec<String>,
+}
+
+impl Seen<'_> {
+    fn new(finding: &Finding) -> Result<Seen<'_>, String> {
+        let file = finding.trace.as_ref().ok_or("an error has no trace")?;
+        let trace = Trace::read(Path::new(file)).map_err(|error| error.to_string())?;
+        let first = |failure: &&Failure| {
+            let place = failure.places.first().map(Position::to_string);
+            (failure.kind, &failure.message, place)
+                == (finding.kind, &finding.message, finding.location.clone())
+        };
+        let failure = trace.errors.iter().find(first);
+        let places = failure
+            .ok_or("an error is not the one in its trace")?
+            .places
+            .iter();
+        Ok(Seen {
+            finding,
+            places: places.map(short).collect(),
+        })
+    }
+
     /// Whether it is this error; else what differs.
-    fn fits(&self, error: &Finding) -> Result<(), String> {
-        let rule = self.rule.is_some() || matches!(self.kind, Kind::Memory | Kind::Misuse);
-        if error.kind != self.kind || (rule && error.rule != self.rule) {
-            let of = self
+    fn is(&self, mistake: &Mistake) -> Result<(), String> {
+        let error = self.finding;
+        let ruled = mistake.rule.is_some() || matches!(mistake.kind, Kind::Memory | Kind::Misuse);
+        if error.kind != mistake.kind || (ruled && error.rule != mistake.rule) {
+            let of = mistake
                 .rule
                 .as_ref()
                 .map_or_else(String::new, |rule| format!(" ({rule})"));
-            return Err(format!("{:?}{of} is expected", self.kind));
+            return Err(format!("{:?}{of} is expected", mistake.kind));
         }
-        let is_at = |place: &String| {
-            let rest = error
-                .location
-                .as_deref()
-                .and_then(|at| at.strip_prefix(place.as_str()));
-            // Behind the line there may be a column.
-            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(':'))
-        };
-        if let Some(places) = self
-            .location
-            .as_ref()
-            .filter(|places| !places.iter().any(is_at))
-        {
-            return Err(format!("{} is expected", places.join(" or ")));
+        if let Some(places) = &mistake.location {
+            let other = self.places.iter().find(|place| !places.contains(place));
+            if self.places.is_empty() || other.is_some() {
+                let (expected, are) = (places.join(" or "), self.places.join(" and "));
+                return Err(format!("{expected} is expected, and not {are}"));
+            }
         }
-        if let Some(part) = self
+        match mistake
             .message
             .as_ref()
             .filter(|part| !error.message.contains(*part))
         {
-            return Err(format!("a message with `{part}` is expected"));
+            Some(part) => Err(format!("a message with `{part}` is expected")),
+            None => Ok(()),
         }
-        Ok(())
     }
+}
+
+/// `file:line`, without a directory.
+fn short(place: &Position) -> String {
+    let file = place.file.rsplit('/').next().unwrap_or_default();
+    format!("{file}:{}", place.line)
+}
+
+/// Whether each mistake is one of the errors, and each error one of the mistakes.
+fn matched(mistakes: &[Mistake], errors: &[&Seen]) -> bool {
+    let Some((first, rest)) = mistakes.split_first() else {
+        return errors.is_empty();
+    };
+    (0..errors.len())
+        .filter(|index| errors[*index].is(first).is_ok())
+        .any(|index| {
+            let mut others = errors.to_vec();
+            others.remove(index);
+            matched(rest, &others)
+        })
 }
 
 fn mode(restart: &str, workers: u32) -> Vec<String> {

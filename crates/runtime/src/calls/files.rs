@@ -4,7 +4,7 @@
 //! calls that name its descriptor or stream, is an operation on that file: who comes first may matter. Streams other than standard input
 //! are buffered by libc, and what threads write to one of them in no order is not explored. `flockfile` is a mutex.
 
-use super::{exceptions, visible};
+use super::{callers, visible};
 use crate::{
     accesses, channel,
     hooks::Frame,
@@ -222,7 +222,7 @@ unsafe fn reopen(found: &Before) {
 }
 
 fn site(frame: &Frame) -> Site {
-    exceptions::program_site(frame.return_address)
+    callers::site(&frame.return_address)
 }
 
 /// An operation on the file or stream with this number; of a thread that is alone it cannot matter.

@@ -122,7 +122,7 @@ fn result(value: isize) -> usize {
     value as usize
 }
 
-extern "C" fn map(arguments: &[usize; 6], return_address: usize) -> usize {
+extern "C" fn map(arguments: &[usize; 6], return_address: &usize) -> usize {
     let [offset, descriptor, flags, access, bytes, address] = *arguments;
     if !world::active() {
         type Map = unsafe extern "C" fn(usize, usize, usize, usize, usize, usize) -> usize;
@@ -131,7 +131,7 @@ extern "C" fn map(arguments: &[usize; 6], return_address: usize) -> usize {
         // SAFETY: the program's own arguments.
         return unsafe { real(address, bytes, access, flags, descriptor, offset) };
     }
-    let site = super::exceptions::program_site(return_address);
+    let site = super::callers::site(return_address);
     let world = world::get();
     let has = |flag: c_int| flags & flag as usize != 0;
     let mut flags = flags;
@@ -185,7 +185,7 @@ macro_rules! maps {
                 "push r8",
                 "push r9",
                 "mov rdi, rsp",
-                "mov rsi, [rsp + 48]",
+                "lea rsi, [rsp + 48]",
                 "sub rsp, 8",
                 ".cfi_adjust_cfa_offset 56",
                 "call {map}",
@@ -202,7 +202,7 @@ macro_rules! maps {
 maps! { mmap mmap64 }
 
 fn site(frame: &Frame) -> Site {
-    super::exceptions::program_site(frame.return_address)
+    super::callers::site(&frame.return_address)
 }
 
 /// Bytes of a range that are held against other accesses when it is unmapped. An access that comes later crashes by itself.

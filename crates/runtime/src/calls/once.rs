@@ -54,11 +54,15 @@ fn end(object: ObjectId, done: bool, site: Site) {
     perform(op, Gate::Open, site, Order::SeqCst, None);
 }
 
-/// The object at an address whose memory says whether it was done; one that was done and is new again is another one.
+/// The object at an address whose memory says whether it was done; one that was done and is new again is another one. Memory says so before
+/// the last event of an initialisation: one that is under way stays what it is.
 fn object(world: &mut World, address: usize, done: bool) -> ObjectId {
     if let Found::Object(object) = world.objects.find(address, 4, Sort::Once) {
-        let state = world.run.state().object(object);
-        if done == (*state == Object::Once(OnceState::Done)) {
+        let same = match world.run.state().object(object) {
+            Object::Once(OnceState::Running(_)) => true,
+            state => done == (*state == Object::Once(OnceState::Done)),
+        };
+        if same {
             return object;
         }
     }
@@ -70,7 +74,11 @@ fn object(world: &mut World, address: usize, done: bool) -> ObjectId {
     world.make(address, 4, Sort::Once, Object::Once(state))
 }
 
-unsafe extern "C" fn once(control: *mut c_int, routine: Initialiser, frame: &Frame) -> c_int {
+pub(super) unsafe extern "C" fn once(
+    control: *mut c_int,
+    routine: Initialiser,
+    frame: &Frame,
+) -> c_int {
     if !world::active() || by_unwinder(frame.return_address) {
         let real = real!(pthread_once: fn(*mut c_int, Initialiser) -> c_int);
         // SAFETY: the program's own arguments.

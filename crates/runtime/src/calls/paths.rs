@@ -2,26 +2,25 @@
 //!
 //! The kernel does not trap on protected pages but fails, so they are made writable first.
 
-use super::exceptions;
+use super::callers;
 use crate::{real::Real, world};
 use core::{
-    arch::naked_asm,
     ffi::{CStr, c_char, c_void},
     mem::MaybeUninit,
 };
 
-/// A function of libc's, and what to look at first.
-struct Call {
-    name: &'static CStr,
-    real: Real,
-    look: fn(&'static CStr, &[usize; 6], usize),
+/// A function of a library's, and what to look at first: its name, its arguments, where it returns to.
+pub(super) struct Call {
+    pub(super) name: &'static CStr,
+    pub(super) real: Real,
+    pub(super) look: fn(&'static CStr, &[usize; 6], &usize),
 }
 
 /// Looks at the arguments (the last of the six is the first); where to go on.
-extern "C" fn looked(
+pub(super) extern "C" fn looked(
     call: &Call,
     arguments: &mut [usize; 6],
-    return_address: usize,
+    return_address: &usize,
 ) -> *mut c_void {
     if world::active() {
         let mut in_order = *arguments;
@@ -35,18 +34,18 @@ macro_rules! passes {
     ($($name:ident => $look:expr;)*) => {$(
         const _: () = {
             // SAFETY: ends with the only nul.
-            const NAME: &CStr = unsafe {
-                CStr::from_bytes_with_nul_unchecked(concat!(stringify!($name), "\0").as_bytes())
+            const NAME: &core::ffi::CStr = unsafe {
+                core::ffi::CStr::from_bytes_with_nul_unchecked(concat!(stringify!($name), "\0").as_bytes())
             };
-            static CALL: Call = Call {
+            static CALL: $crate::calls::paths::Call = $crate::calls::paths::Call {
                 name: NAME,
-                real: Real::new(NAME),
+                real: $crate::real::Real::new(NAME),
                 look: $look,
             };
             #[unsafe(no_mangle)]
             #[unsafe(naked)]
             pub unsafe extern "C" fn $name() {
-                naked_asm!(
+                core::arch::naked_asm!(
                     ".cfi_startproc",
                     "push rax",
                     "push rdi",
@@ -58,7 +57,7 @@ macro_rules! passes {
                     ".cfi_adjust_cfa_offset 56",
                     "lea rdi, [rip + {call}]",
                     "mov rsi, rsp",
-                    "mov rdx, [rsp + 56]",
+                    "lea rdx, [rsp + 56]",
                     "call {looked}",
                     "mov r11, rax",
                     "pop r9",
@@ -72,15 +71,17 @@ macro_rules! passes {
                     "jmp r11",
                     ".cfi_endproc",
                     call = sym CALL,
-                    looked = sym looked,
+                    looked = sym $crate::calls::paths::looked,
                 )
             }
         };
     )*};
 }
 
+pub(super) use passes;
+
 /// The path is this argument.
-fn path<const ARGUMENT: usize>(call: &'static CStr, arguments: &[usize; 6], from: usize) {
+fn path<const ARGUMENT: usize>(call: &'static CStr, arguments: &[usize; 6], from: &usize) {
     let path = arguments[ARGUMENT] as *const c_char;
     if path.is_null() {
         return;
@@ -93,7 +94,7 @@ fn path<const ARGUMENT: usize>(call: &'static CStr, arguments: &[usize; 6], from
         _ => return,
     };
     let call = call.to_str().unwrap_or("open");
-    let site = exceptions::program_site(from);
+    let site = callers::site(from);
     let reason = alloc::format!("{call} of {what}");
     world::get().unsupported(&reason, site);
 }
@@ -117,7 +118,7 @@ fn is_pipe(path: &CStr) -> bool {
 }
 
 /// A stream for another file: the one it had is closed.
-fn reopens(call: &'static CStr, arguments: &[usize; 6], from: usize) {
+fn reopens(call: &'static CStr, arguments: &[usize; 6], from: &usize) {
     path::<0>(call, arguments, from);
     super::files::closing();
 }
@@ -139,7 +140,7 @@ passes! {
 fn writes<const ARGUMENT: usize, const BYTES: usize>(
     _: &'static CStr,
     arguments: &[usize; 6],
-    _: usize,
+    _: &usize,
 ) {
     if arguments[ARGUMENT] != 0 {
         world::snapshot().touch_range(arguments[ARGUMENT], BYTES);
@@ -150,7 +151,7 @@ fn writes<const ARGUMENT: usize, const BYTES: usize>(
 fn fills<const ARGUMENT: usize, const LENGTH: usize>(
     _: &'static CStr,
     arguments: &[usize; 6],
-    _: usize,
+    _: &usize,
 ) {
     if arguments[ARGUMENT] != 0 {
         world::snapshot().touch_range(arguments[ARGUMENT], arguments[LENGTH]);

@@ -4,7 +4,7 @@
 //! explored. It runs the handlers as ordinary code and then stays where it is. The end takes effect when no other thread can go
 //! on: what the others do meanwhile decides which races are seen.
 
-use super::{Hidden, exceptions, visible};
+use super::{Hidden, callers, exceptions, visible};
 use crate::{entry, hooks::Frame, real, sys, trampoline, world};
 use alloc::{format, string::String, vec::Vec};
 use core::{
@@ -373,7 +373,7 @@ unsafe extern "C" fn aborted(frame: &Frame) -> ! {
         // SAFETY: no arguments.
         unsafe { real!(abort: fn())() };
     }
-    let site = exceptions::program_site(frame.return_address);
+    let site = callers::site(&frame.return_address);
     if world::get().is_library(frame.return_address) {
         exceptions::terminate(site);
     }
@@ -409,7 +409,7 @@ unsafe extern "C" fn assert_fail(
     }
     // SAFETY: as the call has it.
     let claim = unsafe { text(claim) };
-    let site = exceptions::program_site(frame.return_address);
+    let site = callers::site(&frame.return_address);
     fail(Kind::Assertion, format!("assertion `{claim}` failed"), site)
 }
 
@@ -427,7 +427,7 @@ unsafe extern "C" fn assert_perror_fail(
             real!(__assert_perror_fail: fn(c_int, Text, u32, Text))(number, file, line, function);
         }
     }
-    let site = exceptions::program_site(frame.return_address);
+    let site = callers::site(&frame.return_address);
     let message = format!("assertion failed: error number {number}");
     fail(Kind::Assertion, message, site)
 }
@@ -447,7 +447,7 @@ unsafe extern "C" fn stack_smashed(frame: &Frame) -> ! {
         // SAFETY: no arguments.
         unsafe { real!(__stack_chk_fail: fn())() };
     }
-    let site = exceptions::program_site(frame.return_address);
+    let site = callers::site(&frame.return_address);
     let message = "a function wrote past its variables on the stack";
     fail(Kind::Assertion, message.into(), site)
 }
@@ -457,6 +457,6 @@ unsafe extern "C" fn overflow(frame: &Frame) -> ! {
         // SAFETY: no arguments.
         unsafe { real!(__chk_fail: fn())() };
     }
-    let site = exceptions::program_site(frame.return_address);
+    let site = callers::site(&frame.return_address);
     fail(Kind::Assertion, "buffer overflow".into(), site)
 }

@@ -1,7 +1,7 @@
 //! Signals that a program sends to itself. What it does about them is kept here and never told to the kernel, whose signals are for the
 //! runtime; signals from outside and to other threads are not under control.
 
-use super::{exceptions, machine, process};
+use super::{callers, machine, process};
 use crate::{hooks::Frame, real, trampoline, world};
 use alloc::{format, vec::Vec};
 use core::{
@@ -263,7 +263,7 @@ unsafe extern "C" fn raise_signal(signal: c_int, frame: &Frame) -> c_int {
     if !(0..=MOST).contains(&signal) {
         return super::failed(libc::EINVAL);
     }
-    send(signal, exceptions::program_site(frame.return_address));
+    send(signal, callers::site(&frame.return_address));
     0
 }
 
@@ -272,7 +272,7 @@ unsafe extern "C" fn kill_process(process: c_int, signal: c_int, frame: &Frame) 
         // SAFETY: numbers.
         return unsafe { real!(kill: fn(c_int, c_int) -> c_int)(process, signal) };
     }
-    let site = exceptions::program_site(frame.return_address);
+    let site = callers::site(&frame.return_address);
     if !(0..=MOST).contains(&signal) {
         return super::failed(libc::EINVAL);
     }
@@ -288,7 +288,7 @@ unsafe extern "C" fn kill_thread(handle: libc::pthread_t, signal: c_int, frame: 
         // SAFETY: the program's own arguments.
         return unsafe { real!(pthread_kill: fn(libc::pthread_t, c_int) -> c_int)(handle, signal) };
     }
-    let site = exceptions::program_site(frame.return_address);
+    let site = callers::site(&frame.return_address);
     let world = world::get();
     if !(0..=MOST).contains(&signal) {
         return libc::EINVAL;

@@ -1,6 +1,6 @@
 //! `syscall`, and waiting for nothing by `poll` and `select`.
 
-use super::{exceptions, futexes, machine};
+use super::{callers, futexes, machine};
 use crate::{hooks::Frame, real, trampoline, world};
 use alloc::format;
 use core::{
@@ -60,7 +60,7 @@ extern "C" fn dispatch(arguments: &Arguments) -> Answer {
         // Between threads that are never interrupted there is nothing to wait for.
         libc::SYS_membarrier => 0,
         number => {
-            let site = exceptions::program_site(arguments.return_address);
+            let site = callers::site(&arguments.return_address);
             let name = name(number);
             let call = match name {
                 Some(name) => format!("syscall({name})"),
@@ -153,7 +153,7 @@ unsafe extern "C" fn wait_for_some(
     if count == 0 && milliseconds >= 0 {
         return pause(milliseconds as u64 * 1_000_000);
     }
-    let site = exceptions::program_site(frame.return_address);
+    let site = callers::site(&frame.return_address);
     world::get().unsupported("poll", site)
 }
 
@@ -174,7 +174,7 @@ unsafe extern "C" fn wait_for_some_exactly(
         let time = unsafe { &*time };
         return pause(time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64);
     }
-    let site = exceptions::program_site(frame.return_address);
+    let site = callers::site(&frame.return_address);
     world::get().unsupported("ppoll", site)
 }
 
@@ -198,6 +198,6 @@ unsafe extern "C" fn wait_for_sets(
         let time = unsafe { &*time };
         return pause(time.tv_sec as u64 * 1_000_000_000 + time.tv_usec as u64 * 1000);
     }
-    let site = exceptions::program_site(frame.return_address);
+    let site = callers::site(&frame.return_address);
     world::get().unsupported("select", site)
 }

@@ -22,11 +22,11 @@ impl Call {
 }
 
 /// Where to go instead, outside of runs.
-extern "C" fn reached(call: &Call, return_address: usize) -> *mut c_void {
+extern "C" fn reached(call: &Call, return_address: &usize) -> *mut c_void {
     if !world::active() {
         return call.real.get();
     }
-    let site = super::exceptions::program_site(return_address);
+    let site = super::callers::site(return_address);
     let name = call.name.to_str().unwrap_or("?");
     // Constructors and members of C++ classes go by what they are.
     let name = if name.starts_with("_ZNSt13random_device") {
@@ -59,7 +59,7 @@ macro_rules! unsupported {
                     "push rax",
                     ".cfi_adjust_cfa_offset 56",
                     "lea rdi, [rip + {call}]",
-                    "mov rsi, [rsp + 56]",
+                    "lea rsi, [rsp + 56]",
                     "call {reached}",
                     "mov r11, rax",
                     "pop rax",
