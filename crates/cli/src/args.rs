@@ -20,13 +20,13 @@ pub enum Command {
     Report(Report),
     /// Run one recorded execution again
     Replay(Replay),
-    /// Explore a C or C++ file or a program (not in this version)
+    /// Explore a C or C++ file, or a program
     Check(Rest),
-    /// Run a build with instrumenting compilers (not in this version)
-    Build(Rest),
-    /// The instrumenting C compiler (not in this version)
+    /// Run a build (make, cmake, ninja) with instrumenting compilers
+    Build(Build),
+    /// The instrumenting C compiler
     Cc(Rest),
-    /// The instrumenting C++ compiler (not in this version)
+    /// The instrumenting C++ compiler
     #[command(name = "c++")]
     Cxx(Rest),
 }
@@ -55,7 +55,14 @@ pub struct Replay {
     pub gdb: bool,
 }
 
-/// Arguments of a command that this version does not have: taken as they are, so that the answer is about the command.
+#[derive(Args, Debug)]
+pub struct Build {
+    /// The build and its arguments, after `--`
+    #[arg(last = true, required = true, value_name = "COMMAND")]
+    pub command: Vec<OsString>,
+}
+
+/// Arguments that are read elsewhere; here so that help lists the command.
 #[derive(Args, Debug)]
 #[command(disable_help_flag = true)]
 pub struct Rest {

@@ -5,9 +5,13 @@
 #![forbid(unsafe_code)]
 
 mod args;
+mod check;
+mod compiling;
+mod kit;
 
 use args::{Cli, Command, Format, Replay, Report};
 use clap::Parser;
+use reweave_drive::compile::Language;
 use reweave_report::{Document, ExitCode, Program, Style, Trace, render_result, render_trace};
 use std::{
     io::{self, IsTerminal, Write},
@@ -16,34 +20,44 @@ use std::{
 };
 
 fn main() -> process::ExitCode {
-    let code = match Cli::try_parse() {
+    let mut words = std::env::args_os().skip(1);
+    let verb = words.next().unwrap_or_default();
+    // Their arguments are read by themselves, `--` and all.
+    let raw = match verb.to_str() {
+        Some("check") => Some(check::run(words.collect()).code()),
+        Some("cc") => Some(compiling::compile(Language::C, words.collect())),
+        Some("c++") => Some(compiling::compile(Language::Cxx, words.collect())),
+        _ => None,
+    };
+    process::ExitCode::from(raw.unwrap_or_else(others))
+}
+
+fn others() -> u8 {
+    match Cli::try_parse() {
         Ok(cli) => run(cli.command),
         Err(error) => {
             // Help and version go to standard output with code 0; a closed pipe there is nobody's mistake.
             let _ = error.print();
             if error.use_stderr() {
-                ExitCode::Usage
+                ExitCode::Usage.code()
             } else {
-                ExitCode::Clean
+                ExitCode::Clean.code()
             }
         }
-    };
-    process::ExitCode::from(code.code())
+    }
 }
 
-fn run(command: Command) -> ExitCode {
-    match command {
+/// Says with which code to exit: one of the contract's, or that of a compiler or build that was run.
+fn run(command: Command) -> u8 {
+    let code = match command {
         Command::Report(options) => report(&options),
         Command::Replay(options) => replay(&options),
-        Command::Check(_) => missing(
-            "check",
-            "explores Rust tests only: put #[reweave::test] on one",
-        ),
-        Command::Build(_) | Command::Cc(_) | Command::Cxx(_) => missing(
-            "build, cc and c++",
-            "explores Rust tests only, which need no special compiler",
-        ),
-    }
+        Command::Build(options) => return compiling::build(&options.command),
+        Command::Check(_) | Command::Cc(_) | Command::Cxx(_) => {
+            unreachable!("was run before the others were looked at")
+        }
+    };
+    code.code()
 }
 
 fn report(options: &Report) -> ExitCode {
@@ -66,13 +80,19 @@ fn report(options: &Report) -> ExitCode {
     })
 }
 
-/// A test lives in its own test program: only `cargo test` can run it again.
 fn replay(options: &Replay) -> ExitCode {
+    if options.gdb {
+        return missing("replay --gdb", "shows the execution as text");
+    }
     let trace = match Trace::read(&options.trace) {
         Ok(trace) => trace,
         Err(error) => return usage(&error.to_string()),
     };
     let kind = &trace.program.kind;
+    if kind == "native" {
+        return check::replay(&options.trace, &trace);
+    }
+    // A test lives in its own test program: only `cargo test` can run it again.
     match again(&trace.program, &options.trace) {
         Some(again) => usage(&format!(
             "{}: a {kind} is run again by its own test program; type\n  {again}",
@@ -124,7 +144,11 @@ fn missing(what: &str, instead: &str) -> ExitCode {
 }
 
 fn usage(sentence: &str) -> ExitCode {
-    // With standard error closed there is nobody left to tell; the code still says it.
-    let _ = writeln!(io::stderr(), "reweave: {sentence}");
+    say(sentence);
     ExitCode::Usage
+}
+
+/// A sentence on standard error. Where that is closed there is nobody left to tell; the exit code still says it.
+fn say(sentence: &str) {
+    let _ = writeln!(io::stderr(), "reweave: {sentence}");
 }

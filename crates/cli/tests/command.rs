@@ -221,12 +221,12 @@ fn replay_of_a_test_says_what_to_type() {
 #[test]
 fn what_is_not_there_says_so() {
     let cases: [&[&str]; 6] = [
-        &["check", "queue.c"],
-        &["check", "--budget", "3s", "--", "./a.out", "-x"],
-        &["build", "--", "make", "-j2"],
-        &["cc", "-c", "queue.c", "--help"],
-        &["c++", "-std=c++20", "queue.cc"],
+        &["check", "queue.c", "--algorithm", "rf"],
+        &["check", "queue.c", "--algorithm=stateful"],
+        &["check", "--threads", "os", "--", "./a.out", "-x"],
+        &["check", "--restart", "exec", "queue.c"],
         &["report", "bug.rwt", "--html", "page.html"],
+        &["replay", "bug.rwt", "--gdb"],
     ];
     for args in cases {
         let output = reweave(args);
@@ -247,6 +247,8 @@ fn wrong_usage_is_code_2() {
         &[],
         &["report"],
         &["report", "--format", "xml", "x"],
+        &["build", "make"],
+        &["build", "--"],
     ] {
         let output = reweave(args);
         assert_eq!(output.status.code(), Some(2), "{args:?}");

@@ -2,3 +2,9 @@
 
 pub mod compile;
 pub mod symbols;
+
+mod native;
+mod process;
+
+pub use native::{Launch, Native, Observation, Spent};
+pub use reweave_wire::{Detail, Note, Place, PlaceKind, Races, Restart, Unit};

@@ -349,13 +349,7 @@ impl Dpor {
 
 /// Whether an event and an operation that is yet to be done may depend on each other.
 fn may_depend(event: &Event, op: Op) -> bool {
-    let objects = |op: Op| {
-        let second = match op {
-            Op::Enqueue { mutex, .. } => Some(mutex),
-            _ => None,
-        };
-        [op.object(), second]
-    };
+    let objects = |op: Op| [op.object(), op.second()];
     let mine = objects(op);
     let shared = objects(event.op)
         .into_iter()

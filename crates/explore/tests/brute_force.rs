@@ -6,7 +6,8 @@
 mod common;
 
 use common::{
-    program::{Machine, Program, class, in_one_step, preemptions},
+    class::{class, in_one_step},
+    program::{Machine, Program, preemptions},
     random::{Mix, program},
 };
 use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestRng, TestRunner};
@@ -317,6 +318,7 @@ mixes! {
     atomics: atomics choices;
     mutexes: atomics mutexes;
     condvars: condvars;
+    futexes: futexes atomics;
     rwlocks: rwlocks atomics;
     readers_first: readers_first atomics;
     late_locks: late mutexes rwlocks readers_first;

@@ -37,7 +37,7 @@ impl ObjectId {
 ///
 /// Taking a lock with a time limit is trying to take it: `TryLock`, `TryReadLock`, `TryWriteLock`. One that timed out before with
 /// nothing changed since is `TryLock` or `TryReadLock` with [`Gate::Late`](crate::Gate::Late), which wait until then; for
-/// writing it is `WriteBegin`, then `WriteAcquire` with that gate, since `TryWriteLock` must not wait for several readers.
+/// writing it is `WriteBegin`, then `WriteAcquire`, both with that gate, since `TryWriteLock` must not wait for several readers.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 #[allow(missing_docs)]
 pub enum Op {
@@ -85,6 +85,13 @@ pub enum Op {
     Enqueue {
         condvar: ObjectId,
         mutex: ObjectId,
+    },
+    /// Joins the condition variable's waiters if the atomic has this value, in one step: how threads wait for a futex. Otherwise it fails, and
+    /// there is no wait to leave.
+    EnqueueIf {
+        condvar: ObjectId,
+        atomic: ObjectId,
+        expected: u64,
     },
     /// Leaves the wait: notified, timed out, or (when the run allows it) spuriously.
     Wake {
@@ -193,7 +200,7 @@ impl Rmw {
 pub struct OpKind(pub u8);
 
 /// Names in the order of [`Op::kind`], as reports print them.
-const NAMES: [&str; 40] = [
+const NAMES: [&str; 41] = [
     "join",
     "choose",
     "assume",
@@ -234,6 +241,7 @@ const NAMES: [&str; 40] = [
     "park",
     "unpark",
     "unlock-clean",
+    "wait-if",
 ];
 
 impl OpKind {
@@ -288,6 +296,7 @@ impl Op {
             Op::Park { .. } => 37,
             Op::Unpark(_) => 38,
             Op::UnlockClean(_) => 39,
+            Op::EnqueueIf { .. } => 40,
         })
     }
 
@@ -315,6 +324,9 @@ impl Op {
             | Op::Enqueue {
                 condvar: object, ..
             }
+            | Op::EnqueueIf {
+                condvar: object, ..
+            }
             | Op::Wake {
                 condvar: object, ..
             }
@@ -337,6 +349,15 @@ impl Op {
             | Op::ReceiverDrop(object)
             | Op::Park { object, .. }
             | Op::Unpark(object) => Some(object),
+        }
+    }
+
+    /// The other object that it touches, if there is one.
+    pub fn second(self) -> Option<ObjectId> {
+        match self {
+            Op::Enqueue { mutex, .. } => Some(mutex),
+            Op::EnqueueIf { atomic, .. } => Some(atomic),
+            _ => None,
         }
     }
 

@@ -19,6 +19,8 @@
 //! reports one, and every location that is racy in a run is reported in it (FastTrack's guarantee: of each location at
 //! least the first race). Accesses it is not told of it cannot judge.
 //!
+//! A target with many accesses has a shadow of its own (`crates/shadow`) and takes only the clocks from here.
+//!
 //! The path of an event: [`RaceDetector::event`], by operation to `acquire`, `release` and the like, joins of `rows`. Of an
 //! access: [`RaceDetector::access`], `shadow`.
 
@@ -99,6 +101,8 @@ pub struct RaceFound {
 pub struct RaceDetector {
     rows: Rows,
     threads: Vec<Thread>,
+    /// How many of them nobody has joined.
+    live: usize,
     /// For each thread, its events that an [`Edge`] may name later, by count, with what they know. Outlives the run for
     /// its memory.
     marks: Vec<Vec<(u32, Row)>>,
@@ -120,6 +124,8 @@ struct Thread {
     round: Row,
     /// Events done.
     count: u32,
+    /// Whether somebody has joined it: it is at its end then.
+    joined: bool,
 }
 
 /// What an object hands on. `main`: releases, unlocks, the current round of a barrier, departed senders; `other`: unlocks
@@ -148,6 +154,7 @@ impl RaceDetector {
     pub fn clear(&mut self) {
         self.rows.clear();
         self.threads.clear();
+        self.live = 0;
         self.objects.clear();
         self.shadow.clear();
         let clock = self.rows.empty();
@@ -163,7 +170,9 @@ impl RaceDetector {
             seen: Row::NONE,
             round: Row::NONE,
             count: 0,
+            joined: false,
         });
+        self.live += 1;
         match self.marks.get_mut(index) {
             Some(marks) => marks.clear(),
             None => self.marks.push(Vec::new()),
@@ -190,6 +199,27 @@ impl RaceDetector {
             self.threads[finished.index()].clock,
         );
         self.rows.join(mine, theirs);
+        let joined = &mut self.threads[finished.index()].joined;
+        self.live -= usize::from(!*joined);
+        *joined = true;
+    }
+
+    /// What happens before the next step of a thread, as one epoch for each thread. For a target that has a shadow of its own
+    /// instead of [`RaceDetector::access`]: an access happens before that step if its epoch is not above the entry of its thread.
+    pub fn clock(&self, thread: ThreadId) -> &[u32] {
+        self.rows.words(self.threads[thread.index()].clock)
+    }
+
+    /// The epoch of a thread's accesses from now to its next event, fence or spawn.
+    pub fn epoch(&self, thread: ThreadId) -> u32 {
+        self.clock(thread)[thread.index()]
+    }
+
+    /// Whether a thread is the only one that nobody has joined. All that the others did then happens before its next step, for
+    /// each of them was joined by one that was joined in turn, and in the end by this one. Until it spawns again its accesses race
+    /// with nothing, and need not be recorded.
+    pub fn alone(&self, thread: ThreadId) -> bool {
+        self.live == 1 && !self.threads[thread.index()].joined
     }
 
     /// An operation was done, with the order it declares and, for a compare-exchange, the order of its failure. Operations on
@@ -208,6 +238,7 @@ impl RaceDetector {
             Op::Any(_)
             | Op::Assume(_)
             | Op::WriteBegin(_)
+            | Op::EnqueueIf { .. }
             | Op::Wake { .. }
             | Op::NotifyOne(_)
             | Op::NotifyAll(_)
@@ -252,6 +283,12 @@ impl RaceDetector {
             | Op::Recv { object, .. }
             | Op::TryRecv(object) => self.message(event, object),
         }
+        self.tick(thread);
+    }
+
+    /// An event that orders nothing: a plain access that is one.
+    pub fn plain(&mut self, thread: ThreadId) {
+        self.threads[thread.index()].count += 1;
         self.tick(thread);
     }
 

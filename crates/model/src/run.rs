@@ -10,6 +10,7 @@ use crate::{
     execution::{Edge, End, Event, Execution, Gate, Pending, Site, ThreadRecord, Watch},
     object::Object,
     op::{ObjectId, Op, OpKind, ThreadId},
+    past::Past,
     plan::{Choice, Plan, Policy, Step},
     state::State,
 };
@@ -86,6 +87,7 @@ pub struct Run {
     priorities: Vec<u64>,
     /// Places where PCT lowers the running thread's priority.
     changes: Vec<u32>,
+    past: Past,
 }
 
 impl Run {
@@ -112,6 +114,7 @@ impl Run {
         self.divergence = None;
         self.last = None;
         self.repeats = false;
+        self.past.clear();
         self.priorities.clear();
         self.changes.clear();
         match plan.policy {
@@ -227,6 +230,12 @@ impl Run {
     /// What has happened so far.
     pub fn execution(&self) -> &Execution {
         &self.execution
+    }
+
+    /// Whether a thread has come to know, since its first `count` events, of anything more that others did. Decided by dependence alone:
+    /// the same in equivalent executions.
+    pub fn heard(&mut self, thread: ThreadId, count: u32) -> bool {
+        self.past.heard(&self.execution, thread, count)
     }
 
     /// Records an error.
@@ -494,6 +503,16 @@ impl Run {
                 expected: self.plan.steps[step],
                 actual: Some((event.op.kind(), event.site)),
             });
+        }
+    }
+
+    /// The store that was just done turns out to have written this value. (A target may learn it only when the program has gone on.)
+    pub fn settle(&mut self, settled: u64) {
+        if let Some(event) = self.execution.events.last_mut() {
+            if let Op::Store(object, value) = &mut event.op {
+                *value = settled;
+                self.state.settle(*object, settled);
+            }
         }
     }
 

@@ -244,6 +244,13 @@ impl State {
             .expect("an outcome is below the number of outcomes")
     }
 
+    /// What the last store wrote: see [`Run::settle`](crate::Run::settle).
+    pub(crate) fn settle(&mut self, object: ObjectId, settled: u64) {
+        if let Object::Atomic(value) = &mut self.objects[object.index()] {
+            *value = settled;
+        }
+    }
+
     /// Does an operation.
     pub fn apply(&mut self, thread: ThreadId, op: Op, outcome: u16) -> Effect {
         #[cfg(debug_assertions)]
@@ -375,7 +382,9 @@ impl State {
                     readers.swap_remove(held);
                 }
             }
-            (Object::RwLock { writer, .. }, Op::WriteBegin(_)) => *writer = Some(thread),
+            (Object::RwLock { writer, .. }, Op::WriteBegin(_)) if effect.ok => {
+                *writer = Some(thread);
+            }
             (Object::RwLock { acquired, .. }, Op::WriteAcquire(_)) if effect.ok => *acquired = true,
             (Object::RwLock { writer, .. }, Op::WriteAcquire(_)) => *writer = None,
             (
@@ -400,7 +409,7 @@ impl State {
                 *acquired = false;
                 *version += 1;
             }
-            (Object::Condvar(waiters), Op::Enqueue { .. }) => {
+            (Object::Condvar(waiters), Op::Enqueue { .. } | Op::EnqueueIf { .. }) if effect.ok => {
                 waiters.push(thread);
                 me.granted = None;
             }

@@ -18,7 +18,7 @@ pub use document::{Document, ReadError, WriteError};
 pub use operation::Operation;
 pub use position::Position;
 pub use result::{BlockedBy, ExitCode, Finding, ResultDocument};
-pub use text::{Style, render_result, render_trace, summary};
+pub use text::{Style, render_result, render_trace, summary, waiting};
 pub use trace::{
     Context, Difference, Failure, ObjectEntry, ObjectState, Options, PendingEntry, PlanStep,
     Program, ThreadEntry, Trace, TraceEvent,

@@ -61,6 +61,12 @@ pub struct Program {
     /// How it was built and started, in words of its kind.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub command: Vec<String>,
+    /// Where.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub directory: Option<String>,
+    /// Memory whose plain accesses were operations, because some raced: place and length, in words of its kind.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub visible: Vec<(u64, u64)>,
     /// One line that runs exactly this execution again; `{trace}` stands for the file's own path.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replay: Option<String>,
@@ -124,6 +130,9 @@ pub struct ObjectEntry {
     /// Where it was used first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first_used: Option<Position>,
+    /// Where its memory was allocated.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub allocated: Option<Position>,
 }
 
 /// An object's kind and its state at first use. Nobody can hold or await an object before that, so this is all.
@@ -194,6 +203,9 @@ pub struct Failure {
     pub message: String,
     /// The source places it is about.
     pub places: Vec<Position>,
+    /// For each place, how the program had come there, such as `push at queue.c:12`, the innermost call first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub stacks: Vec<Vec<String>>,
     /// In which thread (first), after how many of its events (second), where that is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub after: Option<(u32, u32)>,
@@ -248,6 +260,7 @@ impl Trace {
             rule: error.rule.clone(),
             message: error.message.clone(),
             places: error.sites.iter().filter_map(|at| site(*at)).collect(),
+            stacks: Vec::new(),
             after: context.blame.get(index).copied().flatten().map(pair),
         };
         Trace {
@@ -552,11 +565,7 @@ fn objects(execution: &Execution, site: Sites<'_>) -> Vec<ObjectEntry> {
     let events = execution.events.iter().map(|event| (event.op, event.site));
     let wishes = execution.threads.iter().filter_map(|thread| thread.pending);
     for (op, at) in events.chain(wishes.map(|wish| (wish.op, wish.site))) {
-        let mutex = match op {
-            Op::Enqueue { mutex, .. } => Some(mutex),
-            _ => None,
-        };
-        for object in [op.object(), mutex].into_iter().flatten() {
+        for object in [op.object(), op.second()].into_iter().flatten() {
             if let Some(first) = first.get_mut(object.index()) {
                 first.get_or_insert(at);
             }
@@ -572,6 +581,7 @@ fn objects(execution: &Execution, site: Sites<'_>) -> Vec<ObjectEntry> {
             state: ObjectState::of(object),
             pointers: false,
             first_used: first.and_then(site),
+            allocated: None,
         }
     };
     let mut entries: Vec<_> = execution.objects.iter().zip(first).map(entry).collect();

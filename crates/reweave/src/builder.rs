@@ -192,7 +192,7 @@ impl Builder {
         if let Some(workers) = variable("REWEAVE_WORKERS", number::<NonZeroUsize>)? {
             self = self.workers(workers.get());
         }
-        if let Some(budget) = variable("REWEAVE_BUDGET", duration)? {
+        if let Some(budget) = variable("REWEAVE_BUDGET", reweave_check::duration)? {
             self = self.budget(budget);
         }
         if let Some(executions) = variable("REWEAVE_MAX_EXECUTIONS", number::<u64>)? {
@@ -248,24 +248,5 @@ fn yes_or_no(text: &str) -> Result<bool, String> {
         "1" | "true" | "yes" => Ok(true),
         "0" | "false" | "no" => Ok(false),
         _ => Err("1 or 0 is expected".into()),
-    }
-}
-
-/// `500ms`, `30s`, `10m`, `2h`.
-fn duration(text: &str) -> Result<Duration, String> {
-    let digits = text
-        .find(|c: char| !c.is_ascii_digit())
-        .unwrap_or(text.len());
-    let (count, unit) = text.split_at(digits);
-    let unit_ms = match unit {
-        "ms" => 1,
-        "s" => 1_000,
-        "m" => 60_000,
-        "h" => 3_600_000,
-        _ => 0,
-    };
-    match count.parse::<u64>() {
-        Ok(count) if unit_ms > 0 => Ok(Duration::from_millis(count.saturating_mul(unit_ms))),
-        _ => Err("a time such as 500ms, 30s, 10m or 2h is expected".into()),
     }
 }

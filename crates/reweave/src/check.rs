@@ -1,4 +1,4 @@
-//! Makes a check: drives the search over the closure, collects errors, writes their traces, replays.
+//! Makes a check of a closure: how it is run and run again, what is told of it. The search itself is driven by `reweave-check`.
 
 use crate::{
     builder::Builder,
@@ -6,17 +6,18 @@ use crate::{
     rt::{self, ClosureTarget, Habit},
     watchdog::Watched,
 };
-use reweave_explore::{Algorithm, Flow, Search, Target};
-use reweave_model::{Choice, Divergence, End, Execution, Kind, Mark, Plan, Site, Step};
+use reweave_check::{Control, Fault, Settings, Subject, check, difference};
+use reweave_explore::{Algorithm, Target};
+use reweave_model::{Divergence, End, Execution, Plan, Site};
 use reweave_report::{
     BlockedBy, Context, Failure, Options, Position, Program, Trace, render_trace,
 };
 use std::{
-    collections::{BTreeMap, BTreeSet, HashMap},
+    collections::{BTreeMap, BTreeSet},
     path::{Path, PathBuf},
     sync::{
         Arc, Mutex, PoisonError,
-        atomic::{AtomicBool, AtomicU64, Ordering},
+        atomic::{AtomicBool, Ordering::Relaxed},
     },
     time::Instant,
 };
@@ -31,192 +32,142 @@ pub(crate) fn run(builder: Builder, closure: Closure) -> Result<Report, String> 
     }
 }
 
-/// Executions that one worker runs before others join in.
-const ALONE: u64 = 500;
+/// Executions of the closure, as a check sees them.
+struct Test<'a> {
+    builder: &'a Builder,
+    closure: Closure,
+    watched: Watched,
+    /// Whether the ends of threads are events, and whether they are to be.
+    ends: bool,
+    ends_wanted: Arc<AtomicBool>,
+    noticed: Arc<Mutex<Noticed>>,
+}
 
-/// Two errors are the same when kind, rule and source places are.
-type Identity = (Kind, Option<String>, Vec<Site>);
+impl Test<'_> {
+    /// A target that leaves word of nothing.
+    fn quiet(&self, ends: Arc<AtomicBool>) -> ClosureTarget {
+        let (spurious, leaks) = (self.builder.spurious, self.builder.leaks);
+        let mut target =
+            new_target(&self.closure, spurious, leaks).expect("the first one was made");
+        target.share_ends(ends);
+        target
+    }
+}
 
-struct Found {
-    /// In which order errors were met.
-    order: usize,
-    seen: u64,
-    steps: usize,
-    plan: Plan,
-    execution: Execution,
+impl Subject for Test<'_> {
+    type Target = Attentive;
+
+    fn begin(&mut self) {
+        self.ends = self.ends_wanted.load(Relaxed);
+        self.noticed = Arc::default();
+    }
+
+    fn target(&self) -> Attentive {
+        Attentive {
+            target: self.quiet(self.ends_wanted.clone()),
+            noticed: self.noticed.clone(),
+        }
+    }
+
+    fn proceed(&self) -> bool {
+        self.watched.run();
+        true
+    }
+
+    fn anew(&self) -> bool {
+        self.ends_wanted.load(Relaxed) != self.ends
+    }
+
+    fn position(&self, site: Site) -> Option<Position> {
+        position(site)
+    }
+
+    fn confirm(&self, execution: &Execution) -> Result<Trace, Fault> {
+        let trace = trace_of(self.builder, execution, self.ends);
+        let mut target = self.quiet(Arc::new(AtomicBool::new(self.ends)));
+        let again = target.run(&trace.plan());
+        let again = again.map_err(|divergence| Fault::of(self, &divergence))?;
+        match trace.differs(&trace_of(self.builder, again, self.ends)) {
+            Some(difference) => Err(Fault::Differs(difference.to_string())),
+            None => Ok(trace),
+        }
+    }
 }
 
 fn explore(builder: &Builder, closure: Closure) -> Result<Report, String> {
-    let start = Instant::now();
-    for ends in [false, true] {
-        if let Some(report) = search(builder, closure.clone(), start, ends)? {
-            return Ok(report);
-        }
-    }
-    unreachable!("a search with thread ends has all it needs")
-}
-
-/// Searches; `None` when the closure asks for thread ends that are not shown.
-fn search(
-    builder: &Builder,
-    closure: Closure,
-    start: Instant,
-    ends: bool,
-) -> Result<Option<Report>, String> {
-    let ends_wanted = Arc::new(AtomicBool::new(ends));
-    let anew = || ends_wanted.load(Ordering::Relaxed) != ends;
-    let cores = || std::thread::available_parallelism().map_or(1, usize::from);
-    let workers = builder.workers.unwrap_or_else(cores);
-    let deadline = builder.budget.map(|budget| start + budget);
-    let watched = Watched::new(program_name(builder));
-    let over_budget = || deadline.is_some_and(|deadline| Instant::now() >= deadline);
-    let before = || {
-        let limit = builder.max_executions.unwrap_or(u64::MAX);
-        if anew() || over_budget() || watched.run() >= limit {
-            return Flow::Stop;
-        }
-        Flow::Continue
-    };
-    let found: Mutex<HashMap<Identity, Found>> = Mutex::default();
-    let repeats = Repeats::default();
-    let races = AtomicBool::new(false);
-    let after = |plan: &Plan, execution: &Execution| {
-        repeats.note(execution);
-        // What a run shows that was given up is shown by the one that it would have repeated, too.
-        let shown = execution.end != End::Redundant;
-        let Some(error) = execution.errors.first().filter(|_| shown) else {
-            return Flow::Continue;
-        };
-        if execution
-            .errors
-            .iter()
-            .any(|error| error.kind == Kind::DataRace)
-        {
-            races.store(true, Ordering::Relaxed);
-        }
-        let mut sites = error.sites.clone();
-        if error.kind == Kind::DataRace {
-            // Which of the two accesses came last does not matter.
-            sites.sort();
-        }
-        let identity = (error.kind, error.rule.clone(), sites);
-        let mut found = found.lock().unwrap_or_else(PoisonError::into_inner);
-        let order = found.len();
-        let steps = execution.events.len();
-        let entry = found.entry(identity).or_insert_with(|| Found {
-            order,
-            seen: 0,
-            steps,
-            plan: plan.clone(),
-            execution: execution.clone(),
-        });
-        entry.seen += 1;
-        if (steps, &choices(plan)) < (entry.steps, &choices(&entry.plan)) {
-            entry.steps = steps;
-            entry.plan.clone_from(plan);
-            entry.execution.clone_from(execution);
-        }
-        if builder.keep_going {
-            Flow::Continue
-        } else {
-            Flow::Stop
-        }
-    };
-    let mut search = Search::new(builder.options);
-    let noticed = Mutex::default();
     // Says now what would be wrong with any of them.
     drop(new_target(&closure, builder.spurious, builder.leaks)?);
-    let new_target = || {
-        let mut target =
-            new_target(&closure, builder.spurious, builder.leaks).expect("the first one was made");
-        target.share_ends(ends_wanted.clone());
-        target
+    let cores = || std::thread::available_parallelism().map_or(1, usize::from);
+    let directory = builder.trace_dir.clone();
+    let settings = Settings {
+        options: builder.options,
+        workers: builder.workers.unwrap_or_else(cores),
+        budget: builder.budget,
+        max_executions: builder.max_executions,
+        keep_going: builder.keep_going,
+        every_race: false,
+        beyond_races: false,
+        races_cut: true,
+        directory: directory.unwrap_or_else(|| PathBuf::from("reweave-out")),
+        name: file_name(&builder.name),
     };
-    let target = |_| Attentive {
-        target: new_target(),
-        noticed: &noticed,
+    let mut test = Test {
+        builder,
+        closure,
+        watched: Watched::new(program_name(builder)),
+        ends: false,
+        ends_wanted: Arc::default(),
+        noticed: Arc::default(),
     };
-    // Most checks are over before other workers would have started.
-    let warm = AtomicU64::new(0);
-    let short = || match warm.fetch_add(1, Ordering::Relaxed) {
-        ALONE => Flow::Stop,
-        _ => before(),
-    };
-    let mut outcome = match workers {
-        1 => search.run(1, target, before, after),
-        _ => search.run(1, target, short, after),
-    };
-    let undecided = |search: &Search| warm.load(Ordering::Relaxed) > ALONE && !search.exhausted();
-    if outcome.is_ok() && undecided(&search) && !anew() {
-        outcome = search.run(workers, target, before, after);
-    }
-    if anew() {
-        return Ok(None);
-    }
-    if let Err(divergence) = outcome {
-        return Err(not_deterministic(&divergence));
-    }
-
-    let mut found: Vec<_> = found
-        .into_inner()
-        .unwrap_or_else(PoisonError::into_inner)
-        .into_iter()
-        .collect();
-    found.sort_by_key(|(_, found)| found.order);
-    let mut errors = Vec::new();
-    let mut target = None;
-    for (index, (_, found)) in found.into_iter().enumerate() {
-        let target = target.get_or_insert_with(new_target);
-        errors.push(confirm(builder, target, index + 1, found)?);
-    }
-    if errors.is_empty() {
-        repeats.confirm(builder, &mut new_target())?;
-    }
-
-    let noticed = noticed.into_inner();
-    let noticed = noticed.unwrap_or_else(PoisonError::into_inner);
-    let totals = *search.totals();
-    let mut incomplete = Vec::new();
-    let mut because = |holds: bool, why: &str| {
-        if holds {
-            incomplete.push(why.to_owned());
-        }
-    };
-    let limited = builder
-        .max_executions
-        .is_some_and(|limit| totals.runs() >= limit);
-    let sampling = builder.options.algorithm.samples();
-    let stopped = !errors.is_empty() && !builder.keep_going;
-    because(!search.exhausted() && over_budget() && !stopped, "budget");
-    because(!search.exhausted() && limited && !stopped, "max-executions");
-    because(totals.max_steps > 0, "max-steps");
-    because(totals.cut, "preemptions");
-    because(stopped, "stopped-at-error");
-    because(sampling, "sampling");
-    because(races.into_inner(), "races");
-    Ok(Some(Report {
+    let outcome = check(&mut test, &settings, &Control::default());
+    let outcome = outcome.map_err(|fault| match fault {
+        Fault::Differs(what) => format!("{NOT_DETERMINISTIC}\n  {what}"),
+        Fault::Failed(why) => why,
+    })?;
+    let noticed = test.noticed.lock().unwrap_or_else(PoisonError::into_inner);
+    let blocked_by = outcome.blocked_by();
+    Ok(Report {
         name: builder.name.clone(),
-        // A bound is kept by going through all schedules within it.
-        algorithm: match builder.options.preemptions {
-            Some(_) => Algorithm::Dfs,
-            None => builder.options.algorithm,
-        },
-        complete: incomplete.is_empty() && search.exhausted(),
-        incomplete,
-        executions: totals.executions,
-        blocked: totals.assume_blocked + totals.redundant,
-        blocked_by: BlockedBy {
-            assume: totals.assume_blocked,
-            redundant: totals.redundant,
-        },
-        events: totals.events,
-        threads_max: totals.threads_max,
+        algorithm: outcome.algorithm,
+        complete: outcome.incomplete.is_empty(),
+        executions: outcome.totals.executions,
+        blocked: blocked_by.assume + blocked_by.redundant,
+        blocked_by,
+        events: outcome.totals.events,
+        threads_max: outcome.totals.threads_max,
         weak_orders: noticed.weak.len() as u64,
-        elapsed: start.elapsed(),
-        workers,
-        errors,
+        elapsed: outcome.elapsed,
+        workers: outcome.workers,
+        errors: outcome.errors.iter().map(|it| told(builder, it)).collect(),
         warnings: noticed.warnings(),
-    }))
+        incomplete: outcome.incomplete,
+    })
+}
+
+/// An error with its story.
+fn told(builder: &Builder, error: &reweave_check::Error) -> Error {
+    let (trace, finding) = (&error.trace, error.finding());
+    let story = match &error.file {
+        Ok(path) => {
+            let again = again_line(builder, path);
+            render_trace(trace, Some(&again), report::style())
+        }
+        Err(why) => format!(
+            "{}\nThere is no trace file to run this execution again from: {why}\n\
+             REWEAVE_OUTPUT=<directory> puts trace files elsewhere.\n",
+            render_trace(trace, None, report::style())
+        ),
+    };
+    Error {
+        kind: finding.kind,
+        rule: finding.rule,
+        message: finding.message,
+        location: finding.location,
+        events: trace.events.len(),
+        trace: error.file.clone().ok(),
+        seen: error.seen,
+        story,
+    }
 }
 
 fn new_target(closure: &Closure, spurious: bool, leaks: bool) -> Result<ClosureTarget, String> {
@@ -256,143 +207,22 @@ impl Noticed {
 }
 
 /// A target that leaves word of what its closure did.
-struct Attentive<'a> {
+struct Attentive {
     target: ClosureTarget,
-    noticed: &'a Mutex<Noticed>,
+    noticed: Arc<Mutex<Noticed>>,
 }
 
-impl Target for Attentive<'_> {
+impl Target for Attentive {
     fn run(&mut self, plan: &Plan) -> Result<&Execution, Divergence> {
         self.target.run(plan)
     }
 }
 
-impl Drop for Attentive<'_> {
+impl Drop for Attentive {
     fn drop(&mut self) {
         let mut noticed = self.noticed.lock().unwrap_or_else(PoisonError::into_inner);
         noticed.add(&self.target);
     }
-}
-
-/// Executions to be run once more at the end: the first, and one from late in the search.
-#[derive(Default)]
-struct Repeats {
-    count: AtomicU64,
-    kept: Mutex<[Option<Execution>; 2]>,
-}
-
-impl Repeats {
-    /// Keeps the first execution, and of the others the 64th, 128th, 256th and so on, the latest of them only.
-    fn note(&self, execution: &Execution) {
-        let number = self.count.fetch_add(1, Ordering::Relaxed) + 1;
-        let kept = number == 1 || (number >= 64 && number.is_power_of_two());
-        if kept && execution.end != End::Redundant {
-            let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-            kept[usize::from(number > 1)] = Some(execution.clone());
-        }
-    }
-
-    /// Runs them again; an error tells what differed.
-    fn confirm(self, builder: &Builder, target: &mut ClosureTarget) -> Result<(), String> {
-        let kept = self
-            .kept
-            .into_inner()
-            .unwrap_or_else(PoisonError::into_inner);
-        for execution in kept.iter().flatten() {
-            let plan = plan_of(builder, execution);
-            let again = target
-                .run(&plan)
-                .map_err(|divergence| not_deterministic(&divergence))?;
-            if again.events != execution.events || again.end != execution.end {
-                let ends = false;
-                let again = trace_of(builder, again, ends);
-                if let Some(difference) = trace_of(builder, execution, ends).differs(&again) {
-                    return Err(format!("{NOT_DETERMINISTIC}\n  {difference}"));
-                }
-            }
-        }
-        Ok(())
-    }
-}
-
-/// A plan whose steps are the whole execution.
-fn plan_of(builder: &Builder, execution: &Execution) -> Plan {
-    let steps = execution.events.iter().map(|event| Step {
-        choice: Choice {
-            thread: event.thread,
-            outcome: event.outcome,
-        },
-        kind: event.op.kind(),
-        site: event.site,
-        ok: Some(event.ok),
-        mark: Mark::Default,
-    });
-    Plan {
-        steps: steps.collect(),
-        max_steps: builder.options.max_steps,
-        ..Plan::default()
-    }
-}
-
-/// What orders plans: who goes, with which outcome.
-fn choices(plan: &Plan) -> Vec<reweave_model::Choice> {
-    plan.steps.iter().map(|step| step.choice).collect()
-}
-
-/// Runs a failing execution once more from its own trace, writes the trace down and tells the story.
-fn confirm(
-    builder: &Builder,
-    target: &mut ClosureTarget,
-    number: usize,
-    found: Found,
-) -> Result<Error, String> {
-    let ends = target.ends_wanted();
-    let trace = trace_of(builder, &found.execution, ends);
-    let again = target
-        .run(&trace.plan())
-        .map_err(|divergence| not_deterministic(&divergence))?;
-    if let Some(difference) = trace.differs(&trace_of(builder, again, ends)) {
-        return Err(format!("{NOT_DETERMINISTIC}\n  {difference}"));
-    }
-    let directory = builder
-        .trace_dir
-        .clone()
-        .unwrap_or_else(|| PathBuf::from("reweave-out"));
-    let path = directory.join(format!("{}-{number}.rwt", file_name(&builder.name)));
-    let (written, story) = match write(&trace, &directory, &path) {
-        Ok(()) => {
-            let again = again_line(builder, &path);
-            let story = render_trace(&trace, Some(&again), report::style());
-            (Some(path), story)
-        }
-        Err(why) => {
-            let story = render_trace(&trace, None, report::style());
-            let story = format!(
-                "{story}\nThere is no trace file to run this execution again from: {why}\n\
-                 REWEAVE_OUTPUT=<directory> puts trace files elsewhere.\n"
-            );
-            (None, story)
-        }
-    };
-    let error = &found.execution.errors[0];
-    let location = error.sites.first().and_then(|site| position(*site));
-    Ok(Error {
-        kind: error.kind,
-        rule: error.rule.clone(),
-        message: error.message.clone(),
-        location: location.map(|place| place.to_string()),
-        events: found.steps,
-        trace: written,
-        seen: found.seen,
-        story,
-    })
-}
-
-/// Writes a trace file, and says why not.
-fn write(trace: &Trace, directory: &Path, path: &Path) -> Result<(), String> {
-    std::fs::create_dir_all(directory)
-        .map_err(|error| format!("{}: cannot be created: {error}", directory.display()))?;
-    trace.write(path).map_err(|error| error.to_string())
 }
 
 fn replay(builder: &Builder, path: &Path, closure: Closure) -> Result<Report, String> {
@@ -459,36 +289,11 @@ fn replay(builder: &Builder, path: &Path, closure: Closure) -> Result<Report, St
 const NOT_DETERMINISTIC: &str = "the check does not do the same when it is run the same way again \
     (does it read the clock, iterate over a HashMap, use random numbers, or keep something from run to run?)";
 
-fn not_deterministic(divergence: &Divergence) -> String {
-    format!("{NOT_DETERMINISTIC}\n  {}", difference(divergence))
-}
-
 fn went_another_way(path: &Path, divergence: &Divergence) -> String {
     format!(
         "{} went another way when it was run again: the program has changed, or is not deterministic\n  {}",
         path.display(),
-        difference(divergence)
-    )
-}
-
-/// The first event that differed.
-fn difference(divergence: &Divergence) -> String {
-    let place = |site: Site| position(site).map_or(String::new(), |place| format!(" at {place}"));
-    let expected = &divergence.expected;
-    let thread = expected.choice.thread.0;
-    let wanted = format!("{}{}", expected.kind.name(), place(expected.site));
-    let actual = match divergence.actual {
-        Some((kind, site))
-            if kind == expected.kind && (site == expected.site || expected.site == Site::ANY) =>
-        {
-            format!("had another result, or could not be done{}", place(site))
-        }
-        Some((kind, site)) => format!("came to {}{}", kind.name(), place(site)),
-        None => "does not exist or has ended".into(),
-    };
-    format!(
-        "step {}: thread {thread} was to do {wanted}, but {actual}",
-        divergence.step + 1
+        difference(divergence, position)
     )
 }
 
@@ -524,11 +329,11 @@ fn trace_of(builder: &Builder, execution: &Execution, ends: bool) -> Trace {
                 name: program_name(builder).into(),
                 kind: "rust-test".into(),
                 test: Some(test_name(builder).into()),
-                command: Vec::new(),
                 replay: Some(format!(
                     "REWEAVE_REPLAY={{trace}} cargo test {} -- --exact",
                     test_name(builder)
                 )),
+                ..Program::default()
             },
             options: Options {
                 max_steps: builder.options.max_steps,

@@ -45,9 +45,9 @@ impl Watched {
         Watched { entry }
     }
 
-    /// An execution begins. Says how many there were before.
-    pub(crate) fn run(&self) -> u64 {
-        self.entry.runs.fetch_add(1, Relaxed)
+    /// An execution begins.
+    pub(crate) fn run(&self) {
+        self.entry.runs.fetch_add(1, Relaxed);
     }
 }
 

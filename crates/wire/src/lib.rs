@@ -1,5 +1,29 @@
 //! The shared-memory layout between a native target and its driver: batches of plans in, executions out.
+//!
+//! One file, mapped by both: a [`Header`], then room for plans, then room for reports. The driver writes a batch of plans and
+//! raises [`Header::request`]; the target runs them one after another, appends a report for each and counts it in
+//! [`Header::done`], and raises [`Header::reply`] at the end. Who is not at work does not touch the rooms, so there are no locks.
+//!
+//! Both rooms hold streams of 64-bit words ([`Writer`], [`Reader`]). A program under test can write anything anywhere, so whatever the
+//! driver reads is checked: a stream that makes no sense is [`Malformed`], never undefined behaviour.
 #![no_std]
 #![forbid(unsafe_code)]
 
 extern crate alloc;
+
+mod code;
+mod execution;
+mod header;
+mod hello;
+mod plan;
+mod report;
+mod words;
+
+pub use header::{
+    Header, MAGIC, PLANS_AT, PLANS_BYTES, REPORTS_AT, REPORTS_BYTES, Races, Restart, TOTAL_BYTES,
+    VERSION,
+};
+pub use hello::{Hello, HelloModule, read_hello, write_hello};
+pub use plan::{Request, Unit, read_request, read_units, write_request, write_units};
+pub use report::{Detail, Note, Parts, Place, PlaceKind, Report, Stack, read_report, write_report};
+pub use words::{Malformed, Reader, Writer};

@@ -81,6 +81,12 @@ impl Rows {
         row.0 as usize * self.width
     }
 
+    /// What a row says of each thread; it may have room for more than there are.
+    pub(super) fn words(&self, row: Row) -> &[u32] {
+        let start = self.start(row);
+        &self.words[start..start + self.width]
+    }
+
     /// What a row says of one thread.
     pub(super) fn get(&self, row: Row, thread: usize) -> u32 {
         self.words[self.start(row) + thread]

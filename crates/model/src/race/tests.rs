@@ -626,6 +626,43 @@ fn agrees_with_reachability() {
     assert!(racy[0] > 1000 && racy[1] > 1000, "both kinds: {racy:?}");
 }
 
+/// A shadow of the target's own asks for clocks only, and comes to the same answer.
+#[test]
+fn clocks_are_handed_out() {
+    let mut h = History::new(3);
+    let flag = h.atomic();
+    let wrote = h.detector.epoch(ThreadId(1));
+    let knows = |h: &History, thread| h.detector.clock(ThreadId(thread))[1] >= wrote;
+    h.store(1, flag, Release);
+    assert!(!knows(&h, 2));
+    h.load(2, flag, Acquire);
+    assert!(knows(&h, 2) && !knows(&h, 0));
+    // The store began an epoch, which the load does not know.
+    assert!(h.detector.epoch(ThreadId(1)) > h.detector.clock(ThreadId(2))[1]);
+}
+
+#[test]
+fn a_thread_is_alone_when_it_has_joined_the_others() {
+    let alone = |h: &History, thread| h.detector.alone(ThreadId(thread));
+    let mut h = History::new(1);
+    assert!(alone(&h, 0));
+    h.spawn(0);
+    assert!(!alone(&h, 0) && !alone(&h, 1));
+    let grandchild = h.spawn(1);
+    let main = ThreadId(0);
+    h.detector.join(ThreadId(1), ThreadId(grandchild));
+    assert!(!alone(&h, 0) && !alone(&h, 1));
+    h.detector.join(main, ThreadId(1));
+    h.detector.join(main, ThreadId(1));
+    assert!(alone(&h, 0) && !alone(&h, 1));
+    let ended = |thread| h.detector.epoch(ThreadId(thread));
+    assert!((1..3).all(|other| h.detector.clock(main)[other as usize] >= ended(other)));
+    h.spawn(0);
+    assert!(!alone(&h, 0));
+    h.restart(1);
+    assert!(alone(&h, 0));
+}
+
 /// The definitions, taken literally: sets of steps instead of clocks.
 #[derive(Default)]
 struct Naive {

@@ -10,11 +10,11 @@ mod summary;
 
 use crate::{
     position::Position,
-    trace::{Failure, Trace},
+    trace::{Failure, PendingEntry, Trace},
 };
 use layout::{Row, listing, width, wrap};
 use phrase::Story;
-use reweave_model::Kind;
+use reweave_model::{Kind, ThreadId};
 use std::collections::BTreeSet;
 use summary::table;
 pub use summary::{render_result, summary};
@@ -85,6 +85,8 @@ pub fn render_trace(trace: &Trace, again: Option<&str>, style: Style) -> String 
     if !waits.is_empty() {
         let how = match trace.end.as_str() {
             "done" => "Not at their end:",
+            // The thread that failed goes no further; that is no assumption of the program's.
+            "blocked" if !trace.errors.is_empty() => "Not at their end:",
             "max-steps" => "Cut by the limit on steps. At that moment:",
             "livelock" => "At the end nobody can go on, and some spin:",
             "blocked" => "At the end, with an assumption that does not hold:",
@@ -120,10 +122,29 @@ fn headline(trace: &Trace, style: Style) -> String {
         return style.bold(&line) + "\n";
     };
     let mut out = failure(first, program, style);
-    for other in &trace.errors[1..] {
+    for other in distinct(&trace.errors).skip(1) {
+        out += "\n";
         out += &failure(other, "the same execution", style);
     }
     out
+}
+
+/// Errors without those that are the same as one before: a race of a read, and then of a write, on one line.
+fn distinct(errors: &[Failure]) -> impl Iterator<Item = &Failure> {
+    let places = |error: &Failure| {
+        let mut places = error.places.clone();
+        places.sort();
+        places
+    };
+    errors.iter().enumerate().filter_map(move |(index, error)| {
+        let same = |other: &&Failure| {
+            (other.kind, &other.rule) == (error.kind, &error.rule)
+                && places(other) == places(error)
+                && (!error.places.is_empty() || other.message == error.message)
+        };
+        let known = errors[..index].iter().find(same);
+        known.is_none().then_some(error)
+    })
 }
 
 fn failure(failure: &Failure, program: &str, style: Style) -> String {
@@ -150,7 +171,29 @@ fn failure(failure: &Failure, program: &str, style: Style) -> String {
             }
         }
     }
+    for (place, stack) in failure.places.iter().zip(&failure.stacks) {
+        out += &format!("\n  how it came to {place}:\n");
+        for call in stack {
+            out += &format!("    in {call}\n");
+        }
+    }
     out
+}
+
+/// What each thread that is not at its end waits for, a line for each: what is wrong with a deadlock.
+pub fn waiting(trace: &Trace) -> String {
+    let story = Story::new(trace);
+    let line = |(thread, pending): (ThreadId, &PendingEntry)| {
+        let at = pending.at.as_ref().map(|at| format!(", at {at},"));
+        let what = match story.wait(thread.0, pending) {
+            Some(wait) => wait.text,
+            None => format!("was about to {}", story.pending(pending)),
+        };
+        let name = story.thread(thread.0);
+        format!("{name}{} {what}", at.unwrap_or_default())
+    };
+    let lines: Vec<String> = story.unfinished().map(line).collect();
+    lines.join("\n")
 }
 
 fn headers(trace: &Trace) -> Vec<String> {
@@ -202,11 +245,7 @@ fn rows(story: &Story<'_>) -> Vec<Row> {
                 rows.push(line(thread, String::new(), format!("spawn {name}")));
             }
         }
-        for error in trace
-            .errors
-            .iter()
-            .filter(|error| error.after == Some((thread, count)))
-        {
+        for error in distinct(&trace.errors).filter(|error| error.after == Some((thread, count))) {
             let text = format!("{} here", error.kind.name());
             let place = place(error.places.first());
             rows.push(Row {
@@ -263,7 +302,10 @@ fn waits(story: &Story<'_>, keep: &mut BTreeSet<usize>, style: Style) -> Vec<(St
 fn objects(story: &Story<'_>, style: Style) -> Option<String> {
     let known = story.trace.objects.iter().filter_map(|object| {
         let at = object.first_used.as_ref()?;
-        Some((object.name.clone(), format!("first used at {at}")))
+        let allocated = object.allocated.as_ref();
+        let allocated = allocated.map(|at| format!("allocated at {at}, "));
+        let text = format!("{}first used at {at}", allocated.unwrap_or_default());
+        Some((object.name.clone(), text))
     });
     let mut rows: Vec<_> = known.collect();
     if rows.is_empty() {
@@ -331,6 +373,7 @@ fn harmless(trace: &Trace) -> Trace {
         fix(&mut error.message);
         error.rule.iter_mut().for_each(line);
         error.places.iter_mut().for_each(|at| line(&mut at.file));
+        error.stacks.iter_mut().flatten().for_each(line);
     }
     for thread in &mut trace.threads {
         thread.name.iter_mut().for_each(line);
@@ -341,6 +384,7 @@ fn harmless(trace: &Trace) -> Trace {
     for object in &mut trace.objects {
         line(&mut object.name);
         place(&mut object.first_used);
+        place(&mut object.allocated);
     }
     for event in &mut trace.events {
         place(&mut event.at);

@@ -122,6 +122,7 @@ pub fn trace(name: &str, execution: &Execution) -> Trace {
                 test: Some(format!("tests::{name}")),
                 command: vec!["cargo".into(), "test".into(), name.into()],
                 replay: Some(replay),
+                ..Program::default()
             },
             options: Options {
                 max_steps: 1000,

@@ -1,0 +1,255 @@
+//! Drives one search to its end or its limits, and says what came out.
+
+use crate::{
+    found::{Error, Found},
+    repeats::Repeats,
+    subject::{Fault, Subject},
+};
+use reweave_explore::{Algorithm, Flow, Options, Search, Totals};
+use reweave_model::{Execution, Kind, Plan};
+use reweave_report::{BlockedBy, ResultDocument};
+use std::{
+    path::PathBuf,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
+    },
+    time::{Duration, Instant},
+};
+
+/// What to check, and how far.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// What to explore.
+    pub options: Options,
+    /// How many workers run executions at the same time.
+    pub workers: usize,
+    /// Stops after this time.
+    pub budget: Option<Duration>,
+    /// Stops after so many runs.
+    pub max_executions: Option<u64>,
+    /// Goes on after an error.
+    pub keep_going: bool,
+    /// Counts every race of an execution, and not only its first error, when it goes on after errors: a place that is never the first one
+    /// to race would go unreported.
+    pub every_race: bool,
+    /// Whether the search goes on after a race as if there were none, and errors behind it count too.
+    pub beyond_races: bool,
+    /// Whether what a race can do beyond the order that was run is left unexplored.
+    pub races_cut: bool,
+    /// Where trace files go.
+    pub directory: PathBuf,
+    /// What they are called, before their number.
+    pub name: String,
+}
+
+/// How others look at a check under way and stop it.
+#[derive(Debug, Default)]
+pub struct Control {
+    /// Set to stop after the executions that are being run. Shared with signal handlers.
+    pub stop: Arc<AtomicBool>,
+    /// Executions begun, of the search under way.
+    pub runs: AtomicU64,
+}
+
+/// What a check came out with.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// How it was explored.
+    pub algorithm: Algorithm,
+    /// What was counted.
+    pub totals: Totals,
+    /// Why not everything was explored; empty: everything was.
+    pub incomplete: Vec<String>,
+    /// What went wrong, each distinct error once, the first one found first.
+    pub errors: Vec<Error>,
+    /// On how many workers.
+    pub workers: usize,
+    /// How long it took.
+    pub elapsed: Duration,
+}
+
+impl Outcome {
+    /// The result document, but for what only the subject knows: weak orders, warnings, how it was run again.
+    pub fn document(&self, program: &str) -> ResultDocument {
+        let (name, equivalence) = (self.algorithm.name(), self.algorithm.equivalence());
+        let mut document = ResultDocument::new(program, name, equivalence);
+        document.complete = self.incomplete.is_empty();
+        document.incomplete.clone_from(&self.incomplete);
+        document.executions = self.totals.executions;
+        document.blocked_by = self.blocked_by();
+        document.blocked = document.blocked_by.assume + document.blocked_by.redundant;
+        document.events = self.totals.events;
+        document.threads_max = self.totals.threads_max;
+        document.elapsed_s = self.elapsed.as_secs_f64();
+        document.workers = self.workers as u32;
+        document.errors = self.errors.iter().map(Error::finding).collect();
+        document
+    }
+
+    /// Runs that did not end by themselves.
+    pub fn blocked_by(&self) -> BlockedBy {
+        BlockedBy {
+            assume: self.totals.assume_blocked,
+            redundant: self.totals.redundant,
+        }
+    }
+}
+
+/// Executions that one worker runs before others join in: most checks are over before those would have started.
+const ALONE: u64 = 500;
+
+/// Makes the check.
+pub fn check<S: Subject>(
+    subject: &mut S,
+    settings: &Settings,
+    control: &Control,
+) -> Result<Outcome, Fault> {
+    let start = Instant::now();
+    loop {
+        subject.begin();
+        control.runs.store(0, Relaxed);
+        let check = Check {
+            subject,
+            settings,
+            control,
+            deadline: settings.budget.and_then(|budget| start.checked_add(budget)),
+            found: Found::default(),
+            repeats: Repeats::default(),
+            races: AtomicBool::new(false),
+        };
+        let mut search = Search::new(settings.options);
+        check.explore(&mut search)?;
+        if !check.subject.anew() || check.over() || check.failed() {
+            return check.conclude(&search, start);
+        }
+    }
+}
+
+/// One search under way.
+struct Check<'a, S> {
+    subject: &'a S,
+    settings: &'a Settings,
+    control: &'a Control,
+    deadline: Option<Instant>,
+    found: Found,
+    repeats: Repeats,
+    /// Whether there were any.
+    races: AtomicBool,
+}
+
+impl<S: Subject> Check<'_, S> {
+    fn explore(&self, search: &mut Search) -> Result<(), Fault> {
+        let target = |_| self.subject.target();
+        let after = |plan: &Plan, execution: &Execution| self.after(plan, execution);
+        let before = || self.before();
+        let runs = || self.control.runs.load(Relaxed);
+        let alone = || match runs() {
+            ALONE.. => Flow::Stop,
+            _ => self.before(),
+        };
+        let several = self.settings.workers > 1;
+        let mut outcome = match several {
+            true => search.run(1, target, alone, after),
+            false => search.run(1, target, before, after),
+        };
+        let undecided = several && runs() >= ALONE && !search.exhausted();
+        if outcome.is_ok() && undecided && !self.failed() {
+            outcome = search.run(self.settings.workers, target, before, after);
+        }
+        match (self.subject.fault(), outcome) {
+            (Some(why), _) => Err(Fault::Failed(why)),
+            // What was run before the search has to begin anew may not be followed by the same again.
+            (None, Err(divergence)) if !self.subject.anew() => {
+                Err(Fault::of(self.subject, &divergence))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn before(&self) -> Flow {
+        let limit = self.settings.max_executions.unwrap_or(u64::MAX);
+        let go = !self.over() && !self.subject.anew() && self.subject.proceed();
+        // Counted last: a run that is counted is made.
+        match go && self.control.runs.fetch_add(1, Relaxed) < limit {
+            true => Flow::Continue,
+            false => Flow::Stop,
+        }
+    }
+
+    fn after(&self, plan: &Plan, execution: &Execution) -> Flow {
+        self.repeats.note(execution);
+        let keep_going = self.settings.keep_going;
+        let beyond = self.settings.beyond_races;
+        let all = (keep_going || beyond) && self.settings.every_race;
+        if !self.found.note(plan, execution, all, beyond) {
+            return Flow::Continue;
+        }
+        let race = |error: &reweave_model::Error| error.kind == Kind::DataRace;
+        if execution.errors.iter().any(race) {
+            self.races.store(true, Relaxed);
+        }
+        let passable = beyond && execution.errors.iter().all(race);
+        match keep_going || passable {
+            true => Flow::Continue,
+            false => Flow::Stop,
+        }
+    }
+
+    /// Whether an error stopped it.
+    fn failed(&self) -> bool {
+        !self.settings.keep_going && self.found.any(self.settings.beyond_races)
+    }
+
+    /// Whether the time is up.
+    fn over(&self) -> bool {
+        let late = |deadline| Instant::now() >= deadline;
+        self.control.stop.load(Relaxed) || self.deadline.is_some_and(late)
+    }
+
+    fn conclude(self, search: &Search, start: Instant) -> Result<Outcome, Fault> {
+        let settings = self.settings;
+        let over = self.over();
+        let failed = self.failed();
+        let errors = self
+            .found
+            .confirm(self.subject, &settings.directory, &settings.name)?;
+        if errors.is_empty() {
+            self.repeats.confirm(self.subject)?;
+        }
+        let totals = *search.totals();
+        let left = !search.exhausted() || self.subject.anew();
+        let limit = settings.max_executions;
+        let limited = limit.is_some_and(|limit| totals.runs() >= limit);
+        let stopped = failed && !errors.is_empty();
+        let reasons = [
+            ("budget", left && over && !stopped),
+            ("max-executions", left && limited && !stopped),
+            ("max-steps", totals.max_steps > 0),
+            ("preemptions", totals.cut),
+            ("stopped-at-error", stopped),
+            ("sampling", settings.options.algorithm.samples()),
+            ("races", self.races.into_inner() && settings.races_cut),
+        ];
+        let reasons = reasons.into_iter().filter(|(_, holds)| *holds);
+        let mut incomplete: Vec<String> = reasons.map(|(name, _)| name.into()).collect();
+        incomplete.extend(self.subject.incomplete());
+        assert!(
+            !left || !incomplete.is_empty(),
+            "a search that was stopped was stopped for a reason"
+        );
+        Ok(Outcome {
+            // A bound is kept by going through all schedules within it.
+            algorithm: match (settings.options.preemptions, settings.options.algorithm) {
+                (Some(_), _) => Algorithm::Dfs,
+                (None, Algorithm::Auto) => Algorithm::Optimal,
+                (None, algorithm) => algorithm,
+            },
+            totals,
+            incomplete,
+            errors,
+            workers: settings.workers,
+            elapsed: start.elapsed(),
+        })
+    }
+}

@@ -1,0 +1,196 @@
+//! Errors of a search: which are the same, how often each came up, which execution shows it best.
+
+use crate::subject::{Fault, Subject};
+use reweave_model::{Choice, End, Execution, Kind, Plan, Site};
+use reweave_report::{Finding, Position, Trace};
+use std::{
+    cmp::Ordering,
+    collections::HashMap,
+    fs,
+    path::{Path, PathBuf},
+    sync::{Mutex, MutexGuard, PoisonError},
+};
+
+/// One distinct error, with the least execution that showed it.
+#[derive(Clone, Debug)]
+pub struct Error {
+    /// That execution, as it was run once more.
+    pub trace: Trace,
+    /// Which of the execution's errors it is.
+    pub index: usize,
+    /// In how many executions it came up.
+    pub seen: u64,
+    /// The file that the trace was written to, or why there is none.
+    pub file: Result<PathBuf, String>,
+}
+
+impl Error {
+    /// For the result document.
+    pub fn finding(&self) -> Finding {
+        let failure = &self.trace.errors[self.index];
+        Finding {
+            kind: failure.kind,
+            rule: failure.rule.clone(),
+            message: failure.message.clone(),
+            location: failure.places.first().map(Position::to_string),
+            events: self.trace.events.len() as u64,
+            trace: self
+                .file
+                .as_ref()
+                .ok()
+                .map(|path| path.display().to_string()),
+            seen: self.seen,
+        }
+    }
+}
+
+/// Two errors are the same when kind, rule and source places are. Sites stand for places while the search is under way.
+type Identity<Place> = (Kind, Option<String>, Vec<Place>);
+
+struct Case {
+    /// In which order errors were met.
+    order: usize,
+    seen: u64,
+    index: usize,
+    plan: Plan,
+    execution: Execution,
+}
+
+impl Case {
+    /// By number of events, then plan: the same whoever was first.
+    fn compare(&self, plan: &Plan, execution: &Execution) -> Ordering {
+        let events = self.execution.events.len().cmp(&execution.events.len());
+        events.then_with(|| choices(&self.plan).cmp(choices(plan)))
+    }
+}
+
+/// All errors so far, from all workers.
+#[derive(Default)]
+pub(crate) struct Found {
+    cases: Mutex<HashMap<Identity<Site>, Case>>,
+}
+
+impl Found {
+    /// Takes in an execution's verdict, which is its first error; with `races` all its races as well, with `beyond` the first error
+    /// that is none. Says whether there was any error.
+    pub(crate) fn note(
+        &self,
+        plan: &Plan,
+        execution: &Execution,
+        races: bool,
+        beyond: bool,
+    ) -> bool {
+        // What a run shows that was given up is shown by the one that it would have repeated, too.
+        if execution.end == End::Redundant {
+            return false;
+        }
+        let race = |error: &reweave_model::Error| error.kind == Kind::DataRace;
+        let first = match beyond {
+            true => execution.errors.iter().position(|error| !race(error)),
+            false => None,
+        };
+        for (index, error) in execution.errors.iter().enumerate() {
+            if index > 0 && first != Some(index) && !(races && race(error)) {
+                continue;
+            }
+            let mut sites = error.sites.clone();
+            if error.kind == Kind::DataRace {
+                // Which of the two accesses came last does not matter.
+                sites.sort();
+            }
+            let mut cases = self.lock();
+            let order = cases.len();
+            let case = cases
+                .entry((error.kind, error.rule.clone(), sites))
+                .or_insert_with(|| Case {
+                    order,
+                    seen: 0,
+                    index,
+                    plan: plan.clone(),
+                    execution: execution.clone(),
+                });
+            case.seen += 1;
+            if case.compare(plan, execution) == Ordering::Greater {
+                case.index = index;
+                case.plan.clone_from(plan);
+                case.execution.clone_from(execution);
+            }
+        }
+        !execution.errors.is_empty()
+    }
+
+    /// Whether there is any, `beyond` races if asked so.
+    pub(crate) fn any(&self, beyond: bool) -> bool {
+        let counts = |kind: Kind| !beyond || kind != Kind::DataRace;
+        self.lock().keys().any(|(kind, ..)| counts(*kind))
+    }
+
+    /// Runs each error's execution once more and writes its trace to `DIRECTORY/NAME-NUMBER.rwt`.
+    pub(crate) fn confirm(
+        self,
+        subject: &impl Subject,
+        directory: &Path,
+        name: &str,
+    ) -> Result<Vec<Error>, Fault> {
+        let mut cases: Vec<_> = std::mem::take(&mut *self.lock()).into_iter().collect();
+        cases.sort_by_key(|(_, case)| case.order);
+        let cases = merged(cases, |site| subject.position(site).ok_or(site));
+        let mut errors = Vec::new();
+        for case in cases {
+            let trace = subject.confirm(&case.execution)?;
+            let path = directory.join(format!("{name}-{}.rwt", errors.len() + 1));
+            errors.push(Error {
+                file: write(&trace, &path).map(|()| path),
+                trace,
+                index: case.index,
+                seen: case.seen,
+            });
+        }
+        Ok(errors)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<Identity<Site>, Case>> {
+        self.cases.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Puts together what differs in sites, but not in places. (A site without a place stands for itself.)
+fn merged(
+    cases: Vec<(Identity<Site>, Case)>,
+    place: impl Fn(Site) -> Result<Position, Site>,
+) -> Vec<Case> {
+    let mut merged: Vec<(Identity<Result<Position, Site>>, Case)> = Vec::new();
+    for ((kind, rule, sites), case) in cases {
+        let mut places: Vec<_> = sites.into_iter().map(&place).collect();
+        if kind == Kind::DataRace {
+            places.sort();
+        }
+        let identity = (kind, rule, places);
+        match merged.iter_mut().find(|(other, _)| *other == identity) {
+            None => merged.push((identity, case)),
+            Some((_, known)) => {
+                known.seen += case.seen;
+                if known.compare(&case.plan, &case.execution) == Ordering::Greater {
+                    known.index = case.index;
+                    known.plan = case.plan;
+                    known.execution = case.execution;
+                }
+            }
+        }
+    }
+    merged.into_iter().map(|(_, case)| case).collect()
+}
+
+/// What orders plans: who goes, with which outcome.
+fn choices(plan: &Plan) -> impl Iterator<Item = Choice> {
+    plan.steps.iter().map(|step| step.choice)
+}
+
+/// Writes a trace file, or says why not.
+fn write(trace: &Trace, path: &Path) -> Result<(), String> {
+    if let Some(directory) = path.parent() {
+        fs::create_dir_all(directory)
+            .map_err(|error| format!("{}: cannot be created: {error}", directory.display()))?;
+    }
+    trace.write(path).map_err(|error| error.to_string())
+}

@@ -1,0 +1,101 @@
+//! What a check needs to know of the program that it checks.
+
+use reweave_explore::Target;
+use reweave_model::{Choice, Divergence, Execution, Mark, Plan, Site, Step};
+use reweave_report::{Position, Trace};
+
+/// A program of some kind: how it is run by workers, and how an execution of it is told.
+pub trait Subject: Sync {
+    /// What runs it.
+    type Target: Target;
+
+    /// A search begins, or begins anew.
+    fn begin(&mut self) {}
+
+    /// For one worker. What it noticed, it leaves with the subject when it is dropped.
+    fn target(&self) -> Self::Target;
+
+    /// Asked before every execution, by any worker; `false`: there are to be no more, for a reason that [`Subject::fault`] or
+    /// [`Subject::incomplete`] tells.
+    fn proceed(&self) -> bool {
+        true
+    }
+
+    /// Whether the search has to begin anew: something turned out that all executions have to be run with. Executions so far were still
+    /// run as the last [`Subject::begin`] had it, and so is [`Subject::confirm`].
+    fn anew(&self) -> bool {
+        false
+    }
+
+    /// Why the program cannot be run any more.
+    fn fault(&self) -> Option<String> {
+        None
+    }
+
+    /// What was left unexplored beyond what the search knows, in words of the result document.
+    fn incomplete(&self) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// Where a site is.
+    fn position(&self, site: Site) -> Option<Position>;
+
+    /// Runs an execution once more and hands back its trace, if nothing differs.
+    fn confirm(&self, execution: &Execution) -> Result<Trace, Fault>;
+}
+
+/// Why a check came to nothing.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Fault {
+    /// The program does not do the same when it is run the same way again; what differed.
+    Differs(String),
+    /// It could not be run.
+    Failed(String),
+}
+
+impl Fault {
+    /// Of a target that went another way.
+    pub fn of(subject: &impl Subject, divergence: &Divergence) -> Fault {
+        Fault::Differs(difference(divergence, |site| subject.position(site)))
+    }
+}
+
+/// The first event that was another one than planned, in one line.
+pub fn difference(divergence: &Divergence, position: impl Fn(Site) -> Option<Position>) -> String {
+    let place = |site: Site| position(site).map_or(String::new(), |place| format!(" at {place}"));
+    let expected = &divergence.expected;
+    let thread = expected.choice.thread.0;
+    let wanted = format!("{}{}", expected.kind.name(), place(expected.site));
+    let actual = match divergence.actual {
+        Some((kind, site))
+            if kind == expected.kind && (site == expected.site || expected.site == Site::ANY) =>
+        {
+            format!("had another result, or could not be done{}", place(site))
+        }
+        Some((kind, site)) => format!("came to {}{}", kind.name(), place(site)),
+        None => "does not exist or has ended".into(),
+    };
+    format!(
+        "step {}: thread {thread} was to do {wanted}, but {actual}",
+        divergence.step + 1
+    )
+}
+
+/// A plan whose steps are the whole execution.
+pub fn plan_of(execution: &Execution) -> Plan {
+    let steps = execution.events.iter().map(|event| Step {
+        choice: Choice {
+            thread: event.thread,
+            outcome: event.outcome,
+        },
+        kind: event.op.kind(),
+        site: event.site,
+        ok: Some(event.ok),
+        mark: Mark::Default,
+    });
+    Plan {
+        steps: steps.collect(),
+        max_steps: execution.max_steps,
+        ..Plan::default()
+    }
+}

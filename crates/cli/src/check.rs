@@ -1,0 +1,225 @@
+//! `reweave check`: compiles, explores, tells.
+
+mod args;
+mod names;
+mod native;
+mod progress;
+mod replay;
+mod stdin;
+
+use crate::{args::Format, kit, print, say, style, usage};
+use args::{Check, Races, Restart, What};
+use native::Checked;
+pub use replay::replay;
+use reweave_check::{Control, Fault, Outcome, Settings};
+use reweave_drive::{Launch, compile};
+use reweave_report::{ExitCode, Program, ResultDocument, Style, render_result, render_trace};
+use std::{
+    env,
+    ffi::{OsStr, OsString},
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+/// Runs the command and says with which code to exit.
+pub fn run(args: Vec<OsString>) -> ExitCode {
+    let check = match args::parse(args) {
+        Ok(Some(check)) => check,
+        Ok(None) => return print(args::HELP),
+        Err(sentence) => return usage(&sentence),
+    };
+    let control = Arc::new(Control::default());
+    let done = prepare(&check).and_then(|prepared| explore(&check, prepared, &control));
+    match done {
+        Ok(code) => code,
+        Err(Ending(code, sentence)) => {
+            say(&sentence);
+            code
+        }
+    }
+}
+
+/// Why there is no result.
+struct Ending(ExitCode, String);
+
+impl From<String> for Ending {
+    fn from(sentence: String) -> Ending {
+        Ending(ExitCode::Usage, sentence)
+    }
+}
+
+/// A program that can be started. Dropping it removes what was built.
+struct Prepared {
+    launch: Launch,
+    program: Program,
+    _built: Option<compile::Built>,
+}
+
+fn prepare(check: &Check) -> Result<Prepared, Ending> {
+    let races = match check.races {
+        Races::Report => reweave_drive::Races::Check,
+        Races::Explore => reweave_drive::Races::Explore,
+        Races::Interleave => reweave_drive::Races::Interleave,
+        Races::Ignore => reweave_drive::Races::Ignore,
+    };
+    let restart = match check.restart {
+        Restart::Auto | Restart::Warm => reweave_drive::Restart::Warm,
+        Restart::Fork => reweave_drive::Restart::Fork,
+        Restart::Exec => return Err(format!("--restart exec: {}", args::missing()).into()),
+    };
+    let (path, built) = match &check.what {
+        What::Files(words) => {
+            let kit = kit::unpack()?;
+            let built = compile::build(&kit, words.clone()).map_err(|error| error.to_string())?;
+            (built.program.clone(), Some(built))
+        }
+        What::Program(program) => (program.clone(), None),
+    };
+    Ok(Prepared {
+        launch: Launch {
+            args: check.args.clone(),
+            stdin: stdin::read()?,
+            races,
+            restart,
+            ..Launch::new(path)
+        },
+        program: described(check),
+        _built: built,
+    })
+}
+
+/// The program in a trace: with the words that build and start it again.
+fn described(check: &Check) -> Program {
+    let mut command = Vec::new();
+    if check.races != Races::default() {
+        command.extend(["--races".into(), check.races.name().into()]);
+    }
+    let mut add = |words: &[OsString]| {
+        command.extend(words.iter().map(|word| word.to_string_lossy().into_owned()));
+    };
+    match &check.what {
+        What::Files(words) => {
+            add(words);
+            add(&["--".into()]);
+        }
+        What::Program(program) => add(&["--".into(), program.into()]),
+    }
+    add(&check.args);
+    let directory = env::current_dir().ok();
+    Program {
+        name: name(&check.what),
+        kind: "native".into(),
+        test: None,
+        command,
+        directory: directory.map(|directory| directory.display().to_string()),
+        visible: Vec::new(),
+        replay: Some("reweave replay {trace}".into()),
+    }
+}
+
+/// What the program is called: its first file.
+fn name(what: &What) -> String {
+    let path = match what {
+        What::Program(program) => program.clone(),
+        What::Files(words) => compile::Line::read(words.clone())
+            .first_file()
+            .map_or_else(PathBuf::new, PathBuf::from),
+    };
+    let name = path.file_name().map(OsStr::to_string_lossy);
+    name.map_or_else(|| "program".into(), String::from)
+}
+
+fn explore(
+    check: &Check,
+    mut prepared: Prepared,
+    control: &Arc<Control>,
+) -> Result<ExitCode, Ending> {
+    let cores = || std::thread::available_parallelism().map_or(1, usize::from);
+    let stem = Path::new(&prepared.program.name).file_stem();
+    let settings = Settings {
+        options: check.options,
+        workers: check.workers.map_or_else(cores, usize::from),
+        budget: check.budget,
+        max_executions: check.max_executions,
+        keep_going: check.keep_going,
+        every_race: true,
+        beyond_races: check.races == Races::Explore,
+        races_cut: check.races == Races::Report,
+        directory: check.output.clone(),
+        name: stem.unwrap_or_default().to_string_lossy().into_owned(),
+    };
+    let interrupted = progress::interrupts(control)?;
+    loop {
+        let launch = prepared.launch.clone();
+        let max_steps = check.options.max_steps;
+        let mut subject = Checked::new(launch, prepared.program.clone(), max_steps)?;
+        let shown = check.format == Format::Text;
+        let outcome = progress::shown(&prepared.program.name, control, shown, || {
+            reweave_check::check(&mut subject, &settings, control)
+        });
+        let warm = prepared.launch.restart == reweave_drive::Restart::Warm;
+        match outcome {
+            Ok(outcome) => {
+                if interrupted.load(std::sync::atomic::Ordering::Relaxed) {
+                    say("interrupted: this is what is known so far");
+                }
+                let restart = if warm { "warm" } else { "fork" };
+                return Ok(tell(check, &prepared.program, &subject, &outcome, restart));
+            }
+            Err(Fault::Differs(what)) if warm && check.restart == Restart::Auto => {
+                say(&format!(
+                    "the program does not do the same when its memory is put back; every run gets a process of its own from here on ({what})"
+                ));
+                prepared.launch.restart = reweave_drive::Restart::Fork;
+            }
+            Err(Fault::Differs(what)) => {
+                return Err(Ending(
+                    ExitCode::Fault,
+                    format!("{NOT_DETERMINISTIC}\n  {what}"),
+                ));
+            }
+            Err(Fault::Failed(why)) => return Err(Ending(ExitCode::Fault, why)),
+        }
+    }
+}
+
+const NOT_DETERMINISTIC: &str = "the program does not do the same when it is run the same way again (does it depend on \
+    addresses, on random numbers, on something outside that changes?)";
+
+/// Stories that are told whole; of the others there is the trace file.
+const STORIES: usize = 3;
+
+fn tell(
+    check: &Check,
+    program: &Program,
+    subject: &Checked,
+    outcome: &Outcome,
+    restart: &str,
+) -> ExitCode {
+    let mut result: ResultDocument = outcome.document(&program.name);
+    result.restart = restart.into();
+    result.weak_orders = subject.weak_orders();
+    result.warnings = subject.warnings();
+    let text = match check.format {
+        Format::Json => result.to_json(),
+        Format::Text => story(outcome, &result, style(false)),
+    };
+    match print(&text) {
+        ExitCode::Clean => result.exit_code(check.strict),
+        failed => failed,
+    }
+}
+
+fn story(outcome: &Outcome, result: &ResultDocument, style: Style) -> String {
+    let mut text = String::new();
+    for error in outcome.errors.iter().take(STORIES) {
+        let file = error.file.as_ref().ok();
+        let again = file.and_then(|file| crate::again(&error.trace.program, file));
+        text += &render_trace(&error.trace, again.as_deref(), style);
+        if let Err(why) = &error.file {
+            text += &format!("\nThere is no trace file to run this execution again from: {why}\n");
+        }
+        text += "\n";
+    }
+    text + &render_result(result, style)
+}

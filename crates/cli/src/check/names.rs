@@ -1,0 +1,175 @@
+//! Places and things of a native program in words: what sites, stacks and addresses are to people.
+//!
+//! *Called by:* `native`, when an execution is shown. Debug information is read when it is first asked for.
+
+use reweave_drive::{
+    Native, Place, PlaceKind,
+    compile::Kit,
+    symbols::{Frame, Symbols},
+};
+use reweave_model::Site;
+use reweave_report::Position;
+use std::{
+    cell::OnceCell,
+    path::{Path, PathBuf},
+};
+
+/// Names of one program and its libraries.
+pub struct Names {
+    modules: Vec<Module>,
+}
+
+/// A file that the program is made of.
+struct Module {
+    /// Sites of it begin here.
+    bias: u32,
+    bytes: u32,
+    path: PathBuf,
+    symbols: OnceCell<Option<Symbols>>,
+}
+
+/// A thing by its name.
+pub struct Thing {
+    /// Such as `queue.lock` or `heap#3+8`.
+    pub name: String,
+    /// Where its memory was allocated.
+    pub allocated: Option<Position>,
+}
+
+impl Thing {
+    /// With all that is known of it.
+    pub fn told(&self) -> String {
+        match &self.allocated {
+            Some(at) => format!("{} (allocated at {at})", self.name),
+            None => self.name.clone(),
+        }
+    }
+}
+
+impl Names {
+    /// Of a program that was started.
+    pub fn new(program: &Path, native: &Native) -> Names {
+        let modules = native.modules().iter().map(|module| Module {
+            bias: module.bias,
+            bytes: module.bytes,
+            path: match module.path.as_str() {
+                "" => program.into(),
+                path => path.into(),
+            },
+            symbols: OnceCell::new(),
+        });
+        Names {
+            modules: modules.collect(),
+        }
+    }
+
+    fn module(&self, site: Site) -> Option<&Module> {
+        self.modules.iter().find(|module| {
+            let offset = site.0.checked_sub(module.bias);
+            offset.is_some_and(|offset| offset < module.bytes)
+        })
+    }
+
+    /// Whether it is a place of the runtime, which is nobody's business.
+    fn is_ours(&self, site: Site) -> bool {
+        let module = self.module(site);
+        module.is_some_and(|module| module.path.ends_with(Kit::RUNTIME))
+    }
+
+    /// The module that a site is in, and its address there.
+    fn find(&self, site: Site) -> Option<(&Symbols, u64)> {
+        let module = self.module(site)?;
+        let load = || Symbols::load(&module.path).ok();
+        let symbols = module.symbols.get_or_init(load).as_ref()?;
+        Some((symbols, (site.0 - module.bias).into()))
+    }
+
+    fn frames(&self, site: Site) -> Vec<Frame> {
+        let found = self.find(site);
+        found.map_or_else(Vec::new, |(symbols, address)| symbols.frames(address))
+    }
+
+    /// Where a site is, in the program's own sources if it is there.
+    pub fn position(&self, site: Site) -> Option<Position> {
+        self.place_of(&[site])
+    }
+
+    /// Where a stack is: at its innermost call in the program's own sources, or else at the innermost that has a line.
+    pub fn place_of(&self, stack: &[Site]) -> Option<Position> {
+        let mut any = None;
+        for site in stack.iter().filter(|site| !self.is_ours(**site)) {
+            for frame in self.frames(*site) {
+                let at = position(&frame);
+                if at.is_some() && !foreign(&frame) {
+                    return at;
+                }
+                any = any.or(at);
+            }
+        }
+        any
+    }
+
+    /// The calls of a stack, such as `push at queue.c:12`, the innermost first.
+    pub fn calls(&self, stack: &[Site]) -> Vec<String> {
+        let own = stack.iter().filter(|site| !self.is_ours(**site));
+        let frames = own.flat_map(|site| self.frames(*site));
+        let told = frames.filter_map(|frame| {
+            let at = position(&frame).map(|at| format!(" at {at}"));
+            Some(frame.function? + &at.unwrap_or_default())
+        });
+        told.take(MOST_CALLS).collect()
+    }
+
+    /// What lies at a place; `None`: nothing that has a name.
+    pub fn thing(&self, place: &Place) -> Option<Thing> {
+        match &place.kind {
+            PlaceKind::Static { offset } => {
+                let (symbols, address) = self.find(Site(*offset))?;
+                Some(Thing {
+                    name: symbols.variable(address, 1)?,
+                    allocated: None,
+                })
+            }
+            PlaceKind::Heap {
+                thread,
+                number,
+                site,
+                offset,
+            } => {
+                let whose = thread
+                    .iter()
+                    .fold(String::new(), |text, n| format!("{text}.{n}"));
+                let whose = match whose.is_empty() {
+                    true => whose,
+                    false => format!("main{whose}:"),
+                };
+                let offset = match offset {
+                    0 => String::new(),
+                    bytes => format!("+{bytes}"),
+                };
+                Some(Thing {
+                    name: format!("{whose}heap#{}{offset}", number + 1),
+                    allocated: self.position(*site),
+                })
+            }
+            PlaceKind::Stack { .. } | PlaceKind::Unknown => None,
+        }
+    }
+}
+
+/// Calls of a stack that are shown; only runaway recursion has more.
+const MOST_CALLS: usize = 40;
+
+fn position(frame: &Frame) -> Option<Position> {
+    (frame.line > 0 && !frame.file.is_empty()).then(|| Position {
+        file: frame.file.clone(),
+        line: frame.line,
+        // Lines are what people know; two accesses of one line are one place.
+        column: 0,
+    })
+}
+
+/// Whether it is in a header of the system.
+fn foreign(frame: &Frame) -> bool {
+    frame.file.starts_with("/usr/")
+}

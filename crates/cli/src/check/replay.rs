@@ -1,0 +1,72 @@
+//! `reweave replay` of a native program: builds and starts it as the trace says, and runs that one execution.
+
+use super::{Ending, args, native::Checked, prepare};
+use crate::{print, say, style};
+use reweave_check::Fault;
+use reweave_drive::Unit;
+use reweave_report::{ExitCode, Trace, render_trace};
+use std::{env, ffi::OsString, path::Path};
+
+/// Runs the execution of a trace again, and says with which code to exit: 1 when its error comes up again, 0 when it is clean
+/// again, 4 when it went another way.
+pub fn replay(file: &Path, recorded: &Trace) -> ExitCode {
+    match again(file, recorded) {
+        Ok(code) => code,
+        Err(Ending(code, sentence)) => {
+            say(&sentence);
+            code
+        }
+    }
+}
+
+fn again(file: &Path, recorded: &Trace) -> Result<ExitCode, Ending> {
+    let again = crate::again(&recorded.program, file);
+    let words = recorded
+        .program
+        .command
+        .iter()
+        .map(OsString::from)
+        .collect();
+    let damaged = |why: String| {
+        format!(
+            "{}: how it was started makes no sense: {why}",
+            file.display()
+        )
+    };
+    let check = args::parse(words).map_err(damaged)?;
+    let check = check.ok_or_else(|| damaged("it asks for help".into()))?;
+    // Files are named from where they were compiled. Where that is gone they may be here.
+    if let Some(directory) = &recorded.program.directory {
+        let _ = env::set_current_dir(directory);
+    }
+    let mut prepared = prepare(&check)?;
+    prepared.program.clone_from(&recorded.program);
+    let visible = recorded.program.visible.iter();
+    prepared.launch.units = visible
+        .map(|&(place, bytes)| Unit { place, bytes })
+        .collect();
+    let max_steps = recorded.options.max_steps;
+    let subject = Checked::new(prepared.launch.clone(), recorded.program.clone(), max_steps)?;
+    let changed = |what: String| {
+        let sentence = format!(
+            "{} went another way when it was run again: the program has changed, or is not deterministic\n  {what}",
+            file.display()
+        );
+        Ending(ExitCode::Fault, sentence)
+    };
+    let seen = subject
+        .observe(&recorded.plan())
+        .map_err(|fault| match fault {
+            Fault::Differs(what) => changed(what),
+            Fault::Failed(why) => Ending(ExitCode::Fault, why),
+        })?;
+    let now = subject.trace(&seen);
+    if let Some(difference) = recorded.differs(&now) {
+        return Err(changed(difference.to_string()));
+    }
+    match print(&render_trace(&now, again.as_deref(), style(false))) {
+        ExitCode::Clean if now.errors.is_empty() => Ok(ExitCode::Clean),
+        ExitCode::Clean => Ok(ExitCode::Found),
+        failed => Ok(failed),
+    }
+}

@@ -1,0 +1,205 @@
+//! `reweave cc`, `c++` and `build` with the compilers of this machine, and where the runtime is put for them.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::{Command, Output},
+};
+use tempfile::TempDir;
+
+/// A directory to work in, with a cache of its own.
+struct Bench {
+    place: TempDir,
+}
+
+impl Bench {
+    fn new() -> Bench {
+        let place = tempfile::tempdir().unwrap();
+        Bench { place }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.place.path().join(name)
+    }
+
+    fn file(&self, name: &str, text: &str) -> PathBuf {
+        fs::write(self.path(name), text).unwrap();
+        self.path(name)
+    }
+
+    fn command(&self, args: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_reweave"));
+        command
+            .args(args)
+            .current_dir(self.place.path())
+            .env("XDG_CACHE_HOME", self.path("cache"))
+            .env_remove("CC")
+            .env_remove("CXX");
+        command
+    }
+
+    fn run(&self, args: &[&str]) -> Output {
+        self.command(args).output().unwrap()
+    }
+
+    /// The one directory with the runtime.
+    fn kit(&self, cache: &Path) -> PathBuf {
+        let mut kits = fs::read_dir(cache).unwrap();
+        let kit = kits.next().unwrap().unwrap().path();
+        assert!(kits.next().is_none(), "one runtime, one directory");
+        kit
+    }
+}
+
+fn err(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+fn fine(output: &Output) {
+    assert!(output.status.success(), "{}", err(output));
+}
+
+/// What `readelf` says of a file: symbols and libraries.
+fn inside(file: &Path) -> String {
+    let mut command = Command::new("readelf");
+    let output = command.args(["-W", "-s", "-d"]).arg(file).output().unwrap();
+    fine(&output);
+    String::from_utf8(output.stdout).unwrap()
+}
+
+const COUNTER: &str = "int n;\nint counter(void) { return n++; }\n";
+
+#[test]
+fn objects_are_instrumented() {
+    let bench = Bench::new();
+    bench.file("one.c", COUNTER);
+    bench.file(
+        "two.cc",
+        "#include <reweave.h>\nextern int n;\nvoid two() { reweave_assume(n++ > 0); }\n",
+    );
+    fine(&bench.run(&["cc", "-fPIC", "-c", "one.c"]));
+    fine(&bench.run(&["c++", "-std=c++20", "-c", "two.cc"]));
+    assert!(inside(&bench.path("one.o")).contains("__tsan_write4"));
+    assert!(inside(&bench.path("two.o")).contains("reweave_assume"));
+    fine(&bench.run(&["cc", "-shared", "one.o", "-o", "libone.so"]));
+    assert!(inside(&bench.path("libone.so")).contains("[libreweave_runtime.so]"));
+}
+
+#[test]
+fn compilers_are_asked_as_themselves() {
+    let bench = Bench::new();
+    let asked = bench.run(&["cc", "--version"]);
+    let plain = Command::new("cc").arg("--version").output().unwrap();
+    fine(&asked);
+    assert_eq!(asked.stdout, plain.stdout);
+}
+
+#[test]
+fn what_the_compiler_says_is_said() {
+    let bench = Bench::new();
+    bench.file("bad.c", "int x = nothing;\n");
+    let ours = bench.run(&["cc", "-c", "bad.c"]);
+    let mut plain = Command::new("cc");
+    let plain = plain.args(["-c", "bad.c"]).current_dir(bench.place.path());
+    let plain = plain.output().unwrap();
+    assert_eq!(ours.status.code(), plain.status.code());
+    assert_eq!(err(&ours), err(&plain));
+}
+
+#[test]
+fn a_compiler_may_be_named_and_may_be_missing() {
+    let bench = Bench::new();
+    bench.file("one.c", COUNTER);
+    let mut named = bench.command(&["cc", "-c", "one.c"]);
+    let output = named.env("CC", "nice-compiler").output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    let says = "reweave: nice-compiler: cannot be run:";
+    assert!(err(&output).starts_with(says), "{}", err(&output));
+    let mut with = bench.command(&["cc", "-c", "one.c", "-o", "named.o"]);
+    fine(&with.env("CC", " cc  -DUNUSED ").output().unwrap());
+    assert!(bench.path("named.o").exists());
+    for (verb, language) in [("cc", "C"), ("c++", "C++")] {
+        let mut without = bench.command(&[verb, "-c", "one.c"]);
+        let output = without.env("PATH", bench.path("")).output().unwrap();
+        assert_eq!(output.status.code(), Some(2));
+        let says = format!("reweave: no {language} compiler: none of ");
+        assert!(err(&output).starts_with(&says), "{}", err(&output));
+        assert_eq!(err(&output).lines().count(), 1);
+    }
+}
+
+/// Every way in which builds find their compilers.
+#[test]
+fn a_build_uses_our_compilers() {
+    let bench = Bench::new();
+    bench.file("one.c", COUNTER);
+    bench.file("two.cc", "int m;\nint two() { return m++; }\n");
+    let script = "cc -c one.c -o a.o && gcc -c one.c -o b.o && $CC -c one.c -o c.o && \
+                  c++ -c two.cc -o d.o && g++ -c two.cc -o e.o && $CXX -c two.cc -o f.o && \
+                  echo $CC > where && exit 5";
+    let output = bench.run(&["build", "--", "sh", "-c", script]);
+    assert_eq!(output.status.code(), Some(5), "{}", err(&output));
+    for name in ["a", "b", "c", "d", "e", "f"] {
+        let object = inside(&bench.path(&format!("{name}.o")));
+        assert!(object.contains("__tsan_write4"), "{name}");
+    }
+    // A build that was configured once goes on with the compiler that it was told of.
+    let compiler = fs::read_to_string(bench.path("where")).unwrap();
+    let mut later = Command::new(compiler.trim());
+    later.args(["-c", "one.c", "-o", "later.o"]);
+    later.env("XDG_CACHE_HOME", bench.path("cache"));
+    fine(&later.current_dir(bench.place.path()).output().unwrap());
+    assert!(inside(&bench.path("later.o")).contains("__tsan_write4"));
+    // The same again is the same place; a build within a build ends.
+    let nested = ["build", "--", env!("CARGO_BIN_EXE_reweave"), "build", "--"];
+    let nested = [
+        &nested[..],
+        &["sh", "-c", "cc -c one.c && echo $CC > there"],
+    ]
+    .concat();
+    fine(&bench.run(&nested));
+    fine(&bench.run(&["build", "--", "sh", "-c", "echo $CC > there"]));
+    assert_eq!(fs::read_to_string(bench.path("there")).unwrap(), compiler);
+}
+
+#[test]
+fn a_build_that_is_not_there_has_a_sentence() {
+    let output = Bench::new().run(&["build", "--", "./no-such-build"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(err(&output).starts_with("reweave: ./no-such-build: cannot be run:"));
+}
+
+#[test]
+fn the_runtime_is_put_into_the_cache_once() {
+    let bench = Bench::new();
+    bench.file("one.c", COUNTER);
+    fine(&bench.run(&["cc", "-c", "one.c"]));
+    let kit = bench.kit(&bench.path("cache/reweave"));
+    let runtime = kit.join("libreweave_runtime.so");
+    let header = kit.join("reweave.h");
+    let before = fs::metadata(&runtime).unwrap().modified().unwrap();
+    fs::write(&header, "#error damaged\n").unwrap();
+    bench.file("uses.c", "#include <reweave.h>\n");
+    fine(&bench.run(&["cc", "-c", "uses.c"]));
+    assert_eq!(fs::metadata(&runtime).unwrap().modified().unwrap(), before);
+    let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("include/reweave.h");
+    assert_eq!(fs::read(&header).unwrap(), fs::read(own).unwrap());
+}
+
+#[test]
+fn without_a_cache_there_is_the_temporary_directory() {
+    let bench = Bench::new();
+    bench.file("one.c", COUNTER);
+    bench.file("cache", "not a directory");
+    let mut command = bench.command(&["cc", "-c", "one.c"]);
+    fine(&command.env("TMPDIR", bench.place.path()).output().unwrap());
+    let entries = fs::read_dir(bench.place.path()).unwrap();
+    let own = entries.map(|entry| entry.unwrap().path());
+    let mut own = own.filter(|path| path.to_string_lossy().contains("/reweave-"));
+    let own = own.next().expect("a directory of one's own");
+    assert!(bench.kit(&own).join("libreweave_runtime.so").exists());
+    let mut command = bench.command(&["cc", "-c", "one.c"]);
+    let output = command.env("TMPDIR", bench.path("one.c")).output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert!(err(&output).starts_with("reweave: the runtime cannot be put anywhere"));
+}

@@ -1,0 +1,382 @@
+//! What brute force finds on the model, and what is found with the compiled program.
+
+use super::{
+    class::{class, in_one_step},
+    language::Program,
+    machine::{Machine, needs_two_steps},
+};
+use reweave_drive::{Launch, Native, Note, Restart};
+use reweave_explore::{Algorithm, Flow, Options, Search, Target};
+use reweave_model::{End, Execution, Kind, Plan};
+use std::{
+    collections::BTreeMap,
+    ffi::OsString,
+    path::{Path, PathBuf},
+    process::Command,
+    sync::Mutex,
+};
+
+/// How often each class was met; a class says how it ended, too.
+type Classes = BTreeMap<String, u64>;
+
+/// What a search met.
+#[derive(Default)]
+pub struct Found {
+    pub classes: Classes,
+    /// Of runs that foretold a writer which could not come, or came too early.
+    pub untrue: Classes,
+    pub events: u64,
+}
+
+impl Found {
+    fn note(&mut self, execution: &Execution, one_step: bool) {
+        let told = match one_step {
+            true => class(&in_one_step(execution)),
+            false => class(execution),
+        };
+        self.events += execution.events.len() as u64;
+        let found = match execution.end {
+            End::Redundant => &mut self.untrue,
+            _ => &mut self.classes,
+        };
+        *found
+            .entry(format!("{:?}{told}", execution.end))
+            .or_default() += 1;
+    }
+
+    fn runs(&self) -> u64 {
+        self.classes.values().sum()
+    }
+
+    /// How many classes ended so.
+    pub fn ended(&self, end: End) -> u64 {
+        let end = format!("{end:?}\n");
+        let mut classes = self.classes.keys();
+        classes
+            .by_ref()
+            .filter(|class| class.starts_with(&end))
+            .count() as u64
+    }
+}
+
+/// All that there is to find.
+pub struct Oracle {
+    pub found: Found,
+    /// Writers take their locks in one step where readers go first.
+    one_step: bool,
+}
+
+/// A thread that goes further than this is never parked where it should be.
+const MAX_STEPS: u32 = 200;
+
+fn options(algorithm: Algorithm) -> Options {
+    Options {
+        algorithm,
+        max_steps: MAX_STEPS,
+        ..Options::default()
+    }
+}
+
+/// Runs a search on whatever runs the program; `None`: it has more runs than that.
+fn explore<T: Target>(
+    target: impl Fn(usize) -> T + Sync,
+    algorithm: Algorithm,
+    workers: usize,
+    limit: u64,
+    note: impl Fn(&Execution) + Sync,
+) -> Result<bool, String> {
+    let mut search = Search::new(options(algorithm));
+    let runs = Mutex::new(0);
+    let before = || {
+        let mut runs = runs.lock().expect("nobody panics with it");
+        *runs += 1;
+        match *runs > limit {
+            true => Flow::Stop,
+            false => Flow::Continue,
+        }
+    };
+    let after = |_: &Plan, execution: &Execution| {
+        note(execution);
+        Flow::Continue
+    };
+    match search.run(workers, target, before, after) {
+        Ok(()) => Ok(search.exhausted()),
+        Err(divergence) => Err(format!("it diverges: {divergence:?}")),
+    }
+}
+
+fn brute_force(program: &Program, one_step: bool, limit: u64) -> Option<Found> {
+    let found = Mutex::new(Found::default());
+    let whole = explore(
+        |_| Machine::new(program, one_step),
+        Algorithm::Dfs,
+        1,
+        limit,
+        |execution| found.lock().expect("one worker").note(execution, false),
+    );
+    let whole = whole.expect("the model does the same every time");
+    whole.then(|| found.into_inner().expect("one worker"))
+}
+
+impl Oracle {
+    /// By brute force; `None`: the program is too big for that.
+    pub fn of(program: &Program, limit: u64) -> Option<Oracle> {
+        let one_step = !needs_two_steps(program);
+        let found = brute_force(program, one_step, limit)?;
+        Some(Oracle { found, one_step })
+    }
+
+    pub fn interleavings(&self) -> u64 {
+        self.found.runs()
+    }
+}
+
+/// A compiled program.
+pub struct Built<'a> {
+    pub path: &'a Path,
+    /// Which of those in the file.
+    pub number: usize,
+}
+
+/// How to run one.
+#[derive(Clone, Copy, Debug)]
+pub struct Way {
+    pub algorithm: Algorithm,
+    pub workers: usize,
+    pub restart: Restart,
+}
+
+impl Way {
+    pub const USUAL: Way = Way {
+        algorithm: Algorithm::Optimal,
+        workers: 1,
+        restart: Restart::Warm,
+    };
+}
+
+impl Built<'_> {
+    fn launch(&self, restart: Restart) -> Launch {
+        Launch {
+            args: vec![OsString::from(self.number.to_string())],
+            restart,
+            ..Launch::new(PathBuf::from(self.path))
+        }
+    }
+
+    fn explore(&self, way: Way, one_step: bool, limit: u64) -> Result<Found, String> {
+        let launch = self.launch(way.restart);
+        let found = Mutex::new(Found::default());
+        let wrong = Mutex::new(None);
+        let fault = Mutex::new(None);
+        let target = |_| Watched {
+            native: Native::start(&launch).expect("the program starts"),
+            fault: &fault,
+        };
+        let whole = explore(target, way.algorithm, way.workers, limit, |execution| {
+            if let Some(why) = odd(execution) {
+                wrong.lock().expect("nobody panics").get_or_insert(why);
+            }
+            let mut found = found.lock().expect("nobody panics");
+            found.note(execution, one_step);
+        });
+        if let Some(fault) = fault.into_inner().expect("nobody panics") {
+            return Err(fault);
+        }
+        let whole = whole?;
+        if let Some(wrong) = wrong.into_inner().expect("nobody panics") {
+            return Err(wrong);
+        }
+        let found = found.into_inner().expect("nobody panics");
+        match whole {
+            true => Ok(found),
+            false => Err(format!(
+                "there are more than {limit} runs, such as{}",
+                many(&found)
+            )),
+        }
+    }
+
+    /// All classes and nothing else, each once, in one way of running the program.
+    pub fn exact(&self, oracle: &Oracle, way: Way) -> Result<(), String> {
+        let name = |why: String| format!("{way:?}: {why}");
+        let limit = 2 * oracle.interleavings() + 100;
+        let found = self.explore(way, oracle.one_step, limit).map_err(name)?;
+        same(&oracle.found.classes, &found.classes, false).map_err(name)?;
+        if !oracle.one_step {
+            same(&oracle.found.untrue, &found.untrue, false).map_err(name)?;
+        }
+        match found.classes.iter().find(|(_, times)| **times != 1) {
+            Some((class, times)) => Err(name(format!("meets {times} times {class}"))),
+            None => Ok(()),
+        }
+    }
+
+    /// Every interleaving as often as on the model, and `dpor` meets all classes.
+    pub fn whole(&self, program: &Program, oracle: &Oracle, limit: u64) -> Result<(), String> {
+        let name = |why: String| format!("dfs: {why}");
+        let way = Way {
+            algorithm: Algorithm::Dfs,
+            ..Way::USUAL
+        };
+        if let Some(model) = brute_force(program, false, limit) {
+            let found = self.explore(way, false, 2 * limit).map_err(name)?;
+            same(&model.classes, &found.classes, true).map_err(name)?;
+            same(&model.untrue, &found.untrue, true).map_err(name)?;
+            if model.events != found.events {
+                return Err(name("another number of events".into()));
+            }
+        }
+        let name = |why: String| format!("dpor: {why}");
+        let way = Way {
+            algorithm: Algorithm::Dpor,
+            ..way
+        };
+        let found = self
+            .explore(way, oracle.one_step, 20 * limit)
+            .map_err(name)?;
+        same(&oracle.found.classes, &found.classes, false).map_err(name)
+    }
+
+    /// What the command counts.
+    pub fn command(&self, oracle: &Oracle, restart: &str) -> Result<(), String> {
+        let output = Command::new(env!("CARGO_BIN_EXE_reweave"))
+            .args([
+                "check",
+                "--format",
+                "json",
+                "--keep-going",
+                "--workers",
+                "1",
+            ])
+            .args(["--algorithm", "optimal", "--restart", restart])
+            .arg("--output")
+            .arg(self.path.with_extension("out"))
+            .arg("--")
+            .arg(self.path)
+            .arg(self.number.to_string())
+            .output()
+            .map_err(|error| error.to_string())?;
+        let told = String::from_utf8_lossy(&output.stdout);
+        let said = String::from_utf8_lossy(&output.stderr);
+        let result: serde_json::Value = serde_json::from_str(&told)
+            .map_err(|error| format!("the command says no result ({error}): {told}{said}"))?;
+        let number = |value: &serde_json::Value| value.as_u64().unwrap_or(u64::MAX);
+        let seen = |kind: &str| {
+            let errors = result["errors"].as_array().map(Vec::as_slice);
+            let of_kind = errors.unwrap_or(&[]).iter().filter(|e| e["kind"] == kind);
+            of_kind.map(|error| number(&error["seen"])).sum::<u64>()
+        };
+        let blocked = oracle.found.ended(End::Blocked);
+        let all = oracle.found.classes.len() as u64;
+        let expected = [
+            ("executions", number(&result["executions"]), all - blocked),
+            ("assume", number(&result["blocked_by"]["assume"]), blocked),
+            (
+                "deadlock",
+                seen("deadlock"),
+                oracle.found.ended(End::Deadlock),
+            ),
+            (
+                "livelock",
+                seen("livelock"),
+                oracle.found.ended(End::Livelock),
+            ),
+        ];
+        let wrong = expected.iter().find(|(_, is, should)| is != should);
+        match wrong {
+            Some((what, is, should)) => Err(format!(
+                "the command counts {is} and not {should} as {what}: {told}"
+            )),
+            None if result["complete"] != true => Err(format!("it is not complete: {told}")),
+            None => Ok(()),
+        }
+    }
+}
+
+/// A target that says why it cannot run, and what it met that it should not.
+struct Watched<'a> {
+    native: Native,
+    fault: &'a Mutex<Option<String>>,
+}
+
+impl Target for Watched<'_> {
+    fn run(&mut self, plan: &Plan) -> Result<&Execution, reweave_model::Divergence> {
+        self.native.run(plan)
+    }
+
+    fn batch(&self) -> usize {
+        self.native.batch()
+    }
+
+    fn prepare(&mut self, plans: &[Plan]) {
+        self.native.prepare(plans);
+    }
+}
+
+impl Drop for Watched<'_> {
+    fn drop(&mut self) {
+        let mut notes = self.native.notes().iter();
+        let unsupported = notes.find_map(|note| match note {
+            Note::Unsupported { call, .. } => Some(format!("unsupported: {call}")),
+            _ => None,
+        });
+        let fault = self.native.fault().map(String::from).or(unsupported);
+        if let (Some(fault), Ok(mut place)) = (fault, self.fault.lock()) {
+            place.get_or_insert(fault);
+        }
+    }
+}
+
+/// What no program here does, or an end without its error.
+fn odd(execution: &Execution) -> Option<String> {
+    let expected = match execution.end {
+        End::Deadlock => Some(Kind::Deadlock),
+        End::Livelock => Some(Kind::Livelock),
+        _ => None,
+    };
+    let early = |error: &reweave_model::Error| {
+        error.kind == Kind::Misuse && error.rule.as_deref() == Some("main-returned-early")
+    };
+    let errors = execution.errors.iter().filter(|error| !early(error));
+    let errors: Vec<_> = errors.collect();
+    let kinds: Vec<Kind> = errors.iter().map(|error| error.kind).collect();
+    if kinds == expected.into_iter().collect::<Vec<_>>() {
+        return None;
+    }
+    let told = class(execution);
+    Some(format!(
+        "{:?} with the errors {errors:?}: {told}",
+        execution.end
+    ))
+}
+
+fn same(expected: &Classes, found: &Classes, counted: bool) -> Result<(), String> {
+    let missed = expected.keys().find(|class| !found.contains_key(*class));
+    let invented = found.keys().find(|class| !expected.contains_key(*class));
+    let counts = format!("{} classes are {}", expected.len(), found.len());
+    match (missed, invented) {
+        (Some(missed), Some(invented)) => Err(format!(
+            "{counts}; it misses {missed}\nand invents {invented}"
+        )),
+        (Some(missed), None) => Err(format!("{counts}; it misses {missed}")),
+        (None, Some(invented)) => Err(format!("{counts}; it invents {invented}")),
+        (None, None) if counted => {
+            let differs = expected
+                .iter()
+                .find(|(class, times)| found[*class] != **times);
+            match differs {
+                Some((class, times)) => Err(format!(
+                    "{} times instead of {times}: {class}",
+                    found[class]
+                )),
+                None => Ok(()),
+            }
+        }
+        (None, None) => Ok(()),
+    }
+}
+
+fn many(found: &Found) -> String {
+    let classes = found.classes.keys().take(2);
+    classes.cloned().collect::<Vec<_>>().join("\n")
+}

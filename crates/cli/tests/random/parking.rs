@@ -1,0 +1,146 @@
+//! When a loop that only looks is parked, told once more and independently of the runtime.
+//!
+//! A thread that comes to an operation at a place where it has been since it last changed anything, with its variables as they were the
+//! time before, and has seen one word of each object in the round from there to here, goes on only when one of these words differs. Its
+//! variables are compared from the second visit on, so a loop looks twice before it is parked.
+
+use reweave_model::{Event, ObjectId, Op, Site, State};
+
+/// What a thread has done since it last changed anything.
+#[derive(Clone, Debug, Default)]
+pub struct Row {
+    visits: Vec<Visit>,
+    /// It has written to memory since its last operation.
+    pub wrote: bool,
+    /// Its variables at the operation under way, if it is there again.
+    variables: Option<Variables>,
+}
+
+/// What differs from round to round in the variables of a thread: counts of loops, and what they kept.
+pub type Variables = (Vec<u32>, Vec<u64>);
+
+#[derive(Clone, Debug)]
+struct Visit {
+    site: Site,
+    op: Op,
+    seen: (ObjectId, u64),
+    variables: Option<Variables>,
+}
+
+/// Longer rounds are not recognised.
+const LONGEST: usize = 48;
+
+fn enters(op: Op) -> bool {
+    matches!(op, Op::Lock(_) | Op::ReadLock(_))
+}
+
+fn leaves(op: Op) -> bool {
+    matches!(op, Op::Unlock(_) | Op::UnlockClean(_) | Op::ReadUnlock(_))
+}
+
+/// Whether an operation changed nothing and would do the same again.
+fn changed_nothing(event: &Event) -> bool {
+    match event.op {
+        Op::Load(_) => true,
+        Op::Rmw(_, rmw) => rmw.apply(event.result) == event.result,
+        Op::CompareExchange { expected, .. } => !event.ok && event.result != expected,
+        Op::TryLock(_) | Op::TryReadLock(_) | Op::SemTryAcquire(_) => !event.ok,
+        op => enters(op),
+    }
+}
+
+impl Row {
+    /// Before an operation that is no look: nothing to decide.
+    pub fn pass(&mut self) {
+        if std::mem::take(&mut self.wrote) {
+            self.visits.clear();
+        }
+    }
+
+    /// Before an operation that a loop may wait with. The words to wait for, in the order of the round, if it is parked.
+    pub fn come(&mut self, op: Op, site: Site, now: Variables) -> Option<Vec<(ObjectId, u64)>> {
+        self.pass();
+        let mut visits = self.visits.iter();
+        let last = visits.rposition(|visit| visit.site == site && visit.op == op)?;
+        let round = &self.visits[last..];
+        let parked = round[0].variables.as_ref() == Some(&now) && steady(round) && outside(round);
+        self.variables = Some(now);
+        if !parked {
+            return None;
+        }
+        let mut seen = Vec::new();
+        for visit in round {
+            if !seen.contains(&visit.seen) {
+                seen.push(visit.seen);
+            }
+        }
+        self.visits.clear();
+        Some(seen)
+    }
+
+    /// Whether the section of a mutex that ends here was the same before and wrote nothing.
+    pub fn clean(&self, mutex: ObjectId) -> bool {
+        let entered = self.entered(mutex);
+        !self.wrote && entered.is_some_and(|visit| visit.variables.is_some())
+    }
+
+    fn entered(&self, lock: ObjectId) -> Option<&Visit> {
+        let mut visits = self.visits.iter().rev();
+        visits.find(|visit| enters(visit.op) && visit.seen.0 == lock)
+    }
+
+    /// After an operation of the thread.
+    pub fn done(&mut self, event: &Event, state: &State) {
+        let variables = self.variables.take();
+        let Some(object) = event.op.object() else {
+            self.visits.clear();
+            return;
+        };
+        let leaves = leaves(event.op) && self.entered(object).is_some();
+        if !changed_nothing(event) && !leaves {
+            self.visits.clear();
+            return;
+        }
+        if self.visits.len() == LONGEST {
+            self.visits.drain(..LONGEST / 2);
+        }
+        let word = match event.op {
+            Op::Load(_) | Op::Rmw(..) | Op::CompareExchange { .. } => event.result,
+            op => state.object(object).sees(op),
+        };
+        self.visits.push(Visit {
+            site: event.site,
+            op: event.op,
+            seen: (object, word),
+            variables,
+        });
+    }
+
+    /// A loop that was parked looks again: the same round.
+    pub fn resume(&mut self, now: Variables) {
+        self.variables = Some(now);
+    }
+}
+
+fn steady(round: &[Visit]) -> bool {
+    round.iter().enumerate().all(|(at, one)| {
+        let mut before = round[..at].iter();
+        before.all(|other| other.seen.0 != one.seen.0 || other.seen == one.seen)
+    })
+}
+
+/// A round is parked only where it has no lock.
+fn outside(round: &[Visit]) -> bool {
+    let mut inside = Vec::new();
+    for visit in round {
+        if enters(visit.op) {
+            inside.push(visit.seen.0);
+        } else if leaves(visit.op) {
+            match inside.iter().rposition(|lock| *lock == visit.seen.0) {
+                Some(at) => _ = inside.remove(at),
+                None => return false,
+            }
+        }
+    }
+    inside.is_empty()
+}

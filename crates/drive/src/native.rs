@@ -1,0 +1,317 @@
+//! A native program as a target: plans in batches to its process, executions back.
+
+use crate::process::{Process, Silence, Start};
+use reweave_explore::Target;
+use reweave_model::{Divergence, Execution, Mark, OpKind, Plan, Site, Step, ThreadId};
+use reweave_wire::{
+    Detail, Hello, HelloModule, Note, Races, Reader, Report, Restart, Unit, Writer, read_hello,
+    read_report, write_request,
+};
+use std::{
+    collections::BTreeSet,
+    ffi::OsString,
+    fs::File,
+    path::PathBuf,
+    sync::{Arc, atomic::Ordering::Relaxed},
+    time::{Duration, Instant},
+};
+
+/// How to run a program.
+#[derive(Clone, Debug)]
+pub struct Launch {
+    /// The program, built with instrumentation.
+    pub program: PathBuf,
+    /// Its arguments.
+    pub args: Vec<OsString>,
+    /// What it reads as standard input, from the beginning in every run; `None`: nothing.
+    pub stdin: Option<Arc<File>>,
+    /// What is done about plain accesses.
+    pub races: Races,
+    /// Memory whose plain accesses are visible operations.
+    pub units: Vec<Unit>,
+    /// How runs begin anew.
+    pub restart: Restart,
+    /// Whether to measure where time goes: [`Native::spent`].
+    pub measure: bool,
+}
+
+impl Launch {
+    /// A program without arguments, with races checked.
+    pub fn new(program: PathBuf) -> Launch {
+        Launch {
+            program,
+            args: Vec::new(),
+            stdin: None,
+            races: Races::default(),
+            units: Vec::new(),
+            restart: Restart::default(),
+            measure: false,
+        }
+    }
+}
+
+/// One execution with all that is needed to show it.
+#[derive(Clone, Debug)]
+pub struct Observation {
+    /// What happened.
+    pub execution: Execution,
+    /// Stacks, places and output.
+    pub detail: Detail,
+}
+
+/// A program that is run again and again, in one process or, after a crash, in another one.
+///
+/// What keeps it from running at all is its [`fault`](Native::fault); [`Target::run`] then ends with a divergence that means
+/// nothing.
+pub struct Native {
+    launch: Launch,
+    process: Option<Process>,
+    hello: Hello,
+    report: Report,
+    /// Reports of the batch under way that were not handed out yet.
+    waiting: usize,
+    /// Where the next one begins.
+    at: usize,
+    notes: BTreeSet<Note>,
+    fault: Option<String>,
+    spent: Spent,
+}
+
+/// Where time went, in nanoseconds; measured when the [`Launch`] asks for it. What is left of the whole is the search's own.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Spent {
+    /// Running the program.
+    pub run: u64,
+    /// Putting its memory back.
+    pub restore: u64,
+    /// Writing plans and reports, reading them, and going from one process to the other.
+    pub transfer: u64,
+}
+
+/// Plans in one batch: so many that a switch between the two processes costs little for each.
+const BATCH: usize = 64;
+
+/// How long a thread may go on without a visible operation.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+const MALFORMED: &str = "the program wrote over the memory through which its runs are reported, or its runtime is at fault";
+
+impl Native {
+    /// Starts the program; an error is a sentence about why not.
+    pub fn start(launch: &Launch) -> Result<Native, String> {
+        let mut native = Native {
+            launch: launch.clone(),
+            process: None,
+            hello: Hello::default(),
+            report: Report::default(),
+            waiting: 0,
+            at: 0,
+            notes: BTreeSet::new(),
+            fault: None,
+            spent: Spent::default(),
+        };
+        native.ensure()?;
+        Ok(native)
+    }
+
+    /// Why it cannot be run any more, in a sentence.
+    pub fn fault(&self) -> Option<&str> {
+        self.fault.as_deref()
+    }
+
+    /// What was noticed in all runs so far.
+    pub fn notes(&self) -> &BTreeSet<Note> {
+        &self.notes
+    }
+
+    /// The files that the running program is made of; the program's own path is empty.
+    pub fn modules(&self) -> &[HelloModule] {
+        &self.hello.modules
+    }
+
+    /// The execution of the last run.
+    pub fn last(&self) -> &Execution {
+        &self.report.execution
+    }
+
+    /// Where time went so far.
+    pub fn spent(&self) -> Spent {
+        let mut spent = self.spent;
+        if let Some(process) = &self.process {
+            let [run, restore, _] = &process.header().spent;
+            let (run, restore) = (run.load(Relaxed), restore.load(Relaxed));
+            spent.run += run;
+            spent.restore += restore;
+            spent.transfer = spent.transfer.saturating_sub(run + restore);
+        }
+        spent
+    }
+
+    /// Does something that is a transfer, or, in the target, running and restoring.
+    fn timed<T>(&mut self, work: impl FnOnce(&mut Native) -> T) -> T {
+        let start = self.launch.measure.then(Instant::now);
+        let done = work(self);
+        if let Some(start) = start {
+            self.spent.transfer += start.elapsed().as_nanos() as u64;
+        }
+        done
+    }
+
+    /// Runs a plan once, with everything that there is to see.
+    pub fn observe(&mut self, plan: &Plan) -> Result<Observation, Divergence> {
+        self.waiting = 0;
+        let done = self
+            .submit(std::slice::from_ref(plan), true)
+            .and_then(|()| self.collect());
+        if let Err(why) = done {
+            return Err(self.fail(why));
+        }
+        match self.report.divergence.take() {
+            Some(divergence) => Err(divergence),
+            None => Ok(Observation {
+                execution: self.report.execution.clone(),
+                detail: self.report.detail.take().unwrap_or_default(),
+            }),
+        }
+    }
+
+    fn ensure(&mut self) -> Result<&mut Process, String> {
+        let gone = |process: &Process| process.header().spoilt.load(Relaxed) != 0;
+        if self.process.as_ref().is_some_and(gone) {
+            self.discard();
+        }
+        if self.process.is_none() {
+            let launch = &self.launch;
+            let process = Process::start(&Start {
+                program: &launch.program,
+                args: &launch.args,
+                stdin: launch.stdin.as_deref(),
+                races: launch.races,
+                units: &launch.units,
+                restart: launch.restart,
+                measure: launch.measure,
+            })?;
+            self.hello = read_hello(&mut Reader::new(process.reports()))
+                .map_err(|_| MALFORMED.to_owned())?;
+            self.process = Some(process);
+        }
+        Ok(self.process.as_mut().expect("just started"))
+    }
+
+    fn discard(&mut self) {
+        self.spent = self.spent();
+        self.process = None;
+    }
+
+    /// Has plans run, as many as there is room for.
+    fn submit(&mut self, plans: &[Plan], detail: bool) -> Result<(), String> {
+        let process = self.ensure()?;
+        let mut writer = Writer::new(process.plans());
+        let mut count = 0;
+        for plan in plans {
+            write_request(&mut writer, plan, detail);
+            if writer.overflowed() {
+                break;
+            }
+            count += 1;
+        }
+        if count == 0 {
+            return Err("a plan is too long".into());
+        }
+        process.request(count);
+        let mut answer = process.wait(PATIENCE);
+        if let Err(Silence::Stuck) = answer {
+            process.nudge();
+            answer = process.wait(PATIENCE);
+        }
+        let done = process.header().done.load(Relaxed) as usize;
+        match answer {
+            Ok(()) => {}
+            Err(Silence::Ended(_, Some(why))) => return Err(why),
+            // What was done is good; the next plan has to show whether it was to blame.
+            Err(_) if done > 0 => {
+                let header = process.header();
+                header.spoilt.store(1, Relaxed);
+            }
+            Err(Silence::Ended(status, None)) => {
+                return Err(format!("the program's process ended in a run: {status}"));
+            }
+            Err(Silence::Stuck) => {
+                return Err("the program goes on for ever, and does not answer".into());
+            }
+            Err(Silence::Unknown(error)) => return Err(error.to_string()),
+        }
+        self.waiting = done;
+        self.at = 0;
+        Ok(())
+    }
+
+    /// Reads the next report.
+    fn collect(&mut self) -> Result<(), String> {
+        let process = self.process.as_ref().filter(|_| self.waiting > 0);
+        let process = process.ok_or(MALFORMED)?;
+        let words = &process.reports()[self.at..];
+        let length = words.first().map_or(0, |length| length.saturating_add(1));
+        let words = words.get(..length as usize).ok_or(MALFORMED)?;
+        read_report(&mut Reader::new(words), &mut self.report).map_err(|_| MALFORMED)?;
+        self.at += length as usize;
+        self.waiting -= 1;
+        if !self.report.notes.is_empty() {
+            self.notes.extend(self.report.notes.drain(..));
+        }
+        Ok(())
+    }
+
+    fn fail(&mut self, why: String) -> Divergence {
+        self.fault.get_or_insert(why);
+        self.discard();
+        Divergence {
+            step: 0,
+            expected: Step {
+                choice: reweave_model::Choice {
+                    thread: ThreadId::MAIN,
+                    outcome: 0,
+                },
+                kind: OpKind(0),
+                site: Site::ANY,
+                ok: None,
+                mark: Mark::Default,
+            },
+            actual: None,
+        }
+    }
+}
+
+impl Target for Native {
+    fn run(&mut self, plan: &Plan) -> Result<&Execution, Divergence> {
+        let done = self.timed(|native| {
+            if native.waiting == 0 {
+                native.submit(std::slice::from_ref(plan), false)?;
+            }
+            native.collect()
+        });
+        if let Err(why) = done {
+            return Err(self.fail(why));
+        }
+        match self.report.divergence.take() {
+            Some(divergence) => {
+                self.waiting = 0;
+                Err(divergence)
+            }
+            None => Ok(&self.report.execution),
+        }
+    }
+
+    fn batch(&self) -> usize {
+        BATCH
+    }
+
+    fn prepare(&mut self, plans: &[Plan]) {
+        // What fails here fails again when the first of them is run by itself.
+        self.waiting = 0;
+        if self.timed(|native| native.submit(plans, false)).is_err() {
+            self.waiting = 0;
+            self.discard();
+        }
+    }
+}

@@ -1,0 +1,277 @@
+//! Clocks, sleeps and everything with a time limit, in virtual time: see [`crate::times`].
+
+use crate::{
+    hooks::Frame,
+    real, trampoline,
+    world::{self, perform},
+};
+use core::ffi::{c_int, c_long, c_uint, c_void};
+use libc::{clockid_t, time_t, timespec, timeval};
+use reweave_model::{Event, Gate, Op, Order, Site};
+
+trampoline! {
+    clock_gettime => clock_get_time, "rdx";
+    clock_getres => clock_get_resolution, "rdx";
+    gettimeofday => get_time_of_day, "rdx";
+    time => seconds, "rsi";
+    clock => processor_time, "rdi";
+    timespec_get => timespec_of, "rdx";
+    nanosleep => nano_sleep, "rdx";
+    clock_nanosleep => clock_nano_sleep, "r8";
+    usleep => micro_sleep, "rsi";
+    sleep => second_sleep, "rsi";
+    sched_yield => give_way, "rdi";
+    pthread_yield => give_way, "rdi";
+}
+
+const SECOND: u64 = 1_000_000_000;
+
+/// Where the clocks are when a run begins: 2026 began, and the machine had run for a while.
+const CALENDAR: u64 = 1_767_225_600 * SECOND;
+const MONOTONIC: u64 = 1000 * SECOND;
+
+/// What a clock shows at the beginning of a run; `None`: there is no such clock.
+fn beginning(clock: clockid_t) -> Option<u64> {
+    match clock {
+        libc::CLOCK_REALTIME | libc::CLOCK_REALTIME_COARSE | libc::CLOCK_TAI => Some(CALENDAR),
+        libc::CLOCK_MONOTONIC
+        | libc::CLOCK_MONOTONIC_RAW
+        | libc::CLOCK_MONOTONIC_COARSE
+        | libc::CLOCK_BOOTTIME => Some(MONOTONIC),
+        libc::CLOCK_PROCESS_CPUTIME_ID | libc::CLOCK_THREAD_CPUTIME_ID => Some(0),
+        _ => None,
+    }
+}
+
+fn split(ns: u64) -> timespec {
+    timespec {
+        tv_sec: (ns / SECOND) as time_t,
+        tv_nsec: (ns % SECOND) as c_long,
+    }
+}
+
+/// Nanoseconds; those before 1970 are 0. `None`: it is no time.
+fn join(time: &timespec) -> Option<u64> {
+    if !(0..SECOND as c_long).contains(&time.tv_nsec) {
+        return None;
+    }
+    let seconds = u64::try_from(time.tv_sec).unwrap_or(0);
+    Some(
+        seconds
+            .saturating_mul(SECOND)
+            .saturating_add(time.tv_nsec as u64),
+    )
+}
+
+/// When something times out, in nanoseconds since the beginning of the run.
+#[derive(Clone, Copy)]
+pub struct Deadline(u64);
+
+impl Deadline {
+    /// By a clock that one can wait for. `None`: there is no such clock, or it is no time.
+    pub fn new(clock: clockid_t, time: *const timespec) -> Option<Deadline> {
+        if !matches!(clock, libc::CLOCK_REALTIME | libc::CLOCK_MONOTONIC) {
+            return None;
+        }
+        // SAFETY: the program's own variable.
+        let time = join(unsafe { &*time })?;
+        Some(Deadline(time.saturating_sub(beginning(clock)?)))
+    }
+
+    /// So long from now.
+    pub fn after(time: *const timespec) -> Option<Deadline> {
+        // SAFETY: the program's own variable.
+        let time = join(unsafe { &*time })?;
+        Some(Deadline(world::get().me().clock.ns.saturating_add(time)))
+    }
+}
+
+/// An operation that may time out: it does when it goes before what it waits for.
+pub fn perform_until(op: Op, until: Deadline, site: Site) -> Event {
+    let gate = world::get().timed_gate(op);
+    perform_gated(op, gate, until, site)
+}
+
+/// The same, when [`World::timed_gate`](crate::world::World::timed_gate) was asked already.
+pub fn perform_gated(op: Op, gate: Gate, until: Deadline, site: Site) -> Event {
+    let event = perform(op, gate, site, Order::SeqCst, None);
+    let world = world::get();
+    world.timed(&event);
+    if !event.ok {
+        world.advance_to(until.0);
+    }
+    event
+}
+
+/// Returns an error as most functions of the library do.
+pub fn fail(error: c_int) -> c_int {
+    // SAFETY: the running thread's own.
+    unsafe { *libc::__errno_location() = error };
+    -1
+}
+
+unsafe extern "C" fn clock_get_time(clock: clockid_t, into: *mut timespec, _: &Frame) -> c_int {
+    if !world::active() {
+        // SAFETY: the program's own arguments.
+        return unsafe { real!(clock_gettime: fn(clockid_t, *mut timespec) -> c_int)(clock, into) };
+    }
+    let Some(beginning) = beginning(clock) else {
+        return fail(libc::EINVAL);
+    };
+    // SAFETY: the program's own variable.
+    unsafe { *into = split(beginning + world::get().look_at_clock()) };
+    0
+}
+
+unsafe extern "C" fn clock_get_resolution(
+    clock: clockid_t,
+    into: *mut timespec,
+    _: &Frame,
+) -> c_int {
+    if !world::active() {
+        // SAFETY: the program's own arguments.
+        return unsafe { real!(clock_getres: fn(clockid_t, *mut timespec) -> c_int)(clock, into) };
+    }
+    if beginning(clock).is_none() {
+        return fail(libc::EINVAL);
+    }
+    if !into.is_null() {
+        // SAFETY: the program's own variable.
+        unsafe { *into = split(1) };
+    }
+    0
+}
+
+unsafe extern "C" fn get_time_of_day(into: *mut timeval, zone: *mut c_void, _: &Frame) -> c_int {
+    if !world::active() || into.is_null() {
+        let real = real!(gettimeofday: fn(*mut timeval, *mut c_void) -> c_int);
+        // SAFETY: the program's own arguments.
+        return unsafe { real(into, zone) };
+    }
+    let now = split(CALENDAR + world::get().look_at_clock());
+    // SAFETY: the program's own variable.
+    unsafe {
+        *into = timeval {
+            tv_sec: now.tv_sec,
+            tv_usec: now.tv_nsec / 1000,
+        };
+    }
+    0
+}
+
+unsafe extern "C" fn seconds(into: *mut time_t, _: &Frame) -> time_t {
+    if !world::active() {
+        // SAFETY: the program's own arguments.
+        return unsafe { real!(time: fn(*mut time_t) -> time_t)(into) };
+    }
+    let now = split(CALENDAR + world::get().look_at_clock()).tv_sec;
+    if !into.is_null() {
+        // SAFETY: the program's own variable.
+        unsafe { *into = now };
+    }
+    now
+}
+
+unsafe extern "C" fn processor_time(_: &Frame) -> c_long {
+    if !world::active() {
+        // SAFETY: it takes nothing.
+        return unsafe { real!(clock: fn() -> c_long)() };
+    }
+    (world::get().look_at_clock() / 1000) as c_long
+}
+
+unsafe extern "C" fn timespec_of(into: *mut timespec, base: c_int, _: &Frame) -> c_int {
+    const UTC: c_int = 1;
+    if !world::active() || base != UTC {
+        // SAFETY: the program's own arguments.
+        return unsafe { real!(timespec_get: fn(*mut timespec, c_int) -> c_int)(into, base) };
+    }
+    // SAFETY: the program's own variable.
+    unsafe { *into = split(CALENDAR + world::get().look_at_clock()) };
+    base
+}
+
+/// Sleeps so long. Nobody waits for that.
+fn rest(time: *const timespec) -> c_int {
+    // SAFETY: the program's own variable.
+    match join(unsafe { &*time }) {
+        Some(ns) => {
+            world::get().advance(ns);
+            0
+        }
+        None => libc::EINVAL,
+    }
+}
+
+pub(super) unsafe extern "C" fn nano_sleep(
+    time: *const timespec,
+    left: *mut timespec,
+    _: &Frame,
+) -> c_int {
+    if !world::active() {
+        let real = real!(nanosleep: fn(*const timespec, *mut timespec) -> c_int);
+        // SAFETY: the program's own arguments.
+        return unsafe { real(time, left) };
+    }
+    match rest(time) {
+        0 => 0,
+        error => fail(error),
+    }
+}
+
+unsafe extern "C" fn clock_nano_sleep(
+    clock: clockid_t,
+    flags: c_int,
+    time: *const timespec,
+    left: *mut timespec,
+    _: &Frame,
+) -> c_int {
+    if !world::active() {
+        let real =
+            real!(clock_nanosleep: fn(clockid_t, c_int, *const timespec, *mut timespec) -> c_int);
+        // SAFETY: the program's own arguments.
+        return unsafe { real(clock, flags, time, left) };
+    }
+    let Some(beginning) = beginning(clock).filter(|_| clock != libc::CLOCK_THREAD_CPUTIME_ID)
+    else {
+        return libc::EINVAL;
+    };
+    if flags & libc::TIMER_ABSTIME == 0 {
+        return rest(time);
+    }
+    // SAFETY: the program's own variable.
+    match join(unsafe { &*time }) {
+        Some(ns) => {
+            world::get().advance_to(ns.saturating_sub(beginning));
+            0
+        }
+        None => libc::EINVAL,
+    }
+}
+
+unsafe extern "C" fn micro_sleep(microseconds: c_uint, _: &Frame) -> c_int {
+    if !world::active() {
+        // SAFETY: a number.
+        return unsafe { real!(usleep: fn(c_uint) -> c_int)(microseconds) };
+    }
+    world::get().advance(u64::from(microseconds) * 1000);
+    0
+}
+
+unsafe extern "C" fn second_sleep(seconds: c_uint, _: &Frame) -> c_uint {
+    if !world::active() {
+        // SAFETY: a number.
+        return unsafe { real!(sleep: fn(c_uint) -> c_uint)(seconds) };
+    }
+    world::get().advance(u64::from(seconds) * SECOND);
+    0
+}
+
+/// Who goes next is never this call's business.
+pub(super) unsafe extern "C" fn give_way(_: &Frame) -> c_int {
+    if !world::active() {
+        // SAFETY: it takes nothing.
+        return unsafe { real!(sched_yield: fn() -> c_int)() };
+    }
+    0
+}

@@ -1,0 +1,432 @@
+//! Threads: creation, the end of them, what is theirs alone.
+
+use super::{Hidden, callers, exceptions, process, visible};
+use crate::{accesses, entry, hooks::Frame, real, trampoline, world};
+use alloc::{boxed::Box, format, vec::Vec};
+use core::{
+    cell::UnsafeCell,
+    ffi::{c_char, c_int, c_uint, c_void},
+};
+use libc::pthread_t as Handle;
+use reweave_model::{Kind, Op, Site, ThreadId};
+use reweave_wire::Note;
+
+trampoline! {
+    pthread_create => create, "r8";
+    pthread_join => join, "rdx";
+    pthread_detach => detach, "rsi";
+    pthread_exit => exit, "rsi";
+    pthread_setname_np => set_name, "rdx";
+    pthread_getname_np => get_name, "rcx";
+    pthread_key_create => key_create, "rdx";
+    pthread_key_delete => key_delete, "rsi";
+    __cxa_thread_atexit_impl => at_thread_exit, "rcx";
+}
+
+/// Of a run.
+#[derive(Default)]
+pub struct State {
+    /// Destructors of keys, by key.
+    keys: Vec<Option<Destructor>>,
+    /// How many C++ objects of the first thread from before `main` were destroyed.
+    early_locals_done: usize,
+}
+
+impl State {
+    pub fn clear(&mut self) {
+        self.keys.clone_from(&early().keys);
+        self.early_locals_done = 0;
+    }
+}
+
+/// Of a thread.
+#[derive(Default)]
+pub struct Own {
+    /// Cleanup handlers of C code that are in place, innermost last.
+    pub cleanups: Vec<usize>,
+    pub leaving: Option<Box<exceptions::Leaving>>,
+    /// C++ objects of the thread that want to be destroyed.
+    locals: Vec<Local>,
+    name: Vec<u8>,
+    /// Where it was joined or detached, 0 if it was not.
+    settled: u32,
+}
+
+type Destructor = unsafe extern "C" fn(*mut c_void);
+
+#[derive(Clone, Copy)]
+struct Local {
+    destroy: Destructor,
+    object: *mut c_void,
+}
+
+/// What was there before `main`.
+struct Early {
+    keys: Vec<Option<Destructor>>,
+    locals: Vec<Local>,
+}
+
+struct Global(UnsafeCell<Early>);
+// SAFETY: one OS thread runs what comes before `main`, and runs.
+unsafe impl Sync for Global {}
+static EARLY: Global = Global(UnsafeCell::new(Early {
+    keys: Vec::new(),
+    locals: Vec::new(),
+}));
+
+fn early() -> &'static mut Early {
+    // SAFETY: as above; kept for a line at a time.
+    unsafe { &mut *EARLY.0.get() }
+}
+
+type Start = extern "C" fn(*mut c_void) -> *mut c_void;
+type Attributes = libc::pthread_attr_t;
+
+pub(super) unsafe extern "C" fn create(
+    handle: *mut Handle,
+    attributes: *const Attributes,
+    start: Start,
+    argument: *mut c_void,
+    frame: &Frame,
+) -> c_int {
+    if !world::active() {
+        let real =
+            real!(pthread_create: fn(*mut Handle, *const Attributes, Start, *mut c_void) -> c_int);
+        // SAFETY: the program's own arguments.
+        return unsafe { real(handle, attributes, start, argument) };
+    }
+    let mut detached = libc::PTHREAD_CREATE_JOINABLE;
+    if !attributes.is_null() {
+        // SAFETY: the program's own attributes, which are only read.
+        unsafe {
+            real!(pthread_attr_getdetachstate: fn(*const Attributes, *mut c_int) -> c_int)(
+                attributes,
+                &mut detached,
+            );
+        }
+    }
+    let site = callers::site(&frame.return_address);
+    let world = world::get();
+    accesses::range(handle as usize, size_of::<Handle>(), true, frame);
+    world.spawn(start, argument, site, |thread| {
+        thread.detached = detached == libc::PTHREAD_CREATE_DETACHED;
+        // SAFETY: the program's own variable.
+        unsafe { *handle = thread.handle as Handle };
+    });
+    0
+}
+
+/// The thread with this handle.
+fn find(handle: Handle) -> Option<ThreadId> {
+    let threads = &world::get().threads;
+    let index = threads
+        .iter()
+        .rposition(|thread| thread.handle == handle as usize)?;
+    Some(ThreadId(index as u32))
+}
+
+pub(super) unsafe extern "C" fn join(
+    handle: Handle,
+    result: *mut *mut c_void,
+    frame: &Frame,
+) -> c_int {
+    if !world::active() {
+        let real = real!(pthread_join: fn(Handle, *mut *mut c_void) -> c_int);
+        // SAFETY: the program's own arguments.
+        return unsafe { real(handle, result) };
+    }
+    let Some(thread) = find(handle) else {
+        return libc::ESRCH;
+    };
+    let site = callers::site(&frame.return_address);
+    let world = world::get();
+    if thread == world.current {
+        return libc::EDEADLK;
+    }
+    if world.threads[thread.index()].detached {
+        again(thread, site);
+        return libc::EINVAL;
+    }
+    if thread == ThreadId::MAIN {
+        let object = Hidden::MainExit.object();
+        visible(
+            Op::SemAcquire {
+                object,
+                timed: false,
+            },
+            site,
+        );
+    } else {
+        visible(Op::Join(thread), site);
+    }
+    let joined = &mut world::get().threads[thread.index()];
+    if joined.joined || joined.detached {
+        again(thread, site);
+        return libc::EINVAL;
+    }
+    joined.joined = true;
+    joined.own_calls.threads.settled = site.0;
+    if !result.is_null() {
+        accesses::range(result as usize, size_of::<usize>(), true, frame);
+        // SAFETY: the program's own variable.
+        unsafe { *result = world::get().threads[thread.index()].result };
+    }
+    0
+}
+
+/// A thread that was joined or detached is so again.
+fn again(thread: ThreadId, site: Site) {
+    let world = world::get();
+    let record = &world.threads[thread.index()];
+    let before = record.own_calls.threads.settled;
+    let how = if record.joined { "joined" } else { "detached" };
+    let message = format!("{} was {how} already", world.name_of(thread));
+    let mut sites = [Site(before), site];
+    sites.sort();
+    let sites = if before == 0 { &sites[1..] } else { &sites };
+    world.error(Kind::Misuse, Some("join-twice"), message, sites);
+}
+
+pub(super) unsafe extern "C" fn detach(handle: Handle, frame: &Frame) -> c_int {
+    if !world::active() {
+        // SAFETY: the program's own argument.
+        return unsafe { real!(pthread_detach: fn(Handle) -> c_int)(handle) };
+    }
+    let Some(thread) = find(handle) else {
+        return libc::ESRCH;
+    };
+    let site = callers::site(&frame.return_address);
+    let world = world::get();
+    let record = &mut world.threads[thread.index()];
+    if record.joined {
+        again(thread, site);
+        return libc::ESRCH;
+    }
+    if record.detached {
+        return libc::EINVAL;
+    }
+    record.detached = true;
+    record.own_calls.threads.settled = site.0;
+    0
+}
+
+pub(super) unsafe extern "C" fn exit(result: *mut c_void, _: &Frame) -> ! {
+    if !world::active() {
+        // SAFETY: the program's own argument.
+        unsafe { real!(pthread_exit: fn(*mut c_void))(result) };
+    }
+    world::get().me().result = result;
+    exceptions::unwind()
+}
+
+/// The running thread has returned from its start function.
+pub fn end_thread(result: *mut c_void) -> ! {
+    world::get().me().result = result;
+    at_end()
+}
+
+/// Nothing is left of the running thread but what was to be destroyed with it.
+pub fn at_end() -> ! {
+    destroy_locals();
+    destroy_values();
+    let world = world::get();
+    if world.current == ThreadId::MAIN {
+        end_main();
+    }
+    world.finish()
+}
+
+/// The first thread has left by `pthread_exit`: the process ends with the last thread.
+fn end_main() -> ! {
+    let site = world::get().site(entry::main_address() + 1);
+    visible(Op::SemRelease(Hidden::MainExit.object()), site);
+    // Each thread before its children: when it is at its end, all of them are there. The order is that of their paths, whatever
+    // the order of the run.
+    let mut before: Vec<u32> = Vec::new();
+    loop {
+        let world = world::get();
+        let threads = &world.run.execution().threads;
+        let after = threads.iter().enumerate().skip(1);
+        let after = after.filter(|(_, thread)| thread.path > before);
+        let Some((index, thread)) = after.min_by_key(|(_, thread)| &thread.path) else {
+            break;
+        };
+        before.clone_from(&thread.path);
+        visible(Op::Join(ThreadId(index as u32)), site);
+    }
+    process::leave(0, site)
+}
+
+/// Destroys the running thread's C++ objects, latest first.
+pub fn destroy_locals() {
+    loop {
+        let world = world::get();
+        let main = world.current == ThreadId::MAIN;
+        let own = &mut world.me().own_calls.threads;
+        let local = own.locals.pop();
+        let Some(local) = local.or_else(|| if main { early_local() } else { None }) else {
+            return;
+        };
+        // SAFETY: registered by the program for this.
+        unsafe { (local.destroy)(local.object) };
+    }
+}
+
+/// The latest one of those from before `main` that is not destroyed in this run.
+fn early_local() -> Option<Local> {
+    let done = &mut world::get().calls.threads.early_locals_done;
+    let locals = &early().locals;
+    let local = *locals[..locals.len() - *done].last()?;
+    *done += 1;
+    Some(local)
+}
+
+/// Destroys what the running thread has stored under keys.
+fn destroy_values() {
+    /// As POSIX has it.
+    const ROUNDS: usize = 4;
+    for _ in 0..ROUNDS {
+        let mut found = false;
+        let mut key = 0;
+        while let Some(destroy) = world::get().calls.threads.keys.get(key as usize).copied() {
+            if let Some(destroy) = destroy {
+                // SAFETY: a key that exists; its destructor is for such values.
+                unsafe {
+                    let value = libc::pthread_getspecific(key);
+                    if !value.is_null() {
+                        found = true;
+                        libc::pthread_setspecific(key, core::ptr::null());
+                        destroy(value);
+                    }
+                }
+            }
+            key += 1;
+        }
+        if !found {
+            return;
+        }
+    }
+}
+
+pub(super) unsafe extern "C" fn key_create(
+    key: *mut c_uint,
+    destroy: Option<Destructor>,
+    frame: &Frame,
+) -> c_int {
+    // SAFETY: the program's own arguments.
+    let result = unsafe {
+        real!(pthread_key_create: fn(*mut c_uint, Option<Destructor>) -> c_int)(key, destroy)
+    };
+    if result == 0 && entry::driven() {
+        // SAFETY: just set.
+        let index = unsafe { *key } as usize;
+        let keys = keys();
+        if keys.len() <= index {
+            keys.resize(index + 1, None);
+        }
+        keys[index] = destroy;
+        accesses::range(key as usize, size_of::<c_uint>(), true, frame);
+    }
+    result
+}
+
+pub(super) unsafe extern "C" fn key_delete(key: c_uint, _: &Frame) -> c_int {
+    if entry::driven()
+        && let Some(destroy) = keys().get_mut(key as usize)
+    {
+        *destroy = None;
+    }
+    // SAFETY: the program's own argument.
+    unsafe { real!(pthread_key_delete: fn(c_uint) -> c_int)(key) }
+}
+
+fn keys() -> &'static mut Vec<Option<Destructor>> {
+    match world::active() {
+        true => &mut world::get().calls.threads.keys,
+        false => &mut early().keys,
+    }
+}
+
+unsafe extern "C" fn at_thread_exit(
+    destroy: Destructor,
+    object: *mut c_void,
+    module: *mut c_void,
+    _: &Frame,
+) -> c_int {
+    if !entry::driven() {
+        let real =
+            real!(__cxa_thread_atexit_impl: fn(Destructor, *mut c_void, *mut c_void) -> c_int);
+        // SAFETY: the program's own arguments.
+        return unsafe { real(destroy, object, module) };
+    }
+    let local = Local { destroy, object };
+    match world::active() {
+        true => world::get().me().own_calls.threads.locals.push(local),
+        false => early().locals.push(local),
+    }
+    0
+}
+
+/// Bytes of a name, with the nul.
+const NAME: usize = 16;
+
+unsafe extern "C" fn set_name(handle: Handle, name: *const c_char, _: &Frame) -> c_int {
+    if !world::active() {
+        let real = real!(pthread_setname_np: fn(Handle, *const c_char) -> c_int);
+        // SAFETY: the program's own arguments.
+        return unsafe { real(handle, name) };
+    }
+    let Some(thread) = find(handle) else {
+        return libc::ESRCH;
+    };
+    // SAFETY: the program's own text.
+    let name = unsafe { process::text(name) };
+    if name.len() >= NAME {
+        return libc::ERANGE;
+    }
+    let world = world::get();
+    world.threads[thread.index()].own_calls.threads.name = name.as_bytes().into();
+    world.run.name(thread, &name);
+    0
+}
+
+unsafe extern "C" fn get_name(
+    handle: Handle,
+    into: *mut c_char,
+    bytes: usize,
+    frame: &Frame,
+) -> c_int {
+    if !world::active() {
+        let real = real!(pthread_getname_np: fn(Handle, *mut c_char, usize) -> c_int);
+        // SAFETY: the program's own arguments.
+        return unsafe { real(handle, into, bytes) };
+    }
+    let Some(thread) = find(handle) else {
+        return libc::ESRCH;
+    };
+    if bytes < NAME {
+        return libc::ERANGE;
+    }
+    let name = &world::get().threads[thread.index()].own_calls.threads.name;
+    accesses::range(into as usize, name.len() + 1, true, frame);
+    // SAFETY: the program's own memory, with room for a name and its nul.
+    unsafe {
+        core::ptr::copy_nonoverlapping(name.as_ptr(), into.cast(), name.len());
+        into.add(name.len()).write(0);
+    }
+    0
+}
+
+/// Threads that nobody joined or detached are worth a word.
+pub fn conclude() {
+    let world = world::get();
+    let left = world.threads.iter().skip(1);
+    let left = left.filter(|thread| !thread.joined && !thread.detached);
+    for thread in left {
+        world.notes.push(Note::Warning {
+            rule: "unjoined".into(),
+            site: Site(thread.created),
+            address: 0,
+        });
+    }
+}

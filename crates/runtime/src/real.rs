@@ -1,0 +1,57 @@
+//! The functions that stand behind ours: libc's own.
+
+use core::{
+    ffi::{CStr, c_void},
+    sync::atomic::{AtomicPtr, Ordering},
+};
+
+/// The next definition of a symbol after ours, looked up once.
+pub struct Real {
+    name: &'static CStr,
+    found: AtomicPtr<c_void>,
+}
+
+impl Real {
+    pub const fn new(name: &'static CStr) -> Real {
+        Real {
+            name,
+            found: AtomicPtr::new(core::ptr::null_mut()),
+        }
+    }
+
+    #[inline]
+    pub fn get(&self) -> *mut c_void {
+        let found = self.found.load(Ordering::Relaxed);
+        if found.is_null() { self.find() } else { found }
+    }
+
+    #[cold]
+    fn find(&self) -> *mut c_void {
+        // SAFETY: a valid name.
+        let found = unsafe { libc::dlsym(libc::RTLD_NEXT, self.name.as_ptr()) };
+        if found.is_null() {
+            crate::give_up(format_args!(
+                "the C library has no `{}`",
+                self.name.to_str().unwrap_or("?")
+            ));
+        }
+        self.found.store(found, Ordering::Relaxed);
+        found
+    }
+}
+
+/// Calls libc's own version: `real!(pthread_join: fn(pthread_t, *mut *mut c_void) -> c_int)(thread, result)`.
+#[macro_export]
+macro_rules! real {
+    ($name:ident : fn($($argument:ty),*) $(-> $result:ty)?) => {{
+        static REAL: $crate::real::Real = $crate::real::Real::new(
+            // SAFETY: ends with the only nul.
+            unsafe { core::ffi::CStr::from_bytes_with_nul_unchecked(concat!(stringify!($name), "\0").as_bytes()) },
+        );
+        // SAFETY: libc's function of this name has this type.
+        #[allow(unused_unsafe)]
+        unsafe {
+            core::mem::transmute::<*mut core::ffi::c_void, unsafe extern "C" fn($($argument),*) $(-> $result)?>(REAL.get())
+        }
+    }};
+}

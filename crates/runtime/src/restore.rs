@@ -1,0 +1,153 @@
+//! Memory as it was at `main`, again and again.
+//!
+//! All writable memory of the program and its libraries is copied once and then protected. The first write to a page traps, once
+//! ([`Snapshot::touch`], from the fault handler); from then on the page is *hot*: writable, and copied back after every run. Runs of one
+//! program write mostly the same few pages, so after the first ones nothing traps and little is copied.
+
+use crate::sys;
+use alloc::vec::Vec;
+
+pub const PAGE: usize = 4096;
+
+struct Region {
+    start: usize,
+    end: usize,
+    copy: usize,
+    hot: Vec<bool>,
+}
+
+pub struct Snapshot {
+    regions: Vec<Region>,
+    /// Pages to be copied back, and where from.
+    hot: Vec<(usize, usize)>,
+}
+
+impl Snapshot {
+    pub const fn new() -> Snapshot {
+        Snapshot {
+            regions: Vec::new(),
+            hot: Vec::new(),
+        }
+    }
+
+    /// Adds the pages of a range (page aligned) to what is restored, as they are now.
+    ///
+    /// # Safety
+    /// They are mapped, readable and writable, and nobody else changes them.
+    pub unsafe fn add(&mut self, start: usize, end: usize, hot: bool) {
+        if start >= end {
+            return;
+        }
+        let pages = (end - start) / PAGE;
+        let Some(copy) = sys::map_own(end - start) else {
+            crate::give_up(format_args!(
+                "there is no memory for a copy of the program's"
+            ));
+        };
+        // SAFETY: both ranges are mapped, and the copy is ours alone.
+        unsafe { core::ptr::copy_nonoverlapping(start as *const u8, copy, end - start) };
+        self.regions.push(Region {
+            start,
+            end,
+            copy: copy as usize,
+            hot: alloc::vec![false; pages],
+        });
+        let all: usize = self.regions.iter().map(|region| region.hot.len()).sum();
+        // The fault handler must not allocate.
+        self.hot.reserve(all - self.hot.len());
+        if hot {
+            for page in 0..pages {
+                self.touch(start + page * PAGE);
+            }
+        } else {
+            // SAFETY: a write traps, and the handler takes the protection away.
+            unsafe { sys::protect(start, end - start, libc::PROT_READ) };
+        }
+    }
+
+    /// A write to this address trapped. Whether it was to a protected page of ours; the write can now go on.
+    pub fn touch(&mut self, address: usize) -> bool {
+        let Some(region) = self
+            .regions
+            .iter_mut()
+            .find(|region| region.start <= address && address < region.end)
+        else {
+            return false;
+        };
+        let page = (address - region.start) / PAGE;
+        if region.hot[page] {
+            return false;
+        }
+        region.hot[page] = true;
+        let start = region.start + page * PAGE;
+        self.hot.push((start, region.copy + page * PAGE));
+        // SAFETY: gives back access that the page had.
+        unsafe { sys::protect(start, PAGE, libc::PROT_READ | libc::PROT_WRITE) };
+        true
+    }
+
+    /// Makes the pages of a range writable without a trap: the kernel is about to write to them, which does not trap but fails.
+    pub fn touch_range(&mut self, address: usize, bytes: usize) {
+        let mut page = address & !(PAGE - 1);
+        while page < address.saturating_add(bytes) {
+            self.touch(page);
+            page += PAGE;
+        }
+    }
+
+    /// Puts everything back.
+    ///
+    /// # Safety
+    /// No thread of the program goes on from where it is.
+    pub unsafe fn restore(&self) {
+        for (page, copy) in &self.hot {
+            // SAFETY: both were mapped by `add`; hot pages are writable.
+            unsafe {
+                core::ptr::copy_nonoverlapping(*copy as *const u8, *page as *mut u8, PAGE);
+            }
+        }
+    }
+
+    /// Makes all pages writable, between runs.
+    pub fn thaw(&self) {
+        for region in &self.regions {
+            let access = libc::PROT_READ | libc::PROT_WRITE;
+            // SAFETY: gives back access that the pages had.
+            unsafe { sys::protect(region.start, region.end - region.start, access) };
+        }
+    }
+
+    /// After [`Snapshot::thaw`]: what the memory holds now is what runs begin with.
+    ///
+    /// # Safety
+    /// As [`Snapshot::restore`].
+    pub unsafe fn retake(&mut self) {
+        for region in &self.regions {
+            let bytes = region.end - region.start;
+            // SAFETY: both were mapped by `add`.
+            unsafe {
+                core::ptr::copy_nonoverlapping(
+                    region.start as *const u8,
+                    region.copy as *mut u8,
+                    bytes,
+                );
+            }
+            for (page, hot) in region.hot.iter().enumerate() {
+                if !hot {
+                    // SAFETY: as in `add`.
+                    unsafe { sys::protect(region.start + page * PAGE, PAGE, libc::PROT_READ) };
+                }
+            }
+        }
+    }
+
+    /// Pages written since the beginning of any run.
+    pub fn hot(&self) -> &[(usize, usize)] {
+        &self.hot
+    }
+
+    pub fn covers(&self, address: usize) -> bool {
+        let within = |region: &Region| region.start <= address && address < region.end;
+        self.regions.iter().any(within)
+    }
+}

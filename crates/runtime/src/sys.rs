@@ -1,0 +1,226 @@
+//! System calls without libc: they touch no `errno`, which belongs to whichever thread of the program runs.
+
+use core::{
+    arch::asm,
+    sync::atomic::{AtomicUsize, Ordering},
+};
+
+/// A system call; negative results are error numbers.
+///
+/// # Safety
+/// As the call itself.
+#[inline]
+pub unsafe fn call(number: i64, args: [usize; 6]) -> isize {
+    let result;
+    // SAFETY: the kernel's calling convention; what the call does is the caller's business.
+    unsafe {
+        asm!(
+            "syscall",
+            inlateout("rax") number as isize => result,
+            in("rdi") args[0],
+            in("rsi") args[1],
+            in("rdx") args[2],
+            in("r10") args[3],
+            in("r8") args[4],
+            in("r9") args[5],
+            lateout("rcx") _,
+            lateout("r11") _,
+            options(nostack)
+        );
+    }
+    result
+}
+
+const PAGE: usize = 4096;
+
+/// Addresses that nothing but this library uses: heaps, stacks, its own memory.
+pub const RESERVED: core::ops::Range<usize> = 0x2000_0000_0000..0x5000_0000_0000;
+
+/// Where the runtime's own memory begins.
+const OWN_AT: usize = 0x3800_0000_0000;
+static OWN_NEXT: AtomicUsize = AtomicUsize::new(OWN_AT);
+
+/// Fresh zeroed memory for the runtime itself.
+pub fn map_own(bytes: usize) -> Option<*mut u8> {
+    let bytes = bytes.next_multiple_of(PAGE);
+    map(OWN_NEXT.fetch_add(bytes, Ordering::Relaxed), bytes)
+}
+
+/// Fresh zeroed memory at an address; `None` when there is none.
+pub fn map(address: usize, bytes: usize) -> Option<*mut u8> {
+    let flags =
+        libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE | libc::MAP_FIXED_NOREPLACE;
+    let access = libc::PROT_READ | libc::PROT_WRITE;
+    // SAFETY: a new mapping, which replaces nothing.
+    let result = unsafe {
+        call(
+            libc::SYS_mmap,
+            [
+                address,
+                bytes,
+                access as usize,
+                flags as usize,
+                usize::MAX,
+                0,
+            ],
+        )
+    };
+    (result > 0 || result < -(PAGE as isize)).then_some(result as *mut u8)
+}
+
+/// Maps a file, shared.
+pub fn map_file(descriptor: i32, bytes: usize) -> Option<*mut u8> {
+    let access = libc::PROT_READ | libc::PROT_WRITE;
+    // SAFETY: a new mapping, which replaces nothing.
+    let result = unsafe {
+        call(
+            libc::SYS_mmap,
+            [
+                0,
+                bytes,
+                access as usize,
+                libc::MAP_SHARED as usize,
+                descriptor as usize,
+                0,
+            ],
+        )
+    };
+    (result > 0).then_some(result as *mut u8)
+}
+
+/// Changes what may be done with pages.
+///
+/// # Safety
+/// Nobody relies on the access that is taken away.
+pub unsafe fn protect(address: usize, bytes: usize, access: i32) {
+    // SAFETY: as promised by the caller.
+    unsafe {
+        call(
+            libc::SYS_mprotect,
+            [address, bytes, access as usize, 0, 0, 0],
+        );
+    }
+}
+
+/// Gives pages back; they read as zeros afterwards.
+///
+/// # Safety
+/// Nobody needs what is in them.
+pub unsafe fn discard(address: usize, bytes: usize) {
+    // SAFETY: as promised by the caller.
+    unsafe {
+        call(
+            libc::SYS_madvise,
+            [address, bytes, libc::MADV_DONTNEED as usize, 0, 0, 0],
+        );
+    }
+}
+
+/// Sleeps until somebody changes the word from `seen` and wakes us, or sometimes for no reason.
+pub fn futex_wait(word: &core::sync::atomic::AtomicU32, seen: u32) {
+    // SAFETY: waits on a live word.
+    unsafe {
+        call(
+            libc::SYS_futex,
+            [
+                core::ptr::from_ref(word) as usize,
+                libc::FUTEX_WAIT as usize,
+                seen as usize,
+                0,
+                0,
+                0,
+            ],
+        );
+    }
+}
+
+/// Wakes who sleeps on the word.
+pub fn futex_wake(word: &core::sync::atomic::AtomicU32) {
+    // SAFETY: names a live word.
+    unsafe {
+        call(
+            libc::SYS_futex,
+            [
+                core::ptr::from_ref(word) as usize,
+                libc::FUTEX_WAKE as usize,
+                i32::MAX as usize,
+                0,
+                0,
+                0,
+            ],
+        );
+    }
+}
+
+/// Reads a whole file into `into`; how many bytes there were room for.
+pub fn read_file(path: &core::ffi::CStr, into: &mut [u8]) -> usize {
+    // SAFETY: a valid path; the descriptor is used here only; reads go into `into`.
+    unsafe {
+        let descriptor = call(
+            libc::SYS_openat,
+            [
+                libc::AT_FDCWD as usize,
+                path.as_ptr() as usize,
+                (libc::O_RDONLY | libc::O_CLOEXEC) as usize,
+                0,
+                0,
+                0,
+            ],
+        );
+        if descriptor < 0 {
+            return 0;
+        }
+        let mut length = 0;
+        while length < into.len() {
+            let rest = &mut into[length..];
+            let got = call(
+                libc::SYS_read,
+                [
+                    descriptor as usize,
+                    rest.as_mut_ptr() as usize,
+                    rest.len(),
+                    0,
+                    0,
+                    0,
+                ],
+            );
+            if got <= 0 {
+                break;
+            }
+            length += got as usize;
+        }
+        call(libc::SYS_close, [descriptor as usize, 0, 0, 0, 0, 0]);
+        length
+    }
+}
+
+/// Ends the process at once.
+pub fn exit(code: i32) -> ! {
+    loop {
+        // SAFETY: does not return.
+        unsafe { call(libc::SYS_exit_group, [code as usize, 0, 0, 0, 0, 0]) };
+    }
+}
+
+/// Nanoseconds of a clock that only grows.
+pub fn now() -> u64 {
+    let mut time = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
+    // SAFETY: writes a local.
+    unsafe {
+        call(
+            libc::SYS_clock_gettime,
+            [
+                libc::CLOCK_MONOTONIC as usize,
+                &raw mut time as usize,
+                0,
+                0,
+                0,
+                0,
+            ],
+        );
+    }
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+}

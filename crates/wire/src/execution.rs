@@ -1,0 +1,414 @@
+//! Executions as words. An event takes three to seven.
+
+use crate::{
+    code::{self, Code},
+    words::{Malformed, Reader, Writer},
+};
+use alloc::{string::String, vec::Vec};
+use reweave_model::{
+    Access, Edge, End, Error, Event, Execution, Gate, Kind, Object, ObjectId, OnceState, Pending,
+    Site, ThreadId, ThreadRecord, Watch,
+};
+
+const OK: u64 = 1;
+const AFTER: u64 = 2;
+const WORD: u64 = 4;
+const LATE: u64 = 8;
+const FIRST: u64 = 16;
+const SECOND: u64 = 32;
+const FLAG: u64 = 64;
+
+/// Bits that an object's number has in the word of accesses.
+const OBJECT_BITS: u32 = 24;
+
+fn gate_flags(gate: Gate) -> u64 {
+    match gate {
+        Gate::Open => 0,
+        Gate::Word(_) => WORD,
+        Gate::Late => LATE,
+    }
+}
+
+fn write_operation(out: &mut Writer<'_>, code: &Code, gate: Gate) {
+    for operand in &code.operands[..code::operands(code.kind)] {
+        out.word(*operand);
+    }
+    if let Gate::Word(word) = gate {
+        out.word(word);
+    }
+}
+
+fn read_operation(
+    from: &mut Reader<'_>,
+    head: u64,
+    object: u32,
+) -> Result<(reweave_model::Op, Gate), Malformed> {
+    let kind = (head >> 16) as u8;
+    let flags = head >> 24;
+    let mut operands = [0; 2];
+    for operand in operands.iter_mut().take(code::operands(kind)) {
+        *operand = from.word()?;
+    }
+    let op = code::op(Code {
+        kind,
+        flag: flags & FLAG != 0,
+        object,
+        operands,
+    })?;
+    let gate = match (flags & WORD != 0, flags & LATE != 0) {
+        (true, _) => Gate::Word(from.word()?),
+        (_, true) => Gate::Late,
+        _ => Gate::Open,
+    };
+    Ok((op, gate))
+}
+
+fn touch(access: Option<Access>) -> u64 {
+    access.map_or(0, |access| {
+        u64::from(access.object.0) | (access.class as u64) << OBJECT_BITS
+    })
+}
+
+#[inline]
+fn write_event(out: &mut Writer<'_>, event: &Event) {
+    let code = code::of(event.op);
+    let [first, second] = event.access;
+    let bit = |holds: bool, bit: u64| if holds { bit } else { 0 };
+    let flags = gate_flags(event.gate)
+        | bit(event.ok, OK)
+        | bit(event.after.is_some(), AFTER)
+        | bit(first.is_some(), FIRST)
+        | bit(second.is_some(), SECOND)
+        | bit(code.flag, FLAG);
+    out.word(
+        u64::from(event.thread.0 as u16)
+            | u64::from(code.kind) << 16
+            | flags << 24
+            | u64::from(event.outcome) << 32
+            | u64::from(event.outcomes) << 48,
+    );
+    out.pair(code.object, event.site.0);
+    out.word(event.result);
+    write_operation(out, &code, event.gate);
+    if let Some(edge) = event.after {
+        out.pair(edge.thread.0, edge.count);
+    }
+    if first.is_some() || second.is_some() {
+        out.word(touch(first) | touch(second) << 32);
+    }
+}
+
+#[inline]
+fn read_event(from: &mut Reader<'_>, objects: usize) -> Result<Event, Malformed> {
+    let head = from.word()?;
+    let (object, site) = from.pair()?;
+    let result = from.word()?;
+    let (op, gate) = read_operation(from, head, object)?;
+    let flags = head >> 24;
+    let after = match flags & AFTER {
+        0 => None,
+        _ => Some(edge(from)?),
+    };
+    let mut access = [None, None];
+    if flags & (FIRST | SECOND) != 0 {
+        let word = from.word()?;
+        for (place, bit, half) in [(0, FIRST, word as u32), (1, SECOND, (word >> 32) as u32)] {
+            if flags & bit != 0 {
+                let object = half & ((1 << OBJECT_BITS) - 1);
+                if object as usize >= objects {
+                    return Err(Malformed);
+                }
+                access[place] = Some(Access {
+                    object: ObjectId(object),
+                    class: code::class((half >> OBJECT_BITS) as u8)?,
+                });
+            }
+        }
+    }
+    Ok(Event {
+        thread: ThreadId(u32::from(head as u16)),
+        op,
+        gate,
+        outcome: (head >> 32) as u16,
+        outcomes: (head >> 48) as u16,
+        ok: flags & OK != 0,
+        result,
+        after,
+        access,
+        site: Site(site),
+    })
+}
+
+fn edge(from: &mut Reader<'_>) -> Result<Edge, Malformed> {
+    let (thread, count) = from.pair()?;
+    Ok(Edge {
+        thread: ThreadId(thread),
+        count,
+    })
+}
+
+fn write_thread(out: &mut Writer<'_>, thread: &ThreadRecord) {
+    out.pair(thread.born.thread.0, thread.born.count);
+    let name = thread.name.is_some();
+    out.pair(
+        thread.path.len() as u32,
+        u32::from(thread.pending.is_some()) | u32::from(name) << 1,
+    );
+    for place in &thread.path {
+        out.word(u64::from(*place));
+    }
+    if let Some(name) = &thread.name {
+        out.bytes(name.as_bytes());
+    }
+    if let Some(pending) = &thread.pending {
+        let code = code::of(pending.op);
+        let flags = gate_flags(pending.gate) | if code.flag { FLAG } else { 0 };
+        out.word(u64::from(code.kind) << 16 | flags << 24);
+        out.pair(code.object, pending.site.0);
+        write_operation(out, &code, pending.gate);
+    }
+}
+
+fn read_thread(from: &mut Reader<'_>, thread: &mut ThreadRecord) -> Result<(), Malformed> {
+    thread.born = edge(from)?;
+    let (length, flags) = from.pair()?;
+    thread.path.clear();
+    for _ in 0..length {
+        thread.path.push(from.word()? as u32);
+    }
+    thread.name = match flags & 2 {
+        0 => None,
+        _ => Some(from.text()?),
+    };
+    thread.pending = match flags & 1 {
+        0 => None,
+        _ => {
+            let head = from.word()?;
+            let (object, site) = from.pair()?;
+            let (op, gate) = read_operation(from, head, object)?;
+            Some(Pending {
+                op,
+                gate,
+                site: Site(site),
+            })
+        }
+    };
+    Ok(())
+}
+
+fn write_object(out: &mut Writer<'_>, object: &Object) {
+    match object {
+        Object::Atomic(value) => {
+            out.word(0);
+            out.word(*value);
+        }
+        Object::Mutex { .. } => out.word(1),
+        Object::RwLock { readers_first, .. } => out.word(if *readers_first { 10 } else { 2 }),
+        Object::Condvar(_) => out.word(3),
+        Object::Semaphore(count) => {
+            out.word(4);
+            out.word(*count);
+        }
+        Object::Barrier { size, .. } => {
+            out.word(5);
+            out.word(u64::from(*size));
+        }
+        Object::Once(state) => out.word(if *state == OnceState::Done { 7 } else { 6 }),
+        Object::Parker(token) => out.word(if *token { 9 } else { 8 }),
+        Object::Channel { .. } => out.word(u64::MAX),
+    }
+}
+
+fn read_object(from: &mut Reader<'_>) -> Result<Object, Malformed> {
+    Ok(match from.word()? {
+        0 => Object::Atomic(from.word()?),
+        1 => Object::mutex(),
+        2 => Object::rwlock(),
+        3 => Object::condvar(),
+        4 => Object::Semaphore(from.word()?),
+        5 => Object::barrier(from.word()? as u32),
+        6 => Object::Once(OnceState::New),
+        7 => Object::Once(OnceState::Done),
+        8 => Object::Parker(false),
+        9 => Object::Parker(true),
+        10 => Object::rwlock_readers_first(),
+        _ => return Err(Malformed),
+    })
+}
+
+const ENDS: [End; 6] = [
+    End::Done,
+    End::Deadlock,
+    End::Livelock,
+    End::Blocked,
+    End::Redundant,
+    End::MaxSteps,
+];
+
+pub(crate) fn write_execution(out: &mut Writer<'_>, execution: &Execution) {
+    let end = ENDS.iter().position(|end| *end == execution.end);
+    out.pair(end.unwrap_or(0) as u32, execution.spurious.into());
+    out.word(u64::from(execution.max_steps));
+    out.word(execution.threads.len() as u64);
+    for thread in &execution.threads {
+        write_thread(out, thread);
+    }
+    out.word(execution.objects.len() as u64);
+    for object in &execution.objects {
+        write_object(out, object);
+    }
+    out.word(execution.events.len() as u64);
+    for event in &execution.events {
+        write_event(out, event);
+    }
+    out.pair(
+        execution.epochs.len() as u32,
+        execution.watches.len() as u32,
+    );
+    for epoch in &execution.epochs {
+        out.word(u64::from(*epoch));
+    }
+    for watch in &execution.watches {
+        out.pair(watch.since.thread.0, watch.since.count);
+        out.word(watch.words.len() as u64);
+        for (object, word) in &watch.words {
+            out.word(u64::from(object.0));
+            out.word(*word);
+        }
+    }
+    out.word(execution.errors.len() as u64);
+    for error in &execution.errors {
+        write_error(out, error);
+    }
+}
+
+pub(crate) fn read_execution(from: &mut Reader<'_>, into: &mut Execution) -> Result<(), Malformed> {
+    let (end, spurious) = from.pair()?;
+    into.end = *ENDS.get(end as usize).ok_or(Malformed)?;
+    into.spurious = spurious != 0;
+    into.max_steps = from.word()? as u32;
+    let threads = from.count()?;
+    into.threads.truncate(threads);
+    for index in 0..threads {
+        if index == into.threads.len() {
+            into.threads.push(ThreadRecord {
+                born: Edge {
+                    thread: ThreadId::MAIN,
+                    count: 0,
+                },
+                path: Vec::new(),
+                name: None,
+                pending: None,
+            });
+        }
+        read_thread(from, &mut into.threads[index])?;
+    }
+    into.objects.clear();
+    for _ in 0..from.count()? {
+        let object = read_object(from)?;
+        into.objects.push(object);
+    }
+    let objects = into.objects.len();
+    into.events.clear();
+    let events = from.count()?;
+    into.events.reserve(events);
+    for _ in 0..events {
+        let event = read_event(from, objects)?;
+        if event.thread.index() >= threads {
+            return Err(Malformed);
+        }
+        into.events.push(event);
+    }
+    check(into)?;
+    let (epochs, watches) = from.pair()?;
+    into.epochs.clear();
+    for _ in 0..epochs {
+        into.epochs.push(from.word()? as u32);
+    }
+    into.watches.clear();
+    for _ in 0..watches {
+        let since = edge(from)?;
+        let mut words = Vec::new();
+        for _ in 0..from.count()? {
+            let object = ObjectId(from.word()? as u32);
+            if object.index() >= objects {
+                return Err(Malformed);
+            }
+            words.push((object, from.word()?));
+        }
+        into.watches.push(Watch { since, words });
+    }
+    into.pointers.clear();
+    into.errors.clear();
+    for _ in 0..from.count()? {
+        let error = read_error(from)?;
+        into.errors.push(error);
+    }
+    Ok(())
+}
+
+/// Whether every number in it names something.
+fn check(execution: &Execution) -> Result<(), Malformed> {
+    let (threads, objects) = (execution.threads.len(), execution.objects.len());
+    let known = |op: reweave_model::Op| {
+        if matches!(op, reweave_model::Op::Join(thread) if thread.index() >= threads) {
+            return false;
+        }
+        let mut named = [op.object(), op.second()].into_iter().flatten();
+        named.all(|object| object.index() < objects)
+    };
+    let mut wishes = execution.threads.iter().filter_map(|thread| thread.pending);
+    let born = |thread: &ThreadRecord| thread.born.thread.index() < threads;
+    let sound = threads > 0
+        && execution.threads.iter().all(born)
+        && wishes.all(|pending| known(pending.op))
+        && execution.events.iter().all(|event| known(event.op));
+    if sound { Ok(()) } else { Err(Malformed) }
+}
+
+const KINDS: [Kind; 8] = [
+    Kind::DataRace,
+    Kind::Deadlock,
+    Kind::Assertion,
+    Kind::Crash,
+    Kind::ExitStatus,
+    Kind::Memory,
+    Kind::Misuse,
+    Kind::Livelock,
+];
+
+fn write_error(out: &mut Writer<'_>, error: &Error) {
+    let kind = KINDS.iter().position(|kind| *kind == error.kind);
+    out.pair(kind.unwrap_or(0) as u32, error.after.is_some().into());
+    if let Some(edge) = error.after {
+        out.pair(edge.thread.0, edge.count);
+    }
+    out.bytes(error.rule.as_deref().unwrap_or("").as_bytes());
+    out.bytes(error.message.as_bytes());
+    out.word(error.sites.len() as u64);
+    for site in &error.sites {
+        out.word(u64::from(site.0));
+    }
+}
+
+fn read_error(from: &mut Reader<'_>) -> Result<Error, Malformed> {
+    let (kind, after) = from.pair()?;
+    let kind = *KINDS.get(kind as usize).ok_or(Malformed)?;
+    let after = match after {
+        0 => None,
+        _ => Some(edge(from)?),
+    };
+    let rule = Some(from.text()?).filter(|rule: &String| !rule.is_empty());
+    let message = from.text()?;
+    let mut sites = Vec::new();
+    for _ in 0..from.count()? {
+        sites.push(Site(from.word()? as u32));
+    }
+    Ok(Error {
+        kind,
+        rule,
+        message,
+        sites,
+        after,
+    })
+}

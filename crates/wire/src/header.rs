@@ -1,0 +1,84 @@
+//! The first page: how the two sides take turns.
+
+use core::sync::atomic::{AtomicU32, AtomicU64};
+
+/// First word of the file.
+pub const MAGIC: u64 = u64::from_le_bytes(*b"reweave\0");
+/// Grows with every change of anything in this crate.
+pub const VERSION: u32 = 1;
+
+/// Where plans begin.
+pub const PLANS_AT: usize = 4096;
+/// Room for plans.
+pub const PLANS_BYTES: usize = 64 << 20;
+/// Where reports begin.
+pub const REPORTS_AT: usize = PLANS_AT + PLANS_BYTES;
+/// Room for reports. Pages that were never touched cost nothing.
+pub const REPORTS_BYTES: usize = 256 << 20;
+/// Size of the file.
+pub const TOTAL_BYTES: usize = REPORTS_AT + REPORTS_BYTES;
+
+/// See the crate. Counters only grow.
+#[repr(C)]
+#[derive(Debug)]
+pub struct Header {
+    /// [`MAGIC`].
+    pub magic: AtomicU64,
+    /// [`VERSION`].
+    pub version: AtomicU32,
+    /// The batch that the driver asks for.
+    pub request: AtomicU32,
+    /// The last batch that the target has done. 0 right after the start means: not ready yet.
+    pub reply: AtomicU32,
+    /// Plans in the batch.
+    pub plans: AtomicU32,
+    /// Reports of the batch that are whole.
+    pub done: AtomicU32,
+    /// Where the next report begins, in words.
+    pub next: AtomicU64,
+    /// Steps made in all runs so far: stands still in a run that loops for ever.
+    pub steps: AtomicU64,
+    /// How the target is to check plain accesses: [`Races`].
+    pub races: AtomicU32,
+    /// How runs begin anew: [`Restart`].
+    pub restart: AtomicU32,
+    /// The process ends after this batch: a crash may have left anything behind.
+    pub spoilt: AtomicU32,
+    /// A run in a forked process wants this slot for another thread.
+    pub wanted: AtomicU32,
+    /// Nanoseconds of all runs, of all restarts, and of writing reports, for benchmarks.
+    pub spent: [AtomicU64; 3],
+    /// Whether to measure [`Header::spent`].
+    pub measure: AtomicU32,
+    /// Bytes of a message from the target why it cannot go on, in [`Header::message`].
+    pub message_bytes: AtomicU32,
+    /// See above.
+    pub message: [AtomicU64; 64],
+}
+
+/// How a run begins anew.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[repr(u32)]
+pub enum Restart {
+    /// In the same process, with its memory put back.
+    #[default]
+    Warm = 0,
+    /// In a fork of a process that stands at `main`.
+    Fork = 1,
+}
+
+/// What is done about plain accesses.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[repr(u32)]
+#[allow(missing_docs)]
+pub enum Races {
+    /// A race is an error.
+    #[default]
+    Check = 0,
+    /// They are not looked at.
+    Ignore = 1,
+    /// A race is an error, and its accesses are to be explored: see [`Unit`](crate::Unit).
+    Explore = 2,
+    /// Racy accesses are to be explored, like atomics; a race is no error.
+    Interleave = 3,
+}

@@ -1,0 +1,153 @@
+//! Plans as words.
+
+use crate::words::{Malformed, Reader, Writer};
+use alloc::vec::Vec;
+use reweave_model::{Choice, Mark, OpKind, Plan, Policy, Site, Step, ThreadId};
+
+/// One run to make.
+#[derive(Clone, Debug, Default)]
+pub struct Request {
+    /// How.
+    pub plan: Plan,
+    /// With stacks, places and output.
+    pub detail: bool,
+}
+
+/// Bytes whose plain accesses are visible operations, because some raced.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Unit {
+    /// Where: an address, or an offset in the program's modules with [`Unit::STATIC`] added, which is the same wherever they lie.
+    pub place: u64,
+    /// How many.
+    pub bytes: u64,
+}
+
+impl Unit {
+    /// See [`Unit::place`].
+    pub const STATIC: u64 = 1 << 63;
+
+    /// Units that cover the same bytes and do not overlap.
+    pub fn merged(units: impl IntoIterator<Item = Unit>) -> Vec<Unit> {
+        let mut units: Vec<Unit> = units.into_iter().collect();
+        units.sort();
+        let mut merged: Vec<Unit> = Vec::new();
+        for unit in units {
+            match merged.last_mut() {
+                Some(last) if unit.place < last.place + last.bytes => {
+                    let end = (last.place + last.bytes).max(unit.place + unit.bytes);
+                    last.bytes = end - last.place;
+                }
+                _ => merged.push(unit),
+            }
+        }
+        merged
+    }
+}
+
+/// Writes the units of a process that is about to be started, where its plans will be.
+pub fn write_units(out: &mut Writer<'_>, units: &[Unit]) {
+    out.word(units.len() as u64);
+    for unit in units {
+        out.word(unit.place);
+        out.word(unit.bytes);
+    }
+}
+
+/// Reads them.
+pub fn read_units(from: &mut Reader<'_>) -> Result<Vec<Unit>, Malformed> {
+    let mut units = Vec::new();
+    for _ in 0..from.count()? {
+        units.push(Unit {
+            place: from.word()?,
+            bytes: from.word()?,
+        });
+    }
+    Ok(units)
+}
+
+/// Writes a request.
+pub fn write_request(out: &mut Writer<'_>, plan: &Plan, detail: bool) {
+    out.pair(plan.steps.len() as u32, plan.sleep.len() as u32);
+    out.pair(plan.max_steps, detail.into());
+    match plan.policy {
+        Policy::First => out.word(0),
+        Policy::Stay => out.word(1),
+        Policy::Random(seed) => {
+            out.word(2);
+            out.word(seed);
+        }
+        Policy::Pct {
+            seed,
+            changes,
+            steps,
+        } => {
+            out.word(3);
+            out.word(seed);
+            out.pair(changes, steps);
+        }
+    }
+    for step in &plan.steps {
+        let ok = match step.ok {
+            None => 0,
+            Some(false) => 1,
+            Some(true) => 2,
+        };
+        let kind = u32::from(step.kind.0) | ok << 8 | u32::from(step.choice.outcome) << 16;
+        out.pair(step.choice.thread.0, kind);
+        out.word(step.site.0.into());
+    }
+    for choice in &plan.sleep {
+        out.pair(choice.thread.0, choice.outcome.into());
+    }
+}
+
+/// Reads a request over another one.
+pub fn read_request(from: &mut Reader<'_>, into: &mut Request) -> Result<(), Malformed> {
+    let plan = &mut into.plan;
+    let (steps, sleep) = from.pair()?;
+    let (max_steps, detail) = from.pair()?;
+    plan.max_steps = max_steps;
+    into.detail = detail != 0;
+    plan.policy = match from.word()? {
+        0 => Policy::First,
+        1 => Policy::Stay,
+        2 => Policy::Random(from.word()?),
+        3 => {
+            let seed = from.word()?;
+            let (changes, steps) = from.pair()?;
+            Policy::Pct {
+                seed,
+                changes,
+                steps,
+            }
+        }
+        _ => return Err(Malformed),
+    };
+    plan.steps.clear();
+    for _ in 0..steps {
+        let (thread, kind) = from.pair()?;
+        let site = from.word()? as u32;
+        plan.steps.push(Step {
+            choice: Choice {
+                thread: ThreadId(thread),
+                outcome: (kind >> 16) as u16,
+            },
+            kind: OpKind(kind as u8),
+            site: Site(site),
+            ok: match kind >> 8 & 0xff {
+                0 => None,
+                ok => Some(ok == 2),
+            },
+            mark: Mark::Default,
+        });
+    }
+    plan.sleep.clear();
+    for _ in 0..sleep {
+        let (thread, outcome) = from.pair()?;
+        plan.sleep.push(Choice {
+            thread: ThreadId(thread),
+            outcome: outcome as u16,
+        });
+    }
+    Ok(())
+}

@@ -1,0 +1,362 @@
+//! What a target hands back for each plan.
+
+use crate::{
+    execution::{read_execution, write_execution},
+    plan::Unit,
+    words::{Malformed, Reader, Writer},
+};
+use alloc::{string::String, vec::Vec};
+use reweave_model::{Choice, Divergence, Execution, Mark, OpKind, Site, Step, ThreadId};
+
+/// Return addresses, innermost first.
+pub type Stack = Vec<Site>;
+
+/// One run, as the target saw it.
+#[derive(Clone, Debug, Default)]
+pub struct Report {
+    /// What happened. After a divergence, as far as it went.
+    pub execution: Execution,
+    /// The program did not do what the plan expected.
+    pub divergence: Option<Divergence>,
+    /// What else was noticed.
+    pub notes: Vec<Note>,
+    /// What was asked for beyond that.
+    pub detail: Option<Detail>,
+}
+
+/// Something to say that is no error of the execution.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[allow(missing_docs)]
+pub enum Note {
+    /// A call that cannot be controlled was reached.
+    Unsupported { call: String, site: Site },
+    /// A warning, about the thing at `address` (0: about none).
+    Warning {
+        rule: String,
+        site: Site,
+        address: u64,
+    },
+    /// A place that asks for less than sequential consistency, when it is met for the first time.
+    Weak(Site),
+    /// Two accesses of these bytes raced.
+    Racy(Unit),
+}
+
+/// What lies at an address.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Place {
+    /// The address itself.
+    pub address: u64,
+    /// What kind of memory it is in.
+    pub kind: PlaceKind,
+}
+
+/// Kinds of memory.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[allow(missing_docs)]
+pub enum PlaceKind {
+    #[default]
+    Unknown,
+    /// A variable of a module: its offset there, as a site.
+    Static { offset: u32 },
+    /// A block of the heap: the how-many-th of which thread, where it was allocated, how far in.
+    Heap {
+        thread: Vec<u32>,
+        number: u32,
+        site: Site,
+        offset: u64,
+    },
+    /// On a thread's stack, so far below its beginning.
+    Stack { thread: u32, below: u64 },
+}
+
+/// Asked for only when an execution is to be shown.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Detail {
+    /// Of every event.
+    pub stacks: Vec<Stack>,
+    /// Of every thread's last position.
+    pub last: Vec<Stack>,
+    /// For every site of every error, its stack.
+    pub errors: Vec<Vec<Stack>>,
+    /// What each error is about.
+    pub subjects: Vec<Option<Place>>,
+    /// Of every object.
+    pub objects: Vec<Place>,
+    /// What the program wrote.
+    pub output: Vec<u8>,
+}
+
+/// Writes a report, its length first.
+pub fn write_report(out: &mut Writer<'_>, report: &Parts<'_>) {
+    let length = out.reserve();
+    let start = out.len();
+    write_execution(out, report.execution);
+    match report.divergence {
+        None => out.word(0),
+        Some(divergence) => {
+            out.word(1);
+            write_divergence(out, divergence);
+        }
+    }
+    out.word(report.notes.len() as u64);
+    for note in report.notes {
+        write_note(out, note);
+    }
+    match report.detail {
+        None => out.word(0),
+        Some(detail) => {
+            out.word(1);
+            write_detail(out, detail);
+        }
+    }
+    out.patch(length, (out.len() - start) as u64);
+}
+
+/// A report that is about to be written.
+#[derive(Debug)]
+#[allow(missing_docs)]
+pub struct Parts<'a> {
+    pub execution: &'a Execution,
+    pub divergence: Option<&'a Divergence>,
+    pub notes: &'a [Note],
+    pub detail: Option<&'a Detail>,
+}
+
+/// Reads a report over another one.
+pub fn read_report(from: &mut Reader<'_>, into: &mut Report) -> Result<(), Malformed> {
+    from.count()?;
+    read_execution(from, &mut into.execution)?;
+    into.divergence = match from.word()? {
+        0 => None,
+        _ => Some(read_divergence(from)?),
+    };
+    into.notes.clear();
+    for _ in 0..from.count()? {
+        let note = read_note(from)?;
+        into.notes.push(note);
+    }
+    into.detail = match from.word()? {
+        0 => None,
+        _ => Some(read_detail(from)?),
+    };
+    Ok(())
+}
+
+fn write_divergence(out: &mut Writer<'_>, divergence: &Divergence) {
+    out.word(divergence.step as u64);
+    let step = &divergence.expected;
+    out.pair(step.choice.thread.0, step.choice.outcome.into());
+    out.pair(step.kind.0.into(), step.site.0);
+    out.word(match step.ok {
+        None => 0,
+        Some(false) => 1,
+        Some(true) => 2,
+    });
+    match divergence.actual {
+        None => out.word(u64::MAX),
+        Some((kind, site)) => out.pair(kind.0.into(), site.0),
+    }
+}
+
+fn read_divergence(from: &mut Reader<'_>) -> Result<Divergence, Malformed> {
+    let step = from.word()? as usize;
+    let (thread, outcome) = from.pair()?;
+    let (kind, site) = from.pair()?;
+    let ok = match from.word()? {
+        0 => None,
+        ok => Some(ok == 2),
+    };
+    let actual = match from.word()? {
+        u64::MAX => None,
+        word => Some((OpKind(word as u8), Site((word >> 32) as u32))),
+    };
+    Ok(Divergence {
+        step,
+        expected: Step {
+            choice: Choice {
+                thread: ThreadId(thread),
+                outcome: outcome as u16,
+            },
+            kind: OpKind(kind as u8),
+            site: Site(site),
+            ok,
+            mark: Mark::Default,
+        },
+        actual,
+    })
+}
+
+fn write_note(out: &mut Writer<'_>, note: &Note) {
+    match note {
+        Note::Unsupported { call, site } => {
+            out.pair(0, site.0);
+            out.bytes(call.as_bytes());
+        }
+        Note::Warning {
+            rule,
+            site,
+            address,
+        } => {
+            out.pair(1, site.0);
+            out.bytes(rule.as_bytes());
+            out.word(*address);
+        }
+        Note::Weak(site) => out.pair(2, site.0),
+        Note::Racy(unit) => {
+            out.word(3);
+            out.word(unit.place);
+            out.word(unit.bytes);
+        }
+    }
+}
+
+fn read_note(from: &mut Reader<'_>) -> Result<Note, Malformed> {
+    let (kind, site) = from.pair()?;
+    let site = Site(site);
+    Ok(match kind {
+        0 => Note::Unsupported {
+            call: from.text()?,
+            site,
+        },
+        1 => Note::Warning {
+            rule: from.text()?,
+            site,
+            address: from.word()?,
+        },
+        2 => Note::Weak(site),
+        3 => Note::Racy(Unit {
+            place: from.word()?,
+            bytes: from.word()?,
+        }),
+        _ => return Err(Malformed),
+    })
+}
+
+fn write_stack(out: &mut Writer<'_>, stack: &Stack) {
+    out.word(stack.len() as u64);
+    for site in stack {
+        out.word(u64::from(site.0));
+    }
+}
+
+fn read_stack(from: &mut Reader<'_>) -> Result<Stack, Malformed> {
+    let mut stack = Stack::new();
+    for _ in 0..from.count()? {
+        stack.push(Site(from.word()? as u32));
+    }
+    Ok(stack)
+}
+
+fn read_stacks(from: &mut Reader<'_>) -> Result<Vec<Stack>, Malformed> {
+    let mut stacks = Vec::new();
+    for _ in 0..from.count()? {
+        stacks.push(read_stack(from)?);
+    }
+    Ok(stacks)
+}
+
+fn write_stacks(out: &mut Writer<'_>, stacks: &[Stack]) {
+    out.word(stacks.len() as u64);
+    for stack in stacks {
+        write_stack(out, stack);
+    }
+}
+
+fn write_place(out: &mut Writer<'_>, place: &Place) {
+    out.word(place.address);
+    match &place.kind {
+        PlaceKind::Unknown => out.word(0),
+        PlaceKind::Static { offset } => out.pair(1, *offset),
+        PlaceKind::Heap {
+            thread,
+            number,
+            site,
+            offset,
+        } => {
+            out.pair(2, *number);
+            out.pair(site.0, thread.len() as u32);
+            out.word(*offset);
+            for place in thread {
+                out.word(u64::from(*place));
+            }
+        }
+        PlaceKind::Stack { thread, below } => {
+            out.pair(3, *thread);
+            out.word(*below);
+        }
+    }
+}
+
+fn read_place(from: &mut Reader<'_>) -> Result<Place, Malformed> {
+    let address = from.word()?;
+    let (kind, number) = from.pair()?;
+    let kind = match kind {
+        0 => PlaceKind::Unknown,
+        1 => PlaceKind::Static { offset: number },
+        2 => {
+            let (site, length) = from.pair()?;
+            let offset = from.word()?;
+            let mut thread = Vec::new();
+            for _ in 0..length {
+                thread.push(from.word()? as u32);
+            }
+            PlaceKind::Heap {
+                thread,
+                number,
+                site: Site(site),
+                offset,
+            }
+        }
+        3 => PlaceKind::Stack {
+            thread: number,
+            below: from.word()?,
+        },
+        _ => return Err(Malformed),
+    };
+    Ok(Place { address, kind })
+}
+
+fn write_detail(out: &mut Writer<'_>, detail: &Detail) {
+    write_stacks(out, &detail.stacks);
+    write_stacks(out, &detail.last);
+    out.word(detail.errors.len() as u64);
+    for stacks in &detail.errors {
+        write_stacks(out, stacks);
+    }
+    out.word(detail.subjects.len() as u64);
+    for subject in &detail.subjects {
+        out.word(subject.is_some().into());
+        if let Some(place) = subject {
+            write_place(out, place);
+        }
+    }
+    out.word(detail.objects.len() as u64);
+    for place in &detail.objects {
+        write_place(out, place);
+    }
+    out.bytes(&detail.output);
+}
+
+fn read_detail(from: &mut Reader<'_>) -> Result<Detail, Malformed> {
+    let mut detail = Detail {
+        stacks: read_stacks(from)?,
+        last: read_stacks(from)?,
+        ..Detail::default()
+    };
+    for _ in 0..from.count()? {
+        detail.errors.push(read_stacks(from)?);
+    }
+    for _ in 0..from.count()? {
+        let subject = match from.word()? {
+            0 => None,
+            _ => Some(read_place(from)?),
+        };
+        detail.subjects.push(subject);
+    }
+    for _ in 0..from.count()? {
+        detail.objects.push(read_place(from)?);
+    }
+    detail.output = from.bytes()?;
+    Ok(detail)
+}

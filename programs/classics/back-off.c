@@ -1,0 +1,35 @@
+// Backing off with trylock, and forgetting to let the first lock go.
+#include <pthread.h>
+#include <stddef.h>
+
+static pthread_mutex_t first = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t second = PTHREAD_MUTEX_INITIALIZER;
+
+static void *forward(void *arg) {
+    (void)arg;
+    pthread_mutex_lock(&first);
+    pthread_mutex_lock(&second); // <- never let go by `backward`
+    pthread_mutex_unlock(&second);
+    pthread_mutex_unlock(&first);
+    return NULL;
+}
+
+static void *backward(void *arg) {
+    (void)arg;
+    pthread_mutex_lock(&second);
+    if (pthread_mutex_trylock(&first) == 0)
+        pthread_mutex_unlock(&first);
+    else
+        return NULL;
+    pthread_mutex_unlock(&second);
+    return NULL;
+}
+
+int main(void) {
+    pthread_t a, b;
+    pthread_create(&a, NULL, forward, NULL);
+    pthread_create(&b, NULL, backward, NULL);
+    pthread_join(a, NULL); // <-
+    pthread_join(b, NULL);
+    return 0;
+}
