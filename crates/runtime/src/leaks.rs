@@ -43,6 +43,9 @@ pub fn conclude() {
     for (page, _) in world::snapshot().hot() {
         look(*page, page + PAGE, &mut found);
     }
+    for (start, end) in world::snapshot().parts() {
+        look(start, end, &mut found);
+    }
     for (start, end) in world.live_stacks() {
         look(start, end, &mut found);
     }

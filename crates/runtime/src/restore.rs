@@ -20,6 +20,8 @@ pub struct Snapshot {
     regions: Vec<Region>,
     /// Pages to be copied back, and where from.
     hot: Vec<(usize, usize)>,
+    /// Where parts of pages begin, and what is in them.
+    parts: Vec<(usize, Vec<u8>)>,
 }
 
 impl Snapshot {
@@ -27,7 +29,18 @@ impl Snapshot {
         Snapshot {
             regions: Vec::new(),
             hot: Vec::new(),
+            parts: Vec::new(),
         }
+    }
+
+    /// Adds a range that shares its pages with what is ours, as it is now. It is never protected.
+    ///
+    /// # Safety
+    /// As [`Snapshot::add`].
+    pub unsafe fn add_part(&mut self, start: usize, end: usize) {
+        // SAFETY: as promised.
+        let now = unsafe { core::slice::from_raw_parts(start as *const u8, end - start) };
+        self.parts.push((start, now.into()));
     }
 
     /// Adds the pages of a range (page aligned) to what is restored, as they are now.
@@ -106,6 +119,13 @@ impl Snapshot {
                 core::ptr::copy_nonoverlapping(*copy as *const u8, *page as *mut u8, PAGE);
             }
         }
+        for (start, copy) in &self.parts {
+            // SAFETY: mapped and writable, as `add_part` was promised.
+            let now = unsafe { core::slice::from_raw_parts_mut(*start as *mut u8, copy.len()) };
+            if *now != **copy {
+                now.copy_from_slice(copy);
+            }
+        }
     }
 
     /// Makes all pages writable, between runs.
@@ -144,6 +164,12 @@ impl Snapshot {
     /// Pages written since the beginning of any run.
     pub fn hot(&self) -> &[(usize, usize)] {
         &self.hot
+    }
+
+    /// Parts of pages that are put back: begin and end.
+    pub fn parts(&self) -> impl Iterator<Item = (usize, usize)> + '_ {
+        let range = |(start, copy): &(usize, Vec<u8>)| (*start, *start + copy.len());
+        self.parts.iter().map(range)
     }
 
     pub fn covers(&self, address: usize) -> bool {

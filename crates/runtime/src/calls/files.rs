@@ -56,8 +56,10 @@ trampoline! {
 /// Of a run.
 #[derive(Default)]
 pub struct State {
-    /// Whether descriptors that were there at `main` may be closed.
+    /// Whether descriptors that were there at `main` may be closed or changed, or others opened above free ones.
     closed: bool,
+    /// Whether the process may be in another directory, or have another mask for new files.
+    moved: bool,
     /// Streams that are locked: by whom, how often.
     locks: Vec<(usize, ThreadId, u32)>,
 }
@@ -65,6 +67,7 @@ pub struct State {
 impl State {
     pub fn clear(&mut self) {
         self.closed = false;
+        self.moved = false;
         self.locks.clear();
     }
 }
@@ -76,6 +79,9 @@ struct Before {
     free: c_int,
     /// Bytes of output.
     output: isize,
+    /// A descriptor of the directory that the process was in.
+    directory: c_int,
+    mask: usize,
 }
 
 struct Open {
@@ -84,6 +90,7 @@ struct Open {
     copy: c_int,
     /// Where it stands, if it is a file that can be read from elsewhere.
     offset: Option<isize>,
+    flags: isize,
 }
 
 struct Global(UnsafeCell<Before>);
@@ -93,6 +100,8 @@ static BEFORE: Global = Global(UnsafeCell::new(Before {
     open: Vec::new(),
     free: 0,
     output: 0,
+    directory: -1,
+    mask: 0,
 }));
 
 fn before() -> &'static mut Before {
@@ -130,11 +139,20 @@ pub fn prepare() {
                 descriptor,
                 copy,
                 offset: (file && offset >= 0).then_some(offset),
+                flags: call(libc::SYS_fcntl, descriptor, libc::F_GETFL as usize, 0),
             });
         }
         let taken = |free: &c_int| found.open.iter().any(|open| open.descriptor == *free);
         found.free = (0..OURS).find(|free| !taken(free)).unwrap_or(OURS);
         found.output = call(libc::SYS_lseek, channel::OUTPUT, 0, libc::SEEK_CUR as usize);
+        let flags = (libc::O_PATH | libc::O_DIRECTORY | libc::O_CLOEXEC) as usize;
+        let here = c".".as_ptr() as usize;
+        let low = call(libc::SYS_openat, libc::AT_FDCWD, here, flags) as c_int;
+        let flag = libc::F_DUPFD_CLOEXEC as usize;
+        found.directory = call(libc::SYS_fcntl, low, flag, COPIES) as c_int;
+        call(libc::SYS_close, low, 0, 0);
+        found.mask = call(libc::SYS_umask, 0, 0, 0) as usize;
+        call(libc::SYS_umask, found.mask as c_int, 0, 0);
         for name in [c"stdin", c"stdout"] {
             let stream = libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()).cast::<*mut FILE>();
             if let (false, Some(memory)) = (stream.is_null(), sys::map_own(BUFFER)) {
@@ -190,6 +208,10 @@ pub fn clean_up() {
         if opened || world::get().calls.files.closed {
             reopen(found);
         }
+        if world::get().calls.files.moved {
+            call(libc::SYS_fchdir, found.directory, 0, 0);
+            call(libc::SYS_umask, found.mask as c_int, 0, 0);
+        }
         let seek = libc::SYS_lseek;
         let output = channel::OUTPUT;
         if call(seek, output, 0, libc::SEEK_CUR as usize) != found.output {
@@ -215,6 +237,8 @@ unsafe fn reopen(found: &Before) {
                 call(libc::SYS_close_range, from, open.descriptor as usize - 1, 0);
             }
             call(libc::SYS_dup2, open.copy, open.descriptor as usize, 0);
+            let flags = open.flags as usize;
+            call(libc::SYS_fcntl, open.copy, libc::F_SETFL as usize, flags);
             from = open.descriptor + 1;
         }
         call(libc::SYS_close_range, from, OURS as usize - 1, 0);
@@ -410,6 +434,11 @@ pub fn closing() {
     if world::active() {
         world::get().calls.files.closed = true;
     }
+}
+
+/// The process is about to go to another directory, or to have another mask for new files.
+pub fn moving() {
+    world::get().calls.files.moved = true;
 }
 
 /// Whether a descriptor is the runtime's, of a driven program.

@@ -5,7 +5,7 @@
 use super::callers;
 use crate::{real::Real, world};
 use core::{
-    ffi::{CStr, c_char, c_void},
+    ffi::{CStr, c_char, c_int, c_void},
     mem::MaybeUninit,
 };
 
@@ -134,6 +134,30 @@ passes! {
     fopen64 => path::<0>;
     freopen => reopens;
     freopen64 => reopens;
+}
+
+/// The process goes elsewhere, until the run is over.
+fn moves(_: &'static CStr, _: &[usize; 6], _: &usize) {
+    super::files::moving();
+}
+
+/// A descriptor may be made above the lowest one that is free, or an open file behave differently from now on.
+fn controls(_: &'static CStr, arguments: &[usize; 6], _: &usize) {
+    let command = arguments[1] as c_int;
+    if matches!(
+        command,
+        libc::F_DUPFD | libc::F_DUPFD_CLOEXEC | libc::F_SETFL
+    ) {
+        super::files::closing();
+    }
+}
+
+passes! {
+    chdir => moves;
+    fchdir => moves;
+    umask => moves;
+    fcntl => controls;
+    fcntl64 => controls;
 }
 
 /// The kernel writes so many bytes to where this argument points.
