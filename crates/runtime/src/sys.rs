@@ -152,6 +152,35 @@ pub fn futex_wake(word: &core::sync::atomic::AtomicU32) {
     }
 }
 
+/// A file of the kernel's that is read at places: `/proc/self/mem` and its like.
+pub struct Places(isize);
+
+impl Places {
+    pub fn open(path: &core::ffi::CStr) -> Places {
+        let path = path.as_ptr() as usize;
+        let flags = (libc::O_RDONLY | libc::O_CLOEXEC) as usize;
+        let here = libc::AT_FDCWD as usize;
+        // SAFETY: a valid path.
+        Places(unsafe { call(libc::SYS_openat, [here, path, flags, 0, 0, 0]) })
+    }
+
+    /// Reads as much as there is room for; whether all of it was there.
+    pub fn read(&self, from: usize, into: &mut [u64]) -> bool {
+        let bytes = size_of_val(into);
+        let place = into.as_mut_ptr() as usize;
+        let arguments = [self.0 as usize, place, bytes, from, 0, 0];
+        // SAFETY: writes to `into`.
+        unsafe { call(libc::SYS_pread64, arguments) == bytes as isize }
+    }
+}
+
+impl Drop for Places {
+    fn drop(&mut self) {
+        // SAFETY: nobody else has it.
+        unsafe { call(libc::SYS_close, [self.0 as usize, 0, 0, 0, 0, 0]) };
+    }
+}
+
 /// Reads a whole file into `into`; how many bytes there were room for.
 pub fn read_file(path: &core::ffi::CStr, into: &mut [u8]) -> usize {
     // SAFETY: a valid path; the descriptor is used here only; reads go into `into`.

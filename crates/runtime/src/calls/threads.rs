@@ -254,7 +254,7 @@ fn end_main() -> ! {
         before.clone_from(&thread.path);
         visible(Op::Join(ThreadId(index as u32)), site);
     }
-    process::leave(0, site)
+    process::leave(0, site, None)
 }
 
 /// Destroys the running thread's C++ objects, latest first.
