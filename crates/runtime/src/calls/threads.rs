@@ -90,6 +90,11 @@ pub(super) unsafe extern "C" fn create(
     frame: &Frame,
 ) -> c_int {
     if !world::active() {
+        if entry::driven() {
+            crate::give_up(format_args!(
+                "the program creates a thread before its `main`, which cannot be controlled"
+            ));
+        }
         let real =
             real!(pthread_create: fn(*mut Handle, *const Attributes, Start, *mut c_void) -> c_int);
         // SAFETY: the program's own arguments.
