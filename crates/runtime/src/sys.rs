@@ -88,18 +88,14 @@ pub fn map_file(descriptor: i32, bytes: usize) -> Option<*mut u8> {
     (result > 0).then_some(result as *mut u8)
 }
 
-/// Changes what may be done with pages.
+/// Changes what may be done with pages; whether that was possible: a process has only so many ranges of pages that differ.
 ///
 /// # Safety
 /// Nobody relies on the access that is taken away.
-pub unsafe fn protect(address: usize, bytes: usize, access: i32) {
+pub unsafe fn protect(address: usize, bytes: usize, access: i32) -> bool {
+    let arguments = [address, bytes, access as usize, 0, 0, 0];
     // SAFETY: as promised by the caller.
-    unsafe {
-        call(
-            libc::SYS_mprotect,
-            [address, bytes, access as usize, 0, 0, 0],
-        );
-    }
+    unsafe { call(libc::SYS_mprotect, arguments) == 0 }
 }
 
 /// Gives pages back; they read as zeros afterwards.
