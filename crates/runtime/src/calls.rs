@@ -26,6 +26,7 @@ pub mod signals;
 mod spins;
 mod strings;
 mod system;
+mod texts;
 pub mod threads;
 mod unsupported;
 mod verifier;
@@ -49,6 +50,7 @@ pub struct State {
     pub pointers: pointers::State,
     pub process: process::State,
     pub signals: signals::State,
+    pub texts: texts::State,
     pub threads: threads::State,
 }
 
@@ -88,6 +90,7 @@ impl State {
         self.pointers.clear();
         self.process.clear();
         self.signals.clear();
+        self.texts.clear();
         self.threads.clear();
     }
 }

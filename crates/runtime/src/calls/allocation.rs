@@ -1,6 +1,7 @@
 //! `malloc` and its family, of a driven program from the very first one on.
 
 use crate::{
+    accesses,
     entry::driven,
     heap::{self, Free},
     hooks::Frame,
@@ -167,6 +168,7 @@ unsafe extern "C" fn allocate_aligned_into(
     if block.is_null() {
         return libc::ENOMEM;
     }
+    accesses::range(into as usize, size_of::<usize>(), true, frame);
     // SAFETY: the program's own variable.
     unsafe { *into = block };
     0

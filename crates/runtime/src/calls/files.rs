@@ -587,8 +587,16 @@ unsafe extern "C" fn stream_new_line(
         touch(stream as usize / 8, site(frame));
     }
     let real = real!(getline: fn(*mut *mut c_char, *mut usize, *mut FILE) -> isize);
-    // SAFETY: the program's own arguments.
-    unsafe { real(line, bytes, stream) }
+    accesses::range(line as usize, size_of::<usize>(), true, frame);
+    accesses::range(bytes as usize, size_of::<usize>(), true, frame);
+    // SAFETY: the program's own arguments; what was read ends with a nul.
+    unsafe {
+        let got = real(line, bytes, stream);
+        if got >= 0 {
+            accesses::range(*line as usize, got as usize + 1, true, frame);
+        }
+        got
+    }
 }
 
 /// The lock of a stream.

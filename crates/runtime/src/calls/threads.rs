@@ -1,11 +1,11 @@
 //! Threads: creation, the end of them, what is theirs alone.
 
-use super::{Hidden, callers, exceptions, process, visible};
-use crate::{accesses, entry, hooks::Frame, real, trampoline, world};
+use super::{Hidden, callers, exceptions, paths::passes, process, visible};
+use crate::{accesses, entry, hooks::Frame, real, spin, trampoline, world};
 use alloc::{boxed::Box, format, vec::Vec};
 use core::{
     cell::UnsafeCell,
-    ffi::{c_char, c_int, c_uint, c_void},
+    ffi::{CStr, c_char, c_int, c_uint, c_void},
 };
 use libc::pthread_t as Handle;
 use reweave_model::{Kind, Op, Site, ThreadId};
@@ -310,6 +310,20 @@ fn destroy_values() {
         if !found {
             return;
         }
+    }
+}
+
+passes! {
+    pthread_setspecific => keeps;
+    tss_set => keeps;
+}
+
+/// A thread keeps something under a key, which may be what it has there already.
+fn keeps(_: &'static CStr, arguments: &[usize; 6], _: &usize) {
+    // SAFETY: a key of the program's, or a number that is none.
+    let before = unsafe { libc::pthread_getspecific(arguments[0] as c_uint) };
+    if before as usize != arguments[1] {
+        spin::disturbed();
     }
 }
 
