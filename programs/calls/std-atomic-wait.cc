@@ -12,12 +12,12 @@ static int data;
 
 int main() {
     std::thread waiter([] {
-        flag.wait(0); // <-
+        flag.wait(0);
         assert(data == 1);
     });
     data = 1;
     flag.store(1);
     if (NOTIFY)
         flag.notify_one();
-    waiter.join(); // <-
+    waiter.join();
 }

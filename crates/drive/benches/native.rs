@@ -1,7 +1,8 @@
 //! How fast native programs are explored: `cargo bench -p reweave-drive`, or with names and sizes, `-- lastzero=12 readers=15`.
 //!
-//! One worker on one core, `optimal`, warm. For each program of the corpus its executions, events and rates, and where the time of one
-//! execution goes: running the program, putting memory back, transfer between the two processes, analysis.
+//! One worker on one core, `optimal`, warm. For each program of the corpus its executions, events, and rates by processor time of both
+//! processes together, from start to end; and where the time of one execution goes: running the program, putting memory back,
+//! transfer between the two processes, analysis. The latter is by the clock, and right only on a machine that does nothing else.
 
 use reweave_drive::{
     Launch, Native, Spent,
@@ -102,13 +103,14 @@ fn measure(kit: &Kit, name: &str, size: u32) {
         ..Options::default()
     });
     let spent = Cell::new(Spent::default());
-    let start = Instant::now();
+    let (start, used) = (Instant::now(), processor_time());
     let target = |_| Measured {
         native: Native::start(&launch).expect("the program starts"),
     };
     // `run` may be called from several threads in general; with one worker it is this one.
     let explored = search.run(1, target, || Flow::Continue, |_, _| Flow::Continue);
-    let seconds = start.elapsed().as_secs_f64();
+    let elapsed = start.elapsed();
+    let seconds = processor_time() - used;
     LAST.with(|last| spent.set(last.get()));
     if let Err(divergence) = explored {
         return println!("{name}({size}): {divergence:?}");
@@ -118,7 +120,7 @@ fn measure(kit: &Kit, name: &str, size: u32) {
     let spent = spent.get();
     let each = |nanoseconds: u64| nanoseconds as f64 / 1e3 / runs;
     let known = spent.run + spent.restore + spent.transfer;
-    let rest = (seconds * 1e9) as u64;
+    let rest = elapsed.as_nanos() as u64;
     println!(
         "{:<20} {:>10} {:>11} {:>8.3} {:>10.0} {:>8.2}   {:>6.2} {:>8.2} {:>8.2} {:>8.2}",
         format!("{name}({size})"),
@@ -185,9 +187,28 @@ fn kit() -> Kit {
         "the runtime builds"
     );
     let directory = target.join("release");
-    let header = root().join("crates/cli/include/reweave.h");
-    fs::copy(header, directory.join("reweave.h")).expect("the header can be copied");
+    let headers = fs::read_dir(root().join("crates/cli/include")).expect("there are headers");
+    for header in headers {
+        let header = header.expect("the headers can be listed").path();
+        let name = header.file_name().expect("files have names");
+        fs::copy(&header, directory.join(name)).expect("a header can be copied");
+    }
     Kit { directory }
+}
+
+/// Seconds of processor time that this process and its children have used.
+fn processor_time() -> f64 {
+    let used = |who: libc::c_int| {
+        // SAFETY: writes a local.
+        let usage = unsafe {
+            let mut usage: libc::rusage = std::mem::zeroed();
+            libc::getrusage(who, &mut usage);
+            usage
+        };
+        let seconds = |time: libc::timeval| time.tv_sec as f64 + time.tv_usec as f64 / 1e6;
+        seconds(usage.ru_utime) + seconds(usage.ru_stime)
+    };
+    used(libc::RUSAGE_SELF) + used(libc::RUSAGE_CHILDREN)
 }
 
 /// Stays on the processor it is on, with all processes it starts.

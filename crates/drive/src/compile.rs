@@ -29,7 +29,7 @@ use std::{
 };
 use tempfile::TempDir;
 
-/// What programs are compiled and linked against: a directory with the runtime and `reweave.h`.
+/// What programs are compiled and linked against: a directory with the runtime, `reweave.h` and [`Kit::FIRST`].
 #[derive(Clone, Debug)]
 pub struct Kit {
     /// Absolute: programs remember it.
@@ -39,6 +39,9 @@ pub struct Kit {
 impl Kit {
     /// The name of the runtime's file.
     pub const RUNTIME: &'static str = "libreweave_runtime.so";
+
+    /// The name of the header that comes before everything else.
+    pub const FIRST: &'static str = "reweave-std.h";
 
     /// The runtime itself.
     pub fn runtime(&self) -> PathBuf {

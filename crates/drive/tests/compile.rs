@@ -51,8 +51,10 @@ impl Bench {
         // A name that has to be passed on with care.
         let directory = place.path().join("the kit, v1");
         fs::create_dir(&directory).unwrap();
-        let header = Path::new(env!("CARGO_MANIFEST_DIR")).join("../cli/include/reweave.h");
-        fs::copy(header, directory.join("reweave.h")).unwrap();
+        for name in ["reweave.h", Kit::FIRST] {
+            let headers = Path::new(env!("CARGO_MANIFEST_DIR")).join("../cli/include");
+            fs::copy(headers.join(name), directory.join(name)).unwrap();
+        }
         let bench = Bench {
             kit: Kit { directory },
             place,

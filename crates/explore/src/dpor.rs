@@ -19,7 +19,7 @@
 
 use crate::{
     draft::{Child, Draft},
-    happens::Happens,
+    happens::{Happens, Quad},
     replay::Replay,
 };
 use reweave_model::{Choice, Event, Execution, Mark, ObjectId, Op, Pending, Plan, ThreadId};
@@ -63,7 +63,7 @@ pub(crate) struct Dpor {
     replay: Replay,
     /// Positions, and the threads of which one is to be tried there.
     wanted: Vec<(u32, Vec<ThreadId>)>,
-    row: Vec<u32>,
+    row: Vec<Quad>,
     held: Vec<Vec<ObjectId>>,
     /// Locks held exclusively by the thread of each event when it was done.
     locks: Vec<Vec<ObjectId>>,
@@ -199,7 +199,7 @@ impl Dpor {
         let mut draft = Draft::new(
             plan,
             execution,
-            &self.happens,
+            self.replay.counts(),
             self.replay.triggers(),
             position,
         );
@@ -229,7 +229,7 @@ impl Dpor {
         let end = execution.events.len() as u32;
         for position in 0..end {
             let event = execution.events[position as usize];
-            let nth = self.happens.nth(position) as usize;
+            let nth = self.happens.nth(position);
             self.race(execution, event.thread, event.op, nth, position);
         }
         for (index, record) in execution.threads.iter().enumerate() {

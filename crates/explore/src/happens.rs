@@ -12,12 +12,13 @@ use reweave_model::{Access, Class, Edge, Event, Execution, ObjectId, ThreadId};
 /// Tables about one execution.
 #[derive(Debug, Default)]
 pub(crate) struct Happens {
-    /// Counts in a row: at least as many as there are threads. Never shrinks.
+    /// Quads in a row: enough for all threads. Never shrinks.
     width: usize,
     /// One row an event: how many events of each thread are at or before it.
-    rows: Vec<u32>,
-    /// One row a position: how many events of each thread were done before.
-    done: Vec<u32>,
+    rows: Vec<Quad>,
+    /// How many events of each thread were done before the position that was [sought](Happens::seek) last.
+    done: Vec<Quad>,
+    sought: u32,
     /// What the tables know of each event.
     keys: Vec<Key>,
     /// Positions of each thread's events.
@@ -25,15 +26,19 @@ pub(crate) struct Happens {
     of_object: Vec<Vec<Touch>>,
     /// Whether the last execution had epochs: then nothing of it is kept.
     epochs: bool,
-    nothing: Vec<u32>,
+    nothing: Vec<Quad>,
 }
+
+/// Counts of four threads: what a vector register holds, on every machine of this kind. (There it has a maximum of signed
+/// numbers in few steps, and none of unsigned ones.)
+pub(crate) type Quad = [i32; 4];
 
 /// What rows are made from, and where an event stands.
 #[derive(Clone, Copy, Debug)]
 struct Key {
     thread: ThreadId,
     /// Which event of its thread it is, from 0.
-    nth: u32,
+    nth: i32,
     outcome: u16,
     after: Option<Edge>,
     access: [Option<Access>; 2],
@@ -48,6 +53,8 @@ pub(crate) struct Touch {
     pub position: u32,
     /// In which way.
     pub class: Class,
+    /// How many touches there are up to the last [`Class::Write`], this one included.
+    settled: u32,
 }
 
 impl Happens {
@@ -63,8 +70,9 @@ impl Happens {
         let threads = execution.threads.len();
         let epochs = std::mem::replace(&mut self.epochs, !execution.epochs.is_empty());
         let mut kept = 0;
-        if threads > self.width {
-            self.width = threads.next_multiple_of(4);
+        let old = self.width;
+        if threads > 4 * self.width {
+            self.width = threads.div_ceil(4);
         } else if !epochs && !self.epochs {
             // Programs are deterministic: the same choices make the same events.
             let same = |(key, event): &(&Key, &Event)| {
@@ -80,6 +88,7 @@ impl Happens {
                 .take_while(same)
                 .count();
         }
+        self.seek(self.sought.min(kept as u32));
         for key in self.keys.drain(kept..).rev() {
             self.of_thread[key.thread.index()].pop();
             for access in key.access.into_iter().flatten() {
@@ -93,51 +102,46 @@ impl Happens {
             self.of_object
                 .resize_with(execution.objects.len(), Vec::new);
         }
-        self.rows.truncate(kept * self.width);
-        self.done.truncate((kept + 1) * self.width);
-        if kept == 0 {
-            self.done.clear();
-            self.done.resize(self.width, 0);
-            self.nothing.clear();
-            self.nothing.resize(self.width, 0);
+        self.rows
+            .resize(execution.events.len() * self.width, [0; 4]);
+        if self.width > old {
+            self.done.resize(self.width, [0; 4]);
+            self.nothing.resize(self.width, [0; 4]);
         }
         kept
     }
 
     fn append(&mut self, execution: &Execution, position: usize) {
         let event = &execution.events[position];
-        let thread = event.thread.index();
-        let nth = self.of_thread[thread].len() as u32;
-        let start = position * self.width;
-        // Program order and creation.
-        match self.coming_last(execution, event.thread, nth as usize) {
-            Some(last) => {
-                let last = last as usize * self.width;
-                self.rows.extend_from_within(last..last + self.width);
-            }
-            None => self.rows.resize(start + self.width, 0),
+        if self.epochs {
+            let mut epochs = execution.epochs.iter().rev();
+            let epoch = epochs.find(|epoch| **epoch as usize <= position);
+            self.seek(epoch.copied().unwrap_or(0));
         }
-        let (earlier, row) = self.rows.split_at_mut(start);
+        let thread = event.thread.index();
+        let nth = self.of_thread[thread].len();
+        let last = self.coming_last(execution, event.thread, nth);
+        let (earlier, row) = self.rows.split_at_mut(position * self.width);
+        let row = &mut row[..self.width];
         let known = Known {
             width: self.width,
             rows: earlier,
             keys: &self.keys,
         };
+        // Program order and creation.
+        copy(row, last.map_or(&self.nothing, |last| known.row(last)));
         if let Some(edge) = event.after {
             if let Some(step) = edge.count.checked_sub(1) {
-                known.join(row, self.of_thread[edge.thread.index()][step as usize]);
+                let step = self.of_thread[edge.thread.index()][step as usize];
+                join(row, known.row(step));
             }
             // A thread that did nothing itself may have been created late.
             if let Some(born) = born(&self.of_thread, execution, edge.thread) {
-                known.join(row, born);
+                join(row, known.row(born));
             }
         }
         if self.epochs {
-            let mut epochs = execution.epochs.iter().rev();
-            if let Some(epoch) = epochs.find(|epoch| **epoch as usize <= position) {
-                let before = &self.done[*epoch as usize * self.width..][..self.width];
-                join(row, before);
-            }
+            join(row, &self.done);
         }
         let mut places = [0; 2];
         for (access, place) in event.access.into_iter().zip(&mut places) {
@@ -145,32 +149,32 @@ impl Happens {
                 continue;
             };
             let touching = &mut self.of_object[access.object.index()];
-            for touch in touching.iter().rev() {
+            for touch in unsettled(touching, access.class).iter().rev() {
                 if access.class.conflicts(touch.class) && !known.holds(row, touch.position) {
-                    known.join(row, touch.position);
-                }
-                if settles(touch.class, access.class) {
-                    break;
+                    join(row, known.row(touch.position));
                 }
             }
             *place = touching.len() as u32;
+            let settled = match access.class {
+                Class::Write => *place + 1,
+                _ => touching.last().map_or(0, |touch| touch.settled),
+            };
             touching.push(Touch {
                 position: position as u32,
                 class: access.class,
+                settled,
             });
         }
-        row[thread] = nth + 1;
+        row.as_flattened_mut()[thread] = nth as i32 + 1;
         self.of_thread[thread].push(position as u32);
         self.keys.push(Key {
             thread: event.thread,
-            nth,
+            nth: nth as i32,
             outcome: event.outcome,
             after: event.after,
             access: event.access,
             places,
         });
-        self.done.extend_from_within(start..);
-        self.done[start + self.width + thread] += 1;
     }
 
     /// The last of what a thread has behind it when it comes to its `nth` event, done or not: program order and creation
@@ -183,7 +187,7 @@ impl Happens {
     }
 
     /// All of it.
-    pub fn coming(&self, execution: &Execution, thread: ThreadId, nth: usize) -> &[u32] {
+    pub fn coming(&self, execution: &Execution, thread: ThreadId, nth: usize) -> &Row {
         match self.coming_last(execution, thread, nth) {
             Some(last) => self.row(last),
             None => &self.nothing,
@@ -192,20 +196,33 @@ impl Happens {
 
     /// The events at or before an event: a count for each thread, and some zeros.
     #[inline]
-    pub fn row(&self, position: u32) -> &[u32] {
+    pub fn row(&self, position: u32) -> &Row {
         &self.rows[position as usize * self.width..][..self.width]
     }
 
-    /// How many events of each thread were done before a position.
-    #[inline]
-    pub fn done(&self, position: u32) -> &[u32] {
-        &self.done[position as usize * self.width..][..self.width]
+    /// Makes [`Happens::done`] be about a position. Cheap when the last one was near.
+    pub fn seek(&mut self, position: u32) {
+        let done = self.done.as_flattened_mut();
+        while self.sought < position {
+            done[self.keys[self.sought as usize].thread.index()] += 1;
+            self.sought += 1;
+        }
+        while self.sought > position {
+            self.sought -= 1;
+            done[self.keys[self.sought as usize].thread.index()] -= 1;
+        }
     }
 
-    /// The events of a set given by counts that lie behind a position, in order.
-    pub fn behind(&self, row: &[u32], position: u32, out: &mut Vec<u32>) {
-        let lines = self.of_thread.iter().zip(row).zip(self.done(position + 1));
-        for ((line, count), done) in lines {
+    /// How many events of each thread were done before the position that was sought last.
+    #[inline]
+    pub fn done(&self) -> &Row {
+        &self.done
+    }
+
+    /// The events of a set given by counts that were not done before the position that was sought last, in order.
+    pub fn behind(&self, row: &Row, out: &mut Vec<u32>) {
+        let counts = row.as_flattened().iter().zip(self.done.as_flattened());
+        for (line, (count, done)) in self.of_thread.iter().zip(counts) {
             if count > done {
                 out.extend_from_slice(&line[*done as usize..*count as usize]);
             }
@@ -215,30 +232,33 @@ impl Happens {
 
     /// Whether an event is in a set given by counts.
     #[inline]
-    pub fn in_row(&self, row: &[u32], position: u32) -> bool {
+    pub fn in_row(&self, row: &Row, position: u32) -> bool {
         let key = &self.keys[position as usize];
-        key.nth < row[key.thread.index()]
+        key.nth < row.as_flattened()[key.thread.index()]
     }
 
     /// Whether one event is another or comes after it.
     #[inline]
     pub fn after(&self, position: u32, earlier: u32) -> bool {
-        let key = &self.keys[earlier as usize];
-        key.nth < self.rows[position as usize * self.width + key.thread.index()]
+        self.in_row(self.row(position), earlier)
     }
 
     /// Whether all that an event depends on is among the first so many events of each thread; it is itself the next one
     /// of its thread.
-    pub fn ready(&self, position: u32, counts: &[u32]) -> bool {
-        let pairs = self.row(position).iter().zip(counts);
-        let missing: u32 = pairs.map(|(needed, done)| u32::from(needed > done)).sum();
-        missing <= 1
+    pub fn ready(&self, position: u32, counts: &Row) -> bool {
+        let mut missing = [0; 4];
+        for (needed, done) in self.row(position).iter().zip(counts) {
+            for lane in 0..4 {
+                missing[lane] += i32::from(needed[lane] > done[lane]);
+            }
+        }
+        missing.iter().sum::<i32>() <= 1
     }
 
     /// Which event of its thread it is, from 0.
     #[inline]
-    pub fn nth(&self, position: u32) -> u32 {
-        self.keys[position as usize].nth
+    pub fn nth(&self, position: u32) -> usize {
+        self.keys[position as usize].nth as usize
     }
 
     /// Whose event it is.
@@ -273,24 +293,24 @@ impl Happens {
     }
 }
 
+/// A set of events that is closed under "before": how many events of each thread it holds.
+pub(crate) type Row = [Quad];
+
 /// What is known of the events before the one whose row is being made.
 struct Known<'a> {
     width: usize,
-    rows: &'a [u32],
+    rows: &'a Row,
     keys: &'a [Key],
 }
 
 impl Known<'_> {
-    fn holds(&self, row: &[u32], position: u32) -> bool {
+    fn holds(&self, row: &Row, position: u32) -> bool {
         let key = &self.keys[position as usize];
-        key.nth < row[key.thread.index()]
+        key.nth < row.as_flattened()[key.thread.index()]
     }
 
-    fn join(&self, row: &mut [u32], position: u32) {
-        join(
-            row,
-            &self.rows[position as usize * self.width..][..self.width],
-        );
+    fn row(&self, position: u32) -> &Row {
+        &self.rows[position as usize * self.width..][..self.width]
     }
 }
 
@@ -309,15 +329,44 @@ fn born(of_thread: &[Vec<u32>], execution: &Execution, thread: ThreadId) -> Opti
     }
 }
 
-/// Whether all earlier touches that matter to one lie before another: that writes what only is read and written.
-pub(crate) fn settles(earlier: Class, class: Class) -> bool {
-    matches!(class, Class::Read | Class::Write) && earlier == Class::Write
+/// Those of the touches before one of a class that may matter to it: of what is only read and written, the last write, and
+/// for a write the reads since.
+pub(crate) fn unsettled(touching: &[Touch], class: Class) -> &[Touch] {
+    let settled = touching.last().map_or(0, |touch| touch.settled as usize);
+    let last_write = settled.saturating_sub(1);
+    match class {
+        Class::Read => &touching[last_write..settled],
+        Class::Write => &touching[last_write..],
+        _ => touching,
+    }
+}
+
+/// How many events of a thread a set holds.
+#[inline]
+pub(crate) fn count(row: &Row, thread: ThreadId) -> u32 {
+    row.as_flattened()[thread.index()] as u32
+}
+
+/// Adds the next event of a thread.
+#[inline]
+pub(crate) fn add_next(row: &mut Row, thread: ThreadId) {
+    row.as_flattened_mut()[thread.index()] += 1;
 }
 
 /// Adds one set of events to another.
 #[inline]
-pub(crate) fn join(row: &mut [u32], other: &[u32]) {
+pub(crate) fn join(row: &mut Row, other: &Row) {
     for (mine, theirs) in row.iter_mut().zip(other) {
-        *mine = (*mine).max(*theirs);
+        for lane in 0..4 {
+            mine[lane] = mine[lane].max(theirs[lane]);
+        }
+    }
+}
+
+/// Rows are short: a loop is faster than a call.
+#[inline]
+fn copy(row: &mut Row, other: &Row) {
+    for (mine, theirs) in row.iter_mut().zip(other) {
+        *mine = *theirs;
     }
 }

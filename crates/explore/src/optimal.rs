@@ -39,7 +39,7 @@ mod parent;
 
 use crate::{
     draft::{Child, Draft},
-    happens::Happens,
+    happens::{Happens, Quad},
     replay::Replay,
 };
 use reweave_model::{
@@ -58,18 +58,18 @@ pub(crate) struct Optimal {
     /// What the overtaker that is being looked at might have gone before.
     rivals: Vec<u32>,
     /// Its causes.
-    causes: Vec<u32>,
+    causes: Vec<Quad>,
     /// Their positions behind `e`.
     leads: Vec<u32>,
     /// The causes it needs when it goes first.
-    needed: Vec<u32>,
+    needed: Vec<Quad>,
     /// What overtook `e` before, latest first, and what `e` would have touched then.
     stages: Vec<(u32, Touches)>,
     /// Events of each thread that are taken as done.
-    counts: Vec<u32>,
+    counts: Vec<Quad>,
     /// Threads in the order that the policy asks them in.
     line_up: Vec<parent::Waiter>,
-    row: Vec<u32>,
+    row: Vec<Quad>,
 }
 
 type Touches = [Option<Access>; 2];
@@ -112,7 +112,7 @@ impl Optimal {
                     thread: event.thread,
                     pending: event.pending(),
                     position: Some(position),
-                    nth: self.happens.nth(position) as usize,
+                    nth: self.happens.nth(position),
                 };
                 self.overtake(plan, execution, &overtaker, out);
             }
@@ -145,13 +145,9 @@ impl Optimal {
                 if !self.still_overtaken(execution, position, outcome) {
                     continue;
                 }
-                let mut child = Draft::new(
-                    plan,
-                    execution,
-                    &self.happens,
-                    self.replay.triggers(),
-                    position,
-                );
+                self.happens.seek(position);
+                let (counts, triggers) = (self.happens.done(), self.replay.triggers());
+                let mut child = Draft::new(plan, execution, counts, triggers, position);
                 child.push(
                     event.thread,
                     event.pending(),
@@ -296,7 +292,7 @@ impl Optimal {
 
     /// The leads, the overtaker, and what it overtakes if that can go.
     fn draft(
-        &self,
+        &mut self,
         plan: &Plan,
         execution: &Execution,
         a: &Overtaker,
@@ -305,7 +301,9 @@ impl Optimal {
         next: bool,
     ) -> Child {
         let event = &execution.events[e as usize];
-        let mut child = Draft::new(plan, execution, &self.happens, self.replay.triggers(), e);
+        self.happens.seek(e);
+        let (counts, triggers) = (self.happens.done(), self.replay.triggers());
+        let mut child = Draft::new(plan, execution, counts, triggers, e);
         child.child.rest.steps.reserve_exact(self.leads.len() + 2);
         for &position in &self.leads {
             child.event(position, Mark::Leads);

@@ -14,6 +14,7 @@ mod clock;
 mod execution;
 mod object;
 mod op;
+mod past;
 mod plan;
 mod race;
 mod run;

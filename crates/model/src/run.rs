@@ -10,6 +10,7 @@ use crate::{
     execution::{Edge, End, Event, Execution, Gate, Pending, Site, ThreadRecord, Watch},
     object::Object,
     op::{ObjectId, Op, OpKind, ThreadId},
+    past::Past,
     plan::{Choice, Plan, Policy, Step},
     state::State,
 };
@@ -37,6 +38,35 @@ pub struct Divergence {
     pub actual: Option<(OpKind, Site)>,
 }
 
+/// Beyond all outcomes.
+const ENDED: u32 = 1 << 16;
+const DIVERGED: u32 = ENDED + 1;
+
+/// An event as most are, to be filled in.
+const BLANK: Event = Event {
+    thread: ThreadId::MAIN,
+    op: Op::Any(0),
+    gate: Gate::Open,
+    outcome: 0,
+    outcomes: 1,
+    ok: true,
+    result: 0,
+    after: None,
+    access: [None, None],
+    site: Site::ANY,
+};
+
+/// A thread of which nothing is known yet.
+const NOBODY: ThreadRecord = ThreadRecord {
+    born: Edge {
+        thread: ThreadId::MAIN,
+        count: 0,
+    },
+    path: Vec::new(),
+    name: None,
+    pending: None,
+};
+
 /// One execution under way.
 #[derive(Debug, Default)]
 pub struct Run {
@@ -46,7 +76,7 @@ pub struct Run {
     alive: Vec<ThreadId>,
     plan: Plan,
     execution: Execution,
-    /// Threads of the run before, for the memory of their paths.
+    /// Threads of the run before: most are created in the same order again.
     before: Vec<ThreadRecord>,
     sleep: Vec<Choice>,
     divergence: Option<Divergence>,
@@ -57,6 +87,7 @@ pub struct Run {
     priorities: Vec<u64>,
     /// Places where PCT lowers the running thread's priority.
     changes: Vec<u32>,
+    past: Past,
 }
 
 impl Run {
@@ -83,6 +114,7 @@ impl Run {
         self.divergence = None;
         self.last = None;
         self.repeats = false;
+        self.past.clear();
         self.priorities.clear();
         self.changes.clear();
         match plan.policy {
@@ -122,24 +154,24 @@ impl Run {
         let id = self.state.spawn(parent);
         let parent = parent.unwrap_or(id);
         let known = self.before.get_mut(id.index());
-        let mut path = known.map_or_else(Vec::new, |record| core::mem::take(&mut record.path));
-        if path.as_slice() != self.state.path(id) {
-            path.clear();
-            path.extend_from_slice(self.state.path(id));
+        self.execution
+            .threads
+            .push(known.map_or(NOBODY, |known| core::mem::replace(known, NOBODY)));
+        let record = &mut self.execution.threads[id.index()];
+        record.born = Edge {
+            thread: parent,
+            count: self.state.count(parent),
+        };
+        record.name = None;
+        record.pending = None;
+        if !record.path.iter().eq(self.state.path(id)) {
+            record.path.clear();
+            record.path.extend_from_slice(self.state.path(id));
         }
         match self.state.order().last() == Some(&id) {
             true => self.alive.push(id),
             false => self.state.enlist(id, &mut self.alive),
         }
-        self.execution.threads.push(ThreadRecord {
-            born: Edge {
-                thread: parent,
-                count: self.state.count(parent),
-            },
-            path,
-            name: None,
-            pending: None,
-        });
         self.pending.push(None);
         let priority = self.rng.next() | 1 << 63;
         self.priorities.push(priority);
@@ -163,6 +195,7 @@ impl Run {
     }
 
     /// The thread has come to an operation.
+    #[inline]
     pub fn announce(&mut self, thread: ThreadId, mut pending: Pending) {
         if let (Op::Recv { timed, .. }, Gate::Late) = (&mut pending.op, pending.gate) {
             // Until it is let go it waits, and so finds out about senders only as one that waits.
@@ -199,6 +232,12 @@ impl Run {
         &self.execution
     }
 
+    /// Whether a thread has come to know, since its first `count` events, of anything more that others did. Decided by dependence alone:
+    /// the same in equivalent executions.
+    pub fn heard(&mut self, thread: ThreadId, count: u32) -> bool {
+        self.past.heard(&self.execution, thread, count)
+    }
+
     /// Records an error.
     pub fn error(&mut self, error: crate::Error) {
         self.execution.errors.push(error);
@@ -210,14 +249,27 @@ impl Run {
     }
 
     /// Who goes next, by plan or policy.
+    #[inline]
     pub fn next(&mut self) -> Next {
+        match self.decide() {
+            (thread, outcome @ 0..ENDED) => Next::Go(Choice {
+                thread: ThreadId(thread),
+                outcome: outcome as u16,
+            }),
+            (_, ENDED) => Next::End(self.execution.end),
+            _ => Next::Diverged,
+        }
+    }
+
+    /// Thread and outcome, or what the constants say: two numbers are handed back without a detour through memory.
+    fn decide(&mut self) -> (u32, u32) {
         let done = self.execution.events.len();
         if self.divergence.is_some() {
-            return Next::Diverged;
+            return (0, DIVERGED);
         }
         if let Some(step) = self.plan.steps.get(done) {
             if self.fits(step) {
-                return Next::Go(step.choice);
+                return (step.choice.thread.0, step.choice.outcome.into());
             }
             return self.late_step(*step);
         }
@@ -225,21 +277,23 @@ impl Run {
             self.sleep.clone_from(&self.plan.sleep);
         }
         if let Some(choice) = self.by_policy() {
-            return Next::Go(choice);
+            return (choice.thread.0, choice.outcome.into());
         }
         if !self.sleep.is_empty() && self.anyone() {
-            return Next::End(End::Redundant);
+            self.execution.end = End::Redundant;
+        } else if self.epoch() {
+            return self.decide();
+        } else {
+            self.execution.end = self.verdict();
         }
-        if self.epoch() {
-            return self.next();
-        }
-        Next::End(self.verdict())
+        (0, ENDED)
     }
 
     /// A step of the plan that cannot be done as things are: it may be possible after late timeouts were let go.
-    fn late_step(&mut self, step: Step) -> Next {
+    #[cold]
+    fn late_step(&mut self, step: Step) -> (u32, u32) {
         if self.epoch() && self.fits(&step) {
-            return Next::Go(step.choice);
+            return (step.choice.thread.0, step.choice.outcome.into());
         }
         let thread = step.choice.thread.index();
         let actual = self.pending.get(thread).copied().flatten();
@@ -248,7 +302,7 @@ impl Run {
             expected: step,
             actual: actual.map(|pending| (pending.op.kind(), pending.site)),
         });
-        Next::Diverged
+        (0, DIVERGED)
     }
 
     fn fits(&self, step: &Step) -> bool {
@@ -262,6 +316,7 @@ impl Run {
             && (outcome == 0 || outcome < self.state.outcomes(thread, pending.op))
     }
 
+    #[inline]
     fn can_go(&self, thread: ThreadId) -> bool {
         match &self.pending[thread.index()] {
             Some(pending) => self.state.enabled(thread, pending),
@@ -387,54 +442,67 @@ impl Run {
     }
 
     /// Does the operation of the thread that was chosen to go.
+    #[inline]
     pub fn step(&mut self, choice: Choice) -> Event {
-        let Choice { thread, outcome } = choice;
-        let pending = self.pending[thread.index()]
-            .take()
-            .expect("only a pending operation can be done");
-        if !self.sleep.is_empty() {
-            self.wake_sleepers(choice, &pending);
-        }
-        let (effect, outcomes) = match self.state.apply_simple(thread, &pending.op) {
-            Some(effect) => (effect, 1),
-            None => {
-                let outcomes = self.state.outcomes(thread, pending.op);
-                (self.state.apply(thread, pending.op, outcome), outcomes)
-            }
-        };
-        self.expect(effect.ok, &pending);
-        if let (Op::TryWriteLock(lock), false) = (pending.op, effect.ok) {
-            // It would have failed before as well.
-            self.repeats |= self.state.object(lock).foretold().is_some();
-        }
-        let event = Event {
-            thread,
-            op: pending.op,
-            gate: pending.gate,
-            outcome,
-            outcomes,
-            ok: effect.ok,
-            result: effect.result,
-            after: effect.after,
-            access: effect.access,
-            site: pending.site,
-        };
-        self.execution.events.push(event);
-        self.last = Some(thread);
-        event
+        *self.go(choice)
     }
 
-    /// Holds an operation's success against what the plan says of it.
-    fn expect(&mut self, ok: bool, pending: &Pending) {
+    fn go(&mut self, choice: Choice) -> &Event {
+        let Choice { thread, outcome } = choice;
+        if !self.sleep.is_empty() {
+            self.wake_sleepers(choice);
+        }
+        let slot = &mut self.pending[thread.index()];
+        let pending = slot.as_ref().expect("only a pending operation can be done");
         let step = self.execution.events.len();
-        if let Some(expected) = self.plan.steps.get(step) {
-            if expected.ok.is_some_and(|expected| expected != ok) && self.divergence.is_none() {
-                self.divergence = Some(Divergence {
-                    step,
-                    expected: *expected,
-                    actual: Some((pending.op.kind(), pending.site)),
-                });
+        // Written in place: a whole one made elsewhere and then moved costs as much as all the rest.
+        self.execution.events.push(BLANK);
+        let event = &mut self.execution.events[step];
+        event.thread = thread;
+        event.op = pending.op;
+        event.gate = pending.gate;
+        event.outcome = outcome;
+        event.site = pending.site;
+        match (self.state.apply_simple(thread, &pending.op), pending.op) {
+            (Some((result, access)), _) => {
+                event.result = result;
+                event.access[0] = Some(access);
             }
+            (None, Op::Join(other)) => event.after = Some(self.state.join(thread, other)),
+            (None, _) => {
+                event.outcomes = self.state.outcomes(thread, pending.op);
+                let effect = self.state.apply_any(thread, pending.op, outcome);
+                event.ok = effect.ok;
+                event.result = effect.result;
+                event.after = effect.after;
+                event.access = effect.access;
+                if let (Op::TryWriteLock(lock), false) = (pending.op, effect.ok) {
+                    // It would have failed before as well.
+                    self.repeats |= self.state.object(lock).foretold().is_some();
+                }
+            }
+        }
+        let ok = event.ok;
+        *slot = None;
+        self.last = Some(thread);
+        if let Some(expected) = self.plan.steps.get(step) {
+            if expected.ok.is_some_and(|expected| expected != ok) {
+                self.differs(step);
+            }
+        }
+        &self.execution.events[step]
+    }
+
+    /// An operation succeeded or failed when the plan says otherwise.
+    #[cold]
+    fn differs(&mut self, step: usize) {
+        if self.divergence.is_none() {
+            let event = &self.execution.events[step];
+            self.divergence = Some(Divergence {
+                step,
+                expected: self.plan.steps[step],
+                actual: Some((event.op.kind(), event.site)),
+            });
         }
     }
 
@@ -449,7 +517,10 @@ impl Run {
     }
 
     /// A sleeper wakes when something is done that depends on it, or by its own thread.
-    fn wake_sleepers(&mut self, choice: Choice, pending: &Pending) {
+    fn wake_sleepers(&mut self, choice: Choice) {
+        let Some(pending) = self.pending[choice.thread.index()] else {
+            return;
+        };
         let state = &self.state;
         let mine = state.effect(choice.thread, pending.op, choice.outcome);
         let asleep = &self.pending;

@@ -96,7 +96,8 @@ impl State {
                 let children = &mut self.threads[parent.index()].children;
                 let (nth, prefix) = (*children, known[parent.index()].as_slice());
                 *children += 1;
-                if path.split_last() != Some((&nth, prefix)) {
+                let known = path.split_last();
+                if known.is_none_or(|(last, first)| *last != nth || !first.iter().eq(prefix)) {
                     path.clear();
                     path.extend_from_slice(prefix);
                     path.push(nth);
@@ -111,7 +112,7 @@ impl State {
         let index = self.threads.len();
         self.make_path(index);
         let known = &mut self.paths[index];
-        if known.as_slice() != path {
+        if !known.iter().eq(path) {
             known.clear();
             known.extend_from_slice(path);
         }
@@ -255,7 +256,12 @@ impl State {
         #[cfg(debug_assertions)]
         let expected = self.effect(thread, op, outcome);
         let effect = match self.apply_simple(thread, &op) {
-            Some(effect) => effect,
+            Some((result, access)) => Effect {
+                ok: true,
+                result,
+                after: None,
+                access: [Some(access), None],
+            },
             None => self.apply_any(thread, op, outcome),
         };
         #[cfg(debug_assertions)]
@@ -263,9 +269,10 @@ impl State {
         effect
     }
 
-    /// Does one of the most frequent operations, where it needs no looking at the thread: what [`State::apply_any`] does, sooner.
-    #[inline]
-    pub(crate) fn apply_simple(&mut self, thread: ThreadId, op: &Op) -> Option<Effect> {
+    /// Does one of the most frequent operations, which have one outcome and succeed, as [`State::apply_any`] does, sooner: what it
+    /// returns and touches.
+    #[inline(always)]
+    pub(crate) fn apply_simple(&mut self, thread: ThreadId, op: &Op) -> Option<(u64, Access)> {
         let (Op::Load(id) | Op::Store(id, _) | Op::Rmw(id, _) | Op::Lock(id) | Op::Unlock(id)) =
             *op
         else {
@@ -293,25 +300,31 @@ impl State {
             }
             _ => return None,
         };
-        let me = &mut self.threads[thread.index()];
-        me.count += 1;
-        me.released = false;
-        Some(Effect {
-            ok: true,
-            result,
-            after: None,
-            access: [Some(Access { object: id, class }), None],
-        })
+        self.count_step(thread);
+        Some((result, Access { object: id, class }))
     }
 
-    fn apply_any(&mut self, thread: ThreadId, op: Op, outcome: u16) -> Effect {
-        let effect = self.effect(thread, op, outcome);
+    fn count_step(&mut self, thread: ThreadId) {
         let me = &mut self.threads[thread.index()];
         me.count += 1;
         me.released = false;
+    }
+
+    /// A thread has seen another one end: the step it comes after.
+    pub(crate) fn join(&mut self, thread: ThreadId, other: ThreadId) -> Edge {
+        self.count_step(thread);
+        Edge {
+            thread: other,
+            count: self.count(other),
+        }
+    }
+
+    pub(crate) fn apply_any(&mut self, thread: ThreadId, op: Op, outcome: u16) -> Effect {
+        let effect = self.effect(thread, op, outcome);
+        self.count_step(thread);
         let step = Edge {
             thread,
-            count: me.count,
+            count: self.count(thread),
         };
         if let Op::NotifyAll(condvar) = op {
             if let Object::Condvar(waiters) = &mut self.objects[condvar.index()] {
@@ -369,7 +382,9 @@ impl State {
                     readers.swap_remove(held);
                 }
             }
-            (Object::RwLock { writer, .. }, Op::WriteBegin(_)) => *writer = Some(thread),
+            (Object::RwLock { writer, .. }, Op::WriteBegin(_)) if effect.ok => {
+                *writer = Some(thread);
+            }
             (Object::RwLock { acquired, .. }, Op::WriteAcquire(_)) if effect.ok => *acquired = true,
             (Object::RwLock { writer, .. }, Op::WriteAcquire(_)) => *writer = None,
             (

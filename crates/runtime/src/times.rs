@@ -27,9 +27,9 @@ pub struct Times {
 pub struct Clock {
     /// Since the beginning of the run.
     pub ns: u64,
-    /// Objects that it has waited for in vain the last time, and how many events there were then. Not places in the program: those differ
+    /// Objects that it has waited for in vain the last time, and how many events it had done then. Not places in the program: those differ
     /// with the compiler's taste.
-    late: Vec<(ObjectId, usize)>,
+    late: Vec<(ObjectId, u32)>,
 }
 
 impl Times {
@@ -119,38 +119,23 @@ impl World {
         steps[event.thread.index()].push((count, now));
     }
 
-    /// The gate of an operation that may time out: late, when it did so the last time and the thread has seen no change by others since.
-    pub fn timed_gate(&self, op: Op) -> Gate {
+    /// The gate of an operation that may time out: late, when it did so the last time and the thread has heard nothing of others since.
+    pub fn timed_gate(&mut self, op: Op) -> Gate {
         let me = self.current;
         let late = &self.threads[me.index()].clock.late;
-        let Some((_, since)) = late.iter().find(|(late, _)| op.object() == Some(*late)) else {
+        let found = late.iter().find(|(late, _)| op.object() == Some(*late));
+        let Some(&(_, since)) = found else {
             return Gate::Open;
         };
-        let events = &self.run.execution().events[*since..];
-        let touches = |event: &Event, object: ObjectId| {
-            let mut touched = event.access.iter().flatten();
-            touched.any(|access| access.object == object)
-        };
-        // What others did to an object before this thread last looked at it, or a step of theirs that it waited for.
-        let news = events.iter().enumerate().any(|(place, mine)| {
-            let told = mine.after.is_some_and(|edge| edge.thread != me);
-            mine.thread == me
-                && (told
-                    || mine.access.iter().flatten().any(|access| {
-                        let mut others = events[..place].iter();
-                        others.any(|other| {
-                            other.thread != me
-                                && touches(other, access.object)
-                                && (other.conflicts(mine) || mine.conflicts(other))
-                        })
-                    }))
-        });
-        if news { Gate::Open } else { Gate::Late }
+        match self.run.heard(me, since) {
+            true => Gate::Open,
+            false => Gate::Late,
+        }
     }
 
     /// How an operation that may time out ended.
     pub fn timed(&mut self, event: &Event) {
-        let done = self.run.execution().events.len();
+        let done = self.run.state().count(event.thread);
         let late = &mut self.me().clock.late;
         let Some(object) = event.op.object() else {
             return;

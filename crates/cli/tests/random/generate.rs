@@ -46,9 +46,10 @@ enum Theme {
     Choices,
     Spins,
     Polls,
+    Timeouts,
 }
 
-const THEMES: [Theme; 10] = [
+const THEMES: [Theme; 11] = [
     Theme::Atomics,
     Theme::Mutexes,
     Theme::Condvars,
@@ -59,6 +60,7 @@ const THEMES: [Theme; 10] = [
     Theme::Choices,
     Theme::Spins,
     Theme::Polls,
+    Theme::Timeouts,
 ];
 
 /// A program of its own for each seed.
@@ -167,9 +169,12 @@ impl<'a> Generator<'a> {
     }
 
     fn block(&mut self, place: &Place) -> Block {
-        (0..self.random.below(3))
-            .map(|_| self.stmt(place))
-            .collect()
+        let count = match self.random.below(8) {
+            0 => 0,
+            1..5 => 1,
+            _ => 2,
+        };
+        (0..count).map(|_| self.stmt(place)).collect()
     }
 
     fn within(&mut self, place: &Place) -> Block {
@@ -256,6 +261,8 @@ impl<'a> Generator<'a> {
             },
             Theme::Spins => self.spin(place),
             Theme::Polls => self.poll(place),
+            Theme::Timeouts if place.depth < 2 => self.timeout(place),
+            Theme::Timeouts => self.atomic(),
         }
     }
 
@@ -274,8 +281,8 @@ impl<'a> Generator<'a> {
     fn how(&mut self) -> How {
         match self.random.below(10) {
             0 | 1 => How::Try,
-            2 | 3 if self.timed => How::Timed,
-            4 if self.themes.contains(&Theme::Spins) => How::Spin,
+            2..6 if self.timed => How::Timed,
+            6 if self.themes.contains(&Theme::Spins) => How::Spin,
             _ => How::Wait,
         }
     }
@@ -404,6 +411,40 @@ impl<'a> Generator<'a> {
         }
     }
 
+    /// Something that may time out, and mostly may do so again.
+    fn timeout(&mut self, place: &Place) -> Stmt {
+        let inside = match self.random.one_in(2) {
+            true => Vec::new(),
+            false => vec![self.atomic()],
+        };
+        let lock = self.random.below(self.objects.rwlocks.len());
+        let timed = match self.random.below(5) {
+            0 => {
+                let mutex = self.random.below(self.objects.mutexes.len());
+                Stmt::Locked(mutex, How::Timed, inside)
+            }
+            1 => Stmt::Reading(lock, How::Timed, inside),
+            2 => Stmt::Writing(lock, How::Timed, inside),
+            3 => Stmt::Down(self.random.below(self.objects.semaphores.len()), How::Timed),
+            _ => {
+                let (condvar, timed) = (0, true);
+                let mutex = self.objects.condvars[condvar];
+                let wait = Stmt::Wait { condvar, timed };
+                Stmt::Locked(mutex, How::Wait, vec![wait])
+            }
+        };
+        match place.depth {
+            0 => {
+                let mut block = vec![timed];
+                if self.random.one_in(2) {
+                    block.push(self.atomic());
+                }
+                Stmt::Repeat(2 + self.random.below(2) as u32, block)
+            }
+            _ => timed,
+        }
+    }
+
     fn poll(&mut self, place: &Place) -> Stmt {
         let plain = self.random.below(self.objects.plains.len());
         let mutex = self.objects.plains[plain];
@@ -444,7 +485,7 @@ fn objects(random: &mut Random) -> Objects {
         .map(|_| random.of(&kinds))
         .collect();
     let mutexes = [mutexes, vec![Kind::Normal]].concat();
-    let atomics = 1 + random.below(3);
+    let atomics = 1 + random.below(5) / 2;
     let bits = [8, 8, 16, 32, 32, 64];
     let last = mutexes.len() - 1;
     Objects {

@@ -453,16 +453,20 @@ impl Machine {
     /// since.
     fn late(&self, id: ThreadId, site: Site) -> Gate {
         let mut late = self.threads[id.index()].late.iter();
-        let Some((_, since)) = late.find(|(late, _)| *late == site) else {
+        let Some((_, then)) = late.find(|(late, _)| *late == site) else {
             return Gate::Open;
         };
-        let events = &self.run.execution().events[*since..];
-        let heard = events.iter().enumerate().any(|(at, mine)| {
-            let told = mine.after.is_some_and(|edge: Edge| edge.thread != id);
-            let saw = |other: &Event| other.thread != id && other.conflicts(mine);
-            mine.thread == id && (told || events[..at].iter().any(saw))
-        });
-        if heard { Gate::Open } else { Gate::Late }
+        let execution = self.run.execution();
+        let mine = |event: &Event| event.thread == id;
+        let last = execution.events.iter().rposition(mine);
+        let last = last.expect("it has timed out before");
+        let old = past(execution, *then);
+        let new = past(execution, last);
+        let news = |at: usize| !mine(&execution.events[at]) && new[at] && !old[at];
+        match (0..last).any(news) {
+            true => Gate::Open,
+            false => Gate::Late,
+        }
     }
 
     /// The end of a thread, which for the first one is the end of the process.
@@ -542,10 +546,10 @@ impl Machine {
                 _ => false,
             };
             if timed {
-                let done = self.run.execution().events.len();
+                let last = self.run.execution().events.len() - 1;
                 thread.late.retain(|(site, _)| *site != event.site);
                 if !event.ok {
-                    thread.late.push((event.site, done));
+                    thread.late.push((event.site, last));
                 }
             }
         }
@@ -567,6 +571,48 @@ impl Machine {
             end => end,
         }
     }
+}
+
+/// Which events an event comes after: itself, and those that lead to it step by step.
+fn past(execution: &Execution, position: usize) -> Vec<bool> {
+    let events = &execution.events;
+    let mut past = vec![false; events.len()];
+    past[position] = true;
+    let mut counts = vec![0; execution.threads.len()];
+    let mut nth = Vec::new();
+    for event in &events[..=position] {
+        counts[event.thread.index()] += 1;
+        nth.push(counts[event.thread.index()]);
+    }
+    for later in (0..=position).rev() {
+        if !past[later] {
+            continue;
+        }
+        let epochs = execution.epochs.iter();
+        let epoch = epochs.filter(|epoch| **epoch as usize <= later).max();
+        // Its creation counts for a thread's first event.
+        let mut causes: Vec<Edge> = events[later].after.into_iter().collect();
+        causes.push(execution.threads[events[later].thread.index()].born);
+        let mut at = 0;
+        while at < causes.len() {
+            let cause = causes[at];
+            let born = execution.threads[cause.thread.index()].born;
+            if cause.count == 0 && born.thread != cause.thread {
+                causes.push(born);
+            }
+            at += 1;
+        }
+        for earlier in 0..later {
+            let event = &events[earlier];
+            let caused = |edge: &Edge| edge.thread == event.thread && nth[earlier] <= edge.count;
+            past[earlier] = past[earlier]
+                || event.thread == events[later].thread
+                || event.conflicts(&events[later])
+                || epoch.is_some_and(|epoch| earlier < *epoch as usize)
+                || causes.iter().any(caused);
+        }
+    }
+    past
 }
 
 impl Test {

@@ -50,7 +50,11 @@ impl Case {
     /// `None`: it is too big, or there is nothing to it.
     fn new(seed: u64, program: Program) -> Option<Case> {
         let oracle = Oracle::of(&program, LIMIT)?;
-        let dull = oracle.interleavings() < 2;
+        let dull = match oracle.found.classes.len() {
+            0 | 1 => true,
+            2 | 3 => seed % 3 > 0,
+            _ => false,
+        };
         (!dull).then_some(Case {
             seed,
             program,
@@ -246,4 +250,78 @@ fn smaller_programs_are_smaller() {
         }
     }
     let _ = Algorithm::Optimal;
+}
+#[test]
+fn stats() {
+    let mut big = 0;
+    let mut hist = [0u32; 8];
+    let mut kinds = std::collections::BTreeMap::<String, (u32, u32)>::new();
+    let mut t = Duration::ZERO;
+    for seed in 0..300u64 {
+        let program = generate::program(seed);
+        let s = Instant::now();
+        let o = Oracle::of(&program, LIMIT);
+        t += s.elapsed();
+        match o {
+            None => big += 1,
+            Some(o) => {
+                let c = o.found.classes.len();
+                let b = match c {
+                    0 | 1 => 0,
+                    2 | 3 => 1,
+                    4..8 => 2,
+                    8..16 => 3,
+                    16..32 => 4,
+                    32..64 => 5,
+                    64..128 => 6,
+                    _ => 7,
+                };
+                hist[b] += 1;
+                if c >= 2 {
+                    let mut seen = std::collections::BTreeSet::new();
+                    language::each(&program.main, &mut |s| {
+                        let n = format!("{s:?}");
+                        let n = n
+                            .split(|c: char| !c.is_alphanumeric())
+                            .next()
+                            .unwrap()
+                            .to_owned();
+                        seen.insert(n.clone());
+                        if let language::Stmt::Repeat(_, b) = s {
+                            language::each(b, &mut |s| {
+                                let n = format!("{s:?}");
+                                let n = n.split(|c: char| !c.is_alphanumeric()).next().unwrap();
+                                seen.insert(format!(
+                                    "Repeat/{n}{}",
+                                    if format!("{s:?}").split("[").next().unwrap().contains("imed")
+                                        && !format!("{s:?}").contains("timed: false")
+                                    {
+                                        "Timed"
+                                    } else {
+                                        ""
+                                    }
+                                ));
+                            });
+                        }
+                    });
+                    for e in ["Deadlock", "Livelock", "Blocked", "MaxSteps"] {
+                        if o.found.classes.values().any(|k| k.name.starts_with(e)) {
+                            seen.insert(format!("#{e}"));
+                        }
+                    }
+                    for n in seen {
+                        let e = kinds.entry(n).or_default();
+                        e.0 += 1;
+                        if c >= 8 {
+                            e.1 += 1;
+                        }
+                    }
+                }
+            }
+        }
+    }
+    println!("big {big} hist(1,2-3,4-7,8-15,..) {hist:?} oracle {t:?}");
+    for (k, v) in kinds {
+        println!("{k} {v:?}");
+    }
 }

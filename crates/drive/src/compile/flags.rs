@@ -24,6 +24,7 @@ pub(super) fn compile(kit: &Kit, clang: bool) -> Vec<OsString> {
         "-U_FORTIFY_SOURCE",
     ]);
     flags.extend(["-idirafter".into(), kit.directory.clone().into()]);
+    flags.extend(["-include".into(), kit.directory.join(Kit::FIRST).into()]);
     let calls = NO_BUILTIN.iter();
     flags.extend(calls.map(|name| format!("-fno-builtin-{name}").into()));
     if clang {

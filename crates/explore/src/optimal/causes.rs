@@ -1,7 +1,7 @@
 //! What an overtaker depends on, and whether it is the one that the canonical form would choose.
 
 use super::{Optimal, Overtaker, Touches, competes, turn};
-use crate::happens::{Happens, Touch, join, settles};
+use crate::happens::{Happens, Quad, Row, Touch, join, unsettled};
 use reweave_model::{
     Access, Class, Edge, Effect, Event, Execution, Gate, Mark, Op, Pending, ThreadId,
 };
@@ -40,7 +40,7 @@ impl Optimal {
         execution: &Execution,
         e: u32,
         effect: &Effect,
-        causes: &[u32],
+        causes: &Row,
     ) -> bool {
         if self.stages.is_empty() {
             return true;
@@ -49,7 +49,7 @@ impl Optimal {
             thread: execution.events[e as usize].thread,
             pending: execution.events[e as usize].pending(),
             position: Some(e),
-            nth: self.happens.nth(e) as usize,
+            nth: self.happens.nth(e),
         };
         let mut row = std::mem::take(&mut self.row);
         self.causes_of(execution, &me, &effect.access, e, &mut row);
@@ -80,7 +80,8 @@ impl Optimal {
             self.add_edge(execution.events[position as usize].after, e, &mut causes);
         }
         self.leads.clear();
-        self.happens.behind(&causes, e, &mut self.leads);
+        self.happens.seek(e + 1);
+        self.happens.behind(&causes, &mut self.leads);
         self.causes = causes;
     }
 
@@ -95,7 +96,7 @@ impl Optimal {
     ) -> bool {
         self.rivals.clear();
         let happens = &self.happens;
-        let nth = happens.nth(position) as usize;
+        let nth = happens.nth(position);
         if competes(event.op, event.gate) {
             let Some(object) = event.op.object() else {
                 return false;
@@ -125,7 +126,8 @@ impl Optimal {
             // What it comes after anyway, and what rivals come after.
             let mut more = false;
             for access in event.access.into_iter().flatten() {
-                for touch in happens.before(position, access.object).iter().rev() {
+                let touching = happens.before(position, access.object);
+                for touch in unsettled(touching, access.class).iter().rev() {
                     let earlier = touch.position;
                     let row = if more { &self.row } else { coming };
                     if access.class.conflicts(touch.class) && !happens.in_row(row, earlier) {
@@ -136,9 +138,6 @@ impl Optimal {
                             more = true;
                         }
                         join(&mut self.row, happens.row(earlier));
-                    }
-                    if settles(touch.class, access.class) {
-                        break;
                     }
                 }
             }
@@ -177,7 +176,7 @@ impl Optimal {
         a: &Overtaker,
         access: &Touches,
         e: u32,
-        causes: &mut Vec<u32>,
+        causes: &mut Vec<Quad>,
     ) {
         causes.clear();
         causes.extend_from_slice(self.happens.coming(execution, a.thread, a.nth));
@@ -195,7 +194,7 @@ impl Optimal {
         a: &Overtaker,
         access: &Touches,
         e: u32,
-        causes: &mut [u32],
+        causes: &mut Row,
     ) {
         for access in access
             .iter()
@@ -209,7 +208,7 @@ impl Optimal {
     }
 
     /// Adds the step that an event comes after, unless that depends on `e`.
-    pub(super) fn add_edge(&self, after: Option<Edge>, e: u32, causes: &mut [u32]) {
+    pub(super) fn add_edge(&self, after: Option<Edge>, e: u32, causes: &mut Row) {
         if let Some(edge) = after.filter(|edge| edge.count > 0) {
             let step = self.happens.of_thread(edge.thread)[edge.count as usize - 1];
             if !self.happens.after(step, e) {
@@ -224,7 +223,7 @@ impl Optimal {
         a: &Overtaker,
         access: Access,
         e: u32,
-        causes: &mut [u32],
+        causes: &mut Row,
         counts: impl Fn(&Touch) -> bool,
     ) {
         let happens = &self.happens;
@@ -275,7 +274,7 @@ impl Optimal {
         execution: &Execution,
         a: &Overtaker,
         access: &Touches,
-        needed: &[u32],
+        needed: &Row,
         e: u32,
     ) -> bool {
         let rank = |thread: ThreadId| self.replay.rank(thread);
@@ -316,7 +315,7 @@ fn compete(
     happens: &Happens,
     execution: &Execution,
     pending: &Pending,
-    coming: &[u32],
+    coming: &Row,
     touching: &[Touch],
     rivals: &mut Vec<u32>,
 ) {

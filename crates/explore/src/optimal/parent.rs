@@ -1,7 +1,7 @@
 //! Whether an execution is what the policy makes of a beginning: first from happens-before, else on the model.
 
 use super::{Optimal, Overtaker, never_blocks};
-use crate::happens::Happens;
+use crate::happens::{Happens, Row, add_next, count};
 use reweave_model::{Class, Edge, Execution, Gate, Object, ObjectId, Op, Plan, ThreadId};
 
 impl Optimal {
@@ -23,12 +23,13 @@ impl Optimal {
             // The execution goes on from `u e` by the policy if it makes no detour behind.
             return Some(self.undisturbed(e));
         }
+        self.happens.seek(e + 1);
         let happens = &self.happens;
         let counts = &mut self.counts;
         counts.clear();
-        counts.extend_from_slice(happens.done(e + 1));
+        counts.extend_from_slice(happens.done());
         for &lead in &self.leads {
-            counts[happens.thread(lead).index()] += 1;
+            add_next(counts, happens.thread(lead));
         }
         let mut total = e as usize + 1 + self.leads.len();
         let mut last = self.leads.last().map_or(e, |lead| e.max(*lead));
@@ -38,7 +39,7 @@ impl Optimal {
                 let goes = never_blocks(execution, a.pending.op) && a.pending.gate == Gate::Open;
                 return goes.then_some(false);
             }
-            counts[a.thread.index()] += 1;
+            add_next(counts, a.thread);
             total += 1;
             last = last.max(position);
         }
@@ -82,7 +83,7 @@ impl Optimal {
                 }
             }
             let chosen = chosen?;
-            counts[happens.thread(chosen).index()] += 1;
+            add_next(counts, happens.thread(chosen));
             total += 1;
             last = last.max(chosen);
         }
@@ -195,7 +196,7 @@ enum Turn {
 struct Look<'a> {
     happens: &'a Happens,
     execution: &'a Execution,
-    counts: &'a [u32],
+    counts: &'a Row,
     triggers: &'a [Edge],
 }
 
@@ -205,11 +206,11 @@ impl Look<'_> {
             happens, execution, ..
         } = *self;
         let trigger = self.triggers[thread.index()];
-        if self.counts[trigger.thread.index()] < trigger.count {
+        if count(self.counts, trigger.thread) < trigger.count {
             let birth = happens.of_thread(trigger.thread)[trigger.count as usize - 1];
             return Turn::Lacks(Missing::Event(birth));
         }
-        let count = self.counts[thread.index()];
+        let count = count(self.counts, thread);
         let next = happens.of_thread(thread).get(count as usize).copied();
         let (op, gate) = match next {
             Some(next) => {
@@ -252,7 +253,8 @@ impl Look<'_> {
     /// One of the events that an event lacks, which is the next of its thread.
     fn missing(&self, position: u32) -> u32 {
         let mine = self.happens.thread(position).index();
-        let row = self.happens.row(position).iter().zip(self.counts);
+        let row = self.happens.row(position).as_flattened().iter();
+        let row = row.zip(self.counts.as_flattened());
         let mut lacks = row
             .enumerate()
             .filter(|(thread, (needed, done))| needed > done && *thread != mine);

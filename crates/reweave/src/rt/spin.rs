@@ -44,7 +44,7 @@ pub(crate) struct Spin {
     row: Vec<Visit>,
     probe: Option<Probe>,
     /// Timed operations that timed out the last time: site and position among the events.
-    late: Vec<(Site, usize)>,
+    late: Vec<(Site, u32)>,
     /// Pauses since the last operation.
     pub(crate) pauses: u32,
 }
@@ -343,33 +343,16 @@ fn print(task: &Task, frame: usize) -> u64 {
     hash
 }
 
-/// The gate of an operation that may time out: late, when it did so the last time and the thread has seen no change by others since.
+/// The gate of an operation that may time out: late, when it did so the last time and the thread has heard nothing of others since.
 pub(crate) fn timed_gate(task: &Task, site: Site) -> Gate {
     let spin = task.spin.borrow();
-    let Some((_, since)) = spin.late.iter().find(|(late, _)| *late == site) else {
+    let Some(&(_, since)) = spin.late.iter().find(|(late, _)| *late == site) else {
         return Gate::Open;
     };
-    let run = task.world().run.borrow();
-    let events = &run.execution().events[*since..];
-    let touches = |event: &Event, object: ObjectId| {
-        let mut touched = event.access.iter().flatten();
-        touched.any(|access| access.object == object)
-    };
-    // What others did to an object before this thread last looked at it, or a step of theirs that it waited for.
-    let news = events.iter().enumerate().any(|(place, mine)| {
-        let told = mine.after.is_some_and(|edge| edge.thread != task.thread);
-        mine.thread == task.thread
-            && (told
-                || mine.access.iter().flatten().any(|access| {
-                    let mut others = events[..place].iter();
-                    others.any(|other| {
-                        other.thread != task.thread
-                            && touches(other, access.object)
-                            && (other.conflicts(mine) || mine.conflicts(other))
-                    })
-                }))
-    });
-    if news { Gate::Open } else { Gate::Late }
+    match task.world().run.borrow_mut().heard(task.thread, since) {
+        true => Gate::Open,
+        false => Gate::Late,
+    }
 }
 
 /// How an operation that may time out ended.
@@ -377,7 +360,7 @@ pub(crate) fn timed(task: &Task, event: &Event) {
     let mut spin = task.spin.borrow_mut();
     spin.late.retain(|(site, _)| *site != event.site);
     if !event.ok {
-        let done = task.world().run.borrow().execution().events.len();
+        let done = task.world().run.borrow().state().count(event.thread);
         spin.late.push((event.site, done));
     }
 }

@@ -45,12 +45,10 @@ impl Shape {
         let found = world::get().objects.find(address, self.bytes, self.sort);
         // SAFETY: the program says that an object lies there.
         let mark = unsafe { *self.mark(address) };
-        if let Found::Object(object) = found {
-            if mark == number(object) {
-                return object;
-            }
+        match found {
+            Found::Object(object) if mark == number(object) => object,
+            _ => self.take(address, mark, site, model),
         }
-        self.take(address, mark, site, model)
     }
 
     #[cold]

@@ -139,12 +139,12 @@ unsafe extern "C" fn call(routine: Initialiser) {
 extern "C" fn noticed(_: c_int, phase: c_int, _: u64, _: *mut c_void, _: *mut c_void) -> c_int {
     const CLEANING: c_int = 2;
     const GO_ON: c_int = 8;
-    if phase & CLEANING != 0 {
-        if let Some((object, control, site)) = world::get().me().own_calls.once.under_way.pop() {
-            // SAFETY: the program's own variable.
-            unsafe { *control = NEW };
-            end(object, false, site);
-        }
+    let under_way = &mut world::get().me().own_calls.once.under_way;
+    let left = under_way.pop_if(|_| phase & CLEANING != 0);
+    if let Some((object, control, site)) = left {
+        // SAFETY: the program's own variable.
+        unsafe { *control = NEW };
+        end(object, false, site);
     }
     GO_ON
 }

@@ -1,0 +1,101 @@
+//! What each thread has heard of others: by dependence, and so the same in equivalent executions.
+//!
+//! *Called by:* [`Run::heard`](crate::Run::heard), for targets that decide something by it. Nothing is kept of a run in which nobody
+//! asks; whoever asks first pays for all events so far.
+
+use crate::{
+    access::{Access, Class},
+    clock::Clock,
+    execution::{Edge, Event, Execution},
+    op::ThreadId,
+};
+use alloc::vec::Vec;
+
+/// Everything before the events of a run so far.
+#[derive(Debug, Default)]
+pub(crate) struct Past {
+    /// How many events are in it.
+    done: usize,
+    /// For each thread what is at or before each of its events.
+    threads: Vec<Vec<Clock>>,
+    /// For each object what is at or before its touches, by their class.
+    objects: Vec<Vec<(Class, Clock)>>,
+    /// What is before the last epoch.
+    epoch: Clock,
+}
+
+impl Past {
+    /// A new run.
+    pub fn clear(&mut self) {
+        if self.done > 0 {
+            *self = Past::default();
+        }
+    }
+
+    /// Whether a thread's events behind its first `count` come after something that others did and these do not come after.
+    pub fn heard(&mut self, execution: &Execution, thread: ThreadId, count: u32) -> bool {
+        while self.done < execution.events.len() {
+            self.add(execution, &execution.events[self.done]);
+        }
+        let mine = self.threads.get(thread.index());
+        let (Some(now), Some(since)) = (
+            mine.and_then(|mine| mine.last()),
+            mine.and_then(|mine| mine.get((count as usize).checked_sub(1)?)),
+        ) else {
+            return false;
+        };
+        (0..execution.threads.len())
+            .any(|other| other != thread.index() && now.get(other) > since.get(other))
+    }
+
+    fn add(&mut self, execution: &Execution, event: &Event) {
+        if self.threads.len() < execution.threads.len() {
+            self.threads.resize_with(execution.threads.len(), Vec::new);
+        }
+        if self.objects.len() < execution.objects.len() {
+            self.objects.resize_with(execution.objects.len(), Vec::new);
+        }
+        if execution.epochs.contains(&(self.done as u32)) {
+            for last in self.threads.iter().filter_map(|events| events.last()) {
+                self.epoch.join(last);
+            }
+        }
+        let thread = event.thread.index();
+        let mut clock = self.epoch.clone();
+        let before = self.threads[thread].len() as u32;
+        self.join(execution, event.thread, before, &mut clock);
+        if let Some(Edge { thread, count }) = event.after {
+            self.join(execution, thread, count, &mut clock);
+        }
+        for access in event.access.into_iter().flatten() {
+            for (class, past) in &self.objects[access.object.index()] {
+                if access.class.conflicts(*class) {
+                    clock.join(past);
+                }
+            }
+        }
+        clock.set(thread, before + 1);
+        for Access { object, class } in event.access.into_iter().flatten() {
+            let touched = &mut self.objects[object.index()];
+            match touched.iter_mut().find(|(other, _)| *other == class) {
+                Some((_, past)) => past.join(&clock),
+                None => touched.push((class, clock.clone())),
+            }
+        }
+        self.threads[thread].push(clock);
+        self.done += 1;
+    }
+
+    /// Adds what is at or before the first `count` events of a thread, or its creation.
+    fn join(&self, execution: &Execution, thread: ThreadId, count: u32, clock: &mut Clock) {
+        let mut step = Edge { thread, count };
+        while step.count == 0 {
+            let born = execution.threads[step.thread.index()].born;
+            if born.thread == step.thread {
+                return;
+            }
+            step = born;
+        }
+        clock.join(&self.threads[step.thread.index()][step.count as usize - 1]);
+    }
+}
