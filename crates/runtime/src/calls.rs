@@ -15,6 +15,7 @@ mod mappings;
 mod marks;
 mod mutexes;
 mod once;
+mod output;
 pub mod paths;
 pub mod pointers;
 pub mod process;
@@ -31,6 +32,7 @@ mod unsupported;
 mod verifier;
 
 pub use marks::unordered;
+pub use output::written as output;
 pub use process::end_process;
 pub use threads::end_thread;
 
@@ -97,6 +99,7 @@ pub fn prepare() {
     exceptions::prepare();
     process::prepare();
     files::prepare();
+    output::prepare();
     mappings::prepare();
     sections::prepare();
 }
@@ -104,6 +107,7 @@ pub fn prepare() {
 /// After a run, when nothing of it is needed any more: what memory does not tell.
 pub fn clean_up() {
     files::clean_up();
+    output::clean_up();
     mappings::clean_up();
 }
 

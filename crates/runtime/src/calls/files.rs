@@ -52,15 +52,18 @@ trampoline! {
 /// Of a run.
 #[derive(Default)]
 pub struct State {
-    /// Whether descriptors that were there at `main` may be closed.
-    closed: bool,
+    /// Whether there may be descriptors that were not there at `main`, or some of those may be closed.
+    changed: bool,
+    /// Whether some may stand elsewhere.
+    moved: bool,
     /// Streams that are locked: by whom, how often.
     locks: Vec<(usize, ThreadId, u32)>,
 }
 
 impl State {
     pub fn clear(&mut self) {
-        self.closed = false;
+        self.changed = false;
+        self.moved = false;
         self.locks.clear();
     }
 }
@@ -68,12 +71,11 @@ impl State {
 /// What there was at `main`.
 struct Before {
     open: Vec<Open>,
-    /// The lowest descriptor that is free, which the next one to be opened gets.
-    free: c_int,
-    /// Bytes of output.
-    output: isize,
-    /// The stream of standard input.
+    /// The stream of standard input, and what it had read.
     input: usize,
+    input_read: [usize; 2],
+    /// Runs so far.
+    runs: u32,
 }
 
 struct Open {
@@ -89,9 +91,9 @@ struct Global(UnsafeCell<Before>);
 unsafe impl Sync for Global {}
 static BEFORE: Global = Global(UnsafeCell::new(Before {
     open: Vec::new(),
-    free: 0,
-    output: 0,
     input: 0,
+    input_read: [0; 2],
+    runs: 0,
 }));
 
 fn before() -> &'static mut Before {
@@ -131,15 +133,13 @@ pub fn prepare() {
                 offset: (file && offset >= 0).then_some(offset),
             });
         }
-        let taken = |free: &c_int| found.open.iter().any(|open| open.descriptor == *free);
-        found.free = (0..OURS).find(|free| !taken(free)).unwrap_or(OURS);
-        found.output = call(libc::SYS_lseek, channel::OUTPUT, 0, libc::SEEK_CUR as usize);
         for name in [c"stdin", c"stdout"] {
             let stream = libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()).cast::<*mut FILE>();
             if let (false, Some(memory)) = (stream.is_null(), sys::map_own(BUFFER)) {
                 give_buffer(*stream, memory.cast());
                 if name == c"stdin" {
                     found.input = *stream as usize;
+                    found.input_read = read_of(found.input);
                 }
             }
         }
@@ -183,25 +183,33 @@ fn identity(descriptor: c_int) -> Option<(u32, usize)> {
     }
 }
 
-/// After a run: descriptors and offsets as they were, and no output.
+/// How far a stream has read: where it is in its buffer, and where that ends.
+fn read_of(stream: usize) -> [usize; 2] {
+    // SAFETY: libc's layout.
+    unsafe { *((stream + 8) as *const [usize; 2]) }
+}
+
+/// Runs after which descriptors are looked at in any case: some call may have opened one that is not known to.
+const EACH: u32 = 1024;
+
+/// After a run: descriptors and offsets as they were. System calls are dear, so there are none unless a call was made that can change
+/// something.
 pub fn clean_up() {
     let found = before();
+    let state = &world::get().calls.files;
+    found.runs = found.runs.wrapping_add(1);
     // SAFETY: closes what the program has opened, and opens what it has closed.
     unsafe {
-        let opened = call(libc::SYS_fcntl, found.free, libc::F_GETFD as usize, 0) >= 0;
-        if opened || world::get().calls.files.closed {
+        if state.changed || found.runs.is_multiple_of(EACH) {
             reopen(found);
         }
-        let seek = libc::SYS_lseek;
-        let output = channel::OUTPUT;
-        if call(seek, output, 0, libc::SEEK_CUR as usize) != found.output {
-            call(libc::SYS_ftruncate, output, found.output as usize, 0);
-            call(seek, output, found.output as usize, libc::SEEK_SET as usize);
-        }
-        for open in &found.open {
-            if let Some(offset) = open.offset {
-                let from = libc::SEEK_SET as usize;
-                call(seek, open.descriptor, offset as usize, from);
+        let read = found.input != 0 && read_of(found.input) != found.input_read;
+        if state.moved || state.changed || read {
+            for open in &found.open {
+                if let Some(offset) = open.offset {
+                    let from = libc::SEEK_SET as usize;
+                    call(libc::SYS_lseek, open.descriptor, offset as usize, from);
+                }
             }
         }
     }
@@ -264,6 +272,7 @@ pub fn input() -> usize {
 
 /// An operation on the file behind a descriptor, unless that is for output; pipes and the like are not under control.
 fn touch_descriptor(descriptor: c_int, call: &str, frame: &Frame) {
+    world::get().calls.files.moved = true;
     if descriptor == 1 || descriptor == 2 {
         return;
     }
@@ -420,10 +429,10 @@ unsafe extern "C" fn truncate(descriptor: c_int, bytes: i64, frame: &Frame) -> c
     unsafe { real!(ftruncate64: fn(c_int, i64) -> c_int)(descriptor, bytes) }
 }
 
-/// Descriptors are about to be closed, or others put in their places.
-pub fn closing() {
+/// Descriptors are about to be opened or closed.
+pub fn changing() {
     if world::active() {
-        world::get().calls.files.closed = true;
+        world::get().calls.files.changed = true;
     }
 }
 
@@ -436,7 +445,7 @@ unsafe extern "C" fn close_one(descriptor: c_int, _: &Frame) -> c_int {
     if ours(descriptor) {
         return super::failed(libc::EBADF);
     }
-    closing();
+    changing();
     // SAFETY: the program's own descriptor.
     unsafe { real!(close: fn(c_int) -> c_int)(descriptor) }
 }
@@ -445,7 +454,7 @@ unsafe extern "C" fn duplicate_to(from: c_int, to: c_int, _: &Frame) -> c_int {
     if ours(from) || ours(to) {
         return super::failed(libc::EBADF);
     }
-    closing();
+    changing();
     // SAFETY: the program's own descriptors.
     unsafe { real!(dup2: fn(c_int, c_int) -> c_int)(from, to) }
 }
@@ -454,7 +463,7 @@ unsafe extern "C" fn duplicate_with(from: c_int, to: c_int, flags: c_int, _: &Fr
     if ours(from) || ours(to) {
         return super::failed(libc::EBADF);
     }
-    closing();
+    changing();
     // SAFETY: the program's own descriptors.
     unsafe { real!(dup3: fn(c_int, c_int, c_int) -> c_int)(from, to, flags) }
 }
@@ -469,19 +478,19 @@ unsafe extern "C" fn close_several(first: c_uint, last: c_uint, flags: c_int, _:
         true => last.min(OURS as c_uint - 1),
         false => last,
     };
-    closing();
+    changing();
     // SAFETY: the program's own descriptors.
     unsafe { real!(close_range: fn(c_uint, c_uint, c_int) -> c_int)(first, last, flags) }
 }
 
 unsafe extern "C" fn close_stream(stream: *mut FILE, _: &Frame) -> c_int {
-    closing();
+    changing();
     // SAFETY: the program's own stream.
     unsafe { real!(fclose: fn(*mut FILE) -> c_int)(stream) }
 }
 
 unsafe extern "C" fn close_all_streams(_: &Frame) -> c_int {
-    closing();
+    changing();
     // SAFETY: no arguments.
     unsafe { real!(fcloseall: fn() -> c_int)() }
 }

@@ -83,6 +83,7 @@ pub(super) use passes;
 
 /// The path is this argument.
 fn path<const ARGUMENT: usize>(call: &'static CStr, arguments: &[usize; 6], from: &usize) {
+    super::files::changing();
     let path = arguments[ARGUMENT] as *const c_char;
     if path.is_null() {
         return;
@@ -118,10 +119,9 @@ fn is_pipe(path: &CStr) -> bool {
     }
 }
 
-/// A stream for another file: the one it had is closed.
-fn reopens(call: &'static CStr, arguments: &[usize; 6], from: &usize) {
-    path::<0>(call, arguments, from);
-    super::files::closing();
+/// It may open a descriptor, whatever it is for.
+fn opens(_: &'static CStr, _: &[usize; 6], _: &usize) {
+    super::files::changing();
 }
 
 passes! {
@@ -133,8 +133,37 @@ passes! {
     openat64 => path::<1>;
     fopen => path::<0>;
     fopen64 => path::<0>;
-    freopen => reopens;
-    freopen64 => reopens;
+    freopen => path::<0>;
+    freopen64 => path::<0>;
+    opendir => path::<0>;
+    fdopen => opens;
+    fdopendir => opens;
+    scandir => opens;
+    dup => opens;
+    fcntl => opens;
+    fcntl64 => opens;
+    mkstemp => opens;
+    mkstemp64 => opens;
+    mkostemp => opens;
+    mkostemp64 => opens;
+    mkstemps => opens;
+    mkostemps => opens;
+    tmpfile => opens;
+    tmpfile64 => opens;
+    posix_openpt => opens;
+    openpty => opens;
+    open_by_handle_at => opens;
+    openlog => opens;
+    syslog => opens;
+    setmntent => opens;
+    getpwnam => opens;
+    getpwuid => opens;
+    getgrnam => opens;
+    getgrgid => opens;
+    setlocale => opens;
+    nftw => opens;
+    fts_open => opens;
+    glob => opens;
 }
 
 /// Something is read from the stream that is this argument, or from standard input.

@@ -49,6 +49,11 @@ struct Ending {
 }
 
 impl State {
+    /// Who has ended the process.
+    pub fn ended_by(&self) -> Option<ThreadId> {
+        self.end.as_ref().map(|end| end.thread)
+    }
+
     pub fn clear(&mut self) {
         self.end = None;
         self.handlers.clear();

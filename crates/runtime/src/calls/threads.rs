@@ -417,9 +417,13 @@ unsafe extern "C" fn get_name(
     0
 }
 
-/// Threads that nobody joined or detached are worth a word.
+/// Threads that nobody joined or detached are worth a word, unless another one than the first has ended the process: who should have joined
+/// them may not have come to it.
 pub fn conclude() {
     let world = world::get();
+    if world.calls.process.ended_by() != Some(ThreadId::MAIN) {
+        return;
+    }
     let left = world.threads.iter().skip(1);
     let left = left.filter(|thread| !thread.joined && !thread.detached);
     for thread in left {
