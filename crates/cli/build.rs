@@ -19,19 +19,24 @@ fn main() {
         panic!("reweave runs on Linux on x86-64 only, not on {target}");
     }
     let here = PathBuf::from(variable("CARGO_MANIFEST_DIR"));
-    let header = here.join("include/reweave.h");
+    let headers = ["reweave.h", "reweave-std.h"].map(|name| here.join("include").join(name));
     let built = runtime(&here.join("../runtime/Cargo.toml"));
     for changes in sources(&built.with_extension("d"))
         .iter()
-        .chain([&header, &here.join("build.rs")])
+        .chain(&headers)
+        .chain([&here.join("build.rs")])
     {
         println!("cargo::rerun-if-changed={}", changes.display());
     }
     let mut contents = DefaultHasher::new();
     read(&built).hash(&mut contents);
-    read(&header).hash(&mut contents);
+    for header in &headers {
+        read(header).hash(&mut contents);
+    }
     println!("cargo::rustc-env=REWEAVE_RUNTIME={}", built.display());
+    let [header, first] = headers;
     println!("cargo::rustc-env=REWEAVE_HEADER={}", header.display());
+    println!("cargo::rustc-env=REWEAVE_FIRST={}", first.display());
     println!("cargo::rustc-env=REWEAVE_KIT={:016x}", contents.finish());
 }
 

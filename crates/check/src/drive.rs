@@ -33,6 +33,8 @@ pub struct Settings {
     /// Counts every race of an execution, and not only its first error, when it goes on after errors: a place that is never the first one
     /// to race would go unreported.
     pub every_race: bool,
+    /// Whether the search goes on after a race as if there were none, and errors behind it count too.
+    pub beyond_races: bool,
     /// Whether what a race can do beyond the order that was run is left unexplored.
     pub races_cut: bool,
     /// Where trace files go.
@@ -178,15 +180,17 @@ impl<S: Subject> Check<'_, S> {
     fn after(&self, plan: &Plan, execution: &Execution) -> Flow {
         self.repeats.note(execution);
         let keep_going = self.settings.keep_going;
-        let all = keep_going && self.settings.every_race;
-        if !self.found.note(plan, execution, all) {
+        let beyond = self.settings.beyond_races;
+        let all = (keep_going || beyond) && self.settings.every_race;
+        if !self.found.note(plan, execution, all, beyond) {
             return Flow::Continue;
         }
         let race = |error: &reweave_model::Error| error.kind == Kind::DataRace;
         if execution.errors.iter().any(race) {
             self.races.store(true, Relaxed);
         }
-        match keep_going {
+        let passable = beyond && execution.errors.iter().all(race);
+        match keep_going || passable {
             true => Flow::Continue,
             false => Flow::Stop,
         }
@@ -194,7 +198,7 @@ impl<S: Subject> Check<'_, S> {
 
     /// Whether an error stopped it.
     fn failed(&self) -> bool {
-        !self.settings.keep_going && self.found.any()
+        !self.settings.keep_going && self.found.any(self.settings.beyond_races)
     }
 
     /// Whether the time is up.
@@ -206,6 +210,7 @@ impl<S: Subject> Check<'_, S> {
     fn conclude(self, search: &Search, start: Instant) -> Result<Outcome, Fault> {
         let settings = self.settings;
         let over = self.over();
+        let failed = self.failed();
         let errors = self
             .found
             .confirm(self.subject, &settings.directory, &settings.name)?;
@@ -216,7 +221,7 @@ impl<S: Subject> Check<'_, S> {
         let left = !search.exhausted() || self.subject.anew();
         let limit = settings.max_executions;
         let limited = limit.is_some_and(|limit| totals.runs() >= limit);
-        let stopped = !errors.is_empty() && !settings.keep_going;
+        let stopped = failed && !errors.is_empty();
         let reasons = [
             ("budget", left && over && !stopped),
             ("max-executions", left && limited && !stopped),

@@ -71,14 +71,26 @@ pub(crate) struct Found {
 }
 
 impl Found {
-    /// Takes in an execution's verdict, which is its first error, or all its races as well. Says whether there was any error.
-    pub(crate) fn note(&self, plan: &Plan, execution: &Execution, races: bool) -> bool {
+    /// Takes in an execution's verdict, which is its first error; with `races` all its races as well, with `beyond` the first error
+    /// that is none. Says whether there was any error.
+    pub(crate) fn note(
+        &self,
+        plan: &Plan,
+        execution: &Execution,
+        races: bool,
+        beyond: bool,
+    ) -> bool {
         // What a run shows that was given up is shown by the one that it would have repeated, too.
         if execution.end == End::Redundant {
             return false;
         }
+        let race = |error: &reweave_model::Error| error.kind == Kind::DataRace;
+        let first = match beyond {
+            true => execution.errors.iter().position(|error| !race(error)),
+            false => None,
+        };
         for (index, error) in execution.errors.iter().enumerate() {
-            if index > 0 && !(races && error.kind == Kind::DataRace) {
+            if index > 0 && first != Some(index) && !(races && race(error)) {
                 continue;
             }
             let mut sites = error.sites.clone();
@@ -107,9 +119,10 @@ impl Found {
         !execution.errors.is_empty()
     }
 
-    /// Whether there is any.
-    pub(crate) fn any(&self) -> bool {
-        !self.lock().is_empty()
+    /// Whether there is any, `beyond` races if asked so.
+    pub(crate) fn any(&self, beyond: bool) -> bool {
+        let counts = |kind: Kind| !beyond || kind != Kind::DataRace;
+        self.lock().keys().any(|(kind, ..)| counts(*kind))
     }
 
     /// Runs each error's execution once more and writes its trace to `DIRECTORY/NAME-NUMBER.rwt`.

@@ -185,6 +185,7 @@ fn bench() -> Bench {
             max_executions: None,
             keep_going: false,
             every_race: false,
+            beyond_races: false,
             races_cut: true,
             directory: place.path().join("traces"),
             name: "writers".into(),

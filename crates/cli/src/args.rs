@@ -62,7 +62,7 @@ pub struct Build {
     pub command: Vec<OsString>,
 }
 
-/// Arguments that are somebody else's: taken as they are.
+/// Arguments that are read elsewhere; here so that help lists the command.
 #[derive(Args, Debug)]
 #[command(disable_help_flag = true)]
 pub struct Rest {

@@ -58,11 +58,9 @@ struct Prepared {
 fn prepare(check: &Check) -> Result<Prepared, Ending> {
     let races = match check.races {
         Races::Report => reweave_drive::Races::Check,
+        Races::Explore => reweave_drive::Races::Explore,
+        Races::Interleave => reweave_drive::Races::Interleave,
         Races::Ignore => reweave_drive::Races::Ignore,
-        Races::Explore | Races::Interleave => {
-            let name = check.races.name();
-            return Err(format!("--races {name}: {}", args::missing()).into());
-        }
     };
     let restart = match check.restart {
         Restart::Auto | Restart::Warm => reweave_drive::Restart::Warm,
@@ -114,6 +112,7 @@ fn described(check: &Check) -> Program {
         test: None,
         command,
         directory: directory.map(|directory| directory.display().to_string()),
+        visible: Vec::new(),
         replay: Some("reweave replay {trace}".into()),
     }
 }
@@ -144,7 +143,8 @@ fn explore(
         max_executions: check.max_executions,
         keep_going: check.keep_going,
         every_race: true,
-        races_cut: true,
+        beyond_races: check.races == Races::Explore,
+        races_cut: check.races == Races::Report,
         directory: check.output.clone(),
         name: stem.unwrap_or_default().to_string_lossy().into_owned(),
     };

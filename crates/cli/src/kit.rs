@@ -1,4 +1,4 @@
-//! What the command carries for programs: the runtime and `reweave.h`, and where they are put for compilers and loaders.
+//! What the command carries for programs: the runtime and two headers, and where they are put for compilers and loaders.
 //!
 //! *Called by:* everything that compiles or starts a program. The files stay where they are from run to run, since
 //! programs are linked against them: in the user's cache, in a directory that is named after their contents. Several
@@ -13,9 +13,10 @@ use std::{
     process,
 };
 
-const FILES: [(&str, &[u8]); 2] = [
+const FILES: [(&str, &[u8]); 3] = [
     (Kit::RUNTIME, include_bytes!(env!("REWEAVE_RUNTIME"))),
     ("reweave.h", include_bytes!(env!("REWEAVE_HEADER"))),
+    (Kit::FIRST, include_bytes!(env!("REWEAVE_FIRST"))),
 ];
 
 /// Puts them where compilers and loaders find them, or mends what is there; an error is a sentence.

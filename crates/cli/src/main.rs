@@ -20,7 +20,20 @@ use std::{
 };
 
 fn main() -> process::ExitCode {
-    let code = match Cli::try_parse() {
+    let mut words = std::env::args_os().skip(1);
+    let verb = words.next().unwrap_or_default();
+    // Their arguments are read by themselves, `--` and all.
+    let raw = match verb.to_str() {
+        Some("check") => Some(check::run(words.collect()).code()),
+        Some("cc") => Some(compiling::compile(Language::C, words.collect())),
+        Some("c++") => Some(compiling::compile(Language::Cxx, words.collect())),
+        _ => None,
+    };
+    process::ExitCode::from(raw.unwrap_or_else(others))
+}
+
+fn others() -> u8 {
+    match Cli::try_parse() {
         Ok(cli) => run(cli.command),
         Err(error) => {
             // Help and version go to standard output with code 0; a closed pipe there is nobody's mistake.
@@ -31,8 +44,7 @@ fn main() -> process::ExitCode {
                 ExitCode::Clean.code()
             }
         }
-    };
-    process::ExitCode::from(code)
+    }
 }
 
 /// Says with which code to exit: one of the contract's, or that of a compiler or build that was run.
@@ -40,10 +52,10 @@ fn run(command: Command) -> u8 {
     let code = match command {
         Command::Report(options) => report(&options),
         Command::Replay(options) => replay(&options),
-        Command::Check(options) => check::run(options.args),
         Command::Build(options) => return compiling::build(&options.command),
-        Command::Cc(options) => return compiling::compile(Language::C, options.args),
-        Command::Cxx(options) => return compiling::compile(Language::Cxx, options.args),
+        Command::Check(_) | Command::Cc(_) | Command::Cxx(_) => {
+            unreachable!("was run before the others were looked at")
+        }
     };
     code.code()
 }

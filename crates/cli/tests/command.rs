@@ -220,10 +220,13 @@ fn replay_of_a_test_says_what_to_type() {
 
 #[test]
 fn what_is_not_there_says_so() {
-    let cases: [&[&str]; 3] = [
-        &["check", "queue.c"],
-        &["check", "--budget", "3s", "--", "./a.out", "-x"],
+    let cases: [&[&str]; 6] = [
+        &["check", "queue.c", "--algorithm", "rf"],
+        &["check", "queue.c", "--algorithm=stateful"],
+        &["check", "--threads", "os", "--", "./a.out", "-x"],
+        &["check", "--restart", "exec", "queue.c"],
         &["report", "bug.rwt", "--html", "page.html"],
+        &["replay", "bug.rwt", "--gdb"],
     ];
     for args in cases {
         let output = reweave(args);

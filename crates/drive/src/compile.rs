@@ -29,7 +29,7 @@ use std::{
 };
 use tempfile::TempDir;
 
-/// What programs are compiled and linked against: a directory with the runtime and `reweave.h`.
+/// What programs are compiled and linked against: a directory with the runtime, `reweave.h` and [`Kit::FIRST`].
 #[derive(Clone, Debug)]
 pub struct Kit {
     /// Absolute: programs remember it.
@@ -39,6 +39,9 @@ pub struct Kit {
 impl Kit {
     /// The name of the runtime's file.
     pub const RUNTIME: &'static str = "libreweave_runtime.so";
+
+    /// The name of the header that comes before everything else.
+    pub const FIRST: &'static str = "reweave-std.h";
 
     /// The runtime itself.
     pub fn runtime(&self) -> PathBuf {
@@ -252,6 +255,7 @@ pub fn stand_in(kit: &Kit, compiler: &Compiler, args: Vec<OsString>) -> Result<u
         Stage::Compile => {
             let mut words = line.words();
             words.extend(flags::compile(kit, compiler.clang));
+            words.extend(line.sources().flat_map(|it| flags::for_source(&it.file)));
             words
         }
         Stage::Link if line.sources().next().is_none() => {
@@ -318,6 +322,7 @@ impl Work<'_> {
                 let only = language.filter(|_| self.own);
                 words.extend(self.line.compile_words(&source.file, only));
                 words.extend(flags::compile(self.kit, compiler.clang));
+                words.extend(flags::for_source(&source.file));
                 words.extend(["-c".into(), "-o".into(), objects[index].clone().into()]);
                 if let Some(named) = &source.named {
                     words.extend(["-x".into(), named.clone()]);

@@ -6,5 +6,5 @@ pub mod symbols;
 mod native;
 mod process;
 
-pub use native::{Launch, Native, Observation};
-pub use reweave_wire::{Detail, Note, Place, PlaceKind, Races, Restart};
+pub use native::{Launch, Native, Observation, Spent};
+pub use reweave_wire::{Detail, Note, Place, PlaceKind, Races, Restart, Unit};

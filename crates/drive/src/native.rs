@@ -4,7 +4,7 @@ use crate::process::{Process, Silence, Start};
 use reweave_explore::Target;
 use reweave_model::{Divergence, Execution, Mark, OpKind, Plan, Site, Step, ThreadId};
 use reweave_wire::{
-    Detail, Hello, HelloModule, Note, Races, Reader, Report, Restart, Writer, read_hello,
+    Detail, Hello, HelloModule, Note, Races, Reader, Report, Restart, Unit, Writer, read_hello,
     read_report, write_request,
 };
 use std::{
@@ -13,7 +13,7 @@ use std::{
     fs::File,
     path::PathBuf,
     sync::{Arc, atomic::Ordering::Relaxed},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 /// How to run a program.
@@ -27,6 +27,8 @@ pub struct Launch {
     pub stdin: Option<Arc<File>>,
     /// What is done about plain accesses.
     pub races: Races,
+    /// Memory whose plain accesses are visible operations.
+    pub units: Vec<Unit>,
     /// How runs begin anew.
     pub restart: Restart,
     /// Whether to measure where time goes: [`Native::spent`].
@@ -41,6 +43,7 @@ impl Launch {
             args: Vec::new(),
             stdin: None,
             races: Races::default(),
+            units: Vec::new(),
             restart: Restart::default(),
             measure: false,
         }
@@ -71,7 +74,18 @@ pub struct Native {
     at: usize,
     notes: BTreeSet<Note>,
     fault: Option<String>,
-    spent: [u64; 3],
+    spent: Spent,
+}
+
+/// Where time went, in nanoseconds; measured when the [`Launch`] asks for it. What is left of the whole is the search's own.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Spent {
+    /// Running the program.
+    pub run: u64,
+    /// Putting its memory back.
+    pub restore: u64,
+    /// Writing plans and reports, reading them, and going from one process to the other.
+    pub transfer: u64,
 }
 
 /// Plans in one batch: so many that a switch between the two processes costs little for each.
@@ -94,7 +108,7 @@ impl Native {
             at: 0,
             notes: BTreeSet::new(),
             fault: None,
-            spent: [0; 3],
+            spent: Spent::default(),
         };
         native.ensure()?;
         Ok(native)
@@ -115,15 +129,32 @@ impl Native {
         &self.hello.modules
     }
 
-    /// Nanoseconds spent in the target: running, restoring, writing reports.
-    pub fn spent(&self) -> [u64; 3] {
+    /// The execution of the last run.
+    pub fn last(&self) -> &Execution {
+        &self.report.execution
+    }
+
+    /// Where time went so far.
+    pub fn spent(&self) -> Spent {
         let mut spent = self.spent;
         if let Some(process) = &self.process {
-            for (total, part) in spent.iter_mut().zip(&process.header().spent) {
-                *total += part.load(Relaxed);
-            }
+            let [run, restore, _] = &process.header().spent;
+            let (run, restore) = (run.load(Relaxed), restore.load(Relaxed));
+            spent.run += run;
+            spent.restore += restore;
+            spent.transfer = spent.transfer.saturating_sub(run + restore);
         }
         spent
+    }
+
+    /// Does something that is a transfer, or, in the target, running and restoring.
+    fn timed<T>(&mut self, work: impl FnOnce(&mut Native) -> T) -> T {
+        let start = self.launch.measure.then(Instant::now);
+        let done = work(self);
+        if let Some(start) = start {
+            self.spent.transfer += start.elapsed().as_nanos() as u64;
+        }
+        done
     }
 
     /// Runs a plan once, with everything that there is to see.
@@ -156,6 +187,7 @@ impl Native {
                 args: &launch.args,
                 stdin: launch.stdin.as_deref(),
                 races: launch.races,
+                units: &launch.units,
                 restart: launch.restart,
                 measure: launch.measure,
             })?;
@@ -252,11 +284,13 @@ impl Native {
 
 impl Target for Native {
     fn run(&mut self, plan: &Plan) -> Result<&Execution, Divergence> {
-        let mut done = Ok(());
-        if self.waiting == 0 {
-            done = self.submit(std::slice::from_ref(plan), false);
-        }
-        if let Err(why) = done.and_then(|()| self.collect()) {
+        let done = self.timed(|native| {
+            if native.waiting == 0 {
+                native.submit(std::slice::from_ref(plan), false)?;
+            }
+            native.collect()
+        });
+        if let Err(why) = done {
             return Err(self.fail(why));
         }
         match self.report.divergence.take() {
@@ -275,7 +309,7 @@ impl Target for Native {
     fn prepare(&mut self, plans: &[Plan]) {
         // What fails here fails again when the first of them is run by itself.
         self.waiting = 0;
-        if self.submit(plans, false).is_err() {
+        if self.timed(|native| native.submit(plans, false)).is_err() {
             self.waiting = 0;
             self.discard();
         }

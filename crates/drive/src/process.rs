@@ -4,7 +4,7 @@
 
 use reweave_wire::{
     Header, MAGIC, PLANS_AT, PLANS_BYTES, REPORTS_AT, REPORTS_BYTES, Races, Restart, TOTAL_BYTES,
-    VERSION,
+    Unit, VERSION, Writer, write_units,
 };
 use std::{
     ffi::OsString,
@@ -49,6 +49,11 @@ impl Channel {
         // SAFETY: the mapping is large enough and lives as long as `self`; all fields are atomic.
         unsafe { &*self.base.cast() }
     }
+
+    fn plans(&mut self) -> &mut [u64] {
+        // SAFETY: as above; the target does not touch it between batches.
+        unsafe { slice::from_raw_parts_mut(self.base.add(PLANS_AT).cast(), PLANS_BYTES / 8) }
+    }
 }
 
 impl Drop for Channel {
@@ -70,6 +75,7 @@ pub(crate) struct Start<'a> {
     pub(crate) args: &'a [OsString],
     pub(crate) stdin: Option<&'a File>,
     pub(crate) races: Races,
+    pub(crate) units: &'a [Unit],
     pub(crate) restart: Restart,
     pub(crate) measure: bool,
 }
@@ -93,8 +99,9 @@ impl Process {
         })?;
         let output = anonymous(c"reweave-output")
             .map_err(|error| format!("there is no memory for the program's output: {error}"))?;
-        let channel = map(&channel_file)
+        let mut channel = map(&channel_file)
             .map_err(|error| format!("the shared memory cannot be mapped: {error}"))?;
+        write_units(&mut Writer::new(channel.plans()), start.units);
         let header = channel.header();
         header.races.store(start.races as u32, Ordering::Relaxed);
         let restart = start.restart as u32;
@@ -109,7 +116,10 @@ impl Process {
         command.env("LD_BIND_NOW", "1");
         command.env("GLIBC_TUNABLES", "glibc.pthread.rseq=0");
         command.stdin(match start.stdin {
-            Some(file) => file.try_clone().map_err(|error| error.to_string())?.into(),
+            // Opened anew, for a place in it of the process's own.
+            Some(file) => File::open(format!("/proc/self/fd/{}", file.as_raw_fd()))
+                .map_err(|error| format!("its standard input cannot be opened: {error}"))?
+                .into(),
             None => Stdio::null(),
         });
         command.stdout(stdout().map_err(|error| error.to_string())?);
@@ -161,10 +171,7 @@ impl Process {
 
     /// Room for plans. Only while no batch is under way.
     pub(crate) fn plans(&mut self) -> &mut [u64] {
-        // SAFETY: as above; the target does not touch it between batches.
-        unsafe {
-            slice::from_raw_parts_mut(self.channel.base.add(PLANS_AT).cast(), PLANS_BYTES / 8)
-        }
+        self.channel.plans()
     }
 
     /// What it wrote. Only while no batch is under way.

@@ -24,19 +24,19 @@ void __tsan_read_range(void *a, unsigned long n) { (void)a; (void)n; count++; }
 void __tsan_write_range(void *a, unsigned long n) { (void)a; (void)n; count++; }
 int __tsan_atomic32_load(int *a, int order) { (void)order; count++; return *(volatile int *)a; }
 int __tsan_atomic32_fetch_add(int *a, int n, int order) { (void)order; count++; return __sync_fetch_and_add(a, n); }
-void *memset(void *to, int byte, size_t n) { for (volatile char *p = to; n--; p++) *p = (char)byte; count++; return to; }
-void *memcpy(void *to, const void *from, size_t n) {
+void *__wrap_memset(void *to, int byte, size_t n) { for (volatile char *p = to; n--; p++) *p = (char)byte; count++; return to; }
+void *__wrap_memcpy(void *to, const void *from, size_t n) {
   volatile char *p = to;
   const char *q = from;
   for (count++; n--;) *p++ = *q++;
   return to;
 }
-int memcmp(const void *a, const void *b, size_t n) {
+int __wrap_memcmp(const void *a, const void *b, size_t n) {
   const volatile char *p = a, *q = b;
   for (count++; n--; p++, q++) if (*p != *q) return *p - *q;
   return 0;
 }
-char *strcpy(char *to, const char *from) { volatile char *p = to; while ((*p++ = *from++)) {} count++; return to; }
+char *__wrap_strcpy(char *to, const char *from) { volatile char *p = to; while ((*p++ = *from++)) {} count++; return to; }
 "#;
 
 /// A kit with the stand-in, and a directory to work in.
@@ -51,8 +51,10 @@ impl Bench {
         // A name that has to be passed on with care.
         let directory = place.path().join("the kit, v1");
         fs::create_dir(&directory).unwrap();
-        let header = Path::new(env!("CARGO_MANIFEST_DIR")).join("../cli/include/reweave.h");
-        fs::copy(header, directory.join("reweave.h")).unwrap();
+        for name in ["reweave.h", Kit::FIRST] {
+            let headers = Path::new(env!("CARGO_MANIFEST_DIR")).join("../cli/include");
+            fs::copy(headers.join(name), directory.join(name)).unwrap();
+        }
         let bench = Bench {
             kit: Kit { directory },
             place,

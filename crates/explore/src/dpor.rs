@@ -19,7 +19,7 @@
 
 use crate::{
     draft::{Child, Draft},
-    happens::Happens,
+    happens::{Happens, Quad},
     replay::Replay,
 };
 use reweave_model::{Choice, Event, Execution, Mark, ObjectId, Op, Pending, Plan, ThreadId};
@@ -63,7 +63,7 @@ pub(crate) struct Dpor {
     replay: Replay,
     /// Positions, and the threads of which one is to be tried there.
     wanted: Vec<(u32, Vec<ThreadId>)>,
-    row: Vec<u32>,
+    row: Vec<Quad>,
     held: Vec<Vec<ObjectId>>,
     /// Locks held exclusively by the thread of each event when it was done.
     locks: Vec<Vec<ObjectId>>,
@@ -199,7 +199,7 @@ impl Dpor {
         let mut draft = Draft::new(
             plan,
             execution,
-            &self.happens,
+            self.replay.counts(),
             self.replay.triggers(),
             position,
         );
@@ -229,7 +229,7 @@ impl Dpor {
         let end = execution.events.len() as u32;
         for position in 0..end {
             let event = execution.events[position as usize];
-            let nth = self.happens.nth(position) as usize;
+            let nth = self.happens.nth(position);
             self.race(execution, event.thread, event.op, nth, position);
         }
         for (index, record) in execution.threads.iter().enumerate() {
@@ -247,7 +247,8 @@ impl Dpor {
             return;
         }
         let mut row = std::mem::take(&mut self.row);
-        self.happens.coming(execution, thread, nth, &mut row);
+        row.clear();
+        row.extend_from_slice(self.happens.coming(execution, thread, nth));
         for earlier in (0..end).rev() {
             let event = &execution.events[earlier as usize];
             if event.thread == thread
@@ -348,13 +349,7 @@ impl Dpor {
 
 /// Whether an event and an operation that is yet to be done may depend on each other.
 fn may_depend(event: &Event, op: Op) -> bool {
-    let objects = |op: Op| {
-        let second = match op {
-            Op::Enqueue { mutex, .. } => Some(mutex),
-            _ => None,
-        };
-        [op.object(), second]
-    };
+    let objects = |op: Op| [op.object(), op.second()];
     let mine = objects(op);
     let shared = objects(event.op)
         .into_iter()

@@ -4,7 +4,7 @@
 //! another order: the draft renumbers them as the run will. What a plan has in common with the execution that it comes
 //! from is shared by all plans that do ([`Child`]): an execution of a thousand steps may have as many children.
 
-use crate::happens::Happens;
+use crate::happens::{Quad, Row, add_next, count};
 use reweave_model::{Choice, Edge, Event, Execution, Mark, Pending, Plan, Step, ThreadId};
 use std::sync::Arc;
 
@@ -44,33 +44,42 @@ fn step_of(event: &Event, mark: Mark) -> Step {
 pub(crate) struct Draft<'a> {
     pub child: Child,
     execution: &'a Execution,
+    /// `None`: all threads are born before the plan parts from the execution, and keep their numbers.
+    births: Option<Births<'a>>,
+}
+
+/// Numbers in the new run.
+struct Births<'a> {
+    /// The event that brings each thread to life.
     triggers: &'a [Edge],
-    /// Numbers in the new run.
     names: Vec<u32>,
     born: u32,
-    counts: Vec<u32>,
+    /// Events done of each thread.
+    counts: Vec<Quad>,
 }
 
 impl<'a> Draft<'a> {
     /// Begins with what was done before a position. Policy and limits are those of the plan that the execution was run
-    /// by. `triggers`: the event that brings each thread to life.
+    /// by. `counts`: the events of each thread before the position. `triggers`: the event that brings each thread to life.
     pub fn new(
         plan: &Plan,
         execution: &'a Execution,
-        happens: &Happens,
+        counts: &Row,
         triggers: &'a [Edge],
         shared: u32,
     ) -> Draft<'a> {
-        let threads = execution.threads.len() as u32;
-        let done = |thread| {
-            happens
-                .of_thread(ThreadId(thread))
-                .partition_point(|event| *event < shared) as u32
-        };
-        let counts: Vec<u32> = (0..threads).map(done).collect();
+        let born = |trigger: &&Edge| count(counts, trigger.thread) >= trigger.count;
         // Up to here threads are created as they were.
-        let born = |trigger: &&Edge| counts[trigger.thread.index()] >= trigger.count;
         let born = triggers.iter().take_while(born).count() as u32;
+        let threads = triggers.len() as u32;
+        let births = (born < threads).then(|| Births {
+            triggers,
+            names: (0..threads)
+                .map(|name| if name < born { name } else { u32::MAX })
+                .collect(),
+            born,
+            counts: counts.to_vec(),
+        });
         Draft {
             child: Child {
                 shared,
@@ -81,25 +90,7 @@ impl<'a> Draft<'a> {
                 },
             },
             execution,
-            triggers,
-            names: (0..threads)
-                .map(|name| if name < born { name } else { u32::MAX })
-                .collect(),
-            born,
-            counts,
-        }
-    }
-
-    fn births(&mut self, thread: ThreadId) {
-        let step = Edge {
-            thread,
-            count: self.counts[thread.index()],
-        };
-        for (name, trigger) in self.names.iter_mut().zip(self.triggers) {
-            if *trigger == step {
-                *name = self.born;
-                self.born += 1;
-            }
+            births,
         }
     }
 
@@ -113,7 +104,10 @@ impl<'a> Draft<'a> {
 
     /// Adds a step.
     pub fn push(&mut self, thread: ThreadId, pending: Pending, outcome: u16, mark: Mark) {
-        let name = |thread: ThreadId| ThreadId(self.names[thread.index()]);
+        let name = |thread: ThreadId| match &self.births {
+            None => thread,
+            Some(births) => ThreadId(births.names[thread.index()]),
+        };
         let mark = match mark {
             Mark::Overtakes(thread) => Mark::Overtakes(name(thread)),
             other => other,
@@ -128,7 +122,24 @@ impl<'a> Draft<'a> {
             ok: None,
             mark,
         });
-        self.counts[thread.index()] += 1;
-        self.births(thread);
+        if let Some(births) = &mut self.births {
+            births.step(thread);
+        }
+    }
+}
+
+impl Births<'_> {
+    fn step(&mut self, thread: ThreadId) {
+        add_next(&mut self.counts, thread);
+        let step = Edge {
+            thread,
+            count: count(&self.counts, thread),
+        };
+        for (name, trigger) in self.names.iter_mut().zip(self.triggers) {
+            if *trigger == step {
+                *name = self.born;
+                self.born += 1;
+            }
+        }
     }
 }

@@ -4,26 +4,57 @@
 //! earlier conflicting touch of an object, and everything before an epoch. All algorithms ask this one place. Owns its
 //! tables and reuses them from execution to execution; [`Happens::analyse`] recomputes only what lies behind the
 //! prefix that the last execution shares with this one.
+//!
+//! Invariant: no event comes after a later one, so the last event of a [row](Happens::row) is the row's own.
 
-use reweave_model::{Access, Class, Event, Execution, ThreadId};
+use reweave_model::{Access, Class, Edge, Event, Execution, ObjectId, ThreadId};
 
 /// Tables about one execution.
 #[derive(Debug, Default)]
 pub(crate) struct Happens {
-    threads: usize,
-    /// One row of `threads` counts an event: how many events of each thread are at or before it.
-    rows: Vec<u32>,
-    /// Which event of its thread each event is, from 0.
-    nth: Vec<u32>,
+    /// Quads in a row: enough for all threads. Never shrinks.
+    width: usize,
+    /// One row an event: how many events of each thread are at or before it.
+    rows: Vec<Quad>,
+    /// How many events of each thread were done before the position that was [sought](Happens::seek) last.
+    done: Vec<Quad>,
+    sought: u32,
+    /// What the tables know of each event.
+    keys: Vec<Key>,
     /// Positions of each thread's events.
     of_thread: Vec<Vec<u32>>,
-    /// Positions of the events that touch an object.
-    of_object: Vec<Vec<u32>>,
-    /// The last execution's events, to find the shared prefix.
-    events: Vec<Event>,
+    of_object: Vec<Vec<Touch>>,
     /// Whether the last execution had epochs: then nothing of it is kept.
     epochs: bool,
-    row: Vec<u32>,
+    nothing: Vec<Quad>,
+}
+
+/// Counts of four threads: what a vector register holds, on every machine of this kind. (There it has a maximum of signed
+/// numbers in few steps, and none of unsigned ones.)
+pub(crate) type Quad = [i32; 4];
+
+/// What rows are made from, and where an event stands.
+#[derive(Clone, Copy, Debug)]
+struct Key {
+    thread: ThreadId,
+    /// Which event of its thread it is, from 0.
+    nth: i32,
+    outcome: u16,
+    after: Option<Edge>,
+    access: [Option<Access>; 2],
+    /// How many touches of each object there are before.
+    places: [u32; 2],
+}
+
+/// An event that touches an object.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Touch {
+    /// Which event.
+    pub position: u32,
+    /// In which way.
+    pub class: Class,
+    /// How many touches there are up to the last [`Class::Write`], this one included.
+    settled: u32,
 }
 
 impl Happens {
@@ -36,184 +67,306 @@ impl Happens {
     }
 
     fn keep_prefix(&mut self, execution: &Execution) -> usize {
-        let epochs = std::mem::replace(&mut self.epochs, !execution.epochs.is_empty());
-        let comparable = self.threads == execution.threads.len() && !epochs && !self.epochs;
-        let shared = self.events.iter().zip(&execution.events);
-        let kept = match comparable {
-            true => shared.take_while(|(a, b)| a == b).count(),
-            false => 0,
-        };
         let threads = execution.threads.len();
-        self.of_thread.resize_with(threads, Vec::new);
-        let objects = self.of_object.len().max(execution.objects.len());
-        self.of_object.resize_with(objects, Vec::new);
-        for table in self.of_thread.iter_mut().chain(&mut self.of_object) {
-            let keep = table.partition_point(|position| (*position as usize) < kept);
-            table.truncate(keep);
+        let epochs = std::mem::replace(&mut self.epochs, !execution.epochs.is_empty());
+        let mut kept = 0;
+        let old = self.width;
+        if threads > 4 * self.width {
+            self.width = threads.div_ceil(4);
+        } else if !epochs && !self.epochs {
+            // Programs are deterministic: the same choices make the same events.
+            let same = |(key, event): &(&Key, &Event)| {
+                key.thread == event.thread
+                    && key.outcome == event.outcome
+                    && key.access == event.access
+                    && key.after == event.after
+            };
+            kept = self
+                .keys
+                .iter()
+                .zip(&execution.events)
+                .take_while(same)
+                .count();
         }
-        self.threads = threads;
-        self.rows.truncate(kept * threads);
-        self.nth.truncate(kept);
-        self.events.truncate(kept);
-        self.events.extend_from_slice(&execution.events[kept..]);
+        self.seek(self.sought.min(kept as u32));
+        for key in self.keys.drain(kept..).rev() {
+            self.of_thread[key.thread.index()].pop();
+            for access in key.access.into_iter().flatten() {
+                self.of_object[access.object.index()].pop();
+            }
+        }
+        if self.of_thread.len() < threads {
+            self.of_thread.resize_with(threads, Vec::new);
+        }
+        if self.of_object.len() < execution.objects.len() {
+            self.of_object
+                .resize_with(execution.objects.len(), Vec::new);
+        }
+        self.rows
+            .resize(execution.events.len() * self.width, [0; 4]);
+        if self.width > old {
+            self.done.resize(self.width, [0; 4]);
+            self.nothing.resize(self.width, [0; 4]);
+        }
         kept
     }
 
     fn append(&mut self, execution: &Execution, position: usize) {
         let event = &execution.events[position];
-        let mut row = std::mem::take(&mut self.row);
-        self.start_row(execution, event, position, &mut row);
-        for access in event.access.into_iter().flatten() {
-            let touching = &self.of_object[access.object.index()];
-            for &earlier in touching.iter().rev() {
-                let other = &execution.events[earlier as usize];
-                if !self.in_row(&row, earlier) && other.conflicts(event) {
-                    join(&mut row, self.row(earlier));
-                }
-                if settles(other, access) {
-                    break;
-                }
-            }
-            self.of_object[access.object.index()].push(position as u32);
+        if self.epochs {
+            let mut epochs = execution.epochs.iter().rev();
+            let epoch = epochs.find(|epoch| **epoch as usize <= position);
+            self.seek(epoch.copied().unwrap_or(0));
         }
         let thread = event.thread.index();
-        row[thread] = self.of_thread[thread].len() as u32 + 1;
-        self.nth.push(row[thread] - 1);
-        self.of_thread[thread].push(position as u32);
-        self.rows.extend_from_slice(&row);
-        self.row = row;
-    }
-
-    /// Program order, creation, edge, epoch: everything but conflicts.
-    fn start_row(&self, execution: &Execution, event: &Event, position: usize, row: &mut Vec<u32>) {
-        row.clear();
-        row.resize(self.threads, 0);
-        self.before_thread(
-            execution,
-            event.thread,
-            self.of_thread[event.thread.index()].len(),
-            row,
-        );
+        let nth = self.of_thread[thread].len();
+        let last = self.coming_last(execution, event.thread, nth);
+        let (earlier, row) = self.rows.split_at_mut(position * self.width);
+        let row = &mut row[..self.width];
+        let known = Known {
+            width: self.width,
+            rows: earlier,
+            keys: &self.keys,
+        };
+        // Program order and creation.
+        copy(row, last.map_or(&self.nothing, |last| known.row(last)));
         if let Some(edge) = event.after {
             if let Some(step) = edge.count.checked_sub(1) {
-                join(
-                    row,
-                    self.row(self.of_thread[edge.thread.index()][step as usize]),
-                );
+                let step = self.of_thread[edge.thread.index()][step as usize];
+                join(row, known.row(step));
             }
             // A thread that did nothing itself may have been created late.
-            self.before_thread(execution, edge.thread, 0, row);
-        }
-        let epoch = execution
-            .epochs
-            .iter()
-            .rev()
-            .find(|epoch| **epoch as usize <= position);
-        if let Some(epoch) = epoch {
-            for (thread, positions) in self.of_thread.iter().enumerate() {
-                let count = positions.partition_point(|position| position < epoch);
-                row[thread] = row[thread].max(count as u32);
+            if let Some(born) = born(&self.of_thread, execution, edge.thread) {
+                join(row, known.row(born));
             }
         }
-    }
-
-    /// Adds what a thread has behind it when it comes to its `nth` event: see [`Happens::coming`].
-    fn before_thread(&self, execution: &Execution, thread: ThreadId, nth: usize, row: &mut [u32]) {
-        match nth.checked_sub(1) {
-            Some(last) => join(row, self.row(self.of_thread[thread.index()][last])),
-            None => {
-                let mut thread = thread;
-                loop {
-                    let born = execution.threads[thread.index()].born;
-                    if let Some(last) = born.count.checked_sub(1) {
-                        join(
-                            row,
-                            self.row(self.of_thread[born.thread.index()][last as usize]),
-                        );
-                        return;
-                    }
-                    if born.thread == thread {
-                        return;
-                    }
-                    thread = born.thread;
+        if self.epochs {
+            join(row, &self.done);
+        }
+        let mut places = [0; 2];
+        for (access, place) in event.access.into_iter().zip(&mut places) {
+            let Some(access) = access else {
+                continue;
+            };
+            let touching = &mut self.of_object[access.object.index()];
+            for touch in unsettled(touching, access.class).iter().rev() {
+                if access.class.conflicts(touch.class) && !known.holds(row, touch.position) {
+                    join(row, known.row(touch.position));
                 }
             }
+            *place = touching.len() as u32;
+            let settled = match access.class {
+                Class::Write => *place + 1,
+                _ => touching.last().map_or(0, |touch| touch.settled),
+            };
+            touching.push(Touch {
+                position: position as u32,
+                class: access.class,
+                settled,
+            });
+        }
+        row.as_flattened_mut()[thread] = nth as i32 + 1;
+        self.of_thread[thread].push(position as u32);
+        self.keys.push(Key {
+            thread: event.thread,
+            nth: nth as i32,
+            outcome: event.outcome,
+            after: event.after,
+            access: event.access,
+            places,
+        });
+    }
+
+    /// The last of what a thread has behind it when it comes to its `nth` event, done or not: program order and creation
+    /// only.
+    pub fn coming_last(&self, execution: &Execution, thread: ThreadId, nth: usize) -> Option<u32> {
+        match nth.checked_sub(1) {
+            Some(last) => Some(self.of_thread[thread.index()][last]),
+            None => born(&self.of_thread, execution, thread),
         }
     }
 
-    /// What a thread has behind it when it comes to its `nth` event, done or not: program order and creation only.
-    pub fn coming(&self, execution: &Execution, thread: ThreadId, nth: usize, row: &mut Vec<u32>) {
-        row.clear();
-        row.resize(self.threads, 0);
-        self.before_thread(execution, thread, nth, row);
+    /// All of it.
+    pub fn coming(&self, execution: &Execution, thread: ThreadId, nth: usize) -> &Row {
+        match self.coming_last(execution, thread, nth) {
+            Some(last) => self.row(last),
+            None => &self.nothing,
+        }
     }
 
-    /// The events at or before an event: a count for each thread.
-    pub fn row(&self, position: u32) -> &[u32] {
-        &self.rows[position as usize * self.threads..][..self.threads]
+    /// The events at or before an event: a count for each thread, and some zeros.
+    #[inline]
+    pub fn row(&self, position: u32) -> &Row {
+        &self.rows[position as usize * self.width..][..self.width]
     }
 
-    /// The last event of a set given by counts.
-    pub fn last(&self, row: &[u32]) -> Option<u32> {
-        let lines = self.of_thread.iter().zip(row);
-        lines
-            .filter_map(|(line, count)| line.get((*count as usize).checked_sub(1)?).copied())
-            .max()
+    /// Makes [`Happens::done`] be about a position. Cheap when the last one was near.
+    pub fn seek(&mut self, position: u32) {
+        let done = self.done.as_flattened_mut();
+        while self.sought < position {
+            done[self.keys[self.sought as usize].thread.index()] += 1;
+            self.sought += 1;
+        }
+        while self.sought > position {
+            self.sought -= 1;
+            done[self.keys[self.sought as usize].thread.index()] -= 1;
+        }
     }
 
-    /// The events of a set given by counts that lie behind a position, in order.
-    pub fn behind(&self, row: &[u32], position: u32, out: &mut Vec<u32>) {
-        for (line, count) in self.of_thread.iter().zip(row) {
-            let from = line.partition_point(|event| *event <= position);
-            out.extend_from_slice(line.get(from..*count as usize).unwrap_or_default());
+    /// How many events of each thread were done before the position that was sought last.
+    #[inline]
+    pub fn done(&self) -> &Row {
+        &self.done
+    }
+
+    /// The events of a set given by counts that were not done before the position that was sought last, in order.
+    pub fn behind(&self, row: &Row, out: &mut Vec<u32>) {
+        let counts = row.as_flattened().iter().zip(self.done.as_flattened());
+        for (line, (count, done)) in self.of_thread.iter().zip(counts) {
+            if count > done {
+                out.extend_from_slice(&line[*done as usize..*count as usize]);
+            }
         }
         out.sort_unstable();
     }
 
     /// Whether an event is in a set given by counts.
-    pub fn in_row(&self, row: &[u32], position: u32) -> bool {
-        self.nth[position as usize] < row[self.events[position as usize].thread.index()]
+    #[inline]
+    pub fn in_row(&self, row: &Row, position: u32) -> bool {
+        let key = &self.keys[position as usize];
+        key.nth < row.as_flattened()[key.thread.index()]
+    }
+
+    /// Whether one event is another or comes after it.
+    #[inline]
+    pub fn after(&self, position: u32, earlier: u32) -> bool {
+        self.in_row(self.row(position), earlier)
     }
 
     /// Whether all that an event depends on is among the first so many events of each thread; it is itself the next one
     /// of its thread.
-    pub fn ready(&self, position: u32, counts: &[u32]) -> bool {
-        let missing = self
-            .row(position)
-            .iter()
-            .zip(counts)
-            .filter(|(needed, done)| needed > done);
-        missing.count() <= 1
+    pub fn ready(&self, position: u32, counts: &Row) -> bool {
+        let mut missing = [0; 4];
+        for (needed, done) in self.row(position).iter().zip(counts) {
+            for lane in 0..4 {
+                missing[lane] += i32::from(needed[lane] > done[lane]);
+            }
+        }
+        missing.iter().sum::<i32>() <= 1
     }
 
     /// Which event of its thread it is, from 0.
-    pub fn nth(&self, position: u32) -> u32 {
-        self.nth[position as usize]
+    #[inline]
+    pub fn nth(&self, position: u32) -> usize {
+        self.keys[position as usize].nth as usize
+    }
+
+    /// Whose event it is.
+    #[inline]
+    pub fn thread(&self, position: u32) -> ThreadId {
+        self.keys[position as usize].thread
     }
 
     /// Positions of a thread's events.
+    #[inline]
     pub fn of_thread(&self, thread: ThreadId) -> &[u32] {
         &self.of_thread[thread.index()]
     }
 
-    /// Positions of the events that touch an object.
-    pub fn of_object(&self, object: reweave_model::ObjectId) -> &[u32] {
+    /// The events that touch an object.
+    #[inline]
+    pub fn of_object(&self, object: ObjectId) -> &[Touch] {
         &self.of_object[object.index()]
+    }
+
+    /// Those before an event.
+    #[inline]
+    pub fn before(&self, position: u32, object: ObjectId) -> &[Touch] {
+        let touching = self.of_object(object);
+        let key = &self.keys[position as usize];
+        let touches = |access: &Option<Access>| access.is_some_and(|at| at.object == object);
+        let place = match key.access.iter().position(touches) {
+            Some(nth) => key.places[nth] as usize,
+            None => touching.partition_point(|touch| touch.position < position),
+        };
+        &touching[..place]
     }
 }
 
-/// Whether all earlier touches that matter to this one lie before that event: it writes what only is read and written.
-pub(crate) fn settles(event: &Event, access: Access) -> bool {
-    let write = Access {
-        class: Class::Write,
-        ..access
-    };
-    matches!(access.class, Class::Read | Class::Write) && event.access.contains(&Some(write))
+/// A set of events that is closed under "before": how many events of each thread it holds.
+pub(crate) type Row = [Quad];
+
+/// What is known of the events before the one whose row is being made.
+struct Known<'a> {
+    width: usize,
+    rows: &'a Row,
+    keys: &'a [Key],
+}
+
+impl Known<'_> {
+    fn holds(&self, row: &Row, position: u32) -> bool {
+        let key = &self.keys[position as usize];
+        key.nth < row.as_flattened()[key.thread.index()]
+    }
+
+    fn row(&self, position: u32) -> &Row {
+        &self.rows[position as usize * self.width..][..self.width]
+    }
+}
+
+/// The event that brought a thread to life.
+fn born(of_thread: &[Vec<u32>], execution: &Execution, thread: ThreadId) -> Option<u32> {
+    let mut thread = thread;
+    loop {
+        let born = execution.threads[thread.index()].born;
+        if let Some(last) = born.count.checked_sub(1) {
+            return Some(of_thread[born.thread.index()][last as usize]);
+        }
+        if born.thread == thread {
+            return None;
+        }
+        thread = born.thread;
+    }
+}
+
+/// Those of the touches before one of a class that may matter to it: of what is only read and written, the last write, and
+/// for a write the reads since.
+pub(crate) fn unsettled(touching: &[Touch], class: Class) -> &[Touch] {
+    let settled = touching.last().map_or(0, |touch| touch.settled as usize);
+    let last_write = settled.saturating_sub(1);
+    match class {
+        Class::Read => &touching[last_write..settled],
+        Class::Write => &touching[last_write..],
+        _ => touching,
+    }
+}
+
+/// How many events of a thread a set holds.
+#[inline]
+pub(crate) fn count(row: &Row, thread: ThreadId) -> u32 {
+    row.as_flattened()[thread.index()] as u32
+}
+
+/// Adds the next event of a thread.
+#[inline]
+pub(crate) fn add_next(row: &mut Row, thread: ThreadId) {
+    row.as_flattened_mut()[thread.index()] += 1;
 }
 
 /// Adds one set of events to another.
-pub(crate) fn join(row: &mut [u32], other: &[u32]) {
+#[inline]
+pub(crate) fn join(row: &mut Row, other: &Row) {
     for (mine, theirs) in row.iter_mut().zip(other) {
-        *mine = (*mine).max(*theirs);
+        for lane in 0..4 {
+            mine[lane] = mine[lane].max(theirs[lane]);
+        }
+    }
+}
+
+/// Rows are short: a loop is faster than a call.
+#[inline]
+fn copy(row: &mut Row, other: &Row) {
+    for (mine, theirs) in row.iter_mut().zip(other) {
+        *mine = *theirs;
     }
 }

@@ -39,7 +39,7 @@ mod parent;
 
 use crate::{
     draft::{Child, Draft},
-    happens::Happens,
+    happens::{Happens, Quad},
     replay::Replay,
 };
 use reweave_model::{
@@ -53,20 +53,23 @@ pub(crate) struct Optimal {
     happens: Happens,
     replay: Replay,
     marks: Vec<Mark>,
-    /// Positions that are part of a detour.
-    detours: Vec<u32>,
-    /// The causes of the overtaker that is being looked at.
-    causes: Vec<u32>,
+    /// The last position that is part of a detour.
+    detour: Option<u32>,
+    /// What the overtaker that is being looked at might have gone before.
+    rivals: Vec<u32>,
+    /// Its causes.
+    causes: Vec<Quad>,
     /// Their positions behind `e`.
     leads: Vec<u32>,
     /// The causes it needs when it goes first.
-    needed: Vec<u32>,
+    needed: Vec<Quad>,
     /// What overtook `e` before, latest first, and what `e` would have touched then.
     stages: Vec<(u32, Touches)>,
-    /// What an operation comes after in any case.
-    coming: Vec<u32>,
     /// Events of each thread that are taken as done.
-    counts: Vec<u32>,
+    counts: Vec<Quad>,
+    /// Threads in the order that the policy asks them in.
+    line_up: Vec<parent::Waiter>,
+    row: Vec<Quad>,
 }
 
 type Touches = [Option<Access>; 2];
@@ -81,6 +84,13 @@ struct Overtaker {
     nth: usize,
 }
 
+impl Overtaker {
+    /// Where it was done, or the end of the execution.
+    fn end(&self, execution: &Execution) -> u32 {
+        self.position.unwrap_or(execution.events.len() as u32)
+    }
+}
+
 impl Optimal {
     /// Adds the plans of the execution's children. The plan is the one it was run by.
     pub fn children(&mut self, plan: &Plan, execution: &Execution, out: &mut Vec<Child>) {
@@ -89,36 +99,38 @@ impl Optimal {
         self.marks.clear();
         self.marks.extend(plan.steps.iter().map(|step| step.mark));
         self.marks.resize(execution.events.len(), Mark::Default);
-        self.detours.clear();
-        let detour = |position: &u32| self.marks[*position as usize] != Mark::Default;
-        self.detours
-            .extend((0..self.marks.len() as u32).filter(detour));
+        let mut marks = self.marks.iter();
+        let detour = marks.rposition(|mark| *mark != Mark::Default);
+        self.detour = detour.map(|position| position as u32);
 
         self.other_outcomes(plan, execution, out);
-        for position in 0..execution.events.len() as u32 {
-            let event = &execution.events[position as usize];
-            if event.access[0].is_some() || turn(execution, event).is_some() {
+        for (position, event) in execution.events.iter().enumerate() {
+            let position = position as u32;
+            // What has another outcome the parent does by default.
+            if event.outcome == 0 && self.find_rivals(execution, event, position) {
                 let overtaker = Overtaker {
                     thread: event.thread,
                     pending: event.pending(),
                     position: Some(position),
-                    nth: self.happens.nth(position) as usize,
+                    nth: self.happens.nth(position),
                 };
                 self.overtake(plan, execution, &overtaker, out);
             }
         }
         for (index, record) in execution.threads.iter().enumerate() {
+            let Some(pending) = record.pending else {
+                continue;
+            };
             let thread = ThreadId(index as u32);
-            let nth = self.happens.of_thread(thread).len();
+            let overtaker = Overtaker {
+                thread,
+                pending,
+                position: None,
+                nth: self.happens.of_thread(thread).len(),
+            };
             // A thread that was stopped by the limit on steps does not come to it in any execution.
-            let stopped = nth >= execution.max_steps as usize;
-            if let Some(pending) = record.pending.filter(|_| !stopped) {
-                let overtaker = Overtaker {
-                    thread,
-                    pending,
-                    position: None,
-                    nth,
-                };
+            let stopped = overtaker.nth >= execution.max_steps as usize && !pending.op.completes();
+            if !stopped && self.find_rivals_of_pending(execution, &overtaker) {
                 self.overtake(plan, execution, &overtaker, out);
             }
         }
@@ -126,20 +138,16 @@ impl Optimal {
 
     /// The policy's step with another outcome.
     fn other_outcomes(&mut self, plan: &Plan, execution: &Execution, out: &mut Vec<Child>) {
-        let free = self.detours.last().map_or(0, |last| last + 1);
+        let free = self.detour.map_or(0, |last| last + 1);
         for position in free..execution.events.len() as u32 {
             let event = &execution.events[position as usize];
             for outcome in 1..event.outcomes {
                 if !self.still_overtaken(execution, position, outcome) {
                     continue;
                 }
-                let mut child = Draft::new(
-                    plan,
-                    execution,
-                    &self.happens,
-                    self.replay.triggers(),
-                    position,
-                );
+                self.happens.seek(position);
+                let (counts, triggers) = (self.happens.done(), self.replay.triggers());
+                let mut child = Draft::new(plan, execution, counts, triggers, position);
                 child.push(
                     event.thread,
                     event.pending(),
@@ -165,7 +173,7 @@ impl Optimal {
         self.depends_on_stages(execution, e, &effect, &[])
     }
 
-    /// All children in which one operation overtakes a step of the policy.
+    /// All children in which one operation overtakes one of its rivals.
     fn overtake(
         &mut self,
         plan: &Plan,
@@ -173,42 +181,69 @@ impl Optimal {
         a: &Overtaker,
         out: &mut Vec<Child>,
     ) {
-        // The parent does it by default.
-        if a.position
-            .is_some_and(|position| execution.events[position as usize].outcome != 0)
-        {
-            return;
-        }
-        let end = a.position.unwrap_or(execution.events.len() as u32);
-        let competes = competes(a);
-        let mut coming = std::mem::take(&mut self.coming);
-        self.happens.coming(execution, a.thread, a.nth, &mut coming);
-        let last_cause = self.happens.last(&coming);
-        let rivals = self.rivals(execution, a, end, &coming);
-        self.coming = coming;
-        for e in rivals {
+        let competes = competes(a.pending.op, a.pending.gate);
+        let last_cause = self.happens.coming_last(execution, a.thread, a.nth);
+        for index in 0..self.rivals.len() {
+            let e = self.rivals[index];
             let event = &execution.events[e as usize];
-            if event.thread == a.thread || self.marks[e as usize] != Mark::Default {
-                continue;
-            }
+            let excludes = parent::excludes(a, &event.op);
             let alone = last_cause.is_none_or(|last| last < e);
-            if alone && parent::excludes(a, event.op) && !self.undisturbed(e) {
+            if alone && excludes && !self.undisturbed(e) {
                 continue;
             }
-            self.find_leads(execution, a, e, end, !competes);
+            self.find_leads(execution, a, e, !competes);
             if self.happens.in_row(&self.causes, e) {
                 continue;
             }
-            if competes && !parent::excludes(a, event.op) {
+            if excludes || steady(execution, a, event) {
+                if competes && !excludes {
+                    self.find_leads(execution, a, e, true);
+                }
+                self.simple_child(plan, execution, a, e, out);
+                continue;
+            }
+            if competes {
                 // What happens while `e` makes it wait is no cause of it.
-                let waits = !steady(execution, a, event)
-                    && self.can_go(execution, a, e, false)
-                    && !self.can_go(execution, a, e, true);
+                let waits =
+                    self.can_go(execution, a, e, false) && !self.can_go(execution, a, e, true);
                 if !waits {
-                    self.find_leads(execution, a, e, end, true);
+                    self.find_leads(execution, a, e, true);
                 }
             }
             self.child(plan, execution, a, e, out);
+        }
+    }
+
+    /// The plan in which `a` overtakes `e`, if this execution is its parent, for one that does the same wherever it stands: nothing
+    /// needs to be played.
+    fn simple_child(
+        &mut self,
+        plan: &Plan,
+        execution: &Execution,
+        a: &Overtaker,
+        e: u32,
+        out: &mut Vec<Child>,
+    ) {
+        let event = &execution.events[e as usize];
+        let excludes = parent::excludes(a, &event.op);
+        self.find_stages(execution, e, true);
+        let access = match a.position {
+            Some(position) if !excludes => execution.events[position as usize].access,
+            // It wants just what `e` wants.
+            _ => event.access,
+        };
+        if self.comes_too_early(execution, a, &access, &self.causes, e) {
+            return;
+        }
+        let parent = self.is_parent_by_order(plan, execution, a, e);
+        if !parent.unwrap_or_else(|| self.is_parent(execution, a, e)) {
+            return;
+        }
+        let causes = std::mem::take(&mut self.causes);
+        let still = excludes || self.depends_on_stages(execution, e, &effect_of(event), &causes);
+        self.causes = causes;
+        if still {
+            out.push(self.draft(plan, execution, a, e, 0, !excludes));
         }
     }
 
@@ -222,30 +257,15 @@ impl Optimal {
         out: &mut Vec<Child>,
     ) {
         let event = &execution.events[e as usize];
-        let excludes = parent::excludes(a, event.op);
-        let simple = excludes || steady(execution, a, event);
-        self.find_stages(execution, e, simple);
+        self.find_stages(execution, e, false);
         let mut fitting = Vec::new();
-        if simple {
-            // It does the same wherever it stands: nothing needs to be played.
-            let effect = match a.position {
-                Some(position) if !excludes => effect_of(&execution.events[position as usize]),
-                // It wants just what `e` wants.
-                _ => effect_of(event),
-            };
-            if self.comes_too_early(execution, a, &effect, &self.causes, e) {
-                return;
-            }
-            fitting.push((0, self.causes.clone()));
-        } else {
-            self.play(execution, e, false);
-            if !self.replay.state.enabled(a.thread, &a.pending) {
-                return;
-            }
-            for outcome in 0..self.replay.state.outcomes(a.thread, a.pending.op) {
-                if self.fits(execution, a, e, outcome) {
-                    fitting.push((outcome, self.needed.clone()));
-                }
+        self.play(execution, e, false);
+        if !self.replay.state.enabled(a.thread, &a.pending) {
+            return;
+        }
+        for outcome in 0..self.replay.state.outcomes(a.thread, a.pending.op) {
+            if self.fits(execution, a, e, outcome) {
+                fitting.push((outcome, self.needed.clone()));
             }
         }
         if fitting.is_empty() {
@@ -256,30 +276,43 @@ impl Optimal {
             return;
         }
         for (outcome, needed) in fitting {
-            let mut next = !excludes;
-            let mut effect = effect_of(event);
-            if !simple {
-                self.play(execution, e, false);
-                self.replay.perform(a.thread, a.pending.op, outcome);
-                next = self.replay.state.enabled(event.thread, &event.pending());
-                if next {
-                    effect = self.replay.state.effect(event.thread, event.op, 0);
+            self.play(execution, e, false);
+            self.replay.perform(a.thread, a.pending.op, outcome);
+            let next = self.replay.state.enabled(event.thread, &event.pending());
+            // What overtook `e` before must still have, now that `e` may do something else.
+            if next {
+                let effect = self.replay.state.effect(event.thread, event.op, 0);
+                if !self.depends_on_stages(execution, e, &effect, &needed) {
+                    continue;
                 }
             }
-            // What overtook `e` before must still have, now that `e` may do something else.
-            if next && !self.depends_on_stages(execution, e, &effect, &needed) {
-                continue;
-            }
-            let mut child = Draft::new(plan, execution, &self.happens, self.replay.triggers(), e);
-            for &position in &self.leads {
-                child.event(position, Mark::Leads);
-            }
-            child.push(a.thread, a.pending, outcome, Mark::Overtakes(event.thread));
-            if next {
-                child.push(event.thread, event.pending(), 0, Mark::Default);
-            }
-            out.push(child.child);
+            out.push(self.draft(plan, execution, a, e, outcome, next));
         }
+    }
+
+    /// The leads, the overtaker, and what it overtakes if that can go.
+    fn draft(
+        &mut self,
+        plan: &Plan,
+        execution: &Execution,
+        a: &Overtaker,
+        e: u32,
+        outcome: u16,
+        next: bool,
+    ) -> Child {
+        let event = &execution.events[e as usize];
+        self.happens.seek(e);
+        let (counts, triggers) = (self.happens.done(), self.replay.triggers());
+        let mut child = Draft::new(plan, execution, counts, triggers, e);
+        child.child.rest.steps.reserve_exact(self.leads.len() + 2);
+        for &position in &self.leads {
+            child.event(position, Mark::Leads);
+        }
+        child.push(a.thread, a.pending, outcome, Mark::Overtakes(event.thread));
+        if next {
+            child.push(event.thread, event.pending(), 0, Mark::Default);
+        }
+        child.child
     }
 
     /// Whether the overtaker with this outcome conflicts with `e`, needs just its leads, and is the canonical one.
@@ -290,12 +323,11 @@ impl Optimal {
         if !state.depends(&effect, event.thread, event.op, event.outcome) {
             return false;
         }
-        let end = a.position.unwrap_or(execution.events.len() as u32);
         let mut needed = std::mem::take(&mut self.needed);
-        self.causes_of(execution, a, &effect.access, e, end, &mut needed);
+        self.causes_of(execution, a, &effect.access, e, &mut needed);
         self.add_edge(effect.after, e, &mut needed);
-        let early = self.comes_too_early(execution, a, &effect, &needed, e);
-        self.add_companions(execution, &effect.access, e, end, &mut needed);
+        let early = self.comes_too_early(execution, a, &effect.access, &needed, e);
+        self.add_companions(execution, a, &effect.access, e, &mut needed);
         let exact = self
             .leads
             .iter()
@@ -306,19 +338,18 @@ impl Optimal {
 }
 
 /// Whether an operation can lose its turn.
-fn competes(a: &Overtaker) -> bool {
-    a.pending.op.competes() || a.pending.gate != Gate::Open
+fn competes(op: Op, gate: Gate) -> bool {
+    op.competes() || gate != Gate::Open
 }
 
 /// Two operations that never block and touch their object in the same way in either order.
 fn steady(execution: &Execution, a: &Overtaker, e: &Event) -> bool {
-    let plain = |pending: &Pending| {
-        pending.gate == Gate::Open
-            && matches!(pending.op, Op::Load(_) | Op::Store(..) | Op::Rmw(..))
+    let plain = |op: &Op, gate: Gate| {
+        gate == Gate::Open && matches!(op, Op::Load(_) | Op::Store(..) | Op::Rmw(..))
     };
     match (a.pending.op, e.op) {
         (Op::Send(mine), Op::Send(theirs)) => mine == theirs && e.ok && unbounded(execution, mine),
-        _ => plain(&a.pending) && plain(&e.pending()),
+        (mine, theirs) => plain(&mine, a.pending.gate) && plain(&theirs, e.gate),
     }
 }
 

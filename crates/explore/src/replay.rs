@@ -3,7 +3,7 @@
 //! Answers what the target is never asked: who could have gone at another point, with which outcomes, and what would
 //! have been done by default from there on.
 
-use crate::happens::Happens;
+use crate::happens::{Happens, Quad, Row, add_next, count};
 use reweave_model::{Edge, Execution, Op, Pending, State, ThreadId};
 
 /// A point of an execution: which events were done, and the model's state after them.
@@ -12,20 +12,36 @@ pub(crate) struct Replay {
     pub state: State,
     /// For each thread, the event of its own line of ancestors that brings it to life.
     triggers: Vec<Edge>,
+    /// The place of each thread in creation order.
+    ranks: Vec<u32>,
     /// Events done, of each thread and in all.
-    counts: Vec<u32>,
+    counts: Vec<Quad>,
     total: usize,
 }
 
 impl Replay {
     /// Gets to know the threads of an execution; then [`Replay::rewind`].
     pub fn begin(&mut self, execution: &Execution) {
-        self.state.clear();
         self.state.spurious = execution.spurious;
         self.state.max_steps = execution.max_steps;
+        let known =
+            self.ranks.len() == execution.threads.len()
+                && execution.threads.iter().zip(0..).all(|(thread, index)| {
+                    self.state.path(ThreadId(index)).iter().eq(&thread.path)
+                });
+        if !known {
+            self.state.clear();
+            for thread in &execution.threads {
+                self.state.spawn_at(&thread.path);
+            }
+            self.ranks.clear();
+            self.ranks.resize(execution.threads.len(), 0);
+            for (thread, rank) in self.state.order().iter().zip(0..) {
+                self.ranks[thread.index()] = rank;
+            }
+        }
         self.triggers.clear();
         for thread in &execution.threads {
-            self.state.spawn_at(thread.path.clone());
             // A thread born before its parent's first event comes with its parent.
             let parent = thread.born.thread.index();
             let trigger = match self.triggers.get(parent) {
@@ -35,13 +51,19 @@ impl Replay {
             self.triggers.push(trigger);
         }
         self.counts.clear();
-        self.counts.resize(execution.threads.len(), 0);
+        self.counts
+            .resize(execution.threads.len().div_ceil(4), [0; 4]);
+    }
+
+    /// Which thread it is in creation order.
+    pub fn rank(&self, thread: ThreadId) -> u32 {
+        self.ranks[thread.index()]
     }
 
     /// Back to the beginning.
     pub fn rewind(&mut self, execution: &Execution, happens: &Happens) {
         self.state.rewind(&execution.objects);
-        self.counts.fill(0);
+        self.counts.fill([0; 4]);
         self.total = 0;
         for index in 0..execution.threads.len() {
             self.settle(execution, happens, ThreadId(index as u32));
@@ -51,7 +73,7 @@ impl Replay {
     /// A thread whose last event was done and that waits for nothing has come to its end.
     fn settle(&mut self, execution: &Execution, happens: &Happens, thread: ThreadId) {
         let record = &execution.threads[thread.index()];
-        let done = self.counts[thread.index()] as usize == happens.of_thread(thread).len();
+        let done = count(&self.counts, thread) as usize == happens.of_thread(thread).len();
         if done && record.pending.is_none() && self.born(thread) {
             self.state.finish(thread);
         }
@@ -59,7 +81,7 @@ impl Replay {
 
     fn born(&self, thread: ThreadId) -> bool {
         let trigger = self.triggers[thread.index()];
-        self.counts[trigger.thread.index()] >= trigger.count
+        count(&self.counts, trigger.thread) >= trigger.count
     }
 
     /// For each thread, the event that brings it to life.
@@ -68,7 +90,7 @@ impl Replay {
     }
 
     /// Events done of each thread.
-    pub fn counts(&self) -> &[u32] {
+    pub fn counts(&self) -> &Row {
         &self.counts
     }
 
@@ -81,7 +103,7 @@ impl Replay {
     pub fn next_of(&self, happens: &Happens, thread: ThreadId) -> Option<u32> {
         happens
             .of_thread(thread)
-            .get(self.counts[thread.index()] as usize)
+            .get(count(&self.counts, thread) as usize)
             .copied()
     }
 
@@ -125,7 +147,7 @@ impl Replay {
         if self.triggers.len() > 1 {
             let step = Edge {
                 thread: event.thread,
-                count: self.counts[event.thread.index()],
+                count: count(&self.counts, event.thread),
             };
             for index in 0..self.triggers.len() {
                 if self.triggers[index] == step {
@@ -138,7 +160,7 @@ impl Replay {
     /// Does an operation that need not be an event of the execution.
     pub fn perform(&mut self, thread: ThreadId, op: Op, outcome: u16) {
         self.state.apply(thread, op, outcome);
-        self.counts[thread.index()] += 1;
+        add_next(&mut self.counts, thread);
         self.total += 1;
     }
 
@@ -158,15 +180,15 @@ impl Replay {
             return false;
         }
         let mut released = false;
-        for index in 0..self.counts.len() {
+        for index in 0..execution.threads.len() {
             let thread = ThreadId(index as u32);
             let Some(pending) = self.pending(execution, happens, thread) else {
                 continue;
             };
-            if self.state.exhausted(thread) {
+            if self.state.exhausted(thread, pending.op) {
                 continue;
             }
-            let watch = execution.watch_of(thread, self.counts[index]);
+            let watch = execution.watch_of(thread, count(&self.counts, thread));
             if self.state.releasable(&pending, watch) {
                 self.state.release(thread);
                 released = true;

@@ -318,6 +318,7 @@ mixes! {
     atomics: atomics choices;
     mutexes: atomics mutexes;
     condvars: condvars;
+    futexes: futexes atomics;
     rwlocks: rwlocks atomics;
     readers_first: readers_first atomics;
     late_locks: late mutexes rwlocks readers_first;

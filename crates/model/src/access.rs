@@ -26,7 +26,7 @@ pub enum Class {
     WriteBegin,
     WriteAcquire,
     WriteUnlock,
-    /// Announces and acquires in one step, or acquires what was only foretold.
+    /// Announces and acquires in one step, or acquires what was only foretold, or gives up an announcement.
     TryWrite,
     /// A reader's failed attempt.
     ReadProbe,
@@ -121,6 +121,7 @@ const TABLE: [u32; CLASSES] = {
 
 impl Class {
     /// Takes one of a number of equal places: the order of takers is immaterial, who gets the last one is not.
+    #[inline]
     pub const fn takes_place(self) -> bool {
         matches!(self, Acquire | ArriveEven | ArriveOdd)
     }
@@ -129,6 +130,7 @@ impl Class {
     ///
     /// Messages and slots of a channel order a send and a receive by an [`Edge`](crate::Edge), not here; so do joins,
     /// notifications and the leader of a barrier.
+    #[inline]
     pub const fn conflicts(self, other: Class) -> bool {
         TABLE[self as usize] & (1 << other as u32) != 0
     }
@@ -136,6 +138,7 @@ impl Class {
 
 impl Access {
     /// Whether the two depend on each other.
+    #[inline]
     pub fn conflicts(self, other: Access) -> bool {
         self.object == other.object && self.class.conflicts(other.class)
     }

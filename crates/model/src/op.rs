@@ -15,6 +15,7 @@ impl ThreadId {
     pub const MAIN: ThreadId = ThreadId(0);
 
     /// As an index into per-thread tables.
+    #[inline]
     pub fn index(self) -> usize {
         self.0 as usize
     }
@@ -22,6 +23,7 @@ impl ThreadId {
 
 impl ObjectId {
     /// As an index into per-object tables.
+    #[inline]
     pub fn index(self) -> usize {
         self.0 as usize
     }
@@ -35,7 +37,7 @@ impl ObjectId {
 ///
 /// Taking a lock with a time limit is trying to take it: `TryLock`, `TryReadLock`, `TryWriteLock`. One that timed out before with
 /// nothing changed since is `TryLock` or `TryReadLock` with [`Gate::Late`](crate::Gate::Late), which wait until then; for
-/// writing it is `WriteBegin`, then `WriteAcquire` with that gate, since `TryWriteLock` must not wait for several readers.
+/// writing it is `WriteBegin`, then `WriteAcquire`, both with that gate, since `TryWriteLock` must not wait for several readers.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 #[allow(missing_docs)]
 pub enum Op {
@@ -83,6 +85,13 @@ pub enum Op {
     Enqueue {
         condvar: ObjectId,
         mutex: ObjectId,
+    },
+    /// Joins the condition variable's waiters if the atomic has this value, in one step: how threads wait for a futex. Otherwise it fails, and
+    /// there is no wait to leave.
+    EnqueueIf {
+        condvar: ObjectId,
+        atomic: ObjectId,
+        expected: u64,
     },
     /// Leaves the wait: notified, timed out, or (when the run allows it) spuriously.
     Wake {
@@ -191,7 +200,7 @@ impl Rmw {
 pub struct OpKind(pub u8);
 
 /// Names in the order of [`Op::kind`], as reports print them.
-const NAMES: [&str; 40] = [
+const NAMES: [&str; 41] = [
     "join",
     "choose",
     "assume",
@@ -232,6 +241,7 @@ const NAMES: [&str; 40] = [
     "park",
     "unpark",
     "unlock-clean",
+    "wait-if",
 ];
 
 impl OpKind {
@@ -243,6 +253,7 @@ impl OpKind {
 
 impl Op {
     /// The operation without its operands.
+    #[inline]
     pub fn kind(self) -> OpKind {
         OpKind(match self {
             Op::Join(_) => 0,
@@ -285,10 +296,12 @@ impl Op {
             Op::Park { .. } => 37,
             Op::Unpark(_) => 38,
             Op::UnlockClean(_) => 39,
+            Op::EnqueueIf { .. } => 40,
         })
     }
 
     /// The object it is about; a wait is about its condition variable.
+    #[inline]
     pub fn object(self) -> Option<ObjectId> {
         match self {
             Op::Join(_) | Op::Any(_) | Op::Assume(_) => None,
@@ -309,6 +322,9 @@ impl Op {
             | Op::TryWriteLock(object)
             | Op::WriteUnlock(object)
             | Op::Enqueue {
+                condvar: object, ..
+            }
+            | Op::EnqueueIf {
                 condvar: object, ..
             }
             | Op::Wake {
@@ -336,8 +352,18 @@ impl Op {
         }
     }
 
+    /// The other object that it touches, if there is one.
+    pub fn second(self) -> Option<ObjectId> {
+        match self {
+            Op::Enqueue { mutex, .. } => Some(mutex),
+            Op::EnqueueIf { atomic, .. } => Some(atomic),
+            _ => None,
+        }
+    }
+
     /// Whether another thread's operation can take away its turn: such an operation competes with every earlier
     /// taker of the same object, not only with the last.
+    #[inline]
     pub fn competes(self) -> bool {
         matches!(
             self,
@@ -357,6 +383,12 @@ impl Op {
     /// Whether it does nothing but order (its turn comes by itself and nobody can take it away).
     pub fn only_orders(self) -> bool {
         matches!(self, Op::Join(_) | Op::Leave(_) | Op::Handoff(..))
+    }
+
+    /// Whether it is the second half of a lock: the limit on steps never falls before it.
+    #[inline]
+    pub fn completes(self) -> bool {
+        matches!(self, Op::WriteAcquire(_))
     }
 
     /// The same operation without its time limit.

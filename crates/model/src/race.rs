@@ -238,6 +238,7 @@ impl RaceDetector {
             Op::Any(_)
             | Op::Assume(_)
             | Op::WriteBegin(_)
+            | Op::EnqueueIf { .. }
             | Op::Wake { .. }
             | Op::NotifyOne(_)
             | Op::NotifyAll(_)
@@ -282,6 +283,12 @@ impl RaceDetector {
             | Op::Recv { object, .. }
             | Op::TryRecv(object) => self.message(event, object),
         }
+        self.tick(thread);
+    }
+
+    /// An event that orders nothing: a plain access that is one.
+    pub fn plain(&mut self, thread: ThreadId) {
+        self.threads[thread.index()].count += 1;
         self.tick(thread);
     }
 

@@ -38,13 +38,46 @@ pub struct Divergence {
     pub actual: Option<(OpKind, Site)>,
 }
 
+/// Beyond all outcomes.
+const ENDED: u32 = 1 << 16;
+const DIVERGED: u32 = ENDED + 1;
+
+/// An event as most are, to be filled in.
+const BLANK: Event = Event {
+    thread: ThreadId::MAIN,
+    op: Op::Any(0),
+    gate: Gate::Open,
+    outcome: 0,
+    outcomes: 1,
+    ok: true,
+    result: 0,
+    after: None,
+    access: [None, None],
+    site: Site::ANY,
+};
+
+/// A thread of which nothing is known yet.
+const NOBODY: ThreadRecord = ThreadRecord {
+    born: Edge {
+        thread: ThreadId::MAIN,
+        count: 0,
+    },
+    path: Vec::new(),
+    name: None,
+    pending: None,
+};
+
 /// One execution under way.
 #[derive(Debug, Default)]
 pub struct Run {
     state: State,
     pending: Vec<Option<Pending>>,
+    /// Threads that have not come to their end, in creation order.
+    alive: Vec<ThreadId>,
     plan: Plan,
     execution: Execution,
+    /// Threads of the run before: most are created in the same order again.
+    before: Vec<ThreadRecord>,
     sleep: Vec<Choice>,
     divergence: Option<Divergence>,
     last: Option<ThreadId>,
@@ -62,9 +95,11 @@ impl Run {
     pub fn begin(&mut self, plan: &Plan) {
         self.state.clear();
         self.pending.clear();
+        self.alive.clear();
         self.plan.clone_from(plan);
         let execution = &mut self.execution;
         execution.events.clear();
+        core::mem::swap(&mut execution.threads, &mut self.before);
         execution.threads.clear();
         execution.objects.clear();
         execution.pointers.clear();
@@ -118,15 +153,25 @@ impl Run {
     fn spawn_from(&mut self, parent: Option<ThreadId>) -> ThreadId {
         let id = self.state.spawn(parent);
         let parent = parent.unwrap_or(id);
-        self.execution.threads.push(ThreadRecord {
-            born: Edge {
-                thread: parent,
-                count: self.state.count(parent),
-            },
-            path: self.state.path(id).into(),
-            name: None,
-            pending: None,
-        });
+        let known = self.before.get_mut(id.index());
+        self.execution
+            .threads
+            .push(known.map_or(NOBODY, |known| core::mem::replace(known, NOBODY)));
+        let record = &mut self.execution.threads[id.index()];
+        record.born = Edge {
+            thread: parent,
+            count: self.state.count(parent),
+        };
+        record.name = None;
+        record.pending = None;
+        if !record.path.iter().eq(self.state.path(id)) {
+            record.path.clear();
+            record.path.extend_from_slice(self.state.path(id));
+        }
+        match self.state.order().last() == Some(&id) {
+            true => self.alive.push(id),
+            false => self.state.enlist(id, &mut self.alive),
+        }
         self.pending.push(None);
         let priority = self.rng.next() | 1 << 63;
         self.priorities.push(priority);
@@ -150,6 +195,7 @@ impl Run {
     }
 
     /// The thread has come to an operation.
+    #[inline]
     pub fn announce(&mut self, thread: ThreadId, mut pending: Pending) {
         if let (Op::Recv { timed, .. }, Gate::Late) = (&mut pending.op, pending.gate) {
             // Until it is let go it waits, and so finds out about senders only as one that waits.
@@ -170,6 +216,9 @@ impl Run {
     /// The thread came to its end.
     pub fn finish(&mut self, thread: ThreadId) {
         self.pending[thread.index()] = None;
+        let place = self.alive.iter().position(|other| *other == thread);
+        self.alive
+            .remove(place.expect("a thread comes to its end once"));
         self.state.finish(thread);
     }
 
@@ -200,61 +249,74 @@ impl Run {
     }
 
     /// Who goes next, by plan or policy.
+    #[inline]
     pub fn next(&mut self) -> Next {
+        match self.decide() {
+            (thread, outcome @ 0..ENDED) => Next::Go(Choice {
+                thread: ThreadId(thread),
+                outcome: outcome as u16,
+            }),
+            (_, ENDED) => Next::End(self.execution.end),
+            _ => Next::Diverged,
+        }
+    }
+
+    /// Thread and outcome, or what the constants say: two numbers are handed back without a detour through memory.
+    fn decide(&mut self) -> (u32, u32) {
         let done = self.execution.events.len();
         if self.divergence.is_some() {
-            return Next::Diverged;
+            return (0, DIVERGED);
         }
         if let Some(step) = self.plan.steps.get(done) {
-            let step = *step;
-            if !self.fits(&step) {
-                // A step may be possible only after late timeouts were let go.
-                self.epoch();
+            if self.fits(step) {
+                return (step.choice.thread.0, step.choice.outcome.into());
             }
-            if self.fits(&step) {
-                return Next::Go(step.choice);
-            }
-            let actual = self
-                .pending
-                .get(step.choice.thread.index())
-                .copied()
-                .flatten();
-            self.divergence = Some(Divergence {
-                step: done,
-                expected: step,
-                actual: actual.map(|pending| (pending.op.kind(), pending.site)),
-            });
-            return Next::Diverged;
+            return self.late_step(*step);
         }
         if done == self.plan.steps.len() {
             self.sleep.clone_from(&self.plan.sleep);
         }
         if let Some(choice) = self.by_policy() {
-            return Next::Go(choice);
+            return (choice.thread.0, choice.outcome.into());
         }
         if !self.sleep.is_empty() && self.anyone() {
-            return Next::End(End::Redundant);
+            self.execution.end = End::Redundant;
+        } else if self.epoch() {
+            return self.decide();
+        } else {
+            self.execution.end = self.verdict();
         }
-        if self.epoch() {
-            return self.next();
+        (0, ENDED)
+    }
+
+    /// A step of the plan that cannot be done as things are: it may be possible after late timeouts were let go.
+    #[cold]
+    fn late_step(&mut self, step: Step) -> (u32, u32) {
+        if self.epoch() && self.fits(&step) {
+            return (step.choice.thread.0, step.choice.outcome.into());
         }
-        Next::End(self.verdict())
+        let thread = step.choice.thread.index();
+        let actual = self.pending.get(thread).copied().flatten();
+        self.divergence = Some(Divergence {
+            step: self.execution.events.len(),
+            expected: step,
+            actual: actual.map(|pending| (pending.op.kind(), pending.site)),
+        });
+        (0, DIVERGED)
     }
 
     fn fits(&self, step: &Step) -> bool {
         let Choice { thread, outcome } = step.choice;
-        self.pending
-            .get(thread.index())
-            .copied()
-            .flatten()
-            .is_some_and(|pending| {
-                pending.op.kind() == step.kind
-                    && (pending.site == step.site || step.site == Site::ANY)
-                    && self.state.enabled(thread, &pending)
-                    && outcome < self.state.outcomes(thread, pending.op)
-            })
+        let Some(Some(pending)) = self.pending.get(thread.index()) else {
+            return false;
+        };
+        pending.op.kind() == step.kind
+            && (pending.site == step.site || step.site == Site::ANY)
+            && self.state.enabled(thread, pending)
+            && (outcome == 0 || outcome < self.state.outcomes(thread, pending.op))
     }
 
+    #[inline]
     fn can_go(&self, thread: ThreadId) -> bool {
         match &self.pending[thread.index()] {
             Some(pending) => self.state.enabled(thread, pending),
@@ -263,7 +325,7 @@ impl Run {
     }
 
     fn anyone(&self) -> bool {
-        self.state.order().iter().any(|thread| self.can_go(*thread))
+        self.alive.iter().any(|thread| self.can_go(*thread))
     }
 
     /// The first outcome of a thread that does not sleep.
@@ -287,7 +349,7 @@ impl Run {
             Policy::Random(_) => {
                 let mut chosen = None;
                 let mut seen = 0;
-                for &thread in self.state.order() {
+                for &thread in &self.alive {
                     if !self.can_go(thread) {
                         continue;
                     }
@@ -307,11 +369,7 @@ impl Run {
                     // Below all first priorities, and below those lowered earlier.
                     self.priorities[last.index()] = u64::from(u32::MAX - done);
                 }
-                let able = self
-                    .state
-                    .order()
-                    .iter()
-                    .filter(|thread| self.can_go(**thread));
+                let able = self.alive.iter().filter(|thread| self.can_go(**thread));
                 let thread = *able.max_by_key(|thread| self.priorities[thread.index()])?;
                 let op = self.pending[thread.index()]?.op;
                 let outcomes = u64::from(self.state.outcomes(thread, op));
@@ -322,18 +380,13 @@ impl Run {
     }
 
     fn first(&self) -> Option<Choice> {
-        let mut able = self
-            .state
-            .order()
-            .iter()
-            .filter(|thread| self.can_go(**thread));
+        let mut able = self.alive.iter().filter(|thread| self.can_go(**thread));
         able.find_map(|thread| self.awake(*thread))
     }
 
     /// Whether somebody could go on if it were not for a foretold writer.
     fn held_back(&self) -> bool {
-        let mut order = self.state.order().iter();
-        order.any(|thread| {
+        self.alive.iter().any(|thread| {
             self.pending[thread.index()]
                 .is_some_and(|pending| self.state.held_back(*thread, &pending))
         })
@@ -347,7 +400,8 @@ impl Run {
         let mut released = false;
         for index in 0..self.pending.len() {
             let thread = ThreadId(index as u32);
-            if let Some(pending) = self.pending[index].filter(|_| !self.state.exhausted(thread)) {
+            let able = |pending: &Pending| !self.state.exhausted(thread, pending.op);
+            if let Some(pending) = self.pending[index].filter(able) {
                 let watch = self.execution.watch_of(thread, self.state.count(thread));
                 if self.state.releasable(&pending, watch) {
                     self.state.release(thread);
@@ -372,9 +426,10 @@ impl Run {
             return End::Done;
         }
         let stopped = |thread: &ThreadId| {
-            self.state.exhausted(*thread) && self.pending[thread.index()].is_some()
+            self.pending[thread.index()]
+                .is_some_and(|pending| self.state.exhausted(*thread, pending.op))
         };
-        if self.state.order().iter().any(stopped) {
+        if self.alive.iter().any(stopped) {
             return End::MaxSteps;
         }
         if waiting().any(|pending| matches!(pending.op, Op::Assume(_))) {
@@ -387,54 +442,85 @@ impl Run {
     }
 
     /// Does the operation of the thread that was chosen to go.
+    #[inline]
     pub fn step(&mut self, choice: Choice) -> Event {
-        let Choice { thread, outcome } = choice;
-        let pending = self.pending[thread.index()]
-            .take()
-            .expect("only a pending operation can be done");
-        if !self.sleep.is_empty() {
-            self.wake_sleepers(choice, &pending);
-        }
-        let outcomes = self.state.outcomes(thread, pending.op);
-        let effect = self.state.apply(thread, pending.op, outcome);
-        self.expect(effect.ok, &pending);
-        if let (Op::TryWriteLock(lock), false) = (pending.op, effect.ok) {
-            // It would have failed before as well.
-            self.repeats |= self.state.object(lock).foretold().is_some();
-        }
-        let event = Event {
-            thread,
-            op: pending.op,
-            gate: pending.gate,
-            outcome,
-            outcomes,
-            ok: effect.ok,
-            result: effect.result,
-            after: effect.after,
-            access: effect.access,
-            site: pending.site,
-        };
-        self.execution.events.push(event);
-        self.last = Some(thread);
-        event
+        *self.go(choice)
     }
 
-    /// Holds an operation's success against what the plan says of it.
-    fn expect(&mut self, ok: bool, pending: &Pending) {
+    fn go(&mut self, choice: Choice) -> &Event {
+        let Choice { thread, outcome } = choice;
+        if !self.sleep.is_empty() {
+            self.wake_sleepers(choice);
+        }
+        let slot = &mut self.pending[thread.index()];
+        let pending = slot.as_ref().expect("only a pending operation can be done");
         let step = self.execution.events.len();
+        // Written in place: a whole one made elsewhere and then moved costs as much as all the rest.
+        self.execution.events.push(BLANK);
+        let event = &mut self.execution.events[step];
+        event.thread = thread;
+        event.op = pending.op;
+        event.gate = pending.gate;
+        event.outcome = outcome;
+        event.site = pending.site;
+        match (self.state.apply_simple(thread, &pending.op), pending.op) {
+            (Some((result, access)), _) => {
+                event.result = result;
+                event.access[0] = Some(access);
+            }
+            (None, Op::Join(other)) => event.after = Some(self.state.join(thread, other)),
+            (None, _) => {
+                event.outcomes = self.state.outcomes(thread, pending.op);
+                let effect = self.state.apply_any(thread, pending.op, outcome);
+                event.ok = effect.ok;
+                event.result = effect.result;
+                event.after = effect.after;
+                event.access = effect.access;
+                if let (Op::TryWriteLock(lock), false) = (pending.op, effect.ok) {
+                    // It would have failed before as well.
+                    self.repeats |= self.state.object(lock).foretold().is_some();
+                }
+            }
+        }
+        let ok = event.ok;
+        *slot = None;
+        self.last = Some(thread);
         if let Some(expected) = self.plan.steps.get(step) {
-            if expected.ok.is_some_and(|expected| expected != ok) && self.divergence.is_none() {
-                self.divergence = Some(Divergence {
-                    step,
-                    expected: *expected,
-                    actual: Some((pending.op.kind(), pending.site)),
-                });
+            if expected.ok.is_some_and(|expected| expected != ok) {
+                self.differs(step);
+            }
+        }
+        &self.execution.events[step]
+    }
+
+    /// An operation succeeded or failed when the plan says otherwise.
+    #[cold]
+    fn differs(&mut self, step: usize) {
+        if self.divergence.is_none() {
+            let event = &self.execution.events[step];
+            self.divergence = Some(Divergence {
+                step,
+                expected: self.plan.steps[step],
+                actual: Some((event.op.kind(), event.site)),
+            });
+        }
+    }
+
+    /// The store that was just done turns out to have written this value. (A target may learn it only when the program has gone on.)
+    pub fn settle(&mut self, settled: u64) {
+        if let Some(event) = self.execution.events.last_mut() {
+            if let Op::Store(object, value) = &mut event.op {
+                *value = settled;
+                self.state.settle(*object, settled);
             }
         }
     }
 
     /// A sleeper wakes when something is done that depends on it, or by its own thread.
-    fn wake_sleepers(&mut self, choice: Choice, pending: &Pending) {
+    fn wake_sleepers(&mut self, choice: Choice) {
+        let Some(pending) = self.pending[choice.thread.index()] else {
+            return;
+        };
         let state = &self.state;
         let mine = state.effect(choice.thread, pending.op, choice.outcome);
         let asleep = &self.pending;

@@ -7,7 +7,7 @@ mod effect;
 mod enabled;
 
 use crate::{
-    access::Access,
+    access::{Access, Class},
     execution::Edge,
     object::{Generation, Object, OnceState},
     op::{ObjectId, Op, ThreadId},
@@ -29,6 +29,7 @@ pub struct Effect {
 pub struct State {
     objects: Vec<Object>,
     threads: Vec<ThreadState>,
+    /// Of each thread. Those behind the last one are from earlier runs: most threads are created in the same order again.
     paths: Vec<Vec<u32>>,
     /// Threads in creation order: by path, so that it is the same order in every run.
     order: Vec<ThreadId>,
@@ -73,7 +74,6 @@ impl State {
     pub fn clear(&mut self) {
         self.objects.clear();
         self.threads.clear();
-        self.paths.clear();
         self.order.clear();
     }
 
@@ -86,32 +86,63 @@ impl State {
 
     /// A new thread. Its place in the order comes from its path.
     pub fn spawn(&mut self, parent: Option<ThreadId>) -> ThreadId {
-        let id = ThreadId(self.threads.len() as u32);
-        let path = match parent {
-            None => Vec::new(),
+        let index = self.threads.len();
+        self.make_path(index);
+        let (known, new) = self.paths.split_at_mut(index);
+        let path = &mut new[0];
+        match parent {
+            None => path.clear(),
             Some(parent) => {
-                let nth = &mut self.threads[parent.index()].children;
-                let prefix = &self.paths[parent.index()];
-                let mut path = Vec::with_capacity(prefix.len() + 1);
-                path.extend_from_slice(prefix);
-                path.push(*nth);
-                *nth += 1;
-                path
+                let children = &mut self.threads[parent.index()].children;
+                let (nth, prefix) = (*children, known[parent.index()].as_slice());
+                *children += 1;
+                let known = path.split_last();
+                if known.is_none_or(|(last, first)| *last != nth || !first.iter().eq(prefix)) {
+                    path.clear();
+                    path.extend_from_slice(prefix);
+                    path.push(nth);
+                }
             }
-        };
-        self.spawn_at(path);
-        id
+        }
+        self.add_thread()
     }
 
     /// A new thread with a known path.
-    pub fn spawn_at(&mut self, path: Vec<u32>) {
+    pub fn spawn_at(&mut self, path: &[u32]) -> ThreadId {
+        let index = self.threads.len();
+        self.make_path(index);
+        let known = &mut self.paths[index];
+        if !known.iter().eq(path) {
+            known.clear();
+            known.extend_from_slice(path);
+        }
+        self.add_thread()
+    }
+
+    fn make_path(&mut self, index: usize) {
+        if self.paths.len() == index {
+            self.paths.push(Vec::new());
+        }
+    }
+
+    fn add_thread(&mut self) -> ThreadId {
         let id = ThreadId(self.threads.len() as u32);
-        let place = self
-            .order
-            .partition_point(|other| self.paths[other.index()] < path);
-        self.order.insert(place, id);
-        self.paths.push(path);
         self.threads.push(ThreadState::default());
+        let mut order = core::mem::take(&mut self.order);
+        self.enlist(id, &mut order);
+        self.order = order;
+        id
+    }
+
+    /// Puts a thread into its place among others in creation order.
+    pub(crate) fn enlist(&self, thread: ThreadId, order: &mut Vec<ThreadId>) {
+        let path = self.path(thread);
+        let earlier = |other: &ThreadId| self.path(*other) < path;
+        if order.last().is_none_or(earlier) {
+            order.push(thread);
+        } else {
+            order.insert(order.partition_point(earlier), thread);
+        }
     }
 
     /// The thread came to its end.
@@ -120,21 +151,25 @@ impl State {
     }
 
     /// Whether it did.
+    #[inline]
     pub fn finished(&self, thread: ThreadId) -> bool {
         self.threads[thread.index()].finished
     }
 
     /// How many events it has done.
+    #[inline]
     pub fn count(&self, thread: ThreadId) -> u32 {
         self.threads[thread.index()].count
     }
 
     /// Its name in every run.
+    #[inline]
     pub fn path(&self, thread: ThreadId) -> &[u32] {
         &self.paths[thread.index()]
     }
 
     /// All threads in creation order.
+    #[inline]
     pub fn order(&self) -> &[ThreadId] {
         &self.order
     }
@@ -146,6 +181,7 @@ impl State {
     }
 
     /// The object as it is now.
+    #[inline]
     pub fn object(&self, id: ObjectId) -> &Object {
         &self.objects[id.index()]
     }
@@ -176,6 +212,7 @@ impl State {
         }
     }
 
+    #[inline]
     fn free(&self, mutex: ObjectId) -> bool {
         matches!(self.object(mutex), Object::Mutex { holder: None, .. })
     }
@@ -207,15 +244,87 @@ impl State {
             .expect("an outcome is below the number of outcomes")
     }
 
+    /// What the last store wrote: see [`Run::settle`](crate::Run::settle).
+    pub(crate) fn settle(&mut self, object: ObjectId, settled: u64) {
+        if let Object::Atomic(value) = &mut self.objects[object.index()] {
+            *value = settled;
+        }
+    }
+
     /// Does an operation.
     pub fn apply(&mut self, thread: ThreadId, op: Op, outcome: u16) -> Effect {
-        let effect = self.effect(thread, op, outcome);
+        #[cfg(debug_assertions)]
+        let expected = self.effect(thread, op, outcome);
+        let effect = match self.apply_simple(thread, &op) {
+            Some((result, access)) => Effect {
+                ok: true,
+                result,
+                after: None,
+                access: [Some(access), None],
+            },
+            None => self.apply_any(thread, op, outcome),
+        };
+        #[cfg(debug_assertions)]
+        assert_eq!(effect, expected, "one meaning of {op:?}");
+        effect
+    }
+
+    /// Does one of the most frequent operations, which have one outcome and succeed, as [`State::apply_any`] does, sooner: what it
+    /// returns and touches.
+    #[inline(always)]
+    pub(crate) fn apply_simple(&mut self, thread: ThreadId, op: &Op) -> Option<(u64, Access)> {
+        let (Op::Load(id) | Op::Store(id, _) | Op::Rmw(id, _) | Op::Lock(id) | Op::Unlock(id)) =
+            *op
+        else {
+            return None;
+        };
+        let (result, class) = match (*op, &mut self.objects[id.index()]) {
+            (Op::Load(_), Object::Atomic(value)) => (*value, Class::Read),
+            (Op::Store(_, new), Object::Atomic(value)) => {
+                *value = new;
+                (0, Class::Write)
+            }
+            (Op::Rmw(_, rmw), Object::Atomic(value)) => {
+                let old = *value;
+                *value = rmw.apply(old);
+                (old, Class::Write)
+            }
+            (Op::Lock(_), Object::Mutex { holder, .. }) => {
+                *holder = Some(thread);
+                (0, Class::Write)
+            }
+            (Op::Unlock(_), Object::Mutex { holder, version }) => {
+                *holder = None;
+                *version += 1;
+                (0, Class::Write)
+            }
+            _ => return None,
+        };
+        self.count_step(thread);
+        Some((result, Access { object: id, class }))
+    }
+
+    fn count_step(&mut self, thread: ThreadId) {
         let me = &mut self.threads[thread.index()];
         me.count += 1;
         me.released = false;
+    }
+
+    /// A thread has seen another one end: the step it comes after.
+    pub(crate) fn join(&mut self, thread: ThreadId, other: ThreadId) -> Edge {
+        self.count_step(thread);
+        Edge {
+            thread: other,
+            count: self.count(other),
+        }
+    }
+
+    pub(crate) fn apply_any(&mut self, thread: ThreadId, op: Op, outcome: u16) -> Effect {
+        let effect = self.effect(thread, op, outcome);
+        self.count_step(thread);
         let step = Edge {
             thread,
-            count: me.count,
+            count: self.count(thread),
         };
         if let Op::NotifyAll(condvar) = op {
             if let Object::Condvar(waiters) = &mut self.objects[condvar.index()] {
@@ -273,7 +382,9 @@ impl State {
                     readers.swap_remove(held);
                 }
             }
-            (Object::RwLock { writer, .. }, Op::WriteBegin(_)) => *writer = Some(thread),
+            (Object::RwLock { writer, .. }, Op::WriteBegin(_)) if effect.ok => {
+                *writer = Some(thread);
+            }
             (Object::RwLock { acquired, .. }, Op::WriteAcquire(_)) if effect.ok => *acquired = true,
             (Object::RwLock { writer, .. }, Op::WriteAcquire(_)) => *writer = None,
             (
@@ -298,7 +409,7 @@ impl State {
                 *acquired = false;
                 *version += 1;
             }
-            (Object::Condvar(waiters), Op::Enqueue { .. }) => {
+            (Object::Condvar(waiters), Op::Enqueue { .. } | Op::EnqueueIf { .. }) if effect.ok => {
                 waiters.push(thread);
                 me.granted = None;
             }

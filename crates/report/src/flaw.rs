@@ -87,8 +87,9 @@ impl Trace {
                 .then(|| format!("thread {} is not there", thread.0));
         }
         let mutex = operation.mutex.map(|mutex| (mutex, "mutex"));
+        let atomic = operation.atomic.map(|atomic| (atomic, "atomic"));
         let object = operation.object.zip(kind_for(op));
-        for (object, kind) in [mutex, object].into_iter().flatten() {
+        for (object, kind) in [mutex, atomic, object].into_iter().flatten() {
             let Some(entry) = self.objects.get(object as usize) else {
                 return Some(format!("object {object} is not there"));
             };
@@ -116,7 +117,11 @@ fn kind_for(op: Op) -> Option<&'static str> {
         | Op::WriteAcquire(_)
         | Op::TryWriteLock(_)
         | Op::WriteUnlock(_) => "rwlock",
-        Op::Enqueue { .. } | Op::Wake { .. } | Op::NotifyOne(_) | Op::NotifyAll(_) => "condvar",
+        Op::Enqueue { .. }
+        | Op::EnqueueIf { .. }
+        | Op::Wake { .. }
+        | Op::NotifyOne(_)
+        | Op::NotifyAll(_) => "condvar",
         Op::SemAcquire { .. } | Op::SemTryAcquire(_) | Op::SemRelease(_) => "semaphore",
         Op::Arrive(_) | Op::Leave(_) => "barrier",
         Op::OnceBegin { .. } | Op::OnceEnd(..) => "once",

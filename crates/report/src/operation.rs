@@ -17,6 +17,9 @@ pub struct Operation {
     /// The mutex that a wait gives up.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mutex: Option<u32>,
+    /// The atomic that decides whether there is a wait.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub atomic: Option<u32>,
     /// The thread that a join waits for, as an index into the thread table.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub of: Option<u32>,
@@ -24,7 +27,7 @@ pub struct Operation {
     /// ways a choice has.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub value: Option<u64>,
-    /// What a compare-exchange expects.
+    /// What a compare-exchange, or a wait, expects.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expected: Option<u64>,
     /// The function of a read-modify-write.
@@ -89,6 +92,12 @@ impl From<Op> for Operation {
                 to.flag = Some(weak);
             }
             Op::Enqueue { mutex, .. } => to.mutex = Some(mutex.0),
+            Op::EnqueueIf {
+                atomic, expected, ..
+            } => {
+                to.atomic = Some(atomic.0);
+                to.expected = Some(expected);
+            }
             Op::Assume(flag)
             | Op::OnceEnd(_, flag)
             | Op::OnceBegin { force: flag, .. }
@@ -134,6 +143,11 @@ impl Operation {
             "wait" => Op::Enqueue {
                 condvar: object,
                 mutex: ObjectId(self.mutex?),
+            },
+            "wait-if" => Op::EnqueueIf {
+                condvar: object,
+                atomic: ObjectId(self.atomic?),
+                expected: self.expected?,
             },
             "wake" => Op::Wake {
                 condvar: object,

@@ -89,7 +89,7 @@ fn start(trace: &Trace) -> State {
     let mut state = State::default();
     state.spurious = trace.options.spurious_wakeups;
     for (index, thread) in trace.threads.iter().enumerate() {
-        state.spawn_at(parse_path(&thread.path).unwrap_or_default());
+        state.spawn_at(&parse_path(&thread.path).unwrap_or_default());
         let idle = trace
             .events
             .iter()
@@ -107,7 +107,11 @@ fn start(trace: &Trace) -> State {
 /// Whether the model can do this step. Puts an atomic to the value that was seen: its owner may have changed it while
 /// nobody else could look.
 fn can_be(state: &mut State, thread: ThreadId, op: Op, outcome: u16, event: &TraceEvent) -> bool {
-    if let Op::Load(object) | Op::Rmw(object, _) | Op::CompareExchange { object, .. } = op {
+    if let Op::Load(object)
+    | Op::Rmw(object, _)
+    | Op::CompareExchange { object, .. }
+    | Op::EnqueueIf { atomic: object, .. } = op
+    {
         if let Object::Atomic(_) = state.object(object) {
             state.poke(object, event.result);
         }
@@ -120,14 +124,16 @@ fn can_be(state: &mut State, thread: ThreadId, op: Op, outcome: u16, event: &Tra
     // A parked loop may have been let go by another object than the one it names, a write lock by its time limit.
     let may = state.enabled(thread, &pending)
         || matches!(op, Op::Await(..))
-        || (matches!(op, Op::WriteAcquire(_)) && !event.ok);
+        || (matches!(op, Op::WriteBegin(_) | Op::WriteAcquire(_)) && !event.ok);
     may && outcome < state.outcomes(thread, op) && !overflows(state, thread, op)
 }
 
 /// Steps that no target makes and the model does not expect: only a damaged trace has them.
 fn overflows(state: &State, thread: ThreadId, op: Op) -> bool {
     match (op, op.object().map(|object| state.object(object))) {
-        (Op::Enqueue { .. }, Some(Object::Condvar(waiters))) => waiters.contains(&thread),
+        (Op::Enqueue { .. } | Op::EnqueueIf { .. }, Some(Object::Condvar(waiters))) => {
+            waiters.contains(&thread)
+        }
         (Op::Arrive(_), Some(Object::Barrier { arrived, .. })) => arrived.contains(&thread),
         (Op::SemRelease(_), Some(Object::Semaphore(count))) => *count == u64::MAX,
         (Op::SenderAdd(_), Some(Object::Channel { senders, .. })) => *senders == u32::MAX,

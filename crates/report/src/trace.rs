@@ -64,6 +64,9 @@ pub struct Program {
     /// Where.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub directory: Option<String>,
+    /// Memory whose plain accesses were operations, because some raced: place and length, in words of its kind.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub visible: Vec<(u64, u64)>,
     /// One line that runs exactly this execution again; `{trace}` stands for the file's own path.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replay: Option<String>,
@@ -562,11 +565,7 @@ fn objects(execution: &Execution, site: Sites<'_>) -> Vec<ObjectEntry> {
     let events = execution.events.iter().map(|event| (event.op, event.site));
     let wishes = execution.threads.iter().filter_map(|thread| thread.pending);
     for (op, at) in events.chain(wishes.map(|wish| (wish.op, wish.site))) {
-        let mutex = match op {
-            Op::Enqueue { mutex, .. } => Some(mutex),
-            _ => None,
-        };
-        for object in [op.object(), mutex].into_iter().flatten() {
+        for object in [op.object(), op.second()].into_iter().flatten() {
             if let Some(first) = first.get_mut(object.index()) {
                 first.get_or_insert(at);
             }

@@ -105,6 +105,14 @@ fn group() -> impl Strategy<Value = Vec<Op>> {
         vec![Op::TryLock(MUTEX)],
         wait(false),
         wait(true),
+        vec![
+            Op::EnqueueIf {
+                condvar: CONDVAR,
+                atomic: ATOMIC,
+                expected: 0,
+            },
+            Op::NotifyAll(CONDVAR),
+        ],
         vec![Op::NotifyOne(CONDVAR)],
         vec![Op::NotifyAll(CONDVAR)],
         write(RWLOCK),

@@ -106,6 +106,7 @@ fn explore(builder: &Builder, closure: Closure) -> Result<Report, String> {
         max_executions: builder.max_executions,
         keep_going: builder.keep_going,
         every_race: false,
+        beyond_races: false,
         races_cut: true,
         directory: directory.unwrap_or_else(|| PathBuf::from("reweave-out")),
         name: file_name(&builder.name),
@@ -328,12 +329,11 @@ fn trace_of(builder: &Builder, execution: &Execution, ends: bool) -> Trace {
                 name: program_name(builder).into(),
                 kind: "rust-test".into(),
                 test: Some(test_name(builder).into()),
-                command: Vec::new(),
-                directory: None,
                 replay: Some(format!(
                     "REWEAVE_REPLAY={{trace}} cargo test {} -- --exact",
                     test_name(builder)
                 )),
+                ..Program::default()
             },
             options: Options {
                 max_steps: builder.options.max_steps,

@@ -3,7 +3,7 @@
 //! They are checked and never scheduled. The world says with [`set_mode`] what is to be done with them; most of the time a look at one
 //! cell of the shadow is all.
 
-use crate::{hooks::Frame, spin, world};
+use crate::{hooks::Frame, spin, units, world};
 use alloc::format;
 use core::{arch::naked_asm, cell::UnsafeCell};
 use reweave_model::{Kind as ErrorKind, Site};
@@ -40,7 +40,7 @@ pub fn set_mode(mode: Mode) {
 
 /// An access of the program.
 #[inline]
-fn access(address: usize, bytes: usize, kind: Kind, pc: usize) {
+pub fn access(address: usize, bytes: usize, kind: Kind, pc: usize) {
     if kind == Kind::Write {
         spin::wrote(address);
     }
@@ -91,7 +91,7 @@ fn clashes(kind: Kind, site: Site) {
 pub fn range(address: usize, bytes: usize, write: bool, frame: &Frame) {
     let kind = if write { Kind::Write } else { Kind::Read };
     if bytes > 0 {
-        access(address, bytes, kind, frame.return_address);
+        units::visible(address, bytes, kind, frame);
     }
 }
 
@@ -115,13 +115,9 @@ impl world::World {
         self.shadow.turn(me, self.races.epoch(me));
     }
 
-    /// The running thread's operation touched this memory, as atomic operations do.
+    /// The running thread's operation touched this memory.
     #[inline]
-    pub fn touch(&mut self, address: usize, bytes: usize, write: bool, site: Site) {
-        let kind = match write {
-            true => Kind::AtomicWrite,
-            false => Kind::AtomicRead,
-        };
+    pub fn touch(&mut self, address: usize, bytes: usize, kind: Kind, site: Site) {
         match mode() {
             Mode::Nothing => {}
             Mode::Check => {
@@ -216,12 +212,9 @@ impl world::World {
             known.kind == error && (known.sites == sites || known.sites == turned)
         };
         if error == ErrorKind::DataRace {
-            let note = Note::Racy {
-                address: first.address as u64,
-                bytes: first.bytes as u64,
-            };
-            if !self.notes.contains(&note) {
-                self.notes.push(note);
+            self.note(Note::Racy(self.unit(first.address, first.bytes)));
+            if !self.report_races {
+                return;
             }
         }
         if !self.run.execution().errors.iter().any(same) {
@@ -250,15 +243,48 @@ fn verb(kind: Kind) -> &'static str {
     }
 }
 
-macro_rules! plain {
-    ($($name:ident $target:ident $bytes:literal $kind:ident;)*) => {$(
-        extern "C" fn $target(address: usize, pc: usize) {
-            access(address, $bytes, Kind::$kind, pc);
-        }
+/// Defines a hook: straight to the check, or, in a search with visible units, with a [`Frame`] to `units`.
+macro_rules! hook {
+    ($name:ident, $fast:ident, $slow:ident, $pc:literal) => {
         #[unsafe(no_mangle)]
         #[unsafe(naked)]
         pub unsafe extern "C" fn $name() {
-            naked_asm!("mov rsi, [rsp]", "jmp {target}", target = sym $target)
+            naked_asm!(
+                "cmp byte ptr [rip + {any}], 0",
+                "jne 2f",
+                concat!("mov ", $pc, ", [rsp]"),
+                "jmp {fast}",
+                "2:",
+                "push rbp",
+                "push rbx",
+                "push r12",
+                "push r13",
+                "push r14",
+                "push r15",
+                concat!("mov ", $pc, ", rsp"),
+                "sub rsp, 8",
+                "call {slow}",
+                "add rsp, 56",
+                "ret",
+                any = sym units::ANY,
+                fast = sym $fast,
+                slow = sym $slow,
+            )
+        }
+    };
+}
+
+macro_rules! plain {
+    ($($name:ident $module:ident $bytes:literal $kind:ident;)*) => {$(
+        mod $module {
+            use super::*;
+            extern "C" fn fast(address: usize, pc: usize) {
+                access(address, $bytes, Kind::$kind, pc);
+            }
+            extern "C" fn slow(address: usize, frame: &Frame) {
+                units::visible(address, $bytes, Kind::$kind, frame);
+            }
+            hook!($name, fast, slow, "rsi");
         }
     )*};
 }
@@ -314,16 +340,18 @@ plain! {
 }
 
 macro_rules! ranges {
-    ($($name:ident $target:ident $kind:ident;)*) => {$(
-        extern "C" fn $target(address: usize, bytes: usize, pc: usize) {
-            if bytes > 0 {
-                access(address, bytes, Kind::$kind, pc);
+    ($($name:ident $module:ident $kind:ident;)*) => {$(
+        mod $module {
+            use super::*;
+            extern "C" fn fast(address: usize, bytes: usize, pc: usize) {
+                if bytes > 0 {
+                    access(address, bytes, Kind::$kind, pc);
+                }
             }
-        }
-        #[unsafe(no_mangle)]
-        #[unsafe(naked)]
-        pub unsafe extern "C" fn $name() {
-            naked_asm!("mov rdx, [rsp]", "jmp {target}", target = sym $target)
+            extern "C" fn slow(address: usize, bytes: usize, frame: &Frame) {
+                units::visible(address, bytes, Kind::$kind, frame);
+            }
+            hook!($name, fast, slow, "rdx");
         }
     )*};
 }
@@ -334,15 +362,25 @@ ranges! {
 }
 
 /// A constructor or destructor sets the pointer to the virtual functions. Setting what is there already is no change that anybody could see.
-extern "C" fn vptr_update(place: *const usize, new: usize, pc: usize) {
-    // SAFETY: the program is about to write there.
-    if unsafe { *place } != new {
-        access(place as usize, 8, Kind::Write, pc);
-    }
-}
+mod vptr_update {
+    use super::*;
 
-#[unsafe(no_mangle)]
-#[unsafe(naked)]
-pub unsafe extern "C" fn __tsan_vptr_update() {
-    naked_asm!("mov rdx, [rsp]", "jmp {target}", target = sym vptr_update)
+    fn changes(place: *const usize, new: usize) -> bool {
+        // SAFETY: the program is about to write there.
+        unsafe { *place != new }
+    }
+
+    extern "C" fn fast(place: *const usize, new: usize, pc: usize) {
+        if changes(place, new) {
+            access(place as usize, 8, Kind::Write, pc);
+        }
+    }
+
+    extern "C" fn slow(place: *const usize, new: usize, frame: &Frame) {
+        if changes(place, new) {
+            units::visible(place as usize, 8, Kind::Write, frame);
+        }
+    }
+
+    hook!(__tsan_vptr_update, fast, slow, "rdx");
 }

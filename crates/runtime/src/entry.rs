@@ -3,7 +3,7 @@
 use crate::{
     calls, channel, faults, heap,
     restore::PAGE,
-    slots, switch, sys,
+    slots, switch, sys, units,
     world::{self, Module, Outcome},
 };
 use alloc::{string::String, vec, vec::Vec};
@@ -92,8 +92,10 @@ extern "C" fn instead_of_main(
     ENVP.store(envp, Ordering::Relaxed);
     world::start();
     world::get().modules = modules();
+    units::prepare();
     calls::prepare();
     world::get().modules = modules();
+    units::prepare();
     faults::install();
     for number in 1..=4 {
         grow(number);
@@ -167,10 +169,21 @@ fn run_forked(request: &Request) -> bool {
             });
         }
         let mut status = 0_i32;
-        // SAFETY: waits for the child and writes a local.
-        let ended = unsafe {
-            let status = &raw mut status as usize;
-            sys::call(libc::SYS_wait4, [child as usize, status, 0, 0, 0, 0])
+        let ended = loop {
+            // SAFETY: waits for the child and writes a local.
+            let ended = unsafe {
+                let status = &raw mut status as usize;
+                sys::call(libc::SYS_wait4, [child as usize, status, 0, 0, 0, 0])
+            };
+            if ended != -(libc::EINTR as isize) {
+                break ended;
+            }
+            // The driver asks whether it loops for ever.
+            // SAFETY: a signal to our own child, which has not been waited for.
+            unsafe {
+                let signal = faults::ENDLESS as usize;
+                sys::call(libc::SYS_kill, [child as usize, signal, 0, 0, 0, 0]);
+            }
         };
         if ended != child || !libc::WIFEXITED(status) {
             // Whatever happened to it happens to this one, so that the driver sees it.
@@ -205,6 +218,8 @@ fn run(request: &Request) -> bool {
         match world.conduct(main_entry) {
             Outcome::Grow(number) if header.restart.load(Ordering::Relaxed) != 0 => {
                 header.wanted.store(number as u32, Ordering::Relaxed);
+                // Offsets of files are shared with the process that forked.
+                clean_up();
                 return false;
             }
             Outcome::Grow(number) => {
@@ -269,7 +284,6 @@ fn conclude(outcome: Outcome) {
         End::Livelock => Some(Kind::Livelock),
         _ => None,
     };
-    crate::calls::at_end(end);
     let failed = !world.run.execution().errors.is_empty();
     world.run.end(end);
     if let Some(kind) = kind.filter(|_| !failed) {
@@ -288,6 +302,7 @@ fn conclude(outcome: Outcome) {
 
 /// Everything as it was at `main`.
 fn clean_up() {
+    calls::clean_up();
     // SAFETY: the run is over.
     unsafe { world::snapshot().restore() };
     world::heap().reset();
@@ -317,11 +332,6 @@ extern "C" fn main_entry() -> ! {
 /// Where the program's `main` is.
 pub fn main_address() -> usize {
     MAIN.load(Ordering::Relaxed) as usize
-}
-
-/// The functions that the loader would call at the end of the process, in their order, where the program has some of its own.
-pub fn finishers() -> &'static [unsafe extern "C" fn()] {
-    &[]
 }
 
 /// Copies all writable memory that is not ours.

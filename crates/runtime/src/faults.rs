@@ -1,23 +1,34 @@
 //! Signals that the kernel sends because of what the program does.
 
-use crate::{restore::PAGE, sys, world};
+use crate::{
+    restore::PAGE,
+    sys,
+    world::{self, World},
+};
 use alloc::format;
 use core::{ffi::c_void, mem::MaybeUninit};
-use reweave_model::Kind;
+use reweave_model::{Kind, Site};
+use reweave_wire::Note;
 
 /// The driver asks whether a thread loops for ever.
-const ENDLESS: i32 = libc::SIGXCPU;
+pub const ENDLESS: i32 = libc::SIGXCPU;
 
-const SIGNALS: [(i32, &str); 6] = [
+const SIGNALS: [(i32, &str); 7] = [
     (libc::SIGSEGV, "segmentation fault"),
     (libc::SIGBUS, "bus error"),
     (libc::SIGFPE, "arithmetic error"),
     (libc::SIGILL, "illegal instruction"),
     (libc::SIGTRAP, "trap"),
+    (libc::SIGABRT, "abort"),
     (ENDLESS, "endless loop"),
 ];
 
 const ALTERNATE: usize = 256 << 10;
+
+/// Whether a signal is caught here.
+pub fn catches(signal: i32) -> bool {
+    SIGNALS.iter().any(|(known, _)| *known == signal)
+}
 
 /// Installs the handlers; the one thread that runs gets a stack for them.
 pub fn install() {
@@ -67,11 +78,15 @@ unsafe extern "C" fn handle(signal: i32, info: *mut libc::siginfo_t, context: *m
     }
     let world = world::get();
     let pc = registers[libc::REG_RIP as usize] as usize;
-    let site = world.site(pc + 1);
     let stack = registers[libc::REG_RSP as usize] as usize;
+    let overflow = signal == libc::SIGSEGV && address.abs_diff(stack) < 16 * PAGE;
+    let site = match world.is_library(pc) && !overflow {
+        true => caller(world, stack),
+        false => world.site(pc + 1),
+    };
     let name = SIGNALS.iter().find(|(known, _)| *known == signal);
     let name = name.map_or("signal", |(_, name)| *name);
-    let message = if signal == libc::SIGSEGV && address.abs_diff(stack) < 16 * PAGE {
+    let message = if overflow {
         format!("stack overflow ({name} at address {address:#x})")
     } else if address < PAGE {
         format!("{name}: null pointer")
@@ -83,9 +98,18 @@ unsafe extern "C" fn handle(signal: i32, info: *mut libc::siginfo_t, context: *m
             let message = "a thread goes on for ever without an operation that others could see";
             world.error(Kind::Livelock, None, message.into(), &[site]);
         }
+        _ if signal == libc::SIGABRT || halts(world, pc) => {
+            let message = "the C library ended the program";
+            world.error(Kind::Assertion, None, message.into(), &[site]);
+        }
+        _ if crate::calls::signals::handled(signal) => world.notes.push(Note::Unsupported {
+            call: format!("a handler of the program's own for a {name}"),
+            site,
+        }),
         _ => world.error(Kind::Crash, None, message, &[site]),
     }
     world.spoilt = true;
+    world.unsettled = None;
     // The thread ends here. What is on its stack is not needed any more.
     registers[libc::REG_RIP as usize] = frozen as *const () as i64;
     registers[libc::REG_RSP as usize] = (world.me().top - 64 - 8) as i64;
@@ -93,6 +117,28 @@ unsafe extern "C" fn handle(signal: i32, info: *mut libc::siginfo_t, context: *m
     registers[libc::REG_EFL as usize] &= !(1 << 10 | 1 << 8);
 }
 
+/// Where the program called the library that it is in: the first place on the stack that looks like it.
+fn caller(world: &World, stack: usize) -> Site {
+    let top = world.threads[world.current.index()].top;
+    let mut place = stack.next_multiple_of(8);
+    while place < top {
+        // SAFETY: on the running thread's stack.
+        let word = unsafe { *(place as *const usize) };
+        if !world.is_library(word) {
+            return world.site(word);
+        }
+        place += 8;
+    }
+    Site(1)
+}
+
+/// Whether a library came to an instruction that no program can do, as `abort` does in the end.
+fn halts(world: &World, pc: usize) -> bool {
+    const HALT: u8 = 0xf4;
+    // SAFETY: code that was about to be run.
+    world.is_library(pc) && world.site(pc) != Site(1) && unsafe { *(pc as *const u8) } == HALT
+}
+
 extern "C" fn frozen(site: u32) -> ! {
-    world::get().freeze(reweave_model::Site(site))
+    world::get().freeze(Site(site))
 }

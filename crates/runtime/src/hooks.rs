@@ -1,6 +1,9 @@
 //! What the compiler's thread-sanitizer instrumentation calls.
 
-use crate::world::{self, perform, poll};
+use crate::{
+    calls::sections,
+    world::{self, perform, poll},
+};
 use core::{
     cell::UnsafeCell,
     ptr,
@@ -307,6 +310,7 @@ unsafe extern "C" fn fence(mo: i32, frame: &Frame) {
         world.races.weak_order(site);
     }
     world.races.fence(current, order);
+    world.refresh();
 }
 
 #[unsafe(no_mangle)]
@@ -324,6 +328,9 @@ struct Calls(UnsafeCell<*mut usize>);
 // SAFETY: one OS thread runs all code that comes here; elsewhere it is null.
 unsafe impl Sync for Calls {}
 
+/// Stands behind the last entry of every list.
+pub const FULL: usize = usize::MAX;
+
 /// Goes over to another thread's list; where the present one ends.
 #[inline]
 pub fn swap_calls(end: *mut usize) -> *mut usize {
@@ -338,13 +345,21 @@ pub fn calls_end() -> *mut usize {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn __tsan_func_entry(caller: usize) {
-    // SAFETY: as above; the list has room.
+#[unsafe(naked)]
+pub unsafe extern "C" fn __tsan_func_entry() {
+    core::arch::naked_asm!("mov rsi, [rsp]", "jmp {target}", target = sym entered)
+}
+
+extern "C" fn entered(caller: usize, pc: usize) {
+    // SAFETY: as above; a list that is full (long jumps leave entries behind) grows no further.
     unsafe {
         let end = &mut *CALLS.0.get();
-        if !end.is_null() {
+        if !end.is_null() && end.read() != FULL {
             end.write(caller);
             *end = end.add(1);
+            if sections::any() {
+                sections::entered(pc);
+            }
         }
     }
 }
@@ -355,6 +370,10 @@ extern "C" fn __tsan_func_exit() {
     unsafe {
         let end = &mut *CALLS.0.get();
         if !end.is_null() && end.sub(1).read() != 0 {
+            if sections::any() {
+                sections::leaving();
+            }
+            let end = &mut *CALLS.0.get();
             *end = end.sub(1);
         }
     }

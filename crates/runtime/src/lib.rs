@@ -20,6 +20,8 @@ mod entry;
 mod faults;
 mod heap;
 mod hooks;
+mod hooks_wide;
+mod leaks;
 mod memory;
 mod objects;
 mod real;
@@ -29,6 +31,7 @@ mod spin;
 mod switch;
 mod sys;
 mod times;
+mod units;
 mod world;
 
 use core::fmt::{self, Write};

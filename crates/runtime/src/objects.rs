@@ -15,6 +15,10 @@ pub enum Sort {
     Semaphore,
     Once,
     Futex,
+    /// A file or stream; its address is no place in memory.
+    File,
+    /// How many refer to a C++ exception.
+    Count,
 }
 
 #[derive(Clone, Copy, Debug)]

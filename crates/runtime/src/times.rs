@@ -7,7 +7,7 @@
 
 use crate::world::World;
 use alloc::vec::Vec;
-use reweave_model::{Class, Edge, Event, Gate, Op, Site};
+use reweave_model::{Class, Edge, Event, Gate, ObjectId, Op};
 
 /// What a look at the clock takes, so that a loop until some time ends.
 const LOOK_NS: u64 = 1_000_000;
@@ -27,8 +27,9 @@ pub struct Times {
 pub struct Clock {
     /// Since the beginning of the run.
     pub ns: u64,
-    /// Timed operations that timed out the last time: site, and how many events the thread had done then.
-    late: Vec<(Site, u32)>,
+    /// Objects that it has waited for in vain the last time, and how many events it had done then. Not places in the program: those differ
+    /// with the compiler's taste.
+    late: Vec<(ObjectId, u32)>,
 }
 
 impl Times {
@@ -119,10 +120,11 @@ impl World {
     }
 
     /// The gate of an operation that may time out: late, when it did so the last time and the thread has heard nothing of others since.
-    pub fn timed_gate(&mut self, site: Site) -> Gate {
+    pub fn timed_gate(&mut self, op: Op) -> Gate {
         let me = self.current;
         let late = &self.threads[me.index()].clock.late;
-        let Some(&(_, since)) = late.iter().find(|(late, _)| *late == site) else {
+        let found = late.iter().find(|(late, _)| op.object() == Some(*late));
+        let Some(&(_, since)) = found else {
             return Gate::Open;
         };
         match self.run.heard(me, since) {
@@ -135,9 +137,12 @@ impl World {
     pub fn timed(&mut self, event: &Event) {
         let done = self.run.state().count(event.thread);
         let late = &mut self.me().clock.late;
-        late.retain(|(site, _)| *site != event.site);
+        let Some(object) = event.op.object() else {
+            return;
+        };
+        late.retain(|(other, _)| *other != object);
         if !event.ok {
-            late.push((event.site, done));
+            late.push((object, done));
         }
     }
 }

@@ -8,13 +8,14 @@ use crate::{
     calls, channel,
     detail::Watched,
     heap::Heap,
-    hooks::{Frame, calls_end, swap_calls},
+    hooks::{FULL, Frame, calls_end, swap_calls},
     objects::{Found, Known, Objects, Sort},
     restore::Snapshot,
     slots::{Slot, Slots},
     spin::{self, Spin},
     switch, sys,
     times::{Clock, Times},
+    units::{Part, Units},
 };
 use alloc::{format, string::String, vec::Vec};
 use core::{
@@ -27,7 +28,7 @@ use reweave_model::{
     Choice, Class, Edge, End, Error, Event, Gate, Kind, Next, Object, ObjectId, Op, Order, Pending,
     RaceDetector, Run, Site, ThreadId,
 };
-use reweave_shadow::Shadow;
+use reweave_shadow::{Kind as Access, Shadow};
 use reweave_wire::{Note, Races};
 
 /// A thread of the program in the run at hand.
@@ -35,8 +36,9 @@ pub struct Thread {
     /// Where it goes on.
     sp: *mut u8,
     own: usize,
-    /// Its stack begins here.
+    /// Its stack begins here, with the frame of this function.
     pub top: usize,
+    pub entry: extern "C" fn() -> !,
     pub slot: usize,
     /// Who created it and waits for its first operation.
     starter: Option<ThreadId>,
@@ -48,17 +50,24 @@ pub struct Thread {
     pub finished: bool,
     pub detached: bool,
     pub joined: bool,
+    pub clock: Clock,
     /// The epoch of its last operation; 0: it made none.
     pub acted: u32,
     /// What library calls keep of it.
     pub own_calls: calls::Own,
-    pub clock: Clock,
-    /// One-time initialisations that it is in, by their variables.
-    pub initialises: Vec<(ObjectId, *mut i32, Site)>,
     /// Its list of callers, and where that ends while it does not run: see [`crate::hooks`].
     calls: *mut usize,
     calls_end: *mut usize,
     pub spin: Spin,
+    /// The plain access that is the event it has come to.
+    pub access: Option<Part>,
+}
+
+impl Thread {
+    /// How far down its stack reaches while it does not run.
+    pub fn saved(&self) -> usize {
+        self.sp as usize
+    }
 }
 
 /// Room for a list of callers.
@@ -109,6 +118,11 @@ pub struct World {
     pub shadow: Shadow,
     /// Whether plain accesses are checked.
     pub check_races: bool,
+    /// Whether a race is an error.
+    pub report_races: bool,
+    pub units: Units,
+    /// A plain store that is an event and is about to be made: its memory.
+    pub unsettled: Option<(usize, usize)>,
     /// Places known to ask for less than sequential consistency.
     weak_orders: usize,
     /// Whether memory was given back in this run.
@@ -150,6 +164,12 @@ pub fn get() -> &'static mut World {
     unsafe { (*WORLD.0.get()).as_mut().unwrap_unchecked() }
 }
 
+/// The world, while a run is going on.
+#[inline]
+pub fn get_if_active() -> Option<&'static mut World> {
+    active().then(get)
+}
+
 pub fn heap() -> &'static mut Heap {
     // SAFETY: as above.
     unsafe { &mut *HEAP.0.get() }
@@ -164,6 +184,7 @@ pub fn snapshot() -> &'static mut Snapshot {
 pub fn start() {
     // SAFETY: as above.
     let world = unsafe { &mut *WORLD.0.get() };
+    let races = channel::header().races.load(Ordering::Relaxed);
     *world = Some(World {
         run: Run::default(),
         races: RaceDetector::default(),
@@ -187,7 +208,10 @@ pub fn start() {
         detail: false,
         shadow: Shadow::new(|bytes| sys::map_own(bytes).and_then(NonNull::new))
             .unwrap_or_else(|| crate::give_up(format_args!("there is no address space"))),
-        check_races: channel::header().races.load(Ordering::Relaxed) == Races::Check as u32,
+        check_races: races != Races::Ignore as u32,
+        report_races: races != Races::Interleave as u32,
+        units: Units::default(),
+        unsettled: None,
         weak_orders: 0,
         freed: false,
         about_errors: Vec::new(),
@@ -207,6 +231,11 @@ impl World {
             return Site(offset as u32);
         }
         self.other_site(address)
+    }
+
+    /// Whether a site is in the program itself.
+    pub fn is_program(&self, site: Site) -> bool {
+        (site.0 as usize) < self.modules[0].end - self.modules[0].start
     }
 
     #[cold]
@@ -277,6 +306,7 @@ impl World {
         self.freed = false;
         self.about_errors.clear();
         self.watched.clear();
+        self.unsettled = None;
         self.times.clear();
         self.notes.clear();
         self.calls.clear();
@@ -290,7 +320,7 @@ impl World {
             end: self.main_top,
             own: self.root_own,
         };
-        self.add(0, slot, entry);
+        self.add(0, slot, entry).own_calls = calls::Own::first();
         self.current = ThreadId::MAIN;
         set_active(true);
         swap_calls(self.threads[0].calls);
@@ -312,8 +342,12 @@ impl World {
             let Some(room) = sys::map_own(CALLS_BYTES) else {
                 crate::give_up(format_args!("there is no memory for another thread"));
             };
-            // SAFETY: just mapped; the first entry stays 0.
-            unsafe { room.cast::<usize>().add(1) }
+            let room = room.cast::<usize>();
+            // SAFETY: just mapped; the first entry stays 0, the last one FULL.
+            unsafe {
+                room.add(CALLS_BYTES / 8 - 1).write(FULL);
+                room.add(1)
+            }
         });
         // SAFETY: the first entry of the list, see `ran`.
         unsafe { calls.write(0) };
@@ -322,6 +356,7 @@ impl World {
             sp: unsafe { switch::prepare(slot.top as *mut u8, entry) },
             own: slot.own,
             top: slot.top,
+            entry,
             slot: number,
             starter: None,
             start: None,
@@ -332,13 +367,13 @@ impl World {
             finished: false,
             detached: false,
             joined: false,
+            clock: Clock::default(),
             acted: 0,
             own_calls: calls::Own::default(),
-            clock: Clock::default(),
-            initialises: Vec::new(),
             calls,
             calls_end: calls,
             spin: Spin::default(),
+            access: None,
         });
         self.threads.last_mut().expect("just added")
     }
@@ -363,7 +398,9 @@ impl World {
             self.leave(Outcome::Grow(number));
         };
         let now = self.me().clock.ns;
+        let own_calls = self.me().own_calls.child(number);
         let thread = self.add(number, slot, thread_entry);
+        thread.own_calls = own_calls;
         thread.clock.ns = now;
         thread.start = Some(start);
         thread.argument = argument;
@@ -396,12 +433,13 @@ impl World {
 
     /// Ends the run here: the running thread does not go on.
     pub fn leave(&mut self, outcome: Outcome) -> ! {
+        self.settle();
         self.outcome = outcome;
-        let mut forgotten = ptr::null_mut();
+        let me: *mut Thread = self.me();
         // SAFETY: saved by `conduct`, which waits for this.
         unsafe {
             switch::set_own_memory(self.root_own);
-            switch::switch(&raw mut forgotten, self.root);
+            switch::switch(&raw mut (*me).sp, self.root);
         }
         unreachable!("a run that has ended does not go on")
     }
@@ -433,6 +471,7 @@ impl World {
 
     /// The running thread comes to its end.
     pub fn finish(&mut self) -> ! {
+        self.settle();
         let me = self.current;
         self.me().finished = true;
         self.run.finish(me);
@@ -445,6 +484,7 @@ impl World {
 
     /// The running thread goes no further.
     pub fn freeze(&mut self, site: Site) -> ! {
+        self.settle();
         let me = self.current;
         self.run.announce(
             me,
@@ -482,6 +522,13 @@ impl World {
             sites: sites.into(),
             after: Some(Edge { thread, count }),
         });
+    }
+
+    /// Says something that is no error, once.
+    pub fn note(&mut self, note: Note) {
+        if !self.notes.contains(&note) {
+            self.notes.push(note);
+        }
     }
 
     /// A call that is not under control: the thread goes no further, and the search says so.
@@ -530,6 +577,10 @@ impl World {
     /// value, an object begins anew.
     #[inline]
     pub fn atomic(&mut self, address: usize, bytes: usize, value: u64, site: Site) -> ObjectId {
+        self.settle();
+        if self.units.cut(address, bytes) {
+            self.unsupported("atomic accesses to a part of racy memory", site);
+        }
         match self.objects.find(address, bytes, Sort::Atomic) {
             Found::Object(object) => {
                 if *self.run.state().object(object) == Object::Atomic(value) {
@@ -552,6 +603,13 @@ pub fn poll(op: Op, frame: &Frame, site: Site, order: Order, failure: Option<Ord
     done(op, gate, site, order, failure)
 }
 
+/// As [`poll`], for a plain access.
+pub fn poll_access(op: Op, frame: &Frame, site: Site, part: Part) {
+    let gate = spin::before(op, site, Some(frame));
+    get().me().access = Some(part);
+    done(op, gate, site, Order::SeqCst, None);
+}
+
 /// Announces an operation of the running thread, waits for its turn and does it.
 #[inline]
 pub fn perform(op: Op, gate: Gate, site: Site, order: Order, failure: Option<Order>) -> Event {
@@ -562,6 +620,7 @@ pub fn perform(op: Op, gate: Gate, site: Site, order: Order, failure: Option<Ord
 #[inline]
 fn done(op: Op, gate: Gate, site: Site, order: Order, failure: Option<Order>) -> Event {
     let world = get();
+    world.settle();
     let me = world.current;
     world.run.announce(me, Pending { op, gate, site });
     world.turn();
@@ -569,17 +628,30 @@ fn done(op: Op, gate: Gate, site: Site, order: Order, failure: Option<Order>) ->
     let choice = world.choice;
     let event = world.run.step(choice);
     world.me().acted = world.races.epoch(me);
-    world.races.event(&event, order, failure);
+    let access = world.me().access.take();
+    match access.is_some_and(|part| part.races) {
+        true => world.races.plain(me),
+        false => world.races.event(&event, order, failure),
+    }
     if world.times.used() {
         world.carry_time(&event);
     }
     // Who leaves a wait does not come to the object any more: it may be gone by then.
     let leaves = matches!(event.op, Op::Wake { .. } | Op::Leave(_));
-    if let Some(object) = event.op.object().filter(|_| !leaves) {
+    if let Some(part) = access {
+        let kind = part.kind();
+        world.touch(part.address, part.bytes, kind, site);
+    } else if let Some(object) = event.op.object().filter(|_| !leaves) {
         let known = world.objects.about(object);
         let (address, bytes) = (known.address, known.bytes.min(8) as usize);
         let looks = event.access[0].is_some_and(|access| access.class == Class::Read);
-        world.touch(address, bytes, !looks, site);
+        let kind = match looks {
+            true => Access::AtomicRead,
+            false => Access::AtomicWrite,
+        };
+        if known.sort != Sort::Futex {
+            world.touch(address, bytes, kind, site);
+        }
     }
     spin::after(&event);
     world.refresh();

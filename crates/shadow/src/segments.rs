@@ -94,6 +94,12 @@ impl Segments {
         };
     }
 
+    /// Whether a thread has a segment in this run.
+    pub(crate) fn knows(&self, thread: ThreadId) -> bool {
+        let latest = self.latest.get(thread.index());
+        latest.is_some_and(|(_, number)| *number > self.first)
+    }
+
     /// Gives the present segment its number.
     #[cold]
     pub(crate) fn begin(&mut self, table: &mut Table, blocks: &mut Blocks) {

@@ -167,6 +167,11 @@ impl Shadow {
         })
     }
 
+    /// Whether any access of a thread was written down in this run.
+    pub fn knows(&self, thread: ThreadId) -> bool {
+        self.book.segments.knows(thread)
+    }
+
     /// Drops all that is known of the memory: what comes to lie there is something else.
     pub fn forget(&mut self, address: usize, bytes: usize) {
         if !possible(address, bytes) {

@@ -18,7 +18,7 @@ pub(crate) fn operands(kind: u8) -> usize {
     match kind {
         LOAD | JOIN => 0,
         STORE | ANY | ENQUEUE | AWAIT => 1,
-        RMW | COMPARE_EXCHANGE => 2,
+        RMW | COMPARE_EXCHANGE | ENQUEUE_IF => 2,
         _ => 0,
     }
 }
@@ -31,6 +31,7 @@ const RMW: u8 = 5;
 const COMPARE_EXCHANGE: u8 = 6;
 const AWAIT: u8 = 7;
 const ENQUEUE: u8 = 18;
+const ENQUEUE_IF: u8 = 40;
 
 const RMWS: [RmwKind; 11] = [
     RmwKind::Swap,
@@ -73,6 +74,9 @@ pub(crate) fn of(op: Op) -> Code {
             code.operands = [expected, new];
         }
         Op::Enqueue { mutex, .. } => code.operands[0] = mutex.0.into(),
+        Op::EnqueueIf {
+            atomic, expected, ..
+        } => code.operands = [atomic.0.into(), expected],
         Op::Wake { timed, .. } | Op::SemAcquire { timed, .. } | Op::Park { timed, .. } => {
             code.flag = timed;
         }
@@ -125,6 +129,11 @@ pub(crate) fn op(code: Code) -> Result<Op, Malformed> {
         ENQUEUE => Op::Enqueue {
             condvar: object,
             mutex: ObjectId(a as u32),
+        },
+        ENQUEUE_IF => Op::EnqueueIf {
+            condvar: object,
+            atomic: ObjectId(a as u32),
+            expected: b,
         },
         19 => Op::Wake {
             condvar: object,

@@ -72,7 +72,13 @@ pub enum Restart {
 #[repr(u32)]
 #[allow(missing_docs)]
 pub enum Races {
+    /// A race is an error.
     #[default]
     Check = 0,
+    /// They are not looked at.
     Ignore = 1,
+    /// A race is an error, and its accesses are to be explored: see [`Unit`](crate::Unit).
+    Explore = 2,
+    /// Racy accesses are to be explored, like atomics; a race is no error.
+    Interleave = 3,
 }

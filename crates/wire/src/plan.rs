@@ -1,6 +1,7 @@
 //! Plans as words.
 
 use crate::words::{Malformed, Reader, Writer};
+use alloc::vec::Vec;
 use reweave_model::{Choice, Mark, OpKind, Plan, Policy, Site, Step, ThreadId};
 
 /// One run to make.
@@ -10,6 +11,58 @@ pub struct Request {
     pub plan: Plan,
     /// With stacks, places and output.
     pub detail: bool,
+}
+
+/// Bytes whose plain accesses are visible operations, because some raced.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Unit {
+    /// Where: an address, or an offset in the program's modules with [`Unit::STATIC`] added, which is the same wherever they lie.
+    pub place: u64,
+    /// How many.
+    pub bytes: u64,
+}
+
+impl Unit {
+    /// See [`Unit::place`].
+    pub const STATIC: u64 = 1 << 63;
+
+    /// Units that cover the same bytes and do not overlap.
+    pub fn merged(units: impl IntoIterator<Item = Unit>) -> Vec<Unit> {
+        let mut units: Vec<Unit> = units.into_iter().collect();
+        units.sort();
+        let mut merged: Vec<Unit> = Vec::new();
+        for unit in units {
+            match merged.last_mut() {
+                Some(last) if unit.place < last.place + last.bytes => {
+                    let end = (last.place + last.bytes).max(unit.place + unit.bytes);
+                    last.bytes = end - last.place;
+                }
+                _ => merged.push(unit),
+            }
+        }
+        merged
+    }
+}
+
+/// Writes the units of a process that is about to be started, where its plans will be.
+pub fn write_units(out: &mut Writer<'_>, units: &[Unit]) {
+    out.word(units.len() as u64);
+    for unit in units {
+        out.word(unit.place);
+        out.word(unit.bytes);
+    }
+}
+
+/// Reads them.
+pub fn read_units(from: &mut Reader<'_>) -> Result<Vec<Unit>, Malformed> {
+    let mut units = Vec::new();
+    for _ in 0..from.count()? {
+        units.push(Unit {
+            place: from.word()?,
+            bytes: from.word()?,
+        });
+    }
+    Ok(units)
 }
 
 /// Writes a request.

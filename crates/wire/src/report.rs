@@ -2,6 +2,7 @@
 
 use crate::{
     execution::{read_execution, write_execution},
+    plan::Unit,
     words::{Malformed, Reader, Writer},
 };
 use alloc::{string::String, vec::Vec};
@@ -38,7 +39,7 @@ pub enum Note {
     /// A place that asks for less than sequential consistency, when it is met for the first time.
     Weak(Site),
     /// Two accesses of these bytes raced.
-    Racy { address: u64, bytes: u64 },
+    Racy(Unit),
 }
 
 /// What lies at an address.
@@ -202,10 +203,10 @@ fn write_note(out: &mut Writer<'_>, note: &Note) {
             out.word(*address);
         }
         Note::Weak(site) => out.pair(2, site.0),
-        Note::Racy { address, bytes } => {
+        Note::Racy(unit) => {
             out.word(3);
-            out.word(*address);
-            out.word(*bytes);
+            out.word(unit.place);
+            out.word(unit.bytes);
         }
     }
 }
@@ -224,10 +225,10 @@ fn read_note(from: &mut Reader<'_>) -> Result<Note, Malformed> {
             address: from.word()?,
         },
         2 => Note::Weak(site),
-        3 => Note::Racy {
-            address: from.word()?,
+        3 => Note::Racy(Unit {
+            place: from.word()?,
             bytes: from.word()?,
-        },
+        }),
         _ => return Err(Malformed),
     })
 }

@@ -4,7 +4,7 @@
 
 use super::names::Names;
 use reweave_check::{Fault, Subject, plan_of};
-use reweave_drive::{Launch, Native, Note, Observation, Restart};
+use reweave_drive::{Launch, Native, Note, Observation, Races, Restart, Unit};
 use reweave_explore::Target;
 use reweave_model::{
     Choice, Divergence, Execution, Kind, Mark, OpKind, Plan, Site, Step, ThreadId,
@@ -12,7 +12,10 @@ use reweave_model::{
 use reweave_report::{Context, Finding, Options, Position, Program, Trace, waiting};
 use std::{
     collections::{BTreeSet, HashMap},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering::Relaxed},
+    },
 };
 
 /// See the module.
@@ -23,12 +26,16 @@ pub struct Checked {
     max_steps: u32,
     names: Mutex<Names>,
     noticed: Arc<Mutex<Noticed>>,
+    /// Accesses raced that are to be explored and are not yet.
+    anew: Arc<AtomicBool>,
 }
 
 /// Of all workers.
 #[derive(Default)]
 struct Noticed {
     notes: BTreeSet<Note>,
+    /// Memory on which accesses raced.
+    racy: BTreeSet<Unit>,
     fault: Option<String>,
 }
 
@@ -42,6 +49,7 @@ impl Checked {
             program,
             max_steps,
             noticed: Arc::default(),
+            anew: Arc::default(),
         })
     }
 
@@ -127,6 +135,11 @@ impl Checked {
             .position(|it| stuck(it.kind) && it.message.is_empty());
         if let Some(index) = untold {
             trace.errors[index].message = waiting(&trace);
+            let waiting = trace
+                .threads
+                .iter()
+                .filter_map(|thread| thread.pending.as_ref());
+            trace.errors[index].places = waiting.filter_map(|it| it.at.clone()).collect();
         }
         trace
     }
@@ -198,7 +211,19 @@ impl Subject for Checked {
     type Target = Attentive;
 
     fn begin(&mut self) {
+        let racy = std::mem::take(&mut self.noticed().racy);
+        let known = self.launch.units.iter().copied();
+        if matches!(self.launch.races, Races::Explore | Races::Interleave) {
+            self.launch.units = Unit::merged(known.chain(racy));
+        }
+        let visible = self.launch.units.iter();
+        self.program.visible = visible.map(|unit| (unit.place, unit.bytes)).collect();
         self.noticed = Arc::default();
+        self.anew.store(false, Relaxed);
+    }
+
+    fn anew(&self) -> bool {
+        self.anew.load(Relaxed)
     }
 
     fn target(&self) -> Attentive {
@@ -207,6 +232,12 @@ impl Subject for Checked {
         Attentive {
             native: native.ok(),
             noticed: self.noticed.clone(),
+            visible: match self.launch.races {
+                Races::Explore | Races::Interleave => Some(self.launch.units.clone()),
+                Races::Check | Races::Ignore => None,
+            },
+            known: 0,
+            anew: self.anew.clone(),
         }
     }
 
@@ -216,7 +247,7 @@ impl Subject for Checked {
 
     fn incomplete(&self) -> Vec<String> {
         let mut reasons = Vec::new();
-        if self.launch.races == reweave_drive::Races::Ignore {
+        if self.launch.races == Races::Ignore {
             reasons.push("races-unchecked".to_owned());
         }
         for note in &self.noticed().notes {
@@ -278,14 +309,51 @@ pub struct Attentive {
     /// `None`: it could not be started.
     native: Option<Native>,
     noticed: Arc<Mutex<Noticed>>,
+    /// Where racy accesses are explored, the memory where they are so far.
+    visible: Option<Vec<Unit>>,
+    /// Notes looked at.
+    known: usize,
+    anew: Arc<AtomicBool>,
+}
+
+impl Attentive {
+    /// Whether accesses raced that are not explored yet, as they have to be.
+    fn races(&mut self) {
+        let (Some(visible), Some(native)) = (&self.visible, &self.native) else {
+            return;
+        };
+        let notes = native.notes();
+        if notes.len() == self.known {
+            return;
+        }
+        self.known = notes.len();
+        let covered = |unit: &Unit| {
+            let mut visible = visible.iter();
+            visible.any(|known| {
+                known.place <= unit.place && unit.place + unit.bytes <= known.place + known.bytes
+            })
+        };
+        let racy = notes.iter().filter_map(|note| match note {
+            Note::Racy(unit) if !covered(unit) => Some(*unit),
+            _ => None,
+        });
+        let racy: Vec<Unit> = racy.collect();
+        if !racy.is_empty() {
+            let mut noticed = self.noticed.lock().unwrap_or_else(PoisonError::into_inner);
+            noticed.racy.extend(racy);
+            self.anew.store(true, Relaxed);
+        }
+    }
 }
 
 impl Target for Attentive {
     fn run(&mut self, plan: &Plan) -> Result<&Execution, Divergence> {
         match &mut self.native {
-            Some(native) => native.run(plan),
-            None => Err(meaningless()),
-        }
+            Some(native) => native.run(plan)?,
+            None => return Err(meaningless()),
+        };
+        self.races();
+        Ok(self.native.as_ref().expect("it has just run").last())
     }
 
     fn batch(&self) -> usize {

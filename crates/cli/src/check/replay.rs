@@ -3,6 +3,7 @@
 use super::{Ending, args, native::Checked, prepare};
 use crate::{print, say, style};
 use reweave_check::Fault;
+use reweave_drive::Unit;
 use reweave_report::{ExitCode, Trace, render_trace};
 use std::{env, ffi::OsString, path::Path};
 
@@ -40,6 +41,10 @@ fn again(file: &Path, recorded: &Trace) -> Result<ExitCode, Ending> {
     }
     let mut prepared = prepare(&check)?;
     prepared.program.clone_from(&recorded.program);
+    let visible = recorded.program.visible.iter();
+    prepared.launch.units = visible
+        .map(|&(place, bytes)| Unit { place, bytes })
+        .collect();
     let max_steps = recorded.options.max_steps;
     let subject = Checked::new(prepared.launch.clone(), recorded.program.clone(), max_steps)?;
     let changed = |what: String| {

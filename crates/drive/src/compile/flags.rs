@@ -1,7 +1,10 @@
 //! What is added to a compiler's command line, and why.
 
 use super::Kit;
-use std::ffi::OsString;
+use std::{
+    ffi::{OsStr, OsString},
+    fs,
+};
 
 /// Flags of a program of our own that the user's come after and may override.
 pub(super) fn defaults() -> Vec<OsString> {
@@ -21,6 +24,7 @@ pub(super) fn compile(kit: &Kit, clang: bool) -> Vec<OsString> {
         "-U_FORTIFY_SOURCE",
     ]);
     flags.extend(["-idirafter".into(), kit.directory.clone().into()]);
+    flags.extend(["-include".into(), kit.directory.join(Kit::FIRST).into()]);
     let calls = NO_BUILTIN.iter();
     flags.extend(calls.map(|name| format!("-fno-builtin-{name}").into()));
     if clang {
@@ -35,6 +39,17 @@ pub(super) fn compile(kit: &Kit, clang: bool) -> Vec<OsString> {
         flags.push("-Wno-tsan".into());
     }
     flags
+}
+
+/// More of them for this very file.
+pub(super) fn for_source(file: &OsStr) -> Vec<OsString> {
+    /// Functions that are atomic by their name have to stay functions: the runtime knows them by where they begin and end.
+    const BY_NAME: &[u8] = b"__VERIFIER_atomic_";
+    let source = fs::read(file).unwrap_or_default();
+    match source.windows(BY_NAME.len()).any(|part| part == BY_NAME) {
+        true => words(&["-fno-inline", "-fno-ipa-icf", "-fno-optimize-sibling-calls"]),
+        false => Vec::new(),
+    }
 }
 
 /// Functions that compilers would expand in place, without a hook and without a call that the runtime sees. (With gcc, what calls
@@ -96,8 +111,50 @@ pub(super) fn link(kit: &Kit, runtime: bool) -> Vec<OsString> {
     flags.extend(words(&["-Wl,-z,now", "-Wl,--push-state,--no-as-needed"]));
     flags.push(format!("-l:{}", Kit::RUNTIME).into());
     flags.push("-Wl,--pop-state".into());
+    let wrapped = WRAPPED.iter();
+    flags.extend(wrapped.map(|name| format!("-Wl,--wrap={name}").into()));
     flags
 }
+
+/// Functions whose calls from what is linked go to the runtime under the name `__wrap_...`: it has to look at what they read and
+/// write. Those of other libraries stay libc's.
+const WRAPPED: [&str; 35] = [
+    "bcmp",
+    "bcopy",
+    "bzero",
+    "explicit_bzero",
+    "index",
+    "memccpy",
+    "memchr",
+    "memcmp",
+    "memcpy",
+    "memmove",
+    "mempcpy",
+    "memrchr",
+    "memset",
+    "rindex",
+    "stpcpy",
+    "stpncpy",
+    "strcasecmp",
+    "strcat",
+    "strchr",
+    "strchrnul",
+    "strcmp",
+    "strcpy",
+    "strcspn",
+    "strdup",
+    "strlen",
+    "strncasecmp",
+    "strncat",
+    "strncmp",
+    "strncpy",
+    "strndup",
+    "strnlen",
+    "strpbrk",
+    "strrchr",
+    "strspn",
+    "strstr",
+];
 
 fn words(words: &[&str]) -> Vec<OsString> {
     words.iter().map(OsString::from).collect()

@@ -1,7 +1,7 @@
 //! What an overtaker depends on, and whether it is the one that the canonical form would choose.
 
 use super::{Optimal, Overtaker, Touches, competes, turn};
-use crate::happens::{join, settles};
+use crate::happens::{Happens, Quad, Row, Touch, join, unsettled};
 use reweave_model::{
     Access, Class, Edge, Effect, Event, Execution, Gate, Mark, Op, Pending, ThreadId,
 };
@@ -40,7 +40,7 @@ impl Optimal {
         execution: &Execution,
         e: u32,
         effect: &Effect,
-        causes: &[u32],
+        causes: &Row,
     ) -> bool {
         if self.stages.is_empty() {
             return true;
@@ -49,15 +49,18 @@ impl Optimal {
             thread: execution.events[e as usize].thread,
             pending: execution.events[e as usize].pending(),
             position: Some(e),
-            nth: self.happens.nth(e) as usize,
+            nth: self.happens.nth(e),
         };
-        let mut row = Vec::new();
-        self.causes_of(execution, &me, &effect.access, e, e, &mut row);
+        let mut row = std::mem::take(&mut self.row);
+        self.causes_of(execution, &me, &effect.access, e, &mut row);
         self.add_edge(effect.after, e, &mut row);
         join(&mut row, causes);
-        self.stages
+        let all = self
+            .stages
             .iter()
-            .all(|(overtaker, _)| self.happens.in_row(&row, *overtaker))
+            .all(|(overtaker, _)| self.happens.in_row(&row, *overtaker));
+        self.row = row;
+        all
     }
 
     /// Finds what must go before the overtaker, beside what it touched at its own place.
@@ -66,74 +69,104 @@ impl Optimal {
         execution: &Execution,
         a: &Overtaker,
         e: u32,
-        end: u32,
         touched: bool,
     ) {
         let mut causes = std::mem::take(&mut self.causes);
         let touches = self.touches(execution, a);
         let own = if touched { touches } else { [None, None] };
-        self.causes_of(execution, a, &own, e, end, &mut causes);
-        self.add_companions(execution, &touches, e, end, &mut causes);
+        self.causes_of(execution, a, &own, e, &mut causes);
+        self.add_companions(execution, a, &touches, e, &mut causes);
         if let (true, Some(position)) = (touched, a.position) {
             self.add_edge(execution.events[position as usize].after, e, &mut causes);
         }
         self.leads.clear();
-        self.happens.behind(&causes, e, &mut self.leads);
+        self.happens.seek(e + 1);
+        self.happens.behind(&causes, &mut self.leads);
         self.causes = causes;
     }
 
-    /// Events that an operation might have overtaken, not among those it comes after anyway: in conflict with it and
-    /// with nothing between, or, for one that can lose its turn, all that touch the object.
-    pub(super) fn rivals(
-        &self,
+    /// Finds the steps of the policy that an event might have overtaken, not among those it comes after anyway: in conflict
+    /// with it and with nothing between, or, for one that can lose its turn, all that touch the object. Says whether
+    /// there are any.
+    pub(super) fn find_rivals(
+        &mut self,
         execution: &Execution,
-        a: &Overtaker,
-        end: u32,
-        coming: &[u32],
-    ) -> Vec<u32> {
-        let mut rivals = Vec::new();
-        if competes(a) {
-            let Some(object) = a.pending.op.object() else {
-                return rivals;
+        event: &Event,
+        position: u32,
+    ) -> bool {
+        self.rivals.clear();
+        let happens = &self.happens;
+        let nth = happens.nth(position);
+        if competes(event.op, event.gate) {
+            let Some(object) = event.op.object() else {
+                return false;
             };
-            let touching = self.happens.of_object(object);
-            let touching = &touching[..touching.partition_point(|position| *position < end)];
-            for &earlier in touching.iter().rev() {
-                let event = &execution.events[earlier as usize];
-                if self.happens.in_row(coming, earlier) {
-                    if matches!(a.pending.op, Op::Lock(_)) && matches!(event.op, Op::Lock(_)) {
-                        // So are all who had the lock before.
-                        break;
+            if event.access[0].is_none() && turn(execution, event).is_none() {
+                return false;
+            }
+            let touching = happens.before(position, object);
+            if !touching.is_empty() {
+                let coming = happens.coming(execution, event.thread, nth);
+                let pending = event.pending();
+                compete(
+                    happens,
+                    execution,
+                    &pending,
+                    coming,
+                    touching,
+                    &mut self.rivals,
+                );
+            }
+        } else {
+            if let Some(edge) = turn(execution, event) {
+                let step = happens.of_thread(edge.thread)[edge.count as usize - 1];
+                self.rivals.push(step);
+            }
+            let coming = happens.coming(execution, event.thread, nth);
+            // What it comes after anyway, and what rivals come after.
+            let mut more = false;
+            for access in event.access.into_iter().flatten() {
+                let touching = happens.before(position, access.object);
+                for touch in unsettled(touching, access.class).iter().rev() {
+                    let earlier = touch.position;
+                    let row = if more { &self.row } else { coming };
+                    if access.class.conflicts(touch.class) && !happens.in_row(row, earlier) {
+                        self.rivals.push(earlier);
+                        if !more {
+                            self.row.clear();
+                            self.row.extend_from_slice(coming);
+                            more = true;
+                        }
+                        join(&mut self.row, happens.row(earlier));
                     }
-                } else if may_compete(&a.pending, event) {
-                    rivals.push(earlier);
-                }
-            }
-            return rivals;
-        }
-        let Some(position) = a.position else {
-            return rivals;
-        };
-        let event = &execution.events[position as usize];
-        let mut row = coming.to_vec();
-        if let Some(edge) = turn(execution, event) {
-            rivals.push(self.happens.of_thread(edge.thread)[edge.count as usize - 1]);
-        }
-        for access in event.access.into_iter().flatten() {
-            let touching = self.happens.of_object(access.object);
-            let touching = &touching[..touching.partition_point(|other| *other < position)];
-            for &earlier in touching.iter().rev() {
-                let other = &execution.events[earlier as usize];
-                if !self.happens.in_row(&row, earlier) && other.conflicts(event) {
-                    rivals.push(earlier);
-                    join(&mut row, self.happens.row(earlier));
-                }
-                if settles(other, access) {
-                    break;
                 }
             }
         }
-        rivals
+        let marks = &self.marks;
+        self.rivals.retain(|e| marks[*e as usize] == Mark::Default);
+        !self.rivals.is_empty()
+    }
+
+    /// The same for an operation that was never done.
+    pub(super) fn find_rivals_of_pending(&mut self, execution: &Execution, a: &Overtaker) -> bool {
+        self.rivals.clear();
+        let object = a.pending.op.object();
+        if let Some(object) = object.filter(|_| competes(a.pending.op, a.pending.gate)) {
+            let happens = &self.happens;
+            let coming = happens.coming(execution, a.thread, a.nth);
+            let touching = happens.of_object(object);
+            compete(
+                happens,
+                execution,
+                &a.pending,
+                coming,
+                touching,
+                &mut self.rivals,
+            );
+        }
+        let marks = &self.marks;
+        self.rivals.retain(|e| marks[*e as usize] == Mark::Default);
+        !self.rivals.is_empty()
     }
 
     /// What the overtaker, touching these objects, depends on when it goes before `e`.
@@ -143,17 +176,13 @@ impl Optimal {
         a: &Overtaker,
         access: &Touches,
         e: u32,
-        end: u32,
-        causes: &mut Vec<u32>,
+        causes: &mut Vec<Quad>,
     ) {
-        self.happens.coming(execution, a.thread, a.nth, causes);
+        causes.clear();
+        causes.extend_from_slice(self.happens.coming(execution, a.thread, a.nth));
         for access in access.iter().flatten() {
-            self.add_causes(execution, *access, e, end, causes, |event, _| {
-                event
-                    .access
-                    .iter()
-                    .flatten()
-                    .any(|other| other.conflicts(*access))
+            self.add_causes(execution, a, *access, e, causes, |touch| {
+                access.class.conflicts(touch.class)
             });
         }
     }
@@ -162,52 +191,66 @@ impl Optimal {
     pub(super) fn add_companions(
         &self,
         execution: &Execution,
+        a: &Overtaker,
         access: &Touches,
         e: u32,
-        end: u32,
-        causes: &mut [u32],
+        causes: &mut Row,
     ) {
         for access in access
             .iter()
             .flatten()
             .filter(|access| access.class.takes_place())
         {
-            self.add_causes(execution, *access, e, end, causes, |event, earlier| {
-                earlier > e && event.access[0] == Some(*access)
+            self.add_causes(execution, a, *access, e, causes, |touch| {
+                touch.position > e && touch.class == access.class
             });
         }
     }
 
     /// Adds the step that an event comes after, unless that depends on `e`.
-    pub(super) fn add_edge(&self, after: Option<Edge>, e: u32, causes: &mut [u32]) {
+    pub(super) fn add_edge(&self, after: Option<Edge>, e: u32, causes: &mut Row) {
         if let Some(edge) = after.filter(|edge| edge.count > 0) {
             let step = self.happens.of_thread(edge.thread)[edge.count as usize - 1];
-            if !self.happens.in_row(self.happens.row(step), e) {
+            if !self.happens.after(step, e) {
                 join(causes, self.happens.row(step));
             }
         }
     }
 
-    pub(super) fn add_causes(
+    fn add_causes(
         &self,
         execution: &Execution,
+        a: &Overtaker,
         access: Access,
         e: u32,
-        end: u32,
-        causes: &mut [u32],
-        counts: impl Fn(&Event, u32) -> bool,
+        causes: &mut Row,
+        counts: impl Fn(&Touch) -> bool,
     ) {
         let happens = &self.happens;
-        for &earlier in happens.of_object(access.object) {
-            let free = || earlier != e && !happens.in_row(happens.row(earlier), e);
-            if earlier < end
-                && !happens.in_row(causes, earlier)
-                && counts(&execution.events[earlier as usize], earlier)
-                && free()
+        let touching = happens.of_object(access.object);
+        // What lies before `e` matters only to those who overtook it before.
+        let first = match self.overtaken(execution, e) {
+            true => 0,
+            false => touching.partition_point(|touch| touch.position <= e),
+        };
+        let end = a.end(execution);
+        for touch in touching[first..]
+            .iter()
+            .take_while(|touch| touch.position < end)
+        {
+            if counts(touch)
+                && !happens.in_row(causes, touch.position)
+                && !happens.after(touch.position, e)
             {
-                join(causes, happens.row(earlier));
+                join(causes, happens.row(touch.position));
             }
         }
+    }
+
+    /// Whether something overtook `e` just before it.
+    fn overtaken(&self, execution: &Execution, e: u32) -> bool {
+        let thread = execution.events[e as usize].thread;
+        e > 0 && self.marks[e as usize - 1] == Mark::Overtakes(thread)
     }
 
     /// What an operation touched when it was done, or would touch in its turn.
@@ -230,12 +273,12 @@ impl Optimal {
         &self,
         execution: &Execution,
         a: &Overtaker,
-        effect: &Effect,
-        needed: &[u32],
+        access: &Touches,
+        needed: &Row,
         e: u32,
     ) -> bool {
-        let path = |thread: ThreadId| self.replay.state.path(thread);
-        let touches = || effect.access.iter().flatten();
+        let rank = |thread: ThreadId| self.replay.rank(thread);
+        let touches = || access.iter().flatten();
         for (overtaker, wanted) in &self.stages {
             let other = &execution.events[*overtaker as usize];
             let mut theirs = other.access.iter().flatten();
@@ -246,7 +289,7 @@ impl Optimal {
             }
             let mut wanted = wanted.iter().flatten();
             let rivals = wanted.any(|wanted| touches().any(|mine| mine.conflicts(*wanted)));
-            if rivals && path(other.thread) > path(a.thread) {
+            if rivals && rank(other.thread) > rank(a.thread) {
                 return true;
             }
         }
@@ -257,14 +300,35 @@ impl Optimal {
         let takes = |position: &u32| execution.events[*position as usize].access[0] == Some(*place);
         let taking = || self.leads.iter().copied().filter(takes);
         let last = |lead: u32| {
-            let depends =
-                |other| other != lead && self.happens.in_row(self.happens.row(other), lead);
+            let depends = |other| other != lead && self.happens.after(other, lead);
             !self.happens.in_row(needed, lead) && !taking().any(depends)
         };
         takes(&e)
             && taking().any(|lead| {
-                path(execution.events[lead as usize].thread) > path(a.thread) && last(lead)
+                rank(execution.events[lead as usize].thread) > rank(a.thread) && last(lead)
             })
+    }
+}
+
+/// Adds those of an object's touches that an operation which can lose its turn competes with.
+fn compete(
+    happens: &Happens,
+    execution: &Execution,
+    pending: &Pending,
+    coming: &Row,
+    touching: &[Touch],
+    rivals: &mut Vec<u32>,
+) {
+    for touch in touching.iter().rev() {
+        let event = &execution.events[touch.position as usize];
+        if happens.in_row(coming, touch.position) {
+            if matches!((pending.op, event.op), (Op::Lock(_), Op::Lock(_))) {
+                // So are all who had the lock before.
+                break;
+            }
+        } else if may_compete(pending, event) {
+            rivals.push(touch.position);
+        }
     }
 }
 

@@ -1,8 +1,8 @@
 //! Whether an execution is what the policy makes of a beginning: first from happens-before, else on the model.
 
 use super::{Optimal, Overtaker, never_blocks};
-use crate::happens::Happens;
-use reweave_model::{Class, Execution, Gate, Object, ObjectId, Op, Plan, ThreadId};
+use crate::happens::{Happens, Row, add_next, count};
+use reweave_model::{Class, Edge, Execution, Gate, Object, ObjectId, Op, Plan, ThreadId};
 
 impl Optimal {
     /// As [`Optimal::is_parent`], from happens-before alone; `None`: that does not tell. An event whose causes are all
@@ -18,20 +18,18 @@ impl Optimal {
             return None;
         }
         let event = &execution.events[e as usize];
-        let waits = excludes(a, event.op);
+        let waits = excludes(a, &event.op);
         if waits && self.leads.is_empty() {
             // The execution goes on from `u e` by the policy if it makes no detour behind.
             return Some(self.undisturbed(e));
         }
+        self.happens.seek(e + 1);
         let happens = &self.happens;
         let counts = &mut self.counts;
         counts.clear();
-        for index in 0..execution.threads.len() {
-            let line = happens.of_thread(ThreadId(index as u32));
-            counts.push(line.partition_point(|position| *position <= e) as u32);
-        }
+        counts.extend_from_slice(happens.done());
         for &lead in &self.leads {
-            counts[execution.events[lead as usize].thread.index()] += 1;
+            add_next(counts, happens.thread(lead));
         }
         let mut total = e as usize + 1 + self.leads.len();
         let mut last = self.leads.last().map_or(e, |lead| e.max(*lead));
@@ -41,10 +39,11 @@ impl Optimal {
                 let goes = never_blocks(execution, a.pending.op) && a.pending.gate == Gate::Open;
                 return goes.then_some(false);
             }
-            counts[a.thread.index()] += 1;
+            add_next(counts, a.thread);
             total += 1;
             last = last.max(position);
         }
+        self.line_up.clear();
         loop {
             // All that was done up to some point, and from there on the policy was followed.
             if total == execution.events.len()
@@ -52,38 +51,39 @@ impl Optimal {
             {
                 return Some(true);
             }
+            if self.line_up.is_empty() {
+                let waiter = |thread: &ThreadId| Waiter {
+                    thread: *thread,
+                    missing: Missing::Unknown,
+                };
+                let order = self.replay.state.order();
+                self.line_up.extend(order.iter().map(waiter));
+            }
             let mut chosen = None;
-            for &thread in self.replay.state.order() {
-                let trigger = self.replay.triggers()[thread.index()];
-                let unborn = counts[trigger.thread.index()] < trigger.count;
-                if unborn || counts[thread.index()] >= execution.max_steps {
-                    continue;
+            for waiter in &mut self.line_up {
+                match waiter.missing {
+                    Missing::Event(event) if !happens.in_row(counts, event) => continue,
+                    Missing::Forever => continue,
+                    _ => {}
                 }
-                let line = happens.of_thread(thread);
-                let next = line.get(counts[thread.index()] as usize).copied();
-                let pending = match next {
-                    Some(next) if happens.ready(next, counts) => {
-                        if execution.events[next as usize].outcome != 0 {
-                            return Some(false);
-                        }
+                let look = Look {
+                    happens,
+                    execution,
+                    counts,
+                    triggers: self.replay.triggers(),
+                };
+                match look.at(waiter.thread) {
+                    Turn::Goes(next) => {
                         chosen = Some(next);
                         break;
                     }
-                    Some(next) => execution.events[next as usize].pending(),
-                    None => match execution.threads[thread.index()].pending {
-                        Some(pending) => pending,
-                        None => continue,
-                    },
-                };
-                // What has to wait for its causes waits; what can go without them would be another event.
-                match blocked(happens, execution, counts, pending.op) {
-                    Some(true) if pending.gate == Gate::Open => {}
-                    Some(false) if pending.gate == Gate::Open => return Some(false),
-                    _ => return None,
+                    Turn::Lacks(missing) => waiter.missing = missing,
+                    Turn::GoesElsewhere => return Some(false),
+                    Turn::Unclear => return None,
                 }
             }
             let chosen = chosen?;
-            counts[execution.events[chosen as usize].thread.index()] += 1;
+            add_next(counts, happens.thread(chosen));
             total += 1;
             last = last.max(chosen);
         }
@@ -107,7 +107,7 @@ impl Optimal {
 
     /// Whether no detour lies behind a step.
     pub(super) fn undisturbed(&self, e: u32) -> bool {
-        self.detours.last().is_none_or(|last| *last < e)
+        self.detour.is_none_or(|last| last < e)
     }
 
     /// Whether the overtaker can go after `u v`, or `u e v`.
@@ -162,51 +162,164 @@ impl Optimal {
     }
 }
 
-/// Whether `e` keeps the overtaker from going until something that depends on `e` was done, in every execution.
-pub(super) fn excludes(a: &Overtaker, e: Op) -> bool {
-    match (a.pending.op, e) {
-        (Op::Lock(mine), Op::Lock(theirs)) => mine == theirs && a.pending.gate == Gate::Open,
-        _ => false,
+/// A thread that waits for the policy to ask it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Waiter {
+    thread: ThreadId,
+    missing: Missing,
+}
+
+/// What a thread has to wait for.
+#[derive(Clone, Copy, Debug)]
+enum Missing {
+    /// It has to be looked at.
+    Unknown,
+    /// Before this event it cannot go, and need not be looked at.
+    Event(u32),
+    /// It has come to its end, or never goes on.
+    Forever,
+}
+
+/// What a thread does when it is asked.
+enum Turn {
+    /// This event.
+    Goes(u32),
+    /// Nothing.
+    Lacks(Missing),
+    /// Something that the execution has not.
+    GoesElsewhere,
+    /// It takes the model to say.
+    Unclear,
+}
+
+/// A point of an execution: so many events of each thread are done.
+struct Look<'a> {
+    happens: &'a Happens,
+    execution: &'a Execution,
+    counts: &'a Row,
+    triggers: &'a [Edge],
+}
+
+impl Look<'_> {
+    fn at(&self, thread: ThreadId) -> Turn {
+        let Look {
+            happens, execution, ..
+        } = *self;
+        let trigger = self.triggers[thread.index()];
+        if count(self.counts, trigger.thread) < trigger.count {
+            let birth = happens.of_thread(trigger.thread)[trigger.count as usize - 1];
+            return Turn::Lacks(Missing::Event(birth));
+        }
+        let count = count(self.counts, thread);
+        let next = happens.of_thread(thread).get(count as usize).copied();
+        let (op, gate) = match next {
+            Some(next) => {
+                let event = &execution.events[next as usize];
+                if happens.ready(next, self.counts) {
+                    return match event.outcome {
+                        0 => Turn::Goes(next),
+                        _ => Turn::GoesElsewhere,
+                    };
+                }
+                (&event.op, event.gate)
+            }
+            None => match &execution.threads[thread.index()].pending {
+                None => return Turn::Lacks(Missing::Forever),
+                Some(pending) if count >= execution.max_steps && !pending.op.completes() => {
+                    return Turn::Lacks(Missing::Forever);
+                }
+                Some(pending) => (&pending.op, pending.gate),
+            },
+        };
+        if gate != Gate::Open {
+            return Turn::Unclear;
+        }
+        // What has to wait for its causes waits; what can go without them would be another event.
+        match *op {
+            Op::Join(_) => Turn::Lacks(match next {
+                Some(next) => Missing::Event(self.missing(next)),
+                None => Missing::Forever,
+            }),
+            Op::Lock(mutex) => self.lock(mutex),
+            Op::Recv {
+                object,
+                timed: false,
+            } => self.receive(object),
+            op if never_blocks(execution, op) => Turn::GoesElsewhere,
+            _ => Turn::Unclear,
+        }
+    }
+
+    /// One of the events that an event lacks, which is the next of its thread.
+    fn missing(&self, position: u32) -> u32 {
+        let mine = self.happens.thread(position).index();
+        let row = self.happens.row(position).as_flattened().iter();
+        let row = row.zip(self.counts.as_flattened());
+        let mut lacks = row
+            .enumerate()
+            .filter(|(thread, (needed, done))| needed > done && *thread != mine);
+        let (thread, (needed, _)) = lacks.next().expect("it is not ready");
+        self.happens.of_thread(ThreadId(thread as u32))[*needed as usize - 1]
+    }
+
+    fn done(&self, position: u32) -> bool {
+        self.happens.in_row(self.counts, position)
+    }
+
+    /// Whoever waits for a mutex waits at least for the next change of it.
+    fn lock(&self, mutex: ObjectId) -> Turn {
+        let mut change = Missing::Forever;
+        for touch in self.happens.of_object(mutex).iter().rev() {
+            let op = &self.execution.events[touch.position as usize].op;
+            // A store to a mutex only makes its poison be forgotten.
+            if touch.class != Class::Write || matches!(op, Op::Store(..)) {
+                continue;
+            }
+            if !self.done(touch.position) {
+                change = Missing::Event(touch.position);
+            } else if matches!(op, Op::Lock(_) | Op::TryLock(_)) {
+                return Turn::Lacks(change);
+            } else {
+                break;
+            }
+        }
+        Turn::GoesElsewhere
+    }
+
+    fn receive(&self, channel: ObjectId) -> Turn {
+        let Object::Channel { senders, .. } = self.execution.objects[channel.index()] else {
+            return Turn::Unclear;
+        };
+        let mut messages = 0;
+        let mut senders = i64::from(senders);
+        for touch in self.happens.of_object(channel) {
+            if self.done(touch.position) {
+                match touch.class {
+                    Class::Send => messages += 1,
+                    Class::Recv | Class::Poll => messages -= 1,
+                    Class::Handle => {
+                        let op = self.execution.events[touch.position as usize].op;
+                        senders += if matches!(op, Op::SenderAdd(_)) {
+                            1
+                        } else {
+                            -1
+                        };
+                    }
+                    _ => {}
+                }
+            }
+        }
+        match messages == 0 && senders > 0 {
+            true => Turn::Lacks(Missing::Unknown),
+            false => Turn::GoesElsewhere,
+        }
     }
 }
 
-/// Whether an operation that lacks some of its causes has to wait for them, given the events done of each thread;
-/// `None`: that takes the model to say.
-fn blocked(happens: &Happens, execution: &Execution, counts: &[u32], op: Op) -> Option<bool> {
-    let done = |object: ObjectId, class: Class| {
-        let touching = happens.of_object(object).iter().rev();
-        touching.filter_map(move |position| {
-            let event = &execution.events[*position as usize];
-            let touches = event
-                .access
-                .iter()
-                .flatten()
-                .any(|a| a.object == object && a.class == class);
-            (touches && happens.in_row(counts, *position)).then_some(event)
-        })
-    };
-    match op {
-        Op::Join(_) => Some(true),
-        Op::Lock(mutex) => {
-            // A store to a mutex only makes its poison be forgotten.
-            let last = done(mutex, Class::Write).find(|event| !matches!(event.op, Op::Store(..)));
-            Some(last.is_some_and(|event| matches!(event.op, Op::Lock(_) | Op::TryLock(_))))
-        }
-        Op::Recv {
-            object,
-            timed: false,
-        } => {
-            let taken = done(object, Class::Recv).count() + done(object, Class::Poll).count();
-            let empty = done(object, Class::Send).count() == taken;
-            let Object::Channel { senders, .. } = execution.objects[object.index()] else {
-                return None;
-            };
-            let handles = done(object, Class::Handle).map(|event| match event.op {
-                Op::SenderAdd(_) => 1,
-                _ => -1,
-            });
-            Some(empty && i64::from(senders) + handles.sum::<i64>() > 0)
-        }
-        op => never_blocks(execution, op).then_some(false),
+/// Whether `e` keeps the overtaker from going until something that depends on `e` was done, in every execution.
+pub(super) fn excludes(a: &Overtaker, e: &Op) -> bool {
+    match (&a.pending.op, e) {
+        (Op::Lock(mine), Op::Lock(theirs)) => mine == theirs && a.pending.gate == Gate::Open,
+        _ => false,
     }
 }

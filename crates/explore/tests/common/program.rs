@@ -32,6 +32,10 @@ pub enum I {
     WriteLate(u32, usize),
     Wait(u32, u32),
     WaitTimeout(u32, u32),
+    /// Waits on the condition variable if the atomic has this value.
+    WaitIf(u32, u32, u64),
+    WaitIfTimeout(u32, u32, u64),
+    WaitIfLate(u32, u32, u64),
     NotifyOne(u32),
     NotifyAll(u32),
     Acquire(u32),
@@ -336,12 +340,14 @@ impl Machine {
                 gate = Gate::Word(0);
                 Op::TryWriteLock(at(b.rwlocks, l))
             }
-            (I::WriteLock(l) | I::WriteLate(l, _), 0) => Op::WriteBegin(at(b.rwlocks, l)),
-            (I::WriteLock(l) | I::WriteLate(l, _), _) => {
+            (I::WriteLock(l) | I::WriteLate(l, _), part) => {
                 if let I::WriteLate(..) = instruction {
                     gate = Gate::Late;
                 }
-                Op::WriteAcquire(at(b.rwlocks, l))
+                match part {
+                    0 => Op::WriteBegin(at(b.rwlocks, l)),
+                    _ => Op::WriteAcquire(at(b.rwlocks, l)),
+                }
             }
             (I::LockLate(m, _), _) => {
                 gate = Gate::Late;
@@ -369,6 +375,25 @@ impl Machine {
             }
             (I::Wait(_, m) | I::WaitTimeout(_, m) | I::WaitLate(_, m), _) => {
                 Op::Lock(at(b.mutexes, m))
+            }
+            (
+                I::WaitIf(c, atomic, expected)
+                | I::WaitIfTimeout(c, atomic, expected)
+                | I::WaitIfLate(c, atomic, expected),
+                0,
+            ) => Op::EnqueueIf {
+                condvar: at(b.condvars, c),
+                atomic: ObjectId(atomic),
+                expected,
+            },
+            (I::WaitIf(c, ..) | I::WaitIfTimeout(c, ..) | I::WaitIfLate(c, ..), _) => {
+                if let I::WaitIfLate(..) = instruction {
+                    gate = Gate::Late;
+                }
+                Op::Wake {
+                    condvar: at(b.condvars, c),
+                    timed: !matches!(instruction, I::WaitIf(..)),
+                }
             }
             (I::NotifyOne(c), _) => Op::NotifyOne(at(b.condvars, c)),
             (I::NotifyAll(c), _) => Op::NotifyAll(at(b.condvars, c)),
@@ -457,7 +482,9 @@ impl Machine {
         let channels = &self.program.objects.channels;
         let parts = match instruction {
             I::Wait(..) | I::WaitTimeout(..) | I::WaitLate(..) => 3,
+            I::WaitIf(..) | I::WaitIfTimeout(..) | I::WaitIfLate(..) if event.ok => 2,
             I::WriteLock(l) if self.program.one_step(l) => 1,
+            I::WriteLate(..) if !event.ok => 1,
             I::WriteLock(_) | I::WriteLate(..) | I::Barrier(_) => 2,
             I::Send(c) if channels[c as usize] == Some(0) && event.ok => 2,
             I::SpinUntil(_, value) if event.result != value => u8::MAX,

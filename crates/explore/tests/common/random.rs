@@ -52,6 +52,8 @@ pub struct Mix {
     pub atomics: bool,
     pub mutexes: bool,
     pub condvars: bool,
+    /// Waits that depend on an atomic.
+    pub futexes: bool,
     pub rwlocks: bool,
     /// Read-write locks of the other kind.
     pub readers_first: bool,
@@ -75,6 +77,7 @@ impl Mix {
         atomics: true,
         mutexes: true,
         condvars: true,
+        futexes: true,
         rwlocks: true,
         readers_first: true,
         late: true,
@@ -153,6 +156,15 @@ fn leaf(mix: Mix) -> BoxedStrategy<Stmt> {
         one(1, (0..2u32).prop_map(I::AcquireLate).boxed());
         one(2, (0..2u32).prop_map(I::Release).boxed());
         one(1, (0..2u32).prop_map(I::Count).boxed());
+    }
+    if mix.futexes {
+        let waits = [I::WaitIf, I::WaitIfTimeout, I::WaitIfLate];
+        for (wait, weight) in waits.into_iter().zip([2, 1, 1]) {
+            let made = (0..2u32, 0..2u64).prop_map(move |(x, v)| wait(1, x, v));
+            one(weight, made.boxed());
+        }
+        one(1, Just(I::NotifyOne(1)).boxed());
+        one(1, Just(I::NotifyAll(1)).boxed());
     }
     if mix.barriers {
         one(2, (0..2u32).prop_map(I::Barrier).boxed());
@@ -292,7 +304,7 @@ pub fn program(mix: Mix) -> BoxedStrategy<Program> {
     let threads = prop::collection::vec(prop::collection::vec(stmt(mix, 2), 1..4), 2..4);
     (threads, 0..2u64, 1..3u64, any::<bool>(), any::<bool>())
         .prop_map(move |(threads, first, second, join, coin)| Program {
-            spurious: coin && mix.condvars,
+            spurious: coin && (mix.condvars || mix.futexes),
             ..build(
                 &threads,
                 first,
@@ -344,7 +356,7 @@ fn build(
             mutexes: 2,
             rwlocks: 1,
             readers_first: 1,
-            condvars: 1,
+            condvars: 2,
             semaphores: vec![first, second],
             barriers: vec![2, 2],
             onces: 1,

@@ -68,7 +68,15 @@ impl State {
             Op::ReadUnlock(lock) if self.object(lock).reads(thread) > 1 => {}
             Op::ReadLock(lock) => effect.access = touch(lock, Class::ReadLock),
             Op::ReadUnlock(lock) => effect.access = touch(lock, Class::ReadUnlock),
-            Op::WriteBegin(lock) => effect.access = touch(lock, Class::WriteBegin),
+            Op::WriteBegin(lock) => {
+                // It timed out while another writer had it.
+                effect.ok = matches!(self.object(lock), Object::RwLock { writer: None, .. });
+                let class = match effect.ok {
+                    true => Class::WriteBegin,
+                    false => Class::WriteProbe,
+                };
+                effect.access = touch(lock, class);
+            }
             Op::WriteAcquire(lock) => {
                 let Object::RwLock {
                     readers,
@@ -81,8 +89,7 @@ impl State {
                 // One that timed out lets go what it had announced.
                 effect.ok = readers.is_empty();
                 let class = match (effect.ok, readers_first) {
-                    (false, _) => Class::WriteUnlock,
-                    (true, true) => Class::TryWrite,
+                    (false, _) | (true, true) => Class::TryWrite,
                     (true, false) => Class::WriteAcquire,
                 };
                 effect.access = touch(lock, class);
@@ -121,6 +128,20 @@ impl State {
                     }),
                 ];
             }
+            Op::EnqueueIf {
+                condvar,
+                atomic,
+                expected,
+            } => {
+                effect.result = self.value(atomic);
+                effect.ok = effect.result == expected;
+                // What an operation touches must not depend on when it is done, so one that fails looks at both too. Who comes first among those
+                // that wait is immaterial: waiters are woken in any order.
+                effect.access = [condvar, atomic].map(|object| {
+                    let class = Class::Read;
+                    Some(Access { object, class })
+                });
+            }
             Op::Wake { condvar, timed } => match me.granted {
                 Some(edge) => effect.after = Some(edge),
                 None => {
@@ -137,9 +158,14 @@ impl State {
                 }
                 effect.access = touch(condvar, Class::Write);
             }
-            Op::NotifyAll(condvar) => effect.access = touch(condvar, Class::Write),
+            Op::NotifyAll(condvar) => {
+                if let Object::Condvar(waiters) = self.object(condvar) {
+                    effect.result = waiters.len() as u64;
+                }
+                effect.access = touch(condvar, Class::Write);
+            }
             Op::SemAcquire { object, .. } | Op::SemTryAcquire(object) => {
-                effect.ok = self.object(object) != &Object::Semaphore(0);
+                effect.ok = !matches!(self.object(object), Object::Semaphore(0));
                 let class = if effect.ok {
                     Class::Acquire
                 } else {
@@ -264,7 +290,7 @@ impl State {
             }
             Op::ReceiverDrop(channel) => effect.access = touch(channel, Class::Deaf),
             Op::Park { object, .. } => {
-                effect.ok = self.object(object) == &Object::Parker(true);
+                effect.ok = matches!(self.object(object), Object::Parker(true));
                 effect.access = touch(object, Class::Write);
             }
             Op::Unpark(object) => effect.access = touch(object, Class::Write),

@@ -31,7 +31,7 @@ impl State {
         let Some(next) = lock.foretold().filter(|next| *next != thread) else {
             return false;
         };
-        if self.exhausted(thread) || self.enabled(thread, pending) {
+        if self.exhausted(thread, pending.op) || self.enabled(thread, pending) {
             return false;
         }
         let mut open = lock.clone();
@@ -62,41 +62,59 @@ impl State {
         !waits && self.enabled(thread, pending)
     }
 
-    /// Whether a thread has done as many steps as it may.
-    pub fn exhausted(&self, thread: ThreadId) -> bool {
-        self.threads[thread.index()].count >= self.max_steps
+    /// Whether a thread has done as many steps as it may and does not come to this operation.
+    #[inline]
+    pub fn exhausted(&self, thread: ThreadId, op: Op) -> bool {
+        self.threads[thread.index()].count >= self.max_steps && !op.completes()
     }
 
     /// Whether a pending operation can go now.
+    #[inline]
     pub fn enabled(&self, thread: ThreadId, pending: &Pending) -> bool {
-        if self.exhausted(thread) {
+        if self.exhausted(thread, pending.op) {
             return false;
         }
         match pending.gate {
-            Gate::Open => self.possible(thread, pending.op),
+            Gate::Open => self.possible(thread, &pending.op),
+            gate => self.let_through(thread, &pending.op, gate),
+        }
+    }
+
+    fn let_through(&self, thread: ThreadId, op: &Op, gate: Gate) -> bool {
+        match gate {
+            Gate::Open => self.possible(thread, op),
             Gate::Late if self.threads[thread.index()].released => true,
-            _ if self.threads[thread.index()].released => match pending.op {
+            _ if self.threads[thread.index()].released => match op {
                 Op::Await(..) => true,
                 op => self.possible(thread, op),
             },
             Gate::Word(seen) => {
-                let object = pending.op.object().expect("a spin loop polls an object");
-                self.object(object).differs(seen) && self.possible(thread, pending.op)
+                let object = op.object().expect("a spin loop polls an object");
+                self.object(object).differs(seen) && self.possible(thread, op)
             }
-            Gate::Late => self.possible(thread, pending.op.untimed()),
+            Gate::Late => self.possible(thread, &op.untimed()),
         }
     }
 
-    fn possible(&self, thread: ThreadId, op: Op) -> bool {
-        let me = &self.threads[thread.index()];
-        match op {
+    #[inline]
+    fn possible(&self, thread: ThreadId, op: &Op) -> bool {
+        match *op {
+            // The most frequent ones.
+            Op::Load(_) | Op::Store(..) | Op::Rmw(..) | Op::Unlock(_) => true,
+            Op::Lock(mutex) => self.free(mutex),
             Op::Join(other) => self.finished(other),
+            _ => self.possible_else(thread, op),
+        }
+    }
+
+    fn possible_else(&self, thread: ThreadId, op: &Op) -> bool {
+        let me = &self.threads[thread.index()];
+        match *op {
             Op::Assume(holds) => holds,
             Op::Await(object, seen) => {
                 let object = self.object(object);
                 object.foretold().is_none() && object.differs(seen)
             }
-            Op::Lock(mutex) => self.free(mutex),
             Op::ReadLock(lock) => {
                 let lock = self.object(lock);
                 matches!(lock, Object::RwLock { writer: None, .. }) || lock.reads(thread) > 0
@@ -120,7 +138,7 @@ impl State {
                 timed || me.granted.is_some() || (self.spurious && !me.roused)
             }
             Op::SemAcquire { object, timed } => {
-                timed || self.object(object) != &Object::Semaphore(0)
+                timed || !matches!(self.object(object), Object::Semaphore(0))
             }
             Op::Leave(barrier) => match self.generation(barrier, thread) {
                 Some(full) => full.leader.is_some() || self.first(&full.members) == thread,
@@ -150,13 +168,27 @@ impl State {
                 }
                 _ => true,
             },
-            Op::Park { object, timed } => timed || self.object(object) == &Object::Parker(true),
+            Op::Park { object, timed } => {
+                timed || matches!(self.object(object), Object::Parker(true))
+            }
             _ => true,
         }
     }
 
     /// How many outcomes an enabled operation can have: `0..n`.
+    #[inline]
     pub fn outcomes(&self, thread: ThreadId, op: Op) -> u16 {
+        match op {
+            Op::Any(_)
+            | Op::NotifyOne(_)
+            | Op::CompareExchange { weak: true, .. }
+            | Op::Wake { timed: true, .. }
+            | Op::Leave(_) => self.several(thread, op),
+            _ => 1,
+        }
+    }
+
+    fn several(&self, thread: ThreadId, op: Op) -> u16 {
         let me = &self.threads[thread.index()];
         let n = match op {
             Op::Any(n) => n as usize,

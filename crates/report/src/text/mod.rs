@@ -85,6 +85,8 @@ pub fn render_trace(trace: &Trace, again: Option<&str>, style: Style) -> String 
     if !waits.is_empty() {
         let how = match trace.end.as_str() {
             "done" => "Not at their end:",
+            // The thread that failed goes no further; that is no assumption of the program's.
+            "blocked" if !trace.errors.is_empty() => "Not at their end:",
             "max-steps" => "Cut by the limit on steps. At that moment:",
             "livelock" => "At the end nobody can go on, and some spin:",
             "blocked" => "At the end, with an assumption that does not hold:",
@@ -136,7 +138,9 @@ fn distinct(errors: &[Failure]) -> impl Iterator<Item = &Failure> {
     };
     errors.iter().enumerate().filter_map(move |(index, error)| {
         let same = |other: &&Failure| {
-            (other.kind, &other.rule) == (error.kind, &error.rule) && places(other) == places(error)
+            (other.kind, &other.rule) == (error.kind, &error.rule)
+                && places(other) == places(error)
+                && (!error.places.is_empty() || other.message == error.message)
         };
         let known = errors[..index].iter().find(same);
         known.is_none().then_some(error)

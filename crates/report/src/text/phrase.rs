@@ -3,7 +3,7 @@
 use crate::{
     operation::function_name,
     replay::{Hold, Replayed, replay},
-    trace::{ObjectState, PendingEntry, Trace, pointer},
+    trace::{Failure, ObjectState, PendingEntry, Trace, pointer},
 };
 use reweave_model::{Object, ObjectId, Op, RmwKind, ThreadId};
 use std::collections::BTreeMap;
@@ -76,7 +76,8 @@ impl<'a> Story<'a> {
                 }
             }
             Op::TryLock(_) | Op::TryReadLock(_) | Op::TryWriteLock(_) => "taken".into(),
-            Op::WriteAcquire(_) if !ok => "timed out".into(),
+            Op::WriteBegin(_) | Op::WriteAcquire(_) if !ok => "timed out".into(),
+            Op::EnqueueIf { .. } if !ok => format!("does not wait, it is {}", word(result)),
             Op::Wake { .. } => self.wake(index, ok),
             Op::NotifyOne(_) => match result.checked_sub(1) {
                 Some(woken) => format!("wakes {}", self.thread(woken as u32)),
@@ -178,6 +179,13 @@ impl<'a> Story<'a> {
             Op::Enqueue { mutex, .. } => {
                 format!("wait {on}, gives up {}", self.trace.object_name(mutex.0))
             }
+            Op::EnqueueIf {
+                atomic, expected, ..
+            } => format!(
+                "wait {on} if {} is {}",
+                self.trace.object_name(atomic.0),
+                self.word(op, expected)
+            ),
             Op::OnceEnd(_, false) => format!("{kind} {on}: failed"),
             Op::Park { object, .. } if self.owner(object).is_some() => "park".into(),
             Op::Unpark(object) => match self.owner(object) {
@@ -237,10 +245,10 @@ impl<'a> Story<'a> {
         let text = match op {
             Op::Join(other) => {
                 let unfinished = self.trace.threads[other.index()].pending.is_some();
-                let how = if unfinished {
-                    ", which is not at its end"
-                } else {
-                    ""
+                let how = match unfinished {
+                    true if self.failed(other) => ", which failed",
+                    true => ", which is not at its end",
+                    false => "",
                 };
                 format!("waits for the end of {}{how}", self.thread(other.0))
             }
@@ -344,11 +352,20 @@ impl<'a> Story<'a> {
         }
     }
 
-    /// Threads that have not come to their end, with what they had come to.
+    /// Threads that have not come to their end, with what they had come to. A thread that an error ended is none of them.
     pub fn unfinished(&self) -> impl Iterator<Item = (ThreadId, &PendingEntry)> {
         let threads = self.trace.threads.iter().enumerate();
         threads
             .filter_map(|(index, thread)| Some((ThreadId(index as u32), thread.pending.as_ref()?)))
+            .filter(|(thread, _)| !self.failed(*thread))
+    }
+
+    /// Whether an error ended the thread.
+    fn failed(&self, thread: ThreadId) -> bool {
+        let pending = self.trace.threads[thread.index()].pending.as_ref();
+        let frozen = pending.is_some_and(|pending| pending.operation.name == "assume");
+        let blamed = |error: &Failure| error.after.is_some_and(|(blamed, _)| blamed == thread.0);
+        frozen && self.trace.errors.iter().any(blamed)
     }
 }
 

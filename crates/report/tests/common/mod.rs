@@ -121,8 +121,8 @@ pub fn trace(name: &str, execution: &Execution) -> Trace {
                 kind: "rust-test".into(),
                 test: Some(format!("tests::{name}")),
                 command: vec!["cargo".into(), "test".into(), name.into()],
-                directory: None,
                 replay: Some(replay),
+                ..Program::default()
             },
             options: Options {
                 max_steps: 1000,

@@ -22,6 +22,21 @@ trampoline! {
     aligned_alloc => allocate_aligned, "rdx";
     posix_memalign => allocate_aligned_into, "rcx";
     malloc_usable_size => usable, "rsi";
+    // C++: `new` and `delete` of all kinds, so that a block is known by the line that asked for it.
+    _Znwm => new, "rsi";
+    _Znam => new, "rsi";
+    _ZnwmRKSt9nothrow_t => new_or_null, "rdx";
+    _ZnamRKSt9nothrow_t => new_or_null, "rdx";
+    _ZnwmSt11align_val_t => new_aligned, "rdx";
+    _ZnamSt11align_val_t => new_aligned, "rdx";
+    _ZdlPv => release, "rsi";
+    _ZdaPv => release, "rsi";
+    _ZdlPvm => delete_sized, "rdx";
+    _ZdaPvm => delete_sized, "rdx";
+    _ZdlPvSt11align_val_t => delete_sized, "rdx";
+    _ZdaPvSt11align_val_t => delete_sized, "rdx";
+    _ZdlPvmSt11align_val_t => delete_sized_aligned, "rcx";
+    _ZdaPvmSt11align_val_t => delete_sized_aligned, "rcx";
 }
 
 fn site(frame: &Frame) -> u32 {
@@ -147,4 +162,50 @@ fn give_back(address: usize, site: u32) {
             world.error(Kind::Memory, Some("double-free"), message, &[site]);
         }
     }
+}
+
+/// No block is this large here. Throwing `std::bad_alloc` would be another program.
+#[cold]
+fn too_large(bytes: usize, frame: &Frame) -> ! {
+    if world::active() {
+        let world = world::get();
+        let site = world.site(frame.return_address);
+        world.unsupported("new of a gigabyte or more", site);
+    }
+    crate::give_up(format_args!(
+        "there is no memory for `new` of {bytes} bytes"
+    ))
+}
+
+unsafe extern "C" fn new(bytes: usize, frame: &Frame) -> *mut c_void {
+    // SAFETY: as for C.
+    let block = unsafe { allocate(bytes.max(1), frame) };
+    if block.is_null() {
+        too_large(bytes, frame);
+    }
+    block
+}
+
+unsafe extern "C" fn new_or_null(bytes: usize, _: usize, frame: &Frame) -> *mut c_void {
+    // SAFETY: as for C.
+    unsafe { allocate(bytes.max(1), frame) }
+}
+
+unsafe extern "C" fn new_aligned(bytes: usize, align: usize, frame: &Frame) -> *mut c_void {
+    // SAFETY: as for C.
+    let block = unsafe { allocate_aligned(align, bytes.max(1), frame) };
+    if block.is_null() {
+        too_large(bytes, frame);
+    }
+    block
+}
+
+unsafe extern "C" fn delete_sized(block: *mut c_void, _: usize, frame: &Frame) {
+    // SAFETY: as for C.
+    unsafe { release(block, frame) }
+}
+
+unsafe extern "C" fn delete_sized_aligned(block: *mut c_void, _: usize, _: usize, frame: &Frame) {
+    // SAFETY: as for C.
+    unsafe { release(block, frame) }
 }

@@ -88,7 +88,7 @@ impl Deadline {
 
 /// An operation that may time out: it does when it goes before what it waits for.
 pub fn perform_until(op: Op, until: Deadline, site: Site) -> Event {
-    let gate = world::get().timed_gate(site);
+    let gate = world::get().timed_gate(op);
     perform_gated(op, gate, until, site)
 }
 
@@ -203,7 +203,11 @@ fn rest(time: *const timespec) -> c_int {
     }
 }
 
-unsafe extern "C" fn nano_sleep(time: *const timespec, left: *mut timespec, _: &Frame) -> c_int {
+pub(super) unsafe extern "C" fn nano_sleep(
+    time: *const timespec,
+    left: *mut timespec,
+    _: &Frame,
+) -> c_int {
     if !world::active() {
         let real = real!(nanosleep: fn(*const timespec, *mut timespec) -> c_int);
         // SAFETY: the program's own arguments.
@@ -264,7 +268,7 @@ unsafe extern "C" fn second_sleep(seconds: c_uint, _: &Frame) -> c_uint {
 }
 
 /// Who goes next is never this call's business.
-unsafe extern "C" fn give_way(_: &Frame) -> c_int {
+pub(super) unsafe extern "C" fn give_way(_: &Frame) -> c_int {
     if !world::active() {
         // SAFETY: it takes nothing.
         return unsafe { real!(sched_yield: fn() -> c_int)() };

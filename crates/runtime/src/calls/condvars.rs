@@ -44,7 +44,7 @@ fn find(condvar: *const Condvar, site: Site) -> ObjectId {
     SHAPE.find(condvar as usize, site, Object::condvar)
 }
 
-unsafe extern "C" fn init(
+pub(super) unsafe extern "C" fn init(
     condvar: *mut Condvar,
     attributes: *const Attributes,
     frame: &Frame,
@@ -58,7 +58,7 @@ unsafe extern "C" fn init(
     result
 }
 
-unsafe extern "C" fn destroy(condvar: *mut Condvar, frame: &Frame) -> c_int {
+pub(super) unsafe extern "C" fn destroy(condvar: *mut Condvar, frame: &Frame) -> c_int {
     if !world::active() {
         // SAFETY: the program's own argument.
         return unsafe { real!(pthread_cond_destroy: fn(*mut Condvar) -> c_int)(condvar) };
@@ -85,7 +85,11 @@ fn waiting(condvar: ObjectId) -> usize {
     }
 }
 
-unsafe extern "C" fn wait(condvar: *mut Condvar, mutex: *mut Mutex, frame: &Frame) -> c_int {
+pub(super) unsafe extern "C" fn wait(
+    condvar: *mut Condvar,
+    mutex: *mut Mutex,
+    frame: &Frame,
+) -> c_int {
     if !world::active() {
         let real = real!(pthread_cond_wait: fn(*mut Condvar, *mut Mutex) -> c_int);
         // SAFETY: the program's own arguments.
@@ -94,7 +98,7 @@ unsafe extern "C" fn wait(condvar: *mut Condvar, mutex: *mut Mutex, frame: &Fram
     wait_until(condvar, mutex, None, frame)
 }
 
-unsafe extern "C" fn timed_wait(
+pub(super) unsafe extern "C" fn timed_wait(
     condvar: *mut Condvar,
     mutex: *mut Mutex,
     until: *const timespec,
@@ -192,7 +196,7 @@ fn nobodys() -> ObjectId {
     world.make(address, 8, Sort::Mutex, Object::mutex())
 }
 
-unsafe extern "C" fn signal(condvar: *mut Condvar, frame: &Frame) -> c_int {
+pub(super) unsafe extern "C" fn signal(condvar: *mut Condvar, frame: &Frame) -> c_int {
     if !world::active() {
         // SAFETY: the program's own argument.
         return unsafe { real!(pthread_cond_signal: fn(*mut Condvar) -> c_int)(condvar) };
@@ -203,7 +207,7 @@ unsafe extern "C" fn signal(condvar: *mut Condvar, frame: &Frame) -> c_int {
     0
 }
 
-unsafe extern "C" fn broadcast(condvar: *mut Condvar, frame: &Frame) -> c_int {
+pub(super) unsafe extern "C" fn broadcast(condvar: *mut Condvar, frame: &Frame) -> c_int {
     if !world::active() {
         // SAFETY: the program's own argument.
         return unsafe { real!(pthread_cond_broadcast: fn(*mut Condvar) -> c_int)(condvar) };

@@ -3,7 +3,7 @@
 //! The unwinder is libgcc's, which every C++ program has; it is looked up once, before memory is copied. Without it only the
 //! cleanup handlers of C code run.
 
-use super::process;
+use super::{callers, process};
 use crate::{hooks::Frame, trampoline, world};
 use alloc::{boxed::Box, format, string::String};
 use core::{
@@ -20,7 +20,7 @@ trampoline! {
 }
 
 /// A function that may not be there.
-struct Symbol {
+pub(super) struct Symbol {
     name: &'static CStr,
     found: AtomicPtr<c_void>,
 }
@@ -39,7 +39,7 @@ impl Symbol {
         self.found.store(found, Ordering::Relaxed);
     }
 
-    fn get(&self) -> Option<*mut c_void> {
+    pub(super) fn get(&self) -> Option<*mut c_void> {
         let found = self.found.load(Ordering::Relaxed);
         (!found.is_null()).then_some(found)
     }
@@ -47,7 +47,7 @@ impl Symbol {
 
 macro_rules! symbols {
     ($($symbol:ident $name:literal;)*) => {
-        $(static $symbol: Symbol = Symbol::new($name);)*
+        $(pub(super) static $symbol: Symbol = Symbol::new($name);)*
         const SYMBOLS: &[&Symbol] = &[$(&$symbol),*];
     };
 }
@@ -57,6 +57,8 @@ symbols! {
     BACKTRACE c"_Unwind_Backtrace";
     GET_IP c"_Unwind_GetIP";
     GET_CFA c"_Unwind_GetCFA";
+    GET_START c"_Unwind_GetRegionStart";
+    GET_REGISTER c"_Unwind_GetGR";
     LONG_JUMP c"longjmp";
     EXCEPTION_TYPE c"__cxa_current_exception_type";
     GLOBALS c"__cxa_get_globals";
@@ -74,6 +76,8 @@ macro_rules! function {
     };
 }
 
+pub(super) use function;
+
 /// Looks everything up.
 pub fn prepare() {
     FORCED_UNWIND.find();
@@ -90,43 +94,7 @@ pub fn prepare() {
         symbol.find();
     }
     // What it sets up at its first use is part of what every run begins with.
-    unwind_to_program();
-}
-
-/// Where the program called, when the call came from a library of it.
-pub fn program_site(return_address: usize) -> Site {
-    let world = world::get();
-    if !world.is_library(return_address) {
-        return world.site(return_address);
-    }
-    let found = unwind_to_program();
-    let world = world::get();
-    world.site(found.unwrap_or(return_address))
-}
-
-/// The innermost return address on this stack that is the program's.
-fn unwind_to_program() -> Option<usize> {
-    unsafe extern "C" fn visit(context: *mut c_void, found: *mut c_void) -> c_int {
-        let Some(instruction) = function!(GET_IP: fn(*mut c_void) -> usize) else {
-            return 4;
-        };
-        // SAFETY: the unwinder's own context; `found` is ours.
-        unsafe {
-            let address = instruction(context);
-            let world = world::get();
-            if address != 0 && !world.is_library(address) {
-                *found.cast::<usize>() = address;
-                return 4;
-            }
-        }
-        0
-    }
-    let mut found = 0_usize;
-    type Visit = unsafe extern "C" fn(*mut c_void, *mut c_void) -> c_int;
-    let walk = function!(BACKTRACE: fn(Visit, *mut c_void) -> c_int)?;
-    // SAFETY: `visit` has the type that is asked for.
-    unsafe { walk(visit, (&raw mut found).cast()) };
-    (found != 0).then_some(found)
+    callers::here();
 }
 
 /// `std::terminate` came to its end: what it was about.
@@ -182,31 +150,41 @@ fn demangled(name: &CStr) -> Option<String> {
     }
 }
 
-/// Bytes of libstdc++'s header before a thrown object, and where in it the class of the exception stands.
+/// libstdc++'s header before a thrown object: its size, and where in it the class of the exception and the number of handlers stand.
 const HEADER: usize = 112;
 const CLASS_AT: usize = 80;
+const HANDLERS_AT: usize = 40;
+
+/// The exception that the running thread has caught last: the object that was thrown, and how many handlers are at it.
+pub fn caught() -> Option<(*mut c_void, c_int)> {
+    const CLASS: u64 = u64::from_be_bytes(*b"GNUCC++\0");
+    let globals = function!(GLOBALS: fn() -> *const *const u8)?;
+    // SAFETY: libstdc++'s layout: the first global is the header; a class that ends with 1 means a reference to another exception.
+    unsafe {
+        let header = *globals();
+        if header.is_null() {
+            return None;
+        }
+        let class = header.add(CLASS_AT).cast::<u64>().read();
+        let object = match class {
+            CLASS => header.add(HEADER).cast_mut().cast(),
+            _ if class == CLASS | 1 => header.cast::<*mut c_void>().read(),
+            _ => return None,
+        };
+        Some((object, header.add(HANDLERS_AT).cast::<c_int>().read()))
+    }
+}
 
 /// What the exception at hand says of itself, if it is a `std::exception`.
 ///
 /// # Safety
 /// There is one, and this is its type.
 unsafe fn what(thrown: *const TypeInfo) -> Option<String> {
-    let globals = function!(GLOBALS: fn() -> *const *const u8)?;
+    let (mut object, _) = caught()?;
     let base = STD_EXCEPTION.get()? as *const TypeInfo;
-    // SAFETY: libstdc++'s layout: the first global is the exception caught last; a class of exceptions that ends with 1 means a
-    // reference to another. The fifth virtual function of a type says whether a handler for it takes the thrown type and
-    // moves the pointer to that part. The third one of a `std::exception` is `what`.
+    // SAFETY: the fifth virtual function of a type says whether a handler for it takes the thrown type and moves the pointer to that
+    // part. The third one of a `std::exception` is `what`.
     unsafe {
-        let header = *globals();
-        if header.is_null() {
-            return None;
-        }
-        let dependent = header.add(CLASS_AT).cast::<u64>().read() & 1 == 1;
-        let mut object = if dependent {
-            header.cast::<*mut c_void>().read()
-        } else {
-            header.add(HEADER).cast_mut().cast()
-        };
         type Catch =
             unsafe extern "C" fn(*const TypeInfo, *const TypeInfo, *mut *mut c_void, u32) -> bool;
         let catch: Catch = core::mem::transmute((*base).table.add(4).read());
@@ -258,11 +236,17 @@ unsafe extern "C" fn stop(
 ) -> c_int {
     const END_OF_STACK: c_int = 16;
     let stack = function!(GET_CFA: fn(*mut c_void) -> usize);
+    let start = function!(GET_START: fn(*mut c_void) -> usize);
     // SAFETY: the unwinder's own context.
-    let stack = stack.map_or(usize::MAX, |stack| unsafe { stack(context) });
+    let (stack, start) = unsafe {
+        (
+            stack.map_or(usize::MAX, |stack| stack(context)),
+            start.map_or(0, |start| start(context)),
+        )
+    };
     next_cleanup(stack);
     // The outermost frame is ours.
-    if actions & END_OF_STACK != 0 || stack + 256 > world::get().me().top {
+    if actions & END_OF_STACK != 0 || start == world::get().me().entry as usize {
         super::threads::at_end();
     }
     0
@@ -271,17 +255,17 @@ unsafe extern "C" fn stop(
 /// Goes on with the innermost cleanup handler of C code whose function lies below this place of the stack, if there is one.
 fn next_cleanup(stack: usize) {
     let cleanups = &mut world::get().me().own_calls.threads.cleanups;
-    if let Some(innermost) = cleanups.pop_if(|buffer| *buffer < stack) {
-        if let Some(jump) = function!(LONG_JUMP: fn(*mut c_void, c_int)) {
-            // SAFETY: the function that set it is still there; the handler ends with `__pthread_unwind_next`.
-            unsafe { jump(innermost as *mut c_void, 1) };
-        }
+    if let Some(innermost) = cleanups.pop_if(|buffer| *buffer < stack)
+        && let Some(jump) = function!(LONG_JUMP: fn(*mut c_void, c_int))
+    {
+        // SAFETY: the function that set it is still there; the handler ends with `__pthread_unwind_next`.
+        unsafe { jump(innermost as *mut c_void, 1) };
     }
 }
 
 /// A `catch (...)` that does not throw on.
 unsafe extern "C" fn swallowed(_: c_int, _: *mut Leaving) {
-    let site = program_site(1);
+    let site = callers::here();
     let message = "a catch block holds up a thread that leaves by pthread_exit";
     process::fail(Kind::Assertion, message.into(), site)
 }

@@ -45,12 +45,10 @@ impl Shape {
         let found = world::get().objects.find(address, self.bytes, self.sort);
         // SAFETY: the program says that an object lies there.
         let mark = unsafe { *self.mark(address) };
-        if let Found::Object(object) = found {
-            if mark == number(object) {
-                return object;
-            }
+        match found {
+            Found::Object(object) if mark == number(object) => object,
+            _ => self.take(address, mark, site, model),
         }
-        self.take(address, mark, site, model)
     }
 
     #[cold]
@@ -143,7 +141,7 @@ pub fn unordered(
 }
 
 /// At the end of a run: threads that wait for what was destroyed, and objects that an `_init` call made and nobody destroyed.
-pub fn at_end(end: End) {
+pub fn conclude(end: End) {
     let world = world::get();
     if end == End::Deadlock {
         for index in 0..world.threads.len() {

@@ -79,7 +79,7 @@ pub fn held(object: ObjectId) -> bool {
     matches!(world.run.state().object(object), Object::Mutex { holder, .. } if *holder == me)
 }
 
-unsafe extern "C" fn init(
+pub(super) unsafe extern "C" fn init(
     mutex: *mut Mutex,
     attributes: *const Attributes,
     frame: &Frame,
@@ -93,7 +93,7 @@ unsafe extern "C" fn init(
     result
 }
 
-unsafe extern "C" fn destroy(mutex: *mut Mutex, frame: &Frame) -> c_int {
+pub(super) unsafe extern "C" fn destroy(mutex: *mut Mutex, frame: &Frame) -> c_int {
     if !world::active() {
         // SAFETY: the program's own argument.
         return unsafe { real!(pthread_mutex_destroy: fn(*mut Mutex) -> c_int)(mutex) };
@@ -135,7 +135,7 @@ fn again(mutex: *mut Mutex, object: ObjectId, site: Site) -> c_int {
     )
 }
 
-unsafe extern "C" fn lock(mutex: *mut Mutex, frame: &Frame) -> c_int {
+pub(super) unsafe extern "C" fn lock(mutex: *mut Mutex, frame: &Frame) -> c_int {
     if !world::active() {
         // SAFETY: the program's own argument.
         return unsafe { real!(pthread_mutex_lock: fn(*mut Mutex) -> c_int)(mutex) };
@@ -149,7 +149,7 @@ unsafe extern "C" fn lock(mutex: *mut Mutex, frame: &Frame) -> c_int {
     0
 }
 
-unsafe extern "C" fn try_lock(mutex: *mut Mutex, frame: &Frame) -> c_int {
+pub(super) unsafe extern "C" fn try_lock(mutex: *mut Mutex, frame: &Frame) -> c_int {
     if !world::active() {
         // SAFETY: the program's own argument.
         return unsafe { real!(pthread_mutex_trylock: fn(*mut Mutex) -> c_int)(mutex) };
@@ -163,7 +163,11 @@ unsafe extern "C" fn try_lock(mutex: *mut Mutex, frame: &Frame) -> c_int {
     if event.ok { 0 } else { libc::EBUSY }
 }
 
-unsafe extern "C" fn timed_lock(mutex: *mut Mutex, until: *const timespec, frame: &Frame) -> c_int {
+pub(super) unsafe extern "C" fn timed_lock(
+    mutex: *mut Mutex,
+    until: *const timespec,
+    frame: &Frame,
+) -> c_int {
     if !world::active() {
         let real = real!(pthread_mutex_timedlock: fn(*mut Mutex, *const timespec) -> c_int);
         // SAFETY: the program's own arguments.
@@ -205,7 +209,7 @@ fn lock_until(mutex: *mut Mutex, until: Option<Deadline>, frame: &Frame) -> c_in
     if event.ok { 0 } else { error }
 }
 
-unsafe extern "C" fn unlock(mutex: *mut Mutex, frame: &Frame) -> c_int {
+pub(super) unsafe extern "C" fn unlock(mutex: *mut Mutex, frame: &Frame) -> c_int {
     if !world::active() {
         // SAFETY: the program's own argument.
         return unsafe { real!(pthread_mutex_unlock: fn(*mut Mutex) -> c_int)(mutex) };

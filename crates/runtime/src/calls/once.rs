@@ -10,6 +10,7 @@ use crate::{
     real, trampoline,
     world::{self, World, perform},
 };
+use alloc::vec::Vec;
 use core::{
     arch::naked_asm,
     ffi::{c_int, c_void},
@@ -21,6 +22,13 @@ trampoline! {
     __cxa_guard_acquire => acquire, "rsi";
     __cxa_guard_release => release, "rsi";
     __cxa_guard_abort => abort, "rsi";
+}
+
+/// What is kept of a thread.
+#[derive(Default)]
+pub struct Own {
+    /// The initialisations that it is in, by their variables.
+    under_way: Vec<(ObjectId, *mut c_int, Site)>,
 }
 
 type Initialiser = extern "C" fn();
@@ -66,7 +74,11 @@ fn object(world: &mut World, address: usize, done: bool) -> ObjectId {
     world.make(address, 4, Sort::Once, Object::Once(state))
 }
 
-unsafe extern "C" fn once(control: *mut c_int, routine: Initialiser, frame: &Frame) -> c_int {
+pub(super) unsafe extern "C" fn once(
+    control: *mut c_int,
+    routine: Initialiser,
+    frame: &Frame,
+) -> c_int {
     if !world::active() || by_unwinder(frame.return_address) {
         let real = real!(pthread_once: fn(*mut c_int, Initialiser) -> c_int);
         // SAFETY: the program's own arguments.
@@ -85,14 +97,15 @@ unsafe extern "C" fn once(control: *mut c_int, routine: Initialiser, frame: &Fra
     if !begin(object, site) {
         return 0;
     }
-    world::get().me().initialises.push((object, control, site));
+    let own = &mut world::get().me().own_calls.once;
+    own.under_way.push((object, control, site));
     // SAFETY: the program's own variable and function.
     unsafe {
         *control = RUNNING;
         call(routine);
         *control = DONE;
     }
-    world::get().me().initialises.pop();
+    world::get().me().own_calls.once.under_way.pop();
     end(object, true, site);
     0
 }
@@ -126,12 +139,12 @@ unsafe extern "C" fn call(routine: Initialiser) {
 extern "C" fn noticed(_: c_int, phase: c_int, _: u64, _: *mut c_void, _: *mut c_void) -> c_int {
     const CLEANING: c_int = 2;
     const GO_ON: c_int = 8;
-    if phase & CLEANING != 0 {
-        if let Some((object, control, site)) = world::get().me().initialises.pop() {
-            // SAFETY: the program's own variable.
-            unsafe { *control = NEW };
-            end(object, false, site);
-        }
+    let under_way = &mut world::get().me().own_calls.once.under_way;
+    let left = under_way.pop_if(|_| phase & CLEANING != 0);
+    if let Some((object, control, site)) = left {
+        // SAFETY: the program's own variable.
+        unsafe { *control = NEW };
+        end(object, false, site);
     }
     GO_ON
 }

@@ -4,7 +4,7 @@
 //! explored. It runs the handlers as ordinary code and then stays where it is. The end takes effect when no other thread can go
 //! on: what the others do meanwhile decides which races are seen.
 
-use super::{Hidden, exceptions, visible};
+use super::{Hidden, callers, exceptions, visible};
 use crate::{entry, hooks::Frame, real, sys, trampoline, world};
 use alloc::{format, string::String, vec::Vec};
 use core::{
@@ -76,16 +76,78 @@ impl Handler {
     }
 }
 
-struct Early(UnsafeCell<Vec<Handler>>);
+/// What was there before `main`.
+struct Early {
+    /// Oldest first: destructors of C++ globals, of the program and its libraries.
+    handlers: Vec<Handler>,
+    /// Functions of the program with the attribute `destructor`, in the order in which they are called.
+    finishers: Vec<unsafe extern "C" fn()>,
+}
+
+struct Global(UnsafeCell<Early>);
 // SAFETY: one OS thread runs what comes before `main`, and runs.
-unsafe impl Sync for Early {}
+unsafe impl Sync for Global {}
+static EARLY: Global = Global(UnsafeCell::new(Early {
+    handlers: Vec::new(),
+    finishers: Vec::new(),
+}));
 
-/// Those from before `main`, oldest first: destructors of C++ globals, of the program and its libraries.
-static EARLY: Early = Early(UnsafeCell::new(Vec::new()));
-
-fn early() -> &'static mut Vec<Handler> {
+fn early() -> &'static mut Early {
     // SAFETY: as above; kept for a line at a time.
     unsafe { &mut *EARLY.0.get() }
+}
+
+/// Finds out what the loader would call at the end.
+pub fn prepare() {
+    unsafe extern "C" fn add(info: *mut libc::dl_phdr_info, _: usize, _: *mut c_void) -> c_int {
+        // SAFETY: the loader passes valid entries.
+        unsafe {
+            let info = &*info;
+            let start = info.dlpi_addr as usize;
+            let headers = core::slice::from_raw_parts(info.dlpi_phdr, info.dlpi_phnum.into());
+            let is_dynamic = |header: &&libc::Elf64_Phdr| header.p_type == libc::PT_DYNAMIC;
+            let Some(dynamic) = headers.iter().find(is_dynamic) else {
+                return 0;
+            };
+            if !world::get().is_library(start + dynamic.p_vaddr as usize) {
+                finishers(
+                    (start + dynamic.p_vaddr as usize) as *const [usize; 2],
+                    start,
+                );
+            }
+        }
+        0
+    }
+    early().finishers.clear();
+    // SAFETY: `add` has the type that is asked for.
+    unsafe { libc::dl_iterate_phdr(Some(add), core::ptr::null_mut()) };
+}
+
+/// Adds a module's functions. One of them is the compiler's own, which has nothing to do in a run.
+///
+/// # Safety
+/// These are the entries of the dynamic section of a module that was loaded there.
+unsafe fn finishers(mut entry: *const [usize; 2], start: usize) {
+    const FINI_ARRAY: usize = 26;
+    const FINI_ARRAY_BYTES: usize = 28;
+    let (mut list, mut bytes) = (0, 0);
+    // SAFETY: an entry with tag 0 is the last; the list holds functions.
+    unsafe {
+        loop {
+            match *entry {
+                [0, _] => break,
+                [FINI_ARRAY, value] => list = start + value,
+                [FINI_ARRAY_BYTES, value] => bytes = value,
+                _ => {}
+            }
+            entry = entry.add(1);
+        }
+        if bytes > 8 {
+            let list =
+                core::slice::from_raw_parts(list as *const unsafe extern "C" fn(), bytes / 8);
+            early().finishers.extend(list.iter().rev());
+        }
+    }
 }
 
 fn state() -> &'static mut State {
@@ -96,7 +158,7 @@ fn register(handler: Handler) -> c_int {
     if world::active() {
         state().handlers.push(handler);
     } else {
-        early().push(handler);
+        early().handlers.push(handler);
     }
     0
 }
@@ -202,7 +264,7 @@ pub fn leave(status: c_int, site: Site) -> ! {
     while let Some(handler) = next_handler() {
         handler.call(status);
     }
-    for function in entry::finishers() {
+    for function in &early().finishers {
         // SAFETY: one of the functions that the loader would call now.
         unsafe { function() };
     }
@@ -212,8 +274,8 @@ pub fn leave(status: c_int, site: Site) -> ! {
 fn next_handler() -> Option<Handler> {
     let state = state();
     state.handlers.pop().or_else(|| {
-        let left = early().len() - state.early_done;
-        let handler = *early()[..left].last()?;
+        let handlers = &early().handlers;
+        let handler = *handlers[..handlers.len() - state.early_done].last()?;
         state.early_done += 1;
         Some(handler)
     })
@@ -269,7 +331,9 @@ pub fn conclude() {
     let busy = |index: &usize| {
         let thread = &world.threads[*index];
         match end.clock.get(*index).copied().unwrap_or(0) {
-            0 => thread.acted > 0 || world.ran(*index),
+            0 => {
+                thread.acted > 0 || world.ran(*index) || world.shadow.knows(ThreadId(*index as u32))
+            }
             known => thread.acted > known,
         }
     };
@@ -309,10 +373,11 @@ unsafe extern "C" fn aborted(frame: &Frame) -> ! {
         // SAFETY: no arguments.
         unsafe { real!(abort: fn())() };
     }
-    let site = exceptions::program_site(frame.return_address);
+    let site = callers::site(&frame.return_address);
     if world::get().is_library(frame.return_address) {
         exceptions::terminate(site);
     }
+    super::signals::before_abort(site);
     fail(Kind::Assertion, "abort was called".into(), site)
 }
 
@@ -344,7 +409,7 @@ unsafe extern "C" fn assert_fail(
     }
     // SAFETY: as the call has it.
     let claim = unsafe { text(claim) };
-    let site = exceptions::program_site(frame.return_address);
+    let site = callers::site(&frame.return_address);
     fail(Kind::Assertion, format!("assertion `{claim}` failed"), site)
 }
 
@@ -362,7 +427,7 @@ unsafe extern "C" fn assert_perror_fail(
             real!(__assert_perror_fail: fn(c_int, Text, u32, Text))(number, file, line, function);
         }
     }
-    let site = exceptions::program_site(frame.return_address);
+    let site = callers::site(&frame.return_address);
     let message = format!("assertion failed: error number {number}");
     fail(Kind::Assertion, message, site)
 }
@@ -382,7 +447,7 @@ unsafe extern "C" fn stack_smashed(frame: &Frame) -> ! {
         // SAFETY: no arguments.
         unsafe { real!(__stack_chk_fail: fn())() };
     }
-    let site = exceptions::program_site(frame.return_address);
+    let site = callers::site(&frame.return_address);
     let message = "a function wrote past its variables on the stack";
     fail(Kind::Assertion, message.into(), site)
 }
@@ -392,6 +457,6 @@ unsafe extern "C" fn overflow(frame: &Frame) -> ! {
         // SAFETY: no arguments.
         unsafe { real!(__chk_fail: fn())() };
     }
-    let site = exceptions::program_site(frame.return_address);
+    let site = callers::site(&frame.return_address);
     fail(Kind::Assertion, "buffer overflow".into(), site)
 }

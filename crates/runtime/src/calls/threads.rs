@@ -1,6 +1,6 @@
 //! Threads: creation, the end of them, what is theirs alone.
 
-use super::{Hidden, exceptions, process, visible};
+use super::{Hidden, callers, exceptions, process, visible};
 use crate::{accesses, entry, hooks::Frame, real, trampoline, world};
 use alloc::{boxed::Box, format, vec::Vec};
 use core::{
@@ -82,7 +82,7 @@ fn early() -> &'static mut Early {
 type Start = extern "C" fn(*mut c_void) -> *mut c_void;
 type Attributes = libc::pthread_attr_t;
 
-unsafe extern "C" fn create(
+pub(super) unsafe extern "C" fn create(
     handle: *mut Handle,
     attributes: *const Attributes,
     start: Start,
@@ -105,8 +105,8 @@ unsafe extern "C" fn create(
             );
         }
     }
+    let site = callers::site(&frame.return_address);
     let world = world::get();
-    let site = world.site(frame.return_address);
     accesses::range(handle as usize, size_of::<Handle>(), true, frame);
     world.spawn(start, argument, site, |thread| {
         thread.detached = detached == libc::PTHREAD_CREATE_DETACHED;
@@ -125,7 +125,11 @@ fn find(handle: Handle) -> Option<ThreadId> {
     Some(ThreadId(index as u32))
 }
 
-unsafe extern "C" fn join(handle: Handle, result: *mut *mut c_void, frame: &Frame) -> c_int {
+pub(super) unsafe extern "C" fn join(
+    handle: Handle,
+    result: *mut *mut c_void,
+    frame: &Frame,
+) -> c_int {
     if !world::active() {
         let real = real!(pthread_join: fn(Handle, *mut *mut c_void) -> c_int);
         // SAFETY: the program's own arguments.
@@ -134,8 +138,8 @@ unsafe extern "C" fn join(handle: Handle, result: *mut *mut c_void, frame: &Fram
     let Some(thread) = find(handle) else {
         return libc::ESRCH;
     };
+    let site = callers::site(&frame.return_address);
     let world = world::get();
-    let site = world.site(frame.return_address);
     if thread == world.current {
         return libc::EDEADLK;
     }
@@ -183,7 +187,7 @@ fn again(thread: ThreadId, site: Site) {
     world.error(Kind::Misuse, Some("join-twice"), message, sites);
 }
 
-unsafe extern "C" fn detach(handle: Handle, frame: &Frame) -> c_int {
+pub(super) unsafe extern "C" fn detach(handle: Handle, frame: &Frame) -> c_int {
     if !world::active() {
         // SAFETY: the program's own argument.
         return unsafe { real!(pthread_detach: fn(Handle) -> c_int)(handle) };
@@ -191,8 +195,8 @@ unsafe extern "C" fn detach(handle: Handle, frame: &Frame) -> c_int {
     let Some(thread) = find(handle) else {
         return libc::ESRCH;
     };
+    let site = callers::site(&frame.return_address);
     let world = world::get();
-    let site = world.site(frame.return_address);
     let record = &mut world.threads[thread.index()];
     if record.joined {
         again(thread, site);
@@ -206,7 +210,7 @@ unsafe extern "C" fn detach(handle: Handle, frame: &Frame) -> c_int {
     0
 }
 
-unsafe extern "C" fn exit(result: *mut c_void, _: &Frame) -> ! {
+pub(super) unsafe extern "C" fn exit(result: *mut c_void, _: &Frame) -> ! {
     if !world::active() {
         // SAFETY: the program's own argument.
         unsafe { real!(pthread_exit: fn(*mut c_void))(result) };
@@ -304,7 +308,7 @@ fn destroy_values() {
     }
 }
 
-unsafe extern "C" fn key_create(
+pub(super) unsafe extern "C" fn key_create(
     key: *mut c_uint,
     destroy: Option<Destructor>,
     frame: &Frame,
@@ -326,11 +330,11 @@ unsafe extern "C" fn key_create(
     result
 }
 
-unsafe extern "C" fn key_delete(key: c_uint, _: &Frame) -> c_int {
-    if entry::driven() {
-        if let Some(destroy) = keys().get_mut(key as usize) {
-            *destroy = None;
-        }
+pub(super) unsafe extern "C" fn key_delete(key: c_uint, _: &Frame) -> c_int {
+    if entry::driven()
+        && let Some(destroy) = keys().get_mut(key as usize)
+    {
+        *destroy = None;
     }
     // SAFETY: the program's own argument.
     unsafe { real!(pthread_key_delete: fn(c_uint) -> c_int)(key) }

@@ -2,6 +2,7 @@
 
 use super::{Hidden, process, visible};
 use crate::{hooks::Frame, trampoline, world};
+use alloc::vec::Vec;
 use core::ffi::{c_char, c_int, c_uint};
 use reweave_model::{Kind, Op, Site};
 
@@ -23,6 +24,8 @@ trampoline! {
 pub struct Own {
     /// How many atomic sections it is in, one within the other.
     sections: u32,
+    /// Functions among them that are atomic by name: where its list of callers ends within, and their places.
+    pub functions: Vec<(*mut usize, Site)>,
 }
 
 fn site(frame: &Frame) -> Site {

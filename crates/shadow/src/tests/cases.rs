@@ -301,3 +301,13 @@ fn large_numbers() {
             .is_some()
     );
 }
+
+#[test]
+fn knows_who_accessed_anything_in_this_run() {
+    let mut case = Case::new();
+    case.at(1, DATA, 4, Kind::Read);
+    let knows = |case: &Case| [0, 1, 2].map(|thread| case.shadow.knows(ThreadId(thread)));
+    assert_eq!(knows(&case), [false, true, false]);
+    case.restart();
+    assert_eq!(knows(&case), [false; 3]);
+}

@@ -1,0 +1,442 @@
+//! `reweave check` and `replay` as a user meets them, on small C and C++ programs.
+
+use serde_json::Value;
+use std::{
+    fs,
+    io::Write,
+    path::PathBuf,
+    process::{Command, Output, Stdio},
+    time::Duration,
+};
+use tempfile::TempDir;
+
+/// A directory to work in, with a cache that all tests share.
+struct Bench {
+    place: TempDir,
+}
+
+impl Bench {
+    fn new(files: &[(&str, &str)]) -> Bench {
+        let place = tempfile::tempdir().unwrap();
+        for (name, text) in files {
+            fs::write(place.path().join(name), text).unwrap();
+        }
+        Bench { place }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.place.path().join(name)
+    }
+
+    fn command(&self, line: &str) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_reweave"));
+        command
+            .args(line.split_whitespace())
+            .current_dir(self.place.path())
+            .env(
+                "XDG_CACHE_HOME",
+                concat!(env!("CARGO_TARGET_TMPDIR"), "/cache"),
+            )
+            .env_remove("CC")
+            .env_remove("CXX")
+            .stdin(Stdio::null());
+        command
+    }
+
+    fn run(&self, line: &str) -> Told {
+        Told::of(self.command(line).output().unwrap())
+    }
+}
+
+struct Told {
+    code: Option<i32>,
+    out: String,
+    err: String,
+}
+
+impl Told {
+    fn of(output: Output) -> Told {
+        let text = |bytes| String::from_utf8(bytes).unwrap();
+        Told {
+            code: output.status.code(),
+            out: text(output.stdout),
+            err: text(output.stderr),
+        }
+    }
+
+    #[track_caller]
+    fn ends(self, code: i32) -> Told {
+        assert_eq!(self.code, Some(code), "{}{}", self.out, self.err);
+        self
+    }
+
+    #[track_caller]
+    fn says(self, parts: &[&str]) -> Told {
+        for part in parts {
+            let said = self.out.contains(part) || self.err.contains(part);
+            assert!(said, "{part}:\n{}{}", self.out, self.err);
+        }
+        self
+    }
+
+    fn json(&self) -> Value {
+        serde_json::from_str(&self.out).unwrap_or_else(|_| panic!("{}{}", self.out, self.err))
+    }
+}
+
+/// N threads count up under a lock, in any order: N! executions.
+const COUNTER: &str = r#"
+#include <assert.h>
+#include <pthread.h>
+#include <stdio.h>
+#ifndef N
+#define N 2
+#endif
+static struct { pthread_mutex_t lock; int value; } counter = { PTHREAD_MUTEX_INITIALIZER, 0 };
+static void *up(void *unused) {
+  pthread_mutex_lock(&counter.lock);
+  counter.value++;
+  pthread_mutex_unlock(&counter.lock);
+  return unused;
+}
+int main(void) {
+  pthread_t threads[N];
+  for (int i = 0; i < N; i++) pthread_create(&threads[i], 0, up, 0);
+  for (int i = 0; i < N; i++) pthread_join(threads[i], 0);
+  puts("all done");
+  assert(counter.value == N);
+}
+"#;
+
+/// As above without the lock: line 8 races with itself.
+const RACE: &str = r#"
+#include <pthread.h>
+#include <stdio.h>
+static int value;
+static void *up(void *unused) {
+  printf("going up\n");
+  for (int i = 0; i < 1; i++)
+    value++;
+  return unused;
+}
+int main(void) {
+  pthread_t other;
+  pthread_create(&other, 0, up, 0);
+  up(0);
+  pthread_join(other, 0);
+}
+"#;
+
+const INVERSION: &str = r#"
+#include <mutex>
+#include <thread>
+std::mutex first, second;
+int main() {
+  std::thread other([] {
+    std::lock_guard one(second);
+    std::lock_guard two(first);
+  });
+  {
+    std::lock_guard one(first);
+    std::lock_guard two(second);
+  }
+  other.join();
+}
+"#;
+
+#[test]
+fn a_correct_program_is_explored_completely() {
+    let bench = Bench::new(&[("counter.c", COUNTER)]);
+    let told = bench.run("check counter.c").ends(0);
+    let line = "counter.c: complete, 2 executions, no error under sequential consistency\n";
+    assert!(told.out.starts_with(line), "{}", told.out);
+    assert_eq!(told.err, "");
+    assert!(!told.out.contains("all done"), "{}", told.out);
+    // 4! = 24; the options of the compiler may stand anywhere.
+    bench
+        .run("check -DN=4 -O2 --workers 1 -Wall counter.c -std=c11")
+        .ends(0)
+        .says(&["complete, 24 executions"]);
+    assert!(!bench.path("reweave-out").exists());
+}
+
+#[test]
+fn json_is_one_document_and_nothing_else() {
+    let bench = Bench::new(&[("counter.c", COUNTER)]);
+    let told = bench.run("check --format json -D N=3 counter.c").ends(0);
+    let result = told.json();
+    assert_eq!(result["schema"], "reweave.result/1");
+    assert_eq!(result["program"], "counter.c");
+    assert_eq!(
+        (&result["executions"], &result["complete"]),
+        (&6.into(), &true.into())
+    );
+    assert_eq!(
+        (&result["algorithm"], &result["restart"]),
+        (&"optimal".into(), &"warm".into())
+    );
+    assert_eq!(result["threads_max"], 4);
+    assert_eq!(told.err, "");
+}
+
+#[test]
+fn forked_runs_count_the_same() {
+    let bench = Bench::new(&[("counter.c", COUNTER)]);
+    let told = bench
+        .run("check --format json -DN=3 --restart fork counter.c")
+        .ends(0);
+    assert_eq!(told.json()["executions"], 6);
+    assert_eq!(told.json()["restart"], "fork");
+}
+
+#[test]
+fn a_race_is_told_and_run_again() {
+    let bench = Bench::new(&[("race.c", RACE)]);
+    bench.run("check race.c").ends(1).says(&[
+        "data-race in race.c\n",
+        " of value: nothing orders them",
+        "one access:   race.c:8",
+        "in up at race.c:8\n    in main at race.c:14\n",
+        "The program printed:\n  | going up\n",
+        "reweave replay reweave-out/race-1.rwt",
+        "race.c: 1 error found in 1 execution",
+    ]);
+    let trace = bench.path("reweave-out/race-1.rwt");
+    let text = fs::read_to_string(&trace).unwrap();
+    assert!(!text.contains("0x"), "no addresses: {text}");
+    // From anywhere, as often as one likes.
+    for _ in 0..3 {
+        let mut elsewhere = bench.command(&format!("replay {}", trace.display()));
+        let told = Told::of(elsewhere.current_dir("/").output().unwrap());
+        told.ends(1).says(&["data-race in race.c", "race.c:8"]);
+    }
+    bench
+        .run("report reweave-out/race-1.rwt")
+        .ends(0)
+        .says(&["data-race"]);
+}
+
+#[test]
+fn a_deadlock_names_who_holds_and_who_waits() {
+    let bench = Bench::new(&[("inversion.cc", INVERSION)]);
+    let told = bench
+        .run("check --format json -std=c++17 --output traces inversion.cc")
+        .ends(1);
+    let error = &told.json()["errors"][0];
+    assert_eq!(
+        (&error["kind"], &error["seen"]),
+        (&"deadlock".into(), &1.into())
+    );
+    assert_eq!(error["location"], "inversion.cc:12");
+    assert_eq!(error["trace"], "traces/inversion-1.rwt");
+    let message = error["message"].as_str().unwrap();
+    for part in [
+        "main, at inversion.cc:12, waits for second, held by main.0 since step 2 (inversion.cc:7)",
+        "main.0, at inversion.cc:8, waits for first, held by main since step 1 (inversion.cc:11)",
+    ] {
+        assert!(message.contains(part), "{message}");
+    }
+    bench
+        .run("replay traces/inversion-1.rwt")
+        .ends(1)
+        .says(&["deadlock in inversion.cc"]);
+}
+
+#[test]
+fn a_program_that_changed_goes_another_way() {
+    let bench = Bench::new(&[("race.c", RACE)]);
+    bench.run("check race.c").ends(1);
+    fs::write(bench.path("race.c"), RACE.replace("value++", "(void)value")).unwrap();
+    bench
+        .run("replay reweave-out/race-1.rwt")
+        .ends(4)
+        .says(&["went another way when it was run again"]);
+    fs::remove_file(bench.path("race.c")).unwrap();
+    bench
+        .run("replay reweave-out/race-1.rwt")
+        .ends(2)
+        .says(&["race.c: no such file"]);
+}
+
+/// Two threads, two racy variables, each on a line of its own.
+const TWO_RACES: &str = r#"
+#include <pthread.h>
+int one, two;
+static void *up(void *unused) {
+  one = 1;
+  two = 1;
+  return unused;
+}
+int main(void) {
+  pthread_t other;
+  pthread_create(&other, 0, up, 0);
+  up(0);
+  pthread_join(other, 0);
+}
+"#;
+
+#[test]
+fn every_distinct_error_is_listed() {
+    let bench = Bench::new(&[("two.c", TWO_RACES)]);
+    let told = bench.run("check --format json --keep-going two.c").ends(1);
+    let result = told.json();
+    let places = result["errors"].as_array().unwrap().iter();
+    let places: Vec<_> = places
+        .map(|error| error["location"].as_str().unwrap())
+        .collect();
+    assert_eq!(places, ["two.c:5", "two.c:6"]);
+    assert_eq!(result["incomplete"], serde_json::json!(["races"]));
+    let told = bench.run("check --format json two.c").ends(1);
+    assert_eq!(told.json()["errors"].as_array().unwrap().len(), 1);
+    let told = bench
+        .run("check --format json --races ignore two.c")
+        .ends(3);
+    assert_eq!(
+        told.json()["incomplete"],
+        serde_json::json!(["races-unchecked"])
+    );
+}
+
+#[test]
+fn what_is_left_is_said() {
+    let bench = Bench::new(&[("counter.c", COUNTER)]);
+    bench
+        .run("check -DN=4 --max-executions 5 counter.c")
+        .ends(3)
+        .says(&["incomplete (max-executions), 5 executions, no error so far"]);
+    bench
+        .run("check -DN=4 --budget 0ms counter.c")
+        .ends(3)
+        .says(&["incomplete (budget)"]);
+    bench
+        .run("check -DN=3 --preemptions 0 counter.c")
+        .ends(3)
+        .says(&["incomplete (preemptions)", "algorithm dfs"]);
+    bench
+        .run("check -DN=3 --algorithm random --max-executions 20 counter.c")
+        .ends(3)
+        .says(&["incomplete (sampling), 20 executions"]);
+}
+
+/// Prints its arguments and its input, and fails.
+const ECHO: &str = r#"
+#include <stdio.h>
+#include <unistd.h>
+int main(int argc, char **argv) {
+  char line[100] = "";
+  long length = read(0, line, sizeof line - 1);
+  printf("%d %s %.*s\n", argc, argv[argc - 1], (int)length, line);
+  return 3;
+}
+"#;
+
+#[test]
+fn a_program_as_it_is_with_arguments_and_input() {
+    let bench = Bench::new(&[("echo.c", ECHO)]);
+    bench.run("cc echo.c -o echo").ends(0);
+    for line in ["check -- ./echo --help last", "check echo.c -- --help last"] {
+        let mut command = bench.command(line);
+        let mut child = command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        child.stdin.take().unwrap().write_all(b"typed").unwrap();
+        let told = Told::of(child.wait_with_output().unwrap()).ends(1);
+        told.says(&["exit-status in echo", "| 3 last typed"]);
+    }
+}
+
+#[test]
+fn what_cannot_be_started_has_a_sentence() {
+    let bench = Bench::new(&[
+        ("bad.c", "int main(void) { return nothing; }\n"),
+        ("lone.c", "int x;\n"),
+        ("plain", "no program"),
+    ]);
+    let cases = [
+        ("check bad.c", "bad.c:1:25: error:"),
+        ("check bad.c", "reweave: bad.c does not compile\n"),
+        ("check none.c", "reweave: none.c: no such file\n"),
+        ("check lone.c", "reweave: the program could not be linked"),
+        ("check -- ./none", "reweave: ./none: cannot be started"),
+        ("check -- ./plain", "reweave: ./plain: cannot be started"),
+        ("check -- /bin/true", "reweave: /bin/true"),
+        ("check lone.c --bugdet 3s", "did you mean --budget?"),
+        ("check", "what is to be checked?"),
+    ];
+    for (line, says) in cases {
+        let told = bench.run(line).ends(2);
+        assert!(told.err.contains(says), "{line}: {}", told.err);
+        assert_eq!(told.out, "", "{line}");
+    }
+    let mut without = bench.command("check lone.c");
+    let told = Told::of(without.env("PATH", "").output().unwrap()).ends(2);
+    told.says(&["reweave: no C compiler: none of cc, gcc, clang is in PATH"]);
+}
+
+#[test]
+fn help_names_every_option() {
+    let told = Bench::new(&[]).run("check --help").ends(0);
+    for option in [
+        "--algorithm",
+        "--races",
+        "--keep-going",
+        "--output",
+        "Exit codes",
+    ] {
+        assert!(told.out.contains(option), "{option}");
+    }
+}
+
+/// The trace file cannot be written; the error is told all the same.
+#[test]
+fn a_place_for_traces_that_is_none() {
+    let bench = Bench::new(&[("race.c", RACE), ("out", "a file")]);
+    bench.run("check --output out race.c").ends(1).says(&[
+        "data-race",
+        "There is no trace file",
+        "out: cannot be created",
+    ]);
+}
+
+/// Ten threads: 10! executions, far too many.
+#[test]
+fn ctrl_c_reports_what_is_known() {
+    let bench = Bench::new(&[("counter.c", COUNTER)]);
+    let mut command = bench.command("check --format json -DN=10 counter.c");
+    let child = command
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let own = child.id();
+    // The signal is caught from before the program is started.
+    let started = || {
+        let children = format!("/proc/{own}/task/{own}/children");
+        let children = fs::read_to_string(children).unwrap_or_default();
+        children.split_whitespace().any(|child| {
+            let name = fs::read_to_string(format!("/proc/{child}/comm"));
+            name.is_ok_and(|name| name.trim() == "counter")
+        })
+    };
+    for _ in 0..3000 {
+        if started() {
+            break;
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    let sent = Command::new("kill")
+        .args(["-INT", &own.to_string()])
+        .status();
+    assert!(sent.unwrap().success());
+    let told = Told::of(child.wait_with_output().unwrap()).ends(3);
+    let result = told.json();
+    assert_eq!(result["complete"], false);
+    assert_eq!(result["incomplete"], serde_json::json!(["budget"]));
+    assert_eq!(
+        told.err,
+        "reweave: interrupted: this is what is known so far\n"
+    );
+}

@@ -1,0 +1,219 @@
+//! What is expected of a program: `<name>.toml`, as `programs/README.md` describes it.
+
+use reweave_model::Kind;
+use serde::Deserialize;
+use std::{
+    collections::BTreeMap,
+    fmt, fs,
+    path::{Path, PathBuf},
+};
+
+/// The file as it is written.
+#[derive(Clone, Deserialize, Debug)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Expected {
+    pub source: Option<Vec<String>>,
+    #[serde(default)]
+    pub flags: Vec<String>,
+    #[serde(default)]
+    pub define: Defines,
+    #[serde(default)]
+    pub args: Vec<String>,
+    #[serde(default)]
+    pub check: BTreeMap<String, Word>,
+    pub verdict: Verdict,
+    pub rule: Option<String>,
+    pub location: Option<Vec<String>>,
+    pub message: Option<String>,
+    pub error: Option<Vec<Mistake>>,
+    pub warnings: Option<Vec<String>>,
+    pub complete: Option<bool>,
+    pub incomplete: Option<Vec<String>>,
+    pub exit: Option<i32>,
+    /// For `under-tsan`.
+    #[serde(rename = "tsan")]
+    _tsan: Option<String>,
+    #[serde(default)]
+    pub slow: bool,
+    #[serde(default)]
+    pub count: Vec<Count>,
+}
+
+pub type Defines = BTreeMap<String, Word>;
+
+/// The value of an option or a macro.
+#[derive(Clone, PartialEq, Eq, Debug, Deserialize)]
+#[serde(untagged)]
+pub enum Word {
+    Flag(bool),
+    Number(i64),
+    Text(String),
+}
+
+/// What a search comes to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize)]
+#[serde(untagged)]
+pub enum Verdict {
+    Error(Kind),
+    None(NoError),
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum NoError {
+    Clean,
+    Incomplete,
+}
+
+/// One of several errors.
+#[derive(Clone, Deserialize, Debug)]
+#[serde(deny_unknown_fields)]
+pub struct Mistake {
+    pub kind: Kind,
+    pub rule: Option<String>,
+    pub location: Option<Vec<String>>,
+    pub message: Option<String>,
+}
+
+/// What an algorithm counts.
+#[derive(Clone, Deserialize, Debug)]
+#[serde(deny_unknown_fields)]
+pub struct Count {
+    pub algorithm: String,
+    #[serde(default)]
+    pub define: Defines,
+    pub executions: u64,
+    #[serde(default)]
+    pub blocked: u64,
+    pub errors: Option<usize>,
+    #[serde(default)]
+    pub slow: bool,
+}
+
+impl Expected {
+    /// Reads `<name>.toml`; an error is a sentence about what is wrong with it.
+    pub fn read(programs: &Path, name: &str) -> Result<Expected, String> {
+        let path = programs.join(format!("{name}.toml"));
+        let text = fs::read_to_string(&path).map_err(|error| format!("cannot be read: {error}"))?;
+        let expected = Expected::parse(&text)?;
+        for source in expected.sources(&path) {
+            if !path.with_file_name(&source).is_file() {
+                return Err(format!(
+                    "the expectations are of {source}, which is not there"
+                ));
+            }
+        }
+        Ok(expected)
+    }
+
+    pub fn parse(text: &str) -> Result<Expected, String> {
+        let wrong = |why: &str| format!("the expectations make no sense: {why}");
+        let expected: Expected = toml::from_str(text).map_err(|error| wrong(error.message()))?;
+        let error = matches!(expected.verdict, Verdict::Error(_));
+        if !error && (expected.rule.is_some() || expected.location.is_some()) {
+            return Err(wrong("no error is expected, but its rule or location is"));
+        }
+        if !error && expected.error.is_some() {
+            return Err(wrong("no error is expected, but errors are listed"));
+        }
+        if expected.error.is_some() && !expected.keeps_going() {
+            return Err(wrong(
+                "all errors are listed, but the search stops at the first",
+            ));
+        }
+        for count in &expected.count {
+            let errors = count.errors.unwrap_or(usize::from(error));
+            if (errors > 0) != error {
+                return Err(wrong("the verdict and the errors of a count do not agree"));
+            }
+        }
+        Ok(expected)
+    }
+
+    /// Its files, as they are named in its directory.
+    pub fn sources(&self, path: &Path) -> Vec<String> {
+        if let Some(sources) = &self.source {
+            return sources.clone();
+        }
+        let of = |extension: &str| {
+            PathBuf::from(path.file_name().expect("a file")).with_extension(extension)
+        };
+        let cxx = of("cc");
+        let source = match path.with_file_name(&cxx).is_file() {
+            true => cxx,
+            false => of("c"),
+        };
+        vec![source.display().to_string()]
+    }
+
+    pub fn keeps_going(&self) -> bool {
+        self.check.get("keep-going") == Some(&Word::Flag(true))
+    }
+}
+
+/// `-DN=3 ...`, the second table on top of the first.
+pub fn defines(below: &Defines, above: &Defines) -> Vec<String> {
+    let mut all = below.clone();
+    all.extend(above.clone());
+    let word = |(name, value): (&String, &Word)| format!("-D{name}={value}");
+    all.iter().map(word).collect()
+}
+
+impl fmt::Display for Word {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Word::Flag(flag) => flag.fmt(f),
+            Word::Number(number) => number.fmt(f),
+            Word::Text(text) => text.fmt(f),
+        }
+    }
+}
+
+#[test]
+fn a_broken_file_is_met_with_a_sentence() {
+    let cases = [
+        ("verdict = ", "make no sense"),
+        ("", "missing field `verdict`"),
+        ("verdict = \"fine\"", "did not match any variant"),
+        ("verdict = \"clean\"\nverdit = 1", "unknown field `verdit`"),
+        (
+            "verdict = \"clean\"\nrule = \"leak\"",
+            "no error is expected",
+        ),
+        (
+            "verdict = \"clean\"\n[[error]]\nkind = \"crash\"",
+            "errors are listed",
+        ),
+        (
+            "verdict = \"crash\"\n[[error]]\nkind = \"crash\"",
+            "stops at the first",
+        ),
+        (
+            "verdict = \"crash\"\n[[error]]\nknd = \"crash\"",
+            "unknown field `knd`",
+        ),
+        (
+            "verdict = \"clean\"\n[[count]]\nalgorithm = \"dfs\"",
+            "missing field `executions`",
+        ),
+        (
+            "verdict = \"clean\"\n[[count]]\nalgorithm = \"dfs\"\nexecutions = 1\nerrors = 1",
+            "do not agree",
+        ),
+    ];
+    for (text, says) in cases {
+        let sentence = Expected::parse(text).expect_err(text);
+        assert!(sentence.contains(says), "{text}: {sentence}");
+    }
+}
+
+#[test]
+fn a_program_that_is_not_there_is_told() {
+    let dir = tempfile::tempdir().expect("a directory");
+    fs::write(dir.path().join("gone.toml"), "verdict = \"clean\"").expect("written");
+    let sentence = Expected::read(dir.path(), "gone").expect_err("there is no gone.c");
+    assert!(
+        sentence.contains("gone.c, which is not there"),
+        "{sentence}"
+    );
+}

@@ -1,0 +1,418 @@
+//! One program: all runs that its expectations ask for, and what they must come to.
+
+use crate::{
+    command::{Ran, words},
+    expect::{Count, Expected, Mistake, NoError, Verdict, Word, defines},
+};
+use reweave_model::Kind;
+use reweave_report::{Failure, Finding, Position, ResultDocument, Trace};
+use std::{
+    collections::BTreeSet,
+    fs,
+    path::{Path, PathBuf},
+};
+
+/// Searches that are repeated on `fork`, where an execution takes a hundred times as long.
+const MOST_ON_FORK: u64 = 10_000;
+
+/// What this version cannot explore with yet.
+const LATER: [&str; 2] = ["rf", "stateful"];
+
+/// Checks a program; an error is a sentence about the first thing that is not as expected.
+pub fn of(programs: &Path, name: &str, expected: &Expected, slow: bool) -> Result<(), String> {
+    let path = programs.join(name);
+    let output = tempfile::tempdir().expect("there is a directory for temporary files");
+    let trial = Trial {
+        directory: path.parent().expect("a program has a group").into(),
+        sources: expected.sources(&path.with_extension("toml")),
+        expected,
+        output: output.path().into(),
+    };
+    if !expected.slow || slow {
+        trial.verdict()?;
+    }
+    for count in &expected.count {
+        let skipped = count.slow || expected.slow;
+        if (!skipped || slow) && !LATER.contains(&&*count.algorithm) {
+            trial.count(count)?;
+        }
+    }
+    Ok(())
+}
+
+struct Trial<'a> {
+    directory: PathBuf,
+    sources: Vec<String>,
+    expected: &'a Expected,
+    /// For everything that is made.
+    output: PathBuf,
+}
+
+impl Trial<'_> {
+    fn verdict(&self) -> Result<(), String> {
+        let none = Default::default();
+        let compiled = self.compiler_words(&defines(&self.expected.define, &none));
+        let (options, args) = (self.options(), &self.expected.args);
+        let check = [
+            &options[..],
+            &mode("warm", 1),
+            &compiled,
+            &words(["--"]),
+            args,
+        ]
+        .concat();
+        let ran = self.check(check);
+        let first = self.as_expected(&ran)?;
+        self.traces(&first, &ran)?;
+
+        let program = self.build(&compiled)?;
+        let explored = first.errors.is_empty() || self.expected.keeps_going();
+        for (restart, workers) in [("fork", 1), ("warm", 2), ("fork", 2)] {
+            let mode = mode(restart, workers);
+            let ran = self.check([&options[..], &mode, &words(["--", &program]), args].concat());
+            let document = self.as_expected(&ran)?;
+            // Where several workers stop at an error, it is not always the same one.
+            if explored || workers == 1 {
+                same(&first, &document).map_err(|what| ran.wrong(what))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn count(&self, count: &Count) -> Result<(), String> {
+        let program =
+            self.build(&self.compiler_words(&defines(&self.expected.define, &count.define)))?;
+        let mut options = self.options();
+        options.extend(words(["--algorithm", &count.algorithm]));
+        if !self.expected.keeps_going() {
+            options.extend(words(["--keep-going"]));
+        }
+        let search = [&words(["--", &program]), &self.expected.args[..]].concat();
+        let mut first: Option<ResultDocument> = None;
+        for (restart, workers) in [("warm", 1), ("fork", 1), ("warm", 2)] {
+            if restart == "fork" && count.executions > MOST_ON_FORK {
+                continue;
+            }
+            let ran = self.check([&options[..], &mode(restart, workers), &search].concat());
+            let document = ran.document()?;
+            let counted = (document.executions, document.blocked);
+            if counted != (count.executions, count.blocked) {
+                return Err(ran.wrong(format!(
+                    "{}: {} executions and {} blocked instead of {} and {}",
+                    count.algorithm, counted.0, counted.1, count.executions, count.blocked
+                )));
+            }
+            let errors = document.errors.len();
+            let wanted = match (count.errors, self.expected.verdict) {
+                (Some(wanted), _) => errors == wanted,
+                (None, Verdict::Error(_)) => errors > 0,
+                (None, _) => errors == 0,
+            };
+            if !wanted {
+                let errors = told(&document.errors);
+                return Err(ran.wrong(format!("{}: errors are {errors}", count.algorithm)));
+            }
+            let races = |reason: &String| reason == "races";
+            if !document.incomplete.iter().all(races) && self.expected.incomplete.is_none() {
+                let reasons = document.incomplete.join(", ");
+                return Err(ran.wrong(format!("counted, but incomplete: {reasons}")));
+            }
+            match &first {
+                Some(first) => same(first, &document).map_err(|what| ran.wrong(what))?,
+                None => first = Some(document),
+            }
+        }
+        Ok(())
+    }
+
+    /// Options of `check`.
+    fn options(&self) -> Vec<String> {
+        let mut options = Vec::new();
+        for (name, value) in &self.expected.check {
+            match value {
+                Word::Flag(true) => options.push(format!("--{name}")),
+                Word::Flag(false) => {}
+                value => options.extend([format!("--{name}"), value.to_string()]),
+            }
+        }
+        options
+    }
+
+    fn compiler_words(&self, defines: &[String]) -> Vec<String> {
+        let standard = if self.cxx() { "-std=c++20" } else { "-std=c11" };
+        [
+            &words([standard, "-O1"]),
+            &self.expected.flags[..],
+            defines,
+            &self.sources,
+        ]
+        .concat()
+    }
+
+    fn cxx(&self) -> bool {
+        self.sources.iter().any(|source| source.ends_with(".cc"))
+    }
+
+    /// The program, compiled.
+    fn build(&self, compiled: &[String]) -> Result<String, String> {
+        let name: Vec<_> = compiled
+            .iter()
+            .filter(|word| word.starts_with("-D"))
+            .cloned()
+            .collect();
+        let program = self.output.join(format!("program{}", name.concat()));
+        let program = program.display().to_string();
+        if !Path::new(&program).exists() {
+            let compiler = if self.cxx() { "c++" } else { "cc" };
+            let command = [&words([compiler]), compiled, &words(["-o", &program])].concat();
+            let ran = Ran::new(&self.directory, &command);
+            ran.exits(0)?;
+            if !ran.err.is_empty() {
+                return Err(ran.wrong("compiles with a warning"));
+            }
+        }
+        Ok(program)
+    }
+
+    fn check(&self, rest: Vec<String>) -> Ran {
+        let output = self.output.display().to_string();
+        let front = words(["check", "--format", "json", "--output", &output]);
+        Ran::new(&self.directory, &[front, rest].concat())
+    }
+
+    /// Whether a check came out as it should.
+    fn as_expected(&self, ran: &Ran) -> Result<ResultDocument, String> {
+        let document = ran.document()?;
+        self.compare(&document).map_err(|what| ran.wrong(what))?;
+        let code = match self.expected.verdict {
+            Verdict::None(NoError::Clean) => 0,
+            Verdict::None(NoError::Incomplete) => 3,
+            Verdict::Error(_) => 1,
+        };
+        ran.exits(self.expected.exit.unwrap_or(code))?;
+        Ok(document)
+    }
+
+    fn compare(&self, document: &ResultDocument) -> Result<(), String> {
+        let expected = self.expected;
+        let seen: Vec<Seen> = document
+            .errors
+            .iter()
+            .map(Seen::new)
+            .collect::<Result<_, _>>()?;
+        match (expected.verdict, seen.first()) {
+            (Verdict::None(_), None) => {}
+            (Verdict::None(_), Some(_)) => {
+                return Err(format!(
+                    "no error is expected, but {}",
+                    told(&document.errors)
+                ));
+            }
+            (Verdict::Error(kind), None) => {
+                let reasons = document.incomplete.join(", ");
+                return Err(format!(
+                    "{kind:?} is expected, but there is no error (incomplete: {reasons})"
+                ));
+            }
+            (Verdict::Error(kind), Some(first)) => first
+                .is(&Mistake {
+                    kind,
+                    rule: expected.rule.clone(),
+                    location: expected.location.clone(),
+                    message: expected.message.clone(),
+                })
+                .map_err(|what| format!("{what}: {}", told(&document.errors)))?,
+        }
+        let unmatched = expected
+            .error
+            .as_ref()
+            .filter(|mistakes| !matched(mistakes, &seen.iter().collect::<Vec<_>>()));
+        if unmatched.is_some() {
+            return Err(format!(
+                "other errors are expected than {}",
+                told(&document.errors)
+            ));
+        }
+        let clean = expected.verdict == Verdict::None(NoError::Clean);
+        let error = matches!(expected.verdict, Verdict::Error(_));
+        let rule = |finding: &Finding| finding.rule.clone().unwrap_or_default();
+        let warnings: BTreeSet<String> = document.warnings.iter().map(rule).collect();
+        let warnings: Vec<String> = warnings.into_iter().collect();
+        let wanted = expected.warnings.clone().or_else(|| clean.then(Vec::new));
+        if wanted.as_ref().is_some_and(|wanted| *wanted != warnings) {
+            let (wanted, told) = (wanted.unwrap_or_default(), told(&document.warnings));
+            return Err(format!(
+                "warnings {wanted:?} are expected, there are {told}"
+            ));
+        }
+        let complete = expected.complete.or((!error).then_some(clean));
+        if complete.is_some_and(|complete| complete != document.complete) {
+            let (complete, reasons) = (document.complete, document.incomplete.join(", "));
+            return Err(format!("complete is {complete} (incomplete: {reasons})"));
+        }
+        if let Some(reasons) = &expected.incomplete {
+            let wanted: BTreeSet<&String> = reasons.iter().collect();
+            let reasons: BTreeSet<&String> = document.incomplete.iter().collect();
+            if wanted != reasons {
+                return Err(format!("incomplete is {reasons:?} instead of {wanted:?}"));
+            }
+        }
+        Ok(())
+    }
+
+    /// The document and every trace can be shown, and every trace comes to the same error again, twice.
+    fn traces(&self, document: &ResultDocument, ran: &Ran) -> Result<(), String> {
+        let file = self.output.join("result.json").display().to_string();
+        fs::write(&file, &ran.out).expect("a file can be written");
+        self.show(&file)?;
+        for error in &document.errors {
+            let Some(trace) = &error.trace else {
+                return Err(ran.wrong("an error has no trace"));
+            };
+            let shown = self.show(trace)?;
+            for _ in 0..2 {
+                let again = Ran::new(&self.directory, &words(["replay", trace]));
+                again.exits(1)?;
+                if again.out != shown.out {
+                    return Err(again.wrong("the replay does not look like the recorded execution"));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn show(&self, file: &str) -> Result<Ran, String> {
+        let shown = Ran::new(&self.directory, &words(["report", file]));
+        shown.exits(0)?;
+        match shown.err.is_empty() && !shown.out.is_empty() {
+            true => Ok(shown),
+            false => Err(shown.wrong("is not shown without fault")),
+        }
+    }
+}
+
+/// An error that was reported, and all places that it is about.
+struct Seen<'a> {
+    finding: &'a Finding,
+    places: Vec<String>,
+}
+
+impl Seen<'_> {
+    fn new(finding: &Finding) -> Result<Seen<'_>, String> {
+        let file = finding.trace.as_ref().ok_or("an error has no trace")?;
+        let trace = Trace::read(Path::new(file)).map_err(|error| error.to_string())?;
+        let first = |failure: &&Failure| {
+            let place = failure.places.first().map(Position::to_string);
+            (failure.kind, &failure.message, place)
+                == (finding.kind, &finding.message, finding.location.clone())
+        };
+        let failure = trace.errors.iter().find(first);
+        let places = failure
+            .ok_or("an error is not the one in its trace")?
+            .places
+            .iter();
+        Ok(Seen {
+            finding,
+            places: places.map(short).collect(),
+        })
+    }
+
+    /// Whether it is this error; else what differs.
+    fn is(&self, mistake: &Mistake) -> Result<(), String> {
+        let error = self.finding;
+        let ruled = mistake.rule.is_some() || matches!(mistake.kind, Kind::Memory | Kind::Misuse);
+        if error.kind != mistake.kind || (ruled && error.rule != mistake.rule) {
+            let of = mistake
+                .rule
+                .as_ref()
+                .map_or_else(String::new, |rule| format!(" ({rule})"));
+            return Err(format!("{:?}{of} is expected", mistake.kind));
+        }
+        if let Some(places) = &mistake.location {
+            let other = self.places.iter().find(|place| !places.contains(place));
+            if self.places.is_empty() || other.is_some() {
+                let (expected, are) = (places.join(" or "), self.places.join(" and "));
+                return Err(format!("{expected} is expected, and not {are}"));
+            }
+        }
+        match mistake
+            .message
+            .as_ref()
+            .filter(|part| !error.message.contains(*part))
+        {
+            Some(part) => Err(format!("a message with `{part}` is expected")),
+            None => Ok(()),
+        }
+    }
+}
+
+/// `file:line`, without a directory.
+fn short(place: &Position) -> String {
+    let file = place.file.rsplit('/').next().unwrap_or_default();
+    format!("{file}:{}", place.line)
+}
+
+/// Whether each mistake is one of the errors, and each error one of the mistakes.
+fn matched(mistakes: &[Mistake], errors: &[&Seen]) -> bool {
+    let Some((first, rest)) = mistakes.split_first() else {
+        return errors.is_empty();
+    };
+    (0..errors.len())
+        .filter(|index| errors[*index].is(first).is_ok())
+        .any(|index| {
+            let mut others = errors.to_vec();
+            others.remove(index);
+            matched(rest, &others)
+        })
+}
+
+fn mode(restart: &str, workers: u32) -> Vec<String> {
+    words(["--restart", restart, "--workers", &workers.to_string()])
+}
+
+/// Findings in a few words.
+fn told(findings: &[Finding]) -> String {
+    let one = |finding: &Finding| {
+        let rule = finding
+            .rule
+            .as_ref()
+            .map_or_else(String::new, |rule| format!(" ({rule})"));
+        let place = finding.location.as_deref().unwrap_or("no place");
+        format!("{:?}{rule} at {place}: {}", finding.kind, finding.message)
+    };
+    let all: Vec<_> = findings.iter().map(one).collect();
+    match all.is_empty() {
+        true => "none".into(),
+        false => all.join("; "),
+    }
+}
+
+/// Whether two searches came to the same, but for what has to do with how they were run.
+fn same(first: &ResultDocument, other: &ResultDocument) -> Result<(), String> {
+    let essence = |document: &ResultDocument| {
+        let mut it = document.clone();
+        it.elapsed_s = 0.0;
+        (it.workers, it.restart, it.program) = (0, String::new(), String::new());
+        for error in &mut it.errors {
+            error.trace = None;
+        }
+        it.errors.sort_by_key(|error| {
+            (
+                error.kind.name(),
+                error.rule.clone(),
+                error.location.clone(),
+                error.message.clone(),
+            )
+        });
+        it.to_json()
+    };
+    let (first, other) = (essence(first), essence(other));
+    let differs = first.lines().zip(other.lines()).find(|(was, is)| was != is);
+    match differs {
+        Some((was, is)) => Err(format!(
+            "the result is not the same in every mode\n  - {was}\n  + {is}"
+        )),
+        None if first != other => Err("the result is not the same in every mode".into()),
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,612 @@
+//! Files and streams: descriptors and offsets are as they were at `main` before every run; files themselves are the world's.
+//!
+//! Writing to standard output and standard error orders nothing. What is read from a file or a stream, or written to a file, by
+//! calls that name its descriptor or stream, is an operation on that file: who comes first may matter. Streams other than standard input
+//! are buffered by libc, and what threads write to one of them in no order is not explored. `flockfile` is a mutex.
+
+use super::{callers, visible};
+use crate::{
+    accesses, channel,
+    hooks::Frame,
+    objects::Sort,
+    real, sys, trampoline,
+    world::{self, World},
+};
+use alloc::vec::Vec;
+use core::{
+    cell::UnsafeCell,
+    ffi::{CStr, c_char, c_int, c_long, c_uint, c_void},
+    mem::MaybeUninit,
+};
+use libc::FILE;
+use reweave_model::{Object, ObjectId, Op, Rmw, RmwKind, Site, ThreadId};
+
+trampoline! {
+    read => read_some, "rcx";
+    write => write_some, "rcx";
+    pread => read_at, "r8";
+    pread64 => read_at, "r8";
+    pwrite => write_at, "r8";
+    pwrite64 => write_at, "r8";
+    readv => read_parts, "rcx";
+    writev => write_parts, "rcx";
+    lseek => seek, "rcx";
+    lseek64 => seek, "rcx";
+    ftruncate => truncate, "rdx";
+    ftruncate64 => truncate, "rdx";
+    close => close_one, "rsi";
+    dup2 => duplicate_to, "rdx";
+    dup3 => duplicate_with, "rcx";
+    closefrom => close_from, "rsi";
+    close_range => close_several, "rcx";
+    fclose => close_stream, "rsi";
+    fcloseall => close_all_streams, "rdi";
+    fread => stream_read, "r8";
+    fwrite => stream_write, "r8";
+    fgets => stream_line, "rcx";
+    flockfile => lock_stream, "rsi";
+    ftrylockfile => try_lock_stream, "rsi";
+    funlockfile => unlock_stream, "rsi";
+}
+
+/// Of a run.
+#[derive(Default)]
+pub struct State {
+    /// Whether descriptors that were there at `main` may be closed.
+    closed: bool,
+    /// Streams that are locked: by whom, how often.
+    locks: Vec<(usize, ThreadId, u32)>,
+}
+
+impl State {
+    pub fn clear(&mut self) {
+        self.closed = false;
+        self.locks.clear();
+    }
+}
+
+/// What there was at `main`.
+struct Before {
+    open: Vec<Open>,
+    /// The lowest descriptor that is free, which the next one to be opened gets.
+    free: c_int,
+    /// Bytes of output.
+    output: isize,
+    /// The stream of standard input.
+    input: usize,
+}
+
+struct Open {
+    descriptor: c_int,
+    /// Another one for the same file, out of the program's reach.
+    copy: c_int,
+    /// Where it stands, if it is a file that can be read from elsewhere.
+    offset: Option<isize>,
+}
+
+struct Global(UnsafeCell<Before>);
+// SAFETY: one OS thread.
+unsafe impl Sync for Global {}
+static BEFORE: Global = Global(UnsafeCell::new(Before {
+    open: Vec::new(),
+    free: 0,
+    output: 0,
+    input: 0,
+}));
+
+fn before() -> &'static mut Before {
+    // SAFETY: as above; kept for a line at a time.
+    unsafe { &mut *BEFORE.0.get() }
+}
+
+/// Descriptors from here on are the runtime's.
+const OURS: c_int = channel::CHANNEL;
+/// Where copies of the program's begin.
+const COPIES: usize = OURS as usize + 10;
+
+/// # Safety
+/// As the system call.
+unsafe fn call(number: c_long, a: c_int, b: usize, c: usize) -> isize {
+    // SAFETY: as promised.
+    unsafe { sys::call(number, [a as usize, b, c, 0, 0, 0]) }
+}
+
+/// Notes what there is, and gives streams their buffers: allocated by whoever is the first to use them they would make addresses depend on
+/// the order of the run.
+pub fn prepare() {
+    let found = before();
+    // SAFETY: asks about descriptors and makes copies of them.
+    unsafe {
+        for descriptor in 0..OURS {
+            if call(libc::SYS_fcntl, descriptor, libc::F_GETFD as usize, 0) < 0 {
+                continue;
+            }
+            let flag = libc::F_DUPFD_CLOEXEC as usize;
+            let copy = call(libc::SYS_fcntl, descriptor, flag, COPIES) as c_int;
+            let offset = call(libc::SYS_lseek, descriptor, 0, libc::SEEK_CUR as usize);
+            let file = kind(descriptor) == libc::S_IFREG && descriptor != 1 && descriptor != 2;
+            found.open.push(Open {
+                descriptor,
+                copy,
+                offset: (file && offset >= 0).then_some(offset),
+            });
+        }
+        let taken = |free: &c_int| found.open.iter().any(|open| open.descriptor == *free);
+        found.free = (0..OURS).find(|free| !taken(free)).unwrap_or(OURS);
+        found.output = call(libc::SYS_lseek, channel::OUTPUT, 0, libc::SEEK_CUR as usize);
+        for name in [c"stdin", c"stdout"] {
+            let stream = libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()).cast::<*mut FILE>();
+            if let (false, Some(memory)) = (stream.is_null(), sys::map_own(BUFFER)) {
+                give_buffer(*stream, memory.cast());
+                if name == c"stdin" {
+                    found.input = *stream as usize;
+                }
+            }
+        }
+    }
+}
+
+const BUFFER: usize = 4096;
+
+unsafe fn give_buffer(stream: *mut FILE, memory: *mut c_char) {
+    /// Where a stream has the beginning of its buffer, in words.
+    const BUFFER_AT: usize = 7;
+    // SAFETY: libc's layout; the memory is the stream's from now on.
+    unsafe {
+        if stream.cast::<usize>().add(BUFFER_AT).read() == 0 {
+            real!(setvbuf: fn(*mut FILE, *mut c_char, c_int, usize) -> c_int)(
+                stream,
+                memory,
+                libc::_IOFBF,
+                BUFFER,
+            );
+        }
+    }
+}
+
+/// The kind of file behind a descriptor; 0: none.
+fn kind(descriptor: c_int) -> u32 {
+    identity(descriptor).map_or(0, |(kind, _)| kind)
+}
+
+/// The kind of file, and a number for which one it is.
+fn identity(descriptor: c_int) -> Option<(u32, usize)> {
+    let mut stat = MaybeUninit::<libc::stat>::zeroed();
+    // SAFETY: writes a local.
+    unsafe {
+        if call(libc::SYS_fstat, descriptor, stat.as_mut_ptr() as usize, 0) < 0 {
+            return None;
+        }
+        let stat = stat.assume_init();
+        let number = stat.st_ino ^ stat.st_dev.rotate_left(40);
+        Some((stat.st_mode & libc::S_IFMT, number as usize))
+    }
+}
+
+/// After a run: descriptors and offsets as they were, and no output.
+pub fn clean_up() {
+    let found = before();
+    // SAFETY: closes what the program has opened, and opens what it has closed.
+    unsafe {
+        let opened = call(libc::SYS_fcntl, found.free, libc::F_GETFD as usize, 0) >= 0;
+        if opened || world::get().calls.files.closed {
+            reopen(found);
+        }
+        let seek = libc::SYS_lseek;
+        let output = channel::OUTPUT;
+        if call(seek, output, 0, libc::SEEK_CUR as usize) != found.output {
+            call(libc::SYS_ftruncate, output, found.output as usize, 0);
+            call(seek, output, found.output as usize, libc::SEEK_SET as usize);
+        }
+        for open in &found.open {
+            if let Some(offset) = open.offset {
+                let from = libc::SEEK_SET as usize;
+                call(seek, open.descriptor, offset as usize, from);
+            }
+        }
+    }
+}
+
+#[cold]
+unsafe fn reopen(found: &Before) {
+    let mut from = 0;
+    // SAFETY: as in `clean_up`.
+    unsafe {
+        for open in &found.open {
+            if from < open.descriptor {
+                call(libc::SYS_close_range, from, open.descriptor as usize - 1, 0);
+            }
+            call(libc::SYS_dup2, open.copy, open.descriptor as usize, 0);
+            from = open.descriptor + 1;
+        }
+        call(libc::SYS_close_range, from, OURS as usize - 1, 0);
+    }
+}
+
+fn site(frame: &Frame) -> Site {
+    callers::site(&frame.return_address)
+}
+
+/// An operation on the file or stream with this number; of a thread that is alone it cannot matter.
+fn touch(number: usize, site: Site) {
+    let world = world::get();
+    if world.races.alone(world.current) {
+        return;
+    }
+    let object = file(world, number);
+    let rmw = Rmw {
+        kind: RmwKind::Add,
+        operand: 1,
+        bits: 64,
+    };
+    visible(Op::Rmw(object, rmw), site);
+}
+
+/// Files have numbers, and no addresses: they go by some in a place where nothing lies.
+fn file(world: &mut World, number: usize) -> ObjectId {
+    const NOWHERE: usize = 0x7000_0000_0000;
+    let address = NOWHERE | (number & 0xfff_ffff_ffff) << 3 & 0xfff_ffff_ffff;
+    world.object(address, 8, Sort::File, || Object::Atomic(0))
+}
+
+/// Something is read from a stream.
+pub fn touch_stream(stream: usize, from: &usize) {
+    let world = world::get();
+    if !world.races.alone(world.current) {
+        touch(stream / 8, callers::site(from));
+    }
+}
+
+/// Standard input.
+pub fn input() -> usize {
+    before().input
+}
+
+/// An operation on the file behind a descriptor, unless that is for output; pipes and the like are not under control.
+fn touch_descriptor(descriptor: c_int, call: &str, frame: &Frame) {
+    if descriptor == 1 || descriptor == 2 {
+        return;
+    }
+    match identity(descriptor) {
+        Some((libc::S_IFREG | libc::S_IFBLK | libc::S_IFDIR, number)) => {
+            touch(number, site(frame));
+        }
+        Some((libc::S_IFIFO | libc::S_IFSOCK, _)) => {
+            let site = site(frame);
+            let what = alloc::format!("{call} of a pipe");
+            world::get().unsupported(&what, site);
+        }
+        _ => {}
+    }
+}
+
+unsafe extern "C" fn read_some(
+    descriptor: c_int,
+    into: *mut c_void,
+    bytes: usize,
+    frame: &Frame,
+) -> isize {
+    let real = real!(read: fn(c_int, *mut c_void, usize) -> isize);
+    if !world::active() {
+        // SAFETY: the program's own arguments.
+        return unsafe { real(descriptor, into, bytes) };
+    }
+    touch_descriptor(descriptor, "read", frame);
+    world::snapshot().touch_range(into as usize, bytes);
+    // SAFETY: as above.
+    let got = unsafe { real(descriptor, into, bytes) };
+    accesses::range(into as usize, got.max(0) as usize, true, frame);
+    got
+}
+
+unsafe extern "C" fn write_some(
+    descriptor: c_int,
+    from: *const c_void,
+    bytes: usize,
+    frame: &Frame,
+) -> isize {
+    let real = real!(write: fn(c_int, *const c_void, usize) -> isize);
+    if world::active() {
+        touch_descriptor(descriptor, "write", frame);
+        accesses::range(from as usize, bytes, false, frame);
+    }
+    // SAFETY: the program's own arguments.
+    unsafe { real(descriptor, from, bytes) }
+}
+
+unsafe extern "C" fn read_at(
+    descriptor: c_int,
+    into: *mut c_void,
+    bytes: usize,
+    offset: i64,
+    frame: &Frame,
+) -> isize {
+    let real = real!(pread64: fn(c_int, *mut c_void, usize, i64) -> isize);
+    if !world::active() {
+        // SAFETY: the program's own arguments.
+        return unsafe { real(descriptor, into, bytes, offset) };
+    }
+    touch_descriptor(descriptor, "pread", frame);
+    world::snapshot().touch_range(into as usize, bytes);
+    // SAFETY: as above.
+    let got = unsafe { real(descriptor, into, bytes, offset) };
+    accesses::range(into as usize, got.max(0) as usize, true, frame);
+    got
+}
+
+unsafe extern "C" fn write_at(
+    descriptor: c_int,
+    from: *const c_void,
+    bytes: usize,
+    offset: i64,
+    frame: &Frame,
+) -> isize {
+    let real = real!(pwrite64: fn(c_int, *const c_void, usize, i64) -> isize);
+    if world::active() {
+        touch_descriptor(descriptor, "pwrite", frame);
+        accesses::range(from as usize, bytes, false, frame);
+    }
+    // SAFETY: the program's own arguments.
+    unsafe { real(descriptor, from, bytes, offset) }
+}
+
+unsafe fn each_part(parts: *const libc::iovec, count: c_int, mut each: impl FnMut(usize, usize)) {
+    for index in 0..count.max(0) as usize {
+        // SAFETY: the program's own list.
+        let part = unsafe { &*parts.add(index) };
+        each(part.iov_base as usize, part.iov_len);
+    }
+}
+
+unsafe extern "C" fn read_parts(
+    descriptor: c_int,
+    parts: *const libc::iovec,
+    count: c_int,
+    frame: &Frame,
+) -> isize {
+    let real = real!(readv: fn(c_int, *const libc::iovec, c_int) -> isize);
+    if !world::active() {
+        // SAFETY: the program's own arguments.
+        return unsafe { real(descriptor, parts, count) };
+    }
+    touch_descriptor(descriptor, "readv", frame);
+    // SAFETY: as above.
+    unsafe {
+        each_part(parts, count, |into, bytes| {
+            world::snapshot().touch_range(into, bytes);
+        });
+        let got = real(descriptor, parts, count);
+        let mut left = got.max(0) as usize;
+        each_part(parts, count, |into, bytes| {
+            accesses::range(into, bytes.min(left), true, frame);
+            left -= bytes.min(left);
+        });
+        got
+    }
+}
+
+unsafe extern "C" fn write_parts(
+    descriptor: c_int,
+    parts: *const libc::iovec,
+    count: c_int,
+    frame: &Frame,
+) -> isize {
+    let real = real!(writev: fn(c_int, *const libc::iovec, c_int) -> isize);
+    // SAFETY: the program's own arguments.
+    unsafe {
+        if world::active() {
+            touch_descriptor(descriptor, "writev", frame);
+            each_part(parts, count, |from, bytes| {
+                accesses::range(from, bytes, false, frame);
+            });
+        }
+        real(descriptor, parts, count)
+    }
+}
+
+unsafe extern "C" fn seek(descriptor: c_int, offset: i64, whence: c_int, frame: &Frame) -> i64 {
+    if world::active() {
+        touch_descriptor(descriptor, "lseek", frame);
+    }
+    // SAFETY: numbers.
+    unsafe { real!(lseek64: fn(c_int, i64, c_int) -> i64)(descriptor, offset, whence) }
+}
+
+unsafe extern "C" fn truncate(descriptor: c_int, bytes: i64, frame: &Frame) -> c_int {
+    if world::active() {
+        touch_descriptor(descriptor, "ftruncate", frame);
+    }
+    // SAFETY: numbers.
+    unsafe { real!(ftruncate64: fn(c_int, i64) -> c_int)(descriptor, bytes) }
+}
+
+/// Descriptors are about to be closed, or others put in their places.
+pub fn closing() {
+    if world::active() {
+        world::get().calls.files.closed = true;
+    }
+}
+
+/// Whether a descriptor is the runtime's, of a driven program.
+fn ours(descriptor: c_int) -> bool {
+    descriptor >= OURS && crate::entry::driven()
+}
+
+unsafe extern "C" fn close_one(descriptor: c_int, _: &Frame) -> c_int {
+    if ours(descriptor) {
+        return super::failed(libc::EBADF);
+    }
+    closing();
+    // SAFETY: the program's own descriptor.
+    unsafe { real!(close: fn(c_int) -> c_int)(descriptor) }
+}
+
+unsafe extern "C" fn duplicate_to(from: c_int, to: c_int, _: &Frame) -> c_int {
+    if ours(from) || ours(to) {
+        return super::failed(libc::EBADF);
+    }
+    closing();
+    // SAFETY: the program's own descriptors.
+    unsafe { real!(dup2: fn(c_int, c_int) -> c_int)(from, to) }
+}
+
+unsafe extern "C" fn duplicate_with(from: c_int, to: c_int, flags: c_int, _: &Frame) -> c_int {
+    if ours(from) || ours(to) {
+        return super::failed(libc::EBADF);
+    }
+    closing();
+    // SAFETY: the program's own descriptors.
+    unsafe { real!(dup3: fn(c_int, c_int, c_int) -> c_int)(from, to, flags) }
+}
+
+unsafe extern "C" fn close_from(lowest: c_int, frame: &Frame) {
+    // SAFETY: as the call itself.
+    unsafe { close_several(lowest.max(0) as c_uint, c_uint::MAX, 0, frame) };
+}
+
+unsafe extern "C" fn close_several(first: c_uint, last: c_uint, flags: c_int, _: &Frame) -> c_int {
+    let last = match crate::entry::driven() {
+        true => last.min(OURS as c_uint - 1),
+        false => last,
+    };
+    closing();
+    // SAFETY: the program's own descriptors.
+    unsafe { real!(close_range: fn(c_uint, c_uint, c_int) -> c_int)(first, last, flags) }
+}
+
+unsafe extern "C" fn close_stream(stream: *mut FILE, _: &Frame) -> c_int {
+    closing();
+    // SAFETY: the program's own stream.
+    unsafe { real!(fclose: fn(*mut FILE) -> c_int)(stream) }
+}
+
+unsafe extern "C" fn close_all_streams(_: &Frame) -> c_int {
+    closing();
+    // SAFETY: no arguments.
+    unsafe { real!(fcloseall: fn() -> c_int)() }
+}
+
+unsafe extern "C" fn stream_read(
+    into: *mut c_void,
+    bytes: usize,
+    count: usize,
+    stream: *mut FILE,
+    frame: &Frame,
+) -> usize {
+    let real = real!(fread: fn(*mut c_void, usize, usize, *mut FILE) -> usize);
+    if !world::active() {
+        // SAFETY: the program's own arguments.
+        return unsafe { real(into, bytes, count, stream) };
+    }
+    touch_stream(stream as usize, &frame.return_address);
+    world::snapshot().touch_range(into as usize, bytes.saturating_mul(count));
+    // SAFETY: as above.
+    let got = unsafe { real(into, bytes, count, stream) };
+    accesses::range(into as usize, got * bytes, true, frame);
+    got
+}
+
+unsafe extern "C" fn stream_write(
+    from: *const c_void,
+    bytes: usize,
+    count: usize,
+    stream: *mut FILE,
+    frame: &Frame,
+) -> usize {
+    if world::active() {
+        accesses::range(from as usize, bytes.saturating_mul(count), false, frame);
+    }
+    let real = real!(fwrite: fn(*const c_void, usize, usize, *mut FILE) -> usize);
+    // SAFETY: the program's own arguments.
+    unsafe { real(from, bytes, count, stream) }
+}
+
+unsafe extern "C" fn stream_line(
+    into: *mut c_char,
+    bytes: c_int,
+    stream: *mut FILE,
+    frame: &Frame,
+) -> *mut c_char {
+    let real = real!(fgets: fn(*mut c_char, c_int, *mut FILE) -> *mut c_char);
+    if !world::active() {
+        // SAFETY: the program's own arguments.
+        return unsafe { real(into, bytes, stream) };
+    }
+    touch_stream(stream as usize, &frame.return_address);
+    // SAFETY: as above; what was read ends with a nul.
+    unsafe {
+        let got = real(into, bytes, stream);
+        if !got.is_null() {
+            let length = CStr::from_ptr(got).count_bytes();
+            accesses::range(into as usize, length + 1, true, frame);
+        }
+        got
+    }
+}
+
+/// The lock of a stream.
+fn stream_lock(stream: *mut FILE) -> ObjectId {
+    world::get().object(stream as usize, 8, Sort::Mutex, Object::mutex)
+}
+
+/// How often the running thread holds the lock of a stream.
+fn held(stream: *mut FILE) -> Option<&'static mut u32> {
+    let world = world::get();
+    let me = world.current;
+    let mut locks = world.calls.files.locks.iter_mut();
+    let mine = locks.find(|(locked, holder, _)| (*locked, *holder) == (stream as usize, me));
+    mine.map(|(_, _, depth)| depth)
+}
+
+fn holds_now(stream: *mut FILE) {
+    let world = world::get();
+    let me = world.current;
+    world.calls.files.locks.push((stream as usize, me, 1));
+}
+
+unsafe extern "C" fn lock_stream(stream: *mut FILE, frame: &Frame) {
+    if !world::active() {
+        // SAFETY: the program's own stream.
+        return unsafe { real!(flockfile: fn(*mut FILE))(stream) };
+    }
+    if let Some(depth) = held(stream) {
+        *depth += 1;
+        return;
+    }
+    visible(Op::Lock(stream_lock(stream)), site(frame));
+    holds_now(stream);
+}
+
+unsafe extern "C" fn try_lock_stream(stream: *mut FILE, frame: &Frame) -> c_int {
+    if !world::active() {
+        // SAFETY: the program's own stream.
+        return unsafe { real!(ftrylockfile: fn(*mut FILE) -> c_int)(stream) };
+    }
+    if let Some(depth) = held(stream) {
+        *depth += 1;
+        return 0;
+    }
+    if !visible(Op::TryLock(stream_lock(stream)), site(frame)).ok {
+        return -1;
+    }
+    holds_now(stream);
+    0
+}
+
+unsafe extern "C" fn unlock_stream(stream: *mut FILE, frame: &Frame) {
+    if !world::active() {
+        // SAFETY: the program's own stream.
+        return unsafe { real!(funlockfile: fn(*mut FILE))(stream) };
+    }
+    let Some(depth) = held(stream) else {
+        return;
+    };
+    *depth -= 1;
+    if *depth == 0 {
+        let world = world::get();
+        let me = world.current;
+        let locks = &mut world.calls.files.locks;
+        locks.retain(|(locked, holder, _)| (*locked, *holder) != (stream as usize, me));
+        visible(Op::Unlock(stream_lock(stream)), site(frame));
+    }
+}

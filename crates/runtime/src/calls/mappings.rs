@@ -1,0 +1,323 @@
+//! Memory that a program maps itself. It lies in a range of its thread's own, so that addresses do not depend on the order of the run;
+//! nothing is mapped twice at one place within a run, and all of it is gone afterwards.
+
+use crate::{
+    accesses, entry,
+    hooks::Frame,
+    real,
+    restore::PAGE,
+    slots, sys, trampoline,
+    world::{self, World},
+};
+use alloc::vec::Vec;
+use core::{
+    arch::naked_asm,
+    ffi::{c_int, c_void},
+    ops::Range,
+    sync::atomic::{AtomicUsize, Ordering},
+};
+use reweave_model::Site;
+
+trampoline! {
+    munmap => unmap, "rdx";
+    mremap => remap, "r9";
+    mprotect => protect, "rcx";
+    madvise => advise, "rcx";
+    brk => set_break, "rsi";
+    sbrk => move_break, "rsi";
+}
+
+/// Of a run.
+#[derive(Default)]
+pub struct State {
+    maps: Vec<Range<usize>>,
+    /// Heap memory whose protection was changed.
+    protected: Vec<Range<usize>>,
+    /// Bytes that threads have used of their ranges, small and large, by slot.
+    used: Vec<(usize, [usize; 2])>,
+    moved_break: bool,
+}
+
+/// Ranges of threads: of this size for each slot, and larger ones for the first few.
+const SMALL_AT: usize = 0x3100_0000_0000;
+const SMALL: usize = 256 << 20;
+const LARGE_AT: usize = 0x3500_0000_0000;
+const LARGE: usize = 64 << 30;
+const LARGE_SLOTS: usize = 48;
+const _: () = assert!(SMALL_AT + slots::MOST * SMALL <= LARGE_AT);
+
+/// Where the program's break was at `main`.
+static BREAK: AtomicUsize = AtomicUsize::new(0);
+
+pub fn prepare() {
+    // SAFETY: only asks.
+    let now = unsafe { sys::call(libc::SYS_brk, [0; 6]) };
+    BREAK.store(now as usize, Ordering::Relaxed);
+}
+
+/// After a run: everything is gone.
+pub fn clean_up() {
+    let state = &mut world::get().calls.mappings;
+    // SAFETY: the program's own mappings, which nobody uses any more.
+    unsafe {
+        for map in state.maps.drain(..) {
+            sys::call(libc::SYS_munmap, [map.start, map.len(), 0, 0, 0, 0]);
+        }
+        for range in state.protected.drain(..) {
+            let access = libc::PROT_READ | libc::PROT_WRITE;
+            sys::protect(range.start, range.len(), access);
+        }
+        if state.moved_break {
+            let before = BREAK.load(Ordering::Relaxed);
+            sys::call(libc::SYS_brk, [before, 0, 0, 0, 0, 0]);
+            state.moved_break = false;
+        }
+    }
+    state.used.clear();
+}
+
+/// A place for so many bytes in the running thread's range.
+fn place(world: &mut World, bytes: usize) -> Option<usize> {
+    let slot = world.slot();
+    let small = bytes <= SMALL / 4;
+    if !small && slot >= LARGE_SLOTS {
+        return None;
+    }
+    let (start, room) = match small {
+        true => (SMALL_AT + slot * SMALL, SMALL),
+        false => (LARGE_AT + slot * LARGE, LARGE),
+    };
+    let used = &mut world.calls.mappings.used;
+    let index = match used.iter().position(|(known, _)| *known == slot) {
+        Some(index) => index,
+        None => {
+            used.push((slot, [0; 2]));
+            used.len() - 1
+        }
+    };
+    let used = &mut used[index].1[usize::from(!small)];
+    // A page that cannot be accessed comes after each.
+    let next = used.checked_add(bytes)?.checked_add(PAGE)?;
+    if next > room {
+        return None;
+    }
+    let address = start + *used;
+    *used = next;
+    Some(address)
+}
+
+/// Whether a range is one of those mapped in this run.
+fn mapped(world: &World, address: usize, bytes: usize) -> bool {
+    let end = address.saturating_add(bytes);
+    let maps = &world.calls.mappings.maps;
+    maps.iter()
+        .any(|map| map.start <= address && end <= map.end)
+}
+
+fn result(value: isize) -> usize {
+    if (-4095..0).contains(&value) {
+        super::failed(-value as c_int);
+        return usize::MAX;
+    }
+    value as usize
+}
+
+extern "C" fn map(arguments: &[usize; 6], return_address: &usize) -> usize {
+    let [offset, descriptor, flags, access, bytes, address] = *arguments;
+    if !world::active() {
+        type Map = unsafe extern "C" fn(usize, usize, usize, usize, usize, usize) -> usize;
+        let real = real!(mmap: fn(usize, usize, usize, usize, usize, usize) -> usize);
+        let real: Map = real;
+        // SAFETY: the program's own arguments.
+        return unsafe { real(address, bytes, access, flags, descriptor, offset) };
+    }
+    let site = super::callers::site(return_address);
+    let world = world::get();
+    let has = |flag: c_int| flags & flag as usize != 0;
+    let mut flags = flags;
+    if has(libc::MAP_SHARED) {
+        // Nobody else is there to share it with, and nobody notices.
+        if !has(libc::MAP_ANONYMOUS) && access & libc::PROT_WRITE as usize != 0 {
+            world.unsupported("mmap of a file that is shared and written to", site);
+        }
+        let kind = libc::MAP_SHARED_VALIDATE as usize;
+        flags = flags & !kind | libc::MAP_PRIVATE as usize;
+    }
+    let fixed = has(libc::MAP_FIXED) || has(libc::MAP_FIXED_NOREPLACE);
+    if fixed && !mapped(world, address, bytes) {
+        world.unsupported("mmap at a fixed address", site);
+    }
+    let address = match fixed {
+        true => address,
+        false => {
+            let Some(place) = place(world, bytes.next_multiple_of(PAGE)) else {
+                return result(-libc::ENOMEM as isize);
+            };
+            flags |= libc::MAP_FIXED as usize;
+            place
+        }
+    };
+    // SAFETY: nothing lies there but what the program has mapped itself.
+    let value = unsafe {
+        sys::call(
+            libc::SYS_mmap,
+            [address, bytes, access, flags, descriptor, offset],
+        )
+    };
+    if value as usize == address && !fixed {
+        let end = address + bytes.next_multiple_of(PAGE);
+        world.calls.mappings.maps.push(address..end);
+    }
+    result(value)
+}
+
+macro_rules! maps {
+    ($($name:ident)*) => {$(
+        #[unsafe(no_mangle)]
+        #[unsafe(naked)]
+        pub unsafe extern "C" fn $name() {
+            naked_asm!(
+                ".cfi_startproc",
+                "push rdi",
+                "push rsi",
+                "push rdx",
+                "push rcx",
+                "push r8",
+                "push r9",
+                "mov rdi, rsp",
+                "lea rsi, [rsp + 48]",
+                "sub rsp, 8",
+                ".cfi_adjust_cfa_offset 56",
+                "call {map}",
+                "add rsp, 56",
+                ".cfi_adjust_cfa_offset -56",
+                "ret",
+                ".cfi_endproc",
+                map = sym map,
+            )
+        }
+    )*};
+}
+
+maps! { mmap mmap64 }
+
+fn site(frame: &Frame) -> Site {
+    super::callers::site(&frame.return_address)
+}
+
+/// Bytes of a range that are held against other accesses when it is unmapped. An access that comes later crashes by itself.
+const LOOKED_AT: usize = 1 << 20;
+
+unsafe extern "C" fn unmap(address: usize, bytes: usize, frame: &Frame) -> c_int {
+    if !world::active() {
+        // SAFETY: the program's own arguments.
+        return unsafe { real!(munmap: fn(usize, usize) -> c_int)(address, bytes) };
+    }
+    let world = world::get();
+    if !mapped(world, address, bytes) {
+        let site = site(frame);
+        world.unsupported("munmap of memory from before main", site);
+    }
+    accesses::range(address, bytes.min(LOOKED_AT), true, frame);
+    // SAFETY: the program's own mapping.
+    result(unsafe { sys::call(libc::SYS_munmap, [address, bytes, 0, 0, 0, 0]) }) as c_int
+}
+
+unsafe extern "C" fn remap(
+    address: usize,
+    old: usize,
+    new: usize,
+    flags: c_int,
+    wanted: usize,
+    frame: &Frame,
+) -> usize {
+    if !world::active() {
+        let real = real!(mremap: fn(usize, usize, usize, c_int, usize) -> usize);
+        // SAFETY: the program's own arguments.
+        return unsafe { real(address, old, new, flags, wanted) };
+    }
+    let world = world::get();
+    if flags & !libc::MREMAP_MAYMOVE != 0 || !mapped(world, address, old) {
+        let site = site(frame);
+        world.unsupported("mremap at a fixed address", site);
+    }
+    let (old, new) = (old.next_multiple_of(PAGE), new.next_multiple_of(PAGE));
+    if new <= old {
+        // SAFETY: the program gives the rest up.
+        unsafe { sys::call(libc::SYS_munmap, [address + new, old - new, 0, 0, 0, 0]) };
+        return address;
+    }
+    let place = match flags & libc::MREMAP_MAYMOVE {
+        0 => None,
+        _ => place(world, new),
+    };
+    let Some(place) = place else {
+        return result(-libc::ENOMEM as isize);
+    };
+    let flags = (libc::MREMAP_MAYMOVE | libc::MREMAP_FIXED) as usize;
+    // SAFETY: nothing lies there.
+    let value = unsafe { sys::call(libc::SYS_mremap, [address, old, new, flags, place, 0]) };
+    if value as usize == place {
+        world.calls.mappings.maps.push(place..place + new);
+    }
+    result(value)
+}
+
+unsafe extern "C" fn protect(address: usize, bytes: usize, access: c_int, frame: &Frame) -> c_int {
+    if !world::active() {
+        let real = real!(mprotect: fn(usize, usize, c_int) -> c_int);
+        // SAFETY: the program's own arguments.
+        return unsafe { real(address, bytes, access) };
+    }
+    let world = world::get();
+    if !mapped(world, address, bytes) {
+        if world::heap().around(address).is_none() {
+            let site = site(frame);
+            world.unsupported("mprotect of memory from before main", site);
+        }
+        let end = (address + bytes).next_multiple_of(PAGE);
+        world.calls.mappings.protected.push(address..end);
+    }
+    let arguments = [address, bytes, access as usize, 0, 0, 0];
+    // SAFETY: the program's own memory.
+    result(unsafe { sys::call(libc::SYS_mprotect, arguments) }) as c_int
+}
+
+unsafe extern "C" fn advise(address: usize, bytes: usize, advice: c_int, frame: &Frame) -> c_int {
+    if !world::active() {
+        let real = real!(madvise: fn(usize, usize, c_int) -> c_int);
+        // SAFETY: the program's own arguments.
+        return unsafe { real(address, bytes, advice) };
+    }
+    let world = world::get();
+    let own = mapped(world, address, bytes) || world::heap().around(address).is_some();
+    if !own {
+        if matches!(
+            advice,
+            libc::MADV_DONTNEED | libc::MADV_FREE | libc::MADV_REMOVE
+        ) {
+            let site = site(frame);
+            world.unsupported("madvise of memory from before main", site);
+        }
+        return 0;
+    }
+    let arguments = [address, bytes, advice as usize, 0, 0, 0];
+    // SAFETY: the program's own memory.
+    result(unsafe { sys::call(libc::SYS_madvise, arguments) }) as c_int
+}
+
+unsafe extern "C" fn set_break(address: *mut c_void, _: &Frame) -> c_int {
+    if world::active() {
+        world::get().calls.mappings.moved_break = true;
+    }
+    // SAFETY: the program's own argument.
+    unsafe { real!(brk: fn(*mut c_void) -> c_int)(address) }
+}
+
+unsafe extern "C" fn move_break(by: isize, _: &Frame) -> *mut c_void {
+    if by != 0 && entry::driven() && world::active() {
+        world::get().calls.mappings.moved_break = true;
+    }
+    // SAFETY: a number.
+    unsafe { real!(sbrk: fn(isize) -> *mut c_void)(by) }
+}

@@ -1,0 +1,143 @@
+//! Calls that nobody has under control yet. Reaching one in a run stops the thread there, and the search says that it is incomplete; outside of
+//! runs they go to libc's own.
+
+use crate::{real::Real, world};
+use core::{
+    arch::naked_asm,
+    ffi::{CStr, c_void},
+};
+
+struct Call {
+    name: &'static CStr,
+    real: Real,
+}
+
+impl Call {
+    const fn new(name: &'static CStr) -> Call {
+        Call {
+            name,
+            real: Real::new(name),
+        }
+    }
+}
+
+/// Where to go instead, outside of runs.
+extern "C" fn reached(call: &Call, return_address: &usize) -> *mut c_void {
+    if !world::active() {
+        return call.real.get();
+    }
+    let site = super::callers::site(return_address);
+    let name = call.name.to_str().unwrap_or("?");
+    // Constructors and members of C++ classes go by what they are.
+    let name = if name.starts_with("_ZNSt13random_device") {
+        "std::random_device"
+    } else {
+        name
+    };
+    world::get().unsupported(name, site)
+}
+
+/// Defines functions of these names, with whatever arguments.
+macro_rules! unsupported {
+    ($($name:ident)*) => {$(
+        const _: () = {
+            static CALL: Call = Call::new(
+                // SAFETY: ends with the only nul.
+                unsafe { CStr::from_bytes_with_nul_unchecked(concat!(stringify!($name), "\0").as_bytes()) },
+            );
+            #[unsafe(no_mangle)]
+            #[unsafe(naked)]
+            pub unsafe extern "C" fn $name() {
+                naked_asm!(
+                    ".cfi_startproc",
+                    "push rdi",
+                    "push rsi",
+                    "push rdx",
+                    "push rcx",
+                    "push r8",
+                    "push r9",
+                    "push rax",
+                    ".cfi_adjust_cfa_offset 56",
+                    "lea rdi, [rip + {call}]",
+                    "lea rsi, [rsp + 56]",
+                    "call {reached}",
+                    "mov r11, rax",
+                    "pop rax",
+                    "pop r9",
+                    "pop r8",
+                    "pop rcx",
+                    "pop rdx",
+                    "pop rsi",
+                    "pop rdi",
+                    ".cfi_adjust_cfa_offset -56",
+                    "jmp r11",
+                    ".cfi_endproc",
+                    call = sym CALL,
+                    reached = sym reached,
+                )
+            }
+        };
+    )*};
+}
+
+// Other processes.
+unsupported! {
+    fork vfork _Fork clone posix_spawn posix_spawnp system popen daemon
+    execl execle execlp execv execve execvp execvpe fexecve execveat
+    wait waitpid wait3 wait4 waitid ptrace unshare setns
+}
+
+// What threads and processes talk through, beyond memory and the objects of pthreads.
+unsupported! {
+    pipe pipe2 mkfifo mkfifoat mknod mknodat
+    socket socketpair accept accept4 connect bind listen shutdown
+    send sendto sendmsg sendmmsg recv recvfrom recvmsg recvmmsg
+    getaddrinfo gethostbyname gethostbyname2 gethostbyaddr getnameinfo
+    shm_open shm_unlink shmget shmat shmdt shmctl
+    semget semop semtimedop semctl msgget msgsnd msgrcv msgctl
+    sem_open sem_close sem_unlink
+    mq_open mq_close mq_unlink mq_send mq_receive mq_timedsend mq_timedreceive mq_notify mq_getattr mq_setattr
+    eventfd eventfd_read eventfd_write memfd_create process_vm_readv process_vm_writev
+    flock splice tee vmsplice userfaultfd
+}
+
+// Waiting for several things at once, and for what comes by itself.
+unsupported! {
+    pselect epoll_create epoll_create1 epoll_ctl epoll_wait epoll_pwait epoll_pwait2
+    signalfd timerfd_create timerfd_settime inotify_init inotify_init1 fanotify_init
+    timer_create timer_settime timer_gettime timer_delete alarm ualarm setitimer
+    sigwait sigwaitinfo sigtimedwait sigsuspend pause sigqueue pthread_sigqueue killpg
+    aio_read aio_write aio_fsync aio_suspend aio_cancel aio_error aio_return lio_listio
+    aio_read64 aio_write64 aio_fsync64 aio_suspend64 aio_cancel64 aio_error64 aio_return64 lio_listio64
+}
+
+// Threads.
+unsupported! {
+    pthread_cancel pthread_tryjoin_np pthread_timedjoin_np pthread_clockjoin_np
+    pthread_mutex_consistent pthread_mutex_consistent_np
+    GOMP_parallel GOMP_parallel_start GOMP_parallel_loop_static GOMP_parallel_loop_dynamic
+    GOMP_parallel_loop_guided GOMP_parallel_loop_runtime GOMP_parallel_loop_nonmonotonic_dynamic
+    GOMP_parallel_loop_nonmonotonic_guided GOMP_parallel_loop_nonmonotonic_runtime
+    GOMP_parallel_loop_maybe_nonmonotonic_runtime GOMP_parallel_sections GOMP_parallel_reductions GOMP_task GOMP_teams_reg
+}
+
+// Numbers that differ from run to run.
+unsupported! {
+    getrandom getentropy arc4random arc4random_buf arc4random_uniform
+    _ZNSt13random_device9_M_getvalEv _ZNSt13random_device16_M_getval_pretr1Ev
+}
+
+// Code that comes and goes.
+unsupported! { dlopen dlmopen dlclose }
+
+// The names of the software-verification competition that stand for a value without bounds.
+unsupported! {
+    __VERIFIER_nondet_int __VERIFIER_nondet_uint __VERIFIER_nondet_unsigned __VERIFIER_nondet_unsigned_int
+    __VERIFIER_nondet_char __VERIFIER_nondet_uchar __VERIFIER_nondet_unsigned_char
+    __VERIFIER_nondet_short __VERIFIER_nondet_ushort __VERIFIER_nondet_unsigned_short
+    __VERIFIER_nondet_long __VERIFIER_nondet_ulong __VERIFIER_nondet_unsigned_long
+    __VERIFIER_nondet_longlong __VERIFIER_nondet_ulonglong __VERIFIER_nondet_int128 __VERIFIER_nondet_uint128
+    __VERIFIER_nondet_size_t __VERIFIER_nondet_loff_t __VERIFIER_nondet_u8 __VERIFIER_nondet_u16 __VERIFIER_nondet_u32
+    __VERIFIER_nondet_float __VERIFIER_nondet_double __VERIFIER_nondet_pointer __VERIFIER_nondet_pchar
+    __VERIFIER_nondet_const_char_pointer __VERIFIER_nondet_memory
+}
