@@ -244,6 +244,7 @@ fn smaller_programs_are_smaller() {
                 };
             });
             size + usize::from(program.ending != language::Ending::Return)
+                + usize::from(program.storage != language::Storage::Static)
         };
         for small in generate::smaller(&program) {
             assert!(size(&small) < size(&program), "{small:?}");
