@@ -298,6 +298,7 @@ impl World {
 
     /// Runs the plan that `run` was begun with: the first thread from its entry, until the run has an outcome.
     pub fn conduct(&mut self, entry: extern "C" fn() -> !) -> Outcome {
+        calls::erase(self);
         self.spare
             .extend(self.threads.drain(..).map(|thread| thread.calls));
         self.objects.clear();
