@@ -115,15 +115,9 @@ impl world::World {
         self.shadow.turn(me, self.races.epoch(me));
     }
 
-    /// The running thread's operation touched this memory, as atomic operations do.
+    /// The running thread's operation touched this memory.
     #[inline]
-    pub fn touch(&mut self, address: usize, bytes: usize, write: bool, site: Site) {
-        let kind = match (write, self.me().plain) {
-            (true, false) => Kind::AtomicWrite,
-            (false, false) => Kind::AtomicRead,
-            (true, true) => Kind::Write,
-            (false, true) => Kind::Read,
-        };
+    pub fn touch(&mut self, address: usize, bytes: usize, kind: Kind, site: Site) {
         match mode() {
             Mode::Nothing => {}
             Mode::Check => {
@@ -218,10 +212,7 @@ impl world::World {
             known.kind == error && (known.sites == sites || known.sites == turned)
         };
         if error == ErrorKind::DataRace {
-            let note = Note::Racy(self.unit(first.address, first.bytes));
-            if !self.notes.contains(&note) {
-                self.notes.push(note);
-            }
+            self.note(Note::Racy(self.unit(first.address, first.bytes)));
             if !self.report_races {
                 return;
             }

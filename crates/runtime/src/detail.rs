@@ -8,11 +8,16 @@ use reweave_wire::{Detail, Place, PlaceKind, Stack};
 /// The latest accesses that are remembered; older ones lose their stacks.
 const LOG: usize = 1 << 18;
 
+/// Calls that are kept of a stack, innermost first: nobody reads more, and copying a deep stack for every access takes for ever.
+const DEEPEST: usize = 48;
+
 /// Collected on the way.
 pub struct Watched {
     events: Vec<Stack>,
     /// Accesses with their stacks, in order.
     log: Vec<(ThreadId, Site, Stack)>,
+    /// Whose access was noted last, where, in how many calls.
+    latest: Option<(ThreadId, Site, usize)>,
     /// Of the sites of errors that have some, by the error's number.
     errors: Vec<(usize, Vec<Stack>)>,
 }
@@ -22,6 +27,7 @@ impl Watched {
         Watched {
             events: Vec::new(),
             log: Vec::new(),
+            latest: None,
             errors: Vec::new(),
         }
     }
@@ -29,6 +35,7 @@ impl Watched {
     pub fn clear(&mut self) {
         self.events.clear();
         self.log.clear();
+        self.latest = None;
         self.errors.clear();
     }
 }
@@ -36,7 +43,7 @@ impl Watched {
 impl World {
     /// The running thread's stack, from this place on.
     fn stack(&self, site: Site) -> Stack {
-        let callers = self.callers(self.current).iter().rev();
+        let callers = self.callers(self.current).iter().rev().take(DEEPEST);
         let callers = callers.map(|caller| self.site(*caller));
         core::iter::once(site).chain(callers).collect()
     }
@@ -54,8 +61,14 @@ impl World {
         if self.watched.log.len() == LOG {
             self.watched.log.drain(..LOG / 2);
         }
-        let stack = self.stack(site);
-        self.watched.log.push((self.current, site, stack));
+        let depth = self.callers(self.current).len();
+        let key = (self.current, site, depth);
+        // A loop comes here again and again, from the same calls.
+        if self.watched.latest != Some(key) {
+            self.watched.latest = Some(key);
+            let stack = self.stack(site);
+            self.watched.log.push((self.current, site, stack));
+        }
     }
 
     /// The error just noted is about an access of another thread and one of this.
@@ -73,7 +86,7 @@ impl World {
         let threads = self.threads.len();
         let last = (0..threads).map(|index| {
             let thread = ThreadId(index as u32);
-            let callers = self.callers(thread).iter().rev();
+            let callers = self.callers(thread).iter().rev().take(DEEPEST);
             callers.map(|caller| self.site(*caller)).collect()
         });
         let errors = self.run.execution().errors.len();

@@ -8,14 +8,14 @@ use crate::{
     calls, channel,
     detail::Watched,
     heap::Heap,
-    hooks::{Frame, calls_end, swap_calls},
+    hooks::{FULL, Frame, calls_end, swap_calls},
     objects::{Found, Known, Objects, Sort},
     restore::Snapshot,
     slots::{Slot, Slots},
     spin::{self, Spin},
     switch, sys,
     times::{Clock, Times},
-    units::Units,
+    units::{Part, Units},
 };
 use alloc::{format, string::String, vec::Vec};
 use core::{
@@ -28,7 +28,7 @@ use reweave_model::{
     Choice, Class, Edge, End, Error, Event, Gate, Kind, Next, Object, ObjectId, Op, Order, Pending,
     RaceDetector, Run, Site, ThreadId,
 };
-use reweave_shadow::Shadow;
+use reweave_shadow::{Kind as Access, Shadow};
 use reweave_wire::{Note, Races};
 
 /// A thread of the program in the run at hand.
@@ -59,8 +59,8 @@ pub struct Thread {
     calls: *mut usize,
     calls_end: *mut usize,
     pub spin: Spin,
-    /// The event it has come to is a plain access.
-    pub plain: bool,
+    /// The plain access that is the event it has come to.
+    pub access: Option<Part>,
 }
 
 impl Thread {
@@ -343,8 +343,12 @@ impl World {
             let Some(room) = sys::map_own(CALLS_BYTES) else {
                 crate::give_up(format_args!("there is no memory for another thread"));
             };
-            // SAFETY: just mapped; the first entry stays 0.
-            unsafe { room.cast::<usize>().add(1) }
+            let room = room.cast::<usize>();
+            // SAFETY: just mapped; the first entry stays 0, the last one FULL.
+            unsafe {
+                room.add(CALLS_BYTES / 8 - 1).write(FULL);
+                room.add(1)
+            }
         });
         // SAFETY: the first entry of the list, see `ran`.
         unsafe { calls.write(0) };
@@ -370,7 +374,7 @@ impl World {
             calls,
             calls_end: calls,
             spin: Spin::default(),
-            plain: false,
+            access: None,
         });
         self.threads.last_mut().expect("just added")
     }
@@ -521,6 +525,13 @@ impl World {
         });
     }
 
+    /// Says something that is no error, once.
+    pub fn note(&mut self, note: Note) {
+        if !self.notes.contains(&note) {
+            self.notes.push(note);
+        }
+    }
+
     /// A call that is not under control: the thread goes no further, and the search says so.
     pub fn unsupported(&mut self, call: &str, site: Site) -> ! {
         self.notes.push(Note::Unsupported {
@@ -568,6 +579,9 @@ impl World {
     #[inline]
     pub fn atomic(&mut self, address: usize, bytes: usize, value: u64, site: Site) -> ObjectId {
         self.settle();
+        if self.units.cut(address, bytes) {
+            self.unsupported("atomic accesses to a part of racy memory", site);
+        }
         match self.objects.find(address, bytes, Sort::Atomic) {
             Found::Object(object) => {
                 if *self.run.state().object(object) == Object::Atomic(value) {
@@ -590,6 +604,13 @@ pub fn poll(op: Op, frame: &Frame, site: Site, order: Order, failure: Option<Ord
     done(op, gate, site, order, failure)
 }
 
+/// As [`poll`], for a plain access.
+pub fn poll_access(op: Op, frame: &Frame, site: Site, part: Part) {
+    let gate = spin::before(op, site, Some(frame));
+    get().me().access = Some(part);
+    done(op, gate, site, Order::SeqCst, None);
+}
+
 /// Announces an operation of the running thread, waits for its turn and does it.
 #[inline]
 pub fn perform(op: Op, gate: Gate, site: Site, order: Order, failure: Option<Order>) -> Event {
@@ -608,7 +629,8 @@ fn done(op: Op, gate: Gate, site: Site, order: Order, failure: Option<Order>) ->
     let choice = world.choice;
     let event = world.run.step(choice);
     world.me().acted = world.races.epoch(me);
-    match world.me().plain {
+    let access = world.me().access.take();
+    match access.is_some_and(|part| part.races) {
         true => world.races.plain(me),
         false => world.races.event(&event, order, failure),
     }
@@ -617,12 +639,19 @@ fn done(op: Op, gate: Gate, site: Site, order: Order, failure: Option<Order>) ->
     }
     // Who leaves a wait does not come to the object any more: it may be gone by then.
     let leaves = matches!(event.op, Op::Wake { .. } | Op::Leave(_));
-    if let Some(object) = event.op.object().filter(|_| !leaves) {
+    if let Some(part) = access {
+        let kind = part.kind();
+        world.touch(part.address, part.bytes, kind, site);
+    } else if let Some(object) = event.op.object().filter(|_| !leaves) {
         let known = world.objects.about(object);
         let (address, bytes) = (known.address, known.bytes.min(8) as usize);
         let looks = event.access[0].is_some_and(|access| access.class == Class::Read);
+        let kind = match looks {
+            true => Access::AtomicRead,
+            false => Access::AtomicWrite,
+        };
         if known.sort != Sort::Futex {
-            world.touch(address, bytes, !looks, site);
+            world.touch(address, bytes, kind, site);
         }
     }
     spin::after(&event);

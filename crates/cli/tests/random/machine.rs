@@ -578,6 +578,12 @@ fn past(execution: &Execution, position: usize) -> Vec<bool> {
     let events = &execution.events;
     let mut past = vec![false; events.len()];
     past[position] = true;
+    let mut counts = vec![0; execution.threads.len()];
+    let mut nth = Vec::new();
+    for event in &events[..=position] {
+        counts[event.thread.index()] += 1;
+        nth.push(counts[event.thread.index()]);
+    }
     for later in (0..=position).rev() {
         if !past[later] {
             continue;
@@ -598,13 +604,9 @@ fn past(execution: &Execution, position: usize) -> Vec<bool> {
         }
         for earlier in 0..later {
             let event = &events[earlier];
-            let mut mine = events[..=earlier].iter();
-            let count = mine
-                .by_ref()
-                .filter(|other| other.thread == event.thread)
-                .count();
-            let caused = |edge: &Edge| edge.thread == event.thread && count <= edge.count as usize;
-            past[earlier] |= event.thread == events[later].thread
+            let caused = |edge: &Edge| edge.thread == event.thread && nth[earlier] <= edge.count;
+            past[earlier] = past[earlier]
+                || event.thread == events[later].thread
                 || event.conflicts(&events[later])
                 || epoch.is_some_and(|epoch| earlier < *epoch as usize)
                 || causes.iter().any(caused);

@@ -44,10 +44,6 @@ trampoline! {
     fread => stream_read, "r8";
     fwrite => stream_write, "r8";
     fgets => stream_line, "rcx";
-    fgetc => stream_byte, "rsi";
-    getc => stream_byte, "rsi";
-    getchar => input_byte, "rdi";
-    getline => stream_new_line, "rcx";
     flockfile => lock_stream, "rsi";
     ftrylockfile => try_lock_stream, "rsi";
     funlockfile => unlock_stream, "rsi";
@@ -76,6 +72,8 @@ struct Before {
     free: c_int,
     /// Bytes of output.
     output: isize,
+    /// The stream of standard input.
+    input: usize,
 }
 
 struct Open {
@@ -93,6 +91,7 @@ static BEFORE: Global = Global(UnsafeCell::new(Before {
     open: Vec::new(),
     free: 0,
     output: 0,
+    input: 0,
 }));
 
 fn before() -> &'static mut Before {
@@ -139,6 +138,9 @@ pub fn prepare() {
             let stream = libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()).cast::<*mut FILE>();
             if let (false, Some(memory)) = (stream.is_null(), sys::map_own(BUFFER)) {
                 give_buffer(*stream, memory.cast());
+                if name == c"stdin" {
+                    found.input = *stream as usize;
+                }
             }
         }
     }
@@ -245,6 +247,19 @@ fn file(world: &mut World, number: usize) -> ObjectId {
     const NOWHERE: usize = 0x7000_0000_0000;
     let address = NOWHERE | (number & 0xfff_ffff_ffff) << 3 & 0xfff_ffff_ffff;
     world.object(address, 8, Sort::File, || Object::Atomic(0))
+}
+
+/// Something is read from a stream.
+pub fn touch_stream(stream: usize, from: &usize) {
+    let world = world::get();
+    if !world.races.alone(world.current) {
+        touch(stream / 8, callers::site(from));
+    }
+}
+
+/// Standard input.
+pub fn input() -> usize {
+    before().input
 }
 
 /// An operation on the file behind a descriptor, unless that is for output; pipes and the like are not under control.
@@ -483,7 +498,7 @@ unsafe extern "C" fn stream_read(
         // SAFETY: the program's own arguments.
         return unsafe { real(into, bytes, count, stream) };
     }
-    touch(stream as usize / 8, site(frame));
+    touch_stream(stream as usize, &frame.return_address);
     world::snapshot().touch_range(into as usize, bytes.saturating_mul(count));
     // SAFETY: as above.
     let got = unsafe { real(into, bytes, count, stream) };
@@ -517,7 +532,7 @@ unsafe extern "C" fn stream_line(
         // SAFETY: the program's own arguments.
         return unsafe { real(into, bytes, stream) };
     }
-    touch(stream as usize / 8, site(frame));
+    touch_stream(stream as usize, &frame.return_address);
     // SAFETY: as above; what was read ends with a nul.
     unsafe {
         let got = real(into, bytes, stream);
@@ -527,39 +542,6 @@ unsafe extern "C" fn stream_line(
         }
         got
     }
-}
-
-unsafe extern "C" fn stream_byte(stream: *mut FILE, frame: &Frame) -> c_int {
-    if world::active() {
-        touch(stream as usize / 8, site(frame));
-    }
-    // SAFETY: the program's own stream.
-    unsafe { real!(fgetc: fn(*mut FILE) -> c_int)(stream) }
-}
-
-unsafe extern "C" fn input_byte(frame: &Frame) -> c_int {
-    if world::active() {
-        // SAFETY: libc's own variable.
-        let stream = unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"stdin".as_ptr()) };
-        // SAFETY: as above.
-        touch(unsafe { *stream.cast::<usize>() } / 8, site(frame));
-    }
-    // SAFETY: no arguments.
-    unsafe { real!(getchar: fn() -> c_int)() }
-}
-
-unsafe extern "C" fn stream_new_line(
-    line: *mut *mut c_char,
-    bytes: *mut usize,
-    stream: *mut FILE,
-    frame: &Frame,
-) -> isize {
-    if world::active() {
-        touch(stream as usize / 8, site(frame));
-    }
-    let real = real!(getline: fn(*mut *mut c_char, *mut usize, *mut FILE) -> isize);
-    // SAFETY: the program's own arguments.
-    unsafe { real(line, bytes, stream) }
 }
 
 /// The lock of a stream.

@@ -1,4 +1,5 @@
-//! Calls that are libc's own but for a look at their arguments: files that are opened, and memory that the kernel is to write to.
+//! Calls that are libc's own but for a look at their arguments: files that are opened, streams that are read, memory that the kernel is to
+//! write to.
 //!
 //! The kernel does not trap on protected pages but fails, so they are made writable first.
 
@@ -135,6 +136,47 @@ passes! {
     freopen => reopens;
     freopen64 => reopens;
 }
+
+/// Something is read from the stream that is this argument, or from standard input.
+fn reads<const ARGUMENT: usize>(_: &'static CStr, arguments: &[usize; 6], from: &usize) {
+    super::files::touch_stream(arguments[ARGUMENT], from);
+}
+
+fn reads_input(_: &'static CStr, _: &[usize; 6], from: &usize) {
+    super::files::touch_stream(super::files::input(), from);
+}
+
+passes! {
+    fgetc => reads::<0>;
+    getc => reads::<0>;
+    ungetc => reads::<1>;
+    getline => reads::<2>;
+    getdelim => reads::<3>;
+    __getdelim => reads::<3>;
+    fscanf => reads::<0>;
+    __isoc99_fscanf => reads::<0>;
+    vfscanf => reads::<0>;
+    __isoc99_vfscanf => reads::<0>;
+    fseek => reads::<0>;
+    fseeko => reads::<0>;
+    fseeko64 => reads::<0>;
+    rewind => reads::<0>;
+    getchar => reads_input;
+    scanf => reads_input;
+    __isoc99_scanf => reads_input;
+    vscanf => reads_input;
+    __isoc99_vscanf => reads_input;
+}
+
+/// A mutex that outlives its holder is not under control.
+fn robust(_: &'static CStr, arguments: &[usize; 6], from: &usize) {
+    if arguments[1] as i32 == libc::PTHREAD_MUTEX_ROBUST {
+        let site = callers::site(from);
+        world::get().unsupported("pthread_mutexattr_setrobust", site);
+    }
+}
+
+passes! { pthread_mutexattr_setrobust => robust; }
 
 /// The kernel writes so many bytes to where this argument points.
 fn writes<const ARGUMENT: usize, const BYTES: usize>(

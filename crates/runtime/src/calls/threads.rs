@@ -331,10 +331,10 @@ pub(super) unsafe extern "C" fn key_create(
 }
 
 pub(super) unsafe extern "C" fn key_delete(key: c_uint, _: &Frame) -> c_int {
-    if entry::driven() {
-        if let Some(destroy) = keys().get_mut(key as usize) {
-            *destroy = None;
-        }
+    if entry::driven()
+        && let Some(destroy) = keys().get_mut(key as usize)
+    {
+        *destroy = None;
     }
     // SAFETY: the program's own argument.
     unsafe { real!(pthread_key_delete: fn(c_uint) -> c_int)(key) }
