@@ -31,7 +31,7 @@ pub mod threads;
 mod unsupported;
 mod verifier;
 
-pub use marks::unordered;
+pub use marks::{erase, unordered};
 pub use output::written as output;
 pub use process::end_process;
 pub use threads::end_thread;
