@@ -392,6 +392,24 @@ fn what_cannot_be_started_has_a_sentence() {
 }
 
 #[test]
+fn a_thread_before_main_has_a_sentence() {
+    let bench = Bench::new(&[(
+        "early.c",
+        "#include <pthread.h>\n\
+         static void *start(void *argument) { return argument; }\n\
+         __attribute__((constructor)) static void early(void) {\n\
+             pthread_t thread;\n\
+             pthread_create(&thread, 0, start, 0);\n\
+         }\n\
+         int main(void) { return 0; }\n",
+    )]);
+    bench
+        .run("check early.c")
+        .ends(2)
+        .says(&["creates a thread before its `main`"]);
+}
+
+#[test]
 fn help_names_every_option() {
     let told = Bench::new(&[]).run("check --help").ends(0);
     for option in [

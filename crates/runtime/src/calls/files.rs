@@ -52,8 +52,10 @@ trampoline! {
 /// Of a run.
 #[derive(Default)]
 pub struct State {
-    /// Whether there may be descriptors that were not there at `main`, or some of those may be closed.
+    /// Whether there may be descriptors that were not there at `main`, or some of those may be closed or changed.
     changed: bool,
+    /// Whether the process may be in another directory, or have another mask for new files.
+    elsewhere: bool,
     /// Whether some may stand elsewhere.
     moved: bool,
     /// Streams that are locked: by whom, how often.
@@ -63,6 +65,7 @@ pub struct State {
 impl State {
     pub fn clear(&mut self) {
         self.changed = false;
+        self.elsewhere = false;
         self.moved = false;
         self.locks.clear();
     }
@@ -76,6 +79,9 @@ struct Before {
     input_read: [usize; 2],
     /// Runs so far.
     runs: u32,
+    /// A descriptor of the directory that the process was in.
+    directory: c_int,
+    mask: usize,
 }
 
 struct Open {
@@ -84,6 +90,7 @@ struct Open {
     copy: c_int,
     /// Where it stands, if it is a file that can be read from elsewhere.
     offset: Option<isize>,
+    flags: isize,
 }
 
 struct Global(UnsafeCell<Before>);
@@ -94,6 +101,8 @@ static BEFORE: Global = Global(UnsafeCell::new(Before {
     input: 0,
     input_read: [0; 2],
     runs: 0,
+    directory: -1,
+    mask: 0,
 }));
 
 fn before() -> &'static mut Before {
@@ -131,8 +140,17 @@ pub fn prepare() {
                 descriptor,
                 copy,
                 offset: (file && offset >= 0).then_some(offset),
+                flags: call(libc::SYS_fcntl, descriptor, libc::F_GETFL as usize, 0),
             });
         }
+        let flags = (libc::O_PATH | libc::O_DIRECTORY | libc::O_CLOEXEC) as usize;
+        let here = c".".as_ptr() as usize;
+        let low = call(libc::SYS_openat, libc::AT_FDCWD, here, flags) as c_int;
+        let flag = libc::F_DUPFD_CLOEXEC as usize;
+        found.directory = call(libc::SYS_fcntl, low, flag, COPIES) as c_int;
+        call(libc::SYS_close, low, 0, 0);
+        found.mask = call(libc::SYS_umask, 0, 0, 0) as usize;
+        call(libc::SYS_umask, found.mask as c_int, 0, 0);
         for name in [c"stdin", c"stdout"] {
             let stream = libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()).cast::<*mut FILE>();
             if let (false, Some(memory)) = (stream.is_null(), sys::map_own(BUFFER)) {
@@ -203,6 +221,10 @@ pub fn clean_up() {
         if state.changed || found.runs.is_multiple_of(EACH) {
             reopen(found);
         }
+        if state.elsewhere {
+            call(libc::SYS_fchdir, found.directory, 0, 0);
+            call(libc::SYS_umask, found.mask as c_int, 0, 0);
+        }
         let read = found.input != 0 && read_of(found.input) != found.input_read;
         if state.moved || state.changed || read {
             for open in &found.open {
@@ -225,6 +247,8 @@ unsafe fn reopen(found: &Before) {
                 call(libc::SYS_close_range, from, open.descriptor as usize - 1, 0);
             }
             call(libc::SYS_dup2, open.copy, open.descriptor as usize, 0);
+            let flags = open.flags as usize;
+            call(libc::SYS_fcntl, open.copy, libc::F_SETFL as usize, flags);
             from = open.descriptor + 1;
         }
         call(libc::SYS_close_range, from, OURS as usize - 1, 0);
@@ -434,6 +458,11 @@ pub fn changing() {
     if world::active() {
         world::get().calls.files.changed = true;
     }
+}
+
+/// The process is about to go to another directory, or to have another mask for new files.
+pub fn moving() {
+    world::get().calls.files.elsewhere = true;
 }
 
 /// Whether a descriptor is the runtime's, of a driven program.

@@ -207,6 +207,17 @@ fn robust(_: &'static CStr, arguments: &[usize; 6], from: &usize) {
 
 passes! { pthread_mutexattr_setrobust => robust; }
 
+/// The process goes elsewhere, until the run is over.
+fn moves(_: &'static CStr, _: &[usize; 6], _: &usize) {
+    super::files::moving();
+}
+
+passes! {
+    chdir => moves;
+    fchdir => moves;
+    umask => moves;
+}
+
 /// The kernel writes so many bytes to where this argument points.
 fn writes<const ARGUMENT: usize, const BYTES: usize>(
     _: &'static CStr,

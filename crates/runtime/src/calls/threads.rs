@@ -90,6 +90,11 @@ pub(super) unsafe extern "C" fn create(
     frame: &Frame,
 ) -> c_int {
     if !world::active() {
+        if entry::driven() {
+            crate::give_up(format_args!(
+                "the program creates a thread before its `main`, which cannot be controlled"
+            ));
+        }
         let real =
             real!(pthread_create: fn(*mut Handle, *const Attributes, Start, *mut c_void) -> c_int);
         // SAFETY: the program's own arguments.
@@ -254,7 +259,7 @@ fn end_main() -> ! {
         before.clone_from(&thread.path);
         visible(Op::Join(ThreadId(index as u32)), site);
     }
-    process::leave(0, site)
+    process::leave(0, site, None)
 }
 
 /// Destroys the running thread's C++ objects, latest first.
@@ -421,7 +426,7 @@ unsafe extern "C" fn get_name(
 /// them may not have come to it.
 pub fn conclude() {
     let world = world::get();
-    if world.calls.process.ended_by() != Some(ThreadId::MAIN) {
+    if world.calls.process.end().map(|(thread, _)| thread) != Some(ThreadId::MAIN) {
         return;
     }
     let left = world.threads.iter().skip(1);
