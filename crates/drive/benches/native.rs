@@ -187,8 +187,12 @@ fn kit() -> Kit {
         "the runtime builds"
     );
     let directory = target.join("release");
-    let header = root().join("crates/cli/include/reweave.h");
-    fs::copy(header, directory.join("reweave.h")).expect("the header can be copied");
+    let headers = fs::read_dir(root().join("crates/cli/include")).expect("there are headers");
+    for header in headers {
+        let header = header.expect("the headers can be listed").path();
+        let name = header.file_name().expect("files have names");
+        fs::copy(&header, directory.join(name)).expect("a header can be copied");
+    }
     Kit { directory }
 }
 

@@ -196,6 +196,37 @@ impl Program for FsBench {
     }
 }
 
+/// N threads increment a number, each by compare-exchange until it succeeds.
+struct Counter(usize);
+
+impl Program for Counter {
+    fn threads(&self) -> usize {
+        self.0
+    }
+
+    fn objects(&self) -> Vec<Object> {
+        vec![Object::Atomic(0)]
+    }
+
+    /// `x`: what was seen last.
+    fn next(&mut self, me: &mut Local, result: u64) -> Option<Op> {
+        if me.id == 0 || (me.at > 1 && result == me.x as u64) {
+            return None;
+        }
+        me.at += 1;
+        if me.at == 1 {
+            return Some(Op::Load(object(0)));
+        }
+        me.x = result as usize;
+        Some(Op::CompareExchange {
+            object: object(0),
+            expected: result,
+            new: result + 1,
+            weak: false,
+        })
+    }
+}
+
 /// Runs a program.
 struct Machine {
     program: Box<dyn Program>,
@@ -290,6 +321,7 @@ fn program(name: &str, size: usize) -> Box<dyn Program> {
     match name {
         "lastzero" => Box::new(LastZero(size)),
         "readers" => Box::new(Readers(size)),
+        "counter" => Box::new(Counter(size)),
         "indexer" => Box::new(Indexer {
             threads: size,
             table: [0; 128],
@@ -299,7 +331,9 @@ fn program(name: &str, size: usize) -> Box<dyn Program> {
             inodes: [0; 32],
             busy: [false; 26],
         }),
-        other => panic!("no program is called {other}: lastzero, readers, indexer or fsbench"),
+        other => {
+            panic!("no program is called {other}: lastzero, readers, counter, indexer or fsbench")
+        }
     }
 }
 
@@ -376,6 +410,7 @@ fn main() {
             for (name, size) in [
                 ("lastzero", 9),
                 ("readers", 13),
+                ("counter", 4),
                 ("indexer", 15),
                 ("fsbench", 26),
             ] {

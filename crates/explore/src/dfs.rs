@@ -64,7 +64,7 @@ impl Dfs {
                         let mut child = Draft::new(
                             plan,
                             execution,
-                            &self.happens,
+                            self.replay.counts(),
                             self.replay.triggers(),
                             position,
                         );

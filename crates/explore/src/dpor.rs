@@ -199,7 +199,7 @@ impl Dpor {
         let mut draft = Draft::new(
             plan,
             execution,
-            &self.happens,
+            self.replay.counts(),
             self.replay.triggers(),
             position,
         );

@@ -4,7 +4,7 @@
 //! another order: the draft renumbers them as the run will. What a plan has in common with the execution that it comes
 //! from is shared by all plans that do ([`Child`]): an execution of a thousand steps may have as many children.
 
-use crate::happens::{Happens, Quad, add_next, count};
+use crate::happens::{Quad, Row, add_next, count};
 use reweave_model::{Choice, Edge, Event, Execution, Mark, Pending, Plan, Step, ThreadId};
 use std::sync::Arc;
 
@@ -60,15 +60,14 @@ struct Births<'a> {
 
 impl<'a> Draft<'a> {
     /// Begins with what was done before a position. Policy and limits are those of the plan that the execution was run
-    /// by. `triggers`: the event that brings each thread to life.
+    /// by. `counts`: the events of each thread before the position. `triggers`: the event that brings each thread to life.
     pub fn new(
         plan: &Plan,
         execution: &'a Execution,
-        happens: &Happens,
+        counts: &Row,
         triggers: &'a [Edge],
         shared: u32,
     ) -> Draft<'a> {
-        let counts = happens.done(shared);
         let born = |trigger: &&Edge| count(counts, trigger.thread) >= trigger.count;
         // Up to here threads are created as they were.
         let born = triggers.iter().take_while(born).count() as u32;

@@ -16,8 +16,9 @@ pub(crate) struct Happens {
     width: usize,
     /// One row an event: how many events of each thread are at or before it.
     rows: Vec<Quad>,
-    /// One row a position: how many events of each thread were done before.
+    /// How many events of each thread were done before the position that was [sought](Happens::seek) last.
     done: Vec<Quad>,
+    sought: u32,
     /// What the tables know of each event.
     keys: Vec<Key>,
     /// Positions of each thread's events.
@@ -52,6 +53,8 @@ pub(crate) struct Touch {
     pub position: u32,
     /// In which way.
     pub class: Class,
+    /// How many touches there are up to the last [`Class::Write`], this one included.
+    settled: u32,
 }
 
 impl Happens {
@@ -67,6 +70,7 @@ impl Happens {
         let threads = execution.threads.len();
         let epochs = std::mem::replace(&mut self.epochs, !execution.epochs.is_empty());
         let mut kept = 0;
+        let old = self.width;
         if threads > 4 * self.width {
             self.width = threads.div_ceil(4);
         } else if !epochs && !self.epochs {
@@ -84,6 +88,7 @@ impl Happens {
                 .take_while(same)
                 .count();
         }
+        self.seek(self.sought.min(kept as u32));
         for key in self.keys.drain(kept..).rev() {
             self.of_thread[key.thread.index()].pop();
             for access in key.access.into_iter().flatten() {
@@ -97,12 +102,10 @@ impl Happens {
             self.of_object
                 .resize_with(execution.objects.len(), Vec::new);
         }
-        let events = execution.events.len();
-        self.rows.resize(events * self.width, [0; 4]);
-        self.done.resize((events + 1) * self.width, [0; 4]);
-        if kept == 0 {
-            self.done[..self.width].fill([0; 4]);
-            self.nothing.clear();
+        self.rows
+            .resize(execution.events.len() * self.width, [0; 4]);
+        if self.width > old {
+            self.done.resize(self.width, [0; 4]);
             self.nothing.resize(self.width, [0; 4]);
         }
         kept
@@ -110,6 +113,11 @@ impl Happens {
 
     fn append(&mut self, execution: &Execution, position: usize) {
         let event = &execution.events[position];
+        if self.epochs {
+            let mut epochs = execution.epochs.iter().rev();
+            let epoch = epochs.find(|epoch| **epoch as usize <= position);
+            self.seek(epoch.copied().unwrap_or(0));
+        }
         let thread = event.thread.index();
         let nth = self.of_thread[thread].len();
         let last = self.coming_last(execution, event.thread, nth);
@@ -133,10 +141,7 @@ impl Happens {
             }
         }
         if self.epochs {
-            let mut epochs = execution.epochs.iter().rev();
-            if let Some(epoch) = epochs.find(|epoch| **epoch as usize <= position) {
-                join(row, &self.done[*epoch as usize * self.width..]);
-            }
+            join(row, &self.done);
         }
         let mut places = [0; 2];
         for (access, place) in event.access.into_iter().zip(&mut places) {
@@ -144,24 +149,23 @@ impl Happens {
                 continue;
             };
             let touching = &mut self.of_object[access.object.index()];
-            for touch in touching.iter().rev() {
+            for touch in unsettled(touching, access.class).iter().rev() {
                 if access.class.conflicts(touch.class) && !known.holds(row, touch.position) {
                     join(row, known.row(touch.position));
                 }
-                if settles(touch.class, access.class) {
-                    break;
-                }
             }
             *place = touching.len() as u32;
+            let settled = match access.class {
+                Class::Write => *place + 1,
+                _ => touching.last().map_or(0, |touch| touch.settled),
+            };
             touching.push(Touch {
                 position: position as u32,
                 class: access.class,
+                settled,
             });
         }
         row.as_flattened_mut()[thread] = nth as i32 + 1;
-        let (before, after) = self.done[position * self.width..].split_at_mut(self.width);
-        copy(after, before);
-        after.as_flattened_mut()[thread] += 1;
         self.of_thread[thread].push(position as u32);
         self.keys.push(Key {
             thread: event.thread,
@@ -196,16 +200,28 @@ impl Happens {
         &self.rows[position as usize * self.width..][..self.width]
     }
 
-    /// How many events of each thread were done before a position.
-    #[inline]
-    pub fn done(&self, position: u32) -> &Row {
-        &self.done[position as usize * self.width..][..self.width]
+    /// Makes [`Happens::done`] be about a position. Cheap when the last one was near.
+    pub fn seek(&mut self, position: u32) {
+        let done = self.done.as_flattened_mut();
+        while self.sought < position {
+            done[self.keys[self.sought as usize].thread.index()] += 1;
+            self.sought += 1;
+        }
+        while self.sought > position {
+            self.sought -= 1;
+            done[self.keys[self.sought as usize].thread.index()] -= 1;
+        }
     }
 
-    /// The events of a set given by counts that lie behind a position, in order.
-    pub fn behind(&self, row: &Row, position: u32, out: &mut Vec<u32>) {
-        let counts = row.as_flattened().iter();
-        let counts = counts.zip(self.done(position + 1).as_flattened());
+    /// How many events of each thread were done before the position that was sought last.
+    #[inline]
+    pub fn done(&self) -> &Row {
+        &self.done
+    }
+
+    /// The events of a set given by counts that were not done before the position that was sought last, in order.
+    pub fn behind(&self, row: &Row, out: &mut Vec<u32>) {
+        let counts = row.as_flattened().iter().zip(self.done.as_flattened());
         for (line, (count, done)) in self.of_thread.iter().zip(counts) {
             if count > done {
                 out.extend_from_slice(&line[*done as usize..*count as usize]);
@@ -313,9 +329,16 @@ fn born(of_thread: &[Vec<u32>], execution: &Execution, thread: ThreadId) -> Opti
     }
 }
 
-/// Whether all earlier touches that matter to one lie before another: that writes what only is read and written.
-pub(crate) fn settles(earlier: Class, class: Class) -> bool {
-    matches!(class, Class::Read | Class::Write) && earlier == Class::Write
+/// Those of the touches before one of a class that may matter to it: of what is only read and written, the last write, and
+/// for a write the reads since.
+pub(crate) fn unsettled(touching: &[Touch], class: Class) -> &[Touch] {
+    let settled = touching.last().map_or(0, |touch| touch.settled as usize);
+    let last_write = settled.saturating_sub(1);
+    match class {
+        Class::Read => &touching[last_write..settled],
+        Class::Write => &touching[last_write..],
+        _ => touching,
+    }
 }
 
 /// How many events of a thread a set holds.

@@ -145,13 +145,9 @@ impl Optimal {
                 if !self.still_overtaken(execution, position, outcome) {
                     continue;
                 }
-                let mut child = Draft::new(
-                    plan,
-                    execution,
-                    &self.happens,
-                    self.replay.triggers(),
-                    position,
-                );
+                self.happens.seek(position);
+                let (counts, triggers) = (self.happens.done(), self.replay.triggers());
+                let mut child = Draft::new(plan, execution, counts, triggers, position);
                 child.push(
                     event.thread,
                     event.pending(),
@@ -296,7 +292,7 @@ impl Optimal {
 
     /// The leads, the overtaker, and what it overtakes if that can go.
     fn draft(
-        &self,
+        &mut self,
         plan: &Plan,
         execution: &Execution,
         a: &Overtaker,
@@ -305,7 +301,9 @@ impl Optimal {
         next: bool,
     ) -> Child {
         let event = &execution.events[e as usize];
-        let mut child = Draft::new(plan, execution, &self.happens, self.replay.triggers(), e);
+        self.happens.seek(e);
+        let (counts, triggers) = (self.happens.done(), self.replay.triggers());
+        let mut child = Draft::new(plan, execution, counts, triggers, e);
         child.child.rest.steps.reserve_exact(self.leads.len() + 2);
         for &position in &self.leads {
             child.event(position, Mark::Leads);

@@ -37,7 +37,7 @@ impl ObjectId {
 ///
 /// Taking a lock with a time limit is trying to take it: `TryLock`, `TryReadLock`, `TryWriteLock`. One that timed out before with
 /// nothing changed since is `TryLock` or `TryReadLock` with [`Gate::Late`](crate::Gate::Late), which wait until then; for
-/// writing it is `WriteBegin`, then `WriteAcquire` with that gate, since `TryWriteLock` must not wait for several readers.
+/// writing it is `WriteBegin`, then `WriteAcquire`, both with that gate, since `TryWriteLock` must not wait for several readers.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 #[allow(missing_docs)]
 pub enum Op {

@@ -382,7 +382,9 @@ impl State {
                     readers.swap_remove(held);
                 }
             }
-            (Object::RwLock { writer, .. }, Op::WriteBegin(_)) => *writer = Some(thread),
+            (Object::RwLock { writer, .. }, Op::WriteBegin(_)) if effect.ok => {
+                *writer = Some(thread);
+            }
             (Object::RwLock { acquired, .. }, Op::WriteAcquire(_)) if effect.ok => *acquired = true,
             (Object::RwLock { writer, .. }, Op::WriteAcquire(_)) => *writer = None,
             (

@@ -124,7 +124,7 @@ fn can_be(state: &mut State, thread: ThreadId, op: Op, outcome: u16, event: &Tra
     // A parked loop may have been let go by another object than the one it names, a write lock by its time limit.
     let may = state.enabled(thread, &pending)
         || matches!(op, Op::Await(..))
-        || (matches!(op, Op::WriteAcquire(_)) && !event.ok);
+        || (matches!(op, Op::WriteBegin(_) | Op::WriteAcquire(_)) && !event.ok);
     may && outcome < state.outcomes(thread, op) && !overflows(state, thread, op)
 }
 

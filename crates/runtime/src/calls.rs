@@ -15,6 +15,7 @@ mod mappings;
 mod marks;
 mod mutexes;
 mod once;
+mod output;
 pub mod paths;
 pub mod pointers;
 pub mod process;
@@ -31,7 +32,8 @@ pub mod threads;
 mod unsupported;
 mod verifier;
 
-pub use marks::unordered;
+pub use marks::{erase, unordered};
+pub use output::written as output;
 pub use process::end_process;
 pub use threads::end_thread;
 
@@ -100,6 +102,7 @@ pub fn prepare() {
     exceptions::prepare();
     process::prepare();
     files::prepare();
+    output::prepare();
     mappings::prepare();
     sections::prepare();
 }
@@ -107,6 +110,7 @@ pub fn prepare() {
 /// After a run, when nothing of it is needed any more: what memory does not tell.
 pub fn clean_up() {
     files::clean_up();
+    output::clean_up();
     mappings::clean_up();
 }
 

@@ -1,6 +1,6 @@
 //! What is noted only when a run is to be shown: stacks, places, output.
 
-use crate::{channel, slots, sys, world::World};
+use crate::{slots, world::World};
 use alloc::{vec, vec::Vec};
 use reweave_model::{Site, ThreadId};
 use reweave_wire::{Detail, Place, PlaceKind, Stack};
@@ -8,11 +8,16 @@ use reweave_wire::{Detail, Place, PlaceKind, Stack};
 /// The latest accesses that are remembered; older ones lose their stacks.
 const LOG: usize = 1 << 18;
 
+/// Calls that are kept of a stack, innermost first: nobody reads more, and copying a deep stack for every access takes for ever.
+const DEEPEST: usize = 48;
+
 /// Collected on the way.
 pub struct Watched {
     events: Vec<Stack>,
     /// Accesses with their stacks, in order.
     log: Vec<(ThreadId, Site, Stack)>,
+    /// Whose access was noted last, where, in how many calls.
+    latest: Option<(ThreadId, Site, usize)>,
     /// Of the sites of errors that have some, by the error's number.
     errors: Vec<(usize, Vec<Stack>)>,
 }
@@ -22,6 +27,7 @@ impl Watched {
         Watched {
             events: Vec::new(),
             log: Vec::new(),
+            latest: None,
             errors: Vec::new(),
         }
     }
@@ -29,6 +35,7 @@ impl Watched {
     pub fn clear(&mut self) {
         self.events.clear();
         self.log.clear();
+        self.latest = None;
         self.errors.clear();
     }
 }
@@ -36,7 +43,7 @@ impl Watched {
 impl World {
     /// The running thread's stack, from this place on.
     fn stack(&self, site: Site) -> Stack {
-        let callers = self.callers(self.current).iter().rev();
+        let callers = self.callers(self.current).iter().rev().take(DEEPEST);
         let callers = callers.map(|caller| self.site(*caller));
         core::iter::once(site).chain(callers).collect()
     }
@@ -54,8 +61,14 @@ impl World {
         if self.watched.log.len() == LOG {
             self.watched.log.drain(..LOG / 2);
         }
-        let stack = self.stack(site);
-        self.watched.log.push((self.current, site, stack));
+        let depth = self.callers(self.current).len();
+        let key = (self.current, site, depth);
+        // A loop comes here again and again, from the same calls.
+        if self.watched.latest != Some(key) {
+            self.watched.latest = Some(key);
+            let stack = self.stack(site);
+            self.watched.log.push((self.current, site, stack));
+        }
     }
 
     /// The error just noted is about an access of another thread and one of this.
@@ -73,7 +86,7 @@ impl World {
         let threads = self.threads.len();
         let last = (0..threads).map(|index| {
             let thread = ThreadId(index as u32);
-            let callers = self.callers(thread).iter().rev();
+            let callers = self.callers(thread).iter().rev().take(DEEPEST);
             callers.map(|caller| self.site(*caller)).collect()
         });
         let errors = self.run.execution().errors.len();
@@ -96,7 +109,7 @@ impl World {
             errors: (0..errors).map(stacks).collect(),
             subjects: (0..errors).map(subject).collect(),
             objects: objects.map(|known| self.place(known.address)).collect(),
-            output: output(),
+            output: crate::calls::output(),
         }
     }
 
@@ -137,33 +150,4 @@ impl World {
         let within = |thread: &crate::world::Thread| thread.slot == slot && address < thread.top;
         self.threads.iter().position(within)
     }
-}
-
-/// What the program has written in this run, and is still in its buffers.
-fn output() -> Vec<u8> {
-    /// More than anybody reads.
-    const MOST: usize = 1 << 20;
-    let mut bytes = vec![0_u8; MOST];
-    // SAFETY: flushes libc's own stream; reads into `bytes`.
-    let length = unsafe {
-        let flush = crate::real!(fflush_unlocked: fn(*mut core::ffi::c_void) -> i32);
-        let stdout =
-            libc::dlsym(libc::RTLD_DEFAULT, c"stdout".as_ptr()).cast::<*mut core::ffi::c_void>();
-        if !stdout.is_null() {
-            flush(*stdout);
-        }
-        sys::call(
-            libc::SYS_pread64,
-            [
-                channel::OUTPUT as usize,
-                bytes.as_mut_ptr() as usize,
-                MOST,
-                0,
-                0,
-                0,
-            ],
-        )
-    };
-    bytes.truncate(length.max(0) as usize);
-    bytes
 }

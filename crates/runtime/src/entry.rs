@@ -169,10 +169,21 @@ fn run_forked(request: &Request) -> bool {
             });
         }
         let mut status = 0_i32;
-        // SAFETY: waits for the child and writes a local.
-        let ended = unsafe {
-            let status = &raw mut status as usize;
-            sys::call(libc::SYS_wait4, [child as usize, status, 0, 0, 0, 0])
+        let ended = loop {
+            // SAFETY: waits for the child and writes a local.
+            let ended = unsafe {
+                let status = &raw mut status as usize;
+                sys::call(libc::SYS_wait4, [child as usize, status, 0, 0, 0, 0])
+            };
+            if ended != -(libc::EINTR as isize) {
+                break ended;
+            }
+            // The driver asks whether it loops for ever.
+            // SAFETY: a signal to our own child, which has not been waited for.
+            unsafe {
+                let signal = faults::ENDLESS as usize;
+                sys::call(libc::SYS_kill, [child as usize, signal, 0, 0, 0, 0]);
+            }
         };
         if ended != child || !libc::WIFEXITED(status) {
             // Whatever happened to it happens to this one, so that the driver sees it.
@@ -207,6 +218,8 @@ fn run(request: &Request) -> bool {
         match world.conduct(main_entry) {
             Outcome::Grow(number) if header.restart.load(Ordering::Relaxed) != 0 => {
                 header.wanted.store(number as u32, Ordering::Relaxed);
+                // Offsets of files are shared with the process that forked.
+                clean_up();
                 return false;
             }
             Outcome::Grow(number) => {

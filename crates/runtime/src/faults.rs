@@ -11,7 +11,7 @@ use reweave_model::{Kind, Site};
 use reweave_wire::Note;
 
 /// The driver asks whether a thread loops for ever.
-const ENDLESS: i32 = libc::SIGXCPU;
+pub const ENDLESS: i32 = libc::SIGXCPU;
 
 const SIGNALS: [(i32, &str); 7] = [
     (libc::SIGSEGV, "segmentation fault"),

@@ -310,6 +310,7 @@ unsafe extern "C" fn fence(mo: i32, frame: &Frame) {
         world.races.weak_order(site);
     }
     world.races.fence(current, order);
+    world.refresh();
 }
 
 #[unsafe(no_mangle)]
@@ -326,6 +327,9 @@ static CALLS: Calls = Calls(UnsafeCell::new(ptr::null_mut()));
 struct Calls(UnsafeCell<*mut usize>);
 // SAFETY: one OS thread runs all code that comes here; elsewhere it is null.
 unsafe impl Sync for Calls {}
+
+/// Stands behind the last entry of every list.
+pub const FULL: usize = usize::MAX;
 
 /// Goes over to another thread's list; where the present one ends.
 #[inline]
@@ -347,10 +351,10 @@ pub unsafe extern "C" fn __tsan_func_entry() {
 }
 
 extern "C" fn entered(caller: usize, pc: usize) {
-    // SAFETY: as above; the list has room.
+    // SAFETY: as above; a list that is full (long jumps leave entries behind) grows no further.
     unsafe {
         let end = &mut *CALLS.0.get();
-        if !end.is_null() {
+        if !end.is_null() && end.read() != FULL {
             end.write(caller);
             *end = end.add(1);
             if sections::any() {

@@ -20,6 +20,7 @@ mod entry;
 mod faults;
 mod heap;
 mod hooks;
+mod hooks_wide;
 mod leaks;
 mod memory;
 mod objects;

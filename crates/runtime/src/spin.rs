@@ -144,6 +144,11 @@ pub fn before(op: Op, site: Site, frame: Option<&Frame>) -> Gate {
 #[inline(never)]
 fn revisit(op: Op, site: Site, frame: &Frame) -> Gate {
     let me = world::get().me();
+    let here = core::ptr::from_ref(frame) as usize;
+    if me.top.wrapping_sub(here) > STACK {
+        // On a stack that the program made: what is on it is not known.
+        return Gate::Open;
+    }
     let same = |visit: &Visit| (visit.site, visit.op) == (site, op);
     let Some(last) = me.spin.row.iter().rposition(same) else {
         return Gate::Open;

@@ -9,13 +9,13 @@ use crate::{
     channel,
     hooks::Frame,
     objects::Sort,
-    world::{self, World, poll},
+    world::{self, World, poll_access},
 };
 use alloc::vec::Vec;
 use core::sync::atomic::{AtomicU8, Ordering};
-use reweave_model::{Object, Op, Order};
+use reweave_model::{Object, Op};
 use reweave_shadow::Kind;
-use reweave_wire::{Reader, Unit, read_units};
+use reweave_wire::{Note, Reader, Unit, read_units};
 
 /// Whether there are any; looked at by every hook.
 pub static ANY: AtomicU8 = AtomicU8::new(0);
@@ -23,6 +23,27 @@ pub static ANY: AtomicU8 = AtomicU8::new(0);
 /// Address and length, ascending, without overlap.
 #[derive(Default)]
 pub struct Units(Vec<(usize, usize)>);
+
+/// The part of a unit that an access is about.
+#[derive(Clone, Copy)]
+pub struct Part {
+    pub address: usize,
+    pub bytes: usize,
+    pub writes: bool,
+    /// Races are errors: the access orders nothing, and is still held against others.
+    pub races: bool,
+}
+
+impl Part {
+    pub fn kind(self) -> Kind {
+        match (self.writes, self.races) {
+            (true, true) => Kind::Write,
+            (false, true) => Kind::Read,
+            (true, false) => Kind::AtomicWrite,
+            (false, false) => Kind::AtomicRead,
+        }
+    }
+}
 
 /// Reads what the driver says, once.
 pub fn prepare() {
@@ -34,7 +55,7 @@ pub fn prepare() {
         .iter()
         .filter_map(|unit| {
             let address = world.address(unit.place)?;
-            Some((address, unit.bytes.clamp(1, 8) as usize))
+            Some((address, unit.bytes as usize))
         })
         .collect();
     found.sort_unstable();
@@ -79,11 +100,21 @@ impl World {
     }
 }
 
+/// What a unit holds; of a large one, a number that differs when that does.
 fn read(address: usize, bytes: usize) -> u64 {
-    let mut value = [0; 8];
-    // SAFETY: memory that the program accesses; at most eight bytes.
-    unsafe { core::ptr::copy_nonoverlapping(address as *const u8, value.as_mut_ptr(), bytes) };
-    u64::from_le_bytes(value)
+    // SAFETY: memory that the program accesses.
+    let memory = unsafe { core::slice::from_raw_parts(address as *const u8, bytes) };
+    let word = |bytes: &[u8]| {
+        let mut word = [0; 8];
+        word[..bytes.len()].copy_from_slice(bytes);
+        u64::from_le_bytes(word)
+    };
+    if bytes <= 8 {
+        return word(memory);
+    }
+    memory.chunks(8).fold(0, |hash: u64, bytes| {
+        (hash.rotate_left(5) ^ word(bytes)).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+    })
 }
 
 /// An access of the program, of which parts may be visible.
@@ -97,29 +128,58 @@ pub fn visible(address: usize, bytes: usize, kind: Kind, frame: &Frame) {
     if ANY.load(Ordering::Relaxed) == 0 || !world.is_some_and(checked) {
         return access(address, bytes, kind, frame.return_address);
     }
-    let mut at = address;
-    let mut next = world::get()
-        .units
-        .0
-        .partition_point(|(start, length)| start + length <= at);
-    while at < end {
-        let unit = world::get().units.0.get(next).copied();
-        match unit.filter(|(start, _)| *start < end) {
-            None => return access(at, end - at, kind, frame.return_address),
-            Some((start, length)) => {
-                if at < start {
-                    access(at, start - at, kind, frame.return_address);
-                }
-                event(start, length, kind, frame);
-                at = start + length;
-                next += 1;
-            }
+    let units = &world::get().units;
+    let touched = units.touched(address, bytes);
+    let (first, last) = match units.0[touched.clone()] {
+        [] => return access(address, bytes, kind, frame.return_address),
+        [only] => (only, only),
+        // One access is one event: this memory has to be one unit.
+        [first, .., last] => (first, last),
+    };
+    if touched.len() > 1 {
+        let world = world::get();
+        let whole = world.unit(first.0, last.0 + last.1 - first.0);
+        world.note(Note::Racy(whole));
+    }
+    if address < first.0 {
+        access(address, first.0 - address, kind, frame.return_address);
+    }
+    let part = Part {
+        address: address.max(first.0),
+        bytes: end.min(first.0 + first.1) - address.max(first.0),
+        writes: kind == Kind::Write,
+        races: world::get().report_races,
+    };
+    event(first.0, first.1, part, frame);
+    let behind = last.0 + last.1;
+    if behind < end {
+        access(behind, end - behind, kind, frame.return_address);
+    }
+}
+
+impl Units {
+    /// Those that an access touches.
+    fn touched(&self, address: usize, bytes: usize) -> core::ops::Range<usize> {
+        let end = address.saturating_add(bytes);
+        let first = self
+            .0
+            .partition_point(|(start, length)| start + length <= address);
+        let count = self.0[first..].partition_point(|(start, _)| *start < end);
+        first..first + count
+    }
+
+    /// Whether an access touches some, and is not just one of them.
+    #[inline]
+    pub fn cut(&self, address: usize, bytes: usize) -> bool {
+        !self.0.is_empty() && {
+            let touched = &self.0[self.touched(address, bytes)];
+            !touched.is_empty() && touched != [(address, bytes)]
         }
     }
 }
 
 /// An event on one unit.
-fn event(address: usize, bytes: usize, kind: Kind, frame: &Frame) {
+fn event(address: usize, bytes: usize, part: Part, frame: &Frame) {
     let world = world::get();
     world.settle();
     let site = world.site(frame.return_address);
@@ -130,18 +190,13 @@ fn event(address: usize, bytes: usize, kind: Kind, frame: &Frame) {
         world.run.state().object(object),
         Object::Atomic(_)
     ));
-    let writes = kind == Kind::Write;
-    let op = match writes {
+    let op = match part.writes {
         true => Op::Store(object, value),
         false => Op::Load(object),
     };
-    // Where races are errors these accesses order nothing, and are still held against each other.
-    world.me().plain = world.report_races;
-    poll(op, frame, site, Order::SeqCst, None);
-    let world = world::get();
-    world.me().plain = false;
-    if writes {
+    poll_access(op, frame, site, part);
+    if part.writes {
         crate::spin::wrote(address);
-        world.unsettled = Some((address, bytes));
+        world::get().unsettled = Some((address, bytes));
     }
 }

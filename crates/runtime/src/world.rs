@@ -8,14 +8,14 @@ use crate::{
     calls, channel,
     detail::Watched,
     heap::Heap,
-    hooks::{Frame, calls_end, swap_calls},
+    hooks::{FULL, Frame, calls_end, swap_calls},
     objects::{Found, Known, Objects, Sort},
     restore::Snapshot,
     slots::{Slot, Slots},
     spin::{self, Spin},
     switch, sys,
     times::{Clock, Times},
-    units::Units,
+    units::{Part, Units},
 };
 use alloc::{format, string::String, vec::Vec};
 use core::{
@@ -28,7 +28,7 @@ use reweave_model::{
     Choice, Class, Edge, End, Error, Event, Gate, Kind, Next, Object, ObjectId, Op, Order, Pending,
     RaceDetector, Run, Site, ThreadId,
 };
-use reweave_shadow::Shadow;
+use reweave_shadow::{Kind as Access, Shadow};
 use reweave_wire::{Note, Races};
 
 /// A thread of the program in the run at hand.
@@ -59,8 +59,8 @@ pub struct Thread {
     calls: *mut usize,
     calls_end: *mut usize,
     pub spin: Spin,
-    /// The event it has come to is a plain access.
-    pub plain: bool,
+    /// The plain access that is the event it has come to.
+    pub access: Option<Part>,
 }
 
 impl Thread {
@@ -125,6 +125,8 @@ pub struct World {
     pub unsettled: Option<(usize, usize)>,
     /// Places known to ask for less than sequential consistency.
     weak_orders: usize,
+    /// Places that look at guards of function-local statics.
+    guarded: Vec<Site>,
     /// Whether memory was given back in this run.
     pub freed: bool,
     /// What each error is about, by address; 0: nothing.
@@ -213,6 +215,7 @@ pub fn start() {
         units: Units::default(),
         unsettled: None,
         weak_orders: 0,
+        guarded: Vec::new(),
         freed: false,
         about_errors: Vec::new(),
         watched: Watched::new(),
@@ -298,6 +301,7 @@ impl World {
 
     /// Runs the plan that `run` was begun with: the first thread from its entry, until the run has an outcome.
     pub fn conduct(&mut self, entry: extern "C" fn() -> !) -> Outcome {
+        calls::erase(self);
         self.spare
             .extend(self.threads.drain(..).map(|thread| thread.calls));
         self.objects.clear();
@@ -342,8 +346,12 @@ impl World {
             let Some(room) = sys::map_own(CALLS_BYTES) else {
                 crate::give_up(format_args!("there is no memory for another thread"));
             };
-            // SAFETY: just mapped; the first entry stays 0.
-            unsafe { room.cast::<usize>().add(1) }
+            let room = room.cast::<usize>();
+            // SAFETY: just mapped; the first entry stays 0, the last one FULL.
+            unsafe {
+                room.add(CALLS_BYTES / 8 - 1).write(FULL);
+                room.add(1)
+            }
         });
         // SAFETY: the first entry of the list, see `ran`.
         unsafe { calls.write(0) };
@@ -369,7 +377,7 @@ impl World {
             calls,
             calls_end: calls,
             spin: Spin::default(),
-            plain: false,
+            access: None,
         });
         self.threads.last_mut().expect("just added")
     }
@@ -520,6 +528,13 @@ impl World {
         });
     }
 
+    /// Says something that is no error, once.
+    pub fn note(&mut self, note: Note) {
+        if !self.notes.contains(&note) {
+            self.notes.push(note);
+        }
+    }
+
     /// A call that is not under control: the thread goes no further, and the search says so.
     pub fn unsupported(&mut self, call: &str, site: Site) -> ! {
         self.notes.push(Note::Unsupported {
@@ -533,7 +548,18 @@ impl World {
     pub fn note_weak_orders(&mut self) {
         if self.races.weak_orders() > self.weak_orders {
             self.weak_orders = self.races.weak_orders();
-            self.notes.extend(self.races.weak_sites().map(Note::Weak));
+            // The compiler asks so for the program when it looks at a guard, and rightly.
+            for event in &self.run.execution().events {
+                if let Op::Load(object) = event.op
+                    && self.objects.known()[object.index()].guard
+                    && !self.guarded.contains(&event.site)
+                {
+                    self.guarded.push(event.site);
+                }
+            }
+            let asked = self.races.weak_sites();
+            let asked = asked.filter(|site| !self.guarded.contains(site));
+            self.notes.extend(asked.map(Note::Weak));
         }
     }
 
@@ -567,6 +593,9 @@ impl World {
     #[inline]
     pub fn atomic(&mut self, address: usize, bytes: usize, value: u64, site: Site) -> ObjectId {
         self.settle();
+        if self.units.cut(address, bytes) {
+            self.unsupported("atomic accesses to a part of racy memory", site);
+        }
         match self.objects.find(address, bytes, Sort::Atomic) {
             Found::Object(object) => {
                 if *self.run.state().object(object) == Object::Atomic(value) {
@@ -589,6 +618,13 @@ pub fn poll(op: Op, frame: &Frame, site: Site, order: Order, failure: Option<Ord
     done(op, gate, site, order, failure)
 }
 
+/// As [`poll`], for a plain access.
+pub fn poll_access(op: Op, frame: &Frame, site: Site, part: Part) {
+    let gate = spin::before(op, site, Some(frame));
+    get().me().access = Some(part);
+    done(op, gate, site, Order::SeqCst, None);
+}
+
 /// Announces an operation of the running thread, waits for its turn and does it.
 #[inline]
 pub fn perform(op: Op, gate: Gate, site: Site, order: Order, failure: Option<Order>) -> Event {
@@ -607,7 +643,8 @@ fn done(op: Op, gate: Gate, site: Site, order: Order, failure: Option<Order>) ->
     let choice = world.choice;
     let event = world.run.step(choice);
     world.me().acted = world.races.epoch(me);
-    match world.me().plain {
+    let access = world.me().access.take();
+    match access.is_some_and(|part| part.races) {
         true => world.races.plain(me),
         false => world.races.event(&event, order, failure),
     }
@@ -616,12 +653,19 @@ fn done(op: Op, gate: Gate, site: Site, order: Order, failure: Option<Order>) ->
     }
     // Who leaves a wait does not come to the object any more: it may be gone by then.
     let leaves = matches!(event.op, Op::Wake { .. } | Op::Leave(_));
-    if let Some(object) = event.op.object().filter(|_| !leaves) {
+    if let Some(part) = access {
+        let kind = part.kind();
+        world.touch(part.address, part.bytes, kind, site);
+    } else if let Some(object) = event.op.object().filter(|_| !leaves) {
         let known = world.objects.about(object);
         let (address, bytes) = (known.address, known.bytes.min(8) as usize);
         let looks = event.access[0].is_some_and(|access| access.class == Class::Read);
+        let kind = match looks {
+            true => Access::AtomicRead,
+            false => Access::AtomicWrite,
+        };
         if known.sort != Sort::Futex {
-            world.touch(address, bytes, !looks, site);
+            world.touch(address, bytes, kind, site);
         }
     }
     spin::after(&event);

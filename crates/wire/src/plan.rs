@@ -13,7 +13,7 @@ pub struct Request {
     pub detail: bool,
 }
 
-/// Bytes whose plain accesses are visible operations, because some raced. Within eight bytes that begin at a multiple of eight.
+/// Bytes whose plain accesses are visible operations, because some raced.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Unit {
     /// Where: an address, or an offset in the program's modules with [`Unit::STATIC`] added, which is the same wherever they lie.

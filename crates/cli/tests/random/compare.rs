@@ -1,13 +1,13 @@
 //! What brute force finds on the model, and what is found with the compiled program.
 
 use super::{
-    class::{class, in_one_step},
+    class::{Order, class, in_one_step},
     language::Program,
     machine::{Machine, needs_two_steps},
 };
 use reweave_drive::{Launch, Native, Note, Restart};
 use reweave_explore::{Algorithm, Flow, Options, Search, Target};
-use reweave_model::{End, Execution, Kind, Plan};
+use reweave_model::{End, Event, Execution, Kind, Plan, ThreadId};
 use std::{
     collections::BTreeMap,
     ffi::OsString,
@@ -16,8 +16,14 @@ use std::{
     sync::Mutex,
 };
 
-/// How often each class was met; a class says how it ended, too.
-type Classes = BTreeMap<String, u64>;
+/// The classes that were met, by a key that says how they ended, too.
+type Classes = BTreeMap<Vec<u64>, Met>;
+
+pub struct Met {
+    times: u64,
+    /// For people.
+    pub name: String,
+}
 
 /// What a search met.
 #[derive(Default)]
@@ -30,32 +36,30 @@ pub struct Found {
 
 impl Found {
     fn note(&mut self, execution: &Execution, one_step: bool) {
-        let told = match one_step {
-            true => class(&in_one_step(execution)),
-            false => class(execution),
-        };
+        if one_step {
+            return self.note(&in_one_step(execution), false);
+        }
+        let order = Order::of(execution);
         self.events += execution.events.len() as u64;
         let found = match execution.end {
             End::Redundant => &mut self.untrue,
             _ => &mut self.classes,
         };
-        *found
-            .entry(format!("{:?}{told}", execution.end))
-            .or_default() += 1;
+        let met = found.entry(order.key(execution)).or_insert_with(|| Met {
+            times: 0,
+            name: format!("{:?}{}", execution.end, order.name(execution)),
+        });
+        met.times += 1;
     }
 
     fn runs(&self) -> u64 {
-        self.classes.values().sum()
+        self.classes.values().map(|met| met.times).sum()
     }
 
     /// How many classes ended so.
     pub fn ended(&self, end: End) -> u64 {
-        let end = format!("{end:?}\n");
-        let mut classes = self.classes.keys();
-        classes
-            .by_ref()
-            .filter(|class| class.starts_with(&end))
-            .count() as u64
+        let keys = self.classes.keys();
+        keys.filter(|key| key[0] == end as u64).count() as u64
     }
 }
 
@@ -205,8 +209,8 @@ impl Built<'_> {
         if !oracle.one_step {
             same(&oracle.found.untrue, &found.untrue, false).map_err(name)?;
         }
-        match found.classes.iter().find(|(_, times)| **times != 1) {
-            Some((class, times)) => Err(name(format!("meets {times} times {class}"))),
+        match found.classes.values().find(|met| met.times != 1) {
+            Some(met) => Err(name(format!("meets {} times {}", met.times, met.name))),
             None => Ok(()),
         }
     }
@@ -337,6 +341,13 @@ fn odd(execution: &Execution) -> Option<String> {
     let early = |error: &reweave_model::Error| {
         error.kind == Kind::Misuse && error.rule.as_deref() == Some("main-returned-early")
     };
+    // Only if it waits for the others to end; and it must be said if it did not know of all that they did.
+    if execution.errors.iter().any(early) && execution.threads[0].pending.is_none() {
+        return Some("main has not returned early".into());
+    }
+    if execution.end == End::Done && left_early(execution) && !execution.errors.iter().any(early) {
+        return Some(format!("main has returned early: {}", class(execution)));
+    }
     let errors = execution.errors.iter().filter(|error| !early(error));
     let errors: Vec<_> = errors.collect();
     let kinds: Vec<Kind> = errors.iter().map(|error| error.kind).collect();
@@ -350,33 +361,46 @@ fn odd(execution: &Execution) -> Option<String> {
     ))
 }
 
+/// Whether the first thread ended the process before something that another thread did.
+fn left_early(execution: &Execution) -> bool {
+    let main = |event: &Event| event.thread == ThreadId::MAIN;
+    let Some(last) = execution.events.iter().rposition(main) else {
+        return false;
+    };
+    // It stays where it took the lock that it never gives back.
+    let stays = execution.threads[0].pending;
+    let leaves = stays.is_some_and(|pending| pending.op == execution.events[last].op);
+    let order = Order::of(execution);
+    leaves && (0..execution.events.len()).any(|event| !order.before(event, last, execution))
+}
+
+/// The same classes and, if they are counted, each as often.
 fn same(expected: &Classes, found: &Classes, counted: bool) -> Result<(), String> {
-    let missed = expected.keys().find(|class| !found.contains_key(*class));
-    let invented = found.keys().find(|class| !expected.contains_key(*class));
-    let counts = format!("{} classes are {}", expected.len(), found.len());
-    match (missed, invented) {
-        (Some(missed), Some(invented)) => Err(format!(
-            "{counts}; it misses {missed}\nand invents {invented}"
+    let first = |these: &Classes, those: &Classes, word: &str| {
+        let mut here = these.iter();
+        let only = here.find(|(key, _)| !those.contains_key(*key));
+        only.map(|(_, met)| format!("\nit {word} {}", met.name))
+    };
+    let missed = first(expected, found, "misses");
+    let invented = first(found, expected, "invents");
+    if missed.is_some() || invented.is_some() {
+        let (missed, invented) = (missed.unwrap_or_default(), invented.unwrap_or_default());
+        let (all, met) = (expected.len(), found.len());
+        return Err(format!("{met} classes instead of {all}{missed}{invented}"));
+    }
+    let mut all = expected.iter();
+    let differs = all.find(|(key, met)| counted && found[*key].times != met.times);
+    match differs {
+        Some((key, met)) => Err(format!(
+            "{} times instead of {}: {}",
+            found[key].times, met.times, met.name
         )),
-        (Some(missed), None) => Err(format!("{counts}; it misses {missed}")),
-        (None, Some(invented)) => Err(format!("{counts}; it invents {invented}")),
-        (None, None) if counted => {
-            let differs = expected
-                .iter()
-                .find(|(class, times)| found[*class] != **times);
-            match differs {
-                Some((class, times)) => Err(format!(
-                    "{} times instead of {times}: {class}",
-                    found[class]
-                )),
-                None => Ok(()),
-            }
-        }
-        (None, None) => Ok(()),
+        None => Ok(()),
     }
 }
 
 fn many(found: &Found) -> String {
-    let classes = found.classes.keys().take(2);
-    classes.cloned().collect::<Vec<_>>().join("\n")
+    let classes = found.classes.values().take(2);
+    let names: Vec<&str> = classes.map(|met| met.name.as_str()).collect();
+    names.join("\n")
 }

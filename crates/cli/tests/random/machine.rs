@@ -28,7 +28,7 @@ pub struct Machine {
     /// How many threads nobody has joined.
     live: usize,
     joined: Vec<bool>,
-    /// The first thread has ended the process.
+    /// Some thread has ended the process.
     ended: bool,
 }
 
@@ -469,7 +469,7 @@ impl Machine {
         }
     }
 
-    /// The end of a thread, which for the first one is the end of the process.
+    /// The end of a thread, which may be the end of the process.
     fn end(&mut self, id: ThreadId, ending: Ending, site: Site) -> Step {
         let open = |op| {
             Step::Come(Pending {
@@ -478,16 +478,15 @@ impl Machine {
                 site,
             })
         };
-        if id != ThreadId::MAIN {
-            return Step::End;
-        }
-        let thread = &mut self.threads[0];
+        let main = id == ThreadId::MAIN;
+        let thread = &mut self.threads[id.index()];
         thread.row.pass();
         let exit = ObjectId(self.bases.exit);
         match ending {
+            Ending::Return | Ending::Exit if !main => Step::End,
             // It ends the process, and is not heard of again.
-            Ending::Return if self.live > 1 => {
-                self.ended = thread.part > 0;
+            Ending::Return | Ending::Quit if self.live > 1 => {
+                self.ended |= thread.part > 0;
                 open(Op::Lock(exit))
             }
             Ending::Exit if thread.part == 0 => {
@@ -515,7 +514,7 @@ impl Machine {
                     }
                 }
             }
-            Ending::Return => {
+            Ending::Return | Ending::Quit => {
                 self.ended = true;
                 Step::End
             }
@@ -578,6 +577,12 @@ fn past(execution: &Execution, position: usize) -> Vec<bool> {
     let events = &execution.events;
     let mut past = vec![false; events.len()];
     past[position] = true;
+    let mut counts = vec![0; execution.threads.len()];
+    let mut nth = Vec::new();
+    for event in &events[..=position] {
+        counts[event.thread.index()] += 1;
+        nth.push(counts[event.thread.index()]);
+    }
     for later in (0..=position).rev() {
         if !past[later] {
             continue;
@@ -598,13 +603,9 @@ fn past(execution: &Execution, position: usize) -> Vec<bool> {
         }
         for earlier in 0..later {
             let event = &events[earlier];
-            let mut mine = events[..=earlier].iter();
-            let count = mine
-                .by_ref()
-                .filter(|other| other.thread == event.thread)
-                .count();
-            let caused = |edge: &Edge| edge.thread == event.thread && count <= edge.count as usize;
-            past[earlier] |= event.thread == events[later].thread
+            let caused = |edge: &Edge| edge.thread == event.thread && nth[earlier] <= edge.count;
+            past[earlier] = past[earlier]
+                || event.thread == events[later].thread
                 || event.conflicts(&events[later])
                 || epoch.is_some_and(|epoch| earlier < *epoch as usize)
                 || causes.iter().any(caused);

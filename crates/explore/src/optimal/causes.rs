@@ -1,7 +1,7 @@
 //! What an overtaker depends on, and whether it is the one that the canonical form would choose.
 
 use super::{Optimal, Overtaker, Touches, competes, turn};
-use crate::happens::{Happens, Quad, Row, Touch, join, settles};
+use crate::happens::{Happens, Quad, Row, Touch, join, unsettled};
 use reweave_model::{
     Access, Class, Edge, Effect, Event, Execution, Gate, Mark, Op, Pending, ThreadId,
 };
@@ -80,7 +80,8 @@ impl Optimal {
             self.add_edge(execution.events[position as usize].after, e, &mut causes);
         }
         self.leads.clear();
-        self.happens.behind(&causes, e, &mut self.leads);
+        self.happens.seek(e + 1);
+        self.happens.behind(&causes, &mut self.leads);
         self.causes = causes;
     }
 
@@ -125,7 +126,8 @@ impl Optimal {
             // What it comes after anyway, and what rivals come after.
             let mut more = false;
             for access in event.access.into_iter().flatten() {
-                for touch in happens.before(position, access.object).iter().rev() {
+                let touching = happens.before(position, access.object);
+                for touch in unsettled(touching, access.class).iter().rev() {
                     let earlier = touch.position;
                     let row = if more { &self.row } else { coming };
                     if access.class.conflicts(touch.class) && !happens.in_row(row, earlier) {
@@ -136,9 +138,6 @@ impl Optimal {
                             more = true;
                         }
                         join(&mut self.row, happens.row(earlier));
-                    }
-                    if settles(touch.class, access.class) {
-                        break;
                     }
                 }
             }

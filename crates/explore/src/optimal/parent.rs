@@ -23,10 +23,11 @@ impl Optimal {
             // The execution goes on from `u e` by the policy if it makes no detour behind.
             return Some(self.undisturbed(e));
         }
+        self.happens.seek(e + 1);
         let happens = &self.happens;
         let counts = &mut self.counts;
         counts.clear();
-        counts.extend_from_slice(happens.done(e + 1));
+        counts.extend_from_slice(happens.done());
         for &lead in &self.leads {
             add_next(counts, happens.thread(lead));
         }

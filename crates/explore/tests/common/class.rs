@@ -2,84 +2,133 @@
 
 use reweave_model::*;
 
-/// A name for the class of an execution: the same for two executions exactly when one can be made from the other by
-/// swapping neighbours that are independent. Each event with its causes, threads by path.
+/// A name for the class of an execution.
 pub fn class(execution: &Execution) -> String {
-    use std::fmt::Write;
-    let events = &execution.events;
-    let mut counts = vec![0u32; execution.threads.len()];
-    let mut clocks: Vec<Vec<u32>> = Vec::new();
-    let mut lines: Vec<Vec<usize>> = vec![Vec::new(); execution.threads.len()];
-    for (j, event) in events.iter().enumerate() {
-        let mut clock = vec![0u32; execution.threads.len()];
-        let join = |clock: &mut Vec<u32>, other: &Vec<u32>| {
-            for (a, b) in clock.iter_mut().zip(other) {
-                *a = (*a).max(*b);
+    Order::of(execution).name(execution)
+}
+
+/// What every event of an execution comes after.
+pub struct Order {
+    /// Threads by path, so that they are in the same order in every execution.
+    threads: Vec<usize>,
+    /// Positions of each thread's events.
+    lines: Vec<Vec<usize>>,
+    /// For every event a row with a count for each thread: so many of its events are at or before this one.
+    rows: Vec<u32>,
+}
+
+impl Order {
+    pub fn of(execution: &Execution) -> Order {
+        let width = execution.threads.len();
+        let mut threads: Vec<usize> = (0..width).collect();
+        threads.sort_by_key(|thread| &execution.threads[*thread].path);
+        let mut order = Order {
+            threads,
+            lines: vec![Vec::new(); width],
+            rows: Vec::with_capacity(width * execution.events.len()),
+        };
+        for position in 0..execution.events.len() {
+            order.add(execution, position);
+        }
+        order
+    }
+
+    fn row(&self, position: usize) -> &[u32] {
+        let width = self.threads.len();
+        &self.rows[position * width..][..width]
+    }
+
+    /// Whether one event is, or comes before, another.
+    pub fn before(&self, one: usize, other: usize, execution: &Execution) -> bool {
+        let thread = execution.events[one].thread.index();
+        self.row(one)[thread] <= self.row(other)[thread]
+    }
+
+    fn add(&mut self, execution: &Execution, position: usize) {
+        let event = &execution.events[position];
+        let mut row = vec![0; self.threads.len()];
+        let join = |row: &mut Vec<u32>, other: usize| {
+            for (mine, theirs) in row.iter_mut().zip(self.row(other)) {
+                *mine = (*mine).max(*theirs);
             }
         };
-        let t = event.thread.index();
-        match lines[t].last() {
-            Some(last) => join(&mut clock, &clocks[*last]),
+        let step = |edge: Edge| self.lines[edge.thread.index()][edge.count as usize - 1];
+        let thread = event.thread.index();
+        match self.lines[thread].last() {
+            Some(last) => join(&mut row, *last),
             None => {
-                let mut thread = t;
-                loop {
-                    let born = execution.threads[thread].born;
-                    if born.count > 0 {
-                        join(
-                            &mut clock,
-                            &clocks[lines[born.thread.index()][born.count as usize - 1]],
-                        );
-                    }
-                    if born.count > 0 || born.thread.index() == thread {
-                        break;
-                    }
-                    thread = born.thread.index();
+                let mut born = execution.threads[thread].born;
+                while born.count == 0 && born.thread.index() != 0 {
+                    born = execution.threads[born.thread.index()].born;
+                }
+                if born.count > 0 {
+                    join(&mut row, step(born));
                 }
             }
         }
-        if let Some(edge) = event.after {
-            if edge.count > 0 {
-                join(
-                    &mut clock,
-                    &clocks[lines[edge.thread.index()][edge.count as usize - 1]],
-                );
+        if let Some(edge) = event.after.filter(|edge| edge.count > 0) {
+            join(&mut row, step(edge));
+        }
+        let epochs = execution.epochs.iter();
+        let epoch = epochs.filter(|epoch| **epoch as usize <= position).max();
+        for earlier in (0..position).rev() {
+            let other = &execution.events[earlier];
+            let known = self.row(earlier)[other.thread.index()] <= row[other.thread.index()];
+            let before = || epoch.is_some_and(|epoch| earlier < *epoch as usize);
+            if !known && (other.conflicts(event) || before()) {
+                join(&mut row, earlier);
             }
         }
-        let epoch = execution.epochs.iter().filter(|e| **e as usize <= j).max();
-        for i in 0..j {
-            if events[i].conflicts(event) || epoch.is_some_and(|e| i < *e as usize) {
-                join(&mut clock, &clocks[i]);
+        row[thread] = self.lines[thread].len() as u32 + 1;
+        self.lines[thread].push(position);
+        self.rows.extend(row);
+    }
+
+    /// The same for two executions exactly when one can be made from the other by swapping neighbours that are independent: each
+    /// event with its causes, thread by thread.
+    pub fn key(&self, execution: &Execution) -> Vec<u64> {
+        let mut key = vec![execution.end as u64];
+        for &thread in &self.threads {
+            let path = &execution.threads[thread].path;
+            key.push(path.len() as u64);
+            key.extend(path.iter().map(|step| u64::from(*step)));
+            key.push(self.lines[thread].len() as u64);
+            for &position in &self.lines[thread] {
+                let event = &execution.events[position];
+                let kind = u64::from(event.op.kind().0);
+                let outcome = u64::from(event.outcome);
+                key.push(kind | outcome << 8 | u64::from(event.ok) << 32);
+                key.push(fingerprint(event));
+                let row = self.row(position);
+                key.extend(self.threads.iter().map(|other| u64::from(row[*other])));
+            }
+            let pending = execution.threads[thread].pending;
+            key.push(pending.map_or(u64::MAX, |pending| pending.op.kind().0.into()));
+        }
+        key
+    }
+
+    /// The same for people.
+    pub fn name(&self, execution: &Execution) -> String {
+        use std::fmt::Write;
+        let mut out = String::new();
+        for &thread in &self.threads {
+            write!(out, "\n{:?}:", execution.threads[thread].path).unwrap();
+            for &position in &self.lines[thread] {
+                let event = &execution.events[position];
+                let row = self.row(position);
+                let clock: Vec<u32> = self.threads.iter().map(|other| row[*other]).collect();
+                let name = event.op.kind().name();
+                let (outcome, ok) = (event.outcome, event.ok);
+                let result = fingerprint(event);
+                write!(out, " {name}.{outcome}.{ok}={result}{clock:?}").unwrap();
+            }
+            if let Some(pending) = &execution.threads[thread].pending {
+                write!(out, " ?{}", pending.op.kind().name()).unwrap();
             }
         }
-        counts[t] += 1;
-        clock[t] = counts[t];
-        lines[t].push(j);
-        clocks.push(clock);
+        out
     }
-    let mut order: Vec<usize> = (0..execution.threads.len()).collect();
-    order.sort_by_key(|t| execution.threads[*t].path.clone());
-    let mut out = String::new();
-    for &t in &order {
-        write!(out, "\n{:?}:", execution.threads[t].path).unwrap();
-        for &j in &lines[t] {
-            let e = &events[j];
-            let clock: Vec<u32> = order.iter().map(|t| clocks[j][*t]).collect();
-            write!(
-                out,
-                " {:?}.{}.{}={}{:?}",
-                e.op.kind().name(),
-                e.outcome,
-                e.ok,
-                fingerprint(e),
-                clock
-            )
-            .unwrap();
-        }
-        if let Some(pending) = &execution.threads[t].pending {
-            write!(out, " ?{}", pending.op.kind().name()).unwrap();
-        }
-    }
-    out
 }
 
 /// The same execution as it would be if writers took their locks in one step.

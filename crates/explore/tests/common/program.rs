@@ -340,12 +340,14 @@ impl Machine {
                 gate = Gate::Word(0);
                 Op::TryWriteLock(at(b.rwlocks, l))
             }
-            (I::WriteLock(l) | I::WriteLate(l, _), 0) => Op::WriteBegin(at(b.rwlocks, l)),
-            (I::WriteLock(l) | I::WriteLate(l, _), _) => {
+            (I::WriteLock(l) | I::WriteLate(l, _), part) => {
                 if let I::WriteLate(..) = instruction {
                     gate = Gate::Late;
                 }
-                Op::WriteAcquire(at(b.rwlocks, l))
+                match part {
+                    0 => Op::WriteBegin(at(b.rwlocks, l)),
+                    _ => Op::WriteAcquire(at(b.rwlocks, l)),
+                }
             }
             (I::LockLate(m, _), _) => {
                 gate = Gate::Late;
@@ -482,6 +484,7 @@ impl Machine {
             I::Wait(..) | I::WaitTimeout(..) | I::WaitLate(..) => 3,
             I::WaitIf(..) | I::WaitIfTimeout(..) | I::WaitIfLate(..) if event.ok => 2,
             I::WriteLock(l) if self.program.one_step(l) => 1,
+            I::WriteLate(..) if !event.ok => 1,
             I::WriteLock(_) | I::WriteLate(..) | I::Barrier(_) => 2,
             I::Send(c) if channels[c as usize] == Some(0) && event.ok => 2,
             I::SpinUntil(_, value) if event.result != value => u8::MAX,

@@ -68,7 +68,15 @@ impl State {
             Op::ReadUnlock(lock) if self.object(lock).reads(thread) > 1 => {}
             Op::ReadLock(lock) => effect.access = touch(lock, Class::ReadLock),
             Op::ReadUnlock(lock) => effect.access = touch(lock, Class::ReadUnlock),
-            Op::WriteBegin(lock) => effect.access = touch(lock, Class::WriteBegin),
+            Op::WriteBegin(lock) => {
+                // It timed out while another writer had it.
+                effect.ok = matches!(self.object(lock), Object::RwLock { writer: None, .. });
+                let class = match effect.ok {
+                    true => Class::WriteBegin,
+                    false => Class::WriteProbe,
+                };
+                effect.access = touch(lock, class);
+            }
             Op::WriteAcquire(lock) => {
                 let Object::RwLock {
                     readers,

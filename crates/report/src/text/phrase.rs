@@ -76,7 +76,7 @@ impl<'a> Story<'a> {
                 }
             }
             Op::TryLock(_) | Op::TryReadLock(_) | Op::TryWriteLock(_) => "taken".into(),
-            Op::WriteAcquire(_) if !ok => "timed out".into(),
+            Op::WriteBegin(_) | Op::WriteAcquire(_) if !ok => "timed out".into(),
             Op::EnqueueIf { .. } if !ok => format!("does not wait, it is {}", word(result)),
             Op::Wake { .. } => self.wake(index, ok),
             Op::NotifyOne(_) => match result.checked_sub(1) {

@@ -255,11 +255,11 @@ unsafe extern "C" fn stop(
 /// Goes on with the innermost cleanup handler of C code whose function lies below this place of the stack, if there is one.
 fn next_cleanup(stack: usize) {
     let cleanups = &mut world::get().me().own_calls.threads.cleanups;
-    if let Some(innermost) = cleanups.pop_if(|buffer| *buffer < stack) {
-        if let Some(jump) = function!(LONG_JUMP: fn(*mut c_void, c_int)) {
-            // SAFETY: the function that set it is still there; the handler ends with `__pthread_unwind_next`.
-            unsafe { jump(innermost as *mut c_void, 1) };
-        }
+    if let Some(innermost) = cleanups.pop_if(|buffer| *buffer < stack)
+        && let Some(jump) = function!(LONG_JUMP: fn(*mut c_void, c_int))
+    {
+        // SAFETY: the function that set it is still there; the handler ends with `__pthread_unwind_next`.
+        unsafe { jump(innermost as *mut c_void, 1) };
     }
 }
 

@@ -44,9 +44,6 @@ trampoline! {
     fread => stream_read, "r8";
     fwrite => stream_write, "r8";
     fgets => stream_line, "rcx";
-    fgetc => stream_byte, "rsi";
-    getc => stream_byte, "rsi";
-    getchar => input_byte, "rdi";
     getline => stream_new_line, "rcx";
     flockfile => lock_stream, "rsi";
     ftrylockfile => try_lock_stream, "rsi";
@@ -56,9 +53,11 @@ trampoline! {
 /// Of a run.
 #[derive(Default)]
 pub struct State {
-    /// Whether descriptors that were there at `main` may be closed or changed, or others opened above free ones.
-    closed: bool,
+    /// Whether there may be descriptors that were not there at `main`, or some of those may be closed or changed.
+    changed: bool,
     /// Whether the process may be in another directory, or have another mask for new files.
+    elsewhere: bool,
+    /// Whether some may stand elsewhere.
     moved: bool,
     /// Streams that are locked: by whom, how often.
     locks: Vec<(usize, ThreadId, u32)>,
@@ -66,7 +65,8 @@ pub struct State {
 
 impl State {
     pub fn clear(&mut self) {
-        self.closed = false;
+        self.changed = false;
+        self.elsewhere = false;
         self.moved = false;
         self.locks.clear();
     }
@@ -75,10 +75,11 @@ impl State {
 /// What there was at `main`.
 struct Before {
     open: Vec<Open>,
-    /// The lowest descriptor that is free, which the next one to be opened gets.
-    free: c_int,
-    /// Bytes of output.
-    output: isize,
+    /// The stream of standard input, and what it had read.
+    input: usize,
+    input_read: [usize; 2],
+    /// Runs so far.
+    runs: u32,
     /// A descriptor of the directory that the process was in.
     directory: c_int,
     mask: usize,
@@ -98,8 +99,9 @@ struct Global(UnsafeCell<Before>);
 unsafe impl Sync for Global {}
 static BEFORE: Global = Global(UnsafeCell::new(Before {
     open: Vec::new(),
-    free: 0,
-    output: 0,
+    input: 0,
+    input_read: [0; 2],
+    runs: 0,
     directory: -1,
     mask: 0,
 }));
@@ -142,9 +144,6 @@ pub fn prepare() {
                 flags: call(libc::SYS_fcntl, descriptor, libc::F_GETFL as usize, 0),
             });
         }
-        let taken = |free: &c_int| found.open.iter().any(|open| open.descriptor == *free);
-        found.free = (0..OURS).find(|free| !taken(free)).unwrap_or(OURS);
-        found.output = call(libc::SYS_lseek, channel::OUTPUT, 0, libc::SEEK_CUR as usize);
         let flags = (libc::O_PATH | libc::O_DIRECTORY | libc::O_CLOEXEC) as usize;
         let here = c".".as_ptr() as usize;
         let low = call(libc::SYS_openat, libc::AT_FDCWD, here, flags) as c_int;
@@ -157,6 +156,10 @@ pub fn prepare() {
             let stream = libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()).cast::<*mut FILE>();
             if let (false, Some(memory)) = (stream.is_null(), sys::map_own(BUFFER)) {
                 give_buffer(*stream, memory.cast());
+                if name == c"stdin" {
+                    found.input = *stream as usize;
+                    found.input_read = read_of(found.input);
+                }
             }
         }
     }
@@ -199,29 +202,37 @@ fn identity(descriptor: c_int) -> Option<(u32, usize)> {
     }
 }
 
-/// After a run: descriptors and offsets as they were, and no output.
+/// How far a stream has read: where it is in its buffer, and where that ends.
+fn read_of(stream: usize) -> [usize; 2] {
+    // SAFETY: libc's layout.
+    unsafe { *((stream + 8) as *const [usize; 2]) }
+}
+
+/// Runs after which descriptors are looked at in any case: some call may have opened one that is not known to.
+const EACH: u32 = 1024;
+
+/// After a run: descriptors and offsets as they were. System calls are dear, so there are none unless a call was made that can change
+/// something.
 pub fn clean_up() {
     let found = before();
+    let state = &world::get().calls.files;
+    found.runs = found.runs.wrapping_add(1);
     // SAFETY: closes what the program has opened, and opens what it has closed.
     unsafe {
-        let opened = call(libc::SYS_fcntl, found.free, libc::F_GETFD as usize, 0) >= 0;
-        if opened || world::get().calls.files.closed {
+        if state.changed || found.runs.is_multiple_of(EACH) {
             reopen(found);
         }
-        if world::get().calls.files.moved {
+        if state.elsewhere {
             call(libc::SYS_fchdir, found.directory, 0, 0);
             call(libc::SYS_umask, found.mask as c_int, 0, 0);
         }
-        let seek = libc::SYS_lseek;
-        let output = channel::OUTPUT;
-        if call(seek, output, 0, libc::SEEK_CUR as usize) != found.output {
-            call(libc::SYS_ftruncate, output, found.output as usize, 0);
-            call(seek, output, found.output as usize, libc::SEEK_SET as usize);
-        }
-        for open in &found.open {
-            if let Some(offset) = open.offset {
-                let from = libc::SEEK_SET as usize;
-                call(seek, open.descriptor, offset as usize, from);
+        let read = found.input != 0 && read_of(found.input) != found.input_read;
+        if state.moved || state.changed || read {
+            for open in &found.open {
+                if let Some(offset) = open.offset {
+                    let from = libc::SEEK_SET as usize;
+                    call(libc::SYS_lseek, open.descriptor, offset as usize, from);
+                }
             }
         }
     }
@@ -271,8 +282,22 @@ fn file(world: &mut World, number: usize) -> ObjectId {
     world.object(address, 8, Sort::File, || Object::Atomic(0))
 }
 
+/// Something is read from a stream.
+pub fn touch_stream(stream: usize, from: &usize) {
+    let world = world::get();
+    if !world.races.alone(world.current) {
+        touch(stream / 8, callers::site(from));
+    }
+}
+
+/// Standard input.
+pub fn input() -> usize {
+    before().input
+}
+
 /// An operation on the file behind a descriptor, unless that is for output; pipes and the like are not under control.
 fn touch_descriptor(descriptor: c_int, call: &str, frame: &Frame) {
+    world::get().calls.files.moved = true;
     if descriptor == 1 || descriptor == 2 {
         return;
     }
@@ -429,16 +454,16 @@ unsafe extern "C" fn truncate(descriptor: c_int, bytes: i64, frame: &Frame) -> c
     unsafe { real!(ftruncate64: fn(c_int, i64) -> c_int)(descriptor, bytes) }
 }
 
-/// Descriptors are about to be closed, or others put in their places.
-pub fn closing() {
+/// Descriptors are about to be opened or closed.
+pub fn changing() {
     if world::active() {
-        world::get().calls.files.closed = true;
+        world::get().calls.files.changed = true;
     }
 }
 
 /// The process is about to go to another directory, or to have another mask for new files.
 pub fn moving() {
-    world::get().calls.files.moved = true;
+    world::get().calls.files.elsewhere = true;
 }
 
 /// Whether a descriptor is the runtime's, of a driven program.
@@ -450,7 +475,7 @@ unsafe extern "C" fn close_one(descriptor: c_int, _: &Frame) -> c_int {
     if ours(descriptor) {
         return super::failed(libc::EBADF);
     }
-    closing();
+    changing();
     // SAFETY: the program's own descriptor.
     unsafe { real!(close: fn(c_int) -> c_int)(descriptor) }
 }
@@ -459,7 +484,7 @@ unsafe extern "C" fn duplicate_to(from: c_int, to: c_int, _: &Frame) -> c_int {
     if ours(from) || ours(to) {
         return super::failed(libc::EBADF);
     }
-    closing();
+    changing();
     // SAFETY: the program's own descriptors.
     unsafe { real!(dup2: fn(c_int, c_int) -> c_int)(from, to) }
 }
@@ -468,7 +493,7 @@ unsafe extern "C" fn duplicate_with(from: c_int, to: c_int, flags: c_int, _: &Fr
     if ours(from) || ours(to) {
         return super::failed(libc::EBADF);
     }
-    closing();
+    changing();
     // SAFETY: the program's own descriptors.
     unsafe { real!(dup3: fn(c_int, c_int, c_int) -> c_int)(from, to, flags) }
 }
@@ -483,19 +508,19 @@ unsafe extern "C" fn close_several(first: c_uint, last: c_uint, flags: c_int, _:
         true => last.min(OURS as c_uint - 1),
         false => last,
     };
-    closing();
+    changing();
     // SAFETY: the program's own descriptors.
     unsafe { real!(close_range: fn(c_uint, c_uint, c_int) -> c_int)(first, last, flags) }
 }
 
 unsafe extern "C" fn close_stream(stream: *mut FILE, _: &Frame) -> c_int {
-    closing();
+    changing();
     // SAFETY: the program's own stream.
     unsafe { real!(fclose: fn(*mut FILE) -> c_int)(stream) }
 }
 
 unsafe extern "C" fn close_all_streams(_: &Frame) -> c_int {
-    closing();
+    changing();
     // SAFETY: no arguments.
     unsafe { real!(fcloseall: fn() -> c_int)() }
 }
@@ -512,7 +537,7 @@ unsafe extern "C" fn stream_read(
         // SAFETY: the program's own arguments.
         return unsafe { real(into, bytes, count, stream) };
     }
-    touch(stream as usize / 8, site(frame));
+    touch_stream(stream as usize, &frame.return_address);
     world::snapshot().touch_range(into as usize, bytes.saturating_mul(count));
     // SAFETY: as above.
     let got = unsafe { real(into, bytes, count, stream) };
@@ -546,7 +571,7 @@ unsafe extern "C" fn stream_line(
         // SAFETY: the program's own arguments.
         return unsafe { real(into, bytes, stream) };
     }
-    touch(stream as usize / 8, site(frame));
+    touch_stream(stream as usize, &frame.return_address);
     // SAFETY: as above; what was read ends with a nul.
     unsafe {
         let got = real(into, bytes, stream);
@@ -558,38 +583,21 @@ unsafe extern "C" fn stream_line(
     }
 }
 
-unsafe extern "C" fn stream_byte(stream: *mut FILE, frame: &Frame) -> c_int {
-    if world::active() {
-        touch(stream as usize / 8, site(frame));
-    }
-    // SAFETY: the program's own stream.
-    unsafe { real!(fgetc: fn(*mut FILE) -> c_int)(stream) }
-}
-
-unsafe extern "C" fn input_byte(frame: &Frame) -> c_int {
-    if world::active() {
-        // SAFETY: libc's own variable.
-        let stream = unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"stdin".as_ptr()) };
-        // SAFETY: as above.
-        touch(unsafe { *stream.cast::<usize>() } / 8, site(frame));
-    }
-    // SAFETY: no arguments.
-    unsafe { real!(getchar: fn() -> c_int)() }
-}
-
 unsafe extern "C" fn stream_new_line(
     line: *mut *mut c_char,
     bytes: *mut usize,
     stream: *mut FILE,
     frame: &Frame,
 ) -> isize {
-    if world::active() {
-        touch(stream as usize / 8, site(frame));
-    }
     let real = real!(getline: fn(*mut *mut c_char, *mut usize, *mut FILE) -> isize);
+    if !world::active() {
+        // SAFETY: the program's own arguments.
+        return unsafe { real(line, bytes, stream) };
+    }
+    touch_stream(stream as usize, &frame.return_address);
     accesses::range(line as usize, size_of::<usize>(), true, frame);
     accesses::range(bytes as usize, size_of::<usize>(), true, frame);
-    // SAFETY: the program's own arguments; what was read ends with a nul.
+    // SAFETY: as above; what was read ends with a nul.
     unsafe {
         let got = real(line, bytes, stream);
         if got >= 0 {

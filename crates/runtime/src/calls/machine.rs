@@ -119,7 +119,7 @@ unsafe extern "C" fn processor_and_node(
 
 /// Writes which processors there are into a set of this size; an error number.
 unsafe fn all(bytes: usize, set: *mut c_void, frame: &Frame) -> c_int {
-    if bytes < 8 || bytes % 8 != 0 {
+    if bytes < 8 || !bytes.is_multiple_of(8) {
         return libc::EINVAL;
     }
     accesses::range(set as usize, bytes, true, frame);

@@ -1,4 +1,5 @@
-//! Calls that are libc's own but for a look at their arguments: files that are opened, and memory that the kernel is to write to.
+//! Calls that are libc's own but for a look at their arguments: files that are opened, streams that are read, memory that the kernel is to
+//! write to.
 //!
 //! The kernel does not trap on protected pages but fails, so they are made writable first.
 
@@ -82,6 +83,7 @@ pub(super) use passes;
 
 /// The path is this argument.
 fn path<const ARGUMENT: usize>(call: &'static CStr, arguments: &[usize; 6], from: &usize) {
+    super::files::changing();
     let path = arguments[ARGUMENT] as *const c_char;
     if path.is_null() {
         return;
@@ -117,10 +119,10 @@ fn is_pipe(path: &CStr) -> bool {
     }
 }
 
-/// A stream for another file: the one it had is closed.
-fn reopens(call: &'static CStr, arguments: &[usize; 6], from: &usize) {
-    path::<0>(call, arguments, from);
-    super::files::closing();
+/// It may open a descriptor, whatever it is for.
+fn opens(_: &'static CStr, _: &[usize; 6], _: &usize) {
+    spin::disturbed();
+    super::files::changing();
 }
 
 passes! {
@@ -132,9 +134,78 @@ passes! {
     openat64 => path::<1>;
     fopen => path::<0>;
     fopen64 => path::<0>;
-    freopen => reopens;
-    freopen64 => reopens;
+    freopen => path::<0>;
+    freopen64 => path::<0>;
+    opendir => path::<0>;
+    fdopen => opens;
+    fdopendir => opens;
+    scandir => opens;
+    dup => opens;
+    fcntl => opens;
+    fcntl64 => opens;
+    mkstemp => opens;
+    mkstemp64 => opens;
+    mkostemp => opens;
+    mkostemp64 => opens;
+    mkstemps => opens;
+    mkostemps => opens;
+    tmpfile => opens;
+    tmpfile64 => opens;
+    posix_openpt => opens;
+    openpty => opens;
+    open_by_handle_at => opens;
+    openlog => opens;
+    syslog => opens;
+    setmntent => opens;
+    getpwnam => opens;
+    getpwuid => opens;
+    getgrnam => opens;
+    getgrgid => opens;
+    setlocale => opens;
+    nftw => opens;
+    fts_open => opens;
+    glob => opens;
 }
+
+/// Something is read from the stream that is this argument, or from standard input.
+fn reads<const ARGUMENT: usize>(_: &'static CStr, arguments: &[usize; 6], from: &usize) {
+    super::files::touch_stream(arguments[ARGUMENT], from);
+}
+
+fn reads_input(_: &'static CStr, _: &[usize; 6], from: &usize) {
+    super::files::touch_stream(super::files::input(), from);
+}
+
+passes! {
+    fgetc => reads::<0>;
+    getc => reads::<0>;
+    ungetc => reads::<1>;
+    getdelim => reads::<3>;
+    __getdelim => reads::<3>;
+    fscanf => reads::<0>;
+    __isoc99_fscanf => reads::<0>;
+    vfscanf => reads::<0>;
+    __isoc99_vfscanf => reads::<0>;
+    fseek => reads::<0>;
+    fseeko => reads::<0>;
+    fseeko64 => reads::<0>;
+    rewind => reads::<0>;
+    getchar => reads_input;
+    scanf => reads_input;
+    __isoc99_scanf => reads_input;
+    vscanf => reads_input;
+    __isoc99_vscanf => reads_input;
+}
+
+/// A mutex that outlives its holder is not under control.
+fn robust(_: &'static CStr, arguments: &[usize; 6], from: &usize) {
+    if arguments[1] as i32 == libc::PTHREAD_MUTEX_ROBUST {
+        let site = callers::site(from);
+        world::get().unsupported("pthread_mutexattr_setrobust", site);
+    }
+}
+
+passes! { pthread_mutexattr_setrobust => robust; }
 
 /// The process goes elsewhere, until the run is over.
 fn moves(_: &'static CStr, _: &[usize; 6], _: &usize) {
@@ -142,24 +213,10 @@ fn moves(_: &'static CStr, _: &[usize; 6], _: &usize) {
     super::files::moving();
 }
 
-/// A descriptor may be made above the lowest one that is free, or an open file behave differently from now on.
-fn controls(_: &'static CStr, arguments: &[usize; 6], _: &usize) {
-    spin::disturbed();
-    let command = arguments[1] as c_int;
-    if matches!(
-        command,
-        libc::F_DUPFD | libc::F_DUPFD_CLOEXEC | libc::F_SETFL
-    ) {
-        super::files::closing();
-    }
-}
-
 passes! {
     chdir => moves;
     fchdir => moves;
     umask => moves;
-    fcntl => controls;
-    fcntl64 => controls;
 }
 
 /// A function through which the kernel writes to where an argument points. How many bytes that can be; afterwards, with the result, how

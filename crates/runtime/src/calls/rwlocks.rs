@@ -30,7 +30,7 @@ trampoline! {
 }
 
 /// As glibc has it: readers with two flags, writers, two words to wait for, the writer that has it, room, who goes first.
-const SHAPE: Shape = Shape {
+pub const SHAPE: Shape = Shape {
     sort: Sort::RwLock,
     bytes: size_of::<Lock>(),
     mark: 40,
@@ -234,17 +234,16 @@ fn write_until(lock: *mut Lock, until: Option<Deadline>, frame: &Frame) -> c_int
         return libc::EDEADLK;
     }
     let gate = world::get().timed_gate(Op::TryWriteLock(object));
-    let op = match gate {
-        // A try must not wait for several readers.
-        Gate::Late => {
-            step(Op::WriteBegin(object), site);
-            Op::WriteAcquire(object)
-        }
-        _ => Op::TryWriteLock(object),
+    // A try must not wait for several readers.
+    let steps: &[Op] = match gate {
+        Gate::Late => &[Op::WriteBegin(object), Op::WriteAcquire(object)],
+        _ => &[Op::TryWriteLock(object)],
     };
-    match clocks::perform_gated(op, gate, until, site).ok {
-        true => 0,
-        false => libc::ETIMEDOUT,
+    let step = |op: &Op| clocks::perform_gated(*op, gate, until, site).ok;
+    if steps.iter().all(step) {
+        0
+    } else {
+        libc::ETIMEDOUT
     }
 }
 

@@ -27,7 +27,7 @@ trampoline! {
 }
 
 /// As glibc has it: the count, how many wait, a flag.
-const SHAPE: Shape = Shape {
+pub const SHAPE: Shape = Shape {
     sort: Sort::Semaphore,
     bytes: size_of::<Semaphore>(),
     mark: 16,

@@ -350,10 +350,10 @@ pub(super) unsafe extern "C" fn key_create(
 }
 
 pub(super) unsafe extern "C" fn key_delete(key: c_uint, _: &Frame) -> c_int {
-    if entry::driven() {
-        if let Some(destroy) = keys().get_mut(key as usize) {
-            *destroy = None;
-        }
+    if entry::driven()
+        && let Some(destroy) = keys().get_mut(key as usize)
+    {
+        *destroy = None;
     }
     // SAFETY: the program's own argument.
     unsafe { real!(pthread_key_delete: fn(c_uint) -> c_int)(key) }
@@ -436,9 +436,13 @@ unsafe extern "C" fn get_name(
     0
 }
 
-/// Threads that nobody joined or detached are worth a word.
+/// Threads that nobody joined or detached are worth a word, unless another one than the first has ended the process: who should have joined
+/// them may not have come to it.
 pub fn conclude() {
     let world = world::get();
+    if world.calls.process.end().map(|(thread, _)| thread) != Some(ThreadId::MAIN) {
+        return;
+    }
     let left = world.threads.iter().skip(1);
     let left = left.filter(|thread| !thread.joined && !thread.detached);
     for thread in left {

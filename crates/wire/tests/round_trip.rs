@@ -1,0 +1,205 @@
+//! What is written comes back: every operation that a native program can do, every object, every field of an event.
+
+use reweave_model::{
+    Access, Class, Edge, End, Event, Execution, Gate, Object, ObjectId, OnceState, Op, Pending,
+    Rmw, RmwKind, Site, ThreadId, ThreadRecord, Watch,
+};
+use reweave_wire::{Note, Parts, Reader, Report, Writer, read_report, write_report};
+
+const A: ObjectId = ObjectId(0);
+const B: ObjectId = ObjectId(1);
+
+/// All but those on channels.
+fn operations() -> Vec<Op> {
+    let big = u64::MAX - 3;
+    let rmw = Rmw {
+        kind: RmwKind::MinSigned,
+        operand: big,
+        bits: 16,
+    };
+    let mut ops = vec![
+        Op::Join(ThreadId(1)),
+        Op::Any(7),
+        Op::Assume(true),
+        Op::Assume(false),
+        Op::Load(A),
+        Op::Store(A, big),
+        Op::Rmw(A, rmw),
+        Op::Await(B, big),
+        Op::Lock(B),
+        Op::TryLock(B),
+        Op::Unlock(B),
+        Op::UnlockClean(B),
+        Op::ReadLock(B),
+        Op::TryReadLock(B),
+        Op::ReadUnlock(B),
+        Op::WriteBegin(B),
+        Op::WriteAcquire(B),
+        Op::TryWriteLock(B),
+        Op::WriteUnlock(B),
+        Op::Enqueue {
+            condvar: B,
+            mutex: A,
+        },
+        Op::EnqueueIf {
+            condvar: B,
+            atomic: A,
+            expected: big,
+        },
+        Op::NotifyOne(B),
+        Op::NotifyAll(B),
+        Op::SemTryAcquire(B),
+        Op::SemRelease(B),
+        Op::Arrive(B),
+        Op::Leave(B),
+        Op::Unpark(B),
+    ];
+    for flag in [false, true] {
+        let (object, timed) = (B, flag);
+        ops.extend([
+            Op::CompareExchange {
+                object,
+                expected: 1,
+                new: big,
+                weak: flag,
+            },
+            Op::Wake { condvar: B, timed },
+            Op::SemAcquire { object, timed },
+            Op::Park { object, timed },
+            Op::OnceBegin {
+                object,
+                force: flag,
+            },
+            Op::OnceEnd(object, flag),
+        ]);
+    }
+    ops
+}
+
+fn execution(ops: &[Op]) -> Execution {
+    let gates = [Gate::Open, Gate::Late, Gate::Word(u64::MAX)];
+    let touch = |object, class| Some(Access { object, class });
+    let accesses = [
+        [None, None],
+        [touch(A, Class::Write), None],
+        [touch(B, Class::Read), touch(A, Class::WriteProbe)],
+    ];
+    let edge = Edge {
+        thread: ThreadId(1),
+        count: 9,
+    };
+    let event = |(index, op): (usize, &Op)| Event {
+        thread: ThreadId((index % 2) as u32),
+        op: *op,
+        gate: gates[index % 3],
+        outcome: index as u16,
+        outcomes: index as u16 + 1,
+        ok: index % 4 != 0,
+        result: index as u64 * u64::from(u32::MAX),
+        after: (index % 5 == 0).then_some(edge),
+        access: accesses[index % 3],
+        site: Site(index as u32 * 1000),
+    };
+    let thread = |path: &[u32], pending| ThreadRecord {
+        born: Edge {
+            thread: ThreadId(0),
+            count: 2,
+        },
+        path: path.into(),
+        name: (path.len() == 1).then(|| "worker".into()),
+        pending,
+    };
+    let pending = Pending {
+        op: Op::EnqueueIf {
+            condvar: B,
+            atomic: A,
+            expected: 3,
+        },
+        gate: Gate::Word(5),
+        site: Site(77),
+    };
+    Execution {
+        events: ops.iter().enumerate().map(event).collect(),
+        threads: vec![thread(&[], None), thread(&[4], Some(pending))],
+        objects: vec![
+            Object::Atomic(u64::MAX),
+            Object::condvar(),
+            Object::mutex(),
+            Object::rwlock(),
+            Object::rwlock_readers_first(),
+            Object::Semaphore(3),
+            Object::barrier(2),
+            Object::Once(OnceState::New),
+            Object::Once(OnceState::Done),
+            Object::Parker(true),
+            Object::Parker(false),
+        ],
+        watches: vec![Watch {
+            since: edge,
+            words: vec![(A, 1), (B, u64::MAX)],
+        }],
+        epochs: vec![1, 5],
+        spurious: true,
+        max_steps: 1000,
+        end: End::Livelock,
+        ..Execution::default()
+    }
+}
+
+#[test]
+fn a_report_comes_back() {
+    let execution = execution(&operations());
+    let notes = vec![Note::Warning {
+        rule: "not-destroyed".into(),
+        site: Site(5),
+        address: u64::MAX,
+    }];
+    let mut words = vec![0; 1 << 16];
+    let mut writer = Writer::new(&mut words);
+    let parts = Parts {
+        execution: &execution,
+        divergence: None,
+        notes: &notes,
+        detail: None,
+    };
+    write_report(&mut writer, &parts);
+    assert!(!writer.overflowed());
+    let length = writer.len();
+    let mut report = Report::default();
+    // Twice: a report is read over the one before.
+    for _ in 0..2 {
+        read_report(&mut Reader::new(&words[..length]), &mut report).expect("well-formed");
+        assert_eq!(report.execution, execution);
+        assert_eq!(report.notes, notes);
+    }
+    // A report that is cut off is noticed, wherever that is.
+    for cut in 0..length {
+        assert!(read_report(&mut Reader::new(&words[..cut]), &mut report).is_err());
+    }
+}
+
+#[test]
+fn numbers_that_name_nothing_are_refused() {
+    for op in [
+        Op::Lock(ObjectId(99)),
+        Op::Join(ThreadId(99)),
+        Op::EnqueueIf {
+            condvar: B,
+            atomic: ObjectId(99),
+            expected: 0,
+        },
+    ] {
+        let execution = execution(&[op]);
+        let mut words = vec![0; 1 << 12];
+        let mut writer = Writer::new(&mut words);
+        let parts = Parts {
+            execution: &execution,
+            divergence: None,
+            notes: &[],
+            detail: None,
+        };
+        write_report(&mut writer, &parts);
+        let mut report = Report::default();
+        assert!(read_report(&mut Reader::new(&words), &mut report).is_err());
+    }
+}
