@@ -15,10 +15,10 @@ pub(crate) struct Repeats {
 }
 
 impl Repeats {
-    /// Keeps the first execution, and of the others the 64th, 128th, 256th and so on, the latest of them only.
+    /// Keeps the first execution and the last one; of more than 64, the 64th, 128th, 256th and so on, the latest of them only.
     pub(crate) fn note(&self, execution: &Execution) {
         let number = self.count.fetch_add(1, Relaxed) + 1;
-        let kept = number == 1 || (number >= 64 && number.is_power_of_two());
+        let kept = number < 64 || number.is_power_of_two();
         if kept && execution.end != End::Redundant {
             let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
             kept[usize::from(number > 1)] = Some(execution.clone());

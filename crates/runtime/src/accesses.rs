@@ -362,15 +362,25 @@ ranges! {
 }
 
 /// A constructor or destructor sets the pointer to the virtual functions. Setting what is there already is no change that anybody could see.
-extern "C" fn vptr_update(place: *const usize, new: usize, pc: usize) {
-    // SAFETY: the program is about to write there.
-    if unsafe { *place } != new {
-        access(place as usize, 8, Kind::Write, pc);
-    }
-}
+mod vptr_update {
+    use super::*;
 
-#[unsafe(no_mangle)]
-#[unsafe(naked)]
-pub unsafe extern "C" fn __tsan_vptr_update() {
-    naked_asm!("mov rdx, [rsp]", "jmp {target}", target = sym vptr_update)
+    fn changes(place: *const usize, new: usize) -> bool {
+        // SAFETY: the program is about to write there.
+        unsafe { *place != new }
+    }
+
+    extern "C" fn fast(place: *const usize, new: usize, pc: usize) {
+        if changes(place, new) {
+            access(place as usize, 8, Kind::Write, pc);
+        }
+    }
+
+    extern "C" fn slow(place: *const usize, new: usize, frame: &Frame) {
+        if changes(place, new) {
+            units::visible(place as usize, 8, Kind::Write, frame);
+        }
+    }
+
+    hook!(__tsan_vptr_update, fast, slow, "rdx");
 }

@@ -59,6 +59,14 @@ pub fn wrote(address: usize) {
     }
 }
 
+/// The running thread has changed something that no hook sees: what a library keeps for it, or the kernel.
+pub fn disturbed() {
+    if world::active() {
+        // SAFETY: as above.
+        unsafe { WROTE.0.get().write_volatile(true) };
+    }
+}
+
 fn take_wrote() -> bool {
     // SAFETY: as above.
     unsafe { core::mem::replace(&mut *WROTE.0.get(), false) }

@@ -323,7 +323,12 @@ pub(crate) fn read_execution(from: &mut Reader<'_>, into: &mut Execution) -> Res
     let (epochs, watches) = from.pair()?;
     into.epochs.clear();
     for _ in 0..epochs {
-        into.epochs.push(from.word()? as u32);
+        let epoch = from.word()?;
+        let last = into.epochs.last().copied().unwrap_or(0);
+        if epoch < last.into() || epoch > into.events.len() as u64 {
+            return Err(Malformed);
+        }
+        into.epochs.push(epoch as u32);
     }
     into.watches.clear();
     for _ in 0..watches {
@@ -347,22 +352,41 @@ pub(crate) fn read_execution(from: &mut Reader<'_>, into: &mut Execution) -> Res
     Ok(())
 }
 
-/// Whether every number in it names something.
+/// Whether every number in it names something that is there, and was there by then.
 fn check(execution: &Execution) -> Result<(), Malformed> {
-    let (threads, objects) = (execution.threads.len(), execution.objects.len());
+    let (threads, objects) = (&execution.threads, execution.objects.len());
     let known = |op: reweave_model::Op| {
-        if matches!(op, reweave_model::Op::Join(thread) if thread.index() >= threads) {
-            return false;
-        }
-        let mut named = [op.object(), op.second()].into_iter().flatten();
+        let mutex = match op {
+            reweave_model::Op::Enqueue { mutex, .. } => Some(mutex),
+            reweave_model::Op::Join(thread) if thread.index() >= threads.len() => return false,
+            _ => None,
+        };
+        let mut named = [op.object(), mutex].into_iter().flatten();
         named.all(|object| object.index() < objects)
     };
-    let mut wishes = execution.threads.iter().filter_map(|thread| thread.pending);
-    let born = |thread: &ThreadRecord| thread.born.thread.index() < threads;
-    let sound = threads > 0
-        && execution.threads.iter().all(born)
-        && wishes.all(|pending| known(pending.op))
-        && execution.events.iter().all(|event| known(event.op));
+    let mut done = alloc::vec![0_u32; threads.len()];
+    let happened = |edge: Edge, done: &[u32]| {
+        let count = done.get(edge.thread.index());
+        count.is_some_and(|count| edge.count <= *count)
+    };
+    for event in &execution.events {
+        let thread = event.thread.index();
+        let begun = done[thread] > 0 || happened(threads[thread].born, &done);
+        let after = event.after.is_none_or(|edge| happened(edge, &done));
+        if !begun || !after || !known(event.op) || event.outcome >= event.outcomes.max(1) {
+            return Err(Malformed);
+        }
+        done[thread] += 1;
+    }
+    let born = |(index, thread): (usize, &ThreadRecord)| {
+        let parent = thread.born.thread.index();
+        let earlier = parent < index || (index == 0 && parent == 0 && thread.born.count == 0);
+        earlier && happened(thread.born, &done)
+    };
+    let mut wishes = threads.iter().filter_map(|thread| thread.pending);
+    let sound = !threads.is_empty()
+        && threads.iter().enumerate().all(born)
+        && wishes.all(|pending| known(pending.op));
     if sound { Ok(()) } else { Err(Malformed) }
 }
 

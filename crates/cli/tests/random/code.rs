@@ -74,7 +74,7 @@ pub enum Code {
     Enter,
     Exit,
     Spawn(usize),
-    /// The thread ends, the first one in this way.
+    /// The thread ends, or the process with it.
     End(Ending),
 }
 
@@ -314,13 +314,7 @@ impl Body<'_> {
                 self.act(Act::Join(*number));
                 self.code.push(Code::FoldThread(*number));
             }
-            Stmt::Leave(exits) => {
-                let ending = match exits {
-                    true => Ending::Exit,
-                    false => Ending::Return,
-                };
-                self.code.push(Code::End(ending));
-            }
+            Stmt::Leave(ending) => self.code.push(Code::End(*ending)),
         }
     }
 }

@@ -7,7 +7,7 @@ use super::{
 };
 use reweave_drive::{Launch, Native, Note, Restart};
 use reweave_explore::{Algorithm, Flow, Options, Search, Target};
-use reweave_model::{End, Execution, Kind, Plan};
+use reweave_model::{End, Event, Execution, Kind, Plan, ThreadId};
 use std::{
     collections::BTreeMap,
     ffi::OsString,
@@ -341,6 +341,13 @@ fn odd(execution: &Execution) -> Option<String> {
     let early = |error: &reweave_model::Error| {
         error.kind == Kind::Misuse && error.rule.as_deref() == Some("main-returned-early")
     };
+    // Only if it waits for the others to end; and it must be said if it did not know of all that they did.
+    if execution.errors.iter().any(early) && execution.threads[0].pending.is_none() {
+        return Some("main has not returned early".into());
+    }
+    if execution.end == End::Done && left_early(execution) && !execution.errors.iter().any(early) {
+        return Some(format!("main has returned early: {}", class(execution)));
+    }
     let errors = execution.errors.iter().filter(|error| !early(error));
     let errors: Vec<_> = errors.collect();
     let kinds: Vec<Kind> = errors.iter().map(|error| error.kind).collect();
@@ -352,6 +359,19 @@ fn odd(execution: &Execution) -> Option<String> {
         "{:?} with the errors {errors:?}: {told}",
         execution.end
     ))
+}
+
+/// Whether the first thread ended the process before something that another thread did.
+fn left_early(execution: &Execution) -> bool {
+    let main = |event: &Event| event.thread == ThreadId::MAIN;
+    let Some(last) = execution.events.iter().rposition(main) else {
+        return false;
+    };
+    // It stays where it took the lock that it never gives back.
+    let stays = execution.threads[0].pending;
+    let leaves = stays.is_some_and(|pending| pending.op == execution.events[last].op);
+    let order = Order::of(execution);
+    leaves && (0..execution.events.len()).any(|event| !order.before(event, last, execution))
 }
 
 /// The same classes and, if they are counted, each as often.

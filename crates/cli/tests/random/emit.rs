@@ -1,7 +1,9 @@
 //! Programs as C. Several of them make one file, and an argument says which one is to run: compiling is what takes time.
 
 use super::{
-    language::{Block, Ending, How, Kind, Objects, Program, Stmt, Strength, Test, Value, each},
+    language::{
+        Block, Ending, How, Kind, Objects, Program, Stmt, Storage, Strength, Test, Value, each,
+    },
     machine::cut,
 };
 use reweave_model::RmwKind;
@@ -16,6 +18,7 @@ const HEAD: &str = r#"#define _GNU_SOURCE
 #include <stdatomic.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 /* What a call returned, in one number whatever its habits. */
@@ -86,7 +89,7 @@ impl<'a> Writer<'a> {
         for (number, block) in threads.iter().rev() {
             let name = format!("static void *{}_t{number}(void *unused)", self.name);
             self.thread = Some(*number);
-            self.function(&name, block, |_| {}, |writer| writer.leave(false));
+            self.function(&name, block, |_| {}, |writer| writer.leave(Ending::Return));
         }
         self.thread = None;
         let main = format!("static int {}_main(void)", self.name);
@@ -94,61 +97,75 @@ impl<'a> Writer<'a> {
             if program.joins_all() {
                 line!(writer, "{}_result = acc;", writer.name);
             }
-            writer.leave(program.ending == Ending::Exit);
+            writer.leave(program.ending);
         });
     }
 
     fn objects(&mut self, objects: &Objects) {
         let name = self.name.clone();
-        self.out.push_str("\nstatic struct {\n");
-        for (index, (bits, _)) in objects.atomics.iter().enumerate() {
-            writeln!(self.out, "    _Atomic(uint{bits}_t) x{index};").unwrap();
+        let threads = self.program.threads();
+        let most = threads.iter().map(|(number, _)| number + 1).max();
+        self.out.push('\n');
+        let mut fields = Vec::new();
+        for (index, (bits, first)) in objects.atomics.iter().enumerate() {
+            let sort = format!("_Atomic(uint{bits}_t)");
+            fields.push((sort, format!("x{index}"), first.to_string()));
         }
-        self.out.push_str("    char end;\n} ");
-        let firsts: Vec<String> = objects
-            .atomics
-            .iter()
-            .map(|(_, first)| first.to_string())
-            .collect();
-        writeln!(self.out, "{name} = {{{}, 0}};", firsts.join(", ")).unwrap();
+        let mut field = |sort: &str, letter: char, index: usize, first: &str| {
+            fields.push((sort.into(), format!("{letter}{index}"), first.into()));
+        };
         for (index, kind) in objects.mutexes.iter().enumerate() {
             let (sort, first) = match kind {
-                Kind::Normal => ("mutex", " = PTHREAD_MUTEX_INITIALIZER"),
-                Kind::Recursive => ("mutex", " = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP"),
-                Kind::Checking => ("mutex", " = PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP"),
-                Kind::Spin => ("spinlock", ""),
+                Kind::Normal => ("pthread_mutex_t", "PTHREAD_MUTEX_INITIALIZER"),
+                Kind::Recursive => ("pthread_mutex_t", "PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP"),
+                Kind::Checking => ("pthread_mutex_t", "PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP"),
+                Kind::Spin => ("pthread_spinlock_t", "0"),
             };
-            line!(self, "static pthread_{sort}_t {name}_m{index}{first};");
+            field(sort, 'm', index, first);
         }
         for (index, writers_first) in objects.rwlocks.iter().enumerate() {
             let first = match writers_first {
                 true => "PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER_NP",
                 false => "PTHREAD_RWLOCK_INITIALIZER",
             };
-            line!(self, "static pthread_rwlock_t {name}_l{index} = {first};");
+            field("pthread_rwlock_t", 'l', index, first);
         }
         for index in 0..objects.condvars.len() {
-            let first = "PTHREAD_COND_INITIALIZER";
-            line!(self, "static pthread_cond_t {name}_c{index} = {first};");
+            field("pthread_cond_t", 'c', index, "PTHREAD_COND_INITIALIZER");
         }
         for index in 0..objects.plains.len() {
-            // Not static: what nobody reads must be written all the same.
-            line!(self, "uint32_t {name}_g{index};");
-        }
-        for index in 0..objects.semaphores.len() {
-            line!(self, "static sem_t {name}_s{index};");
-        }
-        for index in 0..objects.barriers.len() {
-            line!(self, "static pthread_barrier_t {name}_b{index};");
+            field("uint32_t", 'g', index, "0");
         }
         for index in 0..objects.onces {
-            line!(
-                self,
-                "static pthread_once_t {name}_o{index} = PTHREAD_ONCE_INIT;"
-            );
+            field("pthread_once_t", 'o', index, "PTHREAD_ONCE_INIT");
         }
-        let threads = self.program.threads();
-        let most = threads.iter().map(|(number, _)| number + 1).max();
+        for index in 0..objects.semaphores.len() {
+            field("sem_t", 's', index, "");
+        }
+        for index in 0..objects.barriers.len() {
+            field("pthread_barrier_t", 'b', index, "");
+        }
+        line!(self, "struct {name} {{");
+        for (sort, field, _) in &fields {
+            line!(self, "    {sort} {field};");
+        }
+        line!(self, "}};");
+        // Not static: what nobody reads must be written all the same.
+        match self.program.storage {
+            Storage::Static => line!(self, "struct {name} {name} = {{"),
+            _ => line!(self, "static const struct {name} {name}_first = {{"),
+        }
+        for (_, field, first) in fields.iter().filter(|(_, _, first)| !first.is_empty()) {
+            line!(self, "    .{field} = {first},");
+        }
+        line!(self, "}};");
+        match self.program.storage {
+            Storage::Static => line!(self, "static struct {name} *const {name}_at = &{name};"),
+            _ => line!(self, "static struct {name} *{name}_at;"),
+        }
+        for (_, field, _) in &fields {
+            line!(self, "#define {name}_{field} {name}_at->{field}");
+        }
         line!(self, "static uint64_t {name}_out[{}];", most.unwrap_or(1));
         if self.program.joins_all() {
             line!(self, "static _Atomic(uint64_t) {name}_result;");
@@ -159,22 +176,33 @@ impl<'a> Writer<'a> {
     fn prepare(&mut self) {
         let name = self.name.clone();
         let objects = &self.program.objects;
+        match self.program.storage {
+            Storage::Static => {}
+            Storage::Heap => line!(self, "{name}_at = malloc(sizeof(struct {name}));"),
+            Storage::Stack => {
+                line!(self, "struct {name} here;");
+                line!(self, "{name}_at = &here;");
+            }
+        }
+        if self.program.storage != Storage::Static {
+            // New objects may be copied.
+            line!(
+                self,
+                "memcpy({name}_at, &{name}_first, sizeof(struct {name}));"
+            );
+        }
         for (index, kind) in objects.mutexes.iter().enumerate() {
             if *kind == Kind::Spin {
-                line!(
-                    self,
-                    "pthread_spin_init(&{name}_m{index}, PTHREAD_PROCESS_PRIVATE);"
-                );
+                let private = "PTHREAD_PROCESS_PRIVATE";
+                line!(self, "pthread_spin_init(&{name}_m{index}, {private});");
             }
         }
         for (index, first) in objects.semaphores.iter().enumerate() {
             line!(self, "sem_init(&{name}_s{index}, 0, {first});");
         }
         for (index, size) in objects.barriers.iter().enumerate() {
-            line!(
-                self,
-                "pthread_barrier_init(&{name}_b{index}, NULL, {size});"
-            );
+            let barrier = format!("{name}_b{index}");
+            line!(self, "pthread_barrier_init(&{barrier}, NULL, {size});");
         }
     }
 
@@ -237,7 +265,7 @@ impl<'a> Writer<'a> {
     }
 
     fn atomic(&self, x: usize) -> String {
-        format!("{}.x{x}", self.name)
+        format!("{}_x{x}", self.name)
     }
 
     /// A call that waits, tries, has a time limit or is made until it succeeds; then what is done inside, and the way out.
@@ -485,19 +513,20 @@ impl<'a> Writer<'a> {
                 line!(self, "pthread_join(h{number}, NULL);");
                 line!(self, "FOLD({name}_out[{number}]);");
             }
-            Stmt::Leave(exits) => self.leave(*exits),
+            Stmt::Leave(ending) => self.leave(*ending),
         }
     }
 
     /// The thread that is being written ends.
-    fn leave(&mut self, exits: bool) {
+    fn leave(&mut self, ending: Ending) {
         if let Some(number) = self.thread {
             line!(self, "{}_out[{number}] = acc;", self.name);
         }
-        match (exits, self.thread) {
-            (true, _) => line!(self, "pthread_exit(NULL);"),
-            (false, None) => line!(self, "return 0;"),
-            (false, Some(_)) => line!(self, "return unused;"),
+        match (ending, self.thread) {
+            (Ending::Exit, _) => line!(self, "pthread_exit(NULL);"),
+            (Ending::Quit, _) => line!(self, "exit(0);"),
+            (Ending::Return, None) => line!(self, "return 0;"),
+            (Ending::Return, Some(_)) => line!(self, "return unused;"),
         }
     }
 

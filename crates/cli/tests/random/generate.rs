@@ -1,6 +1,8 @@
 //! Random programs, and smaller ones that still fail.
 
-use super::language::{Block, Ending, How, Kind, Objects, Program, Stmt, Test, Value, each};
+use super::language::{
+    Block, Ending, How, Kind, Objects, Program, Stmt, Storage, Test, Value, each,
+};
 use reweave_model::RmwKind;
 
 /// The same numbers on every machine (splitmix64).
@@ -137,15 +139,23 @@ impl<'a> Generator<'a> {
                 }
             }
         }
-        let ending = match self.random.one_in(6) {
-            true => Ending::Exit,
-            false => Ending::Return,
+        let ending = match self.random.below(12) {
+            0 | 1 => Ending::Exit,
+            2 => Ending::Quit,
+            _ => Ending::Return,
         };
-        Program {
+        let mut program = Program {
             objects: self.objects,
             main,
             ending,
-        }
+            storage: Storage::Static,
+        };
+        program.storage = match self.random.below(4) {
+            0 => Storage::Heap,
+            1 if program.joins_all() => Storage::Stack,
+            _ => Storage::Static,
+        };
+        program
     }
 
     fn spawn(&mut self, depth: u32) -> Stmt {
@@ -198,7 +208,8 @@ impl<'a> Generator<'a> {
                 }
                 2 if self.random.one_in(3) => Stmt::Nothing(self.random.below(4) as u8),
                 3 if !place.once && place.depth > 0 && self.random.one_in(4) => {
-                    Stmt::Leave(self.random.one_in(2))
+                    let ways = [Ending::Return, Ending::Exit, Ending::Quit];
+                    Stmt::Leave(self.random.of(&ways))
                 }
                 _ => {
                     let theme = self.random.of(&self.themes.clone());
@@ -213,7 +224,7 @@ impl<'a> Generator<'a> {
             let alone = Program {
                 objects: self.objects.clone(),
                 main: around,
-                ending: Ending::Return,
+                ..Program::default()
             };
             if alone.valid() && (!place.once || !has_leave(&stmt)) {
                 return stmt;
@@ -527,6 +538,12 @@ pub fn smaller(program: &Program) -> Vec<Program> {
     if program.ending != Ending::Return {
         all.push(Program {
             ending: Ending::Return,
+            ..program.clone()
+        });
+    }
+    if program.storage != Storage::Static {
+        all.push(Program {
+            storage: Storage::Static,
             ..program.clone()
         });
     }

@@ -12,6 +12,17 @@ pub struct Program {
     /// Of the first thread.
     pub main: Block,
     pub ending: Ending,
+    pub storage: Storage,
+}
+
+/// Where the objects are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Storage {
+    #[default]
+    Static,
+    Heap,
+    /// Of the first thread, which must not go before all others.
+    Stack,
 }
 
 /// What threads share; statements name objects by their places here.
@@ -43,13 +54,15 @@ pub enum Kind {
     Spin,
 }
 
-/// How the first thread ends.
+/// How a thread ends.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Ending {
     #[default]
     Return,
     /// By `pthread_exit`, which leaves the others running.
     Exit,
+    /// By `exit`, which ends the process.
+    Quit,
 }
 
 pub type Block = Vec<Stmt>;
@@ -147,8 +160,8 @@ pub enum Stmt {
     /// Creates a thread; the number is its own in the program.
     Spawn(usize, Block),
     Join(usize),
-    /// The thread ends here, by `return` or by `pthread_exit`.
-    Leave(bool),
+    /// The thread ends here.
+    Leave(Ending),
 }
 
 impl Stmt {
@@ -230,7 +243,8 @@ impl Program {
         };
         let numbers: Vec<usize> = self.threads().iter().map(|(number, _)| *number).collect();
         let distinct = (1..numbers.len()).all(|at| !numbers[..at].contains(&numbers[at]));
-        distinct && scope.allows(&self.main)
+        let stays = self.storage != Storage::Stack || self.joins_all();
+        distinct && stays && scope.allows(&self.main)
     }
 }
 

@@ -28,7 +28,7 @@ pub struct Machine {
     /// How many threads nobody has joined.
     live: usize,
     joined: Vec<bool>,
-    /// The first thread has ended the process.
+    /// Some thread has ended the process.
     ended: bool,
 }
 
@@ -469,7 +469,7 @@ impl Machine {
         }
     }
 
-    /// The end of a thread, which for the first one is the end of the process.
+    /// The end of a thread, which may be the end of the process.
     fn end(&mut self, id: ThreadId, ending: Ending, site: Site) -> Step {
         let open = |op| {
             Step::Come(Pending {
@@ -478,16 +478,15 @@ impl Machine {
                 site,
             })
         };
-        if id != ThreadId::MAIN {
-            return Step::End;
-        }
-        let thread = &mut self.threads[0];
+        let main = id == ThreadId::MAIN;
+        let thread = &mut self.threads[id.index()];
         thread.row.pass();
         let exit = ObjectId(self.bases.exit);
         match ending {
+            Ending::Return | Ending::Exit if !main => Step::End,
             // It ends the process, and is not heard of again.
-            Ending::Return if self.live > 1 => {
-                self.ended = thread.part > 0;
+            Ending::Return | Ending::Quit if self.live > 1 => {
+                self.ended |= thread.part > 0;
                 open(Op::Lock(exit))
             }
             Ending::Exit if thread.part == 0 => {
@@ -515,7 +514,7 @@ impl Machine {
                     }
                 }
             }
-            Ending::Return => {
+            Ending::Return | Ending::Quit => {
                 self.ended = true;
                 Step::End
             }

@@ -38,6 +38,12 @@ impl Order {
         &self.rows[position * width..][..width]
     }
 
+    /// Whether one event is, or comes before, another.
+    pub fn before(&self, one: usize, other: usize, execution: &Execution) -> bool {
+        let thread = execution.events[one].thread.index();
+        self.row(one)[thread] <= self.row(other)[thread]
+    }
+
     fn add(&mut self, execution: &Execution, position: usize) {
         let event = &execution.events[position];
         let mut row = vec![0; self.threads.len()];

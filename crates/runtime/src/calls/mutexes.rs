@@ -29,7 +29,7 @@ trampoline! {
 }
 
 /// As glibc has it: the lock, the count, the owner, the number of users, the kind, and a list.
-const SHAPE: Shape = Shape {
+pub const SHAPE: Shape = Shape {
     sort: Sort::Mutex,
     bytes: size_of::<Mutex>(),
     mark: 32,
