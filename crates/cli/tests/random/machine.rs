@@ -2,7 +2,7 @@
 
 use super::{
     code::{Act, Code, If, compile},
-    language::{Ending, How, Kind, Objects, Program, Stmt, Test, Value, each},
+    language::{Ending, How, Kind, Objects, Program, Stmt, Storage, Test, Value, each},
     parking::{Row, Variables},
 };
 use reweave_explore::Target;
@@ -17,6 +17,8 @@ pub struct Machine {
     bodies: Vec<Vec<Code>>,
     /// Where readers go first, writers take the lock in one step, as they really do.
     one_step: bool,
+    /// The first thread's own variables are what all use.
+    on_stack: bool,
     run: Run,
     threads: Vec<Thread>,
     bases: Bases,
@@ -91,6 +93,7 @@ impl Machine {
             objects: program.objects.clone(),
             bodies: compile(program),
             one_step,
+            on_stack: program.storage == Storage::Stack,
             run: Run::default(),
             threads: Vec::new(),
             bases: Bases::default(),
@@ -194,7 +197,10 @@ impl Machine {
                 Code::Get(plain) => thread.t = self.plains[plain],
                 Code::Set(plain, value) => {
                     self.plains[plain] = thread.value(value, 32);
-                    thread.row.wrote = true;
+                    match self.on_stack && id == ThreadId::MAIN {
+                        true => thread.row.wrote_own = true,
+                        false => thread.row.wrote = true,
+                    }
                 }
                 Code::Unless(condition, target) => {
                     let holds = match condition {
@@ -232,6 +238,17 @@ impl Machine {
         if let Some(step) = self.without_event(id, act) {
             return step;
         }
+        let thread = &mut self.threads[id.index()];
+        let clean = match act {
+            Act::Unlock(m) => {
+                let mutex = ObjectId(self.bases.mutexes + m as u32);
+                let now = thread.variables.clone();
+                thread.row.clean(mutex, site, now)
+            }
+            _ => false,
+        };
+        // What is expected stands in a variable whose address is passed on.
+        thread.row.wrote_own |= matches!(act, Act::Compare(..));
         let b = &self.bases;
         let at = |base: u32, n: usize| ObjectId(base + n as u32);
         let mutex = |m| at(b.mutexes, m);
@@ -266,10 +283,8 @@ impl Machine {
             Act::Lock(m) => look(Op::Lock(mutex(m))),
             Act::TryLock(m) => look(Op::TryLock(mutex(m))),
             Act::TimedLock(m) => (Op::TryLock(mutex(m)), late(), false),
-            Act::Unlock(m) => open(match thread.row.clean(mutex(m)) {
-                true => Op::UnlockClean(mutex(m)),
-                false => Op::Unlock(mutex(m)),
-            }),
+            Act::Unlock(m) if clean => open(Op::UnlockClean(mutex(m))),
+            Act::Unlock(m) => open(Op::Unlock(mutex(m))),
             Act::Read(l) => look(Op::ReadLock(lock(l))),
             Act::TryRead(l) => look(Op::TryReadLock(lock(l))),
             Act::TimedRead(l) => (Op::TryReadLock(lock(l)), late(), false),
