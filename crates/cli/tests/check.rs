@@ -179,6 +179,21 @@ fn json_is_one_document_and_nothing_else() {
     assert_eq!(told.err, "");
 }
 
+/// Compiled code looks at the guard of a function-local static with an acquire load, which nobody wrote.
+#[test]
+fn a_static_asks_for_no_weaker_order() {
+    let text = "#include <atomic>\n#include <thread>\nstatic std::atomic<int> n;\n\
+        static int &get() { static int &made = *new int(n.load(ORDER)); return made; }\n\
+        int main() { std::thread t(get); get(); t.join(); delete &get(); }\n";
+    let bench = Bench::new(&[("static.cc", text)]);
+    let weak = |order: &str| {
+        let line = format!("check --format json -DORDER=std::memory_order_{order} static.cc");
+        bench.run(&line).ends(0).json()["weak_orders"].clone()
+    };
+    assert_eq!(weak("seq_cst"), 0);
+    assert_eq!(weak("relaxed"), 1);
+}
+
 #[test]
 fn forked_runs_count_the_same() {
     let bench = Bench::new(&[("counter.c", COUNTER)]);
@@ -374,6 +389,24 @@ fn what_cannot_be_started_has_a_sentence() {
     let mut without = bench.command("check lone.c");
     let told = Told::of(without.env("PATH", "").output().unwrap()).ends(2);
     told.says(&["reweave: no C compiler: none of cc, gcc, clang is in PATH"]);
+}
+
+#[test]
+fn a_thread_before_main_has_a_sentence() {
+    let bench = Bench::new(&[(
+        "early.c",
+        "#include <pthread.h>\n\
+         static void *start(void *argument) { return argument; }\n\
+         __attribute__((constructor)) static void early(void) {\n\
+             pthread_t thread;\n\
+             pthread_create(&thread, 0, start, 0);\n\
+         }\n\
+         int main(void) { return 0; }\n",
+    )]);
+    bench
+        .run("check early.c")
+        .ends(2)
+        .says(&["creates a thread before its `main`"]);
 }
 
 #[test]

@@ -15,6 +15,7 @@ mod mappings;
 mod marks;
 mod mutexes;
 mod once;
+mod output;
 pub mod paths;
 pub mod pointers;
 pub mod process;
@@ -26,11 +27,13 @@ pub mod signals;
 mod spins;
 mod strings;
 mod system;
+mod texts;
 pub mod threads;
 mod unsupported;
 mod verifier;
 
-pub use marks::unordered;
+pub use marks::{erase, unordered};
+pub use output::written as output;
 pub use process::end_process;
 pub use threads::end_thread;
 
@@ -49,6 +52,7 @@ pub struct State {
     pub pointers: pointers::State,
     pub process: process::State,
     pub signals: signals::State,
+    pub texts: texts::State,
     pub threads: threads::State,
 }
 
@@ -88,6 +92,7 @@ impl State {
         self.pointers.clear();
         self.process.clear();
         self.signals.clear();
+        self.texts.clear();
         self.threads.clear();
     }
 }
@@ -97,6 +102,7 @@ pub fn prepare() {
     exceptions::prepare();
     process::prepare();
     files::prepare();
+    output::prepare();
     mappings::prepare();
     sections::prepare();
 }
@@ -104,6 +110,7 @@ pub fn prepare() {
 /// After a run, when nothing of it is needed any more: what memory does not tell.
 pub fn clean_up() {
     files::clean_up();
+    output::clean_up();
     mappings::clean_up();
 }
 

@@ -81,7 +81,8 @@ pub fn reply(batch: u32) {
 
 /// Leaves a sentence about why the target ends.
 pub fn complain(text: &[u8]) {
-    if BASE.load(Ordering::Relaxed).is_null() {
+    // Before `main` it is not open yet.
+    if BASE.load(Ordering::Relaxed).is_null() && !(crate::entry::driven() && open()) {
         let text = core::str::from_utf8(text).unwrap_or("?");
         // SAFETY: writes a message to standard error.
         unsafe {

@@ -1,6 +1,6 @@
 //! What is noted only when a run is to be shown: stacks, places, output.
 
-use crate::{channel, slots, sys, world::World};
+use crate::{slots, world::World};
 use alloc::{vec, vec::Vec};
 use reweave_model::{Site, ThreadId};
 use reweave_wire::{Detail, Place, PlaceKind, Stack};
@@ -109,7 +109,7 @@ impl World {
             errors: (0..errors).map(stacks).collect(),
             subjects: (0..errors).map(subject).collect(),
             objects: objects.map(|known| self.place(known.address)).collect(),
-            output: output(),
+            output: crate::calls::output(),
         }
     }
 
@@ -150,33 +150,4 @@ impl World {
         let within = |thread: &crate::world::Thread| thread.slot == slot && address < thread.top;
         self.threads.iter().position(within)
     }
-}
-
-/// What the program has written in this run, and is still in its buffers.
-fn output() -> Vec<u8> {
-    /// More than anybody reads.
-    const MOST: usize = 1 << 20;
-    let mut bytes = vec![0_u8; MOST];
-    // SAFETY: flushes libc's own stream; reads into `bytes`.
-    let length = unsafe {
-        let flush = crate::real!(fflush_unlocked: fn(*mut core::ffi::c_void) -> i32);
-        let stdout =
-            libc::dlsym(libc::RTLD_DEFAULT, c"stdout".as_ptr()).cast::<*mut core::ffi::c_void>();
-        if !stdout.is_null() {
-            flush(*stdout);
-        }
-        sys::call(
-            libc::SYS_pread64,
-            [
-                channel::OUTPUT as usize,
-                bytes.as_mut_ptr() as usize,
-                MOST,
-                0,
-                0,
-                0,
-            ],
-        )
-    };
-    bytes.truncate(length.max(0) as usize);
-    bytes
 }

@@ -344,6 +344,11 @@ fn snapshot(argv: *mut *mut c_char) {
         for line in maps[..length].split(|byte| *byte == b'\n') {
             let Some(map) = parse(line) else { continue };
             let ours = sys::RESERVED.contains(&map.start) || map.start < own.1 && own.0 < map.end;
+            // Arguments and environment lie above the frames of libc's start, which are in use.
+            if (map.start..map.end).contains(&(argv as usize)) {
+                world::snapshot().add_part(argv as usize, map.end);
+                continue;
+            }
             if ours || !map.private || map.special {
                 continue;
             }
@@ -353,8 +358,6 @@ fn snapshot(argv: *mut *mut c_char) {
             let small = map.end - map.start <= 8 * PAGE;
             world::snapshot().add(map.start, map.end, its_own && small);
         }
-        // Arguments and environment, above the frames of libc's start.
-        let _ = argv;
     }
     cover();
 }

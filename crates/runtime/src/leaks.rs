@@ -1,7 +1,7 @@
 //! Memory that is left at the end of a run: a leak when nothing points to it any more.
 //!
 //! What this run allocated can be pointed to only from memory that was written since `main`: hot pages, live stacks, what library calls
-//! keep, and blocks that are themselves pointed to. Anything that looks like a pointer to or into a block counts as one.
+//! keep, what the program has mapped, and blocks that are themselves pointed to. Anything that looks like a pointer to or into a block counts as one.
 
 use crate::{
     restore::PAGE,
@@ -43,9 +43,16 @@ pub fn conclude() {
     for (page, _) in world::snapshot().hot() {
         look(*page, page + PAGE, &mut found);
     }
+    for (start, end) in world::snapshot().parts() {
+        look(start, end, &mut found);
+    }
     for (start, end) in world.live_stacks() {
         look(start, end, &mut found);
     }
+    world.calls.mappings.each_page(|page| {
+        let start = page.as_ptr() as usize;
+        look(start, start + PAGE, &mut found);
+    });
     while let Some(index) = found.pop() {
         let block = blocks[index];
         look(block.start, block.start + block.bytes, &mut found);
@@ -62,8 +69,17 @@ pub fn conclude() {
 
 impl World {
     fn live_stacks(&self) -> impl Iterator<Item = (usize, usize)> + '_ {
-        let live = self.threads.iter().filter(|thread| !thread.finished);
-        live.map(|thread| (thread.saved(), thread.top))
+        let end = self.calls.process.end();
+        self.threads
+            .iter()
+            .enumerate()
+            .filter_map(move |(index, thread)| {
+                match end.filter(|(who, _)| who.index() == index) {
+                    // Below its call of `exit` lies what is left of calls that have returned.
+                    Some((_, frame)) => Some((frame?, thread.top)),
+                    None => (!thread.finished).then(|| (thread.saved(), thread.top)),
+                }
+            })
     }
 
     fn left_behind(&mut self, address: usize, site: Site, reached: bool) {

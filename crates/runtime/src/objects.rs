@@ -44,6 +44,8 @@ pub struct Known {
     pub made: u32,
     /// Destroyed at this site, or 0.
     pub destroyed: u32,
+    /// An atomic byte that compiled code looks at before a function-local static: see [`crate::calls`].
+    pub guard: bool,
     /// The mutex that waiters of a condition variable gave up, while there are some.
     pub mutex: Option<ObjectId>,
 }
@@ -143,6 +145,7 @@ impl Objects {
             depth: 0,
             made: 0,
             destroyed: 0,
+            guard: false,
             mutex: None,
         });
         let mask = mask(address, bytes);

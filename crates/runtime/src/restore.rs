@@ -9,6 +9,8 @@ use alloc::vec::Vec;
 
 pub const PAGE: usize = 4096;
 
+const WRITABLE: i32 = libc::PROT_READ | libc::PROT_WRITE;
+
 struct Region {
     start: usize,
     end: usize,
@@ -16,10 +18,30 @@ struct Region {
     hot: Vec<bool>,
 }
 
+impl Region {
+    /// All pages are hot from now on: there is no way to protect some of them.
+    #[cold]
+    fn heat(&mut self, hot: &mut Vec<(usize, usize)>) {
+        for (page, known) in self.hot.iter_mut().enumerate().filter(|(_, hot)| !**hot) {
+            *known = true;
+            hot.push((self.start + page * PAGE, self.copy + page * PAGE));
+        }
+        // One range instead of many.
+        // SAFETY: gives back access that the pages had.
+        if !unsafe { sys::protect(self.start, self.end - self.start, WRITABLE) } {
+            crate::give_up(format_args!(
+                "the operating system does not make the program's memory writable again"
+            ));
+        }
+    }
+}
+
 pub struct Snapshot {
     regions: Vec<Region>,
     /// Pages to be copied back, and where from.
     hot: Vec<(usize, usize)>,
+    /// Where parts of pages begin, and what is in them.
+    parts: Vec<(usize, Vec<u8>)>,
 }
 
 impl Snapshot {
@@ -27,7 +49,18 @@ impl Snapshot {
         Snapshot {
             regions: Vec::new(),
             hot: Vec::new(),
+            parts: Vec::new(),
         }
+    }
+
+    /// Adds a range that shares its pages with what is ours, as it is now. It is never protected.
+    ///
+    /// # Safety
+    /// As [`Snapshot::add`].
+    pub unsafe fn add_part(&mut self, start: usize, end: usize) {
+        // SAFETY: as promised.
+        let now = unsafe { core::slice::from_raw_parts(start as *const u8, end - start) };
+        self.parts.push((start, now.into()));
     }
 
     /// Adds the pages of a range (page aligned) to what is restored, as they are now.
@@ -59,9 +92,10 @@ impl Snapshot {
             for page in 0..pages {
                 self.touch(start + page * PAGE);
             }
-        } else {
-            // SAFETY: a write traps, and the handler takes the protection away.
-            unsafe { sys::protect(start, end - start, libc::PROT_READ) };
+        // SAFETY: a write traps, and the handler takes the protection away.
+        } else if !unsafe { sys::protect(start, end - start, libc::PROT_READ) } {
+            let region = self.regions.last_mut().expect("just added");
+            region.heat(&mut self.hot);
         }
     }
 
@@ -82,7 +116,9 @@ impl Snapshot {
         let start = region.start + page * PAGE;
         self.hot.push((start, region.copy + page * PAGE));
         // SAFETY: gives back access that the page had.
-        unsafe { sys::protect(start, PAGE, libc::PROT_READ | libc::PROT_WRITE) };
+        if !unsafe { sys::protect(start, PAGE, WRITABLE) } {
+            region.heat(&mut self.hot);
+        }
         true
     }
 
@@ -106,14 +142,20 @@ impl Snapshot {
                 core::ptr::copy_nonoverlapping(*copy as *const u8, *page as *mut u8, PAGE);
             }
         }
+        for (start, copy) in &self.parts {
+            // SAFETY: mapped and writable, as `add_part` was promised.
+            let now = unsafe { core::slice::from_raw_parts_mut(*start as *mut u8, copy.len()) };
+            if *now != **copy {
+                now.copy_from_slice(copy);
+            }
+        }
     }
 
     /// Makes all pages writable, between runs.
     pub fn thaw(&self) {
         for region in &self.regions {
-            let access = libc::PROT_READ | libc::PROT_WRITE;
             // SAFETY: gives back access that the pages had.
-            unsafe { sys::protect(region.start, region.end - region.start, access) };
+            unsafe { sys::protect(region.start, region.end - region.start, WRITABLE) };
         }
     }
 
@@ -122,7 +164,7 @@ impl Snapshot {
     /// # Safety
     /// As [`Snapshot::restore`].
     pub unsafe fn retake(&mut self) {
-        for region in &self.regions {
+        for region in &mut self.regions {
             let bytes = region.end - region.start;
             // SAFETY: both were mapped by `add`.
             unsafe {
@@ -132,11 +174,13 @@ impl Snapshot {
                     bytes,
                 );
             }
-            for (page, hot) in region.hot.iter().enumerate() {
-                if !hot {
-                    // SAFETY: as in `add`.
-                    unsafe { sys::protect(region.start + page * PAGE, PAGE, libc::PROT_READ) };
-                }
+            let cold = |page: &usize| !region.hot[*page];
+            let protects = |page: usize| {
+                // SAFETY: as in `add`.
+                unsafe { sys::protect(region.start + page * PAGE, PAGE, libc::PROT_READ) }
+            };
+            if !(0..region.hot.len()).filter(cold).all(protects) {
+                region.heat(&mut self.hot);
             }
         }
     }
@@ -144,6 +188,12 @@ impl Snapshot {
     /// Pages written since the beginning of any run.
     pub fn hot(&self) -> &[(usize, usize)] {
         &self.hot
+    }
+
+    /// Parts of pages that are put back: begin and end.
+    pub fn parts(&self) -> impl Iterator<Item = (usize, usize)> + '_ {
+        let range = |(start, copy): &(usize, Vec<u8>)| (*start, *start + copy.len());
+        self.parts.iter().map(range)
     }
 
     pub fn covers(&self, address: usize) -> bool {

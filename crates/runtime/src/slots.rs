@@ -16,7 +16,7 @@ use core::{
 const STACKS_AT: usize = 0x4000_0000_0000;
 /// From one stack to the next; what is not stack in between cannot be accessed.
 const STRIDE: usize = 16 << 20;
-const STACK_BYTES: usize = 8 << 20;
+pub const STACK_BYTES: usize = 8 << 20;
 
 /// Children of the first thread have slots by their number; others share the rest by their paths.
 const DIRECT: usize = 12288;

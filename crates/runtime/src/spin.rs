@@ -87,10 +87,12 @@ pub fn wrote(address: usize, bytes: usize) {
     }
 }
 
-/// The running thread changes something that is kept elsewhere.
-pub fn changed() {
-    // SAFETY: as above.
-    unsafe { (*WROTE.0.get()).outside = true };
+/// The running thread has changed something that no hook sees: what a library keeps for it, or the kernel.
+pub fn disturbed() {
+    if world::active() {
+        // SAFETY: as above.
+        unsafe { (*WROTE.0.get()).outside = true };
+    }
 }
 
 fn take_wrote() -> Wrote {

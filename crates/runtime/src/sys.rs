@@ -88,18 +88,14 @@ pub fn map_file(descriptor: i32, bytes: usize) -> Option<*mut u8> {
     (result > 0).then_some(result as *mut u8)
 }
 
-/// Changes what may be done with pages.
+/// Changes what may be done with pages; whether that was possible: a process has only so many ranges of pages that differ.
 ///
 /// # Safety
 /// Nobody relies on the access that is taken away.
-pub unsafe fn protect(address: usize, bytes: usize, access: i32) {
+pub unsafe fn protect(address: usize, bytes: usize, access: i32) -> bool {
+    let arguments = [address, bytes, access as usize, 0, 0, 0];
     // SAFETY: as promised by the caller.
-    unsafe {
-        call(
-            libc::SYS_mprotect,
-            [address, bytes, access as usize, 0, 0, 0],
-        );
-    }
+    unsafe { call(libc::SYS_mprotect, arguments) == 0 }
 }
 
 /// Gives pages back; they read as zeros afterwards.
@@ -149,6 +145,35 @@ pub fn futex_wake(word: &core::sync::atomic::AtomicU32) {
                 0,
             ],
         );
+    }
+}
+
+/// A file of the kernel's that is read at places: `/proc/self/mem` and its like.
+pub struct Places(isize);
+
+impl Places {
+    pub fn open(path: &core::ffi::CStr) -> Places {
+        let path = path.as_ptr() as usize;
+        let flags = (libc::O_RDONLY | libc::O_CLOEXEC) as usize;
+        let here = libc::AT_FDCWD as usize;
+        // SAFETY: a valid path.
+        Places(unsafe { call(libc::SYS_openat, [here, path, flags, 0, 0, 0]) })
+    }
+
+    /// Reads as much as there is room for; whether all of it was there.
+    pub fn read(&self, from: usize, into: &mut [u64]) -> bool {
+        let bytes = size_of_val(into);
+        let place = into.as_mut_ptr() as usize;
+        let arguments = [self.0 as usize, place, bytes, from, 0, 0];
+        // SAFETY: writes to `into`.
+        unsafe { call(libc::SYS_pread64, arguments) == bytes as isize }
+    }
+}
+
+impl Drop for Places {
+    fn drop(&mut self) {
+        // SAFETY: nobody else has it.
+        unsafe { call(libc::SYS_close, [self.0 as usize, 0, 0, 0, 0, 0]) };
     }
 }
 

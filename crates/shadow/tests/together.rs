@@ -20,7 +20,7 @@ impl Target {
     fn new() -> Target {
         let mut state = State::default();
         let mut detector = RaceDetector::default();
-        let mut shadow = Shadow::new(crate::fresh).expect("there is address space");
+        let mut shadow = Shadow::new(reweave_shadow::fresh).expect("there is address space");
         state.clear();
         detector.clear();
         shadow.clear();

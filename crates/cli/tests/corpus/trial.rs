@@ -1,6 +1,7 @@
 //! One program: all runs that its expectations ask for, and what they must come to.
 
 use crate::{
+    brute,
     command::{Ran, words},
     expect::{Count, Expected, Mistake, NoError, Verdict, Word, defines},
 };
@@ -23,6 +24,7 @@ pub fn of(programs: &Path, name: &str, expected: &Expected, slow: bool) -> Resul
     let path = programs.join(name);
     let output = tempfile::tempdir().expect("there is a directory for temporary files");
     let trial = Trial {
+        slow,
         directory: path.parent().expect("a program has a group").into(),
         sources: expected.sources(&path.with_extension("toml")),
         expected,
@@ -46,6 +48,8 @@ struct Trial<'a> {
     expected: &'a Expected,
     /// For everything that is made.
     output: PathBuf,
+    /// Whether to take one's time.
+    slow: bool,
 }
 
 impl Trial<'_> {
@@ -76,7 +80,37 @@ impl Trial<'_> {
                 same(&first, &document).map_err(|what| ran.wrong(what))?;
             }
         }
-        Ok(())
+        self.brute_force(&program)
+    }
+
+    /// A program that is small enough has as many executions as there are classes of interleavings.
+    fn brute_force(&self, program: &str) -> Result<(), String> {
+        let (expected, args) = (self.expected, &self.expected.args);
+        let usual = |option: &String| option == "keep-going" || option == "strict";
+        // What a program does behind such an error may depend on more than the order of its operations.
+        let undefined = matches!(
+            expected.verdict,
+            Verdict::Error(Kind::DataRace | Kind::Memory | Kind::Misuse)
+        );
+        if undefined || !expected.check.keys().all(usual) {
+            return Ok(());
+        }
+        let most = if self.slow { 100_000 } else { 1000 };
+        let Some(counted) = brute::force(program, args, most)? else {
+            return Ok(());
+        };
+        let words = words(["--keep-going", "--workers", "1", "--", program]);
+        let ran = self.check([&words, &args[..]].concat());
+        let document = ran.document()?;
+        if std::env::var_os("HTELL").is_some() {
+            println!("BRUTE {} {:?}", program, counted);
+        }
+        match (document.executions, document.blocked_by.assume)
+            == (counted.executions, counted.blocked)
+        {
+            true => Ok(()),
+            false => Err(ran.wrong(format!("by brute force there are {counted:?}"))),
+        }
     }
 
     fn count(&self, count: &Count) -> Result<(), String> {

@@ -52,7 +52,7 @@ impl Case {
         let oracle = Oracle::of(&program, LIMIT)?;
         let dull = match oracle.found.classes.len() {
             0 | 1 => true,
-            2 | 3 => seed % 3 > 0,
+            2 | 3 => !seed.is_multiple_of(3),
             _ => false,
         };
         (!dull).then_some(Case {
@@ -117,7 +117,7 @@ fn compare(case: &Case, number: usize, programs: [&Path; 2]) -> Result<(), Strin
     if oracle.interleavings() <= 600 {
         first.whole(&case.program, oracle, 2000)?;
     }
-    if case.seed % 4 == 0 {
+    if case.seed.is_multiple_of(4) {
         let restart = ["warm", "fork"][(case.seed / 4 % 2) as usize];
         first.command(oracle, restart)?;
     }

@@ -1,10 +1,13 @@
 //! `malloc` and its family, of a driven program from the very first one on.
 
 use crate::{
+    accesses,
     entry::driven,
     heap::{self, Free},
     hooks::Frame,
-    real, trampoline, world,
+    real,
+    restore::PAGE,
+    trampoline, world,
 };
 use alloc::format;
 use core::{
@@ -17,9 +20,12 @@ trampoline! {
     malloc => allocate, "rsi";
     calloc => allocate_zeroed, "rdx";
     realloc => reallocate, "rdx";
+    reallocarray => reallocate_array, "rcx";
     free => release, "rsi";
     memalign => allocate_aligned, "rdx";
     aligned_alloc => allocate_aligned, "rdx";
+    valloc => allocate_pages, "rsi";
+    pvalloc => allocate_whole_pages, "rsi";
     posix_memalign => allocate_aligned_into, "rcx";
     malloc_usable_size => usable, "rsi";
     // C++: `new` and `delete` of all kinds, so that a block is known by the line that asked for it.
@@ -80,8 +86,15 @@ unsafe extern "C" fn reallocate(old: *mut c_void, bytes: usize, frame: &Frame) -
     if old.is_null() {
         return heap::allocate(bytes, 16, site);
     }
-    let Some(block) = world::heap().block(old as usize) else {
+    if bytes == 0 {
+        // As glibc does.
+        give_back(old as usize, site);
         return ptr::null_mut();
+    }
+    let block = world::heap().block(old as usize);
+    let Some(block) = block.filter(|block| block.freed == 0) else {
+        give_back(old as usize, site);
+        return heap::allocate(bytes, 16, site);
     };
     let new = heap::allocate(bytes, 16, site);
     if !new.is_null() {
@@ -90,6 +103,22 @@ unsafe extern "C" fn reallocate(old: *mut c_void, bytes: usize, frame: &Frame) -
         give_back(old as usize, site);
     }
     new
+}
+
+unsafe extern "C" fn reallocate_array(
+    old: *mut c_void,
+    count: usize,
+    bytes: usize,
+    frame: &Frame,
+) -> *mut c_void {
+    match count.checked_mul(bytes) {
+        // SAFETY: as the call itself.
+        Some(bytes) => unsafe { reallocate(old, bytes, frame) },
+        None => {
+            super::failed(libc::ENOMEM);
+            ptr::null_mut()
+        }
+    }
 }
 
 unsafe extern "C" fn release(block: *mut c_void, frame: &Frame) {
@@ -112,6 +141,17 @@ unsafe extern "C" fn allocate_aligned(align: usize, bytes: usize, frame: &Frame)
     heap::allocate(bytes, align, site(frame))
 }
 
+unsafe extern "C" fn allocate_pages(bytes: usize, frame: &Frame) -> *mut c_void {
+    // SAFETY: as the call itself.
+    unsafe { allocate_aligned(PAGE, bytes, frame) }
+}
+
+unsafe extern "C" fn allocate_whole_pages(bytes: usize, frame: &Frame) -> *mut c_void {
+    let whole = bytes.checked_next_multiple_of(PAGE).unwrap_or(usize::MAX);
+    // SAFETY: as the call itself.
+    unsafe { allocate_aligned(PAGE, whole, frame) }
+}
+
 unsafe extern "C" fn allocate_aligned_into(
     into: *mut *mut c_void,
     align: usize,
@@ -128,6 +168,7 @@ unsafe extern "C" fn allocate_aligned_into(
     if block.is_null() {
         return libc::ENOMEM;
     }
+    accesses::range(into as usize, size_of::<usize>(), true, frame);
     // SAFETY: the program's own variable.
     unsafe { *into = block };
     0

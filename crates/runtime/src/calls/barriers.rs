@@ -18,7 +18,7 @@ trampoline! {
 }
 
 /// As glibc has it: who came in, the round, the size, a flag, who went out.
-const SHAPE: Shape = Shape {
+pub const SHAPE: Shape = Shape {
     sort: Sort::Barrier,
     bytes: size_of::<Barrier>(),
     mark: 24,

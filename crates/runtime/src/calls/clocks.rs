@@ -1,6 +1,7 @@
 //! Clocks, sleeps and everything with a time limit, in virtual time: see [`crate::times`].
 
 use crate::{
+    accesses,
     hooks::Frame,
     real, trampoline,
     world::{self, perform},
@@ -110,7 +111,7 @@ pub fn fail(error: c_int) -> c_int {
     -1
 }
 
-unsafe extern "C" fn clock_get_time(clock: clockid_t, into: *mut timespec, _: &Frame) -> c_int {
+unsafe extern "C" fn clock_get_time(clock: clockid_t, into: *mut timespec, frame: &Frame) -> c_int {
     if !world::active() {
         // SAFETY: the program's own arguments.
         return unsafe { real!(clock_gettime: fn(clockid_t, *mut timespec) -> c_int)(clock, into) };
@@ -118,6 +119,7 @@ unsafe extern "C" fn clock_get_time(clock: clockid_t, into: *mut timespec, _: &F
     let Some(beginning) = beginning(clock) else {
         return fail(libc::EINVAL);
     };
+    accesses::range(into as usize, size_of::<timespec>(), true, frame);
     // SAFETY: the program's own variable.
     unsafe { *into = split(beginning + world::get().look_at_clock()) };
     0
@@ -126,7 +128,7 @@ unsafe extern "C" fn clock_get_time(clock: clockid_t, into: *mut timespec, _: &F
 unsafe extern "C" fn clock_get_resolution(
     clock: clockid_t,
     into: *mut timespec,
-    _: &Frame,
+    frame: &Frame,
 ) -> c_int {
     if !world::active() {
         // SAFETY: the program's own arguments.
@@ -136,19 +138,25 @@ unsafe extern "C" fn clock_get_resolution(
         return fail(libc::EINVAL);
     }
     if !into.is_null() {
+        accesses::range(into as usize, size_of::<timespec>(), true, frame);
         // SAFETY: the program's own variable.
         unsafe { *into = split(1) };
     }
     0
 }
 
-unsafe extern "C" fn get_time_of_day(into: *mut timeval, zone: *mut c_void, _: &Frame) -> c_int {
+unsafe extern "C" fn get_time_of_day(
+    into: *mut timeval,
+    zone: *mut c_void,
+    frame: &Frame,
+) -> c_int {
     if !world::active() || into.is_null() {
         let real = real!(gettimeofday: fn(*mut timeval, *mut c_void) -> c_int);
         // SAFETY: the program's own arguments.
         return unsafe { real(into, zone) };
     }
     let now = split(CALENDAR + world::get().look_at_clock());
+    accesses::range(into as usize, size_of::<timeval>(), true, frame);
     // SAFETY: the program's own variable.
     unsafe {
         *into = timeval {
@@ -159,13 +167,14 @@ unsafe extern "C" fn get_time_of_day(into: *mut timeval, zone: *mut c_void, _: &
     0
 }
 
-unsafe extern "C" fn seconds(into: *mut time_t, _: &Frame) -> time_t {
+unsafe extern "C" fn seconds(into: *mut time_t, frame: &Frame) -> time_t {
     if !world::active() {
         // SAFETY: the program's own arguments.
         return unsafe { real!(time: fn(*mut time_t) -> time_t)(into) };
     }
     let now = split(CALENDAR + world::get().look_at_clock()).tv_sec;
     if !into.is_null() {
+        accesses::range(into as usize, size_of::<time_t>(), true, frame);
         // SAFETY: the program's own variable.
         unsafe { *into = now };
     }
@@ -180,12 +189,13 @@ unsafe extern "C" fn processor_time(_: &Frame) -> c_long {
     (world::get().look_at_clock() / 1000) as c_long
 }
 
-unsafe extern "C" fn timespec_of(into: *mut timespec, base: c_int, _: &Frame) -> c_int {
+unsafe extern "C" fn timespec_of(into: *mut timespec, base: c_int, frame: &Frame) -> c_int {
     const UTC: c_int = 1;
     if !world::active() || base != UTC {
         // SAFETY: the program's own arguments.
         return unsafe { real!(timespec_get: fn(*mut timespec, c_int) -> c_int)(into, base) };
     }
+    accesses::range(into as usize, size_of::<timespec>(), true, frame);
     // SAFETY: the program's own variable.
     unsafe { *into = split(CALENDAR + world::get().look_at_clock()) };
     base

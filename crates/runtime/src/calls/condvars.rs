@@ -28,7 +28,7 @@ trampoline! {
 }
 
 /// As glibc has it: two positions, counts of two groups of waiters, references with two flags, signals of the groups.
-const SHAPE: Shape = Shape {
+pub const SHAPE: Shape = Shape {
     sort: Sort::Condvar,
     bytes: size_of::<Condvar>(),
     mark: 40,

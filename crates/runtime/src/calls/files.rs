@@ -44,6 +44,7 @@ trampoline! {
     fread => stream_read, "r8";
     fwrite => stream_write, "r8";
     fgets => stream_line, "rcx";
+    getline => stream_new_line, "rcx";
     flockfile => lock_stream, "rsi";
     ftrylockfile => try_lock_stream, "rsi";
     funlockfile => unlock_stream, "rsi";
@@ -52,15 +53,21 @@ trampoline! {
 /// Of a run.
 #[derive(Default)]
 pub struct State {
-    /// Whether descriptors that were there at `main` may be closed.
-    closed: bool,
+    /// Whether there may be descriptors that were not there at `main`, or some of those may be closed or changed.
+    changed: bool,
+    /// Whether the process may be in another directory, or have another mask for new files.
+    elsewhere: bool,
+    /// Whether some may stand elsewhere.
+    moved: bool,
     /// Streams that are locked: by whom, how often.
     locks: Vec<(usize, ThreadId, u32)>,
 }
 
 impl State {
     pub fn clear(&mut self) {
-        self.closed = false;
+        self.changed = false;
+        self.elsewhere = false;
+        self.moved = false;
         self.locks.clear();
     }
 }
@@ -68,12 +75,14 @@ impl State {
 /// What there was at `main`.
 struct Before {
     open: Vec<Open>,
-    /// The lowest descriptor that is free, which the next one to be opened gets.
-    free: c_int,
-    /// Bytes of output.
-    output: isize,
-    /// The stream of standard input.
+    /// The stream of standard input, and what it had read.
     input: usize,
+    input_read: [usize; 2],
+    /// Runs so far.
+    runs: u32,
+    /// A descriptor of the directory that the process was in.
+    directory: c_int,
+    mask: usize,
 }
 
 struct Open {
@@ -82,6 +91,7 @@ struct Open {
     copy: c_int,
     /// Where it stands, if it is a file that can be read from elsewhere.
     offset: Option<isize>,
+    flags: isize,
 }
 
 struct Global(UnsafeCell<Before>);
@@ -89,9 +99,11 @@ struct Global(UnsafeCell<Before>);
 unsafe impl Sync for Global {}
 static BEFORE: Global = Global(UnsafeCell::new(Before {
     open: Vec::new(),
-    free: 0,
-    output: 0,
     input: 0,
+    input_read: [0; 2],
+    runs: 0,
+    directory: -1,
+    mask: 0,
 }));
 
 fn before() -> &'static mut Before {
@@ -129,17 +141,24 @@ pub fn prepare() {
                 descriptor,
                 copy,
                 offset: (file && offset >= 0).then_some(offset),
+                flags: call(libc::SYS_fcntl, descriptor, libc::F_GETFL as usize, 0),
             });
         }
-        let taken = |free: &c_int| found.open.iter().any(|open| open.descriptor == *free);
-        found.free = (0..OURS).find(|free| !taken(free)).unwrap_or(OURS);
-        found.output = call(libc::SYS_lseek, channel::OUTPUT, 0, libc::SEEK_CUR as usize);
+        let flags = (libc::O_PATH | libc::O_DIRECTORY | libc::O_CLOEXEC) as usize;
+        let here = c".".as_ptr() as usize;
+        let low = call(libc::SYS_openat, libc::AT_FDCWD, here, flags) as c_int;
+        let flag = libc::F_DUPFD_CLOEXEC as usize;
+        found.directory = call(libc::SYS_fcntl, low, flag, COPIES) as c_int;
+        call(libc::SYS_close, low, 0, 0);
+        found.mask = call(libc::SYS_umask, 0, 0, 0) as usize;
+        call(libc::SYS_umask, found.mask as c_int, 0, 0);
         for name in [c"stdin", c"stdout"] {
             let stream = libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()).cast::<*mut FILE>();
             if let (false, Some(memory)) = (stream.is_null(), sys::map_own(BUFFER)) {
                 give_buffer(*stream, memory.cast());
                 if name == c"stdin" {
                     found.input = *stream as usize;
+                    found.input_read = read_of(found.input);
                 }
             }
         }
@@ -183,25 +202,37 @@ fn identity(descriptor: c_int) -> Option<(u32, usize)> {
     }
 }
 
-/// After a run: descriptors and offsets as they were, and no output.
+/// How far a stream has read: where it is in its buffer, and where that ends.
+fn read_of(stream: usize) -> [usize; 2] {
+    // SAFETY: libc's layout.
+    unsafe { *((stream + 8) as *const [usize; 2]) }
+}
+
+/// Runs after which descriptors are looked at in any case: some call may have opened one that is not known to.
+const EACH: u32 = 1024;
+
+/// After a run: descriptors and offsets as they were. System calls are dear, so there are none unless a call was made that can change
+/// something.
 pub fn clean_up() {
     let found = before();
+    let state = &world::get().calls.files;
+    found.runs = found.runs.wrapping_add(1);
     // SAFETY: closes what the program has opened, and opens what it has closed.
     unsafe {
-        let opened = call(libc::SYS_fcntl, found.free, libc::F_GETFD as usize, 0) >= 0;
-        if opened || world::get().calls.files.closed {
+        if state.changed || found.runs.is_multiple_of(EACH) {
             reopen(found);
         }
-        let seek = libc::SYS_lseek;
-        let output = channel::OUTPUT;
-        if call(seek, output, 0, libc::SEEK_CUR as usize) != found.output {
-            call(libc::SYS_ftruncate, output, found.output as usize, 0);
-            call(seek, output, found.output as usize, libc::SEEK_SET as usize);
+        if state.elsewhere {
+            call(libc::SYS_fchdir, found.directory, 0, 0);
+            call(libc::SYS_umask, found.mask as c_int, 0, 0);
         }
-        for open in &found.open {
-            if let Some(offset) = open.offset {
-                let from = libc::SEEK_SET as usize;
-                call(seek, open.descriptor, offset as usize, from);
+        let read = found.input != 0 && read_of(found.input) != found.input_read;
+        if state.moved || state.changed || read {
+            for open in &found.open {
+                if let Some(offset) = open.offset {
+                    let from = libc::SEEK_SET as usize;
+                    call(libc::SYS_lseek, open.descriptor, offset as usize, from);
+                }
             }
         }
     }
@@ -217,6 +248,8 @@ unsafe fn reopen(found: &Before) {
                 call(libc::SYS_close_range, from, open.descriptor as usize - 1, 0);
             }
             call(libc::SYS_dup2, open.copy, open.descriptor as usize, 0);
+            let flags = open.flags as usize;
+            call(libc::SYS_fcntl, open.copy, libc::F_SETFL as usize, flags);
             from = open.descriptor + 1;
         }
         call(libc::SYS_close_range, from, OURS as usize - 1, 0);
@@ -264,6 +297,7 @@ pub fn input() -> usize {
 
 /// An operation on the file behind a descriptor, unless that is for output; pipes and the like are not under control.
 fn touch_descriptor(descriptor: c_int, call: &str, frame: &Frame) {
+    world::get().calls.files.moved = true;
     if descriptor == 1 || descriptor == 2 {
         return;
     }
@@ -420,11 +454,16 @@ unsafe extern "C" fn truncate(descriptor: c_int, bytes: i64, frame: &Frame) -> c
     unsafe { real!(ftruncate64: fn(c_int, i64) -> c_int)(descriptor, bytes) }
 }
 
-/// Descriptors are about to be closed, or others put in their places.
-pub fn closing() {
+/// Descriptors are about to be opened or closed.
+pub fn changing() {
     if world::active() {
-        world::get().calls.files.closed = true;
+        world::get().calls.files.changed = true;
     }
+}
+
+/// The process is about to go to another directory, or to have another mask for new files.
+pub fn moving() {
+    world::get().calls.files.elsewhere = true;
 }
 
 /// Whether a descriptor is the runtime's, of a driven program.
@@ -436,7 +475,7 @@ unsafe extern "C" fn close_one(descriptor: c_int, _: &Frame) -> c_int {
     if ours(descriptor) {
         return super::failed(libc::EBADF);
     }
-    closing();
+    changing();
     // SAFETY: the program's own descriptor.
     unsafe { real!(close: fn(c_int) -> c_int)(descriptor) }
 }
@@ -445,7 +484,7 @@ unsafe extern "C" fn duplicate_to(from: c_int, to: c_int, _: &Frame) -> c_int {
     if ours(from) || ours(to) {
         return super::failed(libc::EBADF);
     }
-    closing();
+    changing();
     // SAFETY: the program's own descriptors.
     unsafe { real!(dup2: fn(c_int, c_int) -> c_int)(from, to) }
 }
@@ -454,7 +493,7 @@ unsafe extern "C" fn duplicate_with(from: c_int, to: c_int, flags: c_int, _: &Fr
     if ours(from) || ours(to) {
         return super::failed(libc::EBADF);
     }
-    closing();
+    changing();
     // SAFETY: the program's own descriptors.
     unsafe { real!(dup3: fn(c_int, c_int, c_int) -> c_int)(from, to, flags) }
 }
@@ -469,19 +508,19 @@ unsafe extern "C" fn close_several(first: c_uint, last: c_uint, flags: c_int, _:
         true => last.min(OURS as c_uint - 1),
         false => last,
     };
-    closing();
+    changing();
     // SAFETY: the program's own descriptors.
     unsafe { real!(close_range: fn(c_uint, c_uint, c_int) -> c_int)(first, last, flags) }
 }
 
 unsafe extern "C" fn close_stream(stream: *mut FILE, _: &Frame) -> c_int {
-    closing();
+    changing();
     // SAFETY: the program's own stream.
     unsafe { real!(fclose: fn(*mut FILE) -> c_int)(stream) }
 }
 
 unsafe extern "C" fn close_all_streams(_: &Frame) -> c_int {
-    closing();
+    changing();
     // SAFETY: no arguments.
     unsafe { real!(fcloseall: fn() -> c_int)() }
 }
@@ -539,6 +578,30 @@ unsafe extern "C" fn stream_line(
         if !got.is_null() {
             let length = CStr::from_ptr(got).count_bytes();
             accesses::range(into as usize, length + 1, true, frame);
+        }
+        got
+    }
+}
+
+unsafe extern "C" fn stream_new_line(
+    line: *mut *mut c_char,
+    bytes: *mut usize,
+    stream: *mut FILE,
+    frame: &Frame,
+) -> isize {
+    let real = real!(getline: fn(*mut *mut c_char, *mut usize, *mut FILE) -> isize);
+    if !world::active() {
+        // SAFETY: the program's own arguments.
+        return unsafe { real(line, bytes, stream) };
+    }
+    touch_stream(stream as usize, &frame.return_address);
+    accesses::range(line as usize, size_of::<usize>(), true, frame);
+    accesses::range(bytes as usize, size_of::<usize>(), true, frame);
+    // SAFETY: as above; what was read ends with a nul.
+    unsafe {
+        let got = real(line, bytes, stream);
+        if got >= 0 {
+            accesses::range(*line as usize, got as usize + 1, true, frame);
         }
         got
     }

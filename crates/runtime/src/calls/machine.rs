@@ -101,7 +101,7 @@ unsafe extern "C" fn processor(_: &Frame) -> c_int {
 unsafe extern "C" fn processor_and_node(
     processor: *mut c_uint,
     node: *mut c_uint,
-    _: &Frame,
+    frame: &Frame,
 ) -> c_int {
     if !world::active() {
         // SAFETY: the program's own arguments.
@@ -109,6 +109,7 @@ unsafe extern "C" fn processor_and_node(
     }
     for place in [processor, node] {
         if !place.is_null() {
+            accesses::range(place as usize, size_of::<c_uint>(), true, frame);
             // SAFETY: the program's own variable.
             unsafe { *place = 0 };
         }

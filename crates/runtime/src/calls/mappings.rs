@@ -76,6 +76,53 @@ pub fn clean_up() {
     state.used.clear();
 }
 
+impl State {
+    /// What there is in pages that the program has mapped and written to, one after the other. Heap memory that it has protected can be
+    /// read again.
+    pub fn each_page(&self, mut each: impl FnMut(&[u64])) {
+        /// Asked about at a time.
+        const PAGES: usize = 4096;
+        /// In memory, or where the kernel puts what is not used for long.
+        const THERE: u64 = 3 << 62;
+        for range in &self.protected {
+            let access = libc::PROT_READ | libc::PROT_WRITE;
+            // SAFETY: the run is over.
+            unsafe { sys::protect(range.start, range.len(), access) };
+        }
+        let mut all = self.maps.clone();
+        if self.moved_break {
+            // SAFETY: only asks.
+            let end = unsafe { sys::call(libc::SYS_brk, [0; 6]) } as usize;
+            let start = BREAK.load(Ordering::Relaxed) & !(PAGE - 1);
+            all.push(start..end.next_multiple_of(PAGE));
+        }
+        if all.is_empty() {
+            return;
+        }
+        let memory = sys::Places::open(c"/proc/self/mem");
+        let known = sys::Places::open(c"/proc/self/pagemap");
+        let mut pages = alloc::vec![0_u64; PAGES];
+        let mut page = alloc::vec![0_u64; PAGE / 8];
+        for map in all {
+            for part in map.clone().step_by(PAGES * PAGE) {
+                let pages = &mut pages[..(map.end - part).div_ceil(PAGE).min(PAGES)];
+                if !known.read(part / PAGE * 8, pages) {
+                    pages.fill(THERE);
+                }
+                let there = pages
+                    .iter()
+                    .enumerate()
+                    .filter(|(_, page)| **page & THERE != 0);
+                for (index, _) in there {
+                    if memory.read(part + index * PAGE, &mut page) {
+                        each(&page);
+                    }
+                }
+            }
+        }
+    }
+}
+
 /// A place for so many bytes in the running thread's range.
 fn place(world: &mut World, bytes: usize) -> Option<usize> {
     let slot = world.slot();

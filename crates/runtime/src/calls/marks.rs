@@ -6,13 +6,13 @@
 //!
 //! Making and destroying objects are no events, but writes to their memory: when nothing orders them with other uses, that is a data race.
 
-use super::misuse;
+use super::{barriers, condvars, misuse, mutexes, rwlocks, semaphores};
 use crate::{
     accesses,
     entry::driven,
     hooks::Frame,
     objects::{Found, Sort},
-    spin,
+    slots, spin,
     world::{self, World},
 };
 use reweave_model::{End, Kind, Object, ObjectId, Site, ThreadId};
@@ -140,6 +140,29 @@ pub fn unordered(
             None
         }
     })
+}
+
+/// Takes the marks of a run off the stacks, which are not put back: a run must not find them there.
+pub fn erase(world: &World) {
+    const SHAPES: [Shape; 5] = [
+        mutexes::SHAPE,
+        condvars::SHAPE,
+        rwlocks::SHAPE,
+        barriers::SHAPE,
+        semaphores::SHAPE,
+    ];
+    let Some(main) = world.threads.first().map(|main| main.top) else {
+        return;
+    };
+    for known in world.objects.known() {
+        let fits = |shape: &&Shape| shape.sort == known.sort && shape.bytes == known.bytes as usize;
+        let stack = slots::slot_of(known.address).is_some()
+            || main.wrapping_sub(known.address) <= slots::STACK_BYTES;
+        if let Some(shape) = SHAPES.iter().find(fits).filter(|_| stack) {
+            // SAFETY: an object lay there, on a stack that nobody runs on.
+            unsafe { *shape.mark(known.address) = 0 };
+        }
+    }
 }
 
 /// At the end of a run: threads that wait for what was destroyed, and objects that an `_init` call made and nobody destroyed.

@@ -29,7 +29,7 @@ trampoline! {
 }
 
 /// As glibc has it: the lock, the count, the owner, the number of users, the kind, and a list.
-const SHAPE: Shape = Shape {
+pub const SHAPE: Shape = Shape {
     sort: Sort::Mutex,
     bytes: size_of::<Mutex>(),
     mark: 32,
@@ -121,7 +121,7 @@ pub(super) unsafe extern "C" fn destroy(mutex: *mut Mutex, frame: &Frame) -> c_i
 fn again(mutex: *mut Mutex, object: ObjectId, site: Site) -> c_int {
     if recursive(mutex) {
         world::get().about(object).depth += 1;
-        spin::changed();
+        spin::disturbed();
         return 0;
     }
     if checks_errors(mutex) {
@@ -232,7 +232,7 @@ pub(super) unsafe extern "C" fn unlock(mutex: *mut Mutex, frame: &Frame) -> c_in
         let depth = &mut world::get().about(object).depth;
         if *depth > 0 {
             *depth -= 1;
-            spin::changed();
+            spin::disturbed();
             return 0;
         }
     }

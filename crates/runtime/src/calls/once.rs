@@ -159,9 +159,13 @@ extern "C" fn noticed(_: c_int, phase: c_int, _: u64, _: *mut c_void, _: *mut c_
 
 /// A guard is eight bytes: compiled code looks at the first, which is 1 when all is done. The second half is where the model's object is.
 fn guarded(guard: *mut u8) -> ObjectId {
+    let world = world::get();
+    if let Found::Object(byte) = world.objects.find(guard as usize, 1, Sort::Atomic) {
+        world.about(byte).guard = true;
+    }
     // SAFETY: the program's own variable.
     let done = unsafe { *guard } != 0;
-    object(world::get(), guard as usize + 4, done)
+    object(world, guard as usize + 4, done)
 }
 
 unsafe extern "C" fn acquire(guard: *mut u8, frame: &Frame) -> c_int {

@@ -4,9 +4,9 @@
 //! The kernel does not trap on protected pages but fails, so they are made writable first.
 
 use super::callers;
-use crate::{real::Real, world};
+use crate::{accesses, hooks::Frame, real::Real, spin, world};
 use core::{
-    ffi::{CStr, c_char, c_void},
+    ffi::{CStr, c_char, c_int, c_void},
     mem::MaybeUninit,
 };
 
@@ -83,6 +83,7 @@ pub(super) use passes;
 
 /// The path is this argument.
 fn path<const ARGUMENT: usize>(call: &'static CStr, arguments: &[usize; 6], from: &usize) {
+    super::files::changing();
     let path = arguments[ARGUMENT] as *const c_char;
     if path.is_null() {
         return;
@@ -118,10 +119,10 @@ fn is_pipe(path: &CStr) -> bool {
     }
 }
 
-/// A stream for another file: the one it had is closed.
-fn reopens(call: &'static CStr, arguments: &[usize; 6], from: &usize) {
-    path::<0>(call, arguments, from);
-    super::files::closing();
+/// It may open a descriptor, whatever it is for.
+fn opens(_: &'static CStr, _: &[usize; 6], _: &usize) {
+    spin::disturbed();
+    super::files::changing();
 }
 
 passes! {
@@ -133,8 +134,37 @@ passes! {
     openat64 => path::<1>;
     fopen => path::<0>;
     fopen64 => path::<0>;
-    freopen => reopens;
-    freopen64 => reopens;
+    freopen => path::<0>;
+    freopen64 => path::<0>;
+    opendir => path::<0>;
+    fdopen => opens;
+    fdopendir => opens;
+    scandir => opens;
+    dup => opens;
+    fcntl => opens;
+    fcntl64 => opens;
+    mkstemp => opens;
+    mkstemp64 => opens;
+    mkostemp => opens;
+    mkostemp64 => opens;
+    mkstemps => opens;
+    mkostemps => opens;
+    tmpfile => opens;
+    tmpfile64 => opens;
+    posix_openpt => opens;
+    openpty => opens;
+    open_by_handle_at => opens;
+    openlog => opens;
+    syslog => opens;
+    setmntent => opens;
+    getpwnam => opens;
+    getpwuid => opens;
+    getgrnam => opens;
+    getgrgid => opens;
+    setlocale => opens;
+    nftw => opens;
+    fts_open => opens;
+    glob => opens;
 }
 
 /// Something is read from the stream that is this argument, or from standard input.
@@ -150,7 +180,6 @@ passes! {
     fgetc => reads::<0>;
     getc => reads::<0>;
     ungetc => reads::<1>;
-    getline => reads::<2>;
     getdelim => reads::<3>;
     __getdelim => reads::<3>;
     fscanf => reads::<0>;
@@ -178,58 +207,174 @@ fn robust(_: &'static CStr, arguments: &[usize; 6], from: &usize) {
 
 passes! { pthread_mutexattr_setrobust => robust; }
 
-/// The kernel writes so many bytes to where this argument points.
-fn writes<const ARGUMENT: usize, const BYTES: usize>(
-    _: &'static CStr,
-    arguments: &[usize; 6],
-    _: &usize,
-) {
-    if arguments[ARGUMENT] != 0 {
-        world::snapshot().touch_range(arguments[ARGUMENT], BYTES);
+/// The process goes elsewhere, until the run is over.
+fn moves(_: &'static CStr, _: &[usize; 6], _: &usize) {
+    spin::disturbed();
+    super::files::moving();
+}
+
+passes! {
+    chdir => moves;
+    fchdir => moves;
+    umask => moves;
+}
+
+/// A function through which the kernel writes to where an argument points. How many bytes that can be; afterwards, with the result, how
+/// many it was.
+pub(super) struct Fill {
+    real: Real,
+    place: usize,
+    bytes: fn(&[usize; 6], Option<isize>) -> usize,
+}
+
+/// Calls it, with its first six arguments.
+extern "C" fn filled(call: &Fill, arguments: &[usize; 6], frame: &Frame) -> isize {
+    type Function = unsafe extern "C" fn(usize, usize, usize, usize, usize, usize) -> isize;
+    // SAFETY: takes no more arguments, and more of them than it wants do no harm.
+    let real: Function = unsafe { core::mem::transmute(call.real.get()) };
+    let [a, b, c, d, e, f] = *arguments;
+    let place = arguments[call.place];
+    let looks = world::active() && place != 0;
+    if looks {
+        world::snapshot().touch_range(place, (call.bytes)(arguments, None));
+    }
+    // SAFETY: the program's own call.
+    let result = unsafe { real(a, b, c, d, e, f) };
+    if looks {
+        // What is asked may have changed.
+        spin::disturbed();
+        let bytes = (call.bytes)(arguments, Some(result));
+        accesses::range(place, bytes, true, frame);
+    }
+    result
+}
+
+macro_rules! fills {
+    ($($name:ident => $place:literal, $bytes:expr;)*) => {$(
+        const _: () = {
+            static CALL: Fill = Fill {
+                // SAFETY: ends with the only nul.
+                real: Real::new(unsafe {
+                    CStr::from_bytes_with_nul_unchecked(concat!(stringify!($name), "\0").as_bytes())
+                }),
+                place: $place,
+                bytes: $bytes,
+            };
+            #[unsafe(no_mangle)]
+            #[unsafe(naked)]
+            pub unsafe extern "C" fn $name() {
+                core::arch::naked_asm!(
+                    ".cfi_startproc",
+                    "push rbp",
+                    "push rbx",
+                    "push r12",
+                    "push r13",
+                    "push r14",
+                    "push r15",
+                    ".cfi_adjust_cfa_offset 48",
+                    "mov rax, rdx",
+                    "mov rdx, rsp",
+                    "push r9",
+                    "push r8",
+                    "push rcx",
+                    "push rax",
+                    "push rsi",
+                    "push rdi",
+                    "mov rsi, rsp",
+                    "lea rdi, [rip + {call}]",
+                    "sub rsp, 8",
+                    ".cfi_adjust_cfa_offset 56",
+                    "call {filled}",
+                    "add rsp, 104",
+                    ".cfi_adjust_cfa_offset -104",
+                    "ret",
+                    ".cfi_endproc",
+                    call = sym CALL,
+                    filled = sym filled,
+                )
+            }
+        };
+    )*};
+}
+
+/// So many, unless it fails.
+fn all<const BYTES: usize>(_: &[usize; 6], result: Option<isize>) -> usize {
+    match result {
+        Some(result) if (result as c_int) < 0 => 0,
+        _ => BYTES,
     }
 }
 
-/// As many bytes as another argument says.
-fn fills<const ARGUMENT: usize, const LENGTH: usize>(
-    _: &'static CStr,
-    arguments: &[usize; 6],
-    _: &usize,
-) {
-    if arguments[ARGUMENT] != 0 {
-        world::snapshot().touch_range(arguments[ARGUMENT], arguments[LENGTH]);
+/// As many as it says, at most what this argument says.
+fn counted<const LENGTH: usize>(arguments: &[usize; 6], result: Option<isize>) -> usize {
+    match result {
+        Some(result) => result.max(0) as usize,
+        None => arguments[LENGTH],
+    }
+}
+
+/// A text, of at most so many bytes as this argument says; the result is null or where it lies.
+fn text<const LENGTH: usize>(arguments: &[usize; 6], result: Option<isize>) -> usize {
+    match result {
+        Some(0) => 0,
+        // SAFETY: ends with a nul.
+        Some(text) => unsafe { CStr::from_ptr(text as *const c_char) }.count_bytes() + 1,
+        None => arguments[LENGTH],
+    }
+}
+
+/// Numbers of four bytes, as many as it says.
+fn groups(arguments: &[usize; 6], result: Option<isize>) -> usize {
+    match result {
+        _ if arguments[0] as c_int <= 0 => 0,
+        Some(result) => 4 * (result as c_int).max(0) as usize,
+        None => 4 * arguments[0] as c_int as usize,
     }
 }
 
 const STAT: usize = size_of::<libc::stat>();
+const STATFS: usize = size_of::<libc::statfs>();
+const LIMIT: usize = size_of::<libc::rlimit>();
+
+fills! {
+    stat => 1, all::<STAT>;
+    stat64 => 1, all::<STAT>;
+    lstat => 1, all::<STAT>;
+    lstat64 => 1, all::<STAT>;
+    fstat => 1, all::<STAT>;
+    fstat64 => 1, all::<STAT>;
+    fstatat => 2, all::<STAT>;
+    fstatat64 => 2, all::<STAT>;
+    __xstat => 2, all::<STAT>;
+    __lxstat => 2, all::<STAT>;
+    __fxstat => 2, all::<STAT>;
+    statx => 4, all::<{ size_of::<libc::statx>() }>;
+    statfs => 1, all::<STATFS>;
+    statfs64 => 1, all::<STATFS>;
+    fstatfs => 1, all::<STATFS>;
+    fstatfs64 => 1, all::<STATFS>;
+    uname => 0, all::<{ size_of::<libc::utsname>() }>;
+    sysinfo => 0, all::<{ size_of::<libc::sysinfo>() }>;
+    times => 0, all::<{ size_of::<libc::tms>() }>;
+    getrusage => 1, all::<{ size_of::<libc::rusage>() }>;
+    getrlimit => 1, all::<LIMIT>;
+    getrlimit64 => 1, all::<LIMIT>;
+    prlimit => 3, all::<LIMIT>;
+    getcwd => 0, text::<1>;
+    readlink => 1, counted::<2>;
+    readlinkat => 2, counted::<3>;
+    sched_getparam => 1, all::<4>;
+    getgroups => 1, groups;
+}
+
+/// What the kernel writes depends on the request: no more than this.
+fn requests(_: &'static CStr, arguments: &[usize; 6], _: &usize) {
+    spin::disturbed();
+    if arguments[2] != 0 {
+        world::snapshot().touch_range(arguments[2], 256);
+    }
+}
 
 passes! {
-    stat => writes::<1, STAT>;
-    stat64 => writes::<1, STAT>;
-    lstat => writes::<1, STAT>;
-    lstat64 => writes::<1, STAT>;
-    fstat => writes::<1, STAT>;
-    fstat64 => writes::<1, STAT>;
-    fstatat => writes::<2, STAT>;
-    fstatat64 => writes::<2, STAT>;
-    __xstat => writes::<2, STAT>;
-    __lxstat => writes::<2, STAT>;
-    __fxstat => writes::<2, STAT>;
-    statx => writes::<4, 256>;
-    statfs => writes::<1, 128>;
-    statfs64 => writes::<1, 128>;
-    fstatfs => writes::<1, 128>;
-    fstatfs64 => writes::<1, 128>;
-    uname => writes::<0, 512>;
-    sysinfo => writes::<0, 128>;
-    times => writes::<0, 64>;
-    getrusage => writes::<1, 256>;
-    getrlimit => writes::<1, 16>;
-    getrlimit64 => writes::<1, 16>;
-    prlimit => writes::<3, 16>;
-    ioctl => writes::<2, 256>;
-    getcwd => fills::<0, 1>;
-    readlink => fills::<1, 2>;
-    readlinkat => fills::<2, 3>;
-    sched_getparam => writes::<1, 64>;
-    getgroups => writes::<1, 4096>;
+    ioctl => requests;
 }

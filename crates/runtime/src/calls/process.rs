@@ -44,11 +44,19 @@ pub struct State {
 struct Ending {
     thread: ThreadId,
     site: Site,
+    /// Where the frames begin that are still there; `None`: `main` has returned.
+    frame: Option<usize>,
     /// What happens before it.
     clock: Vec<u32>,
 }
 
 impl State {
+    /// Who ends the process, and where its frames begin, if any are left.
+    pub fn end(&self) -> Option<(ThreadId, Option<usize>)> {
+        let end = self.end.as_ref()?;
+        Some((end.thread, end.frame))
+    }
+
     pub fn clear(&mut self) {
         self.end = None;
         self.handlers.clear();
@@ -223,7 +231,7 @@ unsafe extern "C" fn finalize(object: *mut c_void, _: &Frame) {
 /// The program returned from `main`.
 pub fn end_process(status: c_int) -> ! {
     let site = world::get().site(entry::main_address() + 1);
-    leave(status, site)
+    leave(status, site, None)
 }
 
 unsafe extern "C" fn ordinary_exit(status: c_int, frame: &Frame) -> ! {
@@ -231,7 +239,7 @@ unsafe extern "C" fn ordinary_exit(status: c_int, frame: &Frame) -> ! {
         // SAFETY: the program's own argument.
         unsafe { real!(exit: fn(c_int))(status) };
     }
-    leave(status, world::get().site(frame.return_address))
+    leave(status, world::get().site(frame.return_address), Some(frame))
 }
 
 unsafe extern "C" fn exit_at_once(status: c_int, frame: &Frame) -> ! {
@@ -240,7 +248,7 @@ unsafe extern "C" fn exit_at_once(status: c_int, frame: &Frame) -> ! {
         unsafe { real!(_exit: fn(c_int))(status) };
     }
     let site = world::get().site(frame.return_address);
-    claim(status, site);
+    claim(status, site, Some(frame));
     stay(site)
 }
 
@@ -250,7 +258,7 @@ unsafe extern "C" fn exit_quickly(status: c_int, frame: &Frame) -> ! {
         unsafe { real!(quick_exit: fn(c_int))(status) };
     }
     let site = world::get().site(frame.return_address);
-    claim(status, site);
+    claim(status, site, Some(frame));
     while let Some(handler) = state().quick.pop() {
         handler.call(status);
     }
@@ -258,8 +266,8 @@ unsafe extern "C" fn exit_quickly(status: c_int, frame: &Frame) -> ! {
 }
 
 /// Ends the process with all that comes with it.
-pub fn leave(status: c_int, site: Site) -> ! {
-    claim(status, site);
+pub fn leave(status: c_int, site: Site, frame: Option<&Frame>) -> ! {
+    claim(status, site, frame);
     super::threads::destroy_locals();
     while let Some(handler) = next_handler() {
         handler.call(status);
@@ -282,12 +290,14 @@ fn next_handler() -> Option<Handler> {
 }
 
 /// From here on the running thread is the one that ends the process. A second one stays here for ever.
-fn claim(status: c_int, site: Site) {
+fn claim(status: c_int, site: Site, frame: Option<&Frame>) {
+    let frame = frame.map(|frame| core::ptr::from_ref(frame) as usize);
     let world = world::get();
     let me = world.current;
-    let again = world.calls.process.end.as_ref();
-    if again.is_some_and(|end| end.thread == me) {
+    let again = world.calls.process.end.as_mut();
+    if let Some(end) = again.filter(|end| end.thread == me) {
         // From a handler: the rest of them is called, and the status is settled.
+        end.frame = frame;
         return;
     }
     // Nobody else is there: no need to be the first.
@@ -300,6 +310,7 @@ fn claim(status: c_int, site: Site) {
     world.calls.process.end = Some(Ending {
         thread: me,
         site,
+        frame,
         clock: world.races.clock(me).into(),
     });
     if status != 0 {

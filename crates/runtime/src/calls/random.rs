@@ -3,7 +3,7 @@
 //! The first thread has libc's own streams, which begin anew with every run. In libc other threads share them, so that a number
 //! depends on who asked before; here each has streams of its own, whose seeds come from its creator's and from the thread's path.
 
-use crate::{hooks::Frame, real, trampoline, world};
+use crate::{hooks::Frame, real, spin, trampoline, world};
 use core::{
     ffi::{c_char, c_int, c_long, c_uint, c_ushort},
     sync::atomic::{AtomicU64, Ordering},
@@ -71,6 +71,8 @@ fn mixed(stream: &mut u64) -> u64 {
 
 /// The running thread's own streams; `None` if they are libc's.
 fn own() -> Option<&'static mut Own> {
+    // Each call changes a stream, whoever has it.
+    spin::disturbed();
     let theirs = !world::active() || world::get().current == ThreadId::MAIN;
     (!theirs).then(|| &mut world::get().me().own_calls.random)
 }

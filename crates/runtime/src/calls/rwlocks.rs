@@ -30,7 +30,7 @@ trampoline! {
 }
 
 /// As glibc has it: readers with two flags, writers, two words to wait for, the writer that has it, room, who goes first.
-const SHAPE: Shape = Shape {
+pub const SHAPE: Shape = Shape {
     sort: Sort::RwLock,
     bytes: size_of::<Lock>(),
     mark: 40,

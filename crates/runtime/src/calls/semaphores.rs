@@ -5,6 +5,7 @@ use super::{
     marks::Shape,
 };
 use crate::{
+    accesses,
     hooks::Frame,
     objects::Sort,
     real, trampoline,
@@ -26,7 +27,7 @@ trampoline! {
 }
 
 /// As glibc has it: the count, how many wait, a flag.
-const SHAPE: Shape = Shape {
+pub const SHAPE: Shape = Shape {
     sort: Sort::Semaphore,
     bytes: size_of::<Semaphore>(),
     mark: 16,
@@ -160,6 +161,7 @@ unsafe extern "C" fn value(semaphore: *mut Semaphore, into: *mut c_int, frame: &
     let site = world::get().site(frame.return_address);
     let op = Op::Load(find(semaphore, site));
     let count = poll(op, frame, site, Order::SeqCst, None).result;
+    accesses::range(into as usize, size_of::<c_int>(), true, frame);
     // SAFETY: the program's own variable.
     unsafe { *into = count as c_int };
     0

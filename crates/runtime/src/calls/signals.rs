@@ -2,7 +2,7 @@
 //! runtime; signals from outside and to other threads are not under control.
 
 use super::{callers, machine, process};
-use crate::{hooks::Frame, real, trampoline, world};
+use crate::{accesses, hooks::Frame, real, spin, trampoline, world};
 use alloc::{format, vec::Vec};
 use core::{
     ffi::{c_int, c_void},
@@ -95,7 +95,7 @@ unsafe extern "C" fn set_action(
     signal: c_int,
     new: *const Action,
     old: *mut Action,
-    _: &Frame,
+    frame: &Frame,
 ) -> c_int {
     if !world::active() {
         let real = real!(sigaction: fn(c_int, *const Action, *mut Action) -> c_int);
@@ -106,6 +106,7 @@ unsafe extern "C" fn set_action(
     if !(1..=MOST).contains(&signal) || fixed {
         return super::failed(libc::EINVAL);
     }
+    spin::disturbed();
     let before = action(signal);
     if !new.is_null() {
         let actions = &mut world::get().calls.signals.actions;
@@ -116,6 +117,7 @@ unsafe extern "C" fn set_action(
         actions[signal as usize] = Some(unsafe { *new });
     }
     if !old.is_null() {
+        accesses::range(old as usize, size_of::<Action>(), true, frame);
         // SAFETY: as above.
         unsafe { *old = before };
     }
@@ -161,8 +163,10 @@ fn own() -> &'static mut Own {
 }
 
 /// Sets the running thread's mask; an error number.
-unsafe fn mask(how: c_int, new: *const Set, old: *mut Set, site: Site) -> c_int {
+unsafe fn mask(how: c_int, new: *const Set, old: *mut Set, frame: &Frame) -> c_int {
+    let site = world::get().site(frame.return_address);
     let before = own().blocked;
+    spin::disturbed();
     if !new.is_null() {
         // SAFETY: the program's own variable; the kernel has 64 signals.
         let set = unsafe { new.cast::<u64>().read() } & !(bit(libc::SIGKILL) | bit(libc::SIGSTOP));
@@ -174,6 +178,7 @@ unsafe fn mask(how: c_int, new: *const Set, old: *mut Set, site: Site) -> c_int 
         };
     }
     if !old.is_null() {
+        accesses::range(old as usize, size_of::<Set>(), true, frame);
         // SAFETY: the program's own variable.
         unsafe { write(old, before) };
     }
@@ -200,9 +205,8 @@ unsafe extern "C" fn process_mask(
         // SAFETY: the program's own arguments.
         return unsafe { real(how, new, old) };
     }
-    let site = world::get().site(frame.return_address);
     // SAFETY: as the call itself.
-    match unsafe { mask(how, new, old, site) } {
+    match unsafe { mask(how, new, old, frame) } {
         0 => 0,
         error => super::failed(error),
     }
@@ -219,16 +223,16 @@ unsafe extern "C" fn thread_mask(
         // SAFETY: the program's own arguments.
         return unsafe { real(how, new, old) };
     }
-    let site = world::get().site(frame.return_address);
     // SAFETY: as the call itself.
-    unsafe { mask(how, new, old, site) }
+    unsafe { mask(how, new, old, frame) }
 }
 
-unsafe extern "C" fn pending_signals(set: *mut Set, _: &Frame) -> c_int {
+unsafe extern "C" fn pending_signals(set: *mut Set, frame: &Frame) -> c_int {
     if !world::active() {
         // SAFETY: the program's own argument.
         return unsafe { real!(sigpending: fn(*mut Set) -> c_int)(set) };
     }
+    accesses::range(set as usize, size_of::<Set>(), true, frame);
     // SAFETY: the program's own variable.
     unsafe { write(set, own().pending) };
     0

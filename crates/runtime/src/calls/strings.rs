@@ -48,14 +48,14 @@ trampoline! {
     __wrap_strndup => duplicate_within, "rdx";
 }
 
-type Text = *const c_char;
-type TextMut = *mut c_char;
+pub(super) type Text = *const c_char;
+pub(super) type TextMut = *mut c_char;
 
 /// A length or a number of bytes that is no limit.
-const ALL: usize = usize::MAX;
+pub(super) const ALL: usize = usize::MAX;
 
 /// Notes that a string was read with its nul, or so much of it; its length within that.
-unsafe fn read(text: Text, most: usize, frame: &Frame) -> usize {
+pub(super) unsafe fn read(text: Text, most: usize, frame: &Frame) -> usize {
     // SAFETY: the program's own string.
     let length = unsafe { libc::strnlen(text, most) };
     range(
@@ -385,7 +385,7 @@ unsafe extern "C" fn find_string(text: Text, wanted: Text, frame: &Frame) -> Tex
     }
 }
 
-unsafe extern "C" fn span_of(text: Text, bytes: Text, frame: &Frame) -> usize {
+pub(super) unsafe extern "C" fn span_of(text: Text, bytes: Text, frame: &Frame) -> usize {
     // SAFETY: the program's own call.
     unsafe {
         read(bytes, ALL, frame);
@@ -395,7 +395,7 @@ unsafe extern "C" fn span_of(text: Text, bytes: Text, frame: &Frame) -> usize {
     }
 }
 
-unsafe extern "C" fn span_without(text: Text, bytes: Text, frame: &Frame) -> usize {
+pub(super) unsafe extern "C" fn span_without(text: Text, bytes: Text, frame: &Frame) -> usize {
     // SAFETY: the program's own call.
     unsafe {
         read(bytes, ALL, frame);

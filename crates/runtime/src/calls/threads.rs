@@ -1,11 +1,11 @@
 //! Threads: creation, the end of them, what is theirs alone.
 
-use super::{Hidden, callers, exceptions, process, visible};
-use crate::{accesses, entry, hooks::Frame, real, trampoline, world};
+use super::{Hidden, callers, exceptions, paths::passes, process, visible};
+use crate::{accesses, entry, hooks::Frame, real, spin, trampoline, world};
 use alloc::{boxed::Box, format, vec::Vec};
 use core::{
     cell::UnsafeCell,
-    ffi::{c_char, c_int, c_uint, c_void},
+    ffi::{CStr, c_char, c_int, c_uint, c_void},
 };
 use libc::pthread_t as Handle;
 use reweave_model::{Kind, Op, Site, ThreadId};
@@ -90,6 +90,11 @@ pub(super) unsafe extern "C" fn create(
     frame: &Frame,
 ) -> c_int {
     if !world::active() {
+        if entry::driven() {
+            crate::give_up(format_args!(
+                "the program creates a thread before its `main`, which cannot be controlled"
+            ));
+        }
         let real =
             real!(pthread_create: fn(*mut Handle, *const Attributes, Start, *mut c_void) -> c_int);
         // SAFETY: the program's own arguments.
@@ -254,7 +259,7 @@ fn end_main() -> ! {
         before.clone_from(&thread.path);
         visible(Op::Join(ThreadId(index as u32)), site);
     }
-    process::leave(0, site)
+    process::leave(0, site, None)
 }
 
 /// Destroys the running thread's C++ objects, latest first.
@@ -305,6 +310,20 @@ fn destroy_values() {
         if !found {
             return;
         }
+    }
+}
+
+passes! {
+    pthread_setspecific => keeps;
+    tss_set => keeps;
+}
+
+/// A thread keeps something under a key, which may be what it has there already.
+fn keeps(_: &'static CStr, arguments: &[usize; 6], _: &usize) {
+    // SAFETY: a key of the program's, or a number that is none.
+    let before = unsafe { libc::pthread_getspecific(arguments[0] as c_uint) };
+    if before as usize != arguments[1] {
+        spin::disturbed();
     }
 }
 
@@ -417,9 +436,13 @@ unsafe extern "C" fn get_name(
     0
 }
 
-/// Threads that nobody joined or detached are worth a word.
+/// Threads that nobody joined or detached are worth a word, unless another one than the first has ended the process: who should have joined
+/// them may not have come to it.
 pub fn conclude() {
     let world = world::get();
+    if world.calls.process.end().map(|(thread, _)| thread) != Some(ThreadId::MAIN) {
+        return;
+    }
     let left = world.threads.iter().skip(1);
     let left = left.filter(|thread| !thread.joined && !thread.detached);
     for thread in left {
