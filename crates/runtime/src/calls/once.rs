@@ -7,7 +7,7 @@ use super::misuse;
 use crate::{
     hooks::Frame,
     objects::{Found, Sort},
-    real, trampoline,
+    real, spin, trampoline,
     world::{self, World, perform},
 };
 use alloc::vec::Vec;
@@ -108,6 +108,14 @@ pub(super) unsafe extern "C" fn once(
     world::get().me().own_calls.once.under_way.pop();
     end(object, true, site);
     0
+}
+
+/// # Safety
+/// It is the program's own variable.
+unsafe fn set(control: *mut c_int, word: c_int) {
+    spin::foreign(control as usize, size_of::<c_int>());
+    // SAFETY: as promised.
+    unsafe { *control = word };
 }
 
 /// Whether the unwinder of exceptions calls from there. It initialises tables of its own, at the first exception of a run; nobody can tell by whom.
