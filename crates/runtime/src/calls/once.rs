@@ -110,14 +110,6 @@ pub(super) unsafe extern "C" fn once(
     0
 }
 
-/// # Safety
-/// It is the program's own variable.
-unsafe fn set(control: *mut c_int, word: c_int) {
-    spin::foreign(control as usize, size_of::<c_int>());
-    // SAFETY: as promised.
-    unsafe { *control = word };
-}
-
 /// Whether the unwinder of exceptions calls from there. It initialises tables of its own, at the first exception of a run; nobody can tell by whom.
 fn by_unwinder(address: usize) -> bool {
     let mut modules = world::get().modules.iter();
