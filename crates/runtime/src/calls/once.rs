@@ -101,13 +101,21 @@ pub(super) unsafe extern "C" fn once(
     own.under_way.push((object, control, site));
     // SAFETY: the program's own variable and function.
     unsafe {
-        *control = RUNNING;
+        set(control, RUNNING);
         call(routine);
-        *control = DONE;
+        set(control, DONE);
     }
     world::get().me().own_calls.once.under_way.pop();
     end(object, true, site);
     0
+}
+
+/// # Safety
+/// It is the program's own variable.
+unsafe fn set(control: *mut c_int, word: c_int) {
+    spin::foreign(control as usize, size_of::<c_int>());
+    // SAFETY: as promised.
+    unsafe { *control = word };
 }
 
 /// Whether the unwinder of exceptions calls from there. It initialises tables of its own, at the first exception of a run; nobody can tell by whom.
@@ -143,7 +151,7 @@ extern "C" fn noticed(_: c_int, phase: c_int, _: u64, _: *mut c_void, _: *mut c_
     let left = under_way.pop_if(|_| phase & CLEANING != 0);
     if let Some((object, control, site)) = left {
         // SAFETY: the program's own variable.
-        unsafe { *control = NEW };
+        unsafe { set(control, NEW) };
         end(object, false, site);
     }
     GO_ON
