@@ -19,17 +19,21 @@ int main(void) {
     block[11] = 7;
     block = reallocarray(block, 6, 4);
     reweave_check(block[11] == 7, "reallocarray: not what was there");
-    reweave_check(reallocarray(block, SIZE_MAX / 2, 4) == 0, "reallocarray: too many");
-    reweave_check(realloc(block, 0) == 0, "realloc: nothing is a block"); // <-
+    // What the compiler does not follow.
+    char *volatile given = block;
+    volatile size_t many = SIZE_MAX / 2;
+    reweave_check(reallocarray(given, many, 4) == 0, "reallocarray: too many");
+    reweave_check(realloc(given, 0) == 0, "realloc: nothing is a block"); // <-
 
 #if WRONG == 1
-    block = realloc(block, 20);
+    block = realloc(given, 20); // <-
     free(block);
 #elif WRONG == 2
     static char here[10];
-    block = realloc(here, 20); // <-
+    given = here;
+    block = realloc(given, 20); // <-
     free(block);
 #elif WRONG == 3
-    free(block);
+    free(given); // <-
 #endif
 }

@@ -32,13 +32,14 @@ static void *start(void *unused) {
     struct tm own = {.tm_mday = 1};
     time_t zero = 0;
     char words[] = "some words";
+    volatile size_t none = 0;
     int value;
     switch (which) {
     case 0:
         sprintf(text, "%d", 1); // <-
         break;
     case 1:
-        snprintf(text, 3, "%s", "long text"); // <-
+        snprintf(text, none + 3, "%s", "long text"); // <-
         break;
     case 2:
         strtol("12 ", &end, 10); // <-
@@ -81,12 +82,12 @@ static void *start(void *unused) {
         break;
     default:
         // Nothing of it is shared.
-        snprintf(words, unused ? 1 : 0, "%d", 1);
+        snprintf(text, none, "%d", 1);
         value = stat("/there/is/no/such/file", &about);
         strtol("12", 0, 10);
     }
     (void)value;
-    return 0;
+    return unused;
 }
 
 int main(void) {

@@ -211,13 +211,17 @@ impl<S: Subject> Check<'_, S> {
         let settings = self.settings;
         let over = self.over();
         let failed = self.failed();
-        let errors = self
+        let totals = *search.totals();
+        let mut errors = self
             .found
             .confirm(self.subject, &settings.directory, &settings.name)?;
+        // What is one error by its places may have come up at several sites of one execution.
+        for error in &mut errors {
+            error.seen = error.seen.min(totals.runs());
+        }
         if errors.is_empty() {
             self.repeats.confirm(self.subject)?;
         }
-        let totals = *search.totals();
         let left = !search.exhausted() || self.subject.anew();
         let limit = settings.max_executions;
         let limited = limit.is_some_and(|limit| totals.runs() >= limit);

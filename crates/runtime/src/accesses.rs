@@ -42,7 +42,7 @@ pub fn set_mode(mode: Mode) {
 #[inline]
 pub fn access(address: usize, bytes: usize, kind: Kind, pc: usize) {
     if kind == Kind::Write {
-        spin::wrote(address);
+        spin::wrote(address, bytes);
     }
     match mode() {
         Mode::Nothing => {}

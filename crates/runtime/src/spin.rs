@@ -9,11 +9,17 @@
 //! round that wrote nothing releases without being counted ([`clean`]). Any other section is counted, whatever it did: code without
 //! hooks may have written. A thread is never parked inside a section of the round, where it would keep others out.
 //!
+//! *Stacks.* What a thread writes to its own stack shows in its registers and its stack, which are compared: no need to look at such
+//! writes one by one. But variables there may be known to others. What others write to them is not the thread's own doing
+//! ([`foreign`]): it is taken as if it had always been there. And a section that wrote to its thread's stack is clean only when it leaves the
+//! same there as the time before.
+//!
 //! Every decision here is a function of what the thread itself has done and read, never of what others did meanwhile: equivalent
 //! executions park alike. A loop that does write something each round ends at the limit on steps.
 
 use crate::{
     hooks::Frame,
+    slots,
     world::{self, perform},
 };
 use alloc::vec::Vec;
@@ -26,36 +32,58 @@ use reweave_model::{Event, Gate, ObjectId, Op, Order, Site};
 /// Longer rounds are not recognised.
 const ROW: usize = 48;
 
-/// Whether the running thread has written since its last operation.
-struct Wrote(UnsafeCell<bool>);
+/// Where the running thread has written since its last operation.
+#[derive(Clone, Copy, Default)]
+pub struct Wrote {
+    outside: bool,
+    /// To its own stack.
+    inside: bool,
+}
+
+struct Global(UnsafeCell<Wrote>);
 // SAFETY: one OS thread runs all code that looks at it; elsewhere it is only set.
-unsafe impl Sync for Wrote {}
-static WROTE: Wrote = Wrote(UnsafeCell::new(false));
+unsafe impl Sync for Global {}
+static WROTE: Global = Global(UnsafeCell::new(Wrote {
+    outside: false,
+    inside: false,
+}));
 
 /// Where the running thread's stack ends: what it writes there shows when it is parked.
 static TOP: AtomicUsize = AtomicUsize::new(0);
+/// Where the first thread's does; those of the others lie together.
+static MAIN_TOP: AtomicUsize = AtomicUsize::new(0);
 const STACK: usize = 8 << 20;
 
-/// Another thread goes on, whose stack ends here. Whether this one has written is its own: [`back`] wants to know.
+/// A run begins, with the first thread.
+pub fn begin(top: usize) {
+    MAIN_TOP.store(top, Ordering::Relaxed);
+    switched(top);
+}
+
+/// Another thread goes on, whose stack ends here. What this one has written is its own: [`back`] wants to know.
 #[inline]
-pub fn switched(top: usize) -> bool {
+pub fn switched(top: usize) -> Wrote {
     TOP.store(top, Ordering::Relaxed);
     take_wrote()
 }
 
-/// The thread goes on that had written, or not, when it was left.
+/// The thread goes on that had written this when it was left.
 #[inline]
-pub fn back(wrote: bool) {
+pub fn back(wrote: Wrote) {
     // SAFETY: as above.
     unsafe { WROTE.0.get().write_volatile(wrote) };
 }
 
 /// The running thread writes.
 #[inline]
-pub fn wrote(address: usize) {
+pub fn wrote(address: usize, bytes: usize) {
+    // SAFETY: as above.
+    let wrote = unsafe { &mut *WROTE.0.get() };
     if TOP.load(Ordering::Relaxed).wrapping_sub(address) > STACK {
-        // SAFETY: as above.
-        unsafe { WROTE.0.get().write_volatile(true) };
+        wrote.outside = true;
+        foreign(address, bytes);
+    } else {
+        wrote.inside = true;
     }
 }
 
@@ -63,13 +91,46 @@ pub fn wrote(address: usize) {
 pub fn disturbed() {
     if world::active() {
         // SAFETY: as above.
-        unsafe { WROTE.0.get().write_volatile(true) };
+        unsafe { (*WROTE.0.get()).outside = true };
     }
 }
 
-fn take_wrote() -> bool {
+fn take_wrote() -> Wrote {
     // SAFETY: as above.
-    unsafe { core::mem::replace(&mut *WROTE.0.get(), false) }
+    unsafe { core::mem::take(&mut *WROTE.0.get()) }
+}
+
+/// Memory is about to be written that may be on the stack of another thread than the running one.
+#[inline]
+pub fn foreign(address: usize, bytes: usize) {
+    let first = MAIN_TOP.load(Ordering::Relaxed).wrapping_sub(address) <= STACK;
+    if (first || slots::slot_of(address).is_some()) && world::active() {
+        note_foreign(address, bytes);
+    }
+}
+
+#[cold]
+fn note_foreign(address: usize, bytes: usize) {
+    let world = world::get();
+    let current = world.current.index();
+    let mut threads = world.threads.iter_mut().enumerate();
+    let owner = threads.find(|(_, thread)| thread.top.wrapping_sub(address) <= STACK);
+    let Some((_, owner)) = owner.filter(|(index, _)| *index != current) else {
+        return;
+    };
+    let spin = &mut owner.spin;
+    if spin.row.is_empty() && spin.print.is_none() && spin.parked.is_none() {
+        return;
+    }
+    let mut word = address & !7;
+    while word < (address + bytes).min(owner.top) {
+        if !spin.changed.iter().any(|(known, _)| *known == word) {
+            // SAFETY: on a thread's stack.
+            let value = unsafe { (word as *const u64).read_volatile() };
+            spin.changed.push((word, value));
+        }
+        word += 8;
+    }
 }
 
 /// What one thread has done since it last changed anything.
@@ -77,7 +138,24 @@ fn take_wrote() -> bool {
 pub struct Spin {
     row: Vec<Visit>,
     /// Of the operation under way.
-    print: Option<u64>,
+    print: Option<Print>,
+    /// Of one that is parked and will be announced.
+    parked: Option<Print>,
+    /// Words of its stack that others have written to since it last ran, as they were.
+    changed: Vec<(usize, u64)>,
+    /// It has written to its stack before the operation under way.
+    inside: bool,
+    /// At the end of a section that did so.
+    left: Option<Print>,
+}
+
+/// Registers and live stack at some moment.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Print {
+    /// A sum over all words, each with its address, so that words can be exchanged.
+    sum: u64,
+    /// Where it begins.
+    from: usize,
 }
 
 /// An operation that changed nothing.
@@ -87,10 +165,12 @@ struct Visit {
     op: Op,
     /// What the object looked like.
     word: u64,
-    /// Of registers and stack, from the second visit on.
-    print: Option<u64>,
-    /// The same as the time before.
+    /// From the second visit on; where a section ends, also of the first one that wrote to the stack.
+    print: Option<Print>,
+    /// The thread was here before.
     again: bool,
+    /// It has written to its stack before this operation.
+    inside: bool,
 }
 
 impl Spin {
@@ -103,6 +183,23 @@ impl Spin {
     pub fn clear(&mut self) {
         self.row.clear();
         self.print = None;
+    }
+
+    /// The thread goes on: what others have written to its stack meanwhile counts as if it had been there before.
+    #[cold]
+    fn accept(&mut self) {
+        for (word, before) in self.changed.drain(..) {
+            // SAFETY: on the running thread's stack.
+            let now = unsafe { (word as *const u64).read_volatile() };
+            let visits = self.row.iter_mut().map(|visit| &mut visit.print);
+            let others = [&mut self.print, &mut self.parked, &mut self.left];
+            for print in visits.chain(others).flatten() {
+                if print.from <= word {
+                    let less = mixed(word, before);
+                    print.sum = print.sum.wrapping_sub(less).wrapping_add(mixed(word, now));
+                }
+            }
+        }
     }
 }
 
@@ -132,9 +229,11 @@ fn exits(op: Op) -> bool {
 #[inline]
 pub fn before(op: Op, site: Site, frame: Option<&Frame>) -> Gate {
     let spin = &mut world::get().me().spin;
-    if take_wrote() {
+    let wrote = take_wrote();
+    if wrote.outside {
         spin.row.clear();
     }
+    spin.inside = wrote.inside;
     match frame {
         Some(frame) if !spin.row.is_empty() => revisit(op, site, frame),
         _ => Gate::Open,
@@ -167,22 +266,39 @@ fn revisit(op: Op, site: Site, frame: &Frame) -> Gate {
         }
     }
     me.spin.clear();
+    me.spin.parked = Some(now);
     let gate = park(op, site, seen);
     // When it goes on it is in the same round again.
-    world::get().me().spin.print = Some(now);
+    let spin = &mut world::get().me().spin;
+    spin.print = spin.parked.take();
     gate
 }
 
-/// Whether the section that ends here belongs to a round that was the same before, and has written nothing.
-pub fn clean(mutex: ObjectId) -> bool {
+/// Whether the section that ends here belongs to a round that was the same before, and leaves nothing new.
+pub fn clean(mutex: ObjectId, site: Site, frame: &Frame) -> bool {
     // SAFETY: as above; only looks.
     let wrote = unsafe { *WROTE.0.get() };
-    let row = &world::get().me().spin.row;
+    let me = world::get().me();
+    let here = |visit: &Visit| visit.seen().0 == mutex;
+    let row = &me.spin.row;
     let entered = row
         .iter()
-        .rev()
-        .find(|visit| enters(visit.op) && visit.seen().0 == mutex);
-    !wrote && entered.is_some_and(|visit| visit.again)
+        .rposition(|visit| enters(visit.op) && here(visit));
+    let Some(entered) = entered.filter(|at| row[*at].again && !wrote.outside) else {
+        return false;
+    };
+    if !wrote.inside && !row[entered + 1..].iter().any(|visit| visit.inside) {
+        return true;
+    }
+    let from = core::ptr::from_ref(frame) as usize;
+    if me.top.wrapping_sub(from) > STACK {
+        return false;
+    }
+    let same = |visit: &&Visit| exits(visit.op) && here(visit) && visit.site == site;
+    let last = row.iter().rev().find(same).and_then(|visit| visit.print);
+    let now = print(frame, me.top);
+    me.spin.left = Some(now);
+    last == Some(now)
 }
 
 /// After an operation was done.
@@ -191,7 +307,11 @@ pub fn after(event: &Event) {
     let world = world::get();
     let current = world.current.index();
     let spin = &mut world.threads[current].spin;
-    let print = spin.print.take();
+    if !spin.changed.is_empty() {
+        spin.accept();
+    }
+    let (left, again) = (spin.left.take(), spin.print.is_some());
+    let print = spin.print.take().or(left);
     let leaves = |lock: ObjectId| exits(event.op) && spin.entered(lock).is_some();
     if !quiet(event) && !event.op.object().is_some_and(leaves) {
         spin.row.clear();
@@ -212,7 +332,8 @@ pub fn after(event: &Event) {
         op: event.op,
         word,
         print,
-        again: print.is_some(),
+        again,
+        inside: spin.inside,
     });
 }
 
@@ -262,15 +383,24 @@ fn park(op: Op, site: Site, mut seen: Vec<(ObjectId, u64)>) -> Gate {
     Gate::Open
 }
 
-/// Of the registers at a call and of the live stack above it.
-fn print(frame: &Frame, top: usize) -> u64 {
-    let mut hash = 0_u64;
-    let mut address = core::ptr::from_ref(frame) as usize;
+/// The registers at a call and the live stack above it.
+fn print(frame: &Frame, top: usize) -> Print {
+    let from = core::ptr::from_ref(frame) as usize;
+    let mut sum = 0_u64;
+    let mut address = from;
     while address < top {
         // SAFETY: between the running call's frame and the beginning of its thread's stack.
         let word = unsafe { (address as *const u64).read_volatile() };
-        hash = (hash.rotate_left(5) ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        sum = sum.wrapping_add(mixed(address, word));
         address += 8;
     }
-    hash
+    Print { sum, from }
+}
+
+/// A word at its address as a number that says little of either: sums of such numbers differ when a word does.
+fn mixed(address: usize, word: u64) -> u64 {
+    let mut z = word ^ (address as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    z = (z ^ (z >> 32)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 29)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 32)
 }

@@ -196,7 +196,7 @@ fn event(address: usize, bytes: usize, part: Part, frame: &Frame) {
     };
     poll_access(op, frame, site, part);
     if part.writes {
-        crate::spin::wrote(address);
+        crate::spin::wrote(address, bytes);
         world::get().unsettled = Some((address, bytes));
     }
 }

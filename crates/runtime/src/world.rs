@@ -328,7 +328,7 @@ impl World {
         self.current = ThreadId::MAIN;
         set_active(true);
         swap_calls(self.threads[0].calls);
-        spin::switched(self.main_top);
+        spin::begin(self.main_top);
         self.refresh();
         let to = self.threads[0].sp;
         // SAFETY: prepared by `add`; comes back by `leave`.
@@ -664,6 +664,9 @@ fn done(op: Op, gate: Gate, site: Site, order: Order, failure: Option<Order>) ->
             true => Access::AtomicRead,
             false => Access::AtomicWrite,
         };
+        if kind == Access::AtomicWrite {
+            spin::foreign(address, known.bytes as usize);
+        }
         if known.sort != Sort::Futex {
             world.touch(address, bytes, kind, site);
         }

@@ -110,7 +110,8 @@ fn best(what: &str, runs: usize, count: usize, step: usize, passes: &[&[extern "
 fn main() {
     // SAFETY: one thread, and no reference is alive yet.
     unsafe {
-        *RUNTIME.shadow.get() = Some(Shadow::new(reweave_shadow::fresh).expect("there is address space"))
+        *RUNTIME.shadow.get() =
+            Some(Shadow::new(reweave_shadow::fresh).expect("there is address space"))
     };
     shadow().clear();
     turn(0);

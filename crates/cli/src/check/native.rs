@@ -103,7 +103,10 @@ impl Checked {
         }
         let mut known = HashMap::new();
         for (entry, place) in trace.objects.iter_mut().zip(&detail.objects) {
-            if let Some(thing) = names.thing(place) {
+            // The runtime's own have no name for people.
+            let thing = names.thing(place);
+            let thing = thing.filter(|thing| !thing.name.starts_with("reweave_runtime"));
+            if let Some(thing) = thing {
                 let times = known.entry(thing.name.clone()).or_insert(0);
                 *times += 1;
                 entry.name = match *times {

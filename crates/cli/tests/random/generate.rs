@@ -123,7 +123,7 @@ impl<'a> Generator<'a> {
             main.push(self.spawn(0));
             open.push(self.threads - 1);
             // Sometimes the first thread takes part.
-            if self.random.one_in(6) {
+            if self.random.one_in(3) {
                 let stmt = self.stmt(&Place::default());
                 main.push(stmt);
             }

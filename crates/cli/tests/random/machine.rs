@@ -2,7 +2,7 @@
 
 use super::{
     code::{Act, Code, If, compile},
-    language::{Ending, How, Kind, Objects, Program, Stmt, Test, Value, each},
+    language::{Ending, How, Kind, Objects, Program, Stmt, Storage, Test, Value, each},
     parking::{Row, Variables},
 };
 use reweave_explore::Target;
@@ -17,6 +17,8 @@ pub struct Machine {
     bodies: Vec<Vec<Code>>,
     /// Where readers go first, writers take the lock in one step, as they really do.
     one_step: bool,
+    /// The first thread's own variables are what all use.
+    on_stack: bool,
     run: Run,
     threads: Vec<Thread>,
     bases: Bases,
@@ -52,8 +54,8 @@ struct Thread {
     /// What a loop that is parked saw, and the operation to go on with: it first guesses what will change, then waits for that.
     parked: Option<(Vec<(ObjectId, u64)>, Pending)>,
     waits: bool,
-    /// Timed operations that timed out the last time, and when.
-    late: Vec<(Site, usize)>,
+    /// Objects that it waited for in vain the last time, and when.
+    late: Vec<(ObjectId, usize)>,
 }
 
 /// Where objects of each sort begin.
@@ -91,6 +93,7 @@ impl Machine {
             objects: program.objects.clone(),
             bodies: compile(program),
             one_step,
+            on_stack: program.storage == Storage::Stack,
             run: Run::default(),
             threads: Vec::new(),
             bases: Bases::default(),
@@ -194,7 +197,10 @@ impl Machine {
                 Code::Get(plain) => thread.t = self.plains[plain],
                 Code::Set(plain, value) => {
                     self.plains[plain] = thread.value(value, 32);
-                    thread.row.wrote = true;
+                    match self.on_stack && id == ThreadId::MAIN {
+                        true => thread.row.wrote_own = true,
+                        false => thread.row.wrote = true,
+                    }
                 }
                 Code::Unless(condition, target) => {
                     let holds = match condition {
@@ -232,6 +238,17 @@ impl Machine {
         if let Some(step) = self.without_event(id, act) {
             return step;
         }
+        let thread = &mut self.threads[id.index()];
+        let clean = match act {
+            Act::Unlock(m) => {
+                let mutex = ObjectId(self.bases.mutexes + m as u32);
+                let now = thread.variables.clone();
+                thread.row.clean(mutex, site, now)
+            }
+            _ => false,
+        };
+        // What is expected stands in a variable whose address is passed on.
+        thread.row.wrote_own |= matches!(act, Act::Compare(..));
         let b = &self.bases;
         let at = |base: u32, n: usize| ObjectId(base + n as u32);
         let mutex = |m| at(b.mutexes, m);
@@ -240,7 +257,7 @@ impl Machine {
         let thread = &self.threads[id.index()];
         let bits = |x: usize| self.objects.atomics[x].0;
         let part = thread.part;
-        let late = || self.late(id, site);
+        let late = |op: Op| (op, self.late(id, op), false);
         let open = |op| (op, Gate::Open, false);
         let look = |op| (op, Gate::Open, true);
         let (op, gate, looks) = match act {
@@ -265,14 +282,12 @@ impl Machine {
             }),
             Act::Lock(m) => look(Op::Lock(mutex(m))),
             Act::TryLock(m) => look(Op::TryLock(mutex(m))),
-            Act::TimedLock(m) => (Op::TryLock(mutex(m)), late(), false),
-            Act::Unlock(m) => open(match thread.row.clean(mutex(m)) {
-                true => Op::UnlockClean(mutex(m)),
-                false => Op::Unlock(mutex(m)),
-            }),
+            Act::TimedLock(m) => late(Op::TryLock(mutex(m))),
+            Act::Unlock(m) if clean => open(Op::UnlockClean(mutex(m))),
+            Act::Unlock(m) => open(Op::Unlock(mutex(m))),
             Act::Read(l) => look(Op::ReadLock(lock(l))),
             Act::TryRead(l) => look(Op::TryReadLock(lock(l))),
-            Act::TimedRead(l) => (Op::TryReadLock(lock(l)), late(), false),
+            Act::TimedRead(l) => late(Op::TryReadLock(lock(l))),
             Act::TryWrite(l) => open(Op::TryWriteLock(lock(l))),
             // Goes when the lock is free.
             Act::Write(l) if self.one_step && !self.objects.rwlocks[l] => {
@@ -280,10 +295,10 @@ impl Machine {
             }
             Act::Write(l) if part == 0 => open(Op::WriteBegin(lock(l))),
             Act::Write(l) => open(Op::WriteAcquire(lock(l))),
-            Act::TimedWrite(l) => match (part, late()) {
-                (1, _) => (Op::WriteAcquire(lock(l)), Gate::Late, false),
-                (_, Gate::Late) => open(Op::WriteBegin(lock(l))),
-                _ => open(Op::TryWriteLock(lock(l))),
+            Act::TimedWrite(l) if part == 1 => (Op::WriteAcquire(lock(l)), Gate::Late, false),
+            Act::TimedWrite(l) => match late(Op::TryWriteLock(lock(l))) {
+                (_, Gate::Late, _) => (Op::WriteBegin(lock(l)), Gate::Late, false),
+                soon => soon,
             },
             Act::RwUnlock(l) => open(match self.writes(id, lock(l)) {
                 true => Op::WriteUnlock(lock(l)),
@@ -294,7 +309,7 @@ impl Machine {
                 let mutex = mutex(self.objects.condvars[c]);
                 match part {
                     0 => open(Op::Enqueue { condvar, mutex }),
-                    1 if timed => (Op::Wake { condvar, timed }, late(), false),
+                    1 if timed => late(Op::Wake { condvar, timed }),
                     1 => open(Op::Wake { condvar, timed }),
                     _ => open(Op::Lock(mutex)),
                 }
@@ -306,17 +321,10 @@ impl Machine {
                 timed: false,
             }),
             Act::TryDown(s) => look(Op::SemTryAcquire(semaphore(s))),
-            Act::TimedDown(s) => {
-                let object = semaphore(s);
-                (
-                    Op::SemAcquire {
-                        object,
-                        timed: true,
-                    },
-                    late(),
-                    false,
-                )
-            }
+            Act::TimedDown(s) => late(Op::SemAcquire {
+                object: semaphore(s),
+                timed: true,
+            }),
             Act::Up(s) => open(Op::SemRelease(semaphore(s))),
             Act::Count(s) => look(Op::Load(semaphore(s))),
             Act::Arrive(n) if part == 0 => open(Op::Arrive(at(b.barriers, n))),
@@ -388,6 +396,7 @@ impl Machine {
             Act::TimedWrite(_) => match self.run.execution().events.last() {
                 Some(Event {
                     op: Op::WriteBegin(_),
+                    ok: true,
                     thread,
                     ..
                 }) if *thread == id => 2,
@@ -449,11 +458,11 @@ impl Machine {
         })
     }
 
-    /// The gate of an operation that may time out: late when it timed out here the last time, and the thread has not heard of anybody
-    /// since.
-    fn late(&self, id: ThreadId, site: Site) -> Gate {
+    /// The gate of an operation that may time out: late when the thread waited in vain for the same object the last time, and has not
+    /// heard of anybody since.
+    fn late(&self, id: ThreadId, op: Op) -> Gate {
         let mut late = self.threads[id.index()].late.iter();
-        let Some((_, then)) = late.find(|(late, _)| *late == site) else {
+        let Some((_, then)) = late.find(|(late, _)| Some(*late) == op.object()) else {
             return Gate::Open;
         };
         let execution = self.run.execution();
@@ -539,16 +548,16 @@ impl Machine {
         if let Code::Act(act) = self.bodies[thread.number][thread.pc] {
             thread.result(act, event);
             let timed = match (act, event.op) {
-                (Act::TimedLock(_) | Act::TimedRead(_) | Act::TimedDown(_), _) => true,
-                (Act::TimedWrite(_), op) => !matches!(op, Op::WriteBegin(_)),
-                (Act::Wait(_, true), Op::Wake { .. }) => true,
-                _ => false,
+                (Act::TimedLock(_) | Act::TimedRead(_) | Act::TimedWrite(_), op) => op.object(),
+                (Act::TimedDown(_), op) => op.object(),
+                (Act::Wait(_, true), Op::Wake { condvar, .. }) => Some(condvar),
+                _ => None,
             };
-            if timed {
+            if let Some(object) = timed {
                 let last = self.run.execution().events.len() - 1;
-                thread.late.retain(|(site, _)| *site != event.site);
+                thread.late.retain(|(late, _)| *late != object);
                 if !event.ok {
-                    thread.late.push((event.site, last));
+                    thread.late.push((object, last));
                 }
             }
         }
@@ -730,11 +739,7 @@ impl Target for Machine {
 pub fn needs_two_steps(program: &Program) -> bool {
     let mut found = false;
     each(&program.main, &mut |stmt| {
-        if let Stmt::Repeat(_, block) = stmt {
-            each(block, &mut |stmt| {
-                found |= matches!(stmt, Stmt::Writing(_, How::Timed, _));
-            });
-        }
+        found |= matches!(stmt, Stmt::Writing(_, How::Timed, _));
     });
     found
 }

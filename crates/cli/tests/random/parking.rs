@@ -12,6 +12,12 @@ pub struct Row {
     visits: Vec<Visit>,
     /// It has written to memory since its last operation.
     pub wrote: bool,
+    /// To a variable of its own that others may know.
+    pub wrote_own: bool,
+    /// The same before the operation under way.
+    before: bool,
+    /// Its variables at the end of a section that did so.
+    left: Option<Variables>,
     /// Its variables at the operation under way, if it is there again.
     variables: Option<Variables>,
 }
@@ -25,6 +31,7 @@ struct Visit {
     op: Op,
     seen: (ObjectId, u64),
     variables: Option<Variables>,
+    wrote_own: bool,
 }
 
 /// Longer rounds are not recognised.
@@ -55,6 +62,7 @@ impl Row {
         if std::mem::take(&mut self.wrote) {
             self.visits.clear();
         }
+        self.before = std::mem::take(&mut self.wrote_own);
     }
 
     /// Before an operation that a loop may wait with. The words to wait for, in the order of the round, if it is parked.
@@ -78,20 +86,35 @@ impl Row {
         Some(seen)
     }
 
-    /// Whether the section of a mutex that ends here was the same before and wrote nothing.
-    pub fn clean(&self, mutex: ObjectId) -> bool {
-        let entered = self.entered(mutex);
-        !self.wrote && entered.is_some_and(|visit| visit.variables.is_some())
+    /// Whether the section of a mutex that ends here was there before and leaves nothing new: it wrote nothing, or to its own
+    /// variables only, and those are as they were the time before.
+    pub fn clean(&mut self, mutex: ObjectId, site: Site, now: Variables) -> bool {
+        let Some(entered) = self.entered(mutex) else {
+            return false;
+        };
+        if self.wrote || self.visits[entered].variables.is_none() {
+            return false;
+        }
+        let since = &self.visits[entered + 1..];
+        if !self.wrote_own && !since.iter().any(|visit| visit.wrote_own) {
+            return true;
+        }
+        let mut visits = self.visits.iter().rev();
+        let last = visits.find(|visit| leaves(visit.op) && visit.site == site);
+        let same = last.is_some_and(|last| last.variables.as_ref() == Some(&now));
+        self.left = Some(now);
+        same
     }
 
-    fn entered(&self, lock: ObjectId) -> Option<&Visit> {
-        let mut visits = self.visits.iter().rev();
-        visits.find(|visit| enters(visit.op) && visit.seen.0 == lock)
+    /// Where the thread came into the section that it is in, if it has changed nothing since.
+    fn entered(&self, lock: ObjectId) -> Option<usize> {
+        let mut visits = self.visits.iter();
+        visits.rposition(|visit| enters(visit.op) && visit.seen.0 == lock)
     }
 
     /// After an operation of the thread.
     pub fn done(&mut self, event: &Event, state: &State) {
-        let variables = self.variables.take();
+        let variables = self.variables.take().or(self.left.take());
         let Some(object) = event.op.object() else {
             self.visits.clear();
             return;
@@ -113,6 +136,7 @@ impl Row {
             op: event.op,
             seen: (object, word),
             variables,
+            wrote_own: self.before,
         });
     }
 

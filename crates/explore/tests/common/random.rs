@@ -225,7 +225,7 @@ fn stmt(mix: Mix, depth: u32) -> BoxedStrategy<Stmt> {
         return leaf;
     }
     // As many more single statements as there are more kinds of blocks: programs stay as small as they were.
-    let single = 6 + if mix.polls { 6 } else { 0 } + if mix.late { 4 } else { 0 };
+    let single = 6 + if mix.polls { 6 } else { 0 } + if mix.late { 8 } else { 0 };
     let mut kinds: Vec<(u32, BoxedStrategy<Stmt>)> = vec![(single, leaf)];
     let inner = || block(mix, depth - 1);
     if mix.mutexes || mix.condvars {

@@ -43,7 +43,7 @@ const ROW: usize = 48;
 pub(crate) struct Spin {
     row: Vec<Visit>,
     probe: Option<Probe>,
-    /// Timed operations that timed out the last time: site and position among the events.
+    /// Timed operations that timed out the last time: site, and how many events the thread had done then.
     late: Vec<(Site, u32)>,
     /// Pauses since the last operation.
     pub(crate) pauses: u32,

@@ -12,7 +12,7 @@ use crate::{
     entry::driven,
     hooks::Frame,
     objects::{Found, Sort},
-    slots,
+    slots, spin,
     world::{self, World},
 };
 use reweave_model::{End, Kind, Object, ObjectId, Site, ThreadId};
@@ -78,6 +78,7 @@ impl Shape {
 
     fn put(&self, world: &mut World, address: usize, model: Object) -> ObjectId {
         let object = world.make(address, self.bytes, self.sort, model);
+        spin::foreign(address + self.mark, 8);
         // SAFETY: the program says that an object lies there.
         unsafe { *self.mark(address) = number(object) };
         object

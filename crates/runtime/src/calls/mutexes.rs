@@ -121,7 +121,7 @@ pub(super) unsafe extern "C" fn destroy(mutex: *mut Mutex, frame: &Frame) -> c_i
 fn again(mutex: *mut Mutex, object: ObjectId, site: Site) -> c_int {
     if recursive(mutex) {
         world::get().about(object).depth += 1;
-        spin::wrote(mutex as usize);
+        spin::disturbed();
         return 0;
     }
     if checks_errors(mutex) {
@@ -232,11 +232,11 @@ pub(super) unsafe extern "C" fn unlock(mutex: *mut Mutex, frame: &Frame) -> c_in
         let depth = &mut world::get().about(object).depth;
         if *depth > 0 {
             *depth -= 1;
-            spin::wrote(mutex as usize);
+            spin::disturbed();
             return 0;
         }
     }
-    let op = match spin::clean(object) {
+    let op = match spin::clean(object, site, frame) {
         true => Op::UnlockClean(object),
         false => Op::Unlock(object),
     };

@@ -7,7 +7,7 @@ use super::misuse;
 use crate::{
     hooks::Frame,
     objects::{Found, Sort},
-    real, trampoline,
+    real, spin, trampoline,
     world::{self, World, perform},
 };
 use alloc::vec::Vec;

@@ -276,6 +276,12 @@ pub fn leave(status: c_int, site: Site, frame: Option<&Frame>) -> ! {
         // SAFETY: one of the functions that the loader would call now.
         unsafe { function() };
     }
+    // Handlers and destructors may have waited for threads.
+    let world = world::get();
+    let clock = world.races.clock(world.current).into();
+    if let Some(end) = &mut state().end {
+        end.clock = clock;
+    }
     stay(site)
 }
 

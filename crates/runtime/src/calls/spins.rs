@@ -132,7 +132,7 @@ unsafe extern "C" fn unlock(lock: *mut Spin, frame: &Frame) -> c_int {
             site,
         );
     }
-    let op = match spin::clean(object) {
+    let op = match spin::clean(object, site, frame) {
         true => Op::UnlockClean(object),
         false => Op::Unlock(object),
     };
