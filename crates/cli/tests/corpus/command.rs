@@ -7,7 +7,7 @@ use std::{
 };
 
 /// Longest time for one command. What takes longer hangs.
-const LIMIT_S: u32 = 300;
+const LIMIT_S: u32 = 600;
 
 /// A command that was run.
 pub struct Ran {

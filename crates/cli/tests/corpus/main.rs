@@ -109,3 +109,70 @@ fn gaps_are_programs_of_the_corpus() {
         assert!(names.iter().any(|known| known == name), "{name} ({why})");
     }
 }
+
+/// Without this the rest might not be able to fail.
+#[test]
+fn what_is_not_as_expected_is_noticed() {
+    let place = tempfile::tempdir().expect("there is a directory for temporary files");
+    let group = place.path().join("group");
+    let source = programs().join("classics/lost-update.c");
+    fs::create_dir(&group).expect("there is room");
+    fs::copy(source, group.join("it.c")).expect("there is room");
+    let right = "verdict = \"assertion\"\nlocation = [\"it.c:26\"]\n";
+    let count = |rest: &str| format!("{right}[[count]]\nalgorithm = \"optimal\"\n{rest}");
+    let cases = [
+        (right.into(), None),
+        (count("executions = 4\nerrors = 1"), None),
+        (
+            "verdict = \"clean\"".into(),
+            Some("no error is expected, but"),
+        ),
+        ("verdict = \"crash\"".into(), Some("Crash is expected")),
+        (
+            right.replace("26", "25"),
+            Some("it.c:25 is expected, and not it.c:26"),
+        ),
+        (
+            format!("{right}message = \"nonsense\""),
+            Some("`nonsense` is expected"),
+        ),
+        (
+            format!("{right}warnings = [\"unjoined\"]"),
+            Some("there are none"),
+        ),
+        (format!("{right}complete = true"), Some("complete is false")),
+        (
+            format!("{right}incomplete = [\"races\"]"),
+            Some("stopped-at-error"),
+        ),
+        (
+            format!("{right}exit = 0"),
+            Some("exits with 1 instead of 0"),
+        ),
+        (
+            format!("{right}flags = [\"-O9x\"]"),
+            Some("has no result document"),
+        ),
+        (
+            count("executions = 5"),
+            Some("4 executions and 0 blocked instead of 5"),
+        ),
+        (
+            count("executions = 4\nblocked = 1"),
+            Some("instead of 4 and 1"),
+        ),
+        (
+            count("executions = 4\nerrors = 2"),
+            Some("errors are Assertion"),
+        ),
+    ];
+    for (text, says) in cases {
+        fs::write(group.join("it.toml"), &text).expect("there is room");
+        let expected = Expected::read(place.path(), "group/it").expect("well-formed");
+        match (trial::of(place.path(), "group/it", &expected, false), says) {
+            (Ok(()), None) => {}
+            (Err(sentence), Some(says)) if sentence.contains(says) => {}
+            (outcome, _) => panic!("{text}\n{outcome:?}"),
+        }
+    }
+}

@@ -102,9 +102,6 @@ impl Trial<'_> {
         let words = words(["--keep-going", "--workers", "1", "--", program]);
         let ran = self.check([&words, &args[..]].concat());
         let document = ran.document()?;
-        if std::env::var_os("HTELL").is_some() {
-            println!("BRUTE {} {:?}", program, counted);
-        }
         match (document.executions, document.blocked_by.assume)
             == (counted.executions, counted.blocked)
         {
