@@ -356,12 +356,13 @@ pub(crate) fn read_execution(from: &mut Reader<'_>, into: &mut Execution) -> Res
 fn check(execution: &Execution) -> Result<(), Malformed> {
     let (threads, objects) = (&execution.threads, execution.objects.len());
     let known = |op: reweave_model::Op| {
-        let mutex = match op {
+        let second = match op {
             reweave_model::Op::Enqueue { mutex, .. } => Some(mutex),
+            reweave_model::Op::EnqueueIf { atomic, .. } => Some(atomic),
             reweave_model::Op::Join(thread) if thread.index() >= threads.len() => return false,
             _ => None,
         };
-        let mut named = [op.object(), mutex].into_iter().flatten();
+        let mut named = [op.object(), second].into_iter().flatten();
         named.all(|object| object.index() < objects)
     };
     let mut done = alloc::vec![0_u32; threads.len()];

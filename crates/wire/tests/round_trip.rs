@@ -4,7 +4,7 @@ use reweave_model::{
     Access, Class, Edge, End, Event, Execution, Gate, Object, ObjectId, OnceState, Op, Pending,
     Rmw, RmwKind, Site, ThreadId, ThreadRecord, Watch,
 };
-use reweave_wire::{Note, Parts, Reader, Report, Writer, read_report, write_report};
+use reweave_wire::{Malformed, Note, Parts, Reader, Report, Writer, read_report, write_report};
 
 const A: ObjectId = ObjectId(0);
 const B: ObjectId = ObjectId(1);
@@ -96,14 +96,17 @@ fn execution(ops: &[Op]) -> Execution {
         outcomes: index as u16 + 1,
         ok: index % 4 != 0,
         result: index as u64 * u64::from(u32::MAX),
-        after: (index % 5 == 0).then_some(edge),
+        after: (index % 5 == 0).then_some(Edge {
+            thread: ThreadId(1),
+            count: index as u32 / 2,
+        }),
         access: accesses[index % 3],
         site: Site(index as u32 * 1000),
     };
     let thread = |path: &[u32], pending| ThreadRecord {
         born: Edge {
             thread: ThreadId(0),
-            count: 2,
+            count: path.len() as u32,
         },
         path: path.into(),
         name: (path.len() == 1).then(|| "worker".into()),
@@ -138,7 +141,7 @@ fn execution(ops: &[Op]) -> Execution {
             since: edge,
             words: vec![(A, 1), (B, u64::MAX)],
         }],
-        epochs: vec![1, 5],
+        epochs: vec![1, ops.len() as u32],
         spurious: true,
         max_steps: 1000,
         end: End::Livelock,
@@ -178,28 +181,50 @@ fn a_report_comes_back() {
     }
 }
 
+/// What the driver makes of it.
+fn read(execution: &Execution) -> Result<(), Malformed> {
+    let mut words = vec![0; 1 << 12];
+    let mut writer = Writer::new(&mut words);
+    let parts = Parts {
+        execution,
+        divergence: None,
+        notes: &[],
+        detail: None,
+    };
+    write_report(&mut writer, &parts);
+    read_report(&mut Reader::new(&words), &mut Report::default())
+}
+
 #[test]
 fn numbers_that_name_nothing_are_refused() {
-    for op in [
-        Op::Lock(ObjectId(99)),
-        Op::Join(ThreadId(99)),
-        Op::EnqueueIf {
-            condvar: B,
-            atomic: ObjectId(99),
-            expected: 0,
-        },
+    let wait = |atomic| Op::EnqueueIf {
+        condvar: B,
+        atomic,
+        expected: 0,
+    };
+    let nowhere = ObjectId(99);
+    for (op, sound) in [
+        (Op::Lock(B), true),
+        (Op::Lock(nowhere), false),
+        (Op::Join(ThreadId(1)), true),
+        (Op::Join(ThreadId(99)), false),
+        (wait(A), true),
+        (wait(nowhere), false),
     ] {
-        let execution = execution(&[op]);
-        let mut words = vec![0; 1 << 12];
-        let mut writer = Writer::new(&mut words);
-        let parts = Parts {
-            execution: &execution,
-            divergence: None,
-            notes: &[],
-            detail: None,
-        };
-        write_report(&mut writer, &parts);
-        let mut report = Report::default();
-        assert!(read_report(&mut Reader::new(&words), &mut report).is_err());
+        assert_eq!(read(&execution(&[op])).is_ok(), sound, "{op:?}");
     }
+}
+
+#[test]
+fn what_has_not_happened_is_refused() {
+    let edge = Edge {
+        thread: ThreadId(1),
+        count: 9,
+    };
+    let mut early = execution(&[Op::Lock(B)]);
+    early.events[0].after = Some(edge);
+    assert!(read(&early).is_err());
+    let mut unborn = execution(&[Op::Lock(B), Op::Unlock(B)]);
+    unborn.threads[1].born.count = 2;
+    assert!(read(&unborn).is_err());
 }
