@@ -2,13 +2,14 @@
 //!
 //! One worker on one core, `optimal`, warm. For each program of the corpus its executions, events, and rates by processor time of both
 //! processes together, from start to end; and where the time of one execution goes: running the program, putting memory back,
-//! transfer between the two processes, analysis. The latter is by the clock, and right only on a machine that does nothing else.
+//! transfer between the two processes, analysis. The latter is from a search of its own, since looking at the clock takes time; it is by the
+//! clock, and right only on a machine that does nothing else.
 
 use reweave_drive::{
     Launch, Native, Spent,
     compile::{self, Kit},
 };
-use reweave_explore::{Algorithm, Flow, Options, Search, Target};
+use reweave_explore::{Algorithm, Flow, Options, Search, Target, Totals};
 use reweave_model::{Divergence, Execution, Plan};
 use std::{
     cell::Cell,
@@ -94,46 +95,64 @@ fn measure(kit: &Kit, name: &str, size: u32) {
         Ok(built) => built,
         Err(error) => return println!("{name}({size}): {error}"),
     };
+    let counted = explore(&built.program, false);
+    let split = explore(&built.program, true);
+    let (Ok(counted), Ok(split)) = (counted, split) else {
+        return println!("{name}({size}): it does not do the same again");
+    };
+    let runs = counted.totals.runs().max(1) as f64;
+    let each = |nanoseconds: u64| nanoseconds as f64 / 1e3 / runs;
+    let Spent {
+        run,
+        restore,
+        transfer,
+    } = split.spent;
+    println!(
+        "{:<20} {:>10} {:>11} {:>8.3} {:>10.0} {:>8.2}   {:>6.2} {:>8.2} {:>8.2} {:>8.2}",
+        format!("{name}({size})"),
+        counted.totals.executions,
+        counted.totals.events,
+        counted.seconds,
+        runs / counted.seconds,
+        counted.totals.events as f64 / counted.seconds / 1e6,
+        each(run),
+        each(restore),
+        each(transfer),
+        each(split.elapsed.saturating_sub(run + restore + transfer)),
+    );
+}
+
+/// A whole search.
+struct Explored {
+    totals: Totals,
+    /// Of processor time.
+    seconds: f64,
+    /// Nanoseconds by the clock.
+    elapsed: u64,
+    spent: Spent,
+}
+
+fn explore(program: &Path, measure: bool) -> Result<Explored, Divergence> {
     let launch = Launch {
-        measure: true,
-        ..Launch::new(built.program.clone())
+        measure,
+        ..Launch::new(program.into())
     };
     let mut search = Search::new(Options {
         algorithm: Algorithm::Optimal,
         ..Options::default()
     });
-    let spent = Cell::new(Spent::default());
     let (start, used) = (Instant::now(), processor_time());
     let target = |_| Measured {
         native: Native::start(&launch).expect("the program starts"),
     };
     // `run` may be called from several threads in general; with one worker it is this one.
-    let explored = search.run(1, target, || Flow::Continue, |_, _| Flow::Continue);
-    let elapsed = start.elapsed();
-    let seconds = processor_time() - used;
-    LAST.with(|last| spent.set(last.get()));
-    if let Err(divergence) = explored {
-        return println!("{name}({size}): {divergence:?}");
-    }
-    let totals = search.totals();
-    let runs = totals.runs().max(1) as f64;
-    let spent = spent.get();
-    let each = |nanoseconds: u64| nanoseconds as f64 / 1e3 / runs;
-    let known = spent.run + spent.restore + spent.transfer;
-    let rest = elapsed.as_nanos() as u64;
-    println!(
-        "{:<20} {:>10} {:>11} {:>8.3} {:>10.0} {:>8.2}   {:>6.2} {:>8.2} {:>8.2} {:>8.2}",
-        format!("{name}({size})"),
-        totals.executions,
-        totals.events,
-        seconds,
-        runs / seconds,
-        totals.events as f64 / seconds / 1e6,
-        each(spent.run),
-        each(spent.restore),
-        each(spent.transfer),
-        each(rest.saturating_sub(known)),
-    );
+    search.run(1, target, || Flow::Continue, |_, _| Flow::Continue)?;
+    Ok(Explored {
+        totals: *search.totals(),
+        seconds: processor_time() - used,
+        elapsed: start.elapsed().as_nanos() as u64,
+        spent: LAST.get(),
+    })
 }
 
 thread_local! {
@@ -161,7 +180,7 @@ impl Target for Measured {
 
 impl Drop for Measured {
     fn drop(&mut self) {
-        LAST.with(|last| last.set(self.native.spent()));
+        LAST.set(self.native.spent());
     }
 }
 

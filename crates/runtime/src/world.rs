@@ -320,6 +320,7 @@ impl World {
         // The first thread's stack is what is left of the process's own.
         self.main_top = (&raw const here as usize - (128 << 10)) & !4095;
         let slot = Slot {
+            begin: self.main_top,
             top: self.main_top,
             end: self.main_top,
             own: self.root_own,
@@ -342,24 +343,25 @@ impl World {
 
     /// Adds the next thread, about to begin.
     fn add(&mut self, number: usize, slot: Slot, entry: extern "C" fn() -> !) -> &mut Thread {
+        let nth = self.threads.len();
         let calls = self.spare.pop().unwrap_or_else(|| {
             let Some(room) = sys::map_own(CALLS_BYTES) else {
                 crate::give_up(format_args!("there is no memory for another thread"));
             };
             let room = room.cast::<usize>();
-            // SAFETY: just mapped; the first entry stays 0, the last one FULL.
+            // SAFETY: just mapped; the first entry stays 0, the last one FULL. Lists begin at different places of their pages, as stacks do.
             unsafe {
                 room.add(CALLS_BYTES / 8 - 1).write(FULL);
-                room.add(1)
+                room.add(1 + nth % 64 * 8)
             }
         });
         // SAFETY: the first entry of the list, see `ran`.
         unsafe { calls.write(0) };
         self.threads.push(Thread {
             // SAFETY: nobody uses the slot's stack, or what is left of the first one.
-            sp: unsafe { switch::prepare(slot.top as *mut u8, entry) },
+            sp: unsafe { switch::prepare(slot.begin as *mut u8, entry) },
             own: slot.own,
-            top: slot.top,
+            top: slot.begin,
             entry,
             slot: number,
             starter: None,
@@ -611,9 +613,16 @@ impl World {
     }
 }
 
+/// What came of an operation.
+#[derive(Clone, Copy)]
+pub struct Done {
+    pub ok: bool,
+    pub result: u64,
+}
+
 /// As [`perform`], for an operation that a loop may wait with.
 #[inline]
-pub fn poll(op: Op, frame: &Frame, site: Site, order: Order, failure: Option<Order>) -> Event {
+pub fn poll(op: Op, frame: &Frame, site: Site, order: Order, failure: Option<Order>) -> Done {
     let gate = spin::before(op, site, Some(frame));
     done(op, gate, site, order, failure)
 }
@@ -627,29 +636,29 @@ pub fn poll_access(op: Op, frame: &Frame, site: Site, part: Part) {
 
 /// Announces an operation of the running thread, waits for its turn and does it.
 #[inline]
-pub fn perform(op: Op, gate: Gate, site: Site, order: Order, failure: Option<Order>) -> Event {
+pub fn perform(op: Op, gate: Gate, site: Site, order: Order, failure: Option<Order>) -> Done {
     spin::before(op, site, None);
     done(op, gate, site, order, failure)
 }
 
 #[inline]
-fn done(op: Op, gate: Gate, site: Site, order: Order, failure: Option<Order>) -> Event {
+fn done(op: Op, gate: Gate, site: Site, order: Order, failure: Option<Order>) -> Done {
     let world = get();
     world.settle();
     let me = world.current;
     world.run.announce(me, Pending { op, gate, site });
     world.turn();
     let world = get();
-    let choice = world.choice;
-    let event = world.run.step(choice);
+    // It stays where it is until the next operation: a copy costs as much as all the rest.
+    let event: &Event = get().run.go(world.choice);
     world.me().acted = world.races.epoch(me);
     let access = world.me().access.take();
     match access.is_some_and(|part| part.races) {
         true => world.races.plain(me),
-        false => world.races.event(&event, order, failure),
+        false => world.races.event(event, order, failure),
     }
     if world.times.used() {
-        world.carry_time(&event);
+        world.carry_time(event);
     }
     // Who leaves a wait does not come to the object any more: it may be gone by then.
     let leaves = matches!(event.op, Op::Wake { .. } | Op::Leave(_));
@@ -671,14 +680,17 @@ fn done(op: Op, gate: Gate, site: Site, order: Order, failure: Option<Order>) ->
             world.touch(address, bytes, kind, site);
         }
     }
-    spin::after(&event);
+    spin::after(event);
     world.refresh();
     if world.detail {
         world.watch_event(site);
     }
     let steps = &channel::header().steps;
     steps.store(steps.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
-    event
+    Done {
+        ok: event.ok,
+        result: event.result,
+    }
 }
 
 extern "C" fn thread_entry() -> ! {
