@@ -18,10 +18,6 @@ const STACKS_AT: usize = 0x4000_0000_0000;
 const STRIDE: usize = 16 << 20;
 pub const STACK_BYTES: usize = 8 << 20;
 
-/// Stacks begin at different places of their pages: the processor's cache has room for few lines at the same place.
-const COLOURS: usize = 16;
-const COLOUR: usize = 272;
-
 /// Children of the first thread have slots by their number; others share the rest by their paths.
 const DIRECT: usize = 12288;
 pub const MOST: usize = 16384;
@@ -29,9 +25,8 @@ pub const MOST: usize = 16384;
 #[derive(Clone, Copy)]
 pub struct Slot {
     /// Where a thread's stack begins.
-    pub begin: usize,
-    /// Between here and the end of the mapping lies thread-local memory.
     pub top: usize,
+    /// The end of the mapping: thread-local memory lies between.
     pub end: usize,
     /// Its thread-local memory.
     pub own: usize,
@@ -87,7 +82,7 @@ impl Slots {
         }
         let base = STACKS_AT + number * STRIDE;
         sys::map(base, STACK_BYTES).ok_or("there is no memory for another thread's stack")?;
-        let slot = park(base, number)?;
+        let slot = park(base)?;
         if self.slots.len() <= number {
             self.slots.resize(number + 1, None);
         }
@@ -117,7 +112,7 @@ extern "C" fn parked(_: *mut c_void) -> *mut c_void {
 }
 
 /// Starts a real thread on this stack and waits until it has parked.
-fn park(base: usize, number: usize) -> Result<Slot, &'static str> {
+fn park(base: usize) -> Result<Slot, &'static str> {
     let failed = "the operating system gives no more threads";
     READY.store(0, Ordering::Relaxed);
     let mut attributes = MaybeUninit::<libc::pthread_attr_t>::uninit();
@@ -156,11 +151,9 @@ fn park(base: usize, number: usize) -> Result<Slot, &'static str> {
     while READY.load(Ordering::Acquire) == 0 {
         sys::futex_wait(&READY, 0);
     }
-    // The parked thread's own frames stay above, on pages of their own.
-    let top = (STACK.load(Ordering::Relaxed) - 2048) & !4095;
     Ok(Slot {
-        begin: top - number % COLOURS * COLOUR,
-        top,
+        // The parked thread's own frames stay above, on pages of their own.
+        top: (STACK.load(Ordering::Relaxed) - 2048) & !4095,
         end: base + STACK_BYTES,
         own: OWN.load(Ordering::Relaxed),
     })

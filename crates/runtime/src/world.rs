@@ -320,7 +320,6 @@ impl World {
         // The first thread's stack is what is left of the process's own.
         self.main_top = (&raw const here as usize - (128 << 10)) & !4095;
         let slot = Slot {
-            begin: self.main_top,
             top: self.main_top,
             end: self.main_top,
             own: self.root_own,
@@ -343,25 +342,24 @@ impl World {
 
     /// Adds the next thread, about to begin.
     fn add(&mut self, number: usize, slot: Slot, entry: extern "C" fn() -> !) -> &mut Thread {
-        let nth = self.threads.len();
         let calls = self.spare.pop().unwrap_or_else(|| {
             let Some(room) = sys::map_own(CALLS_BYTES) else {
                 crate::give_up(format_args!("there is no memory for another thread"));
             };
             let room = room.cast::<usize>();
-            // SAFETY: just mapped; the first entry stays 0, the last one FULL. Lists begin at different places of their pages, as stacks do.
+            // SAFETY: just mapped; the first entry stays 0, the last one FULL.
             unsafe {
                 room.add(CALLS_BYTES / 8 - 1).write(FULL);
-                room.add(1 + nth % 64 * 8)
+                room.add(1)
             }
         });
         // SAFETY: the first entry of the list, see `ran`.
         unsafe { calls.write(0) };
         self.threads.push(Thread {
             // SAFETY: nobody uses the slot's stack, or what is left of the first one.
-            sp: unsafe { switch::prepare(slot.begin as *mut u8, entry) },
+            sp: unsafe { switch::prepare(slot.top as *mut u8, entry) },
             own: slot.own,
-            top: slot.begin,
+            top: slot.top,
             entry,
             slot: number,
             starter: None,
@@ -418,6 +416,7 @@ impl World {
     }
 
     /// Leaves the running thread where it is and goes on with another.
+    #[inline(always)]
     fn switch_to(&mut self, thread: ThreadId) {
         let from: *mut Thread = self.me();
         self.current = thread;
