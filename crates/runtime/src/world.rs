@@ -450,7 +450,7 @@ impl World {
     }
 
     /// Waits until the announced operation of the running thread is to go.
-    #[inline]
+    #[inline(always)]
     fn turn(&mut self) {
         let me = self.current;
         match self.me().starter.take() {
@@ -460,7 +460,7 @@ impl World {
     }
 
     /// Goes on with whoever's turn it is.
-    #[inline]
+    #[inline(always)]
     fn next(&mut self, me: Option<ThreadId>) {
         match self.run.next() {
             Next::Go(choice) => {
@@ -599,7 +599,8 @@ impl World {
         }
         match self.objects.find(address, bytes, Sort::Atomic) {
             Found::Object(object) => {
-                if *self.run.state().object(object) == Object::Atomic(value) {
+                if matches!(self.run.state().object(object), Object::Atomic(known) if *known == value)
+                {
                     return object;
                 }
                 self.make(address, bytes, Sort::Atomic, Object::Atomic(value))
