@@ -1,18 +1,18 @@
 //! What hooks cost in code that does nothing visible: `straight.c`, with another thread there so that accesses are checked, against the same
 //! without hooks.
 
-use crate::root;
+use crate::{processor_time, root};
 use reweave_drive::{
     Launch, Native,
     compile::{self, Kit},
 };
-use reweave_model::{Plan, Policy};
-use std::{ffi::OsString, path::Path, process::Command, time::Instant};
+use reweave_explore::Target;
+use reweave_model::Plan;
+use std::{ffi::OsString, path::Path, process::Command};
 
 /// Functions of `straight.c`.
 const KERNELS: [&str; 3] = ["sort", "tree", "checksum"];
 
-/// Of so many runs the fastest counts.
 const RUNS: u32 = 5;
 
 pub fn print(kit: &Kit) {
@@ -44,31 +44,30 @@ fn plain(kernel: &str) -> f64 {
         .arg(&program)
         .status();
     assert!(status.is_ok_and(|status| status.success()), "it compiles");
-    fastest(|| {
+    let run = |_| {
         let status = Command::new(&program).status();
         assert!(status.is_ok_and(|status| status.success()), "it runs");
-    })
+    };
+    milliseconds(|| (0..RUNS).for_each(run)) / f64::from(RUNS)
 }
 
 /// Milliseconds with hooks, under the runtime.
 fn hooked(kit: &Kit, kernel: &str) -> f64 {
     let built = compile::build(kit, words(kernel)).expect("it compiles");
-    let mut native = Native::start(&Launch::new(built.program.clone())).expect("it starts");
-    let plan = Plan {
-        policy: Policy::First,
-        ..Plan::default()
+    let launch = Launch::new(built.program.clone());
+    let runs = |count: u32| {
+        let mut native = Native::start(&launch).expect("it starts");
+        for _ in 0..count {
+            native.run(&Plan::default()).expect("it runs");
+        }
     };
-    fastest(|| {
-        native.observe(&plan).expect("it runs");
-    })
+    let first = milliseconds(|| runs(1));
+    (milliseconds(|| runs(1 + RUNS)) - first) / f64::from(RUNS)
 }
 
-fn fastest(run: impl FnMut()) -> f64 {
-    let mut run = run;
-    let time = |_| {
-        let start = Instant::now();
-        run();
-        start.elapsed().as_secs_f64() * 1e3
-    };
-    (0..RUNS).map(time).fold(f64::INFINITY, f64::min)
+/// Of processor time.
+fn milliseconds(work: impl FnOnce()) -> f64 {
+    let used = processor_time();
+    work();
+    (processor_time() - used) * 1e3
 }
