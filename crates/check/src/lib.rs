@@ -10,7 +10,7 @@ mod repeats;
 mod settings;
 mod subject;
 
-pub use drive::{Control, Outcome, Settings, check};
+pub use drive::{Check, Control, Outcome, Settings, check};
 pub use found::Error;
 pub use settings::duration;
 pub use subject::{Fault, Subject, difference, plan_of};
