@@ -5,7 +5,7 @@ use crate::{
     repeats::Repeats,
     subject::{Fault, Subject},
 };
-use reweave_explore::{Algorithm, Flow, Options, Search, Totals};
+use reweave_explore::{Algorithm, Estimate, Flow, Options, Search, Totals};
 use reweave_model::{Execution, Kind, Plan};
 use reweave_report::{BlockedBy, ResultDocument};
 use std::{
@@ -151,6 +151,11 @@ impl<S: Subject> Check<S> {
     /// What it has seen so far.
     pub fn totals(&self) -> &Totals {
         self.search.totals()
+    }
+
+    /// How large it is; `None` before the first execution.
+    pub fn estimate(&self) -> Option<Estimate> {
+        self.search.estimate()
     }
 
     /// How long it was under way.

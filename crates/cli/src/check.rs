@@ -57,6 +57,13 @@ pub struct Prepared {
     _built: Option<compile::Built>,
 }
 
+impl Prepared {
+    /// The program's file.
+    pub fn path(&self) -> &Path {
+        &self.launch.program
+    }
+}
+
 /// Has a program compiled, if it has to be, and ready to be started with this standard input.
 pub fn prepare(check: &Check, stdin: Option<Arc<File>>) -> Result<Prepared, Ending> {
     let races = match check.races {

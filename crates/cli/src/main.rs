@@ -8,11 +8,14 @@ mod args;
 mod check;
 mod compiling;
 mod kit;
+mod suite;
 
 use args::{Cli, Command, Format, Replay, Report};
 use clap::Parser;
 use reweave_drive::compile::Language;
-use reweave_report::{Document, ExitCode, Program, Style, Trace, render_result, render_trace};
+use reweave_report::{
+    Document, ExitCode, Program, Style, Trace, render_result, render_suite, render_trace,
+};
 use std::{
     io::{self, IsTerminal, Write},
     path::Path,
@@ -52,6 +55,7 @@ fn run(command: Command) -> u8 {
     let code = match command {
         Command::Report(options) => report(&options),
         Command::Replay(options) => replay(&options),
+        Command::Suite(options) => suite::run(&options),
         Command::Build(options) => return compiling::build(&options.command),
         Command::Check(_) | Command::Cc(_) | Command::Cxx(_) => {
             unreachable!("was run before the others were looked at")
@@ -72,11 +76,13 @@ fn report(options: &Report) -> ExitCode {
     print(&match (document, options.format) {
         (Document::Trace(trace), Format::Json) => trace.to_json(),
         (Document::Result(result), Format::Json) => result.to_json(),
+        (Document::Suite(suite), Format::Json) => suite.to_json(),
         (Document::Trace(trace), Format::Text) => {
             let again = again(&trace.program, &options.file);
             render_trace(&trace, again.as_deref(), style)
         }
         (Document::Result(result), Format::Text) => render_result(&result, style),
+        (Document::Suite(suite), Format::Text) => render_suite(&suite, style),
     })
 }
 
