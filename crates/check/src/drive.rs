@@ -188,6 +188,16 @@ impl<S: Subject> Check<S> {
         done.map(|()| self.paused)
     }
 
+    /// Explores until so many runs were made in all, and says whether there is more to do.
+    pub fn advance_to(&mut self, control: &Control, runs: u64) -> Result<bool, Fault> {
+        let limit = self.settings.max_executions;
+        self.settings.max_executions = Some(limit.map_or(runs, |limit| limit.min(runs)));
+        let done = self.advance(control, None);
+        self.settings.max_executions = limit;
+        done?;
+        Ok(!self.finished())
+    }
+
     /// Forgets what was explored.
     pub(crate) fn begin(&mut self) {
         self.subject.begin();

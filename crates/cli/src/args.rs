@@ -86,6 +86,9 @@ pub struct Suite {
     /// Writes the file, with the programs that are found here
     #[arg(long)]
     pub init: bool,
+    /// Explores every test to its end, and tells what each policy would have done in less time
+    #[arg(long, conflicts_with = "init")]
+    pub simulate: bool,
 }
 
 #[derive(Args, Debug)]

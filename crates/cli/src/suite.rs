@@ -6,11 +6,12 @@ mod init;
 mod job;
 mod policy;
 mod schedule;
+mod simulate;
 mod state;
 
 use crate::{
     args::{Format, Suite},
-    check::progress,
+    check::{Ending, progress},
     kit, print, say, style, usage,
 };
 use file::SuiteFile;
@@ -28,9 +29,10 @@ use std::{
 
 /// Runs the command and says with which code to exit.
 pub fn run(options: &Suite) -> ExitCode {
-    let done = match options.init {
-        true => init(&options.file),
-        false => tests(options),
+    let done = match (options.init, options.simulate) {
+        (true, _) => init(&options.file),
+        (false, true) => simulate(options),
+        (false, false) => tests(options),
     };
     done.unwrap_or_else(|sentence| usage(&sentence))
 }
@@ -39,6 +41,20 @@ fn init(file: &Path) -> Result<ExitCode, String> {
     let tests = init::write(file)?;
     let tests = format!("{tests} test{}", if tests == 1 { "" } else { "s" });
     Ok(print(&format!("{}: {tests}\n", file.display())))
+}
+
+/// Explores every test to its end, without looking at what it comes to.
+fn simulate(options: &Suite) -> Result<ExitCode, String> {
+    let suite = file::read(&options.file)?;
+    Places::new(options)?;
+    let control = Control::default();
+    let (stop, state) = (progress::interrupts(&control)?, State::new());
+    let mut courses = Vec::new();
+    for test in &suite.tests {
+        let course = Job::new(test, &state, &stop).record();
+        courses.push(course.map_err(|Ending(_, why)| format!("{}: {why}", test.name))?);
+    }
+    Ok(print(&simulate::tables(&courses)))
 }
 
 fn tests(options: &Suite) -> Result<ExitCode, String> {

@@ -3,6 +3,7 @@
 use super::{
     file::Test,
     policy::Outlook,
+    simulate::Course,
     state::{Kept, State},
 };
 use crate::{
@@ -17,7 +18,10 @@ use std::{
     hash::{DefaultHasher, Hash, Hasher},
     io,
     path::Path,
-    sync::{Arc, atomic::AtomicBool},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering::Relaxed},
+    },
     time::Instant,
 };
 
@@ -108,11 +112,31 @@ impl<'a> Job<'a> {
 
     fn outlook(&self) -> Option<Outlook> {
         let check = self.session.as_ref()?.under_way();
-        let estimate = check.estimate()?;
-        let rate = check.elapsed().as_secs_f64().ln() - (estimate.done as f64).ln();
-        Some(Outlook {
-            ln_seconds: estimate.ln_remaining() + rate,
-            ln_covered: estimate.ln_covered(),
+        let elapsed = check.elapsed().as_secs_f64();
+        check.estimate().map(|it| Outlook::new(&it, elapsed))
+    }
+
+    /// Explores it to its end, and tells what could be told on the way.
+    pub fn record(&mut self) -> Result<Course, Ending> {
+        let mut session = self.begin()?;
+        session.set_workers(1);
+        let mut points = Vec::new();
+        let mut runs = 1;
+        while session.advance_to(&self.control, runs)? {
+            if self.control.stop.load(Relaxed) {
+                return Err("interrupted".to_owned().into());
+            }
+            let check = session.under_way();
+            let events = check.totals().events as f64;
+            let outlook = check.estimate().map(|it| Outlook::new(&it, events));
+            points.extend(outlook.map(|outlook| (events, outlook)));
+            // Half a percent later little has changed.
+            runs = check.totals().runs() + 1 + runs / 200;
+        }
+        Ok(Course {
+            name: self.test.name.clone(),
+            points,
+            length: session.under_way().totals().events as f64,
         })
     }
 

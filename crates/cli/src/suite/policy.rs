@@ -3,6 +3,7 @@
 //! *Called by:* the schedule and the simulator, so that what is measured is what is done. A test that nobody has looked at yet goes
 //! before all that are known, under every policy: only then is there something to decide.
 
+use reweave_explore::Estimate;
 use std::{cmp::Ordering, collections::BinaryHeap, str::FromStr};
 
 /// See the module.
@@ -50,6 +51,17 @@ pub struct Outlook {
     pub ln_seconds: f64,
     /// Of the part that is done.
     pub ln_covered: f64,
+}
+
+impl Outlook {
+    /// After so much time.
+    pub fn new(estimate: &Estimate, elapsed: f64) -> Outlook {
+        let rate = elapsed.ln() - (estimate.done as f64).ln();
+        Outlook {
+            ln_seconds: estimate.ln_remaining() + rate,
+            ln_covered: estimate.ln_covered(),
+        }
+    }
 }
 
 /// Tests that wait to go on.
