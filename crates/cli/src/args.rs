@@ -43,6 +43,9 @@ pub struct Report {
     /// How to write it
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub format: Format,
+    /// Writes JUnit XML as well, of a result or a suite
+    #[arg(long, value_name = "FILE")]
+    pub junit: Option<PathBuf>,
     /// Write a page to look at (not in this version)
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,

@@ -14,7 +14,8 @@ use args::{Cli, Command, Format, Replay, Report};
 use clap::Parser;
 use reweave_drive::compile::Language;
 use reweave_report::{
-    Document, ExitCode, Program, Style, Trace, render_result, render_suite, render_trace,
+    Document, ExitCode, Program, Style, Trace, junit_result, junit_suite, render_result,
+    render_suite, render_trace, save,
 };
 use std::{
     io::{self, IsTerminal, Write},
@@ -72,6 +73,18 @@ fn report(options: &Report) -> ExitCode {
         Ok(document) => document,
         Err(error) => return usage(&error.to_string()),
     };
+    if let Some(path) = &options.junit {
+        let xml = match &document {
+            Document::Result(result) => junit_result(result),
+            Document::Suite(suite) => junit_suite(suite),
+            Document::Trace(_) => {
+                return usage("--junit is for results and suites, and this is a trace");
+            }
+        };
+        if let Err(error) = save(path, &xml) {
+            return usage(&error.to_string());
+        }
+    }
     let style = style(options.full);
     print(&match (document, options.format) {
         (Document::Trace(trace), Format::Json) => trace.to_json(),

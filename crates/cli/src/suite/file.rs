@@ -204,3 +204,141 @@ impl Table {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::check::args::{Races, What};
+    use reweave_explore::Algorithm;
+
+    fn sentence(text: &str) -> String {
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("s.toml");
+        fs::write(&path, text).unwrap();
+        let why = read(&path).err().unwrap_or_else(|| panic!("{text}"));
+        let (_, rest) = why.split_once("s.toml:").unwrap_or_else(|| panic!("{why}"));
+        rest.into()
+    }
+
+    #[test]
+    fn tests_have_their_own_keys_and_those_of_all() {
+        let text = r#"
+            budget = "90s"
+            policy = "even"
+            [defaults]
+            flags = ["-O2"]
+            max-steps = 50
+            races = "explore"
+            [[test]]
+            files = ["a/queue.c", "b.cc"]
+            flags = ["-DN=3", "-lm"]
+            args = ["1", "--help"]
+            races = "ignore"
+            algorithm = "dpor"
+            preemptions = 2
+            keep-going = true
+            strict = true
+            [[test]]
+            name = "the other"
+            program = "./queue_test"
+            stdin = "input"
+            expect = "misuse:relock"
+            max-executions = 9
+        "#;
+        let suite = parse(text).unwrap_or_else(|(_, why)| panic!("{why}"));
+        assert_eq!(suite.budget, Some(Duration::from_secs(90)));
+        assert_eq!(suite.policy, Some(Policy::Even));
+        let [queue, other] = &suite.tests[..] else {
+            panic!("two tests")
+        };
+        let words = ["a/queue.c", "b.cc", "-O2", "-DN=3", "-lm"].map(OsString::from);
+        assert_eq!(queue.check.what, What::Files(words.to_vec()));
+        assert_eq!(queue.check.args, ["1", "--help"].map(OsString::from));
+        assert_eq!(
+            (queue.name.as_str(), &queue.expect),
+            ("queue", &Expect::Clean)
+        );
+        let options = &queue.check.options;
+        assert_eq!((options.max_steps, options.preemptions), (50, Some(2)));
+        assert_eq!(options.algorithm, Algorithm::Dpor);
+        assert!(queue.check.keep_going && queue.check.strict);
+        assert_eq!(queue.check.races, Races::Ignore);
+        assert_eq!(other.check.what, What::Program("./queue_test".into()));
+        assert_eq!(
+            (other.name.as_str(), other.check.races),
+            ("the other", Races::Explore)
+        );
+        assert_eq!(other.stdin.as_deref(), Some(Path::new("input")));
+        assert_eq!(other.check.options.samples, 9);
+        assert!(!other.check.strict);
+    }
+
+    #[test]
+    fn mistakes_have_lines_and_reasons() {
+        let test = "[[test]]\nfiles = [\"a.c\"]\n";
+        let cases = [
+            (
+                format!("{test}algoritm = \"dfs\"\n"),
+                "3: unknown field `algoritm`",
+            ),
+            (
+                format!("{test}\n\nalgorithm = \"quick\"\n"),
+                "5: --algorithm quick: no algorithm is called",
+            ),
+            (
+                format!("{test}races = \"maybe\""),
+                "3: --races maybe: one of report",
+            ),
+            (format!("{test}preemptions = -1"), "3: invalid value"),
+            (format!("{test}preemptions = \"two\""), "3: invalid type"),
+            (
+                format!("{test}expect = \"fine\""),
+                "3: nothing is expected by `fine`",
+            ),
+            (
+                format!("{test}flags = [\"-c\"]"),
+                "1: -c: check makes a program of its own",
+            ),
+            (format!("{test}program = \"./a\""), "1: a test has either"),
+            (
+                format!("{test}[[test]]\nname = \"b\"\n"),
+                "3: a test has either",
+            ),
+            (
+                format!("{test}[[test]]\nfiles = [\"b/a.c\"]\n"),
+                "3: another test is called `a`",
+            ),
+            (
+                format!("budget = \"soon\"\n{test}"),
+                "1: budget: a time such as",
+            ),
+            (
+                format!("policy = \"fair\"\n{test}"),
+                "1: no policy is called `fair`",
+            ),
+            (
+                format!("[defaults]\nname = \"x\"\n{test}"),
+                "2: this is for one test",
+            ),
+            (
+                format!("[defaults]\nfiles = [\"x.c\"]\n{test}"),
+                "2: files are of one test",
+            ),
+            (
+                format!("{test}algorithm = \"pct\"\npreemptions = 1"),
+                "1: a bound on preemptions",
+            ),
+            (
+                "[[test]]\nfiles = [\"readme\"]\n".into(),
+                "1: readme is no C or C++ file",
+            ),
+            (String::new(), "1: there is no [[test]]"),
+            ("[[test]\n".into(), "1: "),
+            (format!("{test}name = \"cut"), "3: "),
+        ];
+        for (text, says) in cases {
+            let sentence = sentence(&text);
+            assert!(sentence.starts_with(says), "{text}\n{sentence}");
+        }
+    }
+}

@@ -35,11 +35,12 @@ pub fn render_suite(suite: &SuiteDocument, style: Style) -> String {
             line += &" ".repeat(2 + to - width(cell));
             line += cell;
         }
+        let line = line.trim_end();
         let verdict = index.checked_sub(1).map(|test| suite.tests[test].verdict);
         out += &match verdict {
-            None => style.dim(&line),
-            Some(Verdict::Failed | Verdict::Broken) => style.red(&line),
-            Some(_) => line,
+            None => style.dim(line),
+            Some(Verdict::Failed | Verdict::Broken) => style.red(line),
+            Some(_) => line.to_owned(),
         };
         out.push('\n');
     }
@@ -63,7 +64,14 @@ fn row(test: &TestEntry) -> [String; 6] {
         (None, false) => (String::new(), String::new()),
     };
     let verdict = test.verdict.name().into();
-    [clean(&test.name), verdict, executions, about, covered, time]
+    [
+        one_line(&test.name),
+        verdict,
+        executions,
+        about,
+        covered,
+        time,
+    ]
 }
 
 fn headline(suite: &SuiteDocument) -> String {
@@ -94,13 +102,18 @@ fn remarks(test: &TestEntry, style: Style) -> String {
     else {
         return String::new();
     };
-    let said = format!("{}: {}", clean(&test.name), clean(message));
+    let said = format!("{}: {}", one_line(&test.name), clean(message));
     let mut out = wrap(&said, style.width, "");
     let errors = test.result.iter().flat_map(|result| &result.errors);
     for trace in errors.filter_map(|error| error.trace.as_ref()) {
         out += &format!("  reweave report {}\n", clean(trace));
     }
     out
+}
+
+/// A name that stays in its row.
+fn one_line(name: &str) -> String {
+    clean(name.replace(['\n', '\t'], " ").trim())
 }
 
 /// From here on only the power of ten is told.
@@ -117,6 +130,7 @@ fn large(size: &Size) -> String {
 
 fn percent(part: f64) -> String {
     match part * 100.0 {
+        100.0.. => "100 %".into(),
         // Rounded, it would look like all of it.
         percent @ 99.5.. => format!("{:.1} %", percent.min(99.9)),
         percent @ 9.95.. => format!("{percent:.0} %"),
