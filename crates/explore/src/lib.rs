@@ -12,6 +12,7 @@ mod explorer;
 mod happens;
 mod optimal;
 mod replay;
+mod rf;
 mod search;
 mod stored;
 mod target;

@@ -81,6 +81,7 @@ pub struct Search {
     options: Options,
     pub(crate) frontier: Vec<Branch>,
     totals: Totals,
+    unfit: Option<&'static str>,
 }
 
 impl Search {
@@ -90,6 +91,7 @@ impl Search {
             options,
             frontier: vec![Explorer::root(&options)],
             totals: Totals::default(),
+            unfit: None,
         }
     }
 
@@ -98,6 +100,7 @@ impl Search {
             options,
             frontier,
             totals,
+            unfit: None,
         }
     }
 
@@ -116,6 +119,11 @@ impl Search {
         self.frontier.is_empty()
     }
 
+    /// Why `rf` cannot explore this program; then the search has stopped and what it saw is not all there is.
+    pub fn unfit(&self) -> Option<&'static str> {
+        self.unfit
+    }
+
     /// Hands out about half of what is left, to be explored by somebody else; `None` if there is only one branch.
     /// What both find adds up to what this one would have found.
     pub fn split(&mut self) -> Option<Search> {
@@ -127,6 +135,7 @@ impl Search {
             options: self.options,
             frontier: self.frontier.drain(..keep).collect(),
             totals: Totals::default(),
+            unfit: None,
         })
     }
 
@@ -134,6 +143,7 @@ impl Search {
     pub fn absorb(&mut self, other: Search) {
         self.frontier.extend(other.frontier);
         self.totals.merge(&other.totals);
+        self.unfit = self.unfit.or(other.unfit);
     }
 
     /// Explores until nothing is left or somebody says stop: `before` before every run (from any worker), `after` with
@@ -171,7 +181,7 @@ impl Search {
             let result = worker.work(&mut target, &before, &after);
             worker.totals.cut = worker.explorer.cut();
             crew.lock().branches.append(&mut worker.mine);
-            (result, worker.totals)
+            (result, worker.totals, worker.explorer.unfit())
         };
         let done = match workers {
             1 => vec![work(0)],
@@ -187,8 +197,9 @@ impl Search {
         };
         self.frontier = crew.pool.into_inner().expect("workers are done").branches;
         let mut result = Ok(());
-        for (outcome, totals) in done {
+        for (outcome, totals, unfit) in done {
             self.totals.merge(&totals);
+            self.unfit = self.unfit.or(unfit);
             result = result.and(outcome);
         }
         result
@@ -307,7 +318,7 @@ impl Worker<'_> {
                 let flow = after(plan, execution);
                 self.explorer
                     .branches(branch, plan, execution, &mut self.mine);
-                if flow == Flow::Stop {
+                if flow == Flow::Stop || self.explorer.unfit().is_some() {
                     self.stop(None);
                     return Ok(());
                 }
