@@ -240,7 +240,9 @@ impl Rf {
         let (thread, nth) = (happens.thread(second), happens.nth(second));
         let coming = happens.coming(&self.graph.skeleton, thread, nth);
         let value = self.graph.value(touch.object, before);
-        let writes = self.graph.would_write(second, value).is_some();
+        // One that fails without cause was here, or will be, with a cause or success too.
+        let outcome = self.graph.skeleton.events[second as usize].outcome;
+        let writes = outcome == 0 && self.graph.would_write(second, value).is_some();
         if !writes || happens.in_row(coming, source) {
             return;
         }
