@@ -129,13 +129,7 @@ fn compare(program: &Program) -> Result<bool, TestCaseError> {
         once_each(&name, &found.classes, &found.untrue)?;
 
         let name = format!("rf with {workers} workers");
-        let Some(found) = explore(program, options(Algorithm::Rf), workers, LIMIT) else {
-            return fail(format!("{name} runs more than brute force"));
-        };
-        if found.unfit.is_none() {
-            same_classes(&name, &oracle.by_reads, &found.by_reads)?;
-            once_each(&name, &found.by_reads, &found.untrue)?;
-        }
+        reads(&name, program, options(Algorithm::Rf), workers, &oracle)?;
 
         let name = format!("dpor with {workers} workers");
         let Some(found) = explore(program, options(Algorithm::Dpor), workers, 10 * LIMIT) else {
@@ -204,6 +198,51 @@ fn compare(program: &Program) -> Result<bool, TestCaseError> {
     Ok(true)
 }
 
+/// `rf` meets the classes by who reads from whom, each once; `false`: it does not serve.
+fn reads(
+    name: &str,
+    program: &Program,
+    options: Options,
+    workers: usize,
+    oracle: &Found,
+) -> Result<bool, TestCaseError> {
+    let Some(found) = explore(program, options, workers, LIMIT) else {
+        return fail(format!("{name} runs more than brute force"));
+    };
+    if found.unfit.is_some() {
+        return Ok(false);
+    }
+    same_classes(name, &oracle.by_reads, &found.by_reads)?;
+    once_each(name, &found.by_reads, &found.untrue)?;
+    Ok(true)
+}
+
+/// `rf` alone, on more programs: whole, with threads stopped in the middle, and in pieces.
+fn compare_reads(program: &Program) -> Result<bool, TestCaseError> {
+    let rf = options(Algorithm::Rf);
+    let Some(oracle) = explore(program, options(Algorithm::Dfs), 1, LIMIT) else {
+        return Ok(false);
+    };
+    for workers in [1, 2, 8] {
+        let name = format!("rf with {workers} workers");
+        if !reads(&name, program, rf, workers, &oracle)? {
+            return fail("rf does not serve".into());
+        }
+    }
+    for max_steps in [1, 2, 3, 5] {
+        let short = |algorithm| Options {
+            max_steps,
+            ..options(algorithm)
+        };
+        if let Some(oracle) = explore(program, short(Algorithm::Dfs), 1, LIMIT) {
+            let name = format!("rf with at most {max_steps} steps a thread");
+            reads(&name, program, short(Algorithm::Rf), 1, &oracle)?;
+        }
+    }
+    stop_and_go(program, &oracle.by_reads, Algorithm::Rf)?;
+    Ok(true)
+}
+
 /// Stopped after every third execution, stored, split, and gone on with: the same classes.
 fn stop_and_go(
     program: &Program,
@@ -233,12 +272,11 @@ fn stop_and_go(
         };
         let after = |_: &_, execution: &reweave_model::Execution| {
             if execution.end != End::Redundant {
-                classes
-                    .lock()
-                    .unwrap()
-                    .entry(class(execution))
-                    .or_insert((0, 0))
-                    .0 += 1;
+                let class = match algorithm {
+                    Algorithm::Rf => class_by_reads(execution),
+                    _ => class(execution),
+                };
+                classes.lock().unwrap().entry(class).or_insert((0, 0)).0 += 1;
             }
             Flow::Continue
         };
@@ -253,7 +291,7 @@ fn stop_and_go(
     same_classes("a search in pieces", oracle, &classes)?;
     match classes
         .iter()
-        .find(|(_, (times, _))| algorithm == Algorithm::Optimal && *times != 1)
+        .find(|(_, (times, _))| algorithm != Algorithm::Dpor && *times != 1)
     {
         Some((class, (times, _))) => {
             fail(format!("a search in pieces meets {times} times {class}"))
@@ -373,4 +411,28 @@ fn foretold_writers() {
 #[test]
 fn everything() {
     check("everything", Mix::ALL);
+}
+
+/// What `rf` serves.
+macro_rules! reads {
+    ($($name:ident: $($kind:ident)*;)*) => {$(
+        #[test]
+        fn $name() {
+            let mix = Mix { prompt: true, $($kind: true,)* ..Mix::default() };
+            check_by(stringify!($name), mix, compare_reads);
+        }
+    )*};
+}
+
+reads! {
+    reads_of_atomics: atomics choices;
+    reads_and_mutexes: atomics mutexes;
+    reads_and_condvars: atomics mutexes condvars;
+    reads_and_rwlocks: atomics rwlocks readers_first;
+    reads_and_semaphores: atomics semaphores;
+    reads_and_barriers: atomics barriers mutexes;
+    reads_and_onces: atomics onces mutexes;
+    reads_and_channels: atomics channels;
+    reads_and_parking: atomics parking mutexes;
+    reads_and_everything: atomics mutexes condvars rwlocks readers_first semaphores barriers onces channels parking choices;
 }

@@ -1,7 +1,6 @@
 //! One program: all runs that its expectations ask for, and what they must come to.
 
 use crate::{
-    brute,
     command::{Ran, words},
     expect::{Count, Expected, Mistake, NoError, Verdict, Word, defines},
 };
@@ -42,14 +41,14 @@ pub fn of(programs: &Path, name: &str, expected: &Expected, slow: bool) -> Resul
     Ok(())
 }
 
-struct Trial<'a> {
+pub struct Trial<'a> {
     directory: PathBuf,
     sources: Vec<String>,
-    expected: &'a Expected,
+    pub expected: &'a Expected,
     /// For everything that is made.
     output: PathBuf,
     /// Whether to take one's time.
-    slow: bool,
+    pub slow: bool,
 }
 
 impl Trial<'_> {
@@ -80,34 +79,7 @@ impl Trial<'_> {
                 same(&first, &document).map_err(|what| ran.wrong(what))?;
             }
         }
-        self.brute_force(&program)
-    }
-
-    /// A program that is small enough has as many executions as there are classes of interleavings.
-    fn brute_force(&self, program: &str) -> Result<(), String> {
-        let (expected, args) = (self.expected, &self.expected.args);
-        let usual = |option: &String| option == "keep-going" || option == "strict";
-        // What a program does behind such an error may depend on more than the order of its operations.
-        let undefined = matches!(
-            expected.verdict,
-            Verdict::Error(Kind::DataRace | Kind::Memory | Kind::Misuse)
-        );
-        if undefined || !expected.check.keys().all(usual) {
-            return Ok(());
-        }
-        let most = if self.slow { 100_000 } else { 1000 };
-        let Some(counted) = brute::force(program, args, most)? else {
-            return Ok(());
-        };
-        let words = words(["--keep-going", "--workers", "1", "--", program]);
-        let ran = self.check([&words, &args[..]].concat());
-        let document = ran.document()?;
-        match (document.executions, document.blocked_by.assume)
-            == (counted.executions, counted.blocked)
-        {
-            true => Ok(()),
-            false => Err(ran.wrong(format!("by brute force there are {counted:?}"))),
-        }
+        self.agree(&program)
     }
 
     fn count(&self, count: &Count) -> Result<(), String> {
@@ -157,7 +129,7 @@ impl Trial<'_> {
     }
 
     /// Options of `check`.
-    fn options(&self) -> Vec<String> {
+    pub fn options(&self) -> Vec<String> {
         let mut options = Vec::new();
         for (name, value) in &self.expected.check {
             match value {
@@ -205,7 +177,7 @@ impl Trial<'_> {
         Ok(program)
     }
 
-    fn check(&self, rest: Vec<String>) -> Ran {
+    pub fn check(&self, rest: Vec<String>) -> Ran {
         let output = self.output.display().to_string();
         let front = words(["check", "--format", "json", "--output", &output]);
         Ran::new(&self.directory, &[front, rest].concat())
