@@ -41,7 +41,7 @@ pub struct Report {
     /// How to write it
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub format: Format,
-    /// Write a page to look at (not in this version)
+    /// Write a trace as a page for the browser: one file that needs nothing else
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
 }

@@ -339,7 +339,7 @@ impl Formatter for Lines {
 }
 
 /// Writes a file whole or not at all: into a neighbour first, which then takes the name.
-pub(crate) fn save(path: &Path, text: &str) -> Result<(), WriteError> {
+pub fn save(path: &Path, text: &str) -> Result<(), WriteError> {
     let failed = |source| WriteError {
         path: path.into(),
         source,

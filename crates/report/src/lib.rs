@@ -14,11 +14,12 @@ mod result;
 mod text;
 mod trace;
 
-pub use document::{Document, ReadError, WriteError};
+pub use document::{Document, ReadError, WriteError, save};
 pub use operation::Operation;
 pub use position::Position;
+pub use replay::{Hold, Walk, holders};
 pub use result::{BlockedBy, ExitCode, Finding, ResultDocument};
-pub use text::{Style, render_result, render_trace, summary, waiting};
+pub use text::{Story, Style, Wait, render_result, render_trace, summary, waiting};
 pub use trace::{
     Context, Difference, Failure, ObjectEntry, ObjectState, Options, PendingEntry, PlanStep,
     Program, ThreadEntry, Trace, TraceEvent,

@@ -30,9 +30,72 @@ pub(crate) struct Before {
 
 /// A thread has an object since an event.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Hold {
+pub struct Hold {
+    /// Who.
     pub thread: u32,
+    /// By its index.
     pub since: usize,
+}
+
+/// A trace on its way through the model, one event after the other.
+pub struct Walk<'a> {
+    trace: &'a Trace,
+    state: State,
+    done: usize,
+    /// For each thread, how many events it has still to do.
+    left: Vec<usize>,
+}
+
+impl<'a> Walk<'a> {
+    /// Before the first event.
+    pub fn new(trace: &'a Trace) -> Walk<'a> {
+        let mut left = vec![0; trace.threads.len()];
+        for event in &trace.events {
+            left[event.thread as usize] += 1;
+        }
+        Walk {
+            trace,
+            state: start(trace),
+            done: 0,
+            left,
+        }
+    }
+
+    /// Objects and threads as they are now.
+    pub fn state(&self) -> &State {
+        &self.state
+    }
+
+    /// Looks at the next event, which the model can then do; `false`: it cannot, or there is none.
+    fn come(&mut self) -> bool {
+        let next = self.trace.events.get(self.done);
+        next.zip(self.trace.plan.get(self.done))
+            .is_some_and(|(event, step)| {
+                let thread = ThreadId(event.thread);
+                can_be(&mut self.state, thread, event.op(), step.1, event)
+            })
+    }
+
+    /// Does the next event; `false`: the model cannot, or there is none.
+    pub fn step(&mut self) -> bool {
+        if !self.come() {
+            return false;
+        }
+        let event = &self.trace.events[self.done];
+        let thread = ThreadId(event.thread);
+        self.state
+            .apply(thread, event.op(), self.trace.plan[self.done].1);
+        self.done += 1;
+        let (left, entry) = (
+            &mut self.left[thread.index()],
+            &self.trace.threads[thread.index()],
+        );
+        *left -= 1;
+        if *left == 0 && entry.pending.is_none() {
+            self.state.finish(thread);
+        }
+        true
+    }
 }
 
 /// Walks through all events.
@@ -41,13 +104,11 @@ pub(crate) fn replay(trace: &Trace) -> Replayed {
     for (index, event) in trace.events.iter().enumerate() {
         steps[event.thread as usize].push(index);
     }
-    let mut state = start(trace);
+    let mut walk = Walk::new(trace);
     let mut held: Vec<Vec<Hold>> = vec![Vec::new(); trace.objects.len()];
     let mut before = Vec::with_capacity(trace.events.len());
-    for (index, (event, step)) in trace.events.iter().zip(&trace.plan).enumerate() {
-        let thread = ThreadId(event.thread);
-        let op = event.op();
-        if !can_be(&mut state, thread, op, step.1, event) {
+    for (index, event) in trace.events.iter().enumerate() {
+        if !walk.come() {
             before.resize(trace.events.len(), Before::default());
             return Replayed {
                 before,
@@ -56,13 +117,13 @@ pub(crate) fn replay(trace: &Trace) -> Replayed {
                 state: None,
             };
         }
-        before.push(situation(&state, op, &held));
-        state.apply(thread, op, step.1);
+        before.push(situation(walk.state(), event.op(), &held));
+        walk.step();
         for object in [event.operation.object, event.operation.mutex]
             .into_iter()
             .flatten()
         {
-            let now = holders(state.object(ObjectId(object)));
+            let now = holders(walk.state().object(ObjectId(object)));
             let list = &mut held[object as usize];
             list.retain(|hold| now.contains(&hold.thread));
             for thread in now {
@@ -72,16 +133,12 @@ pub(crate) fn replay(trace: &Trace) -> Replayed {
                 }
             }
         }
-        let last = steps[event.thread as usize].last() == Some(&index);
-        if last && trace.threads[event.thread as usize].pending.is_none() {
-            state.finish(thread);
-        }
     }
     Replayed {
         before,
         held,
         steps,
-        state: Some(state),
+        state: Some(walk.state),
     }
 }
 
@@ -158,7 +215,7 @@ fn situation(state: &State, op: Op, held: &[Vec<Hold>]) -> Before {
 }
 
 /// Who keeps others from taking the object.
-fn holders(object: &Object) -> Vec<u32> {
+pub fn holders(object: &Object) -> Vec<u32> {
     match object {
         Object::Mutex {
             holder: Some(thread),

@@ -13,7 +13,7 @@ use crate::{
     trace::{Failure, PendingEntry, Trace},
 };
 use layout::{Row, listing, width, wrap};
-use phrase::Story;
+pub use phrase::{Story, Wait};
 use reweave_model::{Kind, ThreadId};
 use std::collections::BTreeSet;
 use summary::table;

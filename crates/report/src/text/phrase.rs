@@ -9,7 +9,8 @@ use reweave_model::{Object, ObjectId, Op, RmwKind, ThreadId};
 use std::collections::BTreeMap;
 
 /// A trace with what the model knows about it.
-pub(crate) struct Story<'a> {
+pub struct Story<'a> {
+    /// The trace.
     pub trace: &'a Trace,
     replayed: Replayed,
     /// Parking tokens, with the threads that park on them.
@@ -17,7 +18,7 @@ pub(crate) struct Story<'a> {
 }
 
 /// Why a thread cannot go on.
-pub(crate) struct Wait {
+pub struct Wait {
     /// A sentence without its subject: `waits for mutex#1, held by main since step 3`.
     pub text: String,
     /// Events that it refers to.
@@ -147,8 +148,16 @@ impl<'a> Story<'a> {
     /// A value of the operation's object.
     fn word(&self, op: Op, word: u64) -> String {
         match op.object() {
-            Some(object) if self.trace.pointers(object.0) => pointer(word),
-            _ => value(word),
+            Some(object) => self.value(object.0, word),
+            None => value(word),
+        }
+    }
+
+    /// A value of an object, for people.
+    pub fn value(&self, object: u32, word: u64) -> String {
+        match self.trace.pointers(object) {
+            true => pointer(word),
+            false => value(word),
         }
     }
 
@@ -225,6 +234,11 @@ impl<'a> Story<'a> {
         self.owners.get(&parker.0).copied()
     }
 
+    /// Who holds an object at the end.
+    pub fn held(&self, object: u32) -> &[Hold] {
+        &self.replayed.held[object as usize]
+    }
+
     /// A thread's stable name.
     pub fn thread(&self, thread: u32) -> &str {
         self.trace.thread_path(thread)
@@ -255,7 +269,7 @@ impl<'a> Story<'a> {
             Op::Assume(_) => "stands at an assumption that does not hold".into(),
             Op::Lock(object) | Op::ReadLock(object) | Op::WriteBegin(object) => {
                 let holds = &self.replayed.held[object.index()];
-                format!("waits for {name}{}", self.held(thread, holds, &mut steps))
+                format!("waits for {name}{}", self.holders(thread, holds, &mut steps))
             }
             Op::WriteAcquire(object) => {
                 let holds: Vec<Hold> = self.replayed.held[object.index()]
@@ -263,12 +277,12 @@ impl<'a> Story<'a> {
                     .copied()
                     .filter(|hold| hold.thread != thread || self.readers_first(object))
                     .collect();
-                let held = self.held(thread, &holds, &mut steps);
+                let held = self.holders(thread, &holds, &mut steps);
                 format!("waits for the readers of {name}{held}")
             }
             Op::OnceBegin { object, .. } => {
                 let holds = &self.replayed.held[object.index()];
-                let held = self.held(thread, holds, &mut steps);
+                let held = self.holders(thread, holds, &mut steps);
                 format!("waits for {name} to be initialised{held}")
             }
             Op::Wake { condvar, .. } => {
@@ -300,7 +314,7 @@ impl<'a> Story<'a> {
         Some(Wait { text, steps })
     }
 
-    fn held(&self, me: u32, holds: &[Hold], steps: &mut Vec<usize>) -> String {
+    fn holders(&self, me: u32, holds: &[Hold], steps: &mut Vec<usize>) -> String {
         let mut parts = Vec::new();
         for hold in holds {
             steps.push(hold.since);

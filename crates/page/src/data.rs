@@ -1,0 +1,206 @@
+//! What the page's script is given: one JSON value. Rows are short arrays, since a page may have many thousands.
+
+use crate::{
+    arrows::arrows,
+    document::Links,
+    knowledge::{Change, Wait, learn},
+    rows::{Access, Kind, Row, accesses, rows},
+    sources::{Source, Sources},
+};
+use reweave_report::{Hold, Position, Story, Trace, Walk};
+use serde::Serialize;
+use std::collections::HashMap;
+
+#[derive(Serialize)]
+pub(crate) struct Data<'a> {
+    program: &'a str,
+    version: &'a str,
+    end: &'a str,
+    again: Option<String>,
+    home: Option<&'a str>,
+    output: Option<&'a str>,
+    threads: Vec<Thread<'a>>,
+    objects: Vec<Thing<'a>>,
+    failures: Vec<Failure<'a>>,
+    /// What each unfinished thread waits for at the end.
+    stuck: Vec<Stuck>,
+    /// Kind, thread, object, text, file, line; numbers of tables, -1 for none.
+    rows: Vec<(&'static str, i64, i64, usize, i64, u32)>,
+    texts: Vec<String>,
+    /// From, to, kind.
+    arrows: Vec<(usize, usize, &'static str)>,
+    changes: Vec<Change>,
+    waits: Vec<Wait>,
+    known: usize,
+    sources: Vec<Source>,
+}
+
+#[derive(Serialize)]
+struct Thread<'a> {
+    path: &'a str,
+    name: Option<&'a str>,
+    /// The row that created it.
+    born: usize,
+}
+
+#[derive(Serialize)]
+struct Thing<'a> {
+    name: &'a str,
+    kind: &'static str,
+    first: Option<String>,
+    allocated: Option<String>,
+}
+
+#[derive(Serialize)]
+struct Failure<'a> {
+    kind: &'static str,
+    rule: Option<&'a str>,
+    message: &'a str,
+    places: Vec<Spot>,
+    stacks: &'a [Vec<String>],
+    accesses: Option<[Access; 2]>,
+    row: Option<usize>,
+}
+
+/// A place by the number of its file.
+#[derive(Serialize)]
+struct Spot {
+    file: usize,
+    line: u32,
+}
+
+#[derive(Serialize)]
+struct Stuck {
+    thread: u32,
+    text: String,
+    row: usize,
+    /// For what.
+    object: Option<u32>,
+    /// For whose end.
+    of: Option<u32>,
+    /// Who has it, and the row since when.
+    held: Vec<(u32, usize)>,
+}
+
+pub(crate) fn data<'a>(trace: &'a Trace, links: &Links<'a>) -> Data<'a> {
+    let story = Story::new(trace);
+    let rows = rows(&story);
+    let knowledge = learn(&story, &rows);
+    let mut sources = Sources::new(trace);
+    let (rows_short, texts) = shorten(&rows, &mut sources);
+    let failures = failures(trace, &rows, &mut sources);
+    let arrows = arrows(trace, &rows);
+    Data {
+        program: &trace.program.name,
+        version: &trace.version,
+        end: &trace.end,
+        again: links.again.map(String::from),
+        home: links.home,
+        output: trace.output.as_deref(),
+        threads: threads(trace, &rows),
+        objects: objects(trace),
+        failures,
+        stuck: stuck(&story, &rows),
+        rows: rows_short,
+        texts,
+        arrows: arrows.iter().map(|a| (a.from, a.to, a.kind)).collect(),
+        changes: knowledge.changes,
+        waits: knowledge.waits,
+        known: knowledge.known,
+        sources: sources.list,
+    }
+}
+
+fn threads<'a>(trace: &'a Trace, rows: &[Row]) -> Vec<Thread<'a>> {
+    let mut born = vec![0; trace.threads.len()];
+    for (index, row) in rows.iter().enumerate() {
+        if let Kind::Spawn(child) = row.kind {
+            born[child as usize] = index;
+        }
+    }
+    let threads = trace.threads.iter().zip(born).map(|(thread, born)| Thread {
+        path: &thread.path,
+        name: thread.name.as_deref().filter(|name| *name != thread.path),
+        born,
+    });
+    threads.collect()
+}
+
+fn objects(trace: &Trace) -> Vec<Thing<'_>> {
+    let state = Walk::new(trace);
+    let kinds = state.state().objects().iter();
+    let objects = trace.objects.iter().zip(kinds).map(|(entry, object)| Thing {
+        name: &entry.name,
+        kind: object.kind_name(),
+        first: entry.first_used.as_ref().map(Position::to_string),
+        allocated: entry.allocated.as_ref().map(Position::to_string),
+    });
+    objects.collect()
+}
+
+type Short = (&'static str, i64, i64, usize, i64, u32);
+
+fn shorten(rows: &[Row], sources: &mut Sources) -> (Vec<Short>, Vec<String>) {
+    let mut numbers = HashMap::new();
+    let mut texts = Vec::new();
+    let number = |number: Option<u32>| number.map_or(-1, i64::from);
+    let mut short = Vec::with_capacity(rows.len());
+    for row in rows {
+        let text = *numbers.entry(row.text.as_str()).or_insert_with(|| {
+            texts.push(row.text.clone());
+            texts.len() - 1
+        });
+        let file = row.at.as_ref().map(|at| sources.number(at) as i64);
+        let line = row.at.as_ref().map_or(0, |at| at.line);
+        short.push((
+            row.kind.name(),
+            number(row.thread),
+            number(row.object),
+            text,
+            file.unwrap_or(-1),
+            line,
+        ));
+    }
+    (short, texts)
+}
+
+fn failures<'a>(trace: &'a Trace, rows: &[Row], sources: &mut Sources) -> Vec<Failure<'a>> {
+    let failure = |(index, failure): (usize, &'a reweave_report::Failure)| {
+        let spot = |at: &Position| Spot {
+            file: sources.number(at),
+            line: at.line,
+        };
+        Failure {
+            kind: failure.kind.name(),
+            rule: failure.rule.as_deref(),
+            message: &failure.message,
+            places: failure.places.iter().map(spot).collect(),
+            stacks: &failure.stacks,
+            accesses: accesses(trace, failure),
+            row: rows
+                .iter()
+                .position(|row| row.kind == Kind::Failure(index)),
+        }
+    };
+    trace.errors.iter().enumerate().map(failure).collect()
+}
+
+fn stuck(story: &Story<'_>, rows: &[Row]) -> Vec<Stuck> {
+    let position = |kind: Kind| rows.iter().position(|row| row.kind == kind);
+    let unfinished = story.unfinished().filter_map(|(thread, pending)| {
+        let wait = story.wait(thread.0, pending)?;
+        let mine = |row: &Row| row.kind == Kind::Pending && row.thread == Some(thread.0);
+        let object = pending.operation.object;
+        let held = object.map_or(&[][..], |object| story.held(object));
+        let since = |hold: &Hold| Some((hold.thread, position(Kind::Step(hold.since))?));
+        Some(Stuck {
+            thread: thread.0,
+            text: wait.text,
+            row: rows.iter().position(mine)?,
+            object,
+            of: pending.operation.of,
+            held: held.iter().filter_map(since).collect(),
+        })
+    });
+    unfinished.collect()
+}
