@@ -72,7 +72,8 @@ function drawLanes(current, matches) {
   const first = Math.max(0, Math.floor((scroll.scrollTop - 8) / rowHeight()) - 1);
   const last = Math.min(shown.length, Math.ceil((scroll.scrollTop + height) / rowHeight()) + 1);
   const visible = shown.slice(first, last);
-  const view = { current, matches, left: scroll.scrollLeft, width, height, visible };
+  const inside = (row) => row >= visible[0] && row <= visible[visible.length - 1];
+  const view = { current, matches, left: scroll.scrollLeft, width, height, visible, inside };
   const board = draw("g", { transform: `translate(${-view.left} 0)` });
   if (visible.length) board.append(...bands(view), ...lines(view), ...arrowsIn(view));
   for (const row of visible) board.append(drawRow(row, view));
@@ -138,11 +139,11 @@ function arrowsIn(view) {
     const now = arrow.from === view.current || arrow.to === view.current;
     parts.push(curve(arrow.from, arrow.to, `arrow ${arrow.kind}${now ? " now" : ""}`, view));
   }
-  for (const stuck of data.stuck) {
-    for (const [holder, since] of stuck.held) {
-      const near = [since, stuck.row].some((row) => view.visible.includes(row)) && lanes.lane[holder] >= 0 && seen(stuck.row);
-      const now = stuck.row === view.current || since === view.current;
-      if (near) parts.push(curve(since, stuck.row, `arrow held${now ? " now" : ""}`, view));
+  for (const { row, because } of data.stuck) {
+    for (const reason of because) {
+      if (!seen(reason) || !seen(row) || !(view.inside(reason) || view.inside(row))) continue;
+      const now = row === view.current || reason === view.current;
+      parts.push(curve(reason, row, `arrow reason${now ? " now" : ""}`, view));
     }
   }
   return parts;
@@ -152,11 +153,10 @@ function curve(from, to, kind, view) {
   const clamp = (y) => Math.min(Math.max(y, -2000), view.height + 2000);
   const [x1, y1, x2, y2] = [laneX(threadOf(from)), clamp(rowY(from)), laneX(threadOf(to)), clamp(rowY(to))];
   const bend = Math.min(Math.max((y2 - y1) / 2, 6), 60);
-  const side = x1 < x2 ? -1 : 1;
   const path = `M${x1} ${y1}C${x1} ${y1 + bend} ${x2} ${y2 - bend} ${x2} ${y2}`;
   const size = withText() ? 5 : 3;
   const head = `M${x2 - size} ${y2 - size * 1.9}L${x2} ${y2 - 4}L${x2 + size} ${y2 - size * 1.9}`;
-  return draw("path", { class: kind, d: path + head, "data-side": side });
+  return draw("path", { class: kind, d: path + head });
 }
 
 function drawRow(row, { current, matches, left }) {
@@ -172,7 +172,7 @@ function drawRow(row, { current, matches, left }) {
     "aria-label": sentence(row),
     click: () => select(row),
   });
-  const x = thread < 0 ? gutter() + left : laneX(thread);
+  const x = thread < 0 ? gutter() + left + 26 : laneX(thread);
   const height = Math.max(rowHeight(), 3);
   group.append(draw("rect", { class: "hit", x: left, y: y - height / 2, width: lanes.scroll.clientWidth, height }));
   if (thread >= 0) group.append(sign(row, x, y));

@@ -121,7 +121,7 @@ const KEYS = [
 const SIGNS = [
   ["arrow lock", "a lock handed over"], ["arrow value", "a value read from another thread"], ["arrow wake", "a notification"],
   ["arrow message", "a message, a permit, a barrier"], ["arrow spawn", "creation and end of a thread"],
-  ["arrow held", "held since there, wanted here"], ["waiting", "cannot go on"],
+  ["arrow reason", "why a thread cannot go on"], ["waiting", "cannot go on"],
 ];
 
 function toggleFilter() {

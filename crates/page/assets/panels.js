@@ -42,7 +42,7 @@ function tellPlace(failure, place, index) {
 function tellStuck() {
   const item = (stuck) => {
     const line = make("li", {}, chip(stuck.thread), ` ${stuck.text} `, lead(stuck.row, "show"));
-    for (const [, since] of stuck.held) line.append(" ", lead(since, stepName(since)));
+    for (const row of stuck.because) line.append(" ", lead(row, stepName(row)));
     return line;
   };
   const parts = [make("ul", {}, ...data.stuck.map(item))];
@@ -54,7 +54,7 @@ function tellStuck() {
 /// Threads that wait for each other in a ring, with what each waits for.
 function findCycle() {
   const next = (stuck) => {
-    const other = stuck.of ?? stuck.held.find(([holder]) => data.stuck.some((it) => it.thread === holder))?.[0];
+    const other = stuck.of ?? stuck.held.find((holder) => data.stuck.some((it) => it.thread === holder));
     return data.stuck.find((it) => it.thread === other);
   };
   for (const start of data.stuck) {

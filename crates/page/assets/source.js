@@ -78,6 +78,8 @@ function showSource(row) {
     if (!here.has(line)) here.set(line, []);
     here.get(line).push(thread);
   });
+  const widest = Math.max(1, ...[...here.values()].map((threads) => Math.min(threads.length, 3)));
+  source.code.style.setProperty("--who", `${[0, 6, 10.5, 13][widest]}em`);
   for (const [line, threads] of here) line.firstChild.append(...tellWho(threads, threadOf(row)));
   if (at !== undefined) center(lineAt(rows[at][LINE]));
 }

@@ -84,7 +84,11 @@ const born = (thread, row) => thread === 0 || data.threads[thread].born <= row;
 /// The row at which a thread stands after a row: the one it has just done if that is it, else what it does next.
 function standsAt(thread, row) {
   if (threadOf(row) === thread) return row;
-  return born(thread, row) ? beyond(ofThread[thread], row) : undefined;
+  if (!born(thread, row)) return undefined;
+  const own = ofThread[thread];
+  const last = own[own.length - 1];
+  // What was never done is true of the whole end.
+  return beyond(own, row) ?? (last !== undefined && kindOf(last) === "pending" ? last : undefined);
 }
 
 const fileName = (file) => data.sources[file].name;

@@ -7,7 +7,7 @@ use crate::{
     rows::{Access, Kind, Row, accesses, rows},
     sources::{Source, Sources},
 };
-use reweave_report::{Hold, Position, Story, Trace, Walk};
+use reweave_report::{Position, Story, Trace, Walk};
 use serde::Serialize;
 use std::collections::HashMap;
 
@@ -78,8 +78,10 @@ struct Stuck {
     object: Option<u32>,
     /// For whose end.
     of: Option<u32>,
-    /// Who has it, and the row since when.
-    held: Vec<(u32, usize)>,
+    /// Who has it.
+    held: Vec<u32>,
+    /// The rows that are to blame: where it was taken, a notification that came too early.
+    because: Vec<usize>,
 }
 
 pub(crate) fn data<'a>(trace: &'a Trace, links: &Links<'a>) -> Data<'a> {
@@ -129,12 +131,16 @@ fn threads<'a>(trace: &'a Trace, rows: &[Row]) -> Vec<Thread<'a>> {
 fn objects(trace: &Trace) -> Vec<Thing<'_>> {
     let state = Walk::new(trace);
     let kinds = state.state().objects().iter();
-    let objects = trace.objects.iter().zip(kinds).map(|(entry, object)| Thing {
-        name: &entry.name,
-        kind: object.kind_name(),
-        first: entry.first_used.as_ref().map(Position::to_string),
-        allocated: entry.allocated.as_ref().map(Position::to_string),
-    });
+    let objects = trace
+        .objects
+        .iter()
+        .zip(kinds)
+        .map(|(entry, object)| Thing {
+            name: &entry.name,
+            kind: object.kind_name(),
+            first: entry.first_used.as_ref().map(Position::to_string),
+            allocated: entry.allocated.as_ref().map(Position::to_string),
+        });
     objects.collect()
 }
 
@@ -177,9 +183,7 @@ fn failures<'a>(trace: &'a Trace, rows: &[Row], sources: &mut Sources) -> Vec<Fa
             places: failure.places.iter().map(spot).collect(),
             stacks: &failure.stacks,
             accesses: accesses(trace, failure),
-            row: rows
-                .iter()
-                .position(|row| row.kind == Kind::Failure(index)),
+            row: rows.iter().position(|row| row.kind == Kind::Failure(index)),
         }
     };
     trace.errors.iter().enumerate().map(failure).collect()
@@ -192,14 +196,15 @@ fn stuck(story: &Story<'_>, rows: &[Row]) -> Vec<Stuck> {
         let mine = |row: &Row| row.kind == Kind::Pending && row.thread == Some(thread.0);
         let object = pending.operation.object;
         let held = object.map_or(&[][..], |object| story.held(object));
-        let since = |hold: &Hold| Some((hold.thread, position(Kind::Step(hold.since))?));
+        let because = wait.steps.iter().map(|step| position(Kind::Step(*step)));
         Some(Stuck {
             thread: thread.0,
             text: wait.text,
             row: rows.iter().position(mine)?,
             object,
             of: pending.operation.of,
-            held: held.iter().filter_map(since).collect(),
+            held: held.iter().map(|hold| hold.thread).collect(),
+            because: because.flatten().collect(),
         })
     });
     unfinished.collect()

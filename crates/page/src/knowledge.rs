@@ -120,9 +120,7 @@ impl Learner<'_> {
             self.threads[event.thread as usize].ahead.extend(next);
         }
         for (course, thread) in self.threads.iter_mut().zip(&trace.threads) {
-            course
-                .ahead
-                .extend(thread.pending.as_ref().and_then(wish));
+            course.ahead.extend(thread.pending.as_ref().and_then(wish));
         }
     }
 
@@ -238,7 +236,8 @@ fn look(story: &Story<'_>, number: u32, object: &Object) -> Look {
                 1 => "1 reader".to_owned(),
                 more => format!("{more} readers"),
             };
-            let waits = writer.map(|writer| format!(", {} is next to write", story.thread(writer.0)));
+            let waits =
+                writer.map(|writer| format!(", {} is next to write", story.thread(writer.0)));
             readers + &waits.unwrap_or_default()
         }
         Object::Condvar(waiters) => match waiters.len() {

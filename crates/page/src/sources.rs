@@ -69,7 +69,10 @@ impl Sources {
     }
 
     fn read(&self, name: &str) -> Result<String, String> {
-        let mut paths = self.directories.iter().map(|directory| directory.join(name));
+        let mut paths = self
+            .directories
+            .iter()
+            .map(|directory| directory.join(name));
         let path = paths
             .find(|path| path.is_file())
             .ok_or("The file is not there any more.")?;
@@ -77,7 +80,8 @@ impl Sources {
         if bytes > LONGEST || self.bytes + bytes as usize > ALL {
             return Err("The file is too long to stand in the page.".into());
         }
-        let bytes = fs::read(&path).map_err(|error| format!("The file cannot be read: {error}."))?;
+        let bytes =
+            fs::read(&path).map_err(|error| format!("The file cannot be read: {error}."))?;
         Ok(String::from_utf8_lossy(&bytes).into_owned())
     }
 }

@@ -269,7 +269,10 @@ impl<'a> Story<'a> {
             Op::Assume(_) => "stands at an assumption that does not hold".into(),
             Op::Lock(object) | Op::ReadLock(object) | Op::WriteBegin(object) => {
                 let holds = &self.replayed.held[object.index()];
-                format!("waits for {name}{}", self.holders(thread, holds, &mut steps))
+                format!(
+                    "waits for {name}{}",
+                    self.holders(thread, holds, &mut steps)
+                )
             }
             Op::WriteAcquire(object) => {
                 let holds: Vec<Hold> = self.replayed.held[object.index()]
