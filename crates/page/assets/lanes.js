@@ -12,15 +12,23 @@ const lanes = {
   lane: [],
   scroll: byId("scroll"),
   drawing: byId("drawing"),
+  /// The window, as it was measured last: to ask the browser for each row would take longer than to draw it.
+  top: 0,
+  width: 0,
 };
 const CHARACTER = 7.25;
+
+function measure() {
+  lanes.top = lanes.scroll.scrollTop;
+  lanes.width = lanes.scroll.clientWidth;
+}
 
 const rowHeight = () => HEIGHTS[lanes.zoom];
 const withText = () => rowHeight() >= 14;
 const gutter = () => (withText() ? 56 : 12);
 
 function laneWidth() {
-  const room = lanes.scroll.clientWidth - gutter() - 8;
+  const room = lanes.width - gutter() - 8;
   return Math.max(room / lanes.threads.length, withText() ? 132 : 18);
 }
 
@@ -38,18 +46,21 @@ function arrangeLanes(hidden) {
 }
 
 function sizeLanes() {
+  measure();
   const space = byId("space");
-  const height = `${lanes.shown.length * rowHeight() + 24}px`;
-  space.style.height = height;
-  lanes.scroll.style.flexBasis = height;
-  space.style.width = `${gutter() + laneWidth() * lanes.threads.length}px`;
+  const [height, width] = [lanes.shown.length * rowHeight() + 24, gutter() + laneWidth() * lanes.threads.length];
+  space.style.height = `${height}px`;
+  // With room for a scroll bar, where one is needed.
+  lanes.scroll.style.flexBasis = `${height + (width > lanes.width ? 18 : 0)}px`;
+  space.style.width = `${width}px`;
 }
 
 const laneX = (thread) => gutter() + laneWidth() * Math.max(lanes.lane[thread], 0) + (withText() ? 14 : laneWidth() / 2);
-const rowY = (row) => (lanes.index[row] + 0.5) * rowHeight() + 8 - lanes.scroll.scrollTop;
+const rowY = (row) => (lanes.index[row] + 0.5) * rowHeight() + 8 - lanes.top;
 
 /// Brings a row into view.
 function reveal(row) {
+  measure();
   const { scroll } = lanes;
   const [top, height] = [lanes.index[row] * rowHeight(), scroll.clientHeight];
   const margin = Math.min(height / 4, 90);
@@ -66,7 +77,8 @@ function reveal(row) {
 
 function drawLanes(current, matches) {
   const { scroll, drawing, shown } = lanes;
-  const [width, height] = [scroll.clientWidth, scroll.clientHeight];
+  measure();
+  const [width, height] = [lanes.width, scroll.clientHeight];
   drawing.setAttribute("width", width);
   drawing.setAttribute("height", height);
   const first = Math.max(0, Math.floor((scroll.scrollTop - 8) / rowHeight()) - 1);
@@ -174,14 +186,17 @@ function drawRow(row, { current, matches, left }) {
   });
   const x = thread < 0 ? gutter() + left + 26 : laneX(thread);
   const height = Math.max(rowHeight(), 3);
-  group.append(draw("rect", { class: "hit", x: left, y: y - height / 2, width: lanes.scroll.clientWidth, height }));
+  group.append(draw("rect", { class: "hit", x: left, y: y - height / 2, width: lanes.width, height }));
   if (thread >= 0) group.append(sign(row, x, y));
   if (withText()) {
     const step = kindOf(row) === "step" ? String(steps[row]) : kindOf(row) === "failure" ? "!" : kindOf(row) === "pending" ? "–" : "";
-    group.append(draw("text", { class: "number", x: left + gutter() - 18, y: y + 4 }, step));
-    const room = thread < 0 ? lanes.scroll.clientWidth - gutter() : laneWidth() - 28;
+    const room = thread < 0 ? lanes.width - gutter() : laneWidth() - 28;
     group.append(draw("text", { x: x + (thread < 0 ? 0 : 12), y: y + 4 }, ...label(row, Math.floor(room / CHARACTER))));
     group.append(...raceNote(row, y));
+    // Where lanes are scrolled under the numbers.
+    const ground = { class: "gutter", x: left, y: y - height / 2, width: gutter() - 12, height };
+    if (left > 0) group.append(draw("rect", ground));
+    group.append(draw("text", { class: "number", x: left + gutter() - 18, y: y + 4 }, step));
   }
   group.append(draw("title", {}, sentence(row)));
   return group;

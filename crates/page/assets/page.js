@@ -52,6 +52,7 @@ function zoomBy(by) {
   const zoom = Math.min(Math.max(lanes.zoom + by, 0), HEIGHTS.length - 1);
   if (zoom === lanes.zoom) return;
   const { scroll } = lanes;
+  measure();
   const offset = rowY(page.row);
   lanes.zoom = zoom;
   sizeLanes();
@@ -106,8 +107,8 @@ const KEYS = [
   ["e", "e", "next error", () => around(errors, true), "error-next"],
   ["Home", "Home", "first step", () => moveBy(-count), "first"],
   ["End", "End", "last step", () => moveBy(count), "last"],
-  ["PageDown", "Page Down", "a page on", () => moveBy(Math.floor(lanes.scroll.clientHeight / rowHeight()))],
-  ["PageUp", "Page Up", "a page back", () => moveBy(-Math.floor(lanes.scroll.clientHeight / rowHeight()))],
+  ["PageDown", "Page\u00a0Down", "a page on", () => moveBy(Math.floor(lanes.scroll.clientHeight / rowHeight()))],
+  ["PageUp", "Page\u00a0Up", "a page back", () => moveBy(-Math.floor(lanes.scroll.clientHeight / rowHeight()))],
   ["+ =", "+", "zoom in", () => zoomBy(1), "zoom-in"],
   ["-", "-", "zoom out", () => zoomBy(-1), "zoom-out"],
   ["/", "/", "search by object, operation or line", () => byId("search").focus()],

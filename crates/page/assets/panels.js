@@ -166,8 +166,8 @@ function whatNow(thread, row, at, wait) {
   if (at === row) return ["pending", "failure"].includes(kindOf(row)) ? textOf(row) : `did ${textOf(row)}`;
   if (at === undefined) return "is at its end";
   if (!wait) return `is about to ${textOf(at)}`;
-  if (wait.of !== null) return `waits for the end of ${threadName(wait.of)}`;
-  if (wait.object !== null) return `waits: ${textOf(at)}`;
+  if (wait.of >= 0) return `waits for the end of ${threadName(wait.of)}`;
+  if (wait.object >= 0) return `waits: ${textOf(at)}`;
   return `cannot go on: ${textOf(at)}`;
 }
 
@@ -175,7 +175,7 @@ function showObjects(row) {
   const waiting = new Map();
   data.threads.forEach((_, thread) => {
     const wait = waitOf(thread, row);
-    if (!wait || wait.object === null) return;
+    if (!wait || wait.object < 0) return;
     if (!waiting.has(wait.object)) waiting.set(wait.object, []);
     waiting.get(wait.object).push(thread);
   });

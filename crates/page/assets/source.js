@@ -96,7 +96,7 @@ function tellWho(threads, current) {
 function center(line) {
   if (!line) return;
   const { code } = source;
-  const top = line.offsetTop - code.offsetTop;
+  const top = line.offsetTop;
   if (top < code.scrollTop + 30 || top > code.scrollTop + code.clientHeight - 50) code.scrollTop = top - code.clientHeight / 2;
 }
 

@@ -50,8 +50,14 @@ const grouped = (pairs, size) => {
   return lists;
 };
 
-const changesOf = grouped(data.changes.map((change) => [change.object, change]), data.objects.length);
-const waitsOf = grouped(data.waits.map((wait) => [wait.thread, wait]), data.threads.length);
+const changesOf = grouped(
+  data.changes.map(([row, object, holders, value]) => [object, { row, holders, value }]),
+  data.objects.length,
+);
+const waitsOf = grouped(
+  data.waits.map(([thread, first, last, object, of]) => [thread, { first, last, object, of }]),
+  data.threads.length,
+);
 for (const waits of waitsOf) waits.sort((a, b) => a.first - b.first);
 
 const arrowsTo = new Map();

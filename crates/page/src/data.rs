@@ -3,7 +3,7 @@
 use crate::{
     arrows::arrows,
     document::Links,
-    knowledge::{Change, Wait, learn},
+    knowledge::learn,
     rows::{Access, Kind, Row, accesses, rows},
     sources::{Source, Sources},
 };
@@ -25,12 +25,14 @@ pub(crate) struct Data<'a> {
     /// What each unfinished thread waits for at the end.
     stuck: Vec<Stuck>,
     /// Kind, thread, object, text, file, line; numbers of tables, -1 for none.
-    rows: Vec<(&'static str, i64, i64, usize, i64, u32)>,
+    rows: Vec<Short>,
     texts: Vec<String>,
     /// From, to, kind.
     arrows: Vec<(usize, usize, &'static str)>,
-    changes: Vec<Change>,
-    waits: Vec<Wait>,
+    /// Row, object, its holders and its value from there on.
+    changes: Vec<(usize, u32, Vec<u32>, String)>,
+    /// Thread, first and last row, the object and the thread that it waits for.
+    waits: Vec<(u32, usize, usize, i64, i64)>,
     known: usize,
     sources: Vec<Source>,
 }
@@ -88,6 +90,18 @@ pub(crate) fn data<'a>(trace: &'a Trace, links: &Links<'a>) -> Data<'a> {
     let story = Story::new(trace);
     let rows = rows(&story);
     let knowledge = learn(&story, &rows);
+    let changes = knowledge.changes.into_iter();
+    let changes = changes.map(|it| (it.row, it.object, it.state.holders, it.state.value));
+    let waits = knowledge.waits.iter();
+    let waits = waits.map(|it| {
+        (
+            it.thread,
+            it.first,
+            it.last,
+            number(it.object),
+            number(it.of),
+        )
+    });
     let mut sources = Sources::new(trace);
     let (rows_short, texts) = shorten(&rows, &mut sources);
     let failures = failures(trace, &rows, &mut sources);
@@ -106,8 +120,8 @@ pub(crate) fn data<'a>(trace: &'a Trace, links: &Links<'a>) -> Data<'a> {
         rows: rows_short,
         texts,
         arrows: arrows.iter().map(|a| (a.from, a.to, a.kind)).collect(),
-        changes: knowledge.changes,
-        waits: knowledge.waits,
+        changes: changes.collect(),
+        waits: waits.collect(),
         known: knowledge.known,
         sources: sources.list,
     }
@@ -144,12 +158,15 @@ fn objects(trace: &Trace) -> Vec<Thing<'_>> {
     objects.collect()
 }
 
+fn number(number: Option<u32>) -> i64 {
+    number.map_or(-1, i64::from)
+}
+
 type Short = (&'static str, i64, i64, usize, i64, u32);
 
 fn shorten(rows: &[Row], sources: &mut Sources) -> (Vec<Short>, Vec<String>) {
     let mut numbers = HashMap::new();
     let mut texts = Vec::new();
-    let number = |number: Option<u32>| number.map_or(-1, i64::from);
     let mut short = Vec::with_capacity(rows.len());
     for row in rows {
         let text = *numbers.entry(row.text.as_str()).or_insert_with(|| {

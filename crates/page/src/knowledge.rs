@@ -5,7 +5,6 @@
 use crate::rows::{Kind, Row};
 use reweave_model::{Gate, Object, ObjectId, OnceState, Op, Pending, Site, ThreadId};
 use reweave_report::{PendingEntry, Story, Walk, holders};
-use serde::Serialize;
 use std::collections::VecDeque;
 
 /// All that is known.
@@ -18,23 +17,20 @@ pub(crate) struct Knowledge {
 }
 
 /// After a row an object is like this.
-#[derive(Serialize)]
 pub(crate) struct Change {
     pub row: usize,
     pub object: u32,
-    #[serde(flatten)]
     pub state: Look,
 }
 
 /// An object as people see it.
-#[derive(Clone, PartialEq, Eq, Serialize)]
+#[derive(Clone, PartialEq, Eq)]
 pub(crate) struct Look {
     pub holders: Vec<u32>,
     pub value: String,
 }
 
 /// A thread cannot go on from one row (first) to another (last); both show it waiting.
-#[derive(Serialize)]
 pub(crate) struct Wait {
     pub thread: u32,
     pub first: usize,
