@@ -33,8 +33,9 @@ pub enum Command {
 
 #[derive(Args, Debug)]
 pub struct Report {
-    /// A trace (`.rwt`) or a result document
-    pub file: PathBuf,
+    /// A trace (`.rwt`) or a result document; with `--serve`, a directory of them [default: reweave-out]
+    #[arg(required_unless_present = "serve")]
+    pub file: Option<PathBuf>,
     /// Show every step, object and line of output
     #[arg(long)]
     pub full: bool,
@@ -44,6 +45,17 @@ pub struct Report {
     /// Write a trace as a page for the browser: one file that needs nothing else
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
+    /// Show all results of a directory in the browser, from this machine only, until it is interrupted
+    #[arg(long, conflicts_with_all = ["html", "format", "full"])]
+    pub serve: bool,
+    /// The port to serve at; any free one if not given
+    #[arg(
+        long,
+        requires = "serve",
+        default_value_t = 0,
+        hide_default_value = true
+    )]
+    pub port: u16,
 }
 
 #[derive(Args, Debug)]

@@ -135,7 +135,6 @@ fn explore(
     control: &Arc<Control>,
 ) -> Result<ExitCode, Ending> {
     let cores = || std::thread::available_parallelism().map_or(1, usize::from);
-    let stem = Path::new(&prepared.program.name).file_stem();
     let settings = Settings {
         options: check.options,
         workers: check.workers.map_or_else(cores, usize::from),
@@ -146,7 +145,7 @@ fn explore(
         beyond_races: check.races == Races::Explore,
         races_cut: check.races == Races::Report,
         directory: check.output.clone(),
-        name: stem.unwrap_or_default().to_string_lossy().into_owned(),
+        name: stem(&prepared.program),
     };
     let interrupted = progress::interrupts(control)?;
     loop {
@@ -200,6 +199,7 @@ fn tell(
     result.restart = restart.into();
     result.weak_orders = subject.weak_orders();
     result.warnings = subject.warnings();
+    keep(check, program, &result);
     let text = match check.format {
         Format::Json => result.to_json(),
         Format::Text => story(outcome, &result, style(false)),
@@ -208,6 +208,21 @@ fn tell(
         ExitCode::Clean => result.exit_code(check.strict),
         failed => failed,
     }
+}
+
+/// Leaves the result beside the traces: where there are some, and where a directory for them stands ready.
+fn keep(check: &Check, program: &Program, result: &ResultDocument) {
+    if check.output.is_dir() {
+        if let Err(error) = result.keep(&check.output, &stem(program)) {
+            say(&format!("the result is not kept: {error}"));
+        }
+    }
+}
+
+/// What files about a program are called.
+fn stem(program: &Program) -> String {
+    let stem = Path::new(&program.name).file_stem();
+    stem.unwrap_or_default().to_string_lossy().into_owned()
 }
 
 fn story(outcome: &Outcome, result: &ResultDocument, style: Style) -> String {

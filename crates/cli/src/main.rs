@@ -8,11 +8,11 @@ mod args;
 mod check;
 mod compiling;
 mod kit;
+mod pages;
 
 use args::{Cli, Command, Format, Replay, Report};
 use clap::Parser;
 use reweave_drive::compile::Language;
-use reweave_page::Links;
 use reweave_report::{Document, ExitCode, Program, Style, Trace, render_result, render_trace};
 use std::{
     io::{self, IsTerminal, Write},
@@ -62,42 +62,27 @@ fn run(command: Command) -> u8 {
 }
 
 fn report(options: &Report) -> ExitCode {
-    let document = match Document::read(&options.file) {
+    if options.serve {
+        return pages::serve(options);
+    }
+    let file = options.file.as_deref().unwrap_or(Path::new(""));
+    let document = match Document::read(file) {
         Ok(document) => document,
         Err(error) => return usage(&error.to_string()),
     };
-    if let Some(file) = &options.html {
-        return html(&document, &options.file, file);
+    if let Some(to) = &options.html {
+        return pages::write(&document, file, to);
     }
     let style = style(options.full);
     print(&match (document, options.format) {
         (Document::Trace(trace), Format::Json) => trace.to_json(),
         (Document::Result(result), Format::Json) => result.to_json(),
         (Document::Trace(trace), Format::Text) => {
-            let again = again(&trace.program, &options.file);
+            let again = again(&trace.program, file);
             render_trace(&trace, again.as_deref(), style)
         }
         (Document::Result(result), Format::Text) => render_result(&result, style),
     })
-}
-
-/// Writes the page of a trace.
-fn html(document: &Document, from: &Path, to: &Path) -> ExitCode {
-    let Document::Trace(trace) = document else {
-        return usage(&format!(
-            "{}: a page shows one execution, and this is the result of a search; give one of its traces",
-            from.display()
-        ));
-    };
-    let again = again(&trace.program, from);
-    let links = Links {
-        again: again.as_deref(),
-        home: None,
-    };
-    match reweave_report::save(to, &reweave_page::page(trace, &links)) {
-        Ok(()) => print(&format!("{}\n", to.display())),
-        Err(error) => usage(&error.to_string()),
-    }
 }
 
 fn replay(options: &Replay) -> ExitCode {

@@ -84,12 +84,6 @@ function search(text) {
   redraw();
 }
 
-function switchTheme() {
-  const root = document.documentElement;
-  const dark = root.dataset.theme ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
-  root.dataset.theme = dark ? "light" : "dark";
-}
-
 function toggleHelp() {
   const dialog = byId("keys");
   if (dialog.open) dialog.close();
@@ -115,7 +109,7 @@ const KEYS = [
   ["n", "n", "next match", () => around(page.list, true), "match-next"],
   ["N", "N", "previous match", () => around(page.list, false), "match-previous"],
   ["f", "f", "threads to show", toggleFilter],
-  ["d", "d", "light or dark", switchTheme, "theme"],
+  ["d", "d", "light or dark", switchTheme],
   ["?", "?", "this help", toggleHelp, "help"],
 ];
 

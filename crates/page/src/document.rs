@@ -21,6 +21,7 @@ pub struct Links<'a> {
 
 /// The script, in the order in which its parts build on each other.
 const SCRIPT: &str = concat!(
+    include_str!("../assets/theme.js"),
     include_str!("../assets/trace.js"),
     include_str!("../assets/elements.js"),
     include_str!("../assets/lanes.js"),

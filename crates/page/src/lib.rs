@@ -10,6 +10,8 @@ mod data;
 mod document;
 mod knowledge;
 mod rows;
+mod serve;
 mod sources;
 
 pub use document::{Links, page};
+pub use serve::{Again, serve};
