@@ -5,8 +5,10 @@ use reweave_model::{
 };
 use reweave_report::{Context, Options, Position, Program, ResultDocument, Trace};
 use std::{
+    io::{BufRead, BufReader, Read, Write},
+    net::TcpStream,
     path::{Path, PathBuf},
-    process::{Command, Output},
+    process::{Command, Output, Stdio},
 };
 
 fn reweave(args: &[&str]) -> Output {
@@ -153,6 +155,73 @@ fn json_is_the_document_and_nothing_else() {
 }
 
 #[test]
+fn a_page_is_written() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = store(dir.path(), "bug.rwt", 2);
+    let page = dir.path().join("bug.html");
+    let html = |from: &Path, to: &Path| {
+        reweave(&[
+            "report",
+            from.to_str().unwrap(),
+            "--html",
+            to.to_str().unwrap(),
+        ])
+    };
+    let output = html(&path, &page);
+    assert_eq!(output.status.code(), Some(0), "{}", err(&output));
+    assert_eq!(out(&output), format!("{}\n", page.display()));
+    let text = std::fs::read_to_string(&page).unwrap();
+    assert!(text.starts_with("<!doctype html>"), "{text}");
+    assert!(text.contains("store atomic#1: writes 1"), "{text}");
+    let again = format!("REWEAVE_REPLAY={} cargo test handoff", path.display());
+    assert!(text.contains(&again), "{text}");
+
+    let result = dir.path().join("result.json");
+    ResultDocument::new("handoff", "optimal", "mazurkiewicz")
+        .write(&result)
+        .unwrap();
+    for (from, to, says) in [
+        (&result, &page, "a page shows one execution"),
+        (&path, &dir.path().join("no/page.html"), "create it first"),
+        (&dir.path().join("none.rwt"), &page, "no such file"),
+    ] {
+        let output = html(from, to);
+        assert_eq!(output.status.code(), Some(2), "{says}");
+        assert!(err(&output).contains(says), "{}", err(&output));
+    }
+}
+
+#[test]
+fn a_directory_is_served_to_this_machine() {
+    let dir = tempfile::tempdir().unwrap();
+    store(dir.path(), "bug.rwt", 2);
+    let mut server = Command::new(env!("CARGO_BIN_EXE_reweave"))
+        .args(["report", "--serve", dir.path().to_str().unwrap()])
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("the command was built with the tests");
+    let mut line = String::new();
+    BufReader::new(server.stdout.take().unwrap())
+        .read_line(&mut line)
+        .unwrap();
+    let address = line.trim().strip_prefix("http://").unwrap();
+    let address = address.strip_suffix('/').unwrap();
+    assert!(address.starts_with("127.0.0.1:"), "{line}");
+    let mut stream = TcpStream::connect(address).unwrap();
+    write!(
+        stream,
+        "GET /trace/bug.rwt HTTP/1.1\r\nHost: {address}\r\n\r\n"
+    )
+    .unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    server.kill().unwrap();
+    server.wait().unwrap();
+    assert!(answer.starts_with("HTTP/1.1 200 OK\r\n"), "{answer}");
+    assert!(answer.contains("store atomic#1: writes 1"), "{answer}");
+}
+
+#[test]
 fn a_result_is_shown() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("result.json");
@@ -220,12 +289,11 @@ fn replay_of_a_test_says_what_to_type() {
 
 #[test]
 fn what_is_not_there_says_so() {
-    let cases: [&[&str]; 6] = [
+    let cases: [&[&str]; 5] = [
         &["check", "queue.c", "--algorithm", "rf"],
         &["check", "queue.c", "--algorithm=stateful"],
         &["check", "--threads", "os", "--", "./a.out", "-x"],
         &["check", "--restart", "exec", "queue.c"],
-        &["report", "bug.rwt", "--html", "page.html"],
         &["replay", "bug.rwt", "--gdb"],
     ];
     for args in cases {
@@ -247,6 +315,9 @@ fn wrong_usage_is_code_2() {
         &[],
         &["report"],
         &["report", "--format", "xml", "x"],
+        &["report", "x", "--port", "80"],
+        &["report", "--serve", "--html", "page.html"],
+        &["report", "--serve", "nowhere"],
         &["build", "make"],
         &["build", "--"],
     ] {

@@ -47,6 +47,7 @@ pub(crate) fn rows(story: &Story<'_>) -> Vec<Row> {
     let mut rows = Rows {
         story,
         children: vec![Vec::new(); trace.threads.len()],
+        errors: distinct(trace).collect(),
         done: vec![0; trace.threads.len()],
         list: Vec::new(),
     };
@@ -71,6 +72,8 @@ pub(crate) fn rows(story: &Story<'_>) -> Vec<Row> {
 struct Rows<'a> {
     story: &'a Story<'a>,
     children: Vec<Vec<u32>>,
+    /// Those that are told.
+    errors: Vec<(usize, &'a Failure)>,
     /// Events of each thread so far.
     done: Vec<u32>,
     list: Vec<Row>,
@@ -97,10 +100,10 @@ impl Rows<'_> {
             });
             self.beside(child);
         }
-        for (index, error) in distinct(trace) {
-            if error.after == Some((thread, count)) {
-                self.fail(index, error, Some(thread));
-            }
+        let here = |(_, error): &&(usize, &Failure)| error.after == Some((thread, count));
+        let errors: Vec<_> = self.errors.iter().filter(here).copied().collect();
+        for (index, error) in errors {
+            self.fail(index, error, Some(thread));
         }
     }
 
@@ -125,8 +128,11 @@ impl Rows<'_> {
             let kind = Kind::Failure(index);
             self.list.iter().any(|row| row.kind == kind)
         };
-        let left: Vec<_> = distinct(story.trace)
+        let left: Vec<_> = self
+            .errors
+            .iter()
             .filter(|(index, _)| !shown(*index))
+            .copied()
             .collect();
         for (index, error) in left {
             self.fail(index, error, None);

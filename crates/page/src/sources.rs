@@ -7,7 +7,9 @@ use reweave_report::{Position, Trace};
 use serde::Serialize;
 use std::{
     collections::BTreeMap,
-    env, fs,
+    env,
+    ffi::OsStr,
+    fs,
     path::{Path, PathBuf},
 };
 
@@ -24,6 +26,11 @@ pub(crate) struct Source {
 /// Longest file that goes into a page, and longest sum of all: a page should open at once.
 const LONGEST: u64 = 1 << 20;
 const ALL: usize = 8 << 20;
+
+/// What sources are called. A trace from somewhere else must not make a page carry away other files.
+const ENDINGS: [&str; 14] = [
+    "c", "cc", "cpp", "cxx", "c++", "h", "hh", "hpp", "hxx", "inc", "inl", "ipp", "rs", "tcc",
+];
 
 /// The files of a page, by number.
 pub(crate) struct Sources {
@@ -69,6 +76,10 @@ impl Sources {
     }
 
     fn read(&self, name: &str) -> Result<String, String> {
+        let ending = Path::new(name).extension().and_then(OsStr::to_str);
+        if !ending.is_some_and(|ending| ENDINGS.contains(&ending)) {
+            return Err("The file is not called like a source.".into());
+        }
         let mut paths = self
             .directories
             .iter()

@@ -10,7 +10,7 @@ use reweave_check::{Control, Fault, Settings, Subject, check, difference};
 use reweave_explore::{Algorithm, Target};
 use reweave_model::{Divergence, End, Execution, Plan, Site};
 use reweave_report::{
-    BlockedBy, Context, Failure, Options, Position, Program, Trace, render_trace,
+    BlockedBy, Context, Failure, Options, Position, Program, ResultDocument, Trace, render_trace,
 };
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -126,7 +126,7 @@ fn explore(builder: &Builder, closure: Closure) -> Result<Report, String> {
     })?;
     let noticed = test.noticed.lock().unwrap_or_else(PoisonError::into_inner);
     let blocked_by = outcome.blocked_by();
-    Ok(Report {
+    let report = Report {
         name: builder.name.clone(),
         algorithm: outcome.algorithm,
         complete: outcome.incomplete.is_empty(),
@@ -141,7 +141,19 @@ fn explore(builder: &Builder, closure: Closure) -> Result<Report, String> {
         errors: outcome.errors.iter().map(|it| told(builder, it)).collect(),
         warnings: noticed.warnings(),
         incomplete: outcome.incomplete,
-    })
+    };
+    keep(&report, &settings);
+    Ok(report)
+}
+
+/// Leaves the result beside the traces, or in place of an earlier one. Tests without errors leave nothing behind otherwise, and one
+/// that cannot write has its own result all the same.
+fn keep(report: &Report, settings: &Settings) {
+    let (directory, name) = (&settings.directory, &settings.name);
+    let earlier = directory.join(format!("{name}{}", ResultDocument::LATEST));
+    if report.errors.iter().any(|error| error.trace.is_some()) || earlier.is_file() {
+        let _ = report.document().keep(directory, name);
+    }
 }
 
 /// An error with its story.

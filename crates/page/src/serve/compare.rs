@@ -2,7 +2,7 @@
 
 use super::{
     frame,
-    list::{header, identity},
+    list::{Identity, header},
     shelf::Item,
 };
 use crate::document::escape;
@@ -33,9 +33,9 @@ fn without<'a>(one: &'a ResultDocument, other: &ResultDocument) -> Vec<&'a Findi
     let known: Vec<_> = other
         .errors
         .iter()
-        .map(|finding| identity("", finding))
+        .map(|finding| Identity::of("", finding))
         .collect();
-    let new = |finding: &&Finding| !known.contains(&identity("", finding));
+    let new = |finding: &&Finding| !known.contains(&Identity::of("", finding));
     one.errors.iter().filter(new).collect()
 }
 
@@ -45,12 +45,14 @@ fn group(title: &str, class: &str, findings: &[&Finding]) -> String {
         findings.len()
     );
     for finding in findings {
-        let (_, kind, rule, place) = identity("", finding);
+        let Identity {
+            kind, rule, place, ..
+        } = Identity::of("", finding);
         let rule = rule.map(|rule| format!(" ({})", escape(&rule)));
         let place = place.map(|place| format!(" at <code>{}</code>", escape(&place)));
         out += &format!(
             "<li><strong>{}{}</strong>{}<p class=\"message\">{}</p></li>\n",
-            escape(&kind),
+            escape(kind),
             rule.unwrap_or_default(),
             place.unwrap_or_default(),
             escape(&finding.message)

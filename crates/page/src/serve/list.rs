@@ -6,8 +6,9 @@ use super::{
     shelf::{Item, Shelf},
 };
 use crate::document::escape;
+use reweave_model::Kind;
 use reweave_report::{Finding, ResultDocument, summary};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// All that a directory holds.
 pub(super) fn list(shelf: &Shelf) -> String {
@@ -32,8 +33,56 @@ pub(super) fn header(title: &str) -> String {
     )
 }
 
-/// What makes two errors one: program, kind, rule and place.
-type Identity = (String, String, Option<String>, Option<String>);
+/// What makes two errors one.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Identity {
+    program: String,
+    pub kind: &'static str,
+    pub rule: Option<String>,
+    pub place: Option<String>,
+    /// Of a deadlock the first place says little: what its threads wait for, whatever the steps.
+    waits: Option<String>,
+}
+
+impl Identity {
+    pub fn new(
+        program: &str,
+        kind: Kind,
+        rule: Option<&str>,
+        place: Option<String>,
+        message: &str,
+    ) -> Identity {
+        Identity {
+            program: program.into(),
+            kind: kind.name(),
+            rule: rule.map(String::from),
+            place,
+            waits: matches!(kind, Kind::Deadlock | Kind::Livelock).then(|| without_steps(message)),
+        }
+    }
+
+    pub fn of(program: &str, finding: &Finding) -> Identity {
+        let (kind, place) = (finding.kind, finding.location.clone());
+        Identity::new(
+            program,
+            kind,
+            finding.rule.as_deref(),
+            place,
+            &finding.message,
+        )
+    }
+}
+
+/// A message without the numbers of steps, which another execution of the same error may have otherwise.
+fn without_steps(message: &str) -> String {
+    let mut parts = message.split("step ");
+    let mut out = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        out += "step ";
+        out += part.trim_start_matches(|c: char| c.is_ascii_digit());
+    }
+    out
+}
 
 /// One cause, with everything that shows it.
 struct Cause {
@@ -48,34 +97,35 @@ struct Cause {
 
 fn causes(shelf: &Shelf) -> BTreeMap<Identity, Cause> {
     let mut causes = BTreeMap::new();
+    let mut told = BTreeSet::new();
     // Results of earlier runs are there to be compared with, not to be mended.
     let current = shelf.results.iter().filter(|item| !is_previous(&item.name));
     for item in current {
         for finding in &item.document.errors {
-            let cause = of(
-                &mut causes,
-                identity(&item.document.program, finding),
-                &finding.message,
-            );
+            let identity = Identity::of(&item.document.program, finding);
+            let cause = of(&mut causes, identity, &finding.message);
             cause.seen += finding.seen;
             cause.results.push(item.name.clone());
             if let Some(name) = trace_of(shelf, item, finding) {
+                told.insert(name.clone());
                 cause.traces.insert(name, finding.events);
             }
         }
     }
-    for item in &shelf.traces {
+    for item in shelf
+        .traces
+        .iter()
+        .filter(|item| !told.contains(&item.name))
+    {
         let trace = &item.document;
         if let Some(error) = trace.errors.first() {
-            let identity = (
-                trace.program.name.clone(),
-                error.kind.name().into(),
-                error.rule.clone(),
-                error.places.first().map(ToString::to_string),
-            );
-            let steps = trace.events.len() as u64;
+            let place = error.places.first().map(ToString::to_string);
+            let (name, rule) = (&trace.program.name, error.rule.as_deref());
+            let identity = Identity::new(name, error.kind, rule, place, &error.message);
             let cause = of(&mut causes, identity, &error.message);
-            cause.traces.insert(item.name.clone(), steps);
+            cause
+                .traces
+                .insert(item.name.clone(), trace.events.len() as u64);
         }
     }
     causes
@@ -93,15 +143,6 @@ fn of<'a>(
         traces: BTreeMap::new(),
         results: Vec::new(),
     })
-}
-
-pub(super) fn identity(program: &str, finding: &Finding) -> Identity {
-    (
-        program.into(),
-        finding.kind.name().into(),
-        finding.rule.clone(),
-        finding.location.clone(),
-    )
 }
 
 pub(super) fn is_previous(name: &str) -> bool {
@@ -123,7 +164,14 @@ fn errors(causes: &BTreeMap<Identity, Cause>) -> String {
     if causes.is_empty() {
         return out + "<p class=\"good\">No error was found.</p></section>\n";
     }
-    for ((program, kind, rule, place), cause) in causes {
+    for (identity, cause) in causes {
+        let Identity {
+            program,
+            kind,
+            rule,
+            place,
+            ..
+        } = identity;
         let rule = rule.as_ref().map(|rule| format!(" ({})", escape(rule)));
         let place = place
             .as_ref()

@@ -34,11 +34,14 @@ impl Request {
         loop {
             let count = stream.read(&mut part).unwrap_or(0);
             bytes.extend_from_slice(&part[..count]);
+            if bytes.len() > LONGEST {
+                return Err(Wrong::Request("the request is too long"));
+            }
             if let Some(request) = Request::parse(&bytes)? {
                 return Ok(request);
             }
-            if count == 0 || bytes.len() > LONGEST {
-                return Err(Wrong::Request("the request is cut, or too long"));
+            if count == 0 {
+                return Err(Wrong::Request("the request is cut"));
             }
         }
     }

@@ -16,6 +16,8 @@ pub struct Browser {
     output: BufReader<ChildStdout>,
     session: Option<String>,
     last: u64,
+    /// Pages loaded so far.
+    loads: u64,
     /// What the page complained about.
     pub complaints: Vec<String>,
     _profile: tempfile::TempDir,
@@ -51,6 +53,7 @@ impl Browser {
             child,
             session: None,
             last: 0,
+            loads: 0,
             complaints: Vec::new(),
             _profile: profile,
         };
@@ -92,6 +95,7 @@ impl Browser {
         let message: Value = serde_json::from_slice(&bytes).expect("JSON");
         let params = &message["params"];
         match message["method"].as_str() {
+            Some("Page.loadEventFired") => self.loads += 1,
             Some("Runtime.exceptionThrown") => self.complaints.push(params.to_string()),
             Some("Log.entryAdded") if params["entry"]["level"] == "error" => {
                 self.complaints.push(params["entry"]["text"].to_string());
@@ -101,8 +105,14 @@ impl Browser {
         message
     }
 
-    fn wait_for(&mut self, event: &str) {
-        while self.read()["method"].as_str() != Some(event) {}
+    /// Does what leads to another page, and waits until that is loaded.
+    fn arrive(&mut self, leave: impl FnOnce(&mut Browser)) {
+        let before = self.loads;
+        leave(self);
+        while self.loads == before {
+            self.read();
+        }
+        self.frame();
     }
 
     pub fn size(&mut self, width: u32, height: u32) {
@@ -113,9 +123,9 @@ impl Browser {
 
     /// Opens a page and waits until it is loaded.
     pub fn open(&mut self, url: &str) {
-        self.call("Page.navigate", json!({ "url": url }));
-        self.wait_for("Page.loadEventFired");
-        self.frame();
+        self.arrive(|it| {
+            it.call("Page.navigate", json!({ "url": url }));
+        });
     }
 
     pub fn open_file(&mut self, path: &Path) {
@@ -160,6 +170,14 @@ impl Browser {
     pub fn click(&mut self, selector: &str) {
         self.eval(&format!("document.querySelector({selector:?}).click()"));
         self.frame();
+    }
+
+    /// Clicks at what leads to another page, and waits until that is loaded.
+    pub fn follow(&mut self, selector: &str) {
+        let click = format!("setTimeout(() => document.querySelector({selector:?}).click())");
+        self.arrive(|it| {
+            it.eval(&click);
+        });
     }
 
     /// Types into the element that has the focus.

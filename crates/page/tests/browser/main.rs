@@ -9,10 +9,10 @@ mod common;
 use chromium::Browser;
 use common::{Script, Thread, run, trace};
 use reweave_model::{Kind, Object, ObjectId, Op, Policy, ThreadId};
-use reweave_page::{Links, page};
-use reweave_report::{Failure, Position, Trace};
+use reweave_page::{Links, page, serve};
+use reweave_report::{Failure, Position, ResultDocument, Trace};
 use serde_json::json;
-use std::{fs, path::PathBuf};
+use std::{fs, net::TcpListener, path::PathBuf, thread};
 
 const A: ObjectId = ObjectId(0);
 const B: ObjectId = ObjectId(1);
@@ -455,6 +455,64 @@ fn paper_shows_every_step() {
         json!("none")
     );
     browser.picture("print.png");
+}
+
+#[test]
+fn a_trace_without_sense_says_where_it_ends() {
+    let mut trace = inversion();
+    // The second thread takes what the first one has.
+    trace.events[1].operation.object = Some(0);
+    let stored = store(trace);
+    let mut browser = open(&stored);
+    let hidden = "document.querySelector('#unknown').hidden";
+    browser.keys(&["Home", "ArrowDown", "ArrowDown"]);
+    assert_eq!(browser.eval(hidden), json!(true));
+    browser.keys(&["ArrowDown"]);
+    assert_eq!(browser.eval(hidden), json!(false));
+    assert_eq!(browser.text("#where"), "step 2 of 2");
+    assert_eq!(browser.complaints, [""; 0]);
+}
+
+/// From the list to a trace and back, and on to a comparison.
+#[test]
+fn a_directory_is_looked_through() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path();
+    inversion().write(&path.join("inversion-1.rwt")).unwrap();
+    lost_wakeup()
+        .write(&path.join("lost_wakeup-1.rwt"))
+        .unwrap();
+    for executions in [7, 9] {
+        let mut result = ResultDocument::new("inversion", "optimal", "mazurkiewicz");
+        result.executions = executions;
+        result.keep(path, "inversion").unwrap();
+    }
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let home = format!("http://{}/", listener.local_addr().unwrap());
+    let served = path.to_owned();
+    thread::spawn(move || serve(&listener, &served, |_, _| None));
+
+    let mut browser = Browser::start(1200, 900);
+    browser.open(&home);
+    browser.picture("list.png");
+    assert!(
+        browser
+            .text("main")
+            .contains("complete, 9 executions, no error")
+    );
+    browser.follow("a[href='/trace/inversion-1.rwt']");
+    assert_eq!(browser.text("#kind"), "deadlock");
+    browser.follow("#home");
+    browser.follow("form button");
+    browser.medium("dark", "screen");
+    browser.picture("compare.png");
+    assert!(browser.text("main").contains("executions\t7\t9\t+2"));
+    browser.click("#theme");
+    assert_eq!(
+        browser.eval("document.documentElement.dataset.theme"),
+        json!("light")
+    );
+    assert_eq!(browser.complaints, [""; 0]);
 }
 
 /// However long a trace, only what can be seen exists.
