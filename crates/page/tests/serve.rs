@@ -142,6 +142,7 @@ fn errors_are_listed_by_cause_and_runs_compared() {
         .keep(directory.path(), "queue")
         .unwrap();
     fs::write(path("broken.rwt"), "{").unwrap();
+    fs::write(path("foreign.json"), "{\"a\": 1}").unwrap();
     let address = start(directory.path());
 
     let list = get(address, "/");
@@ -149,6 +150,7 @@ fn errors_are_listed_by_cause_and_runs_compared() {
     assert_eq!(list.matches("class=\"badge\"").count(), 2, "{list}");
     assert_eq!(list.matches("<th scope=\"row\">queue.c</th>").count(), 2);
     assert!(list.contains("broken.rwt: the file is cut"), "{list}");
+    assert!(!list.contains("foreign"), "{list}");
 
     let compared = get(
         address,

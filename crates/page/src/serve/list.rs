@@ -276,7 +276,7 @@ fn unreadable(shelf: &Shelf) -> String {
     let mut out = String::new();
     if !shelf.unreadable.is_empty() {
         out += "<section><h2>Not readable</h2><ul>\n";
-        for (_, why) in &shelf.unreadable {
+        for why in &shelf.unreadable {
             out += &format!("<li>{}</li>\n", escape(why));
         }
         out += "</ul></section>\n";

@@ -1,6 +1,6 @@
 //! What a directory holds: traces, result documents, and files that cannot be read, each by a name below the directory.
 
-use reweave_report::{Document, ResultDocument, Trace};
+use reweave_report::{Document, ReadError, ResultDocument, SuiteDocument, Trace};
 use std::{
     fs,
     path::{Path, PathBuf},
@@ -16,8 +16,8 @@ pub(super) struct Shelf {
     pub directory: PathBuf,
     pub traces: Vec<Item<Trace>>,
     pub results: Vec<Item<ResultDocument>>,
-    /// Names with the reason.
-    pub unreadable: Vec<(String, String)>,
+    /// Why, for each.
+    pub unreadable: Vec<String>,
     /// Whether there was more.
     pub cut: bool,
 }
@@ -63,7 +63,10 @@ impl Shelf {
                 path,
                 document,
             }),
-            Err(error) => self.unreadable.push((name, error.to_string())),
+            Ok(Document::Suite(suite)) => self.results.extend(searches(&name, &path, suite)),
+            // Other people's documents may lie here too.
+            Err(ReadError::Other { .. }) if name.ends_with(".json") => {}
+            Err(error) => self.unreadable.push(error.to_string()),
         }
     }
 
@@ -77,6 +80,21 @@ impl Shelf {
     pub fn result(&self, name: &str) -> Option<&Item<ResultDocument>> {
         self.results.iter().find(|item| item.name == name)
     }
+}
+
+/// The searches of a suite, each as if it had a document of its own.
+fn searches(
+    name: &str,
+    path: &Path,
+    suite: SuiteDocument,
+) -> impl Iterator<Item = Item<ResultDocument>> {
+    suite.tests.into_iter().filter_map(move |test| {
+        Some(Item {
+            name: format!("{name}: {}", test.name),
+            path: path.into(),
+            document: test.result?,
+        })
+    })
 }
 
 /// Files that may be documents. Links are not followed: they may lead out of the directory.
