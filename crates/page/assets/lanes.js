@@ -1,7 +1,9 @@
 // The swim lanes: a window of rows, drawn anew whenever it moves. Nothing outside of the window exists, so that the length of
 // a trace does not matter.
 
+/// For each zoom, how high a row is and how narrow a lane may get: the larger, the more of the words is there.
 const HEIGHTS = [3, 6, 12, 20, 26, 34, 46];
+const NARROWEST = [18, 18, 18, 110, 140, 220, 340];
 const lanes = {
   zoom: 4,
   /// The rows that are shown, and where each row is among them.
@@ -29,7 +31,7 @@ const gutter = () => (withText() ? 56 : 12);
 
 function laneWidth() {
   const room = lanes.width - gutter() - 8;
-  return Math.max(room / lanes.threads.length, withText() ? 132 : 18);
+  return Math.max(room / lanes.threads.length, NARROWEST[lanes.zoom]);
 }
 
 /// Takes in which threads are shown.

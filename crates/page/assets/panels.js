@@ -77,7 +77,7 @@ function drawCycle(ring) {
     const angle = size === 2 ? Math.PI * (1 + at) : (2 * Math.PI * at) / size - Math.PI / 2;
     return [cx + rx * Math.cos(angle), cy + ry * Math.sin(angle)];
   };
-  const picture = draw("svg", { class: "cycle", viewBox: "0 0 420 184", role: "img", "aria-label": `A cycle: ${told.join("; ")}` });
+  const picture = draw("svg", { class: "cycle", viewBox: size <= 2 ? "0 36 420 112" : "0 0 420 184", role: "img", "aria-label": `A cycle: ${told.join("; ")}` });
   ring.forEach((stuck, at) => {
     const [[x1, y1], [x2, y2]] = [point(at), point((at + 1) % size)];
     const [dx, dy] = [x2 - x1, y2 - y1];
