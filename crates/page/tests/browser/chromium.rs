@@ -61,7 +61,7 @@ impl Browser {
         let attach = json!({ "targetId": target["targetId"], "flatten": true });
         let session = browser.call("Target.attachToTarget", attach);
         browser.session = session["sessionId"].as_str().map(String::from);
-        for domain in ["Page", "Runtime", "Log", "Accessibility"] {
+        for domain in ["Page", "Runtime", "Log"] {
             browser.call(&format!("{domain}.enable"), json!({}));
         }
         browser.size(width, height);
@@ -205,6 +205,7 @@ impl Browser {
 
     /// Roles and names of everything that assistive technology can see.
     pub fn accessible(&mut self) -> Vec<(String, String)> {
+        self.call("Accessibility.enable", json!({}));
         let tree = self.call("Accessibility.getFullAXTree", json!({}));
         let nodes = tree["nodes"].as_array().cloned().unwrap_or_default();
         let seen = nodes.iter().filter(|node| node["ignored"] != json!(true));
