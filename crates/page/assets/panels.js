@@ -122,6 +122,7 @@ function showStep(row) {
   const parts = [];
   const place = placeOf(row);
   if (place) parts.push(make("p", { class: "place" }, place));
+  if (objectOf(row) >= 0) parts.push(make("p", { class: "place" }, aboutObject(objectOf(row))));
   const list = [];
   const stuck = stuckAt.get(row);
   if (stuck) list.push(make("li", { class: "error" }, `${threadName(stuck.thread)} ${stuck.text}`));
@@ -133,6 +134,13 @@ function showStep(row) {
   }
   if (list.length) parts.push(make("ul", {}, ...list));
   body.replaceChildren(...parts);
+}
+
+/// What an object is, and where it comes from.
+function aboutObject(object) {
+  const { name, kind, first, allocated } = data.objects[object];
+  const parts = [name.startsWith(kind) ? name : `${name}: ${kind}`, allocated && `allocated at ${allocated}`, first && `first used at ${first}`];
+  return parts.filter(Boolean).join(", ");
 }
 
 /// Most lines of each table; the rest is told as a number.
@@ -187,14 +195,12 @@ function showObjects(row) {
   order = order.slice(0, LINES);
   const line = (object) => {
     const { now, was } = stateOf(object, row);
-    const { name, kind, first, allocated } = data.objects[object];
-    const title = [kind, allocated && `allocated at ${allocated}`, first && `first used at ${first}`].filter(Boolean).join(", ");
     const value = was && was.value !== now.value ? [make("s", {}, was.value), " → ", make("b", {}, now.value)] : [now.value];
     const on = objectOf(row) === object ? " on" : "";
     return make(
       "tr",
       { class: `${was ? "changed" : ""}${on}` },
-      make("th", { scope: "row", title }, name),
+      make("th", { scope: "row", title: aboutObject(object) }, data.objects[object].name),
       make("td", {}, ...value),
       make("td", {}, ...new Set(now.holders.map((thread) => chip(thread)))),
       make("td", {}, ...(waiting.get(object) ?? []).map((thread) => chip(thread, "waits"))),

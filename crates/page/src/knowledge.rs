@@ -30,7 +30,8 @@ pub(crate) struct Look {
     pub value: String,
 }
 
-/// A thread cannot go on from one row (first) to another (last); both show it waiting.
+/// A thread cannot go on from one row (first) to another (last); both show it waiting. One that could have gone on in between, and
+/// came too late, waits throughout.
 pub(crate) struct Wait {
     pub thread: u32,
     pub first: usize,
@@ -83,6 +84,8 @@ struct Course {
     rows: VecDeque<bool>,
     /// It cannot go on since this row, for this.
     stuck: Option<(usize, Op)>,
+    /// It could go on since this row, if nobody comes first.
+    free: Option<usize>,
 }
 
 impl Learner<'_> {
@@ -103,6 +106,7 @@ impl Learner<'_> {
                 ahead: VecDeque::new(),
                 rows: VecDeque::new(),
                 stuck: None,
+                free: None,
             });
         }
         for row in rows {
@@ -169,21 +173,26 @@ impl Learner<'_> {
                 let free = self.walk.state().enabled(ThreadId(index), next);
                 !free && !matches!(next.op, Op::Assume(_))
             });
-            match (thread.stuck, stuck.map(|next| next.op)) {
-                (None, Some(op)) => self.threads[index as usize].stuck = Some((row, op)),
-                (Some(_), None) => self.go(index, row),
-                _ => {}
+            let stuck = stuck.map(|next| next.op);
+            let thread = &mut self.threads[index as usize];
+            match (thread.stuck, stuck) {
+                (None, Some(op)) => thread.stuck = Some((row, op)),
+                (Some(_), Some(_)) => thread.free = None,
+                (Some(_), None) => thread.free = thread.free.or(Some(row)),
+                (None, None) => {}
             }
         }
     }
 
-    /// From this row on a thread waits no more.
+    /// At this row a thread goes on.
     fn go(&mut self, thread: u32, row: usize) {
-        if let Some((first, op)) = self.threads[thread as usize].stuck.take() {
+        let course = &mut self.threads[thread as usize];
+        let free = course.free.take().unwrap_or(row);
+        if let Some((first, op)) = course.stuck.take() {
             self.knowledge.waits.push(Wait {
                 thread,
                 first,
-                last: row - 1,
+                last: free - 1,
                 object: op.object().map(|object| object.0),
                 of: match op {
                     Op::Join(other) => Some(other.0),
