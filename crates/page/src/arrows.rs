@@ -74,6 +74,8 @@ impl Drawing<'_> {
             let kind = match op {
                 Op::Join(_) => "join",
                 Op::Wake { .. } => "wake",
+                // Who of them leads was settled there.
+                Op::Leave(_) => "arrival",
                 _ => "message",
             };
             self.draw(from, row, kind);
