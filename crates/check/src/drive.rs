@@ -37,6 +37,8 @@ pub struct Settings {
     pub beyond_races: bool,
     /// Whether what a race can do beyond the order that was run is left unexplored.
     pub races_cut: bool,
+    /// Whether an execution that shows an error is made simpler before it is told.
+    pub minimise: bool,
     /// Where trace files go.
     pub directory: PathBuf,
     /// What they are called, before their number.
@@ -98,6 +100,9 @@ impl Outcome {
 
 /// Executions that one worker runs before others join in: most checks are over before those would have started.
 const ALONE: u64 = 500;
+
+/// How long errors are made simpler, all together.
+const PATIENCE: Duration = Duration::from_secs(2);
 
 /// Makes the check.
 pub fn check<S: Subject>(
@@ -212,9 +217,10 @@ impl<S: Subject> Check<'_, S> {
         let over = self.over();
         let failed = self.failed();
         let totals = *search.totals();
-        let mut errors = self
-            .found
-            .confirm(self.subject, &settings.directory, &settings.name)?;
+        let patience = Instant::now() + PATIENCE;
+        let late = || !settings.minimise || self.over() || Instant::now() >= patience;
+        let (directory, name) = (&settings.directory, &settings.name);
+        let mut errors = self.found.confirm(self.subject, &late, directory, name)?;
         // What is one error by its places may have come up at several sites of one execution.
         for error in &mut errors {
             error.seen = error.seen.min(totals.runs());

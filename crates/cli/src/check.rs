@@ -145,6 +145,7 @@ fn explore(
         every_race: true,
         beyond_races: check.races == Races::Explore,
         races_cut: check.races == Races::Report,
+        minimise: check.minimise,
         directory: check.output.clone(),
         name: stem.unwrap_or_default().to_string_lossy().into_owned(),
     };

@@ -12,11 +12,13 @@ mod explorer;
 mod happens;
 mod optimal;
 mod replay;
+mod schedule;
 mod search;
 mod stored;
 mod target;
 
 pub use explorer::{Algorithm, Branch, Explorer, Options};
+pub use schedule::{Schedule, Wish};
 pub use search::{Flow, Search, Totals};
 pub use stored::Stored;
 pub use target::Target;

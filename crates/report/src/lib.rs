@@ -21,5 +21,5 @@ pub use result::{BlockedBy, ExitCode, Finding, ResultDocument};
 pub use text::{Style, render_result, render_trace, summary, waiting};
 pub use trace::{
     Context, Difference, Failure, ObjectEntry, ObjectState, Options, PendingEntry, PlanStep,
-    Program, ThreadEntry, Trace, TraceEvent,
+    Program, Shortened, ThreadEntry, Trace, TraceEvent,
 };

@@ -69,6 +69,13 @@ impl Subject for Test<'_> {
         }
     }
 
+    fn trial(&self) -> Attentive {
+        Attentive {
+            target: self.quiet(Arc::new(AtomicBool::new(self.ends))),
+            noticed: Arc::default(),
+        }
+    }
+
     fn proceed(&self) -> bool {
         self.watched.run();
         true
@@ -108,6 +115,7 @@ fn explore(builder: &Builder, closure: Closure) -> Result<Report, String> {
         every_race: false,
         beyond_races: false,
         races_cut: true,
+        minimise: builder.minimise,
         directory: directory.unwrap_or_else(|| PathBuf::from("reweave-out")),
         name: file_name(&builder.name),
     };
@@ -245,7 +253,8 @@ fn replay(builder: &Builder, path: &Path, closure: Closure) -> Result<Report, St
         .run(&recorded.plan())
         .map_err(|divergence| went_another_way(path, &divergence))?
         .clone();
-    let now = trace_of(builder, &execution, ends);
+    let mut now = trace_of(builder, &execution, ends);
+    (now.preemptions, now.shortened) = (recorded.preemptions, recorded.shortened);
     if let Some(difference) = recorded.differs(&now) {
         return Err(format!(
             "{} went another way when it was run again: the program has changed, or is not deterministic\n  {difference}",

@@ -27,6 +27,8 @@ pub struct Check {
     pub budget: Option<Duration>,
     pub max_executions: Option<u64>,
     pub keep_going: bool,
+    /// Whether failing executions are made simpler.
+    pub minimise: bool,
     pub races: Races,
     pub strict: bool,
     pub restart: Restart,
@@ -103,6 +105,7 @@ Options:
   --max-steps N                stop a thread after so many of its steps
   --preemptions N              only schedules with at most so many preemptions
   --keep-going                 go on after an error, and report every distinct one
+  --no-minimise                tell a failing execution as it was found, not the simplest one that fails so
   --races report|explore|interleave|ignore
                                report: a race is an error; explore: and what it can do is explored too;
                                interleave: racy accesses are explored like atomics; ignore: not looked at
@@ -118,13 +121,14 @@ does not behave the same again
 ";
 
 /// Options of ours, and whether they have a value.
-const OPTIONS: [(&str, bool); 13] = [
+const OPTIONS: [(&str, bool); 14] = [
     ("--algorithm", true),
     ("--budget", true),
     ("--format", true),
     ("--keep-going", false),
     ("--max-executions", true),
     ("--max-steps", true),
+    ("--no-minimise", false),
     ("--output", true),
     ("--preemptions", true),
     ("--races", true),
@@ -144,6 +148,7 @@ pub fn parse(args: Vec<OsString>) -> Result<Option<Check>, String> {
         budget: None,
         max_executions: None,
         keep_going: false,
+        minimise: true,
         races: Races::default(),
         strict: false,
         restart: Restart::default(),
@@ -240,6 +245,7 @@ fn set(check: &mut Check, name: &str, value: &str) -> Result<(), String> {
             check.options.samples = most;
         }
         "--max-steps" => check.options.max_steps = number(value).map_err(wrong)?,
+        "--no-minimise" => check.minimise = false,
         "--output" => check.output = value.into(),
         "--preemptions" => check.options.preemptions = Some(number(value).map_err(wrong)?),
         "--races" => check.races = one_of(&Races::NAMES, value).map_err(wrong)?,
@@ -448,14 +454,14 @@ mod tests {
     #[test]
     fn every_option_is_set() {
         let it = check(
-            "--algorithm dfs --workers 3 --budget 500ms --max-executions 7 --max-steps 8 --preemptions 2 --keep-going --races ignore \
+            "--algorithm dfs --workers 3 --budget 500ms --max-executions 7 --max-steps 8 --preemptions 2 --keep-going --no-minimise --races ignore \
              --strict --threads fiber --restart fork --format json --output out a.c",
         );
         assert_eq!(it.options.algorithm, Algorithm::Dfs);
         assert_eq!(it.budget, Some(Duration::from_millis(500)));
         assert_eq!((it.max_executions, it.options.samples), (Some(7), 7));
         assert_eq!((it.options.max_steps, it.options.preemptions), (8, Some(2)));
-        assert!(it.keep_going && it.strict);
+        assert!(it.keep_going && it.strict && !it.minimise);
         assert_eq!((it.races, it.restart), (Races::Ignore, Restart::Fork));
         assert_eq!((it.format, it.output), (Format::Json, "out".into()));
     }
