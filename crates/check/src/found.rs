@@ -6,7 +6,7 @@ use crate::{
 };
 use reweave_explore::Schedule;
 use reweave_model::{Choice, End, Execution, Kind, Plan, Site};
-use reweave_report::{Finding, Position, Trace};
+use reweave_report::{Finding, Position, Trace, record_sources};
 use std::{
     cmp::Ordering,
     collections::HashMap,
@@ -154,7 +154,8 @@ impl Found {
         let cases = merged(cases, |site| subject.position(site).ok_or(site));
         let mut errors = Vec::new();
         for case in cases {
-            let (trace, index) = simplest(subject, &case, over)?;
+            let (mut trace, index) = simplest(subject, &case, over)?;
+            record_sources(&mut trace);
             let path = directory.join(format!("{name}-{}.rwt", errors.len() + 1));
             errors.push(Error {
                 file: write(&trace, &path).map(|()| path),

@@ -38,6 +38,9 @@ pub struct Report {
     /// Show every step, object and line of output
     #[arg(long)]
     pub full: bool,
+    /// One sentence after the other, for a screen reader
+    #[arg(long)]
+    pub plain: bool,
     /// How to write it
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub format: Format,
@@ -50,6 +53,12 @@ pub struct Report {
 pub struct Replay {
     /// The trace to run again
     pub trace: PathBuf,
+    /// Show every step, object and line of output
+    #[arg(long)]
+    pub full: bool,
+    /// One sentence after the other, for a screen reader
+    #[arg(long)]
+    pub plain: bool,
     /// Under a debugger (not in this version)
     #[arg(long)]
     pub gdb: bool,

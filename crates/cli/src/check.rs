@@ -13,7 +13,9 @@ use native::Checked;
 pub use replay::replay;
 use reweave_check::{Control, Fault, Outcome, Settings};
 use reweave_drive::{Launch, compile};
-use reweave_report::{ExitCode, Program, ResultDocument, Style, render_result, render_trace};
+use reweave_report::{
+    ExitCode, Program, ResultDocument, Sources, Style, render_trace, render_untold,
+};
 use std::{
     env,
     ffi::{OsStr, OsString},
@@ -203,7 +205,7 @@ fn tell(
     result.warnings = subject.warnings();
     let text = match check.format {
         Format::Json => result.to_json(),
-        Format::Text => story(outcome, &result, style(false)),
+        Format::Text => story(outcome, &result, style(check.full, check.plain)),
     };
     match print(&text) {
         ExitCode::Clean => result.exit_code(check.strict),
@@ -216,11 +218,17 @@ fn story(outcome: &Outcome, result: &ResultDocument, style: Style) -> String {
     for error in outcome.errors.iter().take(STORIES) {
         let file = error.file.as_ref().ok();
         let again = file.and_then(|file| crate::again(&error.trace.program, file));
-        text += &render_trace(&error.trace, again.as_deref(), style);
+        text += &render_trace(
+            &error.trace,
+            again.as_deref(),
+            &Sources::of(&error.trace),
+            style,
+        );
         if let Err(why) = &error.file {
             text += &format!("\nThere is no trace file to run this execution again from: {why}\n");
         }
         text += "\n";
     }
-    text + &render_result(result, style)
+    let told = outcome.errors.len().min(STORIES);
+    text + &render_untold(result, told, style)
 }

@@ -12,7 +12,9 @@ mod kit;
 use args::{Cli, Command, Format, Replay, Report};
 use clap::Parser;
 use reweave_drive::compile::Language;
-use reweave_report::{Document, ExitCode, Program, Style, Trace, render_result, render_trace};
+use reweave_report::{
+    Document, ExitCode, Program, Sources, Style, Trace, render_result, render_trace,
+};
 use std::{
     io::{self, IsTerminal, Write},
     path::Path,
@@ -68,13 +70,13 @@ fn report(options: &Report) -> ExitCode {
         Ok(document) => document,
         Err(error) => return usage(&error.to_string()),
     };
-    let style = style(options.full);
+    let style = style(options.full, options.plain);
     print(&match (document, options.format) {
         (Document::Trace(trace), Format::Json) => trace.to_json(),
         (Document::Result(result), Format::Json) => result.to_json(),
         (Document::Trace(trace), Format::Text) => {
             let again = again(&trace.program, &options.file);
-            render_trace(&trace, again.as_deref(), style)
+            render_trace(&trace, again.as_deref(), &Sources::of(&trace), style)
         }
         (Document::Result(result), Format::Text) => render_result(&result, style),
     })
@@ -90,7 +92,7 @@ fn replay(options: &Replay) -> ExitCode {
     };
     let kind = &trace.program.kind;
     if kind == "native" {
-        return check::replay(&options.trace, &trace);
+        return check::replay(&options.trace, &trace, style(options.full, options.plain));
     }
     // A test lives in its own test program: only `cargo test` can run it again.
     match again(&trace.program, &options.trace) {
@@ -116,13 +118,17 @@ fn again(program: &Program, file: &Path) -> Option<String> {
     Some(program.replay.as_ref()?.replace("{trace}", &quoted))
 }
 
-/// Colour only for a person at a terminal who did not ask for none.
-fn style(full: bool) -> Style {
+/// Colour only for a person at a terminal who did not ask for none; as wide as that.
+fn style(full: bool, plain: bool) -> Style {
     let refused = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+    let terminal = io::stdout().is_terminal();
+    let width = terminal_size::terminal_size_of(io::stdout());
+    let width = width.map(|(width, _)| usize::from(width.0));
     Style {
-        colour: !refused && io::stdout().is_terminal(),
+        colour: terminal && !refused && !plain,
+        width: width.map_or(Style::default().width, |width| width.clamp(40, 200)),
         full,
-        ..Style::default()
+        plain,
     }
 }
 

@@ -8,9 +8,11 @@
 mod document;
 mod flaw;
 mod operation;
+mod order;
 mod position;
 mod replay;
 mod result;
+mod sources;
 mod text;
 mod trace;
 
@@ -18,8 +20,9 @@ pub use document::{Document, ReadError, WriteError};
 pub use operation::Operation;
 pub use position::Position;
 pub use result::{BlockedBy, ExitCode, Finding, ResultDocument};
-pub use text::{Style, render_result, render_trace, summary, waiting};
+pub use sources::{Sources, record_sources};
+pub use text::{Style, render_result, render_trace, render_untold, summary, waiting};
 pub use trace::{
     Context, Difference, Failure, ObjectEntry, ObjectState, Options, PendingEntry, PlanStep,
-    Program, Shortened, ThreadEntry, Trace, TraceEvent,
+    Program, Shortened, SourceEntry, ThreadEntry, Trace, TraceEvent,
 };

@@ -5,7 +5,9 @@
 //! first step that cannot be and says nothing about what comes after. Nothing here decides what operations mean.
 
 use crate::trace::{Trace, TraceEvent, parse_path};
-use reweave_model::{Gate, Object, ObjectId, OnceState, Op, Pending, Site, State, ThreadId};
+use reweave_model::{
+    Access, Gate, Object, ObjectId, OnceState, Op, Pending, Site, State, ThreadId,
+};
 
 /// What the walk found.
 pub(crate) struct Replayed {
@@ -15,8 +17,19 @@ pub(crate) struct Replayed {
     pub held: Vec<Vec<Hold>>,
     /// For each thread, its events as indices.
     pub steps: Vec<Vec<usize>>,
+    /// For each event, what it touched. Shorter than the events when the walk stopped early.
+    pub touched: Vec<[Option<Access>; 2]>,
     /// Objects at the end; `None` when the walk stopped early.
     pub state: Option<State>,
+}
+
+impl Replayed {
+    /// The step that is the last of so many (second) of a thread (first).
+    pub fn after(&self, edge: Option<(u32, u32)>) -> Option<usize> {
+        let (thread, count) = edge?;
+        let steps = self.steps.get(thread as usize)?;
+        steps.get((count as usize).checked_sub(1)?).copied()
+    }
 }
 
 /// The situation just before an event.
@@ -44,6 +57,7 @@ pub(crate) fn replay(trace: &Trace) -> Replayed {
     let mut state = start(trace);
     let mut held: Vec<Vec<Hold>> = vec![Vec::new(); trace.objects.len()];
     let mut before = Vec::with_capacity(trace.events.len());
+    let mut touched = Vec::with_capacity(trace.events.len());
     for (index, (event, step)) in trace.events.iter().zip(&trace.plan).enumerate() {
         let thread = ThreadId(event.thread);
         let op = event.op();
@@ -53,11 +67,12 @@ pub(crate) fn replay(trace: &Trace) -> Replayed {
                 before,
                 held: vec![Vec::new(); trace.objects.len()],
                 steps,
+                touched,
                 state: None,
             };
         }
         before.push(situation(&state, op, &held));
-        state.apply(thread, op, step.1);
+        touched.push(state.apply(thread, op, step.1).access);
         for object in [event.operation.object, event.operation.mutex]
             .into_iter()
             .flatten()
@@ -81,6 +96,7 @@ pub(crate) fn replay(trace: &Trace) -> Replayed {
         before,
         held,
         steps,
+        touched,
         state: Some(state),
     }
 }

@@ -41,6 +41,9 @@ pub struct Trace {
     /// What the execution was like before it was made simpler.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shortened: Option<Shortened>,
+    /// The files in which something happens, as they were.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sources: Vec<SourceEntry>,
     /// In order of creation.
     pub threads: Vec<ThreadEntry>,
     /// In order of first use.
@@ -101,6 +104,15 @@ pub struct Shortened {
     pub preemptions: u32,
     /// How many runs it took to find the simpler one.
     pub runs: u32,
+}
+
+/// What a source file was like when the program ran.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct SourceEntry {
+    /// As places name it.
+    pub file: String,
+    /// Of its bytes: 64 bits of FNV-1a in hexadecimal.
+    pub hash: String,
 }
 
 /// A thread: its name in every run, and what it had come to.
@@ -291,6 +303,7 @@ impl Trace {
             errors: execution.errors.iter().enumerate().map(failure).collect(),
             preemptions: None,
             shortened: None,
+            sources: Vec::new(),
             threads: threads(execution, site),
             objects: objects(execution, site),
             plan: plan.collect(),
