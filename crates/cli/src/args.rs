@@ -85,4 +85,12 @@ pub enum Format {
     Text,
     /// The document itself, checked
     Json,
+    /// For editors and code scanning: SARIF 2.1.0
+    Sarif,
+    /// Annotations for GitHub's runners
+    Github,
+    /// The execution graph, for Graphviz
+    Dot,
+    /// Trace events, for Perfetto
+    Chrome,
 }

@@ -205,7 +205,8 @@ fn tell(
     result.warnings = subject.warnings();
     let text = match check.format {
         Format::Json => result.to_json(),
-        Format::Text => story(outcome, &result, style(check.full, check.plain)),
+        // No other can be asked for here.
+        _ => story(outcome, &result, style(check.full, check.plain)),
     };
     match print(&text) {
         ExitCode::Clean => result.exit_code(check.strict),

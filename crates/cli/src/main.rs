@@ -13,7 +13,8 @@ use args::{Cli, Command, Format, Replay, Report};
 use clap::Parser;
 use reweave_drive::compile::Language;
 use reweave_report::{
-    Document, ExitCode, Program, Sources, Style, Trace, render_result, render_trace,
+    Document, ExitCode, Program, Sources, Style, Told, Trace, chrome, dot, github, render_result,
+    render_trace, sarif,
 };
 use std::{
     io::{self, IsTerminal, Write},
@@ -71,14 +72,29 @@ fn report(options: &Report) -> ExitCode {
         Err(error) => return usage(&error.to_string()),
     };
     let style = style(options.full, options.plain);
-    print(&match (document, options.format) {
+    let file = &options.file;
+    let told = || match &document {
+        Document::Trace(trace) => Told::of_trace(trace, file),
+        Document::Result(result) => Told::of_result(result, file),
+    };
+    print(&match (&document, options.format) {
+        (_, Format::Sarif) => sarif(&told()),
+        (_, Format::Github) => github(&told()),
         (Document::Trace(trace), Format::Json) => trace.to_json(),
-        (Document::Result(result), Format::Json) => result.to_json(),
+        (Document::Trace(trace), Format::Dot) => dot(trace),
+        (Document::Trace(trace), Format::Chrome) => chrome(trace),
         (Document::Trace(trace), Format::Text) => {
-            let again = again(&trace.program, &options.file);
-            render_trace(&trace, again.as_deref(), &Sources::of(&trace), style)
+            let again = again(&trace.program, file);
+            render_trace(trace, again.as_deref(), &Sources::of(trace), style)
         }
-        (Document::Result(result), Format::Text) => render_result(&result, style),
+        (Document::Result(result), Format::Json) => result.to_json(),
+        (Document::Result(result), Format::Text) => render_result(result, style),
+        (Document::Result(_), Format::Dot | Format::Chrome) => {
+            return usage(&format!(
+                "{}: this is the result of a search, and the picture is one of an execution; name one of its traces",
+                file.display()
+            ));
+        }
     })
 }
 

@@ -7,6 +7,7 @@
 
 mod document;
 mod flaw;
+mod formats;
 mod operation;
 mod order;
 mod position;
@@ -17,6 +18,7 @@ mod text;
 mod trace;
 
 pub use document::{Document, ReadError, WriteError};
+pub use formats::{Told, chrome, dot, github, sarif};
 pub use operation::Operation;
 pub use position::Position;
 pub use result::{BlockedBy, ExitCode, Finding, ResultDocument};

@@ -94,7 +94,11 @@ pub(crate) fn matter(
     let past = past(trace, replayed, arrows, last);
     let mut matter = last.clone();
     for arrow in arrows.iter().filter(|arrow| past[arrow.to]) {
-        matter.extend([arrow.from, arrow.to]);
+        matter.insert(arrow.to);
+        // What a thread did last is not what others wait for when they wait for its end.
+        if trace.events[arrow.to].operation.name != "join" {
+            matter.insert(arrow.from);
+        }
     }
     matter.extend(partners(trace, &past, &matter));
     matter

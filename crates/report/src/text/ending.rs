@@ -6,7 +6,7 @@ use reweave_model::Kind;
 use std::collections::BTreeSet;
 
 /// Most waiting threads that are listed unless asked for all.
-const WAITS: usize = 12;
+pub(crate) const WAITS: usize = 12;
 
 /// Whether it ended because nobody could go on.
 pub(crate) fn stuck(trace: &Trace) -> bool {
@@ -58,14 +58,7 @@ pub(crate) fn ending(story: &Story<'_>, style: Style) -> Option<String> {
         _ if style.full => "Not at their end:",
         _ => return None,
     };
-    let waiting: Vec<Waiting<'_>> = story
-        .unfinished()
-        .map(|(thread, pending)| Waiting {
-            thread: thread.0,
-            pending,
-            wait: story.wait(thread.0, pending),
-        })
-        .collect();
+    let waiting = waiting(story);
     if waiting.is_empty() {
         return None;
     }
@@ -85,6 +78,22 @@ pub(crate) fn ending(story: &Story<'_>, style: Style) -> Option<String> {
     }
     out += &table(&rows, style.width);
     Some(out)
+}
+
+/// Threads that wait for each other in a circle.
+pub(crate) fn circle(story: &Story<'_>) -> Vec<u32> {
+    let waiting = waiting(story);
+    let cycle = cycle(&waiting);
+    cycle.iter().map(|index| waiting[*index].thread).collect()
+}
+
+fn waiting<'a>(story: &'a Story<'_>) -> Vec<Waiting<'a>> {
+    let waiting = story.unfinished().map(|(thread, pending)| Waiting {
+        thread: thread.0,
+        pending,
+        wait: story.wait(thread.0, pending),
+    });
+    waiting.collect()
 }
 
 fn told(story: &Story<'_>, it: &Waiting<'_>) -> String {
@@ -143,7 +152,7 @@ fn drawn(story: &Story<'_>, waiting: &[Waiting<'_>], cycle: &[usize], style: Sty
                 let at = at.map_or_else(String::new, |at| format!(" ({}:{})", at.file, at.line));
                 format!("held since step {}{at} by", step + 1)
             }
-            None => "and that is".into(),
+            None => "which does not come, since".into(),
         };
         lines.push((true, held));
     }

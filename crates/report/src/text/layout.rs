@@ -33,7 +33,9 @@ const PITCH: usize = 12;
 const LANE: usize = 2;
 const LANES: usize = 3;
 /// Least room that is worth a source line.
-const SOURCE: usize = 16;
+const SOURCE: usize = 24;
+/// What a last line needs beside its column; the rest of it goes below.
+const END: usize = 28;
 
 /// The listing as text, and how many steps it leaves out.
 pub(crate) fn listing(headers: &[String], rows: &[Row], style: Style) -> (String, usize) {
@@ -123,11 +125,15 @@ impl<'a> Page<'a> {
         };
         let room = style.width.saturating_sub(page.gutter());
         let names: Vec<&str> = page.used.iter().map(|(_, name)| *name).collect();
-        let texts: Vec<(usize, &str)> = rows
+        let need = |row: &&Row| match row.step {
+            Some(_) => width(&row.text),
+            None => width(&row.text).min(END),
+        };
+        let needs: Vec<(usize, usize)> = rows
             .iter()
-            .map(|row| (page.column(row.thread), row.text.as_str()))
+            .map(|row| (page.column(row.thread), need(row)))
             .collect();
-        page.threads = match columns(&names, &texts, room) {
+        page.threads = match columns(&names, &needs, room) {
             Some(starts) => Threads::Columns(starts),
             None if page.used.len() * LANE * LANES <= style.width => Threads::Lanes,
             None => Threads::Names,
@@ -239,16 +245,24 @@ impl<'a> Page<'a> {
         let fits = |end: &&usize| **end + 2 + SOURCE <= self.style.width;
         let most = ends.iter().filter(fits).count() * 3 >= ends.len() * 2;
         let last = ends.iter().rev().find(fits)?;
-        most.then_some(last + 2)
+        let headers = match &self.threads {
+            Threads::Columns(starts) => starts
+                .last()
+                .zip(self.used.last())
+                .map_or(0, |(start, (_, header))| start + width(header)),
+            Threads::Lanes | Threads::Names => 0,
+        };
+        let source = (self.gutter() + headers).max(*last) + 2;
+        (most && source + SOURCE <= self.style.width).then_some(source)
     }
 }
 
 /// Where each thread's column begins, if they fit. A line has only one cell, so a cell may reach into the columns to its
 /// right; only the page's edge is a limit.
-fn columns(headers: &[&str], texts: &[(usize, &str)], room: usize) -> Option<Vec<usize>> {
+fn columns(headers: &[&str], needs: &[(usize, usize)], room: usize) -> Option<Vec<usize>> {
     let mut widest: Vec<usize> = headers.iter().map(|header| width(header)).collect();
-    for (column, text) in texts {
-        widest[*column] = widest[*column].max(width(text));
+    for (column, need) in needs {
+        widest[*column] = widest[*column].max(*need);
     }
     let apart = |index: usize| PITCH.max(width(headers[index]) + 2);
     // The latest place at which each column can begin, so that it and those after it have room.

@@ -18,7 +18,7 @@ use crate::{
     sources::Sources,
     trace::{Failure, PendingEntry, Trace},
 };
-use ending::{ending, last_steps, stuck};
+use ending::{WAITS, circle, ending, last_steps, stuck};
 pub(crate) use harmless::{clean, harmless};
 use layout::{Row, cut, listing, width, wrap};
 pub(crate) use phrase::Story;
@@ -120,11 +120,13 @@ fn notes(trace: &Trace, sources: &Sources, hidden: usize, style: Style) -> Strin
     }
     if let Some(first) = &trace.shortened {
         notes.push(format!(
-            "Shortened from {} steps and {} switches to {} and {}, by {} runs.",
+            "Shortened from {} steps, {} switches, {} preemptions to {}, {}, {}; {} runs were tried.",
             first.steps,
             first.switches,
+            first.preemptions,
             trace.events.len(),
             trace.switches(),
+            trace.preemptions.unwrap_or(first.preemptions),
             first.runs
         ));
     }
@@ -263,6 +265,7 @@ fn rows(story: &Story<'_>, sources: &Sources, style: Style) -> Vec<Row> {
     let trace = story.trace;
     let matter = mattering(story);
     let stuck = stuck(trace);
+    let circle = circle(story);
     let mut done = vec![0; trace.threads.len()];
     let mut rows = Vec::new();
     let line = |thread: u32, at: Option<&Position>, text: String| Row {
@@ -302,14 +305,15 @@ fn rows(story: &Story<'_>, sources: &Sources, style: Style) -> Vec<Row> {
         done[event.thread as usize] += 1;
         beside(&mut rows, event.thread, done[event.thread as usize]);
     }
-    for (thread, pending) in story.unfinished() {
+    for (number, (thread, pending)) in story.unfinished().enumerate() {
         let wait = story.wait(thread.0, pending);
-        let joins = pending.operation.name == "join";
+        let joins = pending.operation.name == "join" && !circle.contains(&thread.0);
         if style.full || (stuck && !joins) || trace.end == "max-steps" {
             let why = wait.map_or_else(|| "...".into(), |wait| wait.brief);
             let text = format!("{}: {why}", story.pending(pending));
             rows.push(Row {
                 sign: if stuck { "x" } else { "-" },
+                matters: number <= WAITS,
                 ..line(thread.0, pending.at.as_ref(), text)
             });
         }
@@ -318,9 +322,10 @@ fn rows(story: &Story<'_>, sources: &Sources, style: Style) -> Vec<Row> {
 }
 
 /// The steps that matter; `None`: all, since nothing tells them apart.
-fn mattering(story: &Story<'_>) -> Option<BTreeSet<usize>> {
+pub(crate) fn mattering(story: &Story<'_>) -> Option<BTreeSet<usize>> {
     let last = last_steps(story);
-    let known = !last.is_empty() && story.replayed.state.is_some();
+    let moment = story.trace.errors.iter().any(|error| error.after.is_some());
+    let known = (moment || !last.is_empty()) && story.replayed.state.is_some();
     let arrows = arrows(story.trace, &story.replayed);
     known.then(|| matter(story.trace, &story.replayed, &arrows, &last))
 }
