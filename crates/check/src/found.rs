@@ -7,6 +7,7 @@ use crate::{
 use reweave_explore::Schedule;
 use reweave_model::{Choice, End, Execution, Kind, Plan, Site};
 use reweave_report::{Finding, Position, Trace, record_sources};
+use serde::{Deserialize, Serialize};
 use std::{
     cmp::Ordering,
     collections::HashMap,
@@ -67,6 +68,7 @@ pub(crate) fn identity<Place: Ord>(
 }
 
 /// An execution that shows an error.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub(crate) struct Case {
     /// In which order errors were met.
     order: usize,
@@ -84,6 +86,10 @@ impl Case {
         events.then_with(|| choices(&self.plan).cmp(choices(plan)))
     }
 }
+
+/// An error so far, as plain data.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub(crate) struct StoredCase(Identity<Site>, Case);
 
 /// All errors so far, from all workers.
 #[derive(Default)]
@@ -165,6 +171,24 @@ impl Found {
             });
         }
         Ok(errors)
+    }
+
+    /// As plain data, the first one met first.
+    pub(crate) fn store(&self) -> Vec<StoredCase> {
+        let cases = self.lock();
+        let cases = cases.iter();
+        let mut stored: Vec<_> = cases
+            .map(|(identity, case)| StoredCase(identity.clone(), case.clone()))
+            .collect();
+        stored.sort_by_key(|StoredCase(_, case)| case.order);
+        stored
+    }
+
+    /// Takes in what was stored.
+    pub(crate) fn restore(&self, stored: Vec<StoredCase>) {
+        let stored = stored.into_iter();
+        self.lock()
+            .extend(stored.map(|StoredCase(identity, case)| (identity, case)));
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<Identity<Site>, Case>> {

@@ -8,13 +8,14 @@ mod args;
 mod check;
 mod compiling;
 mod kit;
+mod suite;
 
-use args::{Cli, Command, Format, Replay, Report};
+use args::{Cli, Command, Replay, Report, Shape};
 use clap::Parser;
 use reweave_drive::compile::Language;
 use reweave_report::{
-    Document, ExitCode, Program, Sources, Style, Told, Trace, chrome, dot, github, render_result,
-    render_trace, sarif,
+    Document, ExitCode, Program, Shown, Sources, Style, Trace, chrome, dot, github, junit_result,
+    junit_suite, render_result, render_suite, render_trace, sarif, save,
 };
 use std::{
     io::{self, IsTerminal, Write},
@@ -55,6 +56,7 @@ fn run(command: Command) -> u8 {
     let code = match command {
         Command::Report(options) => report(&options),
         Command::Replay(options) => replay(&options),
+        Command::Suite(options) => suite::run(&options),
         Command::Build(options) => return compiling::build(&options.command),
         Command::Check(_) | Command::Cc(_) | Command::Cxx(_) => {
             unreachable!("was run before the others were looked at")
@@ -71,27 +73,47 @@ fn report(options: &Report) -> ExitCode {
         Ok(document) => document,
         Err(error) => return usage(&error.to_string()),
     };
+    if let Some(path) = &options.junit {
+        let xml = match &document {
+            Document::Result(result) => junit_result(result),
+            Document::Suite(suite) => junit_suite(suite),
+            Document::Trace(_) => {
+                return usage("--junit is for results and suites, and this is a trace");
+            }
+        };
+        if let Err(error) = save(path, &xml) {
+            return usage(&error.to_string());
+        }
+    }
     let style = style(options.full, options.plain);
     let file = &options.file;
-    let told = || match &document {
-        Document::Trace(trace) => Told::of_trace(trace, file),
-        Document::Result(result) => Told::of_result(result, file),
+    let shown = || match &document {
+        Document::Trace(trace) => Shown::of_trace(trace, file),
+        Document::Result(result) => Shown::of_result(result, file),
+        Document::Suite(suite) => Shown::of_suite(suite, file),
     };
     print(&match (&document, options.format) {
-        (_, Format::Sarif) => sarif(&told()),
-        (_, Format::Github) => github(&told()),
-        (Document::Trace(trace), Format::Json) => trace.to_json(),
-        (Document::Trace(trace), Format::Dot) => dot(trace),
-        (Document::Trace(trace), Format::Chrome) => chrome(trace),
-        (Document::Trace(trace), Format::Text) => {
+        (_, Shape::Sarif) => sarif(&shown()),
+        (_, Shape::Github) => github(&shown()),
+        (Document::Trace(_), Shape::Junit) => {
+            return usage("JUnit is for results and suites, and this is a trace");
+        }
+        (Document::Result(result), Shape::Junit) => junit_result(result),
+        (Document::Suite(suite), Shape::Junit) => junit_suite(suite),
+        (Document::Trace(trace), Shape::Json) => trace.to_json(),
+        (Document::Trace(trace), Shape::Dot) => dot(trace),
+        (Document::Trace(trace), Shape::Chrome) => chrome(trace),
+        (Document::Trace(trace), Shape::Text) => {
             let again = again(&trace.program, file);
             render_trace(trace, again.as_deref(), &Sources::of(trace), style)
         }
-        (Document::Result(result), Format::Json) => result.to_json(),
-        (Document::Result(result), Format::Text) => render_result(result, style),
-        (Document::Result(_), Format::Dot | Format::Chrome) => {
+        (Document::Result(result), Shape::Json) => result.to_json(),
+        (Document::Result(result), Shape::Text) => render_result(result, style),
+        (Document::Suite(suite), Shape::Json) => suite.to_json(),
+        (Document::Suite(suite), Shape::Text) => render_suite(suite, style),
+        (Document::Result(_) | Document::Suite(_), Shape::Dot | Shape::Chrome) => {
             return usage(&format!(
-                "{}: this is the result of a search, and the picture is one of an execution; name one of its traces",
+                "{}: this is about many executions, and the picture is one of a single one; name a trace",
                 file.display()
             ));
         }

@@ -36,6 +36,7 @@
 
 mod causes;
 mod parent;
+mod values;
 
 use crate::{
     draft::{Child, Draft},
@@ -202,6 +203,10 @@ impl Optimal {
                 self.simple_child(plan, execution, a, e, out);
                 continue;
             }
+            if let Some(object) = values::only(execution, a, event) {
+                self.child_by_value(plan, execution, a, e, object, out);
+                continue;
+            }
             if competes {
                 // What happens while `e` makes it wait is no cause of it.
                 let waits =
@@ -323,6 +328,11 @@ impl Optimal {
         if !state.depends(&effect, event.thread, event.op, event.outcome) {
             return false;
         }
+        self.is_exact(execution, a, e, &effect)
+    }
+
+    /// Whether the overtaker with this effect needs just its leads, and is the canonical one.
+    fn is_exact(&mut self, execution: &Execution, a: &Overtaker, e: u32, effect: &Effect) -> bool {
         let mut needed = std::mem::take(&mut self.needed);
         self.causes_of(execution, a, &effect.access, e, &mut needed);
         self.add_edge(effect.after, e, &mut needed);

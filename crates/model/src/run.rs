@@ -447,7 +447,9 @@ impl Run {
         *self.go(choice)
     }
 
-    fn go(&mut self, choice: Choice) -> &Event {
+    /// As [`Run::step`], without a copy of the event.
+    #[inline]
+    pub fn go(&mut self, choice: Choice) -> &Event {
         let Choice { thread, outcome } = choice;
         if !self.sleep.is_empty() {
             self.wake_sleepers(choice);
@@ -464,7 +466,8 @@ impl Run {
         event.outcome = outcome;
         event.site = pending.site;
         match (self.state.apply_simple(thread, &pending.op), pending.op) {
-            (Some((result, access)), _) => {
+            (Some((ok, result, access)), _) => {
+                event.ok = ok;
                 event.result = result;
                 event.access[0] = Some(access);
             }

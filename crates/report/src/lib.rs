@@ -1,29 +1,33 @@
 //! What is written down and shown: trace files, result documents, and their text for people.
 //!
 //! A finished execution becomes a [`Trace`], one JSON document that can be stored, read back, compared and turned into
-//! a plan again; a finished search becomes a [`ResultDocument`]. Everything shown to people is made from these two, so a
+//! a plan again; a finished search becomes a [`ResultDocument`], a suite of tests a [`SuiteDocument`]. Everything shown to people is made from these, so a
 //! stored file and a live search look the same. Targets and algorithms are unknown here; nothing here prints.
 #![forbid(unsafe_code)]
 
 mod document;
 mod flaw;
 mod formats;
+mod junit;
 mod operation;
 mod order;
 mod position;
 mod replay;
 mod result;
 mod sources;
+mod suite;
 mod text;
 mod trace;
 
-pub use document::{Document, ReadError, WriteError};
-pub use formats::{Told, chrome, dot, github, sarif};
+pub use document::{Document, ReadError, WriteError, save};
+pub use formats::{Shown, chrome, dot, github, sarif};
+pub use junit::{junit_result, junit_suite};
 pub use operation::Operation;
 pub use position::Position;
 pub use result::{BlockedBy, ExitCode, Finding, ResultDocument};
 pub use sources::{Sources, record_sources};
-pub use text::{Style, render_result, render_trace, render_untold, summary, waiting};
+pub use suite::{Size, SuiteDocument, TestEntry, Verdict};
+pub use text::{Style, render_result, render_suite, render_trace, render_untold, summary, waiting};
 pub use trace::{
     Context, Difference, Failure, ObjectEntry, ObjectState, Options, PendingEntry, PlanStep,
     Program, Shortened, SourceEntry, ThreadEntry, Trace, TraceEvent,

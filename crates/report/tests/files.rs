@@ -6,7 +6,7 @@ use common::{Script, Thread, run, trace};
 use proptest::prelude::*;
 use reweave_model::{Object, ObjectId, OnceState, Op, Policy, Rmw, RmwKind, Site, ThreadId};
 use reweave_report::{
-    Document, Operation, ReadError, ResultDocument, Sources, Style, Told, Trace, chrome, dot,
+    Document, Operation, ReadError, ResultDocument, Shown, Sources, Style, Trace, chrome, dot,
     github, render_result, sarif,
 };
 use std::{fs, path::Path};
@@ -507,7 +507,7 @@ proptest! {
         render_trace(&back, Style::default());
         dot(&back);
         chrome(&back);
-        let told = Told::of_trace(&back, Path::new("any.rwt"));
+        let told = Shown::of_trace(&back, Path::new("any.rwt"));
         sarif(&told);
         github(&told);
     }

@@ -4,7 +4,7 @@ mod common;
 
 use common::{Script, Thread, run, trace};
 use reweave_model::{Kind, Object, ObjectId, Op, Policy, Site};
-use reweave_report::{Finding, ResultDocument, Told, Trace, chrome, dot, github, sarif};
+use reweave_report::{Finding, ResultDocument, Shown, Trace, chrome, dot, github, sarif};
 use serde_json::Value;
 use std::path::Path;
 
@@ -37,8 +37,8 @@ fn inversion() -> Trace {
     trace
 }
 
-fn told(trace: &Trace) -> Vec<Told> {
-    Told::of_trace(trace, Path::new("reweave-out/inversion-1.rwt"))
+fn told(trace: &Trace) -> Vec<Shown> {
+    Shown::of_trace(trace, Path::new("reweave-out/inversion-1.rwt"))
 }
 
 #[test]
@@ -215,7 +215,7 @@ fn a_result_tells_what_its_traces_know() {
         rule: Some("unjoined".into()),
         ..finding(None)
     });
-    let told = Told::of_result(&result, &directory.path().join("result.json"));
+    let told = Shown::of_result(&result, &directory.path().join("result.json"));
     let log: Value = serde_json::from_str(&sarif(&told)).unwrap();
     sound(&log);
     let results = log["runs"][0]["results"].as_array().unwrap();

@@ -1,13 +1,13 @@
 //! Workflow commands of GitHub's runners: annotations on the lines of a change.
 
-use super::Told;
+use super::Shown;
 
 /// One line for each finding.
-pub fn github(told: &[Told]) -> String {
+pub fn github(told: &[Shown]) -> String {
     told.iter().map(line).collect()
 }
 
-fn line(told: &Told) -> String {
+fn line(told: &Shown) -> String {
     let level = if told.warning { "warning" } else { "error" };
     let mut properties = Vec::new();
     if let Some(at) = told.places().first() {

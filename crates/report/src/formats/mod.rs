@@ -16,13 +16,14 @@ pub use sarif::sarif;
 use crate::{
     position::Position,
     result::{Finding, ResultDocument},
+    suite::{SuiteDocument, TestEntry, Verdict},
     trace::Trace,
 };
 use std::path::Path;
 
 /// Something that went wrong, with the execution that shows it where that can be read.
 #[derive(Clone, Debug)]
-pub struct Told {
+pub struct Shown {
     /// What it is.
     pub finding: Finding,
     /// No error unless asked for.
@@ -31,9 +32,9 @@ pub struct Told {
     pub trace: Option<Trace>,
 }
 
-impl Told {
+impl Shown {
     /// What a trace tells.
-    pub fn of_trace(trace: &Trace, file: &Path) -> Vec<Told> {
+    pub fn of_trace(trace: &Trace, file: &Path) -> Vec<Shown> {
         let finding = |failure: &crate::trace::Failure| Finding {
             kind: failure.kind,
             rule: failure.rule.clone(),
@@ -43,7 +44,7 @@ impl Told {
             trace: Some(file.display().to_string()),
             seen: 1,
         };
-        let told = trace.errors.iter().take(1).map(|failure| Told {
+        let told = trace.errors.iter().take(1).map(|failure| Shown {
             finding: finding(failure),
             warning: false,
             trace: Some(trace.clone()),
@@ -52,8 +53,8 @@ impl Told {
     }
 
     /// What a result tells, with the traces that are still where it says, from where the command runs or beside the result.
-    pub fn of_result(result: &ResultDocument, file: &Path) -> Vec<Told> {
-        let told = |finding: &Finding, warning: bool| Told {
+    pub fn of_result(result: &ResultDocument, file: &Path) -> Vec<Shown> {
+        let told = |finding: &Finding, warning: bool| Shown {
             finding: finding.clone(),
             warning,
             trace: finding.trace.as_ref().and_then(|trace| {
@@ -67,6 +68,14 @@ impl Told {
         let errors = result.errors.iter().map(|finding| told(finding, false));
         let warnings = result.warnings.iter().map(|finding| told(finding, true));
         errors.chain(warnings).collect()
+    }
+
+    /// What the tests of a suite tell that are not as expected.
+    pub fn of_suite(suite: &SuiteDocument, file: &Path) -> Vec<Shown> {
+        let failed = |test: &&TestEntry| test.verdict == Verdict::Failed;
+        let results = suite.tests.iter().filter(failed);
+        let results = results.filter_map(|test| test.result.as_ref());
+        results.flat_map(|it| Shown::of_result(it, file)).collect()
     }
 
     /// Kind and rule: `memory/leak`.

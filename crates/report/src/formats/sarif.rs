@@ -1,6 +1,6 @@
 //! SARIF 2.1.0, which editors and code scanning read: one result for each finding, with a code flow that has a flow for each thread.
 
-use super::Told;
+use super::Shown;
 use crate::{
     position::Position,
     text::{Story, clean, harmless, mattering},
@@ -12,8 +12,8 @@ const SCHEMA: &str =
     "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json";
 
 /// One log with one run.
-pub fn sarif(told: &[Told]) -> String {
-    let mut rules: Vec<String> = told.iter().map(Told::rule).collect();
+pub fn sarif(told: &[Shown]) -> String {
+    let mut rules: Vec<String> = told.iter().map(Shown::rule).collect();
     rules.sort();
     rules.dedup();
     let results: Vec<Value> = told.iter().map(|told| result(told, &rules)).collect();
@@ -50,7 +50,7 @@ fn describe(rule: &str) -> &'static str {
     }
 }
 
-fn result(told: &Told, rules: &[String]) -> Value {
+fn result(told: &Shown, rules: &[String]) -> Value {
     let (rule, finding) = (told.rule(), &told.finding);
     let message = match finding.message.is_empty() {
         true => describe(&rule),
