@@ -41,9 +41,12 @@ pub struct Report {
     /// Show every step, object and line of output
     #[arg(long)]
     pub full: bool,
+    /// One sentence after the other, for a screen reader
+    #[arg(long)]
+    pub plain: bool,
     /// How to write it
-    #[arg(long, value_enum, default_value_t = Format::Text)]
-    pub format: Format,
+    #[arg(long, value_enum, default_value_t = Shape::Text)]
+    pub format: Shape,
     /// Writes JUnit XML as well, of a result or a suite
     #[arg(long, value_name = "FILE")]
     pub junit: Option<PathBuf>,
@@ -67,6 +70,12 @@ pub struct Report {
 pub struct Replay {
     /// The trace to run again
     pub trace: PathBuf,
+    /// Show every step, object and line of output
+    #[arg(long)]
+    pub full: bool,
+    /// One sentence after the other, for a screen reader
+    #[arg(long)]
+    pub plain: bool,
     /// Under a debugger (not in this version)
     #[arg(long)]
     pub gdb: bool,
@@ -127,4 +136,23 @@ pub enum Format {
     Text,
     /// The document itself, checked
     Json,
+}
+
+/// How `report` can write.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Shape {
+    /// For people
+    Text,
+    /// The document itself, checked
+    Json,
+    /// For editors and code scanning: SARIF 2.1.0
+    Sarif,
+    /// Annotations for GitHub's runners
+    Github,
+    /// Results and suites as JUnit XML
+    Junit,
+    /// The execution graph, for Graphviz
+    Dot,
+    /// Trace events, for Perfetto
+    Chrome,
 }

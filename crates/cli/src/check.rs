@@ -14,7 +14,9 @@ use args::{Check, Races, Restart, What};
 pub use replay::replay;
 use reweave_check::Control;
 use reweave_drive::{Launch, compile};
-use reweave_report::{ExitCode, Program, ResultDocument, Style, render_result, render_trace};
+use reweave_report::{
+    ExitCode, Program, ResultDocument, Sources, Style, render_trace, render_untold,
+};
 pub use session::{Session, StoredSession, Told};
 use std::{
     env,
@@ -162,7 +164,7 @@ fn explore(check: &Check) -> Result<ExitCode, Ending> {
     keep(check, &stem, &told.result);
     let text = match check.format {
         Format::Json => told.result.to_json(),
-        Format::Text => story(&told, style(false)),
+        Format::Text => story(&told, style(check.full, check.plain)),
     };
     Ok(match print(&text) {
         ExitCode::Clean => told.result.exit_code(check.strict),
@@ -187,11 +189,17 @@ fn story(told: &Told, style: Style) -> String {
     for error in told.outcome.errors.iter().take(STORIES) {
         let file = error.file.as_ref().ok();
         let again = file.and_then(|file| crate::again(&error.trace.program, file));
-        text += &render_trace(&error.trace, again.as_deref(), style);
+        text += &render_trace(
+            &error.trace,
+            again.as_deref(),
+            &Sources::of(&error.trace),
+            style,
+        );
         if let Err(why) = &error.file {
             text += &format!("\nThere is no trace file to run this execution again from: {why}\n");
         }
         text += "\n";
     }
-    text + &render_result(&told.result, style)
+    let stories = told.outcome.errors.len().min(STORIES);
+    text + &render_untold(&told.result, stories, style)
 }

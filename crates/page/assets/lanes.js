@@ -34,15 +34,16 @@ function laneWidth() {
   return Math.max(room / lanes.threads.length, NARROWEST[lanes.zoom]);
 }
 
-/// Takes in which threads are shown.
-function arrangeLanes(hidden) {
+/// Takes in which threads are shown, and whether only what matters is.
+function arrangeLanes(hidden, only) {
   lanes.threads = data.threads.map((_, thread) => thread).filter((thread) => !hidden.has(thread));
   lanes.lane = data.threads.map(() => -1);
   lanes.threads.forEach((thread, lane) => (lanes.lane[thread] = lane));
   lanes.shown = [];
   for (let row = 0; row < count; row += 1) {
     lanes.index[row] = lanes.shown.length;
-    if (threadOf(row) < 0 || lanes.lane[threadOf(row)] >= 0) lanes.shown.push(row);
+    const seen = threadOf(row) < 0 || lanes.lane[threadOf(row)] >= 0;
+    if (seen && (!only || matters(row))) lanes.shown.push(row);
   }
   sizeLanes();
 }
@@ -146,7 +147,7 @@ function arrowsIn(view) {
   for (const row of [...view.visible, view.current]) {
     for (const arrow of [...(arrowsTo.get(row) ?? []), ...(arrowsFrom.get(row) ?? [])]) found.add(arrow);
   }
-  const seen = (row) => lanes.lane[threadOf(row)] >= 0;
+  const seen = (row) => lanes.shown[lanes.index[row]] === row;
   const parts = [];
   for (const arrow of found) {
     if (!seen(arrow.from) || !seen(arrow.to)) continue;
@@ -178,6 +179,7 @@ function drawRow(row, { current, matches, left }) {
   const classes = ["row", kindOf(row), thread >= 0 ? hue(thread) : "", isError(row) ? "error" : ""];
   if (row === current) classes.push("current");
   if (matches?.has(row)) classes.push("match");
+  if (!matters(row)) classes.push("aside");
   const group = draw("g", {
     id: `row-${row}`,
     class: classes.join(" "),

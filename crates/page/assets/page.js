@@ -1,11 +1,11 @@
 // The page: what is selected, and how one gets from there to elsewhere.
 
-const page = { row: 0, hidden: new Set(), matches: undefined, list: [], drawn: false, address: 0 };
+const page = { row: 0, hidden: new Set(), only: false, matches: undefined, list: [], drawn: false, address: 0 };
 
 /// Goes to a row.
 function select(row) {
   if (row === undefined || row < 0 || row >= count) return;
-  if (lanes.shown[lanes.index[row]] !== row) showThread(threadOf(row));
+  if (lanes.shown[lanes.index[row]] !== row) unhide(row);
   page.row = row;
   reveal(row);
   redraw();
@@ -61,9 +61,12 @@ function zoomBy(by) {
   redraw();
 }
 
-function filter(hidden) {
+/// Shows some threads, and of them only what matters or everything.
+function filter(hidden, only = page.only) {
   page.hidden = hidden;
-  arrangeLanes(hidden);
+  page.only = only;
+  arrangeLanes(hidden, only);
+  byId("matter").setAttribute("aria-pressed", String(only));
   for (const box of byId("filter-list").querySelectorAll("input")) box.checked = !hidden.has(Number(box.value));
   byId("filter").classList.toggle("active", hidden.size > 0);
   const row = lanes.shown[lanes.index[page.row]] === page.row ? page.row : lanes.shown[Math.min(lanes.index[page.row], lanes.shown.length - 1)];
@@ -71,7 +74,8 @@ function filter(hidden) {
   else select(row);
 }
 
-const showThread = (thread) => filter(new Set([...page.hidden].filter((other) => other !== thread)));
+const unhide = (row) => filter(new Set([...page.hidden].filter((thread) => thread !== threadOf(row))), page.only && matters(row));
+const toggleMatter = () => matter && filter(page.hidden, !page.only);
 
 function search(text) {
   const wanted = text.trim().toLowerCase();
@@ -109,6 +113,7 @@ const KEYS = [
   ["n", "n", "next match", () => around(page.list, true), "match-next"],
   ["N", "N", "previous match", () => around(page.list, false), "match-previous"],
   ["f", "f", "threads to show", toggleFilter],
+  ["m", "m", "only the steps that matter, or all", toggleMatter, "matter"],
   ["d", "d", "light or dark", switchTheme],
   ["?", "?", "this help", toggleHelp, "help"],
 ];
@@ -146,7 +151,11 @@ function begin() {
   byId("kind").classList.toggle("good", !failure);
   byId("title").textContent = data.program;
   const plural = (number, what) => `${number.toLocaleString("en")} ${what}${number === 1 ? "" : "s"}`;
-  byId("facts").textContent = `${plural(steps[count - 1] ?? 0, "step")}, ${plural(data.threads.length, "thread")}, ${plural(data.objects.length, "object")}`;
+  const facts = [plural(steps[count - 1] ?? 0, "step"), plural(data.threads.length, "thread"), plural(data.objects.length, "object")];
+  if (data.preemptions !== null) facts.push(plural(data.preemptions, "preemption"));
+  const first = data.shortened;
+  if (first) facts.push(`shortened from ${plural(first.steps, "step")} with ${plural(first.switches, "switch").replace("switchs", "switches")}`);
+  byId("facts").textContent = facts.join(", ");
   if (data.home) fill(byId("home"), { href: data.home }, []).hidden = false;
   if (data.output) {
     byId("output").hidden = false;
@@ -160,12 +169,13 @@ function begin() {
   byId("print").addEventListener("click", () => print());
   byId("search").addEventListener("input", (event) => search(event.target.value));
   byId("error-next").hidden = errors.length === 0;
+  byId("matter").hidden = !matter || matter.size === count;
   addEventListener("keydown", listenToKeys);
   addEventListener("beforeprint", layOut);
   lanes.scroll.addEventListener("scroll", redraw, { passive: true });
   new ResizeObserver(() => (sizeLanes(), redraw())).observe(lanes.scroll);
   lanes.zoom = count > 3000 ? 3 : 4;
-  arrangeLanes(page.hidden);
+  arrangeLanes(page.hidden, page.only);
   const asked = /^#\d+$/.test(location.hash) ? Number(location.hash.slice(1)) : undefined;
   select(asked < count ? asked : (errors[0] ?? 0));
 }

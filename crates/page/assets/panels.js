@@ -54,7 +54,7 @@ function tellStuck() {
 /// Threads that wait for each other in a ring, with what each waits for.
 function findCycle() {
   const next = (stuck) => {
-    const other = stuck.of ?? stuck.held.find((holder) => data.stuck.some((it) => it.thread === holder));
+    const other = stuck.on.find((thread) => data.stuck.some((it) => it.thread === thread));
     return data.stuck.find((it) => it.thread === other);
   };
   for (const start of data.stuck) {

@@ -115,6 +115,9 @@ function sentence(row) {
 
 const isError = (row) => kindOf(row) === "failure" || (kindOf(row) === "pending" && stuckAt.has(row));
 const stuckAt = new Map(data.stuck.map((stuck) => [stuck.row, stuck]));
+/// Rows that the failure can depend on, where that is known.
+const matter = data.matter && new Set(data.matter);
+const matters = (row) => !matter || matter.has(row);
 /// Rows that are about an error.
 const errors = [];
 for (let row = 0; row < count; row += 1) if (isError(row)) errors.push(row);

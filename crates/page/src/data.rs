@@ -7,7 +7,7 @@ use crate::{
     rows::{Access, Kind, Row, accesses, rows},
     sources::{Source, Sources},
 };
-use reweave_report::{Position, Story, Trace, Walk};
+use reweave_report::{Position, Shortened, Story, Trace, Walk, mattering};
 use serde::Serialize;
 use std::collections::HashMap;
 
@@ -16,6 +16,8 @@ pub(crate) struct Data<'a> {
     program: &'a str,
     version: &'a str,
     end: &'a str,
+    preemptions: Option<u32>,
+    shortened: Option<Shortened>,
     again: Option<String>,
     home: Option<&'a str>,
     output: Option<&'a str>,
@@ -34,6 +36,8 @@ pub(crate) struct Data<'a> {
     /// Thread, first and last row, the object and the thread that it waits for.
     waits: Vec<(u32, usize, usize, i64, i64)>,
     known: usize,
+    /// Rows of the steps that the failure can depend on; `None`: nothing tells them apart.
+    matter: Option<Vec<usize>>,
     sources: Vec<Source>,
 }
 
@@ -78,10 +82,8 @@ struct Stuck {
     row: usize,
     /// For what.
     object: Option<u32>,
-    /// For whose end.
-    of: Option<u32>,
-    /// Who has it.
-    held: Vec<u32>,
+    /// Who would have to go on first.
+    on: Vec<u32>,
     /// The rows that are to blame: where it was taken, a notification that came too early.
     because: Vec<usize>,
 }
@@ -110,6 +112,8 @@ pub(crate) fn data<'a>(trace: &'a Trace, links: &Links<'a>) -> Data<'a> {
         program: &trace.program.name,
         version: &trace.version,
         end: &trace.end,
+        preemptions: trace.preemptions,
+        shortened: trace.shortened,
         again: links.again.map(String::from),
         home: links.home,
         output: trace.output.as_deref(),
@@ -123,6 +127,7 @@ pub(crate) fn data<'a>(trace: &'a Trace, links: &Links<'a>) -> Data<'a> {
         changes: changes.collect(),
         waits: waits.collect(),
         known: knowledge.known,
+        matter: matter(&story, &rows),
         sources: sources.list,
     }
 }
@@ -206,21 +211,29 @@ fn failures<'a>(trace: &'a Trace, rows: &[Row], sources: &mut Sources) -> Vec<Fa
     trace.errors.iter().enumerate().map(failure).collect()
 }
 
+fn matter(story: &Story<'_>, rows: &[Row]) -> Option<Vec<usize>> {
+    let steps = mattering(story)?;
+    let matters = |(_, row): &(usize, &Row)| match row.kind {
+        Kind::Step(step) => steps.contains(&step),
+        _ => true,
+    };
+    let rows = rows.iter().enumerate().filter(matters);
+    Some(rows.map(|(index, _)| index).collect())
+}
+
 fn stuck(story: &Story<'_>, rows: &[Row]) -> Vec<Stuck> {
     let position = |kind: Kind| rows.iter().position(|row| row.kind == kind);
     let unfinished = story.unfinished().filter_map(|(thread, pending)| {
         let wait = story.wait(thread.0, pending)?;
         let mine = |row: &Row| row.kind == Kind::Pending && row.thread == Some(thread.0);
         let object = pending.operation.object;
-        let held = object.map_or(&[][..], |object| story.held(object));
         let because = wait.steps.iter().map(|step| position(Kind::Step(*step)));
         Some(Stuck {
             thread: thread.0,
-            text: wait.text,
+            text: wait.text(),
             row: rows.iter().position(mine)?,
             object,
-            of: pending.operation.of,
-            held: held.iter().map(|hold| hold.thread).collect(),
+            on: wait.on.iter().map(|(thread, _)| *thread).collect(),
             because: because.flatten().collect(),
         })
     });

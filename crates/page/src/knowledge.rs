@@ -134,7 +134,7 @@ impl Learner<'_> {
             Kind::Pending => return true,
             Kind::Spawn(child) => self.threads[child as usize].born = true,
             Kind::Step(event) => {
-                if !self.walk.step() {
+                if self.walk.step().is_none() {
                     return false;
                 }
                 let event = &self.story.trace.events[event];

@@ -1,17 +1,8 @@
-//! The program's sources, as far as they are still there.
-//!
-//! A trace names files as the compiler did, from the directory where the program was built; tests name them from the root
-//! of their workspace, which lies above. What cannot be read is told in a sentence, and the page shows the rest.
+//! The program's sources in the page, as far as they are still there; the rest is shown without them.
 
 use reweave_report::{Position, Trace};
 use serde::Serialize;
-use std::{
-    collections::BTreeMap,
-    env,
-    ffi::OsStr,
-    fs,
-    path::{Path, PathBuf},
-};
+use std::{collections::BTreeMap, ffi::OsStr, path::Path};
 
 /// A source file in the page.
 #[derive(Serialize)]
@@ -23,9 +14,8 @@ pub(crate) struct Source {
     pub note: Option<String>,
 }
 
-/// Longest file that goes into a page, and longest sum of all: a page should open at once.
-const LONGEST: u64 = 1 << 20;
-const ALL: usize = 8 << 20;
+/// Longest sum of all texts, in bytes: a page should open at once.
+const LONGEST: usize = 8 << 20;
 
 /// What sources are called. A trace from somewhere else must not make a page carry away other files.
 const ENDINGS: [&str; 14] = [
@@ -34,23 +24,19 @@ const ENDINGS: [&str; 14] = [
 
 /// The files of a page, by number.
 pub(crate) struct Sources {
+    read: reweave_report::Sources,
     numbers: BTreeMap<String, usize>,
-    pub list: Vec<Source>,
-    directories: Vec<PathBuf>,
     bytes: usize,
+    pub list: Vec<Source>,
 }
 
 impl Sources {
     pub fn new(trace: &Trace) -> Sources {
-        let built = trace.program.directory.as_ref().map(PathBuf::from);
-        let here = env::current_dir().ok();
-        let above = |path: &PathBuf| path.ancestors().map(Path::to_owned).collect::<Vec<_>>();
-        let directories = built.iter().chain(&here).flat_map(above);
         Sources {
+            read: reweave_report::Sources::of(trace),
             numbers: BTreeMap::new(),
-            list: Vec::new(),
-            directories: directories.collect(),
             bytes: 0,
+            list: Vec::new(),
         }
     }
 
@@ -59,40 +45,28 @@ impl Sources {
         if let Some(number) = self.numbers.get(&at.file) {
             return *number;
         }
-        let source = self.load(&at.file);
-        self.bytes += source.text.as_ref().map_or(0, String::len);
-        self.list.push(source);
+        let text = self.text(&at.file);
+        self.bytes += text.as_ref().map_or(0, String::len);
+        let note = self.read.note(&at.file).map(String::from);
+        self.list.push(Source {
+            name: at.file.clone(),
+            note: note.or_else(|| text.as_ref().err().map(|why| (*why).into())),
+            text: text.ok(),
+        });
         self.numbers.insert(at.file.clone(), self.list.len() - 1);
         self.list.len() - 1
     }
 
-    fn load(&self, name: &str) -> Source {
-        let read = self.read(name);
-        Source {
-            name: name.into(),
-            note: read.as_ref().err().cloned(),
-            text: read.ok(),
-        }
-    }
-
-    fn read(&self, name: &str) -> Result<String, String> {
-        let ending = Path::new(name).extension().and_then(OsStr::to_str);
+    fn text(&self, file: &str) -> Result<String, &'static str> {
+        let ending = Path::new(file).extension().and_then(OsStr::to_str);
         if !ending.is_some_and(|ending| ENDINGS.contains(&ending)) {
-            return Err("The file is not called like a source.".into());
+            return Err("The file is not called like a source.");
         }
-        let mut paths = self
-            .directories
-            .iter()
-            .map(|directory| directory.join(name));
-        let path = paths
-            .find(|path| path.is_file())
-            .ok_or("The file is not there any more.")?;
-        let bytes = fs::metadata(&path).map_or(0, |data| data.len());
-        if bytes > LONGEST || self.bytes + bytes as usize > ALL {
-            return Err("The file is too long to stand in the page.".into());
+        let lines = self.read.lines(file).ok_or("The file is not there.")?;
+        let text = lines.join("\n");
+        match self.bytes + text.len() {
+            ..LONGEST => Ok(text),
+            _ => Err("There is no room for the file in the page."),
         }
-        let bytes =
-            fs::read(&path).map_err(|error| format!("The file cannot be read: {error}."))?;
-        Ok(String::from_utf8_lossy(&bytes).into_owned())
     }
 }

@@ -42,7 +42,7 @@ fn a_lock_goes_from_hand_to_hand() {
     let found = one_arrow(vec![Object::mutex()], &hold, &hold, &[1, 1, 0, 0]);
     assert_eq!(found, [json!([2, 3, "lock"])]);
     let found = one_arrow(vec![Object::mutex()], &hold, &[Op::TryLock(A)], &[0, 1]);
-    assert_eq!(found, [json!(0); 0], "a failed try takes nothing");
+    assert!(found.is_empty(), "a failed try takes nothing");
 }
 
 #[test]
@@ -62,10 +62,8 @@ fn a_value_comes_from_its_last_writer() {
     let found = one_arrow(objects(), &writes, &[Op::Load(A)], &[0, 0, 1]);
     assert_eq!(found, [json!([2, 3, "value"])]);
     // The first value was there from the beginning.
-    assert_eq!(
-        one_arrow(objects(), &writes, &[Op::Load(A)], &[1, 0, 0]),
-        [json!(0); 0]
-    );
+    let found = one_arrow(objects(), &writes, &[Op::Load(A)], &[1, 0, 0]);
+    assert!(found.is_empty());
     let failed = Op::CompareExchange {
         object: A,
         expected: 9,
@@ -73,7 +71,7 @@ fn a_value_comes_from_its_last_writer() {
         weak: false,
     };
     let found = one_arrow(objects(), &[failed], &[Op::Load(A)], &[0, 1]);
-    assert_eq!(found, [json!(0); 0], "what failed wrote nothing");
+    assert!(found.is_empty(), "what failed wrote nothing");
 }
 
 #[test]

@@ -5,7 +5,9 @@
 //! first step that cannot be and says nothing about what comes after. Nothing here decides what operations mean.
 
 use crate::trace::{Trace, TraceEvent, parse_path};
-use reweave_model::{Gate, Object, ObjectId, OnceState, Op, Pending, Site, State, ThreadId};
+use reweave_model::{
+    Access, Effect, Gate, Object, ObjectId, OnceState, Op, Pending, Site, State, ThreadId,
+};
 
 /// What the walk found.
 pub(crate) struct Replayed {
@@ -15,8 +17,19 @@ pub(crate) struct Replayed {
     pub held: Vec<Vec<Hold>>,
     /// For each thread, its events as indices.
     pub steps: Vec<Vec<usize>>,
+    /// For each event, what it touched. Shorter than the events when the walk stopped early.
+    pub touched: Vec<[Option<Access>; 2]>,
     /// Objects at the end; `None` when the walk stopped early.
     pub state: Option<State>,
+}
+
+impl Replayed {
+    /// The step that is the last of so many (second) of a thread (first).
+    pub fn after(&self, edge: Option<(u32, u32)>) -> Option<usize> {
+        let (thread, count) = edge?;
+        let steps = self.steps.get(thread as usize)?;
+        steps.get((count as usize).checked_sub(1)?).copied()
+    }
 }
 
 /// The situation just before an event.
@@ -76,15 +89,15 @@ impl<'a> Walk<'a> {
             })
     }
 
-    /// Does the next event; `false`: the model cannot, or there is none.
-    pub fn step(&mut self) -> bool {
+    /// Does the next event and says what it did; `None`: the model cannot, or there is none.
+    pub fn step(&mut self) -> Option<Effect> {
         if !self.come() {
-            return false;
+            return None;
         }
         let event = &self.trace.events[self.done];
         let thread = ThreadId(event.thread);
-        self.state
-            .apply(thread, event.op(), self.trace.plan[self.done].1);
+        let outcome = self.trace.plan[self.done].1;
+        let effect = self.state.apply(thread, event.op(), outcome);
         self.done += 1;
         let (left, entry) = (
             &mut self.left[thread.index()],
@@ -94,7 +107,7 @@ impl<'a> Walk<'a> {
         if *left == 0 && entry.pending.is_none() {
             self.state.finish(thread);
         }
-        true
+        Some(effect)
     }
 }
 
@@ -107,6 +120,7 @@ pub(crate) fn replay(trace: &Trace) -> Replayed {
     let mut walk = Walk::new(trace);
     let mut held: Vec<Vec<Hold>> = vec![Vec::new(); trace.objects.len()];
     let mut before = Vec::with_capacity(trace.events.len());
+    let mut touched = Vec::with_capacity(trace.events.len());
     for (index, event) in trace.events.iter().enumerate() {
         if !walk.come() {
             before.resize(trace.events.len(), Before::default());
@@ -114,11 +128,12 @@ pub(crate) fn replay(trace: &Trace) -> Replayed {
                 before,
                 held: vec![Vec::new(); trace.objects.len()],
                 steps,
+                touched,
                 state: None,
             };
         }
         before.push(situation(walk.state(), event.op(), &held));
-        walk.step();
+        touched.extend(walk.step().map(|effect| effect.access));
         for object in [event.operation.object, event.operation.mutex]
             .into_iter()
             .flatten()
@@ -138,6 +153,7 @@ pub(crate) fn replay(trace: &Trace) -> Replayed {
         before,
         held,
         steps,
+        touched,
         state: Some(walk.state),
     }
 }

@@ -68,6 +68,7 @@ impl Trial<'_> {
         let ran = self.check(check);
         let first = self.as_expected(&ran)?;
         self.traces(&first, &ran)?;
+        self.simple(&first)?;
 
         let program = self.build(&compiled)?;
         let explored = first.errors.is_empty() || self.expected.keeps_going();
@@ -81,6 +82,28 @@ impl Trial<'_> {
             }
         }
         self.brute_force(&program)
+    }
+
+    /// Errors as they were found, next to which the simplified ones have no more preemptions and steps, and not more than the best known.
+    fn simple(&self, first: &ResultDocument) -> Result<(), String> {
+        let simple = first.errors.iter().filter_map(|error| error.trace.as_ref());
+        for file in simple {
+            let trace = Trace::read(Path::new(file)).map_err(|error| error.to_string())?;
+            let (steps, now) = (trace.events.len() as u32, trace.preemptions);
+            let now = now.ok_or("a trace does not say how many preemptions it has")?;
+            let was = trace.shortened.map(|it| (it.preemptions, it.steps));
+            if was.is_some_and(|(preemptions, most)| now > preemptions || steps > most) {
+                return Err(format!(
+                    "{file}: {now} preemptions, {steps} steps, was {was:?}"
+                ));
+            }
+            if self.expected.preemptions.is_some_and(|best| now > best) {
+                return Err(format!(
+                    "{file}: {now} preemptions, which is more than the best known"
+                ));
+            }
+        }
+        Ok(())
     }
 
     /// A program that is small enough has as many executions as there are classes of interleavings.

@@ -10,7 +10,7 @@ use chromium::Browser;
 use common::{Script, Thread, run, trace};
 use reweave_model::{Kind, Object, ObjectId, Op, Policy, ThreadId};
 use reweave_page::{Links, page, serve};
-use reweave_report::{Failure, Position, ResultDocument, Trace};
+use reweave_report::{Failure, Position, ResultDocument, Trace, record_sources};
 use serde_json::json;
 use std::{fs, net::TcpListener, path::PathBuf, thread};
 
@@ -423,6 +423,70 @@ fn everything_has_a_name_and_can_be_reached() {
     assert_eq!(browser.eval(mice), json!(0));
 }
 
+/// 300 steps of one thread come before the deadlock, and it does not depend on them: each thread takes its first lock after they are over.
+#[test]
+fn what_does_not_matter_can_be_left_out() {
+    let idle: Vec<_> = (0..300).map(|n| (Op::Store(ObjectId(2), n), 40)).collect();
+    let one = vec![(Op::Lock(A), 10), (Op::Lock(B), 11)];
+    let other = vec![(Op::Lock(B), 20), (Op::Lock(A), 21)];
+    let script = Script {
+        objects: vec![Object::mutex(), Object::mutex(), Object::Atomic(0)],
+        threads: vec![
+            Thread(None, vec![(Op::Join(ThreadId(1)), 30)]),
+            Thread(None, one),
+            Thread(None, other),
+            Thread(None, idle),
+        ],
+    };
+    let order: Vec<u32> = [vec![3; 300], vec![1, 2]].concat();
+    let trace = trace("idle", &run(&script, &order, Policy::First, 1000));
+    let stored = store(trace);
+    let mut browser = open(&stored);
+    browser.keys(&["m"]);
+    // Three creations, two locks, the deadlock, three that wait.
+    assert_eq!(
+        browser.eval("document.querySelectorAll('.row').length"),
+        json!(9)
+    );
+    assert_eq!(
+        browser.eval("document.querySelector('#matter').ariaPressed"),
+        json!("true")
+    );
+    browser.picture("what-matters.png");
+    // Whoever looks for what is left out finds it.
+    browser.keys(&["/"]);
+    browser.type_text("writes 7");
+    browser.keys(&["Enter"]);
+    assert!(browser.text("#live").contains("store atomic#1: writes 7"));
+    assert_eq!(
+        browser.eval("document.querySelector('#matter').ariaPressed"),
+        json!("false")
+    );
+    assert_eq!(browser.complaints, [""; 0]);
+}
+
+/// A trace says by hashes what its sources were like.
+#[test]
+fn changed_sources_are_told() {
+    let stored = store(inversion());
+    let mut trace = inversion();
+    trace.program.directory = Some(stored.directory.path().display().to_string());
+    record_sources(&mut trace);
+    fs::write(&stored.path, page(&trace, &Links::default())).unwrap();
+    let mut browser = open(&stored);
+    assert_eq!(browser.text("#note"), "");
+    fs::write(
+        stored.directory.path().join("src/demo.rs"),
+        "something else\n",
+    )
+    .unwrap();
+    fs::write(&stored.path, page(&trace, &Links::default())).unwrap();
+    browser.open_file(&stored.path);
+    let note = "src/demo.rs has changed since this was recorded: its lines are those of today.";
+    assert_eq!(browser.text("#note"), note);
+    assert_eq!(browser.text(".line code"), "something else");
+}
+
 #[test]
 fn missing_sources_are_told() {
     let stored = store(inversion());
@@ -431,7 +495,7 @@ fn missing_sources_are_told() {
     trace.program.directory = Some(stored.directory.path().display().to_string());
     fs::write(&stored.path, page(&trace, &Links::default())).unwrap();
     let mut browser = open(&stored);
-    assert_eq!(browser.text("#note"), "The file is not there any more.");
+    assert_eq!(browser.text("#note"), "The file is not there.");
     browser.keys(&["Home", "ArrowDown", "ArrowDown"]);
     assert!(
         browser
