@@ -50,7 +50,7 @@ pub struct Report {
     /// Writes JUnit XML as well, of a result or a suite
     #[arg(long, value_name = "FILE")]
     pub junit: Option<PathBuf>,
-    /// Write a trace as a page for the browser: one file that needs nothing else
+    /// Write a page for the browser instead: one file that needs nothing else
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
     /// Show all results of a directory in the browser, from this machine only, until it is interrupted

@@ -76,7 +76,7 @@ fn report(options: &Report) -> ExitCode {
         Err(error) => return usage(&error.to_string()),
     };
     if let Some(to) = &options.html {
-        return pages::write(&document, file, to);
+        return pages::write(document, file, to);
     }
     if let Some(path) = &options.junit {
         let xml = match &document {

@@ -8,21 +8,20 @@ use std::{
     path::Path,
 };
 
-/// Writes the page of a trace.
-pub fn write(document: &Document, from: &Path, to: &Path) -> ExitCode {
-    let Document::Trace(trace) = document else {
-        return usage(&format!(
-            "{}: a page shows one execution, and this is the result of a search; give one of its traces, or a directory \
-             to `reweave report --serve`",
-            from.display()
-        ));
+/// Writes the page of a trace, or of what a search came to.
+pub fn write(document: Document, from: &Path, to: &Path) -> ExitCode {
+    let page = match &document {
+        Document::Trace(trace) => {
+            let again = again(&trace.program, from);
+            let links = Links {
+                again: again.as_deref(),
+                home: None,
+            };
+            reweave_page::page(trace, &links)
+        }
+        Document::Result(_) | Document::Suite(_) => reweave_page::overview(document, from),
     };
-    let again = again(&trace.program, from);
-    let links = Links {
-        again: again.as_deref(),
-        home: None,
-    };
-    match save(to, &reweave_page::page(trace, &links)) {
+    match save(to, &page) {
         Ok(()) => print(&format!("{}\n", to.display())),
         Err(error) => usage(&error.to_string()),
     }

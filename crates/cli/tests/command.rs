@@ -180,8 +180,11 @@ fn a_page_is_written() {
     ResultDocument::new("handoff", "optimal", "mazurkiewicz")
         .write(&result)
         .unwrap();
+    let output = html(&result, &page);
+    assert_eq!(output.status.code(), Some(0), "{}", err(&output));
+    let text = std::fs::read_to_string(&page).unwrap();
+    assert!(text.contains("complete, 0 executions, no error"), "{text}");
     for (from, to, says) in [
-        (&result, &page, "a page shows one execution"),
         (&path, &dir.path().join("no/page.html"), "create it first"),
         (&dir.path().join("none.rwt"), &page, "no such file"),
     ] {

@@ -20,6 +20,7 @@ const hue = (thread) => `t${thread % 8}`;
 /// A thread's name in its colour.
 const chip = (thread, more = "") => make("span", { class: `chip ${hue(thread)} ${more}` }, threadName(thread));
 /// A button that leads to a row.
-const lead = (row, text) => make("button", { type: "button", class: "link row-link", click: () => select(row) }, text);
+const lead = (row, text) =>
+  make("button", { type: "button", class: "link row-link", "aria-label": `${text}: ${sentence(row)}`, click: () => select(row) }, text);
 /// The step that people know a row by.
 const stepName = (row) => (kindOf(row) === "step" ? `step ${steps[row]}` : kindOf(row) === "pending" ? "the end" : textOf(row));

@@ -72,12 +72,13 @@ function drawCycle(ring) {
   const name = (stuck) => (stuck.object === null ? "its end" : data.objects[stuck.object].name);
   const told = ring.map((stuck, at) => `${threadName(stuck.thread)} waits for ${name(stuck)}, which ${threadName(ring[(at + 1) % size].thread)} has`);
   if (size > 8) return make("p", { class: "message" }, told.join("; "));
-  const [cx, cy, rx, ry] = [210, 92, size === 1 ? 0 : 130, size <= 2 ? 0 : 58];
+  const height = size <= 2 ? 112 : size <= 4 ? 184 : 280;
+  const [cx, cy, rx, ry] = [210, height / 2, size === 1 ? 0 : 130, size <= 2 ? 0 : height / 2 - 34];
   const point = (at) => {
     const angle = size === 2 ? Math.PI * (1 + at) : (2 * Math.PI * at) / size - Math.PI / 2;
     return [cx + rx * Math.cos(angle), cy + ry * Math.sin(angle)];
   };
-  const picture = draw("svg", { class: "cycle", viewBox: size <= 2 ? "0 36 420 112" : "0 0 420 184", role: "img", "aria-label": `A cycle: ${told.join("; ")}` });
+  const picture = draw("svg", { class: "cycle", viewBox: `0 0 420 ${height}`, role: "img", "aria-label": `A cycle: ${told.join("; ")}` });
   ring.forEach((stuck, at) => {
     const [[x1, y1], [x2, y2]] = [point(at), point((at + 1) % size)];
     const [dx, dy] = [x2 - x1, y2 - y1];

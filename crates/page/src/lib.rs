@@ -14,4 +14,4 @@ mod serve;
 mod sources;
 
 pub use document::{Links, page};
-pub use serve::{Again, serve};
+pub use serve::{Again, overview, serve};

@@ -12,7 +12,7 @@ mod shelf;
 
 use crate::document::{Links, document, escape, page};
 use request::{Request, Wrong};
-use reweave_report::{Program, Trace};
+use reweave_report::{Document, Program, Trace};
 use shelf::Shelf;
 use std::{
     io::{self, Write},
@@ -44,6 +44,12 @@ pub fn serve(listener: &TcpListener, directory: &Path, again: Again) -> io::Resu
         thread::Builder::new().spawn(answer)?;
     }
     Ok(())
+}
+
+/// A result or a suite as one HTML file, as the server would show it.
+pub fn overview(document: Document, path: &Path) -> String {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    list::list(&name, &Shelf::of(document, path))
 }
 
 struct Server {
@@ -88,7 +94,7 @@ impl Server {
         self.check_host(request)?;
         let shelf = Shelf::look(&self.directory);
         let body = match request.path.as_str() {
-            "/" => list::list(&shelf),
+            "/" => list::list(&format!("Results in {}", self.directory.display()), &shelf),
             "/compare" => {
                 let result = |key| {
                     let name = request

@@ -10,10 +10,9 @@ use reweave_model::Kind;
 use reweave_report::{Finding, ResultDocument, summary};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// All that a directory holds.
-pub(super) fn list(shelf: &Shelf) -> String {
-    let directory = escape(&shelf.directory.display().to_string());
-    let mut body = header(&format!("Results in {directory}"));
+/// All that there is.
+pub(super) fn list(title: &str, shelf: &Shelf) -> String {
+    let mut body = header(&escape(title));
     body += "<main class=\"list\">\n";
     if shelf.traces.is_empty() && shelf.results.is_empty() {
         body += "<p>There is nothing here yet: <code>reweave check</code> puts the traces of what it finds into <code>reweave-out</code>.</p>\n";
@@ -23,7 +22,7 @@ pub(super) fn list(shelf: &Shelf) -> String {
     }
     body += &unreadable(shelf);
     body += "</main>\n";
-    frame("Results", &body)
+    frame(title, &body)
 }
 
 /// The top of a page of the server's.

@@ -2,6 +2,7 @@
 
 use reweave_report::{Document, ReadError, ResultDocument, SuiteDocument, Trace};
 use std::{
+    ffi::OsStr,
     fs,
     path::{Path, PathBuf},
     time::SystemTime,
@@ -49,24 +50,43 @@ impl Shelf {
         shelf
     }
 
+    /// One document and nothing else.
+    pub fn of(document: Document, path: &Path) -> Shelf {
+        let mut shelf = Shelf {
+            directory: path.parent().unwrap_or(Path::new("")).into(),
+            traces: Vec::new(),
+            results: Vec::new(),
+            unreadable: Vec::new(),
+            cut: false,
+        };
+        shelf.put(path.into(), document);
+        shelf
+    }
+
     fn take(&mut self, path: PathBuf) {
+        match Document::read(&path) {
+            Ok(document) => self.put(path, document),
+            // Other people's documents may lie here too.
+            Err(ReadError::Other { .. }) if path.extension() == Some(OsStr::new("json")) => {}
+            Err(error) => self.unreadable.push(error.to_string()),
+        }
+    }
+
+    fn put(&mut self, path: PathBuf, document: Document) {
         let inside = path.strip_prefix(&self.directory).unwrap_or(&path);
         let name = inside.to_string_lossy().into_owned();
-        match Document::read(&path) {
-            Ok(Document::Trace(document)) => self.traces.push(Item {
+        match document {
+            Document::Trace(document) => self.traces.push(Item {
                 name,
                 path,
                 document,
             }),
-            Ok(Document::Result(document)) => self.results.push(Item {
+            Document::Result(document) => self.results.push(Item {
                 name,
                 path,
                 document,
             }),
-            Ok(Document::Suite(suite)) => self.results.extend(searches(&name, &path, suite)),
-            // Other people's documents may lie here too.
-            Err(ReadError::Other { .. }) if name.ends_with(".json") => {}
-            Err(error) => self.unreadable.push(error.to_string()),
+            Document::Suite(suite) => self.results.extend(searches(&name, &path, suite)),
         }
     }
 
