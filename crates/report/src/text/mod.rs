@@ -369,8 +369,9 @@ fn objects(story: &Story<'_>, rows: &[Row], style: Style) -> Option<String> {
     let known = story.trace.objects.iter().filter_map(|object| {
         let at = object.first_used.as_ref()?;
         let allocated = object.allocated.as_ref();
-        let told = object.name.contains('#') || allocated.is_some();
-        if !style.full && !(told && mentioned(&object.name)) {
+        let nameless = object.name.contains('#') || allocated.is_some();
+        let wanted = style.full || (nameless && mentioned(&object.name));
+        if !wanted {
             return None;
         }
         let allocated = allocated.map(|at| format!("allocated at {at}, "));
