@@ -154,6 +154,47 @@ fn json_is_the_document_and_nothing_else() {
     assert_eq!(value["schema"], "reweave.trace/1");
 }
 
+/// Each format begins as its readers expect.
+#[test]
+fn other_programs_have_their_formats() {
+    let dir = tempfile::tempdir().unwrap();
+    let trace = store(dir.path(), "bug.rwt", 3);
+    let result = dir.path().join("result.json");
+    let mut document = ResultDocument::new("handoff", "optimal", "mazurkiewicz");
+    document.executions = 6;
+    document.write(&result).unwrap();
+    let (trace, result) = (trace.to_str().unwrap(), result.to_str().unwrap());
+    let cases = [
+        (trace, "sarif", "\"version\": \"2.1.0\""),
+        (result, "sarif", "\"results\": []"),
+        (trace, "dot", "digraph execution {"),
+        (trace, "chrome", "\"traceEvents\": ["),
+        (trace, "github", ""),
+        (result, "junit", "<testsuite name=\"handoff\" tests=\"1\""),
+    ];
+    for (file, format, has) in cases {
+        let output = reweave(&["report", file, "--format", format]);
+        assert_eq!(output.status.code(), Some(0), "{format}: {}", err(&output));
+        assert!(out(&output).contains(has), "{format}: {}", out(&output));
+    }
+    let wrong = [
+        (result, "dot", "name a trace"),
+        (result, "chrome", "name a trace"),
+        (trace, "junit", "this is a trace"),
+        (trace, "xml", "invalid value"),
+    ];
+    for (file, format, says) in wrong {
+        let output = reweave(&["report", file, "--format", format]);
+        assert_eq!(output.status.code(), Some(2), "{format}");
+        assert!(err(&output).contains(says), "{format}: {}", err(&output));
+    }
+    let plain = out(&reweave(&["report", trace, "--plain"]));
+    assert!(
+        plain.contains("Step 1, main: store atomic#1: writes 0."),
+        "{plain}"
+    );
+}
+
 #[test]
 fn a_page_is_written() {
     let dir = tempfile::tempdir().unwrap();

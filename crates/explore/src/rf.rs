@@ -195,12 +195,28 @@ impl Rf {
             };
             self.leads.clear();
             if source != self.graph.sources[read as usize] {
+                if self.overwritten(read, source, &writes) {
+                    continue;
+                }
                 self.try_source(candidate, run);
             } else {
                 self.try_failure(candidate, run);
             }
         }
         self.writes[object] = writes;
+    }
+
+    /// Whether one of the writes comes between a source and a read, whatever the order.
+    fn overwritten(&self, read: u32, source: u32, writes: &[u32]) -> bool {
+        let happens = &self.others.happens;
+        let (thread, nth) = (happens.thread(read), happens.nth(read));
+        let coming = happens.coming(&self.graph.skeleton, thread, nth);
+        let between = |write: u32| {
+            happens.in_row(coming, write) && (source == START || happens.after(write, source))
+        };
+        writes
+            .iter()
+            .any(|write| *write != source && between(*write))
     }
 
     /// Earlier reads might have read from a new write.

@@ -90,7 +90,7 @@ pub fn record_sources(trace: &mut Trace) {
 }
 
 /// All files in which something happens.
-fn named(trace: &Trace) -> BTreeSet<String> {
+pub(crate) fn named(trace: &Trace) -> BTreeSet<String> {
     let events = trace.events.iter().filter_map(|event| event.at.as_ref());
     let threads = trace.threads.iter().filter_map(|it| it.pending.as_ref());
     let pending = threads.filter_map(|pending| pending.at.as_ref());

@@ -69,7 +69,9 @@ pub(crate) fn ending(story: &Story<'_>, style: Style) -> Option<String> {
         .iter()
         .enumerate()
         .filter(|(index, _)| !cycle.contains(index));
-    let rest: Vec<&Waiting<'_>> = rest.map(|(_, it)| it).collect();
+    let mut rest: Vec<&Waiting<'_>> = rest.map(|(_, it)| it).collect();
+    // Who waits for another's end is no part of the reason.
+    rest.sort_by_key(|it| it.pending.operation.name == "join");
     let shown = if style.full { rest.len() } else { WAITS };
     let line = |it: &&Waiting<'_>| (story.thread(it.thread).to_owned(), told(story, it));
     let mut rows: Vec<_> = rest.iter().take(shown).map(line).collect();

@@ -318,7 +318,8 @@ fn fold(rows: &[Row], full: bool) -> Vec<Piece<'_>> {
     let mut index = 0;
     while index < rows.len() {
         let hidden = shown[index..].iter().take_while(|shown| !**shown).count();
-        if hidden >= WORTH {
+        let rest = index + hidden == rows.len();
+        if hidden >= WORTH || (hidden > 0 && rest) {
             pieces.push(Piece::Hidden(&rows[index..index + hidden]));
             index += hidden;
         } else {

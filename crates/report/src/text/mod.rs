@@ -16,7 +16,7 @@ mod waits;
 use crate::{
     order::{arrows, matter},
     position::Position,
-    sources::Sources,
+    sources::{Sources, named},
     trace::{Failure, PendingEntry, Trace},
 };
 use ending::{WAITS, circle, ending, last_steps, stuck};
@@ -27,7 +27,7 @@ use prose::prose;
 use reweave_model::{Kind, ThreadId};
 use std::collections::BTreeSet;
 pub use suite::render_suite;
-use summary::table;
+use summary::{counted, table};
 pub use summary::{render_result, render_untold, summary};
 pub use waits::Wait;
 
@@ -123,14 +123,17 @@ fn notes(trace: &Trace, sources: &Sources, hidden: usize, style: Style) -> Strin
     }
     if let Some(first) = &trace.shortened {
         notes.push(format!(
-            "Shortened from {} steps, {} switches, {} preemptions to {}, {}, {}; {} runs were tried.",
-            first.steps,
-            first.switches,
-            first.preemptions,
+            "Shortened from {}, {} and {} to {}, {} and {}, by {}.",
+            counted(first.steps.into(), "step"),
+            match first.switches {
+                1 => "1 switch".into(),
+                switches => format!("{switches} switches"),
+            },
+            counted(first.preemptions.into(), "preemption"),
             trace.events.len(),
             trace.switches(),
             trace.preemptions.unwrap_or(first.preemptions),
-            first.runs
+            counted(first.runs.into(), "run"),
         ));
     }
     notes.extend(sources.notes().iter().map(|note| clean(note)));
@@ -245,12 +248,13 @@ fn headers(trace: &Trace) -> Vec<String> {
 /// Longest place that is shown whole.
 const PLACE: usize = 26;
 
-/// `file:line`, with the first directories left out when it is long.
-fn place(at: Option<&Position>) -> String {
+/// `file:line` without the directory that all have in common, and with the first directories left out when it is still long.
+fn place(at: Option<&Position>, common: &str) -> String {
     let Some(at) = at else {
         return String::new();
     };
-    let whole = format!("{}:{}", at.file, at.line);
+    let file = at.file.strip_prefix(common).unwrap_or(&at.file);
+    let whole = format!("{file}:{}", at.line);
     if width(&whole) <= PLACE {
         return whole;
     }
@@ -264,18 +268,42 @@ fn place(at: Option<&Position>) -> String {
     })
 }
 
+/// Longest name of a file that keeps its directory.
+const NAME: usize = 16;
+
+/// The directory in which all files are, with its slash, where their names are long.
+fn common_directory(files: &BTreeSet<String>) -> String {
+    let (Some(first), Some(last)) = (files.first(), files.last()) else {
+        return String::new();
+    };
+    if files.iter().all(|file| width(file) <= NAME) {
+        return String::new();
+    }
+    // What the first and the last in order have in common, all have.
+    let same = first.bytes().zip(last.bytes()).take_while(|(a, b)| a == b);
+    let same = same.count();
+    match first.as_bytes()[..same]
+        .iter()
+        .rposition(|byte| *byte == b'/')
+    {
+        Some(slash) => first[..=slash].into(),
+        None => String::new(),
+    }
+}
+
 fn rows(story: &Story<'_>, sources: &Sources, style: Style) -> Vec<Row> {
     let trace = story.trace;
     let matter = mattering(story);
     let stuck = stuck(trace);
     let circle = circle(story);
+    let common = common_directory(&named(trace));
     let mut done = vec![0; trace.threads.len()];
     let mut rows = Vec::new();
     let line = |thread: u32, at: Option<&Position>, text: String| Row {
         step: None,
         sign: "",
         thread: thread as usize,
-        place: place(at),
+        place: place(at, &common),
         text,
         source: at.and_then(|at| sources.line(at)).map(clean),
         matters: true,
@@ -342,8 +370,9 @@ fn objects(story: &Story<'_>, rows: &[Row], style: Style) -> Option<String> {
     let known = story.trace.objects.iter().filter_map(|object| {
         let at = object.first_used.as_ref()?;
         let allocated = object.allocated.as_ref();
-        let told = object.name.contains('#') || allocated.is_some();
-        if !style.full && !(told && mentioned(&object.name)) {
+        let nameless = object.name.contains('#') || allocated.is_some();
+        let wanted = style.full || (nameless && mentioned(&object.name));
+        if !wanted {
             return None;
         }
         let allocated = allocated.map(|at| format!("allocated at {at}, "));

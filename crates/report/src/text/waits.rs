@@ -187,7 +187,13 @@ impl Story<'_> {
             Some(waiters) if waiters.is_empty() => {
                 format!("; the last one, step {step} by {who}, found nobody waiting")
             }
-            _ => format!("; the last one, step {step} by {who}, was for another"),
+            _ => match self.trace.events[index].result.checked_sub(1) {
+                Some(woken) if (woken as usize) < self.trace.threads.len() => {
+                    let woken = self.thread(woken as u32);
+                    format!("; the last one, step {step} by {who}, was for {woken}")
+                }
+                _ => format!("; the last one, step {step} by {who}, was for another"),
+            },
         };
         wait
     }
