@@ -14,12 +14,14 @@ mod happens;
 mod optimal;
 mod replay;
 mod rf;
+mod schedule;
 mod search;
 mod stored;
 mod target;
 
 pub use estimate::{Estimate, Gauge, Large, grouped};
 pub use explorer::{Algorithm, Branch, Explorer, Options};
+pub use schedule::{Schedule, Wish};
 pub use search::{Flow, Search, Totals};
 pub use stored::Stored;
 pub use target::Target;

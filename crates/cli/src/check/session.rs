@@ -170,6 +170,7 @@ fn settings(check: &Check, name: String) -> Settings {
         every_race: true,
         beyond_races: check.races == Races::Explore,
         races_cut: check.races == Races::Report,
+        minimise: check.minimise,
         directory: check.output.clone(),
         name,
     }
