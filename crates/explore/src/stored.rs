@@ -6,7 +6,7 @@ use crate::{
     explorer::{Branch, Options},
     search::{Search, Totals},
 };
-use reweave_model::{Choice, Plan};
+use reweave_model::{Choice, Plan, Step};
 use serde::{Deserialize, Serialize};
 use std::{
     collections::HashMap,
@@ -14,7 +14,7 @@ use std::{
 };
 
 /// Grows with every change of what is stored.
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 
 /// A search as plain data. Nodes that branches share are stored once.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -35,6 +35,9 @@ struct StoredNode {
 
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 struct StoredBranch {
+    /// Steps that it begins with, as the branch before it does: neighbours have most of them in common.
+    same: usize,
+    /// How it goes on.
     plan: Plan,
     path: Vec<u32>,
     more: u64,
@@ -46,13 +49,24 @@ impl Search {
     pub fn store(&self) -> Stored {
         let mut nodes = Vec::new();
         let mut known = HashMap::new();
-        let whole = |branch: &Branch| {
+        let mut before = Vec::new();
+        let mut shortened = |branch: &Branch| {
             let mut plan = Plan::default();
             branch.write_plan(&mut plan);
-            plan
+            let both = plan.steps.iter().zip(&before);
+            let same = both.take_while(|(mine, theirs)| mine == theirs).count();
+            let rest = plan.steps.split_off(same);
+            before = std::mem::replace(&mut plan.steps, rest.clone());
+            before.extend(rest);
+            (same, plan)
         };
-        let branches = self.frontier.iter().map(|branch| StoredBranch {
-            plan: whole(branch),
+        let branches = self
+            .frontier
+            .iter()
+            .map(|branch| (branch, shortened(branch)));
+        let branches = branches.map(|(branch, (same, plan))| StoredBranch {
+            same,
+            plan,
             path: branch
                 .path
                 .iter()
@@ -102,14 +116,20 @@ impl Search {
                 })
             })
             .collect();
+        let mut before: Vec<Step> = Vec::new();
         let branch = |branch: StoredBranch| {
+            let mut plan = branch.plan;
+            let same = before.get(..branch.same);
+            let same = same.ok_or("a branch of the stored search begins with nothing")?;
+            plan.steps.splice(0..0, same.iter().copied());
+            before.clone_from(&plan.steps);
             let path = branch
                 .path
                 .iter()
                 .map(|index| nodes.get(*index as usize).cloned());
             let path: Option<Vec<_>> = path.collect();
             let path = path.ok_or("the stored search names a node that it does not hold")?;
-            Ok(Branch::new(branch.plan, path, branch.more, branch.weight))
+            Ok(Branch::new(plan, path, branch.more, branch.weight))
         };
         let frontier = stored
             .branches
