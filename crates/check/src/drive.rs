@@ -5,13 +5,13 @@ use crate::{
     repeats::Repeats,
     subject::{Fault, Subject},
 };
-use reweave_explore::{Algorithm, Flow, Options, Search, Totals};
+use reweave_explore::{Algorithm, Estimate, Flow, Gauge, Options, Search, Totals};
 use reweave_model::{Execution, Kind, Plan};
-use reweave_report::{BlockedBy, ResultDocument};
+use reweave_report::{BlockedBy, Estimated, ResultDocument};
 use std::{
     path::PathBuf,
     sync::{
-        Arc,
+        Arc, Mutex, PoisonError,
         atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
     },
     time::{Duration, Instant},
@@ -50,6 +50,30 @@ pub struct Control {
     pub stop: Arc<AtomicBool>,
     /// Executions begun, of the search under way.
     pub runs: AtomicU64,
+    /// Executions with errors, of the search under way.
+    pub failures: AtomicU64,
+    /// Events of the last execution.
+    pub depth: AtomicU64,
+    gauge: Mutex<Option<Arc<Gauge>>>,
+}
+
+impl Control {
+    /// How large the search under way is; `None` before its first execution is over.
+    pub fn estimate(&self) -> Option<Estimate> {
+        let gauge = self.gauge.lock().unwrap_or_else(PoisonError::into_inner);
+        gauge.as_ref().and_then(|gauge| gauge.estimate())
+    }
+
+    /// How many workers have something to do.
+    pub fn busy(&self) -> usize {
+        let gauge = self.gauge.lock().unwrap_or_else(PoisonError::into_inner);
+        gauge.as_ref().map_or(0, |gauge| gauge.busy())
+    }
+
+    fn watch(&self, search: &Search) {
+        let mut gauge = self.gauge.lock().unwrap_or_else(PoisonError::into_inner);
+        *gauge = Some(search.gauge());
+    }
 }
 
 /// What a check came out with.
@@ -59,6 +83,8 @@ pub struct Outcome {
     pub algorithm: Algorithm,
     /// What was counted.
     pub totals: Totals,
+    /// How large the search is, as far as it was explored.
+    pub estimate: Option<Estimate>,
     /// Why not everything was explored; empty: everything was.
     pub incomplete: Vec<String>,
     /// What went wrong, each distinct error once, the first one found first.
@@ -82,9 +108,22 @@ impl Outcome {
         document.events = self.totals.events;
         document.threads_max = self.totals.threads_max;
         document.elapsed_s = self.elapsed.as_secs_f64();
+        document.estimate = self.estimated();
         document.workers = self.workers as u32;
         document.errors = self.errors.iter().map(Error::finding).collect();
         document
+    }
+
+    /// How large the search is. Random schedules are as many as were asked for, which says nothing.
+    fn estimated(&self) -> Option<Estimated> {
+        let estimate = self.estimate.filter(|_| !self.algorithm.samples())?;
+        let elapsed = self.elapsed.as_secs_f64();
+        let log10 = estimate.ln_total(self.totals.executions) / std::f64::consts::LN_10;
+        Some(Estimated::new(
+            log10,
+            elapsed + estimate.seconds_left(elapsed),
+            estimate.covered(),
+        ))
     }
 
     /// Runs that did not end by themselves.
@@ -109,6 +148,7 @@ pub fn check<S: Subject>(
     loop {
         subject.begin();
         control.runs.store(0, Relaxed);
+        control.failures.store(0, Relaxed);
         let check = Check {
             subject,
             settings,
@@ -119,6 +159,7 @@ pub fn check<S: Subject>(
             races: AtomicBool::new(false),
         };
         let mut search = Search::new(settings.options);
+        control.watch(&search);
         check.explore(&mut search)?;
         if !check.subject.anew() || check.over() || check.failed() {
             return check.conclude(&search, start);
@@ -179,12 +220,15 @@ impl<S: Subject> Check<'_, S> {
 
     fn after(&self, plan: &Plan, execution: &Execution) -> Flow {
         self.repeats.note(execution);
+        let depth = execution.events.len() as u64;
+        self.control.depth.store(depth, Relaxed);
         let keep_going = self.settings.keep_going;
         let beyond = self.settings.beyond_races;
         let all = (keep_going || beyond) && self.settings.every_race;
         if !self.found.note(plan, execution, all, beyond) {
             return Flow::Continue;
         }
+        self.control.failures.fetch_add(1, Relaxed);
         let race = |error: &reweave_model::Error| error.kind == Kind::DataRace;
         if execution.errors.iter().any(race) {
             self.races.store(true, Relaxed);
@@ -250,6 +294,7 @@ impl<S: Subject> Check<'_, S> {
                 (None, algorithm) => algorithm,
             },
             totals,
+            estimate: search.estimate(),
             incomplete,
             errors,
             workers: settings.workers,

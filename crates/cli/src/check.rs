@@ -154,9 +154,13 @@ fn explore(
         let max_steps = check.options.max_steps;
         let mut subject = Checked::new(launch, prepared.program.clone(), max_steps)?;
         let shown = check.format == Format::Text;
-        let outcome = progress::shown(&prepared.program.name, control, shown, || {
-            reweave_check::check(&mut subject, &settings, control)
-        });
+        let outcome = progress::shown(
+            &prepared.program.name,
+            settings.workers,
+            control,
+            shown,
+            || reweave_check::check(&mut subject, &settings, control),
+        );
         let warm = prepared.launch.restart == reweave_drive::Restart::Warm;
         match outcome {
             Ok(outcome) => {

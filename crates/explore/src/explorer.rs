@@ -4,7 +4,7 @@ use crate::{
     dfs::Dfs,
     dpor::{Dpor, Path},
     draft::{Child, steps_of},
-    estimate::weight::Shares,
+    estimate::{probe::Place, weight::Shares},
     optimal::Optimal,
 };
 use reweave_model::{Execution, Plan, Policy, Step};
@@ -92,6 +92,8 @@ pub struct Options {
     pub seed: u64,
     /// For `pct`: places where a priority changes.
     pub depth: u32,
+    /// Whether branches are also drawn at random, so that the size of the search is known early.
+    pub probing: bool,
 }
 
 impl Default for Options {
@@ -103,6 +105,7 @@ impl Default for Options {
             samples: 10_000,
             seed: 0,
             depth: 3,
+            probing: false,
         }
     }
 }
@@ -118,18 +121,18 @@ pub struct Branch {
     pub(crate) path: Path,
     /// For `random` and `pct`: runs that follow this one.
     pub(crate) more: u64,
-    /// What part of the search it is expected to be: the natural logarithm of that.
-    pub(crate) weight: f64,
+    /// Where it comes from.
+    pub(crate) place: Place,
 }
 
 impl Branch {
-    pub(crate) fn new(plan: Plan, path: Path, more: u64, weight: f64) -> Branch {
+    pub(crate) fn new(plan: Plan, path: Path, more: u64, place: Place) -> Branch {
         Branch {
             shared: (Arc::new([]), 0),
             rest: plan,
             path,
             more,
-            weight,
+            place,
         }
     }
 
@@ -198,7 +201,7 @@ impl Explorer {
         } else {
             0
         };
-        Branch::new(plan, Path::new(), more, 0.0)
+        Branch::new(plan, Path::new(), more, Place::default())
     }
 
     /// Whether a bound kept something from being explored.
@@ -238,7 +241,7 @@ impl Explorer {
             }
         }
         if self.children.is_empty() && self.dpor_children.is_empty() {
-            return branch.weight;
+            return branch.place.weight;
         }
         let plain = self.children.iter().map(|child| child.shared);
         let claimed = self.dpor_children.iter().map(|(child, _)| child.shared);
@@ -246,14 +249,20 @@ impl Explorer {
         let steps = steps_of(plan, execution);
         let children = self.children.drain(..).map(|child| (child, Path::new()));
         let new = children.chain(self.dpor_children.drain(..));
-        out.extend(new.map(|(child, path)| Branch {
+        let siblings = self.shares.count();
+        out.extend(new.zip(0..).map(|((child, path), before)| Branch {
             shared: (steps.clone(), child.shared),
             rest: child.rest,
             path,
             more: 0,
-            weight: branch.weight + self.shares.of(child.shared),
+            place: Place {
+                weight: branch.place.weight + self.shares.of(child.shared),
+                position: child.shared,
+                siblings,
+                rank: siblings - before,
+            },
         }));
-        branch.weight + kept
+        branch.place.weight + kept
     }
 
     /// The runs that follow a sample, in two halves, so that they can be shared out.
@@ -282,10 +291,14 @@ impl Explorer {
                     policy: next(first),
                     ..plan.clone()
                 };
-                let weight = branch.weight + (count as f64 / (more + 1) as f64).ln();
-                out.push(Branch::new(plan, Path::new(), count - 1, weight));
+                let weight = branch.place.weight + (count as f64 / (more + 1) as f64).ln();
+                let place = Place {
+                    weight,
+                    ..Place::default()
+                };
+                out.push(Branch::new(plan, Path::new(), count - 1, place));
             }
         }
-        branch.weight - ((more + 1) as f64).ln()
+        branch.place.weight - ((more + 1) as f64).ln()
     }
 }

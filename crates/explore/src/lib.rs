@@ -12,12 +12,13 @@ mod estimate;
 mod explorer;
 mod happens;
 mod optimal;
+mod probing;
 mod replay;
 mod search;
 mod stored;
 mod target;
 
-pub use estimate::{Estimate, Gauge, Large, grouped};
+pub use estimate::{Estimate, Gauge};
 pub use explorer::{Algorithm, Branch, Explorer, Options};
 pub use search::{Flow, Search, Totals};
 pub use stored::Stored;

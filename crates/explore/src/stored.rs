@@ -2,7 +2,7 @@
 
 use crate::{
     dpor::Node,
-    estimate::Tally,
+    estimate::{Tally, probe::Place},
     explorer::{Branch, Options},
     search::{Search, Totals},
 };
@@ -38,7 +38,7 @@ struct StoredBranch {
     plan: Plan,
     path: Vec<u32>,
     more: u64,
-    weight: f64,
+    place: Place,
 }
 
 impl Search {
@@ -71,7 +71,7 @@ impl Search {
                 })
                 .collect(),
             more: branch.more,
-            weight: branch.weight,
+            place: branch.place,
         });
         let branches = branches.collect();
         Stored {
@@ -109,7 +109,7 @@ impl Search {
                 .map(|index| nodes.get(*index as usize).cloned());
             let path: Option<Vec<_>> = path.collect();
             let path = path.ok_or("the stored search names a node that it does not hold")?;
-            Ok(Branch::new(branch.plan, path, branch.more, branch.weight))
+            Ok(Branch::new(branch.plan, path, branch.more, branch.place))
         };
         let frontier = stored
             .branches
