@@ -5,11 +5,13 @@ use crate::{
     repeats::Repeats,
     subject::{Fault, Subject},
 };
-use reweave_explore::{Algorithm, Estimate, Flow, Gauge, Options, Search, Totals};
+use reweave_explore::{Algorithm, Estimate, Flow, Gauge, Log, Options, Search, Totals};
 use reweave_model::{Execution, Kind, Plan};
 use reweave_report::{BlockedBy, Estimated, ResultDocument};
 use std::{
-    path::PathBuf,
+    fs::File,
+    io::{self, BufWriter},
+    path::{Path, PathBuf},
     sync::{
         Arc, Mutex, PoisonError,
         atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
@@ -41,6 +43,8 @@ pub struct Settings {
     pub directory: PathBuf,
     /// What they are called, before their number.
     pub name: String,
+    /// Where the exploration is written down, event by event.
+    pub log: Option<PathBuf>,
 }
 
 /// How others look at a check under way and stop it.
@@ -159,12 +163,36 @@ pub fn check<S: Subject>(
             races: AtomicBool::new(false),
         };
         let mut search = Search::new(settings.options);
+        if let Some(file) = &settings.log {
+            search.record(begin_log(file)?);
+        }
         control.watch(&search);
         check.explore(&mut search)?;
+        end_log(&mut search, settings)?;
         if !check.subject.anew() || check.over() || check.failed() {
             return check.conclude(&search, start);
         }
     }
+}
+
+fn begin_log(file: &Path) -> Result<Log, Fault> {
+    let made = File::create(file).map_err(|error| no_log(file, &error))?;
+    Ok(Log::new(Box::new(BufWriter::new(made))))
+}
+
+fn end_log(search: &mut Search, settings: &Settings) -> Result<(), Fault> {
+    let exhausted = search.exhausted();
+    match (search.take_log(), &settings.log) {
+        (Some(log), Some(file)) => log.close(exhausted).map_err(|error| no_log(file, &error)),
+        _ => Ok(()),
+    }
+}
+
+fn no_log(file: &Path, error: &io::Error) -> Fault {
+    Fault::Failed(format!(
+        "{}: the log cannot be written: {error}",
+        file.display()
+    ))
 }
 
 /// One search under way.

@@ -5,6 +5,7 @@ mod names;
 mod native;
 mod progress;
 mod replay;
+mod size;
 mod stdin;
 
 use crate::{args::Format, kit, print, say, style, usage};
@@ -14,11 +15,16 @@ pub use replay::replay;
 use reweave_check::{Control, Fault, Outcome, Settings};
 use reweave_drive::{Launch, compile};
 use reweave_report::{ExitCode, Program, ResultDocument, Style, render_result, render_trace};
+pub use size::estimate;
 use std::{
     env,
     ffi::{OsStr, OsString},
+    fs::File,
     path::{Path, PathBuf},
-    sync::Arc,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
 /// Runs the command and says with which code to exit.
@@ -48,11 +54,41 @@ impl From<String> for Ending {
     }
 }
 
+impl From<Fault> for Ending {
+    fn from(fault: Fault) -> Ending {
+        let why = match fault {
+            Fault::Differs(what) => format!("{NOT_DETERMINISTIC}\n  {what}"),
+            Fault::Failed(why) => why,
+        };
+        Ending(ExitCode::Fault, why)
+    }
+}
+
 /// A program that can be started. Dropping it removes what was built.
 struct Prepared {
     launch: Launch,
     program: Program,
     _built: Option<compile::Built>,
+}
+
+impl Prepared {
+    fn warm(&self) -> bool {
+        self.launch.restart == reweave_drive::Restart::Warm
+    }
+
+    /// Whether there is another way to run it again.
+    fn steps_down(&self, check: &Check) -> bool {
+        self.warm() && check.restart == Restart::Auto
+    }
+
+    fn step_down(&mut self) {
+        self.launch.restart = reweave_drive::Restart::Fork;
+    }
+}
+
+/// Whether somebody wants an end.
+fn stopped(interrupted: &AtomicBool) -> bool {
+    interrupted.load(Ordering::Relaxed)
 }
 
 fn prepare(check: &Check) -> Result<Prepared, Ending> {
@@ -129,14 +165,11 @@ fn name(what: &What) -> String {
     name.map_or_else(|| "program".into(), String::from)
 }
 
-fn explore(
-    check: &Check,
-    mut prepared: Prepared,
-    control: &Arc<Control>,
-) -> Result<ExitCode, Ending> {
+/// What is asked for, of this program.
+fn settings(check: &Check, program: &Program) -> Settings {
     let cores = || std::thread::available_parallelism().map_or(1, usize::from);
-    let stem = Path::new(&prepared.program.name).file_stem();
-    let settings = Settings {
+    let stem = Path::new(&program.name).file_stem();
+    Settings {
         options: check.options,
         workers: check.workers.map_or_else(cores, usize::from),
         budget: check.budget,
@@ -147,7 +180,21 @@ fn explore(
         races_cut: check.races == Races::Report,
         directory: check.output.clone(),
         name: stem.unwrap_or_default().to_string_lossy().into_owned(),
-    };
+        log: check.log.clone(),
+    }
+}
+
+fn explore(
+    check: &Check,
+    mut prepared: Prepared,
+    control: &Arc<Control>,
+) -> Result<ExitCode, Ending> {
+    let settings = settings(check, &prepared.program);
+    if let Some(log) = &check.log {
+        // Said now, and not after the search.
+        File::create(log)
+            .map_err(|error| format!("{}: no log can be written: {error}", log.display()))?;
+    }
     let interrupted = progress::interrupts(control)?;
     loop {
         let launch = prepared.launch.clone();
@@ -161,28 +208,22 @@ fn explore(
             shown,
             || reweave_check::check(&mut subject, &settings, control),
         );
-        let warm = prepared.launch.restart == reweave_drive::Restart::Warm;
+        let warm = prepared.warm();
         match outcome {
             Ok(outcome) => {
-                if interrupted.load(std::sync::atomic::Ordering::Relaxed) {
+                if stopped(&interrupted) {
                     say("interrupted: this is what is known so far");
                 }
                 let restart = if warm { "warm" } else { "fork" };
                 return Ok(tell(check, &prepared.program, &subject, &outcome, restart));
             }
-            Err(Fault::Differs(what)) if warm && check.restart == Restart::Auto => {
+            Err(Fault::Differs(what)) if prepared.steps_down(check) => {
                 say(&format!(
                     "the program does not do the same when its memory is put back; every run gets a process of its own from here on ({what})"
                 ));
-                prepared.launch.restart = reweave_drive::Restart::Fork;
+                prepared.step_down();
             }
-            Err(Fault::Differs(what)) => {
-                return Err(Ending(
-                    ExitCode::Fault,
-                    format!("{NOT_DETERMINISTIC}\n  {what}"),
-                ));
-            }
-            Err(Fault::Failed(why)) => return Err(Ending(ExitCode::Fault, why)),
+            Err(fault) => return Err(fault.into()),
         }
     }
 }

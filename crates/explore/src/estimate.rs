@@ -8,17 +8,22 @@
 //!
 //! [`Gauge`] is what workers tell of their executions and what others ask, at any time, for an [`Estimate`].
 
+mod evaluate;
 mod fit;
 mod gauge;
 mod logarithm;
 pub(crate) mod probe;
 mod series;
+mod tree;
 pub(crate) mod weight;
 
+pub use evaluate::{Guess, Recorded};
+pub use fit::Curve;
 pub use gauge::Gauge;
 pub(crate) use gauge::{Passed, Tally};
 pub(crate) use logarithm::LogSum;
 pub(crate) use series::Series;
+pub use tree::{Estimator, Strategy};
 
 /// How large a search is.
 #[derive(Clone, Copy, PartialEq, Debug)]

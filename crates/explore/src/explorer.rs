@@ -123,6 +123,8 @@ pub struct Branch {
     pub(crate) more: u64,
     /// Where it comes from.
     pub(crate) place: Place,
+    /// Its node in the log, if there is one.
+    pub(crate) node: u64,
 }
 
 impl Branch {
@@ -133,6 +135,7 @@ impl Branch {
             path,
             more,
             place,
+            node: 0,
         }
     }
 
@@ -261,8 +264,16 @@ impl Explorer {
                 siblings,
                 rank: siblings - before,
             },
+            node: 0,
         }));
         branch.place.weight + kept
+    }
+
+    /// The positions of all that was enabled and not done, behind the plan.
+    pub(crate) fn alternatives(&mut self, plan: &Plan, execution: &Execution) -> Vec<u32> {
+        let mut children = Vec::new();
+        self.dfs.children(plan, execution, None, &mut children);
+        children.iter().map(|child| child.shared).collect()
     }
 
     /// The runs that follow a sample, in two halves, so that they can be shared out.

@@ -11,6 +11,7 @@ mod draft;
 mod estimate;
 mod explorer;
 mod happens;
+mod log;
 mod optimal;
 mod probing;
 mod replay;
@@ -18,8 +19,9 @@ mod search;
 mod stored;
 mod target;
 
-pub use estimate::{Estimate, Gauge};
+pub use estimate::{Curve, Estimate, Estimator, Gauge, Guess, Recorded, Strategy};
 pub use explorer::{Algorithm, Branch, Explorer, Options};
+pub use log::{Happened, Log, Reader};
 pub use search::{Flow, Search, Totals};
 pub use stored::Stored;
 pub use target::Target;

@@ -3,19 +3,13 @@
 use crate::{
     estimate::{
         Passed,
-        probe::{Pass, Place},
+        probe::{Pass, Place, WAITING, width},
     },
     explorer::Branch,
     search::{Flow, Worker},
     target::Target,
 };
 use reweave_model::{Divergence, Execution, Plan};
-
-/// More branches than these are not kept waiting: a stack that is worked off from its top stays flat.
-const WAITING: usize = 8192;
-
-/// A pass takes so many on a level, or more.
-const NARROW: u64 = 4;
 
 impl Worker<'_> {
     /// A pass looks at all branches there are, so they have to be in one hand.
@@ -35,19 +29,19 @@ impl Worker<'_> {
         after: &impl Fn(&Plan, &Execution) -> Flow,
     ) -> Result<Flow, Divergence> {
         let done = self.crew.gauge.tally_runs() + self.tally.runs;
-        let width = done.isqrt().max(NARROW);
+        let width = width(done);
         let place = |branch: Branch| {
             let place = branch.place;
             (branch, place)
         };
-        let mut pass = Pass::new(self.mine.drain(..).map(place), width as usize);
+        let mut pass = Pass::new(self.mine.drain(..).map(place), width);
         loop {
             let mut prober = self.crew.gauge.prober();
             let prober = &mut *prober;
             let mut drawn = pass.draw(&prober.sizes, &mut prober.dice, &mut self.mine);
             if drawn.is_empty() {
                 let below = pass.conclude(&mut prober.sizes);
-                self.tally.pass(Passed::new(done, width, below));
+                self.tally.pass(Passed::new(done, width as u64, below));
                 return Ok(Flow::Continue);
             }
             while !drawn.is_empty() {

@@ -8,6 +8,7 @@
 use crate::{
     estimate::{Estimate, Gauge, LogSum, Tally},
     explorer::{Branch, Explorer, Options},
+    log::Log,
     target::Target,
 };
 use reweave_model::{Divergence, End, Execution, Plan};
@@ -83,6 +84,7 @@ pub struct Search {
     pub(crate) frontier: Vec<Branch>,
     totals: Totals,
     gauge: Arc<Gauge>,
+    log: Option<Mutex<Log>>,
 }
 
 impl Clone for Search {
@@ -110,6 +112,7 @@ impl Search {
             frontier,
             totals,
             gauge: Arc::new(Gauge::new(Tally::default(), LogSum::default(), 0)),
+            log: None,
         };
         search.measure(tally);
         search
@@ -122,6 +125,18 @@ impl Search {
             .iter()
             .for_each(|branch| whole.add(branch.place.weight));
         self.gauge = Arc::new(Gauge::new(tally, whole, self.options.seed));
+    }
+
+    /// From now on writes down what it does. It is explored depth first then: estimators are held against that.
+    pub fn record(&mut self, log: Log) {
+        self.options.probing = false;
+        self.log = Some(Mutex::new(log));
+    }
+
+    /// The log, to be closed.
+    pub fn take_log(&mut self) -> Option<Log> {
+        let log = self.log.take()?;
+        Some(log.into_inner().expect("nobody panics while writing"))
     }
 
     /// How large it is; `None` before the first execution.
@@ -195,6 +210,7 @@ impl Search {
         let crew = Crew {
             workers,
             gauge: &self.gauge,
+            log: self.log.as_ref(),
             pool: Mutex::new(Pool {
                 branches: std::mem::take(&mut self.frontier),
                 busy: workers,
@@ -250,6 +266,7 @@ impl Search {
 pub(crate) struct Crew<'a> {
     pub workers: usize,
     pub gauge: &'a Gauge,
+    log: Option<&'a Mutex<Log>>,
     pool: Mutex<Pool>,
     changed: Condvar,
     /// Workers that have nothing to do.
@@ -396,12 +413,17 @@ impl Worker<'_> {
         };
         self.totals.add(execution);
         let flow = after(plan, execution);
-        let stack = self.mine.len();
+        let (stack, node) = (self.mine.len(), branch.node);
         let weight = self
             .explorer
             .branches(branch, plan, execution, &mut self.mine);
         self.tally.add(weight, self.mine.len() - stack);
         self.crew.gauge.offer(&mut self.tally);
+        if let Some(log) = self.crew.log {
+            let alternatives = self.explorer.alternatives(plan, execution);
+            let mut log = log.lock().expect("nobody panics while writing");
+            log.execution(node, &mut self.mine[stack..], &alternatives);
+        }
         if flow == Flow::Stop {
             self.stop(None);
         }

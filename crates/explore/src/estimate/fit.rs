@@ -13,10 +13,21 @@ pub enum Curve {
     Logarithmic,
 }
 
+impl Curve {
+    /// All of them.
+    pub const ALL: [Curve; 4] = [
+        Curve::Empty,
+        Curve::Constant,
+        Curve::Linear,
+        Curve::Logarithmic,
+    ];
+}
+
 /// Where the curve through the points meets `f(t) = t`: the natural logarithm of that. Points are times and natural logarithms of
 /// estimates. `None` if there is no such place, or none that is not past already.
-pub(crate) fn meet(curve: Curve, points: &[(u64, f64)]) -> Option<f64> {
-    let last = points.iter().map(|(time, _)| *time).max()?;
+pub(crate) fn meet(curve: Curve, points: &[(f64, f64)]) -> Option<f64> {
+    points.first()?;
+    let last = points.iter().map(|(time, _)| *time).fold(0.0, f64::max);
     // Estimates are counted in units of the largest one: they may be too large for numbers.
     let unit = points
         .iter()
@@ -25,7 +36,7 @@ pub(crate) fn meet(curve: Curve, points: &[(u64, f64)]) -> Option<f64> {
     let values = points.iter().map(|(time, ln)| Point {
         x: abscissa(curve, *time, unit),
         y: (ln - unit).exp(),
-        weight: *time as f64 / last as f64,
+        weight: *time / last,
     });
     let values: Vec<Point> = values.collect();
     let [a, b] = match curve {
@@ -41,7 +52,7 @@ pub(crate) fn meet(curve: Curve, points: &[(u64, f64)]) -> Option<f64> {
     };
     let ln = met.ln() + unit;
     // Not a number, or in the past: no solution.
-    (ln.is_finite() && ln >= (last as f64).ln()).then_some(ln)
+    (ln.is_finite() && ln >= last.ln()).then_some(ln)
 }
 
 struct Point {
@@ -50,8 +61,8 @@ struct Point {
     weight: f64,
 }
 
-fn abscissa(curve: Curve, time: u64, unit: f64) -> f64 {
-    let ln = (time as f64).ln();
+fn abscissa(curve: Curve, time: f64, unit: f64) -> f64 {
+    let ln = time.ln();
     match curve {
         Curve::Logarithmic => ln,
         _ => (ln - unit).exp(),
@@ -140,8 +151,9 @@ fn largest_root(a: f64, c: f64) -> Option<f64> {
 mod tests {
     use super::*;
 
-    fn points(f: impl Fn(f64) -> f64) -> Vec<(u64, f64)> {
-        (1..60u64).map(|time| (time, f(time as f64).ln())).collect()
+    fn points(f: impl Fn(f64) -> f64) -> Vec<(f64, f64)> {
+        let times = (1..60).map(f64::from);
+        times.map(|time| (time, f(time).ln())).collect()
     }
 
     #[test]
@@ -167,7 +179,7 @@ mod tests {
 
     #[test]
     fn estimates_beyond_floating_point() {
-        let huge: Vec<(u64, f64)> = (1..60).map(|time| (time, 4000.0)).collect();
+        let huge: Vec<(f64, f64)> = (1..60).map(|time| (f64::from(time), 4000.0)).collect();
         for curve in [Curve::Constant, Curve::Linear, Curve::Logarithmic] {
             let met = meet(curve, &huge).unwrap();
             assert!((met - 4000.0).abs() < 1e-6, "{curve:?}: {met}");

@@ -73,7 +73,7 @@ impl Gauge {
     fn take_in(&self, mine: &mut Tally, new: &Tally) {
         mine.merge(new);
         if let Some(plain) = mine.plain(self.whole) {
-            mine.series.note(mine.runs, plain);
+            mine.series.note(mine.runs as f64, plain);
         }
     }
 

@@ -40,6 +40,14 @@ struct Mean {
     count: u32,
 }
 
+/// More branches than these are not kept waiting for a pass: a stack that is worked off from its top stays flat.
+pub(crate) const WAITING: usize = 8192;
+
+/// How many a pass takes on a level, after so many executions.
+pub(crate) fn width(done: u64) -> usize {
+    done.isqrt().max(4) as usize
+}
+
 /// Kinds of places that are told apart; behind that, only known ones are added to.
 const KINDS: usize = 1 << 16;
 

@@ -13,17 +13,17 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Series {
     /// Time, and the natural logarithm of the estimate.
-    points: Vec<(u64, f64)>,
+    points: Vec<(f64, f64)>,
     /// Estimates noted or left out.
     seen: u64,
 }
 
 /// Points in the sample.
-const POINTS: usize = 64;
+const POINTS: usize = 256;
 
 impl Series {
     /// Takes an estimate into the sample, or leaves it out.
-    pub fn note(&mut self, time: u64, ln_estimate: f64) {
+    pub fn note(&mut self, time: f64, ln_estimate: f64) {
         self.seen += 1;
         if self.points.len() < POINTS {
             self.points.push((time, ln_estimate));
