@@ -191,6 +191,7 @@ fn bench() -> Bench {
             races_cut: true,
             directory: place.path().join("traces"),
             name: "writers".into(),
+            log: None,
         },
         place,
         control: Control::default(),

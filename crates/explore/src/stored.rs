@@ -2,7 +2,7 @@
 
 use crate::{
     dpor::Node,
-    estimate::Tally,
+    estimate::{Tally, probe::Place},
     explorer::{Branch, Options},
     rf::{Claims, Trail},
     search::{Search, Totals},
@@ -15,7 +15,7 @@ use std::{
 };
 
 /// Grows with every change of what is stored.
-const VERSION: u32 = 4;
+const VERSION: u32 = 5;
 
 /// A search as plain data. Nodes that branches share are stored once.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -56,7 +56,7 @@ struct StoredBranch {
     fresh: u32,
     claims: Option<u32>,
     more: u64,
-    weight: f64,
+    place: Place,
 }
 
 impl Search {
@@ -104,7 +104,7 @@ impl Search {
             fresh: branch.trail.fresh,
             claims: branch.trail.claims.as_ref().map(|tried| claims.add(tried)),
             more: branch.more,
-            weight: branch.weight,
+            place: branch.place,
         });
         let branches = branches.collect();
         Stored {
@@ -161,7 +161,7 @@ impl Search {
                 fresh: branch.fresh,
                 claims: tried.flatten(),
             };
-            let plain = Branch::new(plan, path, branch.more, branch.weight);
+            let plain = Branch::new(plan, path, branch.more, branch.place);
             Ok(Branch { trail, ..plain })
         };
         let frontier = stored

@@ -20,9 +20,11 @@ pub use document::{Document, ReadError, WriteError, save};
 pub use junit::{junit_result, junit_suite};
 pub use operation::Operation;
 pub use position::Position;
-pub use result::{BlockedBy, ExitCode, Finding, ResultDocument};
-pub use suite::{Size, SuiteDocument, TestEntry, Verdict};
-pub use text::{Style, render_result, render_suite, render_trace, summary, waiting};
+pub use result::{BlockedBy, Estimated, ExitCode, Finding, ResultDocument};
+pub use suite::{SuiteDocument, TestEntry, Verdict};
+pub use text::{
+    Large, Part, Span, Style, grouped, render_result, render_suite, render_trace, summary, waiting,
+};
 pub use trace::{
     Context, Difference, Failure, ObjectEntry, ObjectState, Options, PendingEntry, PlanStep,
     Program, ThreadEntry, Trace, TraceEvent,

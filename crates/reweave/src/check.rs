@@ -110,6 +110,7 @@ fn explore(builder: &Builder, closure: Closure) -> Result<Report, String> {
         races_cut: true,
         directory: directory.unwrap_or_else(|| PathBuf::from("reweave-out")),
         name: file_name(&builder.name),
+        log: None,
     };
     let mut test = Test {
         builder,

@@ -31,6 +31,8 @@ pub struct Check {
     pub strict: bool,
     pub restart: Restart,
     pub format: Format,
+    /// Where the exploration is written down, event by event.
+    pub log: Option<PathBuf>,
     /// Where trace files go.
     pub output: PathBuf,
 }
@@ -111,6 +113,7 @@ Options:
   --restart auto|warm|fork|exec    how the program is run again
   --format text|json           for people, or one JSON document
   --output DIR                 where trace files go; reweave-out unless said otherwise
+  --log FILE                   write down the exploration, for `reweave evaluate`
   -D -U -I -L -l -O -f -m -W -g -x -std= -include ...    handed to the compiler, anywhere before --
 
 Exit codes: 0 complete and no error, 1 error found, 2 wrong usage, 3 no error but incomplete, 4 fault or a program that \
@@ -118,11 +121,12 @@ does not behave the same again
 ";
 
 /// Options of ours, and whether they have a value.
-const OPTIONS: [(&str, bool); 13] = [
+const OPTIONS: [(&str, bool); 14] = [
     ("--algorithm", true),
     ("--budget", true),
     ("--format", true),
     ("--keep-going", false),
+    ("--log", true),
     ("--max-executions", true),
     ("--max-steps", true),
     ("--output", true),
@@ -139,7 +143,10 @@ pub fn parse(args: Vec<OsString>) -> Result<Option<Check>, String> {
     let mut check = Check {
         what: What::Files(Vec::new()),
         args: Vec::new(),
-        options: Options::default(),
+        options: Options {
+            probing: true,
+            ..Options::default()
+        },
         workers: None,
         budget: None,
         max_executions: None,
@@ -148,6 +155,7 @@ pub fn parse(args: Vec<OsString>) -> Result<Option<Check>, String> {
         strict: false,
         restart: Restart::default(),
         format: Format::Text,
+        log: None,
         output: "reweave-out".into(),
     };
     let mut words = args.into_iter();
@@ -241,6 +249,7 @@ pub fn set(check: &mut Check, name: &str, value: &str) -> Result<(), String> {
         "--budget" => check.budget = Some(reweave_check::duration(value).map_err(wrong)?),
         "--format" => check.format = one_of(&FORMATS, value).map_err(wrong)?,
         "--keep-going" => check.keep_going = true,
+        "--log" => check.log = Some(value.into()),
         "--max-executions" => {
             let most = number(value).map_err(wrong)?;
             check.max_executions = Some(most);

@@ -10,9 +10,8 @@ use crate::{
     check::{Ending, Session, prepare},
     say,
 };
-use reweave_check::Control;
-use reweave_explore::Estimate;
-use reweave_report::{Size, TestEntry, Verdict};
+use reweave_check::{Control, Settings};
+use reweave_report::{TestEntry, Verdict};
 use std::{
     fs::{self, File},
     hash::{DefaultHasher, Hash, Hasher},
@@ -47,10 +46,7 @@ impl<'a> Job<'a> {
     pub fn new(test: &'a Test, state: &State, stop: &Arc<AtomicBool>) -> Job<'a> {
         Job {
             test,
-            control: Control {
-                stop: stop.clone(),
-                ..Control::default()
-            },
+            control: Control::stopped_by(stop.clone()),
             kept: state.tests.get(&test.name).cloned(),
             session: None,
         }
@@ -82,7 +78,11 @@ impl<'a> Job<'a> {
         });
         let prepared = prepare(&test.check, stdin.transpose()?)?;
         let program = prepared.path().to_path_buf();
-        let mut session = Session::new(test.check.clone(), prepared, file_name(&test.name))?;
+        let settings = Settings {
+            name: file_name(&test.name),
+            ..prepared.settings(&test.check)
+        };
+        let mut session = Session::new(test.check.clone(), prepared, settings)?;
         let program = fingerprint(test, &program)
             .map_err(|error| format!("{}: cannot be read: {error}", program.display()))?;
         let kept = self.kept.take();
@@ -154,7 +154,6 @@ impl<'a> Job<'a> {
             return Turn::Done(Box::new(self.entry(Verdict::Unfinished, Some(why))));
         };
         let stored = session.store();
-        let estimate = session.under_way().estimate();
         let told = match session.conclude() {
             Ok(Some(told)) => told,
             Ok(None) => return Turn::More(None),
@@ -162,7 +161,6 @@ impl<'a> Job<'a> {
         };
         let (verdict, message) = self.test.expect.judge(&told.result, self.test.check.strict);
         let mut entry = self.entry(verdict, message);
-        entry.estimate = estimate.map(size);
         entry.result = Some(told.result);
         if let Some(kept) = &mut self.kept {
             kept.search = Some(stored).filter(|_| verdict == Verdict::Unfinished);
@@ -190,7 +188,6 @@ impl<'a> Job<'a> {
             expected: self.test.expect.to_string(),
             verdict,
             message,
-            estimate: None,
             result: None,
         }
     }
@@ -198,13 +195,6 @@ impl<'a> Job<'a> {
     /// What is remembered of it next time.
     pub fn kept(self) -> Option<(String, Kept)> {
         Some((self.test.name.clone(), self.kept?))
-    }
-}
-
-fn size(estimate: Estimate) -> Size {
-    Size {
-        ln_executions: estimate.ln_runs,
-        covered: estimate.covered(),
     }
 }
 

@@ -4,6 +4,7 @@
 //! unfinished thread waits for, how to run it again. [`summary`] and [`render_result`] tell of a search, [`render_suite`] of many. Nothing here
 //! prints; colour is added only when asked for, and control characters of the program never reach the terminal.
 
+mod amount;
 mod layout;
 mod phrase;
 mod suite;
@@ -13,6 +14,7 @@ use crate::{
     position::Position,
     trace::{Failure, PendingEntry, Trace},
 };
+pub use amount::{Large, Part, Span, grouped};
 use layout::{Row, listing, width, wrap};
 use phrase::Story;
 use reweave_model::{Kind, ThreadId};
