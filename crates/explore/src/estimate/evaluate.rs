@@ -170,11 +170,18 @@ impl Recorded {
         let mut depths = Vec::new();
         let mut children = vec![Vec::new(); self.ever.len()];
         let mut own = None;
+        // A node has one parent, whatever a log says: the first one stays.
+        let mut known = vec![false; self.ever.len()];
+        known[..1].fill(true);
         let (mut scheduled, mut passed) = (Vec::new(), Vec::new());
         for event in &self.events {
             match *event {
                 Happened::AddNode { depth, .. } => depths.push(depth as u32),
-                Happened::Explore(node) => scheduled.push(node),
+                Happened::Explore(node) => {
+                    if !std::mem::replace(&mut known[node as usize], true) {
+                        scheduled.push(node);
+                    }
+                }
                 Happened::Transition(node) => {
                     own.get_or_insert(node);
                     passed.push(node);

@@ -187,8 +187,8 @@ impl Tally {
     }
 }
 
-/// What passes say together, and how sure. Each is right on average; it scatters the less the wider it was and the more was
-/// done before it.
+/// What passes say together, and how sure. Each is right on average; it scatters the less the wider it was, the more it could learn
+/// from others before it (which were narrower), and the more was done before it.
 pub(crate) fn passed(passes: &[Passed], runs: u64) -> Option<(f64, f64)> {
     let unit = passes
         .iter()
@@ -202,16 +202,16 @@ pub(crate) fn passed(passes: &[Passed], runs: u64) -> Option<(f64, f64)> {
         found.sum::<f64>() / sum
     };
     passes.first()?;
-    let mut found = mean(&|pass| pass.width as f64);
+    let mut found = mean(&|pass| (pass.width as f64).powi(2));
     let left = |pass: &Passed, found: f64| {
         let done = (pass.before as f64).ln() - unit;
         (1.0 - done.exp() / found).max(1e-3)
     };
     for _ in 0..3 {
-        found = mean(&|pass| pass.width as f64 / left(pass, found).powi(2));
+        found = mean(&|pass| (pass.width as f64 / left(pass, found)).powi(2));
     }
     // The scatter of a weighted mean.
-    let weight = |pass: &Passed| pass.width as f64 / left(pass, found).powi(2);
+    let weight = |pass: &Passed| (pass.width as f64 / left(pass, found)).powi(2);
     let sum: f64 = passes.iter().map(weight).sum();
     let off = |pass: &Passed| weight(pass) * ((pass.ln_runs - unit).exp() - found);
     let scatter = passes

@@ -45,7 +45,7 @@ pub(crate) const WAITING: usize = 8192;
 
 /// How many a pass takes on a level, after so many executions.
 pub(crate) fn width(done: u64) -> usize {
-    done.isqrt().max(4) as usize
+    done.isqrt().max(8) as usize
 }
 
 /// Kinds of places that are told apart; behind that, only known ones are added to.
@@ -239,5 +239,93 @@ impl Dice {
     /// At least 0 and less than 1.
     pub fn fraction(&mut self) -> f64 {
         (self.next() >> 11) as f64 / (1u64 << 53) as f64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A random tree: the children of each node.
+    fn tree(seed: u64) -> Vec<Vec<usize>> {
+        let mut dice = Dice(seed);
+        let mut children: Vec<Vec<usize>> = vec![Vec::new()];
+        for node in 1..200 {
+            // Skewed: later nodes hang below early ones more often.
+            let parent = (dice.fraction() * dice.fraction() * node as f64) as usize;
+            children[parent].push(node);
+            children.push(Vec::new());
+        }
+        children
+    }
+
+    fn place(node: usize, before: usize, siblings: usize) -> Place {
+        Place {
+            weight: 0.0,
+            position: node as u32 % 7,
+            siblings: siblings as u32,
+            rank: (siblings - before) as u32,
+        }
+    }
+
+    /// One pass over the whole tree: what it says, and which nodes it ran and left.
+    fn pass(
+        tree: &[Vec<usize>],
+        width: usize,
+        sizes: &mut Sizes,
+        dice: &mut Dice,
+    ) -> (f64, Vec<usize>, Vec<usize>) {
+        let mut pass = Pass::new([(0, Place::default())].into_iter(), width);
+        let (mut run, mut left) = (Vec::new(), Vec::new());
+        loop {
+            let drawn = pass.draw(sizes, dice, &mut left);
+            if drawn.is_empty() {
+                return (pass.conclude(sizes).exp(), run, left);
+            }
+            for (number, node) in drawn {
+                run.push(node);
+                let children = &tree[node];
+                for (before, child) in children.iter().enumerate() {
+                    pass.child(number, *child, place(*child, before, children.len()));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_wide_pass_counts() {
+        for seed in 0..50 {
+            let tree = tree(seed);
+            let (found, run, left) = pass(&tree, 1000, &mut Sizes::default(), &mut Dice(seed));
+            assert!((found - 200.0).abs() < 1e-6, "seed {seed}: {found}");
+            assert_eq!((run.len(), left.len()), (200, 0));
+        }
+    }
+
+    #[test]
+    fn nothing_is_run_twice_or_lost() {
+        for seed in 0..50 {
+            let tree = tree(seed);
+            let (_, run, left) = pass(&tree, 3, &mut Sizes::default(), &mut Dice(seed));
+            let mut known: Vec<usize> = run.iter().flat_map(|node| tree[*node].clone()).collect();
+            known.push(0);
+            known.sort_unstable();
+            let mut met = [run, left].concat();
+            met.sort_unstable();
+            assert_eq!(met, known, "seed {seed}");
+        }
+    }
+
+    /// The mean of many narrow passes is the size, while what is expected of branches changes with every pass.
+    #[test]
+    fn passes_are_right_on_average() {
+        for seed in 0..5 {
+            let tree = tree(seed);
+            let (mut sizes, mut dice) = (Sizes::default(), Dice(seed));
+            let passes = 4000;
+            let found = (0..passes).map(|_| pass(&tree, 3, &mut sizes, &mut dice).0);
+            let mean = found.sum::<f64>() / f64::from(passes);
+            assert!((mean - 200.0).abs() < 10.0, "seed {seed}: {mean}");
+        }
     }
 }

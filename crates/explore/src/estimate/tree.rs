@@ -197,3 +197,174 @@ impl Tree {
         values
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::estimate::probe::Dice;
+
+    /// A tree as it grows, kept in the plainest way.
+    #[derive(Default)]
+    struct Plain {
+        children: Vec<Vec<usize>>,
+        scheduled: Vec<bool>,
+        explored: Vec<bool>,
+        leaf: Vec<Option<f64>>,
+    }
+
+    impl Plain {
+        fn add(&mut self, parent: Option<usize>) -> usize {
+            let node = self.children.len();
+            self.children.push(Vec::new());
+            self.scheduled.push(false);
+            self.explored.push(false);
+            self.leaf.push(None);
+            if let Some(parent) = parent {
+                self.children[parent].push(node);
+            }
+            node
+        }
+
+        fn finished(&self, node: usize) -> bool {
+            let settled = !self.scheduled[node] || self.explored[node];
+            settled
+                && self.children[node]
+                    .iter()
+                    .all(|child| self.finished(*child))
+        }
+
+        /// Children that are explored, and those that are or will be.
+        fn expected(&self, node: usize, strategy: Strategy, ever: &[bool]) -> (Vec<usize>, usize) {
+            let children = &self.children[node];
+            let explored = children
+                .iter()
+                .copied()
+                .filter(|child| self.explored[*child]);
+            let expected = children.iter().filter(|child| match strategy {
+                Strategy::Lazy => self.scheduled[**child],
+                Strategy::Eager => self.scheduled[**child] || !self.finished(node),
+                Strategy::Oracle => ever[**child],
+            });
+            (explored.collect(), expected.count())
+        }
+
+        /// The weights of all branches explored below a node, and its size.
+        fn values(&self, node: usize, strategy: Strategy, ever: &[bool]) -> (f64, f64) {
+            if let Some(time) = self.leaf[node] {
+                return (1.0, time);
+            }
+            let (explored, expected) = self.expected(node, strategy, ever);
+            let values = explored
+                .iter()
+                .map(|child| self.values(*child, strategy, ever));
+            let (weights, sizes): (Vec<f64>, Vec<f64>) = values.unzip();
+            let expected = expected as f64;
+            let size = sizes.iter().sum::<f64>() * expected / explored.len() as f64;
+            (weights.iter().sum::<f64>() / expected, size)
+        }
+    }
+
+    /// Grows a random tree to its end. `each` is called after every execution.
+    fn grow(
+        seed: u64,
+        events: &mut dyn FnMut(&str, usize, f64),
+        each: &mut dyn FnMut(&Plain),
+    ) -> Plain {
+        let mut dice = Dice(seed);
+        let mut plain = Plain::default();
+        let root = plain.add(None);
+        events("add", 0, 0.0);
+        plain.scheduled[root] = true;
+        events("explore", root, 0.0);
+        let mut waiting = vec![root];
+        while !waiting.is_empty() {
+            let next = dice.next() as usize % waiting.len();
+            let mut node = waiting.swap_remove(next);
+            let mut path = Vec::new();
+            loop {
+                plain.explored[node] = true;
+                events("transition", node, 0.0);
+                path.push(node);
+                let room = plain.children.len() < 60 && path.len() < 6;
+                let count = if room { dice.next() as usize % 4 } else { 0 };
+                if count == 0 {
+                    break;
+                }
+                for _ in 0..count {
+                    plain.add(Some(node));
+                    events("add", node, 0.0);
+                }
+                let children = plain.children[node].clone();
+                node = children[dice.next() as usize % count];
+                plain.scheduled[node] = true;
+                events("explore", node, 0.0);
+            }
+            // Some of what was left out on the way is found to be needed after all.
+            for choice in path {
+                for child in plain.children[choice].clone() {
+                    if !plain.scheduled[child] && dice.next() % 3 == 0 {
+                        plain.scheduled[child] = true;
+                        events("explore", child, 0.0);
+                        waiting.push(child);
+                    }
+                }
+            }
+            let time = 0.5 + dice.fraction();
+            plain.leaf[node] = Some(time);
+            events("end", node, time);
+            each(&plain);
+        }
+        plain
+    }
+
+    fn close(a: f64, b: f64) -> bool {
+        (a - b).abs() <= 1e-9 * a.abs().max(b.abs()).max(1.0)
+    }
+
+    #[test]
+    fn kept_sums_are_those_made_anew() {
+        for seed in 0..300 {
+            let last = grow(seed, &mut |_, _, _| {}, &mut |_| {});
+            let ever = last.scheduled;
+            let scheduled = |children: &Vec<usize>| {
+                children.iter().filter(|child| ever[**child]).count() as u32
+            };
+            let tree =
+                std::cell::RefCell::new(Tree::new(last.children.iter().map(scheduled).collect()));
+            let mut told = |event: &str, node: usize, time: f64| {
+                let mut tree = tree.borrow_mut();
+                match event {
+                    "add" => tree.add_node(node),
+                    "explore" => tree.explore(node),
+                    "transition" => tree.transition(node),
+                    _ => tree.end(time),
+                }
+            };
+            let last = grow(seed, &mut told, &mut |plain| {
+                let tree = tree.borrow();
+                for strategy in Strategy::ALL {
+                    let (weight, size) = plain.values(0, strategy, &ever);
+                    let weighted = tree.estimate(strategy, Estimator::Weighted);
+                    let recursive = tree.estimate(strategy, Estimator::Recursive);
+                    assert!(
+                        close(weighted, tree.time() / weight),
+                        "seed {seed}, {strategy:?}"
+                    );
+                    assert!(close(recursive, size), "seed {seed}, {strategy:?}");
+                }
+            });
+            // Who has seen everything knows exactly.
+            let time: f64 = last.leaf.iter().flatten().sum();
+            let tree = tree.borrow();
+            for strategy in Strategy::ALL {
+                for estimator in Estimator::ALL {
+                    let estimate = tree.estimate(strategy, estimator);
+                    assert!(
+                        close(estimate, time),
+                        "seed {seed}, {strategy:?}, {estimator:?}"
+                    );
+                }
+            }
+        }
+    }
+}
