@@ -48,7 +48,7 @@ pub struct Settings {
 }
 
 /// How others look at a check under way and stop it.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub struct Control {
     /// Set to stop after the executions that are being run. Shared with signal handlers.
     pub stop: Arc<AtomicBool>,
@@ -58,8 +58,13 @@ pub struct Control {
     pub failures: AtomicU64,
     /// Events of the last execution.
     pub depth: AtomicU64,
+    /// Is told of every execution, with its number of events, if somebody wants to know.
+    pub witness: Option<Witness>,
     gauge: Mutex<Option<Arc<Gauge>>>,
 }
+
+/// See [`Control::witness`].
+pub type Witness = Box<dyn Fn(&Control, usize) + Send + Sync>;
 
 impl Control {
     /// One that is stopped together with others.
@@ -263,16 +268,6 @@ impl<S: Subject> Check<S> {
         done.map(|()| self.paused)
     }
 
-    /// Explores until so many runs were made in all, and says whether there is more to do.
-    pub fn advance_to(&mut self, control: &Control, runs: u64) -> Result<bool, Fault> {
-        let limit = self.settings.max_executions;
-        self.settings.max_executions = Some(limit.map_or(runs, |limit| limit.min(runs)));
-        let done = self.advance(control, None);
-        self.settings.max_executions = limit;
-        done?;
-        Ok(!self.finished())
-    }
-
     /// Forgets what was explored.
     pub(crate) fn begin(&mut self) {
         self.subject.begin();
@@ -340,6 +335,9 @@ impl<S: Subject> Check<S> {
         self.repeats.note(execution);
         let depth = execution.events.len() as u64;
         control.depth.store(depth, Relaxed);
+        if let Some(witness) = &control.witness {
+            witness(control, execution.events.len());
+        }
         let keep_going = self.settings.keep_going;
         let beyond = self.settings.beyond_races;
         let all = (keep_going || beyond) && self.settings.every_race;

@@ -85,16 +85,6 @@ impl Session {
         &self.under_way
     }
 
-    /// Explores until so many runs were made in all, and says whether there is more to do.
-    pub fn advance_to(&mut self, control: &Control, runs: u64) -> Result<bool, Ending> {
-        loop {
-            match self.under_way.advance_to(control, runs) {
-                Ok(more) => return Ok(more),
-                Err(fault) => self.step_down(fault)?,
-            }
-        }
-    }
-
     /// Explores until then, and says whether there is more to do.
     pub fn advance(&mut self, control: &Control, until: Option<Instant>) -> Result<bool, Ending> {
         loop {

@@ -18,10 +18,10 @@ use std::{
     io,
     path::Path,
     sync::{
-        Arc,
+        Arc, Mutex, PoisonError,
         atomic::{AtomicBool, Ordering::Relaxed},
     },
-    time::Instant,
+    time::{Duration, Instant},
 };
 
 /// See the module.
@@ -32,6 +32,12 @@ pub struct Job<'a> {
     kept: Option<Kept>,
     session: Option<Session>,
 }
+
+/// The first turns: starting and stopping wastes at most some dozen executions.
+const SLICE: Duration = Duration::from_millis(100);
+
+/// The last ones.
+const LONGEST: Duration = Duration::from_secs(2);
 
 /// What a turn came to.
 pub enum Turn {
@@ -120,24 +126,36 @@ impl<'a> Job<'a> {
     pub fn record(&mut self) -> Result<Course, Ending> {
         let mut session = self.begin()?;
         session.set_workers(1);
-        let mut points = Vec::new();
-        let mut runs = 1;
-        while session.advance_to(&self.control, runs)? {
-            if self.control.stop.load(Relaxed) {
-                return Err("interrupted".to_owned().into());
-            }
-            let check = session.under_way();
-            let events = check.totals().events as f64;
-            let outlook = check.estimate().map(|it| Outlook::new(&it, events));
-            points.extend(outlook.map(|outlook| (events, outlook)));
+        let seen: Arc<Mutex<(f64, Vec<(f64, Outlook)>)>> = Arc::default();
+        let told = seen.clone();
+        self.control.witness = Some(Box::new(move |control, events| {
+            let mut told = told.lock().unwrap_or_else(PoisonError::into_inner);
+            let (now, points) = &mut *told;
+            *now += events as f64;
+            let last = points.last().map_or(0.0, |(at, _)| *at);
             // Half a percent later little has changed.
-            runs = check.totals().runs() + 1 + runs / 200;
+            if *now >= last * 1.005 {
+                let outlook = control.estimate().map(|it| Outlook::new(&it, *now));
+                points.extend(outlook.map(|outlook| (*now, outlook)));
+            }
+        }));
+        session.advance(&self.control, None)?;
+        if self.control.stop.load(Relaxed) {
+            return Err("interrupted".to_owned().into());
         }
+        let mut seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
         Ok(Course {
             name: self.test.name.clone(),
-            points,
-            length: session.under_way().totals().events as f64,
+            points: std::mem::take(&mut seen.1),
+            length: seen.0,
         })
+    }
+
+    /// How long its next turn is. The longer it has been explored the less is decided by a short one, and estimates want some time.
+    pub fn slice(&self) -> Duration {
+        let session = self.session.as_ref();
+        let elapsed = session.map_or(Duration::ZERO, |it| it.under_way().elapsed());
+        (elapsed / 4).clamp(SLICE, LONGEST)
     }
 
     /// Ends its processes until its next turn; a compiled program stays.
