@@ -28,8 +28,9 @@ impl Worker<'_> {
         before: &impl Fn() -> Flow,
         after: &impl Fn(&Plan, &Execution) -> Flow,
     ) -> Result<Flow, Divergence> {
-        let done = self.crew.gauge.tally_runs() + self.tally.runs;
-        let width = width(done);
+        let (runs, passes) = self.crew.gauge.so_far();
+        let done = runs + self.tally.runs;
+        let width = width(done, passes);
         let place = |branch: Branch| {
             let place = branch.place;
             (branch, place)

@@ -138,10 +138,11 @@ impl Recorded {
                 continue;
             }
             let before = done;
+            let width = width(before, passes.len());
             let branches = std::mem::take(&mut stack)
                 .into_iter()
                 .map(|(node, place)| ((node, place), place));
-            let mut pass = Pass::new(branches, width(before));
+            let mut pass = Pass::new(branches, width);
             loop {
                 let drawn = pass.draw(&sizes, &mut dice, &mut stack);
                 if drawn.is_empty() {
@@ -155,11 +156,7 @@ impl Recorded {
                     }
                 }
             }
-            passes.push(Passed::new(
-                before,
-                width(before) as u64,
-                pass.conclude(&mut sizes),
-            ));
+            passes.push(Passed::new(before, width as u64, pass.conclude(&mut sizes)));
         }
         mark(self.executions, &passes, &mut found);
         found

@@ -81,8 +81,10 @@ impl Gauge {
         self.lock().clone()
     }
 
-    pub(crate) fn tally_runs(&self) -> u64 {
-        self.lock().runs
+    /// Executions and passes.
+    pub(crate) fn so_far(&self) -> (u64, usize) {
+        let tally = self.lock();
+        (tally.runs, tally.passes.len())
     }
 
     pub(crate) fn prober(&self) -> MutexGuard<'_, Prober> {

@@ -43,9 +43,9 @@ struct Mean {
 /// More branches than these are not kept waiting for a pass: a stack that is worked off from its top stays flat.
 pub(crate) const WAITING: usize = 8192;
 
-/// How many a pass takes on a level, after so many executions.
-pub(crate) fn width(done: u64) -> usize {
-    done.isqrt().max(8) as usize
+/// How many a pass takes on a level, after so many executions and passes. The first ones are narrow, to be over soon.
+pub(crate) fn width(done: u64, passes: usize) -> usize {
+    (done.isqrt() as usize).max(2 << passes.min(2))
 }
 
 /// Kinds of places that are told apart; behind that, only known ones are added to.
