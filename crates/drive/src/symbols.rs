@@ -4,6 +4,7 @@
 //! `queue.lock`. Addresses count from where the program was loaded (a program linked at a fixed place: from zero). What the
 //! file does not tell, or tells in a damaged way, has no name; nothing here fails after [`Symbols::load`].
 
+mod assembly;
 mod info;
 mod locals;
 mod members;
@@ -58,6 +59,7 @@ pub enum Cfa {
 
 /// Names of one ELF file. What is not asked for is not read.
 pub struct Symbols {
+    bytes: Arc<[u8]>,
     dwarf: Arc<Dwarf<Bytes>>,
     unwinding: Unwinding,
     table: Table,
@@ -110,14 +112,17 @@ impl Symbols {
             .set_got(address(".got"));
         let mut frame = gimli::EhFrame::from(section(".eh_frame"));
         frame.set_address_size(8);
+        let table = Table::read(&file);
+        let thread_block = thread_block(&file);
         Ok(Symbols {
+            bytes,
             dwarf: Arc::new(dwarf),
             unwinding: Unwinding {
                 section: frame,
                 bases,
             },
-            table: Table::read(&file),
-            thread_block: thread_block(&file),
+            table,
+            thread_block,
             lines: OnceCell::new(),
             info: OnceCell::new(),
             statics: OnceCell::new(),
@@ -179,6 +184,28 @@ impl Symbols {
     /// How the frame of the function at this return address is found.
     pub fn cfa(&self, return_address: u64) -> Option<Cfa> {
         self.unwinding.cfa(return_address.checked_sub(1)?)
+    }
+
+    /// Atomic instructions in code that the compiler instrumented and that it did not make itself: inline assembly, which nobody sees.
+    /// As return addresses. Where debug information was taken away all code counts.
+    pub fn uninstrumented(&self) -> Vec<u64> {
+        let Ok(file) = ElfFile64::<object::Endianness>::parse(&*self.bytes) else {
+            return Vec::new();
+        };
+        let mut found = assembly::find(&file);
+        if file.section_by_name(".debug_info").is_some() {
+            found.retain(|end| self.compiled_with(end - 1, "-fsanitize=thread"));
+        }
+        found
+    }
+
+    /// Whether the compiler was given this flag for the code at an address; compilers write their command line down.
+    fn compiled_with(&self, address: u64, flag: &str) -> bool {
+        let Some(unit) = self.unit_at(address) else {
+            return false;
+        };
+        let producer = info::producer_of(unit);
+        producer.split_ascii_whitespace().any(|word| word == flag)
     }
 
     fn lines(&self) -> Option<&Context<Bytes>> {

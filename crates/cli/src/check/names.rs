@@ -11,6 +11,7 @@ use reweave_model::Site;
 use reweave_report::Position;
 use std::{
     cell::OnceCell,
+    collections::BTreeSet,
     path::{Path, PathBuf},
 };
 
@@ -87,6 +88,24 @@ impl Names {
     fn frames(&self, site: Site) -> Vec<Frame> {
         let found = self.find(site);
         found.map_or_else(Vec::new, |(symbols, address)| symbols.frames(address))
+    }
+
+    /// Where atomic instructions are that the compiler did not make: inline assembly in instrumented code.
+    pub fn uninstrumented(&self) -> BTreeSet<String> {
+        let mut places = BTreeSet::new();
+        for module in &self.modules {
+            let load = || Symbols::load(&module.path).ok();
+            let Some(symbols) = module.symbols.get_or_init(load) else {
+                continue;
+            };
+            for address in symbols.uninstrumented() {
+                let at = self.position(Site(module.bias + address as u32));
+                let at = at.map(|at| at.to_string());
+                let function = || symbols.frames(address).pop()?.function;
+                places.insert(at.or_else(function).unwrap_or_else(|| "?".into()));
+            }
+        }
+        places
     }
 
     /// Where a site is, in the program's own sources if it is there.
