@@ -1,11 +1,11 @@
-//! Drives one search to its end or its limits, and says what came out.
+//! Drives one search to its end or its limits, at once or in slices of time, and says what came out.
 
 use crate::{
     found::{Error, Found},
     repeats::Repeats,
     subject::{Fault, Subject},
 };
-use reweave_explore::{Algorithm, Flow, Options, Search, Totals};
+use reweave_explore::{Algorithm, Estimate, Flow, Options, Search, Totals};
 use reweave_model::{Execution, Kind, Plan};
 use reweave_report::{BlockedBy, ResultDocument};
 use std::{
@@ -96,82 +96,158 @@ impl Outcome {
     }
 }
 
-/// Executions that one worker runs before others join in: most checks are over before those would have started.
-const ALONE: u64 = 500;
-
-/// Makes the check.
+/// Makes the check, from its beginning to its end or its limits.
 pub fn check<S: Subject>(
     subject: &mut S,
     settings: &Settings,
     control: &Control,
 ) -> Result<Outcome, Fault> {
     let start = Instant::now();
-    loop {
+    let until = settings.budget.and_then(|budget| start.checked_add(budget));
+    let mut check = Check::new(subject, settings.clone());
+    check.advance(control, until)?;
+    check.conclude()
+}
+
+/// Executions that one worker runs before others join in: most checks are over before those would have started.
+const ALONE: u64 = 500;
+
+/// One check under way. It is advanced in slices of time; between two of them it is a value that can wait, be stored and be gone on with.
+pub struct Check<S> {
+    pub(crate) subject: S,
+    pub(crate) settings: Settings,
+    pub(crate) search: Search,
+    pub(crate) found: Found,
+    repeats: Repeats,
+    /// Whether there were any.
+    pub(crate) races: AtomicBool,
+    /// Of all slices.
+    pub(crate) elapsed: Duration,
+    /// Whether there would be more to do, had there been more time.
+    paused: bool,
+}
+
+impl<S: Subject> Check<S> {
+    /// A check that has not begun.
+    pub fn new(mut subject: S, settings: Settings) -> Check<S> {
         subject.begin();
-        control.runs.store(0, Relaxed);
-        let check = Check {
+        Check {
             subject,
+            search: Search::new(settings.options),
             settings,
-            control,
-            deadline: settings.budget.and_then(|budget| start.checked_add(budget)),
             found: Found::default(),
             repeats: Repeats::default(),
             races: AtomicBool::new(false),
-        };
-        let mut search = Search::new(settings.options);
-        check.explore(&mut search)?;
-        if !check.subject.anew() || check.over() || check.failed() {
-            return check.conclude(&search, start);
+            elapsed: Duration::ZERO,
+            paused: true,
         }
     }
-}
 
-/// One search under way.
-struct Check<'a, S> {
-    subject: &'a S,
-    settings: &'a Settings,
-    control: &'a Control,
-    deadline: Option<Instant>,
-    found: Found,
-    repeats: Repeats,
-    /// Whether there were any.
-    races: AtomicBool,
-}
+    /// What is checked.
+    pub fn subject(&self) -> &S {
+        &self.subject
+    }
 
-impl<S: Subject> Check<'_, S> {
-    fn explore(&self, search: &mut Search) -> Result<(), Fault> {
+    /// What it has seen so far.
+    pub fn totals(&self) -> &Totals {
+        self.search.totals()
+    }
+
+    /// How large it is; `None` before the first execution.
+    pub fn estimate(&self) -> Option<Estimate> {
+        self.search.estimate()
+    }
+
+    /// How long it was under way.
+    pub fn elapsed(&self) -> Duration {
+        self.elapsed
+    }
+
+    /// How many explore at once from here on.
+    pub fn set_workers(&mut self, workers: usize) {
+        self.settings.workers = workers;
+    }
+
+    /// Explores until then, and says whether there is more to do.
+    pub fn advance(&mut self, control: &Control, until: Option<Instant>) -> Result<bool, Fault> {
+        let start = Instant::now();
+        let slice = Slice { control, until };
+        let done = loop {
+            if self.subject.anew() {
+                self.begin();
+            }
+            if let Err(fault) = self.explore(&slice) {
+                break Err(fault);
+            }
+            if !self.subject.anew() || slice.over() || self.failed() {
+                break Ok(());
+            }
+        };
+        self.paused = !self.finished() && slice.over();
+        self.elapsed += start.elapsed();
+        done.map(|()| self.paused)
+    }
+
+    /// Explores until so many runs were made in all, and says whether there is more to do.
+    pub fn advance_to(&mut self, control: &Control, runs: u64) -> Result<bool, Fault> {
+        let limit = self.settings.max_executions;
+        self.settings.max_executions = Some(limit.map_or(runs, |limit| limit.min(runs)));
+        let done = self.advance(control, None);
+        self.settings.max_executions = limit;
+        done?;
+        Ok(!self.finished())
+    }
+
+    /// Forgets what was explored.
+    pub(crate) fn begin(&mut self) {
+        self.subject.begin();
+        self.search = Search::new(self.settings.options);
+        self.found = Found::default();
+        self.repeats = Repeats::default();
+        self.races = AtomicBool::new(false);
+    }
+
+    fn explore(&mut self, slice: &Slice<'_>) -> Result<(), Fault> {
+        let control = slice.control;
+        control.runs.store(self.search.totals().runs(), Relaxed);
+        // The search is taken out so that workers can look at everything else.
+        let mut search = std::mem::replace(&mut self.search, Search::new(self.settings.options));
         let target = |_| self.subject.target();
         let after = |plan: &Plan, execution: &Execution| self.after(plan, execution);
-        let before = || self.before();
-        let runs = || self.control.runs.load(Relaxed);
+        let before = || self.before(slice);
+        let runs = || control.runs.load(Relaxed);
         let alone = || match runs() {
             ALONE.. => Flow::Stop,
-            _ => self.before(),
+            _ => self.before(slice),
         };
         let several = self.settings.workers > 1;
-        let mut outcome = match several {
-            true => search.run(1, target, alone, after),
-            false => search.run(1, target, before, after),
-        };
+        let mut outcome = Ok(());
+        if !several || runs() < ALONE {
+            outcome = match several {
+                true => search.run(1, target, alone, after),
+                false => search.run(1, target, before, after),
+            };
+        }
         let undecided = several && runs() >= ALONE && !search.exhausted();
         if outcome.is_ok() && undecided && !self.failed() {
             outcome = search.run(self.settings.workers, target, before, after);
         }
+        self.search = search;
         match (self.subject.fault(), outcome) {
             (Some(why), _) => Err(Fault::Failed(why)),
             // What was run before the search has to begin anew may not be followed by the same again.
             (None, Err(divergence)) if !self.subject.anew() => {
-                Err(Fault::of(self.subject, &divergence))
+                Err(Fault::of(&self.subject, &divergence))
             }
             _ => Ok(()),
         }
     }
 
-    fn before(&self) -> Flow {
+    fn before(&self, slice: &Slice<'_>) -> Flow {
         let limit = self.settings.max_executions.unwrap_or(u64::MAX);
-        let go = !self.over() && !self.subject.anew() && self.subject.proceed();
+        let go = !slice.over() && !self.subject.anew() && self.subject.proceed();
         // Counted last: a run that is counted is made.
-        match go && self.control.runs.fetch_add(1, Relaxed) < limit {
+        match go && slice.control.runs.fetch_add(1, Relaxed) < limit {
             true => Flow::Continue,
             false => Flow::Stop,
         }
@@ -201,39 +277,42 @@ impl<S: Subject> Check<'_, S> {
         !self.settings.keep_going && self.found.any(self.settings.beyond_races)
     }
 
-    /// Whether the time is up.
-    fn over(&self) -> bool {
-        let late = |deadline| Instant::now() >= deadline;
-        self.control.stop.load(Relaxed) || self.deadline.is_some_and(late)
+    /// Whether so many runs were made as there may be.
+    fn limited(&self) -> bool {
+        let limit = self.settings.max_executions;
+        limit.is_some_and(|limit| self.totals().runs() >= limit)
     }
 
-    fn conclude(self, search: &Search, start: Instant) -> Result<Outcome, Fault> {
-        let settings = self.settings;
-        let over = self.over();
+    fn finished(&self) -> bool {
+        let exhausted = self.search.exhausted() && !self.subject.anew();
+        exhausted || self.failed() || self.limited()
+    }
+
+    /// Has every error's execution run once more, writes their traces and says what came out.
+    pub fn conclude(&mut self) -> Result<Outcome, Fault> {
+        let start = Instant::now();
+        let settings = &self.settings;
         let failed = self.failed();
-        let totals = *search.totals();
-        let mut errors = self
-            .found
-            .confirm(self.subject, &settings.directory, &settings.name)?;
+        let totals = *self.search.totals();
+        let found = std::mem::take(&mut self.found);
+        let mut errors = found.confirm(&self.subject, &settings.directory, &settings.name)?;
         // What is one error by its places may have come up at several sites of one execution.
         for error in &mut errors {
             error.seen = error.seen.min(totals.runs());
         }
         if errors.is_empty() {
-            self.repeats.confirm(self.subject)?;
+            std::mem::take(&mut self.repeats).confirm(&self.subject)?;
         }
-        let left = !search.exhausted() || self.subject.anew();
-        let limit = settings.max_executions;
-        let limited = limit.is_some_and(|limit| totals.runs() >= limit);
+        let left = !self.search.exhausted() || self.subject.anew();
         let stopped = failed && !errors.is_empty();
         let reasons = [
-            ("budget", left && over && !stopped),
-            ("max-executions", left && limited && !stopped),
+            ("budget", left && self.paused && !stopped),
+            ("max-executions", left && self.limited() && !stopped),
             ("max-steps", totals.max_steps > 0),
             ("preemptions", totals.cut),
             ("stopped-at-error", stopped),
             ("sampling", settings.options.algorithm.samples()),
-            ("races", self.races.into_inner() && settings.races_cut),
+            ("races", self.races.load(Relaxed) && settings.races_cut),
         ];
         let reasons = reasons.into_iter().filter(|(_, holds)| *holds);
         let mut incomplete: Vec<String> = reasons.map(|(name, _)| name.into()).collect();
@@ -253,7 +332,21 @@ impl<S: Subject> Check<'_, S> {
             incomplete,
             errors,
             workers: settings.workers,
-            elapsed: start.elapsed(),
+            elapsed: self.elapsed + start.elapsed(),
         })
+    }
+}
+
+/// Some time for a check.
+struct Slice<'a> {
+    control: &'a Control,
+    until: Option<Instant>,
+}
+
+impl Slice<'_> {
+    /// Whether it is up.
+    fn over(&self) -> bool {
+        let late = |until| Instant::now() >= until;
+        self.control.stop.load(Relaxed) || self.until.is_some_and(late)
     }
 }

@@ -4,6 +4,7 @@ use crate::{
     dfs::Dfs,
     dpor::{Dpor, Path},
     draft::{Child, steps_of},
+    estimate::weight::Shares,
     optimal::Optimal,
 };
 use reweave_model::{Execution, Plan, Policy, Step};
@@ -117,15 +118,18 @@ pub struct Branch {
     pub(crate) path: Path,
     /// For `random` and `pct`: runs that follow this one.
     pub(crate) more: u64,
+    /// What part of the search it is expected to be: the natural logarithm of that.
+    pub(crate) weight: f64,
 }
 
 impl Branch {
-    pub(crate) fn new(plan: Plan, path: Path, more: u64) -> Branch {
+    pub(crate) fn new(plan: Plan, path: Path, more: u64, weight: f64) -> Branch {
         Branch {
             shared: (Arc::new([]), 0),
             rest: plan,
             path,
             more,
+            weight,
         }
     }
 
@@ -146,6 +150,7 @@ pub struct Explorer {
     dpor: Dpor,
     optimal: Optimal,
     children: Vec<Child>,
+    shares: Shares,
     dpor_children: Vec<(Child, Path)>,
     /// Length of the longest run, for `pct`.
     longest: u32,
@@ -161,6 +166,7 @@ impl Explorer {
             dpor: Dpor::default(),
             optimal: Optimal::default(),
             children: Vec::new(),
+            shares: Shares::default(),
             dpor_children: Vec::new(),
             longest: 0,
             cut: false,
@@ -192,7 +198,7 @@ impl Explorer {
         } else {
             0
         };
-        Branch::new(plan, Path::new(), more)
+        Branch::new(plan, Path::new(), more, 0.0)
     }
 
     /// Whether a bound kept something from being explored.
@@ -201,16 +207,17 @@ impl Explorer {
     }
 
     /// Adds the branches that follow from an execution, which was run by this plan. Those that follow first come last.
+    /// Says what the execution itself weighs: the natural logarithm of it.
     pub fn branches(
         &mut self,
         branch: Branch,
         plan: &Plan,
         execution: &Execution,
         out: &mut Vec<Branch>,
-    ) {
+    ) -> f64 {
         match self.options.algorithm {
             Algorithm::Random | Algorithm::Pct => {
-                return self.more_samples(plan, branch.more, execution, out);
+                return self.more_samples(plan, &branch, execution, out);
             }
             _ if self.options.preemptions.is_some() => {
                 let bound = self.options.preemptions;
@@ -231,8 +238,11 @@ impl Explorer {
             }
         }
         if self.children.is_empty() && self.dpor_children.is_empty() {
-            return;
+            return branch.weight;
         }
+        let plain = self.children.iter().map(|child| child.shared);
+        let claimed = self.dpor_children.iter().map(|(child, _)| child.shared);
+        let kept = self.shares.deal(plain.chain(claimed));
         let steps = steps_of(plan, execution);
         let children = self.children.drain(..).map(|child| (child, Path::new()));
         let new = children.chain(self.dpor_children.drain(..));
@@ -241,17 +251,20 @@ impl Explorer {
             rest: child.rest,
             path,
             more: 0,
+            weight: branch.weight + self.shares.of(child.shared),
         }));
+        branch.weight + kept
     }
 
     /// The runs that follow a sample, in two halves, so that they can be shared out.
     fn more_samples(
         &mut self,
         plan: &Plan,
-        more: u64,
+        branch: &Branch,
         execution: &Execution,
         out: &mut Vec<Branch>,
-    ) {
+    ) -> f64 {
+        let more = branch.more;
         self.longest = self.longest.max(execution.events.len() as u32);
         let next = |by: u64| match plan.policy {
             Policy::Pct { seed, changes, .. } => Policy::Pct {
@@ -269,8 +282,10 @@ impl Explorer {
                     policy: next(first),
                     ..plan.clone()
                 };
-                out.push(Branch::new(plan, Path::new(), count - 1));
+                let weight = branch.weight + (count as f64 / (more + 1) as f64).ln();
+                out.push(Branch::new(plan, Path::new(), count - 1, weight));
             }
         }
+        branch.weight - ((more + 1) as f64).ln()
     }
 }

@@ -8,6 +8,7 @@
 mod dfs;
 mod dpor;
 mod draft;
+mod estimate;
 mod explorer;
 mod happens;
 mod optimal;
@@ -16,6 +17,7 @@ mod search;
 mod stored;
 mod target;
 
+pub use estimate::{Estimate, Gauge, Large, grouped};
 pub use explorer::{Algorithm, Branch, Explorer, Options};
 pub use search::{Flow, Search, Totals};
 pub use stored::Stored;

@@ -6,13 +6,14 @@
 //! one worker the order of executions is always the same.
 
 use crate::{
+    estimate::{Estimate, Gauge, LogSum, Tally},
     explorer::{Branch, Explorer, Options},
     target::Target,
 };
 use reweave_model::{Divergence, End, Execution, Plan};
 use serde::{Deserialize, Serialize};
 use std::sync::{
-    Condvar, Mutex, MutexGuard,
+    Arc, Condvar, Mutex, MutexGuard,
     atomic::{AtomicBool, AtomicUsize, Ordering},
 };
 
@@ -76,29 +77,65 @@ pub enum Flow {
 }
 
 /// The whole state of an exploration.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Search {
     options: Options,
     pub(crate) frontier: Vec<Branch>,
     totals: Totals,
+    gauge: Arc<Gauge>,
+}
+
+impl Clone for Search {
+    fn clone(&self) -> Search {
+        let frontier = self.frontier.clone();
+        Search::from_parts(self.options, frontier, self.totals, self.gauge.tally())
+    }
 }
 
 impl Search {
     /// A search that has not begun.
     pub fn new(options: Options) -> Search {
-        Search {
-            options,
-            frontier: vec![Explorer::root(&options)],
-            totals: Totals::default(),
-        }
+        let frontier = vec![Explorer::root(&options)];
+        Search::from_parts(options, frontier, Totals::default(), Tally::default())
     }
 
-    pub(crate) fn from_parts(options: Options, frontier: Vec<Branch>, totals: Totals) -> Search {
-        Search {
+    pub(crate) fn from_parts(
+        options: Options,
+        frontier: Vec<Branch>,
+        totals: Totals,
+        tally: Tally,
+    ) -> Search {
+        let mut search = Search {
             options,
             frontier,
             totals,
-        }
+            gauge: Arc::default(),
+        };
+        search.measure(tally);
+        search
+    }
+
+    /// Begins a gauge for what was done and what is left.
+    fn measure(&mut self, tally: Tally) {
+        let mut whole = LogSum::default();
+        self.frontier
+            .iter()
+            .for_each(|branch| whole.add(branch.weight));
+        self.gauge = Arc::new(Gauge::new(tally, whole));
+    }
+
+    /// How large it is; `None` before the first execution.
+    pub fn estimate(&self) -> Option<Estimate> {
+        self.gauge.estimate()
+    }
+
+    /// Tells how large it is while it is run, until it is split or put together with another.
+    pub fn gauge(&self) -> Arc<Gauge> {
+        self.gauge.clone()
+    }
+
+    pub(crate) fn tally(&self) -> Tally {
+        self.gauge.tally()
     }
 
     /// What it explores.
@@ -123,17 +160,24 @@ impl Search {
             return None;
         }
         let keep = self.frontier.len() / 2;
-        Some(Search {
-            options: self.options,
-            frontier: self.frontier.drain(..keep).collect(),
-            totals: Totals::default(),
-        })
+        let frontier = self.frontier.drain(..keep).collect();
+        self.measure(self.gauge.tally());
+        let (options, totals) = (self.options, Totals::default());
+        Some(Search::from_parts(
+            options,
+            frontier,
+            totals,
+            Tally::default(),
+        ))
     }
 
     /// Takes in what somebody else has done of a part that was split off, and what is left of it.
     pub fn absorb(&mut self, other: Search) {
         self.frontier.extend(other.frontier);
         self.totals.merge(&other.totals);
+        let mut tally = self.gauge.tally();
+        tally.merge(&other.gauge.tally());
+        self.measure(tally);
     }
 
     /// Explores until nothing is left or somebody says stop: `before` before every run (from any worker), `after` with
@@ -148,6 +192,7 @@ impl Search {
         let workers = workers.max(1);
         let crew = Crew {
             workers,
+            gauge: &self.gauge,
             pool: Mutex::new(Pool {
                 branches: std::mem::take(&mut self.frontier),
                 busy: workers,
@@ -165,11 +210,13 @@ impl Search {
                 batch: Vec::new(),
                 plans: Vec::new(),
                 totals: Totals::default(),
+                tally: Tally::default(),
             };
             let _panics = StopOnPanic(&crew);
             let mut target = target(index);
             let result = worker.work(&mut target, &before, &after);
             worker.totals.cut = worker.explorer.cut();
+            crew.gauge.merge(&worker.tally);
             crew.lock().branches.append(&mut worker.mine);
             (result, worker.totals)
         };
@@ -196,8 +243,9 @@ impl Search {
 }
 
 /// What workers share.
-struct Crew {
+struct Crew<'a> {
     workers: usize,
+    gauge: &'a Gauge,
     pool: Mutex<Pool>,
     changed: Condvar,
     /// Workers that have nothing to do.
@@ -211,7 +259,7 @@ struct Pool {
     busy: usize,
 }
 
-impl Crew {
+impl Crew<'_> {
     fn lock(&self) -> MutexGuard<'_, Pool> {
         self.pool
             .lock()
@@ -259,7 +307,7 @@ impl Crew {
 }
 
 /// A worker that panics takes the others along instead of leaving them waiting.
-struct StopOnPanic<'a>(&'a Crew);
+struct StopOnPanic<'a>(&'a Crew<'a>);
 
 impl Drop for StopOnPanic<'_> {
     fn drop(&mut self) {
@@ -270,7 +318,7 @@ impl Drop for StopOnPanic<'_> {
 }
 
 struct Worker<'a> {
-    crew: &'a Crew,
+    crew: &'a Crew<'a>,
     explorer: Explorer,
     mine: Vec<Branch>,
     /// What the target was told of and has not run yet, the next one last.
@@ -278,6 +326,8 @@ struct Worker<'a> {
     /// Its plans, the next one first; those behind them are kept for their memory.
     plans: Vec<Plan>,
     totals: Totals,
+    /// What the gauge was not told of yet.
+    tally: Tally,
 }
 
 impl Worker<'_> {
@@ -305,8 +355,11 @@ impl Worker<'_> {
                 };
                 self.totals.add(execution);
                 let flow = after(plan, execution);
-                self.explorer
+                let weight = self
+                    .explorer
                     .branches(branch, plan, execution, &mut self.mine);
+                self.tally.add(weight);
+                self.crew.gauge.offer(&mut self.tally);
                 if flow == Flow::Stop {
                     self.stop(None);
                     return Ok(());

@@ -2,6 +2,7 @@
 
 use crate::{
     dpor::Node,
+    estimate::Tally,
     explorer::{Branch, Options},
     search::{Search, Totals},
 };
@@ -13,14 +14,15 @@ use std::{
 };
 
 /// Grows with every change of what is stored.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
 /// A search as plain data. Nodes that branches share are stored once.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Stored {
     version: u32,
     options: Options,
     totals: Totals,
+    tally: Tally,
     nodes: Vec<StoredNode>,
     branches: Vec<StoredBranch>,
 }
@@ -31,11 +33,12 @@ struct StoredNode {
     claims: Vec<Choice>,
 }
 
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 struct StoredBranch {
     plan: Plan,
     path: Vec<u32>,
     more: u64,
+    weight: f64,
 }
 
 impl Search {
@@ -68,12 +71,14 @@ impl Search {
                 })
                 .collect(),
             more: branch.more,
+            weight: branch.weight,
         });
         let branches = branches.collect();
         Stored {
             version: VERSION,
             options: *self.options(),
             totals: *self.totals(),
+            tally: self.tally(),
             nodes,
             branches,
         }
@@ -104,13 +109,18 @@ impl Search {
                 .map(|index| nodes.get(*index as usize).cloned());
             let path: Option<Vec<_>> = path.collect();
             let path = path.ok_or("the stored search names a node that it does not hold")?;
-            Ok(Branch::new(branch.plan, path, branch.more))
+            Ok(Branch::new(branch.plan, path, branch.more, branch.weight))
         };
         let frontier = stored
             .branches
             .into_iter()
             .map(branch)
             .collect::<Result<_, String>>()?;
-        Ok(Search::from_parts(stored.options, frontier, stored.totals))
+        Ok(Search::from_parts(
+            stored.options,
+            frontier,
+            stored.totals,
+            stored.tally,
+        ))
     }
 }

@@ -1,6 +1,6 @@
 //! What `reweave check` was asked for: our options, a compiler's options mixed in with them, files or a program.
 //!
-//! *Called by:* `check`, and by `replay`, whose traces say in the same words how a program was built and started.
+//! *Called by:* `check`, `suite`, and `replay`, whose traces say in the same words how a program was built and started.
 
 use crate::args::Format;
 use reweave_drive::compile::{Language, takes_value};
@@ -216,15 +216,22 @@ pub fn parse(args: Vec<OsString>) -> Result<Option<Check>, String> {
             ));
         }
     }
-    if check.options.preemptions.is_some() && check.options.algorithm.samples() {
-        return Err("a bound on preemptions goes through all schedules within it: it has no use for random ones".into());
-    }
+    agree(&check)?;
     Ok(Some(check))
+}
+
+/// Whether the options agree with each other.
+pub fn agree(check: &Check) -> Result<(), String> {
+    match check.options.preemptions.is_some() && check.options.algorithm.samples() {
+        true => Err("a bound on preemptions goes through all schedules within it: it has no use for random ones".into()),
+        false => Ok(()),
+    }
 }
 
 const SEE_HELP: &str = "`reweave check --help` lists all that can be typed";
 
-fn set(check: &mut Check, name: &str, value: &str) -> Result<(), String> {
+/// Takes in one of [`OPTIONS`].
+pub fn set(check: &mut Check, name: &str, value: &str) -> Result<(), String> {
     let wrong = |why: String| format!("{name} {value}: {why}");
     match name {
         "--algorithm" => match value {

@@ -150,13 +150,13 @@ fn explain(why: &str) -> String {
 }
 
 /// `1 execution`, `7,168 executions`.
-fn counted(n: u64, what: &str) -> String {
+pub(crate) fn counted(n: u64, what: &str) -> String {
     let plural = if n == 1 { "" } else { "s" };
     format!("{} {what}{plural}", grouped(n))
 }
 
 /// Digits in groups of three.
-fn grouped(n: u64) -> String {
+pub(crate) fn grouped(n: u64) -> String {
     let digits = n.to_string();
     let mut out = String::new();
     for (index, digit) in digits.chars().enumerate() {

@@ -1,0 +1,149 @@
+//! How large a search is, told while it is under way.
+//!
+//! A search walks a tree: every execution has children, the branches that follow from it. Each branch carries its
+//! *weight*: the chance that a random walk comes to it which begins at the first execution and throws a die wherever
+//! something else could have been done ([`weight`]). The weights of all executions of a finished search add up to one;
+//! those seen so far, to the part of the search that is covered. Everything is kept as logarithms: programs with 10^2000
+//! schedules are real, and their weights are numbers.
+//!
+//! [`Gauge`] is what workers tell of their executions and what others ask, at any time, for an [`Estimate`].
+
+mod gauge;
+mod logarithm;
+pub(crate) mod weight;
+
+pub use gauge::Gauge;
+pub(crate) use gauge::Tally;
+pub(crate) use logarithm::LogSum;
+
+use std::fmt;
+
+/// How large a search is.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Estimate {
+    /// The natural logarithm of the runs expected in all.
+    pub ln_runs: f64,
+    /// Runs so far.
+    pub done: u64,
+    /// How sure: the number of runs is probably not farther off than by this factor. One: it is exact.
+    pub within: f64,
+}
+
+impl Estimate {
+    /// The part that is done, between 0 and 1.
+    pub fn covered(&self) -> f64 {
+        self.ln_covered().exp()
+    }
+
+    /// Its natural logarithm: covered parts beyond any floating-point number are told apart.
+    pub fn ln_covered(&self) -> f64 {
+        ((self.done as f64).ln() - self.ln_runs).min(0.0)
+    }
+
+    /// How many there will be in all of what has been counted so often up to now; the natural logarithm of that.
+    pub fn ln_total(&self, so_far: u64) -> f64 {
+        (so_far as f64).ln() - self.ln_covered()
+    }
+
+    /// Runs still to be made, for shortest-first: comparable far beyond what a floating-point number holds.
+    pub fn ln_remaining(&self) -> f64 {
+        self.ln_runs + (-self.ln_covered().exp()).ln_1p()
+    }
+
+    /// Seconds still to go, at this rate; infinite where no number can hold them.
+    pub fn seconds_left(&self, elapsed: f64) -> f64 {
+        elapsed * (self.ln_remaining() - (self.done as f64).ln()).exp()
+    }
+}
+
+/// A number known by its natural logarithm, as people read it: `912`, `40,320`, `3.1 million`, `10^41`.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Large(pub f64);
+
+/// From here on a power of ten says more.
+const BILLIONS: f64 = 1e15;
+
+impl fmt::Display for Large {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let number = self.0.exp();
+        let scales = [(1e12, "trillion"), (1e9, "billion"), (1e6, "million")];
+        if number >= BILLIONS {
+            return write!(f, "10^{:.0}", self.0 / std::f64::consts::LN_10);
+        }
+        // A number that is rounded up to the next scale is one of that scale.
+        match scales.iter().find(|(scale, _)| number >= scale * 0.9995) {
+            Some((scale, name)) if number < 99.5 * scale => {
+                write!(f, "{:.1} {name}", number / scale)
+            }
+            Some((scale, name)) => write!(f, "{:.0} {name}", number / scale),
+            None => write!(f, "{}", grouped(number.round() as u64)),
+        }
+    }
+}
+
+/// A number with its thousands set apart.
+pub fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index) % 3 == 0 {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_as_people_read_them() {
+        let texts = [
+            (1.0, "1"),
+            (912.0, "912"),
+            (40320.0, "40,320"),
+            (999_999.0, "1.0 million"),
+            (3.14e6, "3.1 million"),
+            (250e6, "250 million"),
+            (2.03e9, "2.0 billion"),
+            (999.9e9, "1.0 trillion"),
+            (1.1e41, "10^41"),
+        ];
+        for (number, text) in texts {
+            assert_eq!(Large(f64::ln(number)).to_string(), text);
+        }
+        assert_eq!(
+            Large(2000.0 * std::f64::consts::LN_10).to_string(),
+            "10^2000"
+        );
+        assert_eq!(grouped(1_234_567), "1,234,567");
+    }
+
+    #[test]
+    fn what_is_left_of_something_huge() {
+        let ten = std::f64::consts::LN_10;
+        let estimate = Estimate {
+            ln_runs: 2000.0 * ten,
+            done: 1000,
+            within: 2.0,
+        };
+        assert!((estimate.ln_remaining() - 2000.0 * ten).abs() < 1e-9);
+        assert!((estimate.ln_covered() + 1997.0 * ten).abs() < 1e-9);
+        assert!((estimate.ln_total(500) - (2000.0 * ten - 2f64.ln())).abs() < 1e-9);
+        assert_eq!(estimate.seconds_left(1.0), f64::INFINITY);
+        let half = Estimate {
+            ln_runs: 20f64.ln(),
+            done: 10,
+            within: 1.0,
+        };
+        assert!((half.seconds_left(3.0) - 3.0).abs() < 1e-9);
+        let all = Estimate {
+            ln_runs: 10f64.ln(),
+            done: 10,
+            within: 1.0,
+        };
+        assert_eq!(all.seconds_left(3.0), 0.0);
+    }
+}
