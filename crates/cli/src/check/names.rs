@@ -5,7 +5,7 @@
 use reweave_drive::{
     Native, Place, PlaceKind,
     compile::Kit,
-    symbols::{Frame, Symbols},
+    symbols::{Frame, Symbols, has_hooks},
 };
 use reweave_model::Site;
 use reweave_report::Position;
@@ -47,6 +47,17 @@ impl Thing {
     }
 }
 
+impl Module {
+    fn is_ours(&self) -> bool {
+        self.path.ends_with(Kit::RUNTIME)
+    }
+
+    fn symbols(&self) -> Option<&Symbols> {
+        let load = || Symbols::load(&self.path).ok();
+        self.symbols.get_or_init(load).as_ref()
+    }
+}
+
 impl Names {
     /// Of a program that was started.
     pub fn new(program: &Path, native: &Native) -> Names {
@@ -73,15 +84,13 @@ impl Names {
 
     /// Whether it is a place of the runtime, which is nobody's business.
     fn is_ours(&self, site: Site) -> bool {
-        let module = self.module(site);
-        module.is_some_and(|module| module.path.ends_with(Kit::RUNTIME))
+        self.module(site).is_some_and(Module::is_ours)
     }
 
     /// The module that a site is in, and its address there.
     fn find(&self, site: Site) -> Option<(&Symbols, u64)> {
         let module = self.module(site)?;
-        let load = || Symbols::load(&module.path).ok();
-        let symbols = module.symbols.get_or_init(load).as_ref()?;
+        let symbols = module.symbols()?;
         Some((symbols, (site.0 - module.bias).into()))
     }
 
@@ -93,9 +102,9 @@ impl Names {
     /// Where atomic instructions are that the compiler did not make: inline assembly in instrumented code.
     pub fn uninstrumented(&self) -> BTreeSet<String> {
         let mut places = BTreeSet::new();
-        for module in &self.modules {
-            let load = || Symbols::load(&module.path).ok();
-            let Some(symbols) = module.symbols.get_or_init(load) else {
+        let hooked = |module: &&Module| !module.is_ours() && has_hooks(&module.path);
+        for module in self.modules.iter().filter(hooked) {
+            let Some(symbols) = module.symbols() else {
                 continue;
             };
             for address in symbols.uninstrumented() {

@@ -3,28 +3,40 @@
 //! Compilers make a call of a hook out of every atomic operation in code that they instrument. An instruction with a lock prefix, or an
 //! exchange with memory, that is left there was written by hand.
 
-use std::ops::Range;
+use std::{fs::File, ops::Range, path::Path};
 
 use iced_x86::{Decoder, DecoderOptions, Instruction, Mnemonic, OpKind};
-use object::{Object, ObjectSection, ObjectSymbol, SectionKind, SymbolKind, read::elf::ElfFile64};
+use object::{
+    Endianness, Object, ObjectSection, ObjectSymbol, ReadCache, SectionKind, SymbolKind,
+    read::elf::ElfFile64,
+};
 
 /// How names of hooks begin.
 const HOOKS: &[u8] = b"__tsan_";
 
-/// Where each of them ends. A file that refers to no hook was compiled without.
+/// Whether a program or library names hooks: else it was compiled without. Reads no more of the file than it takes to know.
+pub fn has_hooks(path: &Path) -> bool {
+    let Ok(file) = File::open(path) else {
+        return false;
+    };
+    let cache = ReadCache::new(file);
+    let Ok(file) = ElfFile64::<Endianness, _>::parse(&cache) else {
+        return false;
+    };
+    let names = file.section_by_name(".dynstr");
+    let names = names
+        .and_then(|names| names.data().ok())
+        .unwrap_or_default();
+    names.windows(HOOKS.len()).any(|part| part == HOOKS)
+}
+
+/// Where each of them ends.
 pub(super) fn find(file: &ElfFile64<'_>) -> Vec<u64> {
-    let mut symbols = file.dynamic_symbols();
-    let hooked = symbols.any(|symbol| {
-        let name = symbol.name_bytes().unwrap_or_default();
-        symbol.is_undefined() && name.starts_with(HOOKS)
-    });
     let mut found = Vec::new();
-    if hooked {
-        let starts = functions(file);
-        for section in file.sections() {
-            if section.kind() == SectionKind::Text {
-                search(&section, &starts, &mut found);
-            }
+    let starts = functions(file);
+    for section in file.sections() {
+        if section.kind() == SectionKind::Text {
+            search(&section, &starts, &mut found);
         }
     }
     found
