@@ -57,6 +57,8 @@ pub struct Control {
 pub struct Outcome {
     /// How it was explored.
     pub algorithm: Algorithm,
+    /// Why not by who reads from whom, where that needs the fewest executions.
+    pub because: Option<String>,
     /// What was counted.
     pub totals: Totals,
     /// Why not everything was explored; empty: everything was.
@@ -74,6 +76,7 @@ impl Outcome {
     pub fn document(&self, program: &str) -> ResultDocument {
         let (name, equivalence) = (self.algorithm.name(), self.algorithm.equivalence());
         let mut document = ResultDocument::new(program, name, equivalence);
+        document.algorithm_because.clone_from(&self.because);
         document.complete = self.incomplete.is_empty();
         document.incomplete.clone_from(&self.incomplete);
         document.executions = self.totals.executions;
@@ -125,6 +128,8 @@ pub struct Check<S> {
     pub(crate) elapsed: Duration,
     /// Whether there would be more to do, had there been more time.
     paused: bool,
+    /// Why it is not explored by who reads from whom.
+    pub(crate) because: Option<String>,
 }
 
 impl<S: Subject> Check<S> {
@@ -140,6 +145,7 @@ impl<S: Subject> Check<S> {
             races: AtomicBool::new(false),
             elapsed: Duration::ZERO,
             paused: true,
+            because: None,
         }
     }
 
@@ -178,6 +184,12 @@ impl<S: Subject> Check<S> {
             }
             if let Err(fault) = self.explore(&slice) {
                 break Err(fault);
+            }
+            if let Some(why) = self.search.unfit() {
+                self.settings.options.algorithm = Algorithm::Optimal;
+                self.because = Some(why.into());
+                self.begin();
+                continue;
             }
             if !self.subject.anew() || slice.over() || self.failed() {
                 break Ok(());
@@ -325,9 +337,10 @@ impl<S: Subject> Check<S> {
             // A bound is kept by going through all schedules within it.
             algorithm: match (settings.options.preemptions, settings.options.algorithm) {
                 (Some(_), _) => Algorithm::Dfs,
-                (None, Algorithm::Auto) => Algorithm::Optimal,
+                (None, Algorithm::Auto) => Algorithm::Rf,
                 (None, algorithm) => algorithm,
             },
+            because: self.because.clone(),
             totals,
             incomplete,
             errors,

@@ -5,7 +5,7 @@ use crate::{
     found::StoredCase,
     subject::Subject,
 };
-use reweave_explore::{Search, Stored};
+use reweave_explore::{Algorithm, Search, Stored};
 use serde::{Deserialize, Serialize};
 use std::{sync::atomic::AtomicBool, sync::atomic::Ordering::Relaxed, time::Duration};
 
@@ -15,6 +15,7 @@ pub struct StoredCheck {
     search: Stored,
     found: Vec<StoredCase>,
     races: bool,
+    because: Option<String>,
     elapsed: Duration,
 }
 
@@ -28,6 +29,7 @@ impl<S: Subject> Check<S> {
             search: self.search.store(),
             found: self.found.store(),
             races: self.races.load(Relaxed),
+            because: self.because.clone(),
             elapsed: self.elapsed,
         }
     }
@@ -35,10 +37,16 @@ impl<S: Subject> Check<S> {
     /// Goes on where a check of the same program with the same settings stopped; an error is a sentence about why it cannot.
     pub fn resume(subject: S, settings: Settings, stored: StoredCheck) -> Result<Check<S>, String> {
         let search = Search::resume(stored.search)?;
-        if *search.options() != settings.options {
+        let mut expected = settings.options;
+        if stored.because.is_some() {
+            expected.algorithm = Algorithm::Optimal;
+        }
+        if *search.options() != expected {
             return Err("it was explored with other options".into());
         }
         let mut check = Check::new(subject, settings);
+        check.settings.options = expected;
+        check.because = stored.because;
         check.search = search;
         check.found.restore(stored.found);
         check.races = AtomicBool::new(stored.races);

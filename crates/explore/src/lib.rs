@@ -13,6 +13,7 @@ mod explorer;
 mod happens;
 mod optimal;
 mod replay;
+mod rf;
 mod search;
 mod stored;
 mod target;

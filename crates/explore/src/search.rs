@@ -83,12 +83,17 @@ pub struct Search {
     pub(crate) frontier: Vec<Branch>,
     totals: Totals,
     gauge: Arc<Gauge>,
+    unfit: Option<&'static str>,
 }
 
 impl Clone for Search {
     fn clone(&self) -> Search {
         let frontier = self.frontier.clone();
-        Search::from_parts(self.options, frontier, self.totals, self.gauge.tally())
+        let tally = self.gauge.tally();
+        Search {
+            unfit: self.unfit,
+            ..Search::from_parts(self.options, frontier, self.totals, tally)
+        }
     }
 }
 
@@ -110,6 +115,7 @@ impl Search {
             frontier,
             totals,
             gauge: Arc::default(),
+            unfit: None,
         };
         search.measure(tally);
         search
@@ -153,6 +159,11 @@ impl Search {
         self.frontier.is_empty()
     }
 
+    /// Why `rf` cannot explore this program; then the search has stopped and what it saw is not all there is.
+    pub fn unfit(&self) -> Option<&'static str> {
+        self.unfit
+    }
+
     /// Hands out about half of what is left, to be explored by somebody else; `None` if there is only one branch.
     /// What both find adds up to what this one would have found.
     pub fn split(&mut self) -> Option<Search> {
@@ -178,6 +189,7 @@ impl Search {
         let mut tally = self.gauge.tally();
         tally.merge(&other.gauge.tally());
         self.measure(tally);
+        self.unfit = self.unfit.or(other.unfit);
     }
 
     /// Explores until nothing is left or somebody says stop: `before` before every run (from any worker), `after` with
@@ -218,7 +230,7 @@ impl Search {
             worker.totals.cut = worker.explorer.cut();
             crew.gauge.merge(&worker.tally);
             crew.lock().branches.append(&mut worker.mine);
-            (result, worker.totals)
+            (result, worker.totals, worker.explorer.unfit())
         };
         let done = match workers {
             1 => vec![work(0)],
@@ -234,8 +246,9 @@ impl Search {
         };
         self.frontier = crew.pool.into_inner().expect("workers are done").branches;
         let mut result = Ok(());
-        for (outcome, totals) in done {
+        for (outcome, totals, unfit) in done {
             self.totals.merge(&totals);
+            self.unfit = self.unfit.or(unfit);
             result = result.and(outcome);
         }
         result
@@ -360,7 +373,7 @@ impl Worker<'_> {
                     .branches(branch, plan, execution, &mut self.mine);
                 self.tally.add(weight);
                 self.crew.gauge.offer(&mut self.tally);
-                if flow == Flow::Stop {
+                if flow == Flow::Stop || self.explorer.unfit().is_some() {
                     self.stop(None);
                     return Ok(());
                 }

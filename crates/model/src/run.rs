@@ -289,10 +289,14 @@ impl Run {
         (0, ENDED)
     }
 
-    /// A step of the plan that cannot be done as things are: it may be possible after late timeouts were let go.
+    /// A step of the plan that cannot be done as it stands: its thread may have to be found out, or it is possible after late timeouts were
+    /// let go.
     #[cold]
-    fn late_step(&mut self, step: Step) -> (u32, u32) {
-        if self.epoch() && self.fits(&step) {
+    fn late_step(&mut self, mut step: Step) -> (u32, u32) {
+        if let Some(thread) = self.execution.resolve(step.choice.thread) {
+            step.choice.thread = thread;
+        }
+        if self.fits(&step) || self.epoch() && self.fits(&step) {
             return (step.choice.thread.0, step.choice.outcome.into());
         }
         let thread = step.choice.thread.index();

@@ -96,7 +96,7 @@ Usage: reweave check [OPTIONS] FILE.c|.cc|.cpp ... [-- ARGS...]   compile with i
        reweave check [OPTIONS] -- PROGRAM [ARGS...]               explore a program as it is
 
 Options:
-  --algorithm auto|dfs|dpor|optimal|random|pct    how to explore; auto needs the fewest executions
+  --algorithm auto|dfs|dpor|optimal|rf|random|pct how to explore; auto needs the fewest executions
   --workers N                  how many explore at once; one for each core unless said otherwise
   --budget TIME                stop after 500ms, 30s, 10m, 2h
   --max-executions N           stop after so many executions
@@ -235,7 +235,7 @@ pub fn set(check: &mut Check, name: &str, value: &str) -> Result<(), String> {
     let wrong = |why: String| format!("{name} {value}: {why}");
     match name {
         "--algorithm" => match value {
-            "rf" | "stateful" => return Err(wrong(missing())),
+            "stateful" => return Err(wrong(missing())),
             _ => check.options.algorithm = value.parse::<Algorithm>().map_err(wrong)?,
         },
         "--budget" => check.budget = Some(reweave_check::duration(value).map_err(wrong)?),
@@ -507,7 +507,6 @@ mod tests {
             ),
             ("a.c --format xml", "one of text, json"),
             ("a.c --algorithm quick", "no algorithm is called `quick`"),
-            ("a.c --algorithm rf", "--algorithm rf: not in this version"),
             (
                 "a.c --algorithm stateful",
                 "--algorithm stateful: not in this version",

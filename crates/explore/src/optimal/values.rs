@@ -1,9 +1,8 @@
 //! Children of two operations that look at nothing but the value of one atomic: the value that it had at another point is found from the
 //! events that wrote it, and the others need not be played.
 
-use super::{Optimal, Overtaker, Touches};
-use crate::draft::Child;
-use reweave_model::{Class, Event, Execution, Gate, Object, ObjectId, Op, Plan};
+use super::{Optimal, Overtaker, Sought, Touches};
+use reweave_model::{Class, Event, Execution, Gate, Object, ObjectId, Op};
 
 /// The atomic that both operations are about, if its value decides all that they do.
 pub(super) fn only(execution: &Execution, a: &Overtaker, e: &Event) -> Option<ObjectId> {
@@ -18,12 +17,11 @@ impl Optimal {
     /// As [`Optimal::child`].
     pub(super) fn child_by_value(
         &mut self,
-        plan: &Plan,
         execution: &Execution,
         a: &Overtaker,
         e: u32,
         object: ObjectId,
-        out: &mut Vec<Child>,
+        out: &mut Sought,
     ) {
         let event = &execution.events[e as usize];
         let value = self.value_after_leads(execution, object, e);
@@ -42,8 +40,7 @@ impl Optimal {
         if !self.is_exact(execution, a, e, &effect) {
             return;
         }
-        let parent = self.is_parent_by_order(plan, execution, a, e);
-        if !parent.unwrap_or_else(|| self.is_parent(execution, a, e)) {
+        if !self.is_sought(execution, a, e, out) {
             return;
         }
         // What overtook `e` before must still have, now that `e` may do something else.
@@ -53,7 +50,7 @@ impl Optimal {
         let still = self.depends_on_stages(execution, e, &effect, &needed);
         self.needed = needed;
         if still {
-            out.push(self.draft(plan, execution, a, e, 0, true));
+            self.add(execution, a, e, 0, true, out);
         }
     }
 

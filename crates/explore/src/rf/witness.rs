@@ -1,0 +1,204 @@
+//! Finds an order in which every read sees the write that it is to read from; or that there is none.
+//!
+//! What has to be in order is happens-before, which holds who reads from whom. Beyond that a write may not come between another
+//! write and those who read from it. Two guesses are tried first. Then happens-before is *saturated*: a write that comes before a
+//! read comes before what it reads from, and a write that comes after what is read comes after the read. Most
+//! questions are answered by that; behind it stands a complete search, whose only real choices are writes that
+//! somebody still has to read: everything else can be done as soon as it may be.
+
+mod saturation;
+mod search;
+
+use super::graph::{Graph, START};
+use crate::happens::{Happens, Quad, Row, add_next, count, join};
+use saturation::Saturation;
+use search::Search;
+
+/// What is asked: these events, with one or two of them reading from somewhere else.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Question<'a> {
+    pub graph: &'a Graph,
+    pub happens: &'a Happens,
+    /// The first so many events take part.
+    pub first: u32,
+    /// And these, in order.
+    pub leads: &'a [u32],
+    /// And this one.
+    pub read: u32,
+    /// What it reads from.
+    pub source: u32,
+    /// Whether that one reads from what it read from itself.
+    pub swapped: bool,
+    /// Whether the read fails though it need not.
+    pub fails: bool,
+}
+
+impl Question<'_> {
+    fn takes_part(&self, position: u32) -> bool {
+        position < self.first || self.leads.binary_search(&position).is_ok()
+    }
+
+    fn source_of(&self, position: u32) -> u32 {
+        if position == self.read {
+            self.source
+        } else if self.swapped && position == self.source {
+            self.graph.sources[self.read as usize]
+        } else {
+            self.graph.sources[position as usize]
+        }
+    }
+
+    fn changed(&self, position: u32) -> bool {
+        position == self.read || self.swapped && position == self.source
+    }
+
+    fn writes(&self, position: u32) -> bool {
+        match self.graph.touches[position as usize] {
+            Some(_) if position == self.read => self.read_writes(),
+            Some(_) if self.changed(position) => true,
+            Some(touch) => touch.writes,
+            None => false,
+        }
+    }
+
+    /// The value that the read gets.
+    pub fn value(&self) -> u64 {
+        let Question { graph, source, .. } = *self;
+        let object = graph.touches[self.read as usize].expect("it reads").object;
+        if self.swapped {
+            let before = graph.value(object, self.source_of(source));
+            let value = graph.would_write(source, before);
+            return value.expect("only what writes is swapped");
+        }
+        graph.value(object, source)
+    }
+
+    fn read_writes(&self) -> bool {
+        !self.fails && self.graph.would_write(self.read, self.value()).is_some()
+    }
+
+    /// What a thread has behind it when it comes to an event.
+    fn coming(&self, position: u32) -> &Row {
+        let (thread, nth) = (self.happens.thread(position), self.happens.nth(position));
+        self.happens.coming(&self.graph.skeleton, thread, nth)
+    }
+}
+
+/// Finds orders. Owns reusable tables only.
+#[derive(Debug, Default)]
+pub(crate) struct Witness {
+    /// The answer.
+    pub order: Vec<u32>,
+    /// Those that take part, in the order in which they were done.
+    guide: Vec<u32>,
+    last: Vec<u32>,
+    past: Vec<Quad>,
+    saturation: Saturation,
+    search: Search,
+}
+
+impl Witness {
+    /// Looks for an order; says whether there is one.
+    pub fn find(&mut self, question: &Question) -> bool {
+        let done = &question.graph.done;
+        self.guide.clear();
+        match question.leads.is_empty() {
+            // It is new: all that was done before takes part.
+            true => self
+                .guide
+                .extend_from_slice(&done[..question.first as usize]),
+            false => {
+                let others = done.iter().copied();
+                self.guide
+                    .extend(others.filter(|place| question.takes_part(*place)));
+                self.read_last(question);
+                if self.fits(question) {
+                    return true;
+                }
+            }
+        }
+        self.past_first(question);
+        self.fits(question) || self.search(question)
+    }
+
+    fn search(&mut self, question: &Question) -> bool {
+        self.guide.push(question.read);
+        self.saturation.saturate(question, &self.guide)
+            && self
+                .search
+                .run(question, &self.saturation, &self.guide, &mut self.order)
+    }
+
+    /// As it was done, the read at the end.
+    fn read_last(&mut self, question: &Question) {
+        self.order.clear();
+        self.order.extend_from_slice(&self.guide);
+        self.order.push(question.read);
+    }
+
+    /// What the read and its source need, the read, then all else.
+    fn past_first(&mut self, question: &Question) {
+        let Question {
+            happens, source, ..
+        } = *question;
+        let mut past = std::mem::take(&mut self.past);
+        past.clear();
+        past.extend_from_slice(question.coming(question.read));
+        if source != START {
+            let theirs = match question.swapped {
+                true => question.coming(source),
+                false => happens.row(source),
+            };
+            join(&mut past, theirs);
+        }
+        let needed = |place: &u32| *place == source || happens.in_row(&past, *place);
+        self.order.clear();
+        self.order
+            .extend(self.guide.iter().copied().filter(|place| needed(place)));
+        self.order.push(question.read);
+        self.order
+            .extend(self.guide.iter().copied().filter(|place| !needed(place)));
+        self.past = past;
+    }
+
+    /// Whether everybody reads what is to be read.
+    fn fits(&mut self, question: &Question) -> bool {
+        let objects = question.graph.skeleton.objects.len();
+        self.last.clear();
+        self.last.resize(objects, START);
+        for &place in &self.order {
+            let Some(touch) = question.graph.touches[place as usize] else {
+                continue;
+            };
+            let last = &mut self.last[touch.object.index()];
+            if touch.reads && *last != question.source_of(place) {
+                return false;
+            }
+            if question.writes(place) {
+                *last = place;
+            }
+        }
+        // The one that was swapped may have got in front of what it needs.
+        !question.swapped || self.in_order(question)
+    }
+
+    /// Whether happens-before is respected.
+    fn in_order(&self, question: &Question) -> bool {
+        let mut counts = vec![[0; 4]; question.coming(question.read).len()];
+        self.order.iter().all(|place| {
+            let ready = ready(question, *place, &counts);
+            add_next(&mut counts, question.happens.thread(*place));
+            ready
+        })
+    }
+}
+
+fn ready(question: &Question, position: u32, counts: &Row) -> bool {
+    if !question.changed(position) {
+        let done = count(counts, question.happens.thread(position)) as usize;
+        return question.happens.nth(position) == done && question.happens.ready(position, counts);
+    }
+    let coming = question.coming(position).as_flattened().iter();
+    let mut counts = coming.zip(counts.as_flattened());
+    counts.all(|(needed, done)| needed <= done)
+}
