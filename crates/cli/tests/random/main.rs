@@ -9,6 +9,7 @@
 //! `REWEAVE_CASES` sets the number of programs, `REWEAVE_SEED` the seed of the first one; the others follow by counting on. A failure
 //! names the seed of its program, and leaves the smallest program that still fails in a file.
 
+#[allow(dead_code)] // Not all of it is of use here.
 #[path = "../../../explore/tests/common/class.rs"]
 mod class;
 mod code;
