@@ -1,4 +1,4 @@
-//! Drives one search to its end or its limits, and says what came out.
+//! Drives one search to its end or its limits, at once or in slices of time, and says what came out.
 
 use crate::{
     found::{Error, Found},
@@ -62,6 +62,14 @@ pub struct Control {
 }
 
 impl Control {
+    /// For a check that others stop by this.
+    pub fn stopped_by(stop: Arc<AtomicBool>) -> Control {
+        Control {
+            stop,
+            ..Control::default()
+        }
+    }
+
     /// How large the search under way is; `None` before its first execution is over.
     pub fn estimate(&self) -> Option<Estimate> {
         let gauge = self.gauge.lock().unwrap_or_else(PoisonError::into_inner);
@@ -85,6 +93,8 @@ impl Control {
 pub struct Outcome {
     /// How it was explored.
     pub algorithm: Algorithm,
+    /// Why not by who reads from whom, where that needs the fewest executions.
+    pub because: Option<String>,
     /// What was counted.
     pub totals: Totals,
     /// How large the search is, as far as it was explored.
@@ -104,6 +114,7 @@ impl Outcome {
     pub fn document(&self, program: &str) -> ResultDocument {
         let (name, equivalence) = (self.algorithm.name(), self.algorithm.equivalence());
         let mut document = ResultDocument::new(program, name, equivalence);
+        document.algorithm_because.clone_from(&self.because);
         document.complete = self.incomplete.is_empty();
         document.incomplete.clone_from(&self.incomplete);
         document.executions = self.totals.executions;
@@ -139,124 +150,202 @@ impl Outcome {
     }
 }
 
-/// Executions that one worker runs before others join in: most checks are over before those would have started.
-const ALONE: u64 = 500;
-
-/// Makes the check.
+/// Makes the check, from its beginning to its end or its limits.
 pub fn check<S: Subject>(
     subject: &mut S,
     settings: &Settings,
     control: &Control,
 ) -> Result<Outcome, Fault> {
     let start = Instant::now();
-    loop {
+    let until = settings.budget.and_then(|budget| start.checked_add(budget));
+    let mut check = Check::new(subject, settings.clone());
+    check.advance(control, until)?;
+    check.conclude()
+}
+
+/// Executions that one worker runs before others join in: most checks are over before those would have started.
+const ALONE: u64 = 500;
+
+/// One check under way. It is advanced in slices of time; between two of them it is a value that can wait, be stored and be gone on with.
+pub struct Check<S> {
+    pub(crate) subject: S,
+    pub(crate) settings: Settings,
+    pub(crate) search: Search,
+    pub(crate) found: Found,
+    repeats: Repeats,
+    /// Whether there were any.
+    pub(crate) races: AtomicBool,
+    /// Of all slices.
+    pub(crate) elapsed: Duration,
+    /// Whether there would be more to do, had there been more time.
+    paused: bool,
+    /// Why it is not explored by who reads from whom.
+    pub(crate) because: Option<String>,
+}
+
+impl<S: Subject> Check<S> {
+    /// A check that has not begun.
+    pub fn new(mut subject: S, settings: Settings) -> Check<S> {
         subject.begin();
-        control.runs.store(0, Relaxed);
-        control.failures.store(0, Relaxed);
-        let check = Check {
+        Check {
             subject,
+            search: Search::new(settings.options),
             settings,
-            control,
-            deadline: settings.budget.and_then(|budget| start.checked_add(budget)),
             found: Found::default(),
             repeats: Repeats::default(),
             races: AtomicBool::new(false),
+            elapsed: Duration::ZERO,
+            paused: true,
+            because: None,
+        }
+    }
+
+    /// What is checked.
+    pub fn subject(&self) -> &S {
+        &self.subject
+    }
+
+    /// What it has seen so far.
+    pub fn totals(&self) -> &Totals {
+        self.search.totals()
+    }
+
+    /// How large it is; `None` before the first execution.
+    pub fn estimate(&self) -> Option<Estimate> {
+        self.search.estimate()
+    }
+
+    /// How long it was under way.
+    pub fn elapsed(&self) -> Duration {
+        self.elapsed
+    }
+
+    /// How many explore at once from here on.
+    pub fn set_workers(&mut self, workers: usize) {
+        self.settings.workers = workers;
+    }
+
+    /// Explores until then, and says whether there is more to do.
+    pub fn advance(&mut self, control: &Control, until: Option<Instant>) -> Result<bool, Fault> {
+        let start = Instant::now();
+        let slice = Slice { control, until };
+        let done = loop {
+            if self.subject.anew() {
+                self.begin();
+            }
+            if let Err(fault) = self.explore(&slice) {
+                break Err(fault);
+            }
+            if let Some(why) = self.search.unfit() {
+                self.settings.options.algorithm = Algorithm::Optimal;
+                self.because = Some(why.into());
+                self.begin();
+                continue;
+            }
+            if !self.subject.anew() || slice.over() || self.failed() {
+                break Ok(());
+            }
         };
-        let mut search = Search::new(settings.options);
-        if let Some(file) = &settings.log {
+        self.paused = !self.finished() && slice.over();
+        self.elapsed += start.elapsed();
+        done.map(|()| self.paused)
+    }
+
+    /// Explores until so many runs were made in all, and says whether there is more to do.
+    pub fn advance_to(&mut self, control: &Control, runs: u64) -> Result<bool, Fault> {
+        let limit = self.settings.max_executions;
+        self.settings.max_executions = Some(limit.map_or(runs, |limit| limit.min(runs)));
+        let done = self.advance(control, None);
+        self.settings.max_executions = limit;
+        done?;
+        Ok(!self.finished())
+    }
+
+    /// Forgets what was explored.
+    pub(crate) fn begin(&mut self) {
+        self.subject.begin();
+        self.search = Search::new(self.settings.options);
+        self.found = Found::default();
+        self.repeats = Repeats::default();
+        self.races = AtomicBool::new(false);
+    }
+
+    fn explore(&mut self, slice: &Slice<'_>) -> Result<(), Fault> {
+        let control = slice.control;
+        control.runs.store(self.search.totals().runs(), Relaxed);
+        control.failures.store(0, Relaxed);
+        // The search is taken out so that workers can look at everything else.
+        let mut search = std::mem::replace(&mut self.search, Search::new(self.settings.options));
+        if let Some(file) = self
+            .settings
+            .log
+            .as_ref()
+            .filter(|_| search.totals().runs() == 0)
+        {
             search.record(begin_log(file)?);
         }
         control.watch(&search);
-        check.explore(&mut search)?;
-        end_log(&mut search, settings)?;
-        if !check.subject.anew() || check.over() || check.failed() {
-            return check.conclude(&search, start);
-        }
-    }
-}
-
-fn begin_log(file: &Path) -> Result<Log, Fault> {
-    let made = File::create(file).map_err(|error| no_log(file, &error))?;
-    Ok(Log::new(Box::new(BufWriter::new(made))))
-}
-
-fn end_log(search: &mut Search, settings: &Settings) -> Result<(), Fault> {
-    let exhausted = search.exhausted();
-    match (search.take_log(), &settings.log) {
-        (Some(log), Some(file)) => log.close(exhausted).map_err(|error| no_log(file, &error)),
-        _ => Ok(()),
-    }
-}
-
-fn no_log(file: &Path, error: &io::Error) -> Fault {
-    Fault::Failed(format!(
-        "{}: the log cannot be written: {error}",
-        file.display()
-    ))
-}
-
-/// One search under way.
-struct Check<'a, S> {
-    subject: &'a S,
-    settings: &'a Settings,
-    control: &'a Control,
-    deadline: Option<Instant>,
-    found: Found,
-    repeats: Repeats,
-    /// Whether there were any.
-    races: AtomicBool,
-}
-
-impl<S: Subject> Check<'_, S> {
-    fn explore(&self, search: &mut Search) -> Result<(), Fault> {
         let target = |_| self.subject.target();
-        let after = |plan: &Plan, execution: &Execution| self.after(plan, execution);
-        let before = || self.before();
-        let runs = || self.control.runs.load(Relaxed);
+        let after = |plan: &Plan, execution: &Execution| self.after(control, plan, execution);
+        let before = || self.before(slice);
+        let runs = || control.runs.load(Relaxed);
         let alone = || match runs() {
             ALONE.. => Flow::Stop,
-            _ => self.before(),
+            _ => self.before(slice),
         };
         let several = self.settings.workers > 1;
-        let mut outcome = match several {
-            true => search.run(1, target, alone, after),
-            false => search.run(1, target, before, after),
-        };
+        let mut outcome = Ok(());
+        if !several || runs() < ALONE {
+            outcome = match several {
+                true => search.run(1, target, alone, after),
+                false => search.run(1, target, before, after),
+            };
+        }
         let undecided = several && runs() >= ALONE && !search.exhausted();
         if outcome.is_ok() && undecided && !self.failed() {
             outcome = search.run(self.settings.workers, target, before, after);
         }
+        self.search = search;
         match (self.subject.fault(), outcome) {
             (Some(why), _) => Err(Fault::Failed(why)),
             // What was run before the search has to begin anew may not be followed by the same again.
             (None, Err(divergence)) if !self.subject.anew() => {
-                Err(Fault::of(self.subject, &divergence))
+                Err(Fault::of(&self.subject, &divergence))
             }
             _ => Ok(()),
         }
     }
 
-    fn before(&self) -> Flow {
+    /// Ends the log, if there is one.
+    fn end_log(&mut self) -> Result<(), Fault> {
+        let exhausted = self.search.exhausted();
+        match (self.search.take_log(), &self.settings.log) {
+            (Some(log), Some(file)) => log.close(exhausted).map_err(|error| no_log(file, &error)),
+            _ => Ok(()),
+        }
+    }
+
+    fn before(&self, slice: &Slice<'_>) -> Flow {
         let limit = self.settings.max_executions.unwrap_or(u64::MAX);
-        let go = !self.over() && !self.subject.anew() && self.subject.proceed();
+        let go = !slice.over() && !self.subject.anew() && self.subject.proceed();
         // Counted last: a run that is counted is made.
-        match go && self.control.runs.fetch_add(1, Relaxed) < limit {
+        match go && slice.control.runs.fetch_add(1, Relaxed) < limit {
             true => Flow::Continue,
             false => Flow::Stop,
         }
     }
 
-    fn after(&self, plan: &Plan, execution: &Execution) -> Flow {
+    fn after(&self, control: &Control, plan: &Plan, execution: &Execution) -> Flow {
         self.repeats.note(execution);
         let depth = execution.events.len() as u64;
-        self.control.depth.store(depth, Relaxed);
+        control.depth.store(depth, Relaxed);
         let keep_going = self.settings.keep_going;
         let beyond = self.settings.beyond_races;
         let all = (keep_going || beyond) && self.settings.every_race;
         if !self.found.note(plan, execution, all, beyond) {
             return Flow::Continue;
         }
-        self.control.failures.fetch_add(1, Relaxed);
+        control.failures.fetch_add(1, Relaxed);
         let race = |error: &reweave_model::Error| error.kind == Kind::DataRace;
         if execution.errors.iter().any(race) {
             self.races.store(true, Relaxed);
@@ -273,39 +362,43 @@ impl<S: Subject> Check<'_, S> {
         !self.settings.keep_going && self.found.any(self.settings.beyond_races)
     }
 
-    /// Whether the time is up.
-    fn over(&self) -> bool {
-        let late = |deadline| Instant::now() >= deadline;
-        self.control.stop.load(Relaxed) || self.deadline.is_some_and(late)
+    /// Whether so many runs were made as there may be.
+    fn limited(&self) -> bool {
+        let limit = self.settings.max_executions;
+        limit.is_some_and(|limit| self.totals().runs() >= limit)
     }
 
-    fn conclude(self, search: &Search, start: Instant) -> Result<Outcome, Fault> {
-        let settings = self.settings;
-        let over = self.over();
+    fn finished(&self) -> bool {
+        let exhausted = self.search.exhausted() && !self.subject.anew();
+        exhausted || self.failed() || self.limited()
+    }
+
+    /// Has every error's execution run once more, writes their traces and says what came out.
+    pub fn conclude(&mut self) -> Result<Outcome, Fault> {
+        let start = Instant::now();
+        self.end_log()?;
+        let settings = &self.settings;
         let failed = self.failed();
-        let totals = *search.totals();
-        let mut errors = self
-            .found
-            .confirm(self.subject, &settings.directory, &settings.name)?;
+        let totals = *self.search.totals();
+        let found = std::mem::take(&mut self.found);
+        let mut errors = found.confirm(&self.subject, &settings.directory, &settings.name)?;
         // What is one error by its places may have come up at several sites of one execution.
         for error in &mut errors {
             error.seen = error.seen.min(totals.runs());
         }
         if errors.is_empty() {
-            self.repeats.confirm(self.subject)?;
+            std::mem::take(&mut self.repeats).confirm(&self.subject)?;
         }
-        let left = !search.exhausted() || self.subject.anew();
-        let limit = settings.max_executions;
-        let limited = limit.is_some_and(|limit| totals.runs() >= limit);
+        let left = !self.search.exhausted() || self.subject.anew();
         let stopped = failed && !errors.is_empty();
         let reasons = [
-            ("budget", left && over && !stopped),
-            ("max-executions", left && limited && !stopped),
+            ("budget", left && self.paused && !stopped),
+            ("max-executions", left && self.limited() && !stopped),
             ("max-steps", totals.max_steps > 0),
             ("preemptions", totals.cut),
             ("stopped-at-error", stopped),
             ("sampling", settings.options.algorithm.samples()),
-            ("races", self.races.into_inner() && settings.races_cut),
+            ("races", self.races.load(Relaxed) && settings.races_cut),
         ];
         let reasons = reasons.into_iter().filter(|(_, holds)| *holds);
         let mut incomplete: Vec<String> = reasons.map(|(name, _)| name.into()).collect();
@@ -318,15 +411,40 @@ impl<S: Subject> Check<'_, S> {
             // A bound is kept by going through all schedules within it.
             algorithm: match (settings.options.preemptions, settings.options.algorithm) {
                 (Some(_), _) => Algorithm::Dfs,
-                (None, Algorithm::Auto) => Algorithm::Optimal,
+                (None, Algorithm::Auto) => Algorithm::Rf,
                 (None, algorithm) => algorithm,
             },
+            because: self.because.clone(),
             totals,
-            estimate: search.estimate(),
+            estimate: self.search.estimate(),
             incomplete,
             errors,
             workers: settings.workers,
-            elapsed: start.elapsed(),
+            elapsed: self.elapsed + start.elapsed(),
         })
+    }
+}
+
+fn begin_log(file: &Path) -> Result<Log, Fault> {
+    let made = File::create(file).map_err(|error| no_log(file, &error))?;
+    Ok(Log::new(Box::new(BufWriter::new(made))))
+}
+
+fn no_log(file: &Path, error: &io::Error) -> Fault {
+    let why = format!("{}: the log cannot be written: {error}", file.display());
+    Fault::Failed(why)
+}
+
+/// Some time for a check.
+struct Slice<'a> {
+    control: &'a Control,
+    until: Option<Instant>,
+}
+
+impl Slice<'_> {
+    /// Whether it is up.
+    fn over(&self) -> bool {
+        let late = |until| Instant::now() >= until;
+        self.control.stop.load(Relaxed) || self.until.is_some_and(late)
     }
 }

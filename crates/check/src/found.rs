@@ -3,6 +3,7 @@
 use crate::subject::{Fault, Subject};
 use reweave_model::{Choice, End, Execution, Kind, Plan, Site};
 use reweave_report::{Finding, Position, Trace};
+use serde::{Deserialize, Serialize};
 use std::{
     cmp::Ordering,
     collections::HashMap,
@@ -47,6 +48,7 @@ impl Error {
 /// Two errors are the same when kind, rule and source places are. Sites stand for places while the search is under way.
 type Identity<Place> = (Kind, Option<String>, Vec<Place>);
 
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 struct Case {
     /// In which order errors were met.
     order: usize,
@@ -63,6 +65,10 @@ impl Case {
         events.then_with(|| choices(&self.plan).cmp(choices(plan)))
     }
 }
+
+/// An error so far, as plain data.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub(crate) struct StoredCase(Identity<Site>, Case);
 
 /// All errors so far, from all workers.
 #[derive(Default)]
@@ -147,6 +153,24 @@ impl Found {
             });
         }
         Ok(errors)
+    }
+
+    /// As plain data, the first one met first.
+    pub(crate) fn store(&self) -> Vec<StoredCase> {
+        let cases = self.lock();
+        let cases = cases.iter();
+        let mut stored: Vec<_> = cases
+            .map(|(identity, case)| StoredCase(identity.clone(), case.clone()))
+            .collect();
+        stored.sort_by_key(|StoredCase(_, case)| case.order);
+        stored
+    }
+
+    /// Takes in what was stored.
+    pub(crate) fn restore(&self, stored: Vec<StoredCase>) {
+        let stored = stored.into_iter();
+        self.lock()
+            .extend(stored.map(|StoredCase(identity, case)| (identity, case)));
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<Identity<Site>, Case>> {

@@ -44,6 +44,42 @@ pub trait Subject: Sync {
     fn confirm(&self, execution: &Execution) -> Result<Trace, Fault>;
 }
 
+impl<S: Subject> Subject for &mut S {
+    type Target = S::Target;
+
+    fn begin(&mut self) {
+        (**self).begin();
+    }
+
+    fn target(&self) -> S::Target {
+        (**self).target()
+    }
+
+    fn proceed(&self) -> bool {
+        (**self).proceed()
+    }
+
+    fn anew(&self) -> bool {
+        (**self).anew()
+    }
+
+    fn fault(&self) -> Option<String> {
+        (**self).fault()
+    }
+
+    fn incomplete(&self) -> Vec<String> {
+        (**self).incomplete()
+    }
+
+    fn position(&self, site: Site) -> Option<Position> {
+        (**self).position(site)
+    }
+
+    fn confirm(&self, execution: &Execution) -> Result<Trace, Fault> {
+        (**self).confirm(execution)
+    }
+}
+
 /// Why a check came to nothing.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Fault {

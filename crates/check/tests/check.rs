@@ -1,6 +1,8 @@
 //! Checks of a program that lives in the model alone: some threads write to one atomic, once each, and go wrong in some orders.
 
-use reweave_check::{Control, Fault, Outcome, Settings, Subject, check, plan_of};
+use reweave_check::{
+    Check, Control, Fault, Outcome, Settings, StoredCheck, Subject, check, plan_of,
+};
 use reweave_explore::{Options, Target};
 use reweave_model::{
     Divergence, Error, Execution, Gate, Kind, Next, Object, ObjectId, Op, Pending, Plan, Run, Site,
@@ -12,7 +14,7 @@ use std::{
         Arc,
         atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
     },
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 /// What an order of writes leads to.
@@ -388,4 +390,78 @@ fn traces_that_cannot_be_written_say_so() {
     let why = outcome.errors[0].file.as_ref().unwrap_err();
     assert!(why.contains("cannot be created"), "{why}");
     assert_eq!(outcome.document("x").errors[0].trace, None);
+}
+
+/// However a search is cut into slices, and whether it is stored in between: it finds the same.
+#[test]
+fn slices_add_up_to_the_whole() {
+    let mut bench = bench();
+    bench.settings.keep_going = true;
+    let whole = bench.check(writers(6, last_is_first)).unwrap();
+    let mut check = Check::new(writers(6, last_is_first), bench.settings.clone());
+    let mut slices = 0;
+    loop {
+        let until = Instant::now() + Duration::from_micros(300);
+        if !check.advance(&bench.control, Some(until)).unwrap() {
+            break;
+        }
+        slices += 1;
+        // Every other time by way of a file.
+        if slices % 2 == 0 {
+            let text = serde_json::to_string(&check.store()).unwrap();
+            let stored: StoredCheck = serde_json::from_str(&text).unwrap();
+            let (subject, settings) = (writers(6, last_is_first), bench.settings.clone());
+            check = Check::resume(subject, settings, stored).unwrap();
+        }
+    }
+    assert!(slices > 1, "slices are short");
+    let parts = check.conclude().unwrap();
+    assert_eq!(parts.totals, whole.totals);
+    assert_eq!(parts.incomplete, whole.incomplete);
+    let told = |outcome: &Outcome| {
+        let errors = outcome.errors.iter();
+        let told = errors.map(|error| (error.trace.events.clone(), error.seen));
+        told.collect::<Vec<_>>()
+    };
+    assert_eq!(told(&parts), told(&whole));
+}
+
+#[test]
+fn a_check_that_was_paused_is_incomplete() {
+    let bench = bench();
+    let mut check = Check::new(writers(4, never), bench.settings.clone());
+    assert!(check.advance(&bench.control, Some(Instant::now())).unwrap());
+    assert_eq!(check.conclude().unwrap().incomplete, ["budget"]);
+    assert!(!check.advance(&bench.control, None).unwrap());
+    let outcome = check.conclude().unwrap();
+    assert!(outcome.incomplete.is_empty());
+    assert_eq!(outcome.totals.executions, 24);
+}
+
+/// What turned out before the pause is known after it.
+#[test]
+fn a_paused_search_may_begin_anew() {
+    let bench = bench();
+    let mut odd = writers(3, never);
+    odd.one_more_after = 2;
+    let mut check = Check::new(odd, bench.settings.clone());
+    let mut slice = Duration::ZERO;
+    while check
+        .advance(&bench.control, Some(Instant::now() + slice))
+        .unwrap()
+    {
+        slice += Duration::from_micros(2);
+    }
+    let outcome = check.conclude().unwrap();
+    assert_eq!(outcome.totals.executions, 24, "of four threads only");
+}
+
+#[test]
+fn other_options_are_another_check() {
+    let mut bench = bench();
+    let stored = Check::new(writers(3, never), bench.settings.clone()).store();
+    bench.settings.options.max_steps = 7;
+    let resumed = Check::resume(writers(3, never), bench.settings.clone(), stored);
+    let why = resumed.err().expect("other options");
+    assert_eq!(why, "it was explored with other options");
 }

@@ -1,7 +1,7 @@
 //! The command line: what can be typed.
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use std::{ffi::OsString, path::PathBuf};
+use std::{ffi::OsString, num::NonZeroUsize, path::PathBuf};
 
 /// Runs a concurrent program in every interleaving that matters.
 #[derive(Parser, Debug)]
@@ -26,6 +26,8 @@ pub enum Command {
     Estimate(Rest),
     /// Hold estimates against recorded searches
     Evaluate(Evaluate),
+    /// Explore many of them within one budget
+    Suite(Suite),
     /// Run a build (make, cmake, ninja) with instrumenting compilers
     Build(Build),
     /// The instrumenting C compiler
@@ -45,6 +47,9 @@ pub struct Report {
     /// How to write it
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub format: Format,
+    /// Writes JUnit XML as well, of a result or a suite
+    #[arg(long, value_name = "FILE")]
+    pub junit: Option<PathBuf>,
     /// Write a page to look at (not in this version)
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
@@ -64,6 +69,40 @@ pub struct Evaluate {
     /// What `check --log` wrote
     #[arg(required = true, value_name = "LOG")]
     pub logs: Vec<PathBuf>,
+}
+
+#[derive(Args, Debug)]
+pub struct Suite {
+    /// The tests
+    #[arg(default_value = "reweave.toml")]
+    pub file: PathBuf,
+    /// Stop after 30s, 10m, 2h
+    #[arg(long, value_name = "TIME")]
+    pub budget: Option<String>,
+    /// Which test goes on next: finish-most (the one that is done soonest), even (the one that is covered least), round-robin
+    #[arg(long)]
+    pub policy: Option<String>,
+    /// How many explore at once; one for each core unless said otherwise
+    #[arg(long, value_name = "N")]
+    pub workers: Option<NonZeroUsize>,
+    /// Remembers what was left: that goes first next time, and goes on where it stopped
+    #[arg(long, value_name = "FILE")]
+    pub state: Option<PathBuf>,
+    /// How to write it
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    pub format: Format,
+    /// Writes JUnit XML as well
+    #[arg(long, value_name = "FILE")]
+    pub junit: Option<PathBuf>,
+    /// Where trace files go
+    #[arg(long, value_name = "DIR", default_value = "reweave-out")]
+    pub output: PathBuf,
+    /// Writes the file, with the programs that are found here
+    #[arg(long)]
+    pub init: bool,
+    /// Explores every test to its end, and tells what each policy would have done in less time
+    #[arg(long, conflicts_with = "init")]
+    pub simulate: bool,
 }
 
 #[derive(Args, Debug)]

@@ -1,30 +1,30 @@
 //! `reweave check`: compiles, explores, tells.
 
-mod args;
+pub mod args;
 mod names;
 mod native;
-mod progress;
+mod noticed;
+pub mod progress;
 mod replay;
+mod session;
 mod size;
 mod stdin;
 
 use crate::{args::Format, kit, print, say, style, usage};
 use args::{Check, Races, Restart, What};
-use native::Checked;
 pub use replay::replay;
-use reweave_check::{Control, Fault, Outcome, Settings};
+use reweave_check::Control;
 use reweave_drive::{Launch, compile};
-use reweave_report::{ExitCode, Program, ResultDocument, Style, render_result, render_trace};
+use reweave_report::{ExitCode, Program, Style, render_result, render_trace};
+pub use session::{Session, StoredSession, Told};
 pub use size::estimate;
 use std::{
     env,
     ffi::{OsStr, OsString},
     fs::File,
     path::{Path, PathBuf},
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
+    sync::{Arc, atomic::Ordering::Relaxed},
+    time::Instant,
 };
 
 /// Runs the command and says with which code to exit.
@@ -34,9 +34,7 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         Ok(None) => return print(args::HELP),
         Err(sentence) => return usage(&sentence),
     };
-    let control = Arc::new(Control::default());
-    let done = prepare(&check).and_then(|prepared| explore(&check, prepared, &control));
-    match done {
+    match explore(&check) {
         Ok(code) => code,
         Err(Ending(code, sentence)) => {
             say(&sentence);
@@ -46,7 +44,7 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
 }
 
 /// Why there is no result.
-struct Ending(ExitCode, String);
+pub struct Ending(pub ExitCode, pub String);
 
 impl From<String> for Ending {
     fn from(sentence: String) -> Ending {
@@ -54,44 +52,23 @@ impl From<String> for Ending {
     }
 }
 
-impl From<Fault> for Ending {
-    fn from(fault: Fault) -> Ending {
-        let why = match fault {
-            Fault::Differs(what) => format!("{NOT_DETERMINISTIC}\n  {what}"),
-            Fault::Failed(why) => why,
-        };
-        Ending(ExitCode::Fault, why)
-    }
-}
-
-/// A program that can be started. Dropping it removes what was built.
-struct Prepared {
+/// A program that can be started. Dropping the last copy removes what was built.
+#[derive(Clone)]
+pub struct Prepared {
     launch: Launch,
     program: Program,
-    _built: Option<compile::Built>,
+    _built: Option<Arc<compile::Built>>,
 }
 
 impl Prepared {
-    fn warm(&self) -> bool {
-        self.launch.restart == reweave_drive::Restart::Warm
-    }
-
-    /// Whether there is another way to run it again.
-    fn steps_down(&self, check: &Check) -> bool {
-        self.warm() && check.restart == Restart::Auto
-    }
-
-    fn step_down(&mut self) {
-        self.launch.restart = reweave_drive::Restart::Fork;
+    /// The program's file.
+    pub fn path(&self) -> &Path {
+        &self.launch.program
     }
 }
 
-/// Whether somebody wants an end.
-fn stopped(interrupted: &AtomicBool) -> bool {
-    interrupted.load(Ordering::Relaxed)
-}
-
-fn prepare(check: &Check) -> Result<Prepared, Ending> {
+/// Has a program compiled, if it has to be, and ready to be started with this standard input.
+pub fn prepare(check: &Check, stdin: Option<Arc<File>>) -> Result<Prepared, Ending> {
     let races = match check.races {
         Races::Report => reweave_drive::Races::Check,
         Races::Explore => reweave_drive::Races::Explore,
@@ -114,13 +91,13 @@ fn prepare(check: &Check) -> Result<Prepared, Ending> {
     Ok(Prepared {
         launch: Launch {
             args: check.args.clone(),
-            stdin: stdin::read()?,
+            stdin,
             races,
             restart,
             ..Launch::new(path)
         },
         program: described(check),
-        _built: built,
+        _built: built.map(Arc::new),
     })
 }
 
@@ -165,99 +142,50 @@ fn name(what: &What) -> String {
     name.map_or_else(|| "program".into(), String::from)
 }
 
-/// What is asked for, of this program.
-fn settings(check: &Check, program: &Program) -> Settings {
-    let cores = || std::thread::available_parallelism().map_or(1, usize::from);
-    let stem = Path::new(&program.name).file_stem();
-    Settings {
-        options: check.options,
-        workers: check.workers.map_or_else(cores, usize::from),
-        budget: check.budget,
-        max_executions: check.max_executions,
-        keep_going: check.keep_going,
-        every_race: true,
-        beyond_races: check.races == Races::Explore,
-        races_cut: check.races == Races::Report,
-        directory: check.output.clone(),
-        name: stem.unwrap_or_default().to_string_lossy().into_owned(),
-        log: check.log.clone(),
-    }
-}
-
-fn explore(
-    check: &Check,
-    mut prepared: Prepared,
-    control: &Arc<Control>,
-) -> Result<ExitCode, Ending> {
-    let settings = settings(check, &prepared.program);
+fn explore(check: &Check) -> Result<ExitCode, Ending> {
+    let start = Instant::now();
+    let prepared = prepare(check, stdin::read()?)?;
     if let Some(log) = &check.log {
         // Said now, and not after the search.
-        File::create(log)
-            .map_err(|error| format!("{}: no log can be written: {error}", log.display()))?;
+        let made = File::create(log);
+        made.map_err(|error| format!("{}: no log can be written: {error}", log.display()))?;
     }
-    let interrupted = progress::interrupts(control)?;
-    loop {
-        let launch = prepared.launch.clone();
-        let max_steps = check.options.max_steps;
-        let mut subject = Checked::new(launch, prepared.program.clone(), max_steps)?;
-        let shown = check.format == Format::Text;
-        let outcome = progress::shown(
-            &prepared.program.name,
-            settings.workers,
-            control,
-            shown,
-            || reweave_check::check(&mut subject, &settings, control),
-        );
-        let warm = prepared.warm();
-        match outcome {
-            Ok(outcome) => {
-                if stopped(&interrupted) {
-                    say("interrupted: this is what is known so far");
-                }
-                let restart = if warm { "warm" } else { "fork" };
-                return Ok(tell(check, &prepared.program, &subject, &outcome, restart));
-            }
-            Err(Fault::Differs(what)) if prepared.steps_down(check) => {
-                say(&format!(
-                    "the program does not do the same when its memory is put back; every run gets a process of its own from here on ({what})"
-                ));
-                prepared.step_down();
-            }
-            Err(fault) => return Err(fault.into()),
+    let control = Control::default();
+    let interrupted = progress::interrupts(&control)?;
+    let name = prepared.program.name.clone();
+    let stem = Path::new(&name).file_stem().unwrap_or_default();
+    let stem = stem.to_string_lossy().into_owned();
+    let mut session = Session::new(check.clone(), prepared, stem)?;
+    let until = check.budget.and_then(|budget| start.checked_add(budget));
+    let shown = check.format == Format::Text;
+    let told = loop {
+        let workers = session.workers();
+        progress::shown(&name, workers, &control, shown, || {
+            session.advance(&control, until)
+        })?;
+        if let Some(told) = session.conclude()? {
+            break told;
         }
+    };
+    if interrupted.load(Relaxed) {
+        say("interrupted: this is what is known so far");
     }
+    let text = match check.format {
+        Format::Json => told.result.to_json(),
+        Format::Text => story(&told, style(false)),
+    };
+    Ok(match print(&text) {
+        ExitCode::Clean => told.result.exit_code(check.strict),
+        failed => failed,
+    })
 }
-
-const NOT_DETERMINISTIC: &str = "the program does not do the same when it is run the same way again (does it depend on \
-    addresses, on random numbers, on something outside that changes?)";
 
 /// Stories that are told whole; of the others there is the trace file.
 const STORIES: usize = 3;
 
-fn tell(
-    check: &Check,
-    program: &Program,
-    subject: &Checked,
-    outcome: &Outcome,
-    restart: &str,
-) -> ExitCode {
-    let mut result: ResultDocument = outcome.document(&program.name);
-    result.restart = restart.into();
-    result.weak_orders = subject.weak_orders();
-    result.warnings = subject.warnings();
-    let text = match check.format {
-        Format::Json => result.to_json(),
-        Format::Text => story(outcome, &result, style(false)),
-    };
-    match print(&text) {
-        ExitCode::Clean => result.exit_code(check.strict),
-        failed => failed,
-    }
-}
-
-fn story(outcome: &Outcome, result: &ResultDocument, style: Style) -> String {
+fn story(told: &Told, style: Style) -> String {
     let mut text = String::new();
-    for error in outcome.errors.iter().take(STORIES) {
+    for error in told.outcome.errors.iter().take(STORIES) {
         let file = error.file.as_ref().ok();
         let again = file.and_then(|file| crate::again(&error.trace.program, file));
         text += &render_trace(&error.trace, again.as_deref(), style);
@@ -266,5 +194,5 @@ fn story(outcome: &Outcome, result: &ResultDocument, style: Style) -> String {
         }
         text += "\n";
     }
-    text + &render_result(result, style)
+    text + &render_result(&told.result, style)
 }

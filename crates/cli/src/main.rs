@@ -9,11 +9,15 @@ mod check;
 mod compiling;
 mod evaluate;
 mod kit;
+mod suite;
 
 use args::{Cli, Command, Format, Replay, Report};
 use clap::Parser;
 use reweave_drive::compile::Language;
-use reweave_report::{Document, ExitCode, Program, Style, Trace, render_result, render_trace};
+use reweave_report::{
+    Document, ExitCode, Program, Style, Trace, junit_result, junit_suite, render_result,
+    render_suite, render_trace, save,
+};
 use std::{
     io::{self, IsTerminal, Write},
     path::Path,
@@ -54,6 +58,7 @@ fn run(command: Command) -> u8 {
     let code = match command {
         Command::Report(options) => report(&options),
         Command::Replay(options) => replay(&options),
+        Command::Suite(options) => suite::run(&options),
         Command::Build(options) => return compiling::build(&options.command),
         Command::Evaluate(options) => evaluate::run(&options.logs),
         Command::Check(_) | Command::Estimate(_) | Command::Cc(_) | Command::Cxx(_) => {
@@ -71,15 +76,29 @@ fn report(options: &Report) -> ExitCode {
         Ok(document) => document,
         Err(error) => return usage(&error.to_string()),
     };
+    if let Some(path) = &options.junit {
+        let xml = match &document {
+            Document::Result(result) => junit_result(result),
+            Document::Suite(suite) => junit_suite(suite),
+            Document::Trace(_) => {
+                return usage("--junit is for results and suites, and this is a trace");
+            }
+        };
+        if let Err(error) = save(path, &xml) {
+            return usage(&error.to_string());
+        }
+    }
     let style = style(options.full);
     print(&match (document, options.format) {
         (Document::Trace(trace), Format::Json) => trace.to_json(),
         (Document::Result(result), Format::Json) => result.to_json(),
+        (Document::Suite(suite), Format::Json) => suite.to_json(),
         (Document::Trace(trace), Format::Text) => {
             let again = again(&trace.program, &options.file);
             render_trace(&trace, again.as_deref(), style)
         }
         (Document::Result(result), Format::Text) => render_result(&result, style),
+        (Document::Suite(suite), Format::Text) => render_suite(&suite, style),
     })
 }
 

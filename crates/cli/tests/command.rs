@@ -220,8 +220,7 @@ fn replay_of_a_test_says_what_to_type() {
 
 #[test]
 fn what_is_not_there_says_so() {
-    let cases: [&[&str]; 6] = [
-        &["check", "queue.c", "--algorithm", "rf"],
+    let cases: [&[&str]; 5] = [
         &["check", "queue.c", "--algorithm=stateful"],
         &["check", "--threads", "os", "--", "./a.out", "-x"],
         &["check", "--restart", "exec", "queue.c"],

@@ -17,7 +17,11 @@ use std::{
     path::Path,
     process::{Child, Command, ExitStatus, Stdio},
     ptr, slice,
-    sync::atomic::{AtomicU32, Ordering},
+    sync::{
+        LazyLock,
+        atomic::{AtomicU32, Ordering},
+        mpsc,
+    },
     time::{Duration, Instant},
 };
 
@@ -141,8 +145,7 @@ impl Process {
                 Ok(())
             });
         }
-        let child = command
-            .spawn()
+        let child = spawn(command)
             .map_err(|error| format!("{}: cannot be started: {error}", start.program.display()))?;
         let mut process = Process {
             channel,
@@ -253,6 +256,26 @@ impl Drop for Process {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
+}
+
+/// Starts a child from a thread that never ends: the kernel lets children that ask for it die with the thread that started them, and
+/// not only with the process.
+fn spawn(command: Command) -> io::Result<Child> {
+    type Wanted = (Command, mpsc::Sender<io::Result<Child>>);
+    static STARTER: LazyLock<mpsc::Sender<Wanted>> = LazyLock::new(|| {
+        let (order, orders) = mpsc::channel::<Wanted>();
+        std::thread::spawn(move || {
+            for (mut command, answer) in orders {
+                // Whoever asked waits for it.
+                let _ = answer.send(command.spawn());
+            }
+        });
+        order
+    });
+    let (answer, answers) = mpsc::channel();
+    let ended = || io::Error::other("the thread that starts programs has ended");
+    STARTER.send((command, answer)).map_err(|_| ended())?;
+    answers.recv().map_err(|_| ended())?
 }
 
 fn map(file: &OwnedFd) -> io::Result<Channel> {

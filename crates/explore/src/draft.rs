@@ -56,6 +56,10 @@ struct Births<'a> {
     born: u32,
     /// Events done of each thread.
     counts: Vec<Quad>,
+    /// Whether it is not known how many threads were created so far.
+    unsure: bool,
+    /// Whether a thread has no name at all.
+    nameless: bool,
 }
 
 impl<'a> Draft<'a> {
@@ -79,6 +83,8 @@ impl<'a> Draft<'a> {
                 .collect(),
             born,
             counts: counts.to_vec(),
+            unsure: false,
+            nameless: false,
         });
         Draft {
             child: Child {
@@ -123,22 +129,45 @@ impl<'a> Draft<'a> {
             mark,
         });
         if let Some(births) = &mut self.births {
-            births.step(thread);
+            births.step(self.execution, thread);
         }
+    }
+
+    /// From here on it is not known how many threads there are: the last step may do something else than it did and create others.
+    pub fn unsure(&mut self) {
+        if let Some(births) = &mut self.births {
+            births.unsure = true;
+        }
+    }
+
+    /// Whether all threads could be named.
+    pub fn complete(&self) -> bool {
+        !self.births.as_ref().is_some_and(|births| births.nameless)
     }
 }
 
 impl Births<'_> {
-    fn step(&mut self, thread: ThreadId) {
+    fn step(&mut self, execution: &Execution, thread: ThreadId) {
         add_next(&mut self.counts, thread);
         let step = Edge {
             thread,
             count: count(&self.counts, thread),
         };
-        for (name, trigger) in self.names.iter_mut().zip(self.triggers) {
-            if *trigger == step {
-                *name = self.born;
+        for index in 0..self.names.len() {
+            if self.triggers[index] != step {
+                continue;
+            }
+            if !self.unsure {
+                self.names[index] = self.born;
                 self.born += 1;
+                continue;
+            }
+            let record = &execution.threads[index];
+            let parent = ThreadId(self.names[record.born.thread.index()]);
+            let nth = record.path.last().copied().unwrap_or(0);
+            match ThreadId::child(parent, nth) {
+                Some(name) => self.names[index] = name.0,
+                None => self.nameless = true,
             }
         }
     }

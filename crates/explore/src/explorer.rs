@@ -6,6 +6,7 @@ use crate::{
     draft::{Child, steps_of},
     estimate::{probe::Place, weight::Shares},
     optimal::Optimal,
+    rf::{Rf, Trail},
 };
 use reweave_model::{Execution, Plan, Policy, Step};
 use serde::{Deserialize, Serialize};
@@ -15,7 +16,7 @@ use std::{str::FromStr, sync::Arc};
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Algorithm {
-    /// The one that needs the fewest executions: [`Algorithm::Optimal`] today.
+    /// The one that needs the fewest executions: [`Algorithm::Rf`], or [`Algorithm::Optimal`] where that cannot serve.
     #[default]
     Auto,
     /// Every interleaving.
@@ -24,6 +25,8 @@ pub enum Algorithm {
     Dpor,
     /// One execution for each Mazurkiewicz trace.
     Optimal,
+    /// One execution for each way in which reads get their values.
+    Rf,
     /// Random schedules.
     Random,
     /// Random priorities with a few changes: finds bugs of small depth with known probability.
@@ -32,11 +35,12 @@ pub enum Algorithm {
 
 impl Algorithm {
     /// All of them, as users spell them.
-    pub const NAMES: [(&'static str, Algorithm); 6] = [
+    pub const NAMES: [(&'static str, Algorithm); 7] = [
         ("auto", Algorithm::Auto),
         ("dfs", Algorithm::Dfs),
         ("dpor", Algorithm::Dpor),
         ("optimal", Algorithm::Optimal),
+        ("rf", Algorithm::Rf),
         ("random", Algorithm::Random),
         ("pct", Algorithm::Pct),
     ];
@@ -50,7 +54,8 @@ impl Algorithm {
     /// Which executions count as the same.
     pub fn equivalence(self) -> &'static str {
         match self {
-            Algorithm::Auto | Algorithm::Optimal | Algorithm::Dpor => "mazurkiewicz",
+            Algorithm::Auto | Algorithm::Rf => "reads-from",
+            Algorithm::Optimal | Algorithm::Dpor => "mazurkiewicz",
             Algorithm::Dfs => "interleaving",
             Algorithm::Random | Algorithm::Pct => "none",
         }
@@ -119,6 +124,8 @@ pub struct Branch {
     pub(crate) rest: Plan,
     /// For `dpor`: the shared nodes that the plan passes.
     pub(crate) path: Path,
+    /// For `rf`.
+    pub(crate) trail: Trail,
     /// For `random` and `pct`: runs that follow this one.
     pub(crate) more: u64,
     /// Where it comes from.
@@ -133,6 +140,7 @@ impl Branch {
             shared: (Arc::new([]), 0),
             rest: plan,
             path,
+            trail: Trail::default(),
             more,
             place,
             node: 0,
@@ -155,12 +163,15 @@ pub struct Explorer {
     dfs: Dfs,
     dpor: Dpor,
     optimal: Optimal,
+    rf: Rf,
     children: Vec<Child>,
     shares: Shares,
     dpor_children: Vec<(Child, Path)>,
+    rf_children: Vec<(Child, Trail)>,
     /// Length of the longest run, for `pct`.
     longest: u32,
     cut: bool,
+    unfit: Option<&'static str>,
 }
 
 impl Explorer {
@@ -171,11 +182,14 @@ impl Explorer {
             dfs: Dfs::default(),
             dpor: Dpor::default(),
             optimal: Optimal::default(),
+            rf: Rf::default(),
             children: Vec::new(),
             shares: Shares::default(),
             dpor_children: Vec::new(),
+            rf_children: Vec::new(),
             longest: 0,
             cut: false,
+            unfit: None,
         }
     }
 
@@ -212,6 +226,11 @@ impl Explorer {
         self.cut
     }
 
+    /// Why `rf` cannot explore what it was shown.
+    pub fn unfit(&self) -> Option<&'static str> {
+        self.unfit
+    }
+
     /// Adds the branches that follow from an execution, which was run by this plan. Those that follow first come last.
     /// Says what the execution itself weighs: the natural logarithm of it.
     pub fn branches(
@@ -239,24 +258,37 @@ impl Explorer {
                 self.dpor
                     .branches(plan, path, execution, &mut self.dpor_children);
             }
-            Algorithm::Auto | Algorithm::Optimal => {
+            Algorithm::Auto | Algorithm::Rf => {
+                let children = &mut self.rf_children;
+                let fit = self.rf.branches(plan, &branch.trail, execution, children);
+                self.unfit = self.unfit.or(fit.err());
+            }
+            Algorithm::Optimal => {
                 self.optimal.children(plan, execution, &mut self.children);
             }
         }
-        if self.children.is_empty() && self.dpor_children.is_empty() {
+        if self.children.is_empty() && self.dpor_children.is_empty() && self.rf_children.is_empty()
+        {
             return branch.place.weight;
         }
         let plain = self.children.iter().map(|child| child.shared);
         let claimed = self.dpor_children.iter().map(|(child, _)| child.shared);
-        let kept = self.shares.deal(plain.chain(claimed));
+        let read = self.rf_children.iter().map(|(child, _)| child.shared);
+        let kept = self.shares.deal(plain.chain(claimed).chain(read));
         let steps = steps_of(plan, execution);
-        let children = self.children.drain(..).map(|child| (child, Path::new()));
-        let new = children.chain(self.dpor_children.drain(..));
+        let children = self.children.drain(..);
+        let children = children.map(|child| (child, Path::new(), Trail::default()));
+        let dpor = self.dpor_children.drain(..);
+        let dpor = dpor.map(|(child, path)| (child, path, Trail::default()));
+        let rf = self.rf_children.drain(..);
+        let rf = rf.map(|(child, trail)| (child, Path::new(), trail));
+        let new = children.chain(dpor).chain(rf);
         let siblings = self.shares.count();
-        out.extend(new.zip(0..).map(|((child, path), before)| Branch {
+        out.extend(new.zip(0..).map(|((child, path, trail), before)| Branch {
             shared: (steps.clone(), child.shared),
             rest: child.rest,
             path,
+            trail,
             more: 0,
             place: Place {
                 weight: branch.place.weight + self.shares.of(child.shared),

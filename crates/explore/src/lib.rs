@@ -15,6 +15,7 @@ mod log;
 mod optimal;
 mod probing;
 mod replay;
+mod rf;
 mod search;
 mod stored;
 mod target;

@@ -36,6 +36,7 @@
 
 mod causes;
 mod parent;
+mod values;
 
 use crate::{
     draft::{Child, Draft},
@@ -50,8 +51,8 @@ use reweave_model::{
 /// Finds the children of executions. Owns reusable tables only.
 #[derive(Debug, Default)]
 pub(crate) struct Optimal {
-    happens: Happens,
-    replay: Replay,
+    pub happens: Happens,
+    pub replay: Replay,
     marks: Vec<Mark>,
     /// The last position that is part of a detour.
     detour: Option<u32>,
@@ -84,6 +85,28 @@ struct Overtaker {
     nth: usize,
 }
 
+/// A way in which an execution might have gone otherwise: the leads, the overtaker, and what it overtakes if that can go.
+#[derive(Clone, Debug)]
+pub(crate) struct Detour {
+    /// What is overtaken.
+    pub e: u32,
+    pub leads: Vec<u32>,
+    pub overtaker: (ThreadId, Pending),
+    /// Where it was done.
+    pub position: Option<u32>,
+    pub outcome: u16,
+    /// Whether what is overtaken can go then.
+    pub next: bool,
+}
+
+/// What is looked for.
+enum Sought<'a> {
+    /// The plans of those that this execution, which was run by this plan, is the parent of.
+    Children(&'a Plan, &'a mut Vec<Child>),
+    /// All of them, whoever is their parent.
+    Detours(&'a mut Vec<Detour>),
+}
+
 impl Overtaker {
     /// Where it was done, or the end of the execution.
     fn end(&self, execution: &Execution) -> u32 {
@@ -94,18 +117,31 @@ impl Overtaker {
 impl Optimal {
     /// Adds the plans of the execution's children. The plan is the one it was run by.
     pub fn children(&mut self, plan: &Plan, execution: &Execution, out: &mut Vec<Child>) {
+        self.begin(execution, plan.steps.iter().map(|step| step.mark));
+        self.find(execution, 0, &mut Sought::Children(plan, out));
+    }
+
+    /// Gets to know an execution and why the first of its events were done.
+    pub fn begin(&mut self, execution: &Execution, marks: impl Iterator<Item = Mark>) {
         self.happens.analyse(execution);
         self.replay.begin(execution);
         self.marks.clear();
-        self.marks.extend(plan.steps.iter().map(|step| step.mark));
+        self.marks.extend(marks);
         self.marks.resize(execution.events.len(), Mark::Default);
         let mut marks = self.marks.iter();
         let detour = marks.rposition(|mark| *mark != Mark::Default);
         self.detour = detour.map(|position| position as u32);
+    }
 
-        self.other_outcomes(plan, execution, out);
-        for (position, event) in execution.events.iter().enumerate() {
-            let position = position as u32;
+    /// Adds all detours that the execution shows, by overtakers from a position on.
+    pub fn detours(&mut self, execution: &Execution, fresh: u32, out: &mut Vec<Detour>) {
+        self.find(execution, fresh, &mut Sought::Detours(out));
+    }
+
+    fn find(&mut self, execution: &Execution, fresh: u32, out: &mut Sought) {
+        self.other_outcomes(execution, out);
+        for position in fresh..execution.events.len() as u32 {
+            let event = &execution.events[position as usize];
             // What has another outcome the parent does by default.
             if event.outcome == 0 && self.find_rivals(execution, event, position) {
                 let overtaker = Overtaker {
@@ -114,7 +150,7 @@ impl Optimal {
                     position: Some(position),
                     nth: self.happens.nth(position),
                 };
-                self.overtake(plan, execution, &overtaker, out);
+                self.overtake(execution, &overtaker, out);
             }
         }
         for (index, record) in execution.threads.iter().enumerate() {
@@ -131,30 +167,32 @@ impl Optimal {
             // A thread that was stopped by the limit on steps does not come to it in any execution.
             let stopped = overtaker.nth >= execution.max_steps as usize && !pending.op.completes();
             if !stopped && self.find_rivals_of_pending(execution, &overtaker) {
-                self.overtake(plan, execution, &overtaker, out);
+                self.overtake(execution, &overtaker, out);
             }
         }
     }
 
+    /// The first position behind all detours.
+    pub fn free(&self) -> u32 {
+        self.detour.map_or(0, |last| last + 1)
+    }
+
     /// The policy's step with another outcome.
-    fn other_outcomes(&mut self, plan: &Plan, execution: &Execution, out: &mut Vec<Child>) {
-        let free = self.detour.map_or(0, |last| last + 1);
-        for position in free..execution.events.len() as u32 {
+    fn other_outcomes(&mut self, execution: &Execution, out: &mut Sought) {
+        for position in self.free()..execution.events.len() as u32 {
             let event = &execution.events[position as usize];
             for outcome in 1..event.outcomes {
                 if !self.still_overtaken(execution, position, outcome) {
                     continue;
                 }
-                self.happens.seek(position);
-                let (counts, triggers) = (self.happens.done(), self.replay.triggers());
-                let mut child = Draft::new(plan, execution, counts, triggers, position);
-                child.push(
-                    event.thread,
-                    event.pending(),
-                    outcome,
-                    Mark::Overtakes(event.thread),
-                );
-                out.push(child.child);
+                let same = Overtaker {
+                    thread: event.thread,
+                    pending: event.pending(),
+                    position: None,
+                    nth: 0,
+                };
+                self.leads.clear();
+                self.add(execution, &same, position, outcome, false, out);
             }
         }
     }
@@ -174,13 +212,7 @@ impl Optimal {
     }
 
     /// All children in which one operation overtakes one of its rivals.
-    fn overtake(
-        &mut self,
-        plan: &Plan,
-        execution: &Execution,
-        a: &Overtaker,
-        out: &mut Vec<Child>,
-    ) {
+    fn overtake(&mut self, execution: &Execution, a: &Overtaker, out: &mut Sought) {
         let competes = competes(a.pending.op, a.pending.gate);
         let last_cause = self.happens.coming_last(execution, a.thread, a.nth);
         for index in 0..self.rivals.len() {
@@ -188,7 +220,8 @@ impl Optimal {
             let event = &execution.events[e as usize];
             let excludes = parent::excludes(a, &event.op);
             let alone = last_cause.is_none_or(|last| last < e);
-            if alone && excludes && !self.undisturbed(e) {
+            let parent = matches!(out, Sought::Detours(_)) || self.undisturbed(e);
+            if alone && excludes && !parent {
                 continue;
             }
             self.find_leads(execution, a, e, !competes);
@@ -199,7 +232,11 @@ impl Optimal {
                 if competes && !excludes {
                     self.find_leads(execution, a, e, true);
                 }
-                self.simple_child(plan, execution, a, e, out);
+                self.simple_child(execution, a, e, out);
+                continue;
+            }
+            if let Some(object) = values::only(execution, a, event) {
+                self.child_by_value(execution, a, e, object, out);
                 continue;
             }
             if competes {
@@ -210,20 +247,13 @@ impl Optimal {
                     self.find_leads(execution, a, e, true);
                 }
             }
-            self.child(plan, execution, a, e, out);
+            self.child(execution, a, e, out);
         }
     }
 
     /// The plan in which `a` overtakes `e`, if this execution is its parent, for one that does the same wherever it stands: nothing
     /// needs to be played.
-    fn simple_child(
-        &mut self,
-        plan: &Plan,
-        execution: &Execution,
-        a: &Overtaker,
-        e: u32,
-        out: &mut Vec<Child>,
-    ) {
+    fn simple_child(&mut self, execution: &Execution, a: &Overtaker, e: u32, out: &mut Sought) {
         let event = &execution.events[e as usize];
         let excludes = parent::excludes(a, &event.op);
         self.find_stages(execution, e, true);
@@ -235,27 +265,19 @@ impl Optimal {
         if self.comes_too_early(execution, a, &access, &self.causes, e) {
             return;
         }
-        let parent = self.is_parent_by_order(plan, execution, a, e);
-        if !parent.unwrap_or_else(|| self.is_parent(execution, a, e)) {
+        if !self.is_sought(execution, a, e, out) {
             return;
         }
         let causes = std::mem::take(&mut self.causes);
         let still = excludes || self.depends_on_stages(execution, e, &effect_of(event), &causes);
         self.causes = causes;
         if still {
-            out.push(self.draft(plan, execution, a, e, 0, !excludes));
+            self.add(execution, a, e, 0, !excludes, out);
         }
     }
 
     /// The plans in which `a` overtakes `e`, if this execution is their parent.
-    fn child(
-        &mut self,
-        plan: &Plan,
-        execution: &Execution,
-        a: &Overtaker,
-        e: u32,
-        out: &mut Vec<Child>,
-    ) {
+    fn child(&mut self, execution: &Execution, a: &Overtaker, e: u32, out: &mut Sought) {
         let event = &execution.events[e as usize];
         self.find_stages(execution, e, false);
         let mut fitting = Vec::new();
@@ -271,8 +293,7 @@ impl Optimal {
         if fitting.is_empty() {
             return;
         }
-        let parent = self.is_parent_by_order(plan, execution, a, e);
-        if !parent.unwrap_or_else(|| self.is_parent(execution, a, e)) {
+        if !self.is_sought(execution, a, e, out) {
             return;
         }
         for (outcome, needed) in fitting {
@@ -286,20 +307,42 @@ impl Optimal {
                     continue;
                 }
             }
-            out.push(self.draft(plan, execution, a, e, outcome, next));
+            self.add(execution, a, e, outcome, next, out);
         }
     }
 
-    /// The leads, the overtaker, and what it overtakes if that can go.
-    fn draft(
+    /// Whether this is the execution to say that `a` overtakes `e`.
+    fn is_sought(&mut self, execution: &Execution, a: &Overtaker, e: u32, out: &Sought) -> bool {
+        let Sought::Children(plan, _) = out else {
+            return true;
+        };
+        let parent = self.is_parent_by_order(plan, execution, a, e);
+        parent.unwrap_or_else(|| self.is_parent(execution, a, e))
+    }
+
+    /// Adds what was found: the leads, the overtaker, and what it overtakes if that can go.
+    fn add(
         &mut self,
-        plan: &Plan,
         execution: &Execution,
         a: &Overtaker,
         e: u32,
         outcome: u16,
         next: bool,
-    ) -> Child {
+        out: &mut Sought,
+    ) {
+        let (plan, out) = match out {
+            Sought::Children(plan, out) => (plan, out),
+            Sought::Detours(out) => {
+                return out.push(Detour {
+                    e,
+                    leads: self.leads.clone(),
+                    overtaker: (a.thread, a.pending),
+                    position: a.position,
+                    outcome,
+                    next,
+                });
+            }
+        };
         let event = &execution.events[e as usize];
         self.happens.seek(e);
         let (counts, triggers) = (self.happens.done(), self.replay.triggers());
@@ -312,7 +355,7 @@ impl Optimal {
         if next {
             child.push(event.thread, event.pending(), 0, Mark::Default);
         }
-        child.child
+        out.push(child.child);
     }
 
     /// Whether the overtaker with this outcome conflicts with `e`, needs just its leads, and is the canonical one.
@@ -323,6 +366,11 @@ impl Optimal {
         if !state.depends(&effect, event.thread, event.op, event.outcome) {
             return false;
         }
+        self.is_exact(execution, a, e, &effect)
+    }
+
+    /// Whether the overtaker with this effect needs just its leads, and is the canonical one.
+    fn is_exact(&mut self, execution: &Execution, a: &Overtaker, e: u32, effect: &Effect) -> bool {
         let mut needed = std::mem::take(&mut self.needed);
         self.causes_of(execution, a, &effect.access, e, &mut needed);
         self.add_edge(effect.after, e, &mut needed);

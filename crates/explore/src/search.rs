@@ -85,12 +85,17 @@ pub struct Search {
     totals: Totals,
     gauge: Arc<Gauge>,
     log: Option<Mutex<Log>>,
+    unfit: Option<&'static str>,
 }
 
 impl Clone for Search {
     fn clone(&self) -> Search {
         let frontier = self.frontier.clone();
-        Search::from_parts(self.options, frontier, self.totals, self.gauge.tally())
+        let tally = self.gauge.tally();
+        Search {
+            unfit: self.unfit,
+            ..Search::from_parts(self.options, frontier, self.totals, tally)
+        }
     }
 }
 
@@ -113,6 +118,7 @@ impl Search {
             totals,
             gauge: Arc::new(Gauge::new(Tally::default(), LogSum::default(), 0)),
             log: None,
+            unfit: None,
         };
         search.measure(tally);
         search
@@ -168,6 +174,11 @@ impl Search {
         self.frontier.is_empty()
     }
 
+    /// Why `rf` cannot explore this program; then the search has stopped and what it saw is not all there is.
+    pub fn unfit(&self) -> Option<&'static str> {
+        self.unfit
+    }
+
     /// Hands out about half of what is left, to be explored by somebody else; `None` if there is only one branch.
     /// What both find adds up to what this one would have found.
     pub fn split(&mut self) -> Option<Search> {
@@ -195,6 +206,7 @@ impl Search {
         let mut tally = self.gauge.tally();
         tally.merge(&other.gauge.tally());
         self.measure(tally);
+        self.unfit = self.unfit.or(other.unfit);
     }
 
     /// Explores until nothing is left or somebody says stop: `before` before every run (from any worker), `after` with
@@ -238,7 +250,7 @@ impl Search {
             worker.totals.cut = worker.explorer.cut();
             crew.gauge.merge(&worker.tally);
             crew.lock().branches.append(&mut worker.mine);
-            (result, worker.totals)
+            (result, worker.totals, worker.explorer.unfit())
         };
         let done = match workers {
             1 => vec![work(0)],
@@ -254,8 +266,9 @@ impl Search {
         };
         self.frontier = crew.pool.into_inner().expect("workers are done").branches;
         let mut result = Ok(());
-        for (outcome, totals) in done {
+        for (outcome, totals, unfit) in done {
             self.totals.merge(&totals);
+            self.unfit = self.unfit.or(unfit);
             result = result.and(outcome);
         }
         result
@@ -424,10 +437,11 @@ impl Worker<'_> {
             let mut log = log.lock().expect("nobody panics while writing");
             log.execution(node, &mut self.mine[stack..], &alternatives);
         }
-        if flow == Flow::Stop {
+        if flow == Flow::Stop || self.explorer.unfit().is_some() {
             self.stop(None);
+            return Ok(Flow::Stop);
         }
-        Ok(flow)
+        Ok(Flow::Continue)
     }
 
     /// Takes the top of the stack and tells the target of it; says `false` when nothing will come any more. Where there

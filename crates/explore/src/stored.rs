@@ -4,6 +4,7 @@ use crate::{
     dpor::Node,
     estimate::{Tally, probe::Place},
     explorer::{Branch, Options},
+    rf::{Claims, Trail},
     search::{Search, Totals},
 };
 use reweave_model::{Choice, Plan};
@@ -14,7 +15,7 @@ use std::{
 };
 
 /// Grows with every change of what is stored.
-const VERSION: u32 = 2;
+const VERSION: u32 = 4;
 
 /// A search as plain data. Nodes that branches share are stored once.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -24,6 +25,7 @@ pub struct Stored {
     totals: Totals,
     tally: Tally,
     nodes: Vec<StoredNode>,
+    claims: Vec<StoredClaims>,
     branches: Vec<StoredBranch>,
 }
 
@@ -33,10 +35,23 @@ struct StoredNode {
     claims: Vec<Choice>,
 }
 
+/// What was tried at the decisions of one run of `rf`. Those of earlier runs are stored before.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+struct StoredClaims {
+    earlier: Option<u32>,
+    first: u32,
+    /// Two halves each.
+    tried: Vec<(u64, u64)>,
+}
+
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 struct StoredBranch {
     plan: Plan,
     path: Vec<u32>,
+    /// For `rf`: the order of decisions, the first new one, and what was tried.
+    order: Vec<u32>,
+    fresh: u32,
+    claims: Option<u32>,
     more: u64,
     place: Place,
 }
@@ -46,6 +61,7 @@ impl Search {
     pub fn store(&self) -> Stored {
         let mut nodes = Vec::new();
         let mut known = HashMap::new();
+        let mut claims = ClaimsStore::default();
         let whole = |branch: &Branch| {
             let mut plan = Plan::default();
             branch.write_plan(&mut plan);
@@ -70,6 +86,9 @@ impl Search {
                     })
                 })
                 .collect(),
+            order: branch.trail.order.clone(),
+            fresh: branch.trail.fresh,
+            claims: branch.trail.claims.as_ref().map(|tried| claims.add(tried)),
             more: branch.more,
             place: branch.place,
         });
@@ -80,6 +99,7 @@ impl Search {
             totals: *self.totals(),
             tally: self.tally(),
             nodes,
+            claims: claims.stored,
             branches,
         }
     }
@@ -102,6 +122,7 @@ impl Search {
                 })
             })
             .collect();
+        let claims = resume_claims(stored.claims)?;
         let branch = |branch: StoredBranch| {
             let path = branch
                 .path
@@ -109,7 +130,19 @@ impl Search {
                 .map(|index| nodes.get(*index as usize).cloned());
             let path: Option<Vec<_>> = path.collect();
             let path = path.ok_or("the stored search names a node that it does not hold")?;
-            Ok(Branch::new(branch.plan, path, branch.more, branch.place))
+            let tried = branch
+                .claims
+                .map(|index| claims.get(index as usize).cloned());
+            if matches!(tried, Some(None)) || !permutation(&branch.order) {
+                return Err("the stored search has a branch that makes no sense".into());
+            }
+            let trail = Trail {
+                order: branch.order,
+                fresh: branch.fresh,
+                claims: tried.flatten(),
+            };
+            let plain = Branch::new(branch.plan, path, branch.more, branch.place);
+            Ok(Branch { trail, ..plain })
         };
         let frontier = stored
             .branches
@@ -123,4 +156,65 @@ impl Search {
             stored.tally,
         ))
     }
+}
+
+/// Claims that branches share, each once.
+#[derive(Default)]
+struct ClaimsStore {
+    known: HashMap<*const Claims, u32>,
+    stored: Vec<StoredClaims>,
+}
+
+impl ClaimsStore {
+    fn add(&mut self, claims: &Arc<Claims>) -> u32 {
+        if let Some(index) = self.known.get(&Arc::as_ptr(claims)) {
+            return *index;
+        }
+        let (earlier, first, tried) = claims.parts();
+        let earlier = earlier.map(|earlier| self.add(earlier));
+        let halves = |claim: u128| ((claim >> 64) as u64, claim as u64);
+        self.stored.push(StoredClaims {
+            earlier,
+            first,
+            tried: tried.into_iter().map(halves).collect(),
+        });
+        let index = self.stored.len() as u32 - 1;
+        self.known.insert(Arc::as_ptr(claims), index);
+        index
+    }
+}
+
+fn resume_claims(stored: Vec<StoredClaims>) -> Result<Vec<Arc<Claims>>, String> {
+    let mut claims: Vec<Arc<Claims>> = Vec::new();
+    for StoredClaims {
+        earlier,
+        first,
+        tried,
+    } in stored
+    {
+        let earlier = match earlier {
+            None if first > 0 => {
+                return Err("the stored search has decisions without beginning".into());
+            }
+            None => None,
+            Some(index) => Some(
+                claims
+                    .get(index as usize)
+                    .cloned()
+                    .ok_or("the stored search names decisions that it does not hold")?,
+            ),
+        };
+        let whole = |(high, low): (u64, u64)| u128::from(high) << 64 | u128::from(low);
+        let tried = tried.into_iter().map(whole).collect();
+        claims.push(Arc::new(Claims::new(earlier, first, tried)));
+    }
+    Ok(claims)
+}
+
+fn permutation(order: &[u32]) -> bool {
+    let mut seen = vec![false; order.len()];
+    order.iter().all(|place| {
+        let slot = seen.get_mut(*place as usize);
+        slot.is_some_and(|seen| !std::mem::replace(seen, true))
+    })
 }

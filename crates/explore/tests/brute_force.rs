@@ -6,7 +6,7 @@
 mod common;
 
 use common::{
-    class::{class, in_one_step},
+    class::{class, class_by_reads, in_one_step},
     program::{Machine, Program, preemptions},
     random::{Mix, program},
 };
@@ -27,6 +27,10 @@ type Classes = BTreeMap<String, (u64, u32)>;
 
 struct Found {
     classes: Classes,
+    /// By who reads from whom.
+    by_reads: Classes,
+    /// Why `rf` gave up.
+    unfit: Option<&'static str>,
     /// Of runs that foretold what cannot come true, or too early.
     untrue: Classes,
     cut: bool,
@@ -35,6 +39,7 @@ struct Found {
 fn explore(program: &Program, options: Options, workers: usize, limit: u64) -> Option<Found> {
     let mut search = Search::new(options);
     let classes = Mutex::new(Classes::new());
+    let by_reads = Mutex::new(Classes::new());
     let untrue = Mutex::new(Classes::new());
     let algorithm = options.algorithm;
     let runs = Mutex::new(0);
@@ -54,16 +59,27 @@ fn explore(program: &Program, options: Options, workers: usize, limit: u64) -> O
             let mut classes = classes.lock().unwrap();
             let entry = classes.entry(class(execution)).or_insert((0, count));
             *entry = (entry.0 + 1, entry.1.min(count));
+            let mut by_reads = by_reads.lock().unwrap();
+            by_reads
+                .entry(class_by_reads(execution))
+                .or_insert((0, 0))
+                .0 += 1;
         } else if algorithm != Algorithm::Dpor {
             let mut untrue = untrue.lock().unwrap();
             untrue.entry(class(execution)).or_insert((0, 0)).0 += 1;
         }
         Flow::Continue
     });
-    outcome.expect("programs are deterministic");
+    if let Err(divergence) = outcome {
+        println!("{algorithm:?}: {divergence:?}");
+        return None;
+    }
     let untrue = untrue.into_inner().unwrap();
-    search.exhausted().then(|| Found {
+    let unfit = search.unfit();
+    (search.exhausted() || unfit.is_some()).then(|| Found {
         classes: classes.into_inner().unwrap(),
+        by_reads: by_reads.into_inner().unwrap(),
+        unfit,
         untrue,
         cut: search.totals().cut,
     })
@@ -91,8 +107,8 @@ fn same_classes(name: &str, oracle: &Classes, found: &Classes) -> Result<(), Tes
     }
 }
 
-fn once_each(name: &str, found: &Found) -> Result<(), TestCaseError> {
-    let mut all = found.classes.iter().chain(&found.untrue);
+fn once_each(name: &str, classes: &Classes, untrue: &Classes) -> Result<(), TestCaseError> {
+    let mut all = classes.iter().chain(untrue);
     if let Some((class, (times, _))) = all.find(|(_, (times, _))| *times != 1) {
         return fail(format!("{name} meets {times} times {class}"));
     }
@@ -110,7 +126,16 @@ fn compare(program: &Program) -> Result<bool, TestCaseError> {
         };
         same_classes(&name, &oracle.classes, &found.classes)?;
         same_classes(&name, &oracle.untrue, &found.untrue)?;
-        once_each(&name, &found)?;
+        once_each(&name, &found.classes, &found.untrue)?;
+
+        let name = format!("rf with {workers} workers");
+        let Some(found) = explore(program, options(Algorithm::Rf), workers, LIMIT) else {
+            return fail(format!("{name} runs more than brute force"));
+        };
+        if found.unfit.is_none() {
+            same_classes(&name, &oracle.by_reads, &found.by_reads)?;
+            once_each(&name, &found.by_reads, &found.untrue)?;
+        }
 
         let name = format!("dpor with {workers} workers");
         let Some(found) = explore(program, options(Algorithm::Dpor), workers, 10 * LIMIT) else {
@@ -155,7 +180,7 @@ fn compare(program: &Program) -> Result<bool, TestCaseError> {
             };
             same_classes(&name, &oracle.classes, &found.classes)?;
             if algorithm == Algorithm::Optimal {
-                once_each(&name, &found)?;
+                once_each(&name, &found.classes, &found.untrue)?;
             }
         }
     }
@@ -263,11 +288,13 @@ fn foretold(program: &Program) -> Result<bool, TestCaseError> {
     outcome.expect("programs are deterministic");
     let found = Found {
         classes: classes.into_inner().unwrap(),
+        by_reads: Classes::new(),
+        unfit: None,
         untrue: Classes::new(),
         cut: false,
     };
     same_classes("optimal, in one step,", &real.classes, &found.classes)?;
-    once_each("optimal, in one step,", &found)?;
+    once_each("optimal, in one step,", &found.classes, &found.untrue)?;
     Ok(true)
 }
 

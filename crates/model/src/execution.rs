@@ -159,6 +159,18 @@ pub struct Execution {
 }
 
 impl Execution {
+    /// The number of a thread of which a plan knows only whose child it is: see [`ThreadId::child`].
+    pub fn resolve(&self, thread: ThreadId) -> Option<ThreadId> {
+        let Some((parent, nth)) = thread.as_child() else {
+            return Some(thread);
+        };
+        let is_it = |record: &ThreadRecord| {
+            record.born.thread == parent && record.path.last() == Some(&nth)
+        };
+        let index = self.threads.iter().position(is_it)?;
+        Some(ThreadId(index as u32))
+    }
+
     /// What a thread watches that was parked after so many of its events.
     pub fn watch_of(&self, thread: ThreadId, count: u32) -> Option<&Watch> {
         let since = Edge { thread, count };

@@ -19,6 +19,18 @@ impl ThreadId {
     pub fn index(self) -> usize {
         self.0 as usize
     }
+
+    /// In a plan: the n-th child of a thread, where its own number is not known beforehand. `None`: not even that can be said.
+    pub fn child(parent: ThreadId, nth: u32) -> Option<ThreadId> {
+        let fits = parent.0 < 1 << 15 && nth < 1 << 16;
+        fits.then_some(ThreadId(1 << 31 | parent.0 << 16 | nth))
+    }
+
+    /// The parent and which of its children it is, if that is all that is known.
+    pub fn as_child(self) -> Option<(ThreadId, u32)> {
+        let child = self.0 >> 31 == 1;
+        child.then_some((ThreadId(self.0 >> 16 & 0x7fff), self.0 & 0xffff))
+    }
 }
 
 impl ObjectId {

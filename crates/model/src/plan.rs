@@ -40,6 +40,8 @@ pub enum Mark {
     Leads,
     /// Goes before a step of this thread that the policy would have taken.
     Overtakes(ThreadId),
+    /// Reads from somewhere else than the policy would have had it read when so many events were done.
+    Reads(u32),
 }
 
 /// What to do after the last step.

@@ -289,10 +289,14 @@ impl Run {
         (0, ENDED)
     }
 
-    /// A step of the plan that cannot be done as things are: it may be possible after late timeouts were let go.
+    /// A step of the plan that cannot be done as it stands: its thread may have to be found out, or it is possible after late timeouts were
+    /// let go.
     #[cold]
-    fn late_step(&mut self, step: Step) -> (u32, u32) {
-        if self.epoch() && self.fits(&step) {
+    fn late_step(&mut self, mut step: Step) -> (u32, u32) {
+        if let Some(thread) = self.execution.resolve(step.choice.thread) {
+            step.choice.thread = thread;
+        }
+        if self.fits(&step) || self.epoch() && self.fits(&step) {
             return (step.choice.thread.0, step.choice.outcome.into());
         }
         let thread = step.choice.thread.index();
@@ -447,7 +451,9 @@ impl Run {
         *self.go(choice)
     }
 
-    fn go(&mut self, choice: Choice) -> &Event {
+    /// As [`Run::step`], without a copy of the event.
+    #[inline]
+    pub fn go(&mut self, choice: Choice) -> &Event {
         let Choice { thread, outcome } = choice;
         if !self.sleep.is_empty() {
             self.wake_sleepers(choice);
@@ -464,7 +470,8 @@ impl Run {
         event.outcome = outcome;
         event.site = pending.site;
         match (self.state.apply_simple(thread, &pending.op), pending.op) {
-            (Some((result, access)), _) => {
+            (Some((ok, result, access)), _) => {
+                event.ok = ok;
                 event.result = result;
                 event.access[0] = Some(access);
             }

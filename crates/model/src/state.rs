@@ -254,10 +254,10 @@ impl State {
     /// Does an operation.
     pub fn apply(&mut self, thread: ThreadId, op: Op, outcome: u16) -> Effect {
         #[cfg(debug_assertions)]
-        let expected = self.effect(thread, op, outcome);
+        let (expected, value) = (self.effect(thread, op, outcome), self.atomic(op));
         let effect = match self.apply_simple(thread, &op) {
-            Some((result, access)) => Effect {
-                ok: true,
+            Some((ok, result, access)) => Effect {
+                ok,
                 result,
                 after: None,
                 access: [Some(access), None],
@@ -265,19 +265,47 @@ impl State {
             None => self.apply_any(thread, op, outcome),
         };
         #[cfg(debug_assertions)]
-        assert_eq!(effect, expected, "one meaning of {op:?}");
+        {
+            assert_eq!(effect, expected, "one meaning of {op:?}");
+            if let Some((by_value, after)) = value.and_then(|value| op.effect_on(value)) {
+                let seen = (effect, self.atomic(op));
+                assert_eq!(seen, (by_value, Some(after)), "one meaning of {op:?}");
+            }
+        }
         effect
     }
 
-    /// Does one of the most frequent operations, which have one outcome and succeed, as [`State::apply_any`] does, sooner: what it
-    /// returns and touches.
+    /// The value of the atomic that an operation is about, if it is about one.
+    #[cfg(debug_assertions)]
+    fn atomic(&self, op: Op) -> Option<u64> {
+        match self.object(op.object()?) {
+            Object::Atomic(value) => Some(*value),
+            _ => None,
+        }
+    }
+
+    /// Does one of the most frequent operations, which have one outcome, as [`State::apply_any`] does, sooner: whether it succeeds, what
+    /// it returns and touches.
     #[inline(always)]
-    pub(crate) fn apply_simple(&mut self, thread: ThreadId, op: &Op) -> Option<(u64, Access)> {
-        let (Op::Load(id) | Op::Store(id, _) | Op::Rmw(id, _) | Op::Lock(id) | Op::Unlock(id)) =
-            *op
+    pub(crate) fn apply_simple(
+        &mut self,
+        thread: ThreadId,
+        op: &Op,
+    ) -> Option<(bool, u64, Access)> {
+        let (Op::Load(id)
+        | Op::Store(id, _)
+        | Op::Rmw(id, _)
+        | Op::CompareExchange {
+            object: id,
+            weak: false,
+            ..
+        }
+        | Op::Lock(id)
+        | Op::Unlock(id)) = *op
         else {
             return None;
         };
+        let mut ok = true;
         let (result, class) = match (*op, &mut self.objects[id.index()]) {
             (Op::Load(_), Object::Atomic(value)) => (*value, Class::Read),
             (Op::Store(_, new), Object::Atomic(value)) => {
@@ -288,6 +316,15 @@ impl State {
                 let old = *value;
                 *value = rmw.apply(old);
                 (old, Class::Write)
+            }
+            (Op::CompareExchange { expected, new, .. }, Object::Atomic(value)) => {
+                let old = *value;
+                ok = old == expected;
+                if ok {
+                    *value = new;
+                    self.threads[thread.index()].failed &= !place(id);
+                }
+                (old, if ok { Class::Write } else { Class::Read })
             }
             (Op::Lock(_), Object::Mutex { holder, .. }) => {
                 *holder = Some(thread);
@@ -301,7 +338,7 @@ impl State {
             _ => return None,
         };
         self.count_step(thread);
-        Some((result, Access { object: id, class }))
+        Some((ok, result, Access { object: id, class }))
     }
 
     fn count_step(&mut self, thread: ThreadId) {

@@ -3,7 +3,7 @@
 //! Every document is one JSON object with a `schema` such as `reweave.trace/1`. The schema is looked at before anything
 //! else, so that a file of a newer version is met with a sentence and not with a puzzle about fields.
 
-use crate::{result::ResultDocument, trace::Trace};
+use crate::{result::ResultDocument, suite::SuiteDocument, trace::Trace};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::ser::Formatter;
 use std::{
@@ -21,6 +21,8 @@ pub enum Document {
     Trace(Trace),
     /// One search.
     Result(ResultDocument),
+    /// Many tests.
+    Suite(SuiteDocument),
 }
 
 /// Why a document could not be read. [`fmt::Display`] is a sentence that says what to do.
@@ -164,8 +166,10 @@ impl Document {
 
     /// As [`Document::read`], of bytes at hand; the path is only for messages.
     pub fn parse(path: &Path, bytes: &[u8]) -> Result<Document, ReadError> {
-        match family(path, bytes, "reweave.trace/1 or reweave.result/1")?.as_str() {
+        let any = "reweave.trace/1, reweave.result/1 or reweave.suite/1";
+        match family(path, bytes, any)?.as_str() {
             "reweave.trace" => Trace::parse(path, bytes).map(Document::Trace),
+            "reweave.suite" => SuiteDocument::parse(path, bytes).map(Document::Suite),
             _ => ResultDocument::parse(path, bytes).map(Document::Result),
         }
     }
@@ -184,7 +188,9 @@ struct Head {
     schema: Option<serde_json::Value>,
 }
 
-/// Which family of documents the bytes belong to: `reweave.trace` or `reweave.result`, of a version that can be read.
+const FAMILIES: [&str; 3] = ["reweave.trace", "reweave.result", "reweave.suite"];
+
+/// Which family of documents the bytes belong to, such as `reweave.trace`, of a version that can be read.
 fn family(path: &Path, bytes: &[u8], wanted: &'static str) -> Result<String, ReadError> {
     let head = serde_json::from_slice::<Head>(bytes).map_err(|error| match error.classify() {
         serde_json::error::Category::Data => ReadError::Other {
@@ -210,7 +216,7 @@ fn family(path: &Path, bytes: &[u8], wanted: &'static str) -> Result<String, Rea
         None => (found.as_str(), None),
     };
     match version {
-        Some(1) if matches!(family, "reweave.trace" | "reweave.result") => Ok(family.to_owned()),
+        Some(1) if FAMILIES.contains(&family) => Ok(family.to_owned()),
         Some(2..) if family.starts_with("reweave.") => Err(ReadError::Newer {
             path: path.into(),
             found,
@@ -339,7 +345,7 @@ impl Formatter for Lines {
 }
 
 /// Writes a file whole or not at all: into a neighbour first, which then takes the name.
-pub(crate) fn save(path: &Path, text: &str) -> Result<(), WriteError> {
+pub fn save(path: &Path, text: &str) -> Result<(), WriteError> {
     let failed = |source| WriteError {
         path: path.into(),
         source,

@@ -1,24 +1,30 @@
 //! What is written down and shown: trace files, result documents, and their text for people.
 //!
 //! A finished execution becomes a [`Trace`], one JSON document that can be stored, read back, compared and turned into
-//! a plan again; a finished search becomes a [`ResultDocument`]. Everything shown to people is made from these two, so a
+//! a plan again; a finished search becomes a [`ResultDocument`], a suite of tests a [`SuiteDocument`]. Everything shown to people is made from these, so a
 //! stored file and a live search look the same. Targets and algorithms are unknown here; nothing here prints.
 #![forbid(unsafe_code)]
 
 mod document;
 mod flaw;
+mod junit;
 mod operation;
 mod position;
 mod replay;
 mod result;
+mod suite;
 mod text;
 mod trace;
 
-pub use document::{Document, ReadError, WriteError};
+pub use document::{Document, ReadError, WriteError, save};
+pub use junit::{junit_result, junit_suite};
 pub use operation::Operation;
 pub use position::Position;
 pub use result::{BlockedBy, Estimated, ExitCode, Finding, ResultDocument};
-pub use text::{Large, Part, Span, Style, grouped, render_result, render_trace, summary, waiting};
+pub use suite::{Size, SuiteDocument, TestEntry, Verdict};
+pub use text::{
+    Large, Part, Span, Style, grouped, render_result, render_suite, render_trace, summary, waiting,
+};
 pub use trace::{
     Context, Difference, Failure, ObjectEntry, ObjectState, Options, PendingEntry, PlanStep,
     Program, ThreadEntry, Trace, TraceEvent,

@@ -16,6 +16,9 @@ pub struct ResultDocument {
     pub program: String,
     /// How it was explored.
     pub algorithm: String,
+    /// Why not by the one that needs the fewest executions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub algorithm_because: Option<String>,
     /// What two executions have in common that count as one, such as `mazurkiewicz`.
     pub equivalence: String,
     /// Whether every class was run.
@@ -135,6 +138,7 @@ impl ResultDocument {
             schema: SCHEMA.into(),
             program: program.into(),
             algorithm: algorithm.into(),
+            algorithm_because: None,
             equivalence: equivalence.into(),
             complete: true,
             incomplete: Vec::new(),

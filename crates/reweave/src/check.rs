@@ -130,6 +130,7 @@ fn explore(builder: &Builder, closure: Closure) -> Result<Report, String> {
     Ok(Report {
         name: builder.name.clone(),
         algorithm: outcome.algorithm,
+        algorithm_because: outcome.because,
         complete: outcome.incomplete.is_empty(),
         executions: outcome.totals.executions,
         blocked: blocked_by.assume + blocked_by.redundant,
@@ -272,6 +273,7 @@ fn replay(builder: &Builder, path: &Path, closure: Closure) -> Result<Report, St
     Ok(Report {
         name: builder.name.clone(),
         algorithm: Algorithm::Dfs,
+        algorithm_because: None,
         complete: false,
         incomplete: vec!["max-executions".into()],
         executions: 1,

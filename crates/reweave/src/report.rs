@@ -12,6 +12,8 @@ pub struct Report {
     pub name: String,
     /// How.
     pub algorithm: Algorithm,
+    /// Why not by who reads from whom, where that needs the fewest executions.
+    pub algorithm_because: Option<String>,
     /// Whether all was explored.
     pub complete: bool,
     /// Why not.
@@ -103,12 +105,12 @@ impl Report {
 
     /// The result document that scripts read (schema `reweave.result/1`).
     pub fn document(&self) -> ResultDocument {
-        let algorithm = match self.algorithm {
-            Algorithm::Auto => Algorithm::Optimal,
-            chosen => chosen,
-        };
+        let algorithm = self.algorithm;
         let mut document =
             ResultDocument::new(&self.name, algorithm.name(), algorithm.equivalence());
+        document
+            .algorithm_because
+            .clone_from(&self.algorithm_because);
         document.complete = self.complete;
         document.incomplete.clone_from(&self.incomplete);
         document.weak_orders = self.weak_orders;

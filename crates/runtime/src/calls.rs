@@ -152,7 +152,7 @@ impl Hidden {
 }
 
 /// An operation of a library call.
-fn visible(op: Op, site: Site) -> reweave_model::Event {
+fn visible(op: Op, site: Site) -> world::Done {
     perform(op, Gate::Open, site, Order::SeqCst, None)
 }
 

@@ -108,6 +108,7 @@ macro_rules! atomics {
                 unsafe { address.write_volatile(value) };
             }
 
+            #[inline(always)]
             unsafe fn modify(
                 address: *mut $word,
                 operand: $word,
@@ -140,6 +141,7 @@ macro_rules! atomics {
 
             atomics!(@modify $word, exchange Swap, fetch_add Add, fetch_sub Sub, fetch_and And, fetch_or Or, fetch_xor Xor, fetch_nand Nand);
 
+            #[inline(always)]
             unsafe fn compare(
                 address: *mut $word,
                 expected: $word,

@@ -1,41 +1,55 @@
 //! The switch from one stack to another, and the thread-local memory that goes with it.
 
-use core::arch::{asm, naked_asm};
+use core::arch::asm;
 
 /// Saves what a function call preserves on the present stack, stores its top in `save`, and goes on where `to` was saved.
 ///
+/// Part of the function that calls it: the processor guesses where functions return to, and is wrong about each that was called on another
+/// stack.
+///
 /// # Safety
 /// `to` was stored by `switch`, or made by [`prepare`], and is used once.
-#[unsafe(naked)]
-pub unsafe extern "C" fn switch(save: *mut *mut u8, to: *mut u8) {
-    naked_asm!(
-        "push rbp",
-        "push rbx",
-        "push r12",
-        "push r13",
-        "push r14",
-        "push r15",
-        "push 0",
-        "stmxcsr [rsp]",
-        "fnstcw [rsp + 4]",
-        "mov rax, [rsp]",
-        "mov [rdi], rsp",
-        "mov rsp, rsi",
-        // Loading the control words is slow; they hardly ever differ.
-        "cmp rax, [rsp]",
-        "je 2f",
-        "ldmxcsr [rsp]",
-        "fldcw [rsp + 4]",
-        "2:",
-        "add rsp, 8",
-        "pop r15",
-        "pop r14",
-        "pop r13",
-        "pop r12",
-        "pop rbx",
-        "pop rbp",
-        "ret",
-    )
+#[inline(always)]
+pub unsafe fn switch(save: *mut *mut u8, to: *mut u8) {
+    // SAFETY: as promised; comes back to its end with the stack as it was, and everything else is said to be overwritten.
+    unsafe {
+        asm!(
+            "push rbp",
+            "push rbx",
+            "lea rax, [rip + 4f]",
+            "push rax",
+            "push 0",
+            "stmxcsr [rsp]",
+            "fnstcw [rsp + 4]",
+            "mov eax, [rsp]",
+            "movzx ecx, word ptr [rsp + 4]",
+            "mov [rdi], rsp",
+            "mov rsp, rsi",
+            // Loading the control words is slow; they hardly ever differ. Each is looked at as it was stored: one look at both
+            // would wait for the stores.
+            "cmp eax, [rsp]",
+            "jne 2f",
+            "cmp cx, [rsp + 4]",
+            "je 3f",
+            "2:",
+            "ldmxcsr [rsp]",
+            "fldcw [rsp + 4]",
+            "3:",
+            "mov rax, [rsp + 8]",
+            "add rsp, 16",
+            "jmp rax",
+            "4:",
+            "pop rbx",
+            "pop rbp",
+            in("rdi") save,
+            in("rsi") to,
+            out("r12") _,
+            out("r13") _,
+            out("r14") _,
+            out("r15") _,
+            clobber_abi("C"),
+        );
+    }
 }
 
 /// A stack on which [`switch`] begins with a call of `entry`; the call returns nowhere.
@@ -44,25 +58,18 @@ pub unsafe extern "C" fn switch(save: *mut *mut u8, to: *mut u8) {
 /// Below `top` (aligned to 16) lies memory that nobody uses.
 pub unsafe fn prepare(top: *mut u8, entry: extern "C" fn() -> !) -> *mut u8 {
     let words = top.cast::<u64>();
-    let mut control = [0u8; 8];
-    // SAFETY: stores into a local.
-    unsafe {
-        asm!(
-            "stmxcsr [{0}]",
-            "fnstcw [{0} + 4]",
-            in(reg) control.as_mut_ptr(),
-            options(nostack)
-        );
-    }
-    // SAFETY: as promised. From the top: no return address (where unwinders stop), the entry, six registers, control words.
+    // SAFETY: as promised. From the top: no return address (where unwinders stop), the entry, control words.
     unsafe {
         words.sub(1).write(0);
         words.sub(2).write(entry as usize as u64);
-        for register in 3..9 {
-            words.sub(register).write(0);
-        }
-        words.sub(9).write(u64::from_ne_bytes(control));
-        words.sub(9).cast()
+        words.sub(3).write(0);
+        asm!(
+            "stmxcsr [{0}]",
+            "fnstcw [{0} + 4]",
+            in(reg) words.sub(3),
+            options(nostack)
+        );
+        words.sub(3).cast()
     }
 }
 

@@ -134,14 +134,14 @@ impl World {
     }
 
     /// How an operation that may time out ended.
-    pub fn timed(&mut self, event: &Event) {
-        let done = self.run.state().count(event.thread);
+    pub fn timed(&mut self, op: Op, ok: bool) {
+        let done = self.run.state().count(self.current);
         let late = &mut self.me().clock.late;
-        let Some(object) = event.op.object() else {
+        let Some(object) = op.object() else {
             return;
         };
         late.retain(|(other, _)| *other != object);
-        if !event.ok {
+        if !ok {
             late.push((object, done));
         }
     }

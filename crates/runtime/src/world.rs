@@ -416,6 +416,7 @@ impl World {
     }
 
     /// Leaves the running thread where it is and goes on with another.
+    #[inline(always)]
     fn switch_to(&mut self, thread: ThreadId) {
         let from: *mut Thread = self.me();
         self.current = thread;
@@ -449,7 +450,7 @@ impl World {
     }
 
     /// Waits until the announced operation of the running thread is to go.
-    #[inline]
+    #[inline(always)]
     fn turn(&mut self) {
         let me = self.current;
         match self.me().starter.take() {
@@ -459,7 +460,7 @@ impl World {
     }
 
     /// Goes on with whoever's turn it is.
-    #[inline]
+    #[inline(always)]
     fn next(&mut self, me: Option<ThreadId>) {
         match self.run.next() {
             Next::Go(choice) => {
@@ -598,7 +599,8 @@ impl World {
         }
         match self.objects.find(address, bytes, Sort::Atomic) {
             Found::Object(object) => {
-                if *self.run.state().object(object) == Object::Atomic(value) {
+                if matches!(self.run.state().object(object), Object::Atomic(known) if *known == value)
+                {
                     return object;
                 }
                 self.make(address, bytes, Sort::Atomic, Object::Atomic(value))
@@ -611,9 +613,16 @@ impl World {
     }
 }
 
+/// What came of an operation.
+#[derive(Clone, Copy)]
+pub struct Done {
+    pub ok: bool,
+    pub result: u64,
+}
+
 /// As [`perform`], for an operation that a loop may wait with.
 #[inline]
-pub fn poll(op: Op, frame: &Frame, site: Site, order: Order, failure: Option<Order>) -> Event {
+pub fn poll(op: Op, frame: &Frame, site: Site, order: Order, failure: Option<Order>) -> Done {
     let gate = spin::before(op, site, Some(frame));
     done(op, gate, site, order, failure)
 }
@@ -627,29 +636,29 @@ pub fn poll_access(op: Op, frame: &Frame, site: Site, part: Part) {
 
 /// Announces an operation of the running thread, waits for its turn and does it.
 #[inline]
-pub fn perform(op: Op, gate: Gate, site: Site, order: Order, failure: Option<Order>) -> Event {
+pub fn perform(op: Op, gate: Gate, site: Site, order: Order, failure: Option<Order>) -> Done {
     spin::before(op, site, None);
     done(op, gate, site, order, failure)
 }
 
 #[inline]
-fn done(op: Op, gate: Gate, site: Site, order: Order, failure: Option<Order>) -> Event {
+fn done(op: Op, gate: Gate, site: Site, order: Order, failure: Option<Order>) -> Done {
     let world = get();
     world.settle();
     let me = world.current;
     world.run.announce(me, Pending { op, gate, site });
     world.turn();
     let world = get();
-    let choice = world.choice;
-    let event = world.run.step(choice);
+    // It stays where it is until the next operation: a copy costs as much as all the rest.
+    let event: &Event = get().run.go(world.choice);
     world.me().acted = world.races.epoch(me);
     let access = world.me().access.take();
     match access.is_some_and(|part| part.races) {
         true => world.races.plain(me),
-        false => world.races.event(&event, order, failure),
+        false => world.races.event(event, order, failure),
     }
     if world.times.used() {
-        world.carry_time(&event);
+        world.carry_time(event);
     }
     // Who leaves a wait does not come to the object any more: it may be gone by then.
     let leaves = matches!(event.op, Op::Wake { .. } | Op::Leave(_));
@@ -671,14 +680,17 @@ fn done(op: Op, gate: Gate, site: Site, order: Order, failure: Option<Order>) ->
             world.touch(address, bytes, kind, site);
         }
     }
-    spin::after(&event);
+    spin::after(event);
     world.refresh();
     if world.detail {
         world.watch_event(site);
     }
     let steps = &channel::header().steps;
     steps.store(steps.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
-    event
+    Done {
+        ok: event.ok,
+        result: event.result,
+    }
 }
 
 extern "C" fn thread_entry() -> ! {

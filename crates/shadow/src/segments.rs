@@ -101,7 +101,7 @@ impl Segments {
     }
 
     /// Gives the present segment its number.
-    #[cold]
+    #[inline]
     pub(crate) fn begin(&mut self, table: &mut Table, blocks: &mut Blocks) {
         if self.next() >= self.numbers || self.stamps.len() >= self.crowd {
             self.renumber(table, blocks);
@@ -117,6 +117,7 @@ impl Segments {
     }
 
     /// Throws out the segments that nothing names and numbers the others from the beginning, in the same order.
+    #[cold]
     fn renumber(&mut self, table: &mut Table, blocks: &mut Blocks) {
         // What `first` and the number after it were.
         let (zero, one) = (self.first, self.first + STEP);

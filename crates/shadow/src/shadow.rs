@@ -84,6 +84,9 @@ impl Shadow {
         site: Site,
     ) -> Option<Clash> {
         if let Some(bytes) = within(address, bytes) {
+            if self.table.find_mut(address).is_some() {
+                self.begin();
+            }
             if let Some(word) = self.book.segments.ready_word(kind, site) {
                 if let Some(cell) = self.table.find_mut(address) {
                     let word = word.with(bytes);
@@ -99,6 +102,15 @@ impl Shadow {
         self.record_all(clock, (address, bytes), kind, site)
     }
 
+    /// Gives the present segment a number, if it has none.
+    #[inline]
+    fn begin(&mut self) {
+        if self.book.segments.now == 0 {
+            let Shadow { table, book } = self;
+            book.segments.begin(table, &mut book.blocks);
+        }
+    }
+
     #[inline(never)]
     fn record_all(
         &mut self,
@@ -107,14 +119,12 @@ impl Shadow {
         kind: Kind,
         site: Site,
     ) -> Option<Clash> {
-        let Shadow { table, book } = self;
-        book.found.clear();
+        self.book.found.clear();
         if !possible(address, bytes) {
             return None;
         }
-        if book.segments.now == 0 {
-            book.segments.begin(table, &mut book.blocks);
-        }
+        self.begin();
+        let Shadow { table, book } = self;
         let (now, word) = (book.segments.now, book.segments.word(kind, site));
         for (granule, bytes) in granules(address, bytes) {
             let (cell, word) = (table.get_mut(granule), word.with(bytes));

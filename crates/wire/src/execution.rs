@@ -1,6 +1,7 @@
 //! Executions as words. An event takes three to seven.
 
 use crate::{
+    before::Before,
     code::{self, Code},
     words::{Malformed, Reader, Writer},
 };
@@ -99,7 +100,7 @@ fn write_event(out: &mut Writer<'_>, event: &Event) {
 }
 
 #[inline]
-fn read_event(from: &mut Reader<'_>, objects: usize) -> Result<Event, Malformed> {
+pub(crate) fn read_event(from: &mut Reader<'_>, objects: usize) -> Result<Event, Malformed> {
     let head = from.word()?;
     let (object, site) = from.pair()?;
     let result = from.word()?;
@@ -282,7 +283,12 @@ pub(crate) fn write_execution(out: &mut Writer<'_>, execution: &Execution) {
     }
 }
 
-pub(crate) fn read_execution(from: &mut Reader<'_>, into: &mut Execution) -> Result<(), Malformed> {
+/// Reads an execution over the one that was read before it.
+pub(crate) fn read_execution(
+    from: &mut Reader<'_>,
+    into: &mut Execution,
+    before: &mut Before,
+) -> Result<(), Malformed> {
     let (end, spurious) = from.pair()?;
     into.end = *ENDS.get(end as usize).ok_or(Malformed)?;
     into.spurious = spurious != 0;
@@ -308,18 +314,9 @@ pub(crate) fn read_execution(from: &mut Reader<'_>, into: &mut Execution) -> Res
         let object = read_object(from)?;
         into.objects.push(object);
     }
-    let objects = into.objects.len();
-    into.events.clear();
-    let events = from.count()?;
-    into.events.reserve(events);
-    for _ in 0..events {
-        let event = read_event(from, objects)?;
-        if event.thread.index() >= threads {
-            return Err(Malformed);
-        }
-        into.events.push(event);
-    }
+    before.read_events(from, into)?;
     check(into)?;
+    let objects = into.objects.len();
     let (epochs, watches) = from.pair()?;
     into.epochs.clear();
     for _ in 0..epochs {

@@ -11,6 +11,7 @@
 
 extern crate alloc;
 
+mod before;
 mod code;
 mod execution;
 mod header;

@@ -1,6 +1,7 @@
 //! What a target hands back for each plan.
 
 use crate::{
+    before::Before,
     execution::{read_execution, write_execution},
     plan::Unit,
     words::{Malformed, Reader, Writer},
@@ -22,6 +23,7 @@ pub struct Report {
     pub notes: Vec<Note>,
     /// What was asked for beyond that.
     pub detail: Option<Detail>,
+    before: Before,
 }
 
 /// Something to say that is no error of the execution.
@@ -126,7 +128,7 @@ pub struct Parts<'a> {
 /// Reads a report over another one.
 pub fn read_report(from: &mut Reader<'_>, into: &mut Report) -> Result<(), Malformed> {
     from.count()?;
-    read_execution(from, &mut into.execution)?;
+    read_execution(from, &mut into.execution, &mut into.before)?;
     into.divergence = match from.word()? {
         0 => None,
         _ => Some(read_divergence(from)?),

@@ -95,6 +95,17 @@ impl<'a> Reader<'a> {
         Ok((word as u32, (word >> 32) as u32))
     }
 
+    /// What was not read yet.
+    #[inline]
+    pub(crate) fn rest(&self) -> &'a [u64] {
+        &self.words[self.at..]
+    }
+
+    /// Passes by so many words of the rest.
+    pub(crate) fn skip(&mut self, words: usize) {
+        self.at += words;
+    }
+
     /// A length: so many entries of at least one word each follow.
     pub(crate) fn count(&mut self) -> Result<usize, Malformed> {
         let count = self.word()?;

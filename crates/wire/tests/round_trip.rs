@@ -181,8 +181,38 @@ fn a_report_comes_back() {
     }
 }
 
+#[test]
+fn one_is_read_over_another_that_begins_like_it() {
+    let ops = operations();
+    let mut report = Report::default();
+    for length in 1..ops.len() {
+        for changed in 0..=length {
+            let mut execution = execution(&ops[..length]);
+            if let Some(event) = execution.events.get_mut(changed) {
+                event.result ^= 1;
+            }
+            if changed % 3 == 0 {
+                execution.objects.push(Object::mutex());
+            }
+            read_over(&execution, &mut report).expect("it is sound");
+            assert_eq!(report.execution, execution);
+        }
+    }
+    // What the same words name may be gone.
+    let mut touches_b = execution(&[Op::Load(A); 3]);
+    touches_b.threads[1].pending = None;
+    touches_b.watches.clear();
+    assert!(read_over(&touches_b, &mut report).is_ok());
+    touches_b.objects.truncate(1);
+    assert!(read_over(&touches_b, &mut report).is_err());
+}
+
 /// What the driver makes of it.
 fn read(execution: &Execution) -> Result<(), Malformed> {
+    read_over(execution, &mut Report::default())
+}
+
+fn read_over(execution: &Execution, report: &mut Report) -> Result<(), Malformed> {
     let mut words = vec![0; 1 << 12];
     let mut writer = Writer::new(&mut words);
     let parts = Parts {
@@ -192,7 +222,7 @@ fn read(execution: &Execution) -> Result<(), Malformed> {
         detail: None,
     };
     write_report(&mut writer, &parts);
-    read_report(&mut Reader::new(&words), &mut Report::default())
+    read_report(&mut Reader::new(&words), report)
 }
 
 #[test]

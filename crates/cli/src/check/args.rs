@@ -1,6 +1,6 @@
 //! What `reweave check` was asked for: our options, a compiler's options mixed in with them, files or a program.
 //!
-//! *Called by:* `check`, and by `replay`, whose traces say in the same words how a program was built and started.
+//! *Called by:* `check`, `suite`, and `replay`, whose traces say in the same words how a program was built and started.
 
 use crate::args::Format;
 use reweave_drive::compile::{Language, takes_value};
@@ -98,7 +98,7 @@ Usage: reweave check [OPTIONS] FILE.c|.cc|.cpp ... [-- ARGS...]   compile with i
        reweave check [OPTIONS] -- PROGRAM [ARGS...]               explore a program as it is
 
 Options:
-  --algorithm auto|dfs|dpor|optimal|random|pct    how to explore; auto needs the fewest executions
+  --algorithm auto|dfs|dpor|optimal|rf|random|pct how to explore; auto needs the fewest executions
   --workers N                  how many explore at once; one for each core unless said otherwise
   --budget TIME                stop after 500ms, 30s, 10m, 2h
   --max-executions N           stop after so many executions
@@ -224,19 +224,26 @@ pub fn parse(args: Vec<OsString>) -> Result<Option<Check>, String> {
             ));
         }
     }
-    if check.options.preemptions.is_some() && check.options.algorithm.samples() {
-        return Err("a bound on preemptions goes through all schedules within it: it has no use for random ones".into());
-    }
+    agree(&check)?;
     Ok(Some(check))
+}
+
+/// Whether the options agree with each other.
+pub fn agree(check: &Check) -> Result<(), String> {
+    match check.options.preemptions.is_some() && check.options.algorithm.samples() {
+        true => Err("a bound on preemptions goes through all schedules within it: it has no use for random ones".into()),
+        false => Ok(()),
+    }
 }
 
 const SEE_HELP: &str = "`reweave check --help` lists all that can be typed";
 
-fn set(check: &mut Check, name: &str, value: &str) -> Result<(), String> {
+/// Takes in one of [`OPTIONS`].
+pub fn set(check: &mut Check, name: &str, value: &str) -> Result<(), String> {
     let wrong = |why: String| format!("{name} {value}: {why}");
     match name {
         "--algorithm" => match value {
-            "rf" | "stateful" => return Err(wrong(missing())),
+            "stateful" => return Err(wrong(missing())),
             _ => check.options.algorithm = value.parse::<Algorithm>().map_err(wrong)?,
         },
         "--budget" => check.budget = Some(reweave_check::duration(value).map_err(wrong)?),
@@ -509,7 +516,6 @@ mod tests {
             ),
             ("a.c --format xml", "one of text, json"),
             ("a.c --algorithm quick", "no algorithm is called `quick`"),
-            ("a.c --algorithm rf", "--algorithm rf: not in this version"),
             (
                 "a.c --algorithm stateful",
                 "--algorithm stateful: not in this version",

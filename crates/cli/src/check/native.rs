@@ -2,7 +2,10 @@
 //!
 //! *Called by:* `check` and `replay`. *Owns:* what all workers noticed, and the program's names.
 
-use super::names::Names;
+use super::{
+    names::Names,
+    noticed::{Noticed, StoredNotes},
+};
 use reweave_check::{Fault, Subject, plan_of};
 use reweave_drive::{Launch, Native, Note, Observation, Races, Restart, Unit};
 use reweave_explore::Target;
@@ -11,7 +14,7 @@ use reweave_model::{
 };
 use reweave_report::{Context, Finding, Options, Position, Program, Trace, waiting};
 use std::{
-    collections::{BTreeSet, HashMap},
+    collections::HashMap,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, Ordering::Relaxed},
@@ -28,16 +31,13 @@ pub struct Checked {
     noticed: Arc<Mutex<Noticed>>,
     /// Accesses raced that are to be explored and are not yet.
     anew: Arc<AtomicBool>,
+    /// Processes that wait for the next worker.
+    idle: Idle,
+    /// What an earlier part of the check noticed.
+    restored: Option<StoredNotes>,
 }
 
-/// Of all workers.
-#[derive(Default)]
-struct Noticed {
-    notes: BTreeSet<Note>,
-    /// Memory on which accesses raced.
-    racy: BTreeSet<Unit>,
-    fault: Option<String>,
-}
+type Idle = Arc<Mutex<Vec<Native>>>;
 
 impl Checked {
     /// Starts the program once, to see that it can be; an error is a sentence about why not.
@@ -50,7 +50,26 @@ impl Checked {
             max_steps,
             noticed: Arc::default(),
             anew: Arc::default(),
+            idle: Arc::new(Mutex::new(vec![first])),
+            restored: None,
         })
+    }
+
+    /// Ends its processes until it is explored further.
+    pub fn rest(&self) {
+        self.idle().clear();
+    }
+
+    /// What it noticed, as plain data.
+    pub fn store(&self) -> StoredNotes {
+        self.noticed().store(&self.launch.units)
+    }
+
+    /// As it was when that was stored. Before a check of it begins.
+    pub fn restore(&mut self, stored: StoredNotes) {
+        self.launch.units = stored.units();
+        self.restored = Some(stored);
+        self.rest();
     }
 
     /// Runs a plan once, with everything that there is to see. In a process that is used for nothing else, so that
@@ -192,6 +211,10 @@ impl Checked {
     fn noticed(&self) -> MutexGuard<'_, Noticed> {
         self.noticed.lock().unwrap_or_else(PoisonError::into_inner)
     }
+
+    fn idle(&self) -> MutexGuard<'_, Vec<Native>> {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 /// What a rule of good use says.
@@ -216,12 +239,15 @@ impl Subject for Checked {
     fn begin(&mut self) {
         let racy = std::mem::take(&mut self.noticed().racy);
         let known = self.launch.units.iter().copied();
-        if matches!(self.launch.races, Races::Explore | Races::Interleave) {
+        if !racy.is_empty() && matches!(self.launch.races, Races::Explore | Races::Interleave) {
             self.launch.units = Unit::merged(known.chain(racy));
+            self.rest();
         }
         let visible = self.launch.units.iter();
         self.program.visible = visible.map(|unit| (unit.place, unit.bytes)).collect();
-        self.noticed = Arc::default();
+        // What was noticed before a pause counts once: a search that begins anew notices it again.
+        let restored = self.restored.take().map(Noticed::from);
+        self.noticed = Arc::new(Mutex::new(restored.unwrap_or_default()));
         self.anew.store(false, Relaxed);
     }
 
@@ -230,9 +256,11 @@ impl Subject for Checked {
     }
 
     fn target(&self) -> Attentive {
-        let native = Native::start(&self.launch);
+        let idle = self.idle().pop();
+        let native = idle.map_or_else(|| Native::start(&self.launch), Ok);
         let native = native.map_err(|why| self.noticed().fault = Some(why));
         Attentive {
+            idle: self.idle.clone(),
             native: native.ok(),
             noticed: self.noticed.clone(),
             visible: match self.launch.races {
@@ -307,10 +335,11 @@ fn difference(expected: &Execution, actual: &Execution) -> Option<String> {
     (was != is).then(|| format!("after the last step: recorded {was}, now {is}"))
 }
 
-/// A target that leaves word of what it noticed.
+/// A target that leaves word of what it noticed, and its process for others.
 pub struct Attentive {
     /// `None`: it could not be started.
     native: Option<Native>,
+    idle: Idle,
     noticed: Arc<Mutex<Noticed>>,
     /// Where racy accesses are explored, the memory where they are so far.
     visible: Option<Vec<Unit>>,
@@ -372,11 +401,19 @@ impl Target for Attentive {
 
 impl Drop for Attentive {
     fn drop(&mut self) {
-        let Some(native) = &self.native else { return };
+        let Some(native) = self.native.take() else {
+            return;
+        };
         let mut noticed = self.noticed.lock().unwrap_or_else(PoisonError::into_inner);
         noticed.notes.extend(native.notes().iter().cloned());
-        if let Some(why) = native.fault() {
-            noticed.fault.get_or_insert_with(|| why.into());
+        match native.fault() {
+            Some(why) => {
+                noticed.fault.get_or_insert_with(|| why.into());
+            }
+            None => {
+                let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+                idle.push(native);
+            }
         }
     }
 }

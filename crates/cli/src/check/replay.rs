@@ -1,6 +1,6 @@
 //! `reweave replay` of a native program: builds and starts it as the trace says, and runs that one execution.
 
-use super::{Ending, args, native::Checked, prepare};
+use super::{Ending, args, native::Checked, prepare, stdin};
 use crate::{print, say, style};
 use reweave_check::Fault;
 use reweave_drive::Unit;
@@ -39,7 +39,7 @@ fn again(file: &Path, recorded: &Trace) -> Result<ExitCode, Ending> {
     if let Some(directory) = &recorded.program.directory {
         let _ = env::set_current_dir(directory);
     }
-    let mut prepared = prepare(&check)?;
+    let mut prepared = prepare(&check, stdin::read()?)?;
     prepared.program.clone_from(&recorded.program);
     let visible = recorded.program.visible.iter();
     prepared.launch.units = visible

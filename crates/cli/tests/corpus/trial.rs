@@ -17,7 +17,7 @@ use std::{
 const MOST_ON_FORK: u64 = 10_000;
 
 /// What this version cannot explore with yet.
-const LATER: [&str; 2] = ["rf", "stateful"];
+const LATER: [&str; 1] = ["stateful"];
 
 /// Checks a program; an error is a sentence about the first thing that is not as expected.
 pub fn of(programs: &Path, name: &str, expected: &Expected, slow: bool) -> Result<(), String> {

@@ -26,6 +26,10 @@ impl Optimal {
                 self.stages.push((overtaker, event.access));
                 continue;
             }
+            if let Some(touches) = self.touches_by_value(execution, event.op, position) {
+                self.stages.push((overtaker, touches));
+                continue;
+            }
             let leads = std::mem::take(&mut self.leads);
             self.play(execution, position, false);
             self.leads = leads;

@@ -7,6 +7,11 @@ pub fn class(execution: &Execution) -> String {
     Order::of(execution).name(execution)
 }
 
+/// A name for the class of an execution when who reads from whom is all that matters of atomics.
+pub fn class_by_reads(execution: &Execution) -> String {
+    Order::by_reads(execution).name(execution)
+}
+
 /// What every event of an execution comes after.
 pub struct Order {
     /// Threads by path, so that they are in the same order in every execution.
@@ -15,10 +20,33 @@ pub struct Order {
     lines: Vec<Vec<usize>>,
     /// For every event a row with a count for each thread: so many of its events are at or before this one.
     rows: Vec<u32>,
+    /// Where every event reads from, if that is what matters of atomics: a position from 1.
+    sources: Option<Vec<usize>>,
 }
 
 impl Order {
     pub fn of(execution: &Execution) -> Order {
+        Order::by(execution, None)
+    }
+
+    fn by_reads(execution: &Execution) -> Order {
+        let mut last = vec![0; execution.objects.len()];
+        let sources = execution.events.iter().zip(1..).map(|(event, number)| {
+            let Some(object) = atomic(execution, event) else {
+                return 0;
+            };
+            let source = last[object];
+            let store = matches!(event.op, Op::Store(..));
+            if event.access[0].unwrap().class == Class::Write {
+                last[object] = number;
+            }
+            if store { 0 } else { source }
+        });
+        let sources = sources.collect();
+        Order::by(execution, Some(sources))
+    }
+
+    fn by(execution: &Execution, sources: Option<Vec<usize>>) -> Order {
         let width = execution.threads.len();
         let mut threads: Vec<usize> = (0..width).collect();
         threads.sort_by_key(|thread| &execution.threads[*thread].path);
@@ -26,6 +54,7 @@ impl Order {
             threads,
             lines: vec![Vec::new(); width],
             rows: Vec::with_capacity(width * execution.events.len()),
+            sources,
         };
         for position in 0..execution.events.len() {
             order.add(execution, position);
@@ -75,7 +104,13 @@ impl Order {
             let other = &execution.events[earlier];
             let known = self.row(earlier)[other.thread.index()] <= row[other.thread.index()];
             let before = || epoch.is_some_and(|epoch| earlier < *epoch as usize);
-            if !known && (other.conflicts(event) || before()) {
+            let depends = || match &self.sources {
+                Some(sources) if atomic(execution, event).is_some() => {
+                    sources[position] == earlier + 1
+                }
+                _ => other.conflicts(event),
+            };
+            if !known && (depends() || before()) {
                 join(&mut row, earlier);
             }
         }
@@ -122,6 +157,12 @@ impl Order {
                 let (outcome, ok) = (event.outcome, event.ok);
                 let result = fingerprint(event);
                 write!(out, " {name}.{outcome}.{ok}={result}{clock:?}").unwrap();
+                let source = self.sources.as_ref().map_or(0, |sources| sources[position]);
+                if let Some(source) = source.checked_sub(1) {
+                    let thread = execution.events[source].thread.index();
+                    let path = &execution.threads[thread].path;
+                    write!(out, "<{path:?}.{}", self.row(source)[thread]).unwrap();
+                }
             }
             if let Some(pending) = &execution.threads[thread].pending {
                 write!(out, " ?{}", pending.op.kind().name()).unwrap();
@@ -178,6 +219,16 @@ pub fn in_one_step(execution: &Execution) -> Execution {
         *epoch = before.filter(|event| !foretells(event.op)).count() as u32;
     }
     one
+}
+
+fn atomic(execution: &Execution, event: &Event) -> Option<usize> {
+    let object = event.op.object()?.index();
+    let atomic = matches!(execution.objects[object], Object::Atomic(_));
+    let touches = matches!(
+        event.op,
+        Op::Load(_) | Op::Store(..) | Op::Rmw(..) | Op::CompareExchange { .. }
+    );
+    (atomic && touches).then_some(object)
 }
 
 /// Results that name threads by number are left out: numbers depend on the order of creation.

@@ -12,6 +12,36 @@ use crate::{
 const EMPTY_OR_FULL: u64 = 1;
 const DISCONNECTED: u64 = 2;
 
+impl Op {
+    /// For an operation that looks at nothing but the value of an atomic: what it would do to one that holds this value, and the value
+    /// afterwards.
+    pub fn effect_on(self, value: u64) -> Option<(Effect, u64)> {
+        let (ok, result, after, class) = match self {
+            Op::Load(_) => (true, value, value, Class::Read),
+            Op::Store(_, new) => (true, 0, new, Class::Write),
+            Op::Rmw(_, rmw) => (true, value, rmw.apply(value), Class::Write),
+            Op::CompareExchange {
+                expected,
+                new,
+                weak: false,
+                ..
+            } => match value == expected {
+                true => (true, value, new, Class::Write),
+                false => (false, value, value, Class::Read),
+            },
+            _ => return None,
+        };
+        let object = self.object()?;
+        let effect = Effect {
+            ok,
+            result,
+            after: None,
+            access: [Some(Access { object, class }), None],
+        };
+        Some((effect, after))
+    }
+}
+
 impl State {
     /// What an enabled operation would do. Nothing is changed.
     pub fn effect(&self, thread: ThreadId, op: Op, outcome: u16) -> Effect {

@@ -1,12 +1,13 @@
 //! Documents for people: plain text for a terminal or a log.
 //!
 //! [`render_trace`] tells one execution: what went wrong, what every thread did in which order and where, what each
-//! unfinished thread waits for, how to run it again. [`summary`] and [`render_result`] tell of a search. Nothing here
+//! unfinished thread waits for, how to run it again. [`summary`] and [`render_result`] tell of a search, [`render_suite`] of many. Nothing here
 //! prints; colour is added only when asked for, and control characters of the program never reach the terminal.
 
 mod amount;
 mod layout;
 mod phrase;
+mod suite;
 mod summary;
 
 use crate::{
@@ -18,6 +19,7 @@ use layout::{Row, listing, width, wrap};
 use phrase::Story;
 use reweave_model::{Kind, ThreadId};
 use std::collections::BTreeSet;
+pub use suite::render_suite;
 use summary::table;
 pub use summary::{render_result, summary};
 

@@ -38,8 +38,13 @@ pub fn render_result(result: &ResultDocument, style: Style) -> String {
     let headline = format!("{}: {}", clean(&result.program), clean(&summary(result)));
     let mut out = style.bold(&headline);
     out.push('\n');
+    let because = result.algorithm_because.as_ref();
+    let because = because.map_or(String::new(), |why| format!(", since {}", clean(why)));
     let mut facts = vec![
-        format!("algorithm {} ({})", result.algorithm, result.equivalence),
+        format!(
+            "algorithm {} ({}){because}",
+            result.algorithm, result.equivalence
+        ),
         counted(result.events, "event"),
         format!("at most {}", counted(result.threads_max.into(), "thread")),
         format!("{:.3} s", result.elapsed_s),
@@ -165,7 +170,7 @@ fn explain(why: &str) -> String {
 }
 
 /// `1 execution`, `7,168 executions`.
-fn counted(n: u64, what: &str) -> String {
+pub(crate) fn counted(n: u64, what: &str) -> String {
     let plural = if n == 1 { "" } else { "s" };
     format!("{} {what}{plural}", grouped(n))
 }

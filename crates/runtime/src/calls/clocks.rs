@@ -4,11 +4,11 @@ use crate::{
     accesses,
     hooks::Frame,
     real, trampoline,
-    world::{self, perform},
+    world::{self, Done, perform},
 };
 use core::ffi::{c_int, c_long, c_uint, c_void};
 use libc::{clockid_t, time_t, timespec, timeval};
-use reweave_model::{Event, Gate, Op, Order, Site};
+use reweave_model::{Gate, Op, Order, Site};
 
 trampoline! {
     clock_gettime => clock_get_time, "rdx";
@@ -88,20 +88,20 @@ impl Deadline {
 }
 
 /// An operation that may time out: it does when it goes before what it waits for.
-pub fn perform_until(op: Op, until: Deadline, site: Site) -> Event {
+pub fn perform_until(op: Op, until: Deadline, site: Site) -> Done {
     let gate = world::get().timed_gate(op);
     perform_gated(op, gate, until, site)
 }
 
 /// The same, when [`World::timed_gate`](crate::world::World::timed_gate) was asked already.
-pub fn perform_gated(op: Op, gate: Gate, until: Deadline, site: Site) -> Event {
-    let event = perform(op, gate, site, Order::SeqCst, None);
+pub fn perform_gated(op: Op, gate: Gate, until: Deadline, site: Site) -> Done {
+    let done = perform(op, gate, site, Order::SeqCst, None);
     let world = world::get();
-    world.timed(&event);
-    if !event.ok {
+    world.timed(op, done.ok);
+    if !done.ok {
         world.advance_to(until.0);
     }
-    event
+    done
 }
 
 /// Returns an error as most functions of the library do.

@@ -13,7 +13,7 @@ use crate::{
 };
 use core::ffi::c_int;
 use libc::{pthread_rwlock_t as Lock, pthread_rwlockattr_t as Attributes, timespec};
-use reweave_model::{Event, Gate, Object, ObjectId, Op, Order, Site, ThreadId};
+use reweave_model::{Gate, Object, ObjectId, Op, Order, Site, ThreadId};
 
 trampoline! {
     pthread_rwlock_init => init, "rdx";
@@ -79,7 +79,7 @@ fn writes(object: ObjectId) -> bool {
     holders(object).0 == Some(world::get().current)
 }
 
-fn step(op: Op, site: Site) -> Event {
+fn step(op: Op, site: Site) -> world::Done {
     perform(op, Gate::Open, site, Order::SeqCst, None)
 }
 

@@ -72,7 +72,7 @@ unsafe extern "C" fn destroy(semaphore: *mut Semaphore, frame: &Frame) -> c_int 
     0
 }
 
-fn step(op: Op, site: Site) -> reweave_model::Event {
+fn step(op: Op, site: Site) -> world::Done {
     perform(op, Gate::Open, site, Order::SeqCst, None)
 }
 

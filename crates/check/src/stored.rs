@@ -1,0 +1,56 @@
+//! A check that was paused, as plain data: to be written down and gone on with later, by another process.
+
+use crate::{
+    drive::{Check, Settings},
+    found::StoredCase,
+    subject::Subject,
+};
+use reweave_explore::{Algorithm, Search, Stored};
+use serde::{Deserialize, Serialize};
+use std::{sync::atomic::AtomicBool, sync::atomic::Ordering::Relaxed, time::Duration};
+
+/// A check as plain data, but for what its subject noticed.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct StoredCheck {
+    search: Stored,
+    found: Vec<StoredCase>,
+    races: bool,
+    because: Option<String>,
+    elapsed: Duration,
+}
+
+impl<S: Subject> Check<S> {
+    /// As plain data. Where the search has to begin anew it does so first.
+    pub fn store(&mut self) -> StoredCheck {
+        if self.subject.anew() {
+            self.begin();
+        }
+        StoredCheck {
+            search: self.search.store(),
+            found: self.found.store(),
+            races: self.races.load(Relaxed),
+            because: self.because.clone(),
+            elapsed: self.elapsed,
+        }
+    }
+
+    /// Goes on where a check of the same program with the same settings stopped; an error is a sentence about why it cannot.
+    pub fn resume(subject: S, settings: Settings, stored: StoredCheck) -> Result<Check<S>, String> {
+        let search = Search::resume(stored.search)?;
+        let mut expected = settings.options;
+        if stored.because.is_some() {
+            expected.algorithm = Algorithm::Optimal;
+        }
+        if *search.options() != expected {
+            return Err("it was explored with other options".into());
+        }
+        let mut check = Check::new(subject, settings);
+        check.settings.options = expected;
+        check.because = stored.because;
+        check.search = search;
+        check.found.restore(stored.found);
+        check.races = AtomicBool::new(stored.races);
+        check.elapsed = stored.elapsed;
+        Ok(check)
+    }
+}

@@ -1,0 +1,176 @@
+//! `reweave suite`: many tests within one budget.
+
+mod expect;
+mod file;
+mod init;
+mod job;
+mod policy;
+mod schedule;
+mod simulate;
+mod state;
+
+use crate::{
+    args::{Format, Suite},
+    check::{Ending, progress},
+    kit, print, say, style, usage,
+};
+use file::SuiteFile;
+use job::Job;
+use policy::Policy;
+use reweave_check::Control;
+use reweave_report::{ExitCode, SuiteDocument, junit_suite, render_suite, save};
+use state::State;
+use std::{
+    env, path,
+    path::{Path, PathBuf},
+    sync::{Mutex, PoisonError, atomic::Ordering::Relaxed},
+    time::{Duration, Instant},
+};
+
+/// Runs the command and says with which code to exit.
+pub fn run(options: &Suite) -> ExitCode {
+    let done = match (options.init, options.simulate) {
+        (true, _) => init(&options.file),
+        (false, true) => simulate(options),
+        (false, false) => tests(options),
+    };
+    done.unwrap_or_else(|sentence| usage(&sentence))
+}
+
+fn init(file: &Path) -> Result<ExitCode, String> {
+    let tests = init::write(file)?;
+    let tests = format!("{tests} test{}", if tests == 1 { "" } else { "s" });
+    Ok(print(&format!("{}: {tests}\n", file.display())))
+}
+
+/// Explores every test to its end, without looking at what it comes to.
+fn simulate(options: &Suite) -> Result<ExitCode, String> {
+    let suite = file::read(&options.file)?;
+    Places::new(options)?;
+    let control = Control::default();
+    let (stop, state) = (progress::interrupts(&control)?, State::new());
+    let mut courses = Vec::new();
+    for test in &suite.tests {
+        let course = Job::new(test, &state, &stop).record();
+        courses.push(course.map_err(|Ending(_, why)| format!("{}: {why}", test.name))?);
+    }
+    Ok(print(&simulate::tables(&courses)))
+}
+
+fn tests(options: &Suite) -> Result<ExitCode, String> {
+    let start = Instant::now();
+    let suite = file::read(&options.file)?;
+    let budget = budget(options, &suite)?;
+    let policy = options.policy.as_ref().map(|policy| policy.parse());
+    let policy = policy.transpose()?.or(suite.policy).unwrap_or_default();
+    let places = Places::new(options)?;
+    let mut state = match &places.state {
+        Some(path) => State::read(path)?,
+        None => State::new(),
+    };
+    let cores = || std::thread::available_parallelism().map_or(1, usize::from);
+    let workers = options.workers.map_or_else(cores, usize::from);
+    let mut document = SuiteDocument::new(&options.file.to_string_lossy(), policy.name());
+    document.budget_s = budget.map(|budget| budget.as_secs_f64());
+    document.workers = workers as u32;
+    let until = budget.and_then(|budget| start.checked_add(budget));
+    document.tests = explore(suite, &places, &mut state, policy, workers, until)?;
+    document.elapsed_s = start.elapsed().as_secs_f64();
+    tell(options, &places, &document, &state)
+}
+
+/// The command line's, or else the file's.
+fn budget(options: &Suite, suite: &SuiteFile) -> Result<Option<Duration>, String> {
+    let typed = options.budget.as_ref().map(|budget| {
+        let read = reweave_check::duration(budget);
+        read.map_err(|why| format!("--budget {budget}: {why}"))
+    });
+    match typed.transpose()?.or(suite.budget) {
+        Some(Duration::ZERO) => Err("a budget of nothing is enough for no test".into()),
+        budget => Ok(budget),
+    }
+}
+
+/// Where files go; tests are run from where the suite's file is.
+struct Places {
+    state: Option<PathBuf>,
+    junit: Option<PathBuf>,
+    output: PathBuf,
+}
+
+impl Places {
+    /// Goes to the place of the suite's file, with the others as they were meant before.
+    fn new(options: &Suite) -> Result<Places, String> {
+        let mut places = Places {
+            state: options.state.clone(),
+            junit: options.junit.clone(),
+            output: options.output.clone(),
+        };
+        let parent = options.file.parent();
+        let Some(parent) = parent.filter(|parent| *parent != Path::new("")) else {
+            return Ok(places);
+        };
+        let all = [&mut places.state, &mut places.junit];
+        for place in all.into_iter().flatten().chain([&mut places.output]) {
+            let absolute = path::absolute(&place);
+            *place = absolute.map_err(|error| format!("{}: {error}", place.display()))?;
+        }
+        let failed = |error| format!("{}: cannot be entered: {error}", parent.display());
+        env::set_current_dir(parent).map_err(failed)?;
+        Ok(places)
+    }
+}
+
+fn explore(
+    mut suite: SuiteFile,
+    places: &Places,
+    state: &mut State,
+    policy: Policy,
+    workers: usize,
+    until: Option<Instant>,
+) -> Result<Vec<reweave_report::TestEntry>, String> {
+    for test in &mut suite.tests {
+        test.check.output.clone_from(&places.output);
+    }
+    // Now, and not by all workers at once.
+    kit::unpack()?;
+    let control = Control::default();
+    let stop = progress::interrupts(&control)?;
+    let mut order: Vec<usize> = (0..suite.tests.len()).collect();
+    order.sort_by_key(|index| state.rank(&suite.tests[*index].name));
+    let jobs = suite.tests.iter();
+    let jobs: Vec<_> = jobs
+        .map(|test| Mutex::new(Job::new(test, state, &stop)))
+        .collect();
+    let entries = schedule::run(&jobs, &order, policy, workers, until, &stop);
+    if stop.load(Relaxed) {
+        say("interrupted: this is what is known so far");
+    }
+    let jobs = jobs.into_iter().map(Mutex::into_inner);
+    let jobs = jobs.map(|job| job.unwrap_or_else(PoisonError::into_inner));
+    state.tests = jobs.filter_map(Job::kept).collect();
+    Ok(entries)
+}
+
+fn tell(
+    options: &Suite,
+    places: &Places,
+    document: &SuiteDocument,
+    state: &State,
+) -> Result<ExitCode, String> {
+    let text = match options.format {
+        Format::Json => document.to_json(),
+        Format::Text => render_suite(document, style(false)),
+    };
+    let printed = print(&text);
+    if let Some(path) = &places.state {
+        state.write(path)?;
+    }
+    if let Some(path) = &places.junit {
+        save(path, &junit_suite(document)).map_err(|error| error.to_string())?;
+    }
+    Ok(match printed {
+        ExitCode::Clean => document.exit_code(),
+        failed => failed,
+    })
+}

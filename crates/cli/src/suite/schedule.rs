@@ -1,0 +1,150 @@
+//! Gives tests their time: each worker takes the test whose turn it is, advances it by a slice and puts it back.
+//!
+//! *Owns:* all tests under way. A test is one worker's while it is advanced; where fewer tests than workers are left, those explore with
+//! several.
+
+use super::{
+    job::{Job, Turn},
+    policy::{Policy, Queue},
+};
+use reweave_report::TestEntry;
+use std::{
+    collections::VecDeque,
+    sync::{
+        Condvar, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering::Relaxed},
+    },
+    time::{Duration, Instant},
+};
+
+/// How long a test goes on before it is decided anew who is next. Starting and stopping wastes at most some dozen executions.
+const SLICE: Duration = Duration::from_millis(100);
+
+/// The same when nobody else waits.
+const LONG_SLICE: Duration = Duration::from_secs(1);
+
+/// Tests that keep their processes while they wait.
+const AWAKE: usize = 32;
+
+/// Advances all jobs to their ends, or until then; what they came to is in their order.
+pub fn run(
+    jobs: &[Mutex<Job<'_>>],
+    order: &[usize],
+    policy: Policy,
+    workers: usize,
+    until: Option<Instant>,
+    stop: &AtomicBool,
+) -> Vec<TestEntry> {
+    let mut queue = Queue::new(policy);
+    order.iter().for_each(|job| queue.push(*job, None));
+    let schedule = Schedule {
+        jobs,
+        workers,
+        until,
+        stop,
+        floor: Mutex::new(Floor {
+            queue,
+            advancing: 0,
+            awake: VecDeque::new(),
+            done: jobs.iter().map(|_| None).collect(),
+        }),
+        changed: Condvar::new(),
+    };
+    std::thread::scope(|scope| {
+        for _ in 0..workers {
+            scope.spawn(|| schedule.work());
+        }
+    });
+    let floor = schedule.floor.into_inner();
+    let done = floor.unwrap_or_else(PoisonError::into_inner).done;
+    let done = done.into_iter();
+    done.map(|entry| entry.expect("workers leave when all are done"))
+        .collect()
+}
+
+struct Schedule<'a, 't> {
+    jobs: &'a [Mutex<Job<'t>>],
+    workers: usize,
+    until: Option<Instant>,
+    stop: &'a AtomicBool,
+    floor: Mutex<Floor>,
+    changed: Condvar,
+}
+
+/// What workers share.
+struct Floor {
+    queue: Queue,
+    /// How many are being advanced.
+    advancing: usize,
+    /// Who may have processes, whoever was advanced last comes last.
+    awake: VecDeque<usize>,
+    done: Vec<Option<TestEntry>>,
+}
+
+impl Schedule<'_, '_> {
+    fn work(&self) {
+        while let Some((index, slice, workers)) = self.take() {
+            let mut job = lock(&self.jobs[index]);
+            let turn = match self.over() {
+                true => job.conclude(),
+                false => {
+                    let end = Instant::now() + slice;
+                    job.advance(self.until.map_or(end, |until| until.min(end)), workers)
+                }
+            };
+            drop(job);
+            self.put(index, turn);
+        }
+    }
+
+    /// Who is next, for how long, with how many workers; `None`: everything is done.
+    fn take(&self) -> Option<(usize, Duration, usize)> {
+        let mut floor = lock(&self.floor);
+        loop {
+            if let Some(index) = floor.queue.pop() {
+                floor.advancing += 1;
+                return Some(match floor.queue.is_empty() {
+                    true => (index, LONG_SLICE, self.workers / floor.advancing),
+                    false => (index, SLICE, 1),
+                });
+            }
+            if floor.advancing == 0 {
+                return None;
+            }
+            let waited = self.changed.wait(floor);
+            floor = waited.unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    fn put(&self, index: usize, turn: Turn) {
+        let mut floor = lock(&self.floor);
+        floor.advancing -= 1;
+        floor.awake.retain(|other| *other != index);
+        match turn {
+            Turn::Done(entry) => floor.done[index] = Some(*entry),
+            Turn::More(outlook) => {
+                floor.queue.push(index, outlook);
+                floor.awake.push_back(index);
+            }
+        }
+        let tired = match floor.awake.len() > AWAKE {
+            true => floor.awake.pop_front(),
+            false => None,
+        };
+        drop(floor);
+        self.changed.notify_all();
+        // One that is being advanced again already is not tired.
+        if let Some(Ok(job)) = tired.map(|tired| self.jobs[tired].try_lock()) {
+            job.rest();
+        }
+    }
+
+    fn over(&self) -> bool {
+        let late = |until| Instant::now() >= until;
+        self.stop.load(Relaxed) || self.until.is_some_and(late)
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

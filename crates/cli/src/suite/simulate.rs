@@ -1,0 +1,235 @@
+//! What each policy would have done with searches that are known to their end.
+//!
+//! Every test is explored once, and what could be estimated on the way is kept as its *course*. A simulated suite spends time on
+//! courses instead of programs, with the same queue as a real one, so that policies can be compared with each other and with the best that
+//! could have been done. Time is counted in events: the same on every machine.
+//!
+//! The two measures are those of chapter 4 of Simsa, *Systematic and Scalable Testing of Concurrent Programs* (2013), tables 4.5 and 4.6.
+
+use super::policy::{Outlook, Policy, Queue};
+use std::fmt::Write;
+
+/// A search from its beginning to its end.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Course {
+    pub name: String,
+    /// What could be told at which time, in order; from then on until the next.
+    pub points: Vec<(f64, Outlook)>,
+    /// How long it took.
+    pub length: f64,
+}
+
+/// The part of all time that is there where it is scarce.
+const SCARCE: f64 = 0.1;
+
+/// Turns that the whole simulated suite is cut into.
+const TURNS: f64 = 20_000.0;
+
+/// Both tables.
+pub fn tables(courses: &[Course]) -> String {
+    let mut out = String::from(
+        "Time until so many tests are complete, as a part of what round-robin needs\n\n",
+    );
+    let _ = writeln!(out, "{:>9}  finish-most   even  optimal", "complete");
+    let (finish, even, best) = fractions(courses);
+    for (index, ((finish, even), best)) in finish.iter().zip(&even).zip(&best).enumerate() {
+        let count = index + 1;
+        let _ = writeln!(out, "{count:>9}  {finish:>11.2}  {even:>5.2}  {best:>7.2}");
+    }
+    let [finish, even, best] = [finish, even, best].map(|column| mean(&column));
+    let _ = writeln!(
+        out,
+        "{:>9}  {finish:>11.2}  {even:>5.2}  {best:>7.2}",
+        "mean"
+    );
+    let _ = writeln!(
+        out,
+        "\nCoverage error with {:.0} % of the time: how far the part of a test that was explored is off, as a factor\n",
+        SCARCE * 100.0
+    );
+    let longest = courses.iter().map(|course| course.name.len()).max();
+    let width = longest.unwrap_or(0).max("test".len());
+    let _ = writeln!(
+        out,
+        "{:<width$}  {:>11}  round-robin  finish-most   even",
+        "test", "events"
+    );
+    let policies = [Policy::RoundRobin, Policy::FinishMost, Policy::Even];
+    let errors = policies.map(|policy| coverage_errors(courses, policy));
+    for (index, course) in courses.iter().enumerate() {
+        let [robin, finish, even] = [0, 1, 2].map(|policy| errors[policy][index]);
+        let (name, length) = (&course.name, course.length);
+        let _ = writeln!(
+            out,
+            "{name:<width$}  {length:>11.0}  {robin:>11.2}  {finish:>11.2}  {even:>5.2}"
+        );
+    }
+    let [robin, finish, even] = errors.map(|column| mean(&column));
+    let _ = writeln!(
+        out,
+        "{:<width$}  {:>11}  {robin:>11.2}  {finish:>11.2}  {even:>5.2}",
+        "mean", ""
+    );
+    out
+}
+
+/// For each number of tests the time until so many are complete, as parts of round-robin's: finish-most, even, the best that can be.
+fn fractions(courses: &[Course]) -> (Vec<f64>, Vec<f64>, Vec<f64>) {
+    let robin = completions(courses, Policy::RoundRobin);
+    let parts = |times: Vec<f64>| {
+        let parts = times.iter().zip(&robin).map(|(time, robin)| time / robin);
+        parts.collect::<Vec<_>>()
+    };
+    let mut lengths: Vec<f64> = courses.iter().map(|course| course.length).collect();
+    lengths.sort_by(f64::total_cmp);
+    let best = lengths.iter().scan(0.0, |sum, length| {
+        *sum += length;
+        Some(*sum)
+    });
+    (
+        parts(completions(courses, Policy::FinishMost)),
+        parts(completions(courses, Policy::Even)),
+        parts(best.collect()),
+    )
+}
+
+/// When the first test was complete, the second, and so on.
+fn completions(courses: &[Course], policy: Policy) -> Vec<f64> {
+    let mut times = Vec::new();
+    spend(courses, policy, f64::INFINITY, |time| times.push(time));
+    times
+}
+
+/// How far each test's covered part is off from the part that all could have.
+fn coverage_errors(courses: &[Course], policy: Policy) -> Vec<f64> {
+    let budget = SCARCE * total(courses);
+    let spent = spend(courses, policy, budget, |_| {});
+    let errors = spent.iter().zip(courses).map(|(spent, course)| {
+        let realized = spent / course.length;
+        (realized / SCARCE).max(SCARCE / realized)
+    });
+    errors.collect()
+}
+
+/// Spends the budget as the policy says, and hands back what each test got.
+fn spend(
+    courses: &[Course],
+    policy: Policy,
+    budget: f64,
+    mut completed: impl FnMut(f64),
+) -> Vec<f64> {
+    let turn = total(courses) / TURNS;
+    let mut queue = Queue::new(policy);
+    (0..courses.len()).for_each(|test| queue.push(test, None));
+    let mut spent = vec![0.0; courses.len()];
+    let mut now = 0.0;
+    while now < budget {
+        let Some(test) = queue.pop() else { break };
+        let course = &courses[test];
+        let used = turn.min(course.length - spent[test]).min(budget - now);
+        spent[test] += used;
+        now += used;
+        if spent[test] >= course.length {
+            completed(now);
+        } else {
+            queue.push(test, course.outlook(spent[test]));
+        }
+    }
+    spent
+}
+
+fn total(courses: &[Course]) -> f64 {
+    courses.iter().map(|course| course.length).sum()
+}
+
+fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len() as f64
+}
+
+impl Course {
+    /// What can be told after so much time.
+    fn outlook(&self, time: f64) -> Option<Outlook> {
+        let known = self.points.partition_point(|(at, _)| *at <= time);
+        let (_, outlook) = self.points.get(known.checked_sub(1)?)?;
+        Some(*outlook)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A search whose length is known from the beginning.
+    fn known(name: &str, length: f64) -> Course {
+        let points = (1..1000).map(|point| {
+            let part = f64::from(point) / 1000.0;
+            let outlook = Outlook {
+                ln_seconds: (length * (1.0 - part)).ln(),
+                ln_covered: part.ln(),
+            };
+            (length * part, outlook)
+        });
+        Course {
+            name: name.into(),
+            points: points.collect(),
+            length,
+        }
+    }
+
+    fn near(left: f64, right: f64) -> bool {
+        (left - right).abs() < 0.02 * right
+    }
+
+    /// Lengths 1, 2 and 7. Round-robin completes them at 3, 5 and 10; shortest first at 1, 3 and 10.
+    #[test]
+    fn perfect_estimates_complete_as_early_as_can_be() {
+        let courses = [known("c", 7.0), known("a", 1.0), known("b", 2.0)];
+        let robin = completions(&courses, Policy::RoundRobin);
+        for (time, wanted) in robin.iter().zip([3.0, 5.0, 10.0]) {
+            assert!(near(*time, wanted), "{robin:?}");
+        }
+        let finish = completions(&courses, Policy::FinishMost);
+        for (time, wanted) in finish.iter().zip([1.0, 3.0, 10.0]) {
+            assert!(near(*time, wanted), "{finish:?}");
+        }
+        let (finish, _, best) = fractions(&courses);
+        for (finish, best) in finish.iter().zip(&best) {
+            assert!(near(*finish, *best));
+        }
+    }
+
+    /// A tenth of 10 is 1. Round-robin gives each a third: 0.33 of 1, 0.17 of 2, 0.048 of 7, instead of a tenth of each.
+    #[test]
+    fn perfect_estimates_cover_evenly() {
+        let courses = [known("a", 1.0), known("b", 2.0), known("c", 7.0)];
+        let even = coverage_errors(&courses, Policy::Even);
+        assert!(even.iter().all(|error| near(*error, 1.0)), "{even:?}");
+        let robin = coverage_errors(&courses, Policy::RoundRobin);
+        for (error, wanted) in robin.iter().zip([10.0 / 3.0, 10.0 / 6.0, 2.1]) {
+            assert!(near(*error, wanted), "{robin:?}");
+        }
+    }
+
+    #[test]
+    fn estimates_that_are_wrong_show() {
+        let mut courses = [known("a", 1.0), known("b", 2.0), known("c", 7.0)];
+        // The longest one always looks as if it were nearly done.
+        for (_, outlook) in &mut courses[2].points {
+            outlook.ln_seconds = -20.0;
+        }
+        let finish = completions(&courses, Policy::FinishMost);
+        assert!(near(finish[0], 7.0), "{finish:?}");
+    }
+
+    #[test]
+    fn tables_have_a_line_for_each_test() {
+        let courses = [known("a", 1.0), known("b", 2.0), known("c", 7.0)];
+        let text = tables(&courses);
+        assert!(
+            text.contains("\n        3         1.00   1.00     1.00\n"),
+            "{text}"
+        );
+        assert!(text.contains("\nmean"), "{text}");
+        assert_eq!(text.lines().count(), 15, "{text}");
+    }
+}

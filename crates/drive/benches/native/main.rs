@@ -1,0 +1,100 @@
+//! How fast native programs are explored: `cargo bench -p reweave-drive`, or a part of it, `-- lastzero=12 readers=15`, `-- straight`,
+//! `-- memory`.
+//!
+//! * Programs of the corpus by name and size: see [`rates`].
+//! * `straight`: what hooks cost in code that does nothing visible.
+//! * `memory`: that a million executions leave nothing behind.
+//!
+//! One worker on one core, `optimal`, warm.
+
+mod memory;
+mod rates;
+mod straight;
+
+use reweave_drive::compile::Kit;
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+fn main() {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let args: Vec<&str> = args.iter().map(String::as_str).collect();
+    // Cargo says `--bench`.
+    let wanted: Vec<&str> = args.into_iter().filter(|arg| *arg != "--bench").collect();
+    let all = wanted.is_empty();
+    one_core();
+    let kit = kit();
+    let programs: Vec<(&str, u32)> = wanted.iter().filter_map(|arg| program(arg)).collect();
+    if all || !programs.is_empty() {
+        rates::print(&kit, if all { rates::PROGRAMS } else { &programs });
+    }
+    if all || wanted.contains(&"straight") {
+        straight::print(&kit);
+    }
+    if all || wanted.contains(&"memory") {
+        memory::print(&kit);
+    }
+}
+
+fn program(arg: &str) -> Option<(&str, u32)> {
+    let (name, size) = arg.split_once('=')?;
+    Some((name, size.parse().ok()?))
+}
+
+fn root() -> PathBuf {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    here.ancestors().nth(2).expect("two below").into()
+}
+
+/// Builds the runtime.
+fn kit() -> Kit {
+    let runtime = root().join("crates/runtime");
+    let target = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("runtime");
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let status = Command::new(cargo)
+        .args(["build", "--release", "--locked", "--quiet"])
+        .arg("--manifest-path")
+        .arg(runtime.join("Cargo.toml"))
+        .arg("--target-dir")
+        .arg(&target)
+        .status();
+    assert!(
+        status.is_ok_and(|status| status.success()),
+        "the runtime builds"
+    );
+    let directory = target.join("release");
+    let headers = fs::read_dir(root().join("crates/cli/include")).expect("there are headers");
+    for header in headers {
+        let header = header.expect("the headers can be listed").path();
+        let name = header.file_name().expect("files have names");
+        fs::copy(&header, directory.join(name)).expect("a header can be copied");
+    }
+    Kit { directory }
+}
+
+/// Seconds of processor time that this process and its children have used.
+fn processor_time() -> f64 {
+    let used = |who: libc::c_int| {
+        // SAFETY: writes a local.
+        let usage = unsafe {
+            let mut usage: libc::rusage = std::mem::zeroed();
+            libc::getrusage(who, &mut usage);
+            usage
+        };
+        let seconds = |time: libc::timeval| time.tv_sec as f64 + time.tv_usec as f64 / 1e6;
+        seconds(usage.ru_utime) + seconds(usage.ru_stime)
+    };
+    used(libc::RUSAGE_SELF) + used(libc::RUSAGE_CHILDREN)
+}
+
+/// Stays on the processor it is on, with all processes it starts.
+fn one_core() {
+    // SAFETY: sets the affinity of this process from a set on the stack.
+    unsafe {
+        let mut set: libc::cpu_set_t = std::mem::zeroed();
+        libc::CPU_SET(libc::sched_getcpu().max(0) as usize, &mut set);
+        libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), &set);
+    }
+}

@@ -1,0 +1,483 @@
+//! `rf`: exactly one execution for each way in which reads get their values.
+//!
+//! Two executions are of the same class when every thread does the same operations, every read of an atomic reads from the same
+//! write, and everything else (locks, condition variables, semaphores, ...) is done in equivalent order as for
+//! [`optimal`](crate::optimal). Writes to atomics that nobody reads are in no order.
+//!
+//! **Decisions.** A class M is taken apart as the policy would run it. Where it comes to a read `e` after the events `u`,
+//! M has decided from where `e` reads: from a write in `u`; or from a write `w` that comes later, and then `w` with all its
+//! causes (`v`, marked [`Mark::Leads`]) goes first. So (`w`, `v`) splits the classes that begin with `u` into parts
+//! that have nothing in common. Everything that is not about atomics is decided as the canonical form of `optimal` does it.
+//! The order of decisions is not the order in which a run does things: a write that was decided early may have to wait for
+//! a read that was decided later. A plan has both, steps in the order of the run and [`Trail::order`].
+//!
+//! **Finding them.** Every run shows, for each of the decisions that it passed, others that could have been made: a later
+//! write that does not depend on the read; an earlier write, if there is an order in which it is the last one
+//! ([`witness`]). A read-modify-write `f` that reads from another one, `e`, keeps it from being found behind
+//! itself, since only one of them can read from the source of `e`: so *swapping* them counts too. What was tried at a
+//! decision is remembered while anything is left of it ([`claims`]), and never tried again.
+//!
+//! *Never reports* a class twice; *may miss* nothing, within the limit on a thread's steps. Tested against brute force.
+
+mod claims;
+mod graph;
+mod witness;
+
+pub(crate) use claims::Claims;
+
+use crate::{
+    draft::{Child, Draft},
+    happens::{Quad, add_next, join},
+    optimal::{Detour, Optimal},
+};
+use graph::{Graph, START, Touch, mix};
+use reweave_model::{Execution, Mark, Pending, Plan, ThreadId};
+use std::sync::Arc;
+use witness::{Question, Witness};
+
+/// What a branch knows beyond its plan.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Trail {
+    /// For each step of the plan its place in the order of decisions; empty: the same.
+    pub order: Vec<u32>,
+    /// The first place of something that the run before did not have.
+    pub fresh: u32,
+    /// What was tried at the decisions that it passes.
+    pub claims: Option<Arc<Claims>>,
+}
+
+/// Finds the branches that follow from executions. Owns reusable tables only.
+#[derive(Debug, Default)]
+pub(crate) struct Rf {
+    /// Happens-before, and all that is not about atomics.
+    others: Optimal,
+    graph: Graph,
+    witness: Witness,
+    detours: Vec<Detour>,
+    /// For every object the places of its reads that were decided, and where that was.
+    reads: Vec<Vec<Decision>>,
+    /// For every object the places of its writes.
+    writes: Vec<Vec<u32>>,
+    leads: Vec<u32>,
+    row: Vec<Quad>,
+    /// The plan that is being written.
+    items: Vec<Item>,
+}
+
+/// One step of a plan in the making.
+#[derive(Clone, Copy, Debug)]
+struct Item {
+    /// The event that it was, if it does the same again.
+    old: Option<u32>,
+    step: Step,
+    /// In the order of decisions.
+    place: u32,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Step {
+    thread: ThreadId,
+    pending: Pending,
+    outcome: u16,
+    mark: Mark,
+}
+
+/// A read whose source was decided.
+#[derive(Clone, Copy, Debug)]
+struct Decision {
+    read: u32,
+    /// When: after so many events.
+    place: u32,
+}
+
+/// The run that is being looked at.
+struct Run<'a> {
+    plan: &'a Plan,
+    claims: Arc<Claims>,
+    out: &'a mut Vec<(Child, Trail)>,
+    fit: Result<(), &'static str>,
+}
+
+/// A source that a read might have had.
+#[derive(Clone, Copy)]
+struct Candidate {
+    decision: Decision,
+    source: u32,
+    swapped: bool,
+}
+
+impl Rf {
+    /// Adds plans and their trails for all that must be tried because of this execution; or says why it cannot be explored so.
+    pub fn branches(
+        &mut self,
+        plan: &Plan,
+        trail: &Trail,
+        execution: &Execution,
+        out: &mut Vec<(Child, Trail)>,
+    ) -> Result<(), &'static str> {
+        self.graph.read(plan, trail, execution)?;
+        let marks = self.graph.marks.iter().copied();
+        self.others.begin(&self.graph.skeleton, marks);
+        self.graph.hash_events(&self.others.happens);
+        self.graph
+            .marks
+            .resize(execution.events.len(), Mark::Default);
+        let free = self.others.free();
+        let mut run = Run {
+            plan,
+            claims: Arc::new(Claims::new(trail.claims.clone(), free, Vec::new())),
+            out,
+            fit: Ok(()),
+        };
+        self.other_sources(trail.fresh, free, &mut run);
+        let mut detours = std::mem::take(&mut self.detours);
+        self.others
+            .detours(&self.graph.skeleton, trail.fresh, &mut detours);
+        for detour in detours.drain(..) {
+            self.take_detour(&detour, &mut run);
+        }
+        self.detours = detours;
+        run.fit
+    }
+
+    /// Sources that reads might have had, as far as this run is the first to show it.
+    fn other_sources(&mut self, fresh: u32, free: u32, run: &mut Run) {
+        let objects = self.graph.skeleton.objects.len();
+        for lists in [&mut self.writes] {
+            lists.iter_mut().for_each(Vec::clear);
+            lists.resize_with(objects.max(lists.len()), Vec::new);
+        }
+        self.reads.iter_mut().for_each(Vec::clear);
+        self.reads
+            .resize_with(objects.max(self.reads.len()), Vec::new);
+        for position in 0..self.graph.skeleton.events.len() as u32 {
+            let Some(touch) = self.graph.touches[position as usize] else {
+                continue;
+            };
+            let object = touch.object.index();
+            if position >= fresh {
+                if touch.writes {
+                    self.later_source(position, object, run);
+                }
+                if touch.reads {
+                    self.swap(position, touch, run);
+                }
+            }
+            if touch.reads {
+                let place = match self.graph.marks[position as usize] {
+                    Mark::Default => Some(position),
+                    Mark::Reads(place) => Some(place),
+                    _ => None,
+                };
+                if position >= free {
+                    self.earlier_source(position, object, run);
+                }
+                self.reads[object].extend(place.map(|place| Decision {
+                    read: position,
+                    place,
+                }));
+            }
+            if touch.writes {
+                self.writes[object].push(position);
+            }
+        }
+    }
+
+    /// A new read might have read from any earlier write.
+    fn earlier_source(&mut self, read: u32, object: usize, run: &mut Run) {
+        let decision = Decision { read, place: read };
+        let writes = std::mem::take(&mut self.writes[object]);
+        for &source in writes.iter().chain(&[START]) {
+            let candidate = Candidate {
+                decision,
+                source,
+                swapped: false,
+            };
+            self.leads.clear();
+            if source != self.graph.sources[read as usize] {
+                self.try_source(candidate, run);
+            } else {
+                self.try_failure(candidate, run);
+            }
+        }
+        self.writes[object] = writes;
+    }
+
+    /// Earlier reads might have read from a new write.
+    fn later_source(&mut self, write: u32, object: usize, run: &mut Run) {
+        let reads = std::mem::take(&mut self.reads[object]);
+        for &decision in &reads {
+            let happens = &mut self.others.happens;
+            if happens.after(write, decision.read) {
+                continue;
+            }
+            happens.seek(decision.place);
+            let hash = self.graph.hash(happens.row(write), happens.done());
+            if !claim(run, decision.place, hash) {
+                continue;
+            }
+            self.leads.clear();
+            happens.behind(happens.row(write), &mut self.leads);
+            let candidate = Candidate {
+                decision,
+                source: write,
+                swapped: false,
+            };
+            self.try_source(candidate, run);
+        }
+        self.reads[object] = reads;
+    }
+
+    /// A read-modify-write that reads from another one might have come before it.
+    fn swap(&mut self, second: u32, touch: Touch, run: &mut Run) {
+        let object = touch.object.index();
+        let source = self.graph.sources[second as usize];
+        let mut reads = self.reads[object].iter();
+        let Some(&decision) = reads.find(|decision| decision.read == source) else {
+            return;
+        };
+        let before = self.graph.sources[source as usize];
+        let happens = &mut self.others.happens;
+        let (thread, nth) = (happens.thread(second), happens.nth(second));
+        let coming = happens.coming(&self.graph.skeleton, thread, nth);
+        let value = self.graph.value(touch.object, before);
+        // One that fails without cause was here, or will be, with a cause or success too.
+        let outcome = self.graph.skeleton.events[second as usize].outcome;
+        let writes = outcome == 0 && self.graph.would_write(second, value).is_some();
+        if !writes || happens.in_row(coming, source) {
+            return;
+        }
+        self.row.clear();
+        self.row.extend_from_slice(coming);
+        if before != START {
+            join(&mut self.row, happens.row(before));
+        }
+        happens.seek(decision.place);
+        let hash = self.graph.hash(&self.row, happens.done());
+        self.leads.clear();
+        happens.behind(&self.row, &mut self.leads);
+        self.leads.push(second);
+        add_next(&mut self.row, thread);
+        let own = self.graph.hash_of(happens, second, before, &self.row);
+        if !claim(run, decision.place, hash.wrapping_add(own)) {
+            return;
+        }
+        let candidate = Candidate {
+            decision,
+            source: second,
+            swapped: true,
+        };
+        self.try_source(candidate, run);
+    }
+
+    /// Adds the plans in which a read has another source.
+    fn try_source(&mut self, candidate: Candidate, run: &mut Run) {
+        self.try_outcome(candidate, false, run);
+        self.try_failure(candidate, run);
+    }
+
+    /// A weak compare-exchange may fail though it reads what it expects.
+    fn try_failure(&mut self, candidate: Candidate, run: &mut Run) {
+        let Candidate { decision, .. } = candidate;
+        let question = self.question(&candidate, true);
+        let fits = self.graph.would_write(decision.read, question.value());
+        if fits.is_some() && self.graph.may_fail(&self.others.happens, decision.read) {
+            self.try_outcome(candidate, true, run);
+        }
+    }
+
+    fn question(&self, candidate: &Candidate, fails: bool) -> Question<'_> {
+        Question {
+            graph: &self.graph,
+            happens: &self.others.happens,
+            first: candidate.decision.place,
+            leads: &self.leads,
+            read: candidate.decision.read,
+            source: candidate.source,
+            swapped: candidate.swapped,
+            fails,
+        }
+    }
+
+    /// Adds the plan in which a read has another source, if there is an order for it.
+    fn try_outcome(&mut self, candidate: Candidate, fails: bool, run: &mut Run) {
+        let Candidate {
+            decision,
+            source,
+            swapped,
+        } = candidate;
+        let straight = self.graph.straight && !swapped && !self.leads.is_empty();
+        if straight {
+            // Nothing is in the way.
+            let order = &mut self.witness.order;
+            order.clear();
+            order.extend(0..decision.place);
+            order.extend_from_slice(&self.leads);
+            order.push(decision.read);
+        } else {
+            let mut witness = std::mem::take(&mut self.witness);
+            let found = witness.find(&self.question(&candidate, fails));
+            self.witness = witness;
+            if !found {
+                return;
+            }
+        }
+        self.items.clear();
+        for &position in &self.witness.order {
+            let item = match position == decision.read {
+                true => Item::new(
+                    &self.graph,
+                    position,
+                    fails.into(),
+                    Mark::Reads(decision.place),
+                ),
+                false if swapped && position == source => {
+                    Item::new(&self.graph, position, 0, Mark::Leads)
+                }
+                false => Item::old(&self.graph, &self.leads, decision.place, position),
+            };
+            self.items.push(item);
+        }
+        let end = decision.place + self.leads.len() as u32;
+        for item in self.items.iter_mut().filter(|item| item.old.is_none()) {
+            let read = matches!(item.step.mark, Mark::Reads(_));
+            item.place = end - u32::from(!read);
+        }
+        self.write(decision.place, end - u32::from(swapped), run);
+    }
+
+    /// Adds the plan of something that overtakes something else, none of it a read of an atomic.
+    fn take_detour(&mut self, detour: &Detour, run: &mut Run) {
+        let Detour { e, leads, .. } = detour;
+        let (thread, pending) = detour.overtaker;
+        let event = self.graph.skeleton.events[*e as usize];
+        if self.graph.touches[*e as usize].is_some() {
+            // Other outcomes of reads come with their sources.
+            return;
+        }
+        if thread != event.thread {
+            let happens = &self.others.happens;
+            let hashes = leads
+                .iter()
+                .map(|lead| self.graph.hash_of_event(happens, *lead));
+            let leads = hashes.fold(0, u128::wrapping_add);
+            let nth = match detour.position {
+                Some(position) => happens.nth(position),
+                None => happens.of_thread(thread).len(),
+            };
+            let name = self.graph.name(thread);
+            let step = mix(name, (nth as u64) << 16 | u64::from(detour.outcome));
+            if !claim(run, *e, leads.wrapping_add(step)) {
+                return;
+            }
+        }
+        let end = e + leads.len() as u32;
+        self.items.clear();
+        for &position in &self.graph.done {
+            if position < *e || leads.binary_search(&position).is_ok() {
+                let item = Item::old(&self.graph, leads, *e, position);
+                self.items.push(item);
+            }
+        }
+        let mut add = |thread, pending, outcome, mark, place| {
+            self.items.push(Item {
+                old: None,
+                step: Step {
+                    thread,
+                    pending,
+                    outcome,
+                    mark,
+                },
+                place,
+            });
+        };
+        add(
+            thread,
+            pending,
+            detour.outcome,
+            Mark::Overtakes(event.thread),
+            end,
+        );
+        if detour.next {
+            add(event.thread, event.pending(), 0, Mark::Default, end + 1);
+        }
+        self.write(*e, end, run);
+    }
+
+    /// Writes down the plan that the items make. The decision that is new was made after so many events.
+    fn write(&mut self, place: u32, fresh: u32, run: &mut Run) {
+        let graph = &self.graph;
+        let same = |(item, done): &(&Item, &u32)| {
+            item.old == Some(**done) && item.step.mark == graph.marks[**done as usize]
+        };
+        let shared = self.items.iter().zip(&graph.done).take_while(same).count();
+        self.row.clear();
+        self.row.resize(self.others.happens.done().len(), [0; 4]);
+        for item in &self.items[..shared] {
+            add_next(&mut self.row, item.step.thread);
+        }
+        let triggers = self.others.replay.triggers();
+        let skeleton = &graph.skeleton;
+        let mut draft = Draft::new(run.plan, skeleton, &self.row, triggers, shared as u32);
+        for Item { old, step, .. } in &self.items[shared..] {
+            match old {
+                Some(position) => draft.event(*position, step.mark),
+                None => {
+                    draft.push(step.thread, step.pending, step.outcome, step.mark);
+                    draft.unsure();
+                }
+            }
+        }
+        if !draft.complete() {
+            run.fit = Err("threads are created by threads whose creation is explored too");
+            return;
+        }
+        let mut places = self.items.iter().zip(0..);
+        let straight = places.all(|(item, index)| item.place == index);
+        let order = match straight {
+            true => Vec::new(),
+            false => self.items.iter().map(|item| item.place).collect(),
+        };
+        let trail = Trail {
+            order,
+            fresh,
+            claims: Some(run.claims.at(place).clone()),
+        };
+        run.out.push((draft.child, trail));
+    }
+}
+
+impl Item {
+    /// An event that is done again as it was, before a place or as one of the leads.
+    fn old(graph: &Graph, leads: &[u32], place: u32, position: u32) -> Item {
+        let mut item = Item::new(graph, position, 0, graph.marks[position as usize]);
+        item.old = Some(position);
+        if position >= place {
+            let index = leads.binary_search(&position).expect("it is a lead");
+            item.place = place + index as u32;
+            item.step.mark = Mark::Leads;
+        }
+        item
+    }
+
+    /// One that may do something else this time.
+    fn new(graph: &Graph, position: u32, outcome: u16, mark: Mark) -> Item {
+        let event = &graph.skeleton.events[position as usize];
+        Item {
+            old: None,
+            step: Step {
+                thread: event.thread,
+                pending: event.pending(),
+                outcome,
+                mark,
+            },
+            place: position,
+        }
+    }
+}
+
+/// Whether nobody tried this at the decision after so many events.
+fn claim(run: &Run, place: u32, what: u128) -> bool {
+    let place_too = mix(u64::from(place), 0);
+    run.claims.at(place).claim(what.wrapping_add(place_too))
+}
