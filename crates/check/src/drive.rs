@@ -39,6 +39,8 @@ pub struct Settings {
     pub beyond_races: bool,
     /// Whether what a race can do beyond the order that was run is left unexplored.
     pub races_cut: bool,
+    /// Whether an execution that shows an error is made simpler before it is told.
+    pub minimise: bool,
     /// Where trace files go.
     pub directory: PathBuf,
     /// What they are called, before their number.
@@ -48,7 +50,7 @@ pub struct Settings {
 }
 
 /// How others look at a check under way and stop it.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub struct Control {
     /// Set to stop after the executions that are being run. Shared with signal handlers.
     pub stop: Arc<AtomicBool>,
@@ -58,11 +60,16 @@ pub struct Control {
     pub failures: AtomicU64,
     /// Events of the last execution.
     pub depth: AtomicU64,
+    /// Is told of every execution, with its number of events, if somebody wants to know.
+    pub witness: Option<Witness>,
     gauge: Mutex<Option<Arc<Gauge>>>,
 }
 
+/// See [`Control::witness`].
+pub type Witness = Box<dyn Fn(&Control, usize) + Send + Sync>;
+
 impl Control {
-    /// For a check that others stop by this.
+    /// One that is stopped together with others.
     pub fn stopped_by(stop: Arc<AtomicBool>) -> Control {
         Control {
             stop,
@@ -150,6 +157,9 @@ impl Outcome {
     }
 }
 
+/// How long errors are made simpler, all together.
+const PATIENCE: Duration = Duration::from_secs(2);
+
 /// Makes the check, from its beginning to its end or its limits.
 pub fn check<S: Subject>(
     subject: &mut S,
@@ -161,6 +171,18 @@ pub fn check<S: Subject>(
     let mut check = Check::new(subject, settings.clone());
     check.advance(control, until)?;
     check.conclude()
+}
+
+fn begin_log(file: &Path) -> Result<Log, Fault> {
+    let made = File::create(file).map_err(|error| no_log(file, &error))?;
+    Ok(Log::new(Box::new(BufWriter::new(made))))
+}
+
+fn no_log(file: &Path, error: &io::Error) -> Fault {
+    Fault::Failed(format!(
+        "{}: the log cannot be written: {error}",
+        file.display()
+    ))
 }
 
 /// Executions that one worker runs before others join in: most checks are over before those would have started.
@@ -251,16 +273,6 @@ impl<S: Subject> Check<S> {
         done.map(|()| self.paused)
     }
 
-    /// Explores until so many runs were made in all, and says whether there is more to do.
-    pub fn advance_to(&mut self, control: &Control, runs: u64) -> Result<bool, Fault> {
-        let limit = self.settings.max_executions;
-        self.settings.max_executions = Some(limit.map_or(runs, |limit| limit.min(runs)));
-        let done = self.advance(control, None);
-        self.settings.max_executions = limit;
-        done?;
-        Ok(!self.finished())
-    }
-
     /// Forgets what was explored.
     pub(crate) fn begin(&mut self) {
         self.subject.begin();
@@ -272,19 +284,17 @@ impl<S: Subject> Check<S> {
 
     fn explore(&mut self, slice: &Slice<'_>) -> Result<(), Fault> {
         let control = slice.control;
-        control.runs.store(self.search.totals().runs(), Relaxed);
-        control.failures.store(0, Relaxed);
+        let begun = self.search.totals().runs();
+        control.runs.store(begun, Relaxed);
+        if begun == 0 {
+            control.failures.store(0, Relaxed);
+            if let Some(file) = &self.settings.log {
+                self.search.record(begin_log(file)?);
+            }
+        }
+        control.watch(&self.search);
         // The search is taken out so that workers can look at everything else.
         let mut search = std::mem::replace(&mut self.search, Search::new(self.settings.options));
-        if let Some(file) = self
-            .settings
-            .log
-            .as_ref()
-            .filter(|_| search.totals().runs() == 0)
-        {
-            search.record(begin_log(file)?);
-        }
-        control.watch(&search);
         let target = |_| self.subject.target();
         let after = |plan: &Plan, execution: &Execution| self.after(control, plan, execution);
         let before = || self.before(slice);
@@ -316,15 +326,6 @@ impl<S: Subject> Check<S> {
         }
     }
 
-    /// Ends the log, if there is one.
-    fn end_log(&mut self) -> Result<(), Fault> {
-        let exhausted = self.search.exhausted();
-        match (self.search.take_log(), &self.settings.log) {
-            (Some(log), Some(file)) => log.close(exhausted).map_err(|error| no_log(file, &error)),
-            _ => Ok(()),
-        }
-    }
-
     fn before(&self, slice: &Slice<'_>) -> Flow {
         let limit = self.settings.max_executions.unwrap_or(u64::MAX);
         let go = !slice.over() && !self.subject.anew() && self.subject.proceed();
@@ -339,6 +340,9 @@ impl<S: Subject> Check<S> {
         self.repeats.note(execution);
         let depth = execution.events.len() as u64;
         control.depth.store(depth, Relaxed);
+        if let Some(witness) = &control.witness {
+            witness(control, execution.events.len());
+        }
         let keep_going = self.settings.keep_going;
         let beyond = self.settings.beyond_races;
         let all = (keep_going || beyond) && self.settings.every_race;
@@ -376,12 +380,18 @@ impl<S: Subject> Check<S> {
     /// Has every error's execution run once more, writes their traces and says what came out.
     pub fn conclude(&mut self) -> Result<Outcome, Fault> {
         let start = Instant::now();
-        self.end_log()?;
         let settings = &self.settings;
+        if let (Some(log), Some(file)) = (self.search.take_log(), &settings.log) {
+            let closed = log.close(self.search.exhausted());
+            closed.map_err(|error| no_log(file, &error))?;
+        }
         let failed = self.failed();
         let totals = *self.search.totals();
         let found = std::mem::take(&mut self.found);
-        let mut errors = found.confirm(&self.subject, &settings.directory, &settings.name)?;
+        let patience = settings.budget.map_or(PATIENCE, |it| it.min(PATIENCE));
+        let late = || !settings.minimise || self.paused || start.elapsed() >= patience;
+        let (directory, name) = (&settings.directory, &settings.name);
+        let mut errors = found.confirm(&self.subject, &late, directory, name)?;
         // What is one error by its places may have come up at several sites of one execution.
         for error in &mut errors {
             error.seen = error.seen.min(totals.runs());
@@ -423,16 +433,6 @@ impl<S: Subject> Check<S> {
             elapsed: self.elapsed + start.elapsed(),
         })
     }
-}
-
-fn begin_log(file: &Path) -> Result<Log, Fault> {
-    let made = File::create(file).map_err(|error| no_log(file, &error))?;
-    Ok(Log::new(Box::new(BufWriter::new(made))))
-}
-
-fn no_log(file: &Path, error: &io::Error) -> Fault {
-    let why = format!("{}: the log cannot be written: {error}", file.display());
-    Fault::Failed(why)
 }
 
 /// Some time for a check.

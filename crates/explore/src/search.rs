@@ -84,8 +84,8 @@ pub struct Search {
     pub(crate) frontier: Vec<Branch>,
     totals: Totals,
     gauge: Arc<Gauge>,
-    log: Option<Mutex<Log>>,
     unfit: Option<&'static str>,
+    log: Option<Mutex<Log>>,
 }
 
 impl Clone for Search {
@@ -117,8 +117,8 @@ impl Search {
             frontier,
             totals,
             gauge: Arc::new(Gauge::new(Tally::default(), LogSum::default(), 0)),
-            log: None,
             unfit: None,
+            log: None,
         };
         search.measure(tally);
         search

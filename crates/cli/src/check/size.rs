@@ -1,21 +1,14 @@
 //! `reweave estimate`: explores for a moment in each way there is, and says how large each search would be.
 
 use super::{
-    Ending, Prepared, Session,
-    args::{self, Check},
-    prepare, progress, stdin,
+    Ending, Prepared, args, args::Check, native::Checked, prepare, progress, stdin, stopped,
 };
 use crate::{args::Format, print, say, usage};
-use reweave_check::{Control, Outcome};
+use reweave_check::{Control, Fault, Outcome, Settings};
 use reweave_explore::{Algorithm, Options};
 use reweave_report::{ExitCode, Large, Part, Span};
 use serde::Serialize;
-use std::{
-    ffi::OsString,
-    num::NonZeroUsize,
-    sync::atomic::Ordering::Relaxed,
-    time::{Duration, Instant},
-};
+use std::{ffi::OsString, time::Duration};
 
 /// How long each search is looked at, unless said otherwise.
 const MOMENT: Duration = Duration::from_secs(1);
@@ -30,7 +23,9 @@ pub fn estimate(args: Vec<OsString>) -> ExitCode {
         Ok(None) => return print(HELP),
         Err(sentence) => return usage(&sentence),
     };
-    match sizes(&check) {
+    let prepared = stdin::read().map_err(Ending::from);
+    let prepared = prepared.and_then(|stdin| prepare(&check, stdin));
+    match prepared.and_then(|prepared| sizes(&check, prepared)) {
         Ok(document) => print(&match check.format {
             Format::Json => document.json(),
             Format::Text => document.text(),
@@ -75,13 +70,9 @@ struct Size {
     covered: f64,
 }
 
-fn sizes(check: &Check) -> Result<Sizes, Ending> {
-    let prepared = prepare(check, stdin::read()?)?;
+fn sizes(check: &Check, mut prepared: Prepared) -> Result<Sizes, Ending> {
     let control = Control::default();
     let interrupted = progress::interrupts(&control)?;
-    // Errors are of no interest here, so neither are their traces.
-    let nowhere = tempfile::tempdir();
-    let nowhere = nowhere.map_err(|error| format!("no directory for traces: {error}"))?;
     let all = Algorithm::NAMES.iter().map(|(_, algorithm)| *algorithm);
     let ways = all.filter(|way| *way != Algorithm::Auto && !way.samples());
     let ways = ways.map(|way| (way, None));
@@ -93,21 +84,11 @@ fn sizes(check: &Check) -> Result<Sizes, Ending> {
             preemptions,
             ..check.options
         };
-        let way = Check {
-            options,
-            workers: NonZeroUsize::new(1),
-            keep_going: true,
-            output: nowhere.path().into(),
-            ..check.clone()
-        };
-        let outcome = look(way, prepared.clone(), &control)?;
-        if interrupted.load(Relaxed) {
+        let outcome = look(check, options, &mut prepared, &control)?;
+        if stopped(&interrupted) {
             break;
         }
-        // Where it cannot be explored in this way, it was in another.
-        if outcome.because.is_none() {
-            estimates.extend(size(&outcome, preemptions));
-        }
+        estimates.extend(size(&outcome, preemptions));
     }
     Ok(Sizes {
         schema: "reweave.estimate/1",
@@ -116,14 +97,34 @@ fn sizes(check: &Check) -> Result<Sizes, Ending> {
     })
 }
 
-/// Explores for a moment.
-fn look(way: Check, prepared: Prepared, control: &Control) -> Result<Outcome, Ending> {
-    let until = Instant::now().checked_add(way.budget.unwrap_or(MOMENT));
-    let mut session = Session::new(way, prepared, "estimate".into())?;
+/// Explores for a moment. Errors are of no interest here, so neither are their traces.
+fn look(
+    check: &Check,
+    options: Options,
+    prepared: &mut Prepared,
+    control: &Control,
+) -> Result<Outcome, Ending> {
+    let nowhere = tempfile::tempdir()
+        .map_err(|error| format!("no directory can be made for traces: {error}"))?;
+    let settings = Settings {
+        options,
+        workers: 1,
+        budget: check.budget.or(Some(MOMENT)),
+        max_executions: check.max_executions,
+        keep_going: true,
+        directory: nowhere.path().into(),
+        ..super::settings(check, &prepared.program)
+    };
     loop {
-        session.advance(control, until)?;
-        if let Some(told) = session.conclude()? {
-            return Ok(told.outcome);
+        let (launch, program) = (prepared.launch.clone(), prepared.program.clone());
+        let mut subject = Checked::new(launch, program, options.max_steps)?;
+        match (
+            reweave_check::check(&mut subject, &settings, control),
+            prepared.steps_down(check),
+        ) {
+            (Ok(outcome), _) => return Ok(outcome),
+            (Err(Fault::Differs(_)), true) => prepared.step_down(),
+            (Err(fault), _) => return Err(Ending::from(fault)),
         }
     }
 }

@@ -337,7 +337,7 @@ mod tests {
             // Some of what was left out on the way is found to be needed after all.
             for choice in path {
                 for child in plain.children[choice].clone() {
-                    if !plain.scheduled[child] && dice.next() % 3 == 0 {
+                    if !plain.scheduled[child] && dice.next().is_multiple_of(3) {
                         plain.scheduled[child] = true;
                         events("explore", child, 0.0);
                         waiting.push(child);
