@@ -13,7 +13,7 @@ mod shorten;
 mod stored;
 mod subject;
 
-pub use drive::{Check, Control, Outcome, Settings, check};
+pub use drive::{Check, Control, Outcome, Settings, Witness, check};
 pub use found::Error;
 pub use settings::duration;
 pub use stored::StoredCheck;

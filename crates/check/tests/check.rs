@@ -196,6 +196,7 @@ fn bench() -> Bench {
             minimise: true,
             directory: place.path().join("traces"),
             name: "writers".into(),
+            log: None,
         },
         place,
         control: Control::default(),

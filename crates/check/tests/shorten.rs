@@ -286,6 +286,7 @@ fn told(lines: &Lines, minimise: bool) -> Option<Trace> {
         races_cut: true,
         minimise,
         directory: place.path().into(),
+        log: None,
         name: "script".into(),
     };
     let mut script = Script(lines.clone());

@@ -24,6 +24,10 @@ pub enum Command {
     Check(Rest),
     /// Explore many of them within one budget
     Suite(Suite),
+    /// Say how large a search would be, in each way there is
+    Estimate(Rest),
+    /// Hold estimates against recorded searches
+    Evaluate(Evaluate),
     /// Run a build (make, cmake, ninja) with instrumenting compilers
     Build(Build),
     /// The instrumenting C compiler
@@ -79,6 +83,13 @@ pub struct Replay {
     /// Under a debugger (not in this version)
     #[arg(long)]
     pub gdb: bool,
+}
+
+#[derive(Args, Debug)]
+pub struct Evaluate {
+    /// What `check --log` wrote
+    #[arg(required = true, value_name = "LOG")]
+    pub logs: Vec<PathBuf>,
 }
 
 #[derive(Args, Debug)]

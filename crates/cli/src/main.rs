@@ -7,6 +7,7 @@
 mod args;
 mod check;
 mod compiling;
+mod evaluate;
 mod kit;
 mod pages;
 mod suite;
@@ -30,6 +31,7 @@ fn main() -> process::ExitCode {
     // Their arguments are read by themselves, `--` and all.
     let raw = match verb.to_str() {
         Some("check") => Some(check::run(words.collect()).code()),
+        Some("estimate") => Some(check::estimate(words.collect()).code()),
         Some("cc") => Some(compiling::compile(Language::C, words.collect())),
         Some("c++") => Some(compiling::compile(Language::Cxx, words.collect())),
         _ => None,
@@ -59,7 +61,8 @@ fn run(command: Command) -> u8 {
         Command::Replay(options) => replay(&options),
         Command::Suite(options) => suite::run(&options),
         Command::Build(options) => return compiling::build(&options.command),
-        Command::Check(_) | Command::Cc(_) | Command::Cxx(_) => {
+        Command::Evaluate(options) => evaluate::run(&options.logs),
+        Command::Check(_) | Command::Estimate(_) | Command::Cc(_) | Command::Cxx(_) => {
             unreachable!("was run before the others were looked at")
         }
     };

@@ -25,12 +25,12 @@ pub use junit::{junit_result, junit_suite};
 pub use operation::Operation;
 pub use position::Position;
 pub use replay::{Hold, Walk, holders};
-pub use result::{BlockedBy, ExitCode, Finding, ResultDocument};
+pub use result::{BlockedBy, Estimated, ExitCode, Finding, ResultDocument};
 pub use sources::{Sources, record_sources};
-pub use suite::{Size, SuiteDocument, TestEntry, Verdict};
+pub use suite::{SuiteDocument, TestEntry, Verdict};
 pub use text::{
-    Story, Style, Wait, mattering, render_result, render_suite, render_trace, render_untold,
-    summary, waiting,
+    Large, Part, Span, Story, Style, Wait, grouped, mattering, render_result, render_suite,
+    render_trace, render_untold, summary, waiting,
 };
 pub use trace::{
     Context, Difference, Failure, ObjectEntry, ObjectState, Options, PendingEntry, PlanStep,

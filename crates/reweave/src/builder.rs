@@ -2,7 +2,7 @@
 //!
 //! Environment variables win over what the program says, so that a CI job can change a search without a rebuild.
 
-use crate::{check, report::Report};
+use crate::{check, report::Report, share::share};
 use reweave_explore::{Algorithm, Options};
 use std::{
     fmt::Display,
@@ -57,6 +57,7 @@ impl Builder {
             name: String::new(),
             options: Options {
                 max_steps: 10_000,
+                probing: true,
                 ..Options::default()
             },
             workers: None,
@@ -202,6 +203,10 @@ impl Builder {
         }
         if let Some(budget) = variable("REWEAVE_BUDGET", reweave_check::duration)? {
             self = self.budget(budget);
+        }
+        if let Some(total) = variable("REWEAVE_TOTAL_BUDGET", reweave_check::duration)? {
+            let share = share(total);
+            self.budget = Some(self.budget.map_or(share, |own| own.min(share)));
         }
         if let Some(executions) = variable("REWEAVE_MAX_EXECUTIONS", number::<u64>)? {
             self = self.max_executions(executions);

@@ -119,6 +119,7 @@ fn explore(builder: &Builder, closure: Closure) -> Result<Report, String> {
         minimise: builder.minimise,
         directory: directory.unwrap_or_else(|| PathBuf::from("reweave-out")),
         name: file_name(&builder.name),
+        log: None,
     };
     let mut test = Test {
         builder,

@@ -37,6 +37,8 @@ pub struct Check {
     pub full: bool,
     /// Whether it is told in sentences.
     pub plain: bool,
+    /// Where the exploration is written down, event by event.
+    pub log: Option<PathBuf>,
     /// Where trace files go.
     pub output: PathBuf,
 }
@@ -120,6 +122,7 @@ Options:
   --full                       show every step of a failing execution, not only those that the failure depends on
   --plain                      tell it in sentences, one after the other, for a screen reader
   --output DIR                 where trace files go; reweave-out unless said otherwise
+  --log FILE                   write down the exploration, for `reweave evaluate`
   -D -U -I -L -l -O -f -m -W -g -x -std= -include ...    handed to the compiler, anywhere before --
 
 Exit codes: 0 complete and no error, 1 error found, 2 wrong usage, 3 no error but incomplete, 4 fault or a program that \
@@ -127,12 +130,13 @@ does not behave the same again
 ";
 
 /// Options of ours, and whether they have a value.
-const OPTIONS: [(&str, bool); 16] = [
+const OPTIONS: [(&str, bool); 17] = [
     ("--algorithm", true),
     ("--budget", true),
     ("--format", true),
     ("--full", false),
     ("--keep-going", false),
+    ("--log", true),
     ("--max-executions", true),
     ("--max-steps", true),
     ("--no-minimise", false),
@@ -151,7 +155,10 @@ pub fn parse(args: Vec<OsString>) -> Result<Option<Check>, String> {
     let mut check = Check {
         what: What::Files(Vec::new()),
         args: Vec::new(),
-        options: Options::default(),
+        options: Options {
+            probing: true,
+            ..Options::default()
+        },
         workers: None,
         budget: None,
         max_executions: None,
@@ -163,6 +170,7 @@ pub fn parse(args: Vec<OsString>) -> Result<Option<Check>, String> {
         format: Format::Text,
         full: false,
         plain: false,
+        log: None,
         output: "reweave-out".into(),
     };
     let mut words = args.into_iter();
@@ -257,6 +265,7 @@ pub fn set(check: &mut Check, name: &str, value: &str) -> Result<(), String> {
         "--format" => check.format = one_of(&FORMATS, value).map_err(wrong)?,
         "--full" => check.full = true,
         "--keep-going" => check.keep_going = true,
+        "--log" => check.log = Some(value.into()),
         "--max-executions" => {
             let most = number(value).map_err(wrong)?;
             check.max_executions = Some(most);

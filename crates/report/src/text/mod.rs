@@ -4,6 +4,7 @@
 //! unfinished thread waits for, how to run it again. [`summary`] and [`render_result`] tell of a search, [`render_suite`] of many. Nothing here
 //! prints; colour is added only when asked for, and control characters of the program never reach the terminal.
 
+mod amount;
 mod ending;
 mod harmless;
 mod layout;
@@ -19,6 +20,7 @@ use crate::{
     sources::{Sources, named},
     trace::{Failure, PendingEntry, Trace},
 };
+pub use amount::{Large, Part, Span, grouped};
 use ending::{WAITS, circle, ending, last_steps, stuck};
 pub(crate) use harmless::{clean, harmless};
 use layout::{Row, cut, listing, width, wrap};
