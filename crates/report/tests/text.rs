@@ -3,9 +3,7 @@
 mod common;
 
 use common::{Script, Thread, run, trace};
-use reweave_model::{
-    Edge, Error, Kind, Object, ObjectId, Op, Policy, Rmw, RmwKind, Site, ThreadId,
-};
+use reweave_model::{Edge, Error, Kind, Object, ObjectId, Op, Policy, Site, ThreadId};
 use reweave_report::{
     BlockedBy, Context, ExitCode, Finding, ResultDocument, Shortened, Sources, Style, Trace,
     record_sources, render_result, render_trace, render_untold, summary,
