@@ -39,6 +39,8 @@ pub struct Settings {
     pub beyond_races: bool,
     /// Whether what a race can do beyond the order that was run is left unexplored.
     pub races_cut: bool,
+    /// Whether an execution that shows an error is made simpler before it is told.
+    pub minimise: bool,
     /// Where trace files go.
     pub directory: PathBuf,
     /// What they are called, before their number.
@@ -154,6 +156,9 @@ impl Outcome {
         }
     }
 }
+
+/// How long errors are made simpler, all together.
+const PATIENCE: Duration = Duration::from_secs(2);
 
 /// Makes the check, from its beginning to its end or its limits.
 pub fn check<S: Subject>(
@@ -383,7 +388,10 @@ impl<S: Subject> Check<S> {
         let failed = self.failed();
         let totals = *self.search.totals();
         let found = std::mem::take(&mut self.found);
-        let mut errors = found.confirm(&self.subject, &settings.directory, &settings.name)?;
+        let patience = settings.budget.map_or(PATIENCE, |it| it.min(PATIENCE));
+        let late = || !settings.minimise || self.paused || start.elapsed() >= patience;
+        let (directory, name) = (&settings.directory, &settings.name);
+        let mut errors = found.confirm(&self.subject, &late, directory, name)?;
         // What is one error by its places may have come up at several sites of one execution.
         for error in &mut errors {
             error.seen = error.seen.min(totals.runs());

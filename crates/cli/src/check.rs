@@ -15,7 +15,9 @@ use args::{Check, Races, Restart, What};
 pub use replay::replay;
 use reweave_check::{Control, Fault, Settings};
 use reweave_drive::{Launch, compile};
-use reweave_report::{ExitCode, Program, Style, render_result, render_trace};
+use reweave_report::{
+    ExitCode, Program, ResultDocument, Sources, Style, render_trace, render_untold,
+};
 pub use session::{Session, StoredSession, Told};
 pub use size::estimate;
 use std::{
@@ -190,6 +192,7 @@ fn settings(check: &Check, program: &Program) -> Settings {
         every_race: true,
         beyond_races: check.races == Races::Explore,
         races_cut: check.races == Races::Report,
+        minimise: check.minimise,
         directory: check.output.clone(),
         name: stem.unwrap_or_default().to_string_lossy().into_owned(),
         log: check.log.clone(),
@@ -209,6 +212,7 @@ fn explore(check: &Check) -> Result<ExitCode, Ending> {
     let name = prepared.program.name.clone();
     let settings = prepared.settings(check);
     let workers = settings.workers;
+    let stem = settings.name.clone();
     let mut session = Session::new(check.clone(), prepared, settings)?;
     let until = check.budget.and_then(|budget| start.checked_add(budget));
     let shown = check.format == Format::Text;
@@ -223,9 +227,10 @@ fn explore(check: &Check) -> Result<ExitCode, Ending> {
     if stopped(&interrupted) {
         say("interrupted: this is what is known so far");
     }
+    keep(check, &stem, &told.result);
     let text = match check.format {
         Format::Json => told.result.to_json(),
-        Format::Text => story(&told, style(false)),
+        Format::Text => story(&told, style(check.full, check.plain)),
     };
     Ok(match print(&text) {
         ExitCode::Clean => told.result.exit_code(check.strict),
@@ -239,16 +244,31 @@ const NOT_DETERMINISTIC: &str = "the program does not do the same when it is run
 /// Stories that are told whole; of the others there is the trace file.
 const STORIES: usize = 3;
 
+/// Leaves the result beside the traces: where there are some, and where a directory for them stands ready.
+fn keep(check: &Check, name: &str, result: &ResultDocument) {
+    if check.output.is_dir() {
+        if let Err(error) = result.keep(&check.output, name) {
+            say(&format!("the result is not kept: {error}"));
+        }
+    }
+}
+
 fn story(told: &Told, style: Style) -> String {
     let mut text = String::new();
     for error in told.outcome.errors.iter().take(STORIES) {
         let file = error.file.as_ref().ok();
         let again = file.and_then(|file| crate::again(&error.trace.program, file));
-        text += &render_trace(&error.trace, again.as_deref(), style);
+        text += &render_trace(
+            &error.trace,
+            again.as_deref(),
+            &Sources::of(&error.trace),
+            style,
+        );
         if let Err(why) = &error.file {
             text += &format!("\nThere is no trace file to run this execution again from: {why}\n");
         }
         text += "\n";
     }
-    text + &render_result(&told.result, style)
+    let stories = told.outcome.errors.len().min(STORIES);
+    text + &render_untold(&told.result, stories, style)
 }

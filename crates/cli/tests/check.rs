@@ -210,7 +210,7 @@ fn a_race_is_told_and_run_again() {
     bench.run("check race.c").ends(1).says(&[
         "data-race in race.c\n",
         " of value: nothing orders them",
-        "one access:   race.c:8",
+        "one access: at race.c:8  value++;",
         "in up at race.c:8\n    in main at race.c:14\n",
         "The program printed:\n  | going up\n",
         "reweave replay reweave-out/race-1.rwt",
@@ -229,6 +229,25 @@ fn a_race_is_told_and_run_again() {
         .run("report reweave-out/race-1.rwt")
         .ends(0)
         .says(&["data-race"]);
+}
+
+/// Beside its traces, and once more where there are some; the one before it is kept to be compared with.
+#[test]
+fn a_result_is_kept_beside_its_traces() {
+    let bench = Bench::new(&[("race.c", RACE)]);
+    let read = |name: &str| fs::read_to_string(bench.path(&format!("reweave-out/{name}")));
+    bench.run("check race.c").ends(1);
+    let first = read("race.result.json").unwrap();
+    assert!(
+        first.contains("\"trace\": \"reweave-out/race-1.rwt\""),
+        "{first}"
+    );
+    assert!(read("race.previous.json").is_err());
+    let told = bench
+        .run("check race.c --races ignore --format json")
+        .ends(3);
+    assert_eq!(read("race.result.json").unwrap(), told.out);
+    assert_eq!(read("race.previous.json").unwrap(), first);
 }
 
 #[test]

@@ -143,13 +143,8 @@ impl Rf {
     /// Sources that reads might have had, as far as this run is the first to show it.
     fn other_sources(&mut self, fresh: u32, free: u32, run: &mut Run) {
         let objects = self.graph.skeleton.objects.len();
-        for lists in [&mut self.writes] {
-            lists.iter_mut().for_each(Vec::clear);
-            lists.resize_with(objects.max(lists.len()), Vec::new);
-        }
-        self.reads.iter_mut().for_each(Vec::clear);
-        self.reads
-            .resize_with(objects.max(self.reads.len()), Vec::new);
+        empty(&mut self.writes, objects);
+        empty(&mut self.reads, objects);
         for position in 0..self.graph.skeleton.events.len() as u32 {
             let Some(touch) = self.graph.touches[position as usize] else {
                 continue;
@@ -195,12 +190,28 @@ impl Rf {
             };
             self.leads.clear();
             if source != self.graph.sources[read as usize] {
+                if self.overwritten(read, source, &writes) {
+                    continue;
+                }
                 self.try_source(candidate, run);
             } else {
                 self.try_failure(candidate, run);
             }
         }
         self.writes[object] = writes;
+    }
+
+    /// Whether one of the writes comes between a source and a read, whatever the order.
+    fn overwritten(&self, read: u32, source: u32, writes: &[u32]) -> bool {
+        let happens = &self.others.happens;
+        let (thread, nth) = (happens.thread(read), happens.nth(read));
+        let coming = happens.coming(&self.graph.skeleton, thread, nth);
+        let between = |write: u32| {
+            happens.in_row(coming, write) && (source == START || happens.after(write, source))
+        };
+        writes
+            .iter()
+            .any(|write| *write != source && between(*write))
     }
 
     /// Earlier reads might have read from a new write.
@@ -474,6 +485,11 @@ impl Item {
             place: position,
         }
     }
+}
+
+fn empty<T>(lists: &mut Vec<Vec<T>>, count: usize) {
+    lists.iter_mut().for_each(Vec::clear);
+    lists.resize_with(count.max(lists.len()), Vec::new);
 }
 
 /// Whether nobody tried this at the decision after so many events.

@@ -179,6 +179,21 @@ impl ResultDocument {
         document::save(path, &self.to_json())
     }
 
+    /// How the name of a search's document ends, and that of the search before it.
+    pub const LATEST: &str = ".result.json";
+    /// See [`ResultDocument::LATEST`].
+    pub const PREVIOUS: &str = ".previous.json";
+
+    /// Leaves the document beside the traces of its search, in `DIRECTORY/NAME.result.json`, for those who look at the directory
+    /// later. The one before it becomes `NAME.previous.json`.
+    pub fn keep(&self, directory: &Path, name: &str) -> Result<(), WriteError> {
+        let latest = directory.join(format!("{name}{}", ResultDocument::LATEST));
+        // Where there was none before there is nothing to move.
+        let previous = directory.join(format!("{name}{}", ResultDocument::PREVIOUS));
+        let _ = std::fs::rename(&latest, previous);
+        self.write(&latest)
+    }
+
     /// Reads a file.
     pub fn read(path: &Path) -> Result<ResultDocument, ReadError> {
         ResultDocument::parse(path, &document::load(path)?)

@@ -37,6 +37,7 @@ pub struct Builder {
     pub(crate) budget: Option<Duration>,
     pub(crate) max_executions: Option<u64>,
     pub(crate) keep_going: bool,
+    pub(crate) minimise: bool,
     pub(crate) spurious: bool,
     pub(crate) leaks: bool,
     pub(crate) trace_dir: Option<PathBuf>,
@@ -63,6 +64,7 @@ impl Builder {
             budget: None,
             max_executions: None,
             keep_going: false,
+            minimise: true,
             spurious: false,
             leaks: false,
             trace_dir: None,
@@ -123,6 +125,12 @@ impl Builder {
     /// Goes on after an error and collects every distinct one.
     pub fn keep_going(mut self, keep_going: bool) -> Builder {
         self.keep_going = keep_going;
+        self
+    }
+
+    /// Whether a failing execution is made simpler before it is told (it is, unless said otherwise): few preemptions, then few steps.
+    pub fn minimise(mut self, minimise: bool) -> Builder {
+        self.minimise = minimise;
         self
     }
 
@@ -211,6 +219,9 @@ impl Builder {
         }
         if let Some(keep_going) = variable("REWEAVE_KEEP_GOING", yes_or_no)? {
             self = self.keep_going(keep_going);
+        }
+        if let Some(minimise) = variable("REWEAVE_MINIMISE", yes_or_no)? {
+            self = self.minimise(minimise);
         }
         if let Some(spurious) = variable("REWEAVE_SPURIOUS_WAKEUPS", yes_or_no)? {
             self = self.spurious_wakeups(spurious);

@@ -24,6 +24,9 @@ use std::{
     time::{Duration, Instant},
 };
 
+/// The last time, and the outlooks there were with their times.
+type Seen = (f64, Vec<(f64, Outlook)>);
+
 /// See the module.
 pub struct Job<'a> {
     test: &'a Test,
@@ -126,7 +129,7 @@ impl<'a> Job<'a> {
     pub fn record(&mut self) -> Result<Course, Ending> {
         let mut session = self.begin()?;
         session.set_workers(1);
-        let seen: Arc<Mutex<(f64, Vec<(f64, Outlook)>)>> = Arc::default();
+        let seen: Arc<Mutex<Seen>> = Arc::default();
         let told = seen.clone();
         self.control.witness = Some(Box::new(move |control, events| {
             let mut told = told.lock().unwrap_or_else(PoisonError::into_inner);

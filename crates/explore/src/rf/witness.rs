@@ -1,13 +1,18 @@
 //! Finds an order in which every read sees the write that it is to read from; or that there is none.
 //!
 //! What has to be in order is happens-before, which holds who reads from whom. Beyond that a write may not come between another
-//! write and those who read from it. Two guesses are tried first; behind them stands a complete search, whose
-//! only real choices are writes that somebody still has to read: everything else can be done as soon as it
-//! may be.
+//! write and those who read from it. Two guesses are tried first. Then happens-before is *saturated*: a write that comes before a
+//! read comes before what it reads from, and a write that comes after what is read comes after the read. Most
+//! questions are answered by that; behind it stands a complete search, whose only real choices are writes that
+//! somebody still has to read: everything else can be done as soon as it may be.
+
+mod saturation;
+mod search;
 
 use super::graph::{Graph, START};
 use crate::happens::{Happens, Quad, Row, add_next, count, join};
-use std::collections::HashSet;
+use saturation::Saturation;
+use search::Search;
 
 /// What is asked: these events, with one or two of them reading from somewhere else.
 #[derive(Clone, Copy, Debug)]
@@ -88,50 +93,40 @@ pub(crate) struct Witness {
     guide: Vec<u32>,
     last: Vec<u32>,
     past: Vec<Quad>,
+    saturation: Saturation,
+    search: Search,
 }
 
 impl Witness {
     /// Looks for an order; says whether there is one.
     pub fn find(&mut self, question: &Question) -> bool {
-        if self.hopeless(question) {
-            return false;
-        }
-        let done = question.graph.done.iter().copied();
+        let done = &question.graph.done;
         self.guide.clear();
-        self.guide
-            .extend(done.filter(|place| question.takes_part(*place) && *place != question.read));
-        self.read_last(question);
-        if self.fits(question) {
-            return true;
+        match question.leads.is_empty() {
+            // It is new: all that was done before takes part.
+            true => self
+                .guide
+                .extend_from_slice(&done[..question.first as usize]),
+            false => {
+                let others = done.iter().copied();
+                self.guide
+                    .extend(others.filter(|place| question.takes_part(*place)));
+                self.read_last(question);
+                if self.fits(question) {
+                    return true;
+                }
+            }
         }
         self.past_first(question);
         self.fits(question) || self.search(question)
     }
 
-    /// Whether what was written there is overwritten before the read, whatever the order.
-    fn hopeless(&mut self, question: &Question) -> bool {
-        let Question {
-            graph,
-            happens,
-            source,
-            ..
-        } = *question;
-        let touch = graph.touches[question.read as usize].expect("it reads");
-        let coming = question.coming(question.read);
-        let writes = question.writes(question.read);
-        let others = (0..question.first).chain(question.leads.iter().copied());
-        others.filter(|other| *other != source).any(|other| {
-            let same = |at: super::graph::Touch| at.object == touch.object;
-            if !graph.touches[other as usize].is_some_and(same) || !question.writes(other) {
-                return false;
-            }
-            let between =
-                happens.in_row(coming, other) && (source == START || happens.after(other, source));
-            let taken = writes && question.source_of(other) == source && {
-                graph.touches[other as usize].is_some_and(|touch| touch.reads)
-            };
-            between || taken
-        })
+    fn search(&mut self, question: &Question) -> bool {
+        self.guide.push(question.read);
+        self.saturation.saturate(question, &self.guide)
+            && self
+                .search
+                .run(question, &self.saturation, &self.guide, &mut self.order)
     }
 
     /// As it was done, the read at the end.
@@ -196,24 +191,6 @@ impl Witness {
             ready
         })
     }
-
-    /// The complete search.
-    fn search(&mut self, question: &Question) -> bool {
-        let guide = std::mem::take(&mut self.guide);
-        let mut all = guide;
-        all.push(question.read);
-        let width = question.coming(question.read).len();
-        let mut state = State {
-            order: Vec::with_capacity(all.len()),
-            counts: vec![[0; 4]; width],
-            last: vec![START; question.graph.skeleton.objects.len()],
-            left: all,
-        };
-        let found = state.search(question, &mut HashSet::new());
-        self.order.clone_from(&state.order);
-        self.guide = state.left;
-        found
-    }
 }
 
 fn ready(question: &Question, position: u32, counts: &Row) -> bool {
@@ -224,120 +201,4 @@ fn ready(question: &Question, position: u32, counts: &Row) -> bool {
     let coming = question.coming(position).as_flattened().iter();
     let mut counts = coming.zip(counts.as_flattened());
     counts.all(|(needed, done)| needed <= done)
-}
-
-#[derive(Clone)]
-struct State {
-    order: Vec<u32>,
-    counts: Vec<Quad>,
-    last: Vec<u32>,
-    /// What is not done yet.
-    left: Vec<u32>,
-}
-
-impl State {
-    fn search(&mut self, question: &Question, dead: &mut HashSet<Vec<Quad>>) -> bool {
-        self.do_what_harms_nobody(question);
-        if self.left.is_empty() {
-            return true;
-        }
-        if dead.contains(&self.counts) {
-            return false;
-        }
-        let choices: Vec<u32> = self.left.clone();
-        for choice in choices {
-            if self.can_go(question, choice) && !self.dooms(question, choice) {
-                let mut next = self.clone();
-                next.go(question, choice);
-                if next.search(question, dead) {
-                    *self = next;
-                    return true;
-                }
-            }
-        }
-        dead.insert(self.counts.clone());
-        false
-    }
-
-    fn do_what_harms_nobody(&mut self, question: &Question) {
-        let mut index = 0;
-        while index < self.left.len() {
-            let place = self.left[index];
-            let harmless = !question.writes(place) || !self.is_read(question, place);
-            if harmless && self.can_go(question, place) {
-                self.go(question, place);
-                index = 0;
-            } else {
-                index += 1;
-            }
-        }
-    }
-
-    fn go(&mut self, question: &Question, place: u32) {
-        self.left.retain(|other| *other != place);
-        self.order.push(place);
-        add_next(&mut self.counts, question.happens.thread(place));
-        if let Some(touch) = question.graph.touches[place as usize] {
-            if question.writes(place) {
-                self.last[touch.object.index()] = place;
-            }
-        }
-    }
-
-    fn can_go(&self, question: &Question, place: u32) -> bool {
-        if !ready(question, place, &self.counts) {
-            return false;
-        }
-        let Some(touch) = question.graph.touches[place as usize] else {
-            return true;
-        };
-        let last = self.last[touch.object.index()];
-        if touch.reads && question.source_of(place) != last {
-            return false;
-        }
-        !question.writes(place)
-            || !self.left.iter().any(|other| {
-                *other != place && self.reads_from(question, *other, touch.object, last)
-            })
-    }
-
-    fn reads_from(
-        &self,
-        question: &Question,
-        place: u32,
-        object: reweave_model::ObjectId,
-        source: u32,
-    ) -> bool {
-        let touch = question.graph.touches[place as usize];
-        touch.is_some_and(|touch| touch.reads && touch.object == object)
-            && question.source_of(place) == source
-    }
-
-    fn is_read(&self, question: &Question, place: u32) -> bool {
-        let object = question.graph.touches[place as usize].map(|touch| touch.object);
-        object.is_some_and(|object| {
-            let mut left = self.left.iter();
-            left.any(|other| self.reads_from(question, *other, object, place))
-        })
-    }
-
-    /// Whether somebody who reads this needs another write to the object that is still to come.
-    fn dooms(&self, question: &Question, write: u32) -> bool {
-        let touch = question.graph.touches[write as usize].expect("it writes");
-        let readers = self
-            .left
-            .iter()
-            .filter(|reader| self.reads_from(question, **reader, touch.object, write));
-        let mut needed = readers.map(|reader| question.coming(*reader));
-        needed.any(|row| {
-            self.left.iter().any(|other| {
-                let same = question.graph.touches[*other as usize]
-                    .is_some_and(|theirs| theirs.object == touch.object);
-                *other != write
-                    && same
-                    && question.writes(*other)
-                    && question.happens.in_row(row, *other)
-            })
-        })
-    }
 }

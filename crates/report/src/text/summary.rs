@@ -35,6 +35,11 @@ pub fn summary(result: &ResultDocument) -> String {
 
 /// The whole document for people.
 pub fn render_result(result: &ResultDocument, style: Style) -> String {
+    render_untold(result, 0, style)
+}
+
+/// The document for people who have read the stories of its first errors already.
+pub fn render_untold(result: &ResultDocument, told: usize, style: Style) -> String {
     let headline = format!("{}: {}", clean(&result.program), clean(&summary(result)));
     let mut out = style.bold(&headline);
     out.push('\n');
@@ -82,7 +87,8 @@ pub fn render_result(result: &ResultDocument, style: Style) -> String {
     if let Some(size) = size(result) {
         out += &wrap(&size, style.width, "  ");
     }
-    for (title, findings) in [("error", &result.errors), ("warning", &result.warnings)] {
+    let errors = result.errors.get(told..).unwrap_or_default();
+    for (title, findings) in [("error", errors), ("warning", &result.warnings)] {
         for finding in findings {
             out.push('\n');
             out += &one(title, finding, style);
