@@ -67,7 +67,10 @@ fn evaluate(log: &Path) -> Result<Evaluated, String> {
 
 /// In percent; too much and too little count alike.
 fn accuracy(truth: f64, estimate: f64) -> f64 {
-    100.0 * (truth / estimate).min(estimate / truth)
+    match estimate.is_finite() {
+        true => 100.0 * (truth / estimate).min(estimate / truth),
+        false => 0.0,
+    }
 }
 
 /// `l+w+l`: lazy, weighted, logarithmic.

@@ -494,3 +494,55 @@ fn ctrl_c_reports_what_is_known() {
         "reweave: interrupted: this is what is known so far\n"
     );
 }
+
+#[test]
+fn every_way_is_estimated() {
+    let bench = Bench::new(&[("counter.c", COUNTER)]);
+    let sizes = bench
+        .run("estimate --format json -DN=2 counter.c")
+        .ends(0)
+        .json();
+    assert_eq!(sizes["schema"], "reweave.estimate/1");
+    let all = sizes["estimates"].as_array().unwrap();
+    let of = |algorithm: &str| {
+        let found = all.iter().find(|size| size["algorithm"] == algorithm);
+        found.expect("every algorithm is tried")
+    };
+    // Two threads take one lock, in either order.
+    assert_eq!(of("optimal")["executions"], 2.0);
+    assert_eq!(
+        (&of("optimal")["exact"], &of("optimal")["covered"]),
+        (&true.into(), &1.0.into())
+    );
+    assert!(of("dfs")["executions"].as_f64() >= Some(2.0));
+    assert_eq!(
+        all.iter()
+            .filter(|size| size["preemptions"].is_number())
+            .count(),
+        3
+    );
+    let text = bench.run("estimate -DN=2 counter.c").ends(0).out;
+    assert!(
+        text.contains("\n  optimal                     2 "),
+        "{text}"
+    );
+}
+
+#[test]
+fn logs_are_evaluated_and_cut_ones_are_not() {
+    let bench = Bench::new(&[("counter.c", COUNTER)]);
+    let line = "check --algorithm optimal --log counter.log -DN=4 counter.c";
+    bench.run(line).ends(0);
+    let table = bench.run("evaluate counter.log").ends(0).out;
+    assert!(table.contains("Accuracy after 25%"), "{table}");
+    assert!(table.contains("\nl+w+log "), "{table}");
+    assert!(table.contains("\nprobing "), "{table}");
+    let whole = std::fs::read(bench.path("counter.log")).unwrap();
+    std::fs::write(bench.path("cut.log"), &whole[..whole.len() / 2]).unwrap();
+    let told = bench.run("evaluate cut.log").ends(2);
+    assert_eq!(
+        told.err,
+        "reweave: cut.log: the exploration log is cut: it does not say how the search ended\n"
+    );
+    bench.run("check --log no/such/place.log counter.c").ends(2);
+}

@@ -299,6 +299,8 @@ impl Subject for Checked {
             }
         }
         reasons.dedup();
+        let places = self.names().uninstrumented().into_iter();
+        reasons.extend(places.map(|place| format!("uninstrumented: {place}")));
         reasons
     }
 

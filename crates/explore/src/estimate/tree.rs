@@ -35,6 +35,12 @@ impl Estimator {
     pub const ALL: [Estimator; 2] = [Estimator::Weighted, Estimator::Recursive];
 }
 
+/// Sizes are cut here, so that their sums are numbers.
+const LARGEST: f64 = 1e300;
+
+/// A change of a sum by so many times what is left of it leaves too few digits.
+const HUGE: f64 = 1e6;
+
 /// A tree under exploration.
 #[derive(Debug, Default)]
 pub struct Tree {
@@ -57,6 +63,9 @@ struct Node {
     is_explored: bool,
     /// Scheduled and not explored, here or below.
     open: u32,
+    /// The child that was added last, and the sibling that was added before this one; 0: there is none.
+    youngest: usize,
+    elder: usize,
     /// Time of the execution that ends here.
     leaf: f64,
     /// Sums over explored children, and the values that the parent knows: for each strategy weight and size.
@@ -81,6 +90,9 @@ impl Tree {
             ..Node::default()
         });
         if !root {
+            let node = self.nodes.len() - 1;
+            self.nodes[node].elder = self.nodes[parent].youngest;
+            self.nodes[parent].youngest = node;
             self.nodes[parent].added += 1;
             self.touch(parent);
         }
@@ -169,9 +181,31 @@ impl Tree {
             node = self.nodes[node].parent;
             let sums = self.nodes[node].sums.iter_mut().flatten();
             let changes = values.iter().flatten().zip(told.iter().flatten());
-            sums.zip(changes)
-                .for_each(|(sum, (new, old))| *sum += new - old);
+            let mut sound = true;
+            for (sum, (new, old)) in sums.zip(changes) {
+                *sum += new - old;
+                // What is left when something huge goes is mostly rounding.
+                sound &= sum.abs() * HUGE >= *old;
+            }
+            if !sound {
+                self.add_up(node);
+            }
         }
+    }
+
+    /// Makes the sums of a node anew.
+    fn add_up(&mut self, node: usize) {
+        let mut sums = [[0.0; 2]; 3];
+        let mut child = self.nodes[node].youngest;
+        while child != 0 {
+            let told = self.nodes[child].told.iter().flatten();
+            sums.iter_mut()
+                .flatten()
+                .zip(told)
+                .for_each(|(sum, told)| *sum += told);
+            child = self.nodes[child].elder;
+        }
+        self.nodes[node].sums = sums;
     }
 
     /// Weight and size by each strategy, from the sums over the explored children.
@@ -192,7 +226,8 @@ impl Tree {
             };
             let children = f64::from(children).max(explored);
             let [weights, sizes] = node.sums[strategy as usize];
-            values[strategy as usize] = [weights / children, sizes * children / explored];
+            let size = (sizes * children / explored).min(LARGEST);
+            values[strategy as usize] = [weights / children, size];
         }
         values
     }
@@ -302,7 +337,7 @@ mod tests {
             // Some of what was left out on the way is found to be needed after all.
             for choice in path {
                 for child in plain.children[choice].clone() {
-                    if !plain.scheduled[child] && dice.next() % 3 == 0 {
+                    if !plain.scheduled[child] && dice.next().is_multiple_of(3) {
                         plain.scheduled[child] = true;
                         events("explore", child, 0.0);
                         waiting.push(child);

@@ -1,124 +1,22 @@
-//! The page in a real browser: stepping, filters, search, marks, hostile strings, long traces, and pictures to look at.
+//! The page in a real browser: stepping, filters, search, marks, and pictures to look at.
 //!
 //! Pictures go to `screenshots/` at the root. Times are printed and never judged.
 
 mod chromium;
 #[path = "../../../report/tests/common/mod.rs"]
 mod common;
+mod hostile;
+mod length;
+mod samples;
 
 use chromium::Browser;
 use common::{Script, Thread, run, trace};
 use reweave_model::{Kind, Object, ObjectId, Op, Policy, ThreadId};
-use reweave_page::{Links, page, serve};
-use reweave_report::{Failure, Position, ResultDocument, Trace, record_sources};
+use reweave_page::serve;
+use reweave_report::{Failure, Position, ResultDocument};
+use samples::{A, B, inversion, long, lost_wakeup, open, store};
 use serde_json::json;
-use std::{fs, net::TcpListener, path::PathBuf, thread};
-
-const A: ObjectId = ObjectId(0);
-const B: ObjectId = ObjectId(1);
-
-/// A page on disk, with the source it is about.
-struct Stored {
-    directory: tempfile::TempDir,
-    path: PathBuf,
-}
-
-fn store(mut trace: Trace) -> Stored {
-    let directory = tempfile::tempdir().unwrap();
-    fs::create_dir(directory.path().join("src")).unwrap();
-    let lines = (1..=60).map(|line| format!("    work({line}); // line {line}\n"));
-    fs::write(
-        directory.path().join("src/demo.rs"),
-        lines.collect::<String>(),
-    )
-    .unwrap();
-    trace.program.directory = Some(directory.path().display().to_string());
-    let links = Links {
-        again: Some("reweave replay demo-1.rwt"),
-        home: None,
-    };
-    let path = directory.path().join("page.html");
-    fs::write(&path, page(&trace, &links)).unwrap();
-    Stored { directory, path }
-}
-
-/// Two threads take two locks in opposite orders and hold one each: steps 1 and 2.
-fn inversion() -> Trace {
-    let one = vec![(Op::Lock(A), 10), (Op::Lock(B), 11), (Op::Unlock(B), 12)];
-    let other = vec![(Op::Lock(B), 20), (Op::Lock(A), 21), (Op::Unlock(A), 22)];
-    let join = |thread| (Op::Join(ThreadId(thread)), 30 + thread);
-    let script = Script {
-        objects: vec![Object::mutex(), Object::mutex()],
-        threads: vec![
-            Thread(None, vec![join(1), join(2)]),
-            Thread(Some("left"), one),
-            Thread(Some("right"), other),
-        ],
-    };
-    trace("inversion", &run(&script, &[1, 2], Policy::First, 1000))
-}
-
-/// The notification is step 2 and finds nobody; the wait is step 4.
-fn lost_wakeup() -> Trace {
-    let wait = Op::Enqueue {
-        condvar: B,
-        mutex: A,
-    };
-    let wake = Op::Wake {
-        condvar: B,
-        timed: false,
-    };
-    let script = Script {
-        objects: vec![Object::mutex(), Object::condvar()],
-        threads: vec![
-            Thread(
-                None,
-                vec![(Op::Lock(A), 5), (wait, 6), (wake, 6), (Op::Lock(A), 6)],
-            ),
-            Thread(
-                None,
-                vec![
-                    (Op::Lock(A), 14),
-                    (Op::NotifyOne(B), 15),
-                    (Op::Unlock(A), 16),
-                ],
-            ),
-        ],
-    };
-    trace(
-        "lost_wakeup",
-        &run(&script, &[1, 1, 1, 0, 0], Policy::First, 1000),
-    )
-}
-
-/// Threads take turns with a lock and an atomic, three steps each time.
-fn long(threads: u32, rounds: u32) -> Trace {
-    let one = |_| {
-        let round = |round: u32| {
-            let line = 1 + round % 50;
-            [
-                (Op::Lock(A), line),
-                (Op::Store(B, round.into()), line + 1),
-                (Op::Unlock(A), line + 2),
-            ]
-        };
-        Thread(None, (0..rounds).flat_map(round).collect())
-    };
-    let order: Vec<u32> = (0..rounds)
-        .flat_map(|_| (0..threads).flat_map(|thread| [thread; 3]))
-        .collect();
-    let script = Script {
-        objects: vec![Object::mutex(), Object::Atomic(0)],
-        threads: (0..threads).map(one).collect(),
-    };
-    trace("long", &run(&script, &order, Policy::First, u32::MAX))
-}
-
-fn open(stored: &Stored) -> Browser {
-    let mut browser = Browser::start(1400, 900);
-    browser.open_file(&stored.path);
-    browser
-}
+use std::{net::TcpListener, thread};
 
 /// Rows: two creations, steps 1 and 2, the deadlock, three that wait.
 #[test]
@@ -348,54 +246,6 @@ fn both_accesses_of_a_race_are_marked() {
 }
 
 #[test]
-fn hostile_strings_are_only_text() {
-    let evil =
-        "</script><img src=x onerror=\"window.hit=1\"><script>window.hit=2</script>\u{2028}<!--";
-    let mut trace = inversion();
-    trace.program.name = evil.into();
-    trace.output = Some(evil.into());
-    trace.errors[0].message = evil.into();
-    trace.errors[0].kind = Kind::Assertion;
-    trace.objects[0].name = evil.into();
-    trace.threads[1].name = Some(evil.into());
-    let stored = store(trace);
-    let source = format!("{evil}\n{evil}\n");
-    fs::write(stored.directory.path().join("src/demo.rs"), source).unwrap();
-    let mut trace = inversion();
-    trace.program.directory = Some(stored.directory.path().display().to_string());
-    let links = Links {
-        again: Some(evil),
-        home: None,
-    };
-    fs::write(
-        stored.directory.path().join("other.html"),
-        page(&trace, &links),
-    )
-    .unwrap();
-    let mut browser = open(&stored);
-    let check = |browser: &mut Browser| {
-        browser.keys(&["Home", "ArrowDown", "ArrowDown"]);
-        assert_eq!(browser.eval("window.hit ?? 0"), json!(0));
-        assert_eq!(
-            browser.eval("document.querySelectorAll('img').length"),
-            json!(0)
-        );
-        assert_eq!(browser.eval("document.scripts.length"), json!(2));
-    };
-    check(&mut browser);
-    assert_eq!(browser.text("#output pre").trim_end(), evil.trim_end());
-    assert!(browser.text("#title").contains("onerror"));
-    browser.open_file(&stored.directory.path().join("other.html"));
-    check(&mut browser);
-    assert!(browser.text(".line code").contains("onerror"));
-    // What got in all the same would not be run.
-    browser.eval(
-        "{ const script = document.createElement('script'); script.textContent = 'window.hit = 3'; document.body.append(script) }",
-    );
-    assert_eq!(browser.eval("window.hit ?? 0"), json!(0));
-}
-
-#[test]
 fn everything_has_a_name_and_can_be_reached() {
     let stored = store(inversion());
     let mut browser = open(&stored);
@@ -465,45 +315,6 @@ fn what_does_not_matter_can_be_left_out() {
     assert_eq!(browser.complaints, [""; 0]);
 }
 
-/// A trace says by hashes what its sources were like.
-#[test]
-fn changed_sources_are_told() {
-    let stored = store(inversion());
-    let mut trace = inversion();
-    trace.program.directory = Some(stored.directory.path().display().to_string());
-    record_sources(&mut trace);
-    fs::write(&stored.path, page(&trace, &Links::default())).unwrap();
-    let mut browser = open(&stored);
-    assert_eq!(browser.text("#note"), "");
-    fs::write(
-        stored.directory.path().join("src/demo.rs"),
-        "something else\n",
-    )
-    .unwrap();
-    fs::write(&stored.path, page(&trace, &Links::default())).unwrap();
-    browser.open_file(&stored.path);
-    let note = "src/demo.rs has changed since this was recorded: its lines are those of today.";
-    assert_eq!(browser.text("#note"), note);
-    assert_eq!(browser.text(".line code"), "something else");
-}
-
-#[test]
-fn missing_sources_are_told() {
-    let stored = store(inversion());
-    fs::remove_file(stored.directory.path().join("src/demo.rs")).unwrap();
-    let mut trace = inversion();
-    trace.program.directory = Some(stored.directory.path().display().to_string());
-    fs::write(&stored.path, page(&trace, &Links::default())).unwrap();
-    let mut browser = open(&stored);
-    assert_eq!(browser.text("#note"), "The file is not there.");
-    browser.keys(&["Home", "ArrowDown", "ArrowDown"]);
-    assert!(
-        browser
-            .text("#live")
-            .ends_with("lock mutex#1, at src/demo.rs:10")
-    );
-}
-
 #[test]
 fn paper_shows_every_step() {
     let stored = store(inversion());
@@ -519,22 +330,6 @@ fn paper_shows_every_step() {
         json!("none")
     );
     browser.picture("print.png");
-}
-
-#[test]
-fn a_trace_without_sense_says_where_it_ends() {
-    let mut trace = inversion();
-    // The second thread takes what the first one has.
-    trace.events[1].operation.object = Some(0);
-    let stored = store(trace);
-    let mut browser = open(&stored);
-    let hidden = "document.querySelector('#unknown').hidden";
-    browser.keys(&["Home", "ArrowDown", "ArrowDown"]);
-    assert_eq!(browser.eval(hidden), json!(true));
-    browser.keys(&["ArrowDown"]);
-    assert_eq!(browser.eval(hidden), json!(false));
-    assert_eq!(browser.text("#where"), "step 2 of 2");
-    assert_eq!(browser.complaints, [""; 0]);
 }
 
 /// From the list to a trace and back, and on to a comparison.
@@ -577,59 +372,4 @@ fn a_directory_is_looked_through() {
         json!("light")
     );
     assert_eq!(browser.complaints, [""; 0]);
-}
-
-/// However long a trace, only what can be seen exists.
-#[test]
-fn fifty_thousand_events_are_drawn_by_the_window() {
-    // 8 threads, 2084 rounds of 3 steps: 50,016 events.
-    let stored = store(long(8, 2084));
-    let mut browser = open(&stored);
-    assert_eq!(browser.text("#facts"), "50,016 steps, 8 threads, 2 objects");
-    tell_times(&mut browser, "50,016 events");
-    let elements = "document.querySelectorAll('#drawing *').length";
-    for keys in [
-        &["End"][..],
-        &["Home", "PageDown", "PageDown"],
-        &["-", "-", "-", "-"],
-    ] {
-        browser.keys(keys);
-        let count = browser.eval(elements).as_u64().unwrap();
-        assert!((50..6000).contains(&count), "{keys:?}: {count} elements");
-    }
-    browser.picture("long-overview.png");
-    browser.keys(&["+", "+", "+", "+", "End"]);
-    assert_eq!(browser.text("#where"), "step 50016 of 50016");
-    browser.keys(&["O"]);
-    assert_eq!(browser.text("#where"), "step 50014 of 50016");
-    browser.picture("long.png");
-    browser.keys(&["/"]);
-    browser.type_text("writes 2083");
-    assert_eq!(browser.text("#matches"), "8 found");
-    assert_eq!(browser.complaints, [""; 0]);
-}
-
-#[test]
-fn five_thousand_events_open() {
-    // 4 threads, 417 rounds of 3 steps: 5,004 events.
-    let stored = store(long(4, 417));
-    let mut browser = open(&stored);
-    assert_eq!(browser.text("#facts"), "5,004 steps, 4 threads, 2 objects");
-    tell_times(&mut browser, "5,004 events");
-}
-
-/// How long the page took to open and takes to draw, for whoever looks.
-fn tell_times(browser: &mut Browser, what: &str) {
-    let opened = browser.eval("performance.getEntriesByType('navigation')[0].loadEventEnd");
-    let frames = browser.eval(
-        "new Promise((done) => { const times = []; const scroll = document.querySelector('#scroll'); \
-         const frame = (last) => requestAnimationFrame((now) => { if (last) times.push(now - last); \
-         scroll.scrollTop += 400; if (times.length < 100) frame(now); else done(times.sort((a, b) => a - b)); }); frame(); })",
-    );
-    let frames: Vec<f64> = serde_json::from_value(frames).unwrap();
-    println!(
-        "{what}: opened in {opened} ms; frames while scrolling: median {:.1} ms, longest {:.1} ms",
-        frames[frames.len() / 2],
-        frames[frames.len() - 1]
-    );
 }
