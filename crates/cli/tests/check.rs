@@ -173,7 +173,7 @@ fn json_is_one_document_and_nothing_else() {
     );
     assert_eq!(
         (&result["algorithm"], &result["restart"]),
-        (&"optimal".into(), &"warm".into())
+        (&"rf".into(), &"warm".into())
     );
     assert_eq!(result["threads_max"], 4);
     assert_eq!(told.err, "");
