@@ -118,7 +118,7 @@ impl Rf {
         self.graph.read(plan, trail, execution)?;
         let marks = self.graph.marks.iter().copied();
         self.others.begin(&self.graph.skeleton, marks);
-        self.graph.hash_events(&self.others.happens);
+        self.graph.hash_events(&mut self.others.happens);
         self.graph
             .marks
             .resize(execution.events.len(), Mark::Default);
@@ -129,6 +129,7 @@ impl Rf {
             out,
             fit: Ok(()),
         };
+        self.witness.begin();
         self.other_sources(trail.fresh, free, &mut run);
         let mut detours = std::mem::take(&mut self.detours);
         self.others
@@ -194,29 +195,18 @@ impl Rf {
                 swapped: false,
             };
             self.leads.clear();
-            if source != self.graph.sources[read as usize] {
-                if self.overwritten(read, source, &writes) {
-                    continue;
-                }
-                self.try_source(candidate, run);
-            } else {
+            if source == self.graph.sources[read as usize] {
                 self.try_failure(candidate, run);
+            } else if self.graph.shared[object] && !self.overwritten(read, source) {
+                self.try_source(candidate, run);
             }
         }
         self.writes[object] = writes;
     }
 
-    /// Whether one of the writes comes between a source and a read, whatever the order.
-    fn overwritten(&self, read: u32, source: u32, writes: &[u32]) -> bool {
+    fn overwritten(&mut self, read: u32, source: u32) -> bool {
         let happens = &self.others.happens;
-        let (thread, nth) = (happens.thread(read), happens.nth(read));
-        let coming = happens.coming(&self.graph.skeleton, thread, nth);
-        let between = |write: u32| {
-            happens.in_row(coming, write) && (source == START || happens.after(write, source))
-        };
-        writes
-            .iter()
-            .any(|write| *write != source && between(*write))
+        self.witness.overwritten(&self.graph, happens, read, source)
     }
 
     /// Earlier reads might have read from a new write.
@@ -435,6 +425,7 @@ impl Rf {
         let triggers = self.others.replay.triggers();
         let skeleton = &graph.skeleton;
         let mut draft = Draft::new(run.plan, skeleton, &self.row, triggers, shared as u32);
+        draft.expect(self.items.len() - shared);
         for Item { old, step, .. } in &self.items[shared..] {
             match old {
                 Some(position) => draft.event(*position, step.mark),
