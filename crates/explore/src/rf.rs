@@ -328,28 +328,40 @@ impl Rf {
                 return;
             }
         }
+        let order = std::mem::take(&mut self.witness.order);
+        let changed = |position| position == decision.read || swapped && position == source;
+        let shared = self.shared(&order, decision.place, changed);
+        let end = decision.place + self.leads.len() as u32;
         self.items.clear();
-        for &position in &self.witness.order {
-            let item = match position == decision.read {
+        for &position in &order[shared..] {
+            let mut item = match position == decision.read {
                 true => Item::new(
                     &self.graph,
                     position,
                     fails.into(),
                     Mark::Reads(decision.place),
                 ),
-                false if swapped && position == source => {
-                    Item::new(&self.graph, position, 0, Mark::Leads)
-                }
+                false if changed(position) => Item::new(&self.graph, position, 0, Mark::Leads),
                 false => Item::old(&self.graph, &self.leads, decision.place, position),
             };
+            if item.old.is_none() {
+                item.place = end - u32::from(position != decision.read);
+            }
             self.items.push(item);
         }
-        let end = decision.place + self.leads.len() as u32;
-        for item in self.items.iter_mut().filter(|item| item.old.is_none()) {
-            let read = matches!(item.step.mark, Mark::Reads(_));
-            item.place = end - u32::from(!read);
-        }
-        self.write(decision.place, end - u32::from(swapped), run);
+        self.witness.order = order;
+        self.write(shared, decision.place, end - u32::from(swapped), run);
+    }
+
+    /// How many events are done first as they were, for the same reasons. From the place on all others are leads.
+    fn shared(&self, order: &[u32], place: u32, changed: impl Fn(u32) -> bool) -> usize {
+        let Graph { done, marks, .. } = &self.graph;
+        let both = order.iter().zip(done);
+        let same = both.take_while(|(position, done)| {
+            let known = **position < place || marks[**position as usize] == Mark::Leads;
+            position == done && known && !changed(**position)
+        });
+        same.count()
     }
 
     /// Adds the plan of something that overtakes something else, none of it a read of an atomic.
@@ -378,13 +390,17 @@ impl Rf {
             }
         }
         let end = e + leads.len() as u32;
+        let takes_part = |position: &u32| *position < *e || leads.binary_search(position).is_ok();
+        let mut order = std::mem::take(&mut self.witness.order);
+        order.clear();
+        order.extend(self.graph.done.iter().copied().filter(takes_part));
+        let shared = self.shared(&order, *e, |_| false);
         self.items.clear();
-        for &position in &self.graph.done {
-            if position < *e || leads.binary_search(&position).is_ok() {
-                let item = Item::old(&self.graph, leads, *e, position);
-                self.items.push(item);
-            }
+        for &position in &order[shared..] {
+            let item = Item::old(&self.graph, leads, *e, position);
+            self.items.push(item);
         }
+        self.witness.order = order;
         let mut add = |thread, pending, outcome, mark, place| {
             self.items.push(Item {
                 old: None,
@@ -407,26 +423,24 @@ impl Rf {
         if detour.next {
             add(event.thread, event.pending(), 0, Mark::Default, end + 1);
         }
-        self.write(*e, end, run);
+        self.write(shared, *e, end, run);
     }
 
-    /// Writes down the plan that the items make. The decision that is new was made after so many events.
-    fn write(&mut self, place: u32, fresh: u32, run: &mut Run) {
+    /// Writes down the plan that begins like this run and goes on with the items. The decision that is new was made after so
+    /// many events.
+    fn write(&mut self, shared: usize, place: u32, fresh: u32, run: &mut Run) {
         let graph = &self.graph;
-        let same = |(item, done): &(&Item, &u32)| {
-            item.old == Some(**done) && item.step.mark == graph.marks[**done as usize]
-        };
-        let shared = self.items.iter().zip(&graph.done).take_while(same).count();
+        let before = &graph.done[..shared];
         self.row.clear();
         self.row.resize(self.others.happens.done().len(), [0; 4]);
-        for item in &self.items[..shared] {
-            add_next(&mut self.row, item.step.thread);
+        for &position in before {
+            add_next(&mut self.row, self.others.happens.thread(position));
         }
         let triggers = self.others.replay.triggers();
         let skeleton = &graph.skeleton;
         let mut draft = Draft::new(run.plan, skeleton, &self.row, triggers, shared as u32);
-        draft.expect(self.items.len() - shared);
-        for Item { old, step, .. } in &self.items[shared..] {
+        draft.expect(self.items.len());
+        for Item { old, step, .. } in &self.items {
             match old {
                 Some(position) => draft.event(*position, step.mark),
                 None => {
@@ -439,11 +453,12 @@ impl Rf {
             run.fit = Err("threads are created by threads whose creation is explored too");
             return;
         }
-        let mut places = self.items.iter().zip(0..);
-        let straight = places.all(|(item, index)| item.place == index);
+        let places = before.iter().copied();
+        let places = places.chain(self.items.iter().map(|item| item.place));
+        let straight = places.clone().zip(0..).all(|(place, index)| place == index);
         let order = match straight {
             true => Vec::new(),
-            false => self.items.iter().map(|item| item.place).collect(),
+            false => places.collect(),
         };
         let trail = Trail {
             order,

@@ -147,11 +147,10 @@ impl Witness {
         if question.leads.is_empty() {
             self.advance(graph, happens, first);
             self.saturation.copy(&self.base);
-            self.saturation.add_changed(question, question.read);
-            return self.saturation.close_last(happens, question.read);
+        } else {
+            self.saturation.clear(graph, happens);
+            (0..first).for_each(|place| self.saturation.add(graph, happens, place));
         }
-        self.saturation.clear(graph, happens);
-        (0..first).for_each(|place| self.saturation.add(graph, happens, place));
         for &place in question.leads {
             match question.changed(place) {
                 true => self.saturation.add_changed(question, place),

@@ -21,6 +21,8 @@ pub(super) struct Saturation {
     writes: Vec<Write>,
     /// For every object the last one of `writes` that is to it, or [`START`].
     last: Vec<u32>,
+    /// How many reads and writes there were when everything was found that follows.
+    closed: (usize, usize),
     past: Vec<Quad>,
 }
 
@@ -51,6 +53,7 @@ impl Saturation {
         self.writes.clear();
         self.last.clear();
         self.last.resize(graph.skeleton.objects.len(), START);
+        self.closed = (0, 0);
     }
 
     /// Begins with what another one has.
@@ -61,6 +64,7 @@ impl Saturation {
         self.reads.clone_from(&other.reads);
         self.writes.clone_from(&other.writes);
         self.last.clone_from(&other.last);
+        self.closed = other.closed;
     }
 
     /// Adds an event that was not changed, after all that it depends on.
@@ -131,36 +135,21 @@ impl Saturation {
 
     /// Finds all that follows; `false`: there are two events each of which must come before the other.
     pub fn close(&mut self, happens: &Happens) -> bool {
-        loop {
-            match self.look(happens, 0) {
+        // At first only what is new can have consequences.
+        let (reads, writes) = self.closed;
+        let mut changed = false;
+        for index in 0..self.reads.len() {
+            let since = if index < reads { writes } else { 0 };
+            match self.look_at(happens, self.reads[index], since) {
                 None => return false,
-                Some(true) => {}
-                Some(false) => return true,
+                Some(new) => changed |= new,
             }
         }
-    }
-
-    /// The same where only the event that was added last is new.
-    pub fn close_last(&mut self, happens: &Happens, place: u32) -> bool {
-        let wrote = self.writes.last().is_some_and(|write| write.place == place);
-        let first = match wrote {
-            true => 0,
-            false => self.reads.len().saturating_sub(1),
+        self.closed = match changed {
+            true => (0, 0),
+            false => (self.reads.len(), self.writes.len()),
         };
-        match self.look(happens, first) {
-            None => false,
-            Some(true) => self.close(happens),
-            Some(false) => true,
-        }
-    }
-
-    /// Looks at all reads from one on; whether anything is new, or `None` if it cannot be.
-    fn look(&mut self, happens: &Happens, first: usize) -> Option<bool> {
-        let mut changed = false;
-        for index in first..self.reads.len() {
-            changed |= self.look_at(happens, self.reads[index])?;
-        }
-        Some(changed)
+        !changed || self.close(happens)
     }
 
     /// Whether a write comes between a source and an event after this one, whatever the order.
@@ -189,11 +178,12 @@ impl Saturation {
     }
 
     /// What follows for the writes to what a read reads; whether that is new, or `None` if it cannot be.
-    fn look_at(&mut self, happens: &Happens, read: Read) -> Option<bool> {
+    /// Only some of the writes count, from one on.
+    fn look_at(&mut self, happens: &Happens, read: Read, since: usize) -> Option<bool> {
         let Read { place, source, .. } = read;
         let mut changed = false;
         let mut next = self.last[read.object as usize];
-        while next != START {
+        while next != START && next as usize >= since {
             let Write {
                 place: other,
                 before,
