@@ -5,13 +5,15 @@ use crate::{
     repeats::Repeats,
     subject::{Fault, Subject},
 };
-use reweave_explore::{Algorithm, Estimate, Flow, Options, Search, Totals};
+use reweave_explore::{Algorithm, Estimate, Flow, Gauge, Log, Options, Search, Totals};
 use reweave_model::{Execution, Kind, Plan};
-use reweave_report::{BlockedBy, ResultDocument};
+use reweave_report::{BlockedBy, Estimated, ResultDocument};
 use std::{
-    path::PathBuf,
+    fs::File,
+    io::{self, BufWriter},
+    path::{Path, PathBuf},
     sync::{
-        Arc,
+        Arc, Mutex, PoisonError,
         atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
     },
     time::{Duration, Instant},
@@ -37,19 +39,60 @@ pub struct Settings {
     pub beyond_races: bool,
     /// Whether what a race can do beyond the order that was run is left unexplored.
     pub races_cut: bool,
+    /// Whether an execution that shows an error is made simpler before it is told.
+    pub minimise: bool,
     /// Where trace files go.
     pub directory: PathBuf,
     /// What they are called, before their number.
     pub name: String,
+    /// Where the exploration is written down, event by event.
+    pub log: Option<PathBuf>,
 }
 
 /// How others look at a check under way and stop it.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub struct Control {
     /// Set to stop after the executions that are being run. Shared with signal handlers.
     pub stop: Arc<AtomicBool>,
     /// Executions begun, of the search under way.
     pub runs: AtomicU64,
+    /// Executions with errors, of the search under way.
+    pub failures: AtomicU64,
+    /// Events of the last execution.
+    pub depth: AtomicU64,
+    /// Is told of every execution, with its number of events, if somebody wants to know.
+    pub witness: Option<Witness>,
+    gauge: Mutex<Option<Arc<Gauge>>>,
+}
+
+/// See [`Control::witness`].
+pub type Witness = Box<dyn Fn(&Control, usize) + Send + Sync>;
+
+impl Control {
+    /// One that is stopped together with others.
+    pub fn stopped_by(stop: Arc<AtomicBool>) -> Control {
+        Control {
+            stop,
+            ..Control::default()
+        }
+    }
+
+    /// How large the search under way is; `None` before its first execution is over.
+    pub fn estimate(&self) -> Option<Estimate> {
+        let gauge = self.gauge.lock().unwrap_or_else(PoisonError::into_inner);
+        gauge.as_ref().and_then(|gauge| gauge.estimate())
+    }
+
+    /// How many workers have something to do.
+    pub fn busy(&self) -> usize {
+        let gauge = self.gauge.lock().unwrap_or_else(PoisonError::into_inner);
+        gauge.as_ref().map_or(0, |gauge| gauge.busy())
+    }
+
+    fn watch(&self, search: &Search) {
+        let mut gauge = self.gauge.lock().unwrap_or_else(PoisonError::into_inner);
+        *gauge = Some(search.gauge());
+    }
 }
 
 /// What a check came out with.
@@ -61,6 +104,8 @@ pub struct Outcome {
     pub because: Option<String>,
     /// What was counted.
     pub totals: Totals,
+    /// How large the search is, as far as it was explored.
+    pub estimate: Option<Estimate>,
     /// Why not everything was explored; empty: everything was.
     pub incomplete: Vec<String>,
     /// What went wrong, each distinct error once, the first one found first.
@@ -85,9 +130,22 @@ impl Outcome {
         document.events = self.totals.events;
         document.threads_max = self.totals.threads_max;
         document.elapsed_s = self.elapsed.as_secs_f64();
+        document.estimate = self.estimated();
         document.workers = self.workers as u32;
         document.errors = self.errors.iter().map(Error::finding).collect();
         document
+    }
+
+    /// How large the search is. Random schedules are as many as were asked for, which says nothing.
+    fn estimated(&self) -> Option<Estimated> {
+        let estimate = self.estimate.filter(|_| !self.algorithm.samples())?;
+        let elapsed = self.elapsed.as_secs_f64();
+        let log10 = estimate.ln_total(self.totals.executions) / std::f64::consts::LN_10;
+        Some(Estimated::new(
+            log10,
+            elapsed + estimate.seconds_left(elapsed),
+            estimate.covered(),
+        ))
     }
 
     /// Runs that did not end by themselves.
@@ -98,6 +156,9 @@ impl Outcome {
         }
     }
 }
+
+/// How long errors are made simpler, all together.
+const PATIENCE: Duration = Duration::from_secs(2);
 
 /// Makes the check, from its beginning to its end or its limits.
 pub fn check<S: Subject>(
@@ -110,6 +171,18 @@ pub fn check<S: Subject>(
     let mut check = Check::new(subject, settings.clone());
     check.advance(control, until)?;
     check.conclude()
+}
+
+fn begin_log(file: &Path) -> Result<Log, Fault> {
+    let made = File::create(file).map_err(|error| no_log(file, &error))?;
+    Ok(Log::new(Box::new(BufWriter::new(made))))
+}
+
+fn no_log(file: &Path, error: &io::Error) -> Fault {
+    Fault::Failed(format!(
+        "{}: the log cannot be written: {error}",
+        file.display()
+    ))
 }
 
 /// Executions that one worker runs before others join in: most checks are over before those would have started.
@@ -200,16 +273,6 @@ impl<S: Subject> Check<S> {
         done.map(|()| self.paused)
     }
 
-    /// Explores until so many runs were made in all, and says whether there is more to do.
-    pub fn advance_to(&mut self, control: &Control, runs: u64) -> Result<bool, Fault> {
-        let limit = self.settings.max_executions;
-        self.settings.max_executions = Some(limit.map_or(runs, |limit| limit.min(runs)));
-        let done = self.advance(control, None);
-        self.settings.max_executions = limit;
-        done?;
-        Ok(!self.finished())
-    }
-
     /// Forgets what was explored.
     pub(crate) fn begin(&mut self) {
         self.subject.begin();
@@ -221,11 +284,19 @@ impl<S: Subject> Check<S> {
 
     fn explore(&mut self, slice: &Slice<'_>) -> Result<(), Fault> {
         let control = slice.control;
-        control.runs.store(self.search.totals().runs(), Relaxed);
+        let begun = self.search.totals().runs();
+        control.runs.store(begun, Relaxed);
+        if begun == 0 {
+            control.failures.store(0, Relaxed);
+            if let Some(file) = &self.settings.log {
+                self.search.record(begin_log(file)?);
+            }
+        }
+        control.watch(&self.search);
         // The search is taken out so that workers can look at everything else.
         let mut search = std::mem::replace(&mut self.search, Search::new(self.settings.options));
         let target = |_| self.subject.target();
-        let after = |plan: &Plan, execution: &Execution| self.after(plan, execution);
+        let after = |plan: &Plan, execution: &Execution| self.after(control, plan, execution);
         let before = || self.before(slice);
         let runs = || control.runs.load(Relaxed);
         let alone = || match runs() {
@@ -265,14 +336,20 @@ impl<S: Subject> Check<S> {
         }
     }
 
-    fn after(&self, plan: &Plan, execution: &Execution) -> Flow {
+    fn after(&self, control: &Control, plan: &Plan, execution: &Execution) -> Flow {
         self.repeats.note(execution);
+        let depth = execution.events.len() as u64;
+        control.depth.store(depth, Relaxed);
+        if let Some(witness) = &control.witness {
+            witness(control, execution.events.len());
+        }
         let keep_going = self.settings.keep_going;
         let beyond = self.settings.beyond_races;
         let all = (keep_going || beyond) && self.settings.every_race;
         if !self.found.note(plan, execution, all, beyond) {
             return Flow::Continue;
         }
+        control.failures.fetch_add(1, Relaxed);
         let race = |error: &reweave_model::Error| error.kind == Kind::DataRace;
         if execution.errors.iter().any(race) {
             self.races.store(true, Relaxed);
@@ -304,10 +381,17 @@ impl<S: Subject> Check<S> {
     pub fn conclude(&mut self) -> Result<Outcome, Fault> {
         let start = Instant::now();
         let settings = &self.settings;
+        if let (Some(log), Some(file)) = (self.search.take_log(), &settings.log) {
+            let closed = log.close(self.search.exhausted());
+            closed.map_err(|error| no_log(file, &error))?;
+        }
         let failed = self.failed();
         let totals = *self.search.totals();
         let found = std::mem::take(&mut self.found);
-        let mut errors = found.confirm(&self.subject, &settings.directory, &settings.name)?;
+        let patience = settings.budget.map_or(PATIENCE, |it| it.min(PATIENCE));
+        let late = || !settings.minimise || self.paused || start.elapsed() >= patience;
+        let (directory, name) = (&settings.directory, &settings.name);
+        let mut errors = found.confirm(&self.subject, &late, directory, name)?;
         // What is one error by its places may have come up at several sites of one execution.
         for error in &mut errors {
             error.seen = error.seen.min(totals.runs());
@@ -342,6 +426,7 @@ impl<S: Subject> Check<S> {
             },
             because: self.because.clone(),
             totals,
+            estimate: self.search.estimate(),
             incomplete,
             errors,
             workers: settings.workers,

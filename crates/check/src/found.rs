@@ -1,8 +1,12 @@
 //! Errors of a search: which are the same, how often each came up, which execution shows it best.
 
-use crate::subject::{Fault, Subject};
+use crate::{
+    shorten::shorten,
+    subject::{Fault, Subject},
+};
+use reweave_explore::Schedule;
 use reweave_model::{Choice, End, Execution, Kind, Plan, Site};
-use reweave_report::{Finding, Position, Trace};
+use reweave_report::{Finding, Position, Trace, record_sources};
 use serde::{Deserialize, Serialize};
 use std::{
     cmp::Ordering,
@@ -46,16 +50,33 @@ impl Error {
 }
 
 /// Two errors are the same when kind, rule and source places are. Sites stand for places while the search is under way.
-type Identity<Place> = (Kind, Option<String>, Vec<Place>);
+pub(crate) type Identity<Place> = (Kind, Option<String>, Vec<Place>);
 
+/// What one of an execution's errors is known by.
+pub(crate) fn identity<Place: Ord>(
+    execution: &Execution,
+    index: usize,
+    place: impl Fn(Site) -> Place,
+) -> Identity<Place> {
+    let error = &execution.errors[index];
+    let mut places: Vec<Place> = error.sites.iter().map(|site| place(*site)).collect();
+    if error.kind == Kind::DataRace {
+        // Which of the two accesses came last does not matter.
+        places.sort();
+    }
+    (error.kind, error.rule.clone(), places)
+}
+
+/// An execution that shows an error.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-struct Case {
+pub(crate) struct Case {
     /// In which order errors were met.
     order: usize,
     seen: u64,
-    index: usize,
+    /// Which of the execution's errors it is.
+    pub index: usize,
     plan: Plan,
-    execution: Execution,
+    pub execution: Execution,
 }
 
 impl Case {
@@ -99,15 +120,10 @@ impl Found {
             if index > 0 && first != Some(index) && !(races && race(error)) {
                 continue;
             }
-            let mut sites = error.sites.clone();
-            if error.kind == Kind::DataRace {
-                // Which of the two accesses came last does not matter.
-                sites.sort();
-            }
             let mut cases = self.lock();
             let order = cases.len();
             let case = cases
-                .entry((error.kind, error.rule.clone(), sites))
+                .entry(identity(execution, index, |site| site))
                 .or_insert_with(|| Case {
                     order,
                     seen: 0,
@@ -131,10 +147,11 @@ impl Found {
         self.lock().keys().any(|(kind, ..)| counts(*kind))
     }
 
-    /// Runs each error's execution once more and writes its trace to `DIRECTORY/NAME-NUMBER.rwt`.
+    /// Runs each error's execution once more, made simpler unless trying is `over`, and writes its trace to `DIRECTORY/NAME-NUMBER.rwt`.
     pub(crate) fn confirm(
-        self,
+        &self,
         subject: &impl Subject,
+        over: &(dyn Fn() -> bool + Sync),
         directory: &Path,
         name: &str,
     ) -> Result<Vec<Error>, Fault> {
@@ -143,12 +160,13 @@ impl Found {
         let cases = merged(cases, |site| subject.position(site).ok_or(site));
         let mut errors = Vec::new();
         for case in cases {
-            let trace = subject.confirm(&case.execution)?;
+            let (mut trace, index) = simplest(subject, &case, over)?;
+            record_sources(&mut trace);
             let path = directory.join(format!("{name}-{}.rwt", errors.len() + 1));
             errors.push(Error {
                 file: write(&trace, &path).map(|()| path),
                 trace,
-                index: case.index,
+                index,
                 seen: case.seen,
             });
         }
@@ -176,6 +194,37 @@ impl Found {
     fn lock(&self) -> MutexGuard<'_, HashMap<Identity<Site>, Case>> {
         self.cases.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// The trace of a case's execution, or of a simpler one that fails the same way, with which of its errors it is about.
+fn simplest(
+    subject: &impl Subject,
+    case: &Case,
+    over: &(dyn Fn() -> bool + Sync),
+) -> Result<(Trace, usize), Fault> {
+    let mut trace = subject.confirm(&case.execution)?;
+    trace.preemptions = Some(Schedule::default().preemptions(&case.execution));
+    let known = (trace, case.index);
+    let simpler = (!over()).then(|| shorten(subject, case, over)).flatten();
+    let Some((execution, index, shortened)) = simpler else {
+        return Ok(known);
+    };
+    // What a trial did and a run of its own does not do is not believed.
+    let Ok(mut trace) = subject.confirm(&execution) else {
+        return Ok(known);
+    };
+    let told = |trace: &Trace, index: usize| {
+        let failure = trace.errors.get(index)?;
+        let mut places = failure.places.clone();
+        places.sort();
+        Some((failure.kind, failure.rule.clone(), places))
+    };
+    if told(&trace, index) != told(&known.0, known.1) {
+        return Ok(known);
+    }
+    trace.preemptions = Some(Schedule::default().preemptions(&execution));
+    trace.shortened = Some(shortened);
+    Ok((trace, index))
 }
 
 /// Puts together what differs in sites, but not in places. (A site without a place stands for itself.)

@@ -1,7 +1,7 @@
 //! One check of one program, whatever the program is made of: what is the same for Rust tests and native programs.
 //!
-//! [`check`] drives a search over a [`Subject`] within its limits, collects distinct errors, has each of them run once more, writes
-//! their traces and says what came out and what was left unexplored. A [`Check`] is the same in slices of time: it can be paused, stored
+//! [`check`] drives a search over a [`Subject`] within its limits, collects distinct errors, has each of them made simpler and run
+//! once more, writes their traces and says what came out and what was left unexplored. A [`Check`] is the same in slices of time: it can be paused, stored
 //! and gone on with. Nothing here prints.
 #![forbid(unsafe_code)]
 
@@ -9,10 +9,11 @@ mod drive;
 mod found;
 mod repeats;
 mod settings;
+mod shorten;
 mod stored;
 mod subject;
 
-pub use drive::{Check, Control, Outcome, Settings, check};
+pub use drive::{Check, Control, Outcome, Settings, Witness, check};
 pub use found::Error;
 pub use settings::duration;
 pub use stored::StoredCheck;

@@ -15,6 +15,9 @@ pub trait Subject: Sync {
     /// For one worker. What it noticed, it leaves with the subject when it is dropped.
     fn target(&self) -> Self::Target;
 
+    /// For runs that are only tried, to make an execution simpler. Nobody hears of what it notices.
+    fn trial(&self) -> Self::Target;
+
     /// Asked before every execution, by any worker; `false`: there are to be no more, for a reason that [`Subject::fault`] or
     /// [`Subject::incomplete`] tells.
     fn proceed(&self) -> bool {
@@ -53,6 +56,10 @@ impl<S: Subject> Subject for &mut S {
 
     fn target(&self) -> S::Target {
         (**self).target()
+    }
+
+    fn trial(&self) -> Self::Target {
+        (**self).trial()
     }
 
     fn proceed(&self) -> bool {

@@ -119,6 +119,10 @@ impl Subject for Writers {
         }
     }
 
+    fn trial(&self) -> Machine {
+        self.target()
+    }
+
     fn proceed(&self) -> bool {
         let asked = self.asked.fetch_add(1, Relaxed);
         if asked >= self.one_more_after {
@@ -189,8 +193,10 @@ fn bench() -> Bench {
             every_race: false,
             beyond_races: false,
             races_cut: true,
+            minimise: true,
             directory: place.path().join("traces"),
             name: "writers".into(),
+            log: None,
         },
         place,
         control: Control::default(),

@@ -24,6 +24,10 @@ pub enum Command {
     Check(Rest),
     /// Explore many of them within one budget
     Suite(Suite),
+    /// Say how large a search would be, in each way there is
+    Estimate(Rest),
+    /// Hold estimates against recorded searches
+    Evaluate(Evaluate),
     /// Run a build (make, cmake, ninja) with instrumenting compilers
     Build(Build),
     /// The instrumenting C compiler
@@ -35,29 +39,57 @@ pub enum Command {
 
 #[derive(Args, Debug)]
 pub struct Report {
-    /// A trace (`.rwt`) or a result document
-    pub file: PathBuf,
+    /// A trace (`.rwt`) or a result document; with `--serve`, a directory of them [default: reweave-out]
+    #[arg(required_unless_present = "serve")]
+    pub file: Option<PathBuf>,
     /// Show every step, object and line of output
     #[arg(long)]
     pub full: bool,
+    /// One sentence after the other, for a screen reader
+    #[arg(long)]
+    pub plain: bool,
     /// How to write it
-    #[arg(long, value_enum, default_value_t = Format::Text)]
-    pub format: Format,
+    #[arg(long, value_enum, default_value_t = Shape::Text)]
+    pub format: Shape,
     /// Writes JUnit XML as well, of a result or a suite
     #[arg(long, value_name = "FILE")]
     pub junit: Option<PathBuf>,
-    /// Write a page to look at (not in this version)
+    /// Write a page for the browser instead: one file that needs nothing else
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
+    /// Show all results of a directory in the browser, from this machine only, until it is interrupted
+    #[arg(long, conflicts_with_all = ["html", "format", "full", "junit"])]
+    pub serve: bool,
+    /// The port to serve at; any free one if not given
+    #[arg(
+        long,
+        requires = "serve",
+        default_value_t = 0,
+        hide_default_value = true
+    )]
+    pub port: u16,
 }
 
 #[derive(Args, Debug)]
 pub struct Replay {
     /// The trace to run again
     pub trace: PathBuf,
+    /// Show every step, object and line of output
+    #[arg(long)]
+    pub full: bool,
+    /// One sentence after the other, for a screen reader
+    #[arg(long)]
+    pub plain: bool,
     /// Under a debugger (not in this version)
     #[arg(long)]
     pub gdb: bool,
+}
+
+#[derive(Args, Debug)]
+pub struct Evaluate {
+    /// What `check --log` wrote
+    #[arg(required = true, value_name = "LOG")]
+    pub logs: Vec<PathBuf>,
 }
 
 #[derive(Args, Debug)]
@@ -115,4 +147,23 @@ pub enum Format {
     Text,
     /// The document itself, checked
     Json,
+}
+
+/// How `report` can write.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Shape {
+    /// For people
+    Text,
+    /// The document itself, checked
+    Json,
+    /// For editors and code scanning: SARIF 2.1.0
+    Sarif,
+    /// Annotations for GitHub's runners
+    Github,
+    /// Results and suites as JUnit XML
+    Junit,
+    /// The execution graph, for Graphviz
+    Dot,
+    /// Trace events, for Perfetto
+    Chrome,
 }

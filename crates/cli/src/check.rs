@@ -7,21 +7,28 @@ mod noticed;
 pub mod progress;
 mod replay;
 mod session;
+mod size;
 mod stdin;
 
 use crate::{args::Format, kit, print, say, style, usage};
 use args::{Check, Races, Restart, What};
 pub use replay::replay;
-use reweave_check::Control;
+use reweave_check::{Control, Fault, Settings};
 use reweave_drive::{Launch, compile};
-use reweave_report::{ExitCode, Program, Style, render_result, render_trace};
+use reweave_report::{
+    ExitCode, Program, ResultDocument, Sources, Style, render_trace, render_untold,
+};
 pub use session::{Session, StoredSession, Told};
+pub use size::estimate;
 use std::{
     env,
     ffi::{OsStr, OsString},
     fs::File,
     path::{Path, PathBuf},
-    sync::{Arc, atomic::Ordering::Relaxed},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering::Relaxed},
+    },
     time::Instant,
 };
 
@@ -50,6 +57,16 @@ impl From<String> for Ending {
     }
 }
 
+impl From<Fault> for Ending {
+    fn from(fault: Fault) -> Ending {
+        let why = match fault {
+            Fault::Differs(what) => format!("{NOT_DETERMINISTIC}\n  {what}"),
+            Fault::Failed(why) => why,
+        };
+        Ending(ExitCode::Fault, why)
+    }
+}
+
 /// A program that can be started. Dropping it removes what was built.
 pub struct Prepared {
     launch: Launch,
@@ -62,6 +79,29 @@ impl Prepared {
     pub fn path(&self) -> &Path {
         &self.launch.program
     }
+
+    /// What is asked for, of this program.
+    pub fn settings(&self, check: &Check) -> Settings {
+        settings(check, &self.program)
+    }
+
+    fn warm(&self) -> bool {
+        self.launch.restart == reweave_drive::Restart::Warm
+    }
+
+    /// Whether there is another way to run it again.
+    fn steps_down(&self, check: &Check) -> bool {
+        self.warm() && check.restart == Restart::Auto
+    }
+
+    fn step_down(&mut self) {
+        self.launch.restart = reweave_drive::Restart::Fork;
+    }
+}
+
+/// Whether somebody wants an end.
+fn stopped(interrupted: &AtomicBool) -> bool {
+    interrupted.load(Relaxed)
 }
 
 /// Has a program compiled, if it has to be, and ready to be started with this standard input.
@@ -139,29 +179,58 @@ fn name(what: &What) -> String {
     name.map_or_else(|| "program".into(), String::from)
 }
 
+/// What is asked for, of this program.
+fn settings(check: &Check, program: &Program) -> Settings {
+    let cores = || std::thread::available_parallelism().map_or(1, usize::from);
+    let stem = Path::new(&program.name).file_stem();
+    Settings {
+        options: check.options,
+        workers: check.workers.map_or_else(cores, usize::from),
+        budget: check.budget,
+        max_executions: check.max_executions,
+        keep_going: check.keep_going,
+        every_race: true,
+        beyond_races: check.races == Races::Explore,
+        races_cut: check.races == Races::Report,
+        minimise: check.minimise,
+        directory: check.output.clone(),
+        name: stem.unwrap_or_default().to_string_lossy().into_owned(),
+        log: check.log.clone(),
+    }
+}
+
 fn explore(check: &Check) -> Result<ExitCode, Ending> {
     let start = Instant::now();
     let prepared = prepare(check, stdin::read()?)?;
+    if let Some(log) = &check.log {
+        // Said now, and not after the search.
+        File::create(log)
+            .map_err(|error| format!("{}: no log can be written: {error}", log.display()))?;
+    }
     let control = Control::default();
     let interrupted = progress::interrupts(&control)?;
     let name = prepared.program.name.clone();
-    let stem = Path::new(&name).file_stem().unwrap_or_default();
-    let stem = stem.to_string_lossy().into_owned();
-    let mut session = Session::new(check.clone(), prepared, stem)?;
+    let settings = prepared.settings(check);
+    let workers = settings.workers;
+    let stem = settings.name.clone();
+    let mut session = Session::new(check.clone(), prepared, settings)?;
     let until = check.budget.and_then(|budget| start.checked_add(budget));
     let shown = check.format == Format::Text;
     let told = loop {
-        progress::shown(&name, &control, shown, || session.advance(&control, until))?;
+        progress::shown(&name, workers, &control, shown, || {
+            session.advance(&control, until)
+        })?;
         if let Some(told) = session.conclude()? {
             break told;
         }
     };
-    if interrupted.load(Relaxed) {
+    if stopped(&interrupted) {
         say("interrupted: this is what is known so far");
     }
+    keep(check, &stem, &told.result);
     let text = match check.format {
         Format::Json => told.result.to_json(),
-        Format::Text => story(&told, style(false)),
+        Format::Text => story(&told, style(check.full, check.plain)),
     };
     Ok(match print(&text) {
         ExitCode::Clean => told.result.exit_code(check.strict),
@@ -169,19 +238,37 @@ fn explore(check: &Check) -> Result<ExitCode, Ending> {
     })
 }
 
+const NOT_DETERMINISTIC: &str = "the program does not do the same when it is run the same way again (does it depend on \
+    addresses, on random numbers, on something outside that changes?)";
+
 /// Stories that are told whole; of the others there is the trace file.
 const STORIES: usize = 3;
+
+/// Leaves the result beside the traces: where there are some, and where a directory for them stands ready.
+fn keep(check: &Check, name: &str, result: &ResultDocument) {
+    if check.output.is_dir() {
+        if let Err(error) = result.keep(&check.output, name) {
+            say(&format!("the result is not kept: {error}"));
+        }
+    }
+}
 
 fn story(told: &Told, style: Style) -> String {
     let mut text = String::new();
     for error in told.outcome.errors.iter().take(STORIES) {
         let file = error.file.as_ref().ok();
         let again = file.and_then(|file| crate::again(&error.trace.program, file));
-        text += &render_trace(&error.trace, again.as_deref(), style);
+        text += &render_trace(
+            &error.trace,
+            again.as_deref(),
+            &Sources::of(&error.trace),
+            style,
+        );
         if let Err(why) = &error.file {
             text += &format!("\nThere is no trace file to run this execution again from: {why}\n");
         }
         text += "\n";
     }
-    text + &render_result(&told.result, style)
+    let stories = told.outcome.errors.len().min(STORIES);
+    text + &render_untold(&told.result, stories, style)
 }

@@ -7,15 +7,17 @@
 mod args;
 mod check;
 mod compiling;
+mod evaluate;
 mod kit;
+mod pages;
 mod suite;
 
-use args::{Cli, Command, Format, Replay, Report};
+use args::{Cli, Command, Replay, Report, Shape};
 use clap::Parser;
 use reweave_drive::compile::Language;
 use reweave_report::{
-    Document, ExitCode, Program, Style, Trace, junit_result, junit_suite, render_result,
-    render_suite, render_trace, save,
+    Document, ExitCode, Program, Shown, Sources, Style, Trace, chrome, dot, github, junit_result,
+    junit_suite, render_result, render_suite, render_trace, sarif, save,
 };
 use std::{
     io::{self, IsTerminal, Write},
@@ -29,6 +31,7 @@ fn main() -> process::ExitCode {
     // Their arguments are read by themselves, `--` and all.
     let raw = match verb.to_str() {
         Some("check") => Some(check::run(words.collect()).code()),
+        Some("estimate") => Some(check::estimate(words.collect()).code()),
         Some("cc") => Some(compiling::compile(Language::C, words.collect())),
         Some("c++") => Some(compiling::compile(Language::Cxx, words.collect())),
         _ => None,
@@ -58,7 +61,8 @@ fn run(command: Command) -> u8 {
         Command::Replay(options) => replay(&options),
         Command::Suite(options) => suite::run(&options),
         Command::Build(options) => return compiling::build(&options.command),
-        Command::Check(_) | Command::Cc(_) | Command::Cxx(_) => {
+        Command::Evaluate(options) => evaluate::run(&options.logs),
+        Command::Check(_) | Command::Estimate(_) | Command::Cc(_) | Command::Cxx(_) => {
             unreachable!("was run before the others were looked at")
         }
     };
@@ -66,13 +70,17 @@ fn run(command: Command) -> u8 {
 }
 
 fn report(options: &Report) -> ExitCode {
-    if options.html.is_some() {
-        return missing("report --html", "writes text and JSON");
+    if options.serve {
+        return pages::serve(options);
     }
-    let document = match Document::read(&options.file) {
+    let file = options.file.as_deref().unwrap_or(Path::new(""));
+    let document = match Document::read(file) {
         Ok(document) => document,
         Err(error) => return usage(&error.to_string()),
     };
+    if let Some(to) = &options.html {
+        return pages::write(document, file, to);
+    }
     if let Some(path) = &options.junit {
         let xml = match &document {
             Document::Result(result) => junit_result(result),
@@ -85,17 +93,37 @@ fn report(options: &Report) -> ExitCode {
             return usage(&error.to_string());
         }
     }
-    let style = style(options.full);
-    print(&match (document, options.format) {
-        (Document::Trace(trace), Format::Json) => trace.to_json(),
-        (Document::Result(result), Format::Json) => result.to_json(),
-        (Document::Suite(suite), Format::Json) => suite.to_json(),
-        (Document::Trace(trace), Format::Text) => {
-            let again = again(&trace.program, &options.file);
-            render_trace(&trace, again.as_deref(), style)
+    let style = style(options.full, options.plain);
+    let shown = || match &document {
+        Document::Trace(trace) => Shown::of_trace(trace, file),
+        Document::Result(result) => Shown::of_result(result, file),
+        Document::Suite(suite) => Shown::of_suite(suite, file),
+    };
+    print(&match (&document, options.format) {
+        (_, Shape::Sarif) => sarif(&shown()),
+        (_, Shape::Github) => github(&shown()),
+        (Document::Trace(_), Shape::Junit) => {
+            return usage("JUnit is for results and suites, and this is a trace");
         }
-        (Document::Result(result), Format::Text) => render_result(&result, style),
-        (Document::Suite(suite), Format::Text) => render_suite(&suite, style),
+        (Document::Result(result), Shape::Junit) => junit_result(result),
+        (Document::Suite(suite), Shape::Junit) => junit_suite(suite),
+        (Document::Trace(trace), Shape::Json) => trace.to_json(),
+        (Document::Trace(trace), Shape::Dot) => dot(trace),
+        (Document::Trace(trace), Shape::Chrome) => chrome(trace),
+        (Document::Trace(trace), Shape::Text) => {
+            let again = again(&trace.program, file);
+            render_trace(trace, again.as_deref(), &Sources::of(trace), style)
+        }
+        (Document::Result(result), Shape::Json) => result.to_json(),
+        (Document::Result(result), Shape::Text) => render_result(result, style),
+        (Document::Suite(suite), Shape::Json) => suite.to_json(),
+        (Document::Suite(suite), Shape::Text) => render_suite(suite, style),
+        (Document::Result(_) | Document::Suite(_), Shape::Dot | Shape::Chrome) => {
+            return usage(&format!(
+                "{}: this is about many executions, and the picture is one of a single one; name a trace",
+                file.display()
+            ));
+        }
     })
 }
 
@@ -109,7 +137,7 @@ fn replay(options: &Replay) -> ExitCode {
     };
     let kind = &trace.program.kind;
     if kind == "native" {
-        return check::replay(&options.trace, &trace);
+        return check::replay(&options.trace, &trace, style(options.full, options.plain));
     }
     // A test lives in its own test program: only `cargo test` can run it again.
     match again(&trace.program, &options.trace) {
@@ -135,13 +163,17 @@ fn again(program: &Program, file: &Path) -> Option<String> {
     Some(program.replay.as_ref()?.replace("{trace}", &quoted))
 }
 
-/// Colour only for a person at a terminal who did not ask for none.
-fn style(full: bool) -> Style {
+/// Colour only for a person at a terminal who did not ask for none; as wide as that.
+fn style(full: bool, plain: bool) -> Style {
     let refused = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+    let terminal = io::stdout().is_terminal();
+    let width = terminal_size::terminal_size_of(io::stdout());
+    let width = width.map(|(width, _)| usize::from(width.0));
     Style {
-        colour: !refused && io::stdout().is_terminal(),
+        colour: terminal && !refused && !plain,
+        width: width.map_or(Style::default().width, |width| width.clamp(40, 200)),
         full,
-        ..Style::default()
+        plain,
     }
 }
 

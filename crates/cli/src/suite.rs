@@ -160,7 +160,7 @@ fn tell(
 ) -> Result<ExitCode, String> {
     let text = match options.format {
         Format::Json => document.to_json(),
-        Format::Text => render_suite(document, style(false)),
+        Format::Text => render_suite(document, style(false, false)),
     };
     let printed = print(&text);
     if let Some(path) = &places.state {

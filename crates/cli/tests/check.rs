@@ -173,7 +173,7 @@ fn json_is_one_document_and_nothing_else() {
     );
     assert_eq!(
         (&result["algorithm"], &result["restart"]),
-        (&"optimal".into(), &"warm".into())
+        (&"rf".into(), &"warm".into())
     );
     assert_eq!(result["threads_max"], 4);
     assert_eq!(told.err, "");
@@ -210,7 +210,7 @@ fn a_race_is_told_and_run_again() {
     bench.run("check race.c").ends(1).says(&[
         "data-race in race.c\n",
         " of value: nothing orders them",
-        "one access:   race.c:8",
+        "one access: at race.c:8  value++;",
         "in up at race.c:8\n    in main at race.c:14\n",
         "The program printed:\n  | going up\n",
         "reweave replay reweave-out/race-1.rwt",
@@ -229,6 +229,25 @@ fn a_race_is_told_and_run_again() {
         .run("report reweave-out/race-1.rwt")
         .ends(0)
         .says(&["data-race"]);
+}
+
+/// Beside its traces, and once more where there are some; the one before it is kept to be compared with.
+#[test]
+fn a_result_is_kept_beside_its_traces() {
+    let bench = Bench::new(&[("race.c", RACE)]);
+    let read = |name: &str| fs::read_to_string(bench.path(&format!("reweave-out/{name}")));
+    bench.run("check race.c").ends(1);
+    let first = read("race.result.json").unwrap();
+    assert!(
+        first.contains("\"trace\": \"reweave-out/race-1.rwt\""),
+        "{first}"
+    );
+    assert!(read("race.previous.json").is_err());
+    let told = bench
+        .run("check race.c --races ignore --format json")
+        .ends(3);
+    assert_eq!(read("race.result.json").unwrap(), told.out);
+    assert_eq!(read("race.previous.json").unwrap(), first);
 }
 
 #[test]
@@ -474,4 +493,56 @@ fn ctrl_c_reports_what_is_known() {
         told.err,
         "reweave: interrupted: this is what is known so far\n"
     );
+}
+
+#[test]
+fn every_way_is_estimated() {
+    let bench = Bench::new(&[("counter.c", COUNTER)]);
+    let sizes = bench
+        .run("estimate --format json -DN=2 counter.c")
+        .ends(0)
+        .json();
+    assert_eq!(sizes["schema"], "reweave.estimate/1");
+    let all = sizes["estimates"].as_array().unwrap();
+    let of = |algorithm: &str| {
+        let found = all.iter().find(|size| size["algorithm"] == algorithm);
+        found.expect("every algorithm is tried")
+    };
+    // Two threads take one lock, in either order.
+    assert_eq!(of("optimal")["executions"], 2.0);
+    assert_eq!(
+        (&of("optimal")["exact"], &of("optimal")["covered"]),
+        (&true.into(), &1.0.into())
+    );
+    assert!(of("dfs")["executions"].as_f64() >= Some(2.0));
+    assert_eq!(
+        all.iter()
+            .filter(|size| size["preemptions"].is_number())
+            .count(),
+        3
+    );
+    let text = bench.run("estimate -DN=2 counter.c").ends(0).out;
+    assert!(
+        text.contains("\n  optimal                     2 "),
+        "{text}"
+    );
+}
+
+#[test]
+fn logs_are_evaluated_and_cut_ones_are_not() {
+    let bench = Bench::new(&[("counter.c", COUNTER)]);
+    let line = "check --algorithm optimal --log counter.log -DN=4 counter.c";
+    bench.run(line).ends(0);
+    let table = bench.run("evaluate counter.log").ends(0).out;
+    assert!(table.contains("Accuracy after 25%"), "{table}");
+    assert!(table.contains("\nl+w+log "), "{table}");
+    assert!(table.contains("\nprobing "), "{table}");
+    let whole = std::fs::read(bench.path("counter.log")).unwrap();
+    std::fs::write(bench.path("cut.log"), &whole[..whole.len() / 2]).unwrap();
+    let told = bench.run("evaluate cut.log").ends(2);
+    assert_eq!(
+        told.err,
+        "reweave: cut.log: the exploration log is cut: it does not say how the search ended\n"
+    );
+    bench.run("check --log no/such/place.log counter.c").ends(2);
 }

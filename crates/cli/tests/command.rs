@@ -5,8 +5,10 @@ use reweave_model::{
 };
 use reweave_report::{Context, Options, Position, Program, ResultDocument, Trace};
 use std::{
+    io::{BufRead, BufReader, Read, Write},
+    net::TcpStream,
     path::{Path, PathBuf},
-    process::{Command, Output},
+    process::{Command, Output, Stdio},
 };
 
 fn reweave(args: &[&str]) -> Output {
@@ -132,14 +134,14 @@ fn a_path_with_blanks_is_quoted() {
     );
 }
 
-/// 100 lines: 12 from the front and 40 from the back are shown.
+/// 100 lines without an end that would tell them apart: 12 from the front and 40 from the back are shown.
 #[test]
 fn full_unfolds() {
     let dir = tempfile::tempdir().unwrap();
     let path = store(dir.path(), "bug.rwt", 100);
     let path = path.to_str().unwrap();
-    assert!(out(&reweave(&["report", path])).contains("...  48 more steps"));
-    assert!(!out(&reweave(&["report", path, "--full"])).contains("more step"));
+    assert!(out(&reweave(&["report", path])).contains("...  48 steps"));
+    assert!(!out(&reweave(&["report", path, "--full"])).contains("...  "));
 }
 
 #[test]
@@ -150,6 +152,117 @@ fn json_is_the_document_and_nothing_else() {
     assert_eq!(out(&output), std::fs::read_to_string(&path).unwrap());
     let value: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(value["schema"], "reweave.trace/1");
+}
+
+/// Each format begins as its readers expect.
+#[test]
+fn other_programs_have_their_formats() {
+    let dir = tempfile::tempdir().unwrap();
+    let trace = store(dir.path(), "bug.rwt", 3);
+    let result = dir.path().join("result.json");
+    let mut document = ResultDocument::new("handoff", "optimal", "mazurkiewicz");
+    document.executions = 6;
+    document.write(&result).unwrap();
+    let (trace, result) = (trace.to_str().unwrap(), result.to_str().unwrap());
+    let cases = [
+        (trace, "sarif", "\"version\": \"2.1.0\""),
+        (result, "sarif", "\"results\": []"),
+        (trace, "dot", "digraph execution {"),
+        (trace, "chrome", "\"traceEvents\": ["),
+        (trace, "github", ""),
+        (result, "junit", "<testsuite name=\"handoff\" tests=\"1\""),
+    ];
+    for (file, format, has) in cases {
+        let output = reweave(&["report", file, "--format", format]);
+        assert_eq!(output.status.code(), Some(0), "{format}: {}", err(&output));
+        assert!(out(&output).contains(has), "{format}: {}", out(&output));
+    }
+    let wrong = [
+        (result, "dot", "name a trace"),
+        (result, "chrome", "name a trace"),
+        (trace, "junit", "this is a trace"),
+        (trace, "xml", "invalid value"),
+    ];
+    for (file, format, says) in wrong {
+        let output = reweave(&["report", file, "--format", format]);
+        assert_eq!(output.status.code(), Some(2), "{format}");
+        assert!(err(&output).contains(says), "{format}: {}", err(&output));
+    }
+    let plain = out(&reweave(&["report", trace, "--plain"]));
+    assert!(
+        plain.contains("Step 1, main: store atomic#1: writes 0."),
+        "{plain}"
+    );
+}
+
+#[test]
+fn a_page_is_written() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = store(dir.path(), "bug.rwt", 2);
+    let page = dir.path().join("bug.html");
+    let html = |from: &Path, to: &Path| {
+        reweave(&[
+            "report",
+            from.to_str().unwrap(),
+            "--html",
+            to.to_str().unwrap(),
+        ])
+    };
+    let output = html(&path, &page);
+    assert_eq!(output.status.code(), Some(0), "{}", err(&output));
+    assert_eq!(out(&output), format!("{}\n", page.display()));
+    let text = std::fs::read_to_string(&page).unwrap();
+    assert!(text.starts_with("<!doctype html>"), "{text}");
+    assert!(text.contains("store atomic#1: writes 1"), "{text}");
+    let again = format!("REWEAVE_REPLAY={} cargo test handoff", path.display());
+    assert!(text.contains(&again), "{text}");
+
+    let result = dir.path().join("result.json");
+    ResultDocument::new("handoff", "optimal", "mazurkiewicz")
+        .write(&result)
+        .unwrap();
+    let output = html(&result, &page);
+    assert_eq!(output.status.code(), Some(0), "{}", err(&output));
+    let text = std::fs::read_to_string(&page).unwrap();
+    assert!(text.contains("complete, 0 executions, no error"), "{text}");
+    for (from, to, says) in [
+        (&path, &dir.path().join("no/page.html"), "create it first"),
+        (&dir.path().join("none.rwt"), &page, "no such file"),
+    ] {
+        let output = html(from, to);
+        assert_eq!(output.status.code(), Some(2), "{says}");
+        assert!(err(&output).contains(says), "{}", err(&output));
+    }
+}
+
+#[test]
+fn a_directory_is_served_to_this_machine() {
+    let dir = tempfile::tempdir().unwrap();
+    store(dir.path(), "bug.rwt", 2);
+    let mut server = Command::new(env!("CARGO_BIN_EXE_reweave"))
+        .args(["report", "--serve", dir.path().to_str().unwrap()])
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("the command was built with the tests");
+    let mut line = String::new();
+    BufReader::new(server.stdout.take().unwrap())
+        .read_line(&mut line)
+        .unwrap();
+    let address = line.trim().strip_prefix("http://").unwrap();
+    let address = address.strip_suffix('/').unwrap();
+    assert!(address.starts_with("127.0.0.1:"), "{line}");
+    let mut stream = TcpStream::connect(address).unwrap();
+    write!(
+        stream,
+        "GET /trace/bug.rwt HTTP/1.1\r\nHost: {address}\r\n\r\n"
+    )
+    .unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    server.kill().unwrap();
+    server.wait().unwrap();
+    assert!(answer.starts_with("HTTP/1.1 200 OK\r\n"), "{answer}");
+    assert!(answer.contains("store atomic#1: writes 1"), "{answer}");
 }
 
 #[test]
@@ -220,11 +333,10 @@ fn replay_of_a_test_says_what_to_type() {
 
 #[test]
 fn what_is_not_there_says_so() {
-    let cases: [&[&str]; 6] = [
+    let cases: [&[&str]; 4] = [
         &["check", "queue.c", "--algorithm=stateful"],
         &["check", "--threads", "os", "--", "./a.out", "-x"],
         &["check", "--restart", "exec", "queue.c"],
-        &["report", "bug.rwt", "--html", "page.html"],
         &["replay", "bug.rwt", "--gdb"],
     ];
     for args in cases {
@@ -246,6 +358,9 @@ fn wrong_usage_is_code_2() {
         &[],
         &["report"],
         &["report", "--format", "xml", "x"],
+        &["report", "x", "--port", "80"],
+        &["report", "--serve", "--html", "page.html"],
+        &["report", "--serve", "nowhere"],
         &["build", "make"],
         &["build", "--"],
     ] {

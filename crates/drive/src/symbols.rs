@@ -4,6 +4,7 @@
 //! `queue.lock`. Addresses count from where the program was loaded (a program linked at a fixed place: from zero). What the
 //! file does not tell, or tells in a damaged way, has no name; nothing here fails after [`Symbols::load`].
 
+mod assembly;
 mod info;
 mod locals;
 mod members;
@@ -27,6 +28,7 @@ use object::{
     CompressionFormat, Object, ObjectSection, read::elf::ElfFile64, read::elf::ProgramHeader,
 };
 
+pub use assembly::has_hooks;
 pub use names::demangle;
 
 use info::{Bytes, Die, Info};
@@ -58,9 +60,10 @@ pub enum Cfa {
 
 /// Names of one ELF file. What is not asked for is not read.
 pub struct Symbols {
+    bytes: Arc<[u8]>,
     dwarf: Arc<Dwarf<Bytes>>,
     unwinding: Unwinding,
-    table: Table,
+    table: OnceCell<Table>,
     /// Size of the block of variables that each thread has, up to the thread pointer.
     thread_block: u64,
     lines: OnceCell<Option<Context<Bytes>>>,
@@ -110,14 +113,16 @@ impl Symbols {
             .set_got(address(".got"));
         let mut frame = gimli::EhFrame::from(section(".eh_frame"));
         frame.set_address_size(8);
+        let thread_block = thread_block(&file);
         Ok(Symbols {
+            bytes,
             dwarf: Arc::new(dwarf),
             unwinding: Unwinding {
                 section: frame,
                 bases,
             },
-            table: Table::read(&file),
-            thread_block: thread_block(&file),
+            table: OnceCell::new(),
+            thread_block,
             lines: OnceCell::new(),
             info: OnceCell::new(),
             statics: OnceCell::new(),
@@ -139,7 +144,7 @@ impl Symbols {
     /// The global or static variable at this address, with the path to the member that an access of `size` bytes means:
     /// `queue.lock`, `slots[3].owner`, `Pool::instance`, `worker::count`; `table+24` where types are unknown.
     pub fn variable(&self, address: u64, size: u64) -> Option<String> {
-        let named = self.table.variable(address);
+        let named = self.table().variable(address);
         self.fixed(&self.statics().program, named, address, size)
     }
 
@@ -147,7 +152,7 @@ impl Symbols {
     /// negative.
     pub fn thread_variable(&self, from_thread_pointer: i64, size: u64) -> Option<String> {
         let offset = self.thread_block.checked_add_signed(from_thread_pointer)?;
-        let named = self.table.thread_variable(offset);
+        let named = self.table().thread_variable(offset);
         self.fixed(&self.statics().thread, named, offset, size)
     }
 
@@ -181,6 +186,34 @@ impl Symbols {
         self.unwinding.cfa(return_address.checked_sub(1)?)
     }
 
+    /// Atomic instructions in code that the compiler instrumented and that it did not make itself: inline assembly, which nobody sees.
+    /// As return addresses. Where debug information was taken away all code counts. To be asked of files that [have hooks](has_hooks).
+    pub fn uninstrumented(&self) -> Vec<u64> {
+        let file = self.file();
+        let mut found = assembly::find(&file);
+        if file.section_by_name(".debug_info").is_some() {
+            found.retain(|end| self.compiled_with(end - 1, "-fsanitize=thread"));
+        }
+        found
+    }
+
+    /// Whether the compiler was given this flag for the code at an address; compilers write their command line down.
+    fn compiled_with(&self, address: u64, flag: &str) -> bool {
+        let Some(unit) = self.unit_at(address) else {
+            return false;
+        };
+        let producer = info::producer_of(unit);
+        producer.split_ascii_whitespace().any(|word| word == flag)
+    }
+
+    fn file(&self) -> ElfFile64<'_> {
+        ElfFile64::parse(&*self.bytes).expect("it was parsed before")
+    }
+
+    fn table(&self) -> &Table {
+        self.table.get_or_init(|| Table::read(&self.file()))
+    }
+
     fn lines(&self) -> Option<&Context<Bytes>> {
         let read = || Context::from_arc_dwarf(self.dwarf.clone()).ok();
         self.lines.get_or_init(read).as_ref()
@@ -196,7 +229,7 @@ impl Symbols {
 
     fn find_frames(&self, address: u64) -> Vec<Frame> {
         let mut frames = self.debug_frames(address).unwrap_or_default();
-        let outer = self.table.function(address);
+        let outer = self.table().function(address);
         match frames.last_mut() {
             Some(last) if last.function.is_none() => last.function = outer,
             None if outer.is_some() => frames.push(Frame {

@@ -27,7 +27,8 @@ pub(crate) fn steps_of(plan: &Plan, execution: &Execution) -> Arc<[Step]> {
         .collect()
 }
 
-fn step_of(event: &Event, mark: Mark) -> Step {
+/// One event as a step.
+pub(crate) fn step_of(event: &Event, mark: Mark) -> Step {
     Step {
         choice: Choice {
             thread: event.thread,

@@ -8,15 +8,22 @@
 //!
 //! [`Gauge`] is what workers tell of their executions and what others ask, at any time, for an [`Estimate`].
 
+mod evaluate;
+mod fit;
 mod gauge;
 mod logarithm;
+pub(crate) mod probe;
+mod series;
+mod tree;
 pub(crate) mod weight;
 
+pub use evaluate::{Guess, Recorded};
+pub use fit::Curve;
 pub use gauge::Gauge;
-pub(crate) use gauge::Tally;
+pub(crate) use gauge::{Passed, Tally};
 pub(crate) use logarithm::LogSum;
-
-use std::fmt;
+pub(crate) use series::Series;
+pub use tree::{Estimator, Strategy};
 
 /// How large a search is.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -56,70 +63,9 @@ impl Estimate {
     }
 }
 
-/// A number known by its natural logarithm, as people read it: `912`, `40,320`, `3.1 million`, `10^41`.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub struct Large(pub f64);
-
-/// From here on a power of ten says more.
-const BILLIONS: f64 = 1e15;
-
-impl fmt::Display for Large {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let number = self.0.exp();
-        let scales = [(1e12, "trillion"), (1e9, "billion"), (1e6, "million")];
-        if number >= BILLIONS {
-            return write!(f, "10^{:.0}", self.0 / std::f64::consts::LN_10);
-        }
-        // A number that is rounded up to the next scale is one of that scale.
-        match scales.iter().find(|(scale, _)| number >= scale * 0.9995) {
-            Some((scale, name)) if number < 99.5 * scale => {
-                write!(f, "{:.1} {name}", number / scale)
-            }
-            Some((scale, name)) => write!(f, "{:.0} {name}", number / scale),
-            None => write!(f, "{}", grouped(number.round() as u64)),
-        }
-    }
-}
-
-/// A number with its thousands set apart.
-pub fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::new();
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index) % 3 == 0 {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn numbers_as_people_read_them() {
-        let texts = [
-            (1.0, "1"),
-            (912.0, "912"),
-            (40320.0, "40,320"),
-            (999_999.0, "1.0 million"),
-            (3.14e6, "3.1 million"),
-            (250e6, "250 million"),
-            (2.03e9, "2.0 billion"),
-            (999.9e9, "1.0 trillion"),
-            (1.1e41, "10^41"),
-        ];
-        for (number, text) in texts {
-            assert_eq!(Large(f64::ln(number)).to_string(), text);
-        }
-        assert_eq!(
-            Large(2000.0 * std::f64::consts::LN_10).to_string(),
-            "10^2000"
-        );
-        assert_eq!(grouped(1_234_567), "1,234,567");
-    }
 
     #[test]
     fn what_is_left_of_something_huge() {

@@ -4,7 +4,7 @@ use crate::{
     dfs::Dfs,
     dpor::{Dpor, Path},
     draft::{Child, steps_of},
-    estimate::weight::Shares,
+    estimate::{probe::Place, weight::Shares},
     optimal::Optimal,
     rf::{Rf, Trail},
 };
@@ -97,6 +97,8 @@ pub struct Options {
     pub seed: u64,
     /// For `pct`: places where a priority changes.
     pub depth: u32,
+    /// Whether branches are also drawn at random, so that the size of the search is known early.
+    pub probing: bool,
 }
 
 impl Default for Options {
@@ -108,6 +110,7 @@ impl Default for Options {
             samples: 10_000,
             seed: 0,
             depth: 3,
+            probing: false,
         }
     }
 }
@@ -125,19 +128,22 @@ pub struct Branch {
     pub(crate) trail: Trail,
     /// For `random` and `pct`: runs that follow this one.
     pub(crate) more: u64,
-    /// What part of the search it is expected to be: the natural logarithm of that.
-    pub(crate) weight: f64,
+    /// Where it comes from.
+    pub(crate) place: Place,
+    /// Its node in the log, if there is one.
+    pub(crate) node: u64,
 }
 
 impl Branch {
-    pub(crate) fn new(plan: Plan, path: Path, more: u64, weight: f64) -> Branch {
+    pub(crate) fn new(plan: Plan, path: Path, more: u64, place: Place) -> Branch {
         Branch {
             shared: (Arc::new([]), 0),
             rest: plan,
             path,
             trail: Trail::default(),
             more,
-            weight,
+            place,
+            node: 0,
         }
     }
 
@@ -212,7 +218,7 @@ impl Explorer {
         } else {
             0
         };
-        Branch::new(plan, Path::new(), more, 0.0)
+        Branch::new(plan, Path::new(), more, Place::default())
     }
 
     /// Whether a bound kept something from being explored.
@@ -263,7 +269,7 @@ impl Explorer {
         }
         if self.children.is_empty() && self.dpor_children.is_empty() && self.rf_children.is_empty()
         {
-            return branch.weight;
+            return branch.place.weight;
         }
         let plain = self.children.iter().map(|child| child.shared);
         let claimed = self.dpor_children.iter().map(|(child, _)| child.shared);
@@ -277,15 +283,29 @@ impl Explorer {
         let rf = self.rf_children.drain(..);
         let rf = rf.map(|(child, trail)| (child, Path::new(), trail));
         let new = children.chain(dpor).chain(rf);
-        out.extend(new.map(|(child, path, trail)| Branch {
+        let siblings = self.shares.count();
+        out.extend(new.zip(0..).map(|((child, path, trail), before)| Branch {
             shared: (steps.clone(), child.shared),
             rest: child.rest,
             path,
             trail,
             more: 0,
-            weight: branch.weight + self.shares.of(child.shared),
+            place: Place {
+                weight: branch.place.weight + self.shares.of(child.shared),
+                position: child.shared,
+                siblings,
+                rank: siblings - before,
+            },
+            node: 0,
         }));
-        branch.weight + kept
+        branch.place.weight + kept
+    }
+
+    /// The positions of all that was enabled and not done, behind the plan.
+    pub(crate) fn alternatives(&mut self, plan: &Plan, execution: &Execution) -> Vec<u32> {
+        let mut children = Vec::new();
+        self.dfs.children(plan, execution, None, &mut children);
+        children.iter().map(|child| child.shared).collect()
     }
 
     /// The runs that follow a sample, in two halves, so that they can be shared out.
@@ -314,10 +334,14 @@ impl Explorer {
                     policy: next(first),
                     ..plan.clone()
                 };
-                let weight = branch.weight + (count as f64 / (more + 1) as f64).ln();
-                out.push(Branch::new(plan, Path::new(), count - 1, weight));
+                let weight = branch.place.weight + (count as f64 / (more + 1) as f64).ln();
+                let place = Place {
+                    weight,
+                    ..Place::default()
+                };
+                out.push(Branch::new(plan, Path::new(), count - 1, place));
             }
         }
-        branch.weight - ((more + 1) as f64).ln()
+        branch.place.weight - ((more + 1) as f64).ln()
     }
 }

@@ -144,13 +144,8 @@ impl Rf {
     /// Sources that reads might have had, as far as this run is the first to show it.
     fn other_sources(&mut self, fresh: u32, free: u32, run: &mut Run) {
         let objects = self.graph.skeleton.objects.len();
-        for lists in [&mut self.writes] {
-            lists.iter_mut().for_each(Vec::clear);
-            lists.resize_with(objects.max(lists.len()), Vec::new);
-        }
-        self.reads.iter_mut().for_each(Vec::clear);
-        self.reads
-            .resize_with(objects.max(self.reads.len()), Vec::new);
+        empty(&mut self.writes, objects);
+        empty(&mut self.reads, objects);
         for position in 0..self.graph.skeleton.events.len() as u32 {
             let Some(touch) = self.graph.touches[position as usize] else {
                 continue;
@@ -496,6 +491,11 @@ impl Item {
             place: position,
         }
     }
+}
+
+fn empty<T>(lists: &mut Vec<Vec<T>>, count: usize) {
+    lists.iter_mut().for_each(Vec::clear);
+    lists.resize_with(count.max(lists.len()), Vec::new);
 }
 
 /// Whether nobody tried this at the decision after so many events.

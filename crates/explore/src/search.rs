@@ -8,6 +8,7 @@
 use crate::{
     estimate::{Estimate, Gauge, LogSum, Tally},
     explorer::{Branch, Explorer, Options},
+    log::Log,
     target::Target,
 };
 use reweave_model::{Divergence, End, Execution, Plan};
@@ -84,6 +85,7 @@ pub struct Search {
     totals: Totals,
     gauge: Arc<Gauge>,
     unfit: Option<&'static str>,
+    log: Option<Mutex<Log>>,
 }
 
 impl Clone for Search {
@@ -114,8 +116,9 @@ impl Search {
             options,
             frontier,
             totals,
-            gauge: Arc::default(),
+            gauge: Arc::new(Gauge::new(Tally::default(), LogSum::default(), 0)),
             unfit: None,
+            log: None,
         };
         search.measure(tally);
         search
@@ -126,8 +129,20 @@ impl Search {
         let mut whole = LogSum::default();
         self.frontier
             .iter()
-            .for_each(|branch| whole.add(branch.weight));
-        self.gauge = Arc::new(Gauge::new(tally, whole));
+            .for_each(|branch| whole.add(branch.place.weight));
+        self.gauge = Arc::new(Gauge::new(tally, whole, self.options.seed));
+    }
+
+    /// From now on writes down what it does. It is explored depth first then: estimators are held against that.
+    pub fn record(&mut self, log: Log) {
+        self.options.probing = false;
+        self.log = Some(Mutex::new(log));
+    }
+
+    /// The log, to be closed.
+    pub fn take_log(&mut self) -> Option<Log> {
+        let log = self.log.take()?;
+        Some(log.into_inner().expect("nobody panics while writing"))
     }
 
     /// How large it is; `None` before the first execution.
@@ -172,7 +187,9 @@ impl Search {
         }
         let keep = self.frontier.len() / 2;
         let frontier = self.frontier.drain(..keep).collect();
-        self.measure(self.gauge.tally());
+        let mut tally = self.gauge.tally();
+        tally.forget_passes();
+        self.measure(tally);
         let (options, totals) = (self.options, Totals::default());
         Some(Search::from_parts(
             options,
@@ -205,6 +222,7 @@ impl Search {
         let crew = Crew {
             workers,
             gauge: &self.gauge,
+            log: self.log.as_ref(),
             pool: Mutex::new(Pool {
                 branches: std::mem::take(&mut self.frontier),
                 busy: workers,
@@ -213,10 +231,12 @@ impl Search {
             hungry: AtomicUsize::new(0),
             stop: AtomicBool::new(false),
         };
+        self.gauge.set_busy(workers);
         let options = self.options;
         let work = |index: usize| {
             let mut worker = Worker {
                 crew: &crew,
+                probes: options.probing && !options.algorithm.samples(),
                 explorer: Explorer::new(&options),
                 mine: Vec::new(),
                 batch: Vec::new(),
@@ -256,9 +276,10 @@ impl Search {
 }
 
 /// What workers share.
-struct Crew<'a> {
-    workers: usize,
-    gauge: &'a Gauge,
+pub(crate) struct Crew<'a> {
+    pub workers: usize,
+    pub gauge: &'a Gauge,
+    log: Option<&'a Mutex<Log>>,
     pool: Mutex<Pool>,
     changed: Condvar,
     /// Workers that have nothing to do.
@@ -285,6 +306,11 @@ impl Crew<'_> {
         self.changed.notify_all();
     }
 
+    /// Takes what lies there, without waiting.
+    pub fn take_all(&self, mine: &mut Vec<Branch>) {
+        mine.append(&mut self.lock().branches);
+    }
+
     /// Waits for branches and takes some, at most so many; says `false` when there will never be any.
     fn take(&self, mine: &mut Vec<Branch>, most: usize) -> bool {
         let mut pool = self.lock();
@@ -299,6 +325,7 @@ impl Crew<'_> {
                 return true;
             }
             pool.busy -= 1;
+            self.gauge.set_busy(pool.busy);
             if pool.busy == 0 {
                 self.changed.notify_all();
                 return false;
@@ -315,6 +342,7 @@ impl Crew<'_> {
                 return false;
             }
             pool.busy += 1;
+            self.gauge.set_busy(pool.busy);
         }
     }
 }
@@ -330,17 +358,19 @@ impl Drop for StopOnPanic<'_> {
     }
 }
 
-struct Worker<'a> {
-    crew: &'a Crew<'a>,
+pub(crate) struct Worker<'a> {
+    pub crew: &'a Crew<'a>,
+    /// Whether branches are also drawn at random.
+    pub probes: bool,
     explorer: Explorer,
-    mine: Vec<Branch>,
+    pub mine: Vec<Branch>,
     /// What the target was told of and has not run yet, the next one last.
-    batch: Vec<Branch>,
+    pub batch: Vec<Branch>,
     /// Its plans, the next one first; those behind them are kept for their memory.
     plans: Vec<Plan>,
     totals: Totals,
     /// What the gauge was not told of yet.
-    tally: Tally,
+    pub tally: Tally,
 }
 
 impl Worker<'_> {
@@ -350,39 +380,68 @@ impl Worker<'_> {
         before: &impl Fn() -> Flow,
         after: &impl Fn(&Plan, &Execution) -> Flow,
     ) -> Result<(), Divergence> {
-        while self.fill(target) {
+        loop {
+            if self.wants_to_probe() {
+                if self.probe(target, before, after)? == Flow::Stop {
+                    return Ok(());
+                }
+                continue;
+            }
+            if !self.fill(target) {
+                return Ok(());
+            }
             let mut next = 0;
-            while let Some(branch) = self.batch.pop() {
-                if self.crew.stop.load(Ordering::Relaxed) || before() == Flow::Stop {
-                    self.stop(Some(branch));
+            while !self.batch.is_empty() {
+                if self.run_next(target, next, before, after)? == Flow::Stop {
                     return Ok(());
                 }
-                let plan = &self.plans[next];
                 next += 1;
-                let execution = match target.run(plan) {
-                    Ok(execution) => execution,
-                    Err(divergence) => {
-                        self.stop(Some(branch));
-                        return Err(divergence);
-                    }
-                };
-                self.totals.add(execution);
-                let flow = after(plan, execution);
-                let weight = self
-                    .explorer
-                    .branches(branch, plan, execution, &mut self.mine);
-                self.tally.add(weight);
-                self.crew.gauge.offer(&mut self.tally);
-                if flow == Flow::Stop || self.explorer.unfit().is_some() {
-                    self.stop(None);
-                    return Ok(());
-                }
                 if self.crew.hungry.load(Ordering::Relaxed) > 0 {
                     self.share();
                 }
             }
         }
-        Ok(())
+    }
+
+    /// Runs the next one of the batch, whose plan is at an index, and adds what follows from it to the stack.
+    pub fn run_next<T: Target>(
+        &mut self,
+        target: &mut T,
+        plan: usize,
+        before: &impl Fn() -> Flow,
+        after: &impl Fn(&Plan, &Execution) -> Flow,
+    ) -> Result<Flow, Divergence> {
+        let branch = self.batch.pop().expect("somebody looked");
+        if self.crew.stop.load(Ordering::Relaxed) || before() == Flow::Stop {
+            self.stop(Some(branch));
+            return Ok(Flow::Stop);
+        }
+        let plan = &self.plans[plan];
+        let execution = match target.run(plan) {
+            Ok(execution) => execution,
+            Err(divergence) => {
+                self.stop(Some(branch));
+                return Err(divergence);
+            }
+        };
+        self.totals.add(execution);
+        let flow = after(plan, execution);
+        let (stack, node) = (self.mine.len(), branch.node);
+        let weight = self
+            .explorer
+            .branches(branch, plan, execution, &mut self.mine);
+        self.tally.add(weight, self.mine.len() - stack);
+        self.crew.gauge.offer(&mut self.tally);
+        if let Some(log) = self.crew.log {
+            let alternatives = self.explorer.alternatives(plan, execution);
+            let mut log = log.lock().expect("nobody panics while writing");
+            log.execution(node, &mut self.mine[stack..], &alternatives);
+        }
+        if flow == Flow::Stop || self.explorer.unfit().is_some() {
+            self.stop(None);
+            return Ok(Flow::Stop);
+        }
+        Ok(Flow::Continue)
     }
 
     /// Takes the top of the stack and tells the target of it; says `false` when nothing will come any more. Where there
@@ -398,6 +457,13 @@ impl Worker<'_> {
             _ => all.div_ceil(2).min(most),
         };
         self.batch.extend(self.mine.drain(all - count..));
+        self.announce(target);
+        true
+    }
+
+    /// Tells the target of the batch.
+    pub fn announce(&mut self, target: &mut impl Target) {
+        let count = self.batch.len();
         if self.plans.len() < count {
             self.plans.resize_with(count, Plan::default);
         }
@@ -405,7 +471,6 @@ impl Worker<'_> {
             branch.write_plan(plan);
         }
         target.prepare(&self.plans[..count]);
-        true
     }
 
     /// Stops everybody; what was not run is put back.

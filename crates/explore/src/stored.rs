@@ -2,12 +2,12 @@
 
 use crate::{
     dpor::Node,
-    estimate::Tally,
+    estimate::{Tally, probe::Place},
     explorer::{Branch, Options},
     rf::{Claims, Trail},
     search::{Search, Totals},
 };
-use reweave_model::{Choice, Plan};
+use reweave_model::{Choice, Plan, Step};
 use serde::{Deserialize, Serialize};
 use std::{
     collections::HashMap,
@@ -15,7 +15,7 @@ use std::{
 };
 
 /// Grows with every change of what is stored.
-const VERSION: u32 = 3;
+const VERSION: u32 = 5;
 
 /// A search as plain data. Nodes that branches share are stored once.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -46,6 +46,9 @@ struct StoredClaims {
 
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 struct StoredBranch {
+    /// Steps that it begins with, as the branch before it does: neighbours have most of them in common.
+    same: usize,
+    /// How it goes on.
     plan: Plan,
     path: Vec<u32>,
     /// For `rf`: the order of decisions, the first new one, and what was tried.
@@ -53,7 +56,7 @@ struct StoredBranch {
     fresh: u32,
     claims: Option<u32>,
     more: u64,
-    weight: f64,
+    place: Place,
 }
 
 impl Search {
@@ -62,13 +65,24 @@ impl Search {
         let mut nodes = Vec::new();
         let mut known = HashMap::new();
         let mut claims = ClaimsStore::default();
-        let whole = |branch: &Branch| {
+        let mut before = Vec::new();
+        let mut shortened = |branch: &Branch| {
             let mut plan = Plan::default();
             branch.write_plan(&mut plan);
-            plan
+            let both = plan.steps.iter().zip(&before);
+            let same = both.take_while(|(mine, theirs)| mine == theirs).count();
+            let rest = plan.steps.split_off(same);
+            before = std::mem::replace(&mut plan.steps, rest.clone());
+            before.extend(rest);
+            (same, plan)
         };
-        let branches = self.frontier.iter().map(|branch| StoredBranch {
-            plan: whole(branch),
+        let branches = self
+            .frontier
+            .iter()
+            .map(|branch| (branch, shortened(branch)));
+        let branches = branches.map(|(branch, (same, plan))| StoredBranch {
+            same,
+            plan,
             path: branch
                 .path
                 .iter()
@@ -90,7 +104,7 @@ impl Search {
             fresh: branch.trail.fresh,
             claims: branch.trail.claims.as_ref().map(|tried| claims.add(tried)),
             more: branch.more,
-            weight: branch.weight,
+            place: branch.place,
         });
         let branches = branches.collect();
         Stored {
@@ -123,7 +137,13 @@ impl Search {
             })
             .collect();
         let claims = resume_claims(stored.claims)?;
+        let mut before: Vec<Step> = Vec::new();
         let branch = |branch: StoredBranch| {
+            let mut plan = branch.plan;
+            let same = before.get(..branch.same);
+            let same = same.ok_or("a branch of the stored search begins with nothing")?;
+            plan.steps.splice(0..0, same.iter().copied());
+            before.clone_from(&plan.steps);
             let path = branch
                 .path
                 .iter()
@@ -141,7 +161,7 @@ impl Search {
                 fresh: branch.fresh,
                 claims: tried.flatten(),
             };
-            let plain = Branch::new(branch.plan, path, branch.more, branch.weight);
+            let plain = Branch::new(plan, path, branch.more, branch.place);
             Ok(Branch { trail, ..plain })
         };
         let frontier = stored

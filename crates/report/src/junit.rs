@@ -49,7 +49,6 @@ pub fn junit_result(result: &ResultDocument) -> String {
             _ => Verdict::Failed,
         },
         message: Some(summary(result)),
-        estimate: None,
         result: Some(result.clone()),
     });
     junit_suite(&suite)

@@ -7,23 +7,32 @@
 
 mod document;
 mod flaw;
+mod formats;
 mod junit;
 mod operation;
+mod order;
 mod position;
 mod replay;
 mod result;
+mod sources;
 mod suite;
 mod text;
 mod trace;
 
 pub use document::{Document, ReadError, WriteError, save};
+pub use formats::{Shown, chrome, dot, github, sarif};
 pub use junit::{junit_result, junit_suite};
 pub use operation::Operation;
 pub use position::Position;
-pub use result::{BlockedBy, ExitCode, Finding, ResultDocument};
-pub use suite::{Size, SuiteDocument, TestEntry, Verdict};
-pub use text::{Style, render_result, render_suite, render_trace, summary, waiting};
+pub use replay::{Hold, Walk, holders};
+pub use result::{BlockedBy, Estimated, ExitCode, Finding, ResultDocument};
+pub use sources::{Sources, record_sources};
+pub use suite::{SuiteDocument, TestEntry, Verdict};
+pub use text::{
+    Large, Part, Span, Story, Style, Wait, grouped, mattering, render_result, render_suite,
+    render_trace, render_untold, summary, waiting,
+};
 pub use trace::{
     Context, Difference, Failure, ObjectEntry, ObjectState, Options, PendingEntry, PlanStep,
-    Program, ThreadEntry, Trace, TraceEvent,
+    Program, Shortened, SourceEntry, ThreadEntry, Trace, TraceEvent,
 };

@@ -5,7 +5,9 @@
 //! first step that cannot be and says nothing about what comes after. Nothing here decides what operations mean.
 
 use crate::trace::{Trace, TraceEvent, parse_path};
-use reweave_model::{Gate, Object, ObjectId, OnceState, Op, Pending, Site, State, ThreadId};
+use reweave_model::{
+    Access, Effect, Gate, Object, ObjectId, OnceState, Op, Pending, Site, State, ThreadId,
+};
 
 /// What the walk found.
 pub(crate) struct Replayed {
@@ -15,8 +17,19 @@ pub(crate) struct Replayed {
     pub held: Vec<Vec<Hold>>,
     /// For each thread, its events as indices.
     pub steps: Vec<Vec<usize>>,
+    /// For each event, what it touched. Shorter than the events when the walk stopped early.
+    pub touched: Vec<[Option<Access>; 2]>,
     /// Objects at the end; `None` when the walk stopped early.
     pub state: Option<State>,
+}
+
+impl Replayed {
+    /// The step that is the last of so many (second) of a thread (first).
+    pub fn after(&self, edge: Option<(u32, u32)>) -> Option<usize> {
+        let (thread, count) = edge?;
+        let steps = self.steps.get(thread as usize)?;
+        steps.get((count as usize).checked_sub(1)?).copied()
+    }
 }
 
 /// The situation just before an event.
@@ -30,9 +43,72 @@ pub(crate) struct Before {
 
 /// A thread has an object since an event.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Hold {
+pub struct Hold {
+    /// Who.
     pub thread: u32,
+    /// By its index.
     pub since: usize,
+}
+
+/// A trace on its way through the model, one event after the other.
+pub struct Walk<'a> {
+    trace: &'a Trace,
+    state: State,
+    done: usize,
+    /// For each thread, how many events it has still to do.
+    left: Vec<usize>,
+}
+
+impl<'a> Walk<'a> {
+    /// Before the first event.
+    pub fn new(trace: &'a Trace) -> Walk<'a> {
+        let mut left = vec![0; trace.threads.len()];
+        for event in &trace.events {
+            left[event.thread as usize] += 1;
+        }
+        Walk {
+            trace,
+            state: start(trace),
+            done: 0,
+            left,
+        }
+    }
+
+    /// Objects and threads as they are now.
+    pub fn state(&self) -> &State {
+        &self.state
+    }
+
+    /// Looks at the next event, which the model can then do; `false`: it cannot, or there is none.
+    fn come(&mut self) -> bool {
+        let next = self.trace.events.get(self.done);
+        next.zip(self.trace.plan.get(self.done))
+            .is_some_and(|(event, step)| {
+                let thread = ThreadId(event.thread);
+                can_be(&mut self.state, thread, event.op(), step.1, event)
+            })
+    }
+
+    /// Does the next event and says what it did; `None`: the model cannot, or there is none.
+    pub fn step(&mut self) -> Option<Effect> {
+        if !self.come() {
+            return None;
+        }
+        let event = &self.trace.events[self.done];
+        let thread = ThreadId(event.thread);
+        let outcome = self.trace.plan[self.done].1;
+        let effect = self.state.apply(thread, event.op(), outcome);
+        self.done += 1;
+        let (left, entry) = (
+            &mut self.left[thread.index()],
+            &self.trace.threads[thread.index()],
+        );
+        *left -= 1;
+        if *left == 0 && entry.pending.is_none() {
+            self.state.finish(thread);
+        }
+        Some(effect)
+    }
 }
 
 /// Walks through all events.
@@ -41,28 +117,28 @@ pub(crate) fn replay(trace: &Trace) -> Replayed {
     for (index, event) in trace.events.iter().enumerate() {
         steps[event.thread as usize].push(index);
     }
-    let mut state = start(trace);
+    let mut walk = Walk::new(trace);
     let mut held: Vec<Vec<Hold>> = vec![Vec::new(); trace.objects.len()];
     let mut before = Vec::with_capacity(trace.events.len());
-    for (index, (event, step)) in trace.events.iter().zip(&trace.plan).enumerate() {
-        let thread = ThreadId(event.thread);
-        let op = event.op();
-        if !can_be(&mut state, thread, op, step.1, event) {
+    let mut touched = Vec::with_capacity(trace.events.len());
+    for (index, event) in trace.events.iter().enumerate() {
+        if !walk.come() {
             before.resize(trace.events.len(), Before::default());
             return Replayed {
                 before,
                 held: vec![Vec::new(); trace.objects.len()],
                 steps,
+                touched,
                 state: None,
             };
         }
-        before.push(situation(&state, op, &held));
-        state.apply(thread, op, step.1);
+        before.push(situation(walk.state(), event.op(), &held));
+        touched.extend(walk.step().map(|effect| effect.access));
         for object in [event.operation.object, event.operation.mutex]
             .into_iter()
             .flatten()
         {
-            let now = holders(state.object(ObjectId(object)));
+            let now = holders(walk.state().object(ObjectId(object)));
             let list = &mut held[object as usize];
             list.retain(|hold| now.contains(&hold.thread));
             for thread in now {
@@ -72,16 +148,13 @@ pub(crate) fn replay(trace: &Trace) -> Replayed {
                 }
             }
         }
-        let last = steps[event.thread as usize].last() == Some(&index);
-        if last && trace.threads[event.thread as usize].pending.is_none() {
-            state.finish(thread);
-        }
     }
     Replayed {
         before,
         held,
         steps,
-        state: Some(state),
+        touched,
+        state: Some(walk.state),
     }
 }
 
@@ -158,7 +231,7 @@ fn situation(state: &State, op: Op, held: &[Vec<Hold>]) -> Before {
 }
 
 /// Who keeps others from taking the object.
-fn holders(object: &Object) -> Vec<u32> {
+pub fn holders(object: &Object) -> Vec<u32> {
     match object {
         Object::Mutex {
             holder: Some(thread),

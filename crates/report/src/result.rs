@@ -41,6 +41,9 @@ pub struct ResultDocument {
     pub threads_max: u32,
     /// Wall-clock time.
     pub elapsed_s: f64,
+    /// How large the search is; absent if nothing was run or random schedules were.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub estimate: Option<Estimated>,
     /// How many explored at once.
     pub workers: u32,
     /// How the program was run again, such as `warm`.
@@ -49,6 +52,32 @@ pub struct ResultDocument {
     pub errors: Vec<Finding>,
     /// Distinct findings that are no errors unless asked for.
     pub warnings: Vec<Finding>,
+}
+
+/// How large a search is that was not explored to its end.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Estimated {
+    /// Executions in all; `None`: more than a floating-point number can hold.
+    pub executions: Option<f64>,
+    /// Their decimal logarithm, which is always a number.
+    pub executions_log10: f64,
+    /// Seconds in all, at the rate so far; `None`: more than a floating-point number can hold.
+    pub seconds: Option<f64>,
+    /// The part that was explored, from 0 to 1.
+    pub covered: f64,
+}
+
+impl Estimated {
+    /// From a decimal logarithm and numbers that may be infinite.
+    pub fn new(executions_log10: f64, seconds: f64, covered: f64) -> Estimated {
+        let held = |number: f64| number.is_finite().then_some(number);
+        Estimated {
+            executions: held(10f64.powf(executions_log10).round()),
+            executions_log10,
+            seconds: held(seconds),
+            covered,
+        }
+    }
 }
 
 /// Runs that did not end by themselves.
@@ -121,6 +150,7 @@ impl ResultDocument {
             events: 0,
             threads_max: 0,
             elapsed_s: 0.0,
+            estimate: None,
             workers: 1,
             restart: "warm".into(),
             errors: Vec::new(),
@@ -147,6 +177,21 @@ impl ResultDocument {
     /// Writes the file whole or not at all.
     pub fn write(&self, path: &Path) -> Result<(), WriteError> {
         document::save(path, &self.to_json())
+    }
+
+    /// How the name of a search's document ends, and that of the search before it.
+    pub const LATEST: &str = ".result.json";
+    /// See [`ResultDocument::LATEST`].
+    pub const PREVIOUS: &str = ".previous.json";
+
+    /// Leaves the document beside the traces of its search, in `DIRECTORY/NAME.result.json`, for those who look at the directory
+    /// later. The one before it becomes `NAME.previous.json`.
+    pub fn keep(&self, directory: &Path, name: &str) -> Result<(), WriteError> {
+        let latest = directory.join(format!("{name}{}", ResultDocument::LATEST));
+        // Where there was none before there is nothing to move.
+        let previous = directory.join(format!("{name}{}", ResultDocument::PREVIOUS));
+        let _ = std::fs::rename(&latest, previous);
+        self.write(&latest)
     }
 
     /// Reads a file.

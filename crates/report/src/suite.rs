@@ -39,19 +39,8 @@ pub struct TestEntry {
     pub verdict: Verdict,
     /// Why not, in a sentence.
     pub message: Option<String>,
-    /// How large its search is, where that is known.
-    pub estimate: Option<Size>,
     /// What its search came to; `None`: there was none.
     pub result: Option<ResultDocument>,
-}
-
-/// How large a search is, as estimated.
-#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
-pub struct Size {
-    /// The natural logarithm of all executions: their number may be beyond any floating-point number.
-    pub ln_executions: f64,
-    /// The part of them that was explored, between 0 and 1.
-    pub covered: f64,
 }
 
 /// What became of a test.

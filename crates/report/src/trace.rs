@@ -35,6 +35,15 @@ pub struct Trace {
     pub end: String,
     /// What went wrong; the first is the verdict.
     pub errors: Vec<Failure>,
+    /// How often the turn was taken from a thread that could have gone on, where that was counted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub preemptions: Option<u32>,
+    /// What the execution was like before it was made simpler.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shortened: Option<Shortened>,
+    /// The files in which something happens, as they were.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sources: Vec<SourceEntry>,
     /// In order of creation.
     pub threads: Vec<ThreadEntry>,
     /// In order of first use.
@@ -82,6 +91,28 @@ pub struct Options {
     /// Whether the ends of threads are events: the program asks for them without waiting.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub thread_ends: bool,
+}
+
+/// An execution that fails the same way as the one that is told, and was found first.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Shortened {
+    /// Its events.
+    pub steps: u32,
+    /// How often another thread than before went on.
+    pub switches: u32,
+    /// How often that one could have gone on itself.
+    pub preemptions: u32,
+    /// How many runs it took to find the simpler one.
+    pub runs: u32,
+}
+
+/// What a source file was like when the program ran.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct SourceEntry {
+    /// As places name it.
+    pub file: String,
+    /// Of its bytes: 64 bits of FNV-1a in hexadecimal.
+    pub hash: String,
 }
 
 /// A thread: its name in every run, and what it had come to.
@@ -270,12 +301,21 @@ impl Trace {
             options: context.options,
             end: end_name(execution.end).into(),
             errors: execution.errors.iter().enumerate().map(failure).collect(),
+            preemptions: None,
+            shortened: None,
+            sources: Vec::new(),
             threads: threads(execution, site),
             objects: objects(execution, site),
             plan: plan.collect(),
             events,
             output: context.output,
         }
+    }
+
+    /// How often another thread than before went on.
+    pub fn switches(&self) -> usize {
+        let pairs = self.events.windows(2);
+        pairs.filter(|two| two[0].thread != two[1].thread).count()
     }
 
     /// A plan whose steps are the whole execution.

@@ -6,7 +6,8 @@ use common::{Script, Thread, run, trace};
 use proptest::prelude::*;
 use reweave_model::{Object, ObjectId, OnceState, Op, Policy, Rmw, RmwKind, Site, ThreadId};
 use reweave_report::{
-    Document, Operation, ReadError, ResultDocument, Style, Trace, render_result, render_trace,
+    Document, Operation, ReadError, ResultDocument, Shown, Sources, Style, Trace, chrome, dot,
+    github, render_result, sarif,
 };
 use std::{fs, path::Path};
 
@@ -20,6 +21,10 @@ const ONCE: ObjectId = ObjectId(6);
 const CHANNEL: ObjectId = ObjectId(7);
 const PARKER: ObjectId = ObjectId(8);
 const SHARED: ObjectId = ObjectId(9);
+
+fn render_trace(trace: &Trace, style: Style) -> String {
+    reweave_report::render_trace(trace, None, &Sources::default(), style)
+}
 
 /// So many random traces, or as many as `PROPTEST_CASES` asks for.
 fn cases(usual: u32) -> ProptestConfig {
@@ -188,10 +193,19 @@ proptest! {
     }
 
     #[test]
-    fn every_trace_can_be_shown((trace, _) in any_trace(), width in 20..120usize, full: bool) {
-        let style = Style { colour: false, width, full };
-        let text = render_trace(&trace, None, style);
+    fn every_trace_can_be_shown(
+        (trace, _) in any_trace(), width in 20..120usize, full: bool, plain: bool,
+    ) {
+        let style = Style { colour: false, width, full, plain };
+        let text = render_trace(&trace, style);
         prop_assert!(text.lines().all(|line| line == line.trim_end()));
+        if full && !plain {
+            let steps = text.lines().filter(|line| {
+                let first = line.split_whitespace().next();
+                first.is_some_and(|word| word.parse::<usize>().is_ok())
+            });
+            prop_assert!(steps.count() >= trace.events.len());
+        }
     }
 }
 
@@ -438,7 +452,7 @@ fn damaged_bytes_never_panic() {
                 bytes[place] = byte;
                 match Document::parse(Path::new("bug.rwt"), &bytes) {
                     Ok(Document::Trace(trace)) => {
-                        shown += render_trace(&trace, None, Style::default()).len().min(1);
+                        shown += render_trace(&trace, Style::default()).len().min(1);
                         trace.plan();
                     }
                     Ok(Document::Result(result)) => {
@@ -491,7 +505,12 @@ proptest! {
         }
         let text = trace.to_json();
         let back = Trace::parse(Path::new("any.rwt"), text.as_bytes()).unwrap();
-        render_trace(&back, None, Style::default());
+        render_trace(&back, Style::default());
+        dot(&back);
+        chrome(&back);
+        let told = Shown::of_trace(&back, Path::new("any.rwt"));
+        sarif(&told);
+        github(&told);
     }
 }
 

@@ -2,8 +2,8 @@
 
 use reweave_model::Kind;
 use reweave_report::{
-    Document, ExitCode, Finding, ResultDocument, Size, Style, SuiteDocument, TestEntry, Verdict,
-    junit_result, junit_suite, render_suite,
+    Document, Estimated, ExitCode, Finding, ResultDocument, Style, SuiteDocument, TestEntry,
+    Verdict, junit_result, junit_suite, render_suite,
 };
 use std::path::Path;
 
@@ -13,7 +13,6 @@ fn entry(name: &str, verdict: Verdict, message: &str) -> TestEntry {
         expected: "clean".into(),
         verdict,
         message: Some(message.to_owned()).filter(|message| !message.is_empty()),
-        estimate: None,
         result: None,
     }
 }
@@ -28,11 +27,9 @@ fn searched(mut entry: TestEntry, executions: u64, seconds: f64, incomplete: &[&
     entry
 }
 
-fn sized(mut entry: TestEntry, executions: f64, covered: f64) -> TestEntry {
-    entry.estimate = Some(Size {
-        ln_executions: executions,
-        covered,
-    });
+fn sized(mut entry: TestEntry, log10: f64, covered: f64) -> TestEntry {
+    let result = entry.result.as_mut().expect("searched");
+    result.estimate = Some(Estimated::new(log10, 600.0, covered));
     entry
 }
 
@@ -63,22 +60,18 @@ fn suite() -> SuiteDocument {
         .tests
         .push(entry("gone", Verdict::Broken, "./gone: cannot be started"));
     let steps = entry("steps", Verdict::Incomplete, "not everything: max-steps");
-    suite.tests.push(sized(
-        searched(steps, 10, 0.5, &["max-steps"]),
-        10f64.ln(),
-        1.0,
-    ));
+    suite
+        .tests
+        .push(sized(searched(steps, 10, 0.5, &["max-steps"]), 1.0, 1.0));
     let large = searched(
         entry("large", Verdict::Unfinished, late),
-        1_234_567,
+        123_456,
         300.0,
         budget,
     );
-    suite.tests.push(sized(large, 4_938_268f64.ln(), 0.25));
+    suite.tests.push(sized(large, 493_826f64.log10(), 0.25));
     let huge = searched(entry("huge", Verdict::Unfinished, late), 99, 299.5, budget);
-    suite
-        .tests
-        .push(sized(huge, 2000.0 * std::f64::consts::LN_10, 0.0));
+    suite.tests.push(sized(huge, 2000.0, 0.0));
     suite.tests.push(entry(
         "late",
         Verdict::Unfinished,
@@ -91,13 +84,13 @@ fn suite() -> SuiteDocument {
 fn the_table_is_as_it_was() {
     let text = render_suite(&suite(), Style::default());
     let wanted = "\
-test            verdict     executions   of about   covered      time
-queue           ok               7,168      7,168       all    0.09 s
-e\u{fffd}vil & <name>  failed              12                         0.01 s
+test            verdict     executions  of about          covered      time
+queue           ok               7,168     7,168              all    0.09 s
+e\u{fffd}vil & <name>  failed              12                                0.01 s
 gone            broken
-steps           incomplete          10         10     100 %    0.50 s
-large           unfinished   1,234,567  4,938,268      25 %  300.00 s
-huge            unfinished          99    10^2000  < 0.01 %  299.50 s
+steps           incomplete          10        10             100%    0.50 s
+large           unfinished     123,456   493,826              25%  300.00 s
+huge            unfinished          99   10^2000  less than 0.01%  299.50 s
 late            unfinished
 
 reweave.toml: 7 tests: 1 ok, 1 failed, 1 broken, 1 incomplete, 3 unfinished; 600.0 s of 600 s, 2 workers, finish-most

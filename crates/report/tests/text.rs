@@ -3,13 +3,12 @@
 mod common;
 
 use common::{Script, Thread, run, trace};
-use reweave_model::{
-    Edge, Error, Kind, Object, ObjectId, Op, Policy, Rmw, RmwKind, Site, ThreadId,
-};
+use reweave_model::{Edge, Error, Kind, Object, ObjectId, Op, Policy, Site, ThreadId};
 use reweave_report::{
-    BlockedBy, Context, ExitCode, Finding, ResultDocument, Style, Trace, render_result,
-    render_trace, summary,
+    BlockedBy, Context, ExitCode, Finding, ResultDocument, Shortened, Sources, Style, Trace,
+    record_sources, render_result, render_trace, render_untold, summary,
 };
+use std::fs;
 
 const A: ObjectId = ObjectId(0);
 const B: ObjectId = ObjectId(1);
@@ -123,7 +122,7 @@ fn assertion() -> Trace {
 fn shown(trace: &Trace) -> String {
     let name = &trace.program.name;
     let again = format!("REWEAVE_REPLAY=reweave-out/{name}-1.rwt cargo test {name}");
-    let text = render_trace(trace, Some(&again), Style::default());
+    let text = render_trace(trace, Some(&again), &Sources::default(), Style::default());
     for line in text.lines().filter(|line| !line.contains("REWEAVE_REPLAY")) {
         assert!(line.chars().count() <= 80, "wider than the page: {line}");
         assert_eq!(line, line.trim_end(), "blanks at the end");
@@ -153,30 +152,158 @@ fn a_race_names_both_places() {
     trace.errors[0].places = [12, 21]
         .map(|line| common::position(Site(line)).unwrap())
         .into();
+    trace.errors[0].stacks = vec![
+        vec![
+            "push at src/demo.rs:12".into(),
+            "work at src/demo.rs:3".into(),
+        ],
+        vec!["pop at src/demo.rs:21".into()],
+    ];
     let text = shown(&trace);
-    assert!(text.contains("one access:   src/demo.rs:12:9"), "{text}");
-    assert!(text.contains("the other:    src/demo.rs:21:9"), "{text}");
+    let one = "one access: at src/demo.rs:12:9\n    in push at src/demo.rs:12\n    in work at";
+    assert!(text.contains(one), "{text}");
+    let other = "the other:  at src/demo.rs:21:9\n    in pop at src/demo.rs:21\n";
+    assert!(text.contains(other), "{text}");
 }
 
-/// Five threads do not fit side by side: their names stand in the lines.
+/// Twelve threads do not fit side by side: they have narrow lanes, and their names stand in the lines.
 #[test]
-fn many_threads_are_listed_in_rows() {
-    let add = Rmw {
-        kind: RmwKind::Add,
-        operand: 1,
-        bits: 32,
+fn many_threads_have_lanes() {
+    let fork = |number: u32| ObjectId(number % 12);
+    let philosopher = |number: u32| {
+        let meal = vec![
+            (Op::Lock(fork(number)), 8),
+            (Op::Lock(fork(number + 1)), 9),
+            (Op::Unlock(fork(number + 1)), 10),
+            (Op::Unlock(fork(number)), 11),
+        ];
+        Thread(None, meal)
     };
+    let joins = (1..13).map(|thread| (Op::Join(ThreadId(thread)), 20));
+    let mut threads = vec![Thread(None, joins.collect())];
+    threads.extend((0..12).map(philosopher));
     let script = Script {
-        objects: vec![Object::Atomic(0)],
-        threads: (0..5)
-            .map(|_| Thread(None, vec![(Op::Rmw(A, add), 8)]))
-            .collect(),
+        objects: vec![Object::mutex(); 12],
+        threads,
     };
-    let text = shown(&trace("rows", &run(&script, &[], Policy::First, 1000)));
+    let order: Vec<u32> = (1..13).collect();
+    let execution = run(&script, &order, Policy::First, 1000);
+    insta::assert_snapshot!(shown(&trace("philosophers", &execution)));
+}
+
+#[test]
+fn sentences_for_a_screen_reader() {
+    let style = Style {
+        plain: true,
+        ..Style::default()
+    };
+    let text = render_trace(&lock_inversion(), None, &Sources::default(), style);
+    insta::assert_snapshot!(text);
+}
+
+/// What a third thread does by itself is no part of the story; what it wrote that was read is.
+#[test]
+fn only_steps_that_matter_are_shown() {
+    let mut own: Vec<_> = (0..9).map(|n| (Op::Store(ObjectId(1), n), 30)).collect();
+    own.insert(4, (Op::Store(A, 7), 31));
+    let mut script = Script {
+        objects: vec![Object::Atomic(0), Object::Atomic(0), Object::Atomic(0)],
+        threads: vec![
+            Thread(None, vec![(Op::Join(ThreadId(1)), 17), (Op::Load(A), 19)]),
+            Thread(None, own),
+        ],
+    };
+    let idle = (0..5).map(|n| (Op::Store(ObjectId(2), n), 40));
+    script.threads.push(Thread(None, idle.collect()));
+    let mut execution = run(&script, &[], Policy::First, 1000);
+    execution.errors.push(Error {
+        kind: Kind::Assertion,
+        rule: None,
+        message: "7 is not 0".into(),
+        sites: vec![Site(19)],
+        after: None,
+    });
+    let mut trace = trace("matters", &execution);
+    trace.errors[0].after = Some((0, 2));
+    trace.shortened = Some(Shortened {
+        steps: 41,
+        switches: 7,
+        preemptions: 3,
+        runs: 120,
+    });
+    trace.preemptions = Some(0);
+    insta::assert_snapshot!(shown(&trace));
+}
+
+/// A trace of the file `demo.rs` below some directory, which says on each line which one it is.
+fn with_source() -> (tempfile::TempDir, Trace) {
+    let directory = tempfile::tempdir().unwrap();
+    fs::create_dir(directory.path().join("src")).unwrap();
+    let lines = (1..40).map(|line| format!("    line_{line}();\x1b[2J\n"));
+    let text: String = lines.collect();
+    fs::write(directory.path().join("src/demo.rs"), text).unwrap();
+    let mut trace = lock_inversion();
+    trace.program.directory = Some(directory.path().display().to_string());
+    record_sources(&mut trace);
+    (directory, trace)
+}
+
+#[test]
+fn source_lines_stand_beside_their_steps() {
+    let (_directory, trace) = with_source();
+    let style = Style {
+        width: 120,
+        ..Style::default()
+    };
+    let text = render_trace(&trace, None, &Sources::of(&trace), style);
+    assert!(!text.contains('\x1b'), "{text}");
+    let first = text
+        .lines()
+        .find(|line| line.starts_with("   1  "))
+        .unwrap();
+    assert!(first.contains("lock mutex#1"), "{text}");
+    assert!(first.contains("  line_20();"), "{text}");
+    assert!(text.lines().all(|line| line.chars().count() <= 120));
+}
+
+#[test]
+fn sources_that_changed_or_moved_are_noticed() {
+    let (directory, trace) = with_source();
+    let shown = || render_trace(&trace, None, &Sources::of(&trace), Style::default());
+    assert!(!shown().contains("src/demo.rs has changed"));
+    let file = directory.path().join("src/demo.rs");
+    fs::write(&file, "another_line();\n".repeat(40)).unwrap();
+    let text = shown();
     assert!(
-        text.contains("[main.3]  fetch-add atomic#1 1: 4 -> 5"),
+        text.contains("src/demo.rs has changed since this was recorded"),
         "{text}"
     );
+    assert!(
+        Sources::of(&trace).line(trace.events[0].at.as_ref().unwrap()) == Some("another_line();")
+    );
+    fs::remove_file(&file).unwrap();
+    let text = shown();
+    assert!(text.contains("src/demo.rs is not where it was"), "{text}");
+    assert!(
+        text.contains("lock mutex#1"),
+        "all the rest is shown: {text}"
+    );
+    // A directory, or something endless, is no source.
+    fs::create_dir(&file).unwrap();
+    assert!(shown().contains("is not where it was"));
+}
+
+/// What was told above is not told again.
+#[test]
+fn a_result_leaves_out_what_was_told() {
+    let mut result = searched();
+    result.errors.push(deadlock());
+    result.errors.push(deadlock());
+    let all = render_result(&result, Style::default());
+    let rest = render_untold(&result, 1, Style::default());
+    assert_eq!(all.matches("error: deadlock").count(), 2);
+    assert_eq!(rest.matches("error: deadlock").count(), 1);
+    assert!(rest.contains("2 errors found"), "{rest}");
 }
 
 /// A writer that waits for itself as a reader, where readers go first.
@@ -196,7 +323,8 @@ fn a_foretold_writer_holds_nothing() {
     };
     let text = shown(&trace("upgrade", &run(&script, &[], Policy::First, 1000)));
     assert!(text.contains("write-next rwlock#1"), "{text}");
-    let waits = "waits for the readers of rwlock#1, held by itself since step 1";
+    let waits =
+        "main waits for the readers of rwlock#1 at src/demo.rs:6:9,\n  |     held since step 1";
     assert!(text.contains(waits), "{text}");
     let waits = "waits for rwlock#1, held by main since step 1 (src/demo.rs:5)\n";
     assert!(text.contains(waits), "{text}");
@@ -214,18 +342,19 @@ fn long() -> Trace {
     trace("long", &run(&script, &[], Policy::First, 1000))
 }
 
-/// 201 events, two spawn and pending lines beside them: 12 lines from the front, 40 from the back.
+/// 200 stores that nobody reads.
 #[test]
 fn a_long_listing_is_folded_and_unfolds() {
     let trace = long();
     let text = shown(&trace);
-    assert!(text.contains("...  152 more steps"), "{text}");
+    assert!(text.contains("...  200 steps\n"), "{text}");
+    assert!(text.contains("does not depend on are folded"), "{text}");
     let full = Style {
         full: true,
         ..Style::default()
     };
-    let text = render_trace(&trace, None, full);
-    assert!(!text.contains("more step"));
+    let text = render_trace(&trace, None, &Sources::default(), full);
+    assert!(!text.contains("...  ") && !text.contains("folded"));
     assert_eq!(text.matches("store atomic#1").count(), 200);
 }
 
@@ -241,7 +370,7 @@ fn hundreds_of_threads_are_folded_too() {
     };
     let text = shown(&trace("many", &run(&script, &[], Policy::First, 1000)));
     assert!(text.lines().count() < 100, "{text}");
-    assert!(text.contains("289 more threads"), "{text}");
+    assert!(text.contains("287 more threads"), "{text}");
     assert!(text.contains("held by main since step 1"), "{text}");
 }
 
@@ -256,19 +385,25 @@ fn folding_keeps_the_steps_that_the_end_refers_to() {
         threads: vec![Thread(None, main), Thread(None, vec![(Op::Lock(B), 9)])],
     };
     let text = shown(&trace("kept", &run(&script, &[], Policy::First, 1000)));
-    assert!(text.contains("51  src/demo.rs:7  lock mutex#1"), "{text}");
-    assert!(text.contains("held by main since step 51"), "{text}");
+    assert!(
+        text.contains("...  50 steps\n  51  src/demo.rs:7"),
+        "{text}"
+    );
+    assert!(
+        text.contains("held since step 51 (src/demo.rs:7) by"),
+        "{text}"
+    );
 }
 
 #[test]
 fn colour_only_when_asked() {
     let trace = lost_wakeup();
-    let plain = render_trace(&trace, None, Style::default());
+    let plain = render_trace(&trace, None, &Sources::default(), Style::default());
     let style = Style {
         colour: true,
         ..Style::default()
     };
-    let coloured = render_trace(&trace, None, style);
+    let coloured = render_trace(&trace, None, &Sources::default(), style);
     assert!(!plain.contains('\x1b'));
     let mut bare = String::new();
     for (index, part) in coloured.split('\x1b').enumerate() {
@@ -287,7 +422,7 @@ fn a_program_cannot_write_to_the_terminal() {
     trace.threads[1].name = Some("\x1b[2Jgone".into());
     trace.errors[0].message = "\x07\x1b]0;title".into();
     trace.output = Some("\x1b[31mred\r\n".into());
-    let text = render_trace(&trace, None, Style::default());
+    let text = render_trace(&trace, None, &Sources::default(), Style::default());
     assert!(text.chars().all(|c| c == '\n' || !c.is_control()));
 }
 

@@ -2,7 +2,7 @@
 //!
 //! Environment variables win over what the program says, so that a CI job can change a search without a rebuild.
 
-use crate::{check, report::Report};
+use crate::{check, report::Report, share::share};
 use reweave_explore::{Algorithm, Options};
 use std::{
     fmt::Display,
@@ -37,6 +37,7 @@ pub struct Builder {
     pub(crate) budget: Option<Duration>,
     pub(crate) max_executions: Option<u64>,
     pub(crate) keep_going: bool,
+    pub(crate) minimise: bool,
     pub(crate) spurious: bool,
     pub(crate) leaks: bool,
     pub(crate) trace_dir: Option<PathBuf>,
@@ -56,12 +57,14 @@ impl Builder {
             name: String::new(),
             options: Options {
                 max_steps: 10_000,
+                probing: true,
                 ..Options::default()
             },
             workers: None,
             budget: None,
             max_executions: None,
             keep_going: false,
+            minimise: true,
             spurious: false,
             leaks: false,
             trace_dir: None,
@@ -122,6 +125,12 @@ impl Builder {
     /// Goes on after an error and collects every distinct one.
     pub fn keep_going(mut self, keep_going: bool) -> Builder {
         self.keep_going = keep_going;
+        self
+    }
+
+    /// Whether a failing execution is made simpler before it is told (it is, unless said otherwise): few preemptions, then few steps.
+    pub fn minimise(mut self, minimise: bool) -> Builder {
+        self.minimise = minimise;
         self
     }
 
@@ -195,6 +204,10 @@ impl Builder {
         if let Some(budget) = variable("REWEAVE_BUDGET", reweave_check::duration)? {
             self = self.budget(budget);
         }
+        if let Some(total) = variable("REWEAVE_TOTAL_BUDGET", reweave_check::duration)? {
+            let share = share(total);
+            self.budget = Some(self.budget.map_or(share, |own| own.min(share)));
+        }
         if let Some(executions) = variable("REWEAVE_MAX_EXECUTIONS", number::<u64>)? {
             self = self.max_executions(executions);
         }
@@ -206,6 +219,9 @@ impl Builder {
         }
         if let Some(keep_going) = variable("REWEAVE_KEEP_GOING", yes_or_no)? {
             self = self.keep_going(keep_going);
+        }
+        if let Some(minimise) = variable("REWEAVE_MINIMISE", yes_or_no)? {
+            self = self.minimise(minimise);
         }
         if let Some(spurious) = variable("REWEAVE_SPURIOUS_WAKEUPS", yes_or_no)? {
             self = self.spurious_wakeups(spurious);

@@ -10,7 +10,8 @@ use reweave_check::{Control, Fault, Settings, Subject, check, difference};
 use reweave_explore::{Algorithm, Target};
 use reweave_model::{Divergence, End, Execution, Plan, Site};
 use reweave_report::{
-    BlockedBy, Context, Failure, Options, Position, Program, Trace, render_trace,
+    BlockedBy, Context, Failure, Options, Position, Program, ResultDocument, Sources, Trace,
+    render_trace,
 };
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -69,6 +70,13 @@ impl Subject for Test<'_> {
         }
     }
 
+    fn trial(&self) -> Attentive {
+        Attentive {
+            target: self.quiet(Arc::new(AtomicBool::new(self.ends))),
+            noticed: Arc::default(),
+        }
+    }
+
     fn proceed(&self) -> bool {
         self.watched.run();
         true
@@ -108,8 +116,10 @@ fn explore(builder: &Builder, closure: Closure) -> Result<Report, String> {
         every_race: false,
         beyond_races: false,
         races_cut: true,
+        minimise: builder.minimise,
         directory: directory.unwrap_or_else(|| PathBuf::from("reweave-out")),
         name: file_name(&builder.name),
+        log: None,
     };
     let mut test = Test {
         builder,
@@ -126,7 +136,7 @@ fn explore(builder: &Builder, closure: Closure) -> Result<Report, String> {
     })?;
     let noticed = test.noticed.lock().unwrap_or_else(PoisonError::into_inner);
     let blocked_by = outcome.blocked_by();
-    Ok(Report {
+    let report = Report {
         name: builder.name.clone(),
         algorithm: outcome.algorithm,
         algorithm_because: outcome.because,
@@ -142,21 +152,34 @@ fn explore(builder: &Builder, closure: Closure) -> Result<Report, String> {
         errors: outcome.errors.iter().map(|it| told(builder, it)).collect(),
         warnings: noticed.warnings(),
         incomplete: outcome.incomplete,
-    })
+    };
+    keep(&report, &settings);
+    Ok(report)
+}
+
+/// Leaves the result beside the traces, or in place of an earlier one. Tests without errors leave nothing behind otherwise, and one
+/// that cannot write has its own result all the same.
+fn keep(report: &Report, settings: &Settings) {
+    let (directory, name) = (&settings.directory, &settings.name);
+    let earlier = directory.join(format!("{name}{}", ResultDocument::LATEST));
+    if report.errors.iter().any(|error| error.trace.is_some()) || earlier.is_file() {
+        let _ = report.document().keep(directory, name);
+    }
 }
 
 /// An error with its story.
 fn told(builder: &Builder, error: &reweave_check::Error) -> Error {
     let (trace, finding) = (&error.trace, error.finding());
+    let sources = Sources::of(trace);
     let story = match &error.file {
         Ok(path) => {
             let again = again_line(builder, path);
-            render_trace(trace, Some(&again), report::style())
+            render_trace(trace, Some(&again), &sources, report::style())
         }
         Err(why) => format!(
             "{}\nThere is no trace file to run this execution again from: {why}\n\
              REWEAVE_OUTPUT=<directory> puts trace files elsewhere.\n",
-            render_trace(trace, None, report::style())
+            render_trace(trace, None, &sources, report::style())
         ),
     };
     Error {
@@ -246,7 +269,9 @@ fn replay(builder: &Builder, path: &Path, closure: Closure) -> Result<Report, St
         .run(&recorded.plan())
         .map_err(|divergence| went_another_way(path, &divergence))?
         .clone();
-    let now = trace_of(builder, &execution, ends);
+    let mut now = trace_of(builder, &execution, ends);
+    (now.preemptions, now.shortened) = (recorded.preemptions, recorded.shortened);
+    now.sources.clone_from(&recorded.sources);
     if let Some(difference) = recorded.differs(&now) {
         return Err(format!(
             "{} went another way when it was run again: the program has changed, or is not deterministic\n  {difference}",
@@ -264,7 +289,7 @@ fn replay(builder: &Builder, path: &Path, closure: Closure) -> Result<Report, St
             events: execution.events.len(),
             trace: Some(path.into()),
             seen: 1,
-            story: render_trace(&now, Some(&again), report::style()),
+            story: render_trace(&now, Some(&again), &Sources::of(&now), report::style()),
         }
     });
     let mut noticed = Noticed::default();
@@ -331,6 +356,9 @@ fn trace_of(builder: &Builder, execution: &Execution, ends: bool) -> Trace {
                 name: program_name(builder).into(),
                 kind: "rust-test".into(),
                 test: Some(test_name(builder).into()),
+                directory: std::env::current_dir()
+                    .ok()
+                    .map(|directory| directory.display().to_string()),
                 replay: Some(format!(
                     "REWEAVE_REPLAY={{trace}} cargo test {} -- --exact",
                     test_name(builder)

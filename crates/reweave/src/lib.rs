@@ -22,6 +22,8 @@ mod report;
 #[cfg(not(feature = "std"))]
 mod rt;
 #[cfg(not(feature = "std"))]
+mod share;
+#[cfg(not(feature = "std"))]
 pub mod thread;
 #[cfg(not(feature = "std"))]
 pub mod time;

@@ -184,5 +184,6 @@ pub(crate) fn style() -> Style {
         colour: false,
         width: 100,
         full: false,
+        plain: false,
     }
 }

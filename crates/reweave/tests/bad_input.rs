@@ -202,6 +202,7 @@ fn settings_that_make_no_sense() {
         ("REWEAVE_SEED", "0x10", "a number is expected"),
         ("REWEAVE_KEEP_GOING", "maybe", "1 or 0 is expected"),
         ("REWEAVE_SPURIOUS_WAKEUPS", "2", "1 or 0 is expected"),
+        ("REWEAVE_MINIMISE", "less", "1 or 0 is expected"),
         (
             "REWEAVE_REPLAY",
             "/nowhere/x.rwt",

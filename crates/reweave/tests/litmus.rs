@@ -216,15 +216,15 @@ fn coherence_of_writes() {
 }
 
 #[test]
-fn equal_stores_are_still_ordered() {
+fn it_matters_which_of_equal_stores_is_read() {
     for n in 2..=4 {
         let got = explore(move || {
             let x = zero();
             threads(n, |_| x.store(1, SeqCst));
             x.load(SeqCst)
         });
-        // Two stores are dependent, equal values or not: n! orders, one outcome.
-        assert_eq!(got, found(factorial(n), [1]));
+        // The order of the others does not.
+        assert_eq!(got, found(n as u64, [1]));
     }
 }
 

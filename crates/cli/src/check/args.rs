@@ -27,10 +27,18 @@ pub struct Check {
     pub budget: Option<Duration>,
     pub max_executions: Option<u64>,
     pub keep_going: bool,
+    /// Whether failing executions are made simpler.
+    pub minimise: bool,
     pub races: Races,
     pub strict: bool,
     pub restart: Restart,
     pub format: Format,
+    /// Whether every step is shown.
+    pub full: bool,
+    /// Whether it is told in sentences.
+    pub plain: bool,
+    /// Where the exploration is written down, event by event.
+    pub log: Option<PathBuf>,
     /// Where trace files go.
     pub output: PathBuf,
 }
@@ -103,6 +111,7 @@ Options:
   --max-steps N                stop a thread after so many of its steps
   --preemptions N              only schedules with at most so many preemptions
   --keep-going                 go on after an error, and report every distinct one
+  --no-minimise                tell a failing execution as it was found, not the simplest one that fails so
   --races report|explore|interleave|ignore
                                report: a race is an error; explore: and what it can do is explored too;
                                interleave: racy accesses are explored like atomics; ignore: not looked at
@@ -110,7 +119,10 @@ Options:
   --threads fiber|os           how the program's threads are run
   --restart auto|warm|fork|exec    how the program is run again
   --format text|json           for people, or one JSON document
+  --full                       show every step of a failing execution, not only those that the failure depends on
+  --plain                      tell it in sentences, one after the other, for a screen reader
   --output DIR                 where trace files go; reweave-out unless said otherwise
+  --log FILE                   write down the exploration, for `reweave evaluate`
   -D -U -I -L -l -O -f -m -W -g -x -std= -include ...    handed to the compiler, anywhere before --
 
 Exit codes: 0 complete and no error, 1 error found, 2 wrong usage, 3 no error but incomplete, 4 fault or a program that \
@@ -118,14 +130,18 @@ does not behave the same again
 ";
 
 /// Options of ours, and whether they have a value.
-const OPTIONS: [(&str, bool); 13] = [
+const OPTIONS: [(&str, bool); 17] = [
     ("--algorithm", true),
     ("--budget", true),
     ("--format", true),
+    ("--full", false),
     ("--keep-going", false),
+    ("--log", true),
     ("--max-executions", true),
     ("--max-steps", true),
+    ("--no-minimise", false),
     ("--output", true),
+    ("--plain", false),
     ("--preemptions", true),
     ("--races", true),
     ("--restart", true),
@@ -139,15 +155,22 @@ pub fn parse(args: Vec<OsString>) -> Result<Option<Check>, String> {
     let mut check = Check {
         what: What::Files(Vec::new()),
         args: Vec::new(),
-        options: Options::default(),
+        options: Options {
+            probing: true,
+            ..Options::default()
+        },
         workers: None,
         budget: None,
         max_executions: None,
         keep_going: false,
+        minimise: true,
         races: Races::default(),
         strict: false,
         restart: Restart::default(),
         format: Format::Text,
+        full: false,
+        plain: false,
+        log: None,
         output: "reweave-out".into(),
     };
     let mut words = args.into_iter();
@@ -240,14 +263,18 @@ pub fn set(check: &mut Check, name: &str, value: &str) -> Result<(), String> {
         },
         "--budget" => check.budget = Some(reweave_check::duration(value).map_err(wrong)?),
         "--format" => check.format = one_of(&FORMATS, value).map_err(wrong)?,
+        "--full" => check.full = true,
         "--keep-going" => check.keep_going = true,
+        "--log" => check.log = Some(value.into()),
         "--max-executions" => {
             let most = number(value).map_err(wrong)?;
             check.max_executions = Some(most);
             check.options.samples = most;
         }
         "--max-steps" => check.options.max_steps = number(value).map_err(wrong)?,
+        "--no-minimise" => check.minimise = false,
         "--output" => check.output = value.into(),
+        "--plain" => check.plain = true,
         "--preemptions" => check.options.preemptions = Some(number(value).map_err(wrong)?),
         "--races" => check.races = one_of(&Races::NAMES, value).map_err(wrong)?,
         "--restart" => check.restart = one_of(&RESTARTS, value).map_err(wrong)?,
@@ -455,14 +482,14 @@ mod tests {
     #[test]
     fn every_option_is_set() {
         let it = check(
-            "--algorithm dfs --workers 3 --budget 500ms --max-executions 7 --max-steps 8 --preemptions 2 --keep-going --races ignore \
-             --strict --threads fiber --restart fork --format json --output out a.c",
+            "--algorithm dfs --workers 3 --budget 500ms --max-executions 7 --max-steps 8 --preemptions 2 --keep-going --no-minimise --races ignore \
+             --strict --threads fiber --restart fork --format json --full --plain --output out a.c",
         );
         assert_eq!(it.options.algorithm, Algorithm::Dfs);
         assert_eq!(it.budget, Some(Duration::from_millis(500)));
         assert_eq!((it.max_executions, it.options.samples), (Some(7), 7));
         assert_eq!((it.options.max_steps, it.options.preemptions), (8, Some(2)));
-        assert!(it.keep_going && it.strict);
+        assert!(it.keep_going && it.strict && !it.minimise && it.full && it.plain);
         assert_eq!((it.races, it.restart), (Races::Ignore, Restart::Fork));
         assert_eq!((it.format, it.output), (Format::Json, "out".into()));
     }

@@ -5,12 +5,13 @@
 use reweave_drive::{
     Native, Place, PlaceKind,
     compile::Kit,
-    symbols::{Frame, Symbols},
+    symbols::{Frame, Symbols, has_hooks},
 };
 use reweave_model::Site;
 use reweave_report::Position;
 use std::{
     cell::OnceCell,
+    collections::BTreeSet,
     path::{Path, PathBuf},
 };
 
@@ -46,6 +47,17 @@ impl Thing {
     }
 }
 
+impl Module {
+    fn is_ours(&self) -> bool {
+        self.path.ends_with(Kit::RUNTIME)
+    }
+
+    fn symbols(&self) -> Option<&Symbols> {
+        let load = || Symbols::load(&self.path).ok();
+        self.symbols.get_or_init(load).as_ref()
+    }
+}
+
 impl Names {
     /// Of a program that was started.
     pub fn new(program: &Path, native: &Native) -> Names {
@@ -72,21 +84,37 @@ impl Names {
 
     /// Whether it is a place of the runtime, which is nobody's business.
     fn is_ours(&self, site: Site) -> bool {
-        let module = self.module(site);
-        module.is_some_and(|module| module.path.ends_with(Kit::RUNTIME))
+        self.module(site).is_some_and(Module::is_ours)
     }
 
     /// The module that a site is in, and its address there.
     fn find(&self, site: Site) -> Option<(&Symbols, u64)> {
         let module = self.module(site)?;
-        let load = || Symbols::load(&module.path).ok();
-        let symbols = module.symbols.get_or_init(load).as_ref()?;
+        let symbols = module.symbols()?;
         Some((symbols, (site.0 - module.bias).into()))
     }
 
     fn frames(&self, site: Site) -> Vec<Frame> {
         let found = self.find(site);
         found.map_or_else(Vec::new, |(symbols, address)| symbols.frames(address))
+    }
+
+    /// Where atomic instructions are that the compiler did not make: inline assembly in instrumented code.
+    pub fn uninstrumented(&self) -> BTreeSet<String> {
+        let mut places = BTreeSet::new();
+        let hooked = |module: &&Module| !module.is_ours() && has_hooks(&module.path);
+        for module in self.modules.iter().filter(hooked) {
+            let Some(symbols) = module.symbols() else {
+                continue;
+            };
+            for address in symbols.uninstrumented() {
+                let at = self.position(Site(module.bias + address as u32));
+                let at = at.map(|at| at.to_string());
+                let function = || symbols.frames(address).pop()?.function;
+                places.insert(at.or_else(function).unwrap_or_else(|| "?".into()));
+            }
+        }
+        places
     }
 
     /// Where a site is, in the program's own sources if it is there.

@@ -204,6 +204,27 @@ impl Checked {
         findings
     }
 
+    /// A target that leaves word of what it notices.
+    fn attentive(&self, noticed: Arc<Mutex<Noticed>>, anew: Arc<AtomicBool>) -> Attentive {
+        let idle = self.idle().pop();
+        let native = idle.map_or_else(|| Native::start(&self.launch), Ok);
+        let native = native.map_err(|why| {
+            let mut noticed = noticed.lock().unwrap_or_else(PoisonError::into_inner);
+            noticed.fault = Some(why);
+        });
+        Attentive {
+            idle: self.idle.clone(),
+            native: native.ok(),
+            noticed,
+            visible: match self.launch.races {
+                Races::Explore | Races::Interleave => Some(self.launch.units.clone()),
+                Races::Check | Races::Ignore => None,
+            },
+            known: 0,
+            anew,
+        }
+    }
+
     fn names(&self) -> MutexGuard<'_, Names> {
         self.names.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -256,20 +277,11 @@ impl Subject for Checked {
     }
 
     fn target(&self) -> Attentive {
-        let idle = self.idle().pop();
-        let native = idle.map_or_else(|| Native::start(&self.launch), Ok);
-        let native = native.map_err(|why| self.noticed().fault = Some(why));
-        Attentive {
-            idle: self.idle.clone(),
-            native: native.ok(),
-            noticed: self.noticed.clone(),
-            visible: match self.launch.races {
-                Races::Explore | Races::Interleave => Some(self.launch.units.clone()),
-                Races::Check | Races::Ignore => None,
-            },
-            known: 0,
-            anew: self.anew.clone(),
-        }
+        self.attentive(self.noticed.clone(), self.anew.clone())
+    }
+
+    fn trial(&self) -> Attentive {
+        self.attentive(Arc::default(), Arc::default())
     }
 
     fn fault(&self) -> Option<String> {
@@ -287,6 +299,8 @@ impl Subject for Checked {
             }
         }
         reasons.dedup();
+        let places = self.names().uninstrumented().into_iter();
+        reasons.extend(places.map(|place| format!("uninstrumented: {place}")));
         reasons
     }
 

@@ -1,16 +1,16 @@
 //! `reweave replay` of a native program: builds and starts it as the trace says, and runs that one execution.
 
 use super::{Ending, args, native::Checked, prepare, stdin};
-use crate::{print, say, style};
+use crate::{print, say};
 use reweave_check::Fault;
 use reweave_drive::Unit;
-use reweave_report::{ExitCode, Trace, render_trace};
+use reweave_report::{ExitCode, Sources, Style, Trace, render_trace};
 use std::{env, ffi::OsString, path::Path};
 
 /// Runs the execution of a trace again, and says with which code to exit: 1 when its error comes up again, 0 when it is clean
 /// again, 4 when it went another way.
-pub fn replay(file: &Path, recorded: &Trace) -> ExitCode {
-    match again(file, recorded) {
+pub fn replay(file: &Path, recorded: &Trace, style: Style) -> ExitCode {
+    match again(file, recorded, style) {
         Ok(code) => code,
         Err(Ending(code, sentence)) => {
             say(&sentence);
@@ -19,7 +19,7 @@ pub fn replay(file: &Path, recorded: &Trace) -> ExitCode {
     }
 }
 
-fn again(file: &Path, recorded: &Trace) -> Result<ExitCode, Ending> {
+fn again(file: &Path, recorded: &Trace, style: Style) -> Result<ExitCode, Ending> {
     let again = crate::again(&recorded.program, file);
     let words = recorded
         .program
@@ -60,11 +60,14 @@ fn again(file: &Path, recorded: &Trace) -> Result<ExitCode, Ending> {
             Fault::Differs(what) => changed(what),
             Fault::Failed(why) => Ending(ExitCode::Fault, why),
         })?;
-    let now = subject.trace(&seen);
+    let mut now = subject.trace(&seen);
+    (now.preemptions, now.shortened) = (recorded.preemptions, recorded.shortened);
+    now.sources.clone_from(&recorded.sources);
     if let Some(difference) = recorded.differs(&now) {
         return Err(changed(difference.to_string()));
     }
-    match print(&render_trace(&now, again.as_deref(), style(false))) {
+    let shown = render_trace(&now, again.as_deref(), &Sources::of(&now), style);
+    match print(&shown) {
         ExitCode::Clean if now.errors.is_empty() => Ok(ExitCode::Clean),
         ExitCode::Clean => Ok(ExitCode::Found),
         failed => Ok(failed),

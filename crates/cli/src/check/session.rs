@@ -2,16 +2,10 @@
 //!
 //! *Called by:* `check` with one slice, `suite` with many. *Owns:* the program that was built and its processes.
 
-use super::{
-    Ending, Prepared,
-    args::{Check, Races, Restart},
-    native::Checked,
-    noticed::StoredNotes,
-};
+use super::{Ending, Prepared, args::Check, native::Checked, noticed::StoredNotes};
 use crate::say;
 use reweave_check::{Control, Fault, Outcome, Settings, StoredCheck};
-use reweave_drive::Restart::{Fork, Warm};
-use reweave_report::{ExitCode, ResultDocument};
+use reweave_report::ResultDocument;
 use serde::{Deserialize, Serialize};
 use std::time::Instant;
 
@@ -38,9 +32,8 @@ pub struct StoredSession {
 }
 
 impl Session {
-    /// A check that has not begun; its traces go by this name. An error is about why the program cannot be started.
-    pub fn new(check: Check, prepared: Prepared, name: String) -> Result<Session, Ending> {
-        let settings = settings(&check, name);
+    /// A check that has not begun. An error is about why the program cannot be started.
+    pub fn new(check: Check, prepared: Prepared, settings: Settings) -> Result<Session, Ending> {
         let subject = checked(&check, &prepared)?;
         Ok(Session {
             under_way: reweave_check::Check::new(subject, settings.clone()),
@@ -54,7 +47,7 @@ impl Session {
     pub fn resume(&mut self, stored: StoredSession) -> Result<(), String> {
         let restart = self.prepared.launch.restart;
         if stored.forked {
-            self.prepared.launch.restart = Fork;
+            self.prepared.step_down();
         }
         let resumed = checked(&self.check, &self.prepared).and_then(|mut subject| {
             subject.restore(stored.notes);
@@ -71,7 +64,7 @@ impl Session {
     pub fn store(&mut self) -> StoredSession {
         let check = self.under_way.store();
         StoredSession {
-            forked: self.prepared.launch.restart == Fork,
+            forked: !self.prepared.warm(),
             notes: self.under_way.subject().store(),
             check,
         }
@@ -92,16 +85,6 @@ impl Session {
         &self.under_way
     }
 
-    /// Explores until so many runs were made in all, and says whether there is more to do.
-    pub fn advance_to(&mut self, control: &Control, runs: u64) -> Result<bool, Ending> {
-        loop {
-            match self.under_way.advance_to(control, runs) {
-                Ok(more) => return Ok(more),
-                Err(fault) => self.step_down(fault)?,
-            }
-        }
-    }
-
     /// Explores until then, and says whether there is more to do.
     pub fn advance(&mut self, control: &Control, until: Option<Instant>) -> Result<bool, Ending> {
         loop {
@@ -120,7 +103,7 @@ impl Session {
         };
         let subject = self.under_way.subject();
         let mut result = outcome.document(&self.prepared.program.name);
-        let warm = self.prepared.launch.restart == Warm;
+        let warm = self.prepared.warm();
         result.restart = if warm { "warm" } else { "fork" }.into();
         result.weak_orders = subject.weak_orders();
         result.warnings = subject.warnings();
@@ -129,48 +112,23 @@ impl Session {
 
     /// Begins anew with a process for each run, if that may mend it.
     fn step_down(&mut self, fault: Fault) -> Result<(), Ending> {
-        let launch = &mut self.prepared.launch;
-        let mendable = launch.restart == Warm && self.check.restart == Restart::Auto;
         match fault {
-            Fault::Differs(what) if mendable => {
+            Fault::Differs(what) if self.prepared.steps_down(&self.check) => {
                 let name = &self.prepared.program.name;
                 say(&format!(
                     "{name}: the program does not do the same when its memory is put back; every run gets a process of its own from here on ({what})"
                 ));
-                launch.restart = Fork;
+                self.prepared.step_down();
                 let subject = checked(&self.check, &self.prepared)?;
                 self.under_way = reweave_check::Check::new(subject, self.settings.clone());
                 Ok(())
             }
-            Fault::Differs(what) => Err(Ending(
-                ExitCode::Fault,
-                format!("{NOT_DETERMINISTIC}\n  {what}"),
-            )),
-            Fault::Failed(why) => Err(Ending(ExitCode::Fault, why)),
+            fault => Err(fault.into()),
         }
     }
 }
 
-const NOT_DETERMINISTIC: &str = "the program does not do the same when it is run the same way again (does it depend on \
-    addresses, on random numbers, on something outside that changes?)";
-
 fn checked(check: &Check, prepared: &Prepared) -> Result<Checked, String> {
     let (launch, program) = (prepared.launch.clone(), prepared.program.clone());
     Checked::new(launch, program, check.options.max_steps)
-}
-
-fn settings(check: &Check, name: String) -> Settings {
-    let cores = || std::thread::available_parallelism().map_or(1, usize::from);
-    Settings {
-        options: check.options,
-        workers: check.workers.map_or_else(cores, usize::from),
-        budget: check.budget,
-        max_executions: check.max_executions,
-        keep_going: check.keep_going,
-        every_race: true,
-        beyond_races: check.races == Races::Explore,
-        races_cut: check.races == Races::Report,
-        directory: check.output.clone(),
-        name,
-    }
 }

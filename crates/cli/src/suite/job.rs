@@ -10,20 +10,22 @@ use crate::{
     check::{Ending, Session, prepare},
     say,
 };
-use reweave_check::Control;
-use reweave_explore::Estimate;
-use reweave_report::{Size, TestEntry, Verdict};
+use reweave_check::{Control, Settings};
+use reweave_report::{TestEntry, Verdict};
 use std::{
     fs::{self, File},
     hash::{DefaultHasher, Hash, Hasher},
     io,
     path::Path,
     sync::{
-        Arc,
+        Arc, Mutex, PoisonError,
         atomic::{AtomicBool, Ordering::Relaxed},
     },
-    time::Instant,
+    time::{Duration, Instant},
 };
+
+/// The last time, and the outlooks there were with their times.
+type Seen = (f64, Vec<(f64, Outlook)>);
 
 /// See the module.
 pub struct Job<'a> {
@@ -33,6 +35,12 @@ pub struct Job<'a> {
     kept: Option<Kept>,
     session: Option<Session>,
 }
+
+/// The first turns: starting and stopping wastes at most some dozen executions.
+const SLICE: Duration = Duration::from_millis(100);
+
+/// The last ones.
+const LONGEST: Duration = Duration::from_secs(2);
 
 /// What a turn came to.
 pub enum Turn {
@@ -47,10 +55,7 @@ impl<'a> Job<'a> {
     pub fn new(test: &'a Test, state: &State, stop: &Arc<AtomicBool>) -> Job<'a> {
         Job {
             test,
-            control: Control {
-                stop: stop.clone(),
-                ..Control::default()
-            },
+            control: Control::stopped_by(stop.clone()),
             kept: state.tests.get(&test.name).cloned(),
             session: None,
         }
@@ -82,7 +87,11 @@ impl<'a> Job<'a> {
         });
         let prepared = prepare(&test.check, stdin.transpose()?)?;
         let program = prepared.path().to_path_buf();
-        let mut session = Session::new(test.check.clone(), prepared, file_name(&test.name))?;
+        let settings = Settings {
+            name: file_name(&test.name),
+            ..prepared.settings(&test.check)
+        };
+        let mut session = Session::new(test.check.clone(), prepared, settings)?;
         let program = fingerprint(test, &program)
             .map_err(|error| format!("{}: cannot be read: {error}", program.display()))?;
         let kept = self.kept.take();
@@ -120,24 +129,36 @@ impl<'a> Job<'a> {
     pub fn record(&mut self) -> Result<Course, Ending> {
         let mut session = self.begin()?;
         session.set_workers(1);
-        let mut points = Vec::new();
-        let mut runs = 1;
-        while session.advance_to(&self.control, runs)? {
-            if self.control.stop.load(Relaxed) {
-                return Err("interrupted".to_owned().into());
-            }
-            let check = session.under_way();
-            let events = check.totals().events as f64;
-            let outlook = check.estimate().map(|it| Outlook::new(&it, events));
-            points.extend(outlook.map(|outlook| (events, outlook)));
+        let seen: Arc<Mutex<Seen>> = Arc::default();
+        let told = seen.clone();
+        self.control.witness = Some(Box::new(move |control, events| {
+            let mut told = told.lock().unwrap_or_else(PoisonError::into_inner);
+            let (now, points) = &mut *told;
+            *now += events as f64;
+            let last = points.last().map_or(0.0, |(at, _)| *at);
             // Half a percent later little has changed.
-            runs = check.totals().runs() + 1 + runs / 200;
+            if *now >= last * 1.005 {
+                let outlook = control.estimate().map(|it| Outlook::new(&it, *now));
+                points.extend(outlook.map(|outlook| (*now, outlook)));
+            }
+        }));
+        session.advance(&self.control, None)?;
+        if self.control.stop.load(Relaxed) {
+            return Err("interrupted".to_owned().into());
         }
+        let mut seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
         Ok(Course {
             name: self.test.name.clone(),
-            points,
-            length: session.under_way().totals().events as f64,
+            points: std::mem::take(&mut seen.1),
+            length: seen.0,
         })
+    }
+
+    /// How long its next turn is. The longer it has been explored the less is decided by a short one, and estimates want some time.
+    pub fn slice(&self) -> Duration {
+        let session = self.session.as_ref();
+        let elapsed = session.map_or(Duration::ZERO, |it| it.under_way().elapsed());
+        (elapsed / 4).clamp(SLICE, LONGEST)
     }
 
     /// Ends its processes until its next turn; a compiled program stays.
@@ -154,7 +175,6 @@ impl<'a> Job<'a> {
             return Turn::Done(Box::new(self.entry(Verdict::Unfinished, Some(why))));
         };
         let stored = session.store();
-        let estimate = session.under_way().estimate();
         let told = match session.conclude() {
             Ok(Some(told)) => told,
             Ok(None) => return Turn::More(None),
@@ -162,7 +182,6 @@ impl<'a> Job<'a> {
         };
         let (verdict, message) = self.test.expect.judge(&told.result, self.test.check.strict);
         let mut entry = self.entry(verdict, message);
-        entry.estimate = estimate.map(size);
         entry.result = Some(told.result);
         if let Some(kept) = &mut self.kept {
             kept.search = Some(stored).filter(|_| verdict == Verdict::Unfinished);
@@ -190,7 +209,6 @@ impl<'a> Job<'a> {
             expected: self.test.expect.to_string(),
             verdict,
             message,
-            estimate: None,
             result: None,
         }
     }
@@ -198,13 +216,6 @@ impl<'a> Job<'a> {
     /// What is remembered of it next time.
     pub fn kept(self) -> Option<(String, Kept)> {
         Some((self.test.name.clone(), self.kept?))
-    }
-}
-
-fn size(estimate: Estimate) -> Size {
-    Size {
-        ln_executions: estimate.ln_runs,
-        covered: estimate.covered(),
     }
 }
 

@@ -14,14 +14,8 @@ use std::{
         Condvar, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, Ordering::Relaxed},
     },
-    time::{Duration, Instant},
+    time::Instant,
 };
-
-/// How long a test goes on before it is decided anew who is next. Starting and stopping wastes at most some dozen executions.
-const SLICE: Duration = Duration::from_millis(100);
-
-/// The same when nobody else waits.
-const LONG_SLICE: Duration = Duration::from_secs(1);
 
 /// Tests that keep their processes while they wait.
 const AWAKE: usize = 32;
@@ -83,12 +77,12 @@ struct Floor {
 
 impl Schedule<'_, '_> {
     fn work(&self) {
-        while let Some((index, slice, workers)) = self.take() {
+        while let Some((index, workers)) = self.take() {
             let mut job = lock(&self.jobs[index]);
             let turn = match self.over() {
                 true => job.conclude(),
                 false => {
-                    let end = Instant::now() + slice;
+                    let end = Instant::now() + job.slice();
                     job.advance(self.until.map_or(end, |until| until.min(end)), workers)
                 }
             };
@@ -97,15 +91,15 @@ impl Schedule<'_, '_> {
         }
     }
 
-    /// Who is next, for how long, with how many workers; `None`: everything is done.
-    fn take(&self) -> Option<(usize, Duration, usize)> {
+    /// Who is next, with how many workers; `None`: everything is done.
+    fn take(&self) -> Option<(usize, usize)> {
         let mut floor = lock(&self.floor);
         loop {
             if let Some(index) = floor.queue.pop() {
                 floor.advancing += 1;
                 return Some(match floor.queue.is_empty() {
-                    true => (index, LONG_SLICE, self.workers / floor.advancing),
-                    false => (index, SLICE, 1),
+                    true => (index, self.workers / floor.advancing),
+                    false => (index, 1),
                 });
             }
             if floor.advancing == 0 {

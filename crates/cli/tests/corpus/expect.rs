@@ -30,6 +30,7 @@ pub struct Expected {
     pub complete: Option<bool>,
     pub incomplete: Option<Vec<String>>,
     pub exit: Option<i32>,
+    pub preemptions: Option<u32>,
     /// For `under-tsan`.
     #[serde(rename = "tsan")]
     _tsan: Option<String>,
@@ -112,6 +113,9 @@ impl Expected {
         let error = matches!(expected.verdict, Verdict::Error(_));
         if !error && (expected.rule.is_some() || expected.location.is_some()) {
             return Err(wrong("no error is expected, but its rule or location is"));
+        }
+        if !error && expected.preemptions.is_some() {
+            return Err(wrong("no error is expected, but its preemptions are"));
         }
         if !error && expected.error.is_some() {
             return Err(wrong("no error is expected, but errors are listed"));

@@ -80,7 +80,52 @@ impl Trial<'_> {
                 same(&first, &document).map_err(|what| ran.wrong(what))?;
             }
         }
+        if !first.errors.is_empty() {
+            self.simple(&first, &program)?;
+        }
         self.brute_force(&program)
+    }
+
+    /// Errors made simple are the same errors, with no more preemptions and steps than they were found with, nor more preemptions than the
+    /// best known.
+    fn simple(&self, found: &ResultDocument, program: &str) -> Result<(), String> {
+        let mut options = self.options();
+        options.retain(|option| option != "--no-minimise");
+        let mode = mode("warm", 1);
+        let ran = self.check(
+            [
+                &options[..],
+                &mode,
+                &words(["--", program]),
+                &self.expected.args,
+            ]
+            .concat(),
+        );
+        let simple = self.as_expected(&ran)?;
+        self.traces(&simple, &ran)?;
+        let wrong = |what: String| Err(ran.wrong(what));
+        if simple.errors.len() != found.errors.len() {
+            return wrong("another number of errors than without making them simple".into());
+        }
+        for (error, found) in simple.errors.iter().zip(&found.errors) {
+            let file = error.trace.as_deref().unwrap_or_default();
+            let trace = Trace::read(Path::new(file)).map_err(|error| error.to_string())?;
+            let preemptions = trace.preemptions.ok_or("preemptions were not counted")?;
+            let first = trace
+                .shortened
+                .map_or(preemptions, |first| first.preemptions);
+            if error.events > found.events || preemptions > first {
+                return wrong(format!("{file} is not simpler"));
+            }
+            if self
+                .expected
+                .preemptions
+                .is_some_and(|best| preemptions > best)
+            {
+                return wrong(format!("{file} has {preemptions} preemptions"));
+            }
+        }
+        Ok(())
     }
 
     /// A program that is small enough has as many executions as there are classes of interleavings.
@@ -156,9 +201,9 @@ impl Trial<'_> {
         Ok(())
     }
 
-    /// Options of `check`.
+    /// Options of `check`. Executions are told as they were found: how far they are made simpler may depend on how fast they run.
     fn options(&self) -> Vec<String> {
-        let mut options = Vec::new();
+        let mut options = words(["--no-minimise"]);
         for (name, value) in &self.expected.check {
             match value {
                 Word::Flag(true) => options.push(format!("--{name}")),

@@ -15,6 +15,8 @@ pub(super) fn defaults() -> Vec<OsString> {
 pub(super) fn compile(kit: &Kit, clang: bool) -> Vec<OsString> {
     let mut flags = words(&[
         "-g",
+        // That code was instrumented is in its debug information.
+        "-grecord-gcc-switches",
         "-fsanitize=thread",
         "-fno-omit-frame-pointer",
         "-pthread",

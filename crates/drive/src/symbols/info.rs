@@ -268,6 +268,16 @@ impl Info {
 }
 
 /// The directory in which the compiler was started.
+/// The compiler of a unit, with its command line.
+pub(super) fn producer_of(unit: UnitRef<'_, Bytes>) -> String {
+    let mut entries = unit.entries();
+    let root = entries.next_dfs().ok().flatten();
+    let value = root.and_then(|root| root.attr_value(gimli::DW_AT_producer));
+    let text = value.and_then(|value| unit.attr_string(value).ok());
+    let text = text.and_then(|text| Some(text.to_string_lossy().ok()?.into()));
+    text.unwrap_or_default()
+}
+
 pub(super) fn directory_of(unit: UnitRef<'_, Bytes>) -> String {
     let directory = unit.comp_dir.as_ref();
     let directory = directory.and_then(|directory| Some(directory.to_string_lossy().ok()?.into()));

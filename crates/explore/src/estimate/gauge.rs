@@ -1,24 +1,45 @@
 //! What workers tell of their executions, and what others learn from it.
 
-use super::{Estimate, LogSum};
+use super::{
+    Estimate, LogSum, Series,
+    probe::{Dice, Sizes},
+};
 use serde::{Deserialize, Serialize};
-use std::sync::{Mutex, MutexGuard};
+use std::sync::{
+    Mutex, MutexGuard,
+    atomic::{AtomicUsize, Ordering::Relaxed},
+};
 
 /// How far a search is: asked at any time, from any thread, while workers go on.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Gauge {
     tally: Mutex<Tally>,
     /// What all of it weighs: the natural logarithm. A part of a search that was split weighs less than one.
     whole: f64,
+    prober: Mutex<Prober>,
+    /// Workers that have something to do.
+    busy: AtomicUsize,
+}
+
+/// What probing remembers from pass to pass.
+#[derive(Debug)]
+pub(crate) struct Prober {
+    pub sizes: Sizes,
+    pub dice: Dice,
 }
 
 impl Gauge {
     /// For a search that has done so much, and has branches of this weight left.
-    pub(crate) fn new(tally: Tally, mut left: LogSum) -> Gauge {
+    pub(crate) fn new(tally: Tally, mut left: LogSum, seed: u64) -> Gauge {
         left.merge(&tally.weight);
         Gauge {
             tally: Mutex::new(tally),
             whole: left.ln(),
+            prober: Mutex::new(Prober {
+                sizes: Sizes::default(),
+                dice: Dice(seed),
+            }),
+            busy: AtomicUsize::new(0),
         }
     }
 
@@ -27,20 +48,47 @@ impl Gauge {
         self.lock().estimate(self.whole)
     }
 
+    /// How many workers have something to do.
+    pub fn busy(&self) -> usize {
+        self.busy.load(Relaxed)
+    }
+
+    pub(crate) fn set_busy(&self, workers: usize) {
+        self.busy.store(workers, Relaxed);
+    }
+
     /// Takes in what a worker has counted, unless somebody else is at it: then it can wait.
     pub(crate) fn offer(&self, tally: &mut Tally) {
         if let Ok(mut mine) = self.tally.try_lock() {
-            mine.merge(&std::mem::take(tally));
+            self.take_in(&mut mine, tally);
+            *tally = Tally::default();
         }
     }
 
     /// Takes in what a worker has counted.
     pub(crate) fn merge(&self, tally: &Tally) {
-        self.lock().merge(tally);
+        self.take_in(&mut self.lock(), tally);
+    }
+
+    fn take_in(&self, mine: &mut Tally, new: &Tally) {
+        mine.merge(new);
+        if let Some(plain) = mine.plain(self.whole) {
+            mine.series.note(mine.runs as f64, plain);
+        }
     }
 
     pub(crate) fn tally(&self) -> Tally {
         self.lock().clone()
+    }
+
+    /// Executions and passes.
+    pub(crate) fn so_far(&self) -> (u64, usize) {
+        let tally = self.lock();
+        (tally.runs, tally.passes.len())
+    }
+
+    pub(crate) fn prober(&self) -> MutexGuard<'_, Prober> {
+        self.prober.lock().expect("nobody panics while probing")
     }
 
     fn lock(&self) -> MutexGuard<'_, Tally> {
@@ -48,30 +96,136 @@ impl Gauge {
     }
 }
 
-/// Executions, and what they weigh.
+/// Executions, and what they tell.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Tally {
-    runs: u64,
+    pub runs: u64,
+    /// Branches that follow from them.
+    children: u64,
     weight: LogSum,
+    series: Series,
+    passes: Vec<Passed>,
 }
 
+/// What a pass of probing came to.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+pub(crate) struct Passed {
+    /// Executions before it.
+    pub before: u64,
+    /// How many it took on a level.
+    pub width: u64,
+    /// How many executions there are in all; the natural logarithm.
+    pub ln_runs: f64,
+}
+
+impl Passed {
+    /// So many executions were done before, and so many (a natural logarithm) were below what was left.
+    pub fn new(before: u64, width: u64, below: f64) -> Passed {
+        let mut all = LogSum::default();
+        all.add(below);
+        if before > 0 {
+            all.add((before as f64).ln());
+        }
+        Passed {
+            before,
+            width,
+            ln_runs: all.ln(),
+        }
+    }
+}
+
+/// More passes than these are not remembered: the earliest say the least.
+const PASSES: usize = 256;
+
 impl Tally {
-    /// Counts an execution that weighs so much: the natural logarithm of it.
-    pub fn add(&mut self, ln_weight: f64) {
+    /// Counts an execution that weighs so much, the natural logarithm of it, and has so many children.
+    pub fn add(&mut self, ln_weight: f64, children: usize) {
         self.runs += 1;
+        self.children += children as u64;
         self.weight.add(ln_weight);
+    }
+
+    /// Counts a pass.
+    pub fn pass(&mut self, pass: Passed) {
+        self.passes.push(pass);
+        if self.passes.len() > PASSES {
+            self.passes.remove(0);
+        }
     }
 
     pub fn merge(&mut self, other: &Tally) {
         self.runs += other.runs;
+        self.children += other.children;
         self.weight.merge(&other.weight);
+        other.passes.iter().for_each(|pass| self.pass(*pass));
+    }
+
+    /// What passes found holds for the search as a whole.
+    pub fn forget_passes(&mut self) {
+        self.passes.clear();
+    }
+
+    /// By weights alone; the natural logarithm.
+    fn plain(&self, whole: f64) -> Option<f64> {
+        (self.runs > 0).then(|| (self.runs as f64).ln() - (self.weight.ln() - whole).min(0.0))
     }
 
     fn estimate(&self, whole: f64) -> Option<Estimate> {
-        (self.runs > 0).then(|| Estimate {
-            ln_runs: (self.runs as f64).ln() - (self.weight.ln() - whole).min(0.0),
+        let plain = self.plain(whole)?;
+        // Nothing rounded: all of it was seen.
+        let all = self.runs == self.children + 1;
+        let (ln_runs, within) = match passed(&self.passes, self.runs) {
+            _ if all => ((self.runs as f64).ln(), 1.0),
+            Some(found) => found,
+            None => (self.series.fit(plain), 10.0),
+        };
+        // What is known to be there is there.
+        let known = (self.runs.max(self.children + 1) as f64).ln();
+        Some(Estimate {
+            ln_runs: ln_runs.max(known),
             done: self.runs,
-            within: 2.0,
+            within,
         })
     }
+}
+
+/// What passes say together, and how sure. Each is right on average; it scatters the less the wider it was, the more it could learn
+/// from others before it (which were narrower), and the more was done before it.
+pub(crate) fn passed(passes: &[Passed], runs: u64) -> Option<(f64, f64)> {
+    let unit = passes
+        .iter()
+        .map(|pass| pass.ln_runs)
+        .fold(f64::NEG_INFINITY, f64::max);
+    let mean = |weight: &dyn Fn(&Passed) -> f64| {
+        let sum: f64 = passes.iter().map(weight).sum();
+        let found = passes
+            .iter()
+            .map(|pass| weight(pass) * (pass.ln_runs - unit).exp());
+        found.sum::<f64>() / sum
+    };
+    passes.first()?;
+    let mut found = mean(&|pass| (pass.width as f64).powi(2));
+    let left = |pass: &Passed, found: f64| {
+        let done = (pass.before as f64).ln() - unit;
+        (1.0 - done.exp() / found).max(1e-3)
+    };
+    for _ in 0..3 {
+        found = mean(&|pass| (pass.width as f64 / left(pass, found)).powi(2));
+    }
+    // The scatter of a weighted mean.
+    let weight = |pass: &Passed| (pass.width as f64 / left(pass, found)).powi(2);
+    let sum: f64 = passes.iter().map(weight).sum();
+    let off = |pass: &Passed| weight(pass) * ((pass.ln_runs - unit).exp() - found);
+    let scatter = passes
+        .iter()
+        .map(|pass| off(pass).powi(2))
+        .sum::<f64>()
+        .sqrt()
+        / sum
+        / found;
+    // Few passes do not know how much they scatter.
+    let doubt = 1.0 / (passes.len() as f64).powi(2);
+    let part = ((runs as f64).ln() - unit).exp() / found;
+    let within = 1.0 + (2.0 * scatter + 2.0 * doubt) * (1.0 - part).max(0.0);
+    Some((found.ln() + unit, within.max(1.01)))
 }

@@ -26,6 +26,11 @@ impl Shares {
         left
     }
 
+    /// How many children there are.
+    pub fn count(&self) -> u32 {
+        self.places.len() as u32
+    }
+
     /// The logarithm of the part for one child that leaves at a position.
     pub fn of(&self, position: u32) -> f64 {
         let first = self.places.partition_point(|(other, _)| *other < position);

@@ -4,22 +4,34 @@
 //! unfinished thread waits for, how to run it again. [`summary`] and [`render_result`] tell of a search, [`render_suite`] of many. Nothing here
 //! prints; colour is added only when asked for, and control characters of the program never reach the terminal.
 
+mod amount;
+mod ending;
+mod harmless;
 mod layout;
 mod phrase;
+mod prose;
 mod suite;
 mod summary;
+mod waits;
 
 use crate::{
+    order::{arrows, matter},
     position::Position,
+    sources::{Sources, named},
     trace::{Failure, PendingEntry, Trace},
 };
-use layout::{Row, listing, width, wrap};
-use phrase::Story;
+pub use amount::{Large, Part, Span, grouped};
+use ending::{WAITS, circle, ending, last_steps, stuck};
+pub(crate) use harmless::{clean, harmless};
+use layout::{Row, cut, listing, width, wrap};
+pub use phrase::Story;
+use prose::prose;
 use reweave_model::{Kind, ThreadId};
 use std::collections::BTreeSet;
 pub use suite::render_suite;
-use summary::table;
-pub use summary::{render_result, summary};
+use summary::{counted, table};
+pub use summary::{render_result, render_untold, summary};
+pub use waits::Wait;
 
 /// How to write.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -28,8 +40,10 @@ pub struct Style {
     pub colour: bool,
     /// Columns of the page.
     pub width: usize,
-    /// Long listings are not folded.
+    /// Every step, and all that is known.
     pub full: bool,
+    /// One sentence after the other, without columns and drawings: for a screen reader.
+    pub plain: bool,
 }
 
 impl Default for Style {
@@ -38,6 +52,7 @@ impl Default for Style {
             colour: false,
             width: 80,
             full: false,
+            plain: false,
         }
     }
 }
@@ -71,36 +86,24 @@ impl Style {
     }
 }
 
-/// Most waiting threads, objects and lines of output that are shown unless asked for all.
-const WAITS: usize = 12;
+/// Most objects and lines of output that are shown unless asked for all.
 const OBJECTS: usize = 12;
 const OUTPUT: usize = 20;
 
 /// One execution. `again`: the line that runs it again; without it, the one that the trace brings along.
-pub fn render_trace(trace: &Trace, again: Option<&str>, style: Style) -> String {
+pub fn render_trace(trace: &Trace, again: Option<&str>, sources: &Sources, style: Style) -> String {
     let trace = &harmless(trace);
     let story = Story::new(trace);
-    let mut keep = BTreeSet::new();
-    let waits = waits(&story, &mut keep, style);
-    let mut sections = vec![headline(trace, style)];
-    sections.push(listing(&headers(trace), &rows(&story), &keep, style));
-    if !waits.is_empty() {
-        let how = match trace.end.as_str() {
-            "done" => "Not at their end:",
-            // The thread that failed goes no further; that is no assumption of the program's.
-            "blocked" if !trace.errors.is_empty() => "Not at their end:",
-            "max-steps" => "Cut by the limit on steps. At that moment:",
-            "livelock" => "At the end nobody can go on, and some spin:",
-            "blocked" => "At the end, with an assumption that does not hold:",
-            _ => "At the end nobody can go on:",
-        };
-        sections.push(format!(
-            "{}\n{}",
-            style.bold(how),
-            table(&waits, style.width)
-        ));
-    }
-    sections.extend(objects(&story, style));
+    let rows = rows(&story, sources, style);
+    let mut sections = vec![headline(trace, sources, style)];
+    sections.extend(ending(&story, style));
+    let (listing, hidden) = match style.plain {
+        true => (prose(&headers(trace), &rows, style), 0),
+        false => listing(&headers(trace), &rows, style),
+    };
+    let notes = notes(trace, sources, hidden, style);
+    sections.push(listing + &notes);
+    sections.extend(objects(&story, &rows, style));
     sections.extend(output(trace, style));
     // The line that a trace brings along has a gap for the file's own path, which only the caller knows.
     let own = trace.program.replay.clone();
@@ -113,7 +116,39 @@ pub fn render_trace(trace: &Trace, again: Option<&str>, style: Style) -> String 
     sections.join("\n")
 }
 
-fn headline(trace: &Trace, style: Style) -> String {
+/// What a reader should know of the listing.
+fn notes(trace: &Trace, sources: &Sources, hidden: usize, style: Style) -> String {
+    let mut notes = Vec::new();
+    if hidden > 0 {
+        let text = "Steps that the failure does not depend on are folded; `reweave report --full` shows them.";
+        notes.push(text.to_owned());
+    }
+    if let Some(first) = &trace.shortened {
+        notes.push(format!(
+            "Shortened from {}, {} and {} to {}, {} and {}, by {}.",
+            counted(first.steps.into(), "step"),
+            match first.switches {
+                1 => "1 switch".into(),
+                switches => format!("{switches} switches"),
+            },
+            counted(first.preemptions.into(), "preemption"),
+            trace.events.len(),
+            trace.switches(),
+            trace.preemptions.unwrap_or(first.preemptions),
+            counted(first.runs.into(), "run"),
+        ));
+    }
+    notes.extend(sources.notes().iter().map(|note| clean(note)));
+    let mut out = String::new();
+    for note in notes {
+        for line in wrap(&note, style.width, "").lines() {
+            out += &(style.dim(line) + "\n");
+        }
+    }
+    out
+}
+
+fn headline(trace: &Trace, sources: &Sources, style: Style) -> String {
     let program = &trace.program.name;
     let steps = trace.events.len();
     let Some(first) = trace.errors.first() else {
@@ -123,10 +158,10 @@ fn headline(trace: &Trace, style: Style) -> String {
         );
         return style.bold(&line) + "\n";
     };
-    let mut out = failure(first, program, style);
+    let mut out = failure(first, program, sources, style);
     for other in distinct(&trace.errors).skip(1) {
         out += "\n";
-        out += &failure(other, "the same execution", style);
+        out += &failure(other, "the same execution", sources, style);
     }
     out
 }
@@ -149,33 +184,39 @@ fn distinct(errors: &[Failure]) -> impl Iterator<Item = &Failure> {
     })
 }
 
-fn failure(failure: &Failure, program: &str, style: Style) -> String {
+fn failure(failure: &Failure, program: &str, sources: &Sources, style: Style) -> String {
     let rule = failure.rule.as_ref().map(|rule| format!(" ({rule})"));
     let name = failure.kind.name();
     let head = format!("{name}{} in {program}", rule.unwrap_or_default());
     let mut out = style.red(&head) + "\n";
-    out += &wrap(&failure.message, style.width, "  ");
-    let tells = |place: &Position| failure.message.contains(&place.to_string());
-    match (failure.kind, failure.places.as_slice()) {
-        // The message tells who did what where.
-        (Kind::DataRace, places) if places.iter().all(&tells) => {}
-        (Kind::DataRace, [one, two, rest @ ..]) => {
-            out += &format!("  one access:   {one}\n  the other:    {two}\n");
-            for place in rest {
-                out += &format!("  and:          {place}\n");
-            }
-        }
-        // What each thread waits for is told at the end, with its place.
-        (Kind::Deadlock | Kind::Livelock, _) => {}
-        (_, places) => {
-            for place in places.iter().filter(|place| !tells(place)) {
-                out += &format!("  at {place}\n");
-            }
-        }
+    // What each thread waits for is told on its own, as far as it is known.
+    if matches!(failure.kind, Kind::Deadlock | Kind::Livelock) && !failure.places.is_empty() {
+        return out;
     }
-    for (place, stack) in failure.places.iter().zip(&failure.stacks) {
-        out += &format!("\n  how it came to {place}:\n");
-        for call in stack {
+    out += &wrap(&failure.message, style.width, "  ");
+    let race = failure.kind == Kind::DataRace;
+    for (number, place) in failure.places.iter().enumerate() {
+        let which = match number {
+            0 if race => "one access: ",
+            1 if race => "the other:  ",
+            _ if race => "and:        ",
+            _ => "",
+        };
+        let at = format!("  {which}at {place}");
+        let room = style.width.saturating_sub(width(&at) + 2);
+        let source = sources.line(place).map(clean).unwrap_or_default();
+        out += &at;
+        if !source.is_empty() && room >= width(&source).min(20) {
+            out += &format!("  {}", style.dim(&cut(&source, room)));
+        }
+        out.push('\n');
+        let stack = failure.stacks.get(number).map_or(&[][..], Vec::as_slice);
+        // The place itself is no stack.
+        for call in stack.iter().take(if stack.len() > 1 || race {
+            stack.len()
+        } else {
+            0
+        }) {
             out += &format!("    in {call}\n");
         }
     }
@@ -188,7 +229,7 @@ pub fn waiting(trace: &Trace) -> String {
     let line = |(thread, pending): (ThreadId, &PendingEntry)| {
         let at = pending.at.as_ref().map(|at| format!(", at {at},"));
         let what = match story.wait(thread.0, pending) {
-            Some(wait) => wait.text,
+            Some(wait) => wait.text(),
             None => format!("was about to {}", story.pending(pending)),
         };
         let name = story.thread(thread.0);
@@ -209,12 +250,13 @@ fn headers(trace: &Trace) -> Vec<String> {
 /// Longest place that is shown whole.
 const PLACE: usize = 26;
 
-/// `file:line`, with the first directories left out when it is long.
-fn place(at: Option<&Position>) -> String {
+/// `file:line` without the directory that all have in common, and with the first directories left out when it is still long.
+fn place(at: Option<&Position>, common: &str) -> String {
     let Some(at) = at else {
         return String::new();
     };
-    let whole = format!("{}:{}", at.file, at.line);
+    let file = at.file.strip_prefix(common).unwrap_or(&at.file);
+    let whole = format!("{file}:{}", at.line);
     if width(&whole) <= PLACE {
         return whole;
     }
@@ -228,31 +270,59 @@ fn place(at: Option<&Position>) -> String {
     })
 }
 
-fn rows(story: &Story<'_>) -> Vec<Row> {
+/// Longest name of a file that keeps its directory.
+const NAME: usize = 16;
+
+/// The directory in which all files are, with its slash, where their names are long.
+fn common_directory(files: &BTreeSet<String>) -> String {
+    let (Some(first), Some(last)) = (files.first(), files.last()) else {
+        return String::new();
+    };
+    if files.iter().all(|file| width(file) <= NAME) {
+        return String::new();
+    }
+    // What the first and the last in order have in common, all have.
+    let same = first.bytes().zip(last.bytes()).take_while(|(a, b)| a == b);
+    let same = same.count();
+    match first.as_bytes()[..same]
+        .iter()
+        .rposition(|byte| *byte == b'/')
+    {
+        Some(slash) => first[..=slash].into(),
+        None => String::new(),
+    }
+}
+
+fn rows(story: &Story<'_>, sources: &Sources, style: Style) -> Vec<Row> {
     let trace = story.trace;
+    let matter = mattering(story);
+    let stuck = stuck(trace);
+    let circle = circle(story);
+    let common = common_directory(&named(trace));
     let mut done = vec![0; trace.threads.len()];
     let mut rows = Vec::new();
-    let line = |thread: u32, place: String, text: String| Row {
+    let line = |thread: u32, at: Option<&Position>, text: String| Row {
         step: None,
         sign: "",
         thread: thread as usize,
-        place,
+        place: place(at, &common),
         text,
+        source: at.and_then(|at| sources.line(at)).map(clean),
+        matters: true,
     };
     // What is no event comes right after its thread's event of that number.
     let beside = |rows: &mut Vec<Row>, thread: u32, count: u32| {
         for (index, child) in trace.threads.iter().enumerate().skip(1) {
-            if child.parent == thread && child.born_after == count {
+            if style.full && child.parent == thread && child.born_after == count {
                 let name = story.thread(index as u32);
-                rows.push(line(thread, String::new(), format!("spawn {name}")));
+                rows.push(line(thread, None, format!("spawn {name}")));
             }
         }
         for error in distinct(&trace.errors).filter(|error| error.after == Some((thread, count))) {
             let text = format!("{} here", error.kind.name());
-            let place = place(error.places.first());
             rows.push(Row {
                 sign: "!",
-                ..line(thread, place, text)
+                ..line(thread, error.places.first(), text)
             });
         }
     };
@@ -262,49 +332,51 @@ fn rows(story: &Story<'_>) -> Vec<Row> {
     for (index, event) in trace.events.iter().enumerate() {
         rows.push(Row {
             step: Some(index),
-            ..line(event.thread, place(event.at.as_ref()), story.event(index))
+            matters: matter.as_ref().is_none_or(|matter| matter.contains(&index)),
+            ..line(event.thread, event.at.as_ref(), story.event(index))
         });
         done[event.thread as usize] += 1;
         beside(&mut rows, event.thread, done[event.thread as usize]);
     }
-    for (thread, pending) in story.unfinished() {
-        let text = format!("{} ...", story.pending(pending));
-        rows.push(Row {
-            sign: "-",
-            ..line(thread.0, place(pending.at.as_ref()), text)
-        });
-    }
-    rows
-}
-
-fn waits(story: &Story<'_>, keep: &mut BTreeSet<usize>, style: Style) -> Vec<(String, String)> {
-    let mut rows = Vec::new();
-    let all = story.unfinished().count();
-    let shown = if style.full { all } else { WAITS };
-    for (thread, pending) in story.unfinished().take(shown) {
-        let mut text = match story.wait(thread.0, pending) {
-            Some(wait) => {
-                keep.extend(&wait.steps);
-                wait.text
-            }
-            None => format!("was about to {}", story.pending(pending)),
-        };
-        if let Some(at) = &pending.at {
-            text += &format!("\nat {at}");
+    for (number, (thread, pending)) in story.unfinished().enumerate() {
+        let wait = story.wait(thread.0, pending);
+        let joins = pending.operation.name == "join" && !circle.contains(&thread.0);
+        if style.full || (stuck && !joins) || trace.end == "max-steps" {
+            let why = wait.map_or_else(|| "...".into(), |wait| wait.brief);
+            let text = format!("{}: {why}", story.pending(pending));
+            rows.push(Row {
+                sign: if stuck { "x" } else { "-" },
+                matters: number <= WAITS,
+                ..line(thread.0, pending.at.as_ref(), text)
+            });
         }
-        rows.push((story.thread(thread.0).to_owned(), text));
-    }
-    if all > shown {
-        rows.push(("...".into(), format!("{} more threads", all - shown)));
     }
     rows
 }
 
-/// Where the objects of the listing come from.
-fn objects(story: &Story<'_>, style: Style) -> Option<String> {
+/// The steps that matter; `None`: all, since nothing tells them apart.
+pub fn mattering(story: &Story<'_>) -> Option<BTreeSet<usize>> {
+    let last = last_steps(story);
+    let moment = story.trace.errors.iter().any(|error| error.after.is_some());
+    let known = (moment || !last.is_empty()) && story.replayed.state.is_some();
+    let arrows = arrows(story.trace, &story.replayed);
+    known.then(|| matter(story.trace, &story.replayed, &arrows, &last))
+}
+
+/// Where the objects of the listing come from: those whose name does not tell.
+fn objects(story: &Story<'_>, rows: &[Row], style: Style) -> Option<String> {
+    let mentioned = |name: &str| {
+        rows.iter()
+            .any(|row| row.matters && row.text.contains(name))
+    };
     let known = story.trace.objects.iter().filter_map(|object| {
         let at = object.first_used.as_ref()?;
         let allocated = object.allocated.as_ref();
+        let nameless = object.name.contains('#') || allocated.is_some();
+        let wanted = style.full || (nameless && mentioned(&object.name));
+        if !wanted {
+            return None;
+        }
         let allocated = allocated.map(|at| format!("allocated at {at}, "));
         let text = format!("{}first used at {at}", allocated.unwrap_or_default());
         Some((object.name.clone(), text))
@@ -344,52 +416,4 @@ fn output(trace: &Trace, style: Style) -> Option<String> {
         out += &format!("  | {line}\n");
     }
     Some(out)
-}
-
-/// Without control characters other than line ends.
-fn clean(text: &str) -> String {
-    text.chars()
-        .map(|c| match c {
-            '\n' => c,
-            '\t' => ' ',
-            c if c.is_control() => '\u{fffd}',
-            c => c,
-        })
-        .collect()
-}
-
-/// The trace with every string of it made harmless to a terminal.
-fn harmless(trace: &Trace) -> Trace {
-    let mut trace = trace.clone();
-    let fix = |text: &mut String| *text = clean(text);
-    let line = |text: &mut String| *text = clean(text).replace('\n', " ");
-    let place = |at: &mut Option<Position>| {
-        if let Some(at) = at {
-            line(&mut at.file);
-        }
-    };
-    line(&mut trace.program.name);
-    trace.program.replay.iter_mut().for_each(line);
-    trace.output.iter_mut().for_each(fix);
-    for error in &mut trace.errors {
-        fix(&mut error.message);
-        error.rule.iter_mut().for_each(line);
-        error.places.iter_mut().for_each(|at| line(&mut at.file));
-        error.stacks.iter_mut().flatten().for_each(line);
-    }
-    for thread in &mut trace.threads {
-        thread.name.iter_mut().for_each(line);
-        if let Some(pending) = &mut thread.pending {
-            place(&mut pending.at);
-        }
-    }
-    for object in &mut trace.objects {
-        line(&mut object.name);
-        place(&mut object.first_used);
-        place(&mut object.allocated);
-    }
-    for event in &mut trace.events {
-        place(&mut event.at);
-    }
-    trace
 }

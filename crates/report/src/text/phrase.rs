@@ -1,27 +1,20 @@
-//! One operation in a few words, and what a thread that cannot go on waits for.
+//! One operation in a few words.
 
 use crate::{
     operation::function_name,
-    replay::{Hold, Replayed, replay},
-    trace::{Failure, ObjectState, PendingEntry, Trace, pointer},
+    replay::{Replayed, replay},
+    trace::{ObjectState, PendingEntry, Trace, pointer},
 };
-use reweave_model::{Object, ObjectId, Op, RmwKind, ThreadId};
+use reweave_model::{ObjectId, Op, RmwKind};
 use std::collections::BTreeMap;
 
 /// A trace with what the model knows about it.
-pub(crate) struct Story<'a> {
+pub struct Story<'a> {
+    /// The trace.
     pub trace: &'a Trace,
-    replayed: Replayed,
+    pub(crate) replayed: Replayed,
     /// Parking tokens, with the threads that park on them.
     owners: BTreeMap<u32, u32>,
-}
-
-/// Why a thread cannot go on.
-pub(crate) struct Wait {
-    /// A sentence without its subject: `waits for mutex#1, held by main since step 3`.
-    pub text: String,
-    /// Events that it refers to.
-    pub steps: Vec<usize>,
 }
 
 impl<'a> Story<'a> {
@@ -131,9 +124,7 @@ impl<'a> Story<'a> {
 
     /// The event that event `index` comes after, beyond program order.
     fn after(&self, index: usize) -> Option<usize> {
-        let (thread, count) = self.trace.events[index].after?;
-        let mine = &self.replayed.steps[thread as usize];
-        mine.get((count as usize).checked_sub(1)?).copied()
+        self.replayed.after(self.trace.events[index].after)
     }
 
     /// An operation that was not done.
@@ -145,10 +136,18 @@ impl<'a> Story<'a> {
     }
 
     /// A value of the operation's object.
-    fn word(&self, op: Op, word: u64) -> String {
+    pub fn word(&self, op: Op, word: u64) -> String {
         match op.object() {
-            Some(object) if self.trace.pointers(object.0) => pointer(word),
-            _ => value(word),
+            Some(object) => self.value(object.0, word),
+            None => value(word),
+        }
+    }
+
+    /// A value of an object, for people.
+    pub fn value(&self, object: u32, word: u64) -> String {
+        match self.trace.pointers(object) {
+            true => pointer(word),
+            false => value(word),
         }
     }
 
@@ -200,7 +199,7 @@ impl<'a> Story<'a> {
     }
 
     /// Whether what is seen of the object is a value of the program.
-    fn has_value(&self, object: ObjectId) -> bool {
+    pub fn has_value(&self, object: ObjectId) -> bool {
         let entry = self.trace.objects.get(object.index());
         entry.is_some_and(|entry| {
             matches!(
@@ -210,7 +209,7 @@ impl<'a> Story<'a> {
         })
     }
 
-    fn readers_first(&self, lock: ObjectId) -> bool {
+    pub(crate) fn readers_first(&self, lock: ObjectId) -> bool {
         let entry = self.trace.objects.get(lock.index());
         entry.is_some_and(|entry| {
             entry.state
@@ -228,144 +227,6 @@ impl<'a> Story<'a> {
     /// A thread's stable name.
     pub fn thread(&self, thread: u32) -> &str {
         self.trace.thread_path(thread)
-    }
-
-    /// What an unfinished thread waits for, and who could end that.
-    pub fn wait(&self, thread: u32, pending: &PendingEntry) -> Option<Wait> {
-        let op = pending.operation.to_op()?;
-        let name = op
-            .object()
-            .map_or("?", |object| self.trace.object_name(object.0));
-        let mut steps = Vec::new();
-        let spins = pending.saw.is_some() || matches!(op, Op::Await(..));
-        if spins && op.object().is_some_and(|object| !self.has_value(object)) {
-            let text = format!("spins until {name} changes");
-            return Some(Wait { text, steps });
-        }
-        let text = match op {
-            Op::Join(other) => {
-                let unfinished = self.trace.threads[other.index()].pending.is_some();
-                let how = match unfinished {
-                    true if self.failed(other) => ", which failed",
-                    true => ", which is not at its end",
-                    false => "",
-                };
-                format!("waits for the end of {}{how}", self.thread(other.0))
-            }
-            Op::Assume(_) => "stands at an assumption that does not hold".into(),
-            Op::Lock(object) | Op::ReadLock(object) | Op::WriteBegin(object) => {
-                let holds = &self.replayed.held[object.index()];
-                format!("waits for {name}{}", self.held(thread, holds, &mut steps))
-            }
-            Op::WriteAcquire(object) => {
-                let holds: Vec<Hold> = self.replayed.held[object.index()]
-                    .iter()
-                    .copied()
-                    .filter(|hold| hold.thread != thread || self.readers_first(object))
-                    .collect();
-                let held = self.held(thread, &holds, &mut steps);
-                format!("waits for the readers of {name}{held}")
-            }
-            Op::OnceBegin { object, .. } => {
-                let holds = &self.replayed.held[object.index()];
-                let held = self.held(thread, holds, &mut steps);
-                format!("waits for {name} to be initialised{held}")
-            }
-            Op::Wake { condvar, .. } => {
-                let last = self.last_notification(condvar, &mut steps);
-                format!("waits for a notification of {name}{last}")
-            }
-            Op::SemAcquire { .. } => format!("waits for {name}, which has none left"),
-            Op::Leave(object) | Op::Arrive(object) => {
-                format!("waits at {name}{}", self.at_barrier(object))
-            }
-            Op::Send(_) => format!("waits for room in {name}, which is full"),
-            Op::Handoff(..) => format!("waits for its message to be taken from {name}"),
-            Op::Recv { .. } => format!("waits for a message in {name}, which is empty"),
-            Op::Park { .. } => "is parked, and nobody unparks it".into(),
-            Op::Await(_, seen) => {
-                format!(
-                    "spins until {name} is something else than {}",
-                    self.word(op, seen)
-                )
-            }
-            _ => match pending.saw {
-                Some(saw) => format!(
-                    "spins until {name} is something else than {}",
-                    self.word(op, saw)
-                ),
-                None => return None,
-            },
-        };
-        Some(Wait { text, steps })
-    }
-
-    fn held(&self, me: u32, holds: &[Hold], steps: &mut Vec<usize>) -> String {
-        let mut parts = Vec::new();
-        for hold in holds {
-            steps.push(hold.since);
-            let who = match hold.thread {
-                thread if thread == me => "itself",
-                thread => self.thread(thread),
-            };
-            let taken = &self.trace.events[hold.since].at;
-            let at = taken
-                .as_ref()
-                .map(|at| format!(" ({}:{})", at.file, at.line));
-            let at = at.unwrap_or_default();
-            parts.push(format!("{who} since step {}{at}", hold.since + 1));
-        }
-        match parts.len() {
-            0 => String::new(),
-            _ => format!(", held by {}", parts.join(" and ")),
-        }
-    }
-
-    /// A notification that came too early is the usual reason for a wait without end.
-    fn last_notification(&self, condvar: ObjectId, steps: &mut Vec<usize>) -> String {
-        let events = self.trace.events.iter().enumerate().rev();
-        let mut notified = events.filter(|(_, event)| {
-            matches!(event.op(), Op::NotifyOne(object) | Op::NotifyAll(object) if object == condvar)
-        });
-        let Some((index, event)) = notified.next() else {
-            return "; there was none at all".into();
-        };
-        steps.push(index);
-        let (step, who) = (index + 1, self.thread(event.thread));
-        match &self.replayed.before[index].waiters {
-            Some(waiters) if waiters.is_empty() => {
-                format!("; the last one, step {step} by {who}, found nobody waiting")
-            }
-            _ => format!("; the last one, step {step} by {who}, was for another"),
-        }
-    }
-
-    fn at_barrier(&self, barrier: ObjectId) -> String {
-        let Some(state) = &self.replayed.state else {
-            return String::new();
-        };
-        match state.object(barrier) {
-            Object::Barrier { size, arrived, .. } if !arrived.is_empty() => {
-                format!(", to which {} of {size} threads have come", arrived.len())
-            }
-            _ => String::new(),
-        }
-    }
-
-    /// Threads that have not come to their end, with what they had come to. A thread that an error ended is none of them.
-    pub fn unfinished(&self) -> impl Iterator<Item = (ThreadId, &PendingEntry)> {
-        let threads = self.trace.threads.iter().enumerate();
-        threads
-            .filter_map(|(index, thread)| Some((ThreadId(index as u32), thread.pending.as_ref()?)))
-            .filter(|(thread, _)| !self.failed(*thread))
-    }
-
-    /// Whether an error ended the thread.
-    fn failed(&self, thread: ThreadId) -> bool {
-        let pending = self.trace.threads[thread.index()].pending.as_ref();
-        let frozen = pending.is_some_and(|pending| pending.operation.name == "assume");
-        let blamed = |error: &Failure| error.after.is_some_and(|(blamed, _)| blamed == thread.0);
-        frozen && self.trace.errors.iter().any(blamed)
     }
 }
 

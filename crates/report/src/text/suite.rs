@@ -1,11 +1,11 @@
 //! A suite as a table: one line a test, then what there is to say about those that are not as expected.
 
 use super::{
-    Style, clean,
+    Large, Part, Style, clean, grouped,
     layout::{pad, width, wrap},
-    summary::{counted, grouped},
+    summary::counted,
 };
-use crate::suite::{Size, SuiteDocument, TestEntry, Verdict};
+use crate::suite::{SuiteDocument, TestEntry, Verdict};
 
 /// The whole suite.
 pub fn render_suite(suite: &SuiteDocument, style: Style) -> String {
@@ -58,9 +58,13 @@ fn row(test: &TestEntry) -> [String; 6] {
     let executions = result.map_or_else(String::new, |result| grouped(result.executions));
     let time = result.map_or_else(String::new, |result| format!("{:.2} s", result.elapsed_s));
     let whole = result.is_some_and(|result| result.complete);
-    let (about, covered) = match (&test.estimate, whole) {
+    let estimate = result.and_then(|result| result.estimate);
+    let (about, covered) = match (estimate, whole) {
         (_, true) => (executions.clone(), "all".into()),
-        (Some(size), false) => (large(size), percent(size.covered)),
+        (Some(size), false) => (
+            Large(size.executions_log10).to_string(),
+            Part(size.covered).to_string(),
+        ),
         (None, false) => (String::new(), String::new()),
     };
     let verdict = test.verdict.name().into();
@@ -114,27 +118,4 @@ fn remarks(test: &TestEntry, style: Style) -> String {
 /// A name that stays in its row.
 fn one_line(name: &str) -> String {
     clean(name.replace(['\n', '\t'], " ").trim())
-}
-
-/// From here on only the power of ten is told.
-const MOST: f64 = 1e9;
-
-/// How many executions there are in all.
-fn large(size: &Size) -> String {
-    let number = size.ln_executions.exp();
-    match number < MOST {
-        true => grouped(number.round() as u64),
-        false => format!("10^{:.0}", size.ln_executions / std::f64::consts::LN_10),
-    }
-}
-
-fn percent(part: f64) -> String {
-    match part * 100.0 {
-        100.0.. => "100 %".into(),
-        // Rounded, it would look like all of it.
-        percent @ 99.5.. => format!("{:.1} %", percent.min(99.9)),
-        percent @ 9.95.. => format!("{percent:.0} %"),
-        percent @ 0.01.. => format!("{percent:.2} %"),
-        _ => "< 0.01 %".into(),
-    }
 }

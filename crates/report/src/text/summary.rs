@@ -1,7 +1,7 @@
 //! A search in one line, and a result document as a page.
 
 use super::{
-    Style, clean,
+    Large, Part, Span, Style, clean, grouped,
     layout::{pad, width, wrap},
 };
 use crate::result::{Finding, ResultDocument};
@@ -35,6 +35,11 @@ pub fn summary(result: &ResultDocument) -> String {
 
 /// The whole document for people.
 pub fn render_result(result: &ResultDocument, style: Style) -> String {
+    render_untold(result, 0, style)
+}
+
+/// The document for people who have read the stories of its first errors already.
+pub fn render_untold(result: &ResultDocument, told: usize, style: Style) -> String {
     let headline = format!("{}: {}", clean(&result.program), clean(&summary(result)));
     let mut out = style.bold(&headline);
     out.push('\n');
@@ -79,13 +84,29 @@ pub fn render_result(result: &ResultDocument, style: Style) -> String {
             "  ",
         );
     }
-    for (title, findings) in [("error", &result.errors), ("warning", &result.warnings)] {
+    if let Some(size) = size(result) {
+        out += &wrap(&size, style.width, "  ");
+    }
+    let errors = result.errors.get(told..).unwrap_or_default();
+    for (title, findings) in [("error", errors), ("warning", &result.warnings)] {
         for finding in findings {
             out.push('\n');
             out += &one(title, finding, style);
         }
     }
     out
+}
+
+/// How large a search is that did not come to its end.
+fn size(result: &ResultDocument) -> Option<String> {
+    let estimate = result.estimate.filter(|estimate| estimate.covered < 1.0)?;
+    let left = estimate.seconds.unwrap_or(f64::INFINITY) - result.elapsed_s;
+    Some(format!(
+        "explored: {} of about {} executions; the rest would take about {}",
+        Part(estimate.covered),
+        Large(estimate.executions_log10),
+        Span(left.max(0.0))
+    ))
 }
 
 fn one(title: &str, finding: &Finding, style: Style) -> String {
@@ -158,19 +179,6 @@ fn explain(why: &str) -> String {
 pub(crate) fn counted(n: u64, what: &str) -> String {
     let plural = if n == 1 { "" } else { "s" };
     format!("{} {what}{plural}", grouped(n))
-}
-
-/// Digits in groups of three.
-pub(crate) fn grouped(n: u64) -> String {
-    let digits = n.to_string();
-    let mut out = String::new();
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
 }
 
 /// Two columns, for short tables.

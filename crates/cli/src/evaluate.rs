@@ -1,0 +1,125 @@
+//! `reweave evaluate`: how right estimates would have been on recorded searches, in tables.
+
+use crate::{print, usage};
+use reweave_explore::{Curve, Estimator, Recorded, Strategy};
+use reweave_report::{ExitCode, grouped};
+use std::{
+    fs::File,
+    io::BufReader,
+    path::{Path, PathBuf},
+};
+
+/// Parts of a search after which its estimate is held against the truth.
+const PARTS: [f64; 3] = [0.01, 0.05, 0.25];
+
+/// Probing is random: its accuracy is the mean over these seeds.
+const SEEDS: std::ops::Range<u64> = 0..5;
+
+/// Accuracies of all techniques on one search: for each part, for each technique.
+struct Evaluated {
+    name: String,
+    executions: u64,
+    nodes: u64,
+    accuracies: [Vec<(String, f64)>; 3],
+}
+
+/// Runs the command and says with which code to exit.
+pub fn run(logs: &[PathBuf]) -> ExitCode {
+    let mut evaluated = Vec::new();
+    for log in logs {
+        match evaluate(log) {
+            Ok(one) => evaluated.push(one),
+            Err(why) => return usage(&format!("{}: {why}", log.display())),
+        }
+    }
+    print(&tables(&evaluated))
+}
+
+fn evaluate(log: &Path) -> Result<Evaluated, String> {
+    let file = File::open(log).map_err(|error| error.to_string())?;
+    let recorded = Recorded::read(BufReader::new(file))?;
+    let truth = recorded.time();
+    let mut parts = recorded.replay(&PARTS).into_iter();
+    let probed: Vec<Vec<f64>> = SEEDS.map(|seed| recorded.probe(&PARTS, seed)).collect();
+    let accuracies = [0, 1, 2].map(|part| {
+        let guesses = parts.next().unwrap_or_default();
+        let named = |guess: &reweave_explore::Guess| {
+            let name = name(guess.strategy, guess.estimator, guess.curve);
+            (name, accuracy(truth, guess.estimate))
+        };
+        let mut row: Vec<(String, f64)> = guesses.iter().map(named).collect();
+        let executions = recorded.executions() as f64;
+        let probing = probed.iter().map(|found| accuracy(executions, found[part]));
+        row.push((
+            "probing".into(),
+            probing.sum::<f64>() / SEEDS.count() as f64,
+        ));
+        row
+    });
+    let name = log.file_stem().unwrap_or_default().to_string_lossy();
+    Ok(Evaluated {
+        name: name.into_owned(),
+        executions: recorded.executions(),
+        nodes: recorded.nodes(),
+        accuracies,
+    })
+}
+
+/// In percent; too much and too little count alike.
+fn accuracy(truth: f64, estimate: f64) -> f64 {
+    match estimate.is_finite() {
+        true => 100.0 * (truth / estimate).min(estimate / truth),
+        false => 0.0,
+    }
+}
+
+/// `l+w+l`: lazy, weighted, logarithmic.
+fn name(strategy: Strategy, estimator: Estimator, curve: Curve) -> String {
+    let strategy = match strategy {
+        Strategy::Oracle => "o",
+        Strategy::Lazy => "l",
+        Strategy::Eager => "e",
+    };
+    let estimator = match estimator {
+        Estimator::Weighted => "w",
+        Estimator::Recursive => "r",
+    };
+    let curve = match curve {
+        Curve::Empty => "empty",
+        Curve::Constant => "constant",
+        Curve::Linear => "linear",
+        Curve::Logarithmic => "log",
+    };
+    format!("{strategy}+{estimator}+{curve}")
+}
+
+fn tables(all: &[Evaluated]) -> String {
+    let mut text = format!("{:<24} {:>12} {:>12}\n", "search", "nodes", "executions");
+    for one in all {
+        let (nodes, executions) = (grouped(one.nodes), grouped(one.executions));
+        text += &format!("{:<24} {nodes:>12} {executions:>12}\n", one.name);
+    }
+    for (index, part) in PARTS.iter().enumerate() {
+        text += &format!(
+            "\nAccuracy after {:.0}% (strategy oracle, lazy, eager; estimator weighted, recursive; fit)\n{:<14} {:>7}",
+            part * 100.0,
+            "technique",
+            "mean"
+        );
+        for one in all {
+            text += &format!(" {:>9.9}", one.name);
+        }
+        text.push('\n');
+        let techniques = all.first().map_or(&[][..], |one| &one.accuracies[index]);
+        for (row, (technique, _)) in techniques.iter().enumerate() {
+            let values = all.iter().map(|one| one.accuracies[index][row].1);
+            let mean = values.clone().sum::<f64>() / all.len() as f64;
+            text += &format!("{technique:<14} {mean:>6.1}%");
+            for value in values {
+                text += &format!(" {value:>8.1}%");
+            }
+            text.push('\n');
+        }
+    }
+    text
+}

@@ -1,0 +1,171 @@
+//! The server as a client meets it: addresses, refusals, what the list and the comparison say.
+
+use reweave_model::Kind;
+use reweave_page::serve;
+use reweave_report::{Finding, ResultDocument};
+use std::{
+    fs,
+    io::{Read, Write},
+    net::{Shutdown, SocketAddr, TcpListener, TcpStream},
+    os::unix::fs::symlink,
+    path::Path,
+    thread,
+};
+
+/// Serves a directory for as long as the test runs.
+fn start(directory: &Path) -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let directory = directory.to_owned();
+    thread::spawn(move || serve(&listener, &directory, |_, _| None));
+    address
+}
+
+fn send(address: SocketAddr, request: &str) -> String {
+    let mut stream = TcpStream::connect(address).unwrap();
+    let mut answer = Vec::new();
+    // A refusal may come before all of the request is read.
+    let _ = stream.write_all(request.as_bytes());
+    let _ = stream.shutdown(Shutdown::Write);
+    let _ = stream.read_to_end(&mut answer);
+    String::from_utf8(answer).unwrap()
+}
+
+fn get(address: SocketAddr, path: &str) -> String {
+    send(
+        address,
+        &format!("GET {path} HTTP/1.1\r\nHost: {address}\r\n\r\n"),
+    )
+}
+
+fn status(answer: &str) -> &str {
+    answer.split("\r\n").next().unwrap_or_default()
+}
+
+fn finding(kind: Kind, location: &str, message: &str) -> Finding {
+    Finding {
+        kind,
+        rule: None,
+        message: message.into(),
+        location: Some(location.into()),
+        events: 4,
+        trace: Some("reweave-out/queue-1.rwt".into()),
+        seen: 3,
+    }
+}
+
+fn result(errors: Vec<Finding>) -> ResultDocument {
+    let mut result = ResultDocument::new("queue.c", "optimal", "mazurkiewicz");
+    result.executions = 10 + errors.len() as u64;
+    result.errors = errors;
+    result
+}
+
+#[test]
+fn only_what_the_directory_holds_is_served() {
+    let outside = tempfile::tempdir().unwrap();
+    let secret = outside.path().join("secret.json");
+    result(Vec::new()).write(&secret).unwrap();
+    let directory = tempfile::tempdir_in(outside.path()).unwrap();
+    symlink(&secret, directory.path().join("linked.json")).unwrap();
+    symlink(outside.path(), directory.path().join("linked")).unwrap();
+    fs::write(directory.path().join("notes.txt"), "hello").unwrap();
+    let address = start(directory.path());
+    assert_eq!(status(&get(address, "/")), "HTTP/1.1 200 OK");
+    for path in [
+        "/notes.txt",
+        "/trace/../secret.json",
+        "/trace/..%2fsecret.json",
+        "/trace/linked.json",
+        "/trace//etc/passwd",
+        "/trace/%00",
+        "/compare?a=linked.json&b=linked.json",
+        "/compare?a=linked/secret.json&b=../secret.json",
+    ] {
+        assert_eq!(
+            status(&get(address, path)),
+            "HTTP/1.1 404 Not Found",
+            "{path}"
+        );
+    }
+}
+
+#[test]
+fn hostile_requests_are_refused() {
+    let directory = tempfile::tempdir().unwrap();
+    let address = start(directory.path());
+    let bad = "HTTP/1.1 400 Bad Request";
+    for request in [
+        "GET / HTTP/1.1\r\nHost: evil.example\r\n\r\n",
+        "GET / HTTP/1.1\r\n\r\n",
+        "GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n",
+        "nonsense\r\n\r\n",
+        "GET /%zz HTTP/1.1\r\nHost: x\r\n\r\n",
+        "GET / HTTP/1.1\r\nHost: ",
+        "",
+        "\0\0\0\0",
+    ] {
+        assert_eq!(status(&send(address, request)), bad, "{request:?}");
+    }
+    assert_eq!(status(&get(address, "/compare")), bad);
+    let posted = send(
+        address,
+        &format!("POST / HTTP/1.1\r\nHost: {address}\r\n\r\n"),
+    );
+    assert_eq!(status(&posted), "HTTP/1.1 405 Method Not Allowed");
+    let long = "x".repeat(1 << 20);
+    let answer = get(address, &format!("/{long}"));
+    assert!(answer.is_empty() || status(&answer) == bad);
+    let head = send(
+        address,
+        &format!("HEAD / HTTP/1.1\r\nHost: {address}\r\n\r\n"),
+    );
+    assert!(head.ends_with("\r\n\r\n"), "{head}");
+    // After all that it still answers.
+    assert_eq!(status(&get(address, "/")), "HTTP/1.1 200 OK");
+}
+
+#[test]
+fn errors_are_listed_by_cause_and_runs_compared() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = |name: &str| directory.path().join(name);
+    let race = finding(Kind::DataRace, "queue.c:7", "write <b>and</b> read");
+    let stuck = |step, lock| {
+        let message = format!("main waits for {lock}, held by main.0 since step {step}");
+        finding(Kind::Deadlock, "queue.c:9", &message)
+    };
+    // The second deadlock waits for another lock; the third is the first one, in another execution.
+    result(vec![race.clone(), stuck(2, "a")])
+        .keep(directory.path(), "queue")
+        .unwrap();
+    result(vec![stuck(12, "a"), stuck(2, "b")])
+        .keep(directory.path(), "queue")
+        .unwrap();
+    fs::write(path("broken.rwt"), "{").unwrap();
+    fs::write(path("foreign.json"), "{\"a\": 1}").unwrap();
+    let address = start(directory.path());
+
+    let list = get(address, "/");
+    // Results of earlier runs are in the table, their errors are not in the list of causes.
+    assert_eq!(list.matches("class=\"badge\"").count(), 2, "{list}");
+    assert_eq!(list.matches("<th scope=\"row\">queue.c</th>").count(), 2);
+    assert!(list.contains("broken.rwt: the file is cut"), "{list}");
+    assert!(!list.contains("foreign"), "{list}");
+
+    let compared = get(
+        address,
+        "/compare?a=queue.previous.json&b=queue.result.json",
+    );
+    assert!(compared.contains("New errors: 1</h2>"), "{compared}");
+    assert!(compared.contains("Errors that are gone: 1</h2>"));
+    assert!(compared.contains("The same errors: 1</h2>"));
+    assert!(compared.contains("write &lt;b&gt;and&lt;/b&gt; read"));
+    let turned = get(
+        address,
+        "/compare?b=queue.previous.json&a=queue.result.json",
+    );
+    assert!(
+        turned.contains("data-race</strong> at <code>queue.c:7</code>"),
+        "{turned}"
+    );
+}
