@@ -348,13 +348,11 @@ impl Rf {
         self.write(shared, decision.place, end - u32::from(swapped), run);
     }
 
-    /// How many events are done first as they were, for the same reasons. From the place on all others are leads.
+    /// How many events before a place are done first as they were.
     fn shared(&self, order: &[u32], place: u32, changed: impl Fn(u32) -> bool) -> usize {
-        let Graph { done, marks, .. } = &self.graph;
-        let both = order.iter().zip(done);
+        let both = order.iter().zip(&self.graph.done);
         let same = both.take_while(|(position, done)| {
-            let known = **position < place || marks[**position as usize] == Mark::Leads;
-            position == done && known && !changed(**position)
+            position == done && **position < place && !changed(**position)
         });
         same.count()
     }

@@ -1,10 +1,11 @@
 //! Finds an order in which every read sees the write that it is to read from; or that there is none.
 //!
 //! What has to be in order is happens-before, which holds who reads from whom. Beyond that a write may not come between another
-//! write and those who read from it. Two guesses are tried first. Then happens-before is *saturated*: a write that comes before a
-//! read comes before what it reads from, and a write that comes after what is read comes after the read. Most
-//! questions are answered by that; behind it stands a complete search, whose only real choices are writes that
-//! somebody still has to read: everything else can be done as soon as it may be.
+//! write and those who read from it. So happens-before is *saturated*: a write that comes before a read comes before what it
+//! reads from, and a write that comes after what is read comes after the read. For a new read that is done once for what was
+//! done before it, and goes on from there for each of its sources and for the next read. Most of what cannot be is found
+//! so. For the rest a guess is tried: what must come before the read goes first. Behind it stands a complete search, whose
+//! only real choices are writes that somebody still has to read: everything else can be done as soon as it may be.
 
 mod saturation;
 mod search;
