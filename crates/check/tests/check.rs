@@ -3,7 +3,7 @@
 use reweave_check::{
     Check, Control, Fault, Outcome, Settings, StoredCheck, Subject, check, plan_of,
 };
-use reweave_explore::{Options, Target};
+use reweave_explore::{Algorithm, Options, Target};
 use reweave_model::{
     Divergence, Error, Execution, Gate, Kind, Next, Object, ObjectId, Op, Pending, Plan, Run, Site,
     ThreadId,
@@ -185,7 +185,11 @@ fn bench() -> Bench {
     let place = tempfile::tempdir().unwrap();
     Bench {
         settings: Settings {
-            options: Options::default(),
+            // Nobody reads: all orders of the writes are one class by who reads from whom.
+            options: Options {
+                algorithm: Algorithm::Optimal,
+                ..Options::default()
+            },
             workers: 1,
             budget: None,
             max_executions: None,

@@ -57,7 +57,6 @@ impl Builder {
             name: String::new(),
             options: Options {
                 max_steps: 10_000,
-                probing: true,
                 ..Options::default()
             },
             workers: None,

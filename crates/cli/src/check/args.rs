@@ -155,10 +155,7 @@ pub fn parse(args: Vec<OsString>) -> Result<Option<Check>, String> {
     let mut check = Check {
         what: What::Files(Vec::new()),
         args: Vec::new(),
-        options: Options {
-            probing: true,
-            ..Options::default()
-        },
+        options: Options::default(),
         workers: None,
         budget: None,
         max_executions: None,

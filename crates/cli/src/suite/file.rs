@@ -199,6 +199,8 @@ impl Table {
                 args::set(check, option, &value).map_err(|why| (span, why))?;
             }
         }
+        // Whose turn it is depends on how much is left.
+        check.options.probing = true;
         check.keep_going = self.keep_going.unwrap_or(check.keep_going);
         check.strict = self.strict.unwrap_or(check.strict);
         Ok(())

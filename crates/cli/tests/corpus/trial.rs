@@ -467,7 +467,7 @@ fn told(findings: &[Finding]) -> String {
 fn same(first: &ResultDocument, other: &ResultDocument) -> Result<(), String> {
     let essence = |document: &ResultDocument| {
         let mut it = document.clone();
-        it.elapsed_s = 0.0;
+        (it.elapsed_s, it.estimate) = (0.0, None);
         (it.workers, it.restart, it.program) = (0, String::new(), String::new());
         for error in &mut it.errors {
             error.trace = None;
