@@ -251,6 +251,9 @@ impl Graph {
 fn unfit(execution: &Execution) -> Result<(), &'static str> {
     let pending = execution.threads.iter().filter_map(|thread| thread.pending);
     let events = execution.events.iter().map(Event::pending);
+    if execution.peeked {
+        return Err("an atomic is read like other memory");
+    }
     if !execution.epochs.is_empty() {
         return Err("a time limit runs out when nothing else can go on");
     }
