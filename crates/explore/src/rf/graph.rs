@@ -59,11 +59,14 @@ impl Graph {
         trail: &Trail,
         execution: &Execution,
     ) -> Result<(), &'static str> {
+        if execution.peeked {
+            return Err("an atomic is read like other memory");
+        }
         if !execution.epochs.is_empty() {
             return Err("a time limit runs out when nothing else can go on");
         }
-        let pending = execution.threads.iter().filter_map(|thread| thread.pending);
-        pending.map(unfit).collect::<Result<(), _>>()?;
+        let mut pending = execution.threads.iter().filter_map(|thread| thread.pending);
+        pending.try_for_each(unfit)?;
         let renamed = self.copy_rest(execution);
         let kept = match renamed {
             true => 0,
