@@ -62,6 +62,8 @@ pub(crate) struct Rf {
     row: Vec<Quad>,
     /// The plan that is being written.
     items: Vec<Item>,
+    /// How often the last run was held against what others may have tried.
+    pub claimed: u64,
 }
 
 /// One step of a plan in the making.
@@ -96,6 +98,7 @@ struct Run<'a> {
     claims: Arc<Claims>,
     out: &'a mut Vec<(Child, Trail)>,
     fit: Result<(), &'static str>,
+    claimed: u64,
 }
 
 /// A source that a read might have had.
@@ -128,6 +131,7 @@ impl Rf {
             claims: Arc::new(Claims::new(trail.claims.clone(), free, Vec::new())),
             out,
             fit: Ok(()),
+            claimed: 0,
         };
         self.witness.begin();
         self.other_sources(trail.fresh, free, &mut run);
@@ -138,6 +142,7 @@ impl Rf {
             self.take_detour(&detour, &mut run);
         }
         self.detours = detours;
+        self.claimed = run.claimed;
         run.fit
     }
 
@@ -497,7 +502,9 @@ fn empty<T>(lists: &mut Vec<Vec<T>>, count: usize) {
 }
 
 /// Whether nobody tried this at the decision after so many events.
-fn claim(run: &Run, place: u32, what: u128) -> bool {
+fn claim(run: &mut Run, place: u32, what: u128) -> bool {
     let place_too = mix(u64::from(place), 0);
-    run.claims.at(place).claim(what.wrapping_add(place_too))
+    let claims = run.claims.at(place);
+    run.claimed += u64::from(!Arc::ptr_eq(claims, &run.claims));
+    claims.claim(what.wrapping_add(place_too))
 }

@@ -55,10 +55,12 @@ fn explore(program: &Program, options: Options, workers: usize, limit: u64) -> O
     let target = |_| Machine::new(program);
     let outcome = search.run(workers, target, before, |_, execution| {
         if execution.end != End::Redundant {
-            let count = preemptions(program, execution);
-            let mut classes = classes.lock().unwrap();
-            let entry = classes.entry(class(execution)).or_insert((0, count));
-            *entry = (entry.0 + 1, entry.1.min(count));
+            if algorithm != Algorithm::Rf {
+                let count = preemptions(program, execution);
+                let mut classes = classes.lock().unwrap();
+                let entry = classes.entry(class(execution)).or_insert((0, count));
+                *entry = (entry.0 + 1, entry.1.min(count));
+            }
             let mut by_reads = by_reads.lock().unwrap();
             by_reads
                 .entry(class_by_reads(execution))
@@ -129,13 +131,7 @@ fn compare(program: &Program) -> Result<bool, TestCaseError> {
         once_each(&name, &found.classes, &found.untrue)?;
 
         let name = format!("rf with {workers} workers");
-        let Some(found) = explore(program, options(Algorithm::Rf), workers, LIMIT) else {
-            return fail(format!("{name} runs more than brute force"));
-        };
-        if found.unfit.is_none() {
-            same_classes(&name, &oracle.by_reads, &found.by_reads)?;
-            once_each(&name, &found.by_reads, &found.untrue)?;
-        }
+        reads(&name, program, options(Algorithm::Rf), workers, &oracle)?;
 
         let name = format!("dpor with {workers} workers");
         let Some(found) = explore(program, options(Algorithm::Dpor), workers, 10 * LIMIT) else {
@@ -204,6 +200,54 @@ fn compare(program: &Program) -> Result<bool, TestCaseError> {
     Ok(true)
 }
 
+/// `rf` meets the classes by who reads from whom, each once; `false`: it does not serve.
+fn reads(
+    name: &str,
+    program: &Program,
+    options: Options,
+    workers: usize,
+    oracle: &Found,
+) -> Result<bool, TestCaseError> {
+    let Some(found) = explore(program, options, workers, LIMIT) else {
+        return fail(format!("{name} runs more than brute force"));
+    };
+    if found.unfit.is_some() {
+        return Ok(false);
+    }
+    same_classes(name, &oracle.by_reads, &found.by_reads)?;
+    once_each(name, &found.by_reads, &found.untrue)?;
+    Ok(true)
+}
+
+/// `rf` alone, on more programs: whole, with threads stopped in the middle, and in pieces.
+fn compare_reads(program: &Program) -> Result<bool, TestCaseError> {
+    let rf = options(Algorithm::Rf);
+    // What is too big for brute force is known by `optimal`.
+    let mut oracles = [Algorithm::Dfs, Algorithm::Optimal].into_iter();
+    let oracle = oracles.find_map(|by| explore(program, options(by), 1, LIMIT / 5));
+    let Some(oracle) = oracle else {
+        return Ok(false);
+    };
+    for workers in [1, 2, 8] {
+        let name = format!("rf with {workers} workers");
+        if !reads(&name, program, rf, workers, &oracle)? {
+            return Ok(false);
+        }
+    }
+    for max_steps in [1, 3] {
+        let short = |algorithm| Options {
+            max_steps,
+            ..options(algorithm)
+        };
+        if let Some(oracle) = explore(program, short(Algorithm::Dfs), 1, LIMIT) {
+            let name = format!("rf with at most {max_steps} steps a thread");
+            reads(&name, program, short(Algorithm::Rf), 1, &oracle)?;
+        }
+    }
+    stop_and_go(program, &oracle.by_reads, Algorithm::Rf)?;
+    Ok(true)
+}
+
 /// Stopped after every third execution, stored, split, and gone on with: the same classes.
 fn stop_and_go(
     program: &Program,
@@ -233,12 +277,11 @@ fn stop_and_go(
         };
         let after = |_: &_, execution: &reweave_model::Execution| {
             if execution.end != End::Redundant {
-                classes
-                    .lock()
-                    .unwrap()
-                    .entry(class(execution))
-                    .or_insert((0, 0))
-                    .0 += 1;
+                let class = match algorithm {
+                    Algorithm::Rf => class_by_reads(execution),
+                    _ => class(execution),
+                };
+                classes.lock().unwrap().entry(class).or_insert((0, 0)).0 += 1;
             }
             Flow::Continue
         };
@@ -253,7 +296,7 @@ fn stop_and_go(
     same_classes("a search in pieces", oracle, &classes)?;
     match classes
         .iter()
-        .find(|(_, (times, _))| algorithm == Algorithm::Optimal && *times != 1)
+        .find(|(_, (times, _))| algorithm != Algorithm::Dpor && *times != 1)
     {
         Some((class, (times, _))) => {
             fail(format!("a search in pieces meets {times} times {class}"))
@@ -329,7 +372,7 @@ fn check_by(name: &str, mix: Mix, compare: fn(&Program) -> Result<bool, TestCase
     if let Err(error) = outcome {
         panic!("{name}, REWEAVE_SEED={seed}: {error}");
     }
-    assert!(compared.get() * 2 > cases, "most programs are small enough");
+    assert!(compared.get() * 3 > cases, "many programs are small enough");
 }
 
 macro_rules! mixes {
@@ -373,4 +416,28 @@ fn foretold_writers() {
 #[test]
 fn everything() {
     check("everything", Mix::ALL);
+}
+
+/// What `rf` serves.
+macro_rules! reads {
+    ($($name:ident: $($kind:ident)*;)*) => {$(
+        #[test]
+        fn $name() {
+            let mix = Mix { prompt: true, $($kind: true,)* ..Mix::default() };
+            check_by(stringify!($name), mix, compare_reads);
+        }
+    )*};
+}
+
+reads! {
+    reads_of_atomics: atomics choices;
+    reads_and_mutexes: atomics mutexes;
+    reads_and_condvars: atomics mutexes condvars;
+    reads_and_rwlocks: atomics rwlocks readers_first;
+    reads_and_semaphores: atomics semaphores;
+    reads_and_barriers: atomics barriers mutexes;
+    reads_and_onces: atomics onces mutexes;
+    reads_and_channels: atomics channels;
+    reads_and_parking: atomics parking mutexes;
+    reads_and_everything: atomics mutexes condvars rwlocks readers_first semaphores barriers onces channels parking choices;
 }
