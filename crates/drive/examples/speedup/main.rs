@@ -30,7 +30,7 @@ fn main() {
     };
     let mut launch = Launch::new(PathBuf::from(program));
     launch.args = words.collect();
-    let recorded = Native::start(&launch).and_then(|native| record(native));
+    let recorded = Native::start(&launch).and_then(record);
     let tasks = match recorded {
         Ok(tasks) => tasks,
         Err(sentence) => {
