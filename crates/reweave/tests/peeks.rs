@@ -21,7 +21,9 @@ fn seen(look: fn(AtomicUsize) -> usize) -> Vec<usize> {
             let atomic = atomic.clone();
             thread::spawn(move || atomic.store(value, Relaxed))
         });
-        threads.map(|thread| thread.join().unwrap());
+        for thread in threads {
+            thread.join().unwrap();
+        }
         let value = look(Arc::into_inner(atomic).unwrap());
         all.lock().unwrap().push(value);
     });
@@ -59,7 +61,9 @@ fn a_pointer() {
             let atomic = atomic.clone();
             thread::spawn(move || atomic.store(std::ptr::without_provenance_mut(address), Relaxed))
         });
-        threads.map(|thread| thread.join().unwrap());
+        for thread in threads {
+            thread.join().unwrap();
+        }
         let mut atomic = Arc::into_inner(atomic).unwrap();
         let first = *atomic.get_mut() as usize;
         assert_eq!(first, atomic.into_inner() as usize);
