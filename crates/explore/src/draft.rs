@@ -101,6 +101,11 @@ impl<'a> Draft<'a> {
         }
     }
 
+    /// Makes room for steps.
+    pub fn expect(&mut self, steps: usize) {
+        self.child.rest.steps.reserve_exact(steps);
+    }
+
     /// Adds a step that was an event.
     pub fn event(&mut self, position: u32, mark: Mark) {
         let event = &self.execution.events[position as usize];
