@@ -7,7 +7,7 @@ mod common;
 
 use common::{
     class::{class, class_by_reads, in_one_step},
-    program::{Machine, Program, preemptions},
+    program::{I, Machine, Objects, Program, preemptions},
     random::{Mix, program},
 };
 use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestRng, TestRunner};
@@ -419,6 +419,32 @@ fn foretold_writers() {
 #[test]
 fn everything() {
     check("everything", Mix::ALL);
+}
+
+/// Who was overtaken may be born later than the overtaker goes, in the order of a run.
+#[test]
+fn overtaken_before_birth() {
+    let mut branch = vec![I::Lock(0), I::Cas(0, 1, 1), I::Spawn(5), I::Unlock(0)];
+    branch.extend([I::TryLock(1, 5), I::Lock(0), I::Load(0), I::Load(0)]);
+    branch.extend([I::Unlock(0), I::Unlock(1)]);
+    let program = Program {
+        objects: Objects {
+            atomics: 2,
+            mutexes: 2,
+            condvars: 1,
+            ..Objects::default()
+        },
+        bodies: vec![
+            vec![I::Spawn(1), I::Spawn(3), I::Spawn(4)],
+            vec![I::Add(0, 1), I::Spawn(2)],
+            vec![I::Lock(0), I::Wait(0, 0), I::Unlock(0)],
+            vec![I::Cas(1, 0, 1)],
+            branch,
+            vec![I::Load(0)],
+        ],
+        ..Program::default()
+    };
+    compare_reads(&program).expect("the same classes");
 }
 
 /// What `rf` serves.
