@@ -30,7 +30,7 @@ struct Row {
     best: Option<f64>,
 }
 
-/// Takes more than a minute.
+/// Takes about a minute.
 const LONG: (&str, u32) = ("approxds-append", 7);
 
 /// Rows of ten seconds and more with one worker.
