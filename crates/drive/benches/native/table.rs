@@ -26,11 +26,11 @@ struct Row {
     size: u32,
     /// Executions as the paper counts them; `None`: there is an error to be found.
     executions: Option<u64>,
-    /// Seconds of the best of the others; `None`: none of them took less than 60.
+    /// Seconds of the best of the others; `None`: none that was tried took less than 60.
     best: Option<f64>,
 }
 
-/// Takes more than a minute.
+/// Takes about a minute.
 const LONG: (&str, u32) = ("approxds-append", 7);
 
 /// Rows of ten seconds and more with one worker.
