@@ -136,9 +136,10 @@ impl Outcome {
         document
     }
 
-    /// How large the search is. Random schedules are as many as were asked for, which says nothing.
+    /// How large the search is, if an execution ended by itself. Random schedules are as many as were asked for, which says nothing.
     fn estimated(&self) -> Option<Estimated> {
-        let estimate = self.estimate.filter(|_| !self.algorithm.samples())?;
+        let counts = self.totals.executions > 0 && !self.algorithm.samples();
+        let estimate = self.estimate.filter(|_| counts)?;
         let elapsed = self.elapsed.as_secs_f64();
         let log10 = estimate.ln_total(self.totals.executions) / std::f64::consts::LN_10;
         Some(Estimated::new(

@@ -101,6 +101,11 @@ impl<'a> Draft<'a> {
         }
     }
 
+    /// Makes room for steps.
+    pub fn expect(&mut self, steps: usize) {
+        self.child.rest.steps.reserve_exact(steps);
+    }
+
     /// Adds a step that was an event.
     pub fn event(&mut self, position: u32, mark: Mark) {
         let event = &self.execution.events[position as usize];
@@ -111,9 +116,10 @@ impl<'a> Draft<'a> {
 
     /// Adds a step.
     pub fn push(&mut self, thread: ThreadId, pending: Pending, outcome: u16, mark: Mark) {
-        let name = |thread: ThreadId| match &self.births {
+        let execution = self.execution;
+        let mut name = |thread: ThreadId| match &mut self.births {
             None => thread,
-            Some(births) => ThreadId(births.names[thread.index()]),
+            Some(births) => births.name(execution, thread),
         };
         let mark = match mark {
             Mark::Overtakes(thread) => Mark::Overtakes(name(thread)),
@@ -163,13 +169,25 @@ impl Births<'_> {
                 self.born += 1;
                 continue;
             }
-            let record = &execution.threads[index];
-            let parent = ThreadId(self.names[record.born.thread.index()]);
-            let nth = record.path.last().copied().unwrap_or(0);
-            match ThreadId::child(parent, nth) {
-                Some(name) => self.names[index] = name.0,
-                None => self.nameless = true,
-            }
+            self.names[index] = self.child(execution, index).0;
         }
+    }
+
+    /// What a thread is called. One that is yet to be born (a plan of `rf` can have its overtaker do so before) goes by its parent.
+    fn name(&mut self, execution: &Execution, thread: ThreadId) -> ThreadId {
+        match self.names[thread.index()] {
+            u32::MAX => self.child(execution, thread.index()),
+            name => ThreadId(name),
+        }
+    }
+
+    /// A thread by its parent.
+    fn child(&mut self, execution: &Execution, index: usize) -> ThreadId {
+        let record = &execution.threads[index];
+        let parent = ThreadId(self.names[record.born.thread.index()]);
+        let nth = record.path.last().copied().unwrap_or(0);
+        let name = ThreadId::child(parent, nth);
+        self.nameless |= name.is_none();
+        name.unwrap_or(ThreadId(u32::MAX))
     }
 }

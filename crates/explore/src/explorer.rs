@@ -231,6 +231,11 @@ impl Explorer {
         self.unfit
     }
 
+    /// For `rf`: how often the last execution was held against what others may have tried.
+    pub fn claims(&self) -> u64 {
+        self.rf.claimed
+    }
+
     /// Adds the branches that follow from an execution, which was run by this plan. Those that follow first come last.
     /// Says what the execution itself weighs: the natural logarithm of it.
     pub fn branches(

@@ -26,6 +26,7 @@ pub(crate) struct Happens {
     of_object: Vec<Vec<Touch>>,
     /// Whether the last execution had epochs: then nothing of it is kept.
     epochs: bool,
+    kept: u32,
     nothing: Vec<Quad>,
 }
 
@@ -61,9 +62,15 @@ impl Happens {
     /// Computes the tables for an execution.
     pub fn analyse(&mut self, execution: &Execution) {
         let kept = self.keep_prefix(execution);
+        self.kept = kept as u32;
         for position in kept..execution.events.len() {
             self.append(execution, position);
         }
+    }
+
+    /// How many events the execution begins with like the one before it.
+    pub fn kept(&self) -> u32 {
+        self.kept
     }
 
     fn keep_prefix(&mut self, execution: &Execution) -> usize {

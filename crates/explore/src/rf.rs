@@ -62,6 +62,8 @@ pub(crate) struct Rf {
     row: Vec<Quad>,
     /// The plan that is being written.
     items: Vec<Item>,
+    /// How often the last run was held against what others may have tried.
+    pub claimed: u64,
 }
 
 /// One step of a plan in the making.
@@ -96,6 +98,7 @@ struct Run<'a> {
     claims: Arc<Claims>,
     out: &'a mut Vec<(Child, Trail)>,
     fit: Result<(), &'static str>,
+    claimed: u64,
 }
 
 /// A source that a read might have had.
@@ -118,7 +121,7 @@ impl Rf {
         self.graph.read(plan, trail, execution)?;
         let marks = self.graph.marks.iter().copied();
         self.others.begin(&self.graph.skeleton, marks);
-        self.graph.hash_events(&self.others.happens);
+        self.graph.hash_events(&mut self.others.happens);
         self.graph
             .marks
             .resize(execution.events.len(), Mark::Default);
@@ -128,7 +131,9 @@ impl Rf {
             claims: Arc::new(Claims::new(trail.claims.clone(), free, Vec::new())),
             out,
             fit: Ok(()),
+            claimed: 0,
         };
+        self.witness.begin();
         self.other_sources(trail.fresh, free, &mut run);
         let mut detours = std::mem::take(&mut self.detours);
         self.others
@@ -137,6 +142,7 @@ impl Rf {
             self.take_detour(&detour, &mut run);
         }
         self.detours = detours;
+        self.claimed = run.claimed;
         run.fit
     }
 
@@ -189,29 +195,18 @@ impl Rf {
                 swapped: false,
             };
             self.leads.clear();
-            if source != self.graph.sources[read as usize] {
-                if self.overwritten(read, source, &writes) {
-                    continue;
-                }
-                self.try_source(candidate, run);
-            } else {
+            if source == self.graph.sources[read as usize] {
                 self.try_failure(candidate, run);
+            } else if self.graph.shared[object] && !self.overwritten(read, source) {
+                self.try_source(candidate, run);
             }
         }
         self.writes[object] = writes;
     }
 
-    /// Whether one of the writes comes between a source and a read, whatever the order.
-    fn overwritten(&self, read: u32, source: u32, writes: &[u32]) -> bool {
+    fn overwritten(&mut self, read: u32, source: u32) -> bool {
         let happens = &self.others.happens;
-        let (thread, nth) = (happens.thread(read), happens.nth(read));
-        let coming = happens.coming(&self.graph.skeleton, thread, nth);
-        let between = |write: u32| {
-            happens.in_row(coming, write) && (source == START || happens.after(write, source))
-        };
-        writes
-            .iter()
-            .any(|write| *write != source && between(*write))
+        self.witness.overwritten(&self.graph, happens, read, source)
     }
 
     /// Earlier reads might have read from a new write.
@@ -333,28 +328,38 @@ impl Rf {
                 return;
             }
         }
+        let order = std::mem::take(&mut self.witness.order);
+        let changed = |position| position == decision.read || swapped && position == source;
+        let shared = self.shared(&order, decision.place, changed);
+        let end = decision.place + self.leads.len() as u32;
         self.items.clear();
-        for &position in &self.witness.order {
-            let item = match position == decision.read {
+        for &position in &order[shared..] {
+            let mut item = match position == decision.read {
                 true => Item::new(
                     &self.graph,
                     position,
                     fails.into(),
                     Mark::Reads(decision.place),
                 ),
-                false if swapped && position == source => {
-                    Item::new(&self.graph, position, 0, Mark::Leads)
-                }
+                false if changed(position) => Item::new(&self.graph, position, 0, Mark::Leads),
                 false => Item::old(&self.graph, &self.leads, decision.place, position),
             };
+            if item.old.is_none() {
+                item.place = end - u32::from(position != decision.read);
+            }
             self.items.push(item);
         }
-        let end = decision.place + self.leads.len() as u32;
-        for item in self.items.iter_mut().filter(|item| item.old.is_none()) {
-            let read = matches!(item.step.mark, Mark::Reads(_));
-            item.place = end - u32::from(!read);
-        }
-        self.write(decision.place, end - u32::from(swapped), run);
+        self.witness.order = order;
+        self.write(shared, decision.place, end - u32::from(swapped), run);
+    }
+
+    /// How many events before a place are done first as they were.
+    fn shared(&self, order: &[u32], place: u32, changed: impl Fn(u32) -> bool) -> usize {
+        let both = order.iter().zip(&self.graph.done);
+        let same = both.take_while(|(position, done)| {
+            position == done && **position < place && !changed(**position)
+        });
+        same.count()
     }
 
     /// Adds the plan of something that overtakes something else, none of it a read of an atomic.
@@ -383,13 +388,17 @@ impl Rf {
             }
         }
         let end = e + leads.len() as u32;
+        let takes_part = |position: &u32| *position < *e || leads.binary_search(position).is_ok();
+        let mut order = std::mem::take(&mut self.witness.order);
+        order.clear();
+        order.extend(self.graph.done.iter().copied().filter(takes_part));
+        let shared = self.shared(&order, *e, |_| false);
         self.items.clear();
-        for &position in &self.graph.done {
-            if position < *e || leads.binary_search(&position).is_ok() {
-                let item = Item::old(&self.graph, leads, *e, position);
-                self.items.push(item);
-            }
+        for &position in &order[shared..] {
+            let item = Item::old(&self.graph, leads, *e, position);
+            self.items.push(item);
         }
+        self.witness.order = order;
         let mut add = |thread, pending, outcome, mark, place| {
             self.items.push(Item {
                 old: None,
@@ -412,25 +421,24 @@ impl Rf {
         if detour.next {
             add(event.thread, event.pending(), 0, Mark::Default, end + 1);
         }
-        self.write(*e, end, run);
+        self.write(shared, *e, end, run);
     }
 
-    /// Writes down the plan that the items make. The decision that is new was made after so many events.
-    fn write(&mut self, place: u32, fresh: u32, run: &mut Run) {
+    /// Writes down the plan that begins like this run and goes on with the items. The decision that is new was made after so
+    /// many events.
+    fn write(&mut self, shared: usize, place: u32, fresh: u32, run: &mut Run) {
         let graph = &self.graph;
-        let same = |(item, done): &(&Item, &u32)| {
-            item.old == Some(**done) && item.step.mark == graph.marks[**done as usize]
-        };
-        let shared = self.items.iter().zip(&graph.done).take_while(same).count();
+        let before = &graph.done[..shared];
         self.row.clear();
         self.row.resize(self.others.happens.done().len(), [0; 4]);
-        for item in &self.items[..shared] {
-            add_next(&mut self.row, item.step.thread);
+        for &position in before {
+            add_next(&mut self.row, self.others.happens.thread(position));
         }
         let triggers = self.others.replay.triggers();
         let skeleton = &graph.skeleton;
         let mut draft = Draft::new(run.plan, skeleton, &self.row, triggers, shared as u32);
-        for Item { old, step, .. } in &self.items[shared..] {
+        draft.expect(self.items.len());
+        for Item { old, step, .. } in &self.items {
             match old {
                 Some(position) => draft.event(*position, step.mark),
                 None => {
@@ -443,11 +451,12 @@ impl Rf {
             run.fit = Err("threads are created by threads whose creation is explored too");
             return;
         }
-        let mut places = self.items.iter().zip(0..);
-        let straight = places.all(|(item, index)| item.place == index);
+        let places = before.iter().copied();
+        let places = places.chain(self.items.iter().map(|item| item.place));
+        let straight = places.clone().zip(0..).all(|(place, index)| place == index);
         let order = match straight {
             true => Vec::new(),
-            false => self.items.iter().map(|item| item.place).collect(),
+            false => places.collect(),
         };
         let trail = Trail {
             order,
@@ -493,7 +502,9 @@ fn empty<T>(lists: &mut Vec<Vec<T>>, count: usize) {
 }
 
 /// Whether nobody tried this at the decision after so many events.
-fn claim(run: &Run, place: u32, what: u128) -> bool {
+fn claim(run: &mut Run, place: u32, what: u128) -> bool {
     let place_too = mix(u64::from(place), 0);
-    run.claims.at(place).claim(what.wrapping_add(place_too))
+    let claims = run.claims.at(place);
+    run.claimed += u64::from(!Arc::ptr_eq(claims, &run.claims));
+    claims.claim(what.wrapping_add(place_too))
 }

@@ -3,7 +3,7 @@
 mod common;
 
 use common::program::{I, Machine, Objects, Program};
-use reweave_explore::{Algorithm, Flow, Options, Search, Target};
+use reweave_explore::{Algorithm, Flow, Options, Search, Target, Totals};
 use reweave_model::{Divergence, Execution, Plan};
 use std::{
     collections::VecDeque,
@@ -24,6 +24,13 @@ fn program() -> Program {
         },
         bodies,
         ..Program::default()
+    }
+}
+
+fn by(algorithm: Algorithm) -> Options {
+    Options {
+        algorithm,
+        ..Options::default()
     }
 }
 
@@ -51,19 +58,62 @@ fn a_broken_target_ends_the_search() {
     assert!(outcome.is_err());
 }
 
+fn totals(program: &Program, algorithm: Algorithm, workers: usize) -> Totals {
+    let mut search = Search::new(by(algorithm));
+    let outcome = search.run(
+        workers,
+        |_| Machine::new(program),
+        || Flow::Continue,
+        |_, _| Flow::Continue,
+    );
+    outcome.expect("the program is deterministic");
+    assert_eq!(search.unfit(), None);
+    *search.totals()
+}
+
 #[test]
 fn many_workers_count_like_one() {
-    for workers in [1, 2, 8, 32] {
-        let mut search = Search::new(Options::default());
-        let outcome = search.run(
-            workers,
-            |_| Machine::new(&program()),
-            || Flow::Continue,
-            |_, _| Flow::Continue,
-        );
-        outcome.expect("the program is deterministic");
-        assert_eq!(search.totals().executions, 120);
-        assert_eq!(search.totals().redundant, 0);
+    for algorithm in [Algorithm::Optimal, Algorithm::Rf] {
+        for workers in [1, 2, 8, 32] {
+            let totals = totals(&program(), algorithm, workers);
+            assert_eq!((totals.executions, totals.redundant), (120, 0));
+        }
+    }
+}
+
+/// Every worker claims at decisions that the others pass: threads that add, exchange, try locks and read.
+fn crowded() -> Program {
+    let thread = |first: u32, second: u32| {
+        vec![
+            I::Add(first, 1),
+            I::Cas(second, 1, 2),
+            I::TryLock(0, 2),
+            I::Load(first),
+            I::Unlock(0),
+            I::Load(second),
+        ]
+    };
+    let mut bodies = vec![Vec::from_iter((1..=3).map(I::Spawn))];
+    bodies.extend([thread(0, 1), thread(1, 0), thread(0, 1)]);
+    Program {
+        objects: Objects {
+            atomics: 2,
+            mutexes: 1,
+            ..Objects::default()
+        },
+        bodies,
+        ..Program::default()
+    }
+}
+
+#[test]
+fn reads_are_counted_alike_by_many_workers() {
+    let one = totals(&crowded(), Algorithm::Rf, 1);
+    assert!(one.executions > 1000, "{one:?}");
+    for workers in [2, 8, 32] {
+        for _ in 0..3 {
+            assert_eq!(totals(&crowded(), Algorithm::Rf, workers), one);
+        }
     }
 }
 
@@ -136,10 +186,6 @@ fn plans(batch: usize, workers: usize, piece: i64, options: Options) -> Vec<Plan
 
 #[test]
 fn a_target_is_told_of_plans_in_batches() {
-    let by = |algorithm| Options {
-        algorithm,
-        ..Options::default()
-    };
     let sorted = |mut plans: Vec<Plan>| {
         plans.sort_by_key(|plan| format!("{plan:?}"));
         plans
@@ -156,7 +202,7 @@ fn a_target_is_told_of_plans_in_batches() {
     }
     assert!(LARGEST.load(SeqCst) > 16, "batches are used");
     // One worker does the same every time, whatever the algorithm.
-    for algorithm in [Algorithm::Optimal, Algorithm::Dpor] {
+    for algorithm in [Algorithm::Optimal, Algorithm::Dpor, Algorithm::Rf] {
         let once = plans(16, 1, i64::MAX, by(algorithm));
         assert!(once.len() >= 120);
         assert_eq!(plans(16, 1, i64::MAX, by(algorithm)), once);

@@ -100,8 +100,36 @@ pub(crate) fn matter(
             matter.insert(arrow.from);
         }
     }
+    matter.extend(changes(trace, replayed, &past));
     matter.extend(partners(trace, &past, &matter));
     matter
+}
+
+/// What was done to atomics and semaphores that several threads touch, also where the same thread went on with it: a value that came
+/// back is seen by nobody else.
+fn changes(trace: &Trace, replayed: &Replayed, past: &[bool]) -> Vec<usize> {
+    use crate::trace::ObjectState::{Atomic, Semaphore};
+    let mut threads = vec![BTreeSet::new(); trace.objects.len()];
+    let mut changes = Vec::new();
+    for (step, touched) in replayed
+        .touched
+        .iter()
+        .enumerate()
+        .filter(|(step, _)| past[*step])
+    {
+        for access in touched.iter().flatten() {
+            threads[access.object.index()].insert(trace.events[step].thread);
+            let state = &trace.objects[access.object.index()].state;
+            let counts = matches!(state, Atomic { .. } | Semaphore { .. });
+            if counts && access.class != Class::Read {
+                changes.push((step, access.object.index()));
+            }
+        }
+    }
+    let shared = changes
+        .into_iter()
+        .filter(|(_, object)| threads[*object].len() > 1);
+    shared.map(|(step, _)| step).collect()
 }
 
 /// Which events happen before these, or are these.

@@ -39,6 +39,8 @@ pub(crate) struct Before {
     pub waiters: Option<Vec<u32>>,
     /// Who holds the object.
     pub holders: Vec<u32>,
+    /// How many may still pass the semaphore.
+    pub count: Option<u64>,
 }
 
 /// A thread has an object since an event.
@@ -224,9 +226,14 @@ fn situation(state: &State, op: Op, held: &[Vec<Hold>]) -> Before {
         _ => None,
     };
     let holders = held[object.index()].iter().map(|hold| hold.thread);
+    let count = match state.object(object) {
+        Object::Semaphore(count) => Some(*count),
+        _ => None,
+    };
     Before {
         waiters,
         holders: holders.collect(),
+        count,
     }
 }
 

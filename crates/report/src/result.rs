@@ -41,7 +41,7 @@ pub struct ResultDocument {
     pub threads_max: u32,
     /// Wall-clock time.
     pub elapsed_s: f64,
-    /// How large the search is; absent if nothing was run or random schedules were.
+    /// How large the search is; absent if no execution ended by itself or schedules were random.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub estimate: Option<Estimated>,
     /// How many explored at once.

@@ -86,7 +86,7 @@ fn the_table_is_as_it_was() {
     let wanted = "\
 test            verdict     executions  of about          covered      time
 queue           ok               7,168     7,168              all    0.09 s
-e\u{fffd}vil & <name>  failed              12                                0.01 s
+e\u{fffd}vil & <name>  failed              12                               0.01 s
 gone            broken
 steps           incomplete          10        10             100%    0.50 s
 large           unfinished     123,456   493,826              25%  300.00 s

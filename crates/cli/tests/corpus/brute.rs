@@ -1,7 +1,7 @@
-//! Brute force on a compiled program: every interleaving is run, and the classes of executions that come up are those that `optimal`
-//! meets, each once.
+//! A compiled program by several algorithms: `optimal` meets the classes of all its interleavings, `rf` those by who reads from whom, each
+//! once and with the same ends and errors.
 
-use super::class::class;
+use super::class::{class, class_by_reads};
 use reweave_drive::{Launch, Native};
 use reweave_explore::{Algorithm, Flow, Options, Search};
 use reweave_model::{End, Execution, Plan};
@@ -16,48 +16,108 @@ const BLOCKED: &str = "at an assumption: ";
 /// What there is to count.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Counted {
-    pub interleavings: u64,
     pub executions: u64,
     /// Ended at an assumption.
     pub blocked: u64,
 }
 
-/// Compares the two; `None`: there are more interleavings than that.
-pub fn force(program: &str, args: &[String], most: u64) -> Result<Option<Counted>, String> {
+impl Counted {
+    fn of(classes: &Classes) -> Counted {
+        let blocked = classes.keys().filter(|name| name.starts_with(BLOCKED));
+        let blocked = blocked.count() as u64;
+        Counted {
+            executions: classes.len() as u64 - blocked,
+            blocked,
+        }
+    }
+}
+
+/// What the algorithms should count: `rf` counts as `optimal` does where it does not serve.
+pub struct Counts {
+    pub optimal: Counted,
+    pub rf: Counted,
+}
+
+/// What a search met.
+#[derive(Default)]
+struct Met {
+    classes: Classes,
+    by_reads: Classes,
+}
+
+/// How it went.
+enum Went {
+    Whole(Met),
+    /// There are more runs than wished for.
+    TooMany,
+    /// `rf` does not serve.
+    Unfit,
+}
+
+/// Compares the algorithms; `None`: `optimal` has more runs than that.
+pub fn force(program: &str, args: &[String], most: u64) -> Result<Option<Counts>, String> {
     let mut launch = Launch::new(PathBuf::from(program));
     launch.args = args.iter().map(Into::into).collect();
-    let Some(all) = classes(&launch, Algorithm::Dfs, most)? else {
+    let Went::Whole(optimal) = search(&launch, Algorithm::Optimal, most)? else {
         return Ok(None);
     };
-    let interleavings = all.values().sum();
-    let found = classes(&launch, Algorithm::Optimal, interleavings)?;
-    let found = found.ok_or("optimal needs more runs than brute force")?;
-    if let Some(missed) = all.keys().find(|class| !found.contains_key(*class)) {
-        return Err(format!("optimal misses a class of brute force:\n{missed}"));
+    once_each("optimal", &optimal.classes)?;
+    if let Went::Whole(all) = search(&launch, Algorithm::Dfs, most)? {
+        same("optimal", &all.classes, &optimal.classes)?;
     }
-    if let Some(other) = found.keys().find(|class| !all.contains_key(*class)) {
-        return Err(format!("optimal meets what brute force does not:\n{other}"));
-    }
-    if let Some((class, times)) = found.iter().find(|(_, times)| **times > 1) {
-        return Err(format!("optimal meets {times} times:\n{class}"));
-    }
-    let is_blocked = |class: &&String| class.starts_with(BLOCKED);
-    let blocked = found.keys().filter(is_blocked).count();
-    Ok(Some(Counted {
-        interleavings,
-        executions: (found.len() - blocked) as u64,
-        blocked: blocked as u64,
+    let counted = Counted::of(&optimal.classes);
+    let rf = match search(&launch, Algorithm::Rf, most)? {
+        Went::Whole(rf) => {
+            same("rf", &optimal.by_reads, &rf.by_reads)?;
+            once_each("rf", &rf.by_reads)?;
+            Counted::of(&rf.by_reads)
+        }
+        Went::Unfit => counted,
+        Went::TooMany => return Err("rf needs more runs than optimal".into()),
+    };
+    Ok(Some(Counts {
+        optimal: counted,
+        rf,
     }))
 }
 
-fn classes(launch: &Launch, algorithm: Algorithm, most: u64) -> Result<Option<Classes>, String> {
+fn same(name: &str, all: &Classes, found: &Classes) -> Result<(), String> {
+    if let Some(missed) = all.keys().find(|class| !found.contains_key(*class)) {
+        return Err(format!("{name} misses a class:\n{missed}"));
+    }
+    match found.keys().find(|class| !all.contains_key(*class)) {
+        Some(other) => Err(format!("{name} meets what there is not:\n{other}")),
+        None => Ok(()),
+    }
+}
+
+fn once_each(name: &str, found: &Classes) -> Result<(), String> {
+    match found.iter().find(|(_, times)| **times > 1) {
+        Some((class, times)) => Err(format!("{name} meets {times} times:\n{class}")),
+        None => Ok(()),
+    }
+}
+
+/// How an execution ended, with its errors.
+fn end(execution: &Execution) -> String {
+    let blocked = execution.end == End::Blocked && execution.errors.is_empty();
+    let front = if blocked { BLOCKED } else { "" };
+    let errors = execution.errors.iter();
+    let mut errors: Vec<String> = errors
+        .map(|error| format!(" {:?} {:?} {:?}", error.kind, error.rule, error.sites))
+        .collect();
+    errors.sort();
+    format!("{front}{:?}{}", execution.end, errors.concat())
+}
+
+fn search(launch: &Launch, algorithm: Algorithm, most: u64) -> Result<Went, String> {
     let mut search = Search::new(Options {
         algorithm,
         ..Options::default()
     });
     let native = Mutex::new(Some(Native::start(launch)?));
     let runs = Mutex::new(0);
-    let found = Mutex::new(Classes::new());
+    let met = Mutex::new(Met::default());
     let before = || {
         let mut runs = runs.lock().expect("there is one worker");
         *runs += 1;
@@ -69,11 +129,12 @@ fn classes(launch: &Launch, algorithm: Algorithm, most: u64) -> Result<Option<Cl
     let after = |_: &Plan, execution: &Execution| {
         // One that could only have repeated another is none.
         if execution.end != End::Redundant {
-            let blocked = execution.end == End::Blocked && execution.errors.is_empty();
-            let end = if blocked { BLOCKED } else { "" };
-            let name = format!("{end}{:?}{}", execution.end, class(execution));
-            let mut found = found.lock().expect("there is one worker");
-            *found.entry(name).or_default() += 1;
+            let end = end(execution);
+            let mut met = met.lock().expect("there is one worker");
+            let name = format!("{end}{}", class(execution));
+            *met.classes.entry(name).or_default() += 1;
+            let name = format!("{end}{}", class_by_reads(execution));
+            *met.by_reads.entry(name).or_default() += 1;
         }
         Flow::Continue
     };
@@ -83,6 +144,9 @@ fn classes(launch: &Launch, algorithm: Algorithm, most: u64) -> Result<Option<Cl
     };
     let outcome = search.run(1, target, before, after);
     outcome.map_err(|divergence| format!("{algorithm:?} diverges: {divergence:?}"))?;
-    let whole = search.exhausted();
-    Ok(whole.then(|| found.into_inner().expect("there is one worker")))
+    Ok(match (search.unfit(), search.exhausted()) {
+        (Some(_), _) => Went::Unfit,
+        (None, true) => Went::Whole(met.into_inner().expect("there is one worker")),
+        (None, false) => Went::TooMany,
+    })
 }

@@ -2,11 +2,14 @@
 //!
 //! The verdict comes from `reweave check FILE`, on a warm restart and one worker. The program compiled once by `reweave cc` must then
 //! give the same on `fork` and on two workers, and the counts that are written down. The trace of every error is shown, and
-//! replayed twice. Small programs are run in every interleaving, and must then have as many classes as were counted. Programs are taken by as many threads as there are cores; what went wrong is told with its command line.
+//! replayed twice. `optimal` and `rf` must find the same errors; of small programs, which are run in every interleaving if they are small enough
+//! for that, all classes, each once. Programs are taken by as many threads as there are cores; what went wrong is told with its
+//! command line.
 //!
 //! `REWEAVE_SLOW=1` adds what is marked `slow`; `REWEAVE_PROGRAMS=papers/,lock-order` takes only those whose names contain one of
 //! these parts.
 
+mod agree;
 mod brute;
 #[allow(dead_code)] // Not all of it is of use here.
 #[path = "../../../explore/tests/common/class.rs"]

@@ -1,7 +1,6 @@
 //! One program: all runs that its expectations ask for, and what they must come to.
 
 use crate::{
-    brute,
     command::{Ran, words},
     expect::{Count, Expected, Mistake, NoError, Verdict, Word, defines},
 };
@@ -42,14 +41,14 @@ pub fn of(programs: &Path, name: &str, expected: &Expected, slow: bool) -> Resul
     Ok(())
 }
 
-struct Trial<'a> {
+pub struct Trial<'a> {
     directory: PathBuf,
     sources: Vec<String>,
-    expected: &'a Expected,
+    pub expected: &'a Expected,
     /// For everything that is made.
     output: PathBuf,
     /// Whether to take one's time.
-    slow: bool,
+    pub slow: bool,
 }
 
 impl Trial<'_> {
@@ -83,7 +82,7 @@ impl Trial<'_> {
         if !first.errors.is_empty() {
             self.simple(&first, &program)?;
         }
-        self.brute_force(&program)
+        self.agree(&program)
     }
 
     /// Errors made simple are the same errors, with no more preemptions and steps than they were found with, nor more preemptions than the
@@ -126,33 +125,6 @@ impl Trial<'_> {
             }
         }
         Ok(())
-    }
-
-    /// A program that is small enough has as many executions as there are classes of interleavings.
-    fn brute_force(&self, program: &str) -> Result<(), String> {
-        let (expected, args) = (self.expected, &self.expected.args);
-        let usual = |option: &String| option == "keep-going" || option == "strict";
-        // What a program does behind such an error may depend on more than the order of its operations.
-        let undefined = matches!(
-            expected.verdict,
-            Verdict::Error(Kind::DataRace | Kind::Memory | Kind::Misuse)
-        );
-        if undefined || !expected.check.keys().all(usual) {
-            return Ok(());
-        }
-        let most = if self.slow { 100_000 } else { 1000 };
-        let Some(counted) = brute::force(program, args, most)? else {
-            return Ok(());
-        };
-        let words = words(["--keep-going", "--workers", "1", "--", program]);
-        let ran = self.check([&words, &args[..]].concat());
-        let document = ran.document()?;
-        match (document.executions, document.blocked_by.assume)
-            == (counted.executions, counted.blocked)
-        {
-            true => Ok(()),
-            false => Err(ran.wrong(format!("by brute force there are {counted:?}"))),
-        }
     }
 
     fn count(&self, count: &Count) -> Result<(), String> {
@@ -202,7 +174,7 @@ impl Trial<'_> {
     }
 
     /// Options of `check`. Executions are told as they were found: how far they are made simpler may depend on how fast they run.
-    fn options(&self) -> Vec<String> {
+    pub fn options(&self) -> Vec<String> {
         let mut options = words(["--no-minimise"]);
         for (name, value) in &self.expected.check {
             match value {
@@ -250,7 +222,7 @@ impl Trial<'_> {
         Ok(program)
     }
 
-    fn check(&self, rest: Vec<String>) -> Ran {
+    pub fn check(&self, rest: Vec<String>) -> Ran {
         let output = self.output.display().to_string();
         let front = words(["check", "--format", "json", "--output", &output]);
         Ran::new(&self.directory, &[front, rest].concat())

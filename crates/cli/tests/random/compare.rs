@@ -29,6 +29,8 @@ pub struct Met {
 #[derive(Default)]
 pub struct Found {
     pub classes: Classes,
+    /// By who reads from whom.
+    pub by_reads: Classes,
     /// Of runs that foretold a writer which could not come, or came too early.
     pub untrue: Classes,
     pub events: u64,
@@ -39,28 +41,40 @@ impl Found {
         if one_step {
             return self.note(&in_one_step(execution), false);
         }
-        let order = Order::of(execution);
         self.events += execution.events.len() as u64;
-        let found = match execution.end {
-            End::Redundant => &mut self.untrue,
-            _ => &mut self.classes,
-        };
-        let met = found.entry(order.key(execution)).or_insert_with(|| Met {
-            times: 0,
-            name: format!("{:?}{}", execution.end, order.name(execution)),
-        });
-        met.times += 1;
+        let order = Order::of(execution);
+        if execution.end == End::Redundant {
+            return meet(&mut self.untrue, &order, execution);
+        }
+        meet(&mut self.classes, &order, execution);
+        meet(&mut self.by_reads, &Order::by_reads(execution), execution);
     }
 
     fn runs(&self) -> u64 {
         self.classes.values().map(|met| met.times).sum()
     }
 
-    /// How many classes ended so.
-    pub fn ended(&self, end: End) -> u64 {
-        let keys = self.classes.keys();
-        keys.filter(|key| key[0] == end as u64).count() as u64
+    /// What an algorithm meets once each.
+    fn by(&self, algorithm: Algorithm) -> &Classes {
+        match algorithm {
+            Algorithm::Rf => &self.by_reads,
+            _ => &self.classes,
+        }
     }
+}
+
+fn meet(classes: &mut Classes, order: &Order, execution: &Execution) {
+    let met = classes.entry(order.key(execution)).or_insert_with(|| Met {
+        times: 0,
+        name: format!("{:?}{}", execution.end, order.name(execution)),
+    });
+    met.times += 1;
+}
+
+/// How many classes ended so.
+fn ended(classes: &Classes, end: End) -> u64 {
+    let keys = classes.keys();
+    keys.filter(|key| key[0] == end as u64).count() as u64
 }
 
 /// All that there is to find.
@@ -81,14 +95,14 @@ fn options(algorithm: Algorithm) -> Options {
     }
 }
 
-/// Runs a search on whatever runs the program; `None`: it has more runs than that.
+/// Runs a search on whatever runs the program, until it has more runs than that.
 fn explore<T: Target>(
     target: impl Fn(usize) -> T + Sync,
     algorithm: Algorithm,
     workers: usize,
     limit: u64,
     note: impl Fn(&Execution) + Sync,
-) -> Result<bool, String> {
+) -> Result<Search, String> {
     let mut search = Search::new(options(algorithm));
     let runs = Mutex::new(0);
     let before = || {
@@ -104,22 +118,24 @@ fn explore<T: Target>(
         Flow::Continue
     };
     match search.run(workers, target, before, after) {
-        Ok(()) => Ok(search.exhausted()),
+        Ok(()) => Ok(search),
         Err(divergence) => Err(format!("it diverges: {divergence:?}")),
     }
 }
 
 fn brute_force(program: &Program, one_step: bool, limit: u64) -> Option<Found> {
     let found = Mutex::new(Found::default());
-    let whole = explore(
+    let search = explore(
         |_| Machine::new(program, one_step),
         Algorithm::Dfs,
         1,
         limit,
         |execution| found.lock().expect("one worker").note(execution, false),
     );
-    let whole = whole.expect("the model does the same every time");
-    whole.then(|| found.into_inner().expect("one worker"))
+    let search = search.expect("the model does the same every time");
+    search
+        .exhausted()
+        .then(|| found.into_inner().expect("one worker"))
 }
 
 impl Oracle {
@@ -167,7 +183,8 @@ impl Built<'_> {
         }
     }
 
-    fn explore(&self, way: Way, one_step: bool, limit: u64) -> Result<Found, String> {
+    /// All that is met in one way of running the program; `None`: `rf` cannot serve.
+    fn explore(&self, way: Way, one_step: bool, limit: u64) -> Result<Option<Found>, String> {
         let launch = self.launch(way.restart);
         let found = Mutex::new(Found::default());
         let wrong = Mutex::new(None);
@@ -176,7 +193,7 @@ impl Built<'_> {
             native: Native::start(&launch).expect("the program starts"),
             fault: &fault,
         };
-        let whole = explore(target, way.algorithm, way.workers, limit, |execution| {
+        let search = explore(target, way.algorithm, way.workers, limit, |execution| {
             if let Some(why) = odd(execution) {
                 wrong.lock().expect("nobody panics").get_or_insert(why);
             }
@@ -186,33 +203,44 @@ impl Built<'_> {
         if let Some(fault) = fault.into_inner().expect("nobody panics") {
             return Err(fault);
         }
-        let whole = whole?;
+        let search = search?;
         if let Some(wrong) = wrong.into_inner().expect("nobody panics") {
             return Err(wrong);
         }
         let found = found.into_inner().expect("nobody panics");
-        match whole {
-            true => Ok(found),
-            false => Err(format!(
+        match (search.exhausted(), search.unfit()) {
+            (_, Some(_)) => Ok(None),
+            (true, None) => Ok(Some(found)),
+            (false, None) => Err(format!(
                 "there are more than {limit} runs, such as{}",
                 many(&found)
             )),
         }
     }
 
-    /// All classes and nothing else, each once, in one way of running the program.
-    pub fn exact(&self, oracle: &Oracle, way: Way) -> Result<(), String> {
+    /// All classes and nothing else, each once, in one way of running the program; `false`: it does not serve.
+    pub fn exact(&self, oracle: &Oracle, way: Way) -> Result<bool, String> {
         let name = |why: String| format!("{way:?}: {why}");
         let limit = 2 * oracle.interleavings() + 100;
         let found = self.explore(way, oracle.one_step, limit).map_err(name)?;
-        same(&oracle.found.classes, &found.classes, false).map_err(name)?;
-        if !oracle.one_step {
+        let Some(found) = found else {
+            return Ok(false);
+        };
+        let classes = found.by(way.algorithm);
+        same(oracle.found.by(way.algorithm), classes, false).map_err(name)?;
+        if !oracle.one_step && way.algorithm != Algorithm::Rf {
             same(&oracle.found.untrue, &found.untrue, false).map_err(name)?;
         }
-        match found.classes.values().find(|met| met.times != 1) {
+        match classes.values().find(|met| met.times != 1) {
             Some(met) => Err(name(format!("meets {} times {}", met.times, met.name))),
-            None => Ok(()),
+            None => Ok(true),
         }
+    }
+
+    /// For algorithms that always serve.
+    fn all(&self, way: Way, one_step: bool, limit: u64) -> Result<Found, String> {
+        let found = self.explore(way, one_step, limit)?;
+        Ok(found.expect("only `rf` does not always serve"))
     }
 
     /// Every interleaving as often as on the model, and `dpor` meets all classes.
@@ -223,7 +251,7 @@ impl Built<'_> {
             ..Way::USUAL
         };
         if let Some(model) = brute_force(program, false, limit) {
-            let found = self.explore(way, false, 2 * limit).map_err(name)?;
+            let found = self.all(way, false, 2 * limit).map_err(name)?;
             same(&model.classes, &found.classes, true).map_err(name)?;
             same(&model.untrue, &found.untrue, true).map_err(name)?;
             if model.events != found.events {
@@ -235,14 +263,17 @@ impl Built<'_> {
             algorithm: Algorithm::Dpor,
             ..way
         };
-        let found = self
-            .explore(way, oracle.one_step, 20 * limit)
-            .map_err(name)?;
+        let found = self.all(way, oracle.one_step, 20 * limit).map_err(name)?;
         same(&oracle.found.classes, &found.classes, false).map_err(name)
     }
 
-    /// What the command counts.
-    pub fn command(&self, oracle: &Oracle, restart: &str) -> Result<(), String> {
+    /// What the command counts with an algorithm that serves.
+    pub fn command(
+        &self,
+        oracle: &Oracle,
+        algorithm: Algorithm,
+        restart: &str,
+    ) -> Result<(), String> {
         let output = Command::new(env!("CARGO_BIN_EXE_reweave"))
             .args([
                 "check",
@@ -252,7 +283,7 @@ impl Built<'_> {
                 "--workers",
                 "1",
             ])
-            .args(["--algorithm", "optimal", "--restart", restart])
+            .args(["--algorithm", algorithm.name(), "--restart", restart])
             .arg("--output")
             .arg(self.path.with_extension("out"))
             .arg("--")
@@ -270,21 +301,14 @@ impl Built<'_> {
             let of_kind = errors.unwrap_or(&[]).iter().filter(|e| e["kind"] == kind);
             of_kind.map(|error| number(&error["seen"])).sum::<u64>()
         };
-        let blocked = oracle.found.ended(End::Blocked);
-        let all = oracle.found.classes.len() as u64;
+        let classes = oracle.found.by(algorithm);
+        let blocked = ended(classes, End::Blocked);
+        let all = classes.len() as u64;
         let expected = [
             ("executions", number(&result["executions"]), all - blocked),
             ("assume", number(&result["blocked_by"]["assume"]), blocked),
-            (
-                "deadlock",
-                seen("deadlock"),
-                oracle.found.ended(End::Deadlock),
-            ),
-            (
-                "livelock",
-                seen("livelock"),
-                oracle.found.ended(End::Livelock),
-            ),
+            ("deadlock", seen("deadlock"), ended(classes, End::Deadlock)),
+            ("livelock", seen("livelock"), ended(classes, End::Livelock)),
         ];
         let wrong = expected.iter().find(|(_, is, should)| is != should);
         match wrong {

@@ -3,11 +3,13 @@
 //! A program is a tree of statements (`language.rs`). Written as C (`emit.rs`) it is compiled and explored as any program is; interpreted on
 //! the model (`machine.rs`) it is explored by brute force. Both give sets of classes (`crates/explore/tests/common/class.rs`), which must be
 //! equal: with `optimal`, warm and forked, with one worker and two, at several levels of optimisation, and for some programs also with
-//! `dfs`, with `dpor`, and as the command counts them.
+//! `dfs`, with `dpor`, and as the command counts them. `rf` has classes of its own, by who reads from whom; where it serves, these must be
+//! equal too, and more programs are compared by them alone.
 //!
 //! `REWEAVE_CASES` sets the number of programs, `REWEAVE_SEED` the seed of the first one; the others follow by counting on. A failure
 //! names the seed of its program, and leaves the smallest program that still fails in a file.
 
+#[allow(dead_code)] // Not all of it is of use here.
 #[path = "../../../explore/tests/common/class.rs"]
 mod class;
 mod code;
@@ -91,18 +93,41 @@ impl Bench {
     }
 }
 
-/// Compares one program that was compiled twice.
-fn compare(case: &Case, number: usize, programs: [&Path; 2]) -> Result<(), String> {
-    let [first, second] = programs.map(|path| Built { path, number });
+/// What is done with every program.
+#[derive(Clone, Copy)]
+struct Trial {
+    /// The levels of optimisation that it is compiled at, by the seed.
+    levels: fn(u64) -> Vec<&'static str>,
+    /// Compares it as compiled so; says whether `rf` served.
+    compare: fn(&Case, usize, &[PathBuf]) -> Result<bool, String>,
+}
+
+const EVERY_WAY: Trial = Trial {
+    levels: |seed| vec!["-O1", ["-O0", "-O2", "-O3"][(seed % 3) as usize]],
+    compare: every_way,
+};
+
+const BY_READS: Trial = Trial {
+    levels: |seed| vec![["-O1", "-O2", "-O3"][(seed % 3) as usize]],
+    compare: |case, number, programs| {
+        let path = &programs[0];
+        by_reads(case, &Built { path, number })
+    },
+};
+
+fn every_way(case: &Case, number: usize, programs: &[PathBuf]) -> Result<bool, String> {
+    let [first, second] = [0, 1].map(|index: usize| Built {
+        path: &programs[index],
+        number,
+    });
     let oracle = &case.oracle;
     let classes = oracle.found.classes.len();
     let usual = Way::USUAL;
-    let told = |path: &Path| path.display().to_string();
     first.exact(oracle, usual)?;
     // At another level of optimisation.
     second
         .exact(oracle, usual)
-        .map_err(|why| format!("{}: {why}", told(programs[1])))?;
+        .map_err(|why| format!("{}: {why}", second.path.display()))?;
     if classes <= 100 {
         let restart = Restart::Fork;
         second.exact(oracle, Way { restart, ..usual })?;
@@ -118,29 +143,58 @@ fn compare(case: &Case, number: usize, programs: [&Path; 2]) -> Result<(), Strin
         first.whole(&case.program, oracle, 2000)?;
     }
     if case.seed.is_multiple_of(4) {
-        let restart = ["warm", "fork"][(case.seed / 4 % 2) as usize];
-        first.command(oracle, restart)?;
+        first.command(oracle, Algorithm::Optimal, restart(case.seed))?;
     }
-    Ok(())
+    by_reads(case, &first)
 }
 
-const LEVELS: [&str; 3] = ["-O0", "-O2", "-O3"];
+/// `rf` meets each of its classes once, with one worker and with several.
+fn by_reads(case: &Case, built: &Built) -> Result<bool, String> {
+    let algorithm = Algorithm::Rf;
+    let several = if case.seed % 4 == 2 { 8 } else { 2 };
+    for workers in [1, several] {
+        let way = Way {
+            algorithm,
+            workers,
+            ..Way::USUAL
+        };
+        if !built.exact(&case.oracle, way)? {
+            return Ok(false);
+        }
+    }
+    if case.seed % 8 == 1 {
+        built.command(&case.oracle, algorithm, restart(case.seed))?;
+    }
+    Ok(true)
+}
 
-/// Compares some programs; the first that fails, with why.
-fn compare_all(bench: &Bench, cases: &[Case], name: &str) -> Option<(usize, String)> {
+/// How the command is asked to run a program again.
+fn restart(seed: u64) -> &'static str {
+    ["warm", "fork"][(seed / 4 % 2) as usize]
+}
+
+/// Compares some programs: how many of them `rf` served, or the first that fails, with why.
+fn compare_all(
+    bench: &Bench,
+    trial: Trial,
+    cases: &[Case],
+    name: &str,
+) -> Result<u64, (usize, String)> {
     let programs: Vec<&Program> = cases.iter().map(|case| &case.program).collect();
-    let level = LEVELS[(cases[0].seed % 3) as usize];
-    let built = ["-O1", level].map(|level| bench.compile(&programs, name, level));
-    let paths = [built[0].as_path(), built[1].as_path()];
-    let mut results = cases.iter().enumerate();
-    results.find_map(|(number, case)| {
-        let why = compare(case, number, paths).err()?;
-        Some((number, why))
-    })
+    let levels = (trial.levels)(cases[0].seed).into_iter();
+    let built: Vec<PathBuf> = levels
+        .map(|level| bench.compile(&programs, name, level))
+        .collect();
+    let mut served = 0;
+    for (number, case) in cases.iter().enumerate() {
+        let fits = (trial.compare)(case, number, &built).map_err(|why| (number, why))?;
+        served += u64::from(fits);
+    }
+    Ok(served)
 }
 
 /// The smallest program that still fails, and why it does.
-fn shrink(bench: &Bench, mut case: Case, mut why: String) -> (Case, String) {
+fn shrink(bench: &Bench, trial: Trial, mut case: Case, mut why: String) -> (Case, String) {
     let end = Instant::now() + Duration::from_secs(120);
     loop {
         let found = generate::smaller(&case.program)
@@ -150,7 +204,7 @@ fn shrink(bench: &Bench, mut case: Case, mut why: String) -> (Case, String) {
                     return None;
                 }
                 let small = [Case::new(case.seed, program)?];
-                let (_, why) = compare_all(bench, &small, "small")?;
+                let (_, why) = compare_all(bench, trial, &small, "small").err()?;
                 let [small] = small;
                 Some((small, why))
             });
@@ -168,14 +222,25 @@ fn number(variable: &str, usual: u64) -> u64 {
 
 #[test]
 fn random_programs_have_their_classes() {
-    let cases = number("REWEAVE_CASES", 120);
-    let first = number("REWEAVE_SEED", 2026);
+    compare_many(EVERY_WAY, 120, 2026);
+}
+
+#[test]
+fn random_programs_have_their_reads() {
+    compare_many(BY_READS, 300, 20_260);
+}
+
+/// So many programs, or as many as one wishes.
+fn compare_many(trial: Trial, usual: u64, seed: u64) {
+    let cases = number("REWEAVE_CASES", usual);
+    let first = number("REWEAVE_SEED", seed);
     println!("REWEAVE_SEED={first} REWEAVE_CASES={cases}");
     let bench = Bench::new();
     let next = AtomicU64::new(first);
     let left = AtomicU64::new(cases);
     let tried = AtomicU64::new(0);
     let classes = AtomicU64::new(0);
+    let served = AtomicU64::new(0);
     let failed: Mutex<Option<(Case, String)>> = Mutex::new(None);
     let work = |worker: usize| {
         let mut round = 0;
@@ -197,12 +262,17 @@ fn random_programs_have_their_classes() {
                 .iter()
                 .map(|case| case.oracle.found.classes.len() as u64);
             classes.fetch_add(met.sum(), Relaxed);
-            if let Some((index, why)) = compare_all(&bench, &batch, &name) {
-                let case = batch.swap_remove(index);
-                failed
-                    .lock()
-                    .expect("nobody panics")
-                    .get_or_insert((case, why));
+            match compare_all(&bench, trial, &batch, &name) {
+                Ok(these) => {
+                    served.fetch_add(these, Relaxed);
+                }
+                Err((index, why)) => {
+                    let case = batch.swap_remove(index);
+                    failed
+                        .lock()
+                        .expect("nobody panics")
+                        .get_or_insert((case, why));
+                }
             }
         }
     };
@@ -213,14 +283,15 @@ fn random_programs_have_their_classes() {
             scope.spawn(move || work(worker));
         }
     });
+    let served = served.into_inner();
     println!(
-        "{cases} of {} programs compared, {} classes",
+        "{cases} of {} programs compared, {} classes; rf served {served}",
         tried.into_inner(),
         classes.into_inner()
     );
     if let Some((case, why)) = failed.into_inner().expect("nobody panics") {
         let seed = case.seed;
-        let (small, because) = shrink(&bench, case, why.clone());
+        let (small, because) = shrink(&bench, trial, case, why.clone());
         let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("random-{seed}.c"));
         fs::write(&file, emit::source(&[&small.program])).expect("there is room for files");
         panic!(
@@ -228,6 +299,7 @@ fn random_programs_have_their_classes() {
             file.display()
         );
     }
+    assert!(served * 2 > cases || cases < 20, "rf serves most programs");
 }
 
 /// Without which the rest could not fail: what is generated has the things that it is meant to have.
@@ -249,80 +321,5 @@ fn smaller_programs_are_smaller() {
         for small in generate::smaller(&program) {
             assert!(size(&small) < size(&program), "{small:?}");
         }
-    }
-    let _ = Algorithm::Optimal;
-}
-#[test]
-fn stats() {
-    let mut big = 0;
-    let mut hist = [0u32; 8];
-    let mut kinds = std::collections::BTreeMap::<String, (u32, u32)>::new();
-    let mut t = Duration::ZERO;
-    for seed in 0..300u64 {
-        let program = generate::program(seed);
-        let s = Instant::now();
-        let o = Oracle::of(&program, LIMIT);
-        t += s.elapsed();
-        match o {
-            None => big += 1,
-            Some(o) => {
-                let c = o.found.classes.len();
-                let b = match c {
-                    0 | 1 => 0,
-                    2 | 3 => 1,
-                    4..8 => 2,
-                    8..16 => 3,
-                    16..32 => 4,
-                    32..64 => 5,
-                    64..128 => 6,
-                    _ => 7,
-                };
-                hist[b] += 1;
-                if c >= 2 {
-                    let mut seen = std::collections::BTreeSet::new();
-                    language::each(&program.main, &mut |s| {
-                        let n = format!("{s:?}");
-                        let n = n
-                            .split(|c: char| !c.is_alphanumeric())
-                            .next()
-                            .unwrap()
-                            .to_owned();
-                        seen.insert(n.clone());
-                        if let language::Stmt::Repeat(_, b) = s {
-                            language::each(b, &mut |s| {
-                                let n = format!("{s:?}");
-                                let n = n.split(|c: char| !c.is_alphanumeric()).next().unwrap();
-                                seen.insert(format!(
-                                    "Repeat/{n}{}",
-                                    if format!("{s:?}").split("[").next().unwrap().contains("imed")
-                                        && !format!("{s:?}").contains("timed: false")
-                                    {
-                                        "Timed"
-                                    } else {
-                                        ""
-                                    }
-                                ));
-                            });
-                        }
-                    });
-                    for e in ["Deadlock", "Livelock", "Blocked", "MaxSteps"] {
-                        if o.found.classes.values().any(|k| k.name.starts_with(e)) {
-                            seen.insert(format!("#{e}"));
-                        }
-                    }
-                    for n in seen {
-                        let e = kinds.entry(n).or_default();
-                        e.0 += 1;
-                        if c >= 8 {
-                            e.1 += 1;
-                        }
-                    }
-                }
-            }
-        }
-    }
-    println!("big {big} hist(1,2-3,4-7,8-15,..) {hist:?} oracle {t:?}");
-    for (k, v) in kinds {
-        println!("{k} {v:?}");
     }
 }

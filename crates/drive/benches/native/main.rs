@@ -2,14 +2,17 @@
 //! `-- memory`.
 //!
 //! * Programs of the corpus by name and size: see [`rates`].
+//! * `table`: the table of the RF-SMC paper beside other checkers, by `rf`; `table-long` has its longest row too, `workers` says what a
+//!   second worker is worth. See [`table`].
 //! * `straight`: what hooks cost in code that does nothing visible.
 //! * `memory`: that a million executions leave nothing behind.
 //!
-//! One worker on one core, `optimal`, warm.
+//! Else one worker on one core, `optimal`, warm.
 
 mod memory;
 mod rates;
 mod straight;
+mod table;
 
 use reweave_drive::compile::Kit;
 use std::{
@@ -23,12 +26,22 @@ fn main() {
     let args: Vec<&str> = args.iter().map(String::as_str).collect();
     // Cargo says `--bench`.
     let wanted: Vec<&str> = args.into_iter().filter(|arg| *arg != "--bench").collect();
+    if let ["row", words @ ..] = wanted.as_slice() {
+        return table::print_row(words);
+    }
     let all = wanted.is_empty();
-    one_core();
     let kit = kit();
+    if wanted.contains(&"workers") {
+        table::print_workers(&kit);
+    }
+    one_core();
     let programs: Vec<(&str, u32)> = wanted.iter().filter_map(|arg| program(arg)).collect();
     if all || !programs.is_empty() {
         rates::print(&kit, if all { rates::PROGRAMS } else { &programs });
+    }
+    let long = wanted.contains(&"table-long");
+    if all || long || wanted.contains(&"table") {
+        table::print(&kit, long);
     }
     if all || wanted.contains(&"straight") {
         straight::print(&kit);

@@ -39,7 +39,7 @@ pub fn print(kit: &Kit) {
 }
 
 /// Processes that this one has started.
-fn children() -> Vec<String> {
+pub fn children() -> Vec<String> {
     let threads = fs::read_dir("/proc/self/task").expect("Linux");
     let list = |thread: std::io::Result<fs::DirEntry>| {
         let path = thread.expect("Linux").path().join("children");
@@ -50,8 +50,16 @@ fn children() -> Vec<String> {
 }
 
 /// Megabytes that a process has in memory.
-fn resident(process: &str) -> f64 {
+pub fn resident(process: &str) -> f64 {
     let pages = fs::read_to_string(format!("/proc/{process}/statm")).expect("Linux");
     let resident = pages.split(' ').nth(1).and_then(|pages| pages.parse().ok());
     resident.unwrap_or(0.0) * 4096.0 / 1e6
+}
+
+/// Megabytes that a process had in memory at most.
+pub fn peak(process: &str) -> f64 {
+    let status = fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    let kilobytes = line.and_then(|line| line.split_ascii_whitespace().next()?.parse().ok());
+    kilobytes.unwrap_or(0.0) * 1024.0 / 1e6
 }

@@ -24,6 +24,8 @@ pub(crate) struct Graph {
     pub skeleton: Execution,
     pub marks: Vec<Mark>,
     pub touches: Vec<Option<Touch>>,
+    /// For every object, whether it is an atomic that several threads touch, in this run or one before it.
+    pub shared: Vec<bool>,
     /// For every event that reads, where that was written.
     pub sources: Vec<u32>,
     /// For every event that writes, the value.
@@ -34,8 +36,17 @@ pub(crate) struct Graph {
     pub straight: bool,
     /// For every object the last write so far.
     last: Vec<u32>,
+    /// For every object the thread that touched it first, ever.
+    owners: Vec<Option<ThreadId>>,
+    /// For every event whose it is, and which of its thread, from 1.
+    steps: Vec<Edge>,
+    /// For every thread its events so far.
+    counts: Vec<u32>,
+    /// How many events of the run before are known.
+    known: usize,
     /// A name for each thread that is the same in every run.
     names: Vec<u64>,
+    renamed: bool,
     /// For each thread the sums of its events' hashes.
     sums: Vec<Vec<u128>>,
 }
@@ -48,13 +59,62 @@ impl Graph {
         trail: &Trail,
         execution: &Execution,
     ) -> Result<(), &'static str> {
-        unfit(execution)?;
-        self.copy_rest(execution);
+        if execution.peeked {
+            return Err("an atomic is read like other memory");
+        }
+        if !execution.epochs.is_empty() {
+            return Err("a time limit runs out when nothing else can go on");
+        }
+        let mut pending = execution.threads.iter().filter_map(|thread| thread.pending);
+        pending.try_for_each(unfit)?;
+        let renamed = self.copy_rest(execution);
+        let kept = match renamed {
+            true => 0,
+            false => self.same(trail, execution),
+        };
         let count = execution.events.len();
         self.straight = trail.order.is_empty();
         self.done.clear();
         self.done.extend_from_slice(&trail.order);
         self.done.extend(trail.order.len() as u32..count as u32);
+        self.copy_marks(plan, execution);
+        self.make_room(execution);
+        for &place in &self.done[..kept] {
+            let place = place as usize;
+            let Edge { thread, count } = self.steps[place];
+            self.counts[thread.index()] = count;
+            if let Some(touch) = self.touches[place].filter(|touch| touch.writes) {
+                self.last[touch.object.index()] = place as u32;
+            }
+        }
+        // Should it be found unfit, nothing is known of what was not read.
+        self.known = 0;
+        for index in kept..count {
+            let event = &execution.events[index];
+            unfit(event.pending())?;
+            self.add(execution, event, self.done[index] as usize);
+        }
+        self.known = count;
+        Ok(())
+    }
+
+    /// How many events are done first like those of the run before: programs are deterministic.
+    fn same(&self, trail: &Trail, execution: &Execution) -> usize {
+        let order = trail.order.iter().copied();
+        let order = order.chain(trail.order.len() as u32..);
+        let events = execution.events.iter().zip(order);
+        let before = self.done[..self.known].iter().zip(events);
+        let same = before.take_while(|(place, (event, now))| {
+            let mine = &self.skeleton.events[**place as usize];
+            *place == now
+                && mine.thread == event.thread
+                && mine.outcome == event.outcome
+                && mine.result == event.result
+        });
+        same.count()
+    }
+
+    fn copy_marks(&mut self, plan: &Plan, execution: &Execution) {
         self.marks.clear();
         self.marks.resize(plan.steps.len(), Mark::Default);
         for (step, place) in plan.steps.iter().zip(&self.done) {
@@ -65,62 +125,64 @@ impl Graph {
                 mark => mark,
             };
         }
-        self.touches.clear();
-        self.touches.resize(count, None);
-        self.sources.clear();
-        self.sources.resize(count, START);
-        self.values.clear();
-        self.values.resize(count, 0);
-        self.last.clear();
-        self.last.resize(execution.objects.len(), START);
-        if self.straight {
-            self.skeleton.events.clone_from(&execution.events);
-        } else {
-            let events = &mut self.skeleton.events;
-            events.clear();
-            let Some(first) = execution.events.first() else {
-                return Ok(());
-            };
-            events.resize(count, *first);
-            for (event, place) in execution.events.iter().zip(&self.done) {
-                events[*place as usize] = *event;
-            }
-        }
-        // Positions in their threads, as the edges name them.
-        let mut counts = vec![0; execution.threads.len()];
-        let mut nth = vec![0; count];
-        for index in 0..count {
-            let place = self.done[index] as usize;
-            let event = &mut self.skeleton.events[place];
-            counts[event.thread.index()] += 1;
-            nth[place] = counts[event.thread.index()];
-            let Some(touch) = touch(execution, event) else {
-                continue;
-            };
-            self.touches[place] = Some(touch);
-            let last = &mut self.last[touch.object.index()];
-            let source = *last;
-            event.access = [None, None];
-            if touch.writes {
-                *last = place as u32;
-            }
-            if touch.writes {
-                let old = self.skeleton.events[place].result;
-                self.values[place] = self.would_write(place as u32, old).unwrap_or(0);
-            }
-            if touch.reads && source != START {
-                self.sources[place] = source;
-                let thread = self.skeleton.events[source as usize].thread;
-                self.skeleton.events[place].after = Some(Edge {
-                    thread,
-                    count: nth[source as usize],
-                });
-            }
-        }
-        Ok(())
     }
 
-    fn copy_rest(&mut self, execution: &Execution) {
+    fn make_room(&mut self, execution: &Execution) {
+        let (count, objects) = (execution.events.len(), execution.objects.len());
+        self.skeleton.events.truncate(count);
+        if let Some(first) = execution.events.first() {
+            self.skeleton.events.resize(count, *first);
+        }
+        self.touches.resize(count, None);
+        self.sources.resize(count, START);
+        self.values.resize(count, 0);
+        let nowhere = Edge {
+            thread: ThreadId(0),
+            count: 0,
+        };
+        self.steps.resize(count, nowhere);
+        self.last.clear();
+        self.last.resize(objects, START);
+        self.owners.resize(objects.max(self.owners.len()), None);
+        self.shared.resize(objects.max(self.shared.len()), false);
+        self.counts.clear();
+        self.counts.resize(execution.threads.len(), 0);
+    }
+
+    /// Adds the event that was done next.
+    fn add(&mut self, execution: &Execution, event: &Event, place: usize) {
+        let thread = event.thread;
+        let count = &mut self.counts[thread.index()];
+        *count += 1;
+        self.steps[place] = Edge {
+            thread,
+            count: *count,
+        };
+        let touch = touch(execution, event);
+        self.touches[place] = touch;
+        self.sources[place] = START;
+        self.skeleton.events[place] = *event;
+        let Some(touch) = touch else {
+            return;
+        };
+        let object = touch.object.index();
+        let owner = self.owners[object].get_or_insert(thread);
+        self.shared[object] |= *owner != thread;
+        let source = self.last[object];
+        let mine = &mut self.skeleton.events[place];
+        mine.access = [None, None];
+        if touch.reads && source != START {
+            self.sources[place] = source;
+            mine.after = Some(self.steps[source as usize]);
+        }
+        if touch.writes {
+            self.last[object] = place as u32;
+            self.values[place] = self.would_write(place as u32, event.result).unwrap_or(0);
+        }
+    }
+
+    /// Takes over threads and objects; says whether threads have other names than before.
+    fn copy_rest(&mut self, execution: &Execution) -> bool {
         let skeleton = &mut self.skeleton;
         if skeleton.objects != execution.objects {
             skeleton.objects.clone_from(&execution.objects);
@@ -131,6 +193,7 @@ impl Graph {
         let renamed = skeleton.threads.len() != count
             || (skeleton.threads.iter().zip(&execution.threads))
                 .any(|(mine, theirs)| mine.path != theirs.path);
+        self.renamed |= renamed;
         if renamed {
             skeleton.threads.clone_from(&execution.threads);
             self.names.clear();
@@ -141,6 +204,7 @@ impl Graph {
             mine.born = theirs.born;
             mine.pending = theirs.pending;
         }
+        renamed
     }
 
     /// The value of an object after a write.
@@ -183,14 +247,20 @@ impl Graph {
     }
 
     /// Prepares [`Graph::hash`].
-    pub fn hash_events(&mut self, happens: &Happens) {
-        for sums in &mut self.sums {
-            sums.clear();
-            sums.push(0);
-        }
+    pub fn hash_events(&mut self, happens: &mut Happens) {
+        let kept = match std::mem::take(&mut self.renamed) {
+            true => 0,
+            false => happens.kept(),
+        };
+        happens.seek(kept);
         self.sums
             .resize_with(self.skeleton.threads.len().max(self.sums.len()), || vec![0]);
-        for position in 0..self.skeleton.events.len() as u32 {
+        let counts = happens.done().as_flattened().iter();
+        let counts = counts.copied().chain(std::iter::repeat(0));
+        for (sums, count) in self.sums.iter_mut().zip(counts) {
+            sums.truncate(count as usize + 1);
+        }
+        for position in kept..self.skeleton.events.len() as u32 {
             let source = self.sources[position as usize];
             let hash = self.hash_of(happens, position, source, happens.row(position));
             let thread = happens.thread(position).index();
@@ -247,27 +317,14 @@ impl Graph {
     }
 }
 
-/// Why an execution is not explored by who reads from whom.
-fn unfit(execution: &Execution) -> Result<(), &'static str> {
-    let pending = execution.threads.iter().filter_map(|thread| thread.pending);
-    let events = execution.events.iter().map(Event::pending);
-    if execution.peeked {
-        return Err("an atomic is read like other memory");
+/// Why an operation cannot be explored by who reads from whom.
+fn unfit(Pending { op, gate, .. }: Pending) -> Result<(), &'static str> {
+    match (op, gate) {
+        (Op::Await(..), _) | (_, Gate::Word(_)) => Err("a loop waits for something to change"),
+        (_, Gate::Late) => Err("a time limit runs out when nothing else can go on"),
+        (Op::EnqueueIf { .. }, _) => Err("threads wait for a futex"),
+        _ => Ok(()),
     }
-    if !execution.epochs.is_empty() {
-        return Err("a time limit runs out when nothing else can go on");
-    }
-    for Pending { op, gate, .. } in events.chain(pending) {
-        match (op, gate) {
-            (Op::Await(..), _) | (_, Gate::Word(_)) => {
-                return Err("a loop waits for something to change");
-            }
-            (_, Gate::Late) => return Err("a time limit runs out when nothing else can go on"),
-            (Op::EnqueueIf { .. }, _) => return Err("threads wait for a futex"),
-            _ => {}
-        }
-    }
-    Ok(())
 }
 
 fn touch(execution: &Execution, event: &Event) -> Option<Touch> {

@@ -1,16 +1,17 @@
 //! Finds an order in which every read sees the write that it is to read from; or that there is none.
 //!
 //! What has to be in order is happens-before, which holds who reads from whom. Beyond that a write may not come between another
-//! write and those who read from it. Two guesses are tried first. Then happens-before is *saturated*: a write that comes before a
-//! read comes before what it reads from, and a write that comes after what is read comes after the read. Most
-//! questions are answered by that; behind it stands a complete search, whose only real choices are writes that
-//! somebody still has to read: everything else can be done as soon as it may be.
+//! write and those who read from it. So happens-before is *saturated*: a write that comes before a read comes before what it
+//! reads from, and a write that comes after what is read comes after the read. For a new read that is done once for what was
+//! done before it, and goes on from there for each of its sources and for the next read. Most of what cannot be is found
+//! so. For the rest a guess is tried: what must come before the read goes first. Behind it stands a complete search, whose
+//! only real choices are writes that somebody still has to read: everything else can be done as soon as it may be.
 
 mod saturation;
 mod search;
 
 use super::graph::{Graph, START};
-use crate::happens::{Happens, Quad, Row, add_next, count, join};
+use crate::happens::{Happens, Row, add_next, count};
 use saturation::Saturation;
 use search::Search;
 
@@ -92,12 +93,19 @@ pub(crate) struct Witness {
     /// Those that take part, in the order in which they were done.
     guide: Vec<u32>,
     last: Vec<u32>,
-    past: Vec<Quad>,
+    /// The first so many events of the run, saturated.
+    base: Saturation,
+    begun: u32,
     saturation: Saturation,
     search: Search,
 }
 
 impl Witness {
+    /// There is a new run to ask about.
+    pub fn begin(&mut self) {
+        self.begun = 0;
+    }
+
     /// Looks for an order; says whether there is one.
     pub fn find(&mut self, question: &Question) -> bool {
         let done = &question.graph.done;
@@ -117,16 +125,74 @@ impl Witness {
                 }
             }
         }
+        if !self.saturate(question) {
+            return false;
+        }
         self.past_first(question);
         self.fits(question) || self.search(question)
     }
 
     fn search(&mut self, question: &Question) -> bool {
         self.guide.push(question.read);
-        self.saturation.saturate(question, &self.guide)
-            && self
-                .search
-                .run(question, &self.saturation, &self.guide, &mut self.order)
+        self.search
+            .run(question, &self.saturation, &self.guide, &mut self.order)
+    }
+
+    fn saturate(&mut self, question: &Question) -> bool {
+        let Question {
+            graph,
+            happens,
+            first,
+            ..
+        } = *question;
+        if question.leads.is_empty() {
+            self.advance(graph, happens, first);
+            self.saturation.copy(&self.base);
+        } else {
+            self.saturation.clear(graph, happens);
+            (0..first).for_each(|place| self.saturation.add(graph, happens, place));
+        }
+        for &place in question.leads {
+            match question.changed(place) {
+                true => self.saturation.add_changed(question, place),
+                false => self.saturation.add(graph, happens, place),
+            }
+        }
+        self.saturation.add_changed(question, question.read);
+        self.saturation.close(happens)
+    }
+
+    /// Whether a write comes between a source and a new read, whatever the order.
+    pub fn overwritten(
+        &mut self,
+        graph: &Graph,
+        happens: &Happens,
+        read: u32,
+        source: u32,
+    ) -> bool {
+        let Some(touch) = graph.touches[read as usize] else {
+            return false;
+        };
+        let (thread, nth) = (happens.thread(read), happens.nth(read));
+        let Some(past) = happens.coming_last(&graph.skeleton, thread, nth) else {
+            return false;
+        };
+        self.advance(graph, happens, read);
+        let object = touch.object.index();
+        self.base.overwritten(happens, object, source, past)
+    }
+
+    /// Makes the base be about the first so many events.
+    fn advance(&mut self, graph: &Graph, happens: &Happens, first: u32) {
+        if self.begun == 0 || self.begun > first {
+            self.base.clear(graph, happens);
+            self.begun = 0;
+        }
+        if self.begun < first {
+            (self.begun..first).for_each(|place| self.base.add(graph, happens, place));
+            self.begun = first;
+            self.base.close(happens);
+        }
     }
 
     /// As it was done, the read at the end.
@@ -136,29 +202,16 @@ impl Witness {
         self.order.push(question.read);
     }
 
-    /// What the read and its source need, the read, then all else.
+    /// What has to come before the read, the read, then all else.
     fn past_first(&mut self, question: &Question) {
-        let Question {
-            happens, source, ..
-        } = *question;
-        let mut past = std::mem::take(&mut self.past);
-        past.clear();
-        past.extend_from_slice(question.coming(question.read));
-        if source != START {
-            let theirs = match question.swapped {
-                true => question.coming(source),
-                false => happens.row(source),
-            };
-            join(&mut past, theirs);
-        }
-        let needed = |place: &u32| *place == source || happens.in_row(&past, *place);
+        let past = self.saturation.row(question.read);
+        let needed = |place: &u32| question.happens.in_row(past, *place);
         self.order.clear();
         self.order
             .extend(self.guide.iter().copied().filter(|place| needed(place)));
         self.order.push(question.read);
         self.order
             .extend(self.guide.iter().copied().filter(|place| !needed(place)));
-        self.past = past;
     }
 
     /// Whether everybody reads what is to be read.

@@ -29,7 +29,8 @@ impl Order {
         Order::by(execution, None)
     }
 
-    fn by_reads(execution: &Execution) -> Order {
+    /// When who reads from whom is all that matters of atomics.
+    pub fn by_reads(execution: &Execution) -> Order {
         let mut last = vec![0; execution.objects.len()];
         let sources = execution.events.iter().zip(1..).map(|(event, number)| {
             let Some(object) = atomic(execution, event) else {
@@ -120,7 +121,7 @@ impl Order {
     }
 
     /// The same for two executions exactly when one can be made from the other by swapping neighbours that are independent: each
-    /// event with its causes, thread by thread.
+    /// event with its causes, and where it reads from if that matters, thread by thread.
     pub fn key(&self, execution: &Execution) -> Vec<u64> {
         let mut key = vec![execution.end as u64];
         for &thread in &self.threads {
@@ -136,11 +137,27 @@ impl Order {
                 key.push(fingerprint(event));
                 let row = self.row(position);
                 key.extend(self.threads.iter().map(|other| u64::from(row[*other])));
+                if let Some(sources) = &self.sources {
+                    key.extend(self.source(execution, sources[position]));
+                }
             }
             let pending = execution.threads[thread].pending;
             key.push(pending.map_or(u64::MAX, |pending| pending.op.kind().0.into()));
         }
         key
+    }
+
+    /// A write by its thread and its place there; zeros for what was there before all writes.
+    fn source(&self, execution: &Execution, number: usize) -> [u64; 2] {
+        let Some(position) = number.checked_sub(1) else {
+            return [0, 0];
+        };
+        let thread = execution.events[position].thread.index();
+        let rank = self.threads.iter().position(|other| *other == thread);
+        [
+            rank.expect("every thread has one") as u64 + 1,
+            self.row(position)[thread].into(),
+        ]
     }
 
     /// The same for people.

@@ -70,6 +70,8 @@ pub struct Mix {
     pub polls: bool,
     /// Loops that look at two objects.
     pub watches: bool,
+    /// No time limit is late.
+    pub prompt: bool,
 }
 
 impl Mix {
@@ -91,14 +93,18 @@ impl Mix {
         polls: true,
         // Their rounds are long: most programs would be too big for brute force.
         watches: false,
+        prompt: false,
     };
 }
 
 fn leaf(mix: Mix) -> BoxedStrategy<Stmt> {
     let mut kinds: Vec<(u32, BoxedStrategy<Stmt>)> = Vec::new();
     let mut one = |weight: u32, strategy: BoxedStrategy<I>| {
-        kinds.push((weight, strategy.prop_map(Stmt::One).boxed()));
+        if weight > 0 {
+            kinds.push((weight, strategy.prop_map(Stmt::One).boxed()));
+        }
     };
+    let late = u32::from(!mix.prompt);
     if mix.atomics {
         one(4, (0..2u32).prop_map(I::Load).boxed());
         one(
@@ -153,7 +159,7 @@ fn leaf(mix: Mix) -> BoxedStrategy<Stmt> {
         one(3, (0..2u32).prop_map(I::Acquire).boxed());
         one(1, (0..2u32).prop_map(I::TryAcquire).boxed());
         one(1, (0..2u32).prop_map(I::AcquireTimeout).boxed());
-        one(1, (0..2u32).prop_map(I::AcquireLate).boxed());
+        one(late, (0..2u32).prop_map(I::AcquireLate).boxed());
         one(2, (0..2u32).prop_map(I::Release).boxed());
         one(1, (0..2u32).prop_map(I::Count).boxed());
     }
@@ -179,23 +185,21 @@ fn leaf(mix: Mix) -> BoxedStrategy<Stmt> {
         one(2, (0..3u32).prop_map(I::Recv).boxed());
         one(1, (0..3u32).prop_map(I::TryRecv).boxed());
         one(1, (0..3u32).prop_map(I::RecvTimeout).boxed());
-        one(1, (0..3u32).prop_map(I::RecvLate).boxed());
+        one(late, (0..3u32).prop_map(I::RecvLate).boxed());
     }
     if mix.parking {
         one(1, Just(I::Park).boxed());
         one(1, Just(I::ParkTimeout).boxed());
-        one(1, Just(I::ParkLate).boxed());
+        one(late, Just(I::ParkLate).boxed());
         one(2, (1..4usize).prop_map(I::Unpark).boxed());
     }
     if mix.choices {
         one(1, Just(I::Any(2)).boxed());
     }
     if mix.condvars {
-        let patience = prop_oneof![
-            Just(Patience::Endless),
-            Just(Patience::Timed),
-            Just(Patience::Late)
-        ];
+        let mut patience = vec![Patience::Endless, Patience::Timed];
+        patience.extend((!mix.prompt).then_some(Patience::Late));
+        let patience = prop::sample::select(patience);
         kinds.push((
             2,
             patience

@@ -78,6 +78,16 @@ impl<'a> Story<'a> {
             },
             Op::NotifyAll(_) => self.notify_all(index),
             Op::SemAcquire { timed: true, .. } | Op::SemTryAcquire(_) if !ok => "none left".into(),
+            Op::SemAcquire { .. } | Op::SemTryAcquire(_) | Op::SemRelease(_) => {
+                let Some(count) = self.replayed.before[index].count else {
+                    return what;
+                };
+                let after = match op {
+                    Op::SemRelease(_) => count.saturating_add(1),
+                    _ => count.saturating_sub(1),
+                };
+                format!("{count} -> {after}")
+            }
             Op::Leave(_) if result == 1 => "as leader".into(),
             Op::OnceBegin { .. } => match result {
                 1 => "already done".into(),

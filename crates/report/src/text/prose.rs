@@ -37,7 +37,7 @@ pub(crate) fn prose(headers: &[String], rows: &[Row], style: Style) -> String {
 fn skipped(steps: usize) -> String {
     match steps {
         0 => String::new(),
-        1 => "One step is left out.\n".into(),
-        steps => format!("{steps} steps are left out.\n"),
+        1 => "One step is left out; --full tells it.\n".into(),
+        steps => format!("{steps} steps are left out; --full tells them.\n"),
     }
 }

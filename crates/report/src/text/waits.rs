@@ -48,7 +48,7 @@ impl Story<'_> {
             Op::Lock(_) | Op::ReadLock(_) | Op::WriteBegin(_) => held(format!("waits for {name}")),
             Op::WriteAcquire(_) => held(format!("waits for the readers of {name}")),
             Op::OnceBegin { .. } => held(format!("waits for {name} to be initialised")),
-            Op::Wake { condvar, .. } => self.unnotified(condvar, name),
+            Op::Wake { condvar, .. } => self.unnotified(thread, condvar, name),
             Op::SemAcquire { object, .. } => {
                 let what = format!("waits for {name}, which has none left");
                 self.since(
@@ -169,7 +169,7 @@ impl Story<'_> {
     }
 
     /// A notification that came too early is the usual reason for a wait without end.
-    fn unnotified(&self, condvar: ObjectId, name: &str) -> Wait {
+    fn unnotified(&self, thread: u32, condvar: ObjectId, name: &str) -> Wait {
         let mut wait = simple(
             &format!("waits for a notification of {name}"),
             "nobody notifies any more",
@@ -188,6 +188,9 @@ impl Story<'_> {
                 format!("; the last one, step {step} by {who}, found nobody waiting")
             }
             _ => match self.trace.events[index].result.checked_sub(1) {
+                Some(woken) if woken == u64::from(thread) => {
+                    format!("; the last one, step {step} by {who}, came before this wait")
+                }
                 Some(woken) if (woken as usize) < self.trace.threads.len() => {
                     let woken = self.thread(woken as u32);
                     format!("; the last one, step {step} by {who}, was for {woken}")

@@ -1,73 +1,171 @@
 //! Everything that must come before something else if every read is to see the write that it reads from.
+//!
+//! Only atomics that several threads touch matter: on others program order says it all.
 
 use super::{Question, START};
-use crate::happens::{Quad, Row, add_next, join};
+use crate::{
+    happens::{Happens, Quad, Row, add_next, join},
+    rf::graph::{Graph, Touch},
+};
+use reweave_model::ThreadId;
 
-/// Happens-before, and what follows from it. Owns reusable tables only.
+/// Happens-before of the first events of each thread, and what follows from it. Owns reusable tables only.
 #[derive(Debug, Default)]
 pub(super) struct Saturation {
     width: usize,
     /// For every event that takes part the events at or before it.
     rows: Vec<Quad>,
-    reads: Vec<u32>,
-    writes: Vec<u32>,
+    /// How many events of each thread take part.
+    counts: Vec<Quad>,
+    reads: Vec<Read>,
+    writes: Vec<Write>,
+    /// For every object the last one of `writes` that is to it, or [`START`].
+    last: Vec<u32>,
+    /// How many reads and writes there were when everything was found that follows.
+    closed: (usize, usize),
     past: Vec<Quad>,
 }
 
+#[derive(Clone, Copy, Debug)]
+struct Read {
+    place: u32,
+    source: u32,
+    object: u32,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Write {
+    place: u32,
+    /// The one before it to the same object, as in [`Saturation::last`].
+    before: u32,
+}
+
 impl Saturation {
-    /// Finds all of it; `false`: there are two events each of which must come before the other.
-    pub fn saturate(&mut self, question: &Question, all: &[u32]) -> bool {
-        self.begin(question, all);
-        loop {
-            let mut changed = false;
-            for index in 0..self.reads.len() {
-                match self.look_at(question, all, self.reads[index]) {
-                    None => return false,
-                    Some(new) => changed |= new,
-                }
-            }
-            if !changed {
-                return true;
-            }
+    /// Begins with no events.
+    pub fn clear(&mut self, graph: &Graph, happens: &Happens) {
+        self.width = happens.done().len();
+        self.rows.clear();
+        self.rows
+            .resize(graph.skeleton.events.len() * self.width, [0; 4]);
+        self.counts.clear();
+        self.counts.resize(self.width, [0; 4]);
+        self.reads.clear();
+        self.writes.clear();
+        self.last.clear();
+        self.last.resize(graph.skeleton.objects.len(), START);
+        self.closed = (0, 0);
+    }
+
+    /// Begins with what another one has.
+    pub fn copy(&mut self, other: &Saturation) {
+        self.width = other.width;
+        self.rows.clone_from(&other.rows);
+        self.counts.clone_from(&other.counts);
+        self.reads.clone_from(&other.reads);
+        self.writes.clone_from(&other.writes);
+        self.last.clone_from(&other.last);
+        self.closed = other.closed;
+    }
+
+    /// Adds an event that was not changed, after all that it depends on.
+    pub fn add(&mut self, graph: &Graph, happens: &Happens, place: u32) {
+        self.add_row(happens, place, happens.row(place));
+        let Some(touch) = graph.touches[place as usize] else {
+            return;
+        };
+        if graph.shared[touch.object.index()] {
+            let source = graph.sources[place as usize];
+            self.add_touch(place, touch, source);
         }
     }
 
-    fn begin(&mut self, question: &Question, all: &[u32]) {
-        let (graph, happens) = (question.graph, question.happens);
-        self.width = question.coming(question.read).len();
-        self.rows.clear();
-        let events = graph.skeleton.events.len();
-        self.rows.resize(events * self.width, [0; 4]);
-        self.reads.clear();
-        self.writes.clear();
-        for &place in all {
-            let Some(touch) = graph.touches[place as usize] else {
-                let row = happens.row(place);
-                self.row_mut(place).copy_from_slice(row);
+    /// Adds an event that reads from somewhere else now.
+    pub fn add_changed(&mut self, question: &Question, place: u32) {
+        let happens = question.happens;
+        let source = question.source_of(place);
+        let mut past = std::mem::take(&mut self.past);
+        past.clear();
+        past.extend_from_slice(question.coming(place));
+        if source != START {
+            join(&mut past, self.row(source));
+        }
+        add_next(&mut past, happens.thread(place));
+        self.add_row(happens, place, &past);
+        self.past = past;
+        if let Some(mut touch) = question.graph.touches[place as usize] {
+            touch.writes = question.writes(place);
+            self.add_touch(place, touch, source);
+        }
+    }
+
+    /// Adds an event that depends on what is in the row, itself included, and on all that has to come before that.
+    fn add_row(&mut self, happens: &Happens, place: u32, row: &Row) {
+        let (start, width) = (place as usize * self.width, self.width);
+        let own = happens.thread(place).index();
+        self.rows[start..][..width].copy_from_slice(row);
+        for (thread, done) in row.as_flattened().iter().enumerate() {
+            let others = *done as usize - usize::from(thread == own);
+            let Some(last) = others.checked_sub(1) else {
                 continue;
             };
-            if touch.reads {
-                self.reads.push(place);
-            }
-            if question.writes(place) {
-                self.writes.push(place);
-            }
-            if question.changed(place) {
-                self.row_mut(place).copy_from_slice(question.coming(place));
-                add_next(self.row_mut(place), happens.thread(place));
-            } else {
-                let row = happens.row(place);
-                self.row_mut(place).copy_from_slice(row);
+            let last = happens.of_thread(ThreadId(thread as u32))[last] as usize * width;
+            for quad in 0..width {
+                let theirs = self.rows[last + quad];
+                join(&mut self.rows[start + quad..][..1], &[theirs]);
             }
         }
-        for place in [question.source, question.read] {
-            if place != START && question.changed(place) {
-                let source = question.source_of(place);
-                if source != START {
-                    self.order(question, all, source, place);
-                }
+        self.counts.as_flattened_mut()[own] += 1;
+    }
+
+    fn add_touch(&mut self, place: u32, touch: Touch, source: u32) {
+        let object = touch.object.0;
+        if touch.writes {
+            let last = &mut self.last[touch.object.index()];
+            let before = std::mem::replace(last, self.writes.len() as u32);
+            self.writes.push(Write { place, before });
+        }
+        if touch.reads {
+            self.reads.push(Read {
+                place,
+                source,
+                object,
+            });
+        }
+    }
+
+    /// Finds all that follows; `false`: there are two events each of which must come before the other.
+    pub fn close(&mut self, happens: &Happens) -> bool {
+        // At first only what is new can have consequences.
+        let (reads, writes) = self.closed;
+        let mut changed = false;
+        for index in 0..self.reads.len() {
+            let since = if index < reads { writes } else { 0 };
+            match self.look_at(happens, self.reads[index], since) {
+                None => return false,
+                Some(new) => changed |= new,
             }
         }
+        self.closed = match changed {
+            true => (0, 0),
+            false => (self.reads.len(), self.writes.len()),
+        };
+        !changed || self.close(happens)
+    }
+
+    /// Whether a write comes between a source and an event after this one, whatever the order.
+    pub fn overwritten(&self, happens: &Happens, object: usize, source: u32, past: u32) -> bool {
+        let mut next = self.last[object];
+        while next != START {
+            let Write { place, before } = self.writes[next as usize];
+            next = before;
+            if place != source
+                && self.before(happens, place, past)
+                && (source == START || self.before(happens, source, place))
+            {
+                return true;
+            }
+        }
+        false
     }
 
     /// The events at or before an event.
@@ -75,38 +173,36 @@ impl Saturation {
         &self.rows[place as usize * self.width..][..self.width]
     }
 
-    fn row_mut(&mut self, place: u32) -> &mut Row {
-        &mut self.rows[place as usize * self.width..][..self.width]
-    }
-
-    fn before(&self, question: &Question, earlier: u32, later: u32) -> bool {
-        question.happens.in_row(self.row(later), earlier)
+    fn before(&self, happens: &Happens, earlier: u32, later: u32) -> bool {
+        happens.in_row(self.row(later), earlier)
     }
 
     /// What follows for the writes to what a read reads; whether that is new, or `None` if it cannot be.
-    fn look_at(&mut self, question: &Question, all: &[u32], read: u32) -> Option<bool> {
-        let graph = question.graph;
-        let source = question.source_of(read);
-        let object = graph.touches[read as usize]?.object;
+    /// Only some of the writes count, from one on.
+    fn look_at(&mut self, happens: &Happens, read: Read, since: usize) -> Option<bool> {
+        let Read { place, source, .. } = read;
         let mut changed = false;
-        for index in 0..self.writes.len() {
-            let other = self.writes[index];
-            let same = graph.touches[other as usize].is_some_and(|touch| touch.object == object);
-            if !same || other == source || other == read {
+        let mut next = self.last[read.object as usize];
+        while next != START && next as usize >= since {
+            let Write {
+                place: other,
+                before,
+            } = self.writes[next as usize];
+            next = before;
+            if other == source || other == place {
                 continue;
             }
-            if self.before(question, other, read) {
-                if source == START || self.before(question, source, other) {
+            let behind = source == START || self.before(happens, source, other);
+            if self.before(happens, other, place) {
+                if behind {
                     return None;
                 }
-                if !self.before(question, other, source) {
-                    self.order(question, all, other, source);
+                if !self.before(happens, other, source) {
+                    self.order(happens, other, source);
                     changed = true;
                 }
-            } else if (source == START || self.before(question, source, other))
-                && !self.before(question, read, other)
-            {
-                self.order(question, all, read, other);
+            } else if behind && !self.before(happens, place, other) {
+                self.order(happens, place, other);
                 changed = true;
             }
         }
@@ -114,13 +210,25 @@ impl Saturation {
     }
 
     /// Puts one event, and all before it, before another and all behind that.
-    fn order(&mut self, question: &Question, all: &[u32], earlier: u32, later: u32) {
+    fn order(&mut self, happens: &Happens, earlier: u32, later: u32) {
         let mut past = std::mem::take(&mut self.past);
         past.clear();
         past.extend_from_slice(self.row(earlier));
-        for &place in all {
-            if place == later || self.before(question, later, place) {
-                join(self.row_mut(place), &past);
+        for (thread, count) in self.counts.as_flattened().iter().enumerate() {
+            if *count == 0 {
+                continue;
+            }
+            let line = &happens.of_thread(ThreadId(thread as u32))[..*count as usize];
+            // Rows only grow along a thread.
+            let first = line.partition_point(|place| !self.before(happens, later, *place));
+            for &place in &line[first..] {
+                if self.before(happens, earlier, place) {
+                    break;
+                }
+                join(
+                    &mut self.rows[place as usize * self.width..][..self.width],
+                    &past,
+                );
             }
         }
         self.past = past;

@@ -14,10 +14,9 @@ use std::collections::HashSet;
 pub(super) struct Search {
     /// What was done, and the last write to the same object before.
     done: Vec<(u32, u32)>,
-    /// Events done of each thread.
+    /// Events done of each thread, and how many of them take part.
     counts: Vec<Quad>,
-    /// Events of each thread that take part, in order.
-    lines: Vec<Vec<u32>>,
+    ends: Vec<Quad>,
     /// The last write to each object.
     last: Vec<u32>,
     /// Who has still to read a write; and what is there before the first write to each object.
@@ -32,6 +31,13 @@ struct Task<'a> {
     question: &'a Question<'a>,
     saturation: &'a Saturation,
     all: usize,
+}
+
+impl Task<'_> {
+    fn threads(&self) -> impl Iterator<Item = ThreadId> + use<> {
+        let count = self.question.graph.skeleton.threads.len();
+        (0..count as u32).map(ThreadId)
+    }
 }
 
 impl Search {
@@ -65,16 +71,12 @@ impl Search {
         refill(&mut self.last, objects, START);
         refill(&mut self.readers, graph.skeleton.events.len(), 0);
         refill(&mut self.readers_of_start, objects, 0);
-        self.lines.iter_mut().for_each(Vec::clear);
-        self.lines.resize_with(threads, Vec::new);
+        refill(&mut self.ends, threads.div_ceil(4), [0; 4]);
         for &place in all {
-            self.lines[question.happens.thread(place).index()].push(place);
+            add_next(&mut self.ends, question.happens.thread(place));
             if let Some(touch) = graph.touches[place as usize].filter(|touch| touch.reads) {
                 *self.readers(question.source_of(place), touch.object.index()) += 1;
             }
-        }
-        for line in &mut self.lines {
-            line.sort_unstable_by_key(|place| question.happens.nth(*place));
         }
     }
 
@@ -95,8 +97,8 @@ impl Search {
         }
         let here = (self.counts.clone(), self.last.clone());
         if !self.dead.contains(&here) {
-            for thread in 0..self.lines.len() {
-                let Some(place) = self.next_of(thread) else {
+            for thread in task.threads() {
+                let Some(place) = self.next_of(task, thread) else {
                     continue;
                 };
                 if self.can_go(task, place) {
@@ -115,13 +117,15 @@ impl Search {
         false
     }
 
-    fn next_of(&self, thread: usize) -> Option<u32> {
-        let done = count(&self.counts, ThreadId(thread as u32));
-        self.lines[thread].get(done as usize).copied()
+    fn next_of(&self, task: &Task, thread: ThreadId) -> Option<u32> {
+        let done = count(&self.counts, thread);
+        let more = done < count(&self.ends, thread);
+        more.then(|| task.question.happens.of_thread(thread)[done as usize])
     }
 
     fn next_harmless(&self, task: &Task) -> Option<u32> {
-        let mut next = (0..self.lines.len()).filter_map(|thread| self.next_of(thread));
+        let threads = task.threads();
+        let mut next = threads.filter_map(|thread| self.next_of(task, thread));
         next.find(|place| {
             let harmless = self.readers[*place as usize] == 0 || !task.question.writes(*place);
             harmless && self.can_go(task, *place)
