@@ -107,3 +107,39 @@ fn no_time_comes_with_a_store() {
         });
     }
 }
+
+/// What is done by who drops the last reference.
+struct Last(Arc<AtomicUsize>);
+
+impl Drop for Last {
+    fn drop(&mut self) {
+        self.0.fetch_add(1, Relaxed);
+    }
+}
+
+#[test]
+fn a_destructor_in_either_thread() {
+    Builder::new().check(|| {
+        let drops = Arc::new(AtomicUsize::new(0));
+        let atomic = Arc::new(AtomicUsize::new(0));
+        let last = Arc::new(Last(drops.clone()));
+        let threads = [1, 2].map(|value| {
+            let (atomic, last) = (atomic.clone(), last.clone());
+            thread::spawn(move || {
+                atomic.store(value, Relaxed);
+                drop(last);
+            })
+        });
+        drop(last);
+        let seen = drops.clone();
+        let reader = thread::spawn(move || {
+            atomic.load(Relaxed);
+            seen.load(Relaxed);
+        });
+        for thread in threads {
+            thread.join().unwrap();
+        }
+        reader.join().unwrap();
+        assert_eq!(drops.load(Relaxed), 1);
+    });
+}
