@@ -76,6 +76,8 @@ struct Worker {
     mine: Vec<usize>,
     batch: Vec<usize>,
     running: Option<usize>,
+    /// It is about to claim, for so long.
+    claiming: Option<u64>,
     hungry_since: Option<u64>,
 }
 
@@ -112,6 +114,11 @@ impl Crew<'_> {
     /// Until nothing is left.
     pub fn work(mut self) -> Lost {
         while let Some(Reverse((now, worker))) = self.next.pop() {
+            if let Some(long) = self.workers[worker].claiming.take() {
+                let then = self.claims_lock.hold(now, long);
+                self.next.push(Reverse((then, worker)));
+                continue;
+            }
             let now = self.finish(now, worker);
             self.go_on(now, worker);
         }
@@ -187,10 +194,11 @@ impl Crew<'_> {
         worker.running = Some(next);
         let task = &self.tasks.all[next];
         let mut then = now + task.took;
-        if self.crowded {
-            let claiming = task.claims * self.costs.claim;
-            let comes = then - claiming.min(task.took);
-            then = self.claims_lock.hold(comes, claiming).max(then);
+        if self.crowded && task.claims > 0 {
+            // At the end, all at once.
+            let claiming = (task.claims * self.costs.claim).min(task.took);
+            worker.claiming = Some(claiming);
+            then -= claiming;
         }
         self.next.push(Reverse((then, index)));
     }
