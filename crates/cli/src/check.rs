@@ -200,7 +200,6 @@ fn settings(check: &Check, program: &Program) -> Settings {
 }
 
 fn explore(check: &Check) -> Result<ExitCode, Ending> {
-    let start = Instant::now();
     let prepared = prepare(check, stdin::read()?)?;
     if let Some(log) = &check.log {
         // Said now, and not after the search.
@@ -214,7 +213,8 @@ fn explore(check: &Check) -> Result<ExitCode, Ending> {
     let workers = settings.workers;
     let stem = settings.name.clone();
     let mut session = Session::new(check.clone(), prepared, settings)?;
-    let until = check.budget.and_then(|budget| start.checked_add(budget));
+    // Compiling is not exploring.
+    let until = check.budget.and_then(|budget| Instant::now().checked_add(budget));
     let shown = check.format == Format::Text;
     let told = loop {
         progress::shown(&name, workers, &control, shown, || {

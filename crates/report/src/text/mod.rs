@@ -120,7 +120,7 @@ pub fn render_trace(trace: &Trace, again: Option<&str>, sources: &Sources, style
 fn notes(trace: &Trace, sources: &Sources, hidden: usize, style: Style) -> String {
     let mut notes = Vec::new();
     if hidden > 0 {
-        let text = "Steps that the failure does not depend on are folded; `reweave report --full` shows them.";
+        let text = "Steps in which no threads meet are folded; `reweave report --full` shows them.";
         notes.push(text.to_owned());
     }
     if let Some(first) = &trace.shortened {
