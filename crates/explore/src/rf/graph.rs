@@ -62,8 +62,8 @@ impl Graph {
         if !execution.epochs.is_empty() {
             return Err("a time limit runs out when nothing else can go on");
         }
-        let pending = execution.threads.iter().filter_map(|thread| thread.pending);
-        pending.map(unfit).collect::<Result<(), _>>()?;
+        let mut pending = execution.threads.iter().filter_map(|thread| thread.pending);
+        pending.try_for_each(unfit)?;
         let renamed = self.copy_rest(execution);
         let kept = match renamed {
             true => 0,
