@@ -21,7 +21,7 @@ use reweave_check::Control;
 use reweave_report::{ExitCode, SuiteDocument, junit_suite, render_suite, save};
 use state::State;
 use std::{
-    env, path,
+    env, fs, io, path,
     path::{Path, PathBuf},
     sync::{Mutex, PoisonError, atomic::Ordering::Relaxed},
     time::{Duration, Instant},
@@ -106,6 +106,10 @@ impl Places {
             junit: options.junit.clone(),
             output: options.output.clone(),
         };
+        // Said now, and not when the budget is spent.
+        for place in [&places.state, &places.junit].into_iter().flatten() {
+            can_be_written(place)?;
+        }
         let parent = options.file.parent();
         let Some(parent) = parent.filter(|parent| *parent != Path::new("")) else {
             return Ok(places);
@@ -119,6 +123,17 @@ impl Places {
         env::set_current_dir(parent).map_err(failed)?;
         Ok(places)
     }
+}
+
+/// Files are written into a neighbour and renamed.
+fn can_be_written(path: &Path) -> Result<(), String> {
+    let failed = |error| format!("{}: cannot be written: {error}", path.display());
+    if path.is_dir() {
+        return Err(failed(io::ErrorKind::IsADirectory.into()));
+    }
+    let neighbour = path.with_file_name(format!(".reweave-{}.part", std::process::id()));
+    fs::File::create(&neighbour).map_err(failed)?;
+    fs::remove_file(&neighbour).map_err(failed)
 }
 
 fn explore(

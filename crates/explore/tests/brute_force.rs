@@ -291,6 +291,9 @@ fn stop_and_go(
         if let Some(other) = other {
             search.absorb(other);
         }
+        if search.unfit().is_some() {
+            return Ok(());
+        }
     }
     let classes = classes.into_inner().unwrap();
     same_classes("a search in pieces", oracle, &classes)?;

@@ -150,6 +150,9 @@ pub struct Execution {
     pub epochs: Vec<u32>,
     /// Whether waits could end without a notification.
     pub spurious: bool,
+    /// Whether the program saw what an atomic holds by something that is no event, where that depends on the order of stores that
+    /// nobody has read.
+    pub peeked: bool,
     /// Events after which a thread went no further.
     pub max_steps: u32,
     /// How it ended.
@@ -169,6 +172,11 @@ impl Execution {
         };
         let index = self.threads.iter().position(is_it)?;
         Some(ThreadId(index as u32))
+    }
+
+    /// Whether an object is an atomic: then of those who touch it only who reads learns something, and only of the write that it reads.
+    pub fn is_atomic(&self, object: ObjectId) -> bool {
+        matches!(self.objects[object.index()], Object::Atomic(_))
     }
 
     /// What a thread watches that was parked after so many of its events.

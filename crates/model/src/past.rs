@@ -1,4 +1,4 @@
-//! What each thread has heard of others: by dependence, and so the same in equivalent executions.
+//! What each thread has heard of others: by dependence and by what it reads, and so the same in equivalent executions.
 //!
 //! *Called by:* [`Run::heard`](crate::Run::heard), for targets that decide something by it. Nothing is kept of a run in which nobody
 //! asks; whoever asks first pays for all events so far.
@@ -7,7 +7,7 @@ use crate::{
     access::{Access, Class},
     clock::Clock,
     execution::{Edge, Event, Execution},
-    op::ThreadId,
+    op::{Op, ThreadId},
 };
 use alloc::vec::Vec;
 
@@ -69,7 +69,11 @@ impl Past {
         }
         for access in event.access.into_iter().flatten() {
             for (class, past) in &self.objects[access.object.index()] {
-                if access.class.conflicts(*class) {
+                let hears = match execution.is_atomic(access.object) {
+                    true => !matches!(event.op, Op::Store(..)),
+                    false => access.class.conflicts(*class),
+                };
+                if hears {
                     clock.join(past);
                 }
             }
@@ -77,6 +81,14 @@ impl Past {
         clock.set(thread, before + 1);
         for Access { object, class } in event.access.into_iter().flatten() {
             let touched = &mut self.objects[object.index()];
+            if execution.is_atomic(object) {
+                // Who reads it hears of the last write and of no other.
+                if class == Class::Write {
+                    touched.clear();
+                    touched.push((class, clock.clone()));
+                }
+                continue;
+            }
             match touched.iter_mut().find(|(other, _)| *other == class) {
                 Some((_, past)) => past.join(&clock),
                 None => touched.push((class, clock.clone())),

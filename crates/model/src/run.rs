@@ -108,6 +108,7 @@ impl Run {
         execution.errors.clear();
         execution.end = End::Done;
         execution.spurious = self.state.spurious;
+        execution.peeked = false;
         execution.max_steps = plan.max_steps;
         self.state.max_steps = plan.max_steps;
         self.sleep.clear();
@@ -138,6 +139,11 @@ impl Run {
     /// Allows waits to end without a notification, from the next [`Run::begin`] on.
     pub fn allow_spurious(&mut self, allow: bool) {
         self.state.spurious = allow;
+    }
+
+    /// See [`Execution::peeked`].
+    pub fn peek(&mut self) {
+        self.execution.peeked = true;
     }
 
     /// What the model knows right now.

@@ -17,6 +17,7 @@ pub fn conclude() {
     if blocks.is_empty() {
         return;
     }
+    world::get().peek_all();
     blocks.sort_unstable_by_key(|block| block.start);
     let mut reached = alloc::vec![false; blocks.len()];
     let mut found: Vec<usize> = Vec::new();

@@ -24,6 +24,7 @@ mod hooks_wide;
 mod leaks;
 mod memory;
 mod objects;
+mod peeks;
 mod real;
 mod restore;
 mod slots;

@@ -105,7 +105,11 @@ impl World {
             if objects.len() <= index {
                 objects.resize(index + 1, 0);
             }
-            now = now.max(objects[index]);
+            // A store to an atomic learns nothing of those before it.
+            let store = matches!(event.op, Op::Store(..));
+            if !store || !self.run.execution().is_atomic(access.object) {
+                now = now.max(objects[index]);
+            }
             if access.class == Class::Write {
                 objects[index] = now;
             }

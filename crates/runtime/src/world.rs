@@ -10,6 +10,7 @@ use crate::{
     heap::Heap,
     hooks::{FULL, Frame, calls_end, swap_calls},
     objects::{Found, Known, Objects, Sort},
+    peeks::Stores,
     restore::Snapshot,
     slots::{Slot, Slots},
     spin::{self, Spin},
@@ -123,6 +124,7 @@ pub struct World {
     pub units: Units,
     /// A plain store that is an event and is about to be made: its memory.
     pub unsettled: Option<(usize, usize)>,
+    pub stores: Stores,
     /// Places known to ask for less than sequential consistency.
     weak_orders: usize,
     /// Places that look at guards of function-local statics.
@@ -214,6 +216,7 @@ pub fn start() {
         report_races: races != Races::Interleave as u32,
         units: Units::default(),
         unsettled: None,
+        stores: Stores::default(),
         weak_orders: 0,
         guarded: Vec::new(),
         freed: false,
@@ -311,6 +314,7 @@ impl World {
         self.about_errors.clear();
         self.watched.clear();
         self.unsettled = None;
+        self.stores.clear();
         self.times.clear();
         self.notes.clear();
         self.calls.clear();
@@ -651,7 +655,11 @@ fn done(op: Op, gate: Gate, site: Site, order: Order, failure: Option<Order>) ->
     let world = get();
     // It stays where it is until the next operation: a copy costs as much as all the rest.
     let event: &Event = get().run.go(world.choice);
-    world.me().acted = world.races.epoch(me);
+    let epoch = world.races.epoch(me);
+    world.me().acted = epoch;
+    if let Op::Store(object, _) = event.op {
+        world.stored(object, epoch);
+    }
     let access = world.me().access.take();
     match access.is_some_and(|part| part.races) {
         true => world.races.plain(me),

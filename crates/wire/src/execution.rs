@@ -248,7 +248,8 @@ const ENDS: [End; 6] = [
 
 pub(crate) fn write_execution(out: &mut Writer<'_>, execution: &Execution) {
     let end = ENDS.iter().position(|end| *end == execution.end);
-    out.pair(end.unwrap_or(0) as u32, execution.spurious.into());
+    let flags = u32::from(execution.spurious) | u32::from(execution.peeked) << 1;
+    out.pair(end.unwrap_or(0) as u32, flags);
     out.word(u64::from(execution.max_steps));
     out.word(execution.threads.len() as u64);
     for thread in &execution.threads {
@@ -289,9 +290,10 @@ pub(crate) fn read_execution(
     into: &mut Execution,
     before: &mut Before,
 ) -> Result<(), Malformed> {
-    let (end, spurious) = from.pair()?;
+    let (end, flags) = from.pair()?;
     into.end = *ENDS.get(end as usize).ok_or(Malformed)?;
-    into.spurious = spurious != 0;
+    into.spurious = flags & 1 != 0;
+    into.peeked = flags & 2 != 0;
     into.max_steps = from.word()? as u32;
     let threads = from.count()?;
     into.threads.truncate(threads);

@@ -59,6 +59,9 @@ impl Graph {
         trail: &Trail,
         execution: &Execution,
     ) -> Result<(), &'static str> {
+        if execution.peeked {
+            return Err("an atomic is read like other memory");
+        }
         if !execution.epochs.is_empty() {
             return Err("a time limit runs out when nothing else can go on");
         }

@@ -164,7 +164,7 @@ fn perform_ordered(task: &Task, op: Op, gate: Gate, site: Site, orders: Orders) 
                     let event = run.step(choice);
                     world.races.borrow_mut().event(&event, orders.0, orders.1);
                     if world.times.used() {
-                        world.carry_time(&event, run.state().count(thread));
+                        world.carry_time(&event, &run);
                     }
                     return event;
                 }
@@ -180,7 +180,7 @@ fn perform_ordered(task: &Task, op: Op, gate: Gate, site: Site, orders: Orders) 
     let event = run.step(world.chosen.get());
     world.races.borrow_mut().event(&event, orders.0, orders.1);
     if world.times.used() {
-        world.carry_time(&event, run.state().count(thread));
+        world.carry_time(&event, &run);
     }
     event
 }

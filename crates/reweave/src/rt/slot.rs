@@ -33,6 +33,13 @@ impl Slot {
         self.register(world, word, make())
     }
 
+    /// The object's id, if it was used in this execution.
+    pub(crate) fn known(&self) -> Option<ObjectId> {
+        let word = self.0.load(Relaxed);
+        let stamp = task()?.world().stamp.get();
+        ((word >> 32) as u32 == stamp && word != 0).then_some(ObjectId(word as u32))
+    }
+
     /// Its owner has it to itself and may change it unseen: the next use begins with what it finds.
     pub(crate) fn forget(&mut self) {
         *self.0.get_mut() = 0;

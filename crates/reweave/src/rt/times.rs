@@ -5,7 +5,7 @@
 //! each other do not learn each other's time.
 
 use super::World;
-use reweave_model::{Class, Edge, Event, ObjectId};
+use reweave_model::{Class, Edge, Event, ObjectId, Op, Run};
 use std::{
     cell::{Cell, RefCell},
     collections::HashMap,
@@ -41,9 +41,10 @@ impl Times {
 }
 
 impl World {
-    /// After an event, the `count`-th of its thread.
+    /// After an event of the run.
     #[cold]
-    pub(crate) fn carry_time(&self, event: &Event, count: u32) {
+    pub(crate) fn carry_time(&self, event: &Event, run: &Run) {
+        let count = run.state().count(event.thread);
         let mut objects = self.times.objects.borrow_mut();
         let mut steps = self.times.steps.borrow_mut();
         let mut threads = self.threads.borrow_mut();
@@ -56,7 +57,11 @@ impl World {
                 continue;
             }
             let time = objects.entry(access.object).or_insert(0);
-            *clock = (*clock).max(*time);
+            // A store to an atomic learns nothing of those before it.
+            let store = matches!(event.op, Op::Store(..));
+            if !store || !run.execution().is_atomic(access.object) {
+                *clock = (*clock).max(*time);
+            }
             if access.class == Class::Write {
                 *time = *clock;
             }

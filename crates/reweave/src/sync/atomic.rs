@@ -62,6 +62,15 @@ fn load(object: ObjectId, order: Ordering) -> u64 {
     }
 }
 
+/// Its owner has it to itself and looks at the value: a load, or nobody would have read what was stored last.
+#[inline]
+#[track_caller]
+fn look(slot: &Slot) {
+    if let Some(object) = slot.known().filter(|_| rt::active()) {
+        rt::op(Op::Load(object));
+    }
+}
+
 #[inline(always)]
 #[track_caller]
 fn store(object: ObjectId, value: u64, order: Ordering) {

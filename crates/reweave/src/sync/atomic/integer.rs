@@ -1,6 +1,6 @@
 //! Integers and booleans.
 
-use super::{Ordering, Word, exchange, id, load, modify, store};
+use super::{Ordering, Word, exchange, id, load, look, modify, store};
 use crate::rt::{self, Slot};
 use reweave_model::RmwKind;
 use std::{
@@ -28,16 +28,20 @@ macro_rules! atomic {
                 }
             }
 
-            /// As in std.
+            /// As in std. In a check it is a load, if others may have stored something.
             #[inline]
+            #[track_caller]
             pub fn get_mut(&mut self) -> &mut $value {
+                look(&self.slot);
                 self.slot.forget();
                 self.inner.get_mut()
             }
 
-            /// As in std.
+            /// As in std. In a check it is a load, if others may have stored something; hence it is not `const`.
             #[inline]
-            pub const fn into_inner(self) -> $value {
+            #[track_caller]
+            pub fn into_inner(self) -> $value {
+                look(&self.slot);
                 self.inner.into_inner()
             }
 
@@ -161,7 +165,7 @@ macro_rules! atomic {
 
         impl fmt::Debug for $name {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                rt::here(self).inner.fmt(f)
+                self.load(Relaxed).fmt(f)
             }
         }
     };

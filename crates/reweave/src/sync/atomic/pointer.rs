@@ -2,7 +2,7 @@
 //!
 //! The model never sees an address: see [`crate::rt::pointers`].
 
-use super::{Ordering, exchange, id, load, modify, store};
+use super::{Ordering, exchange, id, load, look, modify, store};
 use crate::rt::{
     self, Slot,
     pointers::{LOW_BITS, address_of, note, word_of},
@@ -41,16 +41,20 @@ impl<T> AtomicPtr<T> {
         }
     }
 
-    /// As in std.
+    /// As in std. In a check it is a load, if others may have stored something.
     #[inline]
+    #[track_caller]
     pub fn get_mut(&mut self) -> &mut *mut T {
+        look(&self.slot);
         self.slot.forget();
         self.inner.get_mut()
     }
 
-    /// As in std.
+    /// As in std. In a check it is a load, if others may have stored something; hence it is not `const`.
     #[inline]
-    pub const fn into_inner(self) -> *mut T {
+    #[track_caller]
+    pub fn into_inner(self) -> *mut T {
+        look(&self.slot);
         self.inner.into_inner()
     }
 
@@ -307,12 +311,12 @@ impl<T> From<*mut T> for AtomicPtr<T> {
 
 impl<T> fmt::Debug for AtomicPtr<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        rt::here(self).inner.fmt(f)
+        self.load(Relaxed).fmt(f)
     }
 }
 
 impl<T> fmt::Pointer for AtomicPtr<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Pointer::fmt(&rt::here(self).inner, f)
+        fmt::Pointer::fmt(&self.load(Relaxed), f)
     }
 }
