@@ -214,7 +214,9 @@ fn explore(check: &Check) -> Result<ExitCode, Ending> {
     let stem = settings.name.clone();
     let mut session = Session::new(check.clone(), prepared, settings)?;
     // Compiling is not exploring.
-    let until = check.budget.and_then(|budget| Instant::now().checked_add(budget));
+    let until = check
+        .budget
+        .and_then(|budget| Instant::now().checked_add(budget));
     let shown = check.format == Format::Text;
     let told = loop {
         progress::shown(&name, workers, &control, shown, || {
