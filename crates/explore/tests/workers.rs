@@ -229,3 +229,23 @@ fn a_stop_in_the_middle_of_a_batch_loses_nothing() {
     }
     assert_eq!((runs, search.totals().executions), (120, 120));
 }
+
+#[test]
+fn long_executions_are_not_for_reads() {
+    let long = |adds| Program {
+        objects: Objects {
+            atomics: 1,
+            ..Objects::default()
+        },
+        bodies: vec![vec![I::Spawn(1), I::Load(0)], vec![I::Add(0, 1); adds]],
+        ..Program::default()
+    };
+    for (adds, fits) in [(100, true), (6000, false)] {
+        let mut search = Search::new(by(Algorithm::Rf));
+        let program = long(adds);
+        let target = |_| Machine::new(&program);
+        let outcome = search.run(1, target, || Flow::Continue, |_, _| Flow::Continue);
+        assert_eq!((outcome, search.unfit().is_none()), (Ok(()), fits));
+        assert_eq!(search.totals().executions, if fits { 101 } else { 1 });
+    }
+}

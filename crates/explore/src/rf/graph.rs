@@ -9,6 +9,9 @@ use reweave_model::{
 /// No position: what is there before the first write.
 pub(crate) const START: u32 = u32::MAX;
 
+/// Of longer executions too much would have to be written down at once: every read has a plan for each earlier write.
+const LONGEST: usize = 5000;
+
 /// How an event touches an atomic.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Touch {
@@ -61,6 +64,9 @@ impl Graph {
     ) -> Result<(), &'static str> {
         if execution.peeked {
             return Err("an atomic is read like other memory");
+        }
+        if execution.events.len() > LONGEST {
+            return Err("an execution has thousands of steps");
         }
         if !execution.epochs.is_empty() {
             return Err("a time limit runs out when nothing else can go on");
