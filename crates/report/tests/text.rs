@@ -348,7 +348,10 @@ fn a_long_listing_is_folded_and_unfolds() {
     let trace = long();
     let text = shown(&trace);
     assert!(text.contains("...  200 steps\n"), "{text}");
-    assert!(text.contains("does not depend on are folded"), "{text}");
+    assert!(
+        text.contains("in which no threads meet are folded"),
+        "{text}"
+    );
     let full = Style {
         full: true,
         ..Style::default()

@@ -16,7 +16,7 @@ fn endless() {
     let others: Vec<_> = (0..12)
         .map(|value| {
             let count = count.clone();
-            thread::spawn(move || count.store(value, SeqCst))
+            thread::spawn(move || count.fetch_add(value, SeqCst))
         })
         .collect();
     for other in others {

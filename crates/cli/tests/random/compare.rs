@@ -7,7 +7,7 @@ use super::{
 };
 use reweave_drive::{Launch, Native, Note, Restart};
 use reweave_explore::{Algorithm, Flow, Options, Search, Target};
-use reweave_model::{End, Event, Execution, Kind, Plan, ThreadId};
+use reweave_model::{End, Event, Execution, Kind, Op, Plan, ThreadId};
 use std::{
     collections::BTreeMap,
     ffi::OsString,
@@ -42,6 +42,7 @@ impl Found {
             return self.note(&in_one_step(execution), false);
         }
         self.events += execution.events.len() as u64;
+        let execution = &without_clean(execution);
         let order = Order::of(execution);
         if execution.end == End::Redundant {
             return meet(&mut self.untrue, &order, execution);
@@ -61,6 +62,18 @@ impl Found {
             _ => &self.classes,
         }
     }
+}
+
+/// Whether a section was clean is the target's own affair, and the compiler's: without optimisation more is written to the stack. Those who
+/// are woken by sections that are not show in other ways.
+fn without_clean(execution: &Execution) -> Execution {
+    let mut execution = execution.clone();
+    for event in &mut execution.events {
+        if let Op::UnlockClean(mutex) = event.op {
+            event.op = Op::Unlock(mutex);
+        }
+    }
+    execution
 }
 
 fn meet(classes: &mut Classes, order: &Order, execution: &Execution) {
