@@ -115,7 +115,8 @@ fn hostile_requests_are_refused() {
     assert_eq!(status(&posted), "HTTP/1.1 405 Method Not Allowed");
     let long = "x".repeat(1 << 20);
     let answer = get(address, &format!("/{long}"));
-    assert!(answer.is_empty() || status(&answer) == bad);
+    // The server hangs up on what it does not read: the answer may be cut.
+    assert!(bad.starts_with(status(&answer)), "{answer:?}");
     let head = send(
         address,
         &format!("HEAD / HTTP/1.1\r\nHost: {address}\r\n\r\n"),
