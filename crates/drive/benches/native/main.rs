@@ -14,7 +14,9 @@ mod rates;
 mod straight;
 mod table;
 
-use reweave_drive::compile::Kit;
+use reweave_drive::{Native, compile::Kit};
+use reweave_explore::Target;
+use reweave_model::{Divergence, Execution, Plan};
 use std::{
     fs,
     path::{Path, PathBuf},
@@ -109,5 +111,31 @@ fn one_core() {
         let mut set: libc::cpu_set_t = std::mem::zeroed();
         libc::CPU_SET(libc::sched_getcpu().max(0) as usize, &mut set);
         libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), &set);
+    }
+}
+
+/// A program that leaves word of itself when it is ended.
+struct Watched {
+    native: Native,
+    end: fn(&Native),
+}
+
+impl Target for Watched {
+    fn run(&mut self, plan: &Plan) -> Result<&Execution, Divergence> {
+        self.native.run(plan)
+    }
+
+    fn batch(&self) -> usize {
+        self.native.batch()
+    }
+
+    fn prepare(&mut self, plans: &[Plan]) {
+        self.native.prepare(plans);
+    }
+}
+
+impl Drop for Watched {
+    fn drop(&mut self) {
+        (self.end)(&self.native);
     }
 }

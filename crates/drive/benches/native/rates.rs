@@ -5,13 +5,13 @@
 //! putting memory back, transfer between the two processes, analysis. That is from a search of its own, since looking at the clock takes
 //! time; it is by the clock, and right only on a machine that does nothing else.
 
-use crate::{processor_time, root};
+use crate::{Watched, processor_time, root};
 use reweave_drive::{
     Launch, Native, Spent,
     compile::{self, Built, Kit},
 };
-use reweave_explore::{Algorithm, Flow, Options, Search, Target, Totals};
-use reweave_model::{Divergence, Execution, Plan};
+use reweave_explore::{Algorithm, Flow, Options, Search, Totals};
+use reweave_model::Divergence;
 use std::{cell::Cell, ffi::OsString, path::Path, time::Instant};
 
 /// Programs of `programs/papers` and their sizes.
@@ -126,8 +126,9 @@ fn explore(program: &Path, measure: bool, most: u64) -> Result<Explored, Diverge
         ..Options::default()
     });
     let (start, used) = (Instant::now(), processor_time());
-    let target = |_| Measured {
+    let target = |_| Watched {
         native: Native::start(&launch).expect("the program starts"),
+        end: |native| LAST.set(native.spent()),
     };
     let flow = match most {
         1 => Flow::Stop,
@@ -145,29 +146,4 @@ fn explore(program: &Path, measure: bool, most: u64) -> Result<Explored, Diverge
 
 thread_local! {
     static LAST: Cell<Spent> = const { Cell::new(Spent { run: 0, restore: 0, transfer: 0 }) };
-}
-
-/// Leaves word of where time went.
-struct Measured {
-    native: Native,
-}
-
-impl Target for Measured {
-    fn run(&mut self, plan: &Plan) -> Result<&Execution, Divergence> {
-        self.native.run(plan)
-    }
-
-    fn batch(&self) -> usize {
-        self.native.batch()
-    }
-
-    fn prepare(&mut self, plans: &[Plan]) {
-        self.native.prepare(plans);
-    }
-}
-
-impl Drop for Measured {
-    fn drop(&mut self) {
-        LAST.set(self.native.spent());
-    }
 }

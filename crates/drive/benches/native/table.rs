@@ -6,13 +6,14 @@
 //! process of its own.
 
 use crate::{
+    Watched,
     memory::{children, peak, resident},
     processor_time,
     rates::build,
 };
 use reweave_drive::{Launch, Native, compile::Kit};
-use reweave_explore::{Algorithm, Flow, Options, Search, Target};
-use reweave_model::{Divergence, Execution, Plan};
+use reweave_explore::{Algorithm, Flow, Options, Search};
+use reweave_model::Execution;
 use std::{
     io::Write,
     process::Command,
@@ -176,8 +177,9 @@ pub fn print_row(words: &[&str]) {
     });
     let done = AtomicU64::new(0);
     let early = AtomicU64::new(0);
-    let target = |_| Weighed {
+    let target = |_| Watched {
         native: Native::start(&launch).expect("the program starts"),
+        end: weigh,
     };
     let after = |_: &_, execution: &Execution| {
         if done.fetch_add(1, Relaxed) + 1 == 1_000 {
@@ -213,27 +215,7 @@ fn memory(of: fn(&str) -> f64) -> f64 {
 static MOST: AtomicU64 = AtomicU64::new(0);
 
 /// Leaves word of how much memory was in use at most.
-struct Weighed {
-    native: Native,
-}
-
-impl Target for Weighed {
-    fn run(&mut self, plan: &Plan) -> Result<&Execution, Divergence> {
-        self.native.run(plan)
-    }
-
-    fn batch(&self) -> usize {
-        self.native.batch()
-    }
-
-    fn prepare(&mut self, plans: &[Plan]) {
-        self.native.prepare(plans);
-    }
-}
-
-impl Drop for Weighed {
-    fn drop(&mut self) {
-        // Of what is not negative the larger number has the larger bits.
-        MOST.fetch_max(memory(peak).to_bits(), Relaxed);
-    }
+fn weigh(_: &Native) {
+    // Of what is not negative the larger number has the larger bits.
+    MOST.fetch_max(memory(peak).to_bits(), Relaxed);
 }
