@@ -128,16 +128,18 @@ fn report(options: &Report) -> ExitCode {
 }
 
 fn replay(options: &Replay) -> ExitCode {
-    if options.gdb {
-        return missing("replay --gdb", "shows the execution as text");
-    }
     let trace = match Trace::read(&options.trace) {
         Ok(trace) => trace,
         Err(error) => return usage(&error.to_string()),
     };
     let kind = &trace.program.kind;
     if kind == "native" {
-        return check::replay(&options.trace, &trace, style(options.full, options.plain));
+        let debugging = options.gdb.then(|| check::Debugging {
+            until: options.until,
+            args: options.debugger.clone(),
+        });
+        let style = style(options.full, options.plain);
+        return check::replay(&options.trace, &trace, style, debugging.as_ref());
     }
     // A test lives in its own test program: only `cargo test` can run it again.
     match again(&trace.program, &options.trace) {
@@ -185,13 +187,6 @@ fn print(text: &str) -> ExitCode {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => ExitCode::Clean,
         Err(error) => usage(&format!("standard output cannot be written: {error}")),
     }
-}
-
-fn missing(what: &str, instead: &str) -> ExitCode {
-    let version = env!("CARGO_PKG_VERSION");
-    usage(&format!(
-        "{what}: not in this version; reweave {version} {instead}"
-    ))
 }
 
 fn usage(sentence: &str) -> ExitCode {

@@ -1,7 +1,7 @@
 //! Threads: creation, the end of them, what is theirs alone.
 
 use super::{Hidden, callers, exceptions, paths::passes, process, visible};
-use crate::{accesses, entry, hooks::Frame, real, spin, trampoline, world};
+use crate::{accesses, debugger, entry, hooks::Frame, real, spin, trampoline, world};
 use alloc::{boxed::Box, format, vec::Vec};
 use core::{
     cell::UnsafeCell,
@@ -406,6 +406,9 @@ unsafe extern "C" fn set_name(handle: Handle, name: *const c_char, _: &Frame) ->
     let world = world::get();
     world.threads[thread.index()].own_calls.threads.name = name.as_bytes().into();
     world.run.name(thread, &name);
+    if world.debugged {
+        debugger::name(world, thread);
+    }
     0
 }
 

@@ -1,0 +1,218 @@
+"""A recorded execution in gdb: stops at its steps, hides the runtime's frames, tells what each thread is about to do.
+
+The story (threads, steps, errors) is a file that the command writes; the program runs by itself, and this only watches it.
+"""
+
+import itertools
+import json
+import os
+
+import gdb
+
+with open(os.environ["REWEAVE_STORY"], encoding="utf-8") as file:
+    STORY = json.load(file)
+STEPS = STORY["steps"]
+AT_STEP, AT_ERROR, AT_END = 1, 2, 3
+
+
+def read(name, size="unsigned long", index=0):
+    """A variable of the runtime's."""
+    return int(gdb.parse_and_eval(f"(({size} *)&{name})[{index}]"))
+
+
+def write(name, value, size="unsigned long"):
+    gdb.execute(f"set variable *({size} *)&{name} = {value}")
+
+
+def ours(frame):
+    """Whether a frame is the runtime's and not the program's."""
+    return "libreweave_runtime" in (gdb.solib_name(frame.pc()) or "")
+
+
+def outwards(frame):
+    while frame is not None:
+        yield frame
+        frame = frame.older()
+
+
+def in_program(frame):
+    """The innermost frame that is not the runtime's; where there is none, the innermost."""
+    return next((it for it in outwards(frame) if not ours(it)), frame)
+
+
+class WithoutRuntime:
+    """Backtraces begin where the program is, and end where it began."""
+
+    name, priority, enabled = "reweave", 100, True
+
+    def filter(self, frames):
+        frames = iter(frames)
+        kept = (it for it in frames if not ours(it.inferior_frame()))
+        first = next(kept, None)
+        return kept if first is None else itertools.chain([first], kept)
+
+
+def told(step):
+    """A step in words."""
+    it = STEPS[step - 1]
+    return f"step {step} of {len(STEPS)}: {STORY['threads'][it['thread']]['name']}: {it['what']}"
+
+
+class Stop(gdb.Breakpoint):
+    """Where the runtime says that something happens."""
+
+    def __init__(self):
+        super().__init__("*reweave_stop", internal=True)
+        self.silent = True
+        self.what = "nothing has happened yet"
+
+    def stop(self):
+        frame = gdb.newest_frame()
+        why, which = (int(frame.read_register(name)) for name in ("rdi", "rsi"))
+        if why == AT_STEP:
+            self.what = f"about to do {told(which)}" if which <= len(STEPS) else "beyond the recorded steps"
+        elif why == AT_ERROR:
+            self.what = f"after step {read('reweave_step')}: {error(which)}"
+        else:
+            self.what = f"the execution is at its end: {STORY['end']}"
+        return True
+
+
+def error(index):
+    errors = STORY["errors"]
+    return errors[index] if index < len(errors) else "an error that was not recorded"
+
+
+def show(_=None):
+    """Where the execution is, with the program's own frame selected."""
+    frame = in_program(gdb.newest_frame())
+    frame.select()
+    gdb.execute("frame")
+
+
+def stopped(event):
+    if isinstance(event, gdb.BreakpointEvent) and STOP in event.breakpoints:
+        print(f"reweave: {STOP.what}")
+        show()
+    elif ours(gdb.newest_frame()):
+        show()
+
+
+def wish(index):
+    """What a thread does next."""
+    now = read("reweave_step")
+    for step in range(max(now, 1), len(STEPS) + 1):
+        if STEPS[step - 1]["thread"] == index:
+            return f"step {step}: {STEPS[step - 1]['what']}"
+    return STORY["threads"][index]["pending"] or "nothing more"
+
+
+def place(frame):
+    where = frame.find_sal()
+    name = frame.name() or "??"
+    return f"{name} at {where.symtab.filename}:{where.line}" if where.symtab else name
+
+
+class Threads(gdb.Command):
+    """reweave-threads: all threads of the program, where each of them is, and what it does next."""
+
+    def __init__(self):
+        super().__init__("reweave-threads", gdb.COMMAND_STATUS)
+
+    def invoke(self, _, from_tty):
+        chosen, frame = gdb.selected_thread(), gdb.selected_frame()
+        numbers = {read("reweave_numbers", "int", index): index for index in range(len(STORY["threads"]))}
+        found = [(numbers[it.ptid[1]], it) for it in gdb.selected_inferior().threads() if it.ptid[1] in numbers]
+        for index, thread in sorted(found, key=lambda it: it[0]):
+            thread.switch()
+            mark = "*" if thread.num == chosen.num else " "
+            name = STORY["threads"][index]["name"]
+            print(f"{mark} {thread.num}  {name}  {place(in_program(gdb.newest_frame()))}  next: {wish(index)}")
+        chosen.switch()
+        frame.select()
+
+
+class Where(gdb.Command):
+    """reweave-where: how far the execution is."""
+
+    def __init__(self):
+        super().__init__("reweave-where", gdb.COMMAND_STATUS)
+
+    def invoke(self, _, from_tty):
+        print(f"reweave: {STOP.what}")
+        show()
+
+
+class Step(gdb.Command):
+    """reweave-step [N]: goes on to the next step, or the Nth from here, in whichever thread it is."""
+
+    def __init__(self):
+        super().__init__("reweave-step", gdb.COMMAND_RUNNING)
+
+    def invoke(self, count, from_tty):
+        go_to(read("reweave_step") + (int(gdb.parse_and_eval(count)) if count else 1))
+
+
+class Until(gdb.Command):
+    """reweave-until STEP: goes on to this step."""
+
+    def __init__(self):
+        super().__init__("reweave-until", gdb.COMMAND_RUNNING)
+
+    def invoke(self, step, from_tty):
+        step = int(gdb.parse_and_eval(step)) if step else 0
+        if not read("reweave_step") < step <= len(STEPS):
+            raise gdb.GdbError(f"a step from {read('reweave_step') + 1} to {len(STEPS)} is expected")
+        go_to(step)
+
+
+def go_to(step):
+    write("reweave_stop_at", step)
+    gdb.execute("continue")
+
+
+class Return(gdb.Command):
+    """reweave-return: goes on until the runtime returns to the program, in this thread. `next` and `step` begin with it."""
+
+    def __init__(self):
+        super().__init__("reweave-return", gdb.COMMAND_RUNNING)
+
+    def invoke(self, _, from_tty):
+        thread = gdb.selected_thread()
+        inside = list(itertools.takewhile(ours, outwards(gdb.newest_frame())))
+        if not inside:
+            return
+        if inside[-1].older() is None:
+            raise gdb.GdbError("this thread is not in the program any more")
+        inside[-1].select()
+        gdb.execute("finish", to_string=True)
+        if not thread.is_valid() or gdb.selected_thread().num != thread.num or ours(gdb.newest_frame()):
+            raise gdb.GdbError("it does not come that far")
+
+
+def attach():
+    gdb.execute("set print thread-events off")
+    gdb.execute("set scheduler-locking off")
+    gdb.execute("set breakpoint pending off")
+    # The runtime catches these, and tells what they mean.
+    gdb.execute("handle SIGSEGV SIGBUS SIGFPE SIGILL SIGABRT SIGXCPU nostop noprint pass", to_string=True)
+    gdb.execute(f"attach {STORY['process']}", to_string=True)
+    gdb.execute("skip -gfi */runtime/src/*", to_string=True)
+    for command in ("next", "step"):
+        gdb.execute(f"define hook-{command}\nreweave-return\nend")
+    gdb.frame_filters[WithoutRuntime.name] = WithoutRuntime()
+    for command in (Threads, Where, Step, Until, Return):
+        command()
+
+
+try:
+    attach()
+except gdb.error as why:
+    gdb.write(f"reweave: gdb cannot attach to the program: {why}\n", gdb.STDERR)
+    gdb.execute("quit 2")
+STOP = Stop()
+gdb.events.stop.connect(stopped)
+write("reweave_stop_at", STORY["until"])
+write("reweave_attached", 1, "unsigned int")
+print("reweave: reweave-step [N], reweave-until STEP, reweave-threads, reweave-where; continue goes on to the next error")
+gdb.execute("continue")
