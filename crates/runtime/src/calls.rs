@@ -5,6 +5,7 @@ mod allocation;
 mod barriers;
 mod c11;
 mod callers;
+mod cancel;
 mod clocks;
 mod condvars;
 pub mod exceptions;
@@ -31,6 +32,7 @@ mod texts;
 pub mod threads;
 mod unsupported;
 mod verifier;
+mod waits;
 
 pub use marks::{erase, unordered};
 pub use output::written as output;
@@ -54,16 +56,19 @@ pub struct State {
     pub signals: signals::State,
     pub texts: texts::State,
     pub threads: threads::State,
+    pub waits: waits::State,
 }
 
 /// The same, of one thread.
 #[derive(Default)]
 pub struct Own {
+    pub cancel: cancel::Own,
     pub random: random::Own,
     pub signals: signals::Own,
     pub threads: threads::Own,
     pub verifier: verifier::Own,
     pub once: once::Own,
+    pub waits: waits::Own,
 }
 
 impl Own {
@@ -94,6 +99,7 @@ impl State {
         self.signals.clear();
         self.texts.clear();
         self.threads.clear();
+        self.waits.clear();
     }
 }
 
@@ -105,6 +111,7 @@ pub fn prepare() {
     output::prepare();
     mappings::prepare();
     sections::prepare();
+    waits::prepare();
 }
 
 /// After a run, when nothing of it is needed any more: what memory does not tell.
@@ -136,9 +143,11 @@ enum Hidden {
     MainExit,
     /// Held in atomic sections.
     Section,
+    /// Protects the list of those who wait: see [`waits`].
+    Waits,
 }
 
-static HIDDEN: [u64; 3] = [0; 3];
+static HIDDEN: [u64; 4] = [0; 4];
 
 impl Hidden {
     fn object(self) -> ObjectId {
@@ -146,6 +155,7 @@ impl Hidden {
         let (sort, fresh) = match self {
             Hidden::MainExit => (Sort::Semaphore, Object::Semaphore(0)),
             Hidden::Exit | Hidden::Section => (Sort::Mutex, Object::mutex()),
+            Hidden::Waits => (Sort::Quiet, Object::mutex()),
         };
         world::get().object(address, 8, sort, || fresh)
     }

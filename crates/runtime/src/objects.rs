@@ -19,6 +19,8 @@ pub enum Sort {
     File,
     /// How many refer to a C++ exception.
     Count,
+    /// The runtime's own, such as a list of threads that wait: orders no memory.
+    Quiet,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -135,8 +137,8 @@ impl Objects {
         }
     }
 
-    /// From now on this object is what lies there. Objects come in the order of their numbers.
-    pub fn put(&mut self, address: usize, bytes: usize, sort: Sort, object: ObjectId) {
+    /// Notes an object that goes by an address and does not lie there. Objects come in the order of their numbers.
+    pub fn note(&mut self, address: usize, bytes: usize, sort: Sort, object: ObjectId) {
         debug_assert_eq!(object.index(), self.known.len());
         self.known.push(Known {
             address,
@@ -148,6 +150,11 @@ impl Objects {
             guard: false,
             mutex: None,
         });
+    }
+
+    /// From now on this object is what lies there.
+    pub fn put(&mut self, address: usize, bytes: usize, sort: Sort, object: ObjectId) {
+        self.note(address, bytes, sort, object);
         let mask = mask(address, bytes);
         let granule = address / 8;
         let entry = Entry {

@@ -589,6 +589,13 @@ impl World {
         id
     }
 
+    /// A new object of the runtime's own that goes by the address of one of the program's.
+    pub fn make_quiet(&mut self, address: usize, object: Object) -> ObjectId {
+        let id = self.run.object(object);
+        self.objects.note(address, 0, Sort::Quiet, id);
+        id
+    }
+
     pub fn about(&mut self, object: ObjectId) -> &mut Known {
         self.objects.about(object)
     }
@@ -661,7 +668,9 @@ fn done(op: Op, gate: Gate, site: Site, order: Order, failure: Option<Order>) ->
         world.stored(object, epoch);
     }
     let access = world.me().access.take();
-    match access.is_some_and(|part| part.races) {
+    let object = event.op.object();
+    let quiet = object.is_some_and(|object| world.objects.about(object).sort == Sort::Quiet);
+    match quiet || access.is_some_and(|part| part.races) {
         true => world.races.plain(me),
         false => world.races.event(event, order, failure),
     }
@@ -673,7 +682,7 @@ fn done(op: Op, gate: Gate, site: Site, order: Order, failure: Option<Order>) ->
     if let Some(part) = access {
         let kind = part.kind();
         world.touch(part.address, part.bytes, kind, site);
-    } else if let Some(object) = event.op.object().filter(|_| !leaves) {
+    } else if let Some(object) = object.filter(|_| !leaves && !quiet) {
         let known = world.objects.about(object);
         let (address, bytes) = (known.address, known.bytes.min(8) as usize);
         let looks = event.access[0].is_some_and(|access| access.class == Class::Read);

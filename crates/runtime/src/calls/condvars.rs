@@ -1,9 +1,11 @@
 //! Condition variables. A wait is three events: give up the mutex and enqueue, wake, lock again.
 
 use super::{
+    cancel,
     clocks::{self, Deadline},
     marks::Shape,
     misuse, mutexes,
+    waits::{self, Ended},
 };
 use crate::{
     hooks::Frame,
@@ -80,7 +82,7 @@ pub(super) unsafe extern "C" fn destroy(condvar: *mut Condvar, frame: &Frame) ->
 
 fn waiting(condvar: ObjectId) -> usize {
     match world::get().run.state().object(condvar) {
-        Object::Condvar(waiters) => waiters.len(),
+        Object::Condvar(waiters) => waiters.len() + waits::waiting(condvar),
         _ => 0,
     }
 }
@@ -166,6 +168,13 @@ fn wait_until(
         // A recursive one that was locked more than once is not given up.
         _ => nobodys(),
     };
+    if waits::used() {
+        return match waits::on_condvar(condvar, mutex, until, site) {
+            Ended::Woken => 0,
+            Ended::Late => libc::ETIMEDOUT,
+            Ended::Cancelled => cancel::go(),
+        };
+    }
     let step = |op| perform(op, Gate::Open, site, Order::SeqCst, None);
     step(Op::Enqueue { condvar, mutex });
     let others = waiting(condvar) > 1;
@@ -202,8 +211,12 @@ pub(super) unsafe extern "C" fn signal(condvar: *mut Condvar, frame: &Frame) -> 
         return unsafe { real!(pthread_cond_signal: fn(*mut Condvar) -> c_int)(condvar) };
     }
     let site = world::get().site(frame.return_address);
-    let op = Op::NotifyOne(find(condvar, site));
-    perform(op, Gate::Open, site, Order::SeqCst, None);
+    let object = find(condvar, site);
+    if waits::used() {
+        waits::signal(object, site);
+    } else {
+        perform(Op::NotifyOne(object), Gate::Open, site, Order::SeqCst, None);
+    }
     0
 }
 
@@ -213,7 +226,11 @@ pub(super) unsafe extern "C" fn broadcast(condvar: *mut Condvar, frame: &Frame) 
         return unsafe { real!(pthread_cond_broadcast: fn(*mut Condvar) -> c_int)(condvar) };
     }
     let site = world::get().site(frame.return_address);
-    let op = Op::NotifyAll(find(condvar, site));
-    perform(op, Gate::Open, site, Order::SeqCst, None);
+    let object = find(condvar, site);
+    if waits::used() {
+        waits::broadcast(object, site);
+    } else {
+        perform(Op::NotifyAll(object), Gate::Open, site, Order::SeqCst, None);
+    }
     0
 }

@@ -1,8 +1,10 @@
 //! Unnamed semaphores.
 
 use super::{
+    cancel,
     clocks::{self, Deadline, fail},
     marks::Shape,
+    waits::{self, Ended},
 };
 use crate::{
     accesses,
@@ -84,8 +86,20 @@ unsafe extern "C" fn wait(semaphore: *mut Semaphore, frame: &Frame) -> c_int {
     let site = world::get().site(frame.return_address);
     let object = find(semaphore, site);
     let timed = false;
+    if waits::used() {
+        return answer(waits::acquire(object, None, site));
+    }
     step(Op::SemAcquire { object, timed }, site);
     0
+}
+
+/// What a wait returns that several things may have ended.
+fn answer(ended: Ended) -> c_int {
+    match ended {
+        Ended::Woken => 0,
+        Ended::Late => fail(libc::ETIMEDOUT),
+        Ended::Cancelled => cancel::go(),
+    }
 }
 
 unsafe extern "C" fn try_wait(semaphore: *mut Semaphore, frame: &Frame) -> c_int {
@@ -135,6 +149,9 @@ fn wait_until(semaphore: *mut Semaphore, until: Option<Deadline>, frame: &Frame)
     let Some(until) = until else {
         return fail(libc::EINVAL);
     };
+    if waits::used() {
+        return answer(waits::acquire(object, Some(until), site));
+    }
     let timed = true;
     match clocks::perform_until(Op::SemAcquire { object, timed }, until, site).ok {
         true => 0,
@@ -148,7 +165,12 @@ unsafe extern "C" fn post(semaphore: *mut Semaphore, frame: &Frame) -> c_int {
         return unsafe { real!(sem_post: fn(*mut Semaphore) -> c_int)(semaphore) };
     }
     let site = world::get().site(frame.return_address);
-    step(Op::SemRelease(find(semaphore, site)), site);
+    let object = find(semaphore, site);
+    if waits::used() {
+        waits::release(object, site);
+    } else {
+        step(Op::SemRelease(object), site);
+    }
     0
 }
 

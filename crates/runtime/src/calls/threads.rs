@@ -1,19 +1,29 @@
 //! Threads: creation, the end of them, what is theirs alone.
 
-use super::{Hidden, callers, exceptions, paths::passes, process, visible};
+use super::{
+    Hidden, callers, cancel,
+    clocks::Deadline,
+    exceptions,
+    paths::passes,
+    process, visible,
+    waits::{self, Ended},
+};
 use crate::{accesses, entry, hooks::Frame, real, spin, trampoline, world};
 use alloc::{boxed::Box, format, vec::Vec};
 use core::{
     cell::UnsafeCell,
     ffi::{CStr, c_char, c_int, c_uint, c_void},
 };
-use libc::pthread_t as Handle;
+use libc::{pthread_t as Handle, timespec};
 use reweave_model::{Kind, Op, Site, ThreadId};
 use reweave_wire::Note;
 
 trampoline! {
     pthread_create => create, "r8";
     pthread_join => join, "rdx";
+    pthread_tryjoin_np => try_join, "rdx";
+    pthread_timedjoin_np => timed_join, "rcx";
+    pthread_clockjoin_np => clock_join, "r8";
     pthread_detach => detach, "rsi";
     pthread_exit => exit, "rsi";
     pthread_setname_np => set_name, "rdx";
@@ -122,7 +132,7 @@ pub(super) unsafe extern "C" fn create(
 }
 
 /// The thread with this handle.
-fn find(handle: Handle) -> Option<ThreadId> {
+pub(super) fn find(handle: Handle) -> Option<ThreadId> {
     let threads = &world::get().threads;
     let index = threads
         .iter()
@@ -140,6 +150,89 @@ pub(super) unsafe extern "C" fn join(
         // SAFETY: the program's own arguments.
         return unsafe { real(handle, result) };
     }
+    // SAFETY: as the call itself.
+    unsafe { join_by(handle, result, Patience::Endless, frame) }
+}
+
+unsafe extern "C" fn try_join(handle: Handle, result: *mut *mut c_void, frame: &Frame) -> c_int {
+    if !world::active() {
+        let real = real!(pthread_tryjoin_np: fn(Handle, *mut *mut c_void) -> c_int);
+        // SAFETY: the program's own arguments.
+        return unsafe { real(handle, result) };
+    }
+    // SAFETY: as the call itself.
+    unsafe { join_by(handle, result, Patience::None, frame) }
+}
+
+unsafe extern "C" fn timed_join(
+    handle: Handle,
+    result: *mut *mut c_void,
+    until: *const timespec,
+    frame: &Frame,
+) -> c_int {
+    // SAFETY: as the call itself.
+    unsafe { clock_join(handle, result, libc::CLOCK_REALTIME, until, frame) }
+}
+
+unsafe extern "C" fn clock_join(
+    handle: Handle,
+    result: *mut *mut c_void,
+    clock: libc::clockid_t,
+    until: *const timespec,
+    frame: &Frame,
+) -> c_int {
+    if !world::active() {
+        let real = real!(pthread_clockjoin_np: fn(Handle, *mut *mut c_void, libc::clockid_t, *const timespec) -> c_int);
+        // SAFETY: the program's own arguments.
+        return unsafe { real(handle, result, clock, until) };
+    }
+    let patience = match Deadline::new(clock, until) {
+        _ if until.is_null() => Patience::Endless,
+        Some(until) => Patience::Until(until),
+        None => return libc::EINVAL,
+    };
+    // SAFETY: as the call itself.
+    unsafe { join_by(handle, result, patience, frame) }
+}
+
+/// How long to wait for the end of a thread.
+#[derive(Clone, Copy)]
+enum Patience {
+    None,
+    Until(Deadline),
+    Endless,
+}
+
+/// Waits for the end of a thread; an error number.
+fn await_end(thread: ThreadId, patience: Patience, site: Site) -> c_int {
+    let ended = match patience {
+        _ if !waits::used() => Ended::Woken,
+        Patience::None if !waits::has_ended(thread, site) => return libc::EBUSY,
+        Patience::None => Ended::Woken,
+        Patience::Until(until) => waits::end_of(thread, Some(until), site),
+        Patience::Endless => waits::end_of(thread, None, site),
+    };
+    match ended {
+        Ended::Late => return libc::ETIMEDOUT,
+        Ended::Cancelled => cancel::go(),
+        Ended::Woken => {}
+    }
+    if thread == ThreadId::MAIN {
+        let object = Hidden::MainExit.object();
+        let timed = false;
+        visible(Op::SemAcquire { object, timed }, site);
+    } else {
+        visible(Op::Join(thread), site);
+    }
+    0
+}
+
+unsafe fn join_by(
+    handle: Handle,
+    result: *mut *mut c_void,
+    patience: Patience,
+    frame: &Frame,
+) -> c_int {
     let Some(thread) = find(handle) else {
         return libc::ESRCH;
     };
@@ -152,17 +245,9 @@ pub(super) unsafe extern "C" fn join(
         again(thread, site);
         return libc::EINVAL;
     }
-    if thread == ThreadId::MAIN {
-        let object = Hidden::MainExit.object();
-        visible(
-            Op::SemAcquire {
-                object,
-                timed: false,
-            },
-            site,
-        );
-    } else {
-        visible(Op::Join(thread), site);
+    match await_end(thread, patience, site) {
+        0 => {}
+        error => return error,
     }
     let joined = &mut world::get().threads[thread.index()];
     if joined.joined || joined.detached {
@@ -232,8 +317,10 @@ pub fn end_thread(result: *mut c_void) -> ! {
 
 /// Nothing is left of the running thread but what was to be destroyed with it.
 pub fn at_end() -> ! {
+    cancel::leaving();
     destroy_locals();
     destroy_values();
+    waits::end();
     let world = world::get();
     if world.current == ThreadId::MAIN {
         end_main();

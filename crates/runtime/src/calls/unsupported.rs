@@ -115,7 +115,6 @@ unsupported! {
 
 // Threads.
 unsupported! {
-    pthread_cancel pthread_tryjoin_np pthread_timedjoin_np pthread_clockjoin_np
     pthread_mutex_consistent pthread_mutex_consistent_np
     GOMP_parallel GOMP_parallel_start GOMP_parallel_loop_static GOMP_parallel_loop_dynamic
     GOMP_parallel_loop_guided GOMP_parallel_loop_runtime GOMP_parallel_loop_nonmonotonic_dynamic
