@@ -2,6 +2,7 @@
 //! runs each goes to libc's own.
 
 mod allocation;
+mod attributes;
 mod barriers;
 mod c11;
 mod callers;
@@ -11,16 +12,19 @@ mod condvars;
 pub mod exceptions;
 mod files;
 mod futexes;
+mod joins;
 mod machine;
 mod mappings;
 mod marks;
 mod mutexes;
+mod named;
 mod once;
 mod output;
 pub mod paths;
 pub mod pointers;
 pub mod process;
 mod random;
+mod robust;
 mod rwlocks;
 pub mod sections;
 mod semaphores;
@@ -37,6 +41,7 @@ mod waits;
 pub use marks::{erase, unordered};
 pub use output::written as output;
 pub use process::end_process;
+pub use robust::Health;
 pub use threads::end_thread;
 
 use crate::{
@@ -51,6 +56,7 @@ use reweave_model::{End, Gate, Kind, Object, ObjectId, Op, Order, Site};
 pub struct State {
     pub files: files::State,
     pub mappings: mappings::State,
+    pub named: named::State,
     pub pointers: pointers::State,
     pub process: process::State,
     pub signals: signals::State,
@@ -62,6 +68,7 @@ pub struct State {
 /// The same, of one thread.
 #[derive(Default)]
 pub struct Own {
+    pub robust: robust::Own,
     pub cancel: cancel::Own,
     pub random: random::Own,
     pub signals: signals::Own,
@@ -94,6 +101,7 @@ impl State {
     /// Before a run.
     pub fn clear(&mut self) {
         self.files.clear();
+        self.named.clear();
         self.pointers.clear();
         self.process.clear();
         self.signals.clear();
@@ -141,13 +149,15 @@ enum Hidden {
     Exit,
     /// Counts whether the first thread has called `pthread_exit`.
     MainExit,
+    /// Counts what is done to names of semaphores.
+    Names,
     /// Held in atomic sections.
     Section,
     /// Protects the list of those who wait: see [`waits`].
     Waits,
 }
 
-static HIDDEN: [u64; 4] = [0; 4];
+static HIDDEN: [u64; 5] = [0; 5];
 
 impl Hidden {
     fn object(self) -> ObjectId {
@@ -155,6 +165,7 @@ impl Hidden {
         let (sort, fresh) = match self {
             Hidden::MainExit => (Sort::Semaphore, Object::Semaphore(0)),
             Hidden::Exit | Hidden::Section => (Sort::Mutex, Object::mutex()),
+            Hidden::Names => (Sort::Quiet, Object::Atomic(0)),
             Hidden::Waits => (Sort::Quiet, Object::mutex()),
         };
         world::get().object(address, 8, sort, || fresh)

@@ -71,6 +71,11 @@ impl Thread {
     }
 }
 
+/// What is not supported: to know what one of them reads from the other takes more than one word.
+const MIXED: &str = "atomic accesses of different sizes to one place";
+/// Bytes of the largest atomics.
+const WIDE: usize = 16;
+
 /// Room for a list of callers.
 const CALLS_BYTES: usize = 8 << 20;
 
@@ -616,11 +621,33 @@ impl World {
                 }
                 self.make(address, bytes, Sort::Atomic, Object::Atomic(value))
             }
-            Found::Nothing => self.make(address, bytes, Sort::Atomic, Object::Atomic(value)),
-            Found::Overlap => {
-                self.unsupported("atomic accesses of different sizes to one place", site)
+            Found::Nothing if self.find_wide(address & !15).is_none() => {
+                self.make(address, bytes, Sort::Atomic, Object::Atomic(value))
             }
+            Found::Nothing | Found::Overlap => self.unsupported(MIXED, site),
         }
+    }
+
+    fn find_wide(&self, address: usize) -> Option<ObjectId> {
+        match self.objects.find(address, WIDE, Sort::Wide) {
+            Found::Object(object) => Some(object),
+            _ => None,
+        }
+    }
+
+    /// The atomic object of 16 bytes at an address.
+    pub fn wide(&mut self, address: usize, site: Site) -> ObjectId {
+        self.settle();
+        if self.units.cut(address, WIDE) {
+            self.unsupported("atomic accesses to a part of racy memory", site);
+        }
+        if let Some(object) = self.find_wide(address) {
+            return object;
+        }
+        if self.objects.has_atomic(address) || self.objects.has_atomic(address + 8) {
+            self.unsupported(MIXED, site);
+        }
+        self.make(address, WIDE, Sort::Wide, Object::Atomic(0))
     }
 }
 
@@ -694,7 +721,11 @@ fn done(op: Op, gate: Gate, site: Site, order: Order, failure: Option<Order>) ->
             spin::foreign(address, known.bytes as usize);
         }
         if known.sort != Sort::Futex {
+            let wide = known.sort == Sort::Wide;
             world.touch(address, bytes, kind, site);
+            if wide {
+                world.touch(address + 8, 8, kind, site);
+            }
         }
     }
     spin::after(event);

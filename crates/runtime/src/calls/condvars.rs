@@ -4,7 +4,7 @@ use super::{
     cancel,
     clocks::{self, Deadline},
     marks::Shape,
-    misuse, mutexes,
+    misuse, mutexes, robust,
     waits::{self, Ended},
 };
 use crate::{
@@ -163,16 +163,20 @@ fn wait_until(
             site,
         );
     }
+    robust::let_go(given_up);
+    let again = mutex;
     let mutex = match world::get().about(given_up).depth {
         0 => given_up,
         // A recursive one that was locked more than once is not given up.
         _ => nobodys(),
     };
     if waits::used() {
-        return match waits::on_condvar(condvar, mutex, until, site) {
-            Ended::Woken => 0,
-            Ended::Late => libc::ETIMEDOUT,
-            Ended::Cancelled => cancel::go(),
+        let ended = waits::on_condvar(condvar, mutex, until, site);
+        return match (mutexes::taken(again, given_up, site), ended) {
+            (_, Ended::Cancelled) => cancel::go(),
+            (0, Ended::Woken) => 0,
+            (0, Ended::Late) => libc::ETIMEDOUT,
+            (error, _) => error,
         };
     }
     let step = |op| perform(op, Gate::Open, site, Order::SeqCst, None);
@@ -194,7 +198,10 @@ fn wait_until(
         None => step(wake),
     };
     step(Op::Lock(mutex));
-    if woken.ok { 0 } else { libc::ETIMEDOUT }
+    match mutexes::taken(again, given_up, site) {
+        0 if !woken.ok => libc::ETIMEDOUT,
+        error => error,
+    }
 }
 
 /// A mutex that no other thread knows of.

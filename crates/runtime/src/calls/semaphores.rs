@@ -1,7 +1,7 @@
-//! Unnamed semaphores.
+//! Semaphores.
 
 use super::{
-    cancel,
+    attributes, cancel,
     clocks::{self, Deadline, fail},
     marks::Shape,
     waits::{self, Ended},
@@ -38,12 +38,12 @@ pub const SHAPE: Shape = Shape {
     statically: false,
 };
 
-fn model(semaphore: *const Semaphore) -> Object {
+pub(super) fn model(semaphore: *const Semaphore) -> Object {
     // SAFETY: the program says that a semaphore lies there.
     Object::Semaphore(u64::from(unsafe { *semaphore.cast::<u32>() }))
 }
 
-fn find(semaphore: *const Semaphore, site: Site) -> ObjectId {
+pub(super) fn find(semaphore: *const Semaphore, site: Site) -> ObjectId {
     SHAPE.find(semaphore as usize, site, || model(semaphore))
 }
 
@@ -53,6 +53,9 @@ unsafe extern "C" fn init(
     count: c_uint,
     frame: &Frame,
 ) -> c_int {
+    if shared != 0 && world::active() {
+        attributes::shared(c"sem_init", world::get().site(frame.return_address));
+    }
     let real = real!(sem_init: fn(*mut Semaphore, c_int, c_uint) -> c_int);
     // SAFETY: the program's own arguments.
     let result = unsafe { real(semaphore, shared, count) };
