@@ -3,6 +3,7 @@
 //! *Called by:* `replay`. The process runs by itself, on threads of the operating system; gdb is attached to it, and a script of ours
 //! (`debugger.py`) stops at the steps, which it knows from a story that is written for it here.
 
+use reweave_model::ThreadId;
 use reweave_report::{Story, Trace};
 use serde::Serialize;
 use signal_hook::{consts::SIGINT, flag};
@@ -101,9 +102,13 @@ impl Debugging {
             thread: event.thread,
             what: plain(&story.event(index)),
         });
-        let threads = trace.threads.iter().map(|thread| Thread {
+        let threads = trace.threads.iter().zip(0..).map(|(thread, index)| Thread {
             name: plain(thread.name.as_deref().unwrap_or(&thread.path)),
-            pending: thread.pending.as_ref().map(|it| plain(&story.pending(it))),
+            pending: thread
+                .pending
+                .as_ref()
+                .filter(|_| !story.failed(ThreadId(index)))
+                .map(|it| plain(&story.pending(it))),
         });
         let errors = trace.errors.iter();
         Told {
