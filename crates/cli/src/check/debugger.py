@@ -252,8 +252,8 @@ def attach():
 try:
     attach()
 except gdb.error as why:
-    gdb.write(f"reweave: gdb cannot attach to the program: {why}\n", gdb.STDERR)
-    gdb.execute("quit 2")
+    gdb.write(f"{why}\n", gdb.STDERR)
+    gdb.execute("quit 97")
 STOP = Stop()
 gdb.events.stop.connect(stopped)
 write("reweave_stop_at", STORY["until"])
