@@ -2,6 +2,7 @@
 //! runs each goes to libc's own.
 
 mod allocation;
+mod awaited;
 mod barriers;
 mod c11;
 mod callers;
@@ -47,6 +48,7 @@ use reweave_model::{End, Gate, Kind, Object, ObjectId, Op, Order, Site};
 /// What the calls of a run leave for each other.
 #[derive(Default)]
 pub struct State {
+    pub awaited: awaited::State,
     pub files: files::State,
     pub mappings: mappings::State,
     pub pointers: pointers::State,
@@ -88,6 +90,7 @@ impl Own {
 impl State {
     /// Before a run.
     pub fn clear(&mut self) {
+        self.awaited.clear();
         self.files.clear();
         self.pointers.clear();
         self.process.clear();

@@ -317,7 +317,9 @@ fn conclude(outcome: Outcome) {
     if let Some(kind) = kind.filter(|_| !failed) {
         let threads = &world.run.execution().threads;
         let waiting = threads.iter().filter_map(|thread| thread.pending);
-        let sites: Vec<_> = waiting.map(|pending| pending.site).collect();
+        let mut waiting: Vec<_> = waiting.collect();
+        waiting.sort_by_key(reweave_model::Pending::joins);
+        let sites = waiting.iter().map(|pending| pending.site).collect();
         world.run.error(reweave_model::Error {
             kind,
             rule: None,

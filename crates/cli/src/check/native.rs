@@ -179,11 +179,11 @@ impl Checked {
             .position(|it| stuck(it.kind) && it.message.is_empty());
         if let Some(index) = untold {
             trace.errors[index].message = waiting(&trace);
-            let waiting = trace
-                .threads
-                .iter()
-                .filter_map(|thread| thread.pending.as_ref());
-            trace.errors[index].places = waiting.filter_map(|it| it.at.clone()).collect();
+            let threads = trace.threads.iter();
+            let mut waiting: Vec<_> = threads.filter_map(|it| it.pending.as_ref()).collect();
+            waiting.sort_by_key(|it| it.operation.name == "join");
+            let places = waiting.into_iter().filter_map(|it| it.at.clone());
+            trace.errors[index].places = places.collect();
         }
         trace
     }

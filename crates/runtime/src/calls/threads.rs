@@ -1,6 +1,6 @@
 //! Threads: creation, the end of them, what is theirs alone.
 
-use super::{Hidden, callers, exceptions, paths::passes, process, visible};
+use super::{Hidden, awaited, callers, exceptions, paths::passes, process, visible};
 use crate::{accesses, debugger, entry, hooks::Frame, real, spin, trampoline, world};
 use alloc::{boxed::Box, format, vec::Vec};
 use core::{
@@ -113,6 +113,8 @@ pub(super) unsafe extern "C" fn create(
     let site = callers::site(&frame.return_address);
     let world = world::get();
     accesses::range(handle as usize, size_of::<Handle>(), true, frame);
+    let open = !world.me().own_calls.signals.blocked;
+    awaited::opened(open);
     world.spawn(start, argument, site, |thread| {
         thread.detached = detached == libc::PTHREAD_CREATE_DETACHED;
         // SAFETY: the program's own variable.
@@ -122,7 +124,7 @@ pub(super) unsafe extern "C" fn create(
 }
 
 /// The thread with this handle.
-fn find(handle: Handle) -> Option<ThreadId> {
+pub(super) fn find(handle: Handle) -> Option<ThreadId> {
     let threads = &world::get().threads;
     let index = threads
         .iter()
