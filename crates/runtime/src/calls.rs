@@ -16,6 +16,7 @@ mod mappings;
 mod marks;
 mod mutexes;
 mod once;
+mod openmp;
 mod output;
 pub mod paths;
 pub mod pointers;
@@ -51,6 +52,7 @@ pub struct State {
     pub awaited: awaited::State,
     pub files: files::State,
     pub mappings: mappings::State,
+    pub openmp: openmp::State,
     pub pointers: pointers::State,
     pub process: process::State,
     pub signals: signals::State,
@@ -61,6 +63,7 @@ pub struct State {
 /// The same, of one thread.
 #[derive(Default)]
 pub struct Own {
+    pub openmp: openmp::Own,
     pub random: random::Own,
     pub signals: signals::Own,
     pub threads: threads::Own,
@@ -92,6 +95,7 @@ impl State {
     pub fn clear(&mut self) {
         self.awaited.clear();
         self.files.clear();
+        self.openmp.clear();
         self.pointers.clear();
         self.process.clear();
         self.signals.clear();
@@ -108,6 +112,7 @@ pub fn prepare() {
     output::prepare();
     mappings::prepare();
     sections::prepare();
+    openmp::prepare();
 }
 
 /// After a run, when nothing of it is needed any more: what memory does not tell.
@@ -139,16 +144,20 @@ enum Hidden {
     MainExit,
     /// Held in atomic sections.
     Section,
+    /// Held in OpenMP's critical sections without a name.
+    Critical,
+    /// Held where OpenMP makes something atomic by a lock.
+    Atomic,
 }
 
-static HIDDEN: [u64; 3] = [0; 3];
+static HIDDEN: [u64; 5] = [0; 5];
 
 impl Hidden {
     fn object(self) -> ObjectId {
         let address = &raw const HIDDEN as usize + 8 * self as usize;
         let (sort, fresh) = match self {
             Hidden::MainExit => (Sort::Semaphore, Object::Semaphore(0)),
-            Hidden::Exit | Hidden::Section => (Sort::Mutex, Object::mutex()),
+            _ => (Sort::Mutex, Object::mutex()),
         };
         world::get().object(address, 8, sort, || fresh)
     }
