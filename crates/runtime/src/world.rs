@@ -424,12 +424,14 @@ impl World {
         self.threads.last_mut().expect("just added")
     }
 
-    /// The running thread creates another, which runs to its first operation before this one goes on. `ready` is told of it before.
+    /// The running thread creates another, which runs to its first operation before this one goes on. `ready` is told of it before. It has the `slot` of
+    /// a thread that has ended, or one of its own.
     pub fn spawn(
         &mut self,
         start: extern "C" fn(*mut c_void) -> *mut c_void,
         argument: *mut c_void,
         site: Site,
+        slot: Option<usize>,
         ready: impl FnOnce(&mut Thread),
     ) -> ThreadId {
         let me = self.current;
@@ -437,7 +439,7 @@ impl World {
         let id = self.run.spawn(me);
         self.races.spawn(me, id);
         let path = &self.run.execution().threads[id.index()].path;
-        let Some(number) = self.slots.number(path) else {
+        let Some(number) = slot.or_else(|| self.slots.number(path)) else {
             crate::give_up(format_args!("the program has too many threads"));
         };
         let Some(slot) = self.slots.get(number) else {

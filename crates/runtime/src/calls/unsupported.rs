@@ -112,12 +112,19 @@ unsupported! {
     aio_read64 aio_write64 aio_fsync64 aio_suspend64 aio_cancel64 aio_error64 aio_return64 lio_listio64
 }
 
-// Threads.
+// What of OpenMP is not ours.
 unsupported! {
-    GOMP_parallel GOMP_parallel_start GOMP_parallel_loop_static GOMP_parallel_loop_dynamic
-    GOMP_parallel_loop_guided GOMP_parallel_loop_runtime GOMP_parallel_loop_nonmonotonic_dynamic
-    GOMP_parallel_loop_nonmonotonic_guided GOMP_parallel_loop_nonmonotonic_runtime
-    GOMP_parallel_loop_maybe_nonmonotonic_runtime GOMP_parallel_sections GOMP_parallel_reductions GOMP_task GOMP_teams_reg
+    GOMP_parallel_start GOMP_parallel_loop_static_start GOMP_parallel_loop_dynamic_start GOMP_parallel_loop_guided_start
+    GOMP_parallel_loop_runtime_start GOMP_parallel_sections_start
+    GOMP_parallel_reductions GOMP_task GOMP_taskloop GOMP_taskloop_ull GOMP_teams_reg GOMP_scope_start
+    GOMP_loop_start GOMP_loop_ordered_start GOMP_loop_ull_start GOMP_loop_ull_ordered_start GOMP_sections2_start
+    GOMP_loop_doacross_start GOMP_loop_doacross_static_start GOMP_loop_doacross_dynamic_start
+    GOMP_loop_doacross_guided_start GOMP_loop_doacross_runtime_start
+    GOMP_loop_ull_doacross_start GOMP_loop_ull_doacross_static_start GOMP_loop_ull_doacross_dynamic_start
+    GOMP_loop_ull_doacross_guided_start GOMP_loop_ull_doacross_runtime_start
+    GOMP_target GOMP_target_ext GOMP_target_data GOMP_target_data_ext GOMP_target_update GOMP_target_update_ext
+    GOMP_target_enter_exit_data omp_fulfill_event omp_set_schedule_8_ omp_get_schedule_8_
+    __kmpc_fork_call __kmpc_fork_teams
 }
 
 // A future that becomes ready when its thread has ended: by an atomic operation inside of the C++ library, which nobody sees.
