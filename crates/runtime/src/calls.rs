@@ -19,6 +19,7 @@ mod marks;
 mod mutexes;
 mod named;
 mod once;
+mod openmp;
 mod output;
 pub mod paths;
 pub mod pointers;
@@ -57,6 +58,7 @@ pub struct State {
     pub files: files::State,
     pub mappings: mappings::State,
     pub named: named::State,
+    pub openmp: openmp::State,
     pub pointers: pointers::State,
     pub process: process::State,
     pub signals: signals::State,
@@ -75,6 +77,7 @@ pub struct Own {
     pub threads: threads::Own,
     pub verifier: verifier::Own,
     pub once: once::Own,
+    pub openmp: openmp::Own,
     pub waits: waits::Own,
 }
 
@@ -102,6 +105,7 @@ impl State {
     pub fn clear(&mut self) {
         self.files.clear();
         self.named.clear();
+        self.openmp.clear();
         self.pointers.clear();
         self.process.clear();
         self.signals.clear();
@@ -118,6 +122,7 @@ pub fn prepare() {
     files::prepare();
     output::prepare();
     mappings::prepare();
+    named::prepare();
     sections::prepare();
     waits::prepare();
 }
@@ -147,6 +152,10 @@ pub fn conclude(end: End) {
 enum Hidden {
     /// Who holds it ends the process, and never gives it back.
     Exit,
+    /// Held in critical sections of OpenMP without a name.
+    Critical,
+    /// Held in what OpenMP makes atomic by a lock.
+    OpenMpAtomic,
     /// Counts whether the first thread has called `pthread_exit`.
     MainExit,
     /// Counts what is done to names of semaphores.
@@ -157,18 +166,23 @@ enum Hidden {
     Waits,
 }
 
-static HIDDEN: [u64; 5] = [0; 5];
+static HIDDEN: [u64; 7] = [0; 7];
 
 impl Hidden {
+    fn address(self) -> usize {
+        &raw const HIDDEN as usize + 8 * self as usize
+    }
+
     fn object(self) -> ObjectId {
-        let address = &raw const HIDDEN as usize + 8 * self as usize;
         let (sort, fresh) = match self {
             Hidden::MainExit => (Sort::Semaphore, Object::Semaphore(0)),
-            Hidden::Exit | Hidden::Section => (Sort::Mutex, Object::mutex()),
+            Hidden::Exit | Hidden::Section | Hidden::Critical | Hidden::OpenMpAtomic => {
+                (Sort::Mutex, Object::mutex())
+            }
             Hidden::Names => (Sort::Quiet, Object::Atomic(0)),
             Hidden::Waits => (Sort::Quiet, Object::mutex()),
         };
-        world::get().object(address, 8, sort, || fresh)
+        world::get().object(self.address(), 8, sort, || fresh)
     }
 }
 
