@@ -13,6 +13,7 @@ pub mod exceptions;
 mod files;
 mod futexes;
 mod joins;
+mod jumps;
 mod machine;
 mod mappings;
 mod marks;
@@ -72,6 +73,7 @@ pub struct State {
 pub struct Own {
     pub robust: robust::Own,
     pub cancel: cancel::Own,
+    pub jumps: jumps::Own,
     pub random: random::Own,
     pub signals: signals::Own,
     pub threads: threads::Own,
