@@ -3,6 +3,7 @@
 
 mod allocation;
 mod attributes;
+mod awaited;
 mod barriers;
 mod c11;
 mod callers;
@@ -56,6 +57,7 @@ use reweave_model::{End, Gate, Kind, Object, ObjectId, Op, Order, Site};
 /// What the calls of a run leave for each other.
 #[derive(Default)]
 pub struct State {
+    pub awaited: awaited::State,
     pub files: files::State,
     pub mappings: mappings::State,
     pub named: named::State,
@@ -105,6 +107,7 @@ impl Own {
 impl State {
     /// Before a run.
     pub fn clear(&mut self) {
+        self.awaited.clear();
         self.files.clear();
         self.named.clear();
         self.openmp.clear();

@@ -18,6 +18,8 @@ pub enum Sort {
     Futex,
     /// A file or stream; its address is no place in memory.
     File,
+    /// Whether something was sent to a thread; its address is no place in memory.
+    Signals,
     /// How many refer to a C++ exception.
     Count,
     /// An atomic of 16 bytes: see [`crate::hooks_wide`].

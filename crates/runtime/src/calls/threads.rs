@@ -1,7 +1,9 @@
 //! Threads: creation, the end of them, what is theirs alone.
 
-use super::{Hidden, callers, cancel, exceptions, paths::passes, process, robust, visible, waits};
-use crate::{accesses, entry, hooks::Frame, real, spin, trampoline, world};
+use super::{
+    Hidden, awaited, callers, cancel, exceptions, paths::passes, process, robust, visible, waits,
+};
+use crate::{accesses, debugger, entry, hooks::Frame, real, spin, trampoline, world};
 use alloc::{boxed::Box, vec::Vec};
 use core::{
     cell::UnsafeCell,
@@ -111,6 +113,8 @@ pub(super) unsafe extern "C" fn create(
     let site = callers::site(&frame.return_address);
     let world = world::get();
     accesses::range(handle as usize, size_of::<Handle>(), true, frame);
+    let open = !world.me().own_calls.signals.blocked;
+    awaited::opened(open);
     world.spawn(start, argument, site, |thread| {
         thread.detached = detached == libc::PTHREAD_CREATE_DETACHED;
         // SAFETY: the program's own variable.
@@ -322,6 +326,9 @@ unsafe extern "C" fn set_name(handle: Handle, name: *const c_char, _: &Frame) ->
     let world = world::get();
     world.threads[thread.index()].own_calls.threads.name = name.as_bytes().into();
     world.run.name(thread, &name);
+    if world.debugged {
+        debugger::name(world, thread);
+    }
     0
 }
 
