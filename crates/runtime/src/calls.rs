@@ -14,6 +14,7 @@ pub mod exceptions;
 mod files;
 mod futexes;
 mod joins;
+mod jumps;
 mod machine;
 mod mappings;
 mod marks;
@@ -75,6 +76,7 @@ pub struct Own {
     pub robust: robust::Own,
     pub cancel: cancel::Own,
     pub openmp: openmp::Own,
+    pub jumps: jumps::Own,
     pub random: random::Own,
     pub signals: signals::Own,
     pub threads: threads::Own,
@@ -125,6 +127,7 @@ pub fn prepare() {
     files::prepare();
     output::prepare();
     mappings::prepare();
+    named::prepare();
     sections::prepare();
     waits::prepare();
     openmp::prepare();
@@ -172,15 +175,18 @@ enum Hidden {
 static HIDDEN: [u64; 7] = [0; 7];
 
 impl Hidden {
+    fn address(self) -> usize {
+        &raw const HIDDEN as usize + 8 * self as usize
+    }
+
     fn object(self) -> ObjectId {
-        let address = &raw const HIDDEN as usize + 8 * self as usize;
         let (sort, fresh) = match self {
             Hidden::MainExit => (Sort::Semaphore, Object::Semaphore(0)),
             Hidden::Names => (Sort::Quiet, Object::Atomic(0)),
             Hidden::Waits => (Sort::Quiet, Object::mutex()),
             _ => (Sort::Mutex, Object::mutex()),
         };
-        world::get().object(address, 8, sort, || fresh)
+        world::get().object(self.address(), 8, sort, || fresh)
     }
 }
 

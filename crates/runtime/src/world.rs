@@ -652,11 +652,16 @@ impl World {
         id
     }
 
-    /// A new object of the runtime's own that goes by the address of one of the program's.
-    pub fn make_quiet(&mut self, address: usize, object: Object) -> ObjectId {
+    /// A new object of the runtime's own that goes by an address and does not lie there.
+    pub fn make_beside(&mut self, address: usize, sort: Sort, object: Object) -> ObjectId {
         let id = self.run.object(object);
-        self.objects.note(address, 0, Sort::Quiet, id);
+        self.objects.note(address, 0, sort, id);
         id
+    }
+
+    /// The same, of one that orders no memory.
+    pub fn make_quiet(&mut self, address: usize, object: Object) -> ObjectId {
+        self.make_beside(address, Sort::Quiet, object)
     }
 
     pub fn about(&mut self, object: ObjectId) -> &mut Known {
@@ -781,7 +786,7 @@ fn done(op: Op, gate: Gate, site: Site, order: Order, failure: Option<Order>) ->
         if kind == Access::AtomicWrite {
             spin::foreign(address, known.bytes as usize);
         }
-        if known.sort != Sort::Futex {
+        if known.sort != Sort::Futex && bytes > 0 {
             let wide = known.sort == Sort::Wide;
             world.touch(address, bytes, kind, site);
             if wide {
