@@ -74,6 +74,11 @@ impl Thread {
     }
 }
 
+/// What is not supported: to know what one of them reads from the other takes more than one word.
+const MIXED: &str = "atomic accesses of different sizes to one place";
+/// Bytes of the largest atomics.
+const WIDE: usize = 16;
+
 /// Room for a list of callers.
 const CALLS_BYTES: usize = 8 << 20;
 
@@ -645,6 +650,13 @@ impl World {
         id
     }
 
+    /// A new object of the runtime's own that goes by the address of one of the program's.
+    pub fn make_quiet(&mut self, address: usize, object: Object) -> ObjectId {
+        let id = self.run.object(object);
+        self.objects.note(address, 0, Sort::Quiet, id);
+        id
+    }
+
     pub fn about(&mut self, object: ObjectId) -> &mut Known {
         self.objects.about(object)
     }
@@ -665,11 +677,33 @@ impl World {
                 }
                 self.make(address, bytes, Sort::Atomic, Object::Atomic(value))
             }
-            Found::Nothing => self.make(address, bytes, Sort::Atomic, Object::Atomic(value)),
-            Found::Overlap => {
-                self.unsupported("atomic accesses of different sizes to one place", site)
+            Found::Nothing if self.find_wide(address & !15).is_none() => {
+                self.make(address, bytes, Sort::Atomic, Object::Atomic(value))
             }
+            Found::Nothing | Found::Overlap => self.unsupported(MIXED, site),
         }
+    }
+
+    fn find_wide(&self, address: usize) -> Option<ObjectId> {
+        match self.objects.find(address, WIDE, Sort::Wide) {
+            Found::Object(object) => Some(object),
+            _ => None,
+        }
+    }
+
+    /// The atomic object of 16 bytes at an address.
+    pub fn wide(&mut self, address: usize, site: Site) -> ObjectId {
+        self.settle();
+        if self.units.cut(address, WIDE) {
+            self.unsupported("atomic accesses to a part of racy memory", site);
+        }
+        if let Some(object) = self.find_wide(address) {
+            return object;
+        }
+        if self.objects.has_atomic(address) || self.objects.has_atomic(address + 8) {
+            self.unsupported(MIXED, site);
+        }
+        self.make(address, WIDE, Sort::Wide, Object::Atomic(0))
     }
 }
 
@@ -720,7 +754,9 @@ fn done(op: Op, gate: Gate, site: Site, order: Order, failure: Option<Order>) ->
         world.stored(object, epoch);
     }
     let access = world.me().access.take();
-    match access.is_some_and(|part| part.races) {
+    let object = event.op.object();
+    let quiet = object.is_some_and(|object| world.objects.about(object).sort == Sort::Quiet);
+    match quiet || access.is_some_and(|part| part.races) {
         true => world.races.plain(me),
         false => world.races.event(event, order, failure),
     }
@@ -732,7 +768,7 @@ fn done(op: Op, gate: Gate, site: Site, order: Order, failure: Option<Order>) ->
     if let Some(part) = access {
         let kind = part.kind();
         world.touch(part.address, part.bytes, kind, site);
-    } else if let Some(object) = event.op.object().filter(|_| !leaves) {
+    } else if let Some(object) = object.filter(|_| !leaves && !quiet) {
         let known = world.objects.about(object);
         let (address, bytes) = (known.address, known.bytes.min(8) as usize);
         let looks = event.access[0].is_some_and(|access| access.class == Class::Read);
@@ -744,7 +780,11 @@ fn done(op: Op, gate: Gate, site: Site, order: Order, failure: Option<Order>) ->
             spin::foreign(address, known.bytes as usize);
         }
         if known.sort != Sort::Futex {
+            let wide = known.sort == Sort::Wide;
             world.touch(address, bytes, kind, site);
+            if wide {
+                world.touch(address + 8, 8, kind, site);
+            }
         }
     }
     spin::after(event);
