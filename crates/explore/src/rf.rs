@@ -120,7 +120,8 @@ impl Rf {
     ) -> Result<(), &'static str> {
         self.graph.read(plan, trail, execution)?;
         let marks = self.graph.marks.iter().copied();
-        self.others.begin(&self.graph.skeleton, marks);
+        self.others
+            .begin(&self.graph.skeleton, marks, self.graph.unchanged);
         self.graph.hash_events(&mut self.others.happens);
         self.graph
             .marks

@@ -3,25 +3,30 @@
 
 mod allocation;
 mod annotations;
+mod attributes;
 mod awaited;
 mod barriers;
 mod c11;
 mod callers;
+mod cancel;
 mod clocks;
 mod condvars;
 pub mod exceptions;
 mod files;
 mod futexes;
+mod joins;
 mod machine;
 mod mappings;
 mod marks;
 mod mutexes;
+mod named;
 mod once;
 mod output;
 pub mod paths;
 pub mod pointers;
 pub mod process;
 mod random;
+mod robust;
 mod rwlocks;
 pub mod sections;
 mod semaphores;
@@ -33,10 +38,12 @@ mod texts;
 pub mod threads;
 mod unsupported;
 mod verifier;
+mod waits;
 
 pub use marks::{erase, unordered};
 pub use output::written as output;
 pub use process::end_process;
+pub use robust::Health;
 pub use threads::end_thread;
 
 use crate::{
@@ -52,21 +59,26 @@ pub struct State {
     pub awaited: awaited::State,
     pub files: files::State,
     pub mappings: mappings::State,
+    pub named: named::State,
     pub pointers: pointers::State,
     pub process: process::State,
     pub signals: signals::State,
     pub texts: texts::State,
     pub threads: threads::State,
+    pub waits: waits::State,
 }
 
 /// The same, of one thread.
 #[derive(Default)]
 pub struct Own {
+    pub robust: robust::Own,
+    pub cancel: cancel::Own,
     pub random: random::Own,
     pub signals: signals::Own,
     pub threads: threads::Own,
     pub verifier: verifier::Own,
     pub once: once::Own,
+    pub waits: waits::Own,
 }
 
 impl Own {
@@ -93,11 +105,13 @@ impl State {
     pub fn clear(&mut self) {
         self.awaited.clear();
         self.files.clear();
+        self.named.clear();
         self.pointers.clear();
         self.process.clear();
         self.signals.clear();
         self.texts.clear();
         self.threads.clear();
+        self.waits.clear();
     }
 }
 
@@ -109,6 +123,7 @@ pub fn prepare() {
     output::prepare();
     mappings::prepare();
     sections::prepare();
+    waits::prepare();
 }
 
 /// After a run, when nothing of it is needed any more: what memory does not tell.
@@ -138,11 +153,15 @@ enum Hidden {
     Exit,
     /// Counts whether the first thread has called `pthread_exit`.
     MainExit,
+    /// Counts what is done to names of semaphores.
+    Names,
     /// Held in atomic sections.
     Section,
+    /// Protects the list of those who wait: see [`waits`].
+    Waits,
 }
 
-static HIDDEN: [u64; 3] = [0; 3];
+static HIDDEN: [u64; 5] = [0; 5];
 
 impl Hidden {
     fn object(self) -> ObjectId {
@@ -150,6 +169,8 @@ impl Hidden {
         let (sort, fresh) = match self {
             Hidden::MainExit => (Sort::Semaphore, Object::Semaphore(0)),
             Hidden::Exit | Hidden::Section => (Sort::Mutex, Object::mutex()),
+            Hidden::Names => (Sort::Quiet, Object::Atomic(0)),
+            Hidden::Waits => (Sort::Quiet, Object::mutex()),
         };
         world::get().object(address, 8, sort, || fresh)
     }

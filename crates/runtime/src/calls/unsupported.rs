@@ -97,7 +97,6 @@ unsupported! {
     getaddrinfo gethostbyname gethostbyname2 gethostbyaddr getnameinfo
     shm_open shm_unlink shmget shmat shmdt shmctl
     semget semop semtimedop semctl msgget msgsnd msgrcv msgctl
-    sem_open sem_close sem_unlink
     mq_open mq_close mq_unlink mq_send mq_receive mq_timedsend mq_timedreceive mq_notify mq_getattr mq_setattr
     eventfd eventfd_read eventfd_write memfd_create process_vm_readv process_vm_writev
     flock splice tee vmsplice userfaultfd
@@ -115,8 +114,6 @@ unsupported! {
 
 // Threads.
 unsupported! {
-    pthread_cancel pthread_tryjoin_np pthread_timedjoin_np pthread_clockjoin_np
-    pthread_mutex_consistent pthread_mutex_consistent_np
     GOMP_parallel GOMP_parallel_start GOMP_parallel_loop_static GOMP_parallel_loop_dynamic
     GOMP_parallel_loop_guided GOMP_parallel_loop_runtime GOMP_parallel_loop_nonmonotonic_dynamic
     GOMP_parallel_loop_nonmonotonic_guided GOMP_parallel_loop_nonmonotonic_runtime
