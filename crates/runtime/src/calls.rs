@@ -2,6 +2,7 @@
 //! runs each goes to libc's own.
 
 mod allocation;
+mod annotations;
 mod attributes;
 mod awaited;
 mod barriers;
