@@ -123,11 +123,19 @@ impl Compiler {
             command,
             clang: false,
         };
-        let mut asked = compiler.start();
-        let said = asked.arg("--version").stderr(Stdio::null()).output();
-        let said = said.map_err(|error| compiler.unusable(error))?.stdout;
-        compiler.clang = String::from_utf8_lossy(&said).contains("clang");
+        compiler.clang = match is_clang_by_name(&compiler.command[0]) {
+            Some(clang) => clang,
+            None => compiler.says_clang()?,
+        };
         Ok(compiler)
+    }
+
+    /// Whether it says that it is clang.
+    fn says_clang(&self) -> Result<bool, Error> {
+        let mut asked = self.start();
+        let said = asked.arg("--version").stderr(Stdio::null()).output();
+        let said = said.map_err(|error| self.unusable(error))?.stdout;
+        Ok(String::from_utf8_lossy(&said).contains("clang"))
     }
 
     /// Whether it is clang, which wants other flags than gcc.
@@ -174,6 +182,28 @@ impl Compiler {
 
 /// Bytes of arguments above which they go through a file. The system takes at least 128 KiB, environment included.
 const LONGEST_LINE: usize = 64 << 10;
+
+/// Whether a compiler is clang, if the file that its name leads to says so: `cc` is mostly a link to `gcc-12` or the like. To ask
+/// costs a process.
+fn is_clang_by_name(command: &OsStr) -> Option<bool> {
+    let file = match command.as_bytes().contains(&b'/') {
+        true => PathBuf::from(command),
+        false => in_path(command.to_str()?)?,
+    };
+    let file = fs::canonicalize(file).ok()?;
+    // A script may be called anything.
+    let binary = fs::File::open(&file).and_then(|mut file| {
+        let mut magic = [0; 4];
+        io::Read::read_exact(&mut file, &mut magic)?;
+        Ok(magic == *b"\x7fELF")
+    });
+    let name = file.file_name()?.to_str()?;
+    let (clang, gcc) = (
+        name.contains("clang"),
+        name.contains("gcc") || name.contains("g++"),
+    );
+    (binary.unwrap_or(false) && clang != gcc).then_some(clang)
+}
 
 /// A program of that name.
 fn in_path(name: &str) -> Option<PathBuf> {

@@ -107,8 +107,8 @@ pub struct World {
     pub run: Run,
     pub races: RaceDetector,
     pub threads: Vec<Thread>,
-    /// Lists of callers of threads of earlier runs, for their memory.
-    spare: Vec<*mut usize>,
+    /// Lists of threads of earlier runs, for their memory: of callers, and what loops have seen.
+    spare: Vec<(*mut usize, Spin)>,
     pub current: ThreadId,
     choice: Choice,
     root: *mut u8,
@@ -323,8 +323,9 @@ impl World {
     /// Runs the plan that `run` was begun with: the first thread from its entry, until the run has an outcome.
     pub fn conduct(&mut self, entry: extern "C" fn() -> !) -> Outcome {
         calls::erase(self);
+        let spare = self.threads.drain(..).rev();
         self.spare
-            .extend(self.threads.drain(..).map(|thread| thread.calls));
+            .extend(spare.map(|thread| (thread.calls, thread.spin)));
         self.objects.clear();
         self.races.clear();
         self.shadow.clear();
@@ -383,7 +384,7 @@ impl World {
 
     /// Adds the next thread, about to begin.
     fn add(&mut self, number: usize, slot: Slot, entry: extern "C" fn() -> !) -> &mut Thread {
-        let calls = self.spare.pop().unwrap_or_else(|| {
+        let (calls, mut spin) = self.spare.pop().unwrap_or_else(|| {
             let Some(room) = sys::map_own(CALLS_BYTES) else {
                 crate::give_up(format_args!("there is no memory for another thread"));
             };
@@ -391,9 +392,10 @@ impl World {
             // SAFETY: just mapped; the first entry stays 0, the last one FULL.
             unsafe {
                 room.add(CALLS_BYTES / 8 - 1).write(FULL);
-                room.add(1)
+                (room.add(1), Spin::default())
             }
         });
+        spin.reset();
         // SAFETY: the first entry of the list, see `ran`.
         unsafe { calls.write(0) };
         self.threads.push(Thread {
@@ -418,7 +420,7 @@ impl World {
             own_calls: calls::Own::default(),
             calls,
             calls_end: calls,
-            spin: Spin::default(),
+            spin,
             access: None,
         });
         self.threads.last_mut().expect("just added")
