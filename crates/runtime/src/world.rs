@@ -10,6 +10,7 @@ use crate::{
     detail::Watched,
     heap::Heap,
     hooks::{FULL, Frame, calls_end, swap_calls},
+    hooks_wide::Values,
     objects::{Found, Known, Objects, Sort},
     peeks::Stores,
     restore::Snapshot,
@@ -132,6 +133,7 @@ pub struct World {
     /// A plain store that is an event and is about to be made: its memory.
     pub unsettled: Option<(usize, usize)>,
     pub stores: Stores,
+    pub values: Values,
     /// Places known to ask for less than sequential consistency.
     weak_orders: usize,
     /// Places that look at guards of function-local statics.
@@ -226,6 +228,7 @@ pub fn start(seated: bool) {
         units: Units::default(),
         unsettled: None,
         stores: Stores::default(),
+        values: Values::default(),
         weak_orders: 0,
         guarded: Vec::new(),
         freed: false,
@@ -328,6 +331,7 @@ impl World {
         self.watched.clear();
         self.unsettled = None;
         self.stores.clear();
+        self.values.clear();
         self.times.clear();
         self.notes.clear();
         self.calls.clear();
@@ -659,15 +663,22 @@ impl World {
         if self.units.cut(address, bytes) {
             self.unsupported("atomic accesses to a part of racy memory", site);
         }
-        match self.objects.find(address, bytes, Sort::Atomic) {
+        let (found, sort) = match bytes {
+            16 => (self.objects.find_wide(address), Sort::Wide),
+            _ => (
+                self.objects.find(address, bytes, Sort::Atomic),
+                Sort::Atomic,
+            ),
+        };
+        match found {
             Found::Object(object) => {
                 if matches!(self.run.state().object(object), Object::Atomic(known) if *known == value)
                 {
                     return object;
                 }
-                self.make(address, bytes, Sort::Atomic, Object::Atomic(value))
+                self.make(address, bytes, sort, Object::Atomic(value))
             }
-            Found::Nothing => self.make(address, bytes, Sort::Atomic, Object::Atomic(value)),
+            Found::Nothing => self.make(address, bytes, sort, Object::Atomic(value)),
             Found::Overlap => {
                 self.unsupported("atomic accesses of different sizes to one place", site)
             }
@@ -736,7 +747,8 @@ fn done(op: Op, gate: Gate, site: Site, order: Order, failure: Option<Order>) ->
         world.touch(part.address, part.bytes, kind, site);
     } else if let Some(object) = event.op.object().filter(|_| !leaves) {
         let known = world.objects.about(object);
-        let (address, bytes) = (known.address, known.bytes.min(8) as usize);
+        let most = if known.sort == Sort::Wide { 16 } else { 8 };
+        let (address, bytes) = (known.address, known.bytes.min(most) as usize);
         let looks = event.access[0].is_some_and(|access| access.class == Class::Read);
         let kind = match looks {
             true => Access::AtomicRead,
