@@ -50,6 +50,8 @@ pub struct Known {
     pub destroyed: u32,
     /// An atomic byte that compiled code looks at before a function-local static: see [`crate::calls`].
     pub guard: bool,
+    /// Operations on it order nothing that is held against races.
+    pub silent: bool,
     /// The mutex that waiters of a condition variable gave up, while there are some.
     pub mutex: Option<ObjectId>,
 }
@@ -166,6 +168,7 @@ impl Objects {
             made: 0,
             destroyed: 0,
             guard: false,
+            silent: false,
             mutex: None,
         });
         let entry = Entry {

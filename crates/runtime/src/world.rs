@@ -733,7 +733,8 @@ fn done(op: Op, gate: Gate, site: Site, order: Order, failure: Option<Order>) ->
         world.stored(object, epoch);
     }
     let access = world.me().access.take();
-    match access.is_some_and(|part| part.races) {
+    let silent = |object: ObjectId| world.objects.known()[object.index()].silent;
+    match access.is_some_and(|part| part.races) || event.op.object().is_some_and(silent) {
         true => world.races.plain(me),
         false => world.races.event(event, order, failure),
     }

@@ -2,13 +2,14 @@
 //!
 //! A region is a team: its first thread is the one that came to it, the others are created for it and joined at its end ([`regions`]). Who of a
 //! team gets what of a loop is settled by tries for locks that are never given back ([`shares`]), so that nothing is ordered by that. What is
-//! said by `omp_...` functions and variables is in [`settings`], their locks in [`locks`].
+//! said by `omp_...` functions and variables is in [`settings`], their locks in [`locks`], work for later in [`tasks`].
 
 mod call;
 mod locks;
 mod regions;
 mod settings;
 mod shares;
+mod tasks;
 
 use crate::{objects::Sort, world};
 use alloc::vec::Vec;
@@ -16,6 +17,7 @@ use core::ffi::{c_int, c_void};
 use reweave_model::{Object, ObjectId, ThreadId};
 use settings::Settings;
 use shares::{Share, Sharing};
+use tasks::Tasks;
 
 /// What a region runs.
 type Body = unsafe extern "C" fn(*mut c_void);
@@ -61,6 +63,7 @@ struct Team {
     data: *mut c_void,
     barrier: Option<ObjectId>,
     shares: Vec<Share>,
+    tasks: Option<Tasks>,
 }
 
 /// A thread's part in a team.
@@ -73,11 +76,14 @@ struct Place {
     shares: usize,
     /// The last of them, while it is one with parts.
     sharing: Option<Sharing>,
+    /// The task that it does, if that is not just its part in the team.
+    task: Option<usize>,
 }
 
 /// Once: a program that brings its own copy of libgomp along would call that.
 pub fn prepare() {
     settings::prepare();
+    tasks::prepare();
     // SAFETY: a valid name.
     let found = unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"GOMP_parallel".as_ptr()) };
     if found != regions::entry() {

@@ -123,7 +123,7 @@ unsupported! {
 unsupported! {
     GOMP_parallel_start GOMP_parallel_loop_static_start GOMP_parallel_loop_dynamic_start GOMP_parallel_loop_guided_start
     GOMP_parallel_loop_runtime_start GOMP_parallel_sections_start
-    GOMP_parallel_reductions GOMP_task GOMP_taskloop GOMP_taskloop_ull GOMP_teams_reg GOMP_scope_start
+    GOMP_parallel_reductions GOMP_taskwait_depend GOMP_taskgroup_reduction_register GOMP_taskloop GOMP_taskloop_ull GOMP_teams_reg GOMP_scope_start
     GOMP_loop_start GOMP_loop_ordered_start GOMP_loop_ull_start GOMP_loop_ull_ordered_start GOMP_sections2_start
     GOMP_loop_doacross_start GOMP_loop_doacross_static_start GOMP_loop_doacross_dynamic_start
     GOMP_loop_doacross_guided_start GOMP_loop_doacross_runtime_start
