@@ -1,53 +1,52 @@
-// Tasks that wait for their own: a sum over a tree, and a group of tasks that have others.
+// Tasks: those of one task, a group with tasks that have others, and one that is done before anybody leaves a barrier.
 #include <assert.h>
 
-#ifndef WRONG
-#define WRONG 0
+#ifndef KIND
+#define KIND 0
 #endif
-
-static int sum(int depth) {
-    int left = 0, right = 0;
-    if (depth == 0)
-        return 1;
-#pragma omp task shared(left)
-    left = sum(depth - 1); // <-
-#pragma omp task shared(right) if (0)
-    right = sum(depth - 1);
-#if WRONG != 1
-#pragma omp taskwait
+#ifdef WRONG
+#define WAITS 0
+#else
+#define WAITS 1
 #endif
-    return left + right; // <-
-}
 
 int main(void) {
-    int total = 0, inner = 0, later = 0;
-#pragma omp parallel
-#pragma omp single
-    total = sum(1);
-#if WRONG == 0
-    assert(total == 2);
-#endif
+    int one = 0, two = 0;
 #pragma omp parallel
     {
+#if KIND == 0
 #pragma omp single nowait
         {
-#pragma omp taskgroup
-#pragma omp task shared(inner)
-#pragma omp task shared(inner)
-            inner = 1;
-            assert(inner == 1);
-        }
-    }
-#pragma omp parallel
-    {
-#pragma omp master
-#pragma omp task shared(later)
-        later = 1; // <-
-#if WRONG != 2
-#pragma omp barrier
+#pragma omp task shared(one)
+            one = 1; // <-
+#pragma omp task shared(two) if (0)
+            two = 1;
+#if WAITS
+#pragma omp taskwait
 #endif
-        assert(WRONG == 2 || later == 1);
-        if (WRONG == 2)
-            later++; // <-
+            assert(one + two == 2); // <-
+        }
+#elif KIND == 1
+#pragma omp master
+        {
+#pragma omp taskgroup
+#pragma omp task shared(one)
+#pragma omp task shared(one)
+            one = 1;
+            assert(one == 1);
+        }
+#else
+#pragma omp master
+#pragma omp task shared(one)
+        one = 1; // <-
+#if WAITS
+#pragma omp barrier
+        assert(one == 1);
+#else
+#pragma omp master
+        two = one; // <-
+#endif
+#endif
     }
+    return two * 0;
 }

@@ -142,16 +142,17 @@ fn replay(options: &Replay) -> ExitCode {
         return check::replay(&options.trace, &trace, style, debugging.as_ref());
     }
     // A test lives in its own test program: only `cargo test` can run it again.
-    match again(&trace.program, &options.trace) {
-        Some(again) => usage(&format!(
-            "{}: a {kind} is run again by its own test program; type\n  {again}",
-            options.trace.display()
-        )),
-        None => usage(&format!(
-            "{}: this version cannot run a `{kind}` again, and the trace does not say how",
-            options.trace.display()
-        )),
+    let mut sentence = format!("{}: ", options.trace.display());
+    if options.gdb {
+        sentence += &format!(
+            "--gdb is for native programs: the threads of a {kind} are fibers, which gdb does not see; "
+        );
     }
+    sentence += &match again(&trace.program, &options.trace) {
+        Some(again) => format!("a {kind} is run again by its own test program; type\n  {again}"),
+        None => format!("this version cannot run a `{kind}` again, and the trace does not say how"),
+    };
+    usage(&sentence)
 }
 
 /// The line that runs the trace in this file again.

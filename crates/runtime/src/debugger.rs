@@ -23,9 +23,11 @@ static reweave_attached: AtomicU32 = AtomicU32::new(0);
 #[unsafe(no_mangle)]
 static reweave_stop_at: AtomicU64 = AtomicU64::new(0);
 
-/// Read by the debugger: the step that was begun last.
+/// Read by the debugger: the steps that were begun, and those of them that it let go.
 #[unsafe(no_mangle)]
-static reweave_step: AtomicU64 = AtomicU64::new(0);
+static reweave_begun: AtomicU64 = AtomicU64::new(0);
+#[unsafe(no_mangle)]
+static reweave_done: AtomicU64 = AtomicU64::new(0);
 
 /// Read by the debugger: the kernel's numbers of the first threads.
 #[unsafe(no_mangle)]
@@ -66,10 +68,11 @@ pub fn wait() {
 #[cold]
 pub fn at_step(world: &World) {
     let step = world.run.execution().events.len() as u64 + 1;
-    reweave_step.store(step, Ordering::Relaxed);
+    reweave_begun.store(step, Ordering::Relaxed);
     if step == reweave_stop_at.load(Ordering::Relaxed) {
         reweave_stop(AT_STEP, step);
     }
+    reweave_done.store(step, Ordering::Relaxed);
 }
 
 /// The running thread has made an error.

@@ -1,5 +1,6 @@
 //! Which object of the model lies at which address, in the run at hand.
 
+use crate::calls::Health;
 use alloc::{vec, vec::Vec};
 use reweave_model::ObjectId;
 
@@ -8,8 +9,6 @@ use reweave_model::ObjectId;
 #[repr(u8)]
 pub enum Sort {
     Atomic,
-    /// An atomic of 16 bytes.
-    Wide,
     Mutex,
     Condvar,
     RwLock,
@@ -21,8 +20,14 @@ pub enum Sort {
     File,
     /// Whether something was sent to a thread; its address is no place in memory.
     Signals,
+    /// An order that the program vouches for.
+    Vouched,
     /// How many refer to a C++ exception.
     Count,
+    /// An atomic of 16 bytes: see [`crate::hooks_wide`].
+    Wide,
+    /// The runtime's own, such as a list of threads that wait: orders no memory.
+    Quiet,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -50,8 +55,8 @@ pub struct Known {
     pub destroyed: u32,
     /// An atomic byte that compiled code looks at before a function-local static: see [`crate::calls`].
     pub guard: bool,
-    /// Operations on it order nothing that is held against races.
-    pub silent: bool,
+    /// Of a robust mutex.
+    pub health: Health,
     /// The mutex that waiters of a condition variable gave up, while there are some.
     pub mutex: Option<ObjectId>,
 }
@@ -157,8 +162,8 @@ impl Objects {
         }
     }
 
-    /// From now on this object is what lies there. Objects come in the order of their numbers.
-    pub fn put(&mut self, address: usize, bytes: usize, sort: Sort, object: ObjectId) {
+    /// Notes an object that goes by an address and does not lie there. Objects come in the order of their numbers.
+    pub fn note(&mut self, address: usize, bytes: usize, sort: Sort, object: ObjectId) {
         debug_assert_eq!(object.index(), self.known.len());
         self.known.push(Known {
             address,
@@ -168,9 +173,14 @@ impl Objects {
             made: 0,
             destroyed: 0,
             guard: false,
-            silent: false,
+            health: Health::Whole,
             mutex: None,
         });
+    }
+
+    /// From now on this object is what lies there.
+    pub fn put(&mut self, address: usize, bytes: usize, sort: Sort, object: ObjectId) {
+        self.note(address, bytes, sort, object);
         let entry = Entry {
             granule: address / 8,
             run: self.run,

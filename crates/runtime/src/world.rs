@@ -651,6 +651,18 @@ impl World {
         id
     }
 
+    /// A new object of the runtime's own that goes by an address and does not lie there.
+    pub fn make_beside(&mut self, address: usize, sort: Sort, object: Object) -> ObjectId {
+        let id = self.run.object(object);
+        self.objects.note(address, 0, sort, id);
+        id
+    }
+
+    /// The same, of one that orders no memory.
+    pub fn make_quiet(&mut self, address: usize, object: Object) -> ObjectId {
+        self.make_beside(address, Sort::Quiet, object)
+    }
+
     pub fn about(&mut self, object: ObjectId) -> &mut Known {
         self.objects.about(object)
     }
@@ -733,8 +745,9 @@ fn done(op: Op, gate: Gate, site: Site, order: Order, failure: Option<Order>) ->
         world.stored(object, epoch);
     }
     let access = world.me().access.take();
-    let silent = |object: ObjectId| world.objects.known()[object.index()].silent;
-    match access.is_some_and(|part| part.races) || event.op.object().is_some_and(silent) {
+    let object = event.op.object();
+    let quiet = object.is_some_and(|object| world.objects.about(object).sort == Sort::Quiet);
+    match quiet || access.is_some_and(|part| part.races) {
         true => world.races.plain(me),
         false => world.races.event(event, order, failure),
     }
@@ -746,7 +759,7 @@ fn done(op: Op, gate: Gate, site: Site, order: Order, failure: Option<Order>) ->
     if let Some(part) = access {
         let kind = part.kind();
         world.touch(part.address, part.bytes, kind, site);
-    } else if let Some(object) = event.op.object().filter(|_| !leaves) {
+    } else if let Some(object) = object.filter(|_| !leaves && !quiet) {
         let known = world.objects.about(object);
         let most = if known.sort == Sort::Wide { 16 } else { 8 };
         let (address, bytes) = (known.address, known.bytes.min(most) as usize);
@@ -758,7 +771,7 @@ fn done(op: Op, gate: Gate, site: Site, order: Order, failure: Option<Order>) ->
         if kind == Access::AtomicWrite {
             spin::foreign(address, known.bytes as usize);
         }
-        if known.sort != Sort::Futex {
+        if known.sort != Sort::Futex && bytes > 0 {
             world.touch(address, bytes, kind, site);
         }
     }

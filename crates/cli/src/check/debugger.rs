@@ -3,6 +3,7 @@
 //! *Called by:* `replay`. The process runs by itself, on threads of the operating system; gdb is attached to it, and a script of ours
 //! (`debugger.py`) stops at the steps, which it knows from a story that is written for it here.
 
+use reweave_model::ThreadId;
 use reweave_report::{Story, Trace};
 use serde::Serialize;
 use signal_hook::{consts::SIGINT, flag};
@@ -11,9 +12,12 @@ use std::{
     fs,
     io::{self, ErrorKind},
     path::Path,
-    process::{Command, Stdio},
+    process::{Command, ExitStatus, Stdio},
     sync::Arc,
 };
+
+/// How the script says that it cannot attach.
+const REFUSED: i32 = 97;
 
 const SCRIPT: &str = include_str!("debugger.py");
 
@@ -77,15 +81,24 @@ impl Debugging {
         }
     }
 
-    /// Has gdb attached to the process, and waits until somebody leaves it.
-    pub fn run(&self, process: u32, trace: &Trace) -> io::Result<()> {
+    /// Has gdb attached to the process, and waits until somebody leaves it. An error is a sentence about why not.
+    pub fn run(&self, process: u32, trace: &Trace) -> Result<(), String> {
+        let status = self.start(process, trace);
+        let status = status.map_err(|error| format!("gdb cannot be started: {error}"))?;
+        match status.code() == Some(REFUSED) {
+            true => Err("gdb is not allowed to attach to the program (in a container, `--cap-add SYS_PTRACE` allows it)".into()),
+            false => Ok(()),
+        }
+    }
+
+    fn start(&self, process: u32, trace: &Trace) -> io::Result<ExitStatus> {
         // Ctrl-C is for gdb.
         flag::register(SIGINT, Arc::default())?;
         let place = tempfile::tempdir()?;
         let (story, script) = (place.path().join("story"), place.path().join("debugger.py"));
         fs::write(&story, serde_json::to_vec(&self.told(process, trace))?)?;
         fs::write(&script, SCRIPT)?;
-        self.command(&story, &script).status().map(drop)
+        self.command(&story, &script).status()
     }
 
     fn command(&self, story: &Path, script: &Path) -> Command {
@@ -101,9 +114,13 @@ impl Debugging {
             thread: event.thread,
             what: plain(&story.event(index)),
         });
-        let threads = trace.threads.iter().map(|thread| Thread {
+        let threads = trace.threads.iter().zip(0..).map(|(thread, index)| Thread {
             name: plain(thread.name.as_deref().unwrap_or(&thread.path)),
-            pending: thread.pending.as_ref().map(|it| plain(&story.pending(it))),
+            pending: thread
+                .pending
+                .as_ref()
+                .filter(|_| !story.failed(ThreadId(index)))
+                .map(|it| plain(&story.pending(it))),
         });
         let errors = trace.errors.iter();
         Told {

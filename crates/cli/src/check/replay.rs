@@ -91,22 +91,33 @@ fn again(
         failed => return Ok(failed),
     };
     if let Some(debugging) = debugging {
-        debug(&subject, &now, debugging).map_err(ending)?;
+        debug(&subject, &now, debugging)?;
     }
     Ok(code)
 }
 
-/// Runs an execution in a debugger. What happens there is between the two, but for one thing: whoever only looks at it sees it come to the same end.
-fn debug(subject: &Checked, trace: &Trace, debugging: &Debugging) -> Result<(), Fault> {
+/// Runs an execution in a debugger: how it ends there is known to whoever was there, but that it went another way is worth a word.
+fn debug(subject: &Checked, trace: &Trace, debugging: &Debugging) -> Result<(), Ending> {
     let mut failed = None;
     let seen = subject.debug(&trace.plan(), |process| {
         failed = debugging.run(process, trace).err();
     });
-    if let Some(error) = failed {
-        return Err(Fault::Failed(format!("gdb cannot be started: {error}")));
+    if let Some(sentence) = failed {
+        return Err(sentence.into());
     }
-    match trace.differs(&subject.trace(&seen?)) {
-        Some(difference) => Err(Fault::Differs(difference.to_string())),
-        None => Ok(()),
+    let another = |what: String| {
+        let sentence = format!("it went another way in gdb\n  {what}");
+        Ending(ExitCode::Fault, sentence)
+    };
+    match seen {
+        Ok(seen) => match trace.differs(&subject.trace(&seen)) {
+            Some(difference) => Err(another(difference.to_string())),
+            None => Ok(()),
+        },
+        Err(Fault::Differs(what)) => Err(another(what)),
+        Err(Fault::Failed(why)) => {
+            say(&format!("it did not come to its end in gdb: {why}"));
+            Ok(())
+        }
     }
 }

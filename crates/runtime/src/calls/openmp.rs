@@ -26,23 +26,20 @@ type Body = unsafe extern "C" fn(*mut c_void);
 #[derive(Default)]
 pub struct State {
     teams: Vec<Team>,
-    /// How many objects there are that lie nowhere.
-    objects: usize,
 }
 
 impl State {
     pub fn clear(&mut self) {
         self.teams.clear();
-        self.objects = 0;
     }
+}
 
-    /// A new object that no memory of the program stands for.
-    fn hide(&mut self, sort: Sort, object: Object) -> ObjectId {
-        const NOWHERE: usize = 0x7200_0000_0000;
-        let address = NOWHERE + 8 * self.objects;
-        self.objects += 1;
-        world::get().make(address, 8, sort, object)
-    }
+/// Where objects are that no memory of the program stands for.
+const NOWHERE: usize = 0x7200_0000_0000;
+
+/// A new object that no memory of the program stands for.
+fn hidden(sort: Sort, object: Object) -> ObjectId {
+    world::get().make_beside(NOWHERE, sort, object)
 }
 
 /// Of a thread.

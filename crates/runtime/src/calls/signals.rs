@@ -49,6 +49,8 @@ pub struct Own {
     pub(super) pending: u64,
     /// By other threads, and not yet found.
     pub(super) sent: u64,
+    /// Where the program would have handlers run, and how large that is.
+    stack: Option<(usize, usize)>,
 }
 
 impl Own {
@@ -62,6 +64,8 @@ impl Own {
 }
 
 const MOST: c_int = 64;
+/// A flag of alternate stacks.
+const AUTODISARM: c_int = 1 << 31;
 
 pub(super) fn bit(signal: c_int) -> u64 {
     1 << (signal - 1)
@@ -164,6 +168,17 @@ pub(super) fn own() -> &'static mut Own {
     &mut world::get().me().own_calls.signals
 }
 
+/// What the running thread blocks, a bit for each signal.
+pub fn blocked() -> u64 {
+    own().blocked
+}
+
+/// The running thread blocks these from now on.
+pub fn block(mask: u64, site: Site) {
+    own().blocked = mask;
+    deliver_pending(site);
+}
+
 /// Sets the running thread's mask; an error number.
 unsafe fn mask(how: c_int, new: *const Set, old: *mut Set, frame: &Frame) -> c_int {
     let site = world::get().site(frame.return_address);
@@ -249,19 +264,37 @@ unsafe extern "C" fn pending_signals(set: *mut Set, frame: &Frame) -> c_int {
 unsafe extern "C" fn alternate_stack(
     new: *const libc::stack_t,
     old: *mut libc::stack_t,
-    _: &Frame,
+    frame: &Frame,
 ) -> c_int {
     if !world::active() {
         let real = real!(sigaltstack: fn(*const libc::stack_t, *mut libc::stack_t) -> c_int);
         // SAFETY: the program's own arguments.
         return unsafe { real(new, old) };
     }
-    if !old.is_null() {
+    let before = own().stack;
+    if !new.is_null() {
         // SAFETY: the program's own variable.
-        unsafe {
-            ptr::write_bytes(old, 0, 1);
-            (*old).ss_flags = libc::SS_DISABLE;
+        let new = unsafe { &*new };
+        let none = new.ss_flags & libc::SS_DISABLE != 0;
+        if new.ss_flags & !(libc::SS_DISABLE | libc::SS_ONSTACK | AUTODISARM) != 0 {
+            return super::failed(libc::EINVAL);
         }
+        if !none && new.ss_size < libc::MINSIGSTKSZ {
+            return super::failed(libc::ENOMEM);
+        }
+        spin::disturbed();
+        own().stack = (!none).then_some((new.ss_sp as usize, new.ss_size));
+    }
+    if !old.is_null() {
+        accesses::range(old as usize, size_of::<libc::stack_t>(), true, frame);
+        let (place, bytes) = before.unwrap_or_default();
+        let answer = libc::stack_t {
+            ss_sp: place as *mut c_void,
+            ss_flags: before.map_or(libc::SS_DISABLE, |_| 0),
+            ss_size: bytes,
+        };
+        // SAFETY: the program's own variable.
+        unsafe { *old = answer };
     }
     0
 }

@@ -97,7 +97,6 @@ unsupported! {
     getaddrinfo gethostbyname gethostbyname2 gethostbyaddr getnameinfo
     shm_open shm_unlink shmget shmat shmdt shmctl
     semget semop semtimedop semctl msgget msgsnd msgrcv msgctl
-    sem_open sem_close sem_unlink
     mq_open mq_close mq_unlink mq_send mq_receive mq_timedsend mq_timedreceive mq_notify mq_getattr mq_setattr
     eventfd eventfd_read eventfd_write memfd_create process_vm_readv process_vm_writev
     flock splice tee vmsplice userfaultfd
@@ -113,12 +112,6 @@ unsupported! {
     aio_read64 aio_write64 aio_fsync64 aio_suspend64 aio_cancel64 aio_error64 aio_return64 lio_listio64
 }
 
-// Threads.
-unsupported! {
-    pthread_cancel pthread_tryjoin_np pthread_timedjoin_np pthread_clockjoin_np
-    pthread_mutex_consistent pthread_mutex_consistent_np
-}
-
 // What of OpenMP is not ours.
 unsupported! {
     GOMP_parallel_start GOMP_parallel_loop_static_start GOMP_parallel_loop_dynamic_start GOMP_parallel_loop_guided_start
@@ -132,7 +125,11 @@ unsupported! {
     GOMP_target GOMP_target_ext GOMP_target_data GOMP_target_data_ext GOMP_target_update GOMP_target_update_ext
     GOMP_target_enter_exit_data omp_fulfill_event omp_set_schedule_8_ omp_get_schedule_8_
     __kmpc_fork_call __kmpc_fork_teams
+    GOACC_parallel GOACC_parallel_keyed GOMP_doacross_post GOMP_doacross_ull_post GOMP_doacross_ull_wait GOMP_doacross_wait GOMP_parallel_end GOMP_target_end_data GOMP_task_reduction_remap GOMP_taskgroup_end GOMP_taskgroup_reduction_register GOMP_taskgroup_reduction_unregister GOMP_taskgroup_start GOMP_taskwait GOMP_taskwait_depend GOMP_taskyield GOMP_teams GOMP_teams4 GOMP_workshare_task_reduction_unregister __kmpc_omp_task omp_pause_resource omp_pause_resource_all
 }
+
+// Atomic operations that the compiler leaves to a library, by their size.
+unsupported! { __atomic_load __atomic_store __atomic_exchange __atomic_compare_exchange }
 
 // A future that becomes ready when its thread has ended: by an atomic operation inside of the C++ library, which nobody sees.
 unsupported! { _ZNSt13__future_base13_State_baseV211_Make_ready6_M_setEv }

@@ -3,7 +3,7 @@
 use super::{
     Body, Own, Place, Team,
     call::{Call, entries},
-    own, place, settings,
+    hidden, own, place, settings,
     shares::{self, Sharing},
     state,
     tasks::{self, Tasks},
@@ -150,7 +150,7 @@ pub fn wait(site: Site) {
     };
     let object = *team.barrier.get_or_insert_with(|| {
         let object = Object::barrier_without_leader(team.size);
-        state().hide(Sort::Barrier, object)
+        hidden(Sort::Barrier, object)
     });
     visible(Op::Arrive(object), site);
     visible(Op::Leave(object), site);

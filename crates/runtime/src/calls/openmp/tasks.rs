@@ -6,9 +6,9 @@
 //! creation comes before it, and its end before what waits for it.
 
 use super::{
-    Body, answer,
+    Body, NOWHERE, answer,
     call::{Call, entries},
-    place, size_of_team, state, team_of,
+    hidden, place, size_of_team, team_of,
 };
 use crate::{
     calls::{allocation, visible},
@@ -79,7 +79,7 @@ impl Awaiting {
         Awaiting {
             unfinished: 0,
             any: false,
-            ended: state().hide(Sort::Semaphore, Object::Semaphore(0)),
+            ended: hidden(Sort::Semaphore, Object::Semaphore(0)),
             outer,
         }
     }
@@ -135,11 +135,7 @@ impl Tasks {
         if !USED.load(Ordering::Relaxed) {
             return None;
         }
-        let silent = |sort, object| {
-            let object = state().hide(sort, object);
-            world::get().about(object).silent = true;
-            object
-        };
+        let world = world::get();
         let part = |number| Task {
             parent: number,
             group: None,
@@ -148,8 +144,8 @@ impl Tasks {
             work: None,
         };
         Some(Tasks {
-            lock: silent(Sort::Mutex, Object::mutex()),
-            changed: silent(Sort::Condvar, Object::condvar()),
+            lock: world.make_quiet(NOWHERE, Object::mutex()),
+            changed: world.make_quiet(NOWHERE, Object::condvar()),
             tasks: (0..size as usize).map(part).collect(),
             groups: Vec::new(),
             ready: Vec::new(),
@@ -274,7 +270,7 @@ fn copied(call: &Call, copy: Option<Copy>, site: Site) -> *mut c_void {
 fn defer(number: usize, body: Body, data: *mut c_void, site: Site) -> bool {
     /// For each thread of the team.
     const MOST: u32 = 64;
-    let created = state().hide(Sort::Semaphore, Object::Semaphore(0));
+    let created = hidden(Sort::Semaphore, Object::Semaphore(0));
     visible(Op::SemRelease(created), site);
     lock(site);
     let tasks = there();
