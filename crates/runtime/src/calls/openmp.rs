@@ -11,6 +11,7 @@ mod settings;
 mod shares;
 mod tasks;
 
+use super::callers;
 use crate::{objects::Sort, world};
 use alloc::vec::Vec;
 use core::ffi::{c_int, c_void};
@@ -83,7 +84,7 @@ pub fn prepare() {
     tasks::prepare();
     // SAFETY: a valid name.
     let found = unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"GOMP_parallel".as_ptr()) };
-    if found != regions::entry() {
+    if !callers::library(found as usize, "/libreweave_runtime.so") {
         crate::give_up(format_args!(
             "the program is linked with libgomp.a, which cannot be controlled; link it with libgomp.so (-fopenmp)"
         ));

@@ -40,15 +40,6 @@ entries! {
     GOMP_atomic_end => |call: &Call| unlock(Hidden::Atomic.object(), call);
 }
 
-/// Where [`GOMP_parallel`] is.
-pub fn entry() -> *mut c_void {
-    unsafe extern "C" {
-        #[link_name = "GOMP_parallel"]
-        fn own_entry();
-    }
-    own_entry as *mut c_void
-}
-
 /// A region: the function, its argument and the wanted number of threads come first. Its first loop or the like may begin with it.
 fn region(call: &Call, sharing: Option<Sharing>) -> usize {
     let site = call.site();
