@@ -10,6 +10,7 @@ use crate::{
     detail::Watched,
     heap::Heap,
     hooks::{FULL, Frame, calls_end, swap_calls},
+    hooks_wide::Values,
     objects::{Found, Known, Objects, Sort},
     peeks::Stores,
     restore::Snapshot,
@@ -74,11 +75,6 @@ impl Thread {
     }
 }
 
-/// What is not supported: to know what one of them reads from the other takes more than one word.
-const MIXED: &str = "atomic accesses of different sizes to one place";
-/// Bytes of the largest atomics.
-const WIDE: usize = 16;
-
 /// Room for a list of callers.
 const CALLS_BYTES: usize = 8 << 20;
 
@@ -137,6 +133,7 @@ pub struct World {
     /// A plain store that is an event and is about to be made: its memory.
     pub unsettled: Option<(usize, usize)>,
     pub stores: Stores,
+    pub values: Values,
     /// Places known to ask for less than sequential consistency.
     weak_orders: usize,
     /// Places that look at guards of function-local statics.
@@ -231,6 +228,7 @@ pub fn start(seated: bool) {
         units: Units::default(),
         unsettled: None,
         stores: Stores::default(),
+        values: Values::default(),
         weak_orders: 0,
         guarded: Vec::new(),
         freed: false,
@@ -334,6 +332,7 @@ impl World {
         self.watched.clear();
         self.unsettled = None;
         self.stores.clear();
+        self.values.clear();
         self.times.clear();
         self.notes.clear();
         self.calls.clear();
@@ -678,41 +677,26 @@ impl World {
         if self.units.cut(address, bytes) {
             self.unsupported("atomic accesses to a part of racy memory", site);
         }
-        match self.objects.find(address, bytes, Sort::Atomic) {
+        let (found, sort) = match bytes {
+            16 => (self.objects.find_wide(address), Sort::Wide),
+            _ => (
+                self.objects.find(address, bytes, Sort::Atomic),
+                Sort::Atomic,
+            ),
+        };
+        match found {
             Found::Object(object) => {
                 if matches!(self.run.state().object(object), Object::Atomic(known) if *known == value)
                 {
                     return object;
                 }
-                self.make(address, bytes, Sort::Atomic, Object::Atomic(value))
+                self.make(address, bytes, sort, Object::Atomic(value))
             }
-            Found::Nothing if self.find_wide(address & !15).is_none() => {
-                self.make(address, bytes, Sort::Atomic, Object::Atomic(value))
+            Found::Nothing => self.make(address, bytes, sort, Object::Atomic(value)),
+            Found::Overlap => {
+                self.unsupported("atomic accesses of different sizes to one place", site)
             }
-            Found::Nothing | Found::Overlap => self.unsupported(MIXED, site),
         }
-    }
-
-    fn find_wide(&self, address: usize) -> Option<ObjectId> {
-        match self.objects.find(address, WIDE, Sort::Wide) {
-            Found::Object(object) => Some(object),
-            _ => None,
-        }
-    }
-
-    /// The atomic object of 16 bytes at an address.
-    pub fn wide(&mut self, address: usize, site: Site) -> ObjectId {
-        self.settle();
-        if self.units.cut(address, WIDE) {
-            self.unsupported("atomic accesses to a part of racy memory", site);
-        }
-        if let Some(object) = self.find_wide(address) {
-            return object;
-        }
-        if self.objects.has_atomic(address) || self.objects.has_atomic(address + 8) {
-            self.unsupported(MIXED, site);
-        }
-        self.make(address, WIDE, Sort::Wide, Object::Atomic(0))
     }
 }
 
@@ -779,7 +763,8 @@ fn done(op: Op, gate: Gate, site: Site, order: Order, failure: Option<Order>) ->
         world.touch(part.address, part.bytes, kind, site);
     } else if let Some(object) = object.filter(|_| !leaves && !quiet) {
         let known = world.objects.about(object);
-        let (address, bytes) = (known.address, known.bytes.min(8) as usize);
+        let most = if known.sort == Sort::Wide { 16 } else { 8 };
+        let (address, bytes) = (known.address, known.bytes.min(most) as usize);
         let looks = event.access[0].is_some_and(|access| access.class == Class::Read);
         let kind = match looks {
             true => Access::AtomicRead,
@@ -789,11 +774,7 @@ fn done(op: Op, gate: Gate, site: Site, order: Order, failure: Option<Order>) ->
             spin::foreign(address, known.bytes as usize);
         }
         if known.sort != Sort::Futex && bytes > 0 {
-            let wide = known.sort == Sort::Wide;
             world.touch(address, bytes, kind, site);
-            if wide {
-                world.touch(address + 8, 8, kind, site);
-            }
         }
     }
     spin::after(event);
