@@ -298,7 +298,7 @@ pub fn input() -> usize {
 /// An operation on the file behind a descriptor, unless that is for output; pipes and the like are not under control.
 fn touch_descriptor(descriptor: c_int, call: &str, frame: &Frame) {
     if !matches!(call, "lseek" | "ftruncate") {
-        cancel::point(&frame.return_address);
+        cancel::point(frame);
     }
     world::get().calls.files.moved = true;
     if descriptor == 1 || descriptor == 2 {
@@ -475,7 +475,7 @@ fn ours(descriptor: c_int) -> bool {
 }
 
 unsafe extern "C" fn close_one(descriptor: c_int, frame: &Frame) -> c_int {
-    cancel::point(&frame.return_address);
+    cancel::point(frame);
     if ours(descriptor) {
         return super::failed(libc::EBADF);
     }

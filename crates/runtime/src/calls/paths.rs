@@ -84,7 +84,7 @@ pub(super) use passes;
 /// The path is this argument.
 fn path<const ARGUMENT: usize>(call: &'static CStr, arguments: &[usize; 6], from: &usize) {
     if call.to_bytes().starts_with(b"open") && call != c"opendir" {
-        cancel::point(from);
+        cancel::point_at(from);
     }
     super::files::changing();
     let path = arguments[ARGUMENT] as *const c_char;

@@ -135,7 +135,7 @@ pub unsafe extern "C" fn syscall() {
 
 /// Sleeps for so long.
 fn pause(frame: &Frame, ns: u64) -> c_int {
-    cancel::point(&frame.return_address);
+    cancel::point(frame);
     world::get().advance(ns);
     0
 }

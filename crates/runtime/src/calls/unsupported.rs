@@ -153,6 +153,9 @@ unsupported! {
 // Code that comes and goes.
 unsupported! { dlmopen }
 
+// A lock that libc takes by itself.
+unsupported! { pthread_mutex_setprioceiling }
+
 // The names of the software-verification competition that stand for a value without bounds.
 unsupported! {
     __VERIFIER_nondet_int __VERIFIER_nondet_uint __VERIFIER_nondet_unsigned __VERIFIER_nondet_unsigned_int
