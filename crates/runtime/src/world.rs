@@ -668,36 +668,6 @@ impl World {
     pub fn about(&mut self, object: ObjectId) -> &mut Known {
         self.objects.about(object)
     }
-
-    /// The atomic object at an address, whose memory holds `value`. Plain writes pass the model by: where one has changed the
-    /// value, an object begins anew.
-    #[inline]
-    pub fn atomic(&mut self, address: usize, bytes: usize, value: u64, site: Site) -> ObjectId {
-        self.settle();
-        if self.units.cut(address, bytes) {
-            self.unsupported("atomic accesses to a part of racy memory", site);
-        }
-        let (found, sort) = match bytes {
-            16 => (self.objects.find_wide(address), Sort::Wide),
-            _ => (
-                self.objects.find(address, bytes, Sort::Atomic),
-                Sort::Atomic,
-            ),
-        };
-        match found {
-            Found::Object(object) => {
-                if matches!(self.run.state().object(object), Object::Atomic(known) if *known == value)
-                {
-                    return object;
-                }
-                self.make(address, bytes, sort, Object::Atomic(value))
-            }
-            Found::Nothing => self.make(address, bytes, sort, Object::Atomic(value)),
-            Found::Overlap => {
-                self.unsupported("atomic accesses of different sizes to one place", site)
-            }
-        }
-    }
 }
 
 /// What came of an operation.
