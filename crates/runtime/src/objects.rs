@@ -20,6 +20,8 @@ pub enum Sort {
     File,
     /// Whether something was sent to a thread; its address is no place in memory.
     Signals,
+    /// An order that the program vouches for.
+    Vouched,
     /// How many refer to a C++ exception.
     Count,
     /// An atomic of 16 bytes: see [`crate::hooks_wide`].
