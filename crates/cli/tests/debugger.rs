@@ -165,7 +165,7 @@ fn it_stops_in_code_that_the_user_wrote() {
             "uncaught exception: std::runtime_error: three",
             "in fail (value=3) at it.cc:4",
             "$1 = 3",
-            "main  main at it.cc:8  next: join main.0",
+            "main  main at it.cc:7  next: join main.0",
             "main.0  fail at it.cc:4  next: nothing more",
         ],
     );
