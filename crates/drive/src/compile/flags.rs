@@ -1,6 +1,6 @@
 //! What is added to a compiler's command line, and why.
 
-use super::Kit;
+use super::{Compiler, Kit, Language};
 use std::{
     ffi::{OsStr, OsString},
     fs,
@@ -12,7 +12,7 @@ pub(super) fn defaults() -> Vec<OsString> {
 }
 
 /// Flags of every compilation; they come last, so that nothing overrides them.
-pub(super) fn compile(kit: &Kit, clang: bool) -> Vec<OsString> {
+pub(super) fn compile(kit: &Kit, compiler: &Compiler, language: Option<Language>) -> Vec<OsString> {
     let mut flags = words(&[
         "-g",
         // That code was instrumented is in its debug information.
@@ -22,14 +22,17 @@ pub(super) fn compile(kit: &Kit, clang: bool) -> Vec<OsString> {
         "-pthread",
         // Code that is made while linking would be made without instrumentation.
         "-fno-lto",
-        // Checked variants of memory and string functions are expanded in place.
-        "-U_FORTIFY_SOURCE",
     ]);
+    if language == Some(Language::Fortran) {
+        return flags;
+    }
+    // Checked variants of memory and string functions are expanded in place.
+    flags.push("-U_FORTIFY_SOURCE".into());
     flags.extend(["-idirafter".into(), kit.directory.clone().into()]);
     flags.extend(["-include".into(), kit.directory.join(Kit::FIRST).into()]);
     let calls = NO_BUILTIN.iter();
     flags.extend(calls.map(|name| format!("-fno-builtin-{name}").into()));
-    if clang {
+    if compiler.clang {
         // It leaves out the read of `x++`, and warns of flags that another step needs.
         flags.extend(words(&[
             "-mllvm",
