@@ -156,8 +156,11 @@ impl Part {
                 false => vec![format!("-fsanitize={}", kept.join(",")).into()],
             };
         }
-        // Objects that are made here have nothing left for a linker to compile.
-        let dropped = option == "-s" || option.starts_with("-M") || option.starts_with("-flto");
+        // Objects that are made here have nothing left for a linker to compile, and exceptions pass through the runtime by the shared
+        // library that unwinds.
+        let dropped = matches!(&*option, "-s" | "-static-libgcc")
+            || option.starts_with("-M")
+            || option.starts_with("-flto");
         if dropped { Vec::new() } else { words.clone() }
     }
 
@@ -512,7 +515,9 @@ mod tests {
 
     #[test]
     fn the_linker_gets_no_sanitizer_library() {
-        let line = line("-fsanitize=thread a.o -fsanitize=thread,undefined -x c -s -MD -MF d -lm");
+        let line = line(
+            "-fsanitize=thread a.o -fsanitize=thread,undefined -x c -s -MD -MF d -static-libgcc -lm",
+        );
         assert_eq!(joined(&line.link_words()), "a.o -fsanitize=undefined -lm");
     }
 
