@@ -1,4 +1,5 @@
 // A thread comes to one cancellation point (POINT says which) and is cancelled before, in or after it. What it holds is given back by its handler.
+#define _GNU_SOURCE
 #include <assert.h>
 #include <errno.h>
 #include <pthread.h>
@@ -22,6 +23,7 @@
 static sem_t semaphore;
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t condition = PTHREAD_COND_INITIALIZER;
+static pthread_t other;
 static int passed, cleaned;
 
 static void clean(void *argument) {
@@ -29,6 +31,9 @@ static void clean(void *argument) {
     cleaned = 1;
     if (POINT == CONDITION) {
         assert(pthread_mutex_unlock(&mutex) == 0);
+    }
+    if (POINT == JOIN) {
+        assert(pthread_join(other, NULL) == 0);
     }
 }
 
@@ -38,7 +43,6 @@ static void *nothing(void *argument) {
 
 static void point(void) {
     const struct timespec past = {0, 0};
-    pthread_t other;
     int old;
     switch (POINT) {
     case TEST:
@@ -54,15 +58,14 @@ static void point(void) {
         assert(sem_timedwait(&semaphore, &past) == -1 && errno == ETIMEDOUT);
         break;
     case JOIN:
-        assert(pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &old) == 0);
-        assert(old == PTHREAD_CANCEL_ENABLE);
-        assert(pthread_create(&other, NULL, nothing, NULL) == 0);
-        assert(pthread_detach(other) == 0);
-        assert(pthread_setcancelstate(old, NULL) == 0);
-        pthread_testcancel();
+        assert(pthread_join(other, NULL) == 0);
         break;
     case DISABLED:
-        assert(pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL) == 0);
+        assert(pthread_setcancelstate(2, NULL) == EINVAL);
+        assert(pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &old) == 0);
+        assert(old == PTHREAD_CANCEL_ENABLE);
+        assert(pthread_setcanceltype(PTHREAD_CANCEL_DEFERRED, &old) == 0);
+        assert(old == PTHREAD_CANCEL_DEFERRED);
         pthread_testcancel();
         assert(usleep(1) == 0);
         break;
@@ -85,6 +88,9 @@ int main(void) {
     pthread_t thread;
     void *result;
     assert(sem_init(&semaphore, 0, 0) == 0);
+    if (POINT == JOIN) {
+        assert(pthread_create(&other, NULL, nothing, NULL) == 0);
+    }
     assert(pthread_create(&thread, NULL, worker, NULL) == 0);
     assert(pthread_cancel(thread) == 0);
     assert(pthread_join(thread, &result) == 0);

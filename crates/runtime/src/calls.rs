@@ -15,12 +15,14 @@ pub mod exceptions;
 mod files;
 mod futexes;
 mod joins;
+mod jumps;
 mod machine;
 mod mappings;
 mod marks;
 mod mutexes;
 mod named;
 mod once;
+mod openmp;
 mod output;
 pub mod paths;
 pub mod pointers;
@@ -60,6 +62,7 @@ pub struct State {
     pub files: files::State,
     pub mappings: mappings::State,
     pub named: named::State,
+    pub openmp: openmp::State,
     pub pointers: pointers::State,
     pub process: process::State,
     pub signals: signals::State,
@@ -73,6 +76,8 @@ pub struct State {
 pub struct Own {
     pub robust: robust::Own,
     pub cancel: cancel::Own,
+    pub openmp: openmp::Own,
+    pub jumps: jumps::Own,
     pub random: random::Own,
     pub signals: signals::Own,
     pub threads: threads::Own,
@@ -106,6 +111,7 @@ impl State {
         self.awaited.clear();
         self.files.clear();
         self.named.clear();
+        self.openmp.clear();
         self.pointers.clear();
         self.process.clear();
         self.signals.clear();
@@ -122,8 +128,10 @@ pub fn prepare() {
     files::prepare();
     output::prepare();
     mappings::prepare();
+    named::prepare();
     sections::prepare();
     waits::prepare();
+    openmp::prepare();
 }
 
 /// After a run, when nothing of it is needed any more: what memory does not tell.
@@ -159,20 +167,27 @@ enum Hidden {
     Section,
     /// Protects the list of those who wait: see [`waits`].
     Waits,
+    /// Held in OpenMP's critical sections without a name.
+    Critical,
+    /// Held where OpenMP makes something atomic by a lock.
+    Atomic,
 }
 
-static HIDDEN: [u64; 5] = [0; 5];
+static HIDDEN: [u64; 7] = [0; 7];
 
 impl Hidden {
+    fn address(self) -> usize {
+        &raw const HIDDEN as usize + 8 * self as usize
+    }
+
     fn object(self) -> ObjectId {
-        let address = &raw const HIDDEN as usize + 8 * self as usize;
         let (sort, fresh) = match self {
             Hidden::MainExit => (Sort::Semaphore, Object::Semaphore(0)),
-            Hidden::Exit | Hidden::Section => (Sort::Mutex, Object::mutex()),
             Hidden::Names => (Sort::Quiet, Object::Atomic(0)),
             Hidden::Waits => (Sort::Quiet, Object::mutex()),
+            _ => (Sort::Mutex, Object::mutex()),
         };
-        world::get().object(address, 8, sort, || fresh)
+        world::get().object(self.address(), 8, sort, || fresh)
     }
 }
 

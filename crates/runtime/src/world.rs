@@ -424,12 +424,14 @@ impl World {
         self.threads.last_mut().expect("just added")
     }
 
-    /// The running thread creates another, which runs to its first operation before this one goes on. `ready` is told of it before.
+    /// The running thread creates another, which runs to its first operation before this one goes on. `ready` is told of it before. It has the `slot` of
+    /// a thread that has ended, or one of its own.
     pub fn spawn(
         &mut self,
         start: extern "C" fn(*mut c_void) -> *mut c_void,
         argument: *mut c_void,
         site: Site,
+        slot: Option<usize>,
         ready: impl FnOnce(&mut Thread),
     ) -> ThreadId {
         let me = self.current;
@@ -437,7 +439,7 @@ impl World {
         let id = self.run.spawn(me);
         self.races.spawn(me, id);
         let path = &self.run.execution().threads[id.index()].path;
-        let Some(number) = self.slots.number(path) else {
+        let Some(number) = slot.or_else(|| self.slots.number(path)) else {
             crate::give_up(format_args!("the program has too many threads"));
         };
         let Some(slot) = self.slots.get(number) else {
@@ -650,11 +652,16 @@ impl World {
         id
     }
 
-    /// A new object of the runtime's own that goes by the address of one of the program's.
-    pub fn make_quiet(&mut self, address: usize, object: Object) -> ObjectId {
+    /// A new object of the runtime's own that goes by an address and does not lie there.
+    pub fn make_beside(&mut self, address: usize, sort: Sort, object: Object) -> ObjectId {
         let id = self.run.object(object);
-        self.objects.note(address, 0, Sort::Quiet, id);
+        self.objects.note(address, 0, sort, id);
         id
+    }
+
+    /// The same, of one that orders no memory.
+    pub fn make_quiet(&mut self, address: usize, object: Object) -> ObjectId {
+        self.make_beside(address, Sort::Quiet, object)
     }
 
     pub fn about(&mut self, object: ObjectId) -> &mut Known {
@@ -779,7 +786,7 @@ fn done(op: Op, gate: Gate, site: Site, order: Order, failure: Option<Order>) ->
         if kind == Access::AtomicWrite {
             spin::foreign(address, known.bytes as usize);
         }
-        if known.sort != Sort::Futex {
+        if known.sort != Sort::Futex && bytes > 0 {
             let wide = known.sort == Sort::Wide;
             world.touch(address, bytes, kind, site);
             if wide {

@@ -9,12 +9,12 @@ use super::{
     semaphores::{self, SHAPE, model},
     visible,
 };
-use crate::{hooks::Frame, real, trampoline, world};
+use crate::{hooks::Frame, real, sys, trampoline, world};
 use alloc::{string::String, vec::Vec};
 use core::{
-    cell::UnsafeCell,
     ffi::{c_char, c_int, c_uint},
     ptr,
+    sync::atomic::{AtomicPtr, Ordering},
 };
 use libc::sem_t as Semaphore;
 use reweave_model::{Op, Rmw, RmwKind, Site};
@@ -52,15 +52,17 @@ const LONGEST: usize = 251;
 const LARGEST: c_uint = i32::MAX as c_uint;
 
 /// Where they lie. What a run leaves there is written over by the next one that opens so many.
-struct Room(UnsafeCell<[Place; MOST]>);
-type Place = [u64; size_of::<Semaphore>() / 8];
-// SAFETY: one OS thread.
-unsafe impl Sync for Room {}
-static ROOM: Room = Room(UnsafeCell::new([[0; _]; MOST]));
+static ROOM: AtomicPtr<Semaphore> = AtomicPtr::new(ptr::null_mut());
+
+/// Once, before memory is copied.
+pub fn prepare() {
+    let room = sys::map_own(MOST * size_of::<Semaphore>());
+    let room = room.unwrap_or_else(|| crate::give_up(format_args!("there is no memory")));
+    ROOM.store(room.cast(), Ordering::Relaxed);
+}
 
 fn place(index: usize) -> *mut Semaphore {
-    let first = ROOM.0.get().cast::<Place>();
-    first.wrapping_add(index).cast()
+    ROOM.load(Ordering::Relaxed).wrapping_add(index)
 }
 
 fn all() -> &'static mut Vec<Named> {

@@ -168,6 +168,17 @@ pub(super) fn own() -> &'static mut Own {
     &mut world::get().me().own_calls.signals
 }
 
+/// What the running thread blocks, a bit for each signal.
+pub fn blocked() -> u64 {
+    own().blocked
+}
+
+/// The running thread blocks these from now on.
+pub fn block(mask: u64, site: Site) {
+    own().blocked = mask;
+    deliver_pending(site);
+}
+
 /// Sets the running thread's mask; an error number.
 unsafe fn mask(how: c_int, new: *const Set, old: *mut Set, frame: &Frame) -> c_int {
     let site = world::get().site(frame.return_address);
