@@ -265,7 +265,10 @@ pub fn stand_in(kit: &Kit, compiler: &Compiler, args: Vec<OsString>) -> Result<u
         Stage::Compile => {
             let mut words = line.words();
             words.extend(flags::compile(kit, compiler, line.language()));
-            words.extend(line.sources().flat_map(|it| flags::for_source(&it.file)));
+            words.extend(
+                line.sources()
+                    .flat_map(|it| flags::for_source(&it.file, compiler)),
+            );
             words
         }
         Stage::Link if line.links_statically() => return Err(Error::Static),
@@ -333,7 +336,7 @@ impl Work<'_> {
                 let only = language.filter(|_| self.own);
                 words.extend(self.line.compile_words(&source.file, only));
                 words.extend(flags::compile(self.kit, compiler, language));
-                words.extend(flags::for_source(&source.file));
+                words.extend(flags::for_source(&source.file, compiler));
                 words.extend(["-c".into(), "-o".into(), objects[index].clone().into()]);
                 if let Some(named) = &source.named {
                     words.extend(["-x".into(), named.clone()]);

@@ -47,14 +47,19 @@ pub(super) fn compile(kit: &Kit, compiler: &Compiler, language: Option<Language>
 }
 
 /// More of them for this very file.
-pub(super) fn for_source(file: &OsStr) -> Vec<OsString> {
+pub(super) fn for_source(file: &OsStr, compiler: &Compiler) -> Vec<OsString> {
     /// Functions that are atomic by their name have to stay functions: the runtime knows them by where they begin and end.
     const BY_NAME: &[u8] = b"__VERIFIER_atomic_";
     let source = fs::read(file).unwrap_or_default();
-    match source.windows(BY_NAME.len()).any(|part| part == BY_NAME) {
-        true => words(&["-fno-inline", "-fno-ipa-icf", "-fno-optimize-sibling-calls"]),
-        false => Vec::new(),
+    if !source.windows(BY_NAME.len()).any(|part| part == BY_NAME) {
+        return Vec::new();
     }
+    let mut flags = words(&["-fno-inline", "-fno-optimize-sibling-calls"]);
+    if !compiler.clang {
+        // Only gcc makes one of two that are alike.
+        flags.push("-fno-ipa-icf".into());
+    }
+    flags
 }
 
 /// Functions that compilers would expand in place, without a hook and without a call that the runtime sees. (With gcc, what calls
