@@ -22,6 +22,7 @@ mod entry;
 mod faults;
 mod heap;
 mod hooks;
+mod hooks_sized;
 mod hooks_wide;
 mod leaks;
 mod memory;
@@ -35,6 +36,7 @@ mod switch;
 mod sys;
 mod times;
 mod units;
+mod wide;
 mod world;
 
 use core::fmt::{self, Write};

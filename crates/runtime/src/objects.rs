@@ -1,8 +1,8 @@
 //! Which object of the model lies at which address, in the run at hand.
 
-use crate::calls::Health;
+use crate::{calls::Health, world::World};
 use alloc::{vec, vec::Vec};
-use reweave_model::ObjectId;
+use reweave_model::{Object, ObjectId, Site};
 
 /// What kind of object a call takes an address for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -24,7 +24,7 @@ pub enum Sort {
     Vouched,
     /// How many refer to a C++ exception.
     Count,
-    /// An atomic of 16 bytes: see [`crate::hooks_wide`].
+    /// An atomic that is no word: see [`crate::wide`].
     Wide,
     /// The runtime's own, such as a list of threads that wait: orders no memory.
     Quiet,
@@ -147,19 +147,27 @@ impl Objects {
         }
     }
 
-    /// The atomic of 16 bytes at an address.
-    pub fn find_wide(&self, address: usize) -> Found {
-        let half = |address| match self.place(address, u8::MAX).map(|at| &self.table[at]) {
-            Ok(entry) if entry.sort == Sort::Wide => Found::Object(entry.object),
-            Ok(entry) if entry.sort == Sort::Atomic => Found::Overlap,
-            Ok(_) | Err(false) => Found::Nothing,
-            Err(true) => Found::Overlap,
-        };
-        match (half(address), half(address + 8)) {
-            (Found::Overlap, _) | (_, Found::Overlap) => Found::Overlap,
-            (Found::Object(low), Found::Object(high)) if low == high => Found::Object(low),
-            _ => Found::Nothing,
+    /// The atomic at an address that is no word.
+    pub fn find_wide(&self, address: usize, bytes: usize) -> Found {
+        let mut found = None;
+        for (granule, mask) in pieces(address, bytes) {
+            let here = match self.place(granule * 8, mask).map(|at| &self.table[at]) {
+                Ok(entry) if entry.sort == Sort::Wide => Some(entry.object),
+                Ok(entry) if entry.sort != Sort::Atomic => None,
+                Err(false) => None,
+                Ok(_) | Err(true) => return Found::Overlap,
+            };
+            if let Some(object) = here {
+                let known = &self.known[object.index()];
+                if (known.address, known.bytes as usize) != (address, bytes) {
+                    return Found::Overlap;
+                }
+            }
+            if *found.get_or_insert(here) != here {
+                return Found::Nothing;
+            }
         }
+        found.flatten().map_or(Found::Nothing, Found::Object)
     }
 
     /// Notes an object that goes by an address and does not lie there. Objects come in the order of their numbers.
@@ -188,10 +196,13 @@ impl Objects {
             sort,
             object,
         };
-        self.cover(entry);
-        if sort == Sort::Wide {
+        if sort != Sort::Wide {
+            return self.cover(entry);
+        }
+        for (granule, mask) in pieces(address, bytes) {
             self.cover(Entry {
-                granule: entry.granule + 1,
+                granule,
+                mask,
                 ..entry
             });
         }
@@ -242,6 +253,91 @@ impl Objects {
     }
 }
 
+impl World {
+    /// The object of this sort at an address, made as `fresh` says if there is none.
+    pub fn object(
+        &mut self,
+        address: usize,
+        bytes: usize,
+        sort: Sort,
+        fresh: impl FnOnce() -> Object,
+    ) -> ObjectId {
+        match self.objects.find(address, bytes, sort) {
+            Found::Object(object) => object,
+            Found::Nothing | Found::Overlap => self.make(address, bytes, sort, fresh()),
+        }
+    }
+
+    /// A new object at an address.
+    pub fn make(&mut self, address: usize, bytes: usize, sort: Sort, object: Object) -> ObjectId {
+        let id = self.run.object(object);
+        self.objects.put(address, bytes, sort, id);
+        id
+    }
+
+    /// A new object of the runtime's own that goes by an address and does not lie there.
+    pub fn make_beside(&mut self, address: usize, sort: Sort, object: Object) -> ObjectId {
+        let id = self.run.object(object);
+        self.objects.note(address, 0, sort, id);
+        id
+    }
+
+    /// The same, of one that orders no memory.
+    pub fn make_quiet(&mut self, address: usize, object: Object) -> ObjectId {
+        self.make_beside(address, Sort::Quiet, object)
+    }
+
+    pub fn about(&mut self, object: ObjectId) -> &mut Known {
+        self.objects.about(object)
+    }
+
+    /// The atomic object at an address, whose memory holds `value`. Plain writes pass the model by: where one has changed the
+    /// value, an object begins anew.
+    #[inline]
+    pub fn atomic(&mut self, address: usize, bytes: usize, value: u64, site: Site) -> ObjectId {
+        self.settle();
+        if self.units.cut(address, bytes) {
+            self.unsupported("atomic accesses to a part of racy memory", site);
+        }
+        let found = self.objects.find(address, bytes, Sort::Atomic);
+        self.renew(found, (address, bytes, Sort::Atomic), value, site)
+    }
+
+    /// As [`World::atomic`], of one that is no word.
+    pub fn wide(&mut self, address: usize, bytes: usize, value: u64, site: Site) -> ObjectId {
+        self.settle();
+        if self.units.cut(address, bytes) {
+            self.unsupported("atomic accesses to a part of racy memory", site);
+        }
+        let found = self.objects.find_wide(address, bytes);
+        self.renew(found, (address, bytes, Sort::Wide), value, site)
+    }
+
+    /// The object that was found, if it still has this value, or a new one.
+    #[inline(always)]
+    fn renew(
+        &mut self,
+        found: Found,
+        (address, bytes, sort): (usize, usize, Sort),
+        value: u64,
+        site: Site,
+    ) -> ObjectId {
+        match found {
+            Found::Object(object) => {
+                if matches!(self.run.state().object(object), Object::Atomic(known) if *known == value)
+                {
+                    return object;
+                }
+                self.make(address, bytes, sort, Object::Atomic(value))
+            }
+            Found::Nothing => self.make(address, bytes, sort, Object::Atomic(value)),
+            Found::Overlap => {
+                self.unsupported("atomic accesses of different sizes to one place", site)
+            }
+        }
+    }
+}
+
 /// The bytes of its granule that an object covers.
 #[inline]
 fn mask(address: usize, bytes: usize) -> u8 {
@@ -251,4 +347,13 @@ fn mask(address: usize, bytes: usize) -> u8 {
         (1_u32 << bytes) - 1
     };
     (bits << (address & 7)) as u8
+}
+
+/// The granules that memory lies in, and which bytes of each.
+fn pieces(address: usize, bytes: usize) -> impl Iterator<Item = (usize, u8)> {
+    let end = address + bytes;
+    (address / 8..end.div_ceil(8)).map(move |granule| {
+        let start = address.max(granule * 8);
+        (granule, mask(start, end.min(granule * 8 + 8) - start))
+    })
 }

@@ -10,8 +10,7 @@ use crate::{
     detail::Watched,
     heap::Heap,
     hooks::{FULL, Frame, calls_end, swap_calls},
-    hooks_wide::Values,
-    objects::{Found, Known, Objects, Sort},
+    objects::{Objects, Sort},
     peeks::Stores,
     restore::Snapshot,
     slots::{Slot, Slots},
@@ -19,6 +18,7 @@ use crate::{
     switch, sys,
     times::{Clock, Times},
     units::{Part, Units},
+    wide::Values,
 };
 use alloc::{format, string::String, vec::Vec};
 use core::{
@@ -28,8 +28,8 @@ use core::{
     sync::atomic::Ordering,
 };
 use reweave_model::{
-    Choice, Class, Edge, End, Error, Event, Gate, Kind, Next, Object, ObjectId, Op, Order, Pending,
-    RaceDetector, Run, Site, ThreadId,
+    Choice, Class, Edge, End, Error, Event, Gate, Kind, Next, Op, Order, Pending, RaceDetector,
+    Run, Site, ThreadId,
 };
 use reweave_shadow::{Kind as Access, Shadow};
 use reweave_wire::{Note, Races};
@@ -629,73 +629,6 @@ impl World {
             self.notes.extend(asked.map(Note::Weak));
         }
     }
-
-    /// The object of this sort at an address, made as `fresh` says if there is none.
-    pub fn object(
-        &mut self,
-        address: usize,
-        bytes: usize,
-        sort: Sort,
-        fresh: impl FnOnce() -> Object,
-    ) -> ObjectId {
-        match self.objects.find(address, bytes, sort) {
-            Found::Object(object) => object,
-            Found::Nothing | Found::Overlap => self.make(address, bytes, sort, fresh()),
-        }
-    }
-
-    /// A new object at an address.
-    pub fn make(&mut self, address: usize, bytes: usize, sort: Sort, object: Object) -> ObjectId {
-        let id = self.run.object(object);
-        self.objects.put(address, bytes, sort, id);
-        id
-    }
-
-    /// A new object of the runtime's own that goes by an address and does not lie there.
-    pub fn make_beside(&mut self, address: usize, sort: Sort, object: Object) -> ObjectId {
-        let id = self.run.object(object);
-        self.objects.note(address, 0, sort, id);
-        id
-    }
-
-    /// The same, of one that orders no memory.
-    pub fn make_quiet(&mut self, address: usize, object: Object) -> ObjectId {
-        self.make_beside(address, Sort::Quiet, object)
-    }
-
-    pub fn about(&mut self, object: ObjectId) -> &mut Known {
-        self.objects.about(object)
-    }
-
-    /// The atomic object at an address, whose memory holds `value`. Plain writes pass the model by: where one has changed the
-    /// value, an object begins anew.
-    #[inline]
-    pub fn atomic(&mut self, address: usize, bytes: usize, value: u64, site: Site) -> ObjectId {
-        self.settle();
-        if self.units.cut(address, bytes) {
-            self.unsupported("atomic accesses to a part of racy memory", site);
-        }
-        let (found, sort) = match bytes {
-            16 => (self.objects.find_wide(address), Sort::Wide),
-            _ => (
-                self.objects.find(address, bytes, Sort::Atomic),
-                Sort::Atomic,
-            ),
-        };
-        match found {
-            Found::Object(object) => {
-                if matches!(self.run.state().object(object), Object::Atomic(known) if *known == value)
-                {
-                    return object;
-                }
-                self.make(address, bytes, sort, Object::Atomic(value))
-            }
-            Found::Nothing => self.make(address, bytes, sort, Object::Atomic(value)),
-            Found::Overlap => {
-                self.unsupported("atomic accesses of different sizes to one place", site)
-            }
-        }
-    }
 }
 
 /// What came of an operation.
@@ -761,7 +694,11 @@ fn done(op: Op, gate: Gate, site: Site, order: Order, failure: Option<Order>) ->
         world.touch(part.address, part.bytes, kind, site);
     } else if let Some(object) = object.filter(|_| !leaves && !quiet) {
         let known = world.objects.about(object);
-        let most = if known.sort == Sort::Wide { 16 } else { 8 };
+        let most = if known.sort == Sort::Wide {
+            u32::MAX
+        } else {
+            8
+        };
         let (address, bytes) = (known.address, known.bytes.min(most) as usize);
         let looks = event.access[0].is_some_and(|access| access.class == Class::Read);
         let kind = match looks {
