@@ -1,63 +1,9 @@
 //! `reweave cc`, `c++` and `build` with the compilers of this machine, and where the runtime is put for them.
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-    process::{Command, Output},
-};
-use tempfile::TempDir;
+mod bench;
 
-/// A directory to work in, with a cache of its own.
-struct Bench {
-    place: TempDir,
-}
-
-impl Bench {
-    fn new() -> Bench {
-        let place = tempfile::tempdir().unwrap();
-        Bench { place }
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.place.path().join(name)
-    }
-
-    fn file(&self, name: &str, text: &str) -> PathBuf {
-        fs::write(self.path(name), text).unwrap();
-        self.path(name)
-    }
-
-    fn command(&self, args: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_reweave"));
-        command
-            .args(args)
-            .current_dir(self.place.path())
-            .env("XDG_CACHE_HOME", self.path("cache"))
-            .env_remove("CC")
-            .env_remove("CXX");
-        command
-    }
-
-    fn run(&self, args: &[&str]) -> Output {
-        self.command(args).output().unwrap()
-    }
-
-    /// The one directory with the runtime.
-    fn kit(&self, cache: &Path) -> PathBuf {
-        let mut kits = fs::read_dir(cache).unwrap();
-        let kit = kits.next().unwrap().unwrap().path();
-        assert!(kits.next().is_none(), "one runtime, one directory");
-        kit
-    }
-}
-
-fn err(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned()
-}
-
-fn fine(output: &Output) {
-    assert!(output.status.success(), "{}", err(output));
-}
+use bench::{Bench, err, fine};
+use std::{fs, path::Path, process::Command};
 
 /// What `readelf` says of a file: symbols and libraries.
 fn inside(file: &Path) -> String {

@@ -16,6 +16,7 @@ mod files;
 mod futexes;
 mod joins;
 mod jumps;
+mod libraries;
 mod machine;
 mod mappings;
 mod marks;
@@ -60,6 +61,7 @@ use reweave_model::{End, Gate, Kind, Object, ObjectId, Op, Order, Site};
 pub struct State {
     pub awaited: awaited::State,
     pub files: files::State,
+    pub libraries: libraries::State,
     pub mappings: mappings::State,
     pub named: named::State,
     pub openmp: openmp::State,
@@ -110,6 +112,7 @@ impl State {
     pub fn clear(&mut self) {
         self.awaited.clear();
         self.files.clear();
+        self.libraries.clear();
         self.named.clear();
         self.openmp.clear();
         self.pointers.clear();

@@ -1,8 +1,8 @@
 //! Which object of the model lies at which address, in the run at hand.
 
-use crate::{calls::Health, world::World};
+use crate::calls::Health;
 use alloc::{vec, vec::Vec};
-use reweave_model::{Object, ObjectId, Site};
+use reweave_model::ObjectId;
 
 /// What kind of object a call takes an address for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -250,91 +250,6 @@ impl Objects {
         }
         self.table[at] = entry;
         self.used += 1;
-    }
-}
-
-impl World {
-    /// The object of this sort at an address, made as `fresh` says if there is none.
-    pub fn object(
-        &mut self,
-        address: usize,
-        bytes: usize,
-        sort: Sort,
-        fresh: impl FnOnce() -> Object,
-    ) -> ObjectId {
-        match self.objects.find(address, bytes, sort) {
-            Found::Object(object) => object,
-            Found::Nothing | Found::Overlap => self.make(address, bytes, sort, fresh()),
-        }
-    }
-
-    /// A new object at an address.
-    pub fn make(&mut self, address: usize, bytes: usize, sort: Sort, object: Object) -> ObjectId {
-        let id = self.run.object(object);
-        self.objects.put(address, bytes, sort, id);
-        id
-    }
-
-    /// A new object of the runtime's own that goes by an address and does not lie there.
-    pub fn make_beside(&mut self, address: usize, sort: Sort, object: Object) -> ObjectId {
-        let id = self.run.object(object);
-        self.objects.note(address, 0, sort, id);
-        id
-    }
-
-    /// The same, of one that orders no memory.
-    pub fn make_quiet(&mut self, address: usize, object: Object) -> ObjectId {
-        self.make_beside(address, Sort::Quiet, object)
-    }
-
-    pub fn about(&mut self, object: ObjectId) -> &mut Known {
-        self.objects.about(object)
-    }
-
-    /// The atomic object at an address, whose memory holds `value`. Plain writes pass the model by: where one has changed the
-    /// value, an object begins anew.
-    #[inline]
-    pub fn atomic(&mut self, address: usize, bytes: usize, value: u64, site: Site) -> ObjectId {
-        self.settle();
-        if self.units.cut(address, bytes) {
-            self.unsupported("atomic accesses to a part of racy memory", site);
-        }
-        let found = self.objects.find(address, bytes, Sort::Atomic);
-        self.renew(found, (address, bytes, Sort::Atomic), value, site)
-    }
-
-    /// As [`World::atomic`], of one that is no word.
-    pub fn wide(&mut self, address: usize, bytes: usize, value: u64, site: Site) -> ObjectId {
-        self.settle();
-        if self.units.cut(address, bytes) {
-            self.unsupported("atomic accesses to a part of racy memory", site);
-        }
-        let found = self.objects.find_wide(address, bytes);
-        self.renew(found, (address, bytes, Sort::Wide), value, site)
-    }
-
-    /// The object that was found, if it still has this value, or a new one.
-    #[inline(always)]
-    fn renew(
-        &mut self,
-        found: Found,
-        (address, bytes, sort): (usize, usize, Sort),
-        value: u64,
-        site: Site,
-    ) -> ObjectId {
-        match found {
-            Found::Object(object) => {
-                if matches!(self.run.state().object(object), Object::Atomic(known) if *known == value)
-                {
-                    return object;
-                }
-                self.make(address, bytes, sort, Object::Atomic(value))
-            }
-            Found::Nothing => self.make(address, bytes, sort, Object::Atomic(value)),
-            Found::Overlap => {
-                self.unsupported("atomic accesses of different sizes to one place", site)
-            }
-        }
     }
 }
 

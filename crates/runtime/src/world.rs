@@ -3,6 +3,8 @@
 //! One OS thread at a time runs what is here, so the world is one value without locks. It is borrowed anew after every switch: [`get`] is
 //! called for a few lines at a time and never kept across [`World::turn`].
 
+mod notes;
+
 use crate::{
     accesses::{Mode, set_mode},
     baton::Seat,
@@ -10,7 +12,7 @@ use crate::{
     detail::Watched,
     heap::Heap,
     hooks::{FULL, Frame, calls_end, swap_calls},
-    objects::{Objects, Sort},
+    objects::{Found, Known, Objects, Sort},
     peeks::Stores,
     restore::Snapshot,
     slots::{Slot, Slots},
@@ -28,8 +30,8 @@ use core::{
     sync::atomic::Ordering,
 };
 use reweave_model::{
-    Choice, Class, Edge, End, Error, Event, Gate, Kind, Next, Op, Order, Pending, RaceDetector,
-    Run, Site, ThreadId,
+    Choice, Class, End, Event, Gate, Next, Object, ObjectId, Op, Order, Pending, RaceDetector, Run,
+    Site, ThreadId,
 };
 use reweave_shadow::{Kind as Access, Shadow};
 use reweave_wire::{Note, Races};
@@ -103,8 +105,8 @@ pub struct World {
     pub run: Run,
     pub races: RaceDetector,
     pub threads: Vec<Thread>,
-    /// Lists of callers of threads of earlier runs, for their memory.
-    spare: Vec<*mut usize>,
+    /// Lists of threads of earlier runs, for their memory: of callers, and what loops have seen.
+    spare: Vec<(*mut usize, Spin)>,
     pub current: ThreadId,
     choice: Choice,
     root: *mut u8,
@@ -321,8 +323,9 @@ impl World {
     /// Runs the plan that `run` was begun with: the first thread from its entry, until the run has an outcome.
     pub fn conduct(&mut self, entry: extern "C" fn() -> !) -> Outcome {
         calls::erase(self);
+        let spare = self.threads.drain(..).rev();
         self.spare
-            .extend(self.threads.drain(..).map(|thread| thread.calls));
+            .extend(spare.map(|thread| (thread.calls, thread.spin)));
         self.objects.clear();
         self.races.clear();
         self.shadow.clear();
@@ -382,7 +385,7 @@ impl World {
 
     /// Adds the next thread, about to begin.
     fn add(&mut self, number: usize, slot: Slot, entry: extern "C" fn() -> !) -> &mut Thread {
-        let calls = self.spare.pop().unwrap_or_else(|| {
+        let (calls, mut spin) = self.spare.pop().unwrap_or_else(|| {
             let Some(room) = sys::map_own(CALLS_BYTES) else {
                 crate::give_up(format_args!("there is no memory for another thread"));
             };
@@ -390,9 +393,10 @@ impl World {
             // SAFETY: just mapped; the first entry stays 0, the last one FULL.
             unsafe {
                 room.add(CALLS_BYTES / 8 - 1).write(FULL);
-                room.add(1)
+                (room.add(1), Spin::default())
             }
         });
+        spin.reset();
         // SAFETY: the first entry of the list, see `ran`.
         unsafe { calls.write(0) };
         self.threads.push(Thread {
@@ -417,7 +421,7 @@ impl World {
             own_calls: calls::Own::default(),
             calls,
             calls_end: calls,
-            spin: Spin::default(),
+            spin,
             access: None,
         });
         self.threads.last_mut().expect("just added")
@@ -566,68 +570,41 @@ impl World {
         unreachable!("a frozen thread does not go on")
     }
 
-    /// Notes an error of the running thread.
-    pub fn error(&mut self, kind: Kind, rule: Option<&str>, message: String, sites: &[Site]) {
-        self.error_about(kind, rule, message, sites, 0);
-    }
-
-    /// Notes an error of the running thread about what lies at an address.
-    pub fn error_about(
+    /// The object of this sort at an address, made as `fresh` says if there is none.
+    pub fn object(
         &mut self,
-        kind: Kind,
-        rule: Option<&str>,
-        message: String,
-        sites: &[Site],
         address: usize,
-    ) {
-        self.about_errors.push(address);
-        let thread = self.current;
-        let count = self.run.state().count(thread);
-        self.run.error(Error {
-            kind,
-            rule: rule.map(String::from),
-            message,
-            sites: sites.into(),
-            after: Some(Edge { thread, count }),
-        });
-        if self.debugged && active() {
-            debugger::at_error(self);
+        bytes: usize,
+        sort: Sort,
+        fresh: impl FnOnce() -> Object,
+    ) -> ObjectId {
+        match self.objects.find(address, bytes, sort) {
+            Found::Object(object) => object,
+            Found::Nothing | Found::Overlap => self.make(address, bytes, sort, fresh()),
         }
     }
 
-    /// Says something that is no error, once.
-    pub fn note(&mut self, note: Note) {
-        if !self.notes.contains(&note) {
-            self.notes.push(note);
-        }
+    /// A new object at an address.
+    pub fn make(&mut self, address: usize, bytes: usize, sort: Sort, object: Object) -> ObjectId {
+        let id = self.run.object(object);
+        self.objects.put(address, bytes, sort, id);
+        id
     }
 
-    /// A call that is not under control: the thread goes no further, and the search says so.
-    pub fn unsupported(&mut self, call: &str, site: Site) -> ! {
-        self.notes.push(Note::Unsupported {
-            call: call.into(),
-            site,
-        });
-        self.freeze(site)
+    /// A new object of the runtime's own that goes by an address and does not lie there.
+    pub fn make_beside(&mut self, address: usize, sort: Sort, object: Object) -> ObjectId {
+        let id = self.run.object(object);
+        self.objects.note(address, 0, sort, id);
+        id
     }
 
-    /// Passes on places that ask for less than sequential consistency, when there are new ones.
-    pub fn note_weak_orders(&mut self) {
-        if self.races.weak_orders() > self.weak_orders {
-            self.weak_orders = self.races.weak_orders();
-            // The compiler asks so for the program when it looks at a guard, and rightly.
-            for event in &self.run.execution().events {
-                if let Op::Load(object) = event.op
-                    && self.objects.known()[object.index()].guard
-                    && !self.guarded.contains(&event.site)
-                {
-                    self.guarded.push(event.site);
-                }
-            }
-            let asked = self.races.weak_sites();
-            let asked = asked.filter(|site| !self.guarded.contains(site));
-            self.notes.extend(asked.map(Note::Weak));
-        }
+    /// The same, of one that orders no memory.
+    pub fn make_quiet(&mut self, address: usize, object: Object) -> ObjectId {
+        self.make_beside(address, Sort::Quiet, object)
+    }
+
+    pub fn about(&mut self, object: ObjectId) -> &mut Known {
+        self.objects.about(object)
     }
 }
 

@@ -91,7 +91,7 @@ unsupported! {
 
 // What threads and processes talk through, beyond memory and the objects of pthreads.
 unsupported! {
-    pipe pipe2 mkfifo mkfifoat mknod mknodat
+    mkfifo mkfifoat mknod mknodat
     socket socketpair accept accept4 connect bind listen shutdown
     send sendto sendmsg sendmmsg recv recvfrom recvmsg recvmmsg
     getaddrinfo gethostbyname gethostbyname2 gethostbyaddr getnameinfo
@@ -142,7 +142,10 @@ unsupported! {
 }
 
 // Code that comes and goes.
-unsupported! { dlopen dlmopen dlclose }
+unsupported! { dlmopen }
+
+// A lock that libc takes by itself.
+unsupported! { pthread_mutex_setprioceiling }
 
 // The names of the software-verification competition that stand for a value without bounds.
 unsupported! {
