@@ -12,17 +12,35 @@ impl World {
     /// value, an object begins anew.
     #[inline]
     pub fn atomic(&mut self, address: usize, bytes: usize, value: u64, site: Site) -> ObjectId {
+        self.whole(address, bytes, site);
+        let found = self.objects.find(address, bytes, Sort::Atomic);
+        self.renew(found, (address, bytes, Sort::Atomic), value, site)
+    }
+
+    /// As [`World::atomic`], of one that is no word.
+    pub fn wide(&mut self, address: usize, bytes: usize, value: u64, site: Site) -> ObjectId {
+        self.whole(address, bytes, site);
+        let found = self.objects.find_wide(address, bytes);
+        self.renew(found, (address, bytes, Sort::Wide), value, site)
+    }
+
+    #[inline(always)]
+    fn whole(&mut self, address: usize, bytes: usize, site: Site) {
         self.settle();
         if self.units.cut(address, bytes) {
             self.unsupported("atomic accesses to a part of racy memory", site);
         }
-        let (found, sort) = match bytes {
-            16 => (self.objects.find_wide(address), Sort::Wide),
-            _ => (
-                self.objects.find(address, bytes, Sort::Atomic),
-                Sort::Atomic,
-            ),
-        };
+    }
+
+    /// The object that was found, if it still has this value, or a new one.
+    #[inline(always)]
+    fn renew(
+        &mut self,
+        found: Found,
+        (address, bytes, sort): (usize, usize, Sort),
+        value: u64,
+        site: Site,
+    ) -> ObjectId {
         match found {
             Found::Object(object) => {
                 if matches!(self.run.state().object(object), Object::Atomic(known) if *known == value)
@@ -46,7 +64,8 @@ impl World {
             return false;
         }
         let clock = self.races.clock(self.current);
-        let (place, bytes) = (address & !7, bytes.max(8));
+        let place = address & !7;
+        let bytes = (address + bytes).next_multiple_of(8) - place;
         let gone =
             self.races.alone(self.current) || self.shadow.free(clock, place, bytes, site).is_none();
         self.shadow.forget(place, bytes);

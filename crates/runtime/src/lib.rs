@@ -23,6 +23,7 @@ mod entry;
 mod faults;
 mod heap;
 mod hooks;
+mod hooks_sized;
 mod hooks_wide;
 mod leaks;
 mod memory;
@@ -36,6 +37,7 @@ mod switch;
 mod sys;
 mod times;
 mod units;
+mod wide;
 mod world;
 
 use core::fmt::{self, Write};
