@@ -1,33 +1,63 @@
-// Locks of OpenMP.
+// OpenMP's locks, and their wrong uses.
 #include <assert.h>
 #include <omp.h>
 
+#ifndef WRONG
+#define WRONG 0
+#endif
+
+static omp_lock_t first, second;
+static omp_nest_lock_t nest;
+static int count, nested;
+
+static void deeper(int depth) {
+    omp_set_nest_lock(&nest);
+    if (depth > 0)
+        deeper(depth - 1);
+    else
+        nested++;
+    omp_unset_nest_lock(&nest);
+}
+
 int main(void) {
-    omp_lock_t lock;
-    omp_nest_lock_t nest;
-    int count = 0, deep = 0;
-    omp_init_lock(&lock);
+    int tried = 0;
+    omp_init_lock(&first);
+    omp_init_lock(&second);
     omp_init_nest_lock(&nest);
-    assert(omp_test_lock(&lock));
-    assert(!omp_test_lock(&lock));
-    omp_unset_lock(&lock);
-    assert(omp_test_nest_lock(&nest) == 1);
-    assert(omp_test_nest_lock(&nest) == 2);
-    omp_unset_nest_lock(&nest);
-    omp_unset_nest_lock(&nest);
-#pragma omp parallel
+#pragma omp parallel reduction(+ : tried) // <-
     {
-        omp_set_lock(&lock);
+        int me = omp_get_thread_num();
+        omp_lock_t *one = WRONG == 1 && me == 1 ? &second : &first;
+        omp_lock_t *other = one == &first ? &second : &first;
+        omp_set_lock(one);
+        omp_set_lock(other); // <-
         count++;
-        omp_unset_lock(&lock);
-        omp_set_nest_lock(&nest);
-        omp_set_nest_lock(&nest);
-        deep++;
-        omp_unset_nest_lock(&nest);
-        omp_unset_nest_lock(&nest);
+        if (WRONG != 2)
+            omp_unset_lock(other);
+        omp_unset_lock(one);
+        if (WRONG == 3 && me == 1)
+            omp_unset_lock(one); // <-
+        if (WRONG == 4)
+            omp_set_lock(one);
+        if (WRONG == 4)
+            omp_set_lock(one); // <-
+        if (WRONG == 0) {
+            deeper(2);
+            if (omp_test_nest_lock(&nest)) {
+                assert(omp_test_nest_lock(&nest) == 2);
+                omp_unset_nest_lock(&nest);
+                omp_unset_nest_lock(&nest);
+                tried++;
+            }
+        }
     }
-    assert(count == 2 && deep == 2);
+    assert(WRONG != 0 || (count == 2 && nested == 2 && tried >= 1));
+    if (WRONG == 5)
+        omp_set_lock(&first);
+    omp_destroy_lock(&first); // <-
+    if (WRONG == 6)
+        omp_set_lock(&first); // <-
+    if (WRONG != 7)
+        omp_destroy_lock(&second);
     omp_destroy_nest_lock(&nest);
-    omp_destroy_lock(&lock);
-    return 0;
 }

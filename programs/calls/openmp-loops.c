@@ -1,66 +1,31 @@
-// Loops and sections whose parts are dealt out: each iteration is done once, whoever does it.
+// Loops whose iterations go to whoever comes for them: each is done once.
 #include <assert.h>
+#include <omp.h>
 
-#ifndef KIND
-#define KIND 0
+#ifndef N
+#define N 3
 #endif
-
-#if KIND == 0
-#define SCHEDULE dynamic
-#define COUNT 2
-#elif KIND == 1
-#define SCHEDULE guided
-#define COUNT 3
-#elif KIND == 2
-#define SCHEDULE runtime
-#define COUNT 2
-#else
-#define SCHEDULE static, 1
-#define COUNT 3
+#ifndef THREADS
+#define THREADS 2
 #endif
-
-static int done[5];
-
-static void loop(void) {
-#pragma omp parallel for schedule(SCHEDULE)
-    for (int i = 0; i < COUNT; i++) {
-        done[i]++;
-    }
-}
-
-static void down(void) {
-#pragma omp parallel
-    {
-#pragma omp for schedule(dynamic, 2) nowait
-        for (unsigned long long i = 4; i > 0; i--) {
-            done[i]++;
-        }
-    }
-}
-
-static void sections(void) {
-#pragma omp parallel sections
-    {
-#pragma omp section
-        done[0]++;
-#pragma omp section
-        done[1]++;
-    }
-}
+#ifndef SCHEDULE
+#define SCHEDULE dynamic, 1
+#endif
 
 int main(void) {
-    int sum = 0;
-    if (KIND < 4) {
-        loop();
-    } else if (KIND == 4) {
-        down();
-    } else {
-        sections();
+    int done[N] = {0};
+    unsigned long down = 0;
+#pragma omp parallel num_threads(THREADS)
+    {
+#pragma omp for schedule(SCHEDULE)
+        for (int i = N - 1; i >= 0; i--)
+            done[i]++;
+        // All are done when anybody is through.
+        for (int i = 0; i < N; i++)
+            assert(done[i] == 1);
     }
-    for (int i = 0; i < 5; i++) {
-        assert(done[i] <= 1);
-        sum += done[i];
-    }
-    assert(sum == (KIND < 4 ? COUNT : KIND == 4 ? 4 : 2));
-    return 0;
+#pragma omp parallel for schedule(SCHEDULE) num_threads(1) reduction(+ : down)
+    for (unsigned long i = 3 * N; i > 0; i -= 3)
+        down += i;
+    assert(down == 3 * N * (N + 1) / 2);
 }

@@ -2,6 +2,7 @@
 //! runs each goes to libc's own.
 
 mod allocation;
+mod annotations;
 mod attributes;
 mod awaited;
 mod barriers;
@@ -76,13 +77,13 @@ pub struct State {
 pub struct Own {
     pub robust: robust::Own,
     pub cancel: cancel::Own,
+    pub openmp: openmp::Own,
     pub jumps: jumps::Own,
     pub random: random::Own,
     pub signals: signals::Own,
     pub threads: threads::Own,
     pub verifier: verifier::Own,
     pub once: once::Own,
-    pub openmp: openmp::Own,
     pub waits: waits::Own,
 }
 
@@ -132,6 +133,7 @@ pub fn prepare() {
     sections::prepare();
     waits::prepare();
     libraries::prepare();
+    openmp::prepare();
 }
 
 /// After a run, when nothing of it is needed any more: what memory does not tell.
@@ -159,10 +161,6 @@ pub fn conclude(end: End) {
 enum Hidden {
     /// Who holds it ends the process, and never gives it back.
     Exit,
-    /// Held in critical sections of OpenMP without a name.
-    Critical,
-    /// Held in what OpenMP makes atomic by a lock.
-    OpenMpAtomic,
     /// Counts whether the first thread has called `pthread_exit`.
     MainExit,
     /// Counts what is done to names of semaphores.
@@ -171,6 +169,10 @@ enum Hidden {
     Section,
     /// Protects the list of those who wait: see [`waits`].
     Waits,
+    /// Held in OpenMP's critical sections without a name.
+    Critical,
+    /// Held where OpenMP makes something atomic by a lock.
+    Atomic,
 }
 
 static HIDDEN: [u64; 7] = [0; 7];
@@ -183,11 +185,9 @@ impl Hidden {
     fn object(self) -> ObjectId {
         let (sort, fresh) = match self {
             Hidden::MainExit => (Sort::Semaphore, Object::Semaphore(0)),
-            Hidden::Exit | Hidden::Section | Hidden::Critical | Hidden::OpenMpAtomic => {
-                (Sort::Mutex, Object::mutex())
-            }
             Hidden::Names => (Sort::Quiet, Object::Atomic(0)),
             Hidden::Waits => (Sort::Quiet, Object::mutex()),
+            _ => (Sort::Mutex, Object::mutex()),
         };
         world::get().object(self.address(), 8, sort, || fresh)
     }

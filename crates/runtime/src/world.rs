@@ -3,6 +3,8 @@
 //! One OS thread at a time runs what is here, so the world is one value without locks. It is borrowed anew after every switch: [`get`] is
 //! called for a few lines at a time and never kept across [`World::turn`].
 
+mod notes;
+
 use crate::{
     accesses::{Mode, set_mode},
     baton::Seat,
@@ -10,6 +12,7 @@ use crate::{
     detail::Watched,
     heap::Heap,
     hooks::{FULL, Frame, calls_end, swap_calls},
+    hooks_wide::Values,
     objects::{Found, Known, Objects, Sort},
     peeks::Stores,
     restore::Snapshot,
@@ -27,8 +30,8 @@ use core::{
     sync::atomic::Ordering,
 };
 use reweave_model::{
-    Choice, Class, Edge, End, Error, Event, Gate, Kind, Next, Object, ObjectId, Op, Order, Pending,
-    RaceDetector, Run, Site, ThreadId,
+    Choice, Class, End, Event, Gate, Next, Object, ObjectId, Op, Order, Pending, RaceDetector, Run,
+    Site, ThreadId,
 };
 use reweave_shadow::{Kind as Access, Shadow};
 use reweave_wire::{Note, Races};
@@ -102,8 +105,8 @@ pub struct World {
     pub run: Run,
     pub races: RaceDetector,
     pub threads: Vec<Thread>,
-    /// Lists of callers of threads of earlier runs, for their memory.
-    spare: Vec<*mut usize>,
+    /// Lists of threads of earlier runs, for their memory: of callers, and what loops have seen.
+    spare: Vec<(*mut usize, Spin)>,
     pub current: ThreadId,
     choice: Choice,
     root: *mut u8,
@@ -132,6 +135,7 @@ pub struct World {
     /// A plain store that is an event and is about to be made: its memory.
     pub unsettled: Option<(usize, usize)>,
     pub stores: Stores,
+    pub values: Values,
     /// Places known to ask for less than sequential consistency.
     weak_orders: usize,
     /// Places that look at guards of function-local statics.
@@ -226,6 +230,7 @@ pub fn start(seated: bool) {
         units: Units::default(),
         unsettled: None,
         stores: Stores::default(),
+        values: Values::default(),
         weak_orders: 0,
         guarded: Vec::new(),
         freed: false,
@@ -318,8 +323,9 @@ impl World {
     /// Runs the plan that `run` was begun with: the first thread from its entry, until the run has an outcome.
     pub fn conduct(&mut self, entry: extern "C" fn() -> !) -> Outcome {
         calls::erase(self);
+        let spare = self.threads.drain(..).rev();
         self.spare
-            .extend(self.threads.drain(..).map(|thread| thread.calls));
+            .extend(spare.map(|thread| (thread.calls, thread.spin)));
         self.objects.clear();
         self.races.clear();
         self.shadow.clear();
@@ -328,6 +334,7 @@ impl World {
         self.watched.clear();
         self.unsettled = None;
         self.stores.clear();
+        self.values.clear();
         self.times.clear();
         self.notes.clear();
         self.calls.clear();
@@ -378,7 +385,7 @@ impl World {
 
     /// Adds the next thread, about to begin.
     fn add(&mut self, number: usize, slot: Slot, entry: extern "C" fn() -> !) -> &mut Thread {
-        let calls = self.spare.pop().unwrap_or_else(|| {
+        let (calls, mut spin) = self.spare.pop().unwrap_or_else(|| {
             let Some(room) = sys::map_own(CALLS_BYTES) else {
                 crate::give_up(format_args!("there is no memory for another thread"));
             };
@@ -386,9 +393,10 @@ impl World {
             // SAFETY: just mapped; the first entry stays 0, the last one FULL.
             unsafe {
                 room.add(CALLS_BYTES / 8 - 1).write(FULL);
-                room.add(1)
+                (room.add(1), Spin::default())
             }
         });
+        spin.reset();
         // SAFETY: the first entry of the list, see `ran`.
         unsafe { calls.write(0) };
         self.threads.push(Thread {
@@ -413,18 +421,20 @@ impl World {
             own_calls: calls::Own::default(),
             calls,
             calls_end: calls,
-            spin: Spin::default(),
+            spin,
             access: None,
         });
         self.threads.last_mut().expect("just added")
     }
 
-    /// The running thread creates another, which runs to its first operation before this one goes on. `ready` is told of it before.
+    /// The running thread creates another, which runs to its first operation before this one goes on. `ready` is told of it before. It has the `slot` of
+    /// a thread that has ended, or one of its own.
     pub fn spawn(
         &mut self,
         start: extern "C" fn(*mut c_void) -> *mut c_void,
         argument: *mut c_void,
         site: Site,
+        slot: Option<usize>,
         ready: impl FnOnce(&mut Thread),
     ) -> ThreadId {
         let me = self.current;
@@ -432,7 +442,7 @@ impl World {
         let id = self.run.spawn(me);
         self.races.spawn(me, id);
         let path = &self.run.execution().threads[id.index()].path;
-        let Some(number) = self.slots.number(path) else {
+        let Some(number) = slot.or_else(|| self.slots.number(path)) else {
             crate::give_up(format_args!("the program has too many threads"));
         };
         let Some(slot) = self.slots.get(number) else {
@@ -560,70 +570,6 @@ impl World {
         unreachable!("a frozen thread does not go on")
     }
 
-    /// Notes an error of the running thread.
-    pub fn error(&mut self, kind: Kind, rule: Option<&str>, message: String, sites: &[Site]) {
-        self.error_about(kind, rule, message, sites, 0);
-    }
-
-    /// Notes an error of the running thread about what lies at an address.
-    pub fn error_about(
-        &mut self,
-        kind: Kind,
-        rule: Option<&str>,
-        message: String,
-        sites: &[Site],
-        address: usize,
-    ) {
-        self.about_errors.push(address);
-        let thread = self.current;
-        let count = self.run.state().count(thread);
-        self.run.error(Error {
-            kind,
-            rule: rule.map(String::from),
-            message,
-            sites: sites.into(),
-            after: Some(Edge { thread, count }),
-        });
-        if self.debugged && active() {
-            debugger::at_error(self);
-        }
-    }
-
-    /// Says something that is no error, once.
-    pub fn note(&mut self, note: Note) {
-        if !self.notes.contains(&note) {
-            self.notes.push(note);
-        }
-    }
-
-    /// A call that is not under control: the thread goes no further, and the search says so.
-    pub fn unsupported(&mut self, call: &str, site: Site) -> ! {
-        self.notes.push(Note::Unsupported {
-            call: call.into(),
-            site,
-        });
-        self.freeze(site)
-    }
-
-    /// Passes on places that ask for less than sequential consistency, when there are new ones.
-    pub fn note_weak_orders(&mut self) {
-        if self.races.weak_orders() > self.weak_orders {
-            self.weak_orders = self.races.weak_orders();
-            // The compiler asks so for the program when it looks at a guard, and rightly.
-            for event in &self.run.execution().events {
-                if let Op::Load(object) = event.op
-                    && self.objects.known()[object.index()].guard
-                    && !self.guarded.contains(&event.site)
-                {
-                    self.guarded.push(event.site);
-                }
-            }
-            let asked = self.races.weak_sites();
-            let asked = asked.filter(|site| !self.guarded.contains(site));
-            self.notes.extend(asked.map(Note::Weak));
-        }
-    }
-
     /// The object of this sort at an address, made as `fresh` says if there is none.
     pub fn object(
         &mut self,
@@ -725,7 +671,8 @@ fn done(op: Op, gate: Gate, site: Site, order: Order, failure: Option<Order>) ->
         world.touch(part.address, part.bytes, kind, site);
     } else if let Some(object) = object.filter(|_| !leaves && !quiet) {
         let known = world.objects.about(object);
-        let (address, bytes) = (known.address, known.bytes.min(8) as usize);
+        let most = if known.sort == Sort::Wide { 16 } else { 8 };
+        let (address, bytes) = (known.address, known.bytes.min(most) as usize);
         let looks = event.access[0].is_some_and(|access| access.class == Class::Read);
         let kind = match looks {
             true => Access::AtomicRead,
@@ -735,11 +682,7 @@ fn done(op: Op, gate: Gate, site: Site, order: Order, failure: Option<Order>) ->
             spin::foreign(address, known.bytes as usize);
         }
         if known.sort != Sort::Futex && bytes > 0 {
-            let wide = known.sort == Sort::Wide;
             world.touch(address, bytes, kind, site);
-            if wide {
-                world.touch(address + 8, 8, kind, site);
-            }
         }
     }
     spin::after(event);

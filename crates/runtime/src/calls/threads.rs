@@ -115,7 +115,10 @@ pub(super) unsafe extern "C" fn create(
     accesses::range(handle as usize, size_of::<Handle>(), true, frame);
     let open = !world.me().own_calls.signals.blocked;
     awaited::opened(open);
-    world.spawn(start, argument, site, |thread| {
+    if callers::library(frame.return_address, "/libgomp.so") {
+        world.unsupported("a thread of libgomp", site);
+    }
+    world.spawn(start, argument, site, None, |thread| {
         thread.detached = detached == libc::PTHREAD_CREATE_DETACHED;
         // SAFETY: the program's own variable.
         unsafe { *handle = thread.handle as Handle };

@@ -1,141 +1,145 @@
-//! Locks of OpenMP, which are mutexes; those that nest are held by a thread as often as it likes.
+//! The locks of OpenMP. A lock's first four bytes say which object it is; libgomp's initialisers leave zeros there.
 
-use super::{Arguments, openmp};
+use super::{
+    answer,
+    call::{Call, entries},
+    regions::release,
+};
 use crate::{
-    calls::{callers, misuse, visible},
-    hooks::Frame,
+    accesses,
+    calls::{misuse, mutexes::held},
     objects::{Found, Sort},
     spin,
     world::{self, poll},
 };
-use reweave_model::{Object, ObjectId, Op, Order, Site};
+use reweave_model::{Object, ObjectId, Op, Order};
 
-openmp! {
+entries! {
     omp_init_lock => init;
-    omp_init_lock_ => init;
     omp_destroy_lock => destroy;
-    omp_destroy_lock_ => destroy;
-    omp_set_lock => set;
-    omp_set_lock_ => set;
-    omp_unset_lock => unset;
-    omp_unset_lock_ => unset;
-    omp_test_lock => test;
-    omp_test_lock_ => test;
+    omp_set_lock => |call: &Call| set(call, false);
+    omp_test_lock => |call: &Call| test(call, false);
+    omp_unset_lock => |call: &Call| unset(call, false);
     omp_init_nest_lock => init;
     omp_destroy_nest_lock => destroy;
-    omp_set_nest_lock => set_nested;
-    omp_unset_nest_lock => unset_nested;
-    omp_test_nest_lock => test_nested;
+    omp_set_nest_lock => |call: &Call| set(call, true);
+    omp_test_nest_lock => |call: &Call| test(call, true);
+    omp_unset_nest_lock => |call: &Call| unset(call, true);
+    omp_init_lock_ => init;
+    omp_destroy_lock_ => destroy;
+    omp_set_lock_ => |call: &Call| set(call, false);
+    omp_test_lock_ => |call: &Call| test(call, false);
+    omp_unset_lock_ => |call: &Call| unset(call, false);
+    omp_init_nest_lock_ => init;
+    omp_destroy_nest_lock_ => destroy;
+    omp_set_nest_lock_ => |call: &Call| set(call, true);
+    omp_test_nest_lock_ => |call: &Call| test(call, true);
+    omp_unset_nest_lock_ => |call: &Call| unset(call, true);
 }
 
-/// Bytes of one that are looked at; what is in them is nobody's business.
 const BYTES: usize = 4;
+const NEW: u32 = 0;
+const DESTROYED: u32 = u32::MAX;
 
-extern "C" fn init(arguments: &Arguments, frame: &Frame) -> usize {
-    crate::accesses::range(arguments[0], BYTES, true, frame);
-    world::get().make(arguments[0], BYTES, Sort::Mutex, Object::mutex());
-    0
+fn address(call: &Call) -> usize {
+    call.argument(0)
 }
 
-extern "C" fn destroy(arguments: &Arguments, frame: &Frame) -> usize {
-    let (object, site) = find(arguments[0], frame);
-    if holder(object).is_some() {
-        let message = "{0} is destroyed while it is locked";
-        misuse("destroyed-in-use", message, arguments[0], site);
-    }
-    world::get().about(object).destroyed = site.0;
-    crate::accesses::range(arguments[0], BYTES, true, frame);
-    0
+/// # Safety
+/// The program says that a lock lies there.
+unsafe fn write(address: usize, word: u32) {
+    spin::foreign(address, BYTES);
+    // SAFETY: as promised.
+    unsafe { *(address as *mut u32) = word };
 }
 
-fn find(lock: usize, frame: &Frame) -> (ObjectId, Site) {
-    let site = callers::site(&frame.return_address);
-    let world = world::get();
-    let message = match world.objects.find(lock, BYTES, Sort::Mutex) {
-        Found::Object(object) if world.about(object).destroyed == 0 => return (object, site),
-        Found::Object(_) => "{0} is used after it was destroyed",
+fn make(address: usize) -> ObjectId {
+    let object = world::get().make(address, BYTES, Sort::Mutex, Object::mutex());
+    // SAFETY: the caller is asked for a lock there.
+    unsafe { write(address, object.0 + 1) };
+    object
+}
+
+fn find(call: &Call) -> ObjectId {
+    let address = address(call);
+    // SAFETY: the program says that a lock lies there.
+    let word = unsafe { *(address as *const u32) };
+    let message = match (world::get().objects.find(address, BYTES, Sort::Mutex), word) {
+        (Found::Object(object), word) if word == object.0 + 1 => return object,
+        (_, NEW) => return make(address),
+        (_, DESTROYED) => "{0} is used after it was destroyed",
         _ => "{0} is used and was never initialised",
     };
-    misuse("uninitialised", message, lock, site)
+    misuse("uninitialised", message, address, call.site())
 }
 
-fn holder(object: ObjectId) -> Option<bool> {
+fn init(call: &Call) -> usize {
+    accesses::range(address(call), BYTES, true, &call.frame);
+    let object = make(address(call));
+    world::get().about(object).made = call.site().0;
+    0
+}
+
+fn destroy(call: &Call) -> usize {
+    let object = find(call);
     let world = world::get();
-    match world.run.state().object(object) {
-        Object::Mutex { holder, .. } => holder.map(|holder| holder == world.current),
-        _ => None,
+    if !matches!(
+        world.run.state().object(object),
+        Object::Mutex { holder: None, .. }
+    ) {
+        let message = "{0} is destroyed while it is locked";
+        misuse("destroyed-in-use", message, address(call), call.site());
     }
-}
-
-fn mine(object: ObjectId) -> bool {
-    holder(object) == Some(true)
-}
-
-extern "C" fn set(arguments: &Arguments, frame: &Frame) -> usize {
-    let (object, site) = find(arguments[0], frame);
-    if mine(object) {
-        let message = "{0} is locked again by the thread that has it";
-        misuse("relock", message, arguments[0], site);
-    }
-    poll(Op::Lock(object), frame, site, Order::SeqCst, None);
+    world.about(object).destroyed = call.site().0;
+    accesses::range(address(call), BYTES, true, &call.frame);
+    // SAFETY: it lay there until now.
+    unsafe { write(address(call), DESTROYED) };
     0
 }
 
-extern "C" fn test(arguments: &Arguments, frame: &Frame) -> usize {
-    let (object, site) = find(arguments[0], frame);
-    let op = Op::TryLock(object);
-    poll(op, frame, site, Order::SeqCst, None).ok.into()
-}
-
-extern "C" fn unset(arguments: &Arguments, frame: &Frame) -> usize {
-    let (object, site) = find(arguments[0], frame);
-    check_mine(object, arguments[0], site);
-    visible(Op::Unlock(object), site);
-    0
-}
-
-fn check_mine(object: ObjectId, lock: usize, site: Site) {
-    if !mine(object) {
-        let message = "{0} is unlocked by a thread that does not have it";
-        misuse("unlock-not-owner", message, lock, site);
-    }
-}
-
-/// Takes it once more, if the running thread has it: how often it has it then.
-fn again(object: ObjectId) -> Option<usize> {
-    if !mine(object) {
-        return None;
-    }
+/// The running thread has it, and takes it once more; how often it has it then.
+fn again(object: ObjectId) -> u32 {
     spin::disturbed();
     let depth = &mut world::get().about(object).depth;
     *depth += 1;
-    Some(*depth as usize + 1)
+    *depth + 1
 }
 
-extern "C" fn set_nested(arguments: &Arguments, frame: &Frame) -> usize {
-    let (object, site) = find(arguments[0], frame);
-    if again(object).is_none() {
-        poll(Op::Lock(object), frame, site, Order::SeqCst, None);
+fn set(call: &Call, nests: bool) -> usize {
+    let (object, site) = (find(call), call.site());
+    if !held(object) {
+        poll(Op::Lock(object), &call.frame, site, Order::SeqCst, None);
+    } else if nests {
+        again(object);
+    } else {
+        let message = "{0} is locked again by the thread that has it";
+        misuse("relock", message, address(call), site);
     }
     0
 }
 
-extern "C" fn test_nested(arguments: &Arguments, frame: &Frame) -> usize {
-    let (object, site) = find(arguments[0], frame);
-    let op = Op::TryLock(object);
-    let first = || usize::from(poll(op, frame, site, Order::SeqCst, None).ok);
-    again(object).unwrap_or_else(first)
+/// How often the running thread has it then; 0: another one has it.
+fn test(call: &Call, nests: bool) -> usize {
+    let (object, site) = (find(call), call.site());
+    if nests && held(object) {
+        return again(object) as usize;
+    }
+    let done = poll(Op::TryLock(object), &call.frame, site, Order::SeqCst, None);
+    answer(done.ok)
 }
 
-extern "C" fn unset_nested(arguments: &Arguments, frame: &Frame) -> usize {
-    let (object, site) = find(arguments[0], frame);
-    check_mine(object, arguments[0], site);
+fn unset(call: &Call, nests: bool) -> usize {
+    let (object, site) = (find(call), call.site());
+    if !held(object) {
+        let message = "{0} is unlocked by a thread that does not have it";
+        misuse("unlock-not-owner", message, address(call), site);
+    }
     let depth = &mut world::get().about(object).depth;
-    if *depth == 0 {
-        visible(Op::Unlock(object), site);
-    } else {
-        spin::disturbed();
+    if nests && *depth > 0 {
         *depth -= 1;
+        spin::disturbed();
+    } else {
+        release(object, call);
     }
     0
 }
