@@ -2,11 +2,12 @@
 //! run, so that the loader has nothing to write down. Code that comes and goes is not under control.
 
 use super::callers;
-use crate::{hooks::Frame, real, trampoline, world};
+use crate::{hooks::Frame, real, sys, trampoline, world};
 use alloc::{ffi::CString, vec::Vec};
 use core::{
     cell::UnsafeCell,
     ffi::{CStr, c_char, c_int, c_void},
+    mem::MaybeUninit,
     ptr,
 };
 
@@ -45,10 +46,35 @@ pub fn prepare() {
     }
 }
 
-/// Whether a library goes by a name: that of its file, with its directory or without.
+/// Whether a library goes by a name: that of its file without a directory, or a path that leads there.
 fn goes_by(path: &CStr, name: &CStr) -> bool {
+    if path == name {
+        return true;
+    }
+    if name.to_bytes().contains(&b'/') {
+        return identity(name).is_some_and(|file| identity(path) == Some(file));
+    }
     let file = path.to_bytes().rsplit(|byte| *byte == b'/').next();
-    path == name || file == Some(name.to_bytes())
+    file == Some(name.to_bytes())
+}
+
+/// What tells files apart.
+fn identity(path: &CStr) -> Option<(u64, u64)> {
+    let mut stat = MaybeUninit::<libc::stat>::zeroed();
+    let arguments = [
+        path.as_ptr() as usize,
+        stat.as_mut_ptr() as usize,
+        0,
+        0,
+        0,
+        0,
+    ];
+    // SAFETY: writes a local.
+    unsafe {
+        let found = sys::call(libc::SYS_stat, arguments) == 0;
+        let stat = stat.assume_init();
+        found.then_some((stat.st_dev, stat.st_ino))
+    }
 }
 
 unsafe extern "C" fn open(name: *const c_char, flags: c_int, frame: &Frame) -> *mut c_void {
