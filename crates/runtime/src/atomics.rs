@@ -2,7 +2,7 @@
 
 use crate::{
     objects::{Found, Sort},
-    slots::STACK_BYTES,
+    slots::{STACK_BYTES, slot_of},
     world::World,
 };
 use reweave_model::{Object, ObjectId, Site};
@@ -57,10 +57,11 @@ impl World {
         self.make(address, bytes, sort, Object::Atomic(value))
     }
 
-    /// Whether an atomic of another size lay at a place of the running thread's stack and is gone: all that was done to it happens before.
+    /// Whether an atomic of another size lay at a place of some stack and is gone: all that was done to it happens before.
     fn is_gone(&mut self, address: usize, bytes: usize, site: Site) -> bool {
-        let own = self.me().top.wrapping_sub(address) < STACK_BYTES;
-        if !own || !self.check_races {
+        let main = self.threads[0].top.wrapping_sub(address) <= STACK_BYTES;
+        let stack = main || slot_of(address).is_some();
+        if !stack || !self.check_races {
             return false;
         }
         let clock = self.races.clock(self.current);

@@ -61,7 +61,6 @@ use reweave_model::{End, Gate, Kind, Object, ObjectId, Op, Order, Site};
 pub struct State {
     pub awaited: awaited::State,
     pub files: files::State,
-    pub libraries: libraries::State,
     pub mappings: mappings::State,
     pub named: named::State,
     pub openmp: openmp::State,
@@ -112,7 +111,6 @@ impl State {
     pub fn clear(&mut self) {
         self.awaited.clear();
         self.files.clear();
-        self.libraries.clear();
         self.named.clear();
         self.openmp.clear();
         self.pointers.clear();
@@ -134,6 +132,7 @@ pub fn prepare() {
     named::prepare();
     sections::prepare();
     waits::prepare();
+    libraries::prepare();
     openmp::prepare();
 }
 
