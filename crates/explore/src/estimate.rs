@@ -14,6 +14,7 @@ mod gauge;
 mod logarithm;
 pub(crate) mod probe;
 mod series;
+pub(crate) mod sizes;
 mod tree;
 pub(crate) mod weight;
 

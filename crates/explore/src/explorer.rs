@@ -4,7 +4,7 @@ use crate::{
     dfs::Dfs,
     dpor::{Dpor, Path},
     draft::{Child, steps_of},
-    estimate::{probe::Place, weight::Shares},
+    estimate::{probe::Placed, sizes::Place, weight::Shares},
     optimal::Optimal,
     rf::{Rf, Trail},
 };
@@ -156,6 +156,12 @@ impl Branch {
     }
 }
 
+impl Placed for Branch {
+    fn place(&mut self) -> &mut Place {
+        &mut self.place
+    }
+}
+
 /// Says what is still to be explored after an execution. One for each worker; it remembers nothing that matters.
 #[derive(Debug)]
 pub struct Explorer {
@@ -293,14 +299,16 @@ impl Explorer {
             shared: (steps.clone(), child.shared),
             rest: child.rest,
             path,
-            trail,
             more: 0,
             place: Place {
                 weight: branch.place.weight + self.shares.of(child.shared),
                 position: child.shared,
                 siblings,
                 rank: siblings - before,
+                above: trail.above,
+                ..Place::default()
             },
+            trail,
             node: 0,
         }));
         branch.place.weight + kept
