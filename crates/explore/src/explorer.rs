@@ -110,7 +110,7 @@ impl Default for Options {
             samples: 10_000,
             seed: 0,
             depth: 3,
-            probing: false,
+            probing: true,
         }
     }
 }

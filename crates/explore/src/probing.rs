@@ -3,7 +3,7 @@
 use crate::{
     estimate::{
         Passed,
-        probe::{Dice, Pass, WAITING, due, width},
+        probe::{Dice, Pass, due, few, width},
         sizes::Sizes,
     },
     explorer::Branch,
@@ -84,7 +84,8 @@ impl Worker<'_> {
             return false;
         }
         self.crew.take_all(&mut self.mine);
-        (1..=WAITING).contains(&self.mine.len())
+        let steps = self.mine.last().map_or(0, |branch| branch.shared.0.len());
+        few(self.mine.len(), steps)
     }
 
     /// Makes one pass over all that is left, or goes on with one. One that is stopped waits to be gone on with.

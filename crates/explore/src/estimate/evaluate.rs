@@ -3,7 +3,7 @@
 use super::{
     Curve, Passed, Series,
     gauge::passed,
-    probe::{Dice, Pass, Placed, WAITING, due, width},
+    probe::{Dice, Pass, Placed, due, few, width},
     sizes::{Place, Sizes},
     tree::{Estimator, Strategy, Tree},
 };
@@ -131,7 +131,7 @@ impl Recorded {
             }
         };
         while !stack.is_empty() && found.len() < parts.len() {
-            if stack.len() > WAITING || !due(done, probed) {
+            if !due(done, probed) || !few(stack.len(), 0) {
                 let (node, _) = stack.pop().expect("there are some");
                 stack.extend(&children[node]);
                 done += 1;

@@ -15,8 +15,11 @@
 
 use super::{LogSum, sizes::Place, sizes::Sizes};
 
-/// More branches than these are not kept waiting for a pass: a stack that is worked off from its top stays flat.
-pub(crate) const WAITING: usize = 8192;
+/// Whether so many branches, from executions of so many steps, may be kept waiting for a pass. More are worked off from the top of the
+/// stack, which stays flat.
+pub(crate) fn few(branches: usize, steps: usize) -> bool {
+    branches > 0 && branches * steps.max(32) <= 1 << 20
+}
 
 /// How many a pass takes on a level, after so many executions and passes. The first ones are narrow, to be over soon.
 pub(crate) fn width(done: u64, passes: usize) -> usize {
@@ -29,7 +32,7 @@ const FIRST: u64 = 32;
 /// Whether it is time for a pass, after so many executions, so many of them in passes. They are ever rarer: looking at a sample costs
 /// more than going through all, and twice as much of it says little more.
 pub(crate) fn due(done: u64, probed: u64) -> bool {
-    done >= FIRST && probed < 2000 + 40 * done.isqrt()
+    done >= FIRST && probed < 1500 + 30 * done.isqrt()
 }
 
 /// What a pass draws from.
