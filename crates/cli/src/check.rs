@@ -1,6 +1,7 @@
 //! `reweave check`: compiles, explores, tells.
 
 pub mod args;
+mod debugger;
 mod names;
 mod native;
 mod noticed;
@@ -11,7 +12,8 @@ mod size;
 mod stdin;
 
 use crate::{args::Format, kit, print, say, style, usage};
-use args::{Check, Races, Restart, What};
+use args::{Check, Races, Restart, Threads, What};
+pub use debugger::Debugging;
 pub use replay::replay;
 use reweave_check::{Control, Fault, Settings};
 use reweave_drive::{Launch, compile};
@@ -91,7 +93,7 @@ impl Prepared {
 
     /// Whether there is another way to run it again.
     fn steps_down(&self, check: &Check) -> bool {
-        self.warm() && check.restart == Restart::Auto
+        self.warm() && check.restart == Restart::Auto && check.threads == Threads::Fiber
     }
 
     fn step_down(&mut self) {
@@ -117,6 +119,10 @@ pub fn prepare(check: &Check, stdin: Option<Arc<File>>) -> Result<Prepared, Endi
         Restart::Fork => reweave_drive::Restart::Fork,
         Restart::Exec => return Err(format!("--restart exec: {}", args::missing()).into()),
     };
+    let threads = match check.threads {
+        Threads::Fiber => reweave_drive::Threads::Fiber,
+        Threads::Os => reweave_drive::Threads::Os,
+    };
     let (path, built) = match &check.what {
         What::Files(words) => {
             let kit = kit::unpack()?;
@@ -131,6 +137,7 @@ pub fn prepare(check: &Check, stdin: Option<Arc<File>>) -> Result<Prepared, Endi
             stdin,
             races,
             restart,
+            threads,
             ..Launch::new(path)
         },
         program: described(check),
@@ -143,6 +150,9 @@ fn described(check: &Check) -> Program {
     let mut command = Vec::new();
     if check.races != Races::default() {
         command.extend(["--races".into(), check.races.name().into()]);
+    }
+    if check.threads == Threads::Os {
+        command.extend(["--threads".into(), "os".into()]);
     }
     let mut add = |words: &[OsString]| {
         command.extend(words.iter().map(|word| word.to_string_lossy().into_owned()));

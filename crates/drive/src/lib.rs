@@ -7,4 +7,4 @@ mod native;
 mod process;
 
 pub use native::{Launch, Native, Observation, Spent};
-pub use reweave_wire::{Detail, Note, Place, PlaceKind, Races, Restart, Unit};
+pub use reweave_wire::{Detail, Note, Place, PlaceKind, Races, Restart, Threads, Unit};

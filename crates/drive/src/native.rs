@@ -4,8 +4,8 @@ use crate::process::{Process, Silence, Start};
 use reweave_explore::Target;
 use reweave_model::{Divergence, Execution, Mark, OpKind, Plan, Site, Step, ThreadId};
 use reweave_wire::{
-    Detail, Hello, HelloModule, Note, Races, Reader, Report, Restart, Unit, Writer, read_hello,
-    read_report, write_request,
+    Debugged, Detail, Hello, HelloModule, Note, Races, Reader, Report, Restart, Threads, Unit,
+    Writer, read_hello, read_report, write_request,
 };
 use std::{
     collections::BTreeSet,
@@ -31,6 +31,10 @@ pub struct Launch {
     pub units: Vec<Unit>,
     /// How runs begin anew.
     pub restart: Restart,
+    /// How its threads are run.
+    pub threads: Threads,
+    /// Whether it is for [`Native::debug`] only.
+    pub debugged: bool,
     /// Whether to measure where time goes: [`Native::spent`].
     pub measure: bool,
 }
@@ -45,6 +49,8 @@ impl Launch {
             races: Races::default(),
             units: Vec::new(),
             restart: Restart::default(),
+            threads: Threads::default(),
+            debugged: false,
             measure: false,
         }
     }
@@ -159,11 +165,33 @@ impl Native {
 
     /// Runs a plan once, with everything that there is to see.
     pub fn observe(&mut self, plan: &Plan) -> Result<Observation, Divergence> {
-        self.waiting = 0;
+        let done = self.submit(std::slice::from_ref(plan), true);
+        self.observed(done)
+    }
+
+    /// As [`Native::observe`], for a launch that says so, with a debugger: it is given the process's number when that waits to be
+    /// attached to, and comes back when it is done with it.
+    pub fn debug(
+        &mut self,
+        plan: &Plan,
+        debugger: impl FnOnce(u32),
+    ) -> Result<Observation, Divergence> {
         let done = self
-            .submit(std::slice::from_ref(plan), true)
-            .and_then(|()| self.collect());
-        if let Err(why) = done {
+            .request(std::slice::from_ref(plan), true)
+            .and_then(|()| {
+                let process = self.ensure()?;
+                if process.wait_for_debugger(PATIENCE) {
+                    debugger(process.number());
+                }
+                let none = Debugged::No as u32;
+                process.header().debugged.store(none, Relaxed);
+                self.answer()
+            });
+        self.observed(done)
+    }
+
+    fn observed(&mut self, done: Result<(), String>) -> Result<Observation, Divergence> {
+        if let Err(why) = done.and_then(|()| self.collect()) {
             return Err(self.fail(why));
         }
         match self.report.divergence.take() {
@@ -189,6 +217,8 @@ impl Native {
                 races: launch.races,
                 units: &launch.units,
                 restart: launch.restart,
+                threads: launch.threads,
+                debugged: launch.debugged,
                 measure: launch.measure,
             })?;
             self.hello = read_hello(&mut Reader::new(process.reports()))
@@ -205,6 +235,13 @@ impl Native {
 
     /// Has plans run, as many as there is room for.
     fn submit(&mut self, plans: &[Plan], detail: bool) -> Result<(), String> {
+        self.request(plans, detail)?;
+        self.answer()
+    }
+
+    /// Asks for plans to be run.
+    fn request(&mut self, plans: &[Plan], detail: bool) -> Result<(), String> {
+        self.waiting = 0;
         let process = self.ensure()?;
         let mut writer = Writer::new(process.plans());
         let mut count = 0;
@@ -219,6 +256,12 @@ impl Native {
             return Err("a plan is too long".into());
         }
         process.request(count);
+        Ok(())
+    }
+
+    /// Waits until they were.
+    fn answer(&mut self) -> Result<(), String> {
+        let process = self.process.as_mut().ok_or(MALFORMED)?;
         let mut answer = process.wait(PATIENCE);
         if let Err(Silence::Stuck) = answer {
             process.nudge();

@@ -1,7 +1,7 @@
 //! How the program begins: between libc's own start and `main`, and again for every plan.
 
 use crate::{
-    calls, channel, faults, heap,
+    baton, calls, channel, debugger, faults, heap,
     restore::PAGE,
     slots, switch, sys, units,
     world::{self, Module, Outcome},
@@ -13,7 +13,8 @@ use core::{
 };
 use reweave_model::{End, Kind};
 use reweave_wire::{
-    Hello, HelloModule, Parts, Reader, Request, Writer, read_request, write_hello, write_report,
+    Hello, HelloModule, Parts, Reader, Request, Threads, Writer, read_request, write_hello,
+    write_report,
 };
 
 type Main = extern "C" fn(c_int, *mut *mut c_char, *mut *mut c_char) -> c_int;
@@ -82,23 +83,24 @@ extern "C" fn instead_of_main(
             "this program's runtime and the driver are of different versions"
         ));
     }
-    if !switch::supported() {
+    let seated = channel::header().threads.load(Ordering::Relaxed) == Threads::Os as u32;
+    if !seated && !switch::supported() {
         crate::give_up(format_args!(
-            "this kernel does not let programs set their thread-local memory (FSGSBASE)"
+            "this kernel does not let programs set their thread-local memory (FSGSBASE); `--threads os` does without"
         ));
     }
     ARGC.store(argc as usize, Ordering::Relaxed);
     ARGV.store(argv, Ordering::Relaxed);
     ENVP.store(envp, Ordering::Relaxed);
-    world::start();
+    world::start(seated);
     world::get().modules = modules();
     units::prepare();
     calls::prepare();
     world::get().modules = modules();
     units::prepare();
     faults::install();
-    for number in 1..=4 {
-        grow(number);
+    if !debugger::wanted() {
+        (1..=4).for_each(grow);
     }
     snapshot(argv);
     hello();
@@ -122,6 +124,7 @@ fn serve() -> ! {
                 crate::give_up(format_args!("a plan makes no sense"));
             }
             let whole = match header.restart.load(Ordering::Relaxed) {
+                _ if debugger::wanted() => run_debugged(&request),
                 0 => run(&request),
                 _ => run_forked(&request),
             };
@@ -138,6 +141,23 @@ fn serve() -> ! {
         channel::reply(batch);
         batch = channel::wait(batch);
     }
+}
+
+/// As [`run`], with a debugger; nothing else is run in this process.
+fn run_debugged(request: &Request) -> bool {
+    let header = channel::header();
+    // So that all the threads are there, without a run that is broken off for that.
+    if switch::supported() {
+        run_forked(request);
+        header.next.store(0, Ordering::Relaxed);
+    }
+    debugger::wait();
+    let world = world::get();
+    world.debugged = true;
+    let whole = run(request);
+    world.debugged = false;
+    world.spoilt = true;
+    whole
 }
 
 /// As [`run`], in a process of its own that begins with this one's memory.
@@ -159,8 +179,11 @@ fn run_forked(request: &Request) -> bool {
                 let (option, signal) = (libc::PR_SET_PDEATHSIG as usize, libc::SIGKILL as usize);
                 sys::call(libc::SYS_prctl, [option, signal, 0, 0, 0, 0]);
             }
+            // It has no other threads than the one that forked.
+            world::get().first_seat = None;
+            baton::alone();
             header.wanted.store(0, Ordering::Relaxed);
-            let whole = run(request);
+            let whole = run_here(request, true);
             let wants = header.wanted.load(Ordering::Relaxed) != 0;
             sys::exit(match (wants, whole) {
                 (true, _) => WANTS,
@@ -206,6 +229,11 @@ fn run_forked(request: &Request) -> bool {
 
 /// Makes one run and writes its report; whether there was room for it.
 fn run(request: &Request) -> bool {
+    run_here(request, false)
+}
+
+/// As [`run`]. In a `forked` process, threads cannot be made.
+fn run_here(request: &Request, forked: bool) -> bool {
     let header = channel::header();
     let measure = header.measure.load(Ordering::Relaxed) != 0;
     let clock = || if measure { sys::now() } else { 0 };
@@ -216,7 +244,7 @@ fn run(request: &Request) -> bool {
         world.run.begin(&request.plan);
         world.detail = request.detail;
         match world.conduct(main_entry) {
-            Outcome::Grow(number) if header.restart.load(Ordering::Relaxed) != 0 => {
+            Outcome::Grow(number) if forked => {
                 header.wanted.store(number as u32, Ordering::Relaxed);
                 // Offsets of files are shared with the process that forked.
                 clean_up();
@@ -289,7 +317,9 @@ fn conclude(outcome: Outcome) {
     if let Some(kind) = kind.filter(|_| !failed) {
         let threads = &world.run.execution().threads;
         let waiting = threads.iter().filter_map(|thread| thread.pending);
-        let sites: Vec<_> = waiting.map(|pending| pending.site).collect();
+        let mut waiting: Vec<_> = waiting.collect();
+        waiting.sort_by_key(reweave_model::Pending::joins);
+        let sites = waiting.iter().map(|pending| pending.site).collect();
         world.run.error(reweave_model::Error {
             kind,
             rule: None,
@@ -313,7 +343,7 @@ fn grow(number: usize) {
     if number >= slots::MOST {
         crate::give_up(format_args!("the program has too many threads"));
     }
-    if let Err(why) = world.slots.grow(number) {
+    if let Err(why) = world.slots.grow(number, world.first_seat.is_some()) {
         crate::give_up(format_args!("{why}"));
     }
 }
@@ -457,7 +487,7 @@ fn modules() -> Vec<Module> {
 
 /// Whether a module is part of what every program rests on, by the name of its file.
 fn is_library(path: &[u8]) -> bool {
-    const NAMES: [&[u8]; 9] = [
+    const NAMES: [&[u8]; 12] = [
         b"libc.",
         b"libm.",
         b"ld-linux",
@@ -465,6 +495,9 @@ fn is_library(path: &[u8]) -> bool {
         b"libstdc++.",
         b"libc++",
         b"libpthread.",
+        b"libgomp.",
+        b"libatomic.",
+        b"libgfortran.",
         b"libreweave_runtime.",
         b"linux-vdso.",
     ];

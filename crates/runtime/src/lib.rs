@@ -13,8 +13,11 @@
 extern crate alloc;
 
 mod accesses;
+mod atomics;
+mod baton;
 mod calls;
 mod channel;
+mod debugger;
 mod detail;
 mod entry;
 mod faults;

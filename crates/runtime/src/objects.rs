@@ -1,5 +1,6 @@
 //! Which object of the model lies at which address, in the run at hand.
 
+use crate::calls::Health;
 use alloc::{vec, vec::Vec};
 use reweave_model::ObjectId;
 
@@ -17,8 +18,16 @@ pub enum Sort {
     Futex,
     /// A file or stream; its address is no place in memory.
     File,
+    /// Whether something was sent to a thread; its address is no place in memory.
+    Signals,
+    /// An order that the program vouches for.
+    Vouched,
     /// How many refer to a C++ exception.
     Count,
+    /// An atomic of 16 bytes: see [`crate::hooks_wide`].
+    Wide,
+    /// The runtime's own, such as a list of threads that wait: orders no memory.
+    Quiet,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -46,6 +55,8 @@ pub struct Known {
     pub destroyed: u32,
     /// An atomic byte that compiled code looks at before a function-local static: see [`crate::calls`].
     pub guard: bool,
+    /// Of a robust mutex.
+    pub health: Health,
     /// The mutex that waiters of a condition variable gave up, while there are some.
     pub mutex: Option<ObjectId>,
 }
@@ -128,6 +139,7 @@ impl Objects {
     pub fn find(&self, address: usize, bytes: usize, sort: Sort) -> Found {
         match self.place(address, mask(address, bytes)) {
             Ok(at) if self.table[at].sort == sort => Found::Object(self.table[at].object),
+            Ok(at) if sort == Sort::Atomic && self.table[at].sort == Sort::Wide => Found::Overlap,
             Ok(_) | Err(false) => Found::Nothing,
             // Objects other than atomics may come to lie where something else was.
             Err(true) if sort != Sort::Atomic => Found::Nothing,
@@ -135,8 +147,23 @@ impl Objects {
         }
     }
 
-    /// From now on this object is what lies there. Objects come in the order of their numbers.
-    pub fn put(&mut self, address: usize, bytes: usize, sort: Sort, object: ObjectId) {
+    /// The atomic of 16 bytes at an address.
+    pub fn find_wide(&self, address: usize) -> Found {
+        let half = |address| match self.place(address, u8::MAX).map(|at| &self.table[at]) {
+            Ok(entry) if entry.sort == Sort::Wide => Found::Object(entry.object),
+            Ok(entry) if entry.sort == Sort::Atomic => Found::Overlap,
+            Ok(_) | Err(false) => Found::Nothing,
+            Err(true) => Found::Overlap,
+        };
+        match (half(address), half(address + 8)) {
+            (Found::Overlap, _) | (_, Found::Overlap) => Found::Overlap,
+            (Found::Object(low), Found::Object(high)) if low == high => Found::Object(low),
+            _ => Found::Nothing,
+        }
+    }
+
+    /// Notes an object that goes by an address and does not lie there. Objects come in the order of their numbers.
+    pub fn note(&mut self, address: usize, bytes: usize, sort: Sort, object: ObjectId) {
         debug_assert_eq!(object.index(), self.known.len());
         self.known.push(Known {
             address,
@@ -146,18 +173,33 @@ impl Objects {
             made: 0,
             destroyed: 0,
             guard: false,
+            health: Health::Whole,
             mutex: None,
         });
-        let mask = mask(address, bytes);
-        let granule = address / 8;
+    }
+
+    /// From now on this object is what lies there.
+    pub fn put(&mut self, address: usize, bytes: usize, sort: Sort, object: ObjectId) {
+        self.note(address, bytes, sort, object);
         let entry = Entry {
-            granule,
+            granule: address / 8,
             run: self.run,
-            mask,
+            mask: mask(address, bytes),
             sort,
             object,
         };
-        // What it covers is gone.
+        self.cover(entry);
+        if sort == Sort::Wide {
+            self.cover(Entry {
+                granule: entry.granule + 1,
+                ..entry
+            });
+        }
+    }
+
+    /// Adds an entry; what it covers is gone.
+    fn cover(&mut self, entry: Entry) {
+        let Entry { granule, mask, .. } = entry;
         let mut covered = false;
         if !self.table.is_empty() {
             let mut at = self.slot(granule);

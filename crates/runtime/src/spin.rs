@@ -114,7 +114,8 @@ fn note_foreign(address: usize, bytes: usize) {
     let world = world::get();
     let current = world.current.index();
     let mut threads = world.threads.iter_mut().enumerate();
-    let owner = threads.find(|(_, thread)| thread.top.wrapping_sub(address) <= STACK);
+    let owner =
+        threads.find(|(_, thread)| !thread.finished && thread.top.wrapping_sub(address) <= STACK);
     let Some((_, owner)) = owner.filter(|(index, _)| *index != current) else {
         return;
     };
@@ -183,6 +184,15 @@ impl Spin {
     pub fn clear(&mut self) {
         self.row.clear();
         self.print = None;
+    }
+
+    /// As of a thread that begins, keeping memory.
+    pub fn reset(&mut self) {
+        self.clear();
+        self.parked = None;
+        self.changed.clear();
+        self.inside = false;
+        self.left = None;
     }
 
     /// The thread goes on: what others have written to its stack meanwhile counts as if it had been there before.

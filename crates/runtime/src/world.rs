@@ -1,14 +1,18 @@
 //! The run at hand: its threads, whose turn it is, and how an operation is done.
 //!
-//! One OS thread runs everything here, so the world is one value without locks. It is borrowed anew after every switch: [`get`] is
+//! One OS thread at a time runs what is here, so the world is one value without locks. It is borrowed anew after every switch: [`get`] is
 //! called for a few lines at a time and never kept across [`World::turn`].
+
+mod notes;
 
 use crate::{
     accesses::{Mode, set_mode},
-    calls, channel,
+    baton::Seat,
+    calls, channel, debugger,
     detail::Watched,
     heap::Heap,
     hooks::{FULL, Frame, calls_end, swap_calls},
+    hooks_wide::Values,
     objects::{Found, Known, Objects, Sort},
     peeks::Stores,
     restore::Snapshot,
@@ -26,8 +30,8 @@ use core::{
     sync::atomic::Ordering,
 };
 use reweave_model::{
-    Choice, Class, Edge, End, Error, Event, Gate, Kind, Next, Object, ObjectId, Op, Order, Pending,
-    RaceDetector, Run, Site, ThreadId,
+    Choice, Class, End, Event, Gate, Next, Object, ObjectId, Op, Order, Pending, RaceDetector, Run,
+    Site, ThreadId,
 };
 use reweave_shadow::{Kind as Access, Shadow};
 use reweave_wire::{Note, Races};
@@ -37,6 +41,8 @@ pub struct Thread {
     /// Where it goes on.
     sp: *mut u8,
     own: usize,
+    /// The real thread that runs it, where threads are real ones.
+    pub seat: Option<&'static Seat>,
     /// Its stack begins here, with the frame of this function.
     pub top: usize,
     pub entry: extern "C" fn() -> !,
@@ -99,12 +105,14 @@ pub struct World {
     pub run: Run,
     pub races: RaceDetector,
     pub threads: Vec<Thread>,
-    /// Lists of callers of threads of earlier runs, for their memory.
-    spare: Vec<*mut usize>,
+    /// Lists of threads of earlier runs, for their memory: of callers, and what loops have seen.
+    spare: Vec<(*mut usize, Spin)>,
     pub current: ThreadId,
     choice: Choice,
     root: *mut u8,
     root_own: usize,
+    /// The first of the real threads, where the program's are such.
+    pub first_seat: Option<&'static Seat>,
     main_top: usize,
     pub objects: Objects,
     pub slots: Slots,
@@ -116,6 +124,8 @@ pub struct World {
     /// A crash may have left anything behind: the process is not used again.
     pub spoilt: bool,
     pub detail: bool,
+    /// A debugger wants to know when something happens.
+    pub debugged: bool,
     pub shadow: Shadow,
     /// Whether plain accesses are checked.
     pub check_races: bool,
@@ -125,6 +135,7 @@ pub struct World {
     /// A plain store that is an event and is about to be made: its memory.
     pub unsettled: Option<(usize, usize)>,
     pub stores: Stores,
+    pub values: Values,
     /// Places known to ask for less than sequential consistency.
     weak_orders: usize,
     /// Places that look at guards of function-local statics.
@@ -141,7 +152,7 @@ pub struct World {
 }
 
 struct Global<T>(UnsafeCell<T>);
-// SAFETY: one OS thread runs all code that comes here.
+// SAFETY: one OS thread at a time runs code that comes here.
 unsafe impl<T> Sync for Global<T> {}
 
 static WORLD: Global<Option<World>> = Global(UnsafeCell::new(None));
@@ -184,8 +195,8 @@ pub fn snapshot() -> &'static mut Snapshot {
     unsafe { &mut *SNAPSHOT.0.get() }
 }
 
-/// Makes the world, once.
-pub fn start() {
+/// Makes the world, once; with threads that are real ones if they are to be `seated`.
+pub fn start(seated: bool) {
     // SAFETY: as above.
     let world = unsafe { &mut *WORLD.0.get() };
     let races = channel::header().races.load(Ordering::Relaxed);
@@ -201,6 +212,7 @@ pub fn start() {
         },
         root: ptr::null_mut(),
         root_own: switch::own_memory(),
+        first_seat: None,
         main_top: 0,
         objects: Objects::new(),
         slots: Slots::new(),
@@ -210,6 +222,7 @@ pub fn start() {
         status: None,
         spoilt: false,
         detail: false,
+        debugged: false,
         shadow: Shadow::new(|bytes| sys::map_own(bytes).and_then(NonNull::new))
             .unwrap_or_else(|| crate::give_up(format_args!("there is no address space"))),
         check_races: races != Races::Ignore as u32,
@@ -217,6 +230,7 @@ pub fn start() {
         units: Units::default(),
         unsettled: None,
         stores: Stores::default(),
+        values: Values::default(),
         weak_orders: 0,
         guarded: Vec::new(),
         freed: false,
@@ -225,6 +239,10 @@ pub fn start() {
         calls: calls::State::default(),
         times: Times::new(),
     });
+    if seated {
+        let world = get();
+        world.first_seat = Some(Seat::first(&raw mut world.root));
+    }
 }
 
 impl World {
@@ -305,8 +323,9 @@ impl World {
     /// Runs the plan that `run` was begun with: the first thread from its entry, until the run has an outcome.
     pub fn conduct(&mut self, entry: extern "C" fn() -> !) -> Outcome {
         calls::erase(self);
+        let spare = self.threads.drain(..).rev();
         self.spare
-            .extend(self.threads.drain(..).map(|thread| thread.calls));
+            .extend(spare.map(|thread| (thread.calls, thread.spin)));
         self.objects.clear();
         self.races.clear();
         self.shadow.clear();
@@ -315,6 +334,7 @@ impl World {
         self.watched.clear();
         self.unsettled = None;
         self.stores.clear();
+        self.values.clear();
         self.times.clear();
         self.notes.clear();
         self.calls.clear();
@@ -327,9 +347,13 @@ impl World {
             top: self.main_top,
             end: self.main_top,
             own: self.root_own,
+            seat: self.first_seat,
         };
         self.add(0, slot, entry).own_calls = calls::Own::first();
         self.current = ThreadId::MAIN;
+        if self.debugged {
+            debugger::name(self, ThreadId::MAIN);
+        }
         set_active(true);
         swap_calls(self.threads[0].calls);
         spin::begin(self.main_top);
@@ -337,6 +361,7 @@ impl World {
         let to = self.threads[0].sp;
         // SAFETY: prepared by `add`; comes back by `leave`.
         unsafe { switch::switch(&raw mut self.root, to) };
+        get().gather();
         set_active(false);
         set_mode(Mode::Nothing);
         let world = get();
@@ -344,9 +369,23 @@ impl World {
         world.outcome
     }
 
+    /// The first thread is back from a run: where the others are real ones, they come back too.
+    fn gather(&mut self) {
+        let Some(first) = self.first_seat else {
+            return;
+        };
+        if self.outcome == Outcome::Running {
+            first.wait_for_end();
+        }
+        let others = get().threads.iter().skip(1);
+        for seat in others.filter_map(|thread| thread.seat) {
+            seat.call_back(first);
+        }
+    }
+
     /// Adds the next thread, about to begin.
     fn add(&mut self, number: usize, slot: Slot, entry: extern "C" fn() -> !) -> &mut Thread {
-        let calls = self.spare.pop().unwrap_or_else(|| {
+        let (calls, mut spin) = self.spare.pop().unwrap_or_else(|| {
             let Some(room) = sys::map_own(CALLS_BYTES) else {
                 crate::give_up(format_args!("there is no memory for another thread"));
             };
@@ -354,15 +393,17 @@ impl World {
             // SAFETY: just mapped; the first entry stays 0, the last one FULL.
             unsafe {
                 room.add(CALLS_BYTES / 8 - 1).write(FULL);
-                room.add(1)
+                (room.add(1), Spin::default())
             }
         });
+        spin.reset();
         // SAFETY: the first entry of the list, see `ran`.
         unsafe { calls.write(0) };
         self.threads.push(Thread {
             // SAFETY: nobody uses the slot's stack, or what is left of the first one.
             sp: unsafe { switch::prepare(slot.top as *mut u8, entry) },
             own: slot.own,
+            seat: self.first_seat.and(slot.seat),
             top: slot.top,
             entry,
             slot: number,
@@ -380,18 +421,20 @@ impl World {
             own_calls: calls::Own::default(),
             calls,
             calls_end: calls,
-            spin: Spin::default(),
+            spin,
             access: None,
         });
         self.threads.last_mut().expect("just added")
     }
 
-    /// The running thread creates another, which runs to its first operation before this one goes on. `ready` is told of it before.
+    /// The running thread creates another, which runs to its first operation before this one goes on. `ready` is told of it before. It has the `slot` of
+    /// a thread that has ended, or one of its own.
     pub fn spawn(
         &mut self,
         start: extern "C" fn(*mut c_void) -> *mut c_void,
         argument: *mut c_void,
         site: Site,
+        slot: Option<usize>,
         ready: impl FnOnce(&mut Thread),
     ) -> ThreadId {
         let me = self.current;
@@ -399,7 +442,7 @@ impl World {
         let id = self.run.spawn(me);
         self.races.spawn(me, id);
         let path = &self.run.execution().threads[id.index()].path;
-        let Some(number) = self.slots.number(path) else {
+        let Some(number) = slot.or_else(|| self.slots.number(path)) else {
             crate::give_up(format_args!("the program has too many threads"));
         };
         let Some(slot) = self.slots.get(number) else {
@@ -415,6 +458,9 @@ impl World {
         thread.starter = Some(me);
         thread.created = site.0;
         ready(thread);
+        if self.debugged {
+            debugger::name(self, id);
+        }
         self.switch_to(id);
         id
     }
@@ -432,8 +478,14 @@ impl World {
         // SAFETY: both threads are of this run; the other was saved by a switch or is about to begin. Its own memory is that of
         // its parked thread.
         unsafe {
-            switch::set_own_memory(to.own);
-            switch::switch(&raw mut (*from).sp, to.sp);
+            match (*from).seat.zip(to.seat) {
+                None => {
+                    switch::set_own_memory(to.own);
+                    switch::switch(&raw mut (*from).sp, to.sp);
+                }
+                Some((here, there)) if (*from).finished => here.end(&raw mut (*from).sp, there),
+                Some((here, there)) => here.hand(&raw mut (*from).sp, there),
+            }
         }
         // Back again: accesses are this thread's.
         spin::back(wrote);
@@ -443,11 +495,19 @@ impl World {
     /// Ends the run here: the running thread does not go on.
     pub fn leave(&mut self, outcome: Outcome) -> ! {
         self.settle();
+        if self.debugged {
+            debugger::at_end(outcome);
+        }
         self.outcome = outcome;
+        let is_first = self.current == ThreadId::MAIN;
         let me: *mut Thread = self.me();
         // SAFETY: saved by `conduct`, which waits for this.
         unsafe {
-            switch::set_own_memory(self.root_own);
+            match (*me).seat.zip(self.first_seat) {
+                Some((here, first)) if !is_first => here.end_run(&raw mut (*me).sp, first),
+                Some(_) => {}
+                None => switch::set_own_memory(self.root_own),
+            }
             switch::switch(&raw mut (*me).sp, self.root);
         }
         unreachable!("a run that has ended does not go on")
@@ -484,6 +544,9 @@ impl World {
         let me = self.current;
         self.me().finished = true;
         self.run.finish(me);
+        if self.debugged {
+            debugger::name(self, me);
+        }
         match self.me().starter.take() {
             Some(starter) => self.switch_to(starter),
             None => self.next(None),
@@ -507,67 +570,6 @@ impl World {
         unreachable!("a frozen thread does not go on")
     }
 
-    /// Notes an error of the running thread.
-    pub fn error(&mut self, kind: Kind, rule: Option<&str>, message: String, sites: &[Site]) {
-        self.error_about(kind, rule, message, sites, 0);
-    }
-
-    /// Notes an error of the running thread about what lies at an address.
-    pub fn error_about(
-        &mut self,
-        kind: Kind,
-        rule: Option<&str>,
-        message: String,
-        sites: &[Site],
-        address: usize,
-    ) {
-        self.about_errors.push(address);
-        let thread = self.current;
-        let count = self.run.state().count(thread);
-        self.run.error(Error {
-            kind,
-            rule: rule.map(String::from),
-            message,
-            sites: sites.into(),
-            after: Some(Edge { thread, count }),
-        });
-    }
-
-    /// Says something that is no error, once.
-    pub fn note(&mut self, note: Note) {
-        if !self.notes.contains(&note) {
-            self.notes.push(note);
-        }
-    }
-
-    /// A call that is not under control: the thread goes no further, and the search says so.
-    pub fn unsupported(&mut self, call: &str, site: Site) -> ! {
-        self.notes.push(Note::Unsupported {
-            call: call.into(),
-            site,
-        });
-        self.freeze(site)
-    }
-
-    /// Passes on places that ask for less than sequential consistency, when there are new ones.
-    pub fn note_weak_orders(&mut self) {
-        if self.races.weak_orders() > self.weak_orders {
-            self.weak_orders = self.races.weak_orders();
-            // The compiler asks so for the program when it looks at a guard, and rightly.
-            for event in &self.run.execution().events {
-                if let Op::Load(object) = event.op
-                    && self.objects.known()[object.index()].guard
-                    && !self.guarded.contains(&event.site)
-                {
-                    self.guarded.push(event.site);
-                }
-            }
-            let asked = self.races.weak_sites();
-            let asked = asked.filter(|site| !self.guarded.contains(site));
-            self.notes.extend(asked.map(Note::Weak));
-        }
-    }
-
     /// The object of this sort at an address, made as `fresh` says if there is none.
     pub fn object(
         &mut self,
@@ -589,31 +591,20 @@ impl World {
         id
     }
 
-    pub fn about(&mut self, object: ObjectId) -> &mut Known {
-        self.objects.about(object)
+    /// A new object of the runtime's own that goes by an address and does not lie there.
+    pub fn make_beside(&mut self, address: usize, sort: Sort, object: Object) -> ObjectId {
+        let id = self.run.object(object);
+        self.objects.note(address, 0, sort, id);
+        id
     }
 
-    /// The atomic object at an address, whose memory holds `value`. Plain writes pass the model by: where one has changed the
-    /// value, an object begins anew.
-    #[inline]
-    pub fn atomic(&mut self, address: usize, bytes: usize, value: u64, site: Site) -> ObjectId {
-        self.settle();
-        if self.units.cut(address, bytes) {
-            self.unsupported("atomic accesses to a part of racy memory", site);
-        }
-        match self.objects.find(address, bytes, Sort::Atomic) {
-            Found::Object(object) => {
-                if matches!(self.run.state().object(object), Object::Atomic(known) if *known == value)
-                {
-                    return object;
-                }
-                self.make(address, bytes, Sort::Atomic, Object::Atomic(value))
-            }
-            Found::Nothing => self.make(address, bytes, Sort::Atomic, Object::Atomic(value)),
-            Found::Overlap => {
-                self.unsupported("atomic accesses of different sizes to one place", site)
-            }
-        }
+    /// The same, of one that orders no memory.
+    pub fn make_quiet(&mut self, address: usize, object: Object) -> ObjectId {
+        self.make_beside(address, Sort::Quiet, object)
+    }
+
+    pub fn about(&mut self, object: ObjectId) -> &mut Known {
+        self.objects.about(object)
     }
 }
 
@@ -653,6 +644,9 @@ fn done(op: Op, gate: Gate, site: Site, order: Order, failure: Option<Order>) ->
     world.run.announce(me, Pending { op, gate, site });
     world.turn();
     let world = get();
+    if world.debugged {
+        debugger::at_step(world);
+    }
     // It stays where it is until the next operation: a copy costs as much as all the rest.
     let event: &Event = get().run.go(world.choice);
     let epoch = world.races.epoch(me);
@@ -661,7 +655,9 @@ fn done(op: Op, gate: Gate, site: Site, order: Order, failure: Option<Order>) ->
         world.stored(object, epoch);
     }
     let access = world.me().access.take();
-    match access.is_some_and(|part| part.races) {
+    let object = event.op.object();
+    let quiet = object.is_some_and(|object| world.objects.about(object).sort == Sort::Quiet);
+    match quiet || access.is_some_and(|part| part.races) {
         true => world.races.plain(me),
         false => world.races.event(event, order, failure),
     }
@@ -673,9 +669,10 @@ fn done(op: Op, gate: Gate, site: Site, order: Order, failure: Option<Order>) ->
     if let Some(part) = access {
         let kind = part.kind();
         world.touch(part.address, part.bytes, kind, site);
-    } else if let Some(object) = event.op.object().filter(|_| !leaves) {
+    } else if let Some(object) = object.filter(|_| !leaves && !quiet) {
         let known = world.objects.about(object);
-        let (address, bytes) = (known.address, known.bytes.min(8) as usize);
+        let most = if known.sort == Sort::Wide { 16 } else { 8 };
+        let (address, bytes) = (known.address, known.bytes.min(most) as usize);
         let looks = event.access[0].is_some_and(|access| access.class == Class::Read);
         let kind = match looks {
             true => Access::AtomicRead,
@@ -684,7 +681,7 @@ fn done(op: Op, gate: Gate, site: Site, order: Order, failure: Option<Order>) ->
         if kind == Access::AtomicWrite {
             spin::foreign(address, known.bytes as usize);
         }
-        if known.sort != Sort::Futex {
+        if known.sort != Sort::Futex && bytes > 0 {
             world.touch(address, bytes, kind, site);
         }
     }

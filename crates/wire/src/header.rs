@@ -5,7 +5,7 @@ use core::sync::atomic::{AtomicU32, AtomicU64};
 /// First word of the file.
 pub const MAGIC: u64 = u64::from_le_bytes(*b"reweave\0");
 /// Grows with every change of anything in this crate.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// Where plans begin.
 pub const PLANS_AT: usize = 4096;
@@ -42,6 +42,10 @@ pub struct Header {
     pub races: AtomicU32,
     /// How runs begin anew: [`Restart`].
     pub restart: AtomicU32,
+    /// How the program's threads are run: [`Threads`].
+    pub threads: AtomicU32,
+    /// Whether the next plan is run with a debugger: [`Debugged`].
+    pub debugged: AtomicU32,
     /// The process ends after this batch: a crash may have left anything behind.
     pub spoilt: AtomicU32,
     /// A run in a forked process wants this slot for another thread.
@@ -65,6 +69,29 @@ pub enum Restart {
     Warm = 0,
     /// In a fork of a process that stands at `main`.
     Fork = 1,
+}
+
+/// How the program's threads are run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[repr(u32)]
+pub enum Threads {
+    /// As fibers of one thread of the operating system.
+    #[default]
+    Fiber = 0,
+    /// As threads of the operating system, one at a time.
+    Os = 1,
+}
+
+/// How far a run with a debugger is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u32)]
+pub enum Debugged {
+    /// There is no debugger, or it is gone.
+    No = 0,
+    /// There will be one.
+    Wanted = 1,
+    /// The target waits for it.
+    Waits = 2,
 }
 
 /// What is done about plain accesses.

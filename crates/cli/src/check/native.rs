@@ -7,7 +7,7 @@ use super::{
     noticed::{Noticed, StoredNotes},
 };
 use reweave_check::{Fault, Subject, plan_of};
-use reweave_drive::{Launch, Native, Note, Observation, Races, Restart, Unit};
+use reweave_drive::{Launch, Native, Note, Observation, Races, Restart, Threads, Unit};
 use reweave_explore::Target;
 use reweave_model::{
     Choice, Divergence, Execution, Kind, Mark, OpKind, Plan, Site, Step, ThreadId,
@@ -75,12 +75,34 @@ impl Checked {
     /// Runs a plan once, with everything that there is to see. In a process that is used for nothing else, so that
     /// nothing is believed that only an earlier run explains.
     pub fn observe(&self, plan: &Plan) -> Result<Observation, Fault> {
+        let mut launch = self.launch.clone();
+        // A forked process has no other threads.
+        if launch.threads == Threads::Fiber {
+            launch.restart = Restart::Fork;
+        }
+        let mut native = Native::start(&launch).map_err(Fault::Failed)?;
+        let seen = native.observe(plan);
+        self.seen(&native, seen)
+    }
+
+    /// As [`Checked::observe`], with a debugger: see [`Native::debug`].
+    pub fn debug(&self, plan: &Plan, debugger: impl FnOnce(u32)) -> Result<Observation, Fault> {
         let launch = Launch {
-            restart: Restart::Fork,
+            restart: Restart::Warm,
+            threads: Threads::Os,
+            debugged: true,
             ..self.launch.clone()
         };
         let mut native = Native::start(&launch).map_err(Fault::Failed)?;
-        let seen = native.observe(plan);
+        let seen = native.debug(plan, debugger);
+        self.seen(&native, seen)
+    }
+
+    fn seen(
+        &self,
+        native: &Native,
+        seen: Result<Observation, Divergence>,
+    ) -> Result<Observation, Fault> {
         match (native.fault(), seen) {
             (Some(why), _) => Err(Fault::Failed(why.into())),
             (None, Err(divergence)) => Err(Fault::of(self, &divergence)),
@@ -157,11 +179,11 @@ impl Checked {
             .position(|it| stuck(it.kind) && it.message.is_empty());
         if let Some(index) = untold {
             trace.errors[index].message = waiting(&trace);
-            let waiting = trace
-                .threads
-                .iter()
-                .filter_map(|thread| thread.pending.as_ref());
-            trace.errors[index].places = waiting.filter_map(|it| it.at.clone()).collect();
+            let threads = trace.threads.iter();
+            let mut waiting: Vec<_> = threads.filter_map(|it| it.pending.as_ref()).collect();
+            waiting.sort_by_key(|it| it.operation.name == "join");
+            let places = waiting.into_iter().filter_map(|it| it.at.clone());
+            trace.errors[index].places = places.collect();
         }
         trace
     }

@@ -12,8 +12,13 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Searches that are repeated on `fork`, where an execution takes a hundred times as long.
-const MOST_ON_FORK: u64 = 10_000;
+/// Searches that are repeated in slow ways: on `fork` an execution takes a hundred times as long, on threads of the operating system ten times.
+const MOST_IN_SLOW_WAYS: u64 = 10_000;
+
+/// How a program is run: a word for how it is run again, or for real threads.
+const FORK: [&str; 2] = ["--restart", "fork"];
+const WARM: [&str; 2] = ["--restart", "warm"];
+const OS: [&str; 2] = ["--threads", "os"];
 
 /// What this version cannot explore with yet.
 const LATER: [&str; 1] = ["stateful"];
@@ -58,7 +63,7 @@ impl Trial<'_> {
         let (options, args) = (self.options(), &self.expected.args);
         let check = [
             &options[..],
-            &mode("warm", 1),
+            &mode(WARM, 1),
             &compiled,
             &words(["--"]),
             args,
@@ -70,8 +75,12 @@ impl Trial<'_> {
 
         let program = self.build(&compiled)?;
         let explored = first.errors.is_empty() || self.expected.keeps_going();
-        for (restart, workers) in [("fork", 1), ("warm", 2), ("fork", 2)] {
-            let mode = mode(restart, workers);
+        let slowly = first.executions <= MOST_IN_SLOW_WAYS;
+        for (way, workers) in [(FORK, 1), (WARM, 2), (FORK, 2), (OS, 1), (OS, 2)] {
+            if way == OS && !slowly && !self.slow {
+                continue;
+            }
+            let mode = mode(way, workers);
             let ran = self.check([&options[..], &mode, &words(["--", &program]), args].concat());
             let document = self.as_expected(&ran)?;
             // Where several workers stop at an error, it is not always the same one.
@@ -90,7 +99,7 @@ impl Trial<'_> {
     fn simple(&self, found: &ResultDocument, program: &str) -> Result<(), String> {
         let mut options = self.options();
         options.retain(|option| option != "--no-minimise");
-        let mode = mode("warm", 1);
+        let mode = mode(WARM, 1);
         let ran = self.check(
             [
                 &options[..],
@@ -137,11 +146,12 @@ impl Trial<'_> {
         }
         let search = [&words(["--", &program]), &self.expected.args[..]].concat();
         let mut first: Option<ResultDocument> = None;
-        for (restart, workers) in [("warm", 1), ("fork", 1), ("warm", 2)] {
-            if restart == "fork" && count.executions > MOST_ON_FORK {
+        let slowly = count.executions <= MOST_IN_SLOW_WAYS;
+        for (way, workers) in [(WARM, 1), (FORK, 1), (WARM, 2), (OS, 1)] {
+            if !slowly && (way == FORK || way == OS && !self.slow) {
                 continue;
             }
-            let ran = self.check([&options[..], &mode(restart, workers), &search].concat());
+            let ran = self.check([&options[..], &mode(way, workers), &search].concat());
             let document = ran.document()?;
             let counted = (document.executions, document.blocked);
             if counted != (count.executions, count.blocked) {
@@ -414,8 +424,8 @@ fn matched(mistakes: &[Mistake], errors: &[&Seen]) -> bool {
         })
 }
 
-fn mode(restart: &str, workers: u32) -> Vec<String> {
-    words(["--restart", restart, "--workers", &workers.to_string()])
+fn mode(way: [&str; 2], workers: u32) -> Vec<String> {
+    words([way[0], way[1], "--workers", &workers.to_string()])
 }
 
 /// Findings in a few words.

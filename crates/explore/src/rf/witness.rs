@@ -4,14 +4,15 @@
 //! write and those who read from it. So happens-before is *saturated*: a write that comes before a read comes before what it
 //! reads from, and a write that comes after what is read comes after the read. For a new read that is done once for what was
 //! done before it, and goes on from there for each of its sources and for the next read. Most of what cannot be is found
-//! so. For the rest a guess is tried: what must come before the read goes first. Behind it stands a complete search, whose
-//! only real choices are writes that somebody still has to read: everything else can be done as soon as it may be.
+//! so. Before that a guess is tried: as it was done, with the read in front of the next write after its source. After it another:
+//! what must come before the read goes first. Behind it stands a complete search, whose only real choices are writes that
+//! somebody still has to read: everything else can be done as soon as it may be.
 
 mod saturation;
 mod search;
 
 use super::graph::{Graph, START};
-use crate::happens::{Happens, Row, add_next, count};
+use crate::happens::{Happens, Quad, Row, add_next, count, join};
 use saturation::Saturation;
 use search::Search;
 
@@ -93,6 +94,8 @@ pub(crate) struct Witness {
     /// Those that take part, in the order in which they were done.
     guide: Vec<u32>,
     last: Vec<u32>,
+    /// What has to come before the read.
+    past: Vec<Quad>,
     /// The first so many events of the run, saturated.
     base: Saturation,
     begun: u32,
@@ -119,16 +122,19 @@ impl Witness {
                 let others = done.iter().copied();
                 self.guide
                     .extend(others.filter(|place| question.takes_part(*place)));
-                self.read_last(question);
-                if self.fits(question) {
-                    return true;
-                }
             }
+        }
+        self.in_time(question);
+        if self.fits(question) {
+            return true;
         }
         if !self.saturate(question) {
             return false;
         }
-        self.past_first(question);
+        self.past.clear();
+        self.past
+            .extend_from_slice(self.saturation.row(question.read));
+        self.read_at(question, 0);
         self.fits(question) || self.search(question)
     }
 
@@ -147,6 +153,9 @@ impl Witness {
         } = *question;
         if question.leads.is_empty() {
             self.advance(graph, happens, first);
+            if self.overwritten(question) {
+                return false;
+            }
             self.saturation.copy(&self.base);
         } else {
             self.saturation.clear(graph, happens);
@@ -162,24 +171,22 @@ impl Witness {
         self.saturation.close(happens)
     }
 
-    /// Whether a write comes between a source and a new read, whatever the order.
-    pub fn overwritten(
-        &mut self,
-        graph: &Graph,
-        happens: &Happens,
-        read: u32,
-        source: u32,
-    ) -> bool {
-        let Some(touch) = graph.touches[read as usize] else {
-            return false;
-        };
+    /// Whether a write comes between the source and a new read, whatever the order.
+    fn overwritten(&self, question: &Question) -> bool {
+        let Question {
+            graph,
+            happens,
+            read,
+            source,
+            ..
+        } = *question;
         let (thread, nth) = (happens.thread(read), happens.nth(read));
-        let Some(past) = happens.coming_last(&graph.skeleton, thread, nth) else {
-            return false;
-        };
-        self.advance(graph, happens, read);
-        let object = touch.object.index();
-        self.base.overwritten(happens, object, source, past)
+        let past = happens.coming_last(&graph.skeleton, thread, nth);
+        let touch = graph.touches[read as usize];
+        past.zip(touch).is_some_and(|(past, touch)| {
+            let object = touch.object.index();
+            self.base.overwritten(happens, object, source, past)
+        })
     }
 
     /// Makes the base be about the first so many events.
@@ -195,23 +202,37 @@ impl Witness {
         }
     }
 
-    /// As it was done, the read at the end.
-    fn read_last(&mut self, question: &Question) {
-        self.order.clear();
-        self.order.extend_from_slice(&self.guide);
-        self.order.push(question.read);
+    /// As it was done, the read and what happens before it in time to see its source.
+    fn in_time(&mut self, question: &Question) {
+        let Question { source, read, .. } = *question;
+        self.past.clear();
+        self.past.extend_from_slice(question.coming(read));
+        let mut others = self.guide.iter();
+        if source != START {
+            join(&mut self.past, question.happens.row(source));
+            others.by_ref().find(|place| **place == source);
+        }
+        let object = question.graph.touches[read as usize].map(|touch| touch.object);
+        let overwrites = |place: &u32| {
+            let touch = question.graph.touches[*place as usize];
+            touch.map(|touch| touch.object) == object && question.writes(*place)
+        };
+        let rest = others.clone().position(overwrites);
+        let time = self.guide.len() - rest.map_or(0, |rest| others.len() - rest);
+        self.read_at(question, time);
     }
 
-    /// What has to come before the read, the read, then all else.
-    fn past_first(&mut self, question: &Question) {
-        let past = self.saturation.row(question.read);
-        let needed = |place: &u32| question.happens.in_row(past, *place);
+    /// As it was done up to a time, what has to come before the read as far as is known, the read, then all else.
+    fn read_at(&mut self, question: &Question, time: usize) {
+        let needed = |place: &u32| question.happens.in_row(&self.past, *place);
+        let (before, behind) = self.guide.split_at(time);
         self.order.clear();
+        self.order.extend_from_slice(before);
         self.order
-            .extend(self.guide.iter().copied().filter(|place| needed(place)));
+            .extend(behind.iter().copied().filter(|place| needed(place)));
         self.order.push(question.read);
         self.order
-            .extend(self.guide.iter().copied().filter(|place| !needed(place)));
+            .extend(behind.iter().copied().filter(|place| !needed(place)));
     }
 
     /// Whether everybody reads what is to be read.

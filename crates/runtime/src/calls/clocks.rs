@@ -1,5 +1,6 @@
 //! Clocks, sleeps and everything with a time limit, in virtual time: see [`crate::times`].
 
+use super::cancel;
 use crate::{
     accesses,
     hooks::Frame,
@@ -85,6 +86,11 @@ impl Deadline {
         let time = join(unsafe { &*time })?;
         Some(Deadline(world::get().me().clock.ns.saturating_add(time)))
     }
+
+    /// The running thread has waited until then.
+    pub fn reached(self) {
+        world::get().advance_to(self.0);
+    }
 }
 
 /// An operation that may time out: it does when it goes before what it waits for.
@@ -96,10 +102,9 @@ pub fn perform_until(op: Op, until: Deadline, site: Site) -> Done {
 /// The same, when [`World::timed_gate`](crate::world::World::timed_gate) was asked already.
 pub fn perform_gated(op: Op, gate: Gate, until: Deadline, site: Site) -> Done {
     let done = perform(op, gate, site, Order::SeqCst, None);
-    let world = world::get();
-    world.timed(op, done.ok);
+    world::get().timed(op, done.ok);
     if !done.ok {
-        world.advance_to(until.0);
+        until.reached();
     }
     done
 }
@@ -216,13 +221,14 @@ fn rest(time: *const timespec) -> c_int {
 pub(super) unsafe extern "C" fn nano_sleep(
     time: *const timespec,
     left: *mut timespec,
-    _: &Frame,
+    frame: &Frame,
 ) -> c_int {
     if !world::active() {
         let real = real!(nanosleep: fn(*const timespec, *mut timespec) -> c_int);
         // SAFETY: the program's own arguments.
         return unsafe { real(time, left) };
     }
+    cancel::point(frame);
     match rest(time) {
         0 => 0,
         error => fail(error),
@@ -234,7 +240,7 @@ unsafe extern "C" fn clock_nano_sleep(
     flags: c_int,
     time: *const timespec,
     left: *mut timespec,
-    _: &Frame,
+    frame: &Frame,
 ) -> c_int {
     if !world::active() {
         let real =
@@ -246,6 +252,7 @@ unsafe extern "C" fn clock_nano_sleep(
     else {
         return libc::EINVAL;
     };
+    cancel::point(frame);
     if flags & libc::TIMER_ABSTIME == 0 {
         return rest(time);
     }
@@ -259,20 +266,22 @@ unsafe extern "C" fn clock_nano_sleep(
     }
 }
 
-unsafe extern "C" fn micro_sleep(microseconds: c_uint, _: &Frame) -> c_int {
+unsafe extern "C" fn micro_sleep(microseconds: c_uint, frame: &Frame) -> c_int {
     if !world::active() {
         // SAFETY: a number.
         return unsafe { real!(usleep: fn(c_uint) -> c_int)(microseconds) };
     }
+    cancel::point(frame);
     world::get().advance(u64::from(microseconds) * 1000);
     0
 }
 
-unsafe extern "C" fn second_sleep(seconds: c_uint, _: &Frame) -> c_uint {
+unsafe extern "C" fn second_sleep(seconds: c_uint, frame: &Frame) -> c_uint {
     if !world::active() {
         // SAFETY: a number.
         return unsafe { real!(sleep: fn(c_uint) -> c_uint)(seconds) };
     }
+    cancel::point(frame);
     world::get().advance(u64::from(seconds) * SECOND);
     0
 }

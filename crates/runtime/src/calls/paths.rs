@@ -3,7 +3,7 @@
 //!
 //! The kernel does not trap on protected pages but fails, so they are made writable first.
 
-use super::callers;
+use super::{callers, cancel};
 use crate::{accesses, hooks::Frame, real::Real, spin, world};
 use core::{
     ffi::{CStr, c_char, c_int, c_void},
@@ -83,6 +83,9 @@ pub(super) use passes;
 
 /// The path is this argument.
 fn path<const ARGUMENT: usize>(call: &'static CStr, arguments: &[usize; 6], from: &usize) {
+    if call.to_bytes().starts_with(b"open") && call != c"opendir" {
+        cancel::point_at(from);
+    }
     super::files::changing();
     let path = arguments[ARGUMENT] as *const c_char;
     if path.is_null() {
@@ -196,16 +199,6 @@ passes! {
     vscanf => reads_input;
     __isoc99_vscanf => reads_input;
 }
-
-/// A mutex that outlives its holder is not under control.
-fn robust(_: &'static CStr, arguments: &[usize; 6], from: &usize) {
-    if arguments[1] as i32 == libc::PTHREAD_MUTEX_ROBUST {
-        let site = callers::site(from);
-        world::get().unsupported("pthread_mutexattr_setrobust", site);
-    }
-}
-
-passes! { pthread_mutexattr_setrobust => robust; }
 
 /// The process goes elsewhere, until the run is over.
 fn moves(_: &'static CStr, _: &[usize; 6], _: &usize) {
