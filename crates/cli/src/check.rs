@@ -14,7 +14,7 @@ use crate::{args::Format, kit, print, say, style, usage};
 use args::{Check, Races, Restart, What};
 pub use replay::replay;
 use reweave_check::{Control, Fault, Settings};
-use reweave_drive::{Launch, compile};
+use reweave_drive::{Launch, Limits, compile};
 use reweave_report::{
     ExitCode, Program, ResultDocument, Sources, Style, render_trace, render_untold,
 };
@@ -85,17 +85,14 @@ impl Prepared {
         settings(check, &self.program)
     }
 
-    fn warm(&self) -> bool {
-        self.launch.restart == reweave_drive::Restart::Warm
-    }
-
-    /// Whether there is another way to run it again.
-    fn steps_down(&self, check: &Check) -> bool {
-        self.warm() && check.restart == Restart::Auto
-    }
-
-    fn step_down(&mut self) {
-        self.launch.restart = reweave_drive::Restart::Fork;
+    /// A more trusted way to run it again, if there is one and we may choose.
+    fn lower(&self, check: &Check) -> Option<reweave_drive::Restart> {
+        use reweave_drive::Restart::{Exec, Fork, Warm};
+        match (check.restart, self.launch.restart) {
+            (Restart::Auto, Warm) => Some(Fork),
+            (Restart::Auto, Fork) => Some(Exec),
+            _ => None,
+        }
     }
 }
 
@@ -115,7 +112,7 @@ pub fn prepare(check: &Check, stdin: Option<Arc<File>>) -> Result<Prepared, Endi
     let restart = match check.restart {
         Restart::Auto | Restart::Warm => reweave_drive::Restart::Warm,
         Restart::Fork => reweave_drive::Restart::Fork,
-        Restart::Exec => return Err(format!("--restart exec: {}", args::missing()).into()),
+        Restart::Exec => reweave_drive::Restart::Exec,
     };
     let (path, built) = match &check.what {
         What::Files(words) => {
@@ -131,6 +128,7 @@ pub fn prepare(check: &Check, stdin: Option<Arc<File>>) -> Result<Prepared, Endi
             stdin,
             races,
             restart,
+            limits: check.limits.clone(),
             ..Launch::new(path)
         },
         program: described(check),
@@ -200,7 +198,7 @@ fn settings(check: &Check, program: &Program) -> Settings {
 }
 
 fn explore(check: &Check) -> Result<ExitCode, Ending> {
-    let prepared = prepare(check, stdin::read()?)?;
+    let mut prepared = prepare(check, stdin::read()?)?;
     if let Some(log) = &check.log {
         // Said now, and not after the search.
         File::create(log)
@@ -212,11 +210,19 @@ fn explore(check: &Check) -> Result<ExitCode, Ending> {
     let settings = prepared.settings(check);
     let workers = settings.workers;
     let stem = settings.name.clone();
+    let limits = Limits {
+        stop: control.stop.clone(),
+        ..prepared.launch.limits.clone()
+    };
+    prepared.launch.limits = limits.clone();
     let mut session = Session::new(check.clone(), prepared, settings)?;
     // Compiling is not exploring.
     let until = check
         .budget
         .and_then(|budget| Instant::now().checked_add(budget));
+    if let Some(until) = until {
+        let _ = limits.until.set(until);
+    }
     let shown = check.format == Format::Text;
     let told = loop {
         progress::shown(&name, workers, &control, shown, || {

@@ -3,8 +3,11 @@
 pub mod compile;
 pub mod symbols;
 
+mod disk;
+mod limits;
 mod native;
 mod process;
 
+pub use limits::Limits;
 pub use native::{Launch, Native, Observation, Spent};
 pub use reweave_wire::{Detail, Note, Place, PlaceKind, Races, Restart, Unit};

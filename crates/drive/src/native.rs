@@ -1,11 +1,14 @@
 //! A native program as a target: plans in batches to its process, executions back.
 
-use crate::process::{Process, Silence, Start};
+use crate::{
+    limits::Limits,
+    process::{Process, Silence, Start},
+};
 use reweave_explore::Target;
 use reweave_model::{Divergence, Execution, Mark, OpKind, Plan, Site, Step, ThreadId};
 use reweave_wire::{
-    Detail, Hello, HelloModule, Note, Races, Reader, Report, Restart, Unit, Writer, read_hello,
-    read_report, write_request,
+    Detail, Doom, Hello, HelloModule, Note, Races, Reader, Report, Restart, Unit, Writer,
+    read_hello, read_report, write_request,
 };
 use std::{
     collections::BTreeSet,
@@ -13,7 +16,7 @@ use std::{
     fs::File,
     path::PathBuf,
     sync::{Arc, atomic::Ordering::Relaxed},
-    time::{Duration, Instant},
+    time::Instant,
 };
 
 /// How to run a program.
@@ -31,6 +34,8 @@ pub struct Launch {
     pub units: Vec<Unit>,
     /// How runs begin anew.
     pub restart: Restart,
+    /// What it may use.
+    pub limits: Limits,
     /// Whether to measure where time goes: [`Native::spent`].
     pub measure: bool,
 }
@@ -45,6 +50,7 @@ impl Launch {
             races: Races::default(),
             units: Vec::new(),
             restart: Restart::default(),
+            limits: Limits::default(),
             measure: false,
         }
     }
@@ -75,6 +81,8 @@ pub struct Native {
     notes: BTreeSet<Note>,
     fault: Option<String>,
     spent: Spent,
+    /// Slots that runs have wanted.
+    slots: Vec<u32>,
 }
 
 /// Where time went, in nanoseconds; measured when the [`Launch`] asks for it. What is left of the whole is the search's own.
@@ -91,8 +99,28 @@ pub struct Spent {
 /// Plans in one batch: so many that a switch between the two processes costs little for each.
 const BATCH: usize = 64;
 
-/// How long a thread may go on without a visible operation.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// Threads that may end their process in one run, each at its place.
+const DOOMS: usize = 64;
+
+/// Why no report was written.
+enum Trouble {
+    /// In a sentence. There is no way to run this.
+    Fault(String),
+    /// There is no time left.
+    Late,
+}
+
+impl From<String> for Trouble {
+    fn from(why: String) -> Trouble {
+        Trouble::Fault(why)
+    }
+}
+
+impl From<&str> for Trouble {
+    fn from(why: &str) -> Trouble {
+        Trouble::Fault(why.into())
+    }
+}
 
 const MALFORMED: &str = "the program wrote over the memory through which its runs are reported, or its runtime is at fault";
 
@@ -109,6 +137,7 @@ impl Native {
             notes: BTreeSet::new(),
             fault: None,
             spent: Spent::default(),
+            slots: Vec::new(),
         };
         native.ensure()?;
         Ok(native)
@@ -160,9 +189,7 @@ impl Native {
     /// Runs a plan once, with everything that there is to see.
     pub fn observe(&mut self, plan: &Plan) -> Result<Observation, Divergence> {
         self.waiting = 0;
-        let done = self
-            .submit(std::slice::from_ref(plan), true)
-            .and_then(|()| self.collect());
+        let done = self.run_one(plan, true);
         if let Err(why) = done {
             return Err(self.fail(why));
         }
@@ -188,7 +215,9 @@ impl Native {
                 stdin: launch.stdin.as_deref(),
                 races: launch.races,
                 units: &launch.units,
+                slots: &self.slots,
                 restart: launch.restart,
+                limits: &launch.limits,
                 measure: launch.measure,
             })?;
             self.hello = read_hello(&mut Reader::new(process.reports()))
@@ -203,13 +232,14 @@ impl Native {
         self.process = None;
     }
 
-    /// Has plans run, as many as there is room for.
-    fn submit(&mut self, plans: &[Plan], detail: bool) -> Result<(), String> {
+    /// Has plans run, as many as there is room for. What goes wrong with one is looked at when it is run by itself.
+    fn submit(&mut self, plans: &[Plan]) -> Result<(), Trouble> {
+        let patience = self.launch.limits.time;
         let process = self.ensure()?;
         let mut writer = Writer::new(process.plans());
         let mut count = 0;
         for plan in plans {
-            write_request(&mut writer, plan, detail);
+            write_request(&mut writer, plan, false, &[]);
             if writer.overflowed() {
                 break;
             }
@@ -219,35 +249,75 @@ impl Native {
             return Err("a plan is too long".into());
         }
         process.request(count);
-        let mut answer = process.wait(PATIENCE);
-        if let Err(Silence::Stuck) = answer {
-            process.nudge();
-            answer = process.wait(PATIENCE);
+        let answer = process.wait_or_nudge(patience);
+        if answer.is_err() {
+            // What was done is good; the process is not.
+            process.header().spoilt.store(1, Relaxed);
         }
-        let done = process.header().done.load(Relaxed) as usize;
-        match answer {
-            Ok(()) => {}
-            Err(Silence::Ended(_, Some(why))) => return Err(why),
-            // What was done is good; the next plan has to show whether it was to blame.
-            Err(_) if done > 0 => {
-                let header = process.header();
-                header.spoilt.store(1, Relaxed);
-            }
-            Err(Silence::Ended(status, None)) => {
-                return Err(format!("the program's process ended in a run: {status}"));
-            }
-            Err(Silence::Stuck) => {
-                return Err("the program goes on for ever, and does not answer".into());
-            }
-            Err(Silence::Unknown(error)) => return Err(error.to_string()),
-        }
-        self.waiting = done;
+        self.waiting = process.header().done.load(Relaxed) as usize;
         self.at = 0;
-        Ok(())
+        match answer {
+            Err(Silence::Late) => Err(Trouble::Late),
+            _ => Ok(()),
+        }
+    }
+
+    /// Runs one plan and reads its report. A run that ends its process is made again, and stops where that happened.
+    fn run_one(&mut self, plan: &Plan, detail: bool) -> Result<(), Trouble> {
+        let mut dooms: Vec<Doom> = Vec::new();
+        loop {
+            let patience = self.launch.limits.time;
+            let process = self.ensure()?;
+            let mut writer = Writer::new(process.plans());
+            write_request(&mut writer, plan, detail, &dooms);
+            if writer.overflowed() {
+                return Err("a plan is too long".into());
+            }
+            process.request(1);
+            let answer = process.wait_or_nudge(patience);
+            let (thread, count, death) = match answer {
+                Ok(()) => match self.answered() {
+                    true => return self.collect(),
+                    false => continue,
+                },
+                Err(Silence::Late) => return Err(Trouble::Late),
+                Err(Silence::Unknown(error)) => return Err(error.to_string().into()),
+                Err(Silence::Stuck) => process.last_seen(None, false),
+                Err(Silence::Ended(_, Some(why))) if dooms.len() == DOOMS => return Err(why.into()),
+                Err(Silence::Ended(status, why)) => process.last_seen(Some(status), why.is_some()),
+            };
+            let doom = Doom {
+                thread: ThreadId(thread),
+                count,
+                death,
+            };
+            let known = |other: &Doom| (other.thread, other.count) == (doom.thread, doom.count);
+            if dooms.len() == DOOMS || dooms.iter().any(known) {
+                return Err(
+                    "the program's process ends in a run, and nothing keeps it from that".into(),
+                );
+            }
+            dooms.push(doom);
+            self.discard();
+        }
+    }
+
+    /// Whether the plan was run; else what it wants is there the next time.
+    fn answered(&mut self) -> bool {
+        let process = self.process.as_ref().expect("it has just answered");
+        let wanted = process.header().wanted.load(Relaxed);
+        self.waiting = process.header().done.load(Relaxed) as usize;
+        self.at = 0;
+        if self.waiting == 0 && wanted != 0 && !self.slots.contains(&wanted) {
+            self.slots.push(wanted);
+            self.discard();
+            return false;
+        }
+        true
     }
 
     /// Reads the next report.
-    fn collect(&mut self) -> Result<(), String> {
+    fn collect(&mut self) -> Result<(), Trouble> {
         let process = self.process.as_ref().filter(|_| self.waiting > 0);
         let process = process.ok_or(MALFORMED)?;
         let words = &process.reports()[self.at..];
@@ -259,11 +329,16 @@ impl Native {
         if !self.report.notes.is_empty() {
             self.notes.extend(self.report.notes.drain(..));
         }
+        if self.launch.restart == Restart::Exec {
+            self.discard();
+        }
         Ok(())
     }
 
-    fn fail(&mut self, why: String) -> Divergence {
-        self.fault.get_or_insert(why);
+    fn fail(&mut self, why: Trouble) -> Divergence {
+        if let Trouble::Fault(why) = why {
+            self.fault.get_or_insert(why);
+        }
         self.discard();
         Divergence {
             step: 0,
@@ -284,11 +359,9 @@ impl Native {
 
 impl Target for Native {
     fn run(&mut self, plan: &Plan) -> Result<&Execution, Divergence> {
-        let done = self.timed(|native| {
-            if native.waiting == 0 {
-                native.submit(std::slice::from_ref(plan), false)?;
-            }
-            native.collect()
+        let done = self.timed(|native| match native.waiting {
+            0 => native.run_one(plan, false),
+            _ => native.collect(),
         });
         if let Err(why) = done {
             return Err(self.fail(why));
@@ -303,13 +376,19 @@ impl Target for Native {
     }
 
     fn batch(&self) -> usize {
-        BATCH
+        match self.launch.restart {
+            Restart::Exec => 1,
+            Restart::Warm | Restart::Fork => BATCH,
+        }
     }
 
     fn prepare(&mut self, plans: &[Plan]) {
         // What fails here fails again when the first of them is run by itself.
         self.waiting = 0;
-        if self.timed(|native| native.submit(plans, false)).is_err() {
+        if self.launch.restart == Restart::Exec {
+            return;
+        }
+        if self.timed(|native| native.submit(plans)).is_err() {
             self.waiting = 0;
             self.discard();
         }

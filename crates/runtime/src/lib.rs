@@ -16,6 +16,7 @@ mod accesses;
 mod calls;
 mod channel;
 mod detail;
+mod dooms;
 mod entry;
 mod faults;
 mod heap;

@@ -5,7 +5,7 @@ use core::sync::atomic::{AtomicU32, AtomicU64};
 /// First word of the file.
 pub const MAGIC: u64 = u64::from_le_bytes(*b"reweave\0");
 /// Grows with every change of anything in this crate.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// Where plans begin.
 pub const PLANS_AT: usize = 4096;
@@ -44,8 +44,20 @@ pub struct Header {
     pub restart: AtomicU32,
     /// The process ends after this batch: a crash may have left anything behind.
     pub spoilt: AtomicU32,
-    /// A run in a forked process wants this slot for another thread.
+    /// A run in a process of its own wants this slot for another thread.
     pub wanted: AtomicU32,
+    /// The thread that runs, and how many steps it has made: where a process that ends was.
+    pub running: AtomicU32,
+    /// See above.
+    pub count: AtomicU32,
+    /// The process that was forked for the run under way.
+    pub forked: AtomicU32,
+    /// How a forked process ended that did not come to the end of its run, as `wait` tells it.
+    pub lost: AtomicU32,
+    /// A run has changed files: copies of them lie on the disk.
+    pub wrote: AtomicU32,
+    /// Bytes that a thread of the program can have.
+    pub max_memory: AtomicU64,
     /// Nanoseconds of all runs, of all restarts, and of writing reports, for benchmarks.
     pub spent: [AtomicU64; 3],
     /// Whether to measure [`Header::spent`].
@@ -57,7 +69,7 @@ pub struct Header {
 }
 
 /// How a run begins anew.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 #[repr(u32)]
 pub enum Restart {
     /// In the same process, with its memory put back.
@@ -65,6 +77,8 @@ pub enum Restart {
     Warm = 0,
     /// In a fork of a process that stands at `main`.
     Fork = 1,
+    /// In a process that was started for it.
+    Exec = 2,
 }
 
 /// What is done about plain accesses.

@@ -25,6 +25,9 @@ pub use header::{
     VERSION,
 };
 pub use hello::{Hello, HelloModule, read_hello, write_hello};
-pub use plan::{Request, Unit, read_request, read_units, write_request, write_units};
+pub use plan::{
+    Beginning, Death, Doom, Request, Unit, read_beginning, read_request, write_beginning,
+    write_request,
+};
 pub use report::{Detail, Note, Parts, Place, PlaceKind, Report, Stack, read_report, write_report};
 pub use words::{Malformed, Reader, Writer};

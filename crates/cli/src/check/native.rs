@@ -72,11 +72,12 @@ impl Checked {
         self.rest();
     }
 
-    /// Runs a plan once, with everything that there is to see. In a process that is used for nothing else, so that
-    /// nothing is believed that only an earlier run explains.
+    /// Runs a plan once, with everything that there is to see. In a process that is started for it, so that nothing is
+    /// believed that only an earlier run explains.
     pub fn observe(&self, plan: &Plan) -> Result<Observation, Fault> {
         let launch = Launch {
-            restart: Restart::Fork,
+            restart: Restart::Exec,
+            limits: self.launch.limits.without_end(),
             ..self.launch.clone()
         };
         let mut native = Native::start(&launch).map_err(Fault::Failed)?;

@@ -152,9 +152,10 @@ pub fn prepare() {
         call(libc::SYS_close, low, 0, 0);
         found.mask = call(libc::SYS_umask, 0, 0, 0) as usize;
         call(libc::SYS_umask, found.mask as c_int, 0, 0);
-        for name in [c"stdin", c"stdout"] {
+        for (place, name) in [c"stdin", c"stdout"].into_iter().enumerate() {
             let stream = libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()).cast::<*mut FILE>();
-            if let (false, Some(memory)) = (stream.is_null(), sys::map_own(BUFFER)) {
+            let memory = sys::map(BUFFERS_AT + place * BUFFER, BUFFER);
+            if let (false, Some(memory)) = (stream.is_null(), memory) {
                 give_buffer(*stream, memory.cast());
                 if name == c"stdin" {
                     found.input = *stream as usize;
@@ -166,6 +167,8 @@ pub fn prepare() {
 }
 
 const BUFFER: usize = 4096;
+/// Not among the runtime's own memory: compiled code of the program writes there, too.
+const BUFFERS_AT: usize = 0x3080_0000_0000;
 
 unsafe fn give_buffer(stream: *mut FILE, memory: *mut c_char) {
     /// Where a stream has the beginning of its buffer, in words.
