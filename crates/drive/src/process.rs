@@ -347,7 +347,7 @@ impl Drop for Process {
 const CLOSE_ON_EXEC: u32 = 4;
 
 /// How long a program may take to say that it goes on for ever.
-const ANSWER: Duration = Duration::from_secs(2);
+const ANSWER: Duration = Duration::from_millis(500);
 
 /// When memory runs out it is this process that the kernel ends. Only async-signal-safe calls.
 fn be_first_victim() {

@@ -136,15 +136,18 @@ enum Hidden {
     MainExit,
     /// Held in atomic sections.
     Section,
+    /// Never changes.
+    Nothing,
 }
 
-static HIDDEN: [u64; 3] = [0; 3];
+static HIDDEN: [u64; 4] = [0; 4];
 
 impl Hidden {
     fn object(self) -> ObjectId {
         let address = &raw const HIDDEN as usize + 8 * self as usize;
         let (sort, fresh) = match self {
             Hidden::MainExit => (Sort::Semaphore, Object::Semaphore(0)),
+            Hidden::Nothing => (Sort::Atomic, Object::Atomic(0)),
             Hidden::Exit | Hidden::Section => (Sort::Mutex, Object::mutex()),
         };
         world::get().object(address, 8, sort, || fresh)

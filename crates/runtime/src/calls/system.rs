@@ -1,6 +1,6 @@
 //! `syscall`, and waiting for nothing by `poll` and `select`.
 
-use super::{callers, futexes, machine};
+use super::{callers, clocks, futexes, machine};
 use crate::{hooks::Frame, real, trampoline, world};
 use alloc::format;
 use core::{
@@ -134,8 +134,8 @@ pub unsafe extern "C" fn syscall() {
 }
 
 /// Sleeps for so long.
-fn pause(ns: u64) -> c_int {
-    world::get().advance(ns);
+fn pause(ns: u64, frame: &Frame) -> c_int {
+    clocks::doze(ns, frame);
     0
 }
 
@@ -151,7 +151,7 @@ unsafe extern "C" fn wait_for_some(
         return unsafe { real(list, count, milliseconds) };
     }
     if count == 0 && milliseconds >= 0 {
-        return pause(milliseconds as u64 * 1_000_000);
+        return pause(milliseconds as u64 * 1_000_000, frame);
     }
     let site = callers::site(&frame.return_address);
     world::get().unsupported("poll", site)
@@ -172,7 +172,10 @@ unsafe extern "C" fn wait_for_some_exactly(
     if count == 0 && !time.is_null() {
         // SAFETY: the program's own variable.
         let time = unsafe { &*time };
-        return pause(time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64);
+        return pause(
+            time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64,
+            frame,
+        );
     }
     let site = callers::site(&frame.return_address);
     world::get().unsupported("ppoll", site)
@@ -196,7 +199,10 @@ unsafe extern "C" fn wait_for_sets(
     if nothing && !time.is_null() {
         // SAFETY: the program's own variable.
         let time = unsafe { &*time };
-        return pause(time.tv_sec as u64 * 1_000_000_000 + time.tv_usec as u64 * 1000);
+        return pause(
+            time.tv_sec as u64 * 1_000_000_000 + time.tv_usec as u64 * 1000,
+            frame,
+        );
     }
     let site = callers::site(&frame.return_address);
     world::get().unsupported("select", site)
