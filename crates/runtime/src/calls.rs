@@ -7,9 +7,11 @@ mod c11;
 mod callers;
 mod clocks;
 mod condvars;
+mod disk;
 pub mod exceptions;
 mod files;
 mod futexes;
+mod limits;
 mod machine;
 mod mappings;
 mod marks;
@@ -43,11 +45,14 @@ use crate::{
     world::{self, perform},
 };
 use reweave_model::{End, Gate, Kind, Object, ObjectId, Op, Order, Site};
+use reweave_wire::Beginning;
 
 /// What the calls of a run leave for each other.
 #[derive(Default)]
 pub struct State {
+    pub disk: disk::State,
     pub files: files::State,
+    pub limits: limits::State,
     pub mappings: mappings::State,
     pub pointers: pointers::State,
     pub process: process::State,
@@ -89,6 +94,7 @@ impl State {
     /// Before a run.
     pub fn clear(&mut self) {
         self.files.clear();
+        self.limits.clear();
         self.pointers.clear();
         self.process.clear();
         self.signals.clear();
@@ -98,7 +104,8 @@ impl State {
 }
 
 /// Once, before memory is copied and the modules are listed.
-pub fn prepare() {
+pub fn prepare(beginning: &Beginning) {
+    disk::prepare(&beginning.disk);
     exceptions::prepare();
     process::prepare();
     files::prepare();
@@ -109,6 +116,7 @@ pub fn prepare() {
 
 /// After a run, when nothing of it is needed any more: what memory does not tell.
 pub fn clean_up() {
+    disk::clean_up();
     files::clean_up();
     output::clean_up();
     mappings::clean_up();

@@ -1,7 +1,7 @@
 //! How the program begins: between libc's own start and `main`, and again for every plan.
 
 use crate::{
-    calls, channel, faults, heap,
+    calls, channel, faults, heap, leftovers,
     restore::PAGE,
     slots, switch, sys, units,
     world::{self, Module, Outcome},
@@ -94,7 +94,7 @@ extern "C" fn instead_of_main(
     world::start();
     let beginning = beginning();
     world::get().modules = modules();
-    calls::prepare();
+    calls::prepare(&beginning);
     world::get().modules = modules();
     units::prepare(&beginning.units);
     faults::install();
@@ -103,6 +103,7 @@ extern "C" fn instead_of_main(
         grow(number);
     }
     snapshot(argv);
+    leftovers::note();
     hello();
     serve()
 }
@@ -324,10 +325,14 @@ fn conclude(outcome: Outcome) {
 
 /// Everything as it was at `main`.
 fn clean_up() {
+    static RUNS: AtomicU32 = AtomicU32::new(0);
     calls::clean_up();
     // SAFETY: the run is over.
     unsafe { world::snapshot().restore() };
     world::heap().reset();
+    if restart() == Restart::Warm as u32 {
+        leftovers::look(RUNS.fetch_add(1, Ordering::Relaxed));
+    }
 }
 
 fn grow(number: usize) {

@@ -97,7 +97,7 @@ impl Heap {
             return ptr::null_mut();
         };
         let used = (end - base).next_multiple_of(16);
-        if used > STRIDE || number != SYSTEM && used > most() {
+        if used > STRIDE || number != SYSTEM && used > world::get().calls.limits.memory() {
             return ptr::null_mut();
         }
         if used > arena.mapped {

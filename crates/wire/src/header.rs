@@ -54,8 +54,8 @@ pub struct Header {
     pub forked: AtomicU32,
     /// How a forked process ended that did not come to the end of its run, as `wait` tells it.
     pub lost: AtomicU32,
-    /// A run has changed files: copies of them lie on the disk.
-    pub wrote: AtomicU32,
+    /// What a run left behind in its process and nobody puts back: [`LEFT`], counted from 1.
+    pub left: AtomicU32,
     /// Bytes that a thread of the program can have.
     pub max_memory: AtomicU64,
     /// Nanoseconds of all runs, of all restarts, and of writing reports, for benchmarks.
@@ -67,6 +67,15 @@ pub struct Header {
     /// See above.
     pub message: [AtomicU64; 64],
 }
+
+/// See [`Header::left`].
+pub const LEFT: [&str; 5] = [
+    "mappings of memory",
+    "signal handlers or masks",
+    "timers",
+    "limits",
+    "another user, group or session",
+];
 
 /// How a run begins anew.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]

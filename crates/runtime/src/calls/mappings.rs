@@ -2,7 +2,7 @@
 //! nothing is mapped twice at one place within a run, and all of it is gone afterwards.
 
 use crate::{
-    accesses, entry, heap,
+    accesses, entry,
     hooks::Frame,
     real,
     restore::PAGE,
@@ -82,6 +82,7 @@ pub fn clean_up() {
 /// Whether the running thread may have so many bytes more.
 fn affords(world: &mut World, bytes: usize) -> bool {
     let slot = world.slot();
+    let most = world.calls.limits.memory();
     let writable = &mut world.calls.mappings.writable;
     let index = match writable.iter().position(|(known, _)| *known == slot) {
         Some(index) => index,
@@ -91,7 +92,7 @@ fn affords(world: &mut World, bytes: usize) -> bool {
         }
     };
     let all = writable[index].1.saturating_add(bytes);
-    if all > heap::most() {
+    if all > most {
         return false;
     }
     writable[index].1 = all;
