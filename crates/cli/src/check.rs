@@ -14,7 +14,7 @@ use crate::{args::Format, kit, print, say, style, usage};
 use args::{Check, Races, Restart, What};
 pub use replay::replay;
 use reweave_check::{Control, Fault, Settings};
-use reweave_drive::{Launch, Limits, compile};
+use reweave_drive::{Launch, Limits, binary, compile};
 use reweave_report::{
     ExitCode, Program, ResultDocument, Sources, Style, render_trace, render_untold,
 };
@@ -120,7 +120,16 @@ pub fn prepare(check: &Check, stdin: Option<Arc<File>>) -> Result<Prepared, Endi
             let built = compile::build(&kit, words.clone()).map_err(|error| error.to_string())?;
             (built.program.clone(), Some(built))
         }
-        What::Program(program) => (program.clone(), None),
+        What::Program(program) => {
+            let path = found(program);
+            if binary::look(&path)?.bare {
+                say(&format!(
+                    "{}: has no debug information, so places are functions and addresses; build it with -g to see files and lines",
+                    program.display()
+                ));
+            }
+            (path, None)
+        }
     };
     Ok(Prepared {
         launch: Launch {
@@ -134,6 +143,15 @@ pub fn prepare(check: &Check, stdin: Option<Arc<File>>) -> Result<Prepared, Endi
         program: described(check),
         _built: built,
     })
+}
+
+/// The file of a program, in the directories for programs if it is named without one.
+fn found(program: &Path) -> PathBuf {
+    let plain = !program.as_os_str().to_string_lossy().contains('/');
+    let path = env::var_os("PATH").filter(|_| plain).unwrap_or_default();
+    let files = env::split_paths(&path).map(|directory| directory.join(program));
+    let mut files = files.filter(|file| file.is_file());
+    files.next().unwrap_or_else(|| program.into())
 }
 
 /// The program in a trace: with the words that build and start it again.

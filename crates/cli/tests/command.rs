@@ -333,10 +333,9 @@ fn replay_of_a_test_says_what_to_type() {
 
 #[test]
 fn what_is_not_there_says_so() {
-    let cases: [&[&str]; 4] = [
+    let cases: [&[&str]; 3] = [
         &["check", "queue.c", "--algorithm=stateful"],
         &["check", "--threads", "os", "--", "./a.out", "-x"],
-        &["check", "--restart", "exec", "queue.c"],
         &["replay", "bug.rwt", "--gdb"],
     ];
     for args in cases {

@@ -1,5 +1,6 @@
 //! Native targets: compiles programs with instrumentation, starts them, feeds them plans and reads executions back.
 
+pub mod binary;
 pub mod compile;
 pub mod symbols;
 

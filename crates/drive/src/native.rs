@@ -7,7 +7,7 @@ use crate::{
 use reweave_explore::Target;
 use reweave_model::{Divergence, Execution, Mark, OpKind, Plan, Site, Step, ThreadId};
 use reweave_wire::{
-    Detail, Doom, Hello, HelloModule, Note, Races, Reader, Report, Restart, Unit, Writer,
+    Detail, Doom, Hello, HelloModule, LEFT, Note, Races, Reader, Report, Restart, Unit, Writer,
     read_hello, read_report, write_request,
 };
 use std::{
@@ -83,6 +83,8 @@ pub struct Native {
     spent: Spent,
     /// Slots that runs have wanted.
     slots: Vec<u32>,
+    /// What a run left behind, in a word or two.
+    left: Option<&'static str>,
 }
 
 /// Where time went, in nanoseconds; measured when the [`Launch`] asks for it. What is left of the whole is the search's own.
@@ -138,6 +140,7 @@ impl Native {
             fault: None,
             spent: Spent::default(),
             slots: Vec::new(),
+            left: None,
         };
         native.ensure()?;
         Ok(native)
@@ -146,6 +149,11 @@ impl Native {
     /// Why it cannot be run any more, in a sentence.
     pub fn fault(&self) -> Option<&str> {
         self.fault.as_deref()
+    }
+
+    /// What runs left behind in their process that is not put back, if they are not to have one of their own.
+    pub fn left(&self) -> Option<&'static str> {
+        self.left
     }
 
     /// What was noticed in all runs so far.
@@ -229,6 +237,11 @@ impl Native {
 
     fn discard(&mut self) {
         self.spent = self.spent();
+        if let Some(process) = &self.process {
+            let left = process.header().left.load(Relaxed) as usize;
+            let left = left.checked_sub(1).and_then(|left| LEFT.get(left));
+            self.left = self.left.or(left.copied());
+        }
         self.process = None;
     }
 

@@ -35,6 +35,8 @@ pub struct Checked {
     idle: Idle,
     /// What an earlier part of the check noticed.
     restored: Option<StoredNotes>,
+    /// Whether there are to be no more runs once one has left something behind in its process.
+    tidy: bool,
 }
 
 type Idle = Arc<Mutex<Vec<Native>>>;
@@ -52,7 +54,20 @@ impl Checked {
             anew: Arc::default(),
             idle: Arc::new(Mutex::new(vec![first])),
             restored: None,
+            tidy: false,
         })
+    }
+
+    /// The same, for a check that steps down when a run leaves something behind in its process: [`Checked::left`].
+    #[must_use]
+    pub fn tidy(mut self, tidy: bool) -> Checked {
+        self.tidy = tidy;
+        self
+    }
+
+    /// What a run left behind that makes it necessary to step down.
+    pub fn left(&self) -> Option<&'static str> {
+        self.noticed().left.filter(|_| self.tidy)
     }
 
     /// Ends its processes until it is explored further.
@@ -285,6 +300,10 @@ impl Subject for Checked {
         self.attentive(Arc::default(), Arc::default())
     }
 
+    fn proceed(&self) -> bool {
+        self.left().is_none()
+    }
+
     fn fault(&self) -> Option<String> {
         self.noticed().fault.clone()
     }
@@ -395,10 +414,13 @@ impl Attentive {
 
 impl Target for Attentive {
     fn run(&mut self, plan: &Plan) -> Result<&Execution, Divergence> {
-        match &mut self.native {
-            Some(native) => native.run(plan)?,
-            None => return Err(meaningless()),
-        };
+        let native = self.native.as_mut().ok_or_else(meaningless)?;
+        let known = native.left();
+        native.run(plan)?;
+        if native.left() != known {
+            let mut noticed = self.noticed.lock().unwrap_or_else(PoisonError::into_inner);
+            noticed.left = native.left();
+        }
         self.races();
         Ok(self.native.as_ref().expect("it has just run").last())
     }

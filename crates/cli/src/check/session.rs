@@ -90,9 +90,14 @@ impl Session {
     /// Explores until then, and says whether there is more to do.
     pub fn advance(&mut self, control: &Control, until: Option<Instant>) -> Result<bool, Ending> {
         loop {
-            match self.under_way.advance(control, until) {
-                Ok(more) => return Ok(more),
-                Err(fault) => self.step_down(fault)?,
+            let more = self.under_way.advance(control, until);
+            match (more, self.under_way.subject().left()) {
+                (Err(fault), _) => self.step_down(fault)?,
+                (Ok(_), Some(left)) => {
+                    let what = format!("{left} were left behind");
+                    self.step_down(Fault::Differs(what))?;
+                }
+                (Ok(more), None) => return Ok(more),
             }
         }
     }
@@ -122,7 +127,7 @@ impl Session {
                     _ => "every run gets a process of its own",
                 };
                 say(&format!(
-                    "{name}: the program does not do the same when it is run again; {instead} from here on ({what})"
+                    "{name}: the program is not as it was when it is run again; {instead} from here on ({what})"
                 ));
                 self.prepared.launch.restart = lower;
                 let subject = checked(&self.check, &self.prepared)?;
@@ -152,5 +157,6 @@ fn named(name: &str) -> Option<Restart> {
 
 fn checked(check: &Check, prepared: &Prepared) -> Result<Checked, String> {
     let (launch, program) = (prepared.launch.clone(), prepared.program.clone());
-    Checked::new(launch, program, check.options.max_steps)
+    let checked = Checked::new(launch, program, check.options.max_steps)?;
+    Ok(checked.tidy(prepared.lower(check).is_some()))
 }

@@ -12,8 +12,18 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Searches that are repeated on `fork`, where an execution takes a hundred times as long.
-const MOST_ON_FORK: u64 = 10_000;
+/// Searches that are repeated on `fork`, where an execution takes a hundred times as long, and on `exec`, where it takes a thousand times as
+/// long; with `REWEAVE_RUNGS`, when there is time, as many as that allows for.
+fn most(restart: &str) -> u64 {
+    let patient = std::env::var_os("REWEAVE_RUNGS").is_some();
+    match (restart, patient) {
+        ("fork", false) => 10_000,
+        ("fork", true) => 1_000_000,
+        ("exec", false) => 32,
+        ("exec", true) => 20_000,
+        _ => u64::MAX,
+    }
+}
 
 /// What this version cannot explore with yet.
 const LATER: [&str; 1] = ["stateful"];
@@ -70,7 +80,10 @@ impl Trial<'_> {
 
         let program = self.build(&compiled)?;
         let explored = first.errors.is_empty() || self.expected.keeps_going();
-        for (restart, workers) in [("fork", 1), ("warm", 2), ("fork", 2)] {
+        for (restart, workers) in [("fork", 1), ("warm", 2), ("fork", 2), ("exec", 1)] {
+            if first.executions + first.blocked > most(restart) {
+                continue;
+            }
             let mode = mode(restart, workers);
             let ran = self.check([&options[..], &mode, &words(["--", &program]), args].concat());
             let document = self.as_expected(&ran)?;
@@ -137,8 +150,8 @@ impl Trial<'_> {
         }
         let search = [&words(["--", &program]), &self.expected.args[..]].concat();
         let mut first: Option<ResultDocument> = None;
-        for (restart, workers) in [("warm", 1), ("fork", 1), ("warm", 2)] {
-            if restart == "fork" && count.executions > MOST_ON_FORK {
+        for (restart, workers) in [("warm", 1), ("fork", 1), ("warm", 2), ("exec", 1)] {
+            if count.executions + count.blocked > most(restart) {
                 continue;
             }
             let ran = self.check([&options[..], &mode(restart, workers), &search].concat());
