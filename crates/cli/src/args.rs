@@ -80,9 +80,15 @@ pub struct Replay {
     /// One sentence after the other, for a screen reader
     #[arg(long)]
     pub plain: bool,
-    /// Under a debugger (not in this version)
+    /// Run it in gdb, with its threads as real ones, and stop at the failure
     #[arg(long)]
     pub gdb: bool,
+    /// The step to stop at
+    #[arg(long, value_name = "STEP", requires = "gdb")]
+    pub until: Option<u64>,
+    /// Further arguments for gdb, after `--`
+    #[arg(last = true, requires = "gdb", value_name = "ARGS")]
+    pub debugger: Vec<OsString>,
 }
 
 #[derive(Args, Debug)]

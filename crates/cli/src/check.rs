@@ -1,6 +1,7 @@
 //! `reweave check`: compiles, explores, tells.
 
 pub mod args;
+mod debugger;
 mod names;
 mod native;
 mod noticed;
@@ -11,7 +12,8 @@ mod size;
 mod stdin;
 
 use crate::{args::Format, kit, print, say, style, usage};
-use args::{Check, Races, Restart, What};
+use args::{Check, Races, Restart, Threads, What};
+pub use debugger::Debugging;
 pub use replay::replay;
 use reweave_check::{Control, Fault, Settings};
 use reweave_drive::{Launch, Limits, binary, compile};
@@ -89,6 +91,8 @@ impl Prepared {
     fn lower(&self, check: &Check) -> Option<reweave_drive::Restart> {
         use reweave_drive::Restart::{Exec, Fork, Warm};
         match (check.restart, self.launch.restart) {
+            // A forked process has no other threads.
+            (Restart::Auto, Warm) if check.threads == Threads::Os => Some(Exec),
             (Restart::Auto, Warm) => Some(Fork),
             (Restart::Auto, Fork) => Some(Exec),
             _ => None,
@@ -114,6 +118,10 @@ pub fn prepare(check: &Check, stdin: Option<Arc<File>>) -> Result<Prepared, Endi
         Restart::Fork => reweave_drive::Restart::Fork,
         Restart::Exec => reweave_drive::Restart::Exec,
     };
+    let threads = match check.threads {
+        Threads::Fiber => reweave_drive::Threads::Fiber,
+        Threads::Os => reweave_drive::Threads::Os,
+    };
     let (path, built) = match &check.what {
         What::Files(words) => {
             let kit = kit::unpack()?;
@@ -138,6 +146,7 @@ pub fn prepare(check: &Check, stdin: Option<Arc<File>>) -> Result<Prepared, Endi
             races,
             restart,
             limits: check.limits.clone(),
+            threads,
             ..Launch::new(path)
         },
         program: described(check),
@@ -159,6 +168,9 @@ fn described(check: &Check) -> Program {
     let mut command = Vec::new();
     if check.races != Races::default() {
         command.extend(["--races".into(), check.races.name().into()]);
+    }
+    if check.threads == Threads::Os {
+        command.extend(["--threads".into(), "os".into()]);
     }
     let mut add = |words: &[OsString]| {
         command.extend(words.iter().map(|word| word.to_string_lossy().into_owned()));

@@ -128,28 +128,31 @@ fn report(options: &Report) -> ExitCode {
 }
 
 fn replay(options: &Replay) -> ExitCode {
-    if options.gdb {
-        return missing("replay --gdb", "shows the execution as text");
-    }
     let trace = match Trace::read(&options.trace) {
         Ok(trace) => trace,
         Err(error) => return usage(&error.to_string()),
     };
     let kind = &trace.program.kind;
     if kind == "native" {
-        return check::replay(&options.trace, &trace, style(options.full, options.plain));
+        let debugging = options.gdb.then(|| check::Debugging {
+            until: options.until,
+            args: options.debugger.clone(),
+        });
+        let style = style(options.full, options.plain);
+        return check::replay(&options.trace, &trace, style, debugging.as_ref());
     }
     // A test lives in its own test program: only `cargo test` can run it again.
-    match again(&trace.program, &options.trace) {
-        Some(again) => usage(&format!(
-            "{}: a {kind} is run again by its own test program; type\n  {again}",
-            options.trace.display()
-        )),
-        None => usage(&format!(
-            "{}: this version cannot run a `{kind}` again, and the trace does not say how",
-            options.trace.display()
-        )),
+    let mut sentence = format!("{}: ", options.trace.display());
+    if options.gdb {
+        sentence += &format!(
+            "--gdb is for native programs: the threads of a {kind} are fibers, which gdb does not see; "
+        );
     }
+    sentence += &match again(&trace.program, &options.trace) {
+        Some(again) => format!("a {kind} is run again by its own test program; type\n  {again}"),
+        None => format!("this version cannot run a `{kind}` again, and the trace does not say how"),
+    };
+    usage(&sentence)
 }
 
 /// The line that runs the trace in this file again.
@@ -185,13 +188,6 @@ fn print(text: &str) -> ExitCode {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => ExitCode::Clean,
         Err(error) => usage(&format!("standard output cannot be written: {error}")),
     }
-}
-
-fn missing(what: &str, instead: &str) -> ExitCode {
-    let version = env!("CARGO_PKG_VERSION");
-    usage(&format!(
-        "{what}: not in this version; reweave {version} {instead}"
-    ))
 }
 
 fn usage(sentence: &str) -> ExitCode {

@@ -11,4 +11,4 @@ mod process;
 
 pub use limits::Limits;
 pub use native::{Launch, Native, Observation, Spent};
-pub use reweave_wire::{Detail, Note, Place, PlaceKind, Races, Restart, Unit};
+pub use reweave_wire::{Detail, Note, Place, PlaceKind, Races, Restart, Threads, Unit};

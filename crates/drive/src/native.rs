@@ -7,8 +7,8 @@ use crate::{
 use reweave_explore::Target;
 use reweave_model::{Divergence, Execution, Mark, OpKind, Plan, Site, Step, ThreadId};
 use reweave_wire::{
-    Detail, Doom, Hello, HelloModule, LEFT, Note, Races, Reader, Report, Restart, Unit, Writer,
-    read_hello, read_report, write_request,
+    Debugged, Detail, Doom, Hello, HelloModule, LEFT, Note, Races, Reader, Report, Restart,
+    Threads, Unit, Writer, read_hello, read_report, write_request,
 };
 use std::{
     collections::BTreeSet,
@@ -16,7 +16,7 @@ use std::{
     fs::File,
     path::PathBuf,
     sync::{Arc, atomic::Ordering::Relaxed},
-    time::Instant,
+    time::{Duration, Instant},
 };
 
 /// How to run a program.
@@ -36,6 +36,10 @@ pub struct Launch {
     pub restart: Restart,
     /// What it may use.
     pub limits: Limits,
+    /// How its threads are run.
+    pub threads: Threads,
+    /// Whether it is for [`Native::debug`] only.
+    pub debugged: bool,
     /// Whether to measure where time goes: [`Native::spent`].
     pub measure: bool,
 }
@@ -51,6 +55,8 @@ impl Launch {
             units: Vec::new(),
             restart: Restart::default(),
             limits: Limits::default(),
+            threads: Threads::default(),
+            debugged: false,
             measure: false,
         }
     }
@@ -101,6 +107,9 @@ pub struct Spent {
 /// Plans in one batch: so many that a switch between the two processes costs little for each.
 const BATCH: usize = 64;
 
+/// How long a program may take until it waits for a debugger.
+const COMES_UP: Duration = Duration::from_secs(10);
+
 /// Threads that may end their process in one run, each at its place.
 const DOOMS: usize = 64;
 
@@ -123,6 +132,8 @@ impl From<&str> for Trouble {
         Trouble::Fault(why.into())
     }
 }
+
+const INEVITABLE: &str = "the program's process ends in a run, and nothing keeps it from that";
 
 const MALFORMED: &str = "the program wrote over the memory through which its runs are reported, or its runtime is at fault";
 
@@ -196,8 +207,31 @@ impl Native {
 
     /// Runs a plan once, with everything that there is to see.
     pub fn observe(&mut self, plan: &Plan) -> Result<Observation, Divergence> {
-        self.waiting = 0;
-        let done = self.run_one(plan, true);
+        let done = self.run_one(plan, true, |_| {});
+        self.observed(done)
+    }
+
+    /// As [`Native::observe`], for a launch that says so, with a debugger: it is given the process's number when that waits to be
+    /// attached to, and comes back when it is done with it.
+    pub fn debug(
+        &mut self,
+        plan: &Plan,
+        debugger: impl FnOnce(u32),
+    ) -> Result<Observation, Divergence> {
+        let mut debugger = Some(debugger);
+        let done = self.run_one(plan, true, |process| {
+            if process.wait_for_debugger(COMES_UP) {
+                if let Some(debugger) = debugger.take() {
+                    debugger(process.number());
+                }
+            }
+            let none = Debugged::No as u32;
+            process.header().debugged.store(none, Relaxed);
+        });
+        self.observed(done)
+    }
+
+    fn observed(&mut self, done: Result<(), Trouble>) -> Result<Observation, Divergence> {
         if let Err(why) = done {
             return Err(self.fail(why));
         }
@@ -226,6 +260,8 @@ impl Native {
                 slots: &self.slots,
                 restart: launch.restart,
                 limits: &launch.limits,
+                threads: launch.threads,
+                debugged: launch.debugged,
                 measure: launch.measure,
             })?;
             self.hello = read_hello(&mut Reader::new(process.reports()))
@@ -276,7 +312,13 @@ impl Native {
     }
 
     /// Runs one plan and reads its report. A run that ends its process is made again, and stops where that happened.
-    fn run_one(&mut self, plan: &Plan, detail: bool) -> Result<(), Trouble> {
+    /// `begun` is told of each attempt.
+    fn run_one(
+        &mut self,
+        plan: &Plan,
+        detail: bool,
+        mut begun: impl FnMut(&mut Process),
+    ) -> Result<(), Trouble> {
         let mut dooms: Vec<Doom> = Vec::new();
         loop {
             let patience = self.launch.limits.time;
@@ -287,8 +329,9 @@ impl Native {
                 return Err("a plan is too long".into());
             }
             process.request(1);
-            let answer = process.wait_or_nudge(patience);
-            let (thread, count, death) = match answer {
+            begun(process);
+            let mut complaint = None;
+            let (thread, count, death) = match process.wait_or_nudge(patience) {
                 Ok(()) => match self.answered() {
                     true => return self.collect(),
                     false => continue,
@@ -296,8 +339,10 @@ impl Native {
                 Err(Silence::Late) => return Err(Trouble::Late),
                 Err(Silence::Unknown(error)) => return Err(error.to_string().into()),
                 Err(Silence::Stuck) => process.last_seen(None, false),
-                Err(Silence::Ended(_, Some(why))) if dooms.len() == DOOMS => return Err(why.into()),
-                Err(Silence::Ended(status, why)) => process.last_seen(Some(status), why.is_some()),
+                Err(Silence::Ended(status, why)) => {
+                    complaint = why;
+                    process.last_seen(Some(status), complaint.is_some())
+                }
             };
             let doom = Doom {
                 thread: ThreadId(thread),
@@ -306,9 +351,7 @@ impl Native {
             };
             let known = |other: &Doom| (other.thread, other.count) == (doom.thread, doom.count);
             if dooms.len() == DOOMS || dooms.iter().any(known) {
-                return Err(
-                    "the program's process ends in a run, and nothing keeps it from that".into(),
-                );
+                return Err(complaint.unwrap_or_else(|| INEVITABLE.into()).into());
             }
             dooms.push(doom);
             self.discard();
@@ -373,7 +416,7 @@ impl Native {
 impl Target for Native {
     fn run(&mut self, plan: &Plan) -> Result<&Execution, Divergence> {
         let done = self.timed(|native| match native.waiting {
-            0 => native.run_one(plan, false),
+            0 => native.run_one(plan, false, |_| {}),
             _ => native.collect(),
         });
         if let Err(why) = done {

@@ -4,8 +4,8 @@
 
 use crate::{disk::Disk, limits::Limits};
 use reweave_wire::{
-    Beginning, Death, Header, MAGIC, PLANS_AT, PLANS_BYTES, REPORTS_AT, REPORTS_BYTES, Races,
-    Restart, TOTAL_BYTES, Unit, VERSION, Writer, write_beginning,
+    Beginning, Death, Debugged, Header, MAGIC, PLANS_AT, PLANS_BYTES, REPORTS_AT, REPORTS_BYTES,
+    Races, Restart, TOTAL_BYTES, Threads, Unit, VERSION, Writer, write_beginning,
 };
 use std::{
     ffi::OsString,
@@ -89,6 +89,8 @@ pub(crate) struct Start<'a> {
     pub(crate) slots: &'a [u32],
     pub(crate) restart: Restart,
     pub(crate) limits: &'a Limits,
+    pub(crate) threads: Threads,
+    pub(crate) debugged: bool,
     pub(crate) measure: bool,
 }
 
@@ -126,6 +128,12 @@ impl Process {
         header.races.store(start.races as u32, Ordering::Relaxed);
         let restart = start.restart as u32;
         header.restart.store(restart, Ordering::Relaxed);
+        let threads = start.threads as u32;
+        header.threads.store(threads, Ordering::Relaxed);
+        if start.debugged {
+            let wanted = Debugged::Wanted as u32;
+            header.debugged.store(wanted, Ordering::Relaxed);
+        }
         let measure = start.measure.into();
         header.measure.store(measure, Ordering::Relaxed);
         let stdout = || output.try_clone().map(Stdio::from);
@@ -216,6 +224,26 @@ impl Process {
         header.done.store(0, Ordering::Relaxed);
         header.request.store(self.batch, Ordering::Release);
         futex(&header.request, libc::FUTEX_WAKE, i32::MAX as u32, None);
+    }
+
+    /// Its number for the operating system.
+    pub(crate) fn number(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Waits until it waits for a debugger; whether it does.
+    pub(crate) fn wait_for_debugger(&mut self, patience: Duration) -> bool {
+        let since = Instant::now();
+        loop {
+            let debugged = self.header().debugged.load(Ordering::Acquire);
+            if debugged == Debugged::Waits as u32 {
+                return true;
+            }
+            if since.elapsed() > patience || !matches!(self.child.try_wait(), Ok(None)) {
+                return false;
+            }
+            std::thread::sleep(Duration::from_millis(2));
+        }
     }
 
     /// Waits for the answer; a process that makes no step for this long, by its own clock, is stuck. One that sleeps may take

@@ -21,6 +21,8 @@ pub(crate) struct Happens {
     sought: u32,
     /// What the tables know of each event.
     keys: Vec<Key>,
+    /// Where each event stands: asked more often than all else.
+    spots: Vec<Spot>,
     /// Positions of each thread's events.
     of_thread: Vec<Vec<u32>>,
     of_object: Vec<Vec<Touch>>,
@@ -34,12 +36,25 @@ pub(crate) struct Happens {
 /// numbers in few steps, and none of unsigned ones.)
 pub(crate) type Quad = [i32; 4];
 
-/// What rows are made from, and where an event stands.
+/// Where an event stands.
 #[derive(Clone, Copy, Debug)]
-struct Key {
+pub(crate) struct Spot {
     thread: ThreadId,
     /// Which event of its thread it is, from 0.
     nth: i32,
+}
+
+impl Spot {
+    /// Whether it is in a set given by counts, some of many sets that lie one after the other: the first of its counts is here.
+    #[inline]
+    pub fn is_in(self, counts: &Row, start: usize) -> bool {
+        self.nth < counts.as_flattened()[4 * start + self.thread.index()]
+    }
+}
+
+/// What rows are made from.
+#[derive(Clone, Copy, Debug)]
+struct Key {
     outcome: u16,
     after: Option<Edge>,
     access: [Option<Access>; 2],
@@ -61,7 +76,12 @@ pub(crate) struct Touch {
 impl Happens {
     /// Computes the tables for an execution.
     pub fn analyse(&mut self, execution: &Execution) {
-        let kept = self.keep_prefix(execution);
+        self.analyse_rest(execution, 0);
+    }
+
+    /// The same, for an execution that is known to have so many events first like the one before it.
+    pub fn analyse_rest(&mut self, execution: &Execution, told: u32) {
+        let kept = self.keep_prefix(execution, told as usize);
         self.kept = kept as u32;
         for position in kept..execution.events.len() {
             self.append(execution, position);
@@ -73,7 +93,7 @@ impl Happens {
         self.kept
     }
 
-    fn keep_prefix(&mut self, execution: &Execution) -> usize {
+    fn keep_prefix(&mut self, execution: &Execution, told: usize) -> usize {
         let threads = execution.threads.len();
         let epochs = std::mem::replace(&mut self.epochs, !execution.epochs.is_empty());
         let mut kept = 0;
@@ -82,22 +102,20 @@ impl Happens {
             self.width = threads.div_ceil(4);
         } else if !epochs && !self.epochs {
             // Programs are deterministic: the same choices make the same events.
-            let same = |(key, event): &(&Key, &Event)| {
-                key.thread == event.thread
+            let same = |((key, spot), event): &((&Key, &Spot), &Event)| {
+                spot.thread == event.thread
                     && key.outcome == event.outcome
                     && key.access == event.access
                     && key.after == event.after
             };
-            kept = self
-                .keys
-                .iter()
-                .zip(&execution.events)
-                .take_while(same)
-                .count();
+            let known = self.keys.iter().zip(&self.spots);
+            let both = known.zip(&execution.events).skip(told);
+            kept = told + both.take_while(same).count();
         }
         self.seek(self.sought.min(kept as u32));
-        for key in self.keys.drain(kept..).rev() {
-            self.of_thread[key.thread.index()].pop();
+        let spots = self.spots.drain(kept..);
+        for (key, spot) in self.keys.drain(kept..).zip(spots).rev() {
+            self.of_thread[spot.thread.index()].pop();
             for access in key.access.into_iter().flatten() {
                 self.of_object[access.object.index()].pop();
             }
@@ -133,7 +151,7 @@ impl Happens {
         let known = Known {
             width: self.width,
             rows: earlier,
-            keys: &self.keys,
+            spots: &self.spots,
         };
         // Program order and creation.
         copy(row, last.map_or(&self.nothing, |last| known.row(last)));
@@ -174,9 +192,11 @@ impl Happens {
         }
         row.as_flattened_mut()[thread] = nth as i32 + 1;
         self.of_thread[thread].push(position as u32);
-        self.keys.push(Key {
+        self.spots.push(Spot {
             thread: event.thread,
             nth: nth as i32,
+        });
+        self.keys.push(Key {
             outcome: event.outcome,
             after: event.after,
             access: event.access,
@@ -211,12 +231,12 @@ impl Happens {
     pub fn seek(&mut self, position: u32) {
         let done = self.done.as_flattened_mut();
         while self.sought < position {
-            done[self.keys[self.sought as usize].thread.index()] += 1;
+            done[self.spots[self.sought as usize].thread.index()] += 1;
             self.sought += 1;
         }
         while self.sought > position {
             self.sought -= 1;
-            done[self.keys[self.sought as usize].thread.index()] -= 1;
+            done[self.spots[self.sought as usize].thread.index()] -= 1;
         }
     }
 
@@ -240,14 +260,20 @@ impl Happens {
     /// Whether an event is in a set given by counts.
     #[inline]
     pub fn in_row(&self, row: &Row, position: u32) -> bool {
-        let key = &self.keys[position as usize];
-        key.nth < row.as_flattened()[key.thread.index()]
+        self.spot(position).is_in(row, 0)
+    }
+
+    /// Where an event stands.
+    #[inline]
+    pub fn spot(&self, position: u32) -> Spot {
+        self.spots[position as usize]
     }
 
     /// Whether one event is another or comes after it.
     #[inline]
     pub fn after(&self, position: u32, earlier: u32) -> bool {
-        self.in_row(self.row(position), earlier)
+        self.spot(earlier)
+            .is_in(&self.rows, position as usize * self.width)
     }
 
     /// Whether all that an event depends on is among the first so many events of each thread; it is itself the next one
@@ -265,13 +291,13 @@ impl Happens {
     /// Which event of its thread it is, from 0.
     #[inline]
     pub fn nth(&self, position: u32) -> usize {
-        self.keys[position as usize].nth as usize
+        self.spots[position as usize].nth as usize
     }
 
     /// Whose event it is.
     #[inline]
     pub fn thread(&self, position: u32) -> ThreadId {
-        self.keys[position as usize].thread
+        self.spots[position as usize].thread
     }
 
     /// Positions of a thread's events.
@@ -307,13 +333,12 @@ pub(crate) type Row = [Quad];
 struct Known<'a> {
     width: usize,
     rows: &'a Row,
-    keys: &'a [Key],
+    spots: &'a [Spot],
 }
 
 impl Known<'_> {
     fn holds(&self, row: &Row, position: u32) -> bool {
-        let key = &self.keys[position as usize];
-        key.nth < row.as_flattened()[key.thread.index()]
+        self.spots[position as usize].is_in(row, 0)
     }
 
     fn row(&self, position: u32) -> &Row {

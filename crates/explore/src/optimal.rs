@@ -117,13 +117,19 @@ impl Overtaker {
 impl Optimal {
     /// Adds the plans of the execution's children. The plan is the one it was run by.
     pub fn children(&mut self, plan: &Plan, execution: &Execution, out: &mut Vec<Child>) {
-        self.begin(execution, plan.steps.iter().map(|step| step.mark));
+        self.begin(execution, plan.steps.iter().map(|step| step.mark), 0);
         self.find(execution, 0, &mut Sought::Children(plan, out));
     }
 
-    /// Gets to know an execution and why the first of its events were done.
-    pub fn begin(&mut self, execution: &Execution, marks: impl Iterator<Item = Mark>) {
-        self.happens.analyse(execution);
+    /// Gets to know an execution and why the first of its events were done. So many of them are known to be those of the one
+    /// before it.
+    pub fn begin(
+        &mut self,
+        execution: &Execution,
+        marks: impl Iterator<Item = Mark>,
+        unchanged: u32,
+    ) {
+        self.happens.analyse_rest(execution, unchanged);
         self.replay.begin(execution);
         self.marks.clear();
         self.marks.extend(marks);

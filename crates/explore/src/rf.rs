@@ -27,7 +27,7 @@ pub(crate) use claims::Claims;
 
 use crate::{
     draft::{Child, Draft},
-    happens::{Quad, add_next, join},
+    happens::{Happens, Quad, add_next, join},
     optimal::{Detour, Optimal},
 };
 use graph::{Graph, START, Touch, mix};
@@ -109,6 +109,28 @@ struct Candidate {
     swapped: bool,
 }
 
+impl Candidate {
+    /// Whether there is an order for it.
+    fn question<'a>(
+        &self,
+        graph: &'a Graph,
+        happens: &'a Happens,
+        leads: &'a [u32],
+        fails: bool,
+    ) -> Question<'a> {
+        Question {
+            graph,
+            happens,
+            first: self.decision.place,
+            leads,
+            read: self.decision.read,
+            source: self.source,
+            swapped: self.swapped,
+            fails,
+        }
+    }
+}
+
 impl Rf {
     /// Adds plans and their trails for all that must be tried because of this execution; or says why it cannot be explored so.
     pub fn branches(
@@ -120,7 +142,8 @@ impl Rf {
     ) -> Result<(), &'static str> {
         self.graph.read(plan, trail, execution)?;
         let marks = self.graph.marks.iter().copied();
-        self.others.begin(&self.graph.skeleton, marks);
+        self.others
+            .begin(&self.graph.skeleton, marks, self.graph.unchanged);
         self.graph.hash_events(&mut self.others.happens);
         self.graph
             .marks
@@ -197,16 +220,24 @@ impl Rf {
             self.leads.clear();
             if source == self.graph.sources[read as usize] {
                 self.try_failure(candidate, run);
-            } else if self.graph.shared[object] && !self.overwritten(read, source) {
+            } else if self.graph.shared[object] && !self.overwritten(read, source, &writes) {
                 self.try_source(candidate, run);
             }
         }
         self.writes[object] = writes;
     }
 
-    fn overwritten(&mut self, read: u32, source: u32) -> bool {
+    /// Whether one of these writes happens after a source and before a new read.
+    fn overwritten(&self, read: u32, source: u32, writes: &[u32]) -> bool {
         let happens = &self.others.happens;
-        self.witness.overwritten(&self.graph, happens, read, source)
+        let (thread, nth) = (happens.thread(read), happens.nth(read));
+        let past = happens.coming(&self.graph.skeleton, thread, nth);
+        let between = |write: &u32| {
+            *write != source
+                && happens.in_row(past, *write)
+                && (source == START || happens.after(*write, source))
+        };
+        writes.iter().rev().any(between)
     }
 
     /// Earlier reads might have read from a new write.
@@ -285,23 +316,10 @@ impl Rf {
     /// A weak compare-exchange may fail though it reads what it expects.
     fn try_failure(&mut self, candidate: Candidate, run: &mut Run) {
         let Candidate { decision, .. } = candidate;
-        let question = self.question(&candidate, true);
+        let question = candidate.question(&self.graph, &self.others.happens, &self.leads, true);
         let fits = self.graph.would_write(decision.read, question.value());
         if fits.is_some() && self.graph.may_fail(&self.others.happens, decision.read) {
             self.try_outcome(candidate, true, run);
-        }
-    }
-
-    fn question(&self, candidate: &Candidate, fails: bool) -> Question<'_> {
-        Question {
-            graph: &self.graph,
-            happens: &self.others.happens,
-            first: candidate.decision.place,
-            leads: &self.leads,
-            read: candidate.decision.read,
-            source: candidate.source,
-            swapped: candidate.swapped,
-            fails,
         }
     }
 
@@ -321,10 +339,9 @@ impl Rf {
             order.extend_from_slice(&self.leads);
             order.push(decision.read);
         } else {
-            let mut witness = std::mem::take(&mut self.witness);
-            let found = witness.find(&self.question(&candidate, fails));
-            self.witness = witness;
-            if !found {
+            let question =
+                candidate.question(&self.graph, &self.others.happens, &self.leads, fails);
+            if !self.witness.find(&question) {
                 return;
             }
         }

@@ -50,6 +50,13 @@ pub struct Pending {
     pub site: Site,
 }
 
+impl Pending {
+    /// Whether it waits for nothing but the end of a thread. Where nobody can go on, that is a consequence and not the cause.
+    pub fn joins(&self) -> bool {
+        matches!(self.op, Op::Join(_))
+    }
+}
+
 /// One operation done.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Event {

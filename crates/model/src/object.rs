@@ -37,6 +37,8 @@ pub enum Object {
     Semaphore(u64),
     Barrier {
         size: u32,
+        /// Whether one of those who leave together is told that it leads.
+        leads: bool,
         /// How many generations were full so far.
         full: u32,
         arrived: Vec<ThreadId>,
@@ -166,6 +168,18 @@ impl Object {
     pub const fn barrier(size: u32) -> Object {
         Object::Barrier {
             size,
+            leads: true,
+            full: 0,
+            arrived: Vec::new(),
+            leaving: Vec::new(),
+        }
+    }
+
+    /// A barrier for `size` threads of which none is told that it leads.
+    pub const fn barrier_without_leader(size: u32) -> Object {
+        Object::Barrier {
+            size,
+            leads: false,
             full: 0,
             arrived: Vec::new(),
             leaving: Vec::new(),

@@ -212,6 +212,11 @@ impl State {
         }
     }
 
+    /// Whether one of those who leave a barrier is told that it leads.
+    fn leads(&self, barrier: ObjectId) -> bool {
+        matches!(self.object(barrier), Object::Barrier { leads: true, .. })
+    }
+
     #[inline]
     fn free(&self, mutex: ObjectId) -> bool {
         matches!(self.object(mutex), Object::Mutex { holder: None, .. })
@@ -473,6 +478,7 @@ impl State {
                     full,
                     arrived,
                     leaving,
+                    ..
                 },
                 Op::Arrive(_),
             ) => {

@@ -185,6 +185,8 @@ pub enum ObjectState {
     },
     Barrier {
         size: u32,
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        leaderless: bool,
     },
     Once {
         done: bool,
@@ -496,7 +498,10 @@ impl ObjectState {
             },
             Object::Condvar(_) => ObjectState::Condvar,
             Object::Semaphore(count) => ObjectState::Semaphore { count: *count },
-            Object::Barrier { size, .. } => ObjectState::Barrier { size: *size },
+            Object::Barrier { size, leads, .. } => ObjectState::Barrier {
+                size: *size,
+                leaderless: !leads,
+            },
             Object::Once(state) => ObjectState::Once {
                 done: *state == OnceState::Done,
             },
@@ -527,7 +532,14 @@ impl ObjectState {
             } => Object::rwlock_readers_first(),
             ObjectState::Condvar => Object::condvar(),
             ObjectState::Semaphore { count } => Object::Semaphore(count),
-            ObjectState::Barrier { size } => Object::barrier(size),
+            ObjectState::Barrier {
+                size,
+                leaderless: false,
+            } => Object::barrier(size),
+            ObjectState::Barrier {
+                size,
+                leaderless: true,
+            } => Object::barrier_without_leader(size),
             ObjectState::Once { done: true } => Object::Once(OnceState::Done),
             ObjectState::Once { done: false } => Object::Once(OnceState::New),
             ObjectState::Channel {

@@ -47,6 +47,7 @@ fn objects() -> Vec<Object> {
         Object::channel(Some(1)),
         Object::Parker(false),
         Object::rwlock_readers_first(),
+        Object::barrier_without_leader(2),
     ]
 }
 

@@ -2,26 +2,35 @@
 //! runs each goes to libc's own.
 
 mod allocation;
+mod annotations;
+mod attributes;
+mod awaited;
 mod barriers;
 mod c11;
 mod callers;
+mod cancel;
 mod clocks;
 mod condvars;
 mod disk;
 pub mod exceptions;
 mod files;
 mod futexes;
+mod joins;
+mod jumps;
 mod limits;
 mod machine;
 mod mappings;
 mod marks;
 mod mutexes;
+mod named;
 mod once;
+mod openmp;
 mod output;
 pub mod paths;
 pub mod pointers;
 pub mod process;
 mod random;
+mod robust;
 mod rwlocks;
 pub mod sections;
 mod semaphores;
@@ -33,10 +42,12 @@ mod texts;
 pub mod threads;
 mod unsupported;
 mod verifier;
+mod waits;
 
 pub use marks::{erase, unordered};
 pub use output::written as output;
 pub use process::end_process;
+pub use robust::Health;
 pub use threads::end_thread;
 
 use crate::{
@@ -50,25 +61,34 @@ use reweave_wire::Beginning;
 /// What the calls of a run leave for each other.
 #[derive(Default)]
 pub struct State {
+    pub awaited: awaited::State,
     pub disk: disk::State,
     pub files: files::State,
     pub limits: limits::State,
     pub mappings: mappings::State,
+    pub named: named::State,
+    pub openmp: openmp::State,
     pub pointers: pointers::State,
     pub process: process::State,
     pub signals: signals::State,
     pub texts: texts::State,
     pub threads: threads::State,
+    pub waits: waits::State,
 }
 
 /// The same, of one thread.
 #[derive(Default)]
 pub struct Own {
+    pub robust: robust::Own,
+    pub cancel: cancel::Own,
+    pub openmp: openmp::Own,
+    pub jumps: jumps::Own,
     pub random: random::Own,
     pub signals: signals::Own,
     pub threads: threads::Own,
     pub verifier: verifier::Own,
     pub once: once::Own,
+    pub waits: waits::Own,
 }
 
 impl Own {
@@ -93,13 +113,17 @@ impl Own {
 impl State {
     /// Before a run.
     pub fn clear(&mut self) {
+        self.awaited.clear();
         self.files.clear();
         self.limits.clear();
+        self.named.clear();
+        self.openmp.clear();
         self.pointers.clear();
         self.process.clear();
         self.signals.clear();
         self.texts.clear();
         self.threads.clear();
+        self.waits.clear();
     }
 }
 
@@ -111,7 +135,10 @@ pub fn prepare(beginning: &Beginning) {
     files::prepare();
     output::prepare();
     mappings::prepare();
+    named::prepare();
     sections::prepare();
+    waits::prepare();
+    openmp::prepare();
 }
 
 /// After a run, when nothing of it is needed any more: what memory does not tell.
@@ -142,23 +169,36 @@ enum Hidden {
     Exit,
     /// Counts whether the first thread has called `pthread_exit`.
     MainExit,
+    /// Counts what is done to names of semaphores.
+    Names,
     /// Held in atomic sections.
     Section,
     /// Never changes.
     Nothing,
+    /// Protects the list of those who wait: see [`waits`].
+    Waits,
+    /// Held in OpenMP's critical sections without a name.
+    Critical,
+    /// Held where OpenMP makes something atomic by a lock.
+    Atomic,
 }
 
-static HIDDEN: [u64; 4] = [0; 4];
+static HIDDEN: [u64; 8] = [0; 8];
 
 impl Hidden {
+    fn address(self) -> usize {
+        &raw const HIDDEN as usize + 8 * self as usize
+    }
+
     fn object(self) -> ObjectId {
-        let address = &raw const HIDDEN as usize + 8 * self as usize;
         let (sort, fresh) = match self {
             Hidden::MainExit => (Sort::Semaphore, Object::Semaphore(0)),
             Hidden::Nothing => (Sort::Atomic, Object::Atomic(0)),
-            Hidden::Exit | Hidden::Section => (Sort::Mutex, Object::mutex()),
+            Hidden::Names => (Sort::Quiet, Object::Atomic(0)),
+            Hidden::Waits => (Sort::Quiet, Object::mutex()),
+            _ => (Sort::Mutex, Object::mutex()),
         };
-        world::get().object(address, 8, sort, || fresh)
+        world::get().object(self.address(), 8, sort, || fresh)
     }
 }
 

@@ -148,6 +148,6 @@ impl World {
         }
         let slot = slots::slot_of(address)?;
         let within = |thread: &crate::world::Thread| thread.slot == slot && address < thread.top;
-        self.threads.iter().position(within)
+        self.threads.iter().rposition(within)
     }
 }

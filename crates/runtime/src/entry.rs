@@ -1,7 +1,7 @@
 //! How the program begins: between libc's own start and `main`, and again for every plan.
 
 use crate::{
-    calls, channel, faults, heap, leftovers,
+    baton, calls, channel, debugger, faults, heap, leftovers,
     restore::PAGE,
     slots, switch, sys, units,
     world::{self, Module, Outcome},
@@ -13,8 +13,8 @@ use core::{
 };
 use reweave_model::{End, Kind};
 use reweave_wire::{
-    Beginning, Hello, HelloModule, Parts, Reader, Request, Restart, Writer, read_beginning,
-    read_request, write_hello, write_report,
+    Beginning, Hello, HelloModule, Parts, Reader, Request, Restart, Threads, Writer,
+    read_beginning, read_request, write_hello, write_report,
 };
 
 type Main = extern "C" fn(c_int, *mut *mut c_char, *mut *mut c_char) -> c_int;
@@ -83,15 +83,16 @@ extern "C" fn instead_of_main(
             "this program's runtime and the driver are of different versions"
         ));
     }
-    if !switch::supported() {
+    let seated = channel::header().threads.load(Ordering::Relaxed) == Threads::Os as u32;
+    if !seated && !switch::supported() {
         crate::give_up(format_args!(
-            "this kernel does not let programs set their thread-local memory (FSGSBASE)"
+            "this kernel does not let programs set their thread-local memory (FSGSBASE); `--threads os` does without"
         ));
     }
     ARGC.store(argc as usize, Ordering::Relaxed);
     ARGV.store(argv, Ordering::Relaxed);
     ENVP.store(envp, Ordering::Relaxed);
-    world::start();
+    world::start(seated);
     let beginning = beginning();
     world::get().modules = modules();
     calls::prepare(&beginning);
@@ -99,8 +100,8 @@ extern "C" fn instead_of_main(
     units::prepare(&beginning.units);
     faults::install();
     let wanted = beginning.slots.iter().map(|slot| *slot as usize);
-    for number in (1..=4).chain(wanted) {
-        grow(number);
+    if !debugger::wanted() {
+        (1..=4).chain(wanted).for_each(grow);
     }
     snapshot(argv);
     leftovers::note();
@@ -138,6 +139,7 @@ fn serve() -> ! {
                 crate::give_up(format_args!("a plan makes no sense"));
             }
             let whole = match restart() == Restart::Fork as u32 {
+                _ if debugger::wanted() => run_debugged(&request),
                 true => run_forked(&request),
                 false => run(&request),
             };
@@ -154,6 +156,23 @@ fn serve() -> ! {
         channel::reply(batch);
         batch = channel::wait(batch);
     }
+}
+
+/// As [`run`], with a debugger; nothing else is run in this process.
+fn run_debugged(request: &Request) -> bool {
+    let header = channel::header();
+    // So that all the threads are there, without a run that is broken off for that.
+    if switch::supported() {
+        run_forked(request);
+        header.next.store(0, Ordering::Relaxed);
+    }
+    debugger::wait();
+    let world = world::get();
+    world.debugged = true;
+    let whole = run(request);
+    world.debugged = false;
+    world.spoilt = true;
+    whole
 }
 
 /// As [`run`], in a process of its own that begins with this one's memory.
@@ -175,8 +194,11 @@ fn run_forked(request: &Request) -> bool {
                 let (option, signal) = (libc::PR_SET_PDEATHSIG as usize, libc::SIGKILL as usize);
                 sys::call(libc::SYS_prctl, [option, signal, 0, 0, 0, 0]);
             }
+            // It has no other threads than the one that forked.
+            world::get().first_seat = None;
+            baton::alone();
             header.wanted.store(0, Ordering::Relaxed);
-            let whole = run(request);
+            let whole = run_here(request, true);
             let wants = header.wanted.load(Ordering::Relaxed) != 0;
             sys::exit(match (wants, whole) {
                 (true, _) => WANTS,
@@ -228,6 +250,11 @@ fn run_forked(request: &Request) -> bool {
 
 /// Makes one run and writes its report; whether there was room for it.
 fn run(request: &Request) -> bool {
+    run_here(request, false)
+}
+
+/// As [`run`]. In a `forked` process, threads cannot be made.
+fn run_here(request: &Request, forked: bool) -> bool {
     let header = channel::header();
     let measure = header.measure.load(Ordering::Relaxed) != 0;
     let clock = || if measure { sys::now() } else { 0 };
@@ -239,7 +266,7 @@ fn run(request: &Request) -> bool {
         world.detail = request.detail;
         world.dooms.clone_from(&request.dooms);
         match world.conduct(main_entry) {
-            Outcome::Grow(number) if restart() != Restart::Warm as u32 => {
+            Outcome::Grow(number) if forked || restart() == Restart::Exec as u32 => {
                 header.wanted.store(number as u32, Ordering::Relaxed);
                 // Offsets of files are shared with the process that forked.
                 clean_up();
@@ -312,7 +339,9 @@ fn conclude(outcome: Outcome) {
     if let Some(kind) = kind.filter(|_| !failed) {
         let threads = &world.run.execution().threads;
         let waiting = threads.iter().filter_map(|thread| thread.pending);
-        let sites: Vec<_> = waiting.map(|pending| pending.site).collect();
+        let mut waiting: Vec<_> = waiting.collect();
+        waiting.sort_by_key(reweave_model::Pending::joins);
+        let sites = waiting.iter().map(|pending| pending.site).collect();
         world.run.error(reweave_model::Error {
             kind,
             rule: None,
@@ -338,7 +367,9 @@ fn clean_up() {
 fn grow(number: usize) {
     let world = world::get();
     for more in number..=slots::Slots::ahead(number) {
-        if more >= slots::MOST || world.slots.grow(more).is_err() {
+        let refused =
+            more >= slots::MOST || world.slots.grow(more, world.first_seat.is_some()).is_err();
+        if refused {
             world.refused |= more == number;
             return;
         }

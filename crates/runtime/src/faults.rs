@@ -1,6 +1,7 @@
 //! Signals that the kernel sends because of what the program does.
 
 use crate::{
+    baton,
     restore::PAGE,
     sys,
     world::{self, World},
@@ -30,8 +31,8 @@ pub fn catches(signal: i32) -> bool {
     SIGNALS.iter().any(|(known, _)| *known == signal)
 }
 
-/// Installs the handlers; the one thread that runs gets a stack for them.
-pub fn install() {
+/// Gives the running thread a stack for handlers.
+pub fn alternate_stack() {
     let Some(memory) = sys::map_own(ALTERNATE) else {
         crate::give_up(format_args!("there is no memory for a signal stack"));
     };
@@ -40,12 +41,20 @@ pub fn install() {
         ss_flags: 0,
         ss_size: ALTERNATE,
     };
-    // SAFETY: the memory is ours for good; the handler has the type that SA_SIGINFO asks for.
+    // SAFETY: the memory is ours for good.
     unsafe {
         sys::call(
             libc::SYS_sigaltstack,
             [&raw const stack as usize, 0, 0, 0, 0, 0],
         );
+    }
+}
+
+/// Installs the handlers.
+pub fn install() {
+    alternate_stack();
+    // SAFETY: the handler has the type that SA_SIGINFO asks for.
+    unsafe {
         let mut action = MaybeUninit::<libc::sigaction>::zeroed().assume_init();
         action.sa_sigaction = handle as *const () as usize;
         action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK | libc::SA_NODEFER;
@@ -67,7 +76,7 @@ unsafe extern "C" fn handle(signal: i32, info: *mut libc::siginfo_t, context: *m
     }
     // SAFETY: as above, and nobody else has the context.
     let registers = unsafe { &mut (*context.cast::<libc::ucontext_t>()).uc_mcontext.gregs };
-    if !world::active() && signal == ENDLESS {
+    if signal == ENDLESS && (!world::active() || baton::pass_on(signal)) {
         return;
     }
     if !world::active() {

@@ -54,7 +54,7 @@ macro_rules! trampoline {
 }
 
 /// The memory order of a hook's argument.
-fn order(number: i32) -> Order {
+pub fn order(number: i32) -> Order {
     match number & 7 {
         0 => Order::Relaxed,
         1 | 2 => Order::Acquire,

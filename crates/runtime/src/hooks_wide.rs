@@ -1,7 +1,14 @@
-//! Atomics of 16 bytes. The model has no values of that size: in a run they are not supported, elsewhere they are what they are.
+//! Atomics of 16 bytes. The model has no values of that size: what it knows of such an atomic is a number that every change makes another one,
+//! and memory holds the value. So an operation is one event; a compare-exchange that may
+//! succeed is a load before.
 
-use crate::{hooks::Frame, trampoline, world};
+use crate::{
+    hooks::{Frame, order},
+    trampoline,
+    world::{self, perform, poll},
+};
 use core::arch::asm;
+use reweave_model::{Gate, Op, Rmw, RmwKind};
 
 trampoline! {
     __tsan_atomic128_load => load, "rdx";
@@ -13,9 +20,15 @@ trampoline! {
     __tsan_atomic128_fetch_or => fetch_or, "r8";
     __tsan_atomic128_fetch_xor => fetch_xor, "r8";
     __tsan_atomic128_fetch_nand => fetch_nand, "r8";
-    __tsan_atomic128_compare_exchange_strong => compare, "r9";
-    __tsan_atomic128_compare_exchange_weak => compare, "r9";
-    __tsan_atomic128_compare_exchange_val => compare_value, "r9";
+    __atomic_load_16 => load, "rdx";
+    __atomic_store_16 => store, "r8";
+    __atomic_exchange_16 => exchange, "r8";
+    __atomic_fetch_add_16 => fetch_add, "r8";
+    __atomic_fetch_sub_16 => fetch_sub, "r8";
+    __atomic_fetch_and_16 => fetch_and, "r8";
+    __atomic_fetch_or_16 => fetch_or, "r8";
+    __atomic_fetch_xor_16 => fetch_xor, "r8";
+    __atomic_fetch_nand_16 => fetch_nand, "r8";
 }
 
 /// What was there; `new` is now, if that was `expected`.
@@ -37,11 +50,21 @@ unsafe fn swap(address: *mut u128, expected: u128, new: u128) -> u128 {
     u128::from(low) | u128::from(high) << 64
 }
 
-unsafe fn modify(address: *mut u128, frame: &Frame, change: impl Fn(u128) -> u128) -> u128 {
+unsafe fn modify(
+    address: *mut u128,
+    mo: i32,
+    frame: &Frame,
+    change: impl Fn(u128) -> u128,
+) -> u128 {
     if world::active() {
-        let world = world::get();
-        let site = world.site(frame.return_address);
-        world.unsupported("atomic operation on 16 bytes", site);
+        let site = world::get().site(frame.return_address);
+        let object = world::get().wide(address as usize, site);
+        let another = Rmw {
+            kind: RmwKind::Add,
+            operand: 1,
+            bits: 64,
+        };
+        poll(Op::Rmw(object, another), frame, site, order(mo), None);
     }
     let mut old = 0;
     loop {
@@ -54,21 +77,43 @@ unsafe fn modify(address: *mut u128, frame: &Frame, change: impl Fn(u128) -> u12
     }
 }
 
-unsafe extern "C" fn load(address: *mut u128, _: i32, frame: &Frame) -> u128 {
-    // SAFETY: the program's own access, here and below.
-    unsafe { modify(address, frame, |old| old) }
+unsafe extern "C" fn load(address: *mut u128, mo: i32, frame: &Frame) -> u128 {
+    if world::active() {
+        let site = world::get().site(frame.return_address);
+        let object = world::get().wide(address as usize, site);
+        poll(Op::Load(object), frame, site, order(mo), None);
+        // SAFETY: the program's own access; one OS thread runs.
+        return unsafe { address.read_volatile() };
+    }
+    // SAFETY: the program's own access.
+    unsafe { swap(address, 0, 0) }
 }
 
-unsafe extern "C" fn store(address: *mut u128, value: u128, _: i32, frame: &Frame) {
+unsafe extern "C" fn store(address: *mut u128, value: u128, mo: i32, frame: &Frame) {
+    if world::active() {
+        let site = world::get().site(frame.return_address);
+        let object = world::get().wide(address as usize, site);
+        let number = fresh();
+        perform(Op::Store(object, number), Gate::Open, site, order(mo), None);
+        // SAFETY: the program's own access; one OS thread runs.
+        return unsafe { address.write_volatile(value) };
+    }
     // SAFETY: as above.
-    unsafe { modify(address, frame, |_| value) };
+    unsafe { modify(address, mo, frame, |_| value) };
+}
+
+/// A number that no other store makes of an atomic: whose it is, and how many events that thread has done.
+fn fresh() -> u64 {
+    let world = world::get();
+    let count = world.run.state().count(world.current);
+    (world.slot() as u64 + 1) << 48 | u64::from(count) << 16
 }
 
 macro_rules! modifications {
     ($($name:ident |$old:ident, $operand:ident| $new:expr;)*) => {$(
-        unsafe extern "C" fn $name(address: *mut u128, $operand: u128, _: i32, frame: &Frame) -> u128 {
-            // SAFETY: as above.
-            unsafe { modify(address, frame, |$old| $new) }
+        unsafe extern "C" fn $name(address: *mut u128, $operand: u128, mo: i32, frame: &Frame) -> u128 {
+            // SAFETY: the program's own access.
+            unsafe { modify(address, mo, frame, |$old| $new) }
         }
     )*};
 }
@@ -83,18 +128,94 @@ modifications! {
     fetch_nand |old, operand| !(old & operand);
 }
 
+/// As [`trampoline`], for functions whose arguments take up all registers: the frame comes after them.
+macro_rules! crowded {
+    ($($name:ident => $target:path;)*) => {$(
+        #[unsafe(no_mangle)]
+        #[unsafe(naked)]
+        pub unsafe extern "C" fn $name() {
+            core::arch::naked_asm!(
+                ".cfi_startproc",
+                "push rbp",
+                "push rbx",
+                "push r12",
+                "push r13",
+                "push r14",
+                "push r15",
+                ".cfi_adjust_cfa_offset 48",
+                "mov rax, rsp",
+                "push rax",
+                ".cfi_adjust_cfa_offset 8",
+                "call {target}",
+                "add rsp, 56",
+                ".cfi_adjust_cfa_offset -56",
+                "ret",
+                ".cfi_endproc",
+                target = sym $target,
+            )
+        }
+    )*};
+}
+
+crowded! {
+    __tsan_atomic128_compare_exchange_strong => compare;
+    __tsan_atomic128_compare_exchange_weak => compare;
+    __tsan_atomic128_compare_exchange_val => compare_value;
+    __atomic_compare_exchange_16 => compare;
+}
+
+/// What was there: `new` is now, if that was `expected`. The model compares numbers, so the value is looked at first, and again when another one has
+/// come in between.
+unsafe fn exchange_if(
+    address: *mut u128,
+    expected: u128,
+    new: u128,
+    (mo, fmo): (i32, i32),
+    frame: &Frame,
+) -> u128 {
+    if !world::active() {
+        // SAFETY: the program's own access.
+        return unsafe { swap(address, expected, new) };
+    }
+    let site = world::get().site(frame.return_address);
+    let object = world::get().wide(address as usize, site);
+    let failure = order(fmo);
+    loop {
+        let number = poll(Op::Load(object), frame, site, failure, None).result;
+        // SAFETY: the program's own access; one OS thread runs.
+        let old = unsafe { address.read_volatile() };
+        if old != expected {
+            return old;
+        }
+        let op = Op::CompareExchange {
+            object,
+            expected: number,
+            new: fresh(),
+            weak: false,
+        };
+        if perform(op, Gate::Open, site, order(mo), Some(failure)).ok {
+            // SAFETY: as above.
+            unsafe { address.write_volatile(new) };
+            return old;
+        }
+    }
+}
+
 unsafe extern "C" fn compare(
     address: *mut u128,
     expected: *mut u128,
     new: u128,
-    _: i32,
+    mo: i32,
+    fmo: i32,
     frame: &Frame,
 ) -> bool {
-    // SAFETY: as above.
+    // SAFETY: the program's own access and variable.
     unsafe {
-        let wanted = *expected;
-        let old = modify(address, frame, |old| if old == wanted { new } else { old });
-        *expected = old;
+        let wanted = expected.read_unaligned();
+        let old = exchange_if(address, wanted, new, (mo, fmo), frame);
+        if old != wanted {
+            expected.write_unaligned(old);
+        }
         old == wanted
     }
 }
@@ -103,14 +224,11 @@ unsafe extern "C" fn compare_value(
     address: *mut u128,
     expected: u128,
     new: u128,
+    mo: i32,
     frame: &Frame,
 ) -> u128 {
-    // SAFETY: as above.
-    unsafe {
-        modify(
-            address,
-            frame,
-            |old| if old == expected { new } else { old },
-        )
-    }
+    // SAFETY: its last argument lies on the stack, behind the frame.
+    let fmo = unsafe { core::ptr::from_ref(frame).add(1).cast::<i32>().read() };
+    // SAFETY: the program's own access.
+    unsafe { exchange_if(address, expected, new, (mo, fmo), frame) }
 }

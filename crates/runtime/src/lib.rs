@@ -13,8 +13,10 @@
 extern crate alloc;
 
 mod accesses;
+mod baton;
 mod calls;
 mod channel;
+mod debugger;
 mod detail;
 mod disk;
 mod dooms;

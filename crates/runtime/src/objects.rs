@@ -1,5 +1,6 @@
 //! Which object of the model lies at which address, in the run at hand.
 
+use crate::calls::Health;
 use alloc::{vec, vec::Vec};
 use reweave_model::ObjectId;
 
@@ -17,8 +18,16 @@ pub enum Sort {
     Futex,
     /// A file or stream; its address is no place in memory.
     File,
+    /// Whether something was sent to a thread; its address is no place in memory.
+    Signals,
+    /// An order that the program vouches for.
+    Vouched,
     /// How many refer to a C++ exception.
     Count,
+    /// An atomic of 16 bytes: see [`crate::hooks_wide`].
+    Wide,
+    /// The runtime's own, such as a list of threads that wait: orders no memory.
+    Quiet,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -46,6 +55,8 @@ pub struct Known {
     pub destroyed: u32,
     /// An atomic byte that compiled code looks at before a function-local static: see [`crate::calls`].
     pub guard: bool,
+    /// Of a robust mutex.
+    pub health: Health,
     /// The mutex that waiters of a condition variable gave up, while there are some.
     pub mutex: Option<ObjectId>,
 }
@@ -135,8 +146,14 @@ impl Objects {
         }
     }
 
-    /// From now on this object is what lies there. Objects come in the order of their numbers.
-    pub fn put(&mut self, address: usize, bytes: usize, sort: Sort, object: ObjectId) {
+    /// Whether an atomic of less than 16 bytes lies in the granule of an address.
+    pub fn has_atomic(&self, address: usize) -> bool {
+        let here = |known: &Known| known.sort == Sort::Atomic && known.address / 8 == address / 8;
+        self.known.iter().any(here)
+    }
+
+    /// Notes an object that goes by an address and does not lie there. Objects come in the order of their numbers.
+    pub fn note(&mut self, address: usize, bytes: usize, sort: Sort, object: ObjectId) {
         debug_assert_eq!(object.index(), self.known.len());
         self.known.push(Known {
             address,
@@ -146,8 +163,14 @@ impl Objects {
             made: 0,
             destroyed: 0,
             guard: false,
+            health: Health::Whole,
             mutex: None,
         });
+    }
+
+    /// From now on this object is what lies there.
+    pub fn put(&mut self, address: usize, bytes: usize, sort: Sort, object: ObjectId) {
+        self.note(address, bytes, sort, object);
         let mask = mask(address, bytes);
         let granule = address / 8;
         let entry = Entry {

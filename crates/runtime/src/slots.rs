@@ -4,7 +4,10 @@
 //! which threads are created. A slot that is not there yet is made between two runs ([`Slots::grow`]), never within one: libc's own
 //! books then are part of what every run begins with.
 
-use crate::{real, switch, sys};
+use crate::{
+    baton::{self, Seat},
+    real, switch, sys,
+};
 use alloc::vec::Vec;
 use core::{
     ffi::c_void,
@@ -30,6 +33,8 @@ pub struct Slot {
     pub end: usize,
     /// Its thread-local memory.
     pub own: usize,
+    /// The real thread itself, where it runs its own code.
+    pub seat: Option<&'static Seat>,
 }
 
 pub struct Slots {
@@ -76,13 +81,13 @@ impl Slots {
     }
 
     /// Makes a slot. Only between runs, with the first thread's memory.
-    pub fn grow(&mut self, number: usize) -> Result<Slot, &'static str> {
+    pub fn grow(&mut self, number: usize, seated: bool) -> Result<Slot, &'static str> {
         if let Some(slot) = self.get(number) {
             return Ok(slot);
         }
         let base = STACKS_AT + number * STRIDE;
         sys::map(base, STACK_BYTES).ok_or("there is no memory for another thread's stack")?;
-        let slot = park(base)?;
+        let slot = park(base, seated)?;
         if self.slots.len() <= number {
             self.slots.resize(number + 1, None);
         }
@@ -108,10 +113,13 @@ static STACK: AtomicUsize = AtomicUsize::new(0);
 static READY: AtomicU32 = AtomicU32::new(0);
 static NEVER: AtomicU32 = AtomicU32::new(0);
 
-extern "C" fn parked(_: *mut c_void) -> *mut c_void {
+extern "C" fn parked(seated: *mut c_void) -> *mut c_void {
     let here = 0_u8;
     STACK.store(&raw const here as usize, Ordering::Relaxed);
     OWN.store(switch::own_memory(), Ordering::Relaxed);
+    if !seated.is_null() {
+        baton::sit();
+    }
     READY.store(1, Ordering::Release);
     sys::futex_wake(&READY);
     loop {
@@ -119,21 +127,24 @@ extern "C" fn parked(_: *mut c_void) -> *mut c_void {
     }
 }
 
-/// Starts a real thread on this stack and waits until it has parked.
-fn park(base: usize) -> Result<Slot, &'static str> {
+/// Starts a real thread on this stack and waits until it has parked, to be a fiber or `seated`, to run its own code.
+fn park(base: usize, seated: bool) -> Result<Slot, &'static str> {
     let failed = "the operating system gives no more threads";
     READY.store(0, Ordering::Relaxed);
     let mut attributes = MaybeUninit::<libc::pthread_attr_t>::uninit();
     let mut thread = 0;
-    // Signals are for the thread that runs.
+    // Signals are for a thread that runs.
     let mut before = MaybeUninit::<libc::sigset_t>::uninit();
-    let mut all = MaybeUninit::<libc::sigset_t>::uninit();
+    let mut blocked = MaybeUninit::<libc::sigset_t>::uninit();
     // SAFETY: as libc's manual has it; the stack was mapped for this thread alone.
     let result = unsafe {
-        libc::sigfillset(all.as_mut_ptr());
+        match seated {
+            true => libc::sigemptyset(blocked.as_mut_ptr()),
+            false => libc::sigfillset(blocked.as_mut_ptr()),
+        };
         real!(pthread_sigmask: fn(i32, *const libc::sigset_t, *mut libc::sigset_t) -> i32)(
-            libc::SIG_SETMASK,
-            all.as_ptr(),
+            libc::SIG_BLOCK,
+            blocked.as_ptr(),
             before.as_mut_ptr(),
         );
         libc::pthread_attr_init(attributes.as_mut_ptr());
@@ -143,7 +154,7 @@ fn park(base: usize) -> Result<Slot, &'static str> {
             &mut thread,
             attributes.as_ptr(),
             parked,
-            core::ptr::null_mut(),
+            usize::from(seated) as *mut c_void,
         );
         libc::pthread_attr_destroy(attributes.as_mut_ptr());
         real!(pthread_sigmask: fn(i32, *const libc::sigset_t, *mut libc::sigset_t) -> i32)(
@@ -156,7 +167,8 @@ fn park(base: usize) -> Result<Slot, &'static str> {
     if result != 0 {
         return Err(failed);
     }
-    while READY.load(Ordering::Acquire) == 0 {
+    let seat = seated.then(baton::seated);
+    while !seated && READY.load(Ordering::Acquire) == 0 {
         sys::futex_wait(&READY, 0);
     }
     Ok(Slot {
@@ -164,6 +176,7 @@ fn park(base: usize) -> Result<Slot, &'static str> {
         top: (STACK.load(Ordering::Relaxed) - 2048) & !4095,
         end: base + STACK_BYTES,
         own: OWN.load(Ordering::Relaxed),
+        seat,
     })
 }
 

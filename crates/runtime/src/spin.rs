@@ -114,7 +114,8 @@ fn note_foreign(address: usize, bytes: usize) {
     let world = world::get();
     let current = world.current.index();
     let mut threads = world.threads.iter_mut().enumerate();
-    let owner = threads.find(|(_, thread)| thread.top.wrapping_sub(address) <= STACK);
+    let owner =
+        threads.find(|(_, thread)| !thread.finished && thread.top.wrapping_sub(address) <= STACK);
     let Some((_, owner)) = owner.filter(|(index, _)| *index != current) else {
         return;
     };

@@ -221,6 +221,33 @@ pub fn read_file(path: &core::ffi::CStr, into: &mut [u8]) -> usize {
     }
 }
 
+/// Writes to a file that is there; what cannot be written is not.
+pub fn write_file(path: &core::ffi::CStr, text: &[u8]) {
+    let (here, path) = (libc::AT_FDCWD as usize, path.as_ptr() as usize);
+    let flags = (libc::O_WRONLY | libc::O_CLOEXEC) as usize;
+    // SAFETY: a valid path; the descriptor is used here only.
+    unsafe {
+        let descriptor = call(libc::SYS_openat, [here, path, flags, 0, 0, 0]);
+        if descriptor >= 0 {
+            let descriptor = descriptor as usize;
+            let (from, bytes) = (text.as_ptr() as usize, text.len());
+            call(libc::SYS_write, [descriptor, from, bytes, 0, 0, 0]);
+            call(libc::SYS_close, [descriptor, 0, 0, 0, 0, 0]);
+        }
+    }
+}
+
+/// Sleeps for some milliseconds.
+pub fn sleep(milliseconds: i64) {
+    let time = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: milliseconds * 1_000_000,
+    };
+    let time = &raw const time as usize;
+    // SAFETY: reads a local.
+    unsafe { call(libc::SYS_nanosleep, [time, 0, 0, 0, 0, 0]) };
+}
+
 /// Ends the process at once.
 pub fn exit(code: i32) -> ! {
     loop {

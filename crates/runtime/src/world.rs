@@ -1,11 +1,12 @@
 //! The run at hand: its threads, whose turn it is, and how an operation is done.
 //!
-//! One OS thread runs everything here, so the world is one value without locks. It is borrowed anew after every switch: [`get`] is
+//! One OS thread at a time runs what is here, so the world is one value without locks. It is borrowed anew after every switch: [`get`] is
 //! called for a few lines at a time and never kept across [`World::turn`].
 
 use crate::{
     accesses::{Mode, set_mode},
-    calls, channel,
+    baton::Seat,
+    calls, channel, debugger,
     detail::Watched,
     heap::Heap,
     hooks::{FULL, Frame, calls_end, swap_calls},
@@ -37,6 +38,8 @@ pub struct Thread {
     /// Where it goes on.
     sp: *mut u8,
     own: usize,
+    /// The real thread that runs it, where threads are real ones.
+    pub seat: Option<&'static Seat>,
     /// Its stack begins here, with the frame of this function.
     pub top: usize,
     pub entry: extern "C" fn() -> !,
@@ -73,6 +76,10 @@ impl Thread {
 
 /// Creating one more than there can be.
 const TOO_MANY: &str = "more threads than there is room for";
+/// What is not supported: to know what one of them reads from the other takes more than one word.
+const MIXED: &str = "atomic accesses of different sizes to one place";
+/// Bytes of the largest atomics.
+const WIDE: usize = 16;
 
 /// Room for a list of callers.
 const CALLS_BYTES: usize = 8 << 20;
@@ -108,6 +115,8 @@ pub struct World {
     choice: Choice,
     root: *mut u8,
     root_own: usize,
+    /// The first of the real threads, where the program's are such.
+    pub first_seat: Option<&'static Seat>,
     main_top: usize,
     pub objects: Objects,
     pub slots: Slots,
@@ -119,6 +128,8 @@ pub struct World {
     /// A crash may have left anything behind: the process is not used again.
     pub spoilt: bool,
     pub detail: bool,
+    /// A debugger wants to know when something happens.
+    pub debugged: bool,
     pub shadow: Shadow,
     /// Whether plain accesses are checked.
     pub check_races: bool,
@@ -150,7 +161,7 @@ pub struct World {
 }
 
 struct Global<T>(UnsafeCell<T>);
-// SAFETY: one OS thread runs all code that comes here.
+// SAFETY: one OS thread at a time runs code that comes here.
 unsafe impl<T> Sync for Global<T> {}
 
 static WORLD: Global<Option<World>> = Global(UnsafeCell::new(None));
@@ -193,8 +204,8 @@ pub fn snapshot() -> &'static mut Snapshot {
     unsafe { &mut *SNAPSHOT.0.get() }
 }
 
-/// Makes the world, once.
-pub fn start() {
+/// Makes the world, once; with threads that are real ones if they are to be `seated`.
+pub fn start(seated: bool) {
     // SAFETY: as above.
     let world = unsafe { &mut *WORLD.0.get() };
     let races = channel::header().races.load(Ordering::Relaxed);
@@ -210,6 +221,7 @@ pub fn start() {
         },
         root: ptr::null_mut(),
         root_own: switch::own_memory(),
+        first_seat: None,
         main_top: 0,
         objects: Objects::new(),
         slots: Slots::new(),
@@ -219,6 +231,7 @@ pub fn start() {
         status: None,
         spoilt: false,
         detail: false,
+        debugged: false,
         shadow: Shadow::new(|bytes| sys::map_own(bytes).and_then(NonNull::new))
             .unwrap_or_else(|| crate::give_up(format_args!("there is no address space"))),
         check_races: races != Races::Ignore as u32,
@@ -237,6 +250,10 @@ pub fn start() {
         refused: false,
         short: false,
     });
+    if seated {
+        let world = get();
+        world.first_seat = Some(Seat::first(&raw mut world.root));
+    }
 }
 
 impl World {
@@ -340,10 +357,14 @@ impl World {
             top: self.main_top,
             end: self.main_top,
             own: self.root_own,
+            seat: self.first_seat,
         };
         self.add(0, slot, entry).own_calls = calls::Own::first();
         self.current = ThreadId::MAIN;
         self.mark();
+        if self.debugged {
+            debugger::name(self, ThreadId::MAIN);
+        }
         set_active(true);
         swap_calls(self.threads[0].calls);
         spin::begin(self.main_top);
@@ -351,11 +372,26 @@ impl World {
         let to = self.threads[0].sp;
         // SAFETY: prepared by `add`; comes back by `leave`.
         unsafe { switch::switch(&raw mut self.root, to) };
+        get().gather();
         set_active(false);
         set_mode(Mode::Nothing);
         let world = get();
         world.me().calls_end = swap_calls(ptr::null_mut());
         world.outcome
+    }
+
+    /// The first thread is back from a run: where the others are real ones, they come back too.
+    fn gather(&mut self) {
+        let Some(first) = self.first_seat else {
+            return;
+        };
+        if self.outcome == Outcome::Running {
+            first.wait_for_end();
+        }
+        let others = get().threads.iter().skip(1);
+        for seat in others.filter_map(|thread| thread.seat) {
+            seat.call_back(first);
+        }
     }
 
     /// Adds the next thread, about to begin.
@@ -377,6 +413,7 @@ impl World {
             // SAFETY: nobody uses the slot's stack, or what is left of the first one.
             sp: unsafe { switch::prepare(slot.top as *mut u8, entry) },
             own: slot.own,
+            seat: self.first_seat.and(slot.seat),
             top: slot.top,
             entry,
             slot: number,
@@ -400,12 +437,14 @@ impl World {
         self.threads.last_mut().expect("just added")
     }
 
-    /// The running thread creates another, which runs to its first operation before this one goes on. `ready` is told of it before.
+    /// The running thread creates another, which runs to its first operation before this one goes on. `ready` is told of it before. It has the `slot` of
+    /// a thread that has ended, or one of its own.
     pub fn spawn(
         &mut self,
         start: extern "C" fn(*mut c_void) -> *mut c_void,
         argument: *mut c_void,
         site: Site,
+        slot: Option<usize>,
         ready: impl FnOnce(&mut Thread),
     ) -> ThreadId {
         let me = self.current;
@@ -416,7 +455,7 @@ impl World {
         let id = self.run.spawn(me);
         self.races.spawn(me, id);
         let path = &self.run.execution().threads[id.index()].path;
-        let number = self.slots.number(path);
+        let number = slot.or_else(|| self.slots.number(path));
         let slot = match number.map(|number| (number, self.slots.get(number))) {
             Some((number, Some(slot))) => Some((number, slot)),
             Some((number, None)) if !self.refused => self.leave(Outcome::Grow(number)),
@@ -438,6 +477,9 @@ impl World {
         thread.starter = Some(me);
         thread.created = site.0;
         ready(thread);
+        if self.debugged {
+            debugger::name(self, id);
+        }
         self.switch_to(id);
         self.mark();
         id
@@ -456,8 +498,14 @@ impl World {
         // SAFETY: both threads are of this run; the other was saved by a switch or is about to begin. Its own memory is that of
         // its parked thread.
         unsafe {
-            switch::set_own_memory(to.own);
-            switch::switch(&raw mut (*from).sp, to.sp);
+            match (*from).seat.zip(to.seat) {
+                None => {
+                    switch::set_own_memory(to.own);
+                    switch::switch(&raw mut (*from).sp, to.sp);
+                }
+                Some((here, there)) if (*from).finished => here.end(&raw mut (*from).sp, there),
+                Some((here, there)) => here.hand(&raw mut (*from).sp, there),
+            }
         }
         // Back again: accesses are this thread's.
         spin::back(wrote);
@@ -467,11 +515,19 @@ impl World {
     /// Ends the run here: the running thread does not go on.
     pub fn leave(&mut self, outcome: Outcome) -> ! {
         self.settle();
+        if self.debugged {
+            debugger::at_end(outcome);
+        }
         self.outcome = outcome;
+        let is_first = self.current == ThreadId::MAIN;
         let me: *mut Thread = self.me();
         // SAFETY: saved by `conduct`, which waits for this.
         unsafe {
-            switch::set_own_memory(self.root_own);
+            match (*me).seat.zip(self.first_seat) {
+                Some((here, first)) if !is_first => here.end_run(&raw mut (*me).sp, first),
+                Some(_) => {}
+                None => switch::set_own_memory(self.root_own),
+            }
             switch::switch(&raw mut (*me).sp, self.root);
         }
         unreachable!("a run that has ended does not go on")
@@ -508,6 +564,9 @@ impl World {
         let me = self.current;
         self.me().finished = true;
         self.run.finish(me);
+        if self.debugged {
+            debugger::name(self, me);
+        }
         match self.me().starter.take() {
             Some(starter) => self.switch_to(starter),
             None => self.next(None),
@@ -555,6 +614,9 @@ impl World {
             sites: sites.into(),
             after: Some(Edge { thread, count }),
         });
+        if self.debugged && active() {
+            debugger::at_error(self);
+        }
     }
 
     /// Says something that is no error, once.
@@ -613,6 +675,18 @@ impl World {
         id
     }
 
+    /// A new object of the runtime's own that goes by an address and does not lie there.
+    pub fn make_beside(&mut self, address: usize, sort: Sort, object: Object) -> ObjectId {
+        let id = self.run.object(object);
+        self.objects.note(address, 0, sort, id);
+        id
+    }
+
+    /// The same, of one that orders no memory.
+    pub fn make_quiet(&mut self, address: usize, object: Object) -> ObjectId {
+        self.make_beside(address, Sort::Quiet, object)
+    }
+
     pub fn about(&mut self, object: ObjectId) -> &mut Known {
         self.objects.about(object)
     }
@@ -633,11 +707,33 @@ impl World {
                 }
                 self.make(address, bytes, Sort::Atomic, Object::Atomic(value))
             }
-            Found::Nothing => self.make(address, bytes, Sort::Atomic, Object::Atomic(value)),
-            Found::Overlap => {
-                self.unsupported("atomic accesses of different sizes to one place", site)
+            Found::Nothing if self.find_wide(address & !15).is_none() => {
+                self.make(address, bytes, Sort::Atomic, Object::Atomic(value))
             }
+            Found::Nothing | Found::Overlap => self.unsupported(MIXED, site),
         }
+    }
+
+    fn find_wide(&self, address: usize) -> Option<ObjectId> {
+        match self.objects.find(address, WIDE, Sort::Wide) {
+            Found::Object(object) => Some(object),
+            _ => None,
+        }
+    }
+
+    /// The atomic object of 16 bytes at an address.
+    pub fn wide(&mut self, address: usize, site: Site) -> ObjectId {
+        self.settle();
+        if self.units.cut(address, WIDE) {
+            self.unsupported("atomic accesses to a part of racy memory", site);
+        }
+        if let Some(object) = self.find_wide(address) {
+            return object;
+        }
+        if self.objects.has_atomic(address) || self.objects.has_atomic(address + 8) {
+            self.unsupported(MIXED, site);
+        }
+        self.make(address, WIDE, Sort::Wide, Object::Atomic(0))
     }
 }
 
@@ -677,6 +773,9 @@ fn done(op: Op, gate: Gate, site: Site, order: Order, failure: Option<Order>) ->
     world.run.announce(me, Pending { op, gate, site });
     world.turn();
     let world = get();
+    if world.debugged {
+        debugger::at_step(world);
+    }
     // It stays where it is until the next operation: a copy costs as much as all the rest.
     let event: &Event = get().run.go(world.choice);
     let epoch = world.races.epoch(me);
@@ -685,7 +784,9 @@ fn done(op: Op, gate: Gate, site: Site, order: Order, failure: Option<Order>) ->
         world.stored(object, epoch);
     }
     let access = world.me().access.take();
-    match access.is_some_and(|part| part.races) {
+    let object = event.op.object();
+    let quiet = object.is_some_and(|object| world.objects.about(object).sort == Sort::Quiet);
+    match quiet || access.is_some_and(|part| part.races) {
         true => world.races.plain(me),
         false => world.races.event(event, order, failure),
     }
@@ -697,7 +798,7 @@ fn done(op: Op, gate: Gate, site: Site, order: Order, failure: Option<Order>) ->
     if let Some(part) = access {
         let kind = part.kind();
         world.touch(part.address, part.bytes, kind, site);
-    } else if let Some(object) = event.op.object().filter(|_| !leaves) {
+    } else if let Some(object) = object.filter(|_| !leaves && !quiet) {
         let known = world.objects.about(object);
         let (address, bytes) = (known.address, known.bytes.min(8) as usize);
         let looks = event.access[0].is_some_and(|access| access.class == Class::Read);
@@ -708,8 +809,12 @@ fn done(op: Op, gate: Gate, site: Site, order: Order, failure: Option<Order>) ->
         if kind == Access::AtomicWrite {
             spin::foreign(address, known.bytes as usize);
         }
-        if known.sort != Sort::Futex {
+        if known.sort != Sort::Futex && bytes > 0 {
+            let wide = known.sort == Sort::Wide;
             world.touch(address, bytes, kind, site);
+            if wide {
+                world.touch(address + 8, 8, kind, site);
+            }
         }
     }
     spin::after(event);

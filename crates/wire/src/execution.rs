@@ -210,8 +210,8 @@ fn write_object(out: &mut Writer<'_>, object: &Object) {
             out.word(4);
             out.word(*count);
         }
-        Object::Barrier { size, .. } => {
-            out.word(5);
+        Object::Barrier { size, leads, .. } => {
+            out.word(if *leads { 5 } else { 11 });
             out.word(u64::from(*size));
         }
         Object::Once(state) => out.word(if *state == OnceState::Done { 7 } else { 6 }),
@@ -233,6 +233,7 @@ fn read_object(from: &mut Reader<'_>) -> Result<Object, Malformed> {
         8 => Object::Parker(false),
         9 => Object::Parker(true),
         10 => Object::rwlock_readers_first(),
+        11 => Object::barrier_without_leader(from.word()? as u32),
         _ => return Err(Malformed),
     })
 }

@@ -42,6 +42,10 @@ pub struct Header {
     pub races: AtomicU32,
     /// How runs begin anew: [`Restart`].
     pub restart: AtomicU32,
+    /// How the program's threads are run: [`Threads`].
+    pub threads: AtomicU32,
+    /// Whether the next plan is run with a debugger: [`Debugged`].
+    pub debugged: AtomicU32,
     /// The process ends after this batch: a crash may have left anything behind.
     pub spoilt: AtomicU32,
     /// A run in a process of its own wants this slot for another thread.
@@ -88,6 +92,29 @@ pub enum Restart {
     Fork = 1,
     /// In a process that was started for it.
     Exec = 2,
+}
+
+/// How the program's threads are run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[repr(u32)]
+pub enum Threads {
+    /// As fibers of one thread of the operating system.
+    #[default]
+    Fiber = 0,
+    /// As threads of the operating system, one at a time.
+    Os = 1,
+}
+
+/// How far a run with a debugger is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u32)]
+pub enum Debugged {
+    /// There is no debugger, or it is gone.
+    No = 0,
+    /// There will be one.
+    Wanted = 1,
+    /// The target waits for it.
+    Waits = 2,
 }
 
 /// What is done about plain accesses.

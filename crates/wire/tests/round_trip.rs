@@ -132,6 +132,7 @@ fn execution(ops: &[Op]) -> Execution {
             Object::rwlock_readers_first(),
             Object::Semaphore(3),
             Object::barrier(2),
+            Object::barrier_without_leader(3),
             Object::Once(OnceState::New),
             Object::Once(OnceState::Done),
             Object::Parker(true),

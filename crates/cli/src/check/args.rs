@@ -34,6 +34,7 @@ pub struct Check {
     pub minimise: bool,
     pub races: Races,
     pub strict: bool,
+    pub threads: Threads,
     pub restart: Restart,
     /// What the program may use.
     pub limits: Limits,
@@ -67,6 +68,14 @@ pub enum Races {
     Ignore,
 }
 
+/// How the program's threads are run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Threads {
+    #[default]
+    Fiber,
+    Os,
+}
+
 /// How to run again.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Restart {
@@ -91,6 +100,8 @@ impl Races {
         named.expect("all are listed").0
     }
 }
+
+const THREADS: [(&str, Threads); 2] = [("fiber", Threads::Fiber), ("os", Threads::Os)];
 
 const RESTARTS: [(&str, Restart); 4] = [
     ("auto", Restart::Auto),
@@ -124,7 +135,7 @@ Options:
                                report: a race is an error; explore: and what it can do is explored too;
                                interleave: racy accesses are explored like atomics; ignore: not looked at
   --strict                     warnings are errors
-  --threads fiber|os           how the program's threads are run
+  --threads fiber|os           how the program's threads are run; os is slower, as real threads one at a time
   --restart auto|warm|fork|exec    how the program is run again
   --format text|json           for people, or one JSON document
   --full                       show every step of a failing execution, not only those that the failure depends on
@@ -174,6 +185,7 @@ pub fn parse(args: Vec<OsString>) -> Result<Option<Check>, String> {
         minimise: true,
         races: Races::default(),
         strict: false,
+        threads: Threads::default(),
         restart: Restart::default(),
         limits: Limits::default(),
         format: Format::Text,
@@ -254,10 +266,13 @@ pub fn parse(args: Vec<OsString>) -> Result<Option<Check>, String> {
 
 /// Whether the options agree with each other.
 pub fn agree(check: &Check) -> Result<(), String> {
-    match check.options.preemptions.is_some() && check.options.algorithm.samples() {
-        true => Err("a bound on preemptions goes through all schedules within it: it has no use for random ones".into()),
-        false => Ok(()),
+    if check.options.preemptions.is_some() && check.options.algorithm.samples() {
+        return Err("a bound on preemptions goes through all schedules within it: it has no use for random ones".into());
     }
+    if check.threads == Threads::Os && check.restart == Restart::Fork {
+        return Err("--threads os goes with --restart warm or exec: a forked process has only the thread that forked".into());
+    }
+    Ok(())
 }
 
 const SEE_HELP: &str = "`reweave check --help` lists all that can be typed";
@@ -291,10 +306,7 @@ pub fn set(check: &mut Check, name: &str, value: &str) -> Result<(), String> {
         "--races" => check.races = one_of(&Races::NAMES, value).map_err(wrong)?,
         "--restart" => check.restart = one_of(&RESTARTS, value).map_err(wrong)?,
         "--strict" => check.strict = true,
-        "--threads" => match one_of(&[("fiber", true), ("os", false)], value).map_err(wrong)? {
-            true => {}
-            false => return Err(wrong(missing())),
-        },
+        "--threads" => check.threads = one_of(&THREADS, value).map_err(wrong)?,
         "--workers" => check.workers = Some(number(value).map_err(wrong)?),
         _ => unreachable!("listed above"),
     }
@@ -508,14 +520,15 @@ mod tests {
     fn every_option_is_set() {
         let it = check(
             "--algorithm dfs --workers 3 --budget 500ms --max-executions 7 --max-steps 8 --preemptions 2 --keep-going --no-minimise --races ignore \
-             --strict --threads fiber --restart fork --format json --full --plain --output out a.c",
+             --strict --threads os --restart warm --format json --full --plain --output out a.c",
         );
         assert_eq!(it.options.algorithm, Algorithm::Dfs);
         assert_eq!(it.budget, Some(Duration::from_millis(500)));
         assert_eq!((it.max_executions, it.options.samples), (Some(7), 7));
         assert_eq!((it.options.max_steps, it.options.preemptions), (8, Some(2)));
         assert!(it.keep_going && it.strict && !it.minimise && it.full && it.plain);
-        assert_eq!((it.races, it.restart), (Races::Ignore, Restart::Fork));
+        assert_eq!((it.races, it.restart), (Races::Ignore, Restart::Warm));
+        assert_eq!(it.threads, Threads::Os);
         assert_eq!((it.format, it.output), (Format::Json, "out".into()));
     }
 
@@ -563,7 +576,11 @@ mod tests {
                 "a.c --algorithm stateful",
                 "--algorithm stateful: not in this version",
             ),
-            ("a.c --threads os", "--threads os: not in this version"),
+            ("a.c --threads green", "one of fiber, os"),
+            (
+                "a.c --threads os --restart fork",
+                "--threads os goes with --restart warm or exec",
+            ),
             (
                 "a.c --algorithm pct --preemptions 2",
                 "a bound on preemptions",

@@ -7,7 +7,7 @@ use super::{
     noticed::{Noticed, StoredNotes},
 };
 use reweave_check::{Fault, Subject, plan_of};
-use reweave_drive::{Launch, Native, Note, Observation, Races, Restart, Unit};
+use reweave_drive::{Launch, Native, Note, Observation, Races, Restart, Threads, Unit};
 use reweave_explore::Target;
 use reweave_model::{
     Choice, Divergence, Execution, Kind, Mark, OpKind, Plan, Site, Step, ThreadId,
@@ -97,6 +97,28 @@ impl Checked {
         };
         let mut native = Native::start(&launch).map_err(Fault::Failed)?;
         let seen = native.observe(plan);
+        self.seen(&native, seen)
+    }
+
+    /// As [`Checked::observe`], with a debugger: see [`Native::debug`].
+    pub fn debug(&self, plan: &Plan, debugger: impl FnOnce(u32)) -> Result<Observation, Fault> {
+        let launch = Launch {
+            restart: Restart::Warm,
+            threads: Threads::Os,
+            debugged: true,
+            limits: self.launch.limits.without_end(),
+            ..self.launch.clone()
+        };
+        let mut native = Native::start(&launch).map_err(Fault::Failed)?;
+        let seen = native.debug(plan, debugger);
+        self.seen(&native, seen)
+    }
+
+    fn seen(
+        &self,
+        native: &Native,
+        seen: Result<Observation, Divergence>,
+    ) -> Result<Observation, Fault> {
         match (native.fault(), seen) {
             (Some(why), _) => Err(Fault::Failed(why.into())),
             (None, Err(divergence)) => Err(Fault::of(self, &divergence)),
@@ -173,11 +195,11 @@ impl Checked {
             .position(|it| stuck(it.kind) && it.message.is_empty());
         if let Some(index) = untold {
             trace.errors[index].message = waiting(&trace);
-            let waiting = trace
-                .threads
-                .iter()
-                .filter_map(|thread| thread.pending.as_ref());
-            trace.errors[index].places = waiting.filter_map(|it| it.at.clone()).collect();
+            let threads = trace.threads.iter();
+            let mut waiting: Vec<_> = threads.filter_map(|it| it.pending.as_ref()).collect();
+            waiting.sort_by_key(|it| it.operation.name == "join");
+            let places = waiting.into_iter().filter_map(|it| it.at.clone());
+            trace.errors[index].places = places.collect();
         }
         trace
     }

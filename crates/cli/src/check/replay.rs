@@ -1,6 +1,11 @@
 //! `reweave replay` of a native program: builds and starts it as the trace says, and runs that one execution.
 
-use super::{Ending, args, native::Checked, prepare, stdin};
+use super::{
+    Ending, args,
+    debugger::{self, Debugging},
+    native::Checked,
+    prepare, stdin,
+};
 use crate::{print, say};
 use reweave_check::Fault;
 use reweave_drive::Unit;
@@ -8,9 +13,14 @@ use reweave_report::{ExitCode, Sources, Style, Trace, render_trace};
 use std::{env, ffi::OsString, path::Path};
 
 /// Runs the execution of a trace again, and says with which code to exit: 1 when its error comes up again, 0 when it is clean
-/// again, 4 when it went another way.
-pub fn replay(file: &Path, recorded: &Trace, style: Style) -> ExitCode {
-    match again(file, recorded, style) {
+/// again, 4 when it went another way. Then, if asked for, in a debugger.
+pub fn replay(
+    file: &Path,
+    recorded: &Trace,
+    style: Style,
+    debugging: Option<&Debugging>,
+) -> ExitCode {
+    match again(file, recorded, style, debugging) {
         Ok(code) => code,
         Err(Ending(code, sentence)) => {
             say(&sentence);
@@ -19,7 +29,16 @@ pub fn replay(file: &Path, recorded: &Trace, style: Style) -> ExitCode {
     }
 }
 
-fn again(file: &Path, recorded: &Trace, style: Style) -> Result<ExitCode, Ending> {
+fn again(
+    file: &Path,
+    recorded: &Trace,
+    style: Style,
+    debugging: Option<&Debugging>,
+) -> Result<ExitCode, Ending> {
+    if let Some(debugging) = debugging {
+        debugger::available()?;
+        debugging.fits(recorded)?;
+    }
     let again = crate::again(&recorded.program, file);
     let words = recorded
         .program
@@ -54,12 +73,11 @@ fn again(file: &Path, recorded: &Trace, style: Style) -> Result<ExitCode, Ending
         );
         Ending(ExitCode::Fault, sentence)
     };
-    let seen = subject
-        .observe(&recorded.plan())
-        .map_err(|fault| match fault {
-            Fault::Differs(what) => changed(what),
-            Fault::Failed(why) => Ending(ExitCode::Fault, why),
-        })?;
+    let ending = |fault: Fault| match fault {
+        Fault::Differs(what) => changed(what),
+        Fault::Failed(why) => Ending(ExitCode::Fault, why),
+    };
+    let seen = subject.observe(&recorded.plan()).map_err(ending)?;
     let mut now = subject.trace(&seen);
     (now.preemptions, now.shortened) = (recorded.preemptions, recorded.shortened);
     now.sources.clone_from(&recorded.sources);
@@ -67,9 +85,39 @@ fn again(file: &Path, recorded: &Trace, style: Style) -> Result<ExitCode, Ending
         return Err(changed(difference.to_string()));
     }
     let shown = render_trace(&now, again.as_deref(), &Sources::of(&now), style);
-    match print(&shown) {
-        ExitCode::Clean if now.errors.is_empty() => Ok(ExitCode::Clean),
-        ExitCode::Clean => Ok(ExitCode::Found),
-        failed => Ok(failed),
+    let code = match print(&shown) {
+        ExitCode::Clean if now.errors.is_empty() => ExitCode::Clean,
+        ExitCode::Clean => ExitCode::Found,
+        failed => return Ok(failed),
+    };
+    if let Some(debugging) = debugging {
+        debug(&subject, &now, debugging)?;
+    }
+    Ok(code)
+}
+
+/// Runs an execution in a debugger: how it ends there is known to whoever was there, but that it went another way is worth a word.
+fn debug(subject: &Checked, trace: &Trace, debugging: &Debugging) -> Result<(), Ending> {
+    let mut failed = None;
+    let seen = subject.debug(&trace.plan(), |process| {
+        failed = debugging.run(process, trace).err();
+    });
+    if let Some(sentence) = failed {
+        return Err(sentence.into());
+    }
+    let another = |what: String| {
+        let sentence = format!("it went another way in gdb\n  {what}");
+        Ending(ExitCode::Fault, sentence)
+    };
+    match seen {
+        Ok(seen) => match trace.differs(&subject.trace(&seen)) {
+            Some(difference) => Err(another(difference.to_string())),
+            None => Ok(()),
+        },
+        Err(Fault::Differs(what)) => Err(another(what)),
+        Err(Fault::Failed(why)) => {
+            say(&format!("it did not come to its end in gdb: {why}"));
+            Ok(())
+        }
     }
 }

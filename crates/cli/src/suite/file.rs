@@ -56,6 +56,7 @@ struct Table {
     algorithm: Option<Spanned<String>>,
     races: Option<Spanned<String>>,
     restart: Option<Spanned<String>>,
+    threads: Option<Spanned<String>>,
     preemptions: Option<Spanned<u32>>,
     max_steps: Option<Spanned<u32>>,
     max_executions: Option<Spanned<u64>>,
@@ -178,6 +179,7 @@ impl Table {
             ("--algorithm", &self.algorithm),
             ("--races", &self.races),
             ("--restart", &self.restart),
+            ("--threads", &self.threads),
         ];
         let texts = texts.map(|(option, value)| {
             let value = value.as_ref();

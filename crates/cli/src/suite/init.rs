@@ -100,7 +100,7 @@ fn text(found: &[Found]) -> String {
     let mut out = String::from(
         "# Tests for `reweave suite`. Every key but `files` and `program` may also stand under [defaults].\n\
          # files, flags, program, args, stdin; expect = \"clean\", \"no-error\", \"deadlock\", \"misuse:relock\", ...;\n\
-         # algorithm, preemptions, races, max-steps, max-executions, restart, keep-going, strict\n\
+         # algorithm, preemptions, races, max-steps, max-executions, restart, threads, keep-going, strict\n\
          budget = \"10m\"\n",
     );
     let name = |path: &Path| path.with_extension("").to_string_lossy().into_owned();

@@ -12,15 +12,22 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Searches that are repeated on `fork`, where an execution takes a hundred times as long, and on `exec`, where it takes a thousand times as
-/// long; with `REWEAVE_RUNGS`, when there is time, as many as that allows for.
-fn most(restart: &str) -> u64 {
+/// How a program is run: a word for how it is run again, or for real threads.
+const EXEC: [&str; 2] = ["--restart", "exec"];
+const FORK: [&str; 2] = ["--restart", "fork"];
+const WARM: [&str; 2] = ["--restart", "warm"];
+const OS: [&str; 2] = ["--threads", "os"];
+
+/// Searches that are repeated in slow ways: on `fork` an execution takes a hundred times as long, on `exec` a thousand times, on threads of
+/// the operating system ten times. When there is time, more of them are.
+fn most(way: [&str; 2], slow: bool) -> u64 {
     let patient = std::env::var_os("REWEAVE_RUNGS").is_some();
-    match (restart, patient) {
-        ("fork", false) => 10_000,
-        ("fork", true) => 1_000_000,
-        ("exec", false) => 32,
-        ("exec", true) => 20_000,
+    match way {
+        FORK if patient => 1_000_000,
+        EXEC if patient => 20_000,
+        EXEC => 32,
+        OS if slow => u64::MAX,
+        FORK | OS => 10_000,
         _ => u64::MAX,
     }
 }
@@ -68,7 +75,7 @@ impl Trial<'_> {
         let (options, args) = (self.options(), &self.expected.args);
         let check = [
             &options[..],
-            &mode("warm", 1),
+            &mode(WARM, 1),
             &compiled,
             &words(["--"]),
             args,
@@ -80,11 +87,12 @@ impl Trial<'_> {
 
         let program = self.build(&compiled)?;
         let explored = first.errors.is_empty() || self.expected.keeps_going();
-        for (restart, workers) in [("fork", 1), ("warm", 2), ("fork", 2), ("exec", 1)] {
-            if first.executions + first.blocked > most(restart) {
+        let runs = first.executions + first.blocked;
+        for (way, workers) in [(FORK, 1), (WARM, 2), (FORK, 2), (OS, 1), (OS, 2), (EXEC, 1)] {
+            if runs > most(way, self.slow) {
                 continue;
             }
-            let mode = mode(restart, workers);
+            let mode = mode(way, workers);
             let ran = self.check([&options[..], &mode, &words(["--", &program]), args].concat());
             let document = self.as_expected(&ran)?;
             // Where several workers stop at an error, it is not always the same one.
@@ -103,7 +111,7 @@ impl Trial<'_> {
     fn simple(&self, found: &ResultDocument, program: &str) -> Result<(), String> {
         let mut options = self.options();
         options.retain(|option| option != "--no-minimise");
-        let mode = mode("warm", 1);
+        let mode = mode(WARM, 1);
         let ran = self.check(
             [
                 &options[..],
@@ -150,11 +158,12 @@ impl Trial<'_> {
         }
         let search = [&words(["--", &program]), &self.expected.args[..]].concat();
         let mut first: Option<ResultDocument> = None;
-        for (restart, workers) in [("warm", 1), ("fork", 1), ("warm", 2), ("exec", 1)] {
-            if count.executions + count.blocked > most(restart) {
+        let runs = count.executions + count.blocked;
+        for (way, workers) in [(WARM, 1), (FORK, 1), (WARM, 2), (OS, 1), (EXEC, 1)] {
+            if runs > most(way, self.slow) {
                 continue;
             }
-            let ran = self.check([&options[..], &mode(restart, workers), &search].concat());
+            let ran = self.check([&options[..], &mode(way, workers), &search].concat());
             let document = ran.document()?;
             let counted = (document.executions, document.blocked);
             if counted != (count.executions, count.blocked) {
@@ -427,8 +436,8 @@ fn matched(mistakes: &[Mistake], errors: &[&Seen]) -> bool {
         })
 }
 
-fn mode(restart: &str, workers: u32) -> Vec<String> {
-    words(["--restart", restart, "--workers", &workers.to_string()])
+fn mode(way: [&str; 2], workers: u32) -> Vec<String> {
+    words([way[0], way[1], "--workers", &workers.to_string()])
 }
 
 /// Findings in a few words.

@@ -47,6 +47,8 @@ pub(crate) struct Graph {
     counts: Vec<u32>,
     /// How many events of the run before are known.
     known: usize,
+    /// How many events, in the order of decisions, are those of the run before.
+    pub unchanged: u32,
     /// A name for each thread that is the same in every run.
     names: Vec<u64>,
     renamed: bool,
@@ -83,6 +85,8 @@ impl Graph {
         self.done.clear();
         self.done.extend_from_slice(&trail.order);
         self.done.extend(trail.order.len() as u32..count as u32);
+        let changed = self.done[kept..].iter().copied().min();
+        self.unchanged = changed.unwrap_or(count as u32);
         self.copy_marks(plan, execution);
         self.make_room(execution);
         for &place in &self.done[..kept] {

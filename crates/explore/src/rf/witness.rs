@@ -4,14 +4,14 @@
 //! write and those who read from it. So happens-before is *saturated*: a write that comes before a read comes before what it
 //! reads from, and a write that comes after what is read comes after the read. For a new read that is done once for what was
 //! done before it, and goes on from there for each of its sources and for the next read. Most of what cannot be is found
-//! so. For the rest a guess is tried: what must come before the read goes first. Behind it stands a complete search, whose
-//! only real choices are writes that somebody still has to read: everything else can be done as soon as it may be.
+//! so. Before that and after it a guess is tried: what must come before the read goes first. Behind it stands a complete search,
+//! whose only real choices are writes that somebody still has to read: everything else can be done as soon as it may be.
 
 mod saturation;
 mod search;
 
 use super::graph::{Graph, START};
-use crate::happens::{Happens, Row, add_next, count};
+use crate::happens::{Happens, Quad, Row, add_next, count, join};
 use saturation::Saturation;
 use search::Search;
 
@@ -93,6 +93,8 @@ pub(crate) struct Witness {
     /// Those that take part, in the order in which they were done.
     guide: Vec<u32>,
     last: Vec<u32>,
+    /// What has to come before the read.
+    past: Vec<Quad>,
     /// The first so many events of the run, saturated.
     base: Saturation,
     begun: u32,
@@ -110,24 +112,31 @@ impl Witness {
     pub fn find(&mut self, question: &Question) -> bool {
         let done = &question.graph.done;
         self.guide.clear();
-        match question.leads.is_empty() {
+        if question.leads.is_empty() {
             // It is new: all that was done before takes part.
-            true => self
-                .guide
-                .extend_from_slice(&done[..question.first as usize]),
-            false => {
-                let others = done.iter().copied();
-                self.guide
-                    .extend(others.filter(|place| question.takes_part(*place)));
-                self.read_last(question);
-                if self.fits(question) {
-                    return true;
-                }
+            self.guide
+                .extend_from_slice(&done[..question.first as usize]);
+            self.past.clear();
+            self.past.extend_from_slice(question.coming(question.read));
+            if question.source != START {
+                join(&mut self.past, question.happens.row(question.source));
             }
+            self.past_first(question);
+        } else {
+            let others = done.iter().copied();
+            self.guide
+                .extend(others.filter(|place| question.takes_part(*place)));
+            self.read_last(question);
+        }
+        if self.fits(question) {
+            return true;
         }
         if !self.saturate(question) {
             return false;
         }
+        self.past.clear();
+        self.past
+            .extend_from_slice(self.saturation.row(question.read));
         self.past_first(question);
         self.fits(question) || self.search(question)
     }
@@ -147,6 +156,9 @@ impl Witness {
         } = *question;
         if question.leads.is_empty() {
             self.advance(graph, happens, first);
+            if self.overwritten(question) {
+                return false;
+            }
             self.saturation.copy(&self.base);
         } else {
             self.saturation.clear(graph, happens);
@@ -162,24 +174,22 @@ impl Witness {
         self.saturation.close(happens)
     }
 
-    /// Whether a write comes between a source and a new read, whatever the order.
-    pub fn overwritten(
-        &mut self,
-        graph: &Graph,
-        happens: &Happens,
-        read: u32,
-        source: u32,
-    ) -> bool {
-        let Some(touch) = graph.touches[read as usize] else {
-            return false;
-        };
+    /// Whether a write comes between the source and a new read, whatever the order.
+    fn overwritten(&self, question: &Question) -> bool {
+        let Question {
+            graph,
+            happens,
+            read,
+            source,
+            ..
+        } = *question;
         let (thread, nth) = (happens.thread(read), happens.nth(read));
-        let Some(past) = happens.coming_last(&graph.skeleton, thread, nth) else {
-            return false;
-        };
-        self.advance(graph, happens, read);
-        let object = touch.object.index();
-        self.base.overwritten(happens, object, source, past)
+        let past = happens.coming_last(&graph.skeleton, thread, nth);
+        let touch = graph.touches[read as usize];
+        past.zip(touch).is_some_and(|(past, touch)| {
+            let object = touch.object.index();
+            self.base.overwritten(happens, object, source, past)
+        })
     }
 
     /// Makes the base be about the first so many events.
@@ -202,10 +212,9 @@ impl Witness {
         self.order.push(question.read);
     }
 
-    /// What has to come before the read, the read, then all else.
+    /// What has to come before the read, as far as is known, the read, then all else.
     fn past_first(&mut self, question: &Question) {
-        let past = self.saturation.row(question.read);
-        let needed = |place: &u32| question.happens.in_row(past, *place);
+        let needed = |place: &u32| question.happens.in_row(&self.past, *place);
         self.order.clear();
         self.order
             .extend(self.guide.iter().copied().filter(|place| needed(place)));

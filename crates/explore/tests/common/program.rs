@@ -200,8 +200,10 @@ impl Machine {
         self.bases.semaphores = many(objects.semaphores.len() as u32, &|i| {
             Object::Semaphore(objects.semaphores[i])
         });
-        self.bases.barriers = many(objects.barriers.len() as u32, &|i| {
-            Object::barrier(objects.barriers[i])
+        // Every other one has no leader.
+        self.bases.barriers = many(objects.barriers.len() as u32, &|i| match i % 2 {
+            0 => Object::barrier(objects.barriers[i]),
+            _ => Object::barrier_without_leader(objects.barriers[i]),
         });
         self.bases.onces = many(objects.onces, &|_| Object::Once(OnceState::New));
         self.bases.channels = many(objects.channels.len() as u32, &|i| {

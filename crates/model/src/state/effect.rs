@@ -219,14 +219,15 @@ impl State {
                 let full = self
                     .generation(barrier, thread)
                     .expect("left only when full");
+                let told = self.leads(barrier);
                 match full.leader {
                     Some((leader, settled)) => {
-                        effect.result = u64::from(leader == thread);
+                        effect.result = u64::from(told && leader == thread);
                         effect.after = Some(settled);
                     }
                     None => {
                         let leader = self.nth(&full.members, outcome.into());
-                        effect.result = u64::from(leader == thread);
+                        effect.result = u64::from(told && leader == thread);
                         effect.access = touch(
                             barrier,
                             match full.round % 2 {

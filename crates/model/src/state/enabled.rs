@@ -206,7 +206,7 @@ impl State {
                 2
             }
             Op::Leave(barrier) => match self.generation(barrier, thread) {
-                Some(full) if full.leader.is_none() => full.members.len(),
+                Some(full) if full.leader.is_none() && self.leads(barrier) => full.members.len(),
                 _ => 1,
             },
             _ => 1,

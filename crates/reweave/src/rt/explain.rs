@@ -12,7 +12,7 @@ use std::fmt::Write;
 pub(crate) fn stuck(world: &World, kind: Kind) -> Error {
     let run = world.run.borrow();
     let mut message = String::new();
-    let mut sites = Vec::new();
+    let mut stuck = Vec::new();
     for thread in run.state().order() {
         let Some(pending) = run.pending(*thread) else {
             continue;
@@ -25,13 +25,14 @@ pub(crate) fn stuck(world: &World, kind: Kind) -> Error {
             place(pending.site),
             waits(world, &run, *thread, pending),
         );
-        sites.push(pending.site);
+        stuck.push(pending);
     }
+    stuck.sort_by_key(|pending| pending.joins());
     Error {
         kind,
         rule: None,
         message,
-        sites,
+        sites: stuck.iter().map(|pending| pending.site).collect(),
         after: None,
     }
 }

@@ -1,6 +1,6 @@
 //! The threads of C11: those of POSIX, under other names and with other answers.
 
-use super::{clocks, condvars, mutexes, once, threads};
+use super::{clocks, condvars, joins, mutexes, once, threads};
 use crate::{hooks::Frame, real, trampoline, world};
 use core::{
     ffi::{c_int, c_uint, c_void},
@@ -79,7 +79,7 @@ unsafe extern "C" fn join(handle: Handle, result: *mut c_int, frame: &Frame) -> 
     let mut value = ptr::null_mut();
     // SAFETY: as the call itself.
     unsafe {
-        let error = threads::join(handle, &mut value, frame);
+        let error = joins::join(handle, &mut value, frame);
         if error == 0 && !result.is_null() {
             *result = value as c_int;
         }
@@ -93,7 +93,7 @@ unsafe extern "C" fn detach(handle: Handle, frame: &Frame) -> c_int {
         return unsafe { real!(thrd_detach: fn(Handle) -> c_int)(handle) };
     }
     // SAFETY: as the call itself.
-    answer(unsafe { threads::detach(handle, frame) })
+    answer(unsafe { joins::detach(handle, frame) })
 }
 
 unsafe extern "C" fn exit(result: c_int, frame: &Frame) -> ! {

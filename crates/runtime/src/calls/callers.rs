@@ -111,3 +111,10 @@ pub fn here() -> Site {
     let found = outermost(&frames());
     world::get().site(found.unwrap_or(1))
 }
+
+/// Whether an address is of a library whose path has this part.
+pub fn library(address: usize, part: &str) -> bool {
+    let mut modules = world::get().modules.iter();
+    let module = modules.find(|module| (module.start..module.end).contains(&address));
+    module.is_some_and(|module| module.path.contains(part))
+}

@@ -1,6 +1,6 @@
 //! Clocks, sleeps and everything with a time limit, in virtual time: see [`crate::times`].
 
-use super::Hidden;
+use super::{Hidden, cancel};
 use crate::{
     accesses,
     hooks::Frame,
@@ -86,6 +86,11 @@ impl Deadline {
         let time = join(unsafe { &*time })?;
         Some(Deadline(world::get().me().clock.ns.saturating_add(time)))
     }
+
+    /// The running thread has waited until then.
+    pub fn reached(self) {
+        world::get().advance_to(self.0);
+    }
 }
 
 /// An operation that may time out: it does when it goes before what it waits for.
@@ -97,10 +102,9 @@ pub fn perform_until(op: Op, until: Deadline, site: Site) -> Done {
 /// The same, when [`World::timed_gate`](crate::world::World::timed_gate) was asked already.
 pub fn perform_gated(op: Op, gate: Gate, until: Deadline, site: Site) -> Done {
     let done = perform(op, gate, site, Order::SeqCst, None);
-    let world = world::get();
-    world.timed(op, done.ok);
+    world::get().timed(op, done.ok);
     if !done.ok {
-        world.advance_to(until.0);
+        until.reached();
     }
     done
 }
@@ -247,6 +251,7 @@ pub(super) unsafe extern "C" fn nano_sleep(
         // SAFETY: the program's own arguments.
         return unsafe { real(time, left) };
     }
+    cancel::point(&frame.return_address);
     match rest(time, frame) {
         0 => 0,
         error => fail(error),
@@ -270,6 +275,7 @@ unsafe extern "C" fn clock_nano_sleep(
     else {
         return libc::EINVAL;
     };
+    cancel::point(&frame.return_address);
     if flags & libc::TIMER_ABSTIME == 0 {
         return rest(time, frame);
     }
@@ -289,6 +295,7 @@ unsafe extern "C" fn micro_sleep(microseconds: c_uint, frame: &Frame) -> c_int {
         // SAFETY: a number.
         return unsafe { real!(usleep: fn(c_uint) -> c_int)(microseconds) };
     }
+    cancel::point(&frame.return_address);
     doze(u64::from(microseconds) * 1000, frame);
     0
 }
@@ -298,6 +305,7 @@ unsafe extern "C" fn second_sleep(seconds: c_uint, frame: &Frame) -> c_uint {
         // SAFETY: a number.
         return unsafe { real!(sleep: fn(c_uint) -> c_uint)(seconds) };
     }
+    cancel::point(&frame.return_address);
     doze(u64::from(seconds) * SECOND, frame);
     0
 }

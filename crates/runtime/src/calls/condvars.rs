@@ -1,9 +1,11 @@
 //! Condition variables. A wait is three events: give up the mutex and enqueue, wake, lock again.
 
 use super::{
+    cancel,
     clocks::{self, Deadline},
     marks::Shape,
-    misuse, mutexes,
+    misuse, mutexes, robust,
+    waits::{self, Ended},
 };
 use crate::{
     hooks::Frame,
@@ -80,7 +82,7 @@ pub(super) unsafe extern "C" fn destroy(condvar: *mut Condvar, frame: &Frame) ->
 
 fn waiting(condvar: ObjectId) -> usize {
     match world::get().run.state().object(condvar) {
-        Object::Condvar(waiters) => waiters.len(),
+        Object::Condvar(waiters) => waiters.len() + waits::waiting(condvar),
         _ => 0,
     }
 }
@@ -161,11 +163,22 @@ fn wait_until(
             site,
         );
     }
+    robust::let_go(given_up);
+    let again = mutex;
     let mutex = match world::get().about(given_up).depth {
         0 => given_up,
         // A recursive one that was locked more than once is not given up.
         _ => nobodys(),
     };
+    if waits::used() {
+        let ended = waits::on_condvar(condvar, mutex, until, site);
+        return match (mutexes::taken(again, given_up, site), ended) {
+            (_, Ended::Cancelled) => cancel::go(),
+            (0, Ended::Woken) => 0,
+            (0, Ended::Late) => libc::ETIMEDOUT,
+            (error, _) => error,
+        };
+    }
     let step = |op| perform(op, Gate::Open, site, Order::SeqCst, None);
     step(Op::Enqueue { condvar, mutex });
     let others = waiting(condvar) > 1;
@@ -185,7 +198,10 @@ fn wait_until(
         None => step(wake),
     };
     step(Op::Lock(mutex));
-    if woken.ok { 0 } else { libc::ETIMEDOUT }
+    match mutexes::taken(again, given_up, site) {
+        0 if !woken.ok => libc::ETIMEDOUT,
+        error => error,
+    }
 }
 
 /// A mutex that no other thread knows of.
@@ -202,8 +218,12 @@ pub(super) unsafe extern "C" fn signal(condvar: *mut Condvar, frame: &Frame) -> 
         return unsafe { real!(pthread_cond_signal: fn(*mut Condvar) -> c_int)(condvar) };
     }
     let site = world::get().site(frame.return_address);
-    let op = Op::NotifyOne(find(condvar, site));
-    perform(op, Gate::Open, site, Order::SeqCst, None);
+    let object = find(condvar, site);
+    if waits::used() {
+        waits::signal(object, site);
+    } else {
+        perform(Op::NotifyOne(object), Gate::Open, site, Order::SeqCst, None);
+    }
     0
 }
 
@@ -213,7 +233,11 @@ pub(super) unsafe extern "C" fn broadcast(condvar: *mut Condvar, frame: &Frame) 
         return unsafe { real!(pthread_cond_broadcast: fn(*mut Condvar) -> c_int)(condvar) };
     }
     let site = world::get().site(frame.return_address);
-    let op = Op::NotifyAll(find(condvar, site));
-    perform(op, Gate::Open, site, Order::SeqCst, None);
+    let object = find(condvar, site);
+    if waits::used() {
+        waits::broadcast(object, site);
+    } else {
+        perform(Op::NotifyAll(object), Gate::Open, site, Order::SeqCst, None);
+    }
     0
 }

@@ -209,6 +209,7 @@ pub struct Leaving {
 
 /// Leaves the running thread: destructors and cleanup handlers run, innermost first; then it is at its end.
 pub fn unwind() -> ! {
+    super::cancel::leaving();
     type Stop =
         unsafe extern "C" fn(c_int, c_int, u64, *mut Leaving, *mut c_void, *mut c_void) -> c_int;
     if let Some(forced) = function!(FORCED_UNWIND: fn(*mut Leaving, Stop, *mut c_void) -> c_int) {

@@ -31,7 +31,7 @@ trampoline! {
 pub const PROCESS: c_int = 1000;
 const PARENT: c_int = 999;
 /// Few, for programs that start a thread on each.
-const PROCESSORS: usize = 2;
+pub const PROCESSORS: usize = 2;
 
 unsafe extern "C" fn process_id(_: &Frame) -> c_int {
     if !world::active() {

@@ -11,7 +11,7 @@ use crate::{
     accesses,
     entry::driven,
     hooks::Frame,
-    objects::{Found, Sort},
+    objects::{Found, Known, Sort},
     slots, spin,
     world::{self, World},
 };
@@ -97,6 +97,11 @@ impl Shape {
         }
     }
 
+    /// An object has come to be by another way, which orders it before all use.
+    pub fn appeared(&self, address: usize, model: Object) {
+        self.put(world::get(), address, model);
+    }
+
     /// The object is destroyed. The program must not use it any more.
     pub fn destroyed(&self, object: ObjectId, frame: &Frame) {
         let world = world::get();
@@ -176,12 +181,16 @@ pub fn conclude(end: End) {
             let Some(known) = pending.op.object().map(|object| *world.about(object)) else {
                 continue;
             };
-            if known.destroyed != 0 {
+            // A wait may have an object of its own, which goes by the address.
+            let here = |other: &&Known| other.address == known.address;
+            let all = world.objects.known().iter().filter(here);
+            let destroyed = all.map(|other| other.destroyed).max().unwrap_or(0);
+            if destroyed != 0 {
                 world.error_about(
                     Kind::Misuse,
                     Some("destroyed-in-use"),
                     "{0} is destroyed while a thread waits for it".into(),
-                    &[Site(known.destroyed), pending.site],
+                    &[Site(destroyed), pending.site],
                     known.address,
                 );
             }

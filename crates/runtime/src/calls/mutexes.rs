@@ -6,7 +6,7 @@
 use super::{
     clocks::{self, Deadline},
     marks::Shape,
-    misuse,
+    misuse, robust,
 };
 use crate::{
     hooks::Frame,
@@ -35,7 +35,9 @@ pub const SHAPE: Shape = Shape {
     mark: 32,
     // SAFETY: the caller's.
     new: |words| unsafe {
-        (0..4).all(|word| *words.add(word) == 0)
+        // One with a ceiling keeps it where the lock is.
+        (*words == 0 || *words.add(KIND) & CEILING != 0)
+            && (1..4).all(|word| *words.add(word) == 0)
             && *words.add(KIND) & 3 == *words.add(KIND) & 15
             && *words.add(KIND) >> 10 == 0
             && *words.add(6) == 0
@@ -47,6 +49,7 @@ pub const SHAPE: Shape = Shape {
 /// The word that says what kind of mutex it is.
 const KIND: usize = 4;
 const ROBUST: c_int = 16;
+const CEILING: u32 = 64;
 
 fn kind(mutex: *const Mutex) -> c_int {
     // SAFETY: `find` has seen that a mutex lies there.
@@ -64,11 +67,20 @@ pub fn checks_errors(mutex: *const Mutex) -> bool {
 
 #[inline]
 pub fn find(mutex: *const Mutex, site: Site) -> ObjectId {
-    let object = SHAPE.find(mutex as usize, site, Object::mutex);
-    if kind(mutex) & ROBUST != 0 {
-        world::get().unsupported("a robust mutex", site);
+    SHAPE.find(mutex as usize, site, Object::mutex)
+}
+
+fn is_robust(mutex: *const Mutex) -> bool {
+    kind(mutex) & ROBUST != 0
+}
+
+/// The running thread has just got a mutex: what it is told.
+#[inline]
+pub fn taken(mutex: *const Mutex, object: ObjectId, site: Site) -> c_int {
+    match is_robust(mutex) {
+        true => robust::taken(object, site),
+        false => 0,
     }
-    object
 }
 
 /// Whether the running thread has it.
@@ -146,7 +158,7 @@ pub(super) unsafe extern "C" fn lock(mutex: *mut Mutex, frame: &Frame) -> c_int 
         return again(mutex, object, site);
     }
     poll(Op::Lock(object), frame, site, Order::SeqCst, None);
-    0
+    taken(mutex, object, site)
 }
 
 pub(super) unsafe extern "C" fn try_lock(mutex: *mut Mutex, frame: &Frame) -> c_int {
@@ -160,7 +172,10 @@ pub(super) unsafe extern "C" fn try_lock(mutex: *mut Mutex, frame: &Frame) -> c_
         return again(mutex, object, site);
     }
     let event = poll(Op::TryLock(object), frame, site, Order::SeqCst, None);
-    if event.ok { 0 } else { libc::EBUSY }
+    match event.ok {
+        true => taken(mutex, object, site),
+        false => libc::EBUSY,
+    }
 }
 
 pub(super) unsafe extern "C" fn timed_lock(
@@ -206,7 +221,10 @@ fn lock_until(mutex: *mut Mutex, until: Option<Deadline>, frame: &Frame) -> c_in
             libc::EINVAL,
         ),
     };
-    if event.ok { 0 } else { error }
+    match event.ok {
+        true => taken(mutex, object, site),
+        false => error,
+    }
 }
 
 pub(super) unsafe extern "C" fn unlock(mutex: *mut Mutex, frame: &Frame) -> c_int {
@@ -217,8 +235,8 @@ pub(super) unsafe extern "C" fn unlock(mutex: *mut Mutex, frame: &Frame) -> c_in
     let site = world::get().site(frame.return_address);
     let object = find(mutex, site);
     if !held(object) {
-        // A recursive one answers too.
-        if checks_errors(mutex) || recursive(mutex) {
+        // Recursive and robust ones answer too.
+        if checks_errors(mutex) || recursive(mutex) || is_robust(mutex) {
             return libc::EPERM;
         }
         misuse(
@@ -235,6 +253,9 @@ pub(super) unsafe extern "C" fn unlock(mutex: *mut Mutex, frame: &Frame) -> c_in
             spin::disturbed();
             return 0;
         }
+    }
+    if is_robust(mutex) {
+        robust::given_up(object);
     }
     let op = match spin::clean(object, site, frame) {
         true => Op::UnlockClean(object),

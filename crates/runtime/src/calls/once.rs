@@ -3,7 +3,7 @@
 //! An initialiser that throws, or whose thread ends in it, has not initialised anything; the next one tries again. Rust frames let
 //! exceptions pass but do not notice them, so the initialiser is called by a frame whose personality does.
 
-use super::misuse;
+use super::{callers, misuse};
 use crate::{
     hooks::Frame,
     objects::{Found, Sort},
@@ -120,9 +120,7 @@ unsafe fn set(control: *mut c_int, word: c_int) {
 
 /// Whether the unwinder of exceptions calls from there. It initialises tables of its own, at the first exception of a run; nobody can tell by whom.
 fn by_unwinder(address: usize) -> bool {
-    let mut modules = world::get().modules.iter();
-    let module = modules.find(|module| (module.start..module.end).contains(&address));
-    module.is_some_and(|module| module.path.contains("/libgcc_s.so"))
+    callers::library(address, "/libgcc_s.so")
 }
 
 /// Calls an initialiser, which may throw.

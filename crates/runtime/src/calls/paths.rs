@@ -237,16 +237,6 @@ passes! {
     __isoc99_vscanf => reads_input;
 }
 
-/// A mutex that outlives its holder is not under control.
-fn robust(_: &'static CStr, arguments: &[usize; 6], from: &usize) {
-    if arguments[1] as i32 == libc::PTHREAD_MUTEX_ROBUST {
-        let site = callers::site(from);
-        world::get().unsupported("pthread_mutexattr_setrobust", site);
-    }
-}
-
-passes! { pthread_mutexattr_setrobust => robust; }
-
 /// The process goes elsewhere, until the run is over.
 fn moves(_: &'static CStr, _: &[usize; 6], _: &usize) {
     spin::disturbed();

@@ -1,8 +1,10 @@
-//! Unnamed semaphores.
+//! Semaphores.
 
 use super::{
+    attributes, cancel,
     clocks::{self, Deadline, fail},
     marks::Shape,
+    waits::{self, Ended},
 };
 use crate::{
     accesses,
@@ -36,12 +38,12 @@ pub const SHAPE: Shape = Shape {
     statically: false,
 };
 
-fn model(semaphore: *const Semaphore) -> Object {
+pub(super) fn model(semaphore: *const Semaphore) -> Object {
     // SAFETY: the program says that a semaphore lies there.
     Object::Semaphore(u64::from(unsafe { *semaphore.cast::<u32>() }))
 }
 
-fn find(semaphore: *const Semaphore, site: Site) -> ObjectId {
+pub(super) fn find(semaphore: *const Semaphore, site: Site) -> ObjectId {
     SHAPE.find(semaphore as usize, site, || model(semaphore))
 }
 
@@ -51,6 +53,9 @@ unsafe extern "C" fn init(
     count: c_uint,
     frame: &Frame,
 ) -> c_int {
+    if shared != 0 && world::active() {
+        attributes::shared(c"sem_init", world::get().site(frame.return_address));
+    }
     let real = real!(sem_init: fn(*mut Semaphore, c_int, c_uint) -> c_int);
     // SAFETY: the program's own arguments.
     let result = unsafe { real(semaphore, shared, count) };
@@ -84,8 +89,20 @@ unsafe extern "C" fn wait(semaphore: *mut Semaphore, frame: &Frame) -> c_int {
     let site = world::get().site(frame.return_address);
     let object = find(semaphore, site);
     let timed = false;
+    if waits::used() {
+        return answer(waits::acquire(object, None, site));
+    }
     step(Op::SemAcquire { object, timed }, site);
     0
+}
+
+/// What a wait returns that several things may have ended.
+fn answer(ended: Ended) -> c_int {
+    match ended {
+        Ended::Woken => 0,
+        Ended::Late => fail(libc::ETIMEDOUT),
+        Ended::Cancelled => cancel::go(),
+    }
 }
 
 unsafe extern "C" fn try_wait(semaphore: *mut Semaphore, frame: &Frame) -> c_int {
@@ -135,6 +152,9 @@ fn wait_until(semaphore: *mut Semaphore, until: Option<Deadline>, frame: &Frame)
     let Some(until) = until else {
         return fail(libc::EINVAL);
     };
+    if waits::used() {
+        return answer(waits::acquire(object, Some(until), site));
+    }
     let timed = true;
     match clocks::perform_until(Op::SemAcquire { object, timed }, until, site).ok {
         true => 0,
@@ -148,7 +168,12 @@ unsafe extern "C" fn post(semaphore: *mut Semaphore, frame: &Frame) -> c_int {
         return unsafe { real!(sem_post: fn(*mut Semaphore) -> c_int)(semaphore) };
     }
     let site = world::get().site(frame.return_address);
-    step(Op::SemRelease(find(semaphore, site)), site);
+    let object = find(semaphore, site);
+    if waits::used() {
+        waits::release(object, site);
+    } else {
+        step(Op::SemRelease(object), site);
+    }
     0
 }
 

@@ -1,7 +1,7 @@
 //! Signals that a program sends to itself. What it does about them is kept here and never told to the kernel, whose signals are for the
-//! runtime; signals from outside and to other threads are not under control.
+//! runtime; signals from outside are not under control. Those to other threads are in [`super::awaited`].
 
-use super::{callers, machine, process};
+use super::{awaited, callers, machine, process};
 use crate::{accesses, hooks::Frame, real, spin, trampoline, world};
 use alloc::{format, vec::Vec};
 use core::{
@@ -45,8 +45,12 @@ impl State {
 /// Of a thread, a bit for each signal.
 #[derive(Default)]
 pub struct Own {
-    blocked: u64,
-    pending: u64,
+    pub(super) blocked: u64,
+    pub(super) pending: u64,
+    /// By other threads, and not yet found.
+    pub(super) sent: u64,
+    /// Where the program would have handlers run, and how large that is.
+    stack: Option<(usize, usize)>,
 }
 
 impl Own {
@@ -54,14 +58,16 @@ impl Own {
     pub fn child(&self) -> Own {
         Own {
             blocked: self.blocked,
-            pending: 0,
+            ..Own::default()
         }
     }
 }
 
 const MOST: c_int = 64;
+/// A flag of alternate stacks.
+const AUTODISARM: c_int = 1 << 31;
 
-fn bit(signal: c_int) -> u64 {
+pub(super) fn bit(signal: c_int) -> u64 {
     1 << (signal - 1)
 }
 
@@ -158,8 +164,19 @@ unsafe extern "C" fn set_interrupt(signal: c_int, interrupts: c_int, _: &Frame) 
     0
 }
 
-fn own() -> &'static mut Own {
+pub(super) fn own() -> &'static mut Own {
     &mut world::get().me().own_calls.signals
+}
+
+/// What the running thread blocks, a bit for each signal.
+pub fn blocked() -> u64 {
+    own().blocked
+}
+
+/// The running thread blocks these from now on.
+pub fn block(mask: u64, site: Site) {
+    own().blocked = mask;
+    deliver_pending(site);
 }
 
 /// Sets the running thread's mask; an error number.
@@ -170,12 +187,16 @@ unsafe fn mask(how: c_int, new: *const Set, old: *mut Set, frame: &Frame) -> c_i
     if !new.is_null() {
         // SAFETY: the program's own variable; the kernel has 64 signals.
         let set = unsafe { new.cast::<u64>().read() } & !(bit(libc::SIGKILL) | bit(libc::SIGSTOP));
-        own().blocked = match how {
+        let after = match how {
             libc::SIG_BLOCK => before | set,
             libc::SIG_UNBLOCK => before & !set,
             libc::SIG_SETMASK => set,
             _ => return libc::EINVAL,
         };
+        if after != before {
+            awaited::masked(after, site);
+            own().blocked = after;
+        }
     }
     if !old.is_null() {
         accesses::range(old as usize, size_of::<Set>(), true, frame);
@@ -232,6 +253,7 @@ unsafe extern "C" fn pending_signals(set: *mut Set, frame: &Frame) -> c_int {
         // SAFETY: the program's own argument.
         return unsafe { real!(sigpending: fn(*mut Set) -> c_int)(set) };
     }
+    awaited::look(callers::site(&frame.return_address));
     accesses::range(set as usize, size_of::<Set>(), true, frame);
     // SAFETY: the program's own variable.
     unsafe { write(set, own().pending) };
@@ -242,19 +264,37 @@ unsafe extern "C" fn pending_signals(set: *mut Set, frame: &Frame) -> c_int {
 unsafe extern "C" fn alternate_stack(
     new: *const libc::stack_t,
     old: *mut libc::stack_t,
-    _: &Frame,
+    frame: &Frame,
 ) -> c_int {
     if !world::active() {
         let real = real!(sigaltstack: fn(*const libc::stack_t, *mut libc::stack_t) -> c_int);
         // SAFETY: the program's own arguments.
         return unsafe { real(new, old) };
     }
-    if !old.is_null() {
+    let before = own().stack;
+    if !new.is_null() {
         // SAFETY: the program's own variable.
-        unsafe {
-            ptr::write_bytes(old, 0, 1);
-            (*old).ss_flags = libc::SS_DISABLE;
+        let new = unsafe { &*new };
+        let none = new.ss_flags & libc::SS_DISABLE != 0;
+        if new.ss_flags & !(libc::SS_DISABLE | libc::SS_ONSTACK | AUTODISARM) != 0 {
+            return super::failed(libc::EINVAL);
         }
+        if !none && new.ss_size < libc::MINSIGSTKSZ {
+            return super::failed(libc::ENOMEM);
+        }
+        spin::disturbed();
+        own().stack = (!none).then_some((new.ss_sp as usize, new.ss_size));
+    }
+    if !old.is_null() {
+        accesses::range(old as usize, size_of::<libc::stack_t>(), true, frame);
+        let (place, bytes) = before.unwrap_or_default();
+        let answer = libc::stack_t {
+            ss_sp: place as *mut c_void,
+            ss_flags: before.map_or(libc::SS_DISABLE, |_| 0),
+            ss_size: bytes,
+        };
+        // SAFETY: the program's own variable.
+        unsafe { *old = answer };
     }
     0
 }
@@ -283,7 +323,11 @@ unsafe extern "C" fn kill_process(process: c_int, signal: c_int, frame: &Frame) 
     if process != machine::PROCESS && process != 0 {
         world::get().unsupported("kill of another process", site);
     }
-    send(signal, site);
+    if signal != 0 && own().blocked & bit(signal) != 0 {
+        awaited::to_process(signal, site);
+    } else {
+        send(signal, site);
+    }
     0
 }
 
@@ -301,7 +345,7 @@ unsafe extern "C" fn kill_thread(handle: libc::pthread_t, signal: c_int, frame: 
         send(signal, site);
         return 0;
     }
-    world.unsupported("pthread_kill of another thread", site)
+    awaited::to_thread(handle, signal, site)
 }
 
 /// The running thread gets a signal; 0 is none.
@@ -330,7 +374,7 @@ fn deliver_pending(site: Site) {
     }
 }
 
-fn deliver(signal: c_int, site: Site) {
+pub(super) fn deliver(signal: c_int, site: Site) {
     let action = action(signal);
     match action.sa_sigaction {
         libc::SIG_IGN => {}

@@ -1,20 +1,20 @@
 //! Threads: creation, the end of them, what is theirs alone.
 
-use super::{Hidden, callers, exceptions, paths::passes, process, visible};
-use crate::{accesses, entry, hooks::Frame, real, spin, trampoline, world};
-use alloc::{boxed::Box, format, vec::Vec};
+use super::{
+    Hidden, awaited, callers, cancel, exceptions, paths::passes, process, robust, visible, waits,
+};
+use crate::{accesses, debugger, entry, hooks::Frame, real, spin, trampoline, world};
+use alloc::{boxed::Box, vec::Vec};
 use core::{
     cell::UnsafeCell,
     ffi::{CStr, c_char, c_int, c_uint, c_void},
 };
 use libc::pthread_t as Handle;
-use reweave_model::{Kind, Op, Site, ThreadId};
+use reweave_model::{Op, Site, ThreadId};
 use reweave_wire::Note;
 
 trampoline! {
     pthread_create => create, "r8";
-    pthread_join => join, "rdx";
-    pthread_detach => detach, "rsi";
     pthread_exit => exit, "rsi";
     pthread_setname_np => set_name, "rdx";
     pthread_getname_np => get_name, "rcx";
@@ -49,7 +49,7 @@ pub struct Own {
     locals: Vec<Local>,
     name: Vec<u8>,
     /// Where it was joined or detached, 0 if it was not.
-    settled: u32,
+    pub settled: u32,
 }
 
 type Destructor = unsafe extern "C" fn(*mut c_void);
@@ -113,7 +113,12 @@ pub(super) unsafe extern "C" fn create(
     let site = callers::site(&frame.return_address);
     let world = world::get();
     accesses::range(handle as usize, size_of::<Handle>(), true, frame);
-    world.spawn(start, argument, site, |thread| {
+    let open = !world.me().own_calls.signals.blocked;
+    awaited::opened(open);
+    if callers::library(frame.return_address, "/libgomp.so") {
+        world.unsupported("a thread of libgomp", site);
+    }
+    world.spawn(start, argument, site, None, |thread| {
         thread.detached = detached == libc::PTHREAD_CREATE_DETACHED;
         // SAFETY: the program's own variable.
         unsafe { *handle = thread.handle as Handle };
@@ -122,97 +127,12 @@ pub(super) unsafe extern "C" fn create(
 }
 
 /// The thread with this handle.
-fn find(handle: Handle) -> Option<ThreadId> {
+pub(super) fn find(handle: Handle) -> Option<ThreadId> {
     let threads = &world::get().threads;
     let index = threads
         .iter()
         .rposition(|thread| thread.handle == handle as usize)?;
     Some(ThreadId(index as u32))
-}
-
-pub(super) unsafe extern "C" fn join(
-    handle: Handle,
-    result: *mut *mut c_void,
-    frame: &Frame,
-) -> c_int {
-    if !world::active() {
-        let real = real!(pthread_join: fn(Handle, *mut *mut c_void) -> c_int);
-        // SAFETY: the program's own arguments.
-        return unsafe { real(handle, result) };
-    }
-    let Some(thread) = find(handle) else {
-        return libc::ESRCH;
-    };
-    let site = callers::site(&frame.return_address);
-    let world = world::get();
-    if thread == world.current {
-        return libc::EDEADLK;
-    }
-    if world.threads[thread.index()].detached {
-        again(thread, site);
-        return libc::EINVAL;
-    }
-    if thread == ThreadId::MAIN {
-        let object = Hidden::MainExit.object();
-        visible(
-            Op::SemAcquire {
-                object,
-                timed: false,
-            },
-            site,
-        );
-    } else {
-        visible(Op::Join(thread), site);
-    }
-    let joined = &mut world::get().threads[thread.index()];
-    if joined.joined || joined.detached {
-        again(thread, site);
-        return libc::EINVAL;
-    }
-    joined.joined = true;
-    joined.own_calls.threads.settled = site.0;
-    if !result.is_null() {
-        accesses::range(result as usize, size_of::<usize>(), true, frame);
-        // SAFETY: the program's own variable.
-        unsafe { *result = world::get().threads[thread.index()].result };
-    }
-    0
-}
-
-/// A thread that was joined or detached is so again.
-fn again(thread: ThreadId, site: Site) {
-    let world = world::get();
-    let record = &world.threads[thread.index()];
-    let before = record.own_calls.threads.settled;
-    let how = if record.joined { "joined" } else { "detached" };
-    let message = format!("{} was {how} already", world.name_of(thread));
-    let mut sites = [Site(before), site];
-    sites.sort();
-    let sites = if before == 0 { &sites[1..] } else { &sites };
-    world.error(Kind::Misuse, Some("join-twice"), message, sites);
-}
-
-pub(super) unsafe extern "C" fn detach(handle: Handle, frame: &Frame) -> c_int {
-    if !world::active() {
-        // SAFETY: the program's own argument.
-        return unsafe { real!(pthread_detach: fn(Handle) -> c_int)(handle) };
-    }
-    let Some(thread) = find(handle) else {
-        return libc::ESRCH;
-    };
-    let site = callers::site(&frame.return_address);
-    let world = world::get();
-    let record = &mut world.threads[thread.index()];
-    if record.joined {
-        again(thread, site);
-        return libc::ESRCH;
-    }
-    if record.detached {
-        return libc::EINVAL;
-    }
-    record.detached = true;
-    record.own_calls.threads.settled = site.0;
-    0
 }
 
 pub(super) unsafe extern "C" fn exit(result: *mut c_void, _: &Frame) -> ! {
@@ -232,8 +152,11 @@ pub fn end_thread(result: *mut c_void) -> ! {
 
 /// Nothing is left of the running thread but what was to be destroyed with it.
 pub fn at_end() -> ! {
+    cancel::leaving();
     destroy_locals();
     destroy_values();
+    robust::orphan();
+    waits::end();
     let world = world::get();
     if world.current == ThreadId::MAIN {
         end_main();
@@ -406,6 +329,9 @@ unsafe extern "C" fn set_name(handle: Handle, name: *const c_char, _: &Frame) ->
     let world = world::get();
     world.threads[thread.index()].own_calls.threads.name = name.as_bytes().into();
     world.run.name(thread, &name);
+    if world.debugged {
+        debugger::name(world, thread);
+    }
     0
 }
 

@@ -15,6 +15,8 @@ pub(super) struct Saturation {
     width: usize,
     /// For every event that takes part the events at or before it.
     rows: Vec<Quad>,
+    /// For every event, whether more than happens before it was found to come before it.
+    grown: Vec<bool>,
     /// How many events of each thread take part.
     counts: Vec<Quad>,
     reads: Vec<Read>,
@@ -47,6 +49,8 @@ impl Saturation {
         self.rows.clear();
         self.rows
             .resize(graph.skeleton.events.len() * self.width, [0; 4]);
+        self.grown.clear();
+        self.grown.resize(graph.skeleton.events.len(), false);
         self.counts.clear();
         self.counts.resize(self.width, [0; 4]);
         self.reads.clear();
@@ -60,6 +64,7 @@ impl Saturation {
     pub fn copy(&mut self, other: &Saturation) {
         self.width = other.width;
         self.rows.clone_from(&other.rows);
+        self.grown.clone_from(&other.grown);
         self.counts.clone_from(&other.counts);
         self.reads.clone_from(&other.reads);
         self.writes.clone_from(&other.writes);
@@ -108,9 +113,14 @@ impl Saturation {
             let Some(last) = others.checked_sub(1) else {
                 continue;
             };
-            let last = happens.of_thread(ThreadId(thread as u32))[last] as usize * width;
+            let last = happens.of_thread(ThreadId(thread as u32))[last] as usize;
+            if !self.grown[last] {
+                // What happens before it is in the row.
+                continue;
+            }
+            self.grown[place as usize] = true;
             for quad in 0..width {
-                let theirs = self.rows[last + quad];
+                let theirs = self.rows[last * width + quad];
                 join(&mut self.rows[start + quad..][..1], &[theirs]);
             }
         }
@@ -135,21 +145,22 @@ impl Saturation {
 
     /// Finds all that follows; `false`: there are two events each of which must come before the other.
     pub fn close(&mut self, happens: &Happens) -> bool {
-        // At first only what is new can have consequences.
         let (reads, writes) = self.closed;
-        let mut changed = false;
-        for index in 0..self.reads.len() {
-            let since = if index < reads { writes } else { 0 };
+        let count = self.reads.len();
+        // At first only what is new can have consequences; whatever is found can have some for all reads.
+        let (mut left, mut index, mut found) = (count, 0, false);
+        while left > 0 {
+            left -= 1;
+            let since = if index < reads && !found { writes } else { 0 };
             match self.look_at(happens, self.reads[index], since) {
                 None => return false,
-                Some(new) => changed |= new,
+                Some(false) => {}
+                Some(true) => (left, found) = (count, true),
             }
+            index = if index + 1 == count { 0 } else { index + 1 };
         }
-        self.closed = match changed {
-            true => (0, 0),
-            false => (self.reads.len(), self.writes.len()),
-        };
-        !changed || self.close(happens)
+        self.closed = (count, self.writes.len());
+        true
     }
 
     /// Whether a write comes between a source and an event after this one, whatever the order.
@@ -173,8 +184,10 @@ impl Saturation {
         &self.rows[place as usize * self.width..][..self.width]
     }
 
+    #[inline]
     fn before(&self, happens: &Happens, earlier: u32, later: u32) -> bool {
-        happens.in_row(self.row(later), earlier)
+        let later = later as usize * self.width;
+        happens.spot(earlier).is_in(&self.rows, later)
     }
 
     /// What follows for the writes to what a read reads; whether that is new, or `None` if it cannot be.
@@ -193,16 +206,14 @@ impl Saturation {
                 continue;
             }
             let behind = source == START || self.before(happens, source, other);
-            if self.before(happens, other, place) {
-                if behind {
-                    return None;
-                }
-                if !self.before(happens, other, source) {
-                    self.order(happens, other, source);
-                    changed = true;
-                }
-            } else if behind && !self.before(happens, place, other) {
-                self.order(happens, place, other);
+            let (earlier, later) = match self.before(happens, other, place) {
+                true if behind => return None,
+                true => (other, source),
+                false if behind => (place, other),
+                false => continue,
+            };
+            if !self.before(happens, earlier, later) {
+                self.order(happens, earlier, later);
                 changed = true;
             }
         }
@@ -214,21 +225,22 @@ impl Saturation {
         let mut past = std::mem::take(&mut self.past);
         past.clear();
         past.extend_from_slice(self.row(earlier));
+        let width = self.width;
         for (thread, count) in self.counts.as_flattened().iter().enumerate() {
             if *count == 0 {
                 continue;
             }
             let line = &happens.of_thread(ThreadId(thread as u32))[..*count as usize];
-            // Rows only grow along a thread.
-            let first = line.partition_point(|place| !self.before(happens, later, *place));
-            for &place in &line[first..] {
-                if self.before(happens, earlier, place) {
+            // Rows only grow along a thread: those behind the later one are its last ones.
+            for &place in line.iter().rev() {
+                if !self.before(happens, later, place) {
                     break;
                 }
-                join(
-                    &mut self.rows[place as usize * self.width..][..self.width],
-                    &past,
-                );
+                if !self.before(happens, earlier, place) {
+                    let start = place as usize * width;
+                    join(&mut self.rows[start..start + width], &past);
+                    self.grown[place as usize] = true;
+                }
             }
         }
         self.past = past;

@@ -1,0 +1,264 @@
+//! Signals from one thread to another, which has them blocked and waits for them, or finds them when it lets them through.
+//!
+//! A token of the model stands for "something came" and belongs to the thread that signals are for: to send is to leave it, to wait is to take it. A
+//! thread learns what came only when it looks for the token, so that what it knows follows from its operations. Where a signal would
+//! interrupt another thread anywhere, it is not under control.
+
+use super::{
+    callers,
+    clocks::{self, Deadline},
+    signals::{self, Own, bit, own},
+    threads, visible,
+};
+use crate::{
+    accesses,
+    hooks::Frame,
+    objects::Sort,
+    real, trampoline,
+    world::{self, Done},
+};
+use core::{ffi::c_int, mem::MaybeUninit};
+use libc::{siginfo_t as Info, sigset_t as Set, timespec};
+use reweave_model::{Object, ObjectId, Op, Site, ThreadId};
+
+trampoline! {
+    sigwait => wait, "rdx";
+    sigwaitinfo => wait_informed, "rdx";
+    sigtimedwait => wait_limited, "rcx";
+    sigsuspend => suspend, "rsi";
+}
+
+/// Of a run: signals for the whole process are for the first thread, and nobody else may be open to them.
+#[derive(Default)]
+pub struct State {
+    /// Which were sent to the process.
+    sent: u64,
+    /// Which some other thread than the first waited for, or has let through at any time.
+    open: u64,
+}
+
+impl State {
+    pub fn clear(&mut self) {
+        *self = State::default();
+    }
+}
+
+fn state() -> &'static mut State {
+    &mut world::get().calls.awaited
+}
+
+/// The token of a thread; it lies nowhere.
+fn token(thread: ThreadId) -> ObjectId {
+    const NOWHERE: usize = 0x7100_0000_0000;
+    let world = world::get();
+    let address = NOWHERE + 8 * world.threads[thread.index()].slot;
+    world.object(address, 8, Sort::Signals, || Object::Parker(false))
+}
+
+/// Sends a signal to a thread; an error number.
+pub fn to_thread(handle: libc::pthread_t, signal: c_int, site: Site) -> c_int {
+    let Some(thread) = threads::find(handle) else {
+        return libc::ESRCH;
+    };
+    if signal != 0 {
+        deposit(thread, signal, site);
+    }
+    0
+}
+
+/// Sends a signal to the process that the running thread has blocked.
+pub fn to_process(signal: c_int, site: Site) {
+    state().sent |= bit(signal);
+    only_for_the_first(site);
+    match world::get().current {
+        ThreadId::MAIN => own().pending |= bit(signal),
+        _ => deposit(ThreadId::MAIN, signal, site),
+    }
+}
+
+fn deposit(thread: ThreadId, signal: c_int, site: Site) {
+    visible(Op::Unpark(token(thread)), site);
+    let theirs = &mut world::get().threads[thread.index()].own_calls.signals;
+    if theirs.blocked & bit(signal) != 0 {
+        theirs.sent |= bit(signal);
+    } else if signals::handled(signal) {
+        world::get().unsupported("a signal that interrupts another thread", site);
+    } else {
+        signals::deliver(signal, site);
+    }
+}
+
+/// A thread other than the first lets these through, or waits for them.
+pub fn opened(signals: u64) {
+    state().open |= signals;
+}
+
+/// The running thread does so: who of several would get one that is for the process is not under control.
+fn open(signals: u64, site: Site) {
+    if world::get().current != ThreadId::MAIN {
+        opened(signals);
+    }
+    only_for_the_first(site);
+}
+
+fn only_for_the_first(site: Site) {
+    if state().sent & state().open != 0 {
+        world::get().unsupported("a signal to the process that several threads may get", site);
+    }
+}
+
+/// The running thread looks what came, and what did not is not there.
+pub fn look(site: Site) {
+    let world = world::get();
+    if world.races.alone(world.current) {
+        return;
+    }
+    let object = token(world.current);
+    let timed = true;
+    visible(Op::Park { object, timed }, site);
+    own().collect();
+}
+
+/// The mask of the running thread changes from what it was.
+pub fn masked(signals: u64, site: Site) {
+    look(site);
+    open(!signals, site);
+}
+
+/// Takes the first of these signals that there is; `None`: there was none until `park`, which takes the token, gave up.
+fn take(wanted: u64, site: Site, park: impl Fn(ObjectId) -> Done) -> Option<c_int> {
+    let me = world::get().current;
+    open(wanted, site);
+    if own().pending & wanted != 0 {
+        look(site);
+    }
+    loop {
+        let ready = own().pending & wanted;
+        if ready != 0 {
+            let signal = ready.trailing_zeros() as c_int + 1;
+            own().pending &= !bit(signal);
+            return Some(signal);
+        }
+        if !park(token(me)).ok {
+            return None;
+        }
+        own().collect();
+    }
+}
+
+/// Takes one, and waits for as long as it takes.
+fn take_any(wanted: u64, site: Site) -> c_int {
+    let timed = false;
+    let park = |object| visible(Op::Park { object, timed }, site);
+    take(wanted, site, park).expect("nobody gives up")
+}
+
+impl Own {
+    /// Learns what was sent.
+    fn collect(&mut self) {
+        self.pending |= core::mem::take(&mut self.sent);
+    }
+}
+
+unsafe fn bits(set: *const Set) -> u64 {
+    // SAFETY: the program's own variable; the kernel has 64 signals.
+    unsafe { set.cast::<u64>().read() }
+}
+
+/// Says which signal it is, where that is asked for.
+unsafe fn tell(signal: c_int, info: *mut Info, frame: &Frame) {
+    if info.is_null() {
+        return;
+    }
+    accesses::range(info as usize, size_of::<Info>(), true, frame);
+    // SAFETY: the program's own variable; all zeros are one.
+    unsafe {
+        let mut told = MaybeUninit::<Info>::zeroed().assume_init();
+        told.si_signo = signal;
+        told.si_code = libc::SI_TKILL;
+        info.write(told);
+    }
+}
+
+unsafe extern "C" fn wait(set: *const Set, signal: *mut c_int, frame: &Frame) -> c_int {
+    if !world::active() {
+        let real = real!(sigwait: fn(*const Set, *mut c_int) -> c_int);
+        // SAFETY: the program's own arguments.
+        return unsafe { real(set, signal) };
+    }
+    let site = callers::site(&frame.return_address);
+    // SAFETY: as above.
+    let taken = take_any(unsafe { bits(set) }, site);
+    accesses::range(signal as usize, size_of::<c_int>(), true, frame);
+    // SAFETY: as above.
+    unsafe { *signal = taken };
+    0
+}
+
+unsafe extern "C" fn wait_informed(set: *const Set, info: *mut Info, frame: &Frame) -> c_int {
+    if !world::active() {
+        let real = real!(sigwaitinfo: fn(*const Set, *mut Info) -> c_int);
+        // SAFETY: the program's own arguments.
+        return unsafe { real(set, info) };
+    }
+    let site = callers::site(&frame.return_address);
+    // SAFETY: as above.
+    unsafe {
+        let taken = take_any(bits(set), site);
+        tell(taken, info, frame);
+        taken
+    }
+}
+
+unsafe extern "C" fn wait_limited(
+    set: *const Set,
+    info: *mut Info,
+    limit: *const timespec,
+    frame: &Frame,
+) -> c_int {
+    if !world::active() {
+        let real = real!(sigtimedwait: fn(*const Set, *mut Info, *const timespec) -> c_int);
+        // SAFETY: the program's own arguments.
+        return unsafe { real(set, info, limit) };
+    }
+    if limit.is_null() {
+        // SAFETY: as above.
+        return unsafe { wait_informed(set, info, frame) };
+    }
+    let site = callers::site(&frame.return_address);
+    let Some(until) = Deadline::after(limit) else {
+        return super::failed(libc::EINVAL);
+    };
+    let timed = true;
+    let park = |object| clocks::perform_until(Op::Park { object, timed }, until, site);
+    // SAFETY: as above.
+    unsafe {
+        let Some(taken) = take(bits(set), site, park) else {
+            return super::failed(libc::EAGAIN);
+        };
+        tell(taken, info, frame);
+        taken
+    }
+}
+
+/// Waits until a handler has run. Until then the mask counts as what it was: what comes before this and what comes during it is the same.
+unsafe extern "C" fn suspend(mask: *const Set, frame: &Frame) -> c_int {
+    if !world::active() {
+        // SAFETY: the program's own argument.
+        return unsafe { real!(sigsuspend: fn(*const Set) -> c_int)(mask) };
+    }
+    let site = callers::site(&frame.return_address);
+    // SAFETY: as above.
+    let open = !unsafe { bits(mask) };
+    loop {
+        let signal = take_any(open, site);
+        let handled = signals::handled(signal);
+        let before = own().blocked;
+        own().blocked = !open;
+        signals::deliver(signal, site);
+        own().blocked = before;
+        if handled {
+            return super::failed(libc::EINTR);
+        }
+    }
+}

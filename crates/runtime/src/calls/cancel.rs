@@ -1,0 +1,138 @@
+//! Cancellation, of the deferred kind: a thread that was asked to go does so at its next cancellation point.
+//!
+//! Whether a thread was asked is an atomic of its own: asking is a store to it, a cancellation point that does not wait is a load. Those
+//! that wait are in [`waits`]. To go is to leave as by `pthread_exit`.
+
+use super::{callers, exceptions, threads, visible, waits};
+use crate::{accesses, hooks::Frame, objects::Sort, real, spin, trampoline, world};
+use core::ffi::{c_int, c_void};
+use libc::pthread_t as Handle;
+use reweave_model::{Object, ObjectId, Op, Site, ThreadId};
+
+trampoline! {
+    pthread_cancel => ask, "rsi";
+    pthread_testcancel => test, "rdi";
+    pthread_setcancelstate => set_state, "rdx";
+    pthread_setcanceltype => set_type, "rdx";
+}
+
+/// Of a thread.
+#[derive(Default)]
+pub struct Own {
+    disabled: bool,
+    asynchronous: bool,
+    /// It goes already.
+    leaving: bool,
+}
+
+const DISABLE: c_int = 1;
+const ASYNCHRONOUS: c_int = 1;
+/// What a thread that was cancelled has as its result.
+const CANCELED: *mut c_void = usize::MAX as *mut c_void;
+
+fn own() -> &'static mut Own {
+    &mut world::get().me().own_calls.cancel
+}
+
+/// Whether a thread was asked to go: the object.
+pub fn flag(thread: ThreadId) -> ObjectId {
+    let world = world::get();
+    let address = world.threads[thread.index()].handle;
+    world.object(address, 8, Sort::Atomic, || Object::Atomic(0))
+}
+
+/// Whether the running thread would go if it were asked.
+pub fn enabled() -> bool {
+    let own = own();
+    !own.disabled && !own.leaving
+}
+
+/// Whether the running thread is to go, now that it has come to a cancellation point.
+pub fn asked(site: Site) -> bool {
+    enabled() && visible(Op::Load(flag(world::get().current)), site).result == 1
+}
+
+/// A cancellation point that does not wait.
+#[inline]
+pub fn point(return_address: &usize) {
+    if waits::used() && world::active() {
+        let site = callers::site(return_address);
+        if asked(site) {
+            go();
+        }
+    }
+}
+
+/// The running thread was asked to go, and does.
+pub fn go() -> ! {
+    world::get().me().result = CANCELED;
+    exceptions::unwind()
+}
+
+/// The running thread leaves: nobody can ask it any more.
+pub fn leaving() {
+    own().leaving = true;
+}
+
+unsafe extern "C" fn ask(handle: Handle, frame: &Frame) -> c_int {
+    if !world::active() {
+        // SAFETY: the program's own argument.
+        return unsafe { real!(pthread_cancel: fn(Handle) -> c_int)(handle) };
+    }
+    let Some(thread) = threads::find(handle) else {
+        return libc::ESRCH;
+    };
+    let site = callers::site(&frame.return_address);
+    if !waits::used() {
+        // Found by another way than by name.
+        world::get().unsupported("pthread_cancel", site);
+    }
+    waits::cancel(thread, site);
+    0
+}
+
+unsafe extern "C" fn test(frame: &Frame) {
+    if !world::active() {
+        // SAFETY: it takes nothing.
+        return unsafe { real!(pthread_testcancel: fn())() };
+    }
+    point(&frame.return_address);
+}
+
+unsafe extern "C" fn set_state(state: c_int, old: *mut c_int, frame: &Frame) -> c_int {
+    if !world::active() {
+        // SAFETY: the program's own arguments.
+        return unsafe {
+            real!(pthread_setcancelstate: fn(c_int, *mut c_int) -> c_int)(state, old)
+        };
+    }
+    // SAFETY: as the call itself.
+    unsafe { set(state, DISABLE, &mut own().disabled, old, frame) }
+}
+
+unsafe extern "C" fn set_type(kind: c_int, old: *mut c_int, frame: &Frame) -> c_int {
+    if !world::active() {
+        // SAFETY: the program's own arguments.
+        return unsafe { real!(pthread_setcanceltype: fn(c_int, *mut c_int) -> c_int)(kind, old) };
+    }
+    if kind == ASYNCHRONOUS && waits::used() {
+        let site = callers::site(&frame.return_address);
+        world::get().unsupported("pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS)", site);
+    }
+    // SAFETY: as the call itself.
+    unsafe { set(kind, ASYNCHRONOUS, &mut own().asynchronous, old, frame) }
+}
+
+unsafe fn set(new: c_int, yes: c_int, what: &mut bool, old: *mut c_int, frame: &Frame) -> c_int {
+    if new != 0 && new != yes {
+        return libc::EINVAL;
+    }
+    spin::disturbed();
+    let before = core::mem::replace(what, new == yes);
+    if !old.is_null() {
+        accesses::range(old as usize, size_of::<c_int>(), true, frame);
+        // SAFETY: the program's own variable.
+        unsafe { *old = c_int::from(before) };
+    }
+    0
+}

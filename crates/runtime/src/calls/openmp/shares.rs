@@ -1,0 +1,356 @@
+//! What the threads of a team share out among them: the iterations of loops, sections, and what only one of them does.
+//!
+//! All of it comes in parts that are the same for everybody, and each thread comes to all of them in the same order. To take a part is to get a lock of
+//! its own that nobody gives back, by a try: that orders nothing but the tries. Where the schedule is static, parts are not taken but known.
+
+use super::{
+    Place, answer,
+    call::{Call, entries},
+    own, place, regions,
+    settings::Schedule,
+    size_of_team, state, team_of,
+};
+use crate::{accesses, calls::visible, objects::Sort, spin};
+use alloc::vec::Vec;
+use reweave_model::{Object, ObjectId, Op, Site};
+
+entries! {
+    GOMP_loop_static_start => |call: &Call| signed(call, Some(Schedule::Static), false);
+    GOMP_loop_dynamic_start => |call: &Call| signed(call, Some(Schedule::Dynamic), false);
+    GOMP_loop_nonmonotonic_dynamic_start => |call: &Call| signed(call, Some(Schedule::Dynamic), false);
+    GOMP_loop_guided_start => |call: &Call| signed(call, Some(Schedule::Guided), false);
+    GOMP_loop_nonmonotonic_guided_start => |call: &Call| signed(call, Some(Schedule::Guided), false);
+    GOMP_loop_runtime_start => |call: &Call| signed(call, None, false);
+    GOMP_loop_nonmonotonic_runtime_start => |call: &Call| signed(call, None, false);
+    GOMP_loop_maybe_nonmonotonic_runtime_start => |call: &Call| signed(call, None, false);
+    GOMP_loop_ordered_static_start => |call: &Call| signed(call, Some(Schedule::Static), true);
+    GOMP_loop_ordered_dynamic_start => |call: &Call| signed(call, Some(Schedule::Dynamic), true);
+    GOMP_loop_ordered_guided_start => |call: &Call| signed(call, Some(Schedule::Guided), true);
+    GOMP_loop_ordered_runtime_start => |call: &Call| signed(call, None, true);
+    GOMP_loop_ull_static_start => |call: &Call| unsigned(call, Some(Schedule::Static), false);
+    GOMP_loop_ull_dynamic_start => |call: &Call| unsigned(call, Some(Schedule::Dynamic), false);
+    GOMP_loop_ull_nonmonotonic_dynamic_start => |call: &Call| unsigned(call, Some(Schedule::Dynamic), false);
+    GOMP_loop_ull_guided_start => |call: &Call| unsigned(call, Some(Schedule::Guided), false);
+    GOMP_loop_ull_nonmonotonic_guided_start => |call: &Call| unsigned(call, Some(Schedule::Guided), false);
+    GOMP_loop_ull_runtime_start => |call: &Call| unsigned(call, None, false);
+    GOMP_loop_ull_nonmonotonic_runtime_start => |call: &Call| unsigned(call, None, false);
+    GOMP_loop_ull_maybe_nonmonotonic_runtime_start => |call: &Call| unsigned(call, None, false);
+    GOMP_loop_ull_ordered_static_start => |call: &Call| unsigned(call, Some(Schedule::Static), true);
+    GOMP_loop_ull_ordered_dynamic_start => |call: &Call| unsigned(call, Some(Schedule::Dynamic), true);
+    GOMP_loop_ull_ordered_guided_start => |call: &Call| unsigned(call, Some(Schedule::Guided), true);
+    GOMP_loop_ull_ordered_runtime_start => |call: &Call| unsigned(call, None, true);
+    GOMP_loop_static_next => next;
+    GOMP_loop_dynamic_next => next;
+    GOMP_loop_nonmonotonic_dynamic_next => next;
+    GOMP_loop_guided_next => next;
+    GOMP_loop_nonmonotonic_guided_next => next;
+    GOMP_loop_runtime_next => next;
+    GOMP_loop_nonmonotonic_runtime_next => next;
+    GOMP_loop_maybe_nonmonotonic_runtime_next => next;
+    GOMP_loop_ordered_static_next => next;
+    GOMP_loop_ordered_dynamic_next => next;
+    GOMP_loop_ordered_guided_next => next;
+    GOMP_loop_ordered_runtime_next => next;
+    GOMP_loop_ull_static_next => next;
+    GOMP_loop_ull_dynamic_next => next;
+    GOMP_loop_ull_nonmonotonic_dynamic_next => next;
+    GOMP_loop_ull_guided_next => next;
+    GOMP_loop_ull_nonmonotonic_guided_next => next;
+    GOMP_loop_ull_runtime_next => next;
+    GOMP_loop_ull_nonmonotonic_runtime_next => next;
+    GOMP_loop_ull_maybe_nonmonotonic_runtime_next => next;
+    GOMP_loop_ull_ordered_static_next => next;
+    GOMP_loop_ull_ordered_dynamic_next => next;
+    GOMP_loop_ull_ordered_guided_next => next;
+    GOMP_loop_ull_ordered_runtime_next => next;
+    GOMP_loop_end => end;
+    GOMP_loop_end_cancel => end;
+    GOMP_loop_end_nowait => |_: &Call| 0;
+    GOMP_ordered_start => ordered;
+    GOMP_ordered_end => |_: &Call| 0;
+    GOMP_sections_start => |call: &Call| { begin(sections(call.argument(0))); section(call) };
+    GOMP_sections_next => section;
+    GOMP_sections_end => end;
+    GOMP_sections_end_cancel => end;
+    GOMP_sections_end_nowait => |_: &Call| 0;
+    GOMP_single_start => |call: &Call| answer(single(call.site()));
+    GOMP_single_copy_start => copy_start;
+    GOMP_single_copy_end => copy_end;
+}
+
+/// What a team shares out at one place: kept for as long as the team is.
+#[derive(Default)]
+pub struct Share {
+    /// The locks of the parts, as far as somebody has come.
+    parts: Vec<ObjectId>,
+    /// Of each part of an ordered loop: whether those before it are done.
+    turns: Vec<ObjectId>,
+    /// What the one who did it has for the others.
+    copied: usize,
+}
+
+/// How it is shared out, and how far the thread has come.
+#[derive(Clone, Copy)]
+pub struct Sharing {
+    schedule: Schedule,
+    chunk: u64,
+    /// The first value, what is added to come to the next, and where that ends.
+    first: i128,
+    step: i128,
+    end: i128,
+    count: u64,
+    /// The next part, and with which iteration that begins.
+    part: usize,
+    from: u64,
+    ordered: bool,
+    /// In an ordered loop: the part that the thread is in, and whether its turn has come.
+    turn: Option<(usize, bool)>,
+}
+
+/// One part: its number, its first iteration, how many there are.
+struct Part {
+    number: usize,
+    from: u64,
+    length: u64,
+}
+
+impl Sharing {
+    fn over(first: i128, end: i128, step: i128, (schedule, chunk): (Schedule, u64)) -> Sharing {
+        let distance = if step < 0 { first - end } else { end - first };
+        let count = (distance.max(0) as u128).div_ceil(step.unsigned_abs().max(1));
+        Sharing {
+            schedule,
+            chunk,
+            first,
+            step,
+            end,
+            count: count as u64,
+            part: 0,
+            from: 0,
+            ordered: false,
+            turn: None,
+        }
+    }
+
+    /// Goes on to the next part, of a team of this size.
+    fn advance(&mut self, size: u32) -> Option<Part> {
+        let (number, from) = (self.part, self.from);
+        let (left, size) = (self.count - from, u64::from(size));
+        let length = match self.schedule {
+            Schedule::Static if self.chunk == 0 => {
+                self.count / size + u64::from((number as u64) < self.count % size)
+            }
+            Schedule::Static | Schedule::Dynamic => self.chunk.max(1),
+            Schedule::Guided => left.div_ceil(size).max(self.chunk).max(1),
+        };
+        let length = length.min(left);
+        self.part += 1;
+        self.from += length;
+        (length > 0).then_some(Part {
+            number,
+            from,
+            length,
+        })
+    }
+
+    /// The value of an iteration; one after the last is where the loop ends.
+    fn value(&self, iteration: u64) -> u64 {
+        let value = match iteration < self.count {
+            true => self.first + i128::from(iteration) * self.step,
+            false => self.end,
+        };
+        value as u64
+    }
+}
+
+/// What a loop that begins with its region shares out: its bounds and its step follow the wanted number of threads.
+pub fn combined(call: &Call, schedule: Schedule) -> Sharing {
+    bounded(call, 3, (schedule, call.argument(6) as u64))
+}
+
+/// As [`combined`], where the schedule is a setting.
+pub fn combined_runtime(call: &Call) -> Sharing {
+    bounded(call, 3, own().settings().schedule)
+}
+
+fn bounded(call: &Call, at: usize, schedule: (Schedule, u64)) -> Sharing {
+    let value = |index| call.argument(index) as i64 as i128;
+    Sharing::over(value(at), value(at + 1), value(at + 2), schedule)
+}
+
+/// So many sections, which are numbered from 1.
+pub fn sections(count: usize) -> Sharing {
+    let end = i128::from(count as u32) + 1;
+    Sharing::over(1, end, 1, (Schedule::Dynamic, 1))
+}
+
+fn begin(sharing: Sharing) {
+    let place = place();
+    place.shares += 1;
+    place.sharing = Some(sharing);
+}
+
+/// What the team shares out at the place where the running thread is.
+fn share(place: &Place) -> Option<&'static mut Share> {
+    let shares = &mut team_of(place)?.shares;
+    if shares.len() < place.shares {
+        shares.resize_with(place.shares, Share::default);
+    }
+    shares.get_mut(place.shares - 1)
+}
+
+/// The next part that is the running thread's.
+fn take(site: Site) -> Option<(Sharing, Part)> {
+    loop {
+        let place = place();
+        let size = size_of_team(place);
+        let sharing = place.sharing.as_mut()?;
+        spin::disturbed();
+        let part = sharing.advance(size)?;
+        let mine = match sharing.schedule {
+            Schedule::Static => part.number as u64 % u64::from(size) == u64::from(place.number),
+            _ => size == 1 || try_for(part.number, site),
+        };
+        if mine {
+            return Some((*sharing, part));
+        }
+    }
+}
+
+/// Whether the running thread is the first who tries for this part.
+fn try_for(part: usize, site: Site) -> bool {
+    let Some(share) = share(place()) else {
+        return true;
+    };
+    if part == share.parts.len() {
+        share.parts.push(state().hide(Sort::Mutex, Object::mutex()));
+    }
+    visible(Op::TryLock(share.parts[part]), site).ok
+}
+
+/// A loop over signed numbers begins: bounds, step and chunk, unless the schedule is a setting.
+fn signed(call: &Call, schedule: Option<Schedule>, ordered: bool) -> usize {
+    let (schedule, into) = match schedule {
+        Some(schedule) => ((schedule, call.argument(3) as u64), 4),
+        None => (own().settings().schedule, 3),
+    };
+    begin(Sharing {
+        ordered,
+        ..bounded(call, 0, schedule)
+    });
+    iterations(call, into)
+}
+
+/// The same over unsigned ones: whether they go up comes first.
+fn unsigned(call: &Call, schedule: Option<Schedule>, ordered: bool) -> usize {
+    let (schedule, into) = match schedule {
+        Some(schedule) => ((schedule, call.argument(4) as u64), 5),
+        None => (own().settings().schedule, 4),
+    };
+    let value = |index| call.argument(index) as i128;
+    let step = match call.argument(0) as u8 {
+        0 => call.argument(3) as i64 as i128,
+        _ => value(3),
+    };
+    begin(Sharing {
+        ordered,
+        ..Sharing::over(value(1), value(2), step, schedule)
+    });
+    iterations(call, into)
+}
+
+fn next(call: &Call) -> usize {
+    iterations(call, 0)
+}
+
+/// Takes the next part of a loop, and says by two arguments where it begins and ends.
+fn iterations(call: &Call, into: usize) -> usize {
+    let site = call.site();
+    end_turn(site);
+    let Some((sharing, part)) = take(site) else {
+        return answer(false);
+    };
+    if sharing.ordered && size_of_team(place()) > 1 {
+        place().sharing.as_mut().expect("under way").turn = Some((part.number, false));
+    }
+    for (index, iteration) in [part.from, part.from + part.length].into_iter().enumerate() {
+        let variable = call.argument(into + index);
+        accesses::range(variable, 8, true, &call.frame);
+        // SAFETY: the program's own variable.
+        unsafe { *(variable as *mut u64) = sharing.value(iteration) };
+    }
+    answer(true)
+}
+
+fn end(call: &Call) -> usize {
+    regions::wait(call.site());
+    0
+}
+
+/// Whose turn it is with a part of an ordered loop is a semaphore, which the one before it releases.
+fn turn(part: usize) -> ObjectId {
+    let turns = &mut share(place()).expect("several share it").turns;
+    while turns.len() <= part {
+        let first = u64::from(turns.is_empty());
+        turns.push(state().hide(Sort::Semaphore, Object::Semaphore(first)));
+    }
+    turns[part]
+}
+
+/// The running thread goes on when the parts before its own are done.
+fn wait_turn(site: Site) -> Option<usize> {
+    let (part, come) = place().sharing?.turn?;
+    if !come {
+        let object = turn(part);
+        visible(
+            Op::SemAcquire {
+                object,
+                timed: false,
+            },
+            site,
+        );
+        place().sharing.as_mut()?.turn = Some((part, true));
+    }
+    Some(part)
+}
+
+fn end_turn(site: Site) {
+    if let Some(part) = wait_turn(site) {
+        visible(Op::SemRelease(turn(part + 1)), site);
+        place().sharing.as_mut().expect("under way").turn = None;
+    }
+}
+
+fn ordered(call: &Call) -> usize {
+    wait_turn(call.site());
+    0
+}
+
+/// The next section of the running thread, 0 if there is none.
+fn section(call: &Call) -> usize {
+    take(call.site()).map_or(0, |(sharing, part)| sharing.value(part.from) as usize)
+}
+
+/// Whether the running thread is the one to do it.
+fn single(site: Site) -> bool {
+    begin(sections(1));
+    take(site).is_some()
+}
+
+/// As [`single`]; those who are not get what the one has for them.
+fn copy_start(call: &Call) -> usize {
+    let site = call.site();
+    if single(site) {
+        return 0;
+    }
+    regions::wait(site);
+    share(place()).map_or(0, |share| share.copied)
+}
+
+fn copy_end(call: &Call) -> usize {
+    if let Some(share) = share(place()) {
+        share.copied = call.argument(0);
+    }
+    regions::wait(call.site());
+    0
+}
