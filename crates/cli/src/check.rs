@@ -172,6 +172,7 @@ fn described(check: &Check) -> Program {
     if check.threads == Threads::Os {
         command.extend(["--threads".into(), "os".into()]);
     }
+    command.extend(check.limits());
     let mut add = |words: &[OsString]| {
         command.extend(words.iter().map(|word| word.to_string_lossy().into_owned()));
     };

@@ -16,39 +16,41 @@ pub struct Binary {
 
 /// Looks at a file; an error is a sentence about why it is no program that can be explored.
 pub fn look(path: &Path) -> Result<Binary, String> {
-    let wrong = |why: &str| Err(format!("{}: {why}", path.display()));
+    let wrong = |why: &str| Err(format!("{}: cannot be started: {why}", path.display()));
     let about = match fs::metadata(path) {
         Ok(about) => about,
-        Err(error) => return wrong(&format!("cannot be started: {error}")),
+        Err(error) => return wrong(&error.to_string()),
     };
     let mode = about.permissions().mode();
     if !about.is_file() {
-        return wrong("is no file, and cannot be started");
+        return wrong("it is no file");
     }
     if mode & 0o111 == 0 {
-        return wrong("is not executable; `chmod +x` makes it so, if it is a program");
+        return wrong("it is not executable; `chmod +x` makes it so, if it is a program");
     }
     if mode & 0o6000 != 0 {
         return wrong(
-            "runs as another user or group (set-uid), which keeps the runtime out; copy it without that bit",
+            "it runs as another user or group (set-uid), which keeps the runtime out; copy it without that bit",
         );
     }
     let bytes = match fs::read(path) {
         Ok(bytes) => bytes,
-        Err(error) => return wrong(&format!("cannot be read: {error}")),
+        Err(error) => return wrong(&format!("it cannot be read: {error}")),
     };
     if bytes.starts_with(b"#!") {
         return Err(script(path, &bytes));
     }
     if !bytes.starts_with(b"\x7fELF") {
-        return wrong("is no program: neither a binary nor a script");
+        return wrong("it is no program: neither a binary nor a script");
     }
     let Ok(file) = ElfFile64::<Endianness>::parse(&*bytes) else {
-        return wrong("is for another kind of machine, or damaged; x86-64 is what can be explored");
+        return wrong(
+            "it is for another kind of machine, or damaged; x86-64 is what can be explored",
+        );
     };
     let endian = file.endian();
     if file.elf_header().e_machine(endian) != EM_X86_64 || !file.is_little_endian() {
-        return wrong("is for another kind of machine; x86-64 is what can be explored");
+        return wrong("it is for another kind of machine; x86-64 is what can be explored");
     }
     let interpreted =
         |header: &<object::elf::FileHeader64<Endianness> as FileHeader>::ProgramHeader| {
@@ -56,7 +58,7 @@ pub fn look(path: &Path) -> Result<Binary, String> {
         };
     if !file.elf_program_headers().iter().any(interpreted) {
         return wrong(
-            "is linked statically, so that the runtime cannot come before its C library; link it without -static",
+            "it is linked statically, so that the runtime cannot come before its C library; link it without -static",
         );
     }
     Ok(Binary {
@@ -79,7 +81,7 @@ fn script(path: &Path, bytes: &[u8]) -> String {
         false => "name the program that it starts, with the arguments that it gives it".into(),
     };
     format!(
-        "{}: is a script ({first}), and only programs are explored; {instead}",
+        "{}: cannot be started: it is a script ({first}), and only programs are explored; {instead}",
         path.display()
     )
 }

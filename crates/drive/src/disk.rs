@@ -13,7 +13,10 @@ pub(crate) struct Disk(PathBuf);
 impl Disk {
     pub(crate) fn new() -> Disk {
         let number = RandomState::new().hash_one(std::process::id());
-        Disk(env::temp_dir().join(format!("reweave-disk-{number:016x}")))
+        let beside = env::temp_dir();
+        // Without links, as the kernel calls it.
+        let beside = beside.canonicalize().unwrap_or(beside);
+        Disk(beside.join(format!("reweave-disk-{number:016x}")))
     }
 
     pub(crate) fn path(&self) -> String {

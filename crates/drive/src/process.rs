@@ -251,6 +251,7 @@ impl Process {
     pub(crate) fn wait(&mut self, patience: Duration) -> Result<(), Silence> {
         let answered =
             |process: &Process| process.header().reply.load(Ordering::Acquire) == process.batch;
+        let asleep = (4 * patience).max(ASLEEP);
         let mut steps = u64::MAX;
         let mut since = (Instant::now(), Duration::ZERO);
         loop {
@@ -279,7 +280,7 @@ impl Process {
             let used = self.processor_time();
             if now != steps {
                 (steps, since) = (now, (Instant::now(), used));
-            } else if used.saturating_sub(since.1) > patience || since.0.elapsed() > 4 * patience {
+            } else if used.saturating_sub(since.1) > patience || since.0.elapsed() > asleep {
                 return Err(Silence::Stuck);
             } else if self.limits.late() {
                 return Err(Silence::Late);
@@ -373,6 +374,9 @@ impl Drop for Process {
 }
 
 const CLOSE_ON_EXEC: u32 = 4;
+
+/// How long a program that does nothing is waited for at least.
+const ASLEEP: Duration = Duration::from_secs(10);
 
 /// How long a program may take to say that it goes on for ever.
 const ANSWER: Duration = Duration::from_millis(500);

@@ -373,6 +373,8 @@ fn grow(number: usize) {
             world.refused |= more == number;
             return;
         }
+        // It makes progress.
+        channel::header().steps.fetch_add(1, Ordering::Relaxed);
     }
 }
 

@@ -49,6 +49,25 @@ pub struct Check {
     pub output: PathBuf,
 }
 
+impl Check {
+    /// What the program may use, in words of the command line: runs depend on it.
+    pub fn limits(&self) -> Vec<String> {
+        let (set, usual) = (&self.limits, Limits::default());
+        let mut words = Vec::new();
+        if set.time != usual.time {
+            let milliseconds = set.time.as_millis();
+            words.extend(["--max-time".into(), format!("{milliseconds}ms")]);
+        }
+        if set.memory != usual.memory {
+            words.extend(["--max-memory".into(), set.memory.to_string()]);
+        }
+        if set.output != usual.output {
+            words.extend(["--max-output".into(), set.output.to_string()]);
+        }
+        words
+    }
+}
+
 /// What is explored.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum What {
@@ -519,13 +538,17 @@ mod tests {
     #[test]
     fn every_option_is_set() {
         let it = check(
-            "--algorithm dfs --workers 3 --budget 500ms --max-executions 7 --max-steps 8 --preemptions 2 --keep-going --no-minimise --races ignore \
+            "--algorithm dfs --workers 3 --budget 500ms --max-executions 7 --max-steps 8 --max-time 2s --max-memory 64M --max-output=500 --preemptions 2 --keep-going --no-minimise --races ignore \
              --strict --threads os --restart warm --format json --full --plain --output out a.c",
         );
         assert_eq!(it.options.algorithm, Algorithm::Dfs);
         assert_eq!(it.budget, Some(Duration::from_millis(500)));
         assert_eq!((it.max_executions, it.options.samples), (Some(7), 7));
         assert_eq!((it.options.max_steps, it.options.preemptions), (8, Some(2)));
+        assert_eq!((it.limits.memory, it.limits.output), (64 << 20, 500));
+        assert_eq!(it.limits.time, Duration::from_secs(2));
+        let again = "--max-time 2000ms --max-memory 67108864 --max-output 500";
+        assert_eq!(it.limits().join(" "), again);
         assert!(it.keep_going && it.strict && !it.minimise && it.full && it.plain);
         assert_eq!((it.races, it.restart), (Races::Ignore, Restart::Warm));
         assert_eq!(it.threads, Threads::Os);
@@ -561,6 +584,8 @@ mod tests {
             ("a.c --budget", "--budget needs a value"),
             ("a.c --strict=yes", "--strict has no value"),
             ("a.c --budget 30", "--budget 30: a time such as"),
+            ("a.c --max-memory 2T", "a number of bytes is expected"),
+            ("a.c --max-output 0", "a number of bytes is expected"),
             ("a.c --workers 0", "--workers 0: a number"),
             (
                 "a.c --max-executions many",
