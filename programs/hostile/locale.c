@@ -1,4 +1,5 @@
 /* What libraries map for themselves stays behind, and the next run gets a process of its own. */
+#define _GNU_SOURCE
 #include <assert.h>
 #include <locale.h>
 #include <pthread.h>

@@ -12,6 +12,7 @@ mod cancel;
 mod clocks;
 mod condvars;
 mod disk;
+mod entries;
 pub mod exceptions;
 mod files;
 mod futexes;

@@ -219,13 +219,11 @@ pub fn doze(ns: u64, frame: &Frame) {
         return;
     }
     let site = super::callers::site(&frame.return_address);
-    poll(
-        Op::Load(Hidden::Nothing.object()),
-        frame,
-        site,
-        Order::SeqCst,
-        None,
-    );
+    // That is nothing that it does.
+    let acted = world.me().acted;
+    let nothing = Op::Load(Hidden::Nothing.object());
+    poll(nothing, frame, site, Order::SeqCst, None);
+    world::get().me().acted = acted;
     world::get().me().clock.dozes(count + 1);
 }
 
