@@ -24,7 +24,7 @@ int main(void) {
     omp_init_lock(&first);
     omp_init_lock(&second);
     omp_init_nest_lock(&nest);
-#pragma omp parallel reduction(+ : tried)
+#pragma omp parallel reduction(+ : tried) // <-
     {
         int me = omp_get_thread_num();
         omp_lock_t *one = WRONG == 1 && me == 1 ? &second : &first;

@@ -12,7 +12,7 @@ int main(void) {
 #pragma omp parallel for CLAUSE
     for (int i = 0; i < 4; i++) {
         square = i * i; // <-
-        result[i] = square;
+        result[i] = square; // <-
     }
     assert(result[3] == 9);
 }

@@ -1,63 +1,9 @@
 //! `reweave cc`, `c++` and `build` with the compilers of this machine, and where the runtime is put for them.
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-    process::{Command, Output},
-};
-use tempfile::TempDir;
+mod bench;
 
-/// A directory to work in, with a cache of its own.
-struct Bench {
-    place: TempDir,
-}
-
-impl Bench {
-    fn new() -> Bench {
-        let place = tempfile::tempdir().unwrap();
-        Bench { place }
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.place.path().join(name)
-    }
-
-    fn file(&self, name: &str, text: &str) -> PathBuf {
-        fs::write(self.path(name), text).unwrap();
-        self.path(name)
-    }
-
-    fn command(&self, args: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_reweave"));
-        command
-            .args(args)
-            .current_dir(self.place.path())
-            .env("XDG_CACHE_HOME", self.path("cache"))
-            .env_remove("CC")
-            .env_remove("CXX");
-        command
-    }
-
-    fn run(&self, args: &[&str]) -> Output {
-        self.command(args).output().unwrap()
-    }
-
-    /// The one directory with the runtime.
-    fn kit(&self, cache: &Path) -> PathBuf {
-        let mut kits = fs::read_dir(cache).unwrap();
-        let kit = kits.next().unwrap().unwrap().path();
-        assert!(kits.next().is_none(), "one runtime, one directory");
-        kit
-    }
-}
-
-fn err(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned()
-}
-
-fn fine(output: &Output) {
-    assert!(output.status.success(), "{}", err(output));
-}
+use bench::{Bench, err, fine};
+use std::{fs, path::Path, process::Command};
 
 /// What `readelf` says of a file: symbols and libraries.
 fn inside(file: &Path) -> String {
@@ -202,4 +148,55 @@ fn without_a_cache_there_is_the_temporary_directory() {
     let output = command.env("TMPDIR", bench.path("one.c")).output().unwrap();
     assert_eq!(output.status.code(), Some(2));
     assert!(err(&output).starts_with("reweave: the runtime cannot be put anywhere"));
+}
+
+#[test]
+fn openmp_needs_nothing_else() {
+    let bench = Bench::new();
+    bench.file(
+        "sum.c",
+        "#include <assert.h>\n\
+         int main(void) {\n\
+             int sum = 0;\n\
+         #pragma omp parallel reduction(+ : sum)\n\
+             sum++;\n\
+             assert(sum >= 2);\n\
+         }\n",
+    );
+    fine(&bench.run(&["cc", "-fopenmp", "sum.c", "-o", "sum"]));
+    // By itself, with threads of libgomp's, which the linker had no use for.
+    let mut alone = Command::new(bench.path("sum"));
+    fine(&alone.env("OMP_NUM_THREADS", "2").output().unwrap());
+    // Each thread's part is added to the sum: in 2! orders, or 3!.
+    for (threads, executions) in [(None, "2 executions"), (Some("3"), "6 executions")] {
+        let mut check = bench.command(&["check", "--algorithm", "optimal", "--", "./sum"]);
+        check.env_remove("OMP_NUM_THREADS");
+        check.envs(threads.map(|threads| ("OMP_NUM_THREADS", threads)));
+        let output = check.output().unwrap();
+        fine(&output);
+        let told = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert!(told.contains(executions), "{told}");
+    }
+}
+
+#[test]
+fn a_libgomp_of_ones_own_has_a_sentence() {
+    let bench = Bench::new();
+    bench.file("own.c", "int main(void) { return 0; }\n");
+    let gcc = Command::new("gcc")
+        .arg("-print-file-name=libgomp.a")
+        .output();
+    let archive = String::from_utf8(gcc.unwrap().stdout).unwrap();
+    let whole = [
+        "-Wl,--whole-archive",
+        archive.trim(),
+        "-Wl,--no-whole-archive",
+    ];
+    let line = [
+        "cc", "own.c", "-o", "own", whole[0], whole[1], whole[2], "-ldl",
+    ];
+    fine(&bench.run(&line));
+    let output = bench.run(&["check", "--", "./own"]);
+    assert_eq!(output.status.code(), Some(2), "{}", err(&output));
+    assert!(err(&output).contains("libgomp.a"), "{}", err(&output));
 }

@@ -60,6 +60,18 @@ int main(void) {
 }
 "#;
 
+/// What a thread of C++ throws is caught by nobody.
+const EXCEPTION: &str = r#"#include <stdexcept>
+#include <thread>
+static void fail(int value) {
+  throw std::runtime_error(value == 3 ? "three" : "another");
+}
+int main() {
+  std::thread thread(fail, 3);
+  thread.join();
+}
+"#;
+
 struct Bench {
     place: TempDir,
 }
@@ -67,10 +79,14 @@ struct Bench {
 impl Bench {
     /// Checks a program, which has an error, and so leaves `reweave-out/it-1.rwt`.
     fn new(source: &str) -> Bench {
+        Bench::of("it.c", source)
+    }
+
+    fn of(file: &str, source: &str) -> Bench {
         let place = tempfile::tempdir().unwrap();
-        fs::write(place.path().join("it.c"), source).unwrap();
+        fs::write(place.path().join(file), source).unwrap();
         let bench = Bench { place };
-        bench.run(&["check", "-O0", "it.c"], 1);
+        bench.run(&["check", "-O0", file], 1);
         bench
     }
 
@@ -137,6 +153,22 @@ fn it_stops_at_the_failure_with_all_threads() {
         ],
     );
     assert!(!text.contains("thread_entry"), "{text}");
+}
+
+#[test]
+fn it_stops_in_code_that_the_user_wrote() {
+    let bench = Bench::of("it.cc", EXCEPTION);
+    let text = bench.gdb(&[], &["print value", "reweave-threads"]);
+    in_order(
+        &text,
+        &[
+            "uncaught exception: std::runtime_error: three",
+            "in fail (value=3) at it.cc:4",
+            "$1 = 3",
+            "main  main at it.cc:7  next: join main.0",
+            "main.0  fail at it.cc:4  next: nothing more",
+        ],
+    );
 }
 
 #[test]

@@ -62,6 +62,8 @@ pub enum Error {
     Refused(Vec<PathBuf>, ExitStatus),
     /// All files compile, but do not make a program.
     Unlinked(ExitStatus),
+    /// The C library is to be a part of the program.
+    Static,
     /// Something on the way could not be written or read.
     File(PathBuf, io::Error),
 }
@@ -88,6 +90,11 @@ impl fmt::Display for Error {
                 write!(f, "{} {verb} not compile", names.join(", "))
             }
             Error::Unlinked(status) => write!(f, "the program could not be linked ({status})"),
+            Error::Static => write!(
+                f,
+                "a program that is linked with -static cannot be explored: its calls of the C library go past the runtime; \
+                 link it without (-static-libgcc and -static-libstdc++ may stay)"
+            ),
             Error::File(path, error) => write!(f, "{}: {error}", path.display()),
         }
     }
@@ -123,11 +130,19 @@ impl Compiler {
             command,
             clang: false,
         };
-        let mut asked = compiler.start();
-        let said = asked.arg("--version").stderr(Stdio::null()).output();
-        let said = said.map_err(|error| compiler.unusable(error))?.stdout;
-        compiler.clang = String::from_utf8_lossy(&said).contains("clang");
+        compiler.clang = match is_clang_by_name(&compiler.command[0]) {
+            Some(clang) => clang,
+            None => compiler.says_clang()?,
+        };
         Ok(compiler)
+    }
+
+    /// Whether it says that it is clang.
+    fn says_clang(&self) -> Result<bool, Error> {
+        let mut asked = self.start();
+        let said = asked.arg("--version").stderr(Stdio::null()).output();
+        let said = said.map_err(|error| self.unusable(error))?.stdout;
+        Ok(String::from_utf8_lossy(&said).contains("clang"))
     }
 
     /// Whether it is clang, which wants other flags than gcc.
@@ -175,6 +190,28 @@ impl Compiler {
 /// Bytes of arguments above which they go through a file. The system takes at least 128 KiB, environment included.
 const LONGEST_LINE: usize = 64 << 10;
 
+/// Whether a compiler is clang, if the file that its name leads to says so: `cc` is mostly a link to `gcc-12` or the like. To ask
+/// costs a process.
+fn is_clang_by_name(command: &OsStr) -> Option<bool> {
+    let file = match command.as_bytes().contains(&b'/') {
+        true => PathBuf::from(command),
+        false => in_path(command.to_str()?)?,
+    };
+    let file = fs::canonicalize(file).ok()?;
+    // A script may be called anything.
+    let binary = fs::File::open(&file).and_then(|mut file| {
+        let mut magic = [0; 4];
+        io::Read::read_exact(&mut file, &mut magic)?;
+        Ok(magic == *b"\x7fELF")
+    });
+    let name = file.file_name()?.to_str()?;
+    let (clang, gcc) = (
+        name.contains("clang"),
+        name.contains("gcc") || name.contains("g++"),
+    );
+    (binary.unwrap_or(false) && clang != gcc).then_some(clang)
+}
+
 /// A program of that name.
 fn in_path(name: &str) -> Option<PathBuf> {
     let path = env::var_os("PATH")?;
@@ -200,6 +237,9 @@ pub struct Built {
 /// nothing would be explored are added, `-O1` is unless there is another level. What compilers say goes to standard error.
 pub fn build(kit: &Kit, words: Vec<OsString>) -> Result<Built, Error> {
     let line = Line::read(words);
+    if line.links_statically() {
+        return Err(Error::Static);
+    }
     let mut files = line.files().map(Path::new);
     if let Some(missing) = files.find(|file| !file.exists()) {
         return Err(Error::Missing(missing.into()));
@@ -254,10 +294,14 @@ pub fn stand_in(kit: &Kit, compiler: &Compiler, args: Vec<OsString>) -> Result<u
         Stage::Ask => line.words(),
         Stage::Compile => {
             let mut words = line.words();
-            words.extend(flags::compile(kit, compiler.clang));
-            words.extend(line.sources().flat_map(|it| flags::for_source(&it.file)));
+            words.extend(flags::compile(kit, compiler, line.language()));
+            words.extend(
+                line.sources()
+                    .flat_map(|it| flags::for_source(&it.file, compiler)),
+            );
             words
         }
+        Stage::Link if line.links_statically() => return Err(Error::Static),
         Stage::Link if line.sources().next().is_none() => {
             let mut words = flags::link(kit, line.links_runtime());
             words.extend(line.link_words());
@@ -321,8 +365,8 @@ impl Work<'_> {
                 let mut words = self.front.clone();
                 let only = language.filter(|_| self.own);
                 words.extend(self.line.compile_words(&source.file, only));
-                words.extend(flags::compile(self.kit, compiler.clang));
-                words.extend(flags::for_source(&source.file));
+                words.extend(flags::compile(self.kit, compiler, language));
+                words.extend(flags::for_source(&source.file, compiler));
                 words.extend(["-c".into(), "-o".into(), objects[index].clone().into()]);
                 if let Some(named) = &source.named {
                     words.extend(["-x".into(), named.clone()]);

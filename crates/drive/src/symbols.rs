@@ -192,18 +192,15 @@ impl Symbols {
         let file = self.file();
         let mut found = assembly::find(&file);
         if file.section_by_name(".debug_info").is_some() {
-            found.retain(|end| self.compiled_with(end - 1, "-fsanitize=thread"));
+            found.retain(|end| self.unit_at(end - 1).is_some_and(instrumented));
         }
         found
     }
 
-    /// Whether the compiler was given this flag for the code at an address; compilers write their command line down.
-    fn compiled_with(&self, address: u64, flag: &str) -> bool {
-        let Some(unit) = self.unit_at(address) else {
-            return false;
-        };
-        let producer = info::producer_of(unit);
-        producer.split_ascii_whitespace().any(|word| word == flag)
+    /// Sources that were compiled without hooks, and with debug information: what they access nobody sees.
+    pub fn plain_sources(&self) -> Vec<String> {
+        let plain = self.info().units().filter(|unit| !instrumented(*unit));
+        plain.filter_map(info::source_of).collect()
     }
 
     fn file(&self) -> ElfFile64<'_> {
@@ -357,6 +354,13 @@ fn plain_range<'a>(section: &impl ObjectSection<'a>) -> Option<Range<usize>> {
 }
 
 /// What a lookup found. Debug information in files of its own is not followed.
+/// Whether the compiler was told to insert hooks into a unit; compilers write their command line down.
+fn instrumented(unit: UnitRef<'_, Bytes>) -> bool {
+    let producer = info::producer_of(unit);
+    let mut words = producer.split_ascii_whitespace();
+    words.any(|word| word == "-fsanitize=thread")
+}
+
 fn output<L>(result: LookupResult<L>) -> Option<L::Output>
 where
     L: addr2line::LookupContinuation,

@@ -18,6 +18,7 @@ mod files;
 mod futexes;
 mod joins;
 mod jumps;
+mod libraries;
 mod limits;
 mod machine;
 mod mappings;
@@ -65,6 +66,7 @@ pub struct State {
     pub awaited: awaited::State,
     pub disk: disk::State,
     pub files: files::State,
+    pub libraries: libraries::State,
     pub limits: limits::State,
     pub mappings: mappings::State,
     pub named: named::State,
@@ -116,6 +118,7 @@ impl State {
     pub fn clear(&mut self) {
         self.awaited.clear();
         self.files.clear();
+        self.libraries.clear();
         self.limits.clear();
         self.named.clear();
         self.openmp.clear();

@@ -519,7 +519,7 @@ fn modules() -> Vec<Module> {
 
 /// Whether a module is part of what every program rests on, by the name of its file.
 fn is_library(path: &[u8]) -> bool {
-    const NAMES: [&[u8]; 9] = [
+    const NAMES: [&[u8]; 12] = [
         b"libc.",
         b"libm.",
         b"ld-linux",
@@ -527,6 +527,9 @@ fn is_library(path: &[u8]) -> bool {
         b"libstdc++.",
         b"libc++",
         b"libpthread.",
+        b"libgomp.",
+        b"libatomic.",
+        b"libgfortran.",
         b"libreweave_runtime.",
         b"linux-vdso.",
     ];

@@ -18,7 +18,7 @@ pub struct Frame {
     pub return_address: usize,
 }
 
-/// Defines functions for the program that pass on their arguments and, in the register named, a [`Frame`].
+/// Defines functions for the program that pass on their arguments and, in the register named and on the stack, a [`Frame`].
 #[macro_export]
 macro_rules! trampoline {
     ($($name:ident => $target:path, $frame:literal;)*) => {$(
@@ -40,7 +40,7 @@ macro_rules! trampoline {
                 "push r15",
                 ".cfi_adjust_cfa_offset 8",
                 concat!("mov ", $frame, ", rsp"),
-                "sub rsp, 8",
+                concat!("push ", $frame),
                 ".cfi_adjust_cfa_offset 8",
                 "call {target}",
                 "add rsp, 56",

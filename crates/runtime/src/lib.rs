@@ -13,6 +13,7 @@
 extern crate alloc;
 
 mod accesses;
+mod atomics;
 mod baton;
 mod calls;
 mod channel;

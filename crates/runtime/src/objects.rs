@@ -139,6 +139,7 @@ impl Objects {
     pub fn find(&self, address: usize, bytes: usize, sort: Sort) -> Found {
         match self.place(address, mask(address, bytes)) {
             Ok(at) if self.table[at].sort == sort => Found::Object(self.table[at].object),
+            Ok(at) if sort == Sort::Atomic && self.table[at].sort == Sort::Wide => Found::Overlap,
             Ok(_) | Err(false) => Found::Nothing,
             // Objects other than atomics may come to lie where something else was.
             Err(true) if sort != Sort::Atomic => Found::Nothing,
@@ -146,10 +147,19 @@ impl Objects {
         }
     }
 
-    /// Whether an atomic of less than 16 bytes lies in the granule of an address.
-    pub fn has_atomic(&self, address: usize) -> bool {
-        let here = |known: &Known| known.sort == Sort::Atomic && known.address / 8 == address / 8;
-        self.known.iter().any(here)
+    /// The atomic of 16 bytes at an address.
+    pub fn find_wide(&self, address: usize) -> Found {
+        let half = |address| match self.place(address, u8::MAX).map(|at| &self.table[at]) {
+            Ok(entry) if entry.sort == Sort::Wide => Found::Object(entry.object),
+            Ok(entry) if entry.sort == Sort::Atomic => Found::Overlap,
+            Ok(_) | Err(false) => Found::Nothing,
+            Err(true) => Found::Overlap,
+        };
+        match (half(address), half(address + 8)) {
+            (Found::Overlap, _) | (_, Found::Overlap) => Found::Overlap,
+            (Found::Object(low), Found::Object(high)) if low == high => Found::Object(low),
+            _ => Found::Nothing,
+        }
     }
 
     /// Notes an object that goes by an address and does not lie there. Objects come in the order of their numbers.
@@ -171,16 +181,25 @@ impl Objects {
     /// From now on this object is what lies there.
     pub fn put(&mut self, address: usize, bytes: usize, sort: Sort, object: ObjectId) {
         self.note(address, bytes, sort, object);
-        let mask = mask(address, bytes);
-        let granule = address / 8;
         let entry = Entry {
-            granule,
+            granule: address / 8,
             run: self.run,
-            mask,
+            mask: mask(address, bytes),
             sort,
             object,
         };
-        // What it covers is gone.
+        self.cover(entry);
+        if sort == Sort::Wide {
+            self.cover(Entry {
+                granule: entry.granule + 1,
+                ..entry
+            });
+        }
+    }
+
+    /// Adds an entry; what it covers is gone.
+    fn cover(&mut self, entry: Entry) {
+        let Entry { granule, mask, .. } = entry;
         let mut covered = false;
         if !self.table.is_empty() {
             let mut at = self.slot(granule);

@@ -57,7 +57,7 @@ impl World {
     /// The running thread has stored to an object, in an epoch.
     pub fn stored(&mut self, object: ObjectId, epoch: u32) {
         let known = *self.about(object);
-        if known.sort != Sort::Atomic {
+        if !matches!(known.sort, Sort::Atomic | Sort::Wide) {
             return;
         }
         let me = self.current;

@@ -25,6 +25,16 @@ impl Real {
         if found.is_null() { self.find() } else { found }
     }
 
+    /// As [`Real::get`], of a library that linkers leave out, since all that programs need of it is here.
+    pub fn get_from(&self, library: &CStr) -> *mut c_void {
+        let found = self.found.load(Ordering::Relaxed);
+        if found.is_null() {
+            // SAFETY: a valid name; the library stays.
+            unsafe { libc::dlopen(library.as_ptr(), libc::RTLD_NOW | libc::RTLD_GLOBAL) };
+        }
+        self.get()
+    }
+
     #[cold]
     fn find(&self) -> *mut c_void {
         // SAFETY: a valid name.

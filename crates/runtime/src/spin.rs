@@ -186,6 +186,15 @@ impl Spin {
         self.print = None;
     }
 
+    /// As of a thread that begins, keeping memory.
+    pub fn reset(&mut self) {
+        self.clear();
+        self.parked = None;
+        self.changed.clear();
+        self.inside = false;
+        self.left = None;
+    }
+
     /// The thread goes on: what others have written to its stack meanwhile counts as if it had been there before.
     #[cold]
     fn accept(&mut self) {

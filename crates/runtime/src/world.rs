@@ -3,6 +3,8 @@
 //! One OS thread at a time runs what is here, so the world is one value without locks. It is borrowed anew after every switch: [`get`] is
 //! called for a few lines at a time and never kept across [`World::turn`].
 
+mod notes;
+
 use crate::{
     accesses::{Mode, set_mode},
     baton::Seat,
@@ -10,6 +12,7 @@ use crate::{
     detail::Watched,
     heap::Heap,
     hooks::{FULL, Frame, calls_end, swap_calls},
+    hooks_wide::Values,
     objects::{Found, Known, Objects, Sort},
     peeks::Stores,
     restore::Snapshot,
@@ -27,8 +30,8 @@ use core::{
     sync::atomic::Ordering,
 };
 use reweave_model::{
-    Choice, Class, Edge, End, Error, Event, Gate, Kind, Next, Object, ObjectId, Op, Order, Pending,
-    RaceDetector, Run, Site, ThreadId,
+    Choice, Class, End, Event, Gate, Next, Object, ObjectId, Op, Order, Pending, RaceDetector, Run,
+    Site, ThreadId,
 };
 use reweave_shadow::{Kind as Access, Shadow};
 use reweave_wire::{Doom, Note, Races};
@@ -76,10 +79,6 @@ impl Thread {
 
 /// Creating one more than there can be.
 const TOO_MANY: &str = "more threads than there is room for";
-/// What is not supported: to know what one of them reads from the other takes more than one word.
-const MIXED: &str = "atomic accesses of different sizes to one place";
-/// Bytes of the largest atomics.
-const WIDE: usize = 16;
 
 /// Room for a list of callers.
 const CALLS_BYTES: usize = 8 << 20;
@@ -109,8 +108,8 @@ pub struct World {
     pub run: Run,
     pub races: RaceDetector,
     pub threads: Vec<Thread>,
-    /// Lists of callers of threads of earlier runs, for their memory.
-    spare: Vec<*mut usize>,
+    /// Lists of threads of earlier runs, for their memory: of callers, and what loops have seen.
+    spare: Vec<(*mut usize, Spin)>,
     pub current: ThreadId,
     choice: Choice,
     root: *mut u8,
@@ -139,6 +138,7 @@ pub struct World {
     /// A plain store that is an event and is about to be made: its memory.
     pub unsettled: Option<(usize, usize)>,
     pub stores: Stores,
+    pub values: Values,
     /// Places known to ask for less than sequential consistency.
     weak_orders: usize,
     /// Places that look at guards of function-local statics.
@@ -239,6 +239,7 @@ pub fn start(seated: bool) {
         units: Units::default(),
         unsettled: None,
         stores: Stores::default(),
+        values: Values::default(),
         weak_orders: 0,
         guarded: Vec::new(),
         freed: false,
@@ -334,8 +335,9 @@ impl World {
     /// Runs the plan that `run` was begun with: the first thread from its entry, until the run has an outcome.
     pub fn conduct(&mut self, entry: extern "C" fn() -> !) -> Outcome {
         calls::erase(self);
+        let spare = self.threads.drain(..).rev();
         self.spare
-            .extend(self.threads.drain(..).map(|thread| thread.calls));
+            .extend(spare.map(|thread| (thread.calls, thread.spin)));
         self.objects.clear();
         self.races.clear();
         self.shadow.clear();
@@ -344,6 +346,7 @@ impl World {
         self.watched.clear();
         self.unsettled = None;
         self.stores.clear();
+        self.values.clear();
         self.times.clear();
         self.notes.clear();
         self.calls.clear();
@@ -396,7 +399,7 @@ impl World {
 
     /// Adds the next thread, about to begin.
     fn add(&mut self, number: usize, slot: Slot, entry: extern "C" fn() -> !) -> &mut Thread {
-        let calls = self.spare.pop().unwrap_or_else(|| {
+        let (calls, mut spin) = self.spare.pop().unwrap_or_else(|| {
             let Some(room) = sys::map_own(CALLS_BYTES) else {
                 crate::give_up(format_args!("there is no memory for another thread"));
             };
@@ -404,9 +407,10 @@ impl World {
             // SAFETY: just mapped; the first entry stays 0, the last one FULL.
             unsafe {
                 room.add(CALLS_BYTES / 8 - 1).write(FULL);
-                room.add(1)
+                (room.add(1), Spin::default())
             }
         });
+        spin.reset();
         // SAFETY: the first entry of the list, see `ran`.
         unsafe { calls.write(0) };
         self.threads.push(Thread {
@@ -431,7 +435,7 @@ impl World {
             own_calls: calls::Own::default(),
             calls,
             calls_end: calls,
-            spin: Spin::default(),
+            spin,
             access: None,
         });
         self.threads.last_mut().expect("just added")
@@ -590,70 +594,6 @@ impl World {
         unreachable!("a frozen thread does not go on")
     }
 
-    /// Notes an error of the running thread.
-    pub fn error(&mut self, kind: Kind, rule: Option<&str>, message: String, sites: &[Site]) {
-        self.error_about(kind, rule, message, sites, 0);
-    }
-
-    /// Notes an error of the running thread about what lies at an address.
-    pub fn error_about(
-        &mut self,
-        kind: Kind,
-        rule: Option<&str>,
-        message: String,
-        sites: &[Site],
-        address: usize,
-    ) {
-        self.about_errors.push(address);
-        let thread = self.current;
-        let count = self.run.state().count(thread);
-        self.run.error(Error {
-            kind,
-            rule: rule.map(String::from),
-            message,
-            sites: sites.into(),
-            after: Some(Edge { thread, count }),
-        });
-        if self.debugged && active() {
-            debugger::at_error(self);
-        }
-    }
-
-    /// Says something that is no error, once.
-    pub fn note(&mut self, note: Note) {
-        if !self.notes.contains(&note) {
-            self.notes.push(note);
-        }
-    }
-
-    /// A call that is not under control: the thread goes no further, and the search says so.
-    pub fn unsupported(&mut self, call: &str, site: Site) -> ! {
-        self.notes.push(Note::Unsupported {
-            call: call.into(),
-            site,
-        });
-        self.freeze(site)
-    }
-
-    /// Passes on places that ask for less than sequential consistency, when there are new ones.
-    pub fn note_weak_orders(&mut self) {
-        if self.races.weak_orders() > self.weak_orders {
-            self.weak_orders = self.races.weak_orders();
-            // The compiler asks so for the program when it looks at a guard, and rightly.
-            for event in &self.run.execution().events {
-                if let Op::Load(object) = event.op
-                    && self.objects.known()[object.index()].guard
-                    && !self.guarded.contains(&event.site)
-                {
-                    self.guarded.push(event.site);
-                }
-            }
-            let asked = self.races.weak_sites();
-            let asked = asked.filter(|site| !self.guarded.contains(site));
-            self.notes.extend(asked.map(Note::Weak));
-        }
-    }
-
     /// The object of this sort at an address, made as `fresh` says if there is none.
     pub fn object(
         &mut self,
@@ -689,51 +629,6 @@ impl World {
 
     pub fn about(&mut self, object: ObjectId) -> &mut Known {
         self.objects.about(object)
-    }
-
-    /// The atomic object at an address, whose memory holds `value`. Plain writes pass the model by: where one has changed the
-    /// value, an object begins anew.
-    #[inline]
-    pub fn atomic(&mut self, address: usize, bytes: usize, value: u64, site: Site) -> ObjectId {
-        self.settle();
-        if self.units.cut(address, bytes) {
-            self.unsupported("atomic accesses to a part of racy memory", site);
-        }
-        match self.objects.find(address, bytes, Sort::Atomic) {
-            Found::Object(object) => {
-                if matches!(self.run.state().object(object), Object::Atomic(known) if *known == value)
-                {
-                    return object;
-                }
-                self.make(address, bytes, Sort::Atomic, Object::Atomic(value))
-            }
-            Found::Nothing if self.find_wide(address & !15).is_none() => {
-                self.make(address, bytes, Sort::Atomic, Object::Atomic(value))
-            }
-            Found::Nothing | Found::Overlap => self.unsupported(MIXED, site),
-        }
-    }
-
-    fn find_wide(&self, address: usize) -> Option<ObjectId> {
-        match self.objects.find(address, WIDE, Sort::Wide) {
-            Found::Object(object) => Some(object),
-            _ => None,
-        }
-    }
-
-    /// The atomic object of 16 bytes at an address.
-    pub fn wide(&mut self, address: usize, site: Site) -> ObjectId {
-        self.settle();
-        if self.units.cut(address, WIDE) {
-            self.unsupported("atomic accesses to a part of racy memory", site);
-        }
-        if let Some(object) = self.find_wide(address) {
-            return object;
-        }
-        if self.objects.has_atomic(address) || self.objects.has_atomic(address + 8) {
-            self.unsupported(MIXED, site);
-        }
-        self.make(address, WIDE, Sort::Wide, Object::Atomic(0))
     }
 }
 
@@ -800,7 +695,8 @@ fn done(op: Op, gate: Gate, site: Site, order: Order, failure: Option<Order>) ->
         world.touch(part.address, part.bytes, kind, site);
     } else if let Some(object) = object.filter(|_| !leaves && !quiet) {
         let known = world.objects.about(object);
-        let (address, bytes) = (known.address, known.bytes.min(8) as usize);
+        let most = if known.sort == Sort::Wide { 16 } else { 8 };
+        let (address, bytes) = (known.address, known.bytes.min(most) as usize);
         let looks = event.access[0].is_some_and(|access| access.class == Class::Read);
         let kind = match looks {
             true => Access::AtomicRead,
@@ -810,11 +706,7 @@ fn done(op: Op, gate: Gate, site: Site, order: Order, failure: Option<Order>) ->
             spin::foreign(address, known.bytes as usize);
         }
         if known.sort != Sort::Futex && bytes > 0 {
-            let wide = known.sort == Sort::Wide;
             world.touch(address, bytes, kind, site);
-            if wide {
-                world.touch(address + 8, 8, kind, site);
-            }
         }
     }
     spin::after(event);

@@ -14,6 +14,9 @@ with open(os.environ["REWEAVE_STORY"], encoding="utf-8") as file:
 STEPS = STORY["steps"]
 AT_STEP, AT_ERROR, AT_END = 1, 2, 3
 PLACES = {}
+SYSTEM = ("/lib", "/usr/lib", "/usr/include")
+# Frames in which the user's own are looked for.
+FAR = 100
 
 
 def address(name):
@@ -43,9 +46,17 @@ def outwards(frame):
         frame = frame.older()
 
 
+def users(frame):
+    """Whether a frame is somebody's own code, with lines, and not the system's."""
+    where = frame.find_sal().symtab
+    library = gdb.solib_name(frame.pc()) or ""
+    return where is not None and not library.startswith(SYSTEM) and not where.fullname().startswith(SYSTEM)
+
+
 def in_program(frame):
-    """The innermost frame that is not the runtime's; where there is none, the innermost."""
-    return next((it for it in outwards(frame) if not ours(it)), frame)
+    """The innermost frame that a user wrote; else the innermost that is not the runtime's; else the innermost."""
+    program = [it for it in itertools.islice(outwards(frame), FAR) if not ours(it)]
+    return next(filter(users, program), program[0] if program else frame)
 
 
 class WithoutRuntime:

@@ -102,7 +102,7 @@ impl Names {
         found.map_or_else(Vec::new, |(symbols, address)| symbols.frames(address))
     }
 
-    /// Where atomic instructions are that the compiler did not make: inline assembly in instrumented code.
+    /// What nobody sees of a program that has hooks: inline assembly with atomic instructions, sources compiled without them.
     pub fn uninstrumented(&self) -> BTreeSet<String> {
         let mut places = BTreeSet::new();
         let hooked = |module: &&Module| !module.is_ours() && has_hooks(&module.path);
@@ -110,6 +110,7 @@ impl Names {
             let Some(symbols) = module.symbols() else {
                 continue;
             };
+            places.extend(symbols.plain_sources());
             for address in symbols.uninstrumented() {
                 let at = self.position(Site(module.bias + address as u32));
                 let at = at.map(|at| at.to_string());

@@ -5,7 +5,7 @@ use super::{
     language::Program,
     machine::{Machine, needs_two_steps},
 };
-use reweave_drive::{Launch, Native, Note, Restart};
+use reweave_drive::{Launch, Native, Note, Restart, Threads};
 use reweave_explore::{Algorithm, Flow, Options, Search, Target};
 use reweave_model::{End, Event, Execution, Kind, Op, Plan, ThreadId};
 use std::{
@@ -178,6 +178,7 @@ pub struct Way {
     pub algorithm: Algorithm,
     pub workers: usize,
     pub restart: Restart,
+    pub threads: Threads,
 }
 
 impl Way {
@@ -185,21 +186,23 @@ impl Way {
         algorithm: Algorithm::Optimal,
         workers: 1,
         restart: Restart::Warm,
+        threads: Threads::Fiber,
     };
 }
 
 impl Built<'_> {
-    fn launch(&self, restart: Restart) -> Launch {
+    fn launch(&self, way: Way) -> Launch {
         Launch {
             args: vec![OsString::from(self.number.to_string())],
-            restart,
+            restart: way.restart,
+            threads: way.threads,
             ..Launch::new(PathBuf::from(self.path))
         }
     }
 
     /// All that is met in one way of running the program; `None`: `rf` cannot serve.
     fn explore(&self, way: Way, one_step: bool, limit: u64) -> Result<Option<Found>, String> {
-        let launch = self.launch(way.restart);
+        let launch = self.launch(way);
         let found = Mutex::new(Found::default());
         let wrong = Mutex::new(None);
         let fault = Mutex::new(None);

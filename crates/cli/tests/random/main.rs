@@ -2,7 +2,7 @@
 //!
 //! A program is a tree of statements (`language.rs`). Written as C (`emit.rs`) it is compiled and explored as any program is; interpreted on
 //! the model (`machine.rs`) it is explored by brute force. Both give sets of classes (`crates/explore/tests/common/class.rs`), which must be
-//! equal: with `optimal`, warm and forked, with one worker and two, at several levels of optimisation, and for some programs also with
+//! equal: with `optimal`, warm, forked and on threads of the operating system, with one worker and two, at several levels of optimisation, and for some programs also with
 //! `dfs`, with `dpor`, and as the command counts them. `rf` has classes of its own, by who reads from whom; where it serves, these must be
 //! equal too, and more programs are compared by them alone.
 //!
@@ -22,7 +22,7 @@ mod parking;
 
 use compare::{Built, Oracle, Way};
 use language::Program;
-use reweave_drive::Restart;
+use reweave_drive::{Restart, Threads};
 use reweave_explore::Algorithm;
 use std::{
     env, fs,
@@ -131,6 +131,10 @@ fn every_way(case: &Case, number: usize, programs: &[PathBuf]) -> Result<bool, S
     if classes <= 100 {
         let restart = Restart::Fork;
         second.exact(oracle, Way { restart, ..usual })?;
+    }
+    if classes <= 1000 {
+        let threads = Threads::Os;
+        first.exact(oracle, Way { threads, ..usual })?;
     }
     first.exact(
         oracle,

@@ -15,12 +15,18 @@ const PROGRAM: (&str, u32) = ("readers", 20);
 const LOOKS: [u64; 4] = [1_000, 10_000, 100_000, 1_000_000];
 
 pub fn print(kit: &Kit) {
+    print_of(kit, Algorithm::Optimal);
+    print_of(kit, Algorithm::Rf);
+}
+
+fn print_of(kit: &Kit, algorithm: Algorithm) {
     let (name, size) = PROGRAM;
-    println!("memory of {name}({size})   driver MB  program MB");
+    let title = format!("{name}({size}) by {}", algorithm.name());
+    println!("{title:>21}   driver MB  program MB");
     let built = build(kit, name, size).expect("it compiles");
     let launch = Launch::new(built.program.clone());
     let mut search = Search::new(Options {
-        algorithm: Algorithm::Optimal,
+        algorithm,
         ..Options::default()
     });
     let done = AtomicU64::new(0);

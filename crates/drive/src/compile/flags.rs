@@ -1,6 +1,6 @@
 //! What is added to a compiler's command line, and why.
 
-use super::Kit;
+use super::{Compiler, Kit, Language};
 use std::{
     ffi::{OsStr, OsString},
     fs,
@@ -12,7 +12,7 @@ pub(super) fn defaults() -> Vec<OsString> {
 }
 
 /// Flags of every compilation; they come last, so that nothing overrides them.
-pub(super) fn compile(kit: &Kit, clang: bool) -> Vec<OsString> {
+pub(super) fn compile(kit: &Kit, compiler: &Compiler, language: Option<Language>) -> Vec<OsString> {
     let mut flags = words(&[
         "-g",
         // That code was instrumented is in its debug information.
@@ -22,14 +22,17 @@ pub(super) fn compile(kit: &Kit, clang: bool) -> Vec<OsString> {
         "-pthread",
         // Code that is made while linking would be made without instrumentation.
         "-fno-lto",
-        // Checked variants of memory and string functions are expanded in place.
-        "-U_FORTIFY_SOURCE",
     ]);
+    if language == Some(Language::Fortran) {
+        return flags;
+    }
+    // Checked variants of memory and string functions are expanded in place.
+    flags.push("-U_FORTIFY_SOURCE".into());
     flags.extend(["-idirafter".into(), kit.directory.clone().into()]);
     flags.extend(["-include".into(), kit.directory.join(Kit::FIRST).into()]);
     let calls = NO_BUILTIN.iter();
     flags.extend(calls.map(|name| format!("-fno-builtin-{name}").into()));
-    if clang {
+    if compiler.clang {
         // It leaves out the read of `x++`, and warns of flags that another step needs.
         flags.extend(words(&[
             "-mllvm",
@@ -44,14 +47,19 @@ pub(super) fn compile(kit: &Kit, clang: bool) -> Vec<OsString> {
 }
 
 /// More of them for this very file.
-pub(super) fn for_source(file: &OsStr) -> Vec<OsString> {
+pub(super) fn for_source(file: &OsStr, compiler: &Compiler) -> Vec<OsString> {
     /// Functions that are atomic by their name have to stay functions: the runtime knows them by where they begin and end.
     const BY_NAME: &[u8] = b"__VERIFIER_atomic_";
     let source = fs::read(file).unwrap_or_default();
-    match source.windows(BY_NAME.len()).any(|part| part == BY_NAME) {
-        true => words(&["-fno-inline", "-fno-ipa-icf", "-fno-optimize-sibling-calls"]),
-        false => Vec::new(),
+    if !source.windows(BY_NAME.len()).any(|part| part == BY_NAME) {
+        return Vec::new();
     }
+    let mut flags = words(&["-fno-inline", "-fno-optimize-sibling-calls"]);
+    if !compiler.clang {
+        // Only gcc makes one of two that are alike.
+        flags.push("-fno-ipa-icf".into());
+    }
+    flags
 }
 
 /// Functions that compilers would expand in place, without a hook and without a call that the runtime sees. (With gcc, what calls

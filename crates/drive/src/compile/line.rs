@@ -16,9 +16,12 @@ use std::{
 pub enum Language {
     C,
     Cxx,
+    Fortran,
 }
 
 impl Language {
+    pub(super) const ALL: [Language; 3] = [Language::C, Language::Cxx, Language::Fortran];
+
     /// The language of a file, which `-x` may have named; `None`: it is not compiled, or is of another language.
     pub fn of(file: &OsStr, named: Option<&OsStr>) -> Option<Language> {
         if let Some(named) = named {
@@ -26,12 +29,17 @@ impl Language {
             return match &*named {
                 "c" | "cpp-output" => Some(Language::C),
                 _ if named.starts_with("c++") => Some(Language::Cxx),
+                _ if named.starts_with("f77") || named.starts_with("f95") => {
+                    Some(Language::Fortran)
+                }
                 _ => None,
             };
         }
-        match Path::new(file).extension()?.to_str()? {
+        let extension = Path::new(file).extension()?.to_str()?;
+        match extension {
             "c" | "i" => Some(Language::C),
             "cc" | "cp" | "cpp" | "cxx" | "c++" | "C" | "CPP" | "ii" => Some(Language::Cxx),
+            _ if FORTRAN.contains(&&*extension.to_ascii_lowercase()) => Some(Language::Fortran),
             _ => None,
         }
     }
@@ -40,6 +48,7 @@ impl Language {
         match self {
             Language::C => "C",
             Language::Cxx => "C++",
+            Language::Fortran => "Fortran",
         }
     }
 
@@ -48,6 +57,7 @@ impl Language {
         match self {
             Language::C => "CC",
             Language::Cxx => "CXX",
+            Language::Fortran => "FC",
         }
     }
 
@@ -56,6 +66,7 @@ impl Language {
         match self {
             Language::C => ["cc", "gcc", "clang"],
             Language::Cxx => ["c++", "g++", "clang++"],
+            Language::Fortran => ["gfortran", "f95", "f77"],
         }
     }
 
@@ -65,7 +76,12 @@ impl Language {
         let Some(standard) = option.strip_prefix("-std=") else {
             return false;
         };
-        (self == Language::Cxx) != standard.contains("++")
+        let meant = match standard {
+            _ if standard.contains("++") => Language::Cxx,
+            _ if standard.starts_with('f') || standard == "legacy" => Language::Fortran,
+            _ => Language::C,
+        };
+        self != meant
     }
 }
 
@@ -140,8 +156,11 @@ impl Part {
                 false => vec![format!("-fsanitize={}", kept.join(",")).into()],
             };
         }
-        // Objects that are made here have nothing left for a linker to compile.
-        let dropped = option == "-s" || option.starts_with("-M") || option.starts_with("-flto");
+        // Objects that are made here have nothing left for a linker to compile, and exceptions pass through the runtime by the shared
+        // library that unwinds.
+        let dropped = matches!(&*option, "-s" | "-static-libgcc")
+            || option.starts_with("-M")
+            || option.starts_with("-flto");
         if dropped { Vec::new() } else { words.clone() }
     }
 
@@ -220,6 +239,13 @@ impl Line {
         })
     }
 
+    /// The language of all files to compile, if they have one in common.
+    pub(super) fn language(&self) -> Option<Language> {
+        let mut languages = self.sources().map(Source::language);
+        let first = languages.next()??;
+        languages.all(|it| it == Some(first)).then_some(first)
+    }
+
     /// The first file to compile or link.
     pub fn first_file(&self) -> Option<&OsStr> {
         self.files().next()
@@ -273,6 +299,11 @@ impl Line {
         !self.has(&["-r", "-nostdlib", "-nodefaultlibs"])
     }
 
+    /// Whether the C library is to be a part of what is linked.
+    pub(super) fn links_statically(&self) -> bool {
+        self.links_runtime() && self.has(&["-static", "--static", "-static-pie"])
+    }
+
     /// All of it.
     pub(super) fn words(&self) -> Vec<OsString> {
         self.parts.iter().flat_map(Part::words).collect()
@@ -315,14 +346,13 @@ impl Line {
     }
 }
 
+const FORTRAN: [&str; 8] = ["f", "for", "ftn", "fpp", "f90", "f95", "f03", "f08"];
 const HEADERS: [&str; 8] = ["h", "H", "hh", "hp", "hpp", "hxx", "h++", "tcc"];
 
 /// Whether a compiler compiles a file of that name, or preprocesses or assembles it.
 fn compiled(file: &OsStr) -> bool {
     let extension = Path::new(file).extension().and_then(OsStr::to_str);
-    let other = [
-        "s", "S", "sx", "m", "mm", "mi", "mii", "f", "F", "f90", "F90", "d", "go",
-    ];
+    let other = ["s", "S", "sx", "m", "mm", "mi", "mii", "d", "go"];
     Language::of(file, None).is_some()
         || extension.is_some_and(|name| other.contains(&name) || HEADERS.contains(&name))
 }
@@ -485,7 +515,9 @@ mod tests {
 
     #[test]
     fn the_linker_gets_no_sanitizer_library() {
-        let line = line("-fsanitize=thread a.o -fsanitize=thread,undefined -x c -s -MD -MF d -lm");
+        let line = line(
+            "-fsanitize=thread a.o -fsanitize=thread,undefined -x c -s -MD -MF d -static-libgcc -lm",
+        );
         assert_eq!(joined(&line.link_words()), "a.o -fsanitize=undefined -lm");
     }
 

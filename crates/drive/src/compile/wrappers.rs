@@ -30,7 +30,7 @@ impl Wrappers {
     /// Makes a script for each compiler that is there. `command` is what it calls, with `cc` or `c++` and the arguments.
     pub fn new(kit: &Kit, command: &Path) -> Result<Wrappers, Error> {
         let mut scripts = BTreeMap::new();
-        for language in [Language::C, Language::Cxx] {
+        for language in Language::ALL {
             for name in language.names() {
                 if let Some(place) = in_path(name) {
                     scripts.insert(name, script(command, language, &[place.into()]));
@@ -68,11 +68,16 @@ impl Wrappers {
             path.push(others);
         }
         build.env("PATH", path).env(VARIABLE, &self.directory);
-        for language in [Language::C, Language::Cxx] {
+        for language in Language::ALL {
             let script = self.directory.join(own_name(language));
             if script.exists() {
                 build.env(language.variable(), script);
             }
+        }
+        let fortran = self.directory.join(own_name(Language::Fortran));
+        if fortran.exists() {
+            // As older builds call it.
+            build.env("F77", fortran);
         }
     }
 
@@ -97,12 +102,14 @@ fn own_name(language: Language) -> &'static str {
     match language {
         Language::C => "reweave-cc",
         Language::Cxx => "reweave-c++",
+        Language::Fortran => "reweave-fc",
     }
 }
 
 fn script(command: &Path, language: Language, compiler: &[OsString]) -> Vec<u8> {
+    // What the compiler makes of a file is the compiler's business: `cc` runs any.
     let (variable, verb) = match language {
-        Language::C => ("CC", "cc"),
+        Language::C | Language::Fortran => ("CC", "cc"),
         Language::Cxx => ("CXX", "c++"),
     };
     let mut text = format!("#!/bin/sh\n{VARIABLE}=\"${{0%/*}}\" {variable}=").into_bytes();

@@ -93,6 +93,10 @@ impl Info {
             .position(|own| own.header.offset() == offset)
     }
 
+    pub(super) fn units(&self) -> impl Iterator<Item = UnitRef<'_, Bytes>> {
+        (0..self.units.len()).map(|index| self.unit(index))
+    }
+
     fn outline(&self, unit: usize) -> &Outline {
         self.outlines[unit].get_or_init(|| Outline::read(self.unit(unit)))
     }
@@ -267,17 +271,32 @@ impl Info {
     }
 }
 
-/// The directory in which the compiler was started.
 /// The compiler of a unit, with its command line.
 pub(super) fn producer_of(unit: UnitRef<'_, Bytes>) -> String {
-    let mut entries = unit.entries();
-    let root = entries.next_dfs().ok().flatten();
-    let value = root.and_then(|root| root.attr_value(gimli::DW_AT_producer));
+    let value = root_value(unit, dw::DW_AT_producer);
     let text = value.and_then(|value| unit.attr_string(value).ok());
     let text = text.and_then(|text| Some(text.to_string_lossy().ok()?.into()));
     text.unwrap_or_default()
 }
 
+/// The source of a unit that a compiler made code of; assembly has none.
+pub(super) fn source_of(unit: UnitRef<'_, Bytes>) -> Option<String> {
+    let assembly = AttributeValue::Language(dw::DW_LANG_Mips_Assembler);
+    if root_value(unit, dw::DW_AT_language).is_none_or(|value| value == assembly) {
+        return None;
+    }
+    unit.unit_ranges().ok()?.next().ok()??;
+    let name = unit.name.as_ref()?.to_string_lossy().ok()?;
+    Some(paths::shorten(&name, &directory_of(unit)))
+}
+
+fn root_value(unit: UnitRef<'_, Bytes>, name: gimli::DwAt) -> Option<Value> {
+    let mut entries = unit.entries();
+    let root = entries.next_dfs().ok().flatten()?;
+    root.attr_value(name)
+}
+
+/// The directory in which the compiler was started.
 pub(super) fn directory_of(unit: UnitRef<'_, Bytes>) -> String {
     let directory = unit.comp_dir.as_ref();
     let directory = directory.and_then(|directory| Some(directory.to_string_lossy().ok()?.into()));

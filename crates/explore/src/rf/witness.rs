@@ -4,8 +4,9 @@
 //! write and those who read from it. So happens-before is *saturated*: a write that comes before a read comes before what it
 //! reads from, and a write that comes after what is read comes after the read. For a new read that is done once for what was
 //! done before it, and goes on from there for each of its sources and for the next read. Most of what cannot be is found
-//! so. Before that and after it a guess is tried: what must come before the read goes first. Behind it stands a complete search,
-//! whose only real choices are writes that somebody still has to read: everything else can be done as soon as it may be.
+//! so. Before that a guess is tried: as it was done, with the read in front of the next write after its source. After it another:
+//! what must come before the read goes first. Behind it stands a complete search, whose only real choices are writes that
+//! somebody still has to read: everything else can be done as soon as it may be.
 
 mod saturation;
 mod search;
@@ -112,22 +113,18 @@ impl Witness {
     pub fn find(&mut self, question: &Question) -> bool {
         let done = &question.graph.done;
         self.guide.clear();
-        if question.leads.is_empty() {
+        match question.leads.is_empty() {
             // It is new: all that was done before takes part.
-            self.guide
-                .extend_from_slice(&done[..question.first as usize]);
-            self.past.clear();
-            self.past.extend_from_slice(question.coming(question.read));
-            if question.source != START {
-                join(&mut self.past, question.happens.row(question.source));
+            true => self
+                .guide
+                .extend_from_slice(&done[..question.first as usize]),
+            false => {
+                let others = done.iter().copied();
+                self.guide
+                    .extend(others.filter(|place| question.takes_part(*place)));
             }
-            self.past_first(question);
-        } else {
-            let others = done.iter().copied();
-            self.guide
-                .extend(others.filter(|place| question.takes_part(*place)));
-            self.read_last(question);
         }
+        self.in_time(question);
         if self.fits(question) {
             return true;
         }
@@ -137,7 +134,7 @@ impl Witness {
         self.past.clear();
         self.past
             .extend_from_slice(self.saturation.row(question.read));
-        self.past_first(question);
+        self.read_at(question, 0);
         self.fits(question) || self.search(question)
     }
 
@@ -205,22 +202,37 @@ impl Witness {
         }
     }
 
-    /// As it was done, the read at the end.
-    fn read_last(&mut self, question: &Question) {
-        self.order.clear();
-        self.order.extend_from_slice(&self.guide);
-        self.order.push(question.read);
+    /// As it was done, the read and what happens before it in time to see its source.
+    fn in_time(&mut self, question: &Question) {
+        let Question { source, read, .. } = *question;
+        self.past.clear();
+        self.past.extend_from_slice(question.coming(read));
+        let mut others = self.guide.iter();
+        if source != START {
+            join(&mut self.past, question.happens.row(source));
+            others.by_ref().find(|place| **place == source);
+        }
+        let object = question.graph.touches[read as usize].map(|touch| touch.object);
+        let overwrites = |place: &u32| {
+            let touch = question.graph.touches[*place as usize];
+            touch.map(|touch| touch.object) == object && question.writes(*place)
+        };
+        let rest = others.clone().position(overwrites);
+        let time = self.guide.len() - rest.map_or(0, |rest| others.len() - rest);
+        self.read_at(question, time);
     }
 
-    /// What has to come before the read, as far as is known, the read, then all else.
-    fn past_first(&mut self, question: &Question) {
+    /// As it was done up to a time, what has to come before the read as far as is known, the read, then all else.
+    fn read_at(&mut self, question: &Question, time: usize) {
         let needed = |place: &u32| question.happens.in_row(&self.past, *place);
+        let (before, behind) = self.guide.split_at(time);
         self.order.clear();
+        self.order.extend_from_slice(before);
         self.order
-            .extend(self.guide.iter().copied().filter(|place| needed(place)));
+            .extend(behind.iter().copied().filter(|place| needed(place)));
         self.order.push(question.read);
         self.order
-            .extend(self.guide.iter().copied().filter(|place| !needed(place)));
+            .extend(behind.iter().copied().filter(|place| !needed(place)));
     }
 
     /// Whether everybody reads what is to be read.

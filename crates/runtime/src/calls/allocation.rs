@@ -184,7 +184,7 @@ unsafe extern "C" fn usable(block: *mut c_void, _: &Frame) -> usize {
 }
 
 /// Gives a block back. Wrong ones are errors of the run.
-fn give_back(address: usize, site: u32) {
+pub fn give_back(address: usize, site: u32) {
     let freed = world::heap().free(address, site);
     if !world::active() {
         return;

@@ -4,10 +4,16 @@
 //! that wait are in [`waits`]. To go is to leave as by `pthread_exit`.
 
 use super::{callers, exceptions, threads, visible, waits};
-use crate::{accesses, hooks::Frame, objects::Sort, real, spin, trampoline, world};
+use crate::{
+    accesses,
+    hooks::Frame,
+    objects::Sort,
+    real, spin, trampoline,
+    world::{self, poll},
+};
 use core::ffi::{c_int, c_void};
 use libc::pthread_t as Handle;
-use reweave_model::{Object, ObjectId, Op, Site, ThreadId};
+use reweave_model::{Object, ObjectId, Op, Order, Site, ThreadId};
 
 trampoline! {
     pthread_cancel => ask, "rsi";
@@ -52,14 +58,22 @@ pub fn asked(site: Site) -> bool {
     enabled() && visible(Op::Load(flag(world::get().current)), site).result == 1
 }
 
-/// A cancellation point that does not wait.
+/// A cancellation point that does not wait. A loop around it may do so.
 #[inline]
-pub fn point(return_address: &usize) {
-    if waits::used() && world::active() {
-        let site = callers::site(return_address);
-        if asked(site) {
+pub fn point(frame: &Frame) {
+    if waits::used() && world::active() && enabled() {
+        let site = callers::site(&frame.return_address);
+        let op = Op::Load(flag(world::get().current));
+        if poll(op, frame, site, Order::SeqCst, None).result == 1 {
             go();
         }
+    }
+}
+
+/// The same, where no more is known than where the call comes from.
+pub fn point_at(return_address: &usize) {
+    if waits::used() && asked(callers::site(return_address)) {
+        go();
     }
 }
 
@@ -96,7 +110,7 @@ unsafe extern "C" fn test(frame: &Frame) {
         // SAFETY: it takes nothing.
         return unsafe { real!(pthread_testcancel: fn())() };
     }
-    point(&frame.return_address);
+    point(frame);
 }
 
 unsafe extern "C" fn set_state(state: c_int, old: *mut c_int, frame: &Frame) -> c_int {

@@ -249,7 +249,7 @@ pub(super) unsafe extern "C" fn nano_sleep(
         // SAFETY: the program's own arguments.
         return unsafe { real(time, left) };
     }
-    cancel::point(&frame.return_address);
+    cancel::point(frame);
     match rest(time, frame) {
         0 => 0,
         error => fail(error),
@@ -273,7 +273,7 @@ unsafe extern "C" fn clock_nano_sleep(
     else {
         return libc::EINVAL;
     };
-    cancel::point(&frame.return_address);
+    cancel::point(frame);
     if flags & libc::TIMER_ABSTIME == 0 {
         return rest(time, frame);
     }
@@ -293,7 +293,7 @@ unsafe extern "C" fn micro_sleep(microseconds: c_uint, frame: &Frame) -> c_int {
         // SAFETY: a number.
         return unsafe { real!(usleep: fn(c_uint) -> c_int)(microseconds) };
     }
-    cancel::point(&frame.return_address);
+    cancel::point(frame);
     doze(u64::from(microseconds) * 1000, frame);
     0
 }
@@ -303,7 +303,7 @@ unsafe extern "C" fn second_sleep(seconds: c_uint, frame: &Frame) -> c_uint {
         // SAFETY: a number.
         return unsafe { real!(sleep: fn(c_uint) -> c_uint)(seconds) };
     }
-    cancel::point(&frame.return_address);
+    cancel::point(frame);
     doze(u64::from(seconds) * SECOND, frame);
     0
 }

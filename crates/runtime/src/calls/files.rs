@@ -4,7 +4,7 @@
 //! calls that name its descriptor or stream, is an operation on that file: who comes first may matter. Streams other than standard input
 //! are buffered by libc, and what threads write to one of them in no order is not explored. `flockfile` is a mutex.
 
-use super::{callers, visible};
+use super::{callers, cancel, visible};
 use crate::{
     accesses, channel,
     hooks::Frame,
@@ -309,6 +309,9 @@ pub fn input() -> usize {
 
 /// An operation on the file behind a descriptor, unless that is for output; pipes and the like are not under control.
 fn touch_descriptor(descriptor: c_int, call: &str, frame: &Frame) {
+    if !matches!(call, "lseek" | "ftruncate") {
+        cancel::point(frame);
+    }
     world::get().calls.files.moved = true;
     if descriptor == 1 || descriptor == 2 {
         return;
@@ -483,7 +486,8 @@ fn ours(descriptor: c_int) -> bool {
     descriptor >= OURS && crate::entry::driven()
 }
 
-unsafe extern "C" fn close_one(descriptor: c_int, _: &Frame) -> c_int {
+unsafe extern "C" fn close_one(descriptor: c_int, frame: &Frame) -> c_int {
+    cancel::point(frame);
     if ours(descriptor) {
         return super::failed(libc::EBADF);
     }

@@ -128,7 +128,7 @@ pub fn unordered(
     let known = world.objects.known().iter().rev();
     let mut here = known.filter(|known| {
         let end = known.address.saturating_add(known.bytes as usize);
-        known.sort != Sort::Atomic && (known.address..end).contains(&address)
+        !matches!(known.sort, Sort::Atomic | Sort::Wide) && (known.address..end).contains(&address)
     });
     here.find_map(|known| {
         if sites.contains(&Site(known.destroyed)) {

@@ -2,20 +2,23 @@
 //!
 //! A region is a team: its first thread is the one that came to it, the others are created for it and joined at its end ([`regions`]). Who of a
 //! team gets what of a loop is settled by tries for locks that are never given back ([`shares`]), so that nothing is ordered by that. What is
-//! said by `omp_...` functions and variables is in [`settings`], their locks in [`locks`].
+//! said by `omp_...` functions and variables is in [`settings`], their locks in [`locks`], work for later in [`tasks`].
 
 mod call;
 mod locks;
 mod regions;
 mod settings;
 mod shares;
+mod tasks;
 
+use super::callers;
 use crate::{objects::Sort, world};
 use alloc::vec::Vec;
 use core::ffi::{c_int, c_void};
 use reweave_model::{Object, ObjectId, ThreadId};
 use settings::Settings;
 use shares::{Share, Sharing};
+use tasks::Tasks;
 
 /// What a region runs.
 type Body = unsafe extern "C" fn(*mut c_void);
@@ -24,23 +27,20 @@ type Body = unsafe extern "C" fn(*mut c_void);
 #[derive(Default)]
 pub struct State {
     teams: Vec<Team>,
-    /// How many objects there are that lie nowhere.
-    objects: usize,
 }
 
 impl State {
     pub fn clear(&mut self) {
         self.teams.clear();
-        self.objects = 0;
     }
+}
 
-    /// A new object that no memory of the program stands for.
-    fn hide(&mut self, sort: Sort, object: Object) -> ObjectId {
-        const NOWHERE: usize = 0x7200_0000_0000;
-        let address = NOWHERE + 8 * self.objects;
-        self.objects += 1;
-        world::get().make(address, 8, sort, object)
-    }
+/// Where objects are that no memory of the program stands for.
+const NOWHERE: usize = 0x7200_0000_0000;
+
+/// A new object that no memory of the program stands for.
+fn hidden(sort: Sort, object: Object) -> ObjectId {
+    world::get().make_beside(NOWHERE, sort, object)
 }
 
 /// Of a thread.
@@ -61,6 +61,7 @@ struct Team {
     data: *mut c_void,
     barrier: Option<ObjectId>,
     shares: Vec<Share>,
+    tasks: Option<Tasks>,
 }
 
 /// A thread's part in a team.
@@ -73,14 +74,17 @@ struct Place {
     shares: usize,
     /// The last of them, while it is one with parts.
     sharing: Option<Sharing>,
+    /// The task that it does, if that is not just its part in the team.
+    task: Option<usize>,
 }
 
 /// Once: a program that brings its own copy of libgomp along would call that.
 pub fn prepare() {
     settings::prepare();
+    tasks::prepare();
     // SAFETY: a valid name.
     let found = unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"GOMP_parallel".as_ptr()) };
-    if found != regions::entry() {
+    if !callers::library(found as usize, "/libreweave_runtime.so") {
         crate::give_up(format_args!(
             "the program is linked with libgomp.a, which cannot be controlled; link it with libgomp.so (-fopenmp)"
         ));

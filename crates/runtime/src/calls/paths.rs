@@ -3,7 +3,7 @@
 //!
 //! The kernel does not trap on protected pages but fails, so they are made writable first.
 
-use super::{callers, disk};
+use super::{callers, cancel, disk};
 use crate::{accesses, hooks::Frame, leftovers, real::Real, spin, world};
 use core::{
     ffi::{CStr, c_char, c_int, c_void},
@@ -113,6 +113,9 @@ pub(super) use {looked_at, redirects};
 
 /// Something that has no end or no order cannot be opened.
 pub(super) fn openable(path: &CStr, call: &CStr, from: &usize) {
+    if call.to_bytes().starts_with(b"open") && call != c"opendir" {
+        cancel::point_at(from);
+    }
     super::files::changing();
     let what = match path.to_bytes() {
         b"/dev/random" | b"/dev/urandom" => "a file of random numbers",

@@ -1,7 +1,7 @@
-//! `syscall`, and waiting for nothing by `poll` and `select`.
+//! `syscall`, pipes that are made and not used, and waiting for nothing by `poll` and `select`.
 
-use super::{callers, clocks, futexes, machine};
-use crate::{hooks::Frame, real, trampoline, world};
+use super::{callers, cancel, clocks, files, futexes, machine};
+use crate::{accesses, hooks::Frame, real, trampoline, world};
 use alloc::format;
 use core::{
     arch::naked_asm,
@@ -12,6 +12,8 @@ trampoline! {
     poll => wait_for_some, "rcx";
     ppoll => wait_for_some_exactly, "r8";
     select => wait_for_sets, "r9";
+    pipe => make_pipe, "rsi";
+    pipe2 => make_pipe_with, "rdx";
 }
 
 /// The arguments of `syscall`, number first, last one on top of the stack.
@@ -134,7 +136,8 @@ pub unsafe extern "C" fn syscall() {
 }
 
 /// Sleeps for so long.
-fn pause(ns: u64, frame: &Frame) -> c_int {
+fn pause(frame: &Frame, ns: u64) -> c_int {
+    cancel::point(frame);
     clocks::doze(ns, frame);
     0
 }
@@ -151,7 +154,7 @@ unsafe extern "C" fn wait_for_some(
         return unsafe { real(list, count, milliseconds) };
     }
     if count == 0 && milliseconds >= 0 {
-        return pause(milliseconds as u64 * 1_000_000, frame);
+        return pause(frame, milliseconds as u64 * 1_000_000);
     }
     let site = callers::site(&frame.return_address);
     world::get().unsupported("poll", site)
@@ -173,8 +176,8 @@ unsafe extern "C" fn wait_for_some_exactly(
         // SAFETY: the program's own variable.
         let time = unsafe { &*time };
         return pause(
-            time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64,
             frame,
+            time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64,
         );
     }
     let site = callers::site(&frame.return_address);
@@ -200,10 +203,31 @@ unsafe extern "C" fn wait_for_sets(
         // SAFETY: the program's own variable.
         let time = unsafe { &*time };
         return pause(
-            time.tv_sec as u64 * 1_000_000_000 + time.tv_usec as u64 * 1000,
             frame,
+            time.tv_sec as u64 * 1_000_000_000 + time.tv_usec as u64 * 1000,
         );
     }
     let site = callers::site(&frame.return_address);
     world::get().unsupported("select", site)
+}
+
+/// Programs make one to wake themselves in handlers of signals that never come: it is whoever reads or writes it who is not under control.
+unsafe extern "C" fn make_pipe(ends: *mut c_int, frame: &Frame) -> c_int {
+    // SAFETY: as the call itself.
+    unsafe { make_pipe_with(ends, 0, frame) }
+}
+
+unsafe extern "C" fn make_pipe_with(ends: *mut c_int, flags: c_int, frame: &Frame) -> c_int {
+    let real = real!(pipe2: fn(*mut c_int, c_int) -> c_int);
+    let bytes = size_of::<[c_int; 2]>();
+    files::changing();
+    if world::active() {
+        world::snapshot().touch_range(ends as usize, bytes);
+    }
+    // SAFETY: the program's own arguments.
+    let result = unsafe { real(ends, flags) };
+    if world::active() && result == 0 {
+        accesses::range(ends as usize, bytes, true, frame);
+    }
+    result
 }

@@ -91,7 +91,7 @@ unsupported! {
 
 // What threads and processes talk through, beyond memory and the objects of pthreads.
 unsupported! {
-    pipe pipe2 mkfifo mkfifoat mknod mknodat
+    mkfifo mkfifoat mknod mknodat
     socket socketpair accept accept4 connect bind listen shutdown
     send sendto sendmsg sendmmsg recv recvfrom recvmsg recvmmsg
     getaddrinfo gethostbyname gethostbyname2 gethostbyaddr getnameinfo
@@ -115,17 +115,21 @@ unsupported! {
 // What of OpenMP is not ours.
 unsupported! {
     GOMP_parallel_start GOMP_parallel_loop_static_start GOMP_parallel_loop_dynamic_start GOMP_parallel_loop_guided_start
-    GOMP_parallel_loop_runtime_start GOMP_parallel_sections_start
-    GOMP_parallel_reductions GOMP_task GOMP_taskloop GOMP_taskloop_ull GOMP_teams_reg GOMP_scope_start
+    GOMP_parallel_loop_runtime_start GOMP_parallel_sections_start GOMP_parallel_end
+    GOMP_parallel_reductions GOMP_workshare_task_reduction_unregister GOMP_scope_start
     GOMP_loop_start GOMP_loop_ordered_start GOMP_loop_ull_start GOMP_loop_ull_ordered_start GOMP_sections2_start
     GOMP_loop_doacross_start GOMP_loop_doacross_static_start GOMP_loop_doacross_dynamic_start
     GOMP_loop_doacross_guided_start GOMP_loop_doacross_runtime_start
     GOMP_loop_ull_doacross_start GOMP_loop_ull_doacross_static_start GOMP_loop_ull_doacross_dynamic_start
     GOMP_loop_ull_doacross_guided_start GOMP_loop_ull_doacross_runtime_start
-    GOMP_target GOMP_target_ext GOMP_target_data GOMP_target_data_ext GOMP_target_update GOMP_target_update_ext
-    GOMP_target_enter_exit_data omp_fulfill_event omp_set_schedule_8_ omp_get_schedule_8_
-    __kmpc_fork_call __kmpc_fork_teams
-    GOACC_parallel GOACC_parallel_keyed GOMP_doacross_post GOMP_doacross_ull_post GOMP_doacross_ull_wait GOMP_doacross_wait GOMP_parallel_end GOMP_target_end_data GOMP_task_reduction_remap GOMP_taskgroup_end GOMP_taskgroup_reduction_register GOMP_taskgroup_reduction_unregister GOMP_taskgroup_start GOMP_taskwait GOMP_taskwait_depend GOMP_taskyield GOMP_teams GOMP_teams4 GOMP_workshare_task_reduction_unregister __kmpc_omp_task omp_pause_resource omp_pause_resource_all
+    GOMP_doacross_post GOMP_doacross_wait GOMP_doacross_ull_post GOMP_doacross_ull_wait
+    GOMP_taskloop GOMP_taskloop_ull GOMP_taskwait_depend GOMP_taskgroup_reduction_register
+    GOMP_taskgroup_reduction_unregister GOMP_task_reduction_remap omp_fulfill_event
+    GOMP_teams GOMP_teams4 GOMP_teams_reg
+    GOMP_target GOMP_target_ext GOMP_target_data GOMP_target_data_ext GOMP_target_end_data
+    GOMP_target_update GOMP_target_update_ext GOMP_target_enter_exit_data GOACC_parallel GOACC_parallel_keyed
+    omp_set_schedule_8_ omp_get_schedule_8_ omp_pause_resource omp_pause_resource_all
+    __kmpc_fork_call __kmpc_fork_teams __kmpc_omp_task
 }
 
 // Atomic operations that the compiler leaves to a library, by their size.
@@ -141,7 +145,10 @@ unsupported! {
 }
 
 // Code that comes and goes.
-unsupported! { dlopen dlmopen dlclose }
+unsupported! { dlmopen }
+
+// A lock that libc takes by itself.
+unsupported! { pthread_mutex_setprioceiling }
 
 // The names of the software-verification competition that stand for a value without bounds.
 unsupported! {

@@ -33,7 +33,7 @@ impl Call {
 pub extern "C" fn outside(real: &Real) -> *mut c_void {
     match world::active() {
         true => core::ptr::null_mut(),
-        false => real.get(),
+        false => real.get_from(c"libgomp.so.1"),
     }
 }
 

@@ -3,9 +3,11 @@
 use super::{
     Body, Own, Place, Team,
     call::{Call, entries},
-    own, place, settings,
+    hidden, own, place, settings,
     shares::{self, Sharing},
-    state, team_of,
+    state,
+    tasks::{self, Tasks},
+    team_of,
 };
 use crate::{
     calls::{Hidden, misuse, mutexes::held, visible},
@@ -38,21 +40,13 @@ entries! {
     GOMP_atomic_end => |call: &Call| unlock(Hidden::Atomic.object(), call);
 }
 
-/// Where [`GOMP_parallel`] is.
-pub fn entry() -> *mut c_void {
-    unsafe extern "C" {
-        #[link_name = "GOMP_parallel"]
-        fn own_entry();
-    }
-    own_entry as *mut c_void
-}
-
 /// A region: the function, its argument and the wanted number of threads come first. Its first loop or the like may begin with it.
 fn region(call: &Call, sharing: Option<Sharing>) -> usize {
     let site = call.site();
     let size = settings::team_size(call.argument(2) as u32);
     let (body, data) = (call.argument(0), call.argument(1) as *mut c_void);
     let team = state().teams.len();
+    let tasks = Tasks::new(size);
     state().teams.push(Team {
         size,
         // SAFETY: the compiler passes a function of this type.
@@ -60,6 +54,7 @@ fn region(call: &Call, sharing: Option<Sharing>) -> usize {
         data,
         barrier: None,
         shares: Vec::new(),
+        tasks,
     });
     let nested = own().places.iter().any(|place| place.team.is_some());
     let first = Place {
@@ -67,6 +62,7 @@ fn region(call: &Call, sharing: Option<Sharing>) -> usize {
         number: 0,
         shares: usize::from(sharing.is_some()),
         sharing,
+        task: None,
     };
     let others: Vec<ThreadId> = (1..size)
         .map(|number| begin(Place { number, ..first }, nested, site))
@@ -74,6 +70,7 @@ fn region(call: &Call, sharing: Option<Sharing>) -> usize {
     own().places.push(first);
     // SAFETY: the compiler's own function and argument.
     unsafe { (state().teams[team].body)(data) };
+    tasks::finish(site);
     own().places.pop();
     for thread in others {
         visible(Op::Join(thread), site);
@@ -121,6 +118,7 @@ extern "C" fn member(_: *mut c_void) -> *mut c_void {
     let team = team_of(place()).expect("created for one");
     // SAFETY: the compiler's own function and argument.
     unsafe { (team.body)(team.data) };
+    tasks::finish(Site(world::get().me().created));
     core::ptr::null_mut()
 }
 
@@ -137,12 +135,13 @@ fn barrier(call: &Call) -> usize {
 
 /// Waits for all of the team.
 pub fn wait(site: Site) {
+    tasks::finish(site);
     let Some(team) = team_of(place()).filter(|team| team.size > 1) else {
         return;
     };
     let object = *team.barrier.get_or_insert_with(|| {
         let object = Object::barrier_without_leader(team.size);
-        state().hide(Sort::Barrier, object)
+        hidden(Sort::Barrier, object)
     });
     visible(Op::Arrive(object), site);
     visible(Op::Leave(object), site);

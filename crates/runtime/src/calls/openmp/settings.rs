@@ -6,7 +6,7 @@ use super::{
     call::{Call, entries},
     own, place, size_of_team,
 };
-use crate::{accesses, calls::machine, spin};
+use crate::{accesses, calls::machine, spin, world};
 use core::{
     cell::UnsafeCell,
     ffi::{CStr, c_int},
@@ -28,13 +28,13 @@ entries! {
     omp_get_max_active_levels => |_: &Call| own().settings().levels as usize;
     omp_get_schedule => get_schedule;
     omp_get_schedule_ => get_schedule;
-    omp_get_cancellation => |_: &Call| 0;
+    omp_get_cancellation => |_: &Call| answer(own().settings().cancels);
     omp_set_num_threads => |call: &Call| set_threads(call.argument(0) as c_int);
     omp_set_dynamic => |call: &Call| set_dynamic(call.argument(0) as c_int);
     omp_set_nested => |call: &Call| set_nested(call.argument(0) as c_int);
     omp_set_max_active_levels => |call: &Call| set_levels(call.argument(0) as c_int);
     omp_set_schedule => |call: &Call| set_schedule(call.argument(0) as u32, call.argument(1) as c_int);
-    GOMP_cancel => |_: &Call| 0;
+    GOMP_cancel => cancel;
     GOMP_cancellation_point => |_: &Call| 0;
 }
 
@@ -55,7 +55,7 @@ entries! {
     omp_get_dynamic_ => |_: &Call| answer(own().settings().dynamic);
     omp_get_nested_ => |_: &Call| answer(own().settings().levels > 1);
     omp_get_max_active_levels_ => |_: &Call| own().settings().levels as usize;
-    omp_get_cancellation_ => |_: &Call| 0;
+    omp_get_cancellation_ => |_: &Call| answer(own().settings().cancels);
     omp_set_num_threads_ => |call: &Call| set_threads(variable(call, 0));
     omp_set_num_threads_8_ => |call: &Call| set_threads(variable(call, 0));
     omp_set_dynamic_ => |call: &Call| set_dynamic(variable(call, 0));
@@ -85,6 +85,8 @@ pub struct Settings {
     /// How many regions of several threads there are inside of each other.
     levels: u32,
     dynamic: bool,
+    /// Whether regions and loops can be cancelled.
+    cancels: bool,
     /// Of loops that leave it open, with the size of parts.
     pub schedule: (Schedule, u64),
 }
@@ -97,6 +99,7 @@ static FIRST: Global = Global(UnsafeCell::new(Settings {
     limit: i32::MAX as u32,
     levels: 1,
     dynamic: false,
+    cancels: false,
     schedule: (Schedule::Dynamic, 1),
 }));
 
@@ -119,7 +122,9 @@ pub fn prepare() {
     if let Some(limit) = number(c"OMP_THREAD_LIMIT") {
         first.limit = limit;
     }
-    if variable_text(c"OMP_NESTED").is_some_and(|text| text.eq_ignore_ascii_case("true")) {
+    let is_true = |name| variable_text(name).is_some_and(|text| text.eq_ignore_ascii_case("true"));
+    first.cancels = is_true(c"OMP_CANCELLATION");
+    if is_true(c"OMP_NESTED") {
         first.levels = u32::MAX >> 1;
     }
     if let Some(levels) = variable_text(c"OMP_MAX_ACTIVE_LEVELS").and_then(first_number) {
@@ -200,6 +205,14 @@ fn ancestor(level: c_int) -> usize {
 
 fn ancestor_team(level: c_int) -> usize {
     at_level(level).map_or(answer(-1), |place| size_of_team(&place) as usize)
+}
+
+/// Cancels what the running thread is in, unless that is not to be: then nothing happens.
+fn cancel(call: &Call) -> usize {
+    if own().settings().cancels {
+        world::get().unsupported("GOMP_cancel", call.site());
+    }
+    answer(false)
 }
 
 fn change() -> &'static mut Settings {

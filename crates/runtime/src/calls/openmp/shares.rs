@@ -6,9 +6,9 @@
 use super::{
     Place, answer,
     call::{Call, entries},
-    own, place, regions,
+    hidden, own, place, regions,
     settings::Schedule,
-    size_of_team, state, team_of,
+    size_of_team, team_of,
 };
 use crate::{accesses, calls::visible, objects::Sort, spin};
 use alloc::vec::Vec;
@@ -223,7 +223,7 @@ fn try_for(part: usize, site: Site) -> bool {
         return true;
     };
     if part == share.parts.len() {
-        share.parts.push(state().hide(Sort::Mutex, Object::mutex()));
+        share.parts.push(hidden(Sort::Mutex, Object::mutex()));
     }
     visible(Op::TryLock(share.parts[part]), site).ok
 }
@@ -292,7 +292,7 @@ fn turn(part: usize) -> ObjectId {
     let turns = &mut share(place()).expect("several share it").turns;
     while turns.len() <= part {
         let first = u64::from(turns.is_empty());
-        turns.push(state().hide(Sort::Semaphore, Object::Semaphore(first)));
+        turns.push(hidden(Sort::Semaphore, Object::Semaphore(first)));
     }
     turns[part]
 }

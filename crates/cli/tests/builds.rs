@@ -1,0 +1,266 @@
+//! Whole projects by `reweave build`: the tools that builds are made of, and what comes out of them under `reweave check`.
+
+#[allow(dead_code)] // Not all of it is of use here.
+mod bench;
+
+use bench::{Bench, err, fine};
+use std::process::{Command, Output};
+
+/// Two threads call `add` and nothing orders them; with an argument a lock does.
+const MAIN: &str = r#"
+#include <pthread.h>
+void add(void);
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static int locked;
+static void *start(void *unused) {
+    if (locked)
+        pthread_mutex_lock(&lock);
+    add();
+    if (locked)
+        pthread_mutex_unlock(&lock);
+    return unused;
+}
+int main(int count, char **words) {
+    (void)words;
+    locked = count > 1;
+    pthread_t threads[2];
+    for (int i = 0; i < 2; i++)
+        pthread_create(&threads[i], 0, start, 0);
+    for (int i = 0; i < 2; i++)
+        pthread_join(threads[i], 0);
+    return 0;
+}
+"#;
+
+const ADD: &str = "static int n;\nvoid add(void) { n++; }\n";
+
+impl Bench {
+    fn build(&self, script: &str) -> Output {
+        self.run(&["build", "--", "sh", "-ec", script])
+    }
+
+    /// Checks a program: what the result says, as one text.
+    fn check(&self, words: &[&str]) -> String {
+        let front = ["check", "--format", "json", "--keep-going", "--"];
+        let output = self.run(&[&front[..], words].concat());
+        let said = String::from_utf8(output.stdout.clone()).unwrap();
+        assert!(
+            said.starts_with('{'),
+            "{words:?} {:?}: {}",
+            output.status,
+            err(&output)
+        );
+        said
+    }
+
+    /// That two threads race at this place of a program, and with a lock do not.
+    fn races(&self, program: &str, place: &str) {
+        let said = self.check(&[program]);
+        assert!(said.contains("\"kind\": \"data-race\""), "{said}");
+        assert!(said.contains(place), "{said}");
+        let said = self.check(&[program, "locked"]);
+        assert!(said.contains("\"complete\": true"), "{said}");
+        assert!(said.contains("\"executions\": 2"), "{said}");
+        assert!(said.contains("\"errors\": []"), "{said}");
+    }
+}
+
+/// One program of C, C++ and Fortran, in part in a shared library, by several jobs at once.
+#[test]
+fn several_languages_in_one_program() {
+    let bench = Bench::new();
+    bench.file("main.c", MAIN);
+    let add = "extern \"C\" void more_();\nextern \"C\" void add() { more_(); }\n";
+    bench.file("add.cc", add);
+    let more = "subroutine more()\n  integer, save :: n = 0\n  n = n + 1\nend subroutine\n";
+    bench.file("more.f90", more);
+    let rules = "program: main.o libadd.so more.o\n\
+                 \t$(CC) main.o more.o -L. -ladd -Wl,-rpath,. -lgfortran -o $@ -rdynamic\n\
+                 libadd.so: add.cc\n\t$(CXX) -fPIC -shared $< -o $@\n\
+                 %.o: %.f90\n\t$(FC) -O1 -c $<\n";
+    bench.file("Makefile", rules);
+    let output = bench.build("make -j3");
+    fine(&output);
+    assert!(!err(&output).contains("warning"), "{}", err(&output));
+    bench.races("./program", "more.f90:3");
+}
+
+#[test]
+fn cmake_and_ninja() {
+    let bench = Bench::new();
+    bench.file("main.c", MAIN);
+    bench.file("add.c", ADD);
+    let project = "cmake_minimum_required(VERSION 3.10)\nproject(two C)\n\
+                   set(CMAKE_BUILD_TYPE Release)\nset(CMAKE_INTERPROCEDURAL_OPTIMIZATION ON)\n\
+                   find_package(Threads REQUIRED)\nadd_library(add SHARED add.c)\n\
+                   add_executable(program main.c)\ntarget_link_libraries(program add Threads::Threads)\n";
+    bench.file("CMakeLists.txt", project);
+    fine(&bench.build("cmake -G Ninja -S . -B out && ninja -C out"));
+    bench.races("out/program", "add.c:2");
+    // Configured once, it goes on with the compilers that it found.
+    bench.file("add.c", &format!("\n{ADD}"));
+    let mut again = Command::new("ninja");
+    again
+        .args(["-C", "out"])
+        .env("XDG_CACHE_HOME", bench.path("cache"));
+    fine(&again.current_dir(bench.place.path()).output().unwrap());
+    bench.races("out/program", "add.c:3");
+}
+
+/// A check of a configure script and a generator are instrumented too, and run as usual: threads, output and exit codes.
+#[test]
+fn programs_of_the_build_behave_as_usual() {
+    let bench = Bench::new();
+    bench.file("main.c", MAIN);
+    let generator = r#"
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+static atomic_int n;
+static void *start(void *unused) {
+    for (int i = 0; i < 10000; i++)
+        n++;
+    return unused;
+}
+int main(void) {
+    pthread_t threads[4];
+    for (int i = 0; i < 4; i++)
+        pthread_create(&threads[i], 0, start, 0);
+    for (int i = 0; i < 4; i++)
+        pthread_join(threads[i], 0);
+    printf("static int n = %d;\nvoid add(void) { n++; }\n", n);
+    return 0;
+}
+"#;
+    bench.file("generator.c", generator);
+    let check = "echo 'int main(void) { return 3; }' > conftest.c; $CC conftest.c -o conftest; \
+                 ./conftest && exit 9 || test $? = 3; ";
+    let make = "$CC generator.c -o generator; ./generator > add.c; $CC -O2 main.c add.c -o program";
+    fine(&bench.build(&format!("{check}{make}")));
+    let made = std::fs::read_to_string(bench.path("add.c")).unwrap();
+    assert!(made.starts_with("static int n = 40000;\n"), "{made}");
+    bench.races("./program", "add.c:2");
+}
+
+#[test]
+fn code_that_is_made_while_linking_is_not() {
+    let bench = Bench::new();
+    bench.file("main.c", MAIN);
+    bench.file("add.c", ADD);
+    let parts = "cc -flto -O2 -c main.c add.c; gcc-ar rc libadd.a add.o; ";
+    fine(&bench.build(&format!(
+        "{parts} cc -flto=auto -O2 main.o -L. -ladd -o program"
+    )));
+    bench.races("./program", "add.c:2");
+}
+
+#[test]
+fn the_libraries_of_a_language_may_be_inside() {
+    let bench = Bench::new();
+    let text = r#"
+#include <mutex>
+#include <stdexcept>
+#include <string>
+#include <thread>
+static std::mutex lock;
+static int sum, unlocked;
+static int &number() { static int made = std::stoi("1"); return made; }
+static void start() {
+    try {
+        throw std::runtime_error(std::to_string(number()));
+    } catch (const std::exception &caught) {
+        std::lock_guard guard(lock);
+        sum += std::stoi(caught.what());
+    }
+#ifdef RACE
+    unlocked++;
+#endif
+}
+int main() {
+    std::thread one(start), two(start);
+    one.join();
+    two.join();
+    return sum + unlocked == 2 ? 0 : 1;
+}
+"#;
+    bench.file("program.cc", text);
+    let flags = "-std=c++20 -static-libstdc++ -static-libgcc program.cc";
+    let both = format!("c++ {flags} -o program; c++ {flags} -DRACE -o race");
+    fine(&bench.build(&both));
+    let said = bench.check(&["./program"]);
+    assert!(said.contains("\"complete\": true"), "{said}");
+    assert!(said.contains("\"errors\": []"), "{said}");
+    let said = bench.check(&["./race"]);
+    assert!(said.contains("program.cc:17"), "{said}");
+}
+
+/// What was compiled by somebody else runs too: its calls are seen, and that its accesses are not is said.
+#[test]
+fn objects_without_hooks() {
+    let bench = Bench::new();
+    bench.file("main.c", MAIN);
+    let add = "#include <pthread.h>\nstatic pthread_mutex_t own = PTHREAD_MUTEX_INITIALIZER;\nstatic int n;\n\
+               void add(void) { pthread_mutex_lock(&own); n++; pthread_mutex_unlock(&own); }\n";
+    bench.file("add.c", add);
+    let mut plain = Command::new("cc");
+    plain
+        .args(["-g", "-c", "add.c"])
+        .current_dir(bench.place.path());
+    fine(&plain.output().unwrap());
+    fine(&bench.build("cc main.c add.o -o program"));
+    let said = bench.check(&["./program"]);
+    assert!(said.contains("\"executions\": 2"), "{said}");
+    assert!(said.contains("\"uninstrumented: add.c\""), "{said}");
+    assert!(said.contains("\"errors\": []"), "{said}");
+}
+
+/// Debug information may be gone: places have the names of functions then, and the verdict is the same.
+#[test]
+fn objects_that_were_stripped() {
+    let bench = Bench::new();
+    bench.file("main.c", MAIN);
+    bench.file("add.c", ADD);
+    fine(&bench.build(
+        "cc -c main.c add.c; strip --strip-debug add.o; cc main.o add.o -o program; \
+         cp program bare; strip bare",
+    ));
+    for program in ["./program", "./bare"] {
+        let said = bench.check(&[program]);
+        assert!(said.contains("\"kind\": \"data-race\""), "{said}");
+        let said = bench.check(&[program, "locked"]);
+        assert!(said.contains("\"errors\": []"), "{said}");
+    }
+}
+
+#[test]
+fn a_build_that_fails_is_passed_on() {
+    let bench = Bench::new();
+    bench.file("bad.c", "int x = nothing;\n");
+    bench.file(
+        "Makefile",
+        "bad: bad.c\n\t@echo compiling\n\t$(CC) bad.c -o bad\n",
+    );
+    let ours = bench.run(&["build", "--", "make"]);
+    assert_eq!(ours.status.code(), Some(2));
+    assert!(ours.stdout.starts_with(b"compiling\n"));
+    assert!(err(&ours).contains("bad.c:1:9: error:"), "{}", err(&ours));
+    let ours = bench.build("kill -TERM $$");
+    assert_eq!(ours.status.code(), Some(128 + 15));
+}
+
+#[test]
+fn a_static_c_library_is_refused() {
+    let bench = Bench::new();
+    bench.file("main.c", MAIN);
+    bench.file("add.c", ADD);
+    for words in [
+        "cc -static main.c add.c",
+        "cc -c main.c add.c; cc main.o add.o -static-pie",
+    ] {
+        let output = bench.build(words);
+        assert_eq!(output.status.code(), Some(2), "{}", err(&output));
+        let says = "reweave: a program that is linked with -static cannot be explored";
+        assert!(err(&output).starts_with(says), "{}", err(&output));
+        assert_eq!(err(&output).lines().count(), 1);
+    }
+}
