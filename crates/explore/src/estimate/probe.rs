@@ -354,6 +354,29 @@ mod tests {
         }
     }
 
+    /// Ten children, of which two are run, find one branch that belongs to their parent: it is one, however many its finders stand for.
+    #[test]
+    fn what_is_found_by_many_is_one() {
+        let (mut sizes, mut dice) = (Sizes::default(), Dice(0));
+        let mut left = vec![(0, Place::default())];
+        let (mut pass, drawn) = Pass::new(&mut left, 2, &mut sizes, &mut dice);
+        for child in 0..10 {
+            pass.child(drawn[0].0, (1 + child, place(child, child, 10)));
+        }
+        let drawn = pass.draw(&mut sizes, &mut dice, &mut left);
+        assert_eq!((drawn.len(), left.len()), (2, 8));
+        let above = Place {
+            above: 1,
+            ..Place::default()
+        };
+        pass.child(drawn[1].0, (11, above));
+        let drawn = pass.draw(&mut sizes, &mut dice, &mut left);
+        assert_eq!(drawn.len(), 1);
+        assert!(pass.draw(&mut sizes, &mut dice, &mut left).is_empty());
+        let found = pass.conclude(&mut sizes).exp();
+        assert!((found - 12.0).abs() < 1e-9, "{found}");
+    }
+
     /// The mean of many narrow passes is the size, while what is expected of branches changes with every pass.
     #[test]
     fn passes_are_right_on_average() {
