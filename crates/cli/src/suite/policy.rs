@@ -66,6 +66,7 @@ impl Outlook {
     /// corrected.
     pub fn new(estimate: &Estimate, elapsed: f64) -> Outlook {
         let done = estimate.done as f64;
+        let elapsed = elapsed.max(f64::MIN_POSITIVE);
         let rate = elapsed.ln() - done.ln();
         let doubt = estimate.within.ln() / 2.0 + DOUBT / done.sqrt();
         let (left, habit) = (estimate.ln_remaining() + rate, (HABIT * elapsed).ln());
