@@ -399,7 +399,7 @@ fn what_cannot_be_started_has_a_sentence() {
         ("check -- ./plain", "reweave: ./plain: cannot be started"),
         ("check -- /bin/true", "reweave: /bin/true"),
         ("check lone.c --bugdet 3s", "did you mean --budget?"),
-        ("check", "what is to be checked?"),
+        ("check", "what is to be explored?"),
     ];
     for (line, says) in cases {
         let told = bench.run(line).ends(2);

@@ -14,6 +14,7 @@ mod gauge;
 mod logarithm;
 pub(crate) mod probe;
 mod series;
+pub(crate) mod sizes;
 mod tree;
 pub(crate) mod weight;
 
@@ -32,7 +33,7 @@ pub struct Estimate {
     pub ln_runs: f64,
     /// Runs so far.
     pub done: u64,
-    /// How sure: the number of runs is probably not farther off than by this factor. One: it is exact.
+    /// How sure: in four of five cases the number of runs is not farther off than by this factor. One: it is exact.
     pub within: f64,
 }
 

@@ -4,7 +4,7 @@ use crate::{
     dfs::Dfs,
     dpor::{Dpor, Path},
     draft::{Child, steps_of},
-    estimate::{probe::Place, weight::Shares},
+    estimate::{probe::Placed, sizes::Place, weight::Shares},
     optimal::Optimal,
     rf::{Rf, Trail},
 };
@@ -110,7 +110,7 @@ impl Default for Options {
             samples: 10_000,
             seed: 0,
             depth: 3,
-            probing: false,
+            probing: true,
         }
     }
 }
@@ -149,10 +149,22 @@ impl Branch {
 
     /// What to run, written over another plan.
     pub fn write_plan(&self, plan: &mut Plan) {
-        plan.clone_from(&self.rest);
-        let (steps, count) = &self.shared;
-        plan.steps
-            .splice(0..0, steps[..*count as usize].iter().copied());
+        let mut steps = std::mem::take(&mut plan.steps);
+        let (shared, count) = &self.shared;
+        steps.clear();
+        steps.extend_from_slice(&shared[..*count as usize]);
+        steps.extend_from_slice(&self.rest.steps);
+        *plan = Plan {
+            steps,
+            sleep: self.rest.sleep.clone(),
+            ..self.rest
+        };
+    }
+}
+
+impl Placed for Branch {
+    fn place(&mut self) -> &mut Place {
+        &mut self.place
     }
 }
 
@@ -293,14 +305,16 @@ impl Explorer {
             shared: (steps.clone(), child.shared),
             rest: child.rest,
             path,
-            trail,
             more: 0,
             place: Place {
                 weight: branch.place.weight + self.shares.of(child.shared),
                 position: child.shared,
                 siblings,
                 rank: siblings - before,
+                above: trail.above,
+                ..Place::default()
             },
+            trail,
             node: 0,
         }));
         branch.place.weight + kept

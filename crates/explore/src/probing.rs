@@ -3,7 +3,8 @@
 use crate::{
     estimate::{
         Passed,
-        probe::{Pass, Place, WAITING, width},
+        probe::{Dice, Pass, due, few, width},
+        sizes::Sizes,
     },
     explorer::Branch,
     search::{Flow, Worker},
@@ -11,78 +12,142 @@ use crate::{
 };
 use reweave_model::{Divergence, Execution, Plan};
 
+/// What probing remembers from pass to pass, and from one slice of a search to the next.
+#[derive(Debug)]
+pub(crate) struct Prober {
+    sizes: Sizes,
+    dice: Dice,
+    under_way: Option<UnderWay>,
+}
+
+/// A pass that has begun.
+#[derive(Debug)]
+struct UnderWay {
+    pass: Pass<Branch>,
+    /// What is still to be run of its level, the next one last.
+    drawn: Vec<(usize, Branch)>,
+    /// Executions before it.
+    before: u64,
+    width: usize,
+}
+
+impl Prober {
+    pub fn new(seed: u64) -> Prober {
+        Prober {
+            sizes: Sizes::default(),
+            dice: Dice(seed),
+            under_way: None,
+        }
+    }
+
+    /// Branches that wait in a pass.
+    pub fn waiting(&self) -> impl Iterator<Item = &Branch> {
+        let passes = self.under_way.iter();
+        passes.flat_map(|it| {
+            it.pass
+                .waiting()
+                .chain(it.drawn.iter().map(|(_, drawn)| drawn))
+        })
+    }
+
+    /// Gives up the pass and hands out what waits in it.
+    pub fn give_up(&mut self, branches: &mut Vec<Branch>) {
+        if let Some(it) = self.under_way.take() {
+            branches.extend(it.pass.abandon());
+            branches.extend(it.drawn.into_iter().map(|(_, branch)| branch));
+        }
+    }
+
+    fn begin(&mut self, branches: &mut Vec<Branch>, before: u64, passes: usize) -> UnderWay {
+        let width = width(before, passes);
+        let (pass, drawn) = Pass::new(branches, width, &mut self.sizes, &mut self.dice);
+        UnderWay {
+            pass,
+            drawn,
+            before,
+            width,
+        }
+    }
+}
+
 impl Worker<'_> {
     /// A pass looks at all branches there are, so they have to be in one hand.
-    pub fn wants_to_probe(&mut self) -> bool {
-        if !self.probes || self.crew.workers > 1 {
+    pub fn wants_to_probe(&mut self, prober: &Prober) -> bool {
+        if prober.under_way.is_some() {
+            return true;
+        }
+        let (runs, probed, _) = self.crew.gauge.so_far();
+        if !due(
+            runs + self.tally.runs,
+            (probed + self.tally.probed) * self.crew.share(),
+        ) {
             return false;
         }
         self.crew.take_all(&mut self.mine);
-        (1..=WAITING).contains(&self.mine.len())
+        let steps = self.mine.last().map_or(0, |branch| branch.shared.0.len());
+        few(self.mine.len(), steps)
     }
 
-    /// Makes one pass over all that is left.
+    /// Makes one pass over all that is left, or goes on with one. One that is stopped waits to be gone on with.
     pub fn probe<T: Target>(
         &mut self,
+        prober: &mut Prober,
         target: &mut T,
         before: &impl Fn() -> Flow,
         after: &impl Fn(&Plan, &Execution) -> Flow,
     ) -> Result<Flow, Divergence> {
-        let (runs, passes) = self.crew.gauge.so_far();
+        let (runs, _, passes) = self.crew.gauge.so_far();
         let done = runs + self.tally.runs;
-        let width = width(done, passes);
-        let place = |branch: Branch| {
-            let place = branch.place;
-            (branch, place)
-        };
-        let mut pass = Pass::new(self.mine.drain(..).map(place), width);
-        loop {
-            let mut prober = self.crew.gauge.prober();
-            let prober = &mut *prober;
-            let mut drawn = pass.draw(&prober.sizes, &mut prober.dice, &mut self.mine);
-            if drawn.is_empty() {
-                let below = pass.conclude(&mut prober.sizes);
-                self.tally.pass(Passed::new(done, width as u64, below));
-                return Ok(Flow::Continue);
+        let begun = prober.under_way.take();
+        let mut it = begun.unwrap_or_else(|| prober.begin(&mut self.mine, done, passes));
+        while !it.drawn.is_empty() {
+            let flow = self.run_drawn(&mut it, &mut prober.sizes, target, before, after);
+            if !matches!(flow, Ok(Flow::Continue)) {
+                prober.under_way = Some(it);
+                return flow;
             }
-            while !drawn.is_empty() {
-                let some = drawn.len().saturating_sub(target.batch().max(1));
-                let batch = drawn.split_off(some);
-                let flow = self.run_drawn(batch, &mut pass, target, before, after);
-                if !matches!(flow, Ok(Flow::Continue)) {
-                    self.mine
-                        .extend(drawn.into_iter().map(|(_, branch)| branch));
-                    self.mine.extend(pass.abandon());
-                    return flow;
-                }
+            if it.drawn.is_empty() {
+                it.drawn = it
+                    .pass
+                    .draw(&mut prober.sizes, &mut prober.dice, &mut self.mine);
             }
         }
+        let below = it.pass.conclude(&mut prober.sizes);
+        self.tally
+            .pass(Passed::new(it.before, it.width as u64, below));
+        Ok(Flow::Continue)
     }
 
     /// Runs some of what was drawn and hands the pass what follows.
     fn run_drawn<T: Target>(
         &mut self,
-        drawn: Vec<(usize, Branch)>,
-        pass: &mut Pass<Branch>,
+        it: &mut UnderWay,
+        sizes: &mut Sizes,
         target: &mut T,
         before: &impl Fn() -> Flow,
         after: &impl Fn(&Plan, &Execution) -> Flow,
     ) -> Result<Flow, Divergence> {
-        let (mut numbers, batch): (Vec<usize>, Vec<Branch>) = drawn.into_iter().unzip();
+        let some = it.drawn.len().saturating_sub(target.batch().max(1));
+        let (mut numbers, batch): (Vec<usize>, Vec<Branch>) = it.drawn.drain(some..).unzip();
         self.batch = batch;
         self.announce(target);
+        let mut flow = Ok(Flow::Continue);
         let mut next = 0;
-        while let Some(number) = numbers.pop() {
-            let stack = self.mine.len();
-            if self.run_next(target, next, before, after)? == Flow::Stop {
-                return Ok(Flow::Stop);
-            }
-            for branch in self.mine.drain(stack..) {
-                let place: Place = branch.place;
-                pass.child(number, branch, place);
+        while let (Ok(Flow::Continue), Some(number)) = (&flow, numbers.last()) {
+            let (stack, waiting) = (self.mine.len(), self.batch.len());
+            flow = self.run_next(target, next, before, after);
+            if self.batch.len() < waiting {
+                self.tally.probed += 1;
+                let found = self.mine.split_off(stack);
+                for branch in found {
+                    it.pass.child(*number, branch, sizes, &mut self.mine);
+                }
+                numbers.pop();
             }
             next += 1;
         }
-        Ok(Flow::Continue)
+        it.drawn
+            .extend(numbers.into_iter().zip(self.batch.drain(..)));
+        flow
     }
 }

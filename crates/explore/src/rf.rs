@@ -44,6 +44,8 @@ pub(crate) struct Trail {
     pub fresh: u32,
     /// What was tried at the decisions that it passes.
     pub claims: Option<Arc<Claims>>,
+    /// How many claims back from those of its finder that is.
+    pub above: u32,
 }
 
 /// Finds the branches that follow from executions. Owns reusable tables only.
@@ -475,10 +477,12 @@ impl Rf {
             true => Vec::new(),
             false => places.collect(),
         };
+        let (claims, above) = run.claims.owner(place);
         let trail = Trail {
             order,
             fresh,
-            claims: Some(run.claims.at(place).clone()),
+            claims: Some(claims.clone()),
+            above,
         };
         run.out.push((draft.child, trail));
     }
@@ -521,7 +525,7 @@ fn empty<T>(lists: &mut Vec<Vec<T>>, count: usize) {
 /// Whether nobody tried this at the decision after so many events.
 fn claim(run: &mut Run, place: u32, what: u128) -> bool {
     let place_too = mix(u64::from(place), 0);
-    let claims = run.claims.at(place);
-    run.claimed += u64::from(!Arc::ptr_eq(claims, &run.claims));
+    let (claims, above) = run.claims.owner(place);
+    run.claimed += u64::from(above > 0);
     claims.claim(what.wrapping_add(place_too))
 }

@@ -9,13 +9,14 @@ use crate::{
     estimate::{Estimate, Gauge, LogSum, Tally},
     explorer::{Branch, Explorer, Options},
     log::Log,
+    probing::Prober,
     target::Target,
 };
 use reweave_model::{Divergence, End, Execution, Plan};
 use serde::{Deserialize, Serialize};
 use std::sync::{
     Arc, Condvar, Mutex, MutexGuard,
-    atomic::{AtomicBool, AtomicUsize, Ordering},
+    atomic::{AtomicBool, AtomicI64, AtomicUsize, Ordering},
 };
 
 /// What a search has seen so far.
@@ -84,13 +85,14 @@ pub struct Search {
     pub(crate) frontier: Vec<Branch>,
     totals: Totals,
     gauge: Arc<Gauge>,
+    prober: Mutex<Prober>,
     unfit: Option<&'static str>,
     log: Option<Mutex<Log>>,
 }
 
 impl Clone for Search {
     fn clone(&self) -> Search {
-        let frontier = self.frontier.clone();
+        let frontier = self.waiting();
         let tally = self.gauge.tally();
         Search {
             unfit: self.unfit,
@@ -116,12 +118,24 @@ impl Search {
             options,
             frontier,
             totals,
-            gauge: Arc::new(Gauge::new(Tally::default(), LogSum::default(), 0)),
+            gauge: Arc::new(Gauge::new(Tally::default(), LogSum::default())),
+            prober: Mutex::new(Prober::new(options.seed)),
             unfit: None,
             log: None,
         };
         search.measure(tally);
         search
+    }
+
+    fn prober(&self) -> MutexGuard<'_, Prober> {
+        self.prober.lock().expect("nobody panics while probing")
+    }
+
+    /// Calls all branches back that wait in a pass, which is given up.
+    fn settle(&mut self) {
+        let prober = self.prober.get_mut();
+        let prober = prober.expect("nobody panics while probing");
+        prober.give_up(&mut self.frontier);
     }
 
     /// Begins a gauge for what was done and what is left.
@@ -130,7 +144,7 @@ impl Search {
         self.frontier
             .iter()
             .for_each(|branch| whole.add(branch.place.weight));
-        self.gauge = Arc::new(Gauge::new(tally, whole, self.options.seed));
+        self.gauge = Arc::new(Gauge::new(tally, whole));
     }
 
     /// From now on writes down what it does. It is explored depth first then: estimators are held against that.
@@ -155,6 +169,13 @@ impl Search {
         self.gauge.clone()
     }
 
+    /// Everything that is left to be explored.
+    pub(crate) fn waiting(&self) -> Vec<Branch> {
+        let prober = self.prober();
+        let all = self.frontier.iter().chain(prober.waiting());
+        all.cloned().collect()
+    }
+
     pub(crate) fn tally(&self) -> Tally {
         self.gauge.tally()
     }
@@ -171,7 +192,7 @@ impl Search {
 
     /// Whether nothing is left to be explored.
     pub fn exhausted(&self) -> bool {
-        self.frontier.is_empty()
+        self.frontier.is_empty() && self.prober().waiting().next().is_none()
     }
 
     /// Why `rf` cannot explore this program; then the search has stopped and what it saw is not all there is.
@@ -182,6 +203,7 @@ impl Search {
     /// Hands out about half of what is left, to be explored by somebody else; `None` if there is only one branch.
     /// What both find adds up to what this one would have found.
     pub fn split(&mut self) -> Option<Search> {
+        self.settle();
         if self.frontier.len() < 2 {
             return None;
         }
@@ -200,7 +222,9 @@ impl Search {
     }
 
     /// Takes in what somebody else has done of a part that was split off, and what is left of it.
-    pub fn absorb(&mut self, other: Search) {
+    pub fn absorb(&mut self, mut other: Search) {
+        self.settle();
+        other.settle();
         self.frontier.extend(other.frontier);
         self.totals.merge(&other.totals);
         let mut tally = self.gauge.tally();
@@ -211,6 +235,9 @@ impl Search {
 
     /// Explores until nothing is left or somebody says stop: `before` before every run (from any worker), `after` with
     /// every execution. A divergence stops too, with its branch put back.
+    ///
+    /// A pass of probing is one worker's, so several take turns with it: it makes what passes are due, then all explore until half as
+    /// much again is done.
     pub fn run<T: Target>(
         &mut self,
         workers: usize,
@@ -219,9 +246,63 @@ impl Search {
         after: impl Fn(&Plan, &Execution) -> Flow + Sync,
     ) -> Result<(), Divergence> {
         let workers = workers.max(1);
+        if workers == 1 || !self.probes() {
+            self.settle_for(workers);
+            return self.explore(workers, Turn::All, &target, &before, &after);
+        }
+        let stopped = AtomicBool::new(false);
+        let noted = |flow: Flow| {
+            stopped.fetch_or(flow == Flow::Stop, Ordering::Relaxed);
+            flow
+        };
+        let mut last = Ok(());
+        let over = |search: &Search| {
+            stopped.load(Ordering::Relaxed) || search.exhausted() || search.unfit.is_some()
+        };
+        while last.is_ok() && !over(self) {
+            let after = |plan: &Plan, execution: &Execution| noted(after(plan, execution));
+            let share = Turn::Passes(workers as u64);
+            last = self.explore(1, share, &target, &|| noted(before()), &after);
+            if last.is_err() || over(self) {
+                break;
+            }
+            self.settle();
+            let until = self.totals.runs() * 3 / 2;
+            let left = AtomicI64::new(until.max(LEAST) as i64 - self.totals.runs() as i64);
+            let before = || match left.fetch_sub(1, Ordering::Relaxed) {
+                1.. => noted(before()),
+                _ => Flow::Stop,
+            };
+            last = self.explore(workers, Turn::All, &target, &before, &after);
+        }
+        last
+    }
+
+    /// Whether branches are also drawn at random.
+    fn probes(&self) -> bool {
+        self.options.probing && !self.options.algorithm.samples()
+    }
+
+    /// Several workers, or one who does not probe, do not know of passes.
+    fn settle_for(&mut self, workers: usize) {
+        if workers > 1 || !self.probes() {
+            self.settle();
+        }
+    }
+
+    fn explore<T: Target>(
+        &mut self,
+        workers: usize,
+        turn: Turn,
+        target: &(impl Fn(usize) -> T + Sync),
+        before: &(impl Fn() -> Flow + Sync),
+        after: &(impl Fn(&Plan, &Execution) -> Flow + Sync),
+    ) -> Result<(), Divergence> {
         let crew = Crew {
             workers,
+            turn,
             gauge: &self.gauge,
+            prober: &self.prober,
             log: self.log.as_ref(),
             pool: Mutex::new(Pool {
                 branches: std::mem::take(&mut self.frontier),
@@ -233,10 +314,11 @@ impl Search {
         };
         self.gauge.set_busy(workers);
         let options = self.options;
+        let probes = self.probes();
         let work = |index: usize| {
             let mut worker = Worker {
                 crew: &crew,
-                probes: options.probing && !options.algorithm.samples(),
+                probes,
                 explorer: Explorer::new(&options),
                 mine: Vec::new(),
                 batch: Vec::new(),
@@ -246,7 +328,7 @@ impl Search {
             };
             let _panics = StopOnPanic(&crew);
             let mut target = target(index);
-            let result = worker.work(&mut target, &before, &after);
+            let result = worker.work(&mut target, before, after);
             worker.totals.cut = worker.explorer.cut();
             crew.gauge.merge(&worker.tally);
             crew.lock().branches.append(&mut worker.mine);
@@ -275,10 +357,24 @@ impl Search {
     }
 }
 
+/// Executions that several workers run before they look up again.
+const LEAST: u64 = 500;
+
+/// What workers are there for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Turn {
+    /// Everything.
+    All,
+    /// Passes of probing, of which so many times fewer are due.
+    Passes(u64),
+}
+
 /// What workers share.
 pub(crate) struct Crew<'a> {
     pub workers: usize,
+    turn: Turn,
     pub gauge: &'a Gauge,
+    prober: &'a Mutex<Prober>,
     log: Option<&'a Mutex<Log>>,
     pool: Mutex<Pool>,
     changed: Condvar,
@@ -294,6 +390,14 @@ struct Pool {
 }
 
 impl Crew<'_> {
+    /// How many times fewer executions are run in passes than one worker would.
+    pub fn share(&self) -> u64 {
+        match self.turn {
+            Turn::All => 1,
+            Turn::Passes(share) => share,
+        }
+    }
+
     fn lock(&self) -> MutexGuard<'_, Pool> {
         self.pool
             .lock()
@@ -381,29 +485,57 @@ impl Worker<'_> {
         after: &impl Fn(&Plan, &Execution) -> Flow,
     ) -> Result<(), Divergence> {
         loop {
-            if self.wants_to_probe() {
-                if self.probe(target, before, after)? == Flow::Stop {
-                    return Ok(());
-                }
-                continue;
-            }
-            if !self.fill(target) {
+            let flow = match self.pass(target, before, after)? {
+                Some(flow) => flow,
+                None if self.crew.turn != Turn::All || !self.fill(target) => return Ok(()),
+                None => self.run_batch(target, before, after)?,
+            };
+            if flow == Flow::Stop {
                 return Ok(());
-            }
-            let mut next = 0;
-            while !self.batch.is_empty() {
-                if self.run_next(target, next, before, after)? == Flow::Stop {
-                    return Ok(());
-                }
-                next += 1;
-                if self.crew.hungry.load(Ordering::Relaxed) > 0 {
-                    self.share();
-                }
             }
         }
     }
 
-    /// Runs the next one of the batch, whose plan is at an index, and adds what follows from it to the stack.
+    /// Makes a pass of probing, if one is due.
+    fn pass<T: Target>(
+        &mut self,
+        target: &mut T,
+        before: &impl Fn() -> Flow,
+        after: &impl Fn(&Plan, &Execution) -> Flow,
+    ) -> Result<Option<Flow>, Divergence> {
+        if !self.probes || self.crew.workers > 1 {
+            return Ok(None);
+        }
+        let prober = self.crew.prober.lock();
+        let mut prober = prober.expect("nobody panics while probing");
+        match self.wants_to_probe(&prober) {
+            true => self.probe(&mut prober, target, before, after).map(Some),
+            false => Ok(None),
+        }
+    }
+
+    fn run_batch<T: Target>(
+        &mut self,
+        target: &mut T,
+        before: &impl Fn() -> Flow,
+        after: &impl Fn(&Plan, &Execution) -> Flow,
+    ) -> Result<Flow, Divergence> {
+        let mut next = 0;
+        while !self.batch.is_empty() {
+            let flow = self.run_next(target, next, before, after);
+            if !matches!(flow, Ok(Flow::Continue)) {
+                self.mine.append(&mut self.batch);
+                return flow;
+            }
+            next += 1;
+            if self.crew.hungry.load(Ordering::Relaxed) > 0 {
+                self.share();
+            }
+        }
+        Ok(Flow::Continue)
+    }
+
+    /// Runs the next one of the batch, whose plan is at an index, and adds what follows from it to the stack. One that is not run stays.
     pub fn run_next<T: Target>(
         &mut self,
         target: &mut T,
@@ -413,14 +545,16 @@ impl Worker<'_> {
     ) -> Result<Flow, Divergence> {
         let branch = self.batch.pop().expect("somebody looked");
         if self.crew.stop.load(Ordering::Relaxed) || before() == Flow::Stop {
-            self.stop(Some(branch));
+            self.batch.push(branch);
+            self.crew.stop();
             return Ok(Flow::Stop);
         }
         let plan = &self.plans[plan];
         let execution = match target.run(plan) {
             Ok(execution) => execution,
             Err(divergence) => {
-                self.stop(Some(branch));
+                self.batch.push(branch);
+                self.crew.stop();
                 return Err(divergence);
             }
         };
@@ -438,7 +572,7 @@ impl Worker<'_> {
             log.execution(node, &mut self.mine[stack..], &alternatives);
         }
         if flow == Flow::Stop || self.explorer.unfit().is_some() {
-            self.stop(None);
+            self.crew.stop();
             return Ok(Flow::Stop);
         }
         Ok(Flow::Continue)
@@ -471,13 +605,6 @@ impl Worker<'_> {
             branch.write_plan(plan);
         }
         target.prepare(&self.plans[..count]);
-    }
-
-    /// Stops everybody; what was not run is put back.
-    fn stop(&mut self, branch: Option<Branch>) {
-        self.mine.append(&mut self.batch);
-        self.mine.extend(branch);
-        self.crew.stop();
     }
 
     /// Gives away the older half: the branches nearer to the root, with more below them.

@@ -2,7 +2,7 @@
 
 use crate::{
     dpor::Node,
-    estimate::{Tally, probe::Place},
+    estimate::{Tally, sizes::Place},
     explorer::{Branch, Options},
     rf::{Claims, Trail},
     search::{Search, Totals},
@@ -15,7 +15,7 @@ use std::{
 };
 
 /// Grows with every change of what is stored.
-const VERSION: u32 = 5;
+const VERSION: u32 = 6;
 
 /// A search as plain data. Nodes that branches share are stored once.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -76,10 +76,8 @@ impl Search {
             before.extend(rest);
             (same, plan)
         };
-        let branches = self
-            .frontier
-            .iter()
-            .map(|branch| (branch, shortened(branch)));
+        let waiting = self.waiting();
+        let branches = waiting.iter().map(|branch| (branch, shortened(branch)));
         let branches = branches.map(|(branch, (same, plan))| StoredBranch {
             same,
             plan,
@@ -160,6 +158,7 @@ impl Search {
                 order: branch.order,
                 fresh: branch.fresh,
                 claims: tried.flatten(),
+                above: branch.place.above,
             };
             let plain = Branch::new(plan, path, branch.more, branch.place);
             Ok(Branch { trail, ..plain })

@@ -66,7 +66,6 @@ pub struct State {
     pub awaited: awaited::State,
     pub disk: disk::State,
     pub files: files::State,
-    pub libraries: libraries::State,
     pub limits: limits::State,
     pub mappings: mappings::State,
     pub named: named::State,
@@ -118,7 +117,6 @@ impl State {
     pub fn clear(&mut self) {
         self.awaited.clear();
         self.files.clear();
-        self.libraries.clear();
         self.limits.clear();
         self.named.clear();
         self.openmp.clear();
@@ -142,6 +140,7 @@ pub fn prepare(beginning: &Beginning) {
     named::prepare();
     sections::prepare();
     waits::prepare();
+    libraries::prepare();
     openmp::prepare();
 }
 

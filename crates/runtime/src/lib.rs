@@ -25,6 +25,7 @@ mod entry;
 mod faults;
 mod heap;
 mod hooks;
+mod hooks_sized;
 mod hooks_wide;
 mod leaks;
 mod leftovers;
@@ -39,6 +40,7 @@ mod switch;
 mod sys;
 mod times;
 mod units;
+mod wide;
 mod world;
 
 use core::fmt::{self, Write};

@@ -12,7 +12,6 @@ use crate::{
     detail::Watched,
     heap::Heap,
     hooks::{FULL, Frame, calls_end, swap_calls},
-    hooks_wide::Values,
     objects::{Found, Known, Objects, Sort},
     peeks::Stores,
     restore::Snapshot,
@@ -21,6 +20,7 @@ use crate::{
     switch, sys,
     times::{Clock, Times},
     units::{Part, Units},
+    wide::Values,
 };
 use alloc::{format, string::String, vec::Vec};
 use core::{
@@ -695,7 +695,11 @@ fn done(op: Op, gate: Gate, site: Site, order: Order, failure: Option<Order>) ->
         world.touch(part.address, part.bytes, kind, site);
     } else if let Some(object) = object.filter(|_| !leaves && !quiet) {
         let known = world.objects.about(object);
-        let most = if known.sort == Sort::Wide { 16 } else { 8 };
+        let most = if known.sort == Sort::Wide {
+            u32::MAX
+        } else {
+            8
+        };
         let (address, bytes) = (known.address, known.bytes.min(most) as usize);
         let looks = event.access[0].is_some_and(|access| access.class == Class::Read);
         let kind = match looks {

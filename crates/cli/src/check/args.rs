@@ -275,7 +275,7 @@ pub fn parse(args: Vec<OsString>) -> Result<Option<Check>, String> {
         }
         (false, None) => {
             return Err(format!(
-                "what is to be checked? Name a C or C++ file; {SEE_HELP}"
+                "what is to be explored? Name a C or C++ file; {SEE_HELP}"
             ));
         }
     }
@@ -294,7 +294,7 @@ pub fn agree(check: &Check) -> Result<(), String> {
     Ok(())
 }
 
-const SEE_HELP: &str = "`reweave check --help` lists all that can be typed";
+const SEE_HELP: &str = "`--help` lists all that can be typed";
 
 /// Takes in one of [`OPTIONS`].
 pub fn set(check: &mut Check, name: &str, value: &str) -> Result<(), String> {
@@ -566,7 +566,7 @@ mod tests {
     #[test]
     fn mistakes_have_sentences() {
         let cases = [
-            ("", "what is to be checked?"),
+            ("", "what is to be explored?"),
             ("--", "which program?"),
             ("-DN -- ./a.out", "-DN is for a compiler"),
             ("./a.out", "`reweave check -- ./a.out` explores"),

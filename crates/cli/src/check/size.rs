@@ -82,7 +82,6 @@ fn sizes(check: &Check, mut prepared: Prepared) -> Result<Sizes, Ending> {
         let options = Options {
             algorithm,
             preemptions,
-            probing: true,
             ..check.options
         };
         let outcome = look(check, options, &mut prepared, &control)?;

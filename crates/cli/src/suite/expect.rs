@@ -34,9 +34,13 @@ impl FromStr for Expect {
             Some((kind, rule)) => (kind, Some(rule.to_owned())),
             None => (text, None),
         };
+        let ruled = |kind: Kind| matches!(kind, Kind::Misuse | Kind::Memory);
         match (text, KINDS.iter().find(|known| known.name() == kind)) {
             ("clean", _) => Ok(Expect::Clean),
             ("no-error", _) => Ok(Expect::NoError),
+            (_, Some(kind)) if rule.is_some() && !ruled(*kind) => Err(format!(
+                "nothing is expected by `{text}`: only misuse and memory errors have rules"
+            )),
             (_, Some(kind)) => Ok(Expect::Error(*kind, rule)),
             (_, None) => Err(format!(
                 "nothing is expected by `{text}`; there are clean, no-error, {}, and kind:rule",

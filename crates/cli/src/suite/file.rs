@@ -133,6 +133,12 @@ fn test(defaults: &Table, table: &Spanned<Table>) -> Result<Test, Wrong> {
     let args = table.args.as_ref().or(defaults.args.as_ref());
     let mut words: Vec<OsString> = Vec::new();
     let what = match (&table.files, &table.program) {
+        (Some(files), None) if files.as_ref().is_empty() => {
+            return Err((
+                files.span(),
+                "`files` is empty: a test has at least one".into(),
+            ));
+        }
         (Some(files), None) => {
             words.extend(files.as_ref().iter().map(OsString::from));
             // Libraries are looked for by what stands in front of them.
@@ -201,8 +207,6 @@ impl Table {
                 args::set(check, option, &value).map_err(|why| (span, why))?;
             }
         }
-        // Whose turn it is depends on how much is left.
-        check.options.probing = true;
         check.keep_going = self.keep_going.unwrap_or(check.keep_going);
         check.strict = self.strict.unwrap_or(check.strict);
         Ok(())
@@ -299,6 +303,11 @@ mod tests {
                 format!("{test}expect = \"fine\""),
                 "3: nothing is expected by `fine`",
             ),
+            (
+                format!("{test}expect = \"deadlock:foo\""),
+                "3: nothing is expected by `deadlock:foo`: only misuse",
+            ),
+            ("[[test]]\nfiles = []\n".into(), "2: `files` is empty"),
             (
                 format!("{test}flags = [\"-c\"]"),
                 "1: -c: check makes a program of its own",

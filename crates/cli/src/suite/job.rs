@@ -11,6 +11,7 @@ use crate::{
     say,
 };
 use reweave_check::{Control, Settings};
+use reweave_explore::Estimate;
 use reweave_report::{TestEntry, Verdict};
 use std::{
     fs::{self, File},
@@ -24,8 +25,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// The last time, and the outlooks there were with their times.
-type Seen = (f64, Vec<(f64, Outlook)>);
+/// The last time, and the estimates there were with their times.
+type Seen = (f64, Vec<(f64, Estimate)>);
 
 /// See the module.
 pub struct Job<'a> {
@@ -138,19 +139,30 @@ impl<'a> Job<'a> {
             let last = points.last().map_or(0.0, |(at, _)| *at);
             // Half a percent later little has changed.
             if *now >= last * 1.005 {
-                let outlook = control.estimate().map(|it| Outlook::new(&it, *now));
-                points.extend(outlook.map(|outlook| (*now, outlook)));
+                points.extend(control.estimate().map(|it| (*now, it)));
             }
         }));
         session.advance(&self.control, None)?;
         if self.control.stop.load(Relaxed) {
             return Err("interrupted".to_owned().into());
         }
-        let mut seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let (length, points) = &*seen;
+        if std::env::var("DUMP").is_ok() {
+            for (at, it) in points {
+                eprintln!(
+                    "DUMP {} {} {at} {} {} {}",
+                    self.test.name, length, it.ln_runs, it.done, it.within
+                );
+            }
+        }
+        let outlook = |(at, it): &(f64, Estimate)| (*at, Outlook::new(it, *at));
         Ok(Course {
             name: self.test.name.clone(),
-            points: std::mem::take(&mut seen.1),
-            length: seen.0,
+            points: points.iter().map(outlook).collect(),
+            estimates: points.iter().map(|(_, it)| *it).collect(),
+            runs: session.under_way().totals().runs(),
+            length: *length,
         })
     }
 

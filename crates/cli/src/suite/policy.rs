@@ -63,7 +63,7 @@ impl Outlook {
     pub fn new(estimate: &Estimate, elapsed: f64) -> Outlook {
         let done = estimate.done as f64;
         let rate = elapsed.ln() - done.ln();
-        let doubt = estimate.within.ln() + DOUBT / done.sqrt();
+        let doubt = estimate.within.ln() / 2.0 + DOUBT / done.sqrt();
         Outlook {
             ln_seconds: estimate.ln_remaining() + rate - doubt,
             ln_covered: estimate.ln_covered() - doubt,

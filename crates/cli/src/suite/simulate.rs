@@ -7,6 +7,7 @@
 //! The two measures are those of chapter 4 of Simsa, *Systematic and Scalable Testing of Concurrent Programs* (2013), tables 4.5 and 4.6.
 
 use super::policy::{Outlook, Policy, Queue};
+use reweave_explore::Estimate;
 use std::fmt::Write;
 
 /// A search from its beginning to its end.
@@ -15,6 +16,10 @@ pub struct Course {
     pub name: String,
     /// What could be told at which time, in order; from then on until the next.
     pub points: Vec<(f64, Outlook)>,
+    /// How large it was said to be at these times.
+    pub estimates: Vec<Estimate>,
+    /// How large it was.
+    pub runs: u64,
     /// How long it took.
     pub length: f64,
 }
@@ -25,11 +30,13 @@ const SCARCE: f64 = 0.1;
 /// Turns that the whole simulated suite is cut into.
 const TURNS: f64 = 20_000.0;
 
-/// Both tables.
+/// Parts of a search after which its estimate is held against the truth.
+const PARTS: [f64; 3] = [0.01, 0.05, 0.25];
+
+/// All tables.
 pub fn tables(courses: &[Course]) -> String {
-    let mut out = String::from(
-        "Time until so many tests are complete, as a part of what round-robin needs\n\n",
-    );
+    let mut out = accuracies(courses);
+    out.push_str("Time until so many tests are complete, as a part of what round-robin needs\n\n");
     let _ = writeln!(out, "{:>9}  finish-most   even  optimal", "complete");
     let (finish, even, best) = fractions(courses);
     for (index, ((finish, even), best)) in finish.iter().zip(&even).zip(&best).enumerate() {
@@ -68,6 +75,38 @@ pub fn tables(courses: &[Course]) -> String {
     let _ = writeln!(
         out,
         "{:<width$}  {:>11}  {robin:>11.2}  {finish:>11.2}  {even:>5.2}",
+        "mean", ""
+    );
+    out
+}
+
+/// How right estimates were, in percent (too much and too little count alike), and how often the truth was within what was said.
+fn accuracies(courses: &[Course]) -> String {
+    let longest = courses.iter().map(|course| course.name.len()).max();
+    let width = longest.unwrap_or(0).max("search".len());
+    let mut out = String::from(
+        "Accuracy of estimates after 1, 5 and 25 % of the executions, and how often the truth was within the factor that was said\n\n",
+    );
+    let _ = writeln!(
+        out,
+        "{:<width$}  {:>11}     1 %     5 %    25 %  within",
+        "search", "executions"
+    );
+    let mut sums = [0.0; 4];
+    for course in courses {
+        let row = course.accuracies();
+        let [one, five, quarter, within] = row;
+        let (name, runs) = (&course.name, course.runs);
+        let _ = writeln!(
+            out,
+            "{name:<width$}  {runs:>11}  {one:>6.1}  {five:>6.1}  {quarter:>6.1}  {within:>6.1}"
+        );
+        sums.iter_mut().zip(row).for_each(|(sum, one)| *sum += one);
+    }
+    let [one, five, quarter, within] = sums.map(|sum| sum / courses.len() as f64);
+    let _ = writeln!(
+        out,
+        "{:<width$}  {:>11}  {one:>6.1}  {five:>6.1}  {quarter:>6.1}  {within:>6.1}\n",
         "mean", ""
     );
     out
@@ -147,6 +186,23 @@ fn mean(values: &[f64]) -> f64 {
 }
 
 impl Course {
+    /// In percent: how right it was after each part, and how often the truth was within what was said.
+    fn accuracies(&self) -> [f64; 4] {
+        let truth = (self.runs as f64).ln();
+        let off = |estimate: &Estimate| (estimate.ln_runs - truth).abs();
+        let [one, five, quarter] = PARTS.map(|part| {
+            let until = part * self.runs as f64;
+            let known = self.estimates.partition_point(|it| it.done as f64 <= until);
+            let last = self.estimates[..known].last();
+            last.map_or(0.0, |estimate| 100.0 * (-off(estimate)).exp())
+        });
+        // While it matters: afterwards all is said.
+        let early = |it: &&Estimate| (0.01..0.5).contains(&(it.done as f64 / self.runs as f64));
+        let early: Vec<&Estimate> = self.estimates.iter().filter(early).collect();
+        let held = early.iter().filter(|it| off(it) <= it.within.ln()).count();
+        [one, five, quarter, 100.0 * held as f64 / early.len() as f64]
+    }
+
     /// What can be told after so much time.
     fn outlook(&self, time: f64) -> Option<Outlook> {
         let known = self.points.partition_point(|(at, _)| *at <= time);
@@ -172,6 +228,8 @@ mod tests {
         Course {
             name: name.into(),
             points: points.collect(),
+            estimates: Vec::new(),
+            runs: 0,
             length,
         }
     }

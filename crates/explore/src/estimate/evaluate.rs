@@ -3,7 +3,8 @@
 use super::{
     Curve, Passed, Series,
     gauge::passed,
-    probe::{Dice, Pass, Place, Sizes, WAITING, width},
+    probe::{Dice, Pass, Placed, due, few, width},
+    sizes::{Place, Sizes},
     tree::{Estimator, Strategy, Tree},
 };
 use crate::log::{Happened, Reader};
@@ -119,7 +120,7 @@ impl Recorded {
         let children = self.children();
         let mut stack = vec![(0usize, Place::default())];
         let (mut sizes, mut dice) = (Sizes::default(), Dice(seed));
-        let (mut passes, mut done, mut found) = (Vec::new(), 0u64, Vec::new());
+        let (mut passes, mut done, mut probed, mut found) = (Vec::new(), 0u64, 0u64, Vec::new());
         let mark = |done: u64, passes: &[Passed], found: &mut Vec<f64>| {
             while parts
                 .get(found.len())
@@ -130,8 +131,8 @@ impl Recorded {
             }
         };
         while !stack.is_empty() && found.len() < parts.len() {
-            if stack.len() > WAITING {
-                let (node, _) = stack.pop().expect("there are many");
+            if !due(done, probed) || !few(stack.len(), 0) {
+                let (node, _) = stack.pop().expect("there are some");
                 stack.extend(&children[node]);
                 done += 1;
                 mark(done, &passes, &mut found);
@@ -139,23 +140,18 @@ impl Recorded {
             }
             let before = done;
             let width = width(before, passes.len());
-            let branches = std::mem::take(&mut stack)
-                .into_iter()
-                .map(|(node, place)| ((node, place), place));
-            let mut pass = Pass::new(branches, width);
-            loop {
-                let drawn = pass.draw(&sizes, &mut dice, &mut stack);
-                if drawn.is_empty() {
-                    break;
-                }
+            let (mut pass, mut drawn) = Pass::new(&mut stack, width, &mut sizes, &mut dice);
+            while !drawn.is_empty() {
                 for (number, (node, _)) in drawn {
                     done += 1;
                     mark(done, &passes, &mut found);
-                    for (child, place) in &children[node] {
-                        pass.child(number, (*child, *place), *place);
+                    for child in &children[node] {
+                        pass.child(number, *child, &mut sizes, &mut stack);
                     }
                 }
+                drawn = pass.draw(&mut sizes, &mut dice, &mut stack);
             }
+            probed += done - before;
             passes.push(Passed::new(before, width as u64, pass.conclude(&mut sizes)));
         }
         mark(self.executions, &passes, &mut found);
@@ -188,10 +184,10 @@ impl Recorded {
                     let siblings = scheduled.len() as u32;
                     let place = |(node, before): (u64, u32)| {
                         let place = Place {
-                            weight: 0.0,
                             position: depths[node as usize],
                             siblings,
                             rank: siblings - before,
+                            ..Place::default()
                         };
                         (node as usize, place)
                     };
@@ -203,6 +199,12 @@ impl Recorded {
             }
         }
         children
+    }
+}
+
+impl Placed for (usize, Place) {
+    fn place(&mut self) -> &mut Place {
+        &mut self.1
     }
 }
 

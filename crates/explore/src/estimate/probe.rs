@@ -7,93 +7,40 @@
 //! whatever was expected: expectations decide only how much the sample scatters. They are learned from earlier passes
 //! ([`Sizes`]).
 //!
+//! *Owners.* Where algorithms remember what was tried at a decision (`rf`), a branch is found by one of many executions that passed the
+//! decision. It belongs to the one that passed it first, and stands for as many as that one does: others like the finder would
+//! have found the same branch and not another one. If that is not the finder itself, the branch is left for later passes and counts
+//! for what is expected of it: a pass that followed all that comes to light late would go on and on.
+//!
 //! Nothing is run for the sake of the sample alone: what a pass runs is done, what it does not draw is left for later.
 
-use super::LogSum;
-use serde::{Deserialize, Serialize};
-use std::collections::HashMap;
+use super::{LogSum, sizes::Place, sizes::Sizes};
+use std::f64::consts::LN_2;
 
-/// Where a branch comes from: all that is known of it before it is run.
-#[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize)]
-pub(crate) struct Place {
-    /// What part of the search it is, if all siblings are alike: the natural logarithm of that.
-    pub weight: f64,
-    /// Where it leaves its parent.
-    pub position: u32,
-    /// How many children that has.
-    pub siblings: u32,
-    /// How many of them are to be run before it, itself included.
-    pub rank: u32,
+/// Whether so many branches, from executions of so many steps, may be kept waiting for a pass. More are worked off from the top of the
+/// stack, which stays flat.
+pub(crate) fn few(branches: usize, steps: usize) -> bool {
+    branches > 0 && branches * steps.max(32) <= 1 << 20
 }
-
-/// How many executions are below branches, by where they come from.
-#[derive(Debug, Default)]
-pub(crate) struct Sizes {
-    means: HashMap<(u8, u32, u32), Mean>,
-}
-
-/// Sizes seen, as logarithms.
-#[derive(Debug, Default)]
-struct Mean {
-    sizes: LogSum,
-    weights: LogSum,
-    count: u32,
-}
-
-/// More branches than these are not kept waiting for a pass: a stack that is worked off from its top stays flat.
-pub(crate) const WAITING: usize = 8192;
 
 /// How many a pass takes on a level, after so many executions and passes. The first ones are narrow, to be over soon.
 pub(crate) fn width(done: u64, passes: usize) -> usize {
     (done.isqrt() as usize).max(2 << passes.min(2))
 }
 
-/// Kinds of places that are told apart; behind that, only known ones are added to.
-const KINDS: usize = 1 << 16;
+/// The first executions are run depth first: most searches are over soon.
+const FIRST: u64 = 32;
 
-/// After so many examples the special counts as much as the general.
-const EXAMPLES: f64 = 2.0;
+/// Whether it is time for a pass, after so many executions, so many of them in passes. They are ever rarer: looking at a sample costs
+/// more than going through all, and twice as much of it says little more.
+pub(crate) fn due(done: u64, probed: u64) -> bool {
+    done >= FIRST && probed < 1500 + 30 * done.isqrt()
+}
 
-impl Sizes {
-    /// What is like a place, the most general first.
-    fn kinds(place: &Place) -> [(u8, u32, u32); 5] {
-        [
-            (0, 0, 0),
-            (1, place.siblings, 0),
-            (2, place.position, 0),
-            (3, place.siblings, place.rank),
-            (4, place.position, place.rank),
-        ]
-    }
-
-    /// The size to be expected; its natural logarithm.
-    fn expected(&self, place: &Place) -> f64 {
-        let mut expected = None;
-        for mean in Sizes::kinds(place)
-            .iter()
-            .filter_map(|kind| self.means.get(kind))
-        {
-            let special = mean.sizes.ln() - mean.weights.ln();
-            let count = f64::from(mean.count);
-            let mut mixed = LogSum::default();
-            mixed.add(special + (count / (count + EXAMPLES)).ln());
-            mixed.add(expected.unwrap_or(special) + (EXAMPLES / (count + EXAMPLES)).ln());
-            expected = Some(mixed.ln());
-        }
-        expected.unwrap_or(0.0)
-    }
-
-    fn learn(&mut self, place: &Place, weight: f64, size: f64) {
-        for kind in Sizes::kinds(place) {
-            if self.means.len() >= KINDS && !self.means.contains_key(&kind) {
-                continue;
-            }
-            let mean = self.means.entry(kind).or_default();
-            mean.sizes.add(weight + size);
-            mean.weights.add(weight);
-            mean.count += 1;
-        }
-    }
+/// What a pass draws from.
+pub(crate) trait Placed {
+    /// Where it comes from.
+    fn place(&mut self) -> &mut Place;
 }
 
 /// One pass over the tree below some branches.
@@ -108,10 +55,9 @@ pub(crate) struct Pass<B> {
 #[derive(Debug)]
 struct Item<B> {
     branch: B,
-    place: Place,
     /// For how many it stands; the natural logarithm.
     stands: f64,
-    parent: Option<usize>,
+    owner: Option<usize>,
 }
 
 /// A branch that was drawn.
@@ -119,88 +65,164 @@ struct Item<B> {
 struct Node {
     place: Place,
     stands: f64,
-    parent: Option<usize>,
+    owner: Option<usize>,
     /// Executions below it and itself.
     size: LogSum,
 }
 
-impl<B> Pass<B> {
-    /// Below these branches, with so many on a level.
-    pub fn new(branches: impl Iterator<Item = (B, Place)>, width: usize) -> Pass<B> {
-        let item = |(branch, place)| Item {
-            branch,
-            place,
-            stands: 0.0,
-            parent: None,
-        };
-        Pass {
+impl<B: Placed> Pass<B> {
+    /// Below these branches, with so many on a level. What is to be run of them, each with its number, is taken out.
+    pub fn new(
+        branches: &mut Vec<B>,
+        width: usize,
+        sizes: &mut Sizes,
+        dice: &mut Dice,
+    ) -> (Pass<B>, Vec<(usize, B)>) {
+        let mut pass = Pass {
             width,
-            level: branches.map(item).collect(),
+            level: Vec::new(),
             nodes: Vec::new(),
             total: LogSum::default(),
-        }
+        };
+        pass.total.add((branches.len() as f64).ln());
+        let expected = branches.iter_mut().map(|branch| {
+            let place = branch.place();
+            sizes.expect(place);
+            place.expected
+        });
+        let parts = parts(expected.collect());
+        // Neighbours are alike: evenly spaced draws take some of each kind.
+        let mut draws = Draws::new(&parts, width, dice);
+        let mut chances = parts.iter().map(|part| draws.draw(*part));
+        let mut stands = Vec::new();
+        let drawn = branches.extract_if(.., |_| {
+            let chance = chances.next().flatten();
+            stands.extend(chance);
+            chance.is_some()
+        });
+        let drawn: Vec<B> = drawn.collect();
+        let numbered = drawn.into_iter().zip(stands);
+        let drawn = numbered.map(|(mut branch, stands)| {
+            let place = *branch.place();
+            (pass.node(place, stands, None), branch)
+        });
+        let drawn = drawn.collect();
+        (pass, drawn)
     }
 
     /// Draws what is to be run of the level that is complete now, each with its number; the others are left. Nothing: the pass is over.
-    pub fn draw(&mut self, sizes: &Sizes, dice: &mut Dice, left: &mut Vec<B>) -> Vec<(usize, B)> {
+    pub fn draw(
+        &mut self,
+        sizes: &mut Sizes,
+        dice: &mut Dice,
+        left: &mut Vec<B>,
+    ) -> Vec<(usize, B)> {
         let mut level = std::mem::take(&mut self.level);
         level.iter().for_each(|item| self.total.add(item.stands));
-        let parts = match level.len() > self.width {
-            true => {
-                // Neighbours are alike: evenly spaced draws take some of each kind.
-                level.sort_by_key(|item| item.place.position);
-                parts(&level, sizes)
-            }
-            false => vec![1.0; level.len()],
+        let chances = match level.len() > self.width {
+            true => self.chances(&mut level, sizes, dice),
+            false => vec![Some(0.0); level.len()],
         };
-        let step = parts.iter().sum::<f64>() / self.width.min(level.len()).max(1) as f64;
-        let mut next = step * dice.fraction();
-        let mut past = 0.0;
-        let mut drawn = Vec::new();
-        for (item, part) in level.into_iter().zip(parts) {
-            past += part;
-            if part < step && past <= next {
-                left.push(item.branch);
-                continue;
+        let mut drawn = Vec::with_capacity(self.width);
+        for (mut item, chance) in level.drain(..).zip(chances) {
+            match chance {
+                None => left.push(item.branch),
+                Some(more) => {
+                    let place = *item.branch.place();
+                    let number = self.node(place, item.stands + more, item.owner);
+                    drawn.push((number, item.branch));
+                }
             }
-            while next < past {
-                next += step;
-            }
-            let stands = item.stands + (step / part).ln().max(0.0);
-            drawn.push((self.nodes.len(), item.branch));
-            let mut size = LogSum::default();
-            size.add(0.0);
-            self.nodes.push(Node {
-                place: item.place,
-                stands,
-                parent: item.parent,
-                size,
-            });
         }
+        self.level = level;
         drawn
     }
 
-    /// Adds a child of a branch that was drawn to the next level.
-    pub fn child(&mut self, parent: usize, branch: B, place: Place) {
-        self.level.push(Item {
-            branch,
-            place,
-            stands: self.nodes[parent].stands,
-            parent: Some(parent),
+    /// Who of a level is drawn, and for how many times as many it stands then: natural logarithms.
+    fn chances(
+        &self,
+        level: &mut [Item<B>],
+        sizes: &mut Sizes,
+        dice: &mut Dice,
+    ) -> Vec<Option<f64>> {
+        let expected = level.iter_mut().map(|item| {
+            let place = item.branch.place();
+            sizes.expect(place);
+            (item.stands / LN_2) as f32 + place.expected
         });
+        let parts = parts(expected.collect());
+        let mut order: Vec<(u32, u32)> = level
+            .iter_mut()
+            .zip(0..)
+            .map(|(item, index)| (item.branch.place().position, index))
+            .collect();
+        order.sort_unstable();
+        let mut draws = Draws::new(&parts, self.width, dice);
+        let mut chances = vec![None; level.len()];
+        for (_, index) in order {
+            chances[index as usize] = draws.draw(parts[index as usize]);
+        }
+        chances
+    }
+
+    fn node(&mut self, place: Place, stands: f64, owner: Option<usize>) -> usize {
+        let mut size = LogSum::default();
+        size.add(0.0);
+        self.nodes.push(Node {
+            place,
+            stands,
+            owner,
+            size,
+        });
+        self.nodes.len() - 1
+    }
+
+    /// Takes in a branch that was found by one that was drawn: into the next level, or it is left.
+    pub fn child(&mut self, finder: usize, mut branch: B, sizes: &mut Sizes, left: &mut Vec<B>) {
+        let place = branch.place();
+        if place.above == 0 {
+            let stands = self.nodes[finder].stands;
+            self.level.push(Item {
+                branch,
+                stands,
+                owner: Some(finder),
+            });
+            return;
+        }
+        sizes.expect(place);
+        let expected = f64::from(place.expected) * LN_2;
+        let mut owner = Some(finder);
+        for _ in 0..place.above {
+            owner = owner.and_then(|owner| self.nodes[owner].owner);
+        }
+        // An owner from before this pass is only one.
+        let mut stands = 0.0;
+        if let Some(owner) = owner {
+            let owner = &mut self.nodes[owner];
+            owner.size.add(expected);
+            stands = owner.stands;
+        }
+        self.total.add(stands + expected);
+        left.push(branch);
     }
 
     /// Learns from what was seen, and says how many executions there are below the branches: the natural logarithm.
     pub fn conclude(mut self, sizes: &mut Sizes) -> f64 {
         while let Some(node) = self.nodes.pop() {
             let size = node.size.ln();
-            if let Some(parent) = node.parent {
-                let parent = &mut self.nodes[parent];
-                parent.size.add(size + node.stands - parent.stands);
+            if let Some(owner) = node.owner {
+                let owner = &mut self.nodes[owner];
+                owner.size.add(size + node.stands - owner.stands);
             }
             sizes.learn(&node.place, node.stands, size);
         }
+        sizes.renew();
         self.total.ln()
+    }
+
+    /// What was not run yet.
+    pub fn waiting(&self) -> impl Iterator<Item = &B> {
+        self.level.iter().map(|item| &item.branch)
     }
 
     /// What was not run yet, of a pass that is given up.
@@ -209,18 +231,51 @@ impl<B> Pass<B> {
     }
 }
 
-/// What each is expected to stand for, in a common unit.
-fn parts<B>(level: &[Item<B>], sizes: &Sizes) -> Vec<f64> {
-    let expected = level
-        .iter()
-        .map(|item| item.stands + sizes.expected(&item.place));
-    let mut parts: Vec<f64> = expected.collect();
-    let most = parts.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    // What is too small for a number still gets a chance.
-    parts
-        .iter_mut()
-        .for_each(|part| *part = (*part - most).exp().max(1e-12));
-    parts
+/// What each is expected to stand for, in a common unit, from logarithms to base 2. Roughly: a straight line between powers of two.
+fn parts(mut logarithms: Vec<f32>) -> Vec<f32> {
+    let most = logarithms.iter().copied().fold(f32::MIN, f32::max);
+    logarithms.iter_mut().for_each(|part| {
+        // What is too small for a number still gets a chance.
+        let power = (*part - most).max(-40.0);
+        *part = f32::from_bits(((power + 127.0) * (1 << 23) as f32) as u32);
+    });
+    logarithms
+}
+
+/// Draws at even distances, beginning at a random one.
+struct Draws {
+    step: f64,
+    next: f64,
+    past: f64,
+}
+
+impl Draws {
+    fn new(parts: &[f32], width: usize, dice: &mut Dice) -> Draws {
+        let sum: f64 = parts.iter().map(|part| f64::from(*part)).sum();
+        let step = match parts.len() > width {
+            true => sum / width as f64,
+            false => 0.0,
+        };
+        Draws {
+            step,
+            next: step * dice.fraction(),
+            past: 0.0,
+        }
+    }
+
+    /// Whether this part is drawn, and by how much more it stands for then.
+    fn draw(&mut self, part: f32) -> Option<f64> {
+        let part = f64::from(part);
+        self.past += part;
+        if part < self.step && self.past <= self.next {
+            return None;
+        }
+        if self.step > 0.0 && self.next < self.past {
+            let steps = ((self.past - self.next) / self.step).ceil();
+            self.next += steps * self.step;
+        }
+        Some((self.step / part).ln().max(0.0))
+    }
 }
 
 /// Random numbers from a seed: the generator known as SplitMix64.
@@ -261,10 +316,10 @@ mod tests {
 
     fn place(node: usize, before: usize, siblings: usize) -> Place {
         Place {
-            weight: 0.0,
             position: node as u32 % 7,
             siblings: siblings as u32,
             rank: (siblings - before) as u32,
+            ..Place::default()
         }
     }
 
@@ -275,21 +330,22 @@ mod tests {
         sizes: &mut Sizes,
         dice: &mut Dice,
     ) -> (f64, Vec<usize>, Vec<usize>) {
-        let mut pass = Pass::new([(0, Place::default())].into_iter(), width);
-        let (mut run, mut left) = (Vec::new(), Vec::new());
-        loop {
-            let drawn = pass.draw(sizes, dice, &mut left);
-            if drawn.is_empty() {
-                return (pass.conclude(sizes).exp(), run, left);
-            }
-            for (number, node) in drawn {
+        let mut left = vec![(0, Place::default())];
+        let (mut pass, mut drawn) = Pass::new(&mut left, width, sizes, dice);
+        let mut run = Vec::new();
+        while !drawn.is_empty() {
+            for (number, (node, _)) in drawn {
                 run.push(node);
                 let children = &tree[node];
                 for (before, child) in children.iter().enumerate() {
-                    pass.child(number, *child, place(*child, before, children.len()));
+                    let child = (*child, place(*child, before, children.len()));
+                    pass.child(number, child, sizes, &mut left);
                 }
             }
+            drawn = pass.draw(sizes, dice, &mut left);
         }
+        let left = left.into_iter().map(|(node, _)| node).collect();
+        (pass.conclude(sizes).exp(), run, left)
     }
 
     #[test]

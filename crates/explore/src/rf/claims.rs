@@ -28,16 +28,17 @@ impl Claims {
         }
     }
 
-    /// Those that the decision at a place belongs to.
-    pub fn at(self: &Arc<Claims>, place: u32) -> &Arc<Claims> {
-        let mut claims = self;
+    /// Those that the decision at a place belongs to, and how far back they are.
+    pub fn owner(self: &Arc<Claims>, place: u32) -> (&Arc<Claims>, u32) {
+        let (mut claims, mut above) = (self, 0);
         while place < claims.first {
             claims = claims
                 .earlier
                 .as_ref()
                 .expect("the first run decides first");
+            above += 1;
         }
-        claims
+        (claims, above)
     }
 
     /// Whether nobody tried it before.
