@@ -3,7 +3,11 @@
 use crate::{Watched, processor_time, rates::build};
 use reweave_drive::{Launch, Native, Restart, compile::Kit};
 use reweave_explore::{Algorithm, Flow, Options, Search};
-use std::{path::Path, time::Instant};
+use std::{
+    path::Path,
+    sync::atomic::{AtomicU64, Ordering::Relaxed},
+    time::Instant,
+};
 
 /// Programs, from few threads to many, and their sizes.
 const PROGRAMS: [(&str, u32); 3] = [("lastzero", 3), ("lastzero", 13), ("circular-buffer", 8)];
@@ -58,12 +62,8 @@ fn explore(program: &Path, restart: Restart, most: u64) -> (u64, f64, f64) {
         end: |_| {},
     };
     let (start, used) = (Instant::now(), processor_time());
-    let runs = std::cell::Cell::new(0);
-    let count = || {
-        runs.set(runs.get() + 1);
-        runs.get()
-    };
-    let after = |_: &_, _: &_| match count() >= most {
+    let runs = AtomicU64::new(0);
+    let after = |_: &_, _: &_| match runs.fetch_add(1, Relaxed) + 1 >= most {
         true => Flow::Stop,
         false => Flow::Continue,
     };
