@@ -501,7 +501,7 @@ fn a_budget_ends_a_run_that_hangs() {
     told.says(&["incomplete (budget)"]);
     assert!(start.elapsed() >= Duration::from_secs(1));
     let told = bench.run("check --max-time 50ms hang.c").ends(1);
-    told.says(&["livelock in hang.c", "goes on for ever"]);
+    told.says(&["livelock in hang.c"]);
 }
 
 #[test]

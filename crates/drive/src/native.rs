@@ -433,15 +433,13 @@ impl Target for Native {
     }
 
     fn batch(&self) -> usize {
-        match self.launch.restart {
-            Restart::Exec => 1,
-            Restart::Warm | Restart::Fork => BATCH,
-        }
+        BATCH
     }
 
     fn prepare(&mut self, plans: &[Plan]) {
         // What fails here fails again when the first of them is run by itself.
         self.waiting = 0;
+        // One by one, in the order of the other rungs.
         if self.launch.restart == Restart::Exec {
             return;
         }
