@@ -1,8 +1,9 @@
 //! Waits that several things may end, in programs that cancel threads or ask whether they have ended.
 //!
 //! An operation of the model waits for one object. Here threads that wait are on a list, each with a semaphore of its own: whoever signals, posts, ends
-//! or cancels looks at the list, in a section that a hidden mutex protects, and wakes whom it finds there. So a cancelled thread takes no
-//! signal away from another one, and what a section finds follows from the order of sections alone.
+//! or cancels looks at the list, in a section that a hidden mutex protects, and wakes whom it finds there. What a section finds follows from the
+//! order of sections alone. A thread that is cancelled stays on the list until it acts on that: a signal that comes first still wakes it, one that
+//! comes later is another thread's.
 //!
 //! Neither the mutex nor the semaphores are the program's: they order no memory ([`Sort::Quiet`]). Programs that name none of the
 //! functions in [`NAMES`] do without all this.
@@ -47,7 +48,7 @@ impl State {
 /// Of a thread.
 #[derive(Default)]
 pub struct Own {
-    /// It was woken to be cancelled.
+    /// It was woken because it is cancelled.
     cancelled: bool,
     ended: bool,
 }
@@ -64,6 +65,8 @@ struct Wait {
     /// What the thread is woken by.
     semaphore: ObjectId,
     cancellable: bool,
+    /// It is woken already.
+    cancelled: bool,
     /// What a wait on a condition variable gave up.
     mutex: Option<ObjectId>,
 }
@@ -97,6 +100,7 @@ fn enlist(what: What, address: usize, mutex: Option<ObjectId>) -> ObjectId {
         what,
         semaphore,
         cancellable: cancel::enabled(),
+        cancelled: false,
         mutex,
     };
     waits().push(wait);
@@ -111,7 +115,9 @@ fn wake(fits: impl Fn(&Wait) -> bool, nth: usize, site: Site) -> Option<ThreadId
         .collect();
     found.sort_by_key(|index| state.path(waits()[*index].thread));
     let wait = waits().remove(*found.get(nth)?);
-    visible(Op::SemRelease(wait.semaphore), site);
+    if !wait.cancelled {
+        visible(Op::SemRelease(wait.semaphore), site);
+    }
     Some(wait.thread)
 }
 
@@ -128,33 +134,38 @@ fn block(semaphore: ObjectId, until: Option<Deadline>, key: ObjectId, site: Site
     };
     let Some(until) = until else {
         acquire(false, Gate::Open);
-        return woken(site);
+        return woken(semaphore, site);
     };
     let gate = world::get().timed_gate(Op::Load(key));
     let mut ok = acquire(true, gate);
-    if !ok {
-        enter(site);
-        let place = waits().iter().position(|wait| wait.semaphore == semaphore);
-        if let Some(place) = place {
-            waits().remove(place);
-        }
-        leave(site);
-        if place.is_none() {
-            // Somebody was about to wake it.
-            ok = acquire(false, Gate::Open);
-        }
+    if !ok && !withdraw(semaphore, site) {
+        // Somebody was about to wake it.
+        ok = acquire(false, Gate::Open);
     }
     world::get().timed(Op::Load(key), ok);
     if ok {
-        return woken(site);
+        return woken(semaphore, site);
     }
+    world::get().me().own_calls.waits.cancelled = false;
     until.reached();
     Ended::Late
 }
 
-fn woken(site: Site) -> Ended {
+/// Takes the running thread off the list; whether it was still there.
+fn withdraw(semaphore: ObjectId, site: Site) -> bool {
+    enter(site);
+    let place = waits().iter().position(|wait| wait.semaphore == semaphore);
+    if let Some(place) = place {
+        waits().remove(place);
+    }
+    leave(site);
+    place.is_some()
+}
+
+/// The running thread was woken: by whom is settled, since that one released its semaphore.
+fn woken(semaphore: ObjectId, site: Site) -> Ended {
     let own = &mut world::get().me().own_calls.waits;
-    if !core::mem::take(&mut own.cancelled) {
+    if !core::mem::take(&mut own.cancelled) || !withdraw(semaphore, site) {
         return Ended::Woken;
     }
     // Who cancels comes before what is done about it.
@@ -276,16 +287,20 @@ fn wait(
     until: Option<Deadline>,
     site: Site,
 ) -> Ended {
+    // What was waited for goes before a cancellation, once it was waited for.
+    let mut again = false;
     loop {
         enter(site);
-        if cancel::asked(site) {
-            leave(site);
-            return Ended::Cancelled;
-        }
-        if ready() {
+        let cancelled = !again && cancel::asked(site);
+        if !cancelled && ready() {
             leave(site);
             return Ended::Woken;
         }
+        if cancelled || again && cancel::asked(site) {
+            leave(site);
+            return Ended::Cancelled;
+        }
+        again = true;
         let semaphore = enlist(what, address, None);
         leave(site);
         match block(semaphore, until, key, site) {
@@ -299,10 +314,11 @@ fn wait(
 pub fn cancel(thread: ThreadId, site: Site) {
     enter(site);
     visible(Op::Store(cancel::flag(thread), 1), site);
-    let fits = |wait: &Wait| wait.thread == thread && wait.cancellable;
-    if waits().iter().any(fits) {
+    let fits = |wait: &&mut Wait| wait.thread == thread && wait.cancellable && !wait.cancelled;
+    if let Some(wait) = waits().iter_mut().find(fits) {
+        wait.cancelled = true;
         own_of(thread).cancelled = true;
-        wake(fits, 0, site);
+        visible(Op::SemRelease(wait.semaphore), site);
     }
     leave(site);
 }
