@@ -58,11 +58,8 @@ fn explore(program: &Path, restart: Restart, most: u64) -> (u64, f64, f64) {
         end: |_| {},
     };
     let (start, used) = (Instant::now(), processor_time());
-    let runs = std::cell::Cell::new(0);
-    let count = || {
-        runs.set(runs.get() + 1);
-        runs.get()
-    };
+    let runs = std::sync::atomic::AtomicU64::new(0);
+    let count = || runs.fetch_add(1, std::sync::atomic::Ordering::Relaxed) + 1;
     let after = |_: &_, _: &_| match count() >= most {
         true => Flow::Stop,
         false => Flow::Continue,
