@@ -323,6 +323,8 @@ impl<S: Subject> Check<S> {
         let by_reads = matches!(options.algorithm, Algorithm::Auto | Algorithm::Rf);
         match (self.subject.fault(), outcome) {
             (Some(why), _) => Err(Fault::Failed(why)),
+            // A run that takes too long is given up; its branch waits.
+            (None, Err(_)) if slice.over() => Ok(None),
             // What was run before the search has to begin anew may not be followed by the same again.
             (None, Err(_)) if self.subject.anew() => Ok(None),
             // Destructors are run by who comes last, and nothing says who that is.

@@ -16,7 +16,7 @@ use args::{Check, Races, Restart, Threads, What};
 pub use debugger::Debugging;
 pub use replay::replay;
 use reweave_check::{Control, Fault, Settings};
-use reweave_drive::{Launch, compile};
+use reweave_drive::{Launch, Limits, binary, compile};
 use reweave_report::{
     ExitCode, Program, ResultDocument, Sources, Style, render_trace, render_untold,
 };
@@ -87,17 +87,16 @@ impl Prepared {
         settings(check, &self.program)
     }
 
-    fn warm(&self) -> bool {
-        self.launch.restart == reweave_drive::Restart::Warm
-    }
-
-    /// Whether there is another way to run it again.
-    fn steps_down(&self, check: &Check) -> bool {
-        self.warm() && check.restart == Restart::Auto && check.threads == Threads::Fiber
-    }
-
-    fn step_down(&mut self) {
-        self.launch.restart = reweave_drive::Restart::Fork;
+    /// A more trusted way to run it again, if there is one and we may choose.
+    fn lower(&self, check: &Check) -> Option<reweave_drive::Restart> {
+        use reweave_drive::Restart::{Exec, Fork, Warm};
+        match (check.restart, self.launch.restart) {
+            // A forked process has no other threads.
+            (Restart::Auto, Warm) if check.threads == Threads::Os => Some(Exec),
+            (Restart::Auto, Warm) => Some(Fork),
+            (Restart::Auto, Fork) => Some(Exec),
+            _ => None,
+        }
     }
 }
 
@@ -117,7 +116,7 @@ pub fn prepare(check: &Check, stdin: Option<Arc<File>>) -> Result<Prepared, Endi
     let restart = match check.restart {
         Restart::Auto | Restart::Warm => reweave_drive::Restart::Warm,
         Restart::Fork => reweave_drive::Restart::Fork,
-        Restart::Exec => return Err(format!("--restart exec: {}", args::missing()).into()),
+        Restart::Exec => reweave_drive::Restart::Exec,
     };
     let threads = match check.threads {
         Threads::Fiber => reweave_drive::Threads::Fiber,
@@ -129,7 +128,16 @@ pub fn prepare(check: &Check, stdin: Option<Arc<File>>) -> Result<Prepared, Endi
             let built = compile::build(&kit, words.clone()).map_err(|error| error.to_string())?;
             (built.program.clone(), Some(built))
         }
-        What::Program(program) => (program.clone(), None),
+        What::Program(program) => {
+            let path = found(program);
+            if binary::look(&path)?.bare {
+                say(&format!(
+                    "{}: has no debug information, so places are functions and addresses; build it with -g to see files and lines",
+                    program.display()
+                ));
+            }
+            (path, None)
+        }
     };
     Ok(Prepared {
         launch: Launch {
@@ -137,12 +145,22 @@ pub fn prepare(check: &Check, stdin: Option<Arc<File>>) -> Result<Prepared, Endi
             stdin,
             races,
             restart,
+            limits: check.limits.clone(),
             threads,
             ..Launch::new(path)
         },
         program: described(check),
         _built: built,
     })
+}
+
+/// The file of a program, in the directories for programs if it is named without one.
+fn found(program: &Path) -> PathBuf {
+    let plain = !program.as_os_str().to_string_lossy().contains('/');
+    let path = env::var_os("PATH").filter(|_| plain).unwrap_or_default();
+    let files = env::split_paths(&path).map(|directory| directory.join(program));
+    let mut files = files.filter(|file| file.is_file());
+    files.next().unwrap_or_else(|| program.into())
 }
 
 /// The program in a trace: with the words that build and start it again.
@@ -154,6 +172,7 @@ fn described(check: &Check) -> Program {
     if check.threads == Threads::Os {
         command.extend(["--threads".into(), "os".into()]);
     }
+    command.extend(check.limits());
     let mut add = |words: &[OsString]| {
         command.extend(words.iter().map(|word| word.to_string_lossy().into_owned()));
     };
@@ -210,7 +229,7 @@ fn settings(check: &Check, program: &Program) -> Settings {
 }
 
 fn explore(check: &Check) -> Result<ExitCode, Ending> {
-    let prepared = prepare(check, stdin::read()?)?;
+    let mut prepared = prepare(check, stdin::read()?)?;
     if let Some(log) = &check.log {
         // Said now, and not after the search.
         File::create(log)
@@ -222,11 +241,19 @@ fn explore(check: &Check) -> Result<ExitCode, Ending> {
     let settings = prepared.settings(check);
     let workers = settings.workers;
     let stem = settings.name.clone();
+    let limits = Limits {
+        stop: control.stop.clone(),
+        ..prepared.launch.limits.clone()
+    };
+    prepared.launch.limits = limits.clone();
     let mut session = Session::new(check.clone(), prepared, settings)?;
     // Compiling is not exploring.
     let until = check
         .budget
         .and_then(|budget| Instant::now().checked_add(budget));
+    if let Some(until) = until {
+        let _ = limits.until.set(until);
+    }
     let shown = check.format == Format::Text;
     let told = loop {
         progress::shown(&name, workers, &control, shown, || {

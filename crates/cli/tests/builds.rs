@@ -264,3 +264,39 @@ fn a_static_c_library_is_refused() {
         assert_eq!(err(&output).lines().count(), 1);
     }
 }
+
+/// What [`MAIN`] calls, from a library that is opened.
+const OPENING: &str = r#"
+#include <dlfcn.h>
+void add(void) {
+    void *library = dlopen("./libadd.so", RTLD_NOW);
+    void (*add_one)(void) = (void (*)(void))dlsym(library, "add_one");
+    add_one();
+    dlclose(library);
+}
+"#;
+
+/// Libraries that are loaded from the start may be opened, with hooks or without.
+#[test]
+fn a_library_that_is_loaded_can_be_opened() {
+    let bench = Bench::new();
+    bench.file("main.c", MAIN);
+    bench.file("open.c", OPENING);
+    bench.file("add.c", &ADD.replace("add(", "add_one("));
+    let library = "-g -fPIC -shared add.c -o libadd.so";
+    let link = "cc -g main.c open.c -o main -Wl,--no-as-needed -L. -ladd -Wl,-rpath,$PWD -pthread";
+    fine(&bench.build(&format!("cc {library} && {link}")));
+    bench.races("./main", "add.c:2");
+    let mut plain = Command::new("cc");
+    let plain = plain
+        .args(library.split(' '))
+        .current_dir(bench.place.path());
+    fine(&plain.output().unwrap());
+    fine(&bench.build(link));
+    let said = bench.check(&["./main", "locked"]);
+    assert!(said.contains("\"executions\": 2"), "{said}");
+    // One that is not loaded is not under control.
+    fine(&bench.build("cc -g main.c open.c -o alone -pthread"));
+    let said = bench.check(&["./alone"]);
+    assert!(said.contains("unsupported: dlopen"), "{said}");
+}

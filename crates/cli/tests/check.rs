@@ -4,9 +4,10 @@ use serde_json::Value;
 use std::{
     fs,
     io::Write,
+    os::unix::fs::PermissionsExt,
     path::PathBuf,
     process::{Command, Output, Stdio},
-    time::Duration,
+    time::{Duration, Instant},
 };
 use tempfile::TempDir;
 
@@ -410,6 +411,117 @@ fn what_cannot_be_started_has_a_sentence() {
     told.says(&["reweave: no C compiler: none of cc, gcc, clang is in PATH"]);
 }
 
+/// Files that are programs, but none that can be explored.
+#[test]
+fn programs_of_other_kinds_have_a_sentence() {
+    let bench = Bench::new(&[
+        ("it.c", "int main(void) { return 0; }\n"),
+        ("script", "#!/bin/sh\nexec it\n"),
+    ]);
+    let compiled = |words: &[&str]| {
+        let made = Command::new("cc")
+            .args(words)
+            .current_dir(bench.place.path())
+            .status();
+        assert!(made.unwrap().success(), "{words:?}");
+    };
+    let allow = |name: &str, mode: u32| {
+        fs::set_permissions(bench.path(name), fs::Permissions::from_mode(mode)).unwrap();
+    };
+    compiled(&["it.c", "-o", "plain"]);
+    compiled(&["it.c", "-static", "-o", "static"]);
+    fs::copy(bench.path("plain"), bench.path("as-root")).unwrap();
+    let mut bytes = fs::read(bench.path("plain")).unwrap();
+    // Where the machine is named: AArch64.
+    bytes[18] = 183;
+    fs::write(bench.path("other"), bytes).unwrap();
+    fs::write(bench.path("data"), "no program").unwrap();
+    for (name, mode) in [
+        ("as-root", 0o4755),
+        ("other", 0o755),
+        ("data", 0o755),
+        ("script", 0o755),
+    ] {
+        allow(name, mode);
+    }
+    let cases = [
+        ("as-root", "set-uid"),
+        ("static", "it is linked statically"),
+        ("other", "it is for another kind of machine"),
+        ("data", "it is no program"),
+        (
+            "script",
+            "it is a script (#!/bin/sh), and only programs are explored; name the program",
+        ),
+        ("it.c", "it is not executable"),
+        ("../", "it is no file"),
+    ];
+    for (name, says) in cases {
+        let told = bench.run(&format!("check -- ./{name}")).ends(2);
+        assert!(told.err.contains(says), "{name}: {}", told.err);
+        assert_eq!(
+            (told.err.lines().count(), told.out.as_str()),
+            (1, ""),
+            "{name}"
+        );
+    }
+    fs::create_dir(bench.path(".libs")).unwrap();
+    fs::copy(bench.path("plain"), bench.path(".libs/script")).unwrap();
+    let told = bench.run("check -- ./script").ends(2);
+    told.says(&["the program that it starts is likely ./.libs/script"]);
+}
+
+#[test]
+fn without_debug_information_places_are_functions() {
+    let race = "#include <pthread.h>\nint x;\nvoid *up(void *u) { x++; return u; }\nint main(void) {\n\
+        pthread_t t;\npthread_create(&t, 0, up, 0);\nx++;\npthread_join(t, 0);\n}\n";
+    let bench = Bench::new(&[("race.c", race)]);
+    bench.run("cc race.c -o race").ends(0);
+    for (strip, place) in [("--strip-debug", " in up"), ("--strip-all", "at race+0x")] {
+        let status = Command::new("strip")
+            .arg(strip)
+            .arg(bench.path("race"))
+            .status();
+        assert!(status.unwrap().success());
+        let told = bench.run("check -- ./race").ends(1);
+        told.says(&["./race: has no debug information", "data-race", place]);
+        bench.run("replay reweave-out/race-1.rwt").ends(1);
+    }
+}
+
+/// A run that hangs is given up when the time is over, and is not over before.
+#[test]
+fn a_budget_ends_a_run_that_hangs() {
+    let bench = Bench::new(&[(
+        "hang.c",
+        "int main(void) { for (;;) __asm__ volatile(\"\"); }\n",
+    )]);
+    let start = Instant::now();
+    let told = bench.run("check --budget 1s hang.c").ends(3);
+    told.says(&["incomplete (budget)"]);
+    assert!(start.elapsed() >= Duration::from_secs(1));
+    let told = bench.run("check --max-time 50ms hang.c").ends(1);
+    told.says(&["livelock in hang.c"]);
+}
+
+#[test]
+fn every_rung_counts_the_same() {
+    let bench = Bench::new(&[("counter.c", COUNTER)]);
+    for rung in ["auto", "warm", "fork", "exec"] {
+        let told = bench
+            .run(&format!(
+                "check --format json -DN=3 --restart {rung} counter.c"
+            ))
+            .ends(0);
+        let result = told.json();
+        assert_eq!(result["executions"], 6, "{rung}");
+        assert_eq!(
+            result["restart"],
+            if rung == "auto" { "warm" } else { rung }
+        );
+    }
+}
+
 #[test]
 fn a_thread_before_main_has_a_sentence() {
     let bench = Bench::new(&[(
@@ -436,6 +548,9 @@ fn help_names_every_option() {
         "--races",
         "--keep-going",
         "--output",
+        "--max-time",
+        "--max-memory",
+        "--max-output",
         "Exit codes",
     ] {
         assert!(told.out.contains(option), "{option}");

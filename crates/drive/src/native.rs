@@ -1,11 +1,14 @@
 //! A native program as a target: plans in batches to its process, executions back.
 
-use crate::process::{Process, Silence, Start};
+use crate::{
+    limits::Limits,
+    process::{Process, Silence, Start},
+};
 use reweave_explore::Target;
 use reweave_model::{Divergence, Execution, Mark, OpKind, Plan, Site, Step, ThreadId};
 use reweave_wire::{
-    Debugged, Detail, Hello, HelloModule, Note, Races, Reader, Report, Restart, Threads, Unit,
-    Writer, read_hello, read_report, write_request,
+    Debugged, Detail, Doom, Hello, HelloModule, LEFT, Note, Races, Reader, Report, Restart,
+    Threads, Unit, Writer, read_hello, read_report, write_request,
 };
 use std::{
     collections::BTreeSet,
@@ -31,6 +34,8 @@ pub struct Launch {
     pub units: Vec<Unit>,
     /// How runs begin anew.
     pub restart: Restart,
+    /// What it may use.
+    pub limits: Limits,
     /// How its threads are run.
     pub threads: Threads,
     /// Whether it is for [`Native::debug`] only.
@@ -49,6 +54,7 @@ impl Launch {
             races: Races::default(),
             units: Vec::new(),
             restart: Restart::default(),
+            limits: Limits::default(),
             threads: Threads::default(),
             debugged: false,
             measure: false,
@@ -81,6 +87,10 @@ pub struct Native {
     notes: BTreeSet<Note>,
     fault: Option<String>,
     spent: Spent,
+    /// Slots that runs have wanted.
+    slots: Vec<u32>,
+    /// What a run left behind, in a word or two.
+    left: Option<&'static str>,
 }
 
 /// Where time went, in nanoseconds; measured when the [`Launch`] asks for it. What is left of the whole is the search's own.
@@ -97,8 +107,33 @@ pub struct Spent {
 /// Plans in one batch: so many that a switch between the two processes costs little for each.
 const BATCH: usize = 64;
 
-/// How long a thread may go on without a visible operation.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// How long a program may take until it waits for a debugger.
+const COMES_UP: Duration = Duration::from_secs(10);
+
+/// Threads that may end their process in one run, each at its place.
+const DOOMS: usize = 64;
+
+/// Why no report was written.
+enum Trouble {
+    /// In a sentence. There is no way to run this.
+    Fault(String),
+    /// There is no time left.
+    Late,
+}
+
+impl From<String> for Trouble {
+    fn from(why: String) -> Trouble {
+        Trouble::Fault(why)
+    }
+}
+
+impl From<&str> for Trouble {
+    fn from(why: &str) -> Trouble {
+        Trouble::Fault(why.into())
+    }
+}
+
+const INEVITABLE: &str = "the program's process ends in a run, and nothing keeps it from that";
 
 const MALFORMED: &str = "the program wrote over the memory through which its runs are reported, or its runtime is at fault";
 
@@ -115,6 +150,8 @@ impl Native {
             notes: BTreeSet::new(),
             fault: None,
             spent: Spent::default(),
+            slots: Vec::new(),
+            left: None,
         };
         native.ensure()?;
         Ok(native)
@@ -123,6 +160,11 @@ impl Native {
     /// Why it cannot be run any more, in a sentence.
     pub fn fault(&self) -> Option<&str> {
         self.fault.as_deref()
+    }
+
+    /// What runs left behind in their process that is not put back, if they are not to have one of their own.
+    pub fn left(&self) -> Option<&'static str> {
+        self.left
     }
 
     /// What was noticed in all runs so far.
@@ -165,7 +207,7 @@ impl Native {
 
     /// Runs a plan once, with everything that there is to see.
     pub fn observe(&mut self, plan: &Plan) -> Result<Observation, Divergence> {
-        let done = self.submit(std::slice::from_ref(plan), true);
+        let done = self.run_one(plan, true, |_| Ok(()));
         self.observed(done)
     }
 
@@ -176,22 +218,22 @@ impl Native {
         plan: &Plan,
         debugger: impl FnOnce(u32),
     ) -> Result<Observation, Divergence> {
-        let done = self
-            .request(std::slice::from_ref(plan), true)
-            .and_then(|()| {
-                let process = self.ensure()?;
-                if process.wait_for_debugger(PATIENCE) {
-                    debugger(process.number());
-                }
-                let none = Debugged::No as u32;
-                process.header().debugged.store(none, Relaxed);
-                self.answer()
-            });
+        let mut debugger = Some(debugger);
+        let done = self.run_one(plan, true, |process| {
+            let attach = debugger.take().ok_or("it was ended there")?;
+            match process.wait_for_debugger(COMES_UP) {
+                true => attach(process.number()),
+                false => debugger = Some(attach),
+            }
+            let none = Debugged::No as u32;
+            process.header().debugged.store(none, Relaxed);
+            Ok(())
+        });
         self.observed(done)
     }
 
-    fn observed(&mut self, done: Result<(), String>) -> Result<Observation, Divergence> {
-        if let Err(why) = done.and_then(|()| self.collect()) {
+    fn observed(&mut self, done: Result<(), Trouble>) -> Result<Observation, Divergence> {
+        if let Err(why) = done {
             return Err(self.fail(why));
         }
         match self.report.divergence.take() {
@@ -216,7 +258,9 @@ impl Native {
                 stdin: launch.stdin.as_deref(),
                 races: launch.races,
                 units: &launch.units,
+                slots: &self.slots,
                 restart: launch.restart,
+                limits: &launch.limits,
                 threads: launch.threads,
                 debugged: launch.debugged,
                 measure: launch.measure,
@@ -230,23 +274,22 @@ impl Native {
 
     fn discard(&mut self) {
         self.spent = self.spent();
+        if let Some(process) = &self.process {
+            let left = process.header().left.load(Relaxed) as usize;
+            let left = left.checked_sub(1).and_then(|left| LEFT.get(left));
+            self.left = self.left.or(left.copied());
+        }
         self.process = None;
     }
 
-    /// Has plans run, as many as there is room for.
-    fn submit(&mut self, plans: &[Plan], detail: bool) -> Result<(), String> {
-        self.request(plans, detail)?;
-        self.answer()
-    }
-
-    /// Asks for plans to be run.
-    fn request(&mut self, plans: &[Plan], detail: bool) -> Result<(), String> {
-        self.waiting = 0;
+    /// Has plans run, as many as there is room for. What goes wrong with one is looked at when it is run by itself.
+    fn submit(&mut self, plans: &[Plan]) -> Result<(), Trouble> {
+        let patience = self.launch.limits.time;
         let process = self.ensure()?;
         let mut writer = Writer::new(process.plans());
         let mut count = 0;
         for plan in plans {
-            write_request(&mut writer, plan, detail);
+            write_request(&mut writer, plan, false, &[]);
             if writer.overflowed() {
                 break;
             }
@@ -256,41 +299,82 @@ impl Native {
             return Err("a plan is too long".into());
         }
         process.request(count);
-        Ok(())
+        let answer = process.wait_or_nudge(patience);
+        if answer.is_err() {
+            // What was done is good; the process is not.
+            process.header().spoilt.store(1, Relaxed);
+        }
+        self.waiting = process.header().done.load(Relaxed) as usize;
+        self.at = 0;
+        match answer {
+            Err(Silence::Late) => Err(Trouble::Late),
+            _ => Ok(()),
+        }
     }
 
-    /// Waits until they were.
-    fn answer(&mut self) -> Result<(), String> {
-        let process = self.process.as_mut().ok_or(MALFORMED)?;
-        let mut answer = process.wait(PATIENCE);
-        if let Err(Silence::Stuck) = answer {
-            process.nudge();
-            answer = process.wait(PATIENCE);
+    /// Runs one plan and reads its report. A run that ends its process is made again, and stops where that happened.
+    /// `begun` is told of each attempt, and may refuse it.
+    fn run_one(
+        &mut self,
+        plan: &Plan,
+        detail: bool,
+        mut begun: impl FnMut(&mut Process) -> Result<(), Trouble>,
+    ) -> Result<(), Trouble> {
+        let mut dooms: Vec<Doom> = Vec::new();
+        loop {
+            let patience = self.launch.limits.time;
+            let process = self.ensure()?;
+            let mut writer = Writer::new(process.plans());
+            write_request(&mut writer, plan, detail, &dooms);
+            if writer.overflowed() {
+                return Err("a plan is too long".into());
+            }
+            process.request(1);
+            begun(process)?;
+            let mut complaint = None;
+            let (thread, count, death) = match process.wait_or_nudge(patience) {
+                Ok(()) => match self.answered() {
+                    true => return self.collect(),
+                    false => continue,
+                },
+                Err(Silence::Late) => return Err(Trouble::Late),
+                Err(Silence::Unknown(error)) => return Err(error.to_string().into()),
+                Err(Silence::Stuck) => process.last_seen(None, false),
+                Err(Silence::Ended(status, why)) => {
+                    complaint = why;
+                    process.last_seen(Some(status), complaint.is_some())
+                }
+            };
+            let doom = Doom {
+                thread: ThreadId(thread),
+                count,
+                death,
+            };
+            let known = |other: &Doom| (other.thread, other.count) == (doom.thread, doom.count);
+            if dooms.len() == DOOMS || dooms.iter().any(known) {
+                return Err(complaint.unwrap_or_else(|| INEVITABLE.into()).into());
+            }
+            dooms.push(doom);
+            self.discard();
         }
-        let done = process.header().done.load(Relaxed) as usize;
-        match answer {
-            Ok(()) => {}
-            Err(Silence::Ended(_, Some(why))) => return Err(why),
-            // What was done is good; the next plan has to show whether it was to blame.
-            Err(_) if done > 0 => {
-                let header = process.header();
-                header.spoilt.store(1, Relaxed);
-            }
-            Err(Silence::Ended(status, None)) => {
-                return Err(format!("the program's process ended in a run: {status}"));
-            }
-            Err(Silence::Stuck) => {
-                return Err("the program goes on for ever, and does not answer".into());
-            }
-            Err(Silence::Unknown(error)) => return Err(error.to_string()),
-        }
-        self.waiting = done;
+    }
+
+    /// Whether the plan was run; else what it wants is there the next time.
+    fn answered(&mut self) -> bool {
+        let process = self.process.as_ref().expect("it has just answered");
+        let wanted = process.header().wanted.load(Relaxed);
+        self.waiting = process.header().done.load(Relaxed) as usize;
         self.at = 0;
-        Ok(())
+        if self.waiting == 0 && wanted != 0 && !self.slots.contains(&wanted) {
+            self.slots.push(wanted);
+            self.discard();
+            return false;
+        }
+        true
     }
 
     /// Reads the next report.
-    fn collect(&mut self) -> Result<(), String> {
+    fn collect(&mut self) -> Result<(), Trouble> {
         let process = self.process.as_ref().filter(|_| self.waiting > 0);
         let process = process.ok_or(MALFORMED)?;
         let words = &process.reports()[self.at..];
@@ -302,11 +386,16 @@ impl Native {
         if !self.report.notes.is_empty() {
             self.notes.extend(self.report.notes.drain(..));
         }
+        if self.launch.restart == Restart::Exec {
+            self.discard();
+        }
         Ok(())
     }
 
-    fn fail(&mut self, why: String) -> Divergence {
-        self.fault.get_or_insert(why);
+    fn fail(&mut self, why: Trouble) -> Divergence {
+        if let Trouble::Fault(why) = why {
+            self.fault.get_or_insert(why);
+        }
         self.discard();
         Divergence {
             step: 0,
@@ -327,11 +416,9 @@ impl Native {
 
 impl Target for Native {
     fn run(&mut self, plan: &Plan) -> Result<&Execution, Divergence> {
-        let done = self.timed(|native| {
-            if native.waiting == 0 {
-                native.submit(std::slice::from_ref(plan), false)?;
-            }
-            native.collect()
+        let done = self.timed(|native| match native.waiting {
+            0 => native.run_one(plan, false, |_| Ok(())),
+            _ => native.collect(),
         });
         if let Err(why) = done {
             return Err(self.fail(why));
@@ -352,7 +439,11 @@ impl Target for Native {
     fn prepare(&mut self, plans: &[Plan]) {
         // What fails here fails again when the first of them is run by itself.
         self.waiting = 0;
-        if self.timed(|native| native.submit(plans, false)).is_err() {
+        // One by one, in the order of the other rungs.
+        if self.launch.restart == Restart::Exec {
+            return;
+        }
+        if self.timed(|native| native.submit(plans)).is_err() {
             self.waiting = 0;
             self.discard();
         }

@@ -2,9 +2,10 @@
 //!
 //! Everything unsafe of this crate is here: the mapping, the futex, what happens between `fork` and `exec`.
 
+use crate::{disk::Disk, limits::Limits};
 use reweave_wire::{
-    Debugged, Header, MAGIC, PLANS_AT, PLANS_BYTES, REPORTS_AT, REPORTS_BYTES, Races, Restart,
-    TOTAL_BYTES, Threads, Unit, VERSION, Writer, write_units,
+    Beginning, Death, Debugged, Header, MAGIC, PLANS_AT, PLANS_BYTES, REPORTS_AT, REPORTS_BYTES,
+    Races, Restart, TOTAL_BYTES, Threads, Unit, VERSION, Writer, write_beginning,
 };
 use std::{
     ffi::OsString,
@@ -12,7 +13,7 @@ use std::{
     io,
     os::{
         fd::{AsRawFd, FromRawFd, OwnedFd},
-        unix::process::CommandExt,
+        unix::process::{CommandExt, ExitStatusExt},
     },
     path::Path,
     process::{Child, Command, ExitStatus, Stdio},
@@ -36,6 +37,8 @@ pub(crate) enum Silence {
     Ended(ExitStatus, Option<String>),
     /// It made no step for too long.
     Stuck,
+    /// There is no time left.
+    Late,
     /// It cannot be watched.
     Unknown(io::Error),
 }
@@ -71,6 +74,9 @@ pub(crate) struct Process {
     channel: Channel,
     child: Child,
     batch: u32,
+    output: OwnedFd,
+    limits: Limits,
+    _disk: Disk,
 }
 
 /// How to start one.
@@ -80,7 +86,9 @@ pub(crate) struct Start<'a> {
     pub(crate) stdin: Option<&'a File>,
     pub(crate) races: Races,
     pub(crate) units: &'a [Unit],
+    pub(crate) slots: &'a [u32],
     pub(crate) restart: Restart,
+    pub(crate) limits: &'a Limits,
     pub(crate) threads: Threads,
     pub(crate) debugged: bool,
     pub(crate) measure: bool,
@@ -107,8 +115,16 @@ impl Process {
             .map_err(|error| format!("there is no memory for the program's output: {error}"))?;
         let mut channel = map(&channel_file)
             .map_err(|error| format!("the shared memory cannot be mapped: {error}"))?;
-        write_units(&mut Writer::new(channel.plans()), start.units);
+        let disk = Disk::new();
+        let beginning = Beginning {
+            units: start.units.into(),
+            slots: start.slots.into(),
+            disk: disk.path(),
+        };
+        write_beginning(&mut Writer::new(channel.plans()), &beginning);
         let header = channel.header();
+        let memory = start.limits.memory;
+        header.max_memory.store(memory, Ordering::Relaxed);
         header.races.store(start.races as u32, Ordering::Relaxed);
         let restart = start.restart as u32;
         header.restart.store(restart, Ordering::Relaxed);
@@ -143,6 +159,9 @@ impl Process {
         unsafe {
             command.pre_exec(move || {
                 libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
+                // Not what happens to be open here.
+                libc::syscall(libc::SYS_close_range, 3, u32::MAX, CLOSE_ON_EXEC);
+                be_first_victim();
                 // The same addresses in every process, where that is allowed.
                 libc::personality(libc::ADDR_NO_RANDOMIZE as libc::c_ulong);
                 for (from, to) in [(channel_fd, CHANNEL), (output_fd, OUTPUT)] {
@@ -159,6 +178,9 @@ impl Process {
             channel,
             child,
             batch: 1,
+            output,
+            limits: start.limits.without_end(),
+            _disk: disk,
         };
         process
             .wait(Duration::from_secs(20))
@@ -168,11 +190,12 @@ impl Process {
                     "{}: ended before its `main` ({status}); is it linked with the runtime?",
                     start.program.display()
                 ),
-                Silence::Stuck => {
+                Silence::Stuck | Silence::Late => {
                     format!("{}: does not come to its `main`", start.program.display())
                 }
                 Silence::Unknown(error) => error.to_string(),
             })?;
+        process.limits = start.limits.clone();
         Ok(process)
     }
 
@@ -223,12 +246,14 @@ impl Process {
         }
     }
 
-    /// Waits for the answer; a process that makes no step for this long is stuck.
+    /// Waits for the answer; a process that makes no step for this long, by its own clock, is stuck. One that sleeps may take
+    /// some times as long: the machine can be busy with others.
     pub(crate) fn wait(&mut self, patience: Duration) -> Result<(), Silence> {
         let answered =
             |process: &Process| process.header().reply.load(Ordering::Acquire) == process.batch;
+        let asleep = (4 * patience).max(ASLEEP);
         let mut steps = u64::MAX;
-        let mut since = Instant::now();
+        let mut since = (Instant::now(), Duration::ZERO);
         loop {
             let seen = self.header().reply.load(Ordering::Acquire);
             if seen == self.batch {
@@ -250,17 +275,79 @@ impl Process {
                 Ok(_) => {}
                 Err(error) => return Err(Silence::Unknown(error)),
             }
+            self.cut_output();
             let now = self.header().steps.load(Ordering::Relaxed);
+            let used = self.processor_time();
             if now != steps {
-                (steps, since) = (now, Instant::now());
-            } else if since.elapsed() > patience {
+                (steps, since) = (now, (Instant::now(), used));
+            } else if used.saturating_sub(since.1) > patience || since.0.elapsed() > asleep {
                 return Err(Silence::Stuck);
+            } else if self.limits.late() {
+                return Err(Silence::Late);
             }
         }
     }
 
+    /// Who writes more than anybody wants to read writes the rest for nothing.
+    fn cut_output(&self) {
+        let file = self.output.as_raw_fd();
+        let most = self.limits.output as libc::off_t;
+        // SAFETY: moves in our own file, or cuts it; the program is at the same place of it.
+        unsafe {
+            if libc::lseek(file, 0, libc::SEEK_CUR) > most {
+                libc::ftruncate(file, most);
+                libc::lseek(file, most, libc::SEEK_SET);
+            }
+        }
+    }
+
+    /// What it has used, with the process that it has forked for the run under way.
+    fn processor_time(&self) -> Duration {
+        let forked = self.header().forked.load(Ordering::Relaxed);
+        let ids = [self.child.id(), forked];
+        ids.into_iter()
+            .filter(|id| *id != 0)
+            .map(processor_time)
+            .sum()
+    }
+
+    /// Where it was when it ended, or was ended: which thread ran, and how many steps that had made. And how that came.
+    pub(crate) fn last_seen(&self, status: Option<ExitStatus>, gave_up: bool) -> (u32, u32, Death) {
+        let header = self.header();
+        let lost = header.lost.load(Ordering::Relaxed);
+        let status = match lost {
+            0 => status,
+            lost => Some(ExitStatus::from_raw(lost as i32)),
+        };
+        let death = match status {
+            _ if gave_up => Death::GivenUp,
+            None => Death::Endless,
+            Some(status) => match status.signal() {
+                Some(signal) => Death::Signal(signal as u32),
+                None => Death::Status(status.code().unwrap_or(0) as u32),
+            },
+        };
+        let (thread, count) = (&header.running, &header.count);
+        let place = (
+            thread.load(Ordering::Relaxed),
+            count.load(Ordering::Relaxed),
+        );
+        (place.0, place.1, death)
+    }
+
+    /// As [`Process::wait`], but one that is stuck is asked to say so itself.
+    pub(crate) fn wait_or_nudge(&mut self, patience: Duration) -> Result<(), Silence> {
+        match self.wait(patience) {
+            Err(Silence::Stuck) => {
+                self.nudge();
+                self.wait(ANSWER)
+            }
+            answer => answer,
+        }
+    }
+
     /// Tells it that it makes no progress.
-    pub(crate) fn nudge(&self) {
+    fn nudge(&self) {
         // SAFETY: a signal to our own child, which has not been waited for.
         unsafe { libc::kill(self.child.id() as libc::pid_t, libc::SIGXCPU) };
     }
@@ -283,6 +370,44 @@ impl Drop for Process {
         // It is ours and waits for plans, or hangs: nothing of it is needed.
         let _ = self.child.kill();
         let _ = self.child.wait();
+    }
+}
+
+const CLOSE_ON_EXEC: u32 = 4;
+
+/// How long a program that does nothing is waited for at least.
+const ASLEEP: Duration = Duration::from_secs(10);
+
+/// How long a program may take to say that it goes on for ever.
+const ANSWER: Duration = Duration::from_millis(500);
+
+/// When memory runs out it is this process that the kernel ends. Only async-signal-safe calls.
+fn be_first_victim() {
+    // SAFETY: writes a constant to a file of the kernel's.
+    unsafe {
+        let file = libc::open(
+            c"/proc/self/oom_score_adj".as_ptr(),
+            libc::O_WRONLY | libc::O_CLOEXEC,
+        );
+        if file >= 0 {
+            libc::write(file, c"1000".as_ptr().cast(), 4);
+            libc::close(file);
+        }
+    }
+}
+
+/// What a process has used.
+fn processor_time(process: u32) -> Duration {
+    // SAFETY: asks about a process, and writes locals.
+    unsafe {
+        let mut clock = 0;
+        let mut time: libc::timespec = std::mem::zeroed();
+        let known = libc::clock_getcpuclockid(process as libc::pid_t, &mut clock) == 0
+            && libc::clock_gettime(clock, &mut time) == 0;
+        match known {
+            true => Duration::new(time.tv_sec as u64, time.tv_nsec as u32),
+            false => Duration::ZERO,
+        }
     }
 }
 

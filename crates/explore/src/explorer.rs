@@ -149,10 +149,16 @@ impl Branch {
 
     /// What to run, written over another plan.
     pub fn write_plan(&self, plan: &mut Plan) {
-        plan.clone_from(&self.rest);
-        let (steps, count) = &self.shared;
-        plan.steps
-            .splice(0..0, steps[..*count as usize].iter().copied());
+        let mut steps = std::mem::take(&mut plan.steps);
+        let (shared, count) = &self.shared;
+        steps.clear();
+        steps.extend_from_slice(&shared[..*count as usize]);
+        steps.extend_from_slice(&self.rest.steps);
+        *plan = Plan {
+            steps,
+            sleep: self.rest.sleep.clone(),
+            ..self.rest
+        };
     }
 }
 

@@ -66,7 +66,7 @@ pub enum Policy {
 }
 
 /// One run to make: these steps, then the policy, never a choice of the target's own.
-#[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+#[derive(PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub struct Plan {
     /// To be followed exactly.
     pub steps: Vec<Step>,
@@ -76,6 +76,24 @@ pub struct Plan {
     pub policy: Policy,
     /// Events after which a thread goes no further, as if it were blocked.
     pub max_steps: u32,
+}
+
+impl Clone for Plan {
+    fn clone(&self) -> Plan {
+        Plan {
+            steps: self.steps.clone(),
+            sleep: self.sleep.clone(),
+            ..*self
+        }
+    }
+
+    /// Keeps memory: every run is made over the one before.
+    fn clone_from(&mut self, other: &Plan) {
+        self.steps.clone_from(&other.steps);
+        self.sleep.clone_from(&other.sleep);
+        self.policy = other.policy;
+        self.max_steps = other.max_steps;
+    }
 }
 
 impl Default for Plan {

@@ -8,7 +8,7 @@ use std::{fmt, str::FromStr};
 pub struct Position {
     /// As the compiler names it.
     pub file: String,
-    /// From 1.
+    /// From 1; 0: the file is no source but a place in a program without debug information.
     pub line: u32,
     /// From 1; 0: not known.
     pub column: u32,
@@ -16,10 +16,10 @@ pub struct Position {
 
 impl fmt::Display for Position {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:{}", self.file, self.line)?;
-        match self.column {
-            0 => Ok(()),
-            column => write!(f, ":{column}"),
+        match (self.line, self.column) {
+            (0, _) => write!(f, "{}", self.file),
+            (line, 0) => write!(f, "{}:{line}", self.file),
+            (line, column) => write!(f, "{}:{line}:{column}", self.file),
         }
     }
 }
@@ -48,7 +48,10 @@ impl FromStr for Position {
 
 impl Serialize for Position {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
+        match self.line {
+            0 => serializer.collect_str(&format_args!("{}:0", self.file)),
+            _ => serializer.collect_str(self),
+        }
     }
 }
 

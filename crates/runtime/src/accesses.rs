@@ -3,7 +3,7 @@
 //! They are checked and never scheduled. The world says with [`set_mode`] what is to be done with them; most of the time a look at one
 //! cell of the shadow is all.
 
-use crate::{hooks::Frame, peeks, spin, units, world};
+use crate::{dooms, hooks::Frame, peeks, spin, units, world};
 use alloc::format;
 use core::{arch::naked_asm, cell::UnsafeCell};
 use reweave_model::{Kind as ErrorKind, Site};
@@ -42,6 +42,9 @@ pub fn set_mode(mode: Mode) {
 #[inline]
 pub fn access(address: usize, bytes: usize, kind: Kind, pc: usize) {
     if kind == Kind::Write {
+        if dooms::ours(address) && world::active() {
+            dooms::trespass(address, pc);
+        }
         spin::wrote(address, bytes);
     }
     peeks::plain(address, bytes);

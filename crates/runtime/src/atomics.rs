@@ -2,7 +2,7 @@
 
 use crate::{
     objects::{Found, Sort},
-    slots::STACK_BYTES,
+    slots::{STACK_BYTES, slot_of},
     world::World,
 };
 use reweave_model::{Object, ObjectId, Site};
@@ -12,17 +12,35 @@ impl World {
     /// value, an object begins anew.
     #[inline]
     pub fn atomic(&mut self, address: usize, bytes: usize, value: u64, site: Site) -> ObjectId {
+        self.whole(address, bytes, site);
+        let found = self.objects.find(address, bytes, Sort::Atomic);
+        self.renew(found, (address, bytes, Sort::Atomic), value, site)
+    }
+
+    /// As [`World::atomic`], of one that is no word.
+    pub fn wide(&mut self, address: usize, bytes: usize, value: u64, site: Site) -> ObjectId {
+        self.whole(address, bytes, site);
+        let found = self.objects.find_wide(address, bytes);
+        self.renew(found, (address, bytes, Sort::Wide), value, site)
+    }
+
+    #[inline(always)]
+    fn whole(&mut self, address: usize, bytes: usize, site: Site) {
         self.settle();
         if self.units.cut(address, bytes) {
             self.unsupported("atomic accesses to a part of racy memory", site);
         }
-        let (found, sort) = match bytes {
-            16 => (self.objects.find_wide(address), Sort::Wide),
-            _ => (
-                self.objects.find(address, bytes, Sort::Atomic),
-                Sort::Atomic,
-            ),
-        };
+    }
+
+    /// The object that was found, if it still has this value, or a new one.
+    #[inline(always)]
+    fn renew(
+        &mut self,
+        found: Found,
+        (address, bytes, sort): (usize, usize, Sort),
+        value: u64,
+        site: Site,
+    ) -> ObjectId {
         match found {
             Found::Object(object) => {
                 if matches!(self.run.state().object(object), Object::Atomic(known) if *known == value)
@@ -39,14 +57,16 @@ impl World {
         self.make(address, bytes, sort, Object::Atomic(value))
     }
 
-    /// Whether an atomic of another size lay at a place of the running thread's stack and is gone: all that was done to it happens before.
+    /// Whether an atomic of another size lay at a place of some stack and is gone: all that was done to it happens before.
     fn is_gone(&mut self, address: usize, bytes: usize, site: Site) -> bool {
-        let own = self.me().top.wrapping_sub(address) < STACK_BYTES;
-        if !own || !self.check_races {
+        let main = self.threads[0].top.wrapping_sub(address) <= STACK_BYTES;
+        let stack = main || slot_of(address).is_some();
+        if !stack || !self.check_races {
             return false;
         }
         let clock = self.races.clock(self.current);
-        let (place, bytes) = (address & !7, bytes.max(8));
+        let place = address & !7;
+        let bytes = (address + bytes).next_multiple_of(8) - place;
         let gone =
             self.races.alone(self.current) || self.shadow.free(clock, place, bytes, site).is_none();
         self.shadow.forget(place, bytes);

@@ -11,12 +11,15 @@ mod callers;
 mod cancel;
 mod clocks;
 mod condvars;
+mod disk;
+mod entries;
 pub mod exceptions;
 mod files;
 mod futexes;
 mod joins;
 mod jumps;
 mod libraries;
+mod limits;
 mod machine;
 mod mappings;
 mod marks;
@@ -55,13 +58,15 @@ use crate::{
     world::{self, perform},
 };
 use reweave_model::{End, Gate, Kind, Object, ObjectId, Op, Order, Site};
+use reweave_wire::Beginning;
 
 /// What the calls of a run leave for each other.
 #[derive(Default)]
 pub struct State {
     pub awaited: awaited::State,
+    pub disk: disk::State,
     pub files: files::State,
-    pub libraries: libraries::State,
+    pub limits: limits::State,
     pub mappings: mappings::State,
     pub named: named::State,
     pub openmp: openmp::State,
@@ -112,7 +117,7 @@ impl State {
     pub fn clear(&mut self) {
         self.awaited.clear();
         self.files.clear();
-        self.libraries.clear();
+        self.limits.clear();
         self.named.clear();
         self.openmp.clear();
         self.pointers.clear();
@@ -125,7 +130,8 @@ impl State {
 }
 
 /// Once, before memory is copied and the modules are listed.
-pub fn prepare() {
+pub fn prepare(beginning: &Beginning) {
+    disk::prepare(&beginning.disk);
     exceptions::prepare();
     process::prepare();
     files::prepare();
@@ -134,11 +140,13 @@ pub fn prepare() {
     named::prepare();
     sections::prepare();
     waits::prepare();
+    libraries::prepare();
     openmp::prepare();
 }
 
 /// After a run, when nothing of it is needed any more: what memory does not tell.
 pub fn clean_up() {
+    disk::clean_up();
     files::clean_up();
     output::clean_up();
     mappings::clean_up();
@@ -168,6 +176,8 @@ enum Hidden {
     Names,
     /// Held in atomic sections.
     Section,
+    /// Never changes.
+    Nothing,
     /// Protects the list of those who wait: see [`waits`].
     Waits,
     /// Held in OpenMP's critical sections without a name.
@@ -176,7 +186,7 @@ enum Hidden {
     Atomic,
 }
 
-static HIDDEN: [u64; 7] = [0; 7];
+static HIDDEN: [u64; 8] = [0; 8];
 
 impl Hidden {
     fn address(self) -> usize {
@@ -186,6 +196,7 @@ impl Hidden {
     fn object(self) -> ObjectId {
         let (sort, fresh) = match self {
             Hidden::MainExit => (Sort::Semaphore, Object::Semaphore(0)),
+            Hidden::Nothing => (Sort::Atomic, Object::Atomic(0)),
             Hidden::Names => (Sort::Quiet, Object::Atomic(0)),
             Hidden::Waits => (Sort::Quiet, Object::mutex()),
             _ => (Sort::Mutex, Object::mutex()),

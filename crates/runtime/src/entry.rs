@@ -1,7 +1,7 @@
 //! How the program begins: between libc's own start and `main`, and again for every plan.
 
 use crate::{
-    baton, calls, channel, debugger, faults, heap,
+    baton, calls, channel, debugger, faults, heap, leftovers,
     restore::PAGE,
     slots, switch, sys, units,
     world::{self, Module, Outcome},
@@ -13,8 +13,8 @@ use core::{
 };
 use reweave_model::{End, Kind};
 use reweave_wire::{
-    Hello, HelloModule, Parts, Reader, Request, Threads, Writer, read_request, write_hello,
-    write_report,
+    Beginning, Hello, HelloModule, Parts, Reader, Request, Restart, Threads, Writer,
+    read_beginning, read_request, write_hello, write_report,
 };
 
 type Main = extern "C" fn(c_int, *mut *mut c_char, *mut *mut c_char) -> c_int;
@@ -93,18 +93,33 @@ extern "C" fn instead_of_main(
     ARGV.store(argv, Ordering::Relaxed);
     ENVP.store(envp, Ordering::Relaxed);
     world::start(seated);
+    let beginning = beginning();
     world::get().modules = modules();
-    units::prepare();
-    calls::prepare();
+    calls::prepare(&beginning);
     world::get().modules = modules();
-    units::prepare();
+    units::prepare(&beginning.units);
     faults::install();
+    let wanted = beginning.slots.iter().map(|slot| *slot as usize);
     if !debugger::wanted() {
-        (1..=4).for_each(grow);
+        (1..=4).chain(wanted).for_each(grow);
     }
     snapshot(argv);
+    leftovers::note();
     hello();
     serve()
+}
+
+/// What the driver says at first.
+fn beginning() -> Beginning {
+    match read_beginning(&mut Reader::new(channel::plans())) {
+        Ok(beginning) => beginning,
+        Err(_) => crate::give_up(format_args!("what the driver says makes no sense")),
+    }
+}
+
+/// How the next run begins.
+fn restart() -> u32 {
+    channel::header().restart.load(Ordering::Relaxed)
 }
 
 /// Plan after plan, for ever; the driver ends the process.
@@ -123,10 +138,10 @@ fn serve() -> ! {
             if read_request(&mut reader, &mut request).is_err() {
                 crate::give_up(format_args!("a plan makes no sense"));
             }
-            let whole = match header.restart.load(Ordering::Relaxed) {
+            let whole = match restart() == Restart::Fork as u32 {
                 _ if debugger::wanted() => run_debugged(&request),
-                0 => run(&request),
-                _ => run_forked(&request),
+                true => run_forked(&request),
+                false => run(&request),
             };
             if !whole {
                 break;
@@ -191,6 +206,7 @@ fn run_forked(request: &Request) -> bool {
                 (_, false) => NO_ROOM,
             });
         }
+        header.forked.store(child as u32, Ordering::Relaxed);
         let mut status = 0_i32;
         let ended = loop {
             // SAFETY: waits for the child and writes a local.
@@ -208,11 +224,12 @@ fn run_forked(request: &Request) -> bool {
                 sys::call(libc::SYS_kill, [child as usize, signal, 0, 0, 0, 0]);
             }
         };
-        if ended != child || !libc::WIFEXITED(status) {
-            // Whatever happened to it happens to this one, so that the driver sees it.
-            sys::exit(71);
-        }
-        match libc::WEXITSTATUS(status) {
+        header.forked.store(0, Ordering::Relaxed);
+        let code = match ended == child && libc::WIFEXITED(status) {
+            true => libc::WEXITSTATUS(status),
+            false => -1,
+        };
+        match code {
             WHOLE => return true,
             NO_ROOM => return false,
             WANTS => {
@@ -222,7 +239,11 @@ fn run_forked(request: &Request) -> bool {
                 unsafe { world::snapshot().retake() };
                 cover();
             }
-            code => sys::exit(code),
+            // Whatever happened to it happens to this one, so that the driver sees it.
+            _ => {
+                header.lost.store(status as u32, Ordering::Relaxed);
+                sys::exit(71);
+            }
         }
     }
 }
@@ -243,8 +264,9 @@ fn run_here(request: &Request, forked: bool) -> bool {
         let world = world::get();
         world.run.begin(&request.plan);
         world.detail = request.detail;
+        world.dooms.clone_from(&request.dooms);
         match world.conduct(main_entry) {
-            Outcome::Grow(number) if forked => {
+            Outcome::Grow(number) if forked || restart() == Restart::Exec as u32 => {
                 header.wanted.store(number as u32, Ordering::Relaxed);
                 // Offsets of files are shared with the process that forked.
                 clean_up();
@@ -332,23 +354,33 @@ fn conclude(outcome: Outcome) {
 
 /// Everything as it was at `main`.
 fn clean_up() {
+    static RUNS: AtomicU32 = AtomicU32::new(0);
     calls::clean_up();
     // SAFETY: the run is over.
     unsafe { world::snapshot().restore() };
     world::heap().reset();
+    if restart() == Restart::Warm as u32 {
+        leftovers::look(RUNS.fetch_add(1, Ordering::Relaxed));
+    }
 }
 
 fn grow(number: usize) {
     let world = world::get();
-    if number >= slots::MOST {
-        crate::give_up(format_args!("the program has too many threads"));
-    }
-    if let Err(why) = world.slots.grow(number, world.first_seat.is_some()) {
-        crate::give_up(format_args!("{why}"));
+    for more in number..=slots::Slots::ahead(number) {
+        let refused =
+            more >= slots::MOST || world.slots.grow(more, world.first_seat.is_some()).is_err();
+        if refused {
+            world.refused |= more == number;
+            return;
+        }
+        // It makes progress.
+        channel::header().steps.fetch_add(1, Ordering::Relaxed);
     }
 }
 
 extern "C" fn main_entry() -> ! {
+    let world = world::get();
+    world.meet_doom(None, world.site(main_address() + 1));
     // SAFETY: what libc passed.
     let main: Main = unsafe { core::mem::transmute(MAIN.load(Ordering::Relaxed)) };
     let status = main(

@@ -5,9 +5,9 @@
 //! an access to freed memory is always seen as one. What is allocated outside of runs (before `main`, by libc for parked threads) lies in an arena that is
 //! part of what every run begins with.
 
-use crate::{slots, sys, world};
+use crate::{channel, slots, sys, world};
 use alloc::vec::Vec;
-use core::{ffi::c_void, ptr};
+use core::{ffi::c_void, ptr, sync::atomic::Ordering};
 
 const HEAPS_AT: usize = 0x2000_0000_0000;
 const STRIDE: usize = 1 << 30;
@@ -22,6 +22,17 @@ const MAGIC: u32 = 0x7277_6d65;
 const FRESH: u8 = 0xa5;
 /// Larger blocks come as zeroed pages.
 const LARGE: usize = 128 << 10;
+/// An arena of which a run has used more gives its pages back.
+const MUCH: usize = 32 << 20;
+
+/// Bytes that a thread can have, of each kind. Not those of all threads together: whether there is memory left would depend on what others
+/// did.
+pub fn most() -> usize {
+    match channel::header().max_memory.load(Ordering::Relaxed) as usize {
+        0 => usize::MAX,
+        most => most,
+    }
+}
 
 #[derive(Clone, Copy)]
 pub struct Block {
@@ -86,7 +97,7 @@ impl Heap {
             return ptr::null_mut();
         };
         let used = (end - base).next_multiple_of(16);
-        if used > STRIDE {
+        if used > STRIDE || number != SYSTEM && used > world::get().calls.limits.memory() {
             return ptr::null_mut();
         }
         if used > arena.mapped {
@@ -179,7 +190,7 @@ impl Heap {
     /// Before a run: everything of the one before is gone.
     pub fn reset(&mut self) {
         for (index, arena) in self.arenas.iter_mut().enumerate().skip(1) {
-            if arena.large {
+            if arena.large || arena.used > MUCH {
                 // SAFETY: nobody needs what is there.
                 unsafe { sys::discard(HEAPS_AT + (index - 1) * STRIDE, arena.mapped) };
                 arena.large = false;

@@ -1,15 +1,13 @@
-//! Atomics of 16 bytes. The model's values have 8: it is told a word for each value, which is the value itself if that is small, and otherwise a number
-//! that says as much as needed, whether two values are equal. Loads, stores, exchanges and compare-exchanges are one operation each; for
-//! anything else processors have no instruction of that size either, and it is a load and compare-exchanges until one succeeds.
+//! Atomics of 16 bytes. Loads, stores, exchanges and compare-exchanges are one operation each ([`crate::wide`]); for anything else processors have no
+//! instruction of that size either, and it is a load and compare-exchanges until one succeeds.
 
 use crate::{
-    hooks::{Frame, order},
+    hooks::Frame,
     trampoline,
-    world::{self, Done, perform, poll},
+    wide::{Access, Orders},
+    world,
 };
-use alloc::collections::BTreeMap;
-use core::arch::asm;
-use reweave_model::{Gate, ObjectId, Op, Rmw, RmwKind};
+use core::{arch::asm, ptr};
 
 trampoline! {
     __tsan_atomic128_load => load, "rdx";
@@ -40,94 +38,6 @@ trampoline! {
     __atomic_compare_exchange_16 => strong, "rax";
 }
 
-/// The large values of a run, by the words that the model has for them.
-#[derive(Default)]
-pub struct Values(BTreeMap<u64, u128>);
-
-impl Values {
-    pub fn clear(&mut self) {
-        self.0.clear();
-    }
-}
-
-/// A memory order of a call, and that of its failure.
-#[derive(Clone, Copy)]
-struct Orders(i32, i32);
-
-/// An access of the program to 16 bytes, in a run.
-struct Access<'a> {
-    address: *mut u128,
-    frame: &'a Frame,
-}
-
-impl Access<'_> {
-    /// What is there at the moment.
-    fn now(&self) -> u128 {
-        // SAFETY: the program's own access; one thread runs.
-        unsafe { self.address.read_volatile() }
-    }
-
-    fn set(&self, value: u128) {
-        // SAFETY: as above.
-        unsafe { self.address.write_volatile(value) };
-    }
-
-    /// The model's word for a value.
-    fn word(&self, value: u128) -> u64 {
-        const LARGE: u64 = 1 << 63;
-        if value < LARGE.into() {
-            return value as u64;
-        }
-        let word = mixed(value) | LARGE;
-        let world = world::get();
-        if *world.values.0.entry(word).or_insert(value) != value {
-            let site = world.site(self.frame.return_address);
-            world.unsupported("two values of 16 bytes that look alike", site);
-        }
-        word
-    }
-
-    /// Does what `op` makes of the object.
-    fn perform(&self, orders: Orders, op: impl FnOnce(ObjectId) -> Op) -> Done {
-        let word = self.word(self.now());
-        let world = world::get();
-        let site = world.site(self.frame.return_address);
-        let object = world.atomic(self.address as usize, 16, word, site);
-        let (success, failure) = (order(orders.0), order(orders.1));
-        match op(object) {
-            op @ Op::Store(..) => perform(op, Gate::Open, site, success, None),
-            op @ Op::CompareExchange { .. } => poll(op, self.frame, site, success, Some(failure)),
-            op => poll(op, self.frame, site, success, None),
-        }
-    }
-
-    fn compare(&self, expected: u128, new: u128, orders: Orders, weak: bool) -> (bool, u128) {
-        let (old, replacement) = (self.word(expected), self.word(new));
-        let done = self.perform(orders, |object| Op::CompareExchange {
-            object,
-            expected: old,
-            new: replacement,
-            weak,
-        });
-        let found = self.now();
-        if done.ok {
-            self.set(new);
-        }
-        (done.ok, found)
-    }
-}
-
-/// A number that depends on all bits of a value.
-fn mixed(value: u128) -> u64 {
-    let mut word = value as u64;
-    for part in [(value >> 64) as u64, 0] {
-        word = (word ^ word >> 32).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        word = (word ^ word >> 29).wrapping_mul(0x94d0_49bb_1331_11eb);
-        word = (word ^ word >> 32).wrapping_add(part.wrapping_mul(0x9e37_79b9_7f4a_7c15));
-    }
-    word
-}
-
 /// What was there; `new` is now, if that was `expected`. By the processor.
 unsafe fn swap(address: *mut u128, expected: u128, new: u128) -> u128 {
     let (mut low, mut high) = (expected as u64, (expected >> 64) as u64);
@@ -145,6 +55,14 @@ unsafe fn swap(address: *mut u128, expected: u128, new: u128) -> u128 {
         );
     }
     u128::from(low) | u128::from(high) << 64
+}
+
+fn access(address: *mut u128, frame: &Frame) -> Access<'_> {
+    Access {
+        address: address.cast(),
+        bytes: size_of::<u128>(),
+        frame,
+    }
 }
 
 /// Outside of runs: changes what is there.
@@ -165,9 +83,9 @@ unsafe extern "C" fn load(address: *mut u128, mo: i32, frame: &Frame) -> u128 {
         // SAFETY: the program's own access, here and below.
         return unsafe { change(address, |old| old) };
     }
-    let access = Access { address, frame };
-    access.perform(Orders(mo, mo), Op::Load);
-    access.now()
+    access(address, frame).load(mo);
+    // SAFETY: as above; one thread runs.
+    unsafe { address.read_volatile() }
 }
 
 unsafe extern "C" fn store(address: *mut u128, value: u128, mo: i32, frame: &Frame) {
@@ -176,10 +94,7 @@ unsafe extern "C" fn store(address: *mut u128, value: u128, mo: i32, frame: &Fra
         unsafe { change(address, |_| value) };
         return;
     }
-    let access = Access { address, frame };
-    let word = access.word(value);
-    access.perform(Orders(mo, mo), |object| Op::Store(object, word));
-    access.set(value);
+    access(address, frame).store((&raw const value).cast(), mo);
 }
 
 unsafe extern "C" fn exchange(address: *mut u128, new: u128, mo: i32, frame: &Frame) -> u128 {
@@ -187,15 +102,9 @@ unsafe extern "C" fn exchange(address: *mut u128, new: u128, mo: i32, frame: &Fr
         // SAFETY: as above.
         return unsafe { change(address, |_| new) };
     }
-    let access = Access { address, frame };
-    let rmw = Rmw {
-        kind: RmwKind::Swap,
-        operand: access.word(new),
-        bits: 64,
-    };
-    access.perform(Orders(mo, mo), |object| Op::Rmw(object, rmw));
-    let old = access.now();
-    access.set(new);
+    let mut old = 0_u128;
+    let (from, into) = ((&raw const new).cast(), (&raw mut old).cast());
+    access(address, frame).exchange(from, into, mo);
     old
 }
 
@@ -204,14 +113,14 @@ unsafe fn modify(address: *mut u128, mo: i32, frame: &Frame, new: impl Fn(u128) 
         // SAFETY: as above.
         return unsafe { change(address, new) };
     }
-    let access = Access { address, frame };
-    let orders = Orders(mo, mo);
-    access.perform(orders, Op::Load);
-    let mut old = access.now();
-    loop {
-        match access.compare(old, new(old), orders, false) {
-            (true, _) => return old,
-            (false, found) => old = found,
+    // SAFETY: as above.
+    unsafe {
+        let mut old = load(address, mo, frame);
+        loop {
+            match compare(address, (old, new(old)), Orders(mo, mo), false, frame) {
+                (true, _) => return old,
+                (false, found) => old = found,
+            }
         }
     }
 }
@@ -246,7 +155,11 @@ unsafe fn compare(
         let old = unsafe { swap(address, expected, new) };
         return (old == expected, old);
     }
-    Access { address, frame }.compare(expected, new, orders, weak)
+    let (old, replacement) = (ptr::from_ref(&expected), ptr::from_ref(&new));
+    let ok = access(address, frame).compare(old.cast(), replacement.cast(), orders, weak);
+    // SAFETY: as above; one thread runs.
+    let found = unsafe { address.read_volatile() };
+    (ok, if ok { expected } else { found })
 }
 
 unsafe extern "C" fn strong(

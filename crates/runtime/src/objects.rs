@@ -24,7 +24,7 @@ pub enum Sort {
     Vouched,
     /// How many refer to a C++ exception.
     Count,
-    /// An atomic of 16 bytes: see [`crate::hooks_wide`].
+    /// An atomic that is no word: see [`crate::wide`].
     Wide,
     /// The runtime's own, such as a list of threads that wait: orders no memory.
     Quiet,
@@ -147,19 +147,27 @@ impl Objects {
         }
     }
 
-    /// The atomic of 16 bytes at an address.
-    pub fn find_wide(&self, address: usize) -> Found {
-        let half = |address| match self.place(address, u8::MAX).map(|at| &self.table[at]) {
-            Ok(entry) if entry.sort == Sort::Wide => Found::Object(entry.object),
-            Ok(entry) if entry.sort == Sort::Atomic => Found::Overlap,
-            Ok(_) | Err(false) => Found::Nothing,
-            Err(true) => Found::Overlap,
-        };
-        match (half(address), half(address + 8)) {
-            (Found::Overlap, _) | (_, Found::Overlap) => Found::Overlap,
-            (Found::Object(low), Found::Object(high)) if low == high => Found::Object(low),
-            _ => Found::Nothing,
+    /// The atomic at an address that is no word.
+    pub fn find_wide(&self, address: usize, bytes: usize) -> Found {
+        let mut found = None;
+        for (granule, mask) in pieces(address, bytes) {
+            let here = match self.place(granule * 8, mask).map(|at| &self.table[at]) {
+                Ok(entry) if entry.sort == Sort::Wide => Some(entry.object),
+                Ok(entry) if entry.sort != Sort::Atomic => None,
+                Err(false) => None,
+                Ok(_) | Err(true) => return Found::Overlap,
+            };
+            if let Some(object) = here {
+                let known = &self.known[object.index()];
+                if (known.address, known.bytes as usize) != (address, bytes) {
+                    return Found::Overlap;
+                }
+            }
+            if *found.get_or_insert(here) != here {
+                return Found::Nothing;
+            }
         }
+        found.flatten().map_or(Found::Nothing, Found::Object)
     }
 
     /// Notes an object that goes by an address and does not lie there. Objects come in the order of their numbers.
@@ -188,10 +196,13 @@ impl Objects {
             sort,
             object,
         };
-        self.cover(entry);
-        if sort == Sort::Wide {
+        if sort != Sort::Wide {
+            return self.cover(entry);
+        }
+        for (granule, mask) in pieces(address, bytes) {
             self.cover(Entry {
-                granule: entry.granule + 1,
+                granule,
+                mask,
                 ..entry
             });
         }
@@ -251,4 +262,13 @@ fn mask(address: usize, bytes: usize) -> u8 {
         (1_u32 << bytes) - 1
     };
     (bits << (address & 7)) as u8
+}
+
+/// The granules that memory lies in, and which bytes of each.
+fn pieces(address: usize, bytes: usize) -> impl Iterator<Item = (usize, u8)> {
+    let end = address + bytes;
+    (address / 8..end.div_ceil(8)).map(move |granule| {
+        let start = address.max(granule * 8);
+        (granule, mask(start, end.min(granule * 8 + 8) - start))
+    })
 }

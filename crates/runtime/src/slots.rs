@@ -95,6 +95,14 @@ impl Slots {
         Ok(slot)
     }
 
+    /// The last of those that are made together with this one: who creates many threads is not to wait for each of them.
+    pub fn ahead(number: usize) -> usize {
+        match number < DIRECT {
+            true => (number + number / 2).min(DIRECT - 1),
+            false => number,
+        }
+    }
+
     pub fn all(&self) -> impl Iterator<Item = Slot> + '_ {
         self.slots.iter().flatten().copied()
     }

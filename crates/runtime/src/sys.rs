@@ -36,9 +36,9 @@ const PAGE: usize = 4096;
 /// Addresses that nothing but this library uses: heaps, stacks, its own memory.
 pub const RESERVED: core::ops::Range<usize> = 0x2000_0000_0000..0x5000_0000_0000;
 
-/// Where the runtime's own memory begins.
-const OWN_AT: usize = 0x3800_0000_0000;
-static OWN_NEXT: AtomicUsize = AtomicUsize::new(OWN_AT);
+/// Where the runtime's own memory lies.
+pub const OWN: core::ops::Range<usize> = 0x3800_0000_0000..0x4000_0000_0000;
+static OWN_NEXT: AtomicUsize = AtomicUsize::new(OWN.start);
 
 /// Fresh zeroed memory for the runtime itself.
 pub fn map_own(bytes: usize) -> Option<*mut u8> {
@@ -68,18 +68,20 @@ pub fn map(address: usize, bytes: usize) -> Option<*mut u8> {
     (result > 0 || result < -(PAGE as isize)).then_some(result as *mut u8)
 }
 
-/// Maps a file, shared.
+/// Maps a file, shared, among the runtime's own memory.
 pub fn map_file(descriptor: i32, bytes: usize) -> Option<*mut u8> {
     let access = libc::PROT_READ | libc::PROT_WRITE;
+    let address = OWN_NEXT.fetch_add(bytes.next_multiple_of(PAGE), Ordering::Relaxed);
+    let flags = libc::MAP_SHARED | libc::MAP_FIXED_NOREPLACE;
     // SAFETY: a new mapping, which replaces nothing.
     let result = unsafe {
         call(
             libc::SYS_mmap,
             [
-                0,
+                address,
                 bytes,
                 access as usize,
-                libc::MAP_SHARED as usize,
+                flags as usize,
                 descriptor as usize,
                 0,
             ],

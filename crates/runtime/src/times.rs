@@ -30,6 +30,24 @@ pub struct Clock {
     /// Objects that it has waited for in vain the last time, and how many events it had done then. Not places in the program: those differ
     /// with the compiler's taste.
     late: Vec<(ObjectId, u32)>,
+    /// After how many events it last slept, and how often in a row.
+    slept: (u32, u32),
+}
+
+impl Clock {
+    /// It sleeps after so many events: how often it has done so in a row.
+    pub fn doze(&mut self, count: u32) -> u32 {
+        self.slept = match self.slept {
+            (last, times) if last == count => (count, times.saturating_add(1)),
+            _ => (count, 1),
+        };
+        self.slept.1
+    }
+
+    /// The next sleep after so many events is one more in the row.
+    pub fn dozes(&mut self, count: u32) {
+        self.slept.0 = count;
+    }
 }
 
 impl Times {

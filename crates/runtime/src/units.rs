@@ -6,7 +6,6 @@
 
 use crate::{
     accesses::access,
-    channel,
     hooks::Frame,
     objects::Sort,
     world::{self, World, poll_access},
@@ -15,7 +14,7 @@ use alloc::vec::Vec;
 use core::sync::atomic::{AtomicU8, Ordering};
 use reweave_model::{Object, Op};
 use reweave_shadow::Kind;
-use reweave_wire::{Note, Reader, Unit, read_units};
+use reweave_wire::{Note, Unit};
 
 /// Whether there are any; looked at by every hook.
 pub static ANY: AtomicU8 = AtomicU8::new(0);
@@ -45,11 +44,8 @@ impl Part {
     }
 }
 
-/// Reads what the driver says, once.
-pub fn prepare() {
-    let Ok(units) = read_units(&mut Reader::new(channel::plans())) else {
-        crate::give_up(format_args!("the list of visible memory makes no sense"));
-    };
+/// Takes in what the driver says, once.
+pub fn prepare(units: &[Unit]) {
     let world = world::get();
     let mut found: Vec<(usize, usize)> = units
         .iter()

@@ -12,7 +12,6 @@ use crate::{
     detail::Watched,
     heap::Heap,
     hooks::{FULL, Frame, calls_end, swap_calls},
-    hooks_wide::Values,
     objects::{Found, Known, Objects, Sort},
     peeks::Stores,
     restore::Snapshot,
@@ -21,6 +20,7 @@ use crate::{
     switch, sys,
     times::{Clock, Times},
     units::{Part, Units},
+    wide::Values,
 };
 use alloc::{format, string::String, vec::Vec};
 use core::{
@@ -34,7 +34,7 @@ use reweave_model::{
     Site, ThreadId,
 };
 use reweave_shadow::{Kind as Access, Shadow};
-use reweave_wire::{Note, Races};
+use reweave_wire::{Doom, Note, Races};
 
 /// A thread of the program in the run at hand.
 pub struct Thread {
@@ -76,6 +76,9 @@ impl Thread {
         self.sp as usize
     }
 }
+
+/// Creating one more than there can be.
+const TOO_MANY: &str = "more threads than there is room for";
 
 /// Room for a list of callers.
 const CALLS_BYTES: usize = 8 << 20;
@@ -149,6 +152,12 @@ pub struct World {
     /// What library calls keep of a run.
     pub calls: calls::State,
     pub times: Times,
+    /// Threads of this run that go no further than some step.
+    pub dooms: Vec<Doom>,
+    /// There is no way to have as many threads as a run wants.
+    pub refused: bool,
+    /// A thread of this run could not be created.
+    short: bool,
 }
 
 struct Global<T>(UnsafeCell<T>);
@@ -238,6 +247,9 @@ pub fn start(seated: bool) {
         watched: Watched::new(),
         calls: calls::State::default(),
         times: Times::new(),
+        dooms: Vec::new(),
+        refused: false,
+        short: false,
     });
     if seated {
         let world = get();
@@ -339,6 +351,7 @@ impl World {
         self.notes.clear();
         self.calls.clear();
         self.status = None;
+        self.short = false;
         self.outcome = Outcome::Running;
         let here = 0_u64;
         // The first thread's stack is what is left of the process's own.
@@ -351,6 +364,7 @@ impl World {
         };
         self.add(0, slot, entry).own_calls = calls::Own::first();
         self.current = ThreadId::MAIN;
+        self.mark();
         if self.debugged {
             debugger::name(self, ThreadId::MAIN);
         }
@@ -439,14 +453,23 @@ impl World {
     ) -> ThreadId {
         let me = self.current;
         self.me().acted = self.races.epoch(me);
+        if self.short {
+            self.unsupported(TOO_MANY, site);
+        }
         let id = self.run.spawn(me);
         self.races.spawn(me, id);
         let path = &self.run.execution().threads[id.index()].path;
-        let Some(number) = slot.or_else(|| self.slots.number(path)) else {
-            crate::give_up(format_args!("the program has too many threads"));
+        let number = slot.or_else(|| self.slots.number(path));
+        let slot = match number.map(|number| (number, self.slots.get(number))) {
+            Some((number, Some(slot))) => Some((number, slot)),
+            Some((number, None)) if !self.refused => self.leave(Outcome::Grow(number)),
+            _ => None,
         };
-        let Some(slot) = self.slots.get(number) else {
-            self.leave(Outcome::Grow(number));
+        let Some((number, slot)) = slot else {
+            // Nobody is created any more, so numbers of threads stay right.
+            self.short = true;
+            self.run.finish(id);
+            self.unsupported(TOO_MANY, site);
         };
         let now = self.me().clock.ns;
         let own_calls = self.me().own_calls.child(number);
@@ -462,6 +485,7 @@ impl World {
             debugger::name(self, id);
         }
         self.switch_to(id);
+        self.mark();
         id
     }
 
@@ -671,7 +695,11 @@ fn done(op: Op, gate: Gate, site: Site, order: Order, failure: Option<Order>) ->
         world.touch(part.address, part.bytes, kind, site);
     } else if let Some(object) = object.filter(|_| !leaves && !quiet) {
         let known = world.objects.about(object);
-        let most = if known.sort == Sort::Wide { 16 } else { 8 };
+        let most = if known.sort == Sort::Wide {
+            u32::MAX
+        } else {
+            8
+        };
         let (address, bytes) = (known.address, known.bytes.min(most) as usize);
         let looks = event.access[0].is_some_and(|access| access.class == Class::Read);
         let kind = match looks {
@@ -692,6 +720,10 @@ fn done(op: Op, gate: Gate, site: Site, order: Order, failure: Option<Order>) ->
     }
     let steps = &channel::header().steps;
     steps.store(steps.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+    world.mark();
+    if !world.dooms.is_empty() {
+        world.meet_doom(Some(event.op), site);
+    }
     Done {
         ok: event.ok,
         result: event.result,
@@ -700,6 +732,9 @@ fn done(op: Op, gate: Gate, site: Site, order: Order, failure: Option<Order>) ->
 
 extern "C" fn thread_entry() -> ! {
     get().refresh();
+    get().mark();
+    let created = Site(get().me().created);
+    get().meet_doom(None, created);
     let me = get().me();
     let start = me.start.expect("set when it was created");
     let argument = me.argument;

@@ -48,8 +48,20 @@ pub struct Header {
     pub debugged: AtomicU32,
     /// The process ends after this batch: a crash may have left anything behind.
     pub spoilt: AtomicU32,
-    /// A run in a forked process wants this slot for another thread.
+    /// A run in a process of its own wants this slot for another thread.
     pub wanted: AtomicU32,
+    /// The thread that runs, and how many steps it has made: where a process that ends was.
+    pub running: AtomicU32,
+    /// See above.
+    pub count: AtomicU32,
+    /// The process that was forked for the run under way.
+    pub forked: AtomicU32,
+    /// How a forked process ended that did not come to the end of its run, as `wait` tells it.
+    pub lost: AtomicU32,
+    /// What a run left behind in its process and nobody puts back: [`LEFT`], counted from 1.
+    pub left: AtomicU32,
+    /// Bytes that a thread of the program can have.
+    pub max_memory: AtomicU64,
     /// Nanoseconds of all runs, of all restarts, and of writing reports, for benchmarks.
     pub spent: [AtomicU64; 3],
     /// Whether to measure [`Header::spent`].
@@ -60,8 +72,17 @@ pub struct Header {
     pub message: [AtomicU64; 64],
 }
 
+/// See [`Header::left`].
+pub const LEFT: [&str; 5] = [
+    "mappings of memory",
+    "signal handlers or masks",
+    "timers",
+    "limits",
+    "another user, group or session",
+];
+
 /// How a run begins anew.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 #[repr(u32)]
 pub enum Restart {
     /// In the same process, with its memory put back.
@@ -69,6 +90,8 @@ pub enum Restart {
     Warm = 0,
     /// In a fork of a process that stands at `main`.
     Fork = 1,
+    /// In a process that was started for it.
+    Exec = 2,
 }
 
 /// How the program's threads are run.

@@ -21,10 +21,13 @@ mod report;
 mod words;
 
 pub use header::{
-    Debugged, Header, MAGIC, PLANS_AT, PLANS_BYTES, REPORTS_AT, REPORTS_BYTES, Races, Restart,
-    TOTAL_BYTES, Threads, VERSION,
+    Debugged, Header, LEFT, MAGIC, PLANS_AT, PLANS_BYTES, REPORTS_AT, REPORTS_BYTES, Races,
+    Restart, TOTAL_BYTES, Threads, VERSION,
 };
 pub use hello::{Hello, HelloModule, read_hello, write_hello};
-pub use plan::{Request, Unit, read_request, read_units, write_request, write_units};
+pub use plan::{
+    Beginning, Death, Doom, Request, Unit, read_beginning, read_request, write_beginning,
+    write_request,
+};
 pub use report::{Detail, Note, Parts, Place, PlaceKind, Report, Stack, read_report, write_report};
 pub use words::{Malformed, Reader, Writer};

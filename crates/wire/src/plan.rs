@@ -1,7 +1,7 @@
 //! Plans as words.
 
 use crate::words::{Malformed, Reader, Writer};
-use alloc::vec::Vec;
+use alloc::{string::String, vec::Vec};
 use reweave_model::{Choice, Mark, OpKind, Plan, Policy, Site, Step, ThreadId};
 
 /// One run to make.
@@ -11,6 +11,65 @@ pub struct Request {
     pub plan: Plan,
     /// With stacks, places and output.
     pub detail: bool,
+    /// Threads that go no further than this.
+    pub dooms: Vec<Doom>,
+}
+
+/// A process ended, or had to be ended, while this thread ran. When the same is run again, the thread stops in time, and the run comes to
+/// its end.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Doom {
+    /// Which thread.
+    pub thread: ThreadId,
+    /// After how many of its steps.
+    pub count: u32,
+    /// What would happen then.
+    pub death: Death,
+}
+
+/// How a process ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Death {
+    /// It went on for ever and had to be ended.
+    Endless,
+    /// By this signal.
+    Signal(u32),
+    /// By itself, with this status.
+    Status(u32),
+    /// Its runtime could not go on.
+    GivenUp,
+}
+
+impl Death {
+    fn words(self) -> (u32, u32) {
+        match self {
+            Death::Endless => (0, 0),
+            Death::Signal(signal) => (1, signal),
+            Death::Status(status) => (2, status),
+            Death::GivenUp => (3, 0),
+        }
+    }
+
+    fn read(words: (u32, u32)) -> Result<Death, Malformed> {
+        Ok(match words {
+            (0, _) => Death::Endless,
+            (1, signal) => Death::Signal(signal),
+            (2, status) => Death::Status(status),
+            (3, _) => Death::GivenUp,
+            _ => return Err(Malformed),
+        })
+    }
+}
+
+/// What a process is told when it is started.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Beginning {
+    /// Memory whose plain accesses are visible operations.
+    pub units: Vec<Unit>,
+    /// Slots that runs are known to need.
+    pub slots: Vec<u32>,
+    /// Where copies of the files go that it changes.
+    pub disk: String,
 }
 
 /// Bytes whose plain accesses are visible operations, because some raced.
@@ -44,29 +103,44 @@ impl Unit {
     }
 }
 
-/// Writes the units of a process that is about to be started, where its plans will be.
-pub fn write_units(out: &mut Writer<'_>, units: &[Unit]) {
-    out.word(units.len() as u64);
-    for unit in units {
+/// Writes what a process is told at its start, where its plans will be.
+pub fn write_beginning(out: &mut Writer<'_>, beginning: &Beginning) {
+    out.word(beginning.units.len() as u64);
+    for unit in &beginning.units {
         out.word(unit.place);
         out.word(unit.bytes);
     }
+    out.word(beginning.slots.len() as u64);
+    for slot in &beginning.slots {
+        out.word((*slot).into());
+    }
+    out.bytes(beginning.disk.as_bytes());
 }
 
-/// Reads them.
-pub fn read_units(from: &mut Reader<'_>) -> Result<Vec<Unit>, Malformed> {
-    let mut units = Vec::new();
+/// Reads it.
+pub fn read_beginning(from: &mut Reader<'_>) -> Result<Beginning, Malformed> {
+    let mut beginning = Beginning::default();
     for _ in 0..from.count()? {
-        units.push(Unit {
+        beginning.units.push(Unit {
             place: from.word()?,
             bytes: from.word()?,
         });
     }
-    Ok(units)
+    for _ in 0..from.count()? {
+        beginning.slots.push(from.word()? as u32);
+    }
+    beginning.disk = from.text()?;
+    Ok(beginning)
 }
 
 /// Writes a request.
-pub fn write_request(out: &mut Writer<'_>, plan: &Plan, detail: bool) {
+pub fn write_request(out: &mut Writer<'_>, plan: &Plan, detail: bool, dooms: &[Doom]) {
+    out.word(dooms.len() as u64);
+    for doom in dooms {
+        out.pair(doom.thread.0, doom.count);
+        let (kind, number) = doom.death.words();
+        out.pair(kind, number);
+    }
     out.pair(plan.steps.len() as u32, plan.sleep.len() as u32);
     out.pair(plan.max_steps, detail.into());
     match plan.policy {
@@ -103,6 +177,15 @@ pub fn write_request(out: &mut Writer<'_>, plan: &Plan, detail: bool) {
 
 /// Reads a request over another one.
 pub fn read_request(from: &mut Reader<'_>, into: &mut Request) -> Result<(), Malformed> {
+    into.dooms.clear();
+    for _ in 0..from.count()? {
+        let (thread, count) = from.pair()?;
+        into.dooms.push(Doom {
+            thread: ThreadId(thread),
+            count,
+            death: Death::read(from.pair()?)?,
+        });
+    }
     let plan = &mut into.plan;
     let (steps, sleep) = from.pair()?;
     let (max_steps, detail) = from.pair()?;

@@ -3,7 +3,10 @@
 //! *Called by:* `check`, `suite`, and `replay`, whose traces say in the same words how a program was built and started.
 
 use crate::args::Format;
-use reweave_drive::compile::{Language, takes_value};
+use reweave_drive::{
+    Limits,
+    compile::{Language, takes_value},
+};
 use reweave_explore::{Algorithm, Options};
 use std::{
     ffi::{OsStr, OsString},
@@ -15,7 +18,7 @@ use std::{
 };
 
 /// One check.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, Debug)]
 pub struct Check {
     /// What to explore.
     pub what: What,
@@ -33,6 +36,8 @@ pub struct Check {
     pub strict: bool,
     pub threads: Threads,
     pub restart: Restart,
+    /// What the program may use.
+    pub limits: Limits,
     pub format: Format,
     /// Whether every step is shown.
     pub full: bool,
@@ -42,6 +47,25 @@ pub struct Check {
     pub log: Option<PathBuf>,
     /// Where trace files go.
     pub output: PathBuf,
+}
+
+impl Check {
+    /// What the program may use, in words of the command line: runs depend on it.
+    pub fn limits(&self) -> Vec<String> {
+        let (set, usual) = (&self.limits, Limits::default());
+        let mut words = Vec::new();
+        if set.time != usual.time {
+            let milliseconds = set.time.as_millis();
+            words.extend(["--max-time".into(), format!("{milliseconds}ms")]);
+        }
+        if set.memory != usual.memory {
+            words.extend(["--max-memory".into(), set.memory.to_string()]);
+        }
+        if set.output != usual.output {
+            words.extend(["--max-output".into(), set.output.to_string()]);
+        }
+        words
+    }
 }
 
 /// What is explored.
@@ -120,6 +144,9 @@ Options:
   --budget TIME                stop after 500ms, 30s, 10m, 2h
   --max-executions N           stop after so many executions
   --max-steps N                stop a thread after so many of its steps
+  --max-time TIME              how long a thread may go on without an operation that others could see; 10s unless said otherwise
+  --max-memory BYTES           how much each thread can allocate, such as 500K, 64M, 2G; 1G unless said otherwise
+  --max-output BYTES           how much of a run's output is kept; 1M unless said otherwise
   --preemptions N              only schedules with at most so many preemptions
   --keep-going                 go on after an error, and report every distinct one
   --no-minimise                tell a failing execution as it was found, not the simplest one that fails so
@@ -141,7 +168,7 @@ does not behave the same again
 ";
 
 /// Options of ours, and whether they have a value.
-const OPTIONS: [(&str, bool); 17] = [
+const OPTIONS: [(&str, bool); 20] = [
     ("--algorithm", true),
     ("--budget", true),
     ("--format", true),
@@ -149,7 +176,10 @@ const OPTIONS: [(&str, bool); 17] = [
     ("--keep-going", false),
     ("--log", true),
     ("--max-executions", true),
+    ("--max-memory", true),
+    ("--max-output", true),
     ("--max-steps", true),
+    ("--max-time", true),
     ("--no-minimise", false),
     ("--output", true),
     ("--plain", false),
@@ -176,6 +206,7 @@ pub fn parse(args: Vec<OsString>) -> Result<Option<Check>, String> {
         strict: false,
         threads: Threads::default(),
         restart: Restart::default(),
+        limits: Limits::default(),
         format: Format::Text,
         full: false,
         plain: false,
@@ -283,6 +314,9 @@ pub fn set(check: &mut Check, name: &str, value: &str) -> Result<(), String> {
             check.max_executions = Some(most);
             check.options.samples = most;
         }
+        "--max-memory" => check.limits.memory = bytes(value).map_err(wrong)?,
+        "--max-output" => check.limits.output = bytes(value).map_err(wrong)?,
+        "--max-time" => check.limits.time = reweave_check::duration(value).map_err(wrong)?,
         "--max-steps" => check.options.max_steps = number(value).map_err(wrong)?,
         "--no-minimise" => check.minimise = false,
         "--output" => check.output = value.into(),
@@ -309,6 +343,19 @@ pub fn missing() -> String {
 fn number<T: FromStr>(text: &str) -> Result<T, String> {
     let number = text.parse();
     number.map_err(|_| "a number is expected, and not so large or small a one".into())
+}
+
+/// A number of bytes, or of thousands, millions or milliards of them as computers count.
+fn bytes(text: &str) -> Result<u64, String> {
+    let units = [("K", 10), ("M", 20), ("G", 30)];
+    let unit = units.iter().find_map(|(unit, bits)| {
+        let digits = text.strip_suffix(unit)?;
+        Some((digits, *bits))
+    });
+    let (digits, bits) = unit.unwrap_or((text, 0));
+    let number = digits.parse::<u64>().ok().filter(|number| *number > 0);
+    let bytes = number.and_then(|number| number.checked_mul(1 << bits));
+    bytes.ok_or_else(|| "a number of bytes is expected, such as 500K, 64M or 2G".into())
 }
 
 fn one_of<T: Copy>(names: &[(&str, T)], text: &str) -> Result<T, String> {
@@ -491,13 +538,17 @@ mod tests {
     #[test]
     fn every_option_is_set() {
         let it = check(
-            "--algorithm dfs --workers 3 --budget 500ms --max-executions 7 --max-steps 8 --preemptions 2 --keep-going --no-minimise --races ignore \
+            "--algorithm dfs --workers 3 --budget 500ms --max-executions 7 --max-steps 8 --max-time 2s --max-memory 64M --max-output=500 --preemptions 2 --keep-going --no-minimise --races ignore \
              --strict --threads os --restart warm --format json --full --plain --output out a.c",
         );
         assert_eq!(it.options.algorithm, Algorithm::Dfs);
         assert_eq!(it.budget, Some(Duration::from_millis(500)));
         assert_eq!((it.max_executions, it.options.samples), (Some(7), 7));
         assert_eq!((it.options.max_steps, it.options.preemptions), (8, Some(2)));
+        assert_eq!((it.limits.memory, it.limits.output), (64 << 20, 500));
+        assert_eq!(it.limits.time, Duration::from_secs(2));
+        let again = "--max-time 2000ms --max-memory 67108864 --max-output 500";
+        assert_eq!(it.limits().join(" "), again);
         assert!(it.keep_going && it.strict && !it.minimise && it.full && it.plain);
         assert_eq!((it.races, it.restart), (Races::Ignore, Restart::Warm));
         assert_eq!(it.threads, Threads::Os);
@@ -533,6 +584,8 @@ mod tests {
             ("a.c --budget", "--budget needs a value"),
             ("a.c --strict=yes", "--strict has no value"),
             ("a.c --budget 30", "--budget 30: a time such as"),
+            ("a.c --max-memory 2T", "a number of bytes is expected"),
+            ("a.c --max-output 0", "a number of bytes is expected"),
             ("a.c --workers 0", "--workers 0: a number"),
             (
                 "a.c --max-executions many",
@@ -566,8 +619,8 @@ mod tests {
 
     #[test]
     fn help_may_be_asked_for_but_not_by_the_program() {
-        assert_eq!(read("--help"), Ok(None));
-        assert_eq!(read("a.c -h"), Ok(None));
+        assert!(matches!(read("--help"), Ok(None)));
+        assert!(matches!(read("a.c -h"), Ok(None)));
         assert_eq!(check("a.c -- --help").args, words("--help"));
     }
 }

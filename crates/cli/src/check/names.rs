@@ -3,7 +3,7 @@
 //! *Called by:* `native`, when an execution is shown. Debug information is read when it is first asked for.
 
 use reweave_drive::{
-    Native, Place, PlaceKind,
+    Native, Place, PlaceKind, binary,
     compile::Kit,
     symbols::{Frame, Symbols, has_hooks},
 };
@@ -18,6 +18,8 @@ use std::{
 /// Names of one program and its libraries.
 pub struct Names {
     modules: Vec<Module>,
+    /// The program has no debug information.
+    bare: bool,
 }
 
 /// A file that the program is made of.
@@ -72,6 +74,7 @@ impl Names {
         });
         Names {
             modules: modules.collect(),
+            bare: binary::look(program).is_ok_and(|binary| binary.bare),
         }
     }
 
@@ -135,7 +138,29 @@ impl Names {
                 any = any.or(at);
             }
         }
-        any
+        any.or_else(|| stack.iter().find_map(|site| self.bare_place(*site)))
+    }
+
+    /// A place in a program without debug information: its function, or at least its address.
+    fn bare_place(&self, site: Site) -> Option<Position> {
+        let program = self.modules.first()?;
+        let offset = site.0.checked_sub(program.bias)?;
+        if offset >= program.bytes || !self.bare {
+            return None;
+        }
+        let file = program.path.file_name()?.to_string_lossy();
+        let function = self
+            .frames(site)
+            .into_iter()
+            .find_map(|frame| frame.function);
+        Some(Position {
+            file: match function {
+                Some(function) => format!("{file}+{offset:#x} in {function}"),
+                None => format!("{file}+{offset:#x}"),
+            },
+            line: 0,
+            column: 0,
+        })
     }
 
     /// The calls of a stack, such as `push at queue.c:12`, the innermost first.

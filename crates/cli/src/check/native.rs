@@ -35,6 +35,8 @@ pub struct Checked {
     idle: Idle,
     /// What an earlier part of the check noticed.
     restored: Option<StoredNotes>,
+    /// Whether there are to be no more runs once one has left something behind in its process.
+    tidy: bool,
 }
 
 type Idle = Arc<Mutex<Vec<Native>>>;
@@ -52,7 +54,20 @@ impl Checked {
             anew: Arc::default(),
             idle: Arc::new(Mutex::new(vec![first])),
             restored: None,
+            tidy: false,
         })
+    }
+
+    /// The same, for a check that steps down when a run leaves something behind in its process: [`Checked::left`].
+    #[must_use]
+    pub fn tidy(mut self, tidy: bool) -> Checked {
+        self.tidy = tidy;
+        self
+    }
+
+    /// What a run left behind that makes it necessary to step down.
+    pub fn left(&self) -> Option<&'static str> {
+        self.noticed().left.filter(|_| self.tidy)
     }
 
     /// Ends its processes until it is explored further.
@@ -72,14 +87,14 @@ impl Checked {
         self.rest();
     }
 
-    /// Runs a plan once, with everything that there is to see. In a process that is used for nothing else, so that
-    /// nothing is believed that only an earlier run explains.
+    /// Runs a plan once, with everything that there is to see. In a process that is started for it, so that nothing is
+    /// believed that only an earlier run explains.
     pub fn observe(&self, plan: &Plan) -> Result<Observation, Fault> {
-        let mut launch = self.launch.clone();
-        // A forked process has no other threads.
-        if launch.threads == Threads::Fiber {
-            launch.restart = Restart::Fork;
-        }
+        let launch = Launch {
+            restart: Restart::Exec,
+            limits: self.launch.limits.without_end(),
+            ..self.launch.clone()
+        };
         let mut native = Native::start(&launch).map_err(Fault::Failed)?;
         let seen = native.observe(plan);
         self.seen(&native, seen)
@@ -91,6 +106,7 @@ impl Checked {
             restart: Restart::Warm,
             threads: Threads::Os,
             debugged: true,
+            limits: self.launch.limits.without_end(),
             ..self.launch.clone()
         };
         let mut native = Native::start(&launch).map_err(Fault::Failed)?;
@@ -306,6 +322,10 @@ impl Subject for Checked {
         self.attentive(Arc::default(), Arc::default())
     }
 
+    fn proceed(&self) -> bool {
+        self.left().is_none()
+    }
+
     fn fault(&self) -> Option<String> {
         self.noticed().fault.clone()
     }
@@ -416,10 +436,13 @@ impl Attentive {
 
 impl Target for Attentive {
     fn run(&mut self, plan: &Plan) -> Result<&Execution, Divergence> {
-        match &mut self.native {
-            Some(native) => native.run(plan)?,
-            None => return Err(meaningless()),
-        };
+        let native = self.native.as_mut().ok_or_else(meaningless)?;
+        let known = native.left();
+        native.run(plan)?;
+        if native.left() != known {
+            let mut noticed = self.noticed.lock().unwrap_or_else(PoisonError::into_inner);
+            noticed.left = native.left();
+        }
         self.races();
         Ok(self.native.as_ref().expect("it has just run").last())
     }

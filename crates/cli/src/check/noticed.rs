@@ -12,6 +12,8 @@ pub struct Noticed {
     /// Memory on which accesses raced.
     pub racy: BTreeSet<Unit>,
     pub fault: Option<String>,
+    /// What a run left behind in its process.
+    pub left: Option<&'static str>,
 }
 
 /// What was noticed so far, and the memory whose accesses are explored, as plain data.

@@ -5,6 +5,7 @@
 use super::{Ending, Prepared, args::Check, native::Checked, noticed::StoredNotes};
 use crate::say;
 use reweave_check::{Control, Fault, Outcome, Settings, StoredCheck};
+use reweave_drive::Restart;
 use reweave_report::ResultDocument;
 use serde::{Deserialize, Serialize};
 use std::time::Instant;
@@ -26,7 +27,8 @@ pub struct Told {
 /// A session as plain data.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct StoredSession {
-    forked: bool,
+    /// How it is run again.
+    restart: String,
     notes: StoredNotes,
     check: StoredCheck,
 }
@@ -46,8 +48,8 @@ impl Session {
     /// Goes on where it stopped; an error is about why it cannot, and it begins from the beginning then.
     pub fn resume(&mut self, stored: StoredSession) -> Result<(), String> {
         let restart = self.prepared.launch.restart;
-        if stored.forked {
-            self.prepared.step_down();
+        if let Some(stored) = named(&stored.restart) {
+            self.prepared.launch.restart = stored.max(restart);
         }
         let resumed = checked(&self.check, &self.prepared).and_then(|mut subject| {
             subject.restore(stored.notes);
@@ -64,7 +66,7 @@ impl Session {
     pub fn store(&mut self) -> StoredSession {
         let check = self.under_way.store();
         StoredSession {
-            forked: !self.prepared.warm(),
+            restart: name(self.prepared.launch.restart).into(),
             notes: self.under_way.subject().store(),
             check,
         }
@@ -88,9 +90,14 @@ impl Session {
     /// Explores until then, and says whether there is more to do.
     pub fn advance(&mut self, control: &Control, until: Option<Instant>) -> Result<bool, Ending> {
         loop {
-            match self.under_way.advance(control, until) {
-                Ok(more) => return Ok(more),
-                Err(fault) => self.step_down(fault)?,
+            let more = self.under_way.advance(control, until);
+            match (more, self.under_way.subject().left()) {
+                (Err(fault), _) => self.step_down(fault)?,
+                (Ok(_), Some(left)) => {
+                    let what = format!("{left} were left behind");
+                    self.step_down(Fault::Differs(what))?;
+                }
+                (Ok(more), None) => return Ok(more),
             }
         }
     }
@@ -103,32 +110,53 @@ impl Session {
         };
         let subject = self.under_way.subject();
         let mut result = outcome.document(&self.prepared.program.name);
-        let warm = self.prepared.warm();
-        result.restart = if warm { "warm" } else { "fork" }.into();
+        result.restart = name(self.prepared.launch.restart).into();
         result.weak_orders = subject.weak_orders();
         result.warnings = subject.warnings();
         Ok(Some(Told { outcome, result }))
     }
 
-    /// Begins anew with a process for each run, if that may mend it.
+    /// Begins anew with a process for each run, forked or started, if that may mend it.
     fn step_down(&mut self, fault: Fault) -> Result<(), Ending> {
-        match fault {
-            Fault::Differs(what) if self.prepared.steps_down(&self.check) => {
+        let lower = self.prepared.lower(&self.check);
+        match (fault, lower) {
+            (Fault::Differs(what), Some(lower)) => {
                 let name = &self.prepared.program.name;
+                let instead = match lower {
+                    Restart::Exec => "every run gets a process that was started for it",
+                    _ => "every run gets a process of its own",
+                };
                 say(&format!(
-                    "{name}: the program does not do the same when its memory is put back; every run gets a process of its own from here on ({what})"
+                    "{name}: the program is not as it was when it is run again; {instead} from here on ({what})"
                 ));
-                self.prepared.step_down();
+                self.prepared.launch.restart = lower;
                 let subject = checked(&self.check, &self.prepared)?;
                 self.under_way = reweave_check::Check::new(subject, self.settings.clone());
                 Ok(())
             }
-            fault => Err(fault.into()),
+            (fault, _) => Err(fault.into()),
         }
     }
 }
 
+const NAMES: [(&str, Restart); 3] = [
+    ("warm", Restart::Warm),
+    ("fork", Restart::Fork),
+    ("exec", Restart::Exec),
+];
+
+fn name(restart: Restart) -> &'static str {
+    let known = NAMES.iter().find(|(_, known)| *known == restart);
+    known.expect("all are listed").0
+}
+
+fn named(name: &str) -> Option<Restart> {
+    let known = NAMES.iter().find(|(known, _)| *known == name);
+    known.map(|(_, restart)| *restart)
+}
+
 fn checked(check: &Check, prepared: &Prepared) -> Result<Checked, String> {
     let (launch, program) = (prepared.launch.clone(), prepared.program.clone());
-    Checked::new(launch, program, check.options.max_steps)
+    let checked = Checked::new(launch, program, check.options.max_steps)?;
+    Ok(checked.tidy(prepared.lower(check).is_some()))
 }

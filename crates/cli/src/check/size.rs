@@ -120,10 +120,10 @@ fn look(
         let mut subject = Checked::new(launch, program, options.max_steps)?;
         match (
             reweave_check::check(&mut subject, &settings, control),
-            prepared.steps_down(check),
+            prepared.lower(check),
         ) {
             (Ok(outcome), _) => return Ok(outcome),
-            (Err(Fault::Differs(_)), true) => prepared.step_down(),
+            (Err(Fault::Differs(_)), Some(lower)) => prepared.launch.restart = lower,
             (Err(fault), _) => return Err(Ending::from(fault)),
         }
     }

@@ -1,12 +1,13 @@
 //! Every program of `programs/`, checked by the command as its expectations say.
 //!
 //! The verdict comes from `reweave check FILE`, on a warm restart and one worker. The program compiled once by `reweave cc` must then
-//! give the same on `fork`, on threads of the operating system and on two workers, and the counts that are written down. The trace of every error is shown, and
+//! give the same on `fork`, on threads of the operating system, on two workers and, if it has few executions, on `exec`, and the counts that are written down. The trace of every error is shown, and
 //! replayed twice. `optimal` and `rf` must find the same errors; of small programs, which are run in every interleaving if they are small enough
 //! for that, all classes, each once. Programs are taken by as many threads as there are cores; what went wrong is told with its
 //! command line.
 //!
-//! `REWEAVE_SLOW=1` adds what is marked `slow`, and large searches on threads of the operating system; `REWEAVE_PROGRAMS=papers/,lock-order` takes only those whose names contain one of
+//! `REWEAVE_SLOW=1` adds what is marked `slow`, and large searches on threads of the operating system; `REWEAVE_RUNGS=1` has those with many executions run on
+//! `fork` and `exec`, too; `REWEAVE_PROGRAMS=papers/,lock-order` takes only those whose names contain one of
 //! these parts.
 
 mod agree;

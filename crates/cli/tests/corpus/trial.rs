@@ -12,13 +12,25 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Searches that are repeated in slow ways: on `fork` an execution takes a hundred times as long, on threads of the operating system ten times.
-const MOST_IN_SLOW_WAYS: u64 = 10_000;
-
 /// How a program is run: a word for how it is run again, or for real threads.
+const EXEC: [&str; 2] = ["--restart", "exec"];
 const FORK: [&str; 2] = ["--restart", "fork"];
 const WARM: [&str; 2] = ["--restart", "warm"];
 const OS: [&str; 2] = ["--threads", "os"];
+
+/// Searches that are repeated in slow ways: on `fork` an execution takes a hundred times as long, on `exec` a thousand times, on threads of
+/// the operating system ten times. When there is time, more of them are.
+fn most(way: [&str; 2], slow: bool) -> u64 {
+    let patient = std::env::var_os("REWEAVE_RUNGS").is_some();
+    match way {
+        FORK if patient => 1_000_000,
+        EXEC if patient => 20_000,
+        EXEC => 32,
+        OS if slow => u64::MAX,
+        FORK | OS => 10_000,
+        _ => u64::MAX,
+    }
+}
 
 /// What this version cannot explore with yet.
 const LATER: [&str; 1] = ["stateful"];
@@ -75,9 +87,9 @@ impl Trial<'_> {
 
         let program = self.build(&compiled)?;
         let explored = first.errors.is_empty() || self.expected.keeps_going();
-        let slowly = first.executions <= MOST_IN_SLOW_WAYS;
-        for (way, workers) in [(FORK, 1), (WARM, 2), (FORK, 2), (OS, 1), (OS, 2)] {
-            if way == OS && !slowly && !self.slow {
+        let runs = first.executions + first.blocked;
+        for (way, workers) in [(FORK, 1), (WARM, 2), (FORK, 2), (OS, 1), (OS, 2), (EXEC, 1)] {
+            if runs > most(way, self.slow) {
                 continue;
             }
             let mode = mode(way, workers);
@@ -146,9 +158,9 @@ impl Trial<'_> {
         }
         let search = [&words(["--", &program]), &self.expected.args[..]].concat();
         let mut first: Option<ResultDocument> = None;
-        let slowly = count.executions <= MOST_IN_SLOW_WAYS;
-        for (way, workers) in [(WARM, 1), (FORK, 1), (WARM, 2), (OS, 1)] {
-            if !slowly && (way == FORK || way == OS && !self.slow) {
+        let runs = count.executions + count.blocked;
+        for (way, workers) in [(WARM, 1), (FORK, 1), (WARM, 2), (OS, 1), (EXEC, 1)] {
+            if runs > most(way, self.slow) {
                 continue;
             }
             let ran = self.check([&options[..], &mode(way, workers), &search].concat());

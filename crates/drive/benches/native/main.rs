@@ -1,9 +1,10 @@
 //! How fast native programs are explored: `cargo bench -p reweave-drive`, or a part of it, `-- lastzero=12 readers=15`, `-- straight`,
-//! `-- memory`.
+//! `-- memory`, `-- rungs`.
 //!
 //! * Programs of the corpus by name and size: see [`rates`].
 //! * `table`: the table of the RF-SMC paper beside other checkers, by `rf`; `table-long` has its longest row too, `workers` says what a
 //!   second worker is worth. See [`table`].
+//! * `rungs`: what it costs to run a program again, warm, forked and started anew.
 //! * `straight`: what hooks cost in code that does nothing visible.
 //! * `memory`: that a million executions leave nothing behind.
 //!
@@ -11,6 +12,7 @@
 
 mod memory;
 mod rates;
+mod rungs;
 mod straight;
 mod table;
 
@@ -44,6 +46,9 @@ fn main() {
     let long = wanted.contains(&"table-long");
     if all || long || wanted.contains(&"table") {
         table::print(&kit, long);
+    }
+    if all || wanted.contains(&"rungs") {
+        rungs::print(&kit);
     }
     if all || wanted.contains(&"straight") {
         straight::print(&kit);

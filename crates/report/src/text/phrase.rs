@@ -106,6 +106,7 @@ impl<'a> Story<'a> {
             Op::Recv { .. } | Op::TryRecv(_) if result == 2 => "all senders are gone".into(),
             Op::Recv { .. } => "timed out".into(),
             Op::TryRecv(_) => "empty".into(),
+            Op::Park { timed: true, .. } if !ok && self.has_signals() => "none".into(),
             Op::Park { timed: true, .. } if !ok => "timed out".into(),
             _ => return what,
         };
@@ -196,8 +197,15 @@ impl<'a> Story<'a> {
                 self.word(op, expected)
             ),
             Op::OnceEnd(_, false) => format!("{kind} {on}: failed"),
+            Op::Park { timed, .. } if self.has_signals() => match timed {
+                true => "look for signals".into(),
+                false => "wait for a signal".into(),
+            },
             Op::Park { object, .. } if self.owner(object).is_some() => "park".into(),
             Op::Unpark(object) => match self.owner(object) {
+                Some(owner) if self.has_signals() => {
+                    format!("send a signal to {}", self.thread(owner))
+                }
                 Some(owner) => format!("unpark {}", self.thread(owner)),
                 None => format!("unpark {on}"),
             },
@@ -227,6 +235,11 @@ impl<'a> Story<'a> {
                     readers_first: true,
                 }
         })
+    }
+
+    /// Whether tokens stand for signals, and not for the parking of threads.
+    pub(super) fn has_signals(&self) -> bool {
+        self.trace.program.kind == "native"
     }
 
     /// The thread whose parking token it is.

@@ -72,6 +72,10 @@ impl Story<'_> {
                 let what = format!("waits for a message in {name}, which is empty");
                 simple(&what, "empty")
             }
+            Op::Park { .. } if self.has_signals() => simple(
+                "waits for a signal, and nobody sends one",
+                "nobody sends one",
+            ),
             Op::Park { .. } => simple("is parked, and nobody unparks it", "nobody unparks it"),
             _ => return None,
         };

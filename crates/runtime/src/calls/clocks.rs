@@ -1,11 +1,11 @@
 //! Clocks, sleeps and everything with a time limit, in virtual time: see [`crate::times`].
 
-use super::cancel;
+use super::{Hidden, cancel};
 use crate::{
     accesses,
     hooks::Frame,
     real, trampoline,
-    world::{self, Done, perform},
+    world::{self, Done, perform, poll},
 };
 use core::ffi::{c_int, c_long, c_uint, c_void};
 use libc::{clockid_t, time_t, timespec, timeval};
@@ -206,12 +206,33 @@ unsafe extern "C" fn timespec_of(into: *mut timespec, base: c_int, frame: &Frame
     base
 }
 
-/// Sleeps so long. Nobody waits for that.
-fn rest(time: *const timespec) -> c_int {
+/// Sleeps in a row after which the others get their turn.
+const DOZES: u32 = 1000;
+
+/// The running thread sleeps so long. Nobody waits for that. One that does nothing else looks, from some time on, at something that never
+/// changes: if it does so for ever it is found to be a loop that waits ([`crate::spin`]), and the others go on.
+pub fn doze(ns: u64, frame: &Frame) {
+    let world = world::get();
+    world.advance(ns);
+    let count = world.run.state().count(world.current);
+    if world.me().clock.doze(count) < DOZES {
+        return;
+    }
+    let site = super::callers::site(&frame.return_address);
+    // That is nothing that it does.
+    let acted = world.me().acted;
+    let nothing = Op::Load(Hidden::Nothing.object());
+    poll(nothing, frame, site, Order::SeqCst, None);
+    world::get().me().acted = acted;
+    world::get().me().clock.dozes(count + 1);
+}
+
+/// As [`doze`]; an error number.
+fn rest(time: *const timespec, frame: &Frame) -> c_int {
     // SAFETY: the program's own variable.
     match join(unsafe { &*time }) {
         Some(ns) => {
-            world::get().advance(ns);
+            doze(ns, frame);
             0
         }
         None => libc::EINVAL,
@@ -229,7 +250,7 @@ pub(super) unsafe extern "C" fn nano_sleep(
         return unsafe { real(time, left) };
     }
     cancel::point(frame);
-    match rest(time) {
+    match rest(time, frame) {
         0 => 0,
         error => fail(error),
     }
@@ -254,12 +275,13 @@ unsafe extern "C" fn clock_nano_sleep(
     };
     cancel::point(frame);
     if flags & libc::TIMER_ABSTIME == 0 {
-        return rest(time);
+        return rest(time, frame);
     }
     // SAFETY: the program's own variable.
     match join(unsafe { &*time }) {
         Some(ns) => {
-            world::get().advance_to(ns.saturating_sub(beginning));
+            let now = world::get().me().clock.ns;
+            doze(ns.saturating_sub(beginning).saturating_sub(now), frame);
             0
         }
         None => libc::EINVAL,
@@ -272,7 +294,7 @@ unsafe extern "C" fn micro_sleep(microseconds: c_uint, frame: &Frame) -> c_int {
         return unsafe { real!(usleep: fn(c_uint) -> c_int)(microseconds) };
     }
     cancel::point(frame);
-    world::get().advance(u64::from(microseconds) * 1000);
+    doze(u64::from(microseconds) * 1000, frame);
     0
 }
 
@@ -282,15 +304,16 @@ unsafe extern "C" fn second_sleep(seconds: c_uint, frame: &Frame) -> c_uint {
         return unsafe { real!(sleep: fn(c_uint) -> c_uint)(seconds) };
     }
     cancel::point(frame);
-    world::get().advance(u64::from(seconds) * SECOND);
+    doze(u64::from(seconds) * SECOND, frame);
     0
 }
 
 /// Who goes next is never this call's business.
-pub(super) unsafe extern "C" fn give_way(_: &Frame) -> c_int {
+pub(super) unsafe extern "C" fn give_way(frame: &Frame) -> c_int {
     if !world::active() {
         // SAFETY: it takes nothing.
         return unsafe { real!(sched_yield: fn() -> c_int)() };
     }
+    doze(0, frame);
     0
 }

@@ -1,4 +1,4 @@
-//! Files and streams: descriptors and offsets are as they were at `main` before every run; files themselves are the world's.
+//! Files and streams: descriptors and offsets are as they were at `main` before every run; what lies on the disk is [`super::disk`]'s.
 //!
 //! Writing to standard output and standard error orders nothing. What is read from a file or a stream, or written to a file, by
 //! calls that name its descriptor or stream, is an operation on that file: who comes first may matter. Streams other than standard input
@@ -112,7 +112,7 @@ fn before() -> &'static mut Before {
 }
 
 /// Descriptors from here on are the runtime's.
-const OURS: c_int = channel::CHANNEL;
+pub const OURS: c_int = channel::CHANNEL;
 /// Where copies of the program's begin.
 const COPIES: usize = OURS as usize + 10;
 
@@ -152,9 +152,10 @@ pub fn prepare() {
         call(libc::SYS_close, low, 0, 0);
         found.mask = call(libc::SYS_umask, 0, 0, 0) as usize;
         call(libc::SYS_umask, found.mask as c_int, 0, 0);
-        for name in [c"stdin", c"stdout"] {
+        for (place, name) in [c"stdin", c"stdout"].into_iter().enumerate() {
             let stream = libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()).cast::<*mut FILE>();
-            if let (false, Some(memory)) = (stream.is_null(), sys::map_own(BUFFER)) {
+            let memory = sys::map(BUFFERS_AT + place * BUFFER, BUFFER);
+            if let (false, Some(memory)) = (stream.is_null(), memory) {
                 give_buffer(*stream, memory.cast());
                 if name == c"stdin" {
                     found.input = *stream as usize;
@@ -166,6 +167,8 @@ pub fn prepare() {
 }
 
 const BUFFER: usize = 4096;
+/// Not among the runtime's own memory: compiled code of the program writes there, too.
+const BUFFERS_AT: usize = 0x3080_0000_0000;
 
 unsafe fn give_buffer(stream: *mut FILE, memory: *mut c_char) {
     /// Where a stream has the beginning of its buffer, in words.
@@ -261,7 +264,7 @@ fn site(frame: &Frame) -> Site {
 }
 
 /// An operation on the file or stream with this number; of a thread that is alone it cannot matter.
-fn touch(number: usize, site: Site) {
+pub fn touch(number: usize, site: Site) {
     let world = world::get();
     if world.races.alone(world.current) {
         return;
@@ -273,6 +276,15 @@ fn touch(number: usize, site: Site) {
         bits: 64,
     };
     visible(Op::Rmw(object, rmw), site);
+}
+
+/// As [`touch`], of who only looks.
+pub fn look_at(number: usize, site: Site) {
+    let world = world::get();
+    if !world.races.alone(world.current) {
+        let object = file(world, number);
+        visible(Op::Load(object), site);
+    }
 }
 
 /// Files have numbers, and no addresses: they go by some in a place where nothing lies.

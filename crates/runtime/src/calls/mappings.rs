@@ -35,6 +35,8 @@ pub struct State {
     protected: Vec<Range<usize>>,
     /// Bytes that threads have used of their ranges, small and large, by slot.
     used: Vec<(usize, [usize; 2])>,
+    /// Bytes that threads can write to, by slot.
+    writable: Vec<(usize, usize)>,
     moved_break: bool,
 }
 
@@ -74,6 +76,27 @@ pub fn clean_up() {
         }
     }
     state.used.clear();
+    state.writable.clear();
+}
+
+/// Whether the running thread may have so many bytes more.
+fn affords(world: &mut World, bytes: usize) -> bool {
+    let slot = world.slot();
+    let most = world.calls.limits.memory();
+    let writable = &mut world.calls.mappings.writable;
+    let index = match writable.iter().position(|(known, _)| *known == slot) {
+        Some(index) => index,
+        None => {
+            writable.push((slot, 0));
+            writable.len() - 1
+        }
+    };
+    let all = writable[index].1.saturating_add(bytes);
+    if all > most {
+        return false;
+    }
+    writable[index].1 = all;
+    true
 }
 
 impl State {
@@ -194,6 +217,11 @@ extern "C" fn map(arguments: &[usize; 6], return_address: &usize) -> usize {
     if fixed && !mapped(world, address, bytes) {
         world.unsupported("mmap at a fixed address", site);
     }
+    // What is only reserved costs nothing.
+    let costs = access & libc::PROT_WRITE as usize != 0 && !has(libc::MAP_NORESERVE);
+    if costs && !affords(world, bytes) {
+        return result(-libc::ENOMEM as isize);
+    }
     let address = match fixed {
         true => address,
         false => {
@@ -296,6 +324,7 @@ unsafe extern "C" fn remap(
     }
     let place = match flags & libc::MREMAP_MAYMOVE {
         0 => None,
+        _ if !affords(world, new - old) => None,
         _ => place(world, new),
     };
     let Some(place) = place else {
@@ -363,7 +392,11 @@ unsafe extern "C" fn set_break(address: *mut c_void, _: &Frame) -> c_int {
 
 unsafe extern "C" fn move_break(by: isize, _: &Frame) -> *mut c_void {
     if by != 0 && entry::driven() && world::active() {
-        world::get().calls.mappings.moved_break = true;
+        let world = world::get();
+        if by > 0 && !affords(world, by as usize) {
+            return result(-libc::ENOMEM as isize) as *mut c_void;
+        }
+        world.calls.mappings.moved_break = true;
     }
     // SAFETY: a number.
     unsafe { real!(sbrk: fn(isize) -> *mut c_void)(by) }

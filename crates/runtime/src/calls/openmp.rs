@@ -59,6 +59,8 @@ struct Team {
     size: u32,
     body: Body,
     data: *mut c_void,
+    /// All but the first.
+    others: Vec<ThreadId>,
     barrier: Option<ObjectId>,
     shares: Vec<Share>,
     tasks: Option<Tasks>,

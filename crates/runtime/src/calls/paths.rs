@@ -3,8 +3,8 @@
 //!
 //! The kernel does not trap on protected pages but fails, so they are made writable first.
 
-use super::{callers, cancel};
-use crate::{accesses, hooks::Frame, real::Real, spin, world};
+use super::{callers, cancel, disk};
+use crate::{accesses, hooks::Frame, leftovers, real::Real, spin, world};
 use core::{
     ffi::{CStr, c_char, c_int, c_void},
     mem::MaybeUninit,
@@ -31,14 +31,35 @@ pub(super) extern "C" fn looked(
     call.real.get()
 }
 
-macro_rules! passes {
-    ($($name:ident => $look:expr;)*) => {$(
+/// The same, where arguments are exchanged for others.
+pub(super) struct Redirect {
+    pub(super) name: &'static CStr,
+    pub(super) real: Real,
+    pub(super) look: fn(&'static CStr, &mut [usize; 6], &usize),
+}
+
+pub(super) extern "C" fn redirected(
+    call: &Redirect,
+    arguments: &mut [usize; 6],
+    return_address: &usize,
+) -> *mut c_void {
+    if world::active() {
+        arguments.reverse();
+        (call.look)(call.name, arguments, return_address);
+        arguments.reverse();
+    }
+    call.real.get()
+}
+
+/// Defines a function that has somebody look at its arguments and goes on.
+macro_rules! looked_at {
+    ($kind:ident, $looked:ident: $($name:ident => $look:expr;)*) => {$(
         const _: () = {
             // SAFETY: ends with the only nul.
             const NAME: &core::ffi::CStr = unsafe {
                 core::ffi::CStr::from_bytes_with_nul_unchecked(concat!(stringify!($name), "\0").as_bytes())
             };
-            static CALL: $crate::calls::paths::Call = $crate::calls::paths::Call {
+            static CALL: $crate::calls::paths::$kind = $crate::calls::paths::$kind {
                 name: NAME,
                 real: $crate::real::Real::new(NAME),
                 look: $look,
@@ -72,30 +93,33 @@ macro_rules! passes {
                     "jmp r11",
                     ".cfi_endproc",
                     call = sym CALL,
-                    looked = sym $crate::calls::paths::looked,
+                    looked = sym $crate::calls::paths::$looked,
                 )
             }
         };
     )*};
 }
 
-pub(super) use passes;
+macro_rules! passes {
+    ($($calls:tt)*) => { $crate::calls::paths::looked_at! { Call, looked: $($calls)* } };
+}
 
-/// The path is this argument.
-fn path<const ARGUMENT: usize>(call: &'static CStr, arguments: &[usize; 6], from: &usize) {
+macro_rules! redirects {
+    ($($calls:tt)*) => { $crate::calls::paths::looked_at! { Redirect, redirected: $($calls)* } };
+}
+
+pub(super) use passes;
+pub(super) use {looked_at, redirects};
+
+/// Something that has no end or no order cannot be opened.
+pub(super) fn openable(path: &CStr, call: &CStr, from: &usize) {
     if call.to_bytes().starts_with(b"open") && call != c"opendir" {
         cancel::point_at(from);
     }
     super::files::changing();
-    let path = arguments[ARGUMENT] as *const c_char;
-    if path.is_null() {
-        return;
-    }
-    // SAFETY: the program's own text.
-    let name = unsafe { CStr::from_ptr(path) };
-    let what = match name.to_bytes() {
+    let what = match path.to_bytes() {
         b"/dev/random" | b"/dev/urandom" => "a file of random numbers",
-        _ if is_pipe(name) => "a pipe",
+        _ if is_pipe(path) => "a pipe",
         _ => return,
     };
     let call = call.to_str().unwrap_or("open");
@@ -128,46 +152,62 @@ fn opens(_: &'static CStr, _: &[usize; 6], _: &usize) {
     super::files::changing();
 }
 
+/// So may it, and map memory or load libraries for itself.
+fn prepares(_: &'static CStr, _: &[usize; 6], _: &usize) {
+    spin::disturbed();
+    super::files::changing();
+    leftovers::suspect();
+}
+
+/// It changes the process itself.
+fn leaves(_: &'static CStr, _: &[usize; 6], _: &usize) {
+    spin::disturbed();
+    leftovers::leaves();
+}
+
 passes! {
-    open => path::<0>;
-    open64 => path::<0>;
-    creat => path::<0>;
-    creat64 => path::<0>;
-    openat => path::<1>;
-    openat64 => path::<1>;
-    fopen => path::<0>;
-    fopen64 => path::<0>;
-    freopen => path::<0>;
-    freopen64 => path::<0>;
-    opendir => path::<0>;
+    prctl => leaves;
+    arch_prctl => leaves;
+    personality => leaves;
+    setuid => leaves;
+    seteuid => leaves;
+    setreuid => leaves;
+    setresuid => leaves;
+    setgid => leaves;
+    setegid => leaves;
+    setregid => leaves;
+    setresgid => leaves;
+    setgroups => leaves;
+    setsid => leaves;
+    setpgid => leaves;
+    setpgrp => leaves;
+    chroot => leaves;
+    mlock => leaves;
+    mlockall => leaves;
+    munlockall => leaves;
     fdopen => opens;
     fdopendir => opens;
-    scandir => opens;
     dup => opens;
     fcntl => opens;
     fcntl64 => opens;
-    mkstemp => opens;
-    mkstemp64 => opens;
-    mkostemp => opens;
-    mkostemp64 => opens;
-    mkstemps => opens;
-    mkostemps => opens;
     tmpfile => opens;
     tmpfile64 => opens;
     posix_openpt => opens;
     openpty => opens;
     open_by_handle_at => opens;
-    openlog => opens;
-    syslog => opens;
+    openlog => prepares;
+    syslog => prepares;
     setmntent => opens;
-    getpwnam => opens;
-    getpwuid => opens;
-    getgrnam => opens;
-    getgrgid => opens;
-    setlocale => opens;
-    nftw => opens;
-    fts_open => opens;
-    glob => opens;
+    getpwnam => prepares;
+    getpwuid => prepares;
+    getgrnam => prepares;
+    getgrgid => prepares;
+    setlocale => prepares;
+    newlocale => prepares;
+    iconv_open => prepares;
+    bindtextdomain => prepares;
+    getpwent => prepares;
+    getgrouplist => prepares;
 }
 
 /// Something is read from the stream that is this argument, or from standard input.
@@ -207,7 +247,6 @@ fn moves(_: &'static CStr, _: &[usize; 6], _: &usize) {
 }
 
 passes! {
-    chdir => moves;
     fchdir => moves;
     umask => moves;
 }
@@ -218,13 +257,26 @@ pub(super) struct Fill {
     real: Real,
     place: usize,
     bytes: fn(&[usize; 6], Option<isize>) -> usize,
+    /// Exchanges a path for where it is to be looked for.
+    route: fn(&mut [usize; 6], &usize),
+    /// Afterwards, for what is different in every run.
+    smooth: fn(&[usize; 6]),
 }
+
+fn stays(_: &mut [usize; 6], _: &usize) {}
+
+fn untouched(_: &[usize; 6]) {}
 
 /// Calls it, with its first six arguments.
 extern "C" fn filled(call: &Fill, arguments: &[usize; 6], frame: &Frame) -> isize {
     type Function = unsafe extern "C" fn(usize, usize, usize, usize, usize, usize) -> isize;
     // SAFETY: takes no more arguments, and more of them than it wants do no harm.
     let real: Function = unsafe { core::mem::transmute(call.real.get()) };
+    let mut arguments = *arguments;
+    if world::active() {
+        (call.route)(&mut arguments, &frame.return_address);
+    }
+    let arguments = &arguments;
     let [a, b, c, d, e, f] = *arguments;
     let place = arguments[call.place];
     let looks = world::active() && place != 0;
@@ -237,13 +289,18 @@ extern "C" fn filled(call: &Fill, arguments: &[usize; 6], frame: &Frame) -> isiz
         // What is asked may have changed.
         spin::disturbed();
         let bytes = (call.bytes)(arguments, Some(result));
+        if bytes > 0 {
+            (call.smooth)(arguments);
+        }
         accesses::range(place, bytes, true, frame);
     }
     result
 }
 
 macro_rules! fills {
-    ($($name:ident => $place:literal, $bytes:expr;)*) => {$(
+    (@or $default:expr) => { $default };
+    (@or $default:expr, $given:expr) => { $given };
+    ($($name:ident => $place:literal, $bytes:expr $(, $route:expr $(, $smooth:expr)?)?;)*) => {$(
         const _: () = {
             static CALL: Fill = Fill {
                 // SAFETY: ends with the only nul.
@@ -252,6 +309,8 @@ macro_rules! fills {
                 }),
                 place: $place,
                 bytes: $bytes,
+                route: fills!(@or stays $(, $route)?),
+                smooth: fills!(@or untouched $($(, $smooth)?)?),
             };
             #[unsafe(no_mangle)]
             #[unsafe(naked)]
@@ -327,35 +386,31 @@ fn groups(arguments: &[usize; 6], result: Option<isize>) -> usize {
 
 const STAT: usize = size_of::<libc::stat>();
 const STATFS: usize = size_of::<libc::statfs>();
-const LIMIT: usize = size_of::<libc::rlimit>();
 
 fills! {
-    stat => 1, all::<STAT>;
-    stat64 => 1, all::<STAT>;
-    lstat => 1, all::<STAT>;
-    lstat64 => 1, all::<STAT>;
-    fstat => 1, all::<STAT>;
-    fstat64 => 1, all::<STAT>;
-    fstatat => 2, all::<STAT>;
-    fstatat64 => 2, all::<STAT>;
-    __xstat => 2, all::<STAT>;
-    __lxstat => 2, all::<STAT>;
-    __fxstat => 2, all::<STAT>;
-    statx => 4, all::<{ size_of::<libc::statx>() }>;
-    statfs => 1, all::<STATFS>;
-    statfs64 => 1, all::<STATFS>;
+    stat => 1, all::<STAT>, disk::path::<0>, disk::smooth::<1>;
+    stat64 => 1, all::<STAT>, disk::path::<0>, disk::smooth::<1>;
+    lstat => 1, all::<STAT>, disk::link::<0>, disk::smooth::<1>;
+    lstat64 => 1, all::<STAT>, disk::link::<0>, disk::smooth::<1>;
+    fstat => 1, all::<STAT>, stays, disk::smooth_open::<0, 1>;
+    fstat64 => 1, all::<STAT>, stays, disk::smooth_open::<0, 1>;
+    fstatat => 2, all::<STAT>, disk::path_at::<0, 1, 3>, disk::smooth::<2>;
+    fstatat64 => 2, all::<STAT>, disk::path_at::<0, 1, 3>, disk::smooth::<2>;
+    __xstat => 2, all::<STAT>, disk::path::<1>, disk::smooth::<2>;
+    __lxstat => 2, all::<STAT>, disk::link::<1>, disk::smooth::<2>;
+    __fxstat => 2, all::<STAT>, stays, disk::smooth_open::<1, 2>;
+    statx => 4, all::<{ size_of::<libc::statx>() }>, disk::path_at::<0, 1, 2>, disk::smooth_extended;
+    statfs => 1, all::<STATFS>, disk::path::<0>;
+    statfs64 => 1, all::<STATFS>, disk::path::<0>;
     fstatfs => 1, all::<STATFS>;
     fstatfs64 => 1, all::<STATFS>;
     uname => 0, all::<{ size_of::<libc::utsname>() }>;
     sysinfo => 0, all::<{ size_of::<libc::sysinfo>() }>;
     times => 0, all::<{ size_of::<libc::tms>() }>;
     getrusage => 1, all::<{ size_of::<libc::rusage>() }>;
-    getrlimit => 1, all::<LIMIT>;
-    getrlimit64 => 1, all::<LIMIT>;
-    prlimit => 3, all::<LIMIT>;
-    getcwd => 0, text::<1>;
-    readlink => 1, counted::<2>;
-    readlinkat => 2, counted::<3>;
+    getcwd => 0, text::<1>, stays, disk::smooth_directory;
+    readlink => 1, counted::<2>, disk::link::<0>;
+    readlinkat => 2, counted::<3>, disk::link_at;
     sched_getparam => 1, all::<4>;
     getgroups => 1, groups;
 }

@@ -441,7 +441,8 @@ pub fn before_abort(site: Site) {
     }
 }
 
-struct Name(c_int);
+/// A signal as people call it.
+pub struct Name(pub c_int);
 
 impl core::fmt::Display for Name {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {

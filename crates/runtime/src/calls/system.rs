@@ -1,6 +1,6 @@
 //! `syscall`, pipes that are made and not used, and waiting for nothing by `poll` and `select`.
 
-use super::{callers, cancel, files, futexes, machine};
+use super::{callers, cancel, clocks, files, futexes, machine};
 use crate::{accesses, hooks::Frame, real, trampoline, world};
 use alloc::format;
 use core::{
@@ -138,7 +138,7 @@ pub unsafe extern "C" fn syscall() {
 /// Sleeps for so long.
 fn pause(frame: &Frame, ns: u64) -> c_int {
     cancel::point(frame);
-    world::get().advance(ns);
+    clocks::doze(ns, frame);
     0
 }
 

@@ -132,9 +132,6 @@ unsupported! {
     __kmpc_fork_call __kmpc_fork_teams __kmpc_omp_task
 }
 
-// Atomic operations that the compiler leaves to a library, by their size.
-unsupported! { __atomic_load __atomic_store __atomic_exchange __atomic_compare_exchange }
-
 // A future that becomes ready when its thread has ended: by an atomic operation inside of the C++ library, which nobody sees.
 unsupported! { _ZNSt13__future_base13_State_baseV211_Make_ready6_M_setEv }
 

@@ -3,7 +3,8 @@
 use super::{
     Body, Own, Place, Team,
     call::{Call, entries},
-    hidden, own, place, settings,
+    hidden, own, place,
+    settings::{self, Schedule},
     shares::{self, Sharing},
     state,
     tasks::{self, Tasks},
@@ -21,11 +22,11 @@ use reweave_model::{Object, ObjectId, Op, Order, Site, ThreadId};
 
 entries! {
     GOMP_parallel => |call: &Call| region(call, None);
-    GOMP_parallel_loop_static => |call: &Call| region(call, Some(shares::combined(call, settings::Schedule::Static)));
-    GOMP_parallel_loop_dynamic => |call: &Call| region(call, Some(shares::combined(call, settings::Schedule::Dynamic)));
-    GOMP_parallel_loop_nonmonotonic_dynamic => |call: &Call| region(call, Some(shares::combined(call, settings::Schedule::Dynamic)));
-    GOMP_parallel_loop_guided => |call: &Call| region(call, Some(shares::combined(call, settings::Schedule::Guided)));
-    GOMP_parallel_loop_nonmonotonic_guided => |call: &Call| region(call, Some(shares::combined(call, settings::Schedule::Guided)));
+    GOMP_parallel_loop_static => |call: &Call| region(call, Some(shares::combined(call, Schedule::Static)));
+    GOMP_parallel_loop_dynamic => |call: &Call| region(call, Some(shares::combined(call, Schedule::Dynamic)));
+    GOMP_parallel_loop_nonmonotonic_dynamic => |call: &Call| region(call, Some(shares::combined(call, Schedule::Dynamic)));
+    GOMP_parallel_loop_guided => |call: &Call| region(call, Some(shares::combined(call, Schedule::Guided)));
+    GOMP_parallel_loop_nonmonotonic_guided => |call: &Call| region(call, Some(shares::combined(call, Schedule::Guided)));
     GOMP_parallel_loop_runtime => |call: &Call| region(call, Some(shares::combined_runtime(call)));
     GOMP_parallel_loop_nonmonotonic_runtime => |call: &Call| region(call, Some(shares::combined_runtime(call)));
     GOMP_parallel_loop_maybe_nonmonotonic_runtime => |call: &Call| region(call, Some(shares::combined_runtime(call)));
@@ -52,6 +53,7 @@ fn region(call: &Call, sharing: Option<Sharing>) -> usize {
         // SAFETY: the compiler passes a function of this type.
         body: unsafe { core::mem::transmute::<usize, Body>(body) },
         data,
+        others: Vec::new(),
         barrier: None,
         shares: Vec::new(),
         tasks,
@@ -64,15 +66,17 @@ fn region(call: &Call, sharing: Option<Sharing>) -> usize {
         sharing,
         task: None,
     };
-    let others: Vec<ThreadId> = (1..size)
-        .map(|number| begin(Place { number, ..first }, nested, site))
-        .collect();
+    for number in 1..size {
+        let thread = begin(Place { number, ..first }, nested, site);
+        state().teams[team].others.push(thread);
+    }
     own().places.push(first);
     // SAFETY: the compiler's own function and argument.
     unsafe { (state().teams[team].body)(data) };
     tasks::finish(site);
     own().places.pop();
-    for thread in others {
+    for index in 0..size as usize - 1 {
+        let thread = state().teams[team].others[index];
         visible(Op::Join(thread), site);
         world::get().threads[thread.index()].joined = true;
     }

@@ -1,0 +1,343 @@
+//! Entries of directories: what is removed, gets another name, or a name that nobody has. See [`super::disk`].
+
+use super::{
+    callers,
+    disk::{HERE, Use, WHOLE, alone, change, reach, state},
+    files,
+};
+use crate::{
+    accesses,
+    disk::{self, Where},
+    hooks::Frame,
+    real, sys, trampoline, world,
+};
+use core::ffi::{CStr, c_char, c_int, c_uint, c_void};
+use reweave_model::Site;
+
+trampoline! {
+    unlink => remove_file, "rsi";
+    rmdir => remove_directory, "rsi";
+    remove => remove_either, "rsi";
+    unlinkat => remove_at, "rcx";
+    rename => rename_here, "rdx";
+    renameat => rename_at, "r8";
+    renameat2 => rename_with, "r9";
+    mkstemp => make_temporary, "rsi";
+    mkstemp64 => make_temporary, "rsi";
+    mkostemp => make_temporary_with, "rdx";
+    mkostemp64 => make_temporary_with, "rdx";
+    mkstemps => make_temporary_called, "rdx";
+    mkostemps => make_temporary_called_with, "rcx";
+    mkdtemp => make_temporary_directory, "rsi";
+    realpath => real_path, "rdx";
+}
+
+/// Removes an entry; an error number, or 0.
+fn take_away(directory: c_int, path: usize, directories: Option<bool>, site: Site) -> c_int {
+    let Some(real) = reach(directory, path, false, WHOLE, site) else {
+        return libc::EPERM;
+    };
+    let disk = &mut state().disk;
+    let Some(stat) = disk.stat(&real) else {
+        return libc::ENOENT;
+    };
+    let is_directory = disk::kind(&stat) == libc::S_IFDIR;
+    match directories {
+        Some(true) if !is_directory => return libc::ENOTDIR,
+        Some(false) if is_directory => return libc::EISDIR,
+        _ if !disk.writable(disk::parent(&real)) => return libc::EACCES,
+        _ if is_directory && !disk.is_empty(&real) => return libc::ENOTEMPTY,
+        _ => {}
+    }
+    disk.prepare(&real);
+    let flags = if is_directory { libc::AT_REMOVEDIR } else { 0 };
+    disk::at(libc::SYS_unlinkat, &disk.copy_of(&real), flags as usize, 0);
+    disk.took(&real);
+    0
+}
+
+fn answer(error: c_int) -> c_int {
+    match error {
+        0 => 0,
+        error => super::failed(error),
+    }
+}
+
+fn site(frame: &Frame) -> Site {
+    callers::site(&frame.return_address)
+}
+
+unsafe extern "C" fn remove_file(path: usize, frame: &Frame) -> c_int {
+    if !world::active() {
+        // SAFETY: the program's own argument.
+        return unsafe { real!(unlink: fn(usize) -> c_int)(path) };
+    }
+    answer(take_away(HERE, path, Some(false), site(frame)))
+}
+
+unsafe extern "C" fn remove_directory(path: usize, frame: &Frame) -> c_int {
+    if !world::active() {
+        // SAFETY: the program's own argument.
+        return unsafe { real!(rmdir: fn(usize) -> c_int)(path) };
+    }
+    answer(take_away(HERE, path, Some(true), site(frame)))
+}
+
+unsafe extern "C" fn remove_either(path: usize, frame: &Frame) -> c_int {
+    if !world::active() {
+        // SAFETY: the program's own argument.
+        return unsafe { real!(remove: fn(usize) -> c_int)(path) };
+    }
+    answer(take_away(HERE, path, None, site(frame)))
+}
+
+unsafe extern "C" fn remove_at(
+    directory: c_int,
+    path: usize,
+    flags: c_int,
+    frame: &Frame,
+) -> c_int {
+    if !world::active() {
+        let real = real!(unlinkat: fn(c_int, usize, c_int) -> c_int);
+        // SAFETY: the program's own arguments.
+        return unsafe { real(directory, path, flags) };
+    }
+    let directories = flags & libc::AT_REMOVEDIR != 0;
+    answer(take_away(directory, path, Some(directories), site(frame)))
+}
+
+/// Gives something another name; an error number, or 0.
+fn move_away(old: (c_int, usize), new: (c_int, usize), replaces: bool, site: Site) -> c_int {
+    let from = reach(old.0, old.1, false, WHOLE, site);
+    let to = reach(new.0, new.1, false, WHOLE, site);
+    let (Some(from), Some(to)) = (from, to) else {
+        return libc::EPERM;
+    };
+    let disk = &mut state().disk;
+    let Some(source) = disk.stat(&from) else {
+        return libc::ENOENT;
+    };
+    let is_directory = |stat: &libc::stat| disk::kind(stat) == libc::S_IFDIR;
+    if !disk.writable(disk::parent(&from)) || !disk.writable(disk::parent(&to)) {
+        return match disk.stat(disk::parent(&to)) {
+            Some(_) => libc::EACCES,
+            None => libc::ENOENT,
+        };
+    }
+    match disk.stat(&to) {
+        Some(_) if from == to => return 0,
+        _ if disk::beneath(&to, &from) => return libc::EINVAL,
+        Some(_) if !replaces => return libc::EEXIST,
+        Some(target) if is_directory(&source) && !is_directory(&target) => return libc::ENOTDIR,
+        Some(target) if !is_directory(&source) && is_directory(&target) => return libc::EISDIR,
+        Some(target) if is_directory(&target) && !disk.is_empty(&to) => return libc::ENOTEMPTY,
+        _ => {}
+    }
+    if disk.find(&from) == Where::Original && disk::is_open(&source, files::OURS) {
+        world::get().unsupported("rename of a file that is open for reading", site);
+    }
+    disk.copy_all(&from);
+    disk.prepare(&to);
+    let (copy, target) = (
+        disk::terminated(&disk.copy_of(&from)),
+        disk::terminated(&disk.copy_of(&to)),
+    );
+    let here = HERE as usize;
+    let (from_at, to_at) = (copy.as_ptr() as usize, target.as_ptr() as usize);
+    // SAFETY: both end with a nul.
+    let result = unsafe { sys::call(libc::SYS_renameat, [here, from_at, here, to_at, 0, 0]) };
+    if result < 0 {
+        return -result as c_int;
+    }
+    disk.took(&from);
+    disk.put(&to);
+    0
+}
+
+unsafe extern "C" fn rename_here(old: usize, new: usize, frame: &Frame) -> c_int {
+    if !world::active() {
+        // SAFETY: the program's own arguments.
+        return unsafe { real!(rename: fn(usize, usize) -> c_int)(old, new) };
+    }
+    answer(move_away((HERE, old), (HERE, new), true, site(frame)))
+}
+
+unsafe extern "C" fn rename_at(
+    old: c_int,
+    from: usize,
+    new: c_int,
+    to: usize,
+    frame: &Frame,
+) -> c_int {
+    if !world::active() {
+        let real = real!(renameat: fn(c_int, usize, c_int, usize) -> c_int);
+        // SAFETY: the program's own arguments.
+        return unsafe { real(old, from, new, to) };
+    }
+    answer(move_away((old, from), (new, to), true, site(frame)))
+}
+
+unsafe extern "C" fn rename_with(
+    old: c_int,
+    from: usize,
+    new: c_int,
+    to: usize,
+    flags: c_uint,
+    frame: &Frame,
+) -> c_int {
+    if !world::active() {
+        let real = real!(renameat2: fn(c_int, usize, c_int, usize, c_uint) -> c_int);
+        // SAFETY: the program's own arguments.
+        return unsafe { real(old, from, new, to, flags) };
+    }
+    if flags & !libc::RENAME_NOREPLACE != 0 {
+        world::get().unsupported("renameat2 that exchanges files", site(frame));
+    }
+    answer(move_away((old, from), (new, to), flags == 0, site(frame)))
+}
+
+/// Fills in a name that nobody has, the same in every run, and makes it by `make`.
+unsafe fn temporary(
+    template: *mut c_char,
+    suffix: c_int,
+    frame: &Frame,
+    make: impl FnOnce(&[u8]) -> isize,
+) -> c_int {
+    const LETTERS: &[u8; 32] = b"abcdefghijklmnopqrstuvwxyz234567";
+    // SAFETY: the program's own text.
+    let length = unsafe { CStr::from_ptr(template) }.count_bytes();
+    let end = length.checked_sub(suffix.max(0) as usize);
+    let Some(start) = end.and_then(|end| end.checked_sub(6)) else {
+        return super::failed(libc::EINVAL);
+    };
+    // SAFETY: within the text.
+    let place = unsafe { core::slice::from_raw_parts_mut(template.add(start).cast::<u8>(), 6) };
+    if place != b"XXXXXX" {
+        return super::failed(libc::EINVAL);
+    }
+    accesses::range(place.as_ptr() as usize, 6, true, frame);
+    let site = site(frame);
+    files::changing();
+    let slot = world::get().slot();
+    loop {
+        let known = &mut state().temporary;
+        let index = known.iter().position(|(known, _)| *known == slot);
+        let index = index.unwrap_or_else(|| {
+            known.push((slot, 0));
+            known.len() - 1
+        });
+        known[index].1 += 1;
+        let mut bits = (slot as u64) << 15 | known[index].1;
+        for letter in place.iter_mut() {
+            *letter = LETTERS[bits as usize % 32];
+            bits /= 32;
+        }
+        let Some(real) = reach(HERE, template as usize, false, WHOLE, site) else {
+            return super::failed(libc::ENOENT);
+        };
+        if state().disk.stat(&real).is_some() {
+            continue;
+        }
+        let place = match change(&real, true, site) {
+            true => state().disk.copy_of(&real),
+            false => real,
+        };
+        return match make(&place) {
+            error @ ..0 => super::failed(-error as c_int),
+            made => made as c_int,
+        };
+    }
+}
+
+fn make_file(path: &[u8], flags: c_int) -> isize {
+    let flags = libc::O_RDWR | libc::O_CREAT | libc::O_EXCL | flags & !libc::O_ACCMODE;
+    disk::at(libc::SYS_openat, path, flags as usize, 0o600)
+}
+
+unsafe extern "C" fn make_temporary(template: *mut c_char, frame: &Frame) -> c_int {
+    if !world::active() {
+        // SAFETY: the program's own argument.
+        return unsafe { real!(mkstemp: fn(*mut c_char) -> c_int)(template) };
+    }
+    // SAFETY: as the call itself.
+    unsafe { temporary(template, 0, frame, |path| make_file(path, 0)) }
+}
+
+unsafe extern "C" fn make_temporary_with(
+    template: *mut c_char,
+    flags: c_int,
+    frame: &Frame,
+) -> c_int {
+    if !world::active() {
+        // SAFETY: the program's own arguments.
+        return unsafe { real!(mkostemp: fn(*mut c_char, c_int) -> c_int)(template, flags) };
+    }
+    // SAFETY: as the call itself.
+    unsafe { temporary(template, 0, frame, |path| make_file(path, flags)) }
+}
+
+unsafe extern "C" fn make_temporary_called(
+    template: *mut c_char,
+    suffix: c_int,
+    frame: &Frame,
+) -> c_int {
+    if !world::active() {
+        // SAFETY: the program's own arguments.
+        return unsafe { real!(mkstemps: fn(*mut c_char, c_int) -> c_int)(template, suffix) };
+    }
+    // SAFETY: as the call itself.
+    unsafe { temporary(template, suffix, frame, |path| make_file(path, 0)) }
+}
+
+unsafe extern "C" fn make_temporary_called_with(
+    template: *mut c_char,
+    suffix: c_int,
+    flags: c_int,
+    frame: &Frame,
+) -> c_int {
+    if !world::active() {
+        let real = real!(mkostemps: fn(*mut c_char, c_int, c_int) -> c_int);
+        // SAFETY: the program's own arguments.
+        return unsafe { real(template, suffix, flags) };
+    }
+    // SAFETY: as the call itself.
+    unsafe { temporary(template, suffix, frame, |path| make_file(path, flags)) }
+}
+
+unsafe extern "C" fn make_temporary_directory(template: *mut c_char, frame: &Frame) -> *mut c_char {
+    if !world::active() {
+        // SAFETY: the program's own argument.
+        return unsafe { real!(mkdtemp: fn(*mut c_char) -> *mut c_char)(template) };
+    }
+    let make = |path: &[u8]| disk::at(libc::SYS_mkdirat, path, 0o700, 0);
+    // SAFETY: as the call itself.
+    match unsafe { temporary(template, 0, frame, make) } {
+        0 => template,
+        _ => core::ptr::null_mut(),
+    }
+}
+
+unsafe extern "C" fn real_path(path: usize, into: *mut c_char, frame: &Frame) -> *mut c_char {
+    if !world::active() || !state().disk.used() && alone() {
+        let real = real!(realpath: fn(usize, *mut c_char) -> *mut c_char);
+        // SAFETY: the program's own arguments.
+        return unsafe { real(path, into) };
+    }
+    let real = reach(HERE, path, true, Use::Look, site(frame));
+    let real = real.filter(|real| state().disk.stat(real).is_some());
+    let Some(real) = real else {
+        super::failed(libc::ENOENT);
+        return core::ptr::null_mut();
+    };
+    let text = disk::terminated(&real);
+    let into = match into.is_null() {
+        false => into.cast::<u8>(),
+        true => crate::heap::allocate(text.len(), 16, site(frame).0).cast::<u8>(),
+    };
+    if !into.is_null() {
+        accesses::range(into as usize, text.len(), true, frame);
+        // SAFETY: room for a path, or for this one.
+        unsafe { core::ptr::copy_nonoverlapping(text.as_ptr(), into, text.len()) };
+    }
+    into.cast::<c_void>().cast()
+}
