@@ -414,9 +414,11 @@ impl Crew<'_> {
         self.changed.notify_all();
     }
 
-    /// Takes what lies there, without waiting.
+    /// Takes what lies there, without waiting: it is older, and goes below.
     pub fn take_all(&self, mine: &mut Vec<Branch>) {
-        mine.append(&mut self.lock().branches);
+        let mut all = std::mem::take(&mut self.lock().branches);
+        all.append(mine);
+        *mine = all;
     }
 
     /// Waits for branches and takes some, at most so many; says `false` when there will never be any.

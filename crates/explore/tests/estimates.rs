@@ -86,7 +86,7 @@ fn probing_runs_what_would_be_run_anyway() {
     for algorithm in [Algorithm::Dfs, Algorithm::Optimal] {
         let (_, expected) = plans(options(algorithm, false), 1, i64::MAX);
         // The first executions are run depth first anyway.
-        assert!(expected.len() > 100, "{}", expected.len());
+        assert!(expected.len() > 40, "{}", expected.len());
         for piece in [i64::MAX, 97] {
             let (_, found) = plans(options(algorithm, true), 1, piece);
             assert_eq!(found, expected);
@@ -98,7 +98,7 @@ fn probing_runs_what_would_be_run_anyway() {
 #[test]
 fn slices_do_not_change_what_is_known() {
     let known = |slice: i64| {
-        let mut search = Search::new(options(Algorithm::Optimal, true));
+        let mut search = Search::new(options(Algorithm::Dfs, true));
         let mut left = 150;
         while left > 0 {
             let this = AtomicI64::new(slice.min(left));
