@@ -619,8 +619,8 @@ mod tests {
 
     #[test]
     fn help_may_be_asked_for_but_not_by_the_program() {
-        assert_eq!(read("--help"), Ok(None));
-        assert_eq!(read("a.c -h"), Ok(None));
+        assert!(matches!(read("--help"), Ok(None)));
+        assert!(matches!(read("a.c -h"), Ok(None)));
         assert_eq!(check("a.c -- --help").args, words("--help"));
     }
 }
