@@ -10,7 +10,6 @@
 #endif
 
 static void *worker(void *argument) {
-    (void)argument;
     for (;;) {
         if (SLEEPING) {
             sleep(1);
@@ -18,6 +17,7 @@ static void *worker(void *argument) {
             pthread_testcancel();
         }
     }
+    return argument;
 }
 
 int main(void) {

@@ -30,7 +30,7 @@ static void *waiter(void *argument) {
 int main(void) {
     pthread_t thread;
     void *result;
-    assert(pthread_create(&thread, NULL, waiter, &thread) == 0);
+    assert(pthread_create(&thread, NULL, waiter, &ready) == 0);
     assert(pthread_cancel(thread) == 0);
     assert(pthread_mutex_lock(&mutex) == 0);
     ready = SIGNALLED;

@@ -292,6 +292,7 @@ fn a_library_that_is_loaded_can_be_opened() {
         .args(library.split(' '))
         .current_dir(bench.place.path());
     fine(&plain.output().unwrap());
+    fine(&bench.build(link));
     let said = bench.check(&["./main", "locked"]);
     assert!(said.contains("\"executions\": 2"), "{said}");
     // One that is not loaded is not under control.

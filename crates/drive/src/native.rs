@@ -207,7 +207,7 @@ impl Native {
 
     /// Runs a plan once, with everything that there is to see.
     pub fn observe(&mut self, plan: &Plan) -> Result<Observation, Divergence> {
-        let done = self.run_one(plan, true, |_| {});
+        let done = self.run_one(plan, true, |_| Ok(()));
         self.observed(done)
     }
 
@@ -220,13 +220,14 @@ impl Native {
     ) -> Result<Observation, Divergence> {
         let mut debugger = Some(debugger);
         let done = self.run_one(plan, true, |process| {
-            if process.wait_for_debugger(COMES_UP) {
-                if let Some(debugger) = debugger.take() {
-                    debugger(process.number());
-                }
+            let attach = debugger.take().ok_or("it was ended there")?;
+            match process.wait_for_debugger(COMES_UP) {
+                true => attach(process.number()),
+                false => debugger = Some(attach),
             }
             let none = Debugged::No as u32;
             process.header().debugged.store(none, Relaxed);
+            Ok(())
         });
         self.observed(done)
     }
@@ -312,12 +313,12 @@ impl Native {
     }
 
     /// Runs one plan and reads its report. A run that ends its process is made again, and stops where that happened.
-    /// `begun` is told of each attempt.
+    /// `begun` is told of each attempt, and may refuse it.
     fn run_one(
         &mut self,
         plan: &Plan,
         detail: bool,
-        mut begun: impl FnMut(&mut Process),
+        mut begun: impl FnMut(&mut Process) -> Result<(), Trouble>,
     ) -> Result<(), Trouble> {
         let mut dooms: Vec<Doom> = Vec::new();
         loop {
@@ -329,7 +330,7 @@ impl Native {
                 return Err("a plan is too long".into());
             }
             process.request(1);
-            begun(process);
+            begun(process)?;
             let mut complaint = None;
             let (thread, count, death) = match process.wait_or_nudge(patience) {
                 Ok(()) => match self.answered() {
@@ -416,7 +417,7 @@ impl Native {
 impl Target for Native {
     fn run(&mut self, plan: &Plan) -> Result<&Execution, Divergence> {
         let done = self.timed(|native| match native.waiting {
-            0 => native.run_one(plan, false, |_| {}),
+            0 => native.run_one(plan, false, |_| Ok(())),
             _ => native.collect(),
         });
         if let Err(why) = done {

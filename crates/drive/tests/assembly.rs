@@ -60,6 +60,13 @@ fn assembly_of_instrumented_code_is_found() {
 }
 
 #[test]
+fn sources_without_hooks_are_known() {
+    assert_eq!(library("whole", "-O1", &[]).plain_sources(), ["plain.c"]);
+    let stripped = library("unknown", "-O1", &["-s"]);
+    assert_eq!(stripped.plain_sources(), [""; 0]);
+}
+
+#[test]
 fn without_debug_information_all_code_counts() {
     assert_eq!(
         library("stripped", "-O1", &["-s"]).uninstrumented().len(),

@@ -101,7 +101,7 @@ impl Worker<'_> {
         let begun = prober.under_way.take();
         let mut it = begun.unwrap_or_else(|| prober.begin(&mut self.mine, done, passes));
         while !it.drawn.is_empty() {
-            let flow = self.run_drawn(&mut it, &mut prober.sizes, target, before, after);
+            let flow = self.run_drawn(&mut it, target, before, after);
             if !matches!(flow, Ok(Flow::Continue)) {
                 prober.under_way = Some(it);
                 return flow;
@@ -122,7 +122,6 @@ impl Worker<'_> {
     fn run_drawn<T: Target>(
         &mut self,
         it: &mut UnderWay,
-        sizes: &mut Sizes,
         target: &mut T,
         before: &impl Fn() -> Flow,
         after: &impl Fn(&Plan, &Execution) -> Flow,
@@ -138,10 +137,8 @@ impl Worker<'_> {
             flow = self.run_next(target, next, before, after);
             if self.batch.len() < waiting {
                 self.tally.probed += 1;
-                let found = self.mine.split_off(stack);
-                for branch in found {
-                    it.pass.child(*number, branch, sizes, &mut self.mine);
-                }
+                let found = self.mine.drain(stack..);
+                found.for_each(|branch| it.pass.child(*number, branch));
                 numbers.pop();
             }
             next += 1;

@@ -44,7 +44,7 @@ pub(crate) struct Trail {
     pub fresh: u32,
     /// What was tried at the decisions that it passes.
     pub claims: Option<Arc<Claims>>,
-    /// How many claims back from those of its finder that is.
+    /// How many claims back from those of its finder that is, if others like the finder would have found it too; else 0.
     pub above: u32,
 }
 
@@ -369,7 +369,12 @@ impl Rf {
             self.items.push(item);
         }
         self.witness.order = order;
-        self.write(shared, decision.place, end - u32::from(swapped), run);
+        // Others like this run may have the same later write; to be swapped is each one's own.
+        let above = match swapped {
+            true => 0,
+            false => run.claims.owner(decision.place).1,
+        };
+        self.write(shared, decision.place, end - u32::from(swapped), above, run);
     }
 
     /// How many events before a place are done first as they were.
@@ -440,12 +445,12 @@ impl Rf {
         if detour.next {
             add(event.thread, event.pending(), 0, Mark::Default, end + 1);
         }
-        self.write(shared, *e, end, run);
+        self.write(shared, *e, end, 0, run);
     }
 
     /// Writes down the plan that begins like this run and goes on with the items. The decision that is new was made after so
     /// many events.
-    fn write(&mut self, shared: usize, place: u32, fresh: u32, run: &mut Run) {
+    fn write(&mut self, shared: usize, place: u32, fresh: u32, above: u32, run: &mut Run) {
         let graph = &self.graph;
         let before = &graph.done[..shared];
         self.row.clear();
@@ -477,11 +482,10 @@ impl Rf {
             true => Vec::new(),
             false => places.collect(),
         };
-        let (claims, above) = run.claims.owner(place);
         let trail = Trail {
             order,
             fresh,
-            claims: Some(claims.clone()),
+            claims: Some(run.claims.owner(place).0.clone()),
             above,
         };
         run.out.push((draft.child, trail));

@@ -5,6 +5,10 @@
 //! `dpor`. A target that asks for it is told of the next few plans before they are run, so that it can work ahead. With
 //! one worker the order of executions is always the same.
 
+mod worker;
+
+pub(crate) use worker::Worker;
+
 use crate::{
     estimate::{Estimate, Gauge, LogSum, Tally},
     explorer::{Branch, Explorer, Options},
@@ -458,163 +462,6 @@ impl Drop for StopOnPanic<'_> {
     fn drop(&mut self) {
         if std::thread::panicking() {
             self.0.stop();
-        }
-    }
-}
-
-pub(crate) struct Worker<'a> {
-    pub crew: &'a Crew<'a>,
-    /// Whether branches are also drawn at random.
-    pub probes: bool,
-    explorer: Explorer,
-    pub mine: Vec<Branch>,
-    /// What the target was told of and has not run yet, the next one last.
-    pub batch: Vec<Branch>,
-    /// Its plans, the next one first; those behind them are kept for their memory.
-    plans: Vec<Plan>,
-    totals: Totals,
-    /// What the gauge was not told of yet.
-    pub tally: Tally,
-}
-
-impl Worker<'_> {
-    fn work<T: Target>(
-        &mut self,
-        target: &mut T,
-        before: &impl Fn() -> Flow,
-        after: &impl Fn(&Plan, &Execution) -> Flow,
-    ) -> Result<(), Divergence> {
-        loop {
-            let flow = match self.pass(target, before, after)? {
-                Some(flow) => flow,
-                None if self.crew.turn != Turn::All || !self.fill(target) => return Ok(()),
-                None => self.run_batch(target, before, after)?,
-            };
-            if flow == Flow::Stop {
-                return Ok(());
-            }
-        }
-    }
-
-    /// Makes a pass of probing, if one is due.
-    fn pass<T: Target>(
-        &mut self,
-        target: &mut T,
-        before: &impl Fn() -> Flow,
-        after: &impl Fn(&Plan, &Execution) -> Flow,
-    ) -> Result<Option<Flow>, Divergence> {
-        if !self.probes || self.crew.workers > 1 {
-            return Ok(None);
-        }
-        let prober = self.crew.prober.lock();
-        let mut prober = prober.expect("nobody panics while probing");
-        match self.wants_to_probe(&prober) {
-            true => self.probe(&mut prober, target, before, after).map(Some),
-            false => Ok(None),
-        }
-    }
-
-    fn run_batch<T: Target>(
-        &mut self,
-        target: &mut T,
-        before: &impl Fn() -> Flow,
-        after: &impl Fn(&Plan, &Execution) -> Flow,
-    ) -> Result<Flow, Divergence> {
-        let mut next = 0;
-        while !self.batch.is_empty() {
-            let flow = self.run_next(target, next, before, after);
-            if !matches!(flow, Ok(Flow::Continue)) {
-                self.mine.append(&mut self.batch);
-                return flow;
-            }
-            next += 1;
-            if self.crew.hungry.load(Ordering::Relaxed) > 0 {
-                self.share();
-            }
-        }
-        Ok(Flow::Continue)
-    }
-
-    /// Runs the next one of the batch, whose plan is at an index, and adds what follows from it to the stack. One that is not run stays.
-    pub fn run_next<T: Target>(
-        &mut self,
-        target: &mut T,
-        plan: usize,
-        before: &impl Fn() -> Flow,
-        after: &impl Fn(&Plan, &Execution) -> Flow,
-    ) -> Result<Flow, Divergence> {
-        let branch = self.batch.pop().expect("somebody looked");
-        if self.crew.stop.load(Ordering::Relaxed) || before() == Flow::Stop {
-            self.batch.push(branch);
-            self.crew.stop();
-            return Ok(Flow::Stop);
-        }
-        let plan = &self.plans[plan];
-        let execution = match target.run(plan) {
-            Ok(execution) => execution,
-            Err(divergence) => {
-                self.batch.push(branch);
-                self.crew.stop();
-                return Err(divergence);
-            }
-        };
-        self.totals.add(execution);
-        let flow = after(plan, execution);
-        let (stack, node) = (self.mine.len(), branch.node);
-        let weight = self
-            .explorer
-            .branches(branch, plan, execution, &mut self.mine);
-        self.tally.add(weight, self.mine.len() - stack);
-        self.crew.gauge.offer(&mut self.tally);
-        if let Some(log) = self.crew.log {
-            let alternatives = self.explorer.alternatives(plan, execution);
-            let mut log = log.lock().expect("nobody panics while writing");
-            log.execution(node, &mut self.mine[stack..], &alternatives);
-        }
-        if flow == Flow::Stop || self.explorer.unfit().is_some() {
-            self.crew.stop();
-            return Ok(Flow::Stop);
-        }
-        Ok(Flow::Continue)
-    }
-
-    /// Takes the top of the stack and tells the target of it; says `false` when nothing will come any more. Where there
-    /// are others, half of the stack stays within their reach.
-    fn fill(&mut self, target: &mut impl Target) -> bool {
-        let most = target.batch().max(1);
-        if self.mine.is_empty() && !self.crew.take(&mut self.mine, most) {
-            return false;
-        }
-        let all = self.mine.len();
-        let count = match self.crew.workers {
-            1 => all.min(most),
-            _ => all.div_ceil(2).min(most),
-        };
-        self.batch.extend(self.mine.drain(all - count..));
-        self.announce(target);
-        true
-    }
-
-    /// Tells the target of the batch.
-    pub fn announce(&mut self, target: &mut impl Target) {
-        let count = self.batch.len();
-        if self.plans.len() < count {
-            self.plans.resize_with(count, Plan::default);
-        }
-        for (branch, plan) in self.batch.iter().rev().zip(&mut self.plans) {
-            branch.write_plan(plan);
-        }
-        target.prepare(&self.plans[..count]);
-    }
-
-    /// Gives away the older half: the branches nearer to the root, with more below them.
-    fn share(&mut self) {
-        let half = (self.mine.len() + self.batch.len()) / 2;
-        let give = half.min(self.mine.len());
-        if give > 0 {
-            let mut pool = self.crew.lock();
-            pool.branches.extend(self.mine.drain(..give));
-            self.crew.changed.notify_all();
         }
     }
 }

@@ -148,14 +148,6 @@ impl<'a> Job<'a> {
         }
         let seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
         let (length, points) = &*seen;
-        if std::env::var("DUMP").is_ok() {
-            for (at, it) in points {
-                eprintln!(
-                    "DUMP {} {} {at} {} {} {}",
-                    self.test.name, length, it.ln_runs, it.done, it.within
-                );
-            }
-        }
         let outlook = |(at, it): &(f64, Estimate)| (*at, Outlook::new(it, *at));
         Ok(Course {
             name: self.test.name.clone(),

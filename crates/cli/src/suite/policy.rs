@@ -54,18 +54,25 @@ pub struct Outlook {
 }
 
 /// Estimates from few executions tell less than they think they do. So many, divided by the square root of their number, are doubted
-/// beyond what the estimate says itself (natural logarithms); found by trying on `programs/suite.toml`.
+/// beyond half of what the estimate says itself (natural logarithms). This and [`HABIT`] were found by trying on the suites in `programs`.
 const DOUBT: f64 = 20.0;
+
+/// What has taken long will hardly be done in a moment, whatever is estimated: at least this part of the time so far is added. Or a test
+/// that always seems to be nearly done would keep all others waiting.
+const HABIT: f64 = 0.4;
 
 impl Outlook {
     /// After so much time. What is doubtful is taken to be nearer to its turn: a wrong estimate that keeps a test waiting would never be
     /// corrected.
     pub fn new(estimate: &Estimate, elapsed: f64) -> Outlook {
         let done = estimate.done as f64;
+        let elapsed = elapsed.max(f64::MIN_POSITIVE);
         let rate = elapsed.ln() - done.ln();
         let doubt = estimate.within.ln() / 2.0 + DOUBT / done.sqrt();
+        let (left, habit) = (estimate.ln_remaining() + rate, (HABIT * elapsed).ln());
+        let (less, more) = (left.min(habit), left.max(habit));
         Outlook {
-            ln_seconds: estimate.ln_remaining() + rate - doubt,
+            ln_seconds: more + (less - more).exp().ln_1p() - doubt,
             ln_covered: estimate.ln_covered() - doubt,
         }
     }

@@ -514,6 +514,28 @@ mod tests {
     }
 
     #[test]
+    fn languages() {
+        let cases = [
+            ("-c a.f90 b.F", Some(Language::Fortran)),
+            ("-c a.f90 b.c", None),
+            ("-c -x f95 a", Some(Language::Fortran)),
+            ("-c a.cpp", Some(Language::Cxx)),
+            ("-c a.s", None),
+            ("a.o", None),
+        ];
+        for (words, language) in cases {
+            assert_eq!(line(words).language(), language, "{words}");
+        }
+    }
+
+    #[test]
+    fn a_static_c_library_is_noticed() {
+        assert!(line("a.o -static").links_statically());
+        assert!(!line("a.o -static-libstdc++").links_statically());
+        assert!(!line("-r a.o -static").links_statically());
+    }
+
+    #[test]
     fn the_linker_gets_no_sanitizer_library() {
         let line = line(
             "-fsanitize=thread a.o -fsanitize=thread,undefined -x c -s -MD -MF d -static-libgcc -lm",

@@ -146,7 +146,7 @@ impl Recorded {
                     done += 1;
                     mark(done, &passes, &mut found);
                     for child in &children[node] {
-                        pass.child(number, *child, &mut sizes, &mut stack);
+                        pass.child(number, *child);
                     }
                 }
                 drawn = pass.draw(&mut sizes, &mut dice, &mut stack);

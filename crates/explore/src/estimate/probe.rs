@@ -7,15 +7,13 @@
 //! whatever was expected: expectations decide only how much the sample scatters. They are learned from earlier passes
 //! ([`Sizes`]).
 //!
-//! *Owners.* Where algorithms remember what was tried at a decision (`rf`), a branch is found by one of many executions that passed the
-//! decision. It belongs to the one that passed it first, and stands for as many as that one does: others like the finder would
-//! have found the same branch and not another one. If that is not the finder itself, the branch is left for later passes and counts
-//! for what is expected of it: a pass that followed all that comes to light late would go on and on.
+//! *Owners.* Where an algorithm remembers what was tried at a decision (`rf`: a read and a later write), a branch is found by one of many
+//! executions that passed the decision. It belongs to the one that passed it first, and stands for as many as that one does: others
+//! like the finder would have found the same branch and not another one.
 //!
 //! Nothing is run for the sake of the sample alone: what a pass runs is done, what it does not draw is left for later.
 
 use super::{LogSum, sizes::Place, sizes::Sizes};
-use std::f64::consts::LN_2;
 
 /// Whether so many branches, from executions of so many steps, may be kept waiting for a pass. More are worked off from the top of the
 /// stack, which stays flat.
@@ -148,7 +146,7 @@ impl<B: Placed> Pass<B> {
         let expected = level.iter_mut().map(|item| {
             let place = item.branch.place();
             sizes.expect(place);
-            (item.stands / LN_2) as f32 + place.expected
+            (item.stands / std::f64::consts::LN_2) as f32 + place.expected
         });
         let parts = parts(expected.collect());
         let mut order: Vec<(u32, u32)> = level
@@ -177,33 +175,18 @@ impl<B: Placed> Pass<B> {
         self.nodes.len() - 1
     }
 
-    /// Takes in a branch that was found by one that was drawn: into the next level, or it is left.
-    pub fn child(&mut self, finder: usize, mut branch: B, sizes: &mut Sizes, left: &mut Vec<B>) {
-        let place = branch.place();
-        if place.above == 0 {
-            let stands = self.nodes[finder].stands;
-            self.level.push(Item {
-                branch,
-                stands,
-                owner: Some(finder),
-            });
-            return;
-        }
-        sizes.expect(place);
-        let expected = f64::from(place.expected) * LN_2;
+    /// Adds a branch that was found by one that was drawn to the next level.
+    pub fn child(&mut self, finder: usize, mut branch: B) {
         let mut owner = Some(finder);
-        for _ in 0..place.above {
+        for _ in 0..branch.place().above {
             owner = owner.and_then(|owner| self.nodes[owner].owner);
         }
-        // An owner from before this pass is only one.
-        let mut stands = 0.0;
-        if let Some(owner) = owner {
-            let owner = &mut self.nodes[owner];
-            owner.size.add(expected);
-            stands = owner.stands;
-        }
-        self.total.add(stands + expected);
-        left.push(branch);
+        self.level.push(Item {
+            branch,
+            // An owner from before this pass is only one.
+            stands: owner.map_or(0.0, |owner| self.nodes[owner].stands),
+            owner,
+        });
     }
 
     /// Learns from what was seen, and says how many executions there are below the branches: the natural logarithm.
@@ -338,8 +321,7 @@ mod tests {
                 run.push(node);
                 let children = &tree[node];
                 for (before, child) in children.iter().enumerate() {
-                    let child = (*child, place(*child, before, children.len()));
-                    pass.child(number, child, sizes, &mut left);
+                    pass.child(number, (*child, place(*child, before, children.len())));
                 }
             }
             drawn = pass.draw(sizes, dice, &mut left);
@@ -370,6 +352,29 @@ mod tests {
             met.sort_unstable();
             assert_eq!(met, known, "seed {seed}");
         }
+    }
+
+    /// Ten children, of which two are run, find one branch that belongs to their parent: it is one, however many its finders stand for.
+    #[test]
+    fn what_is_found_by_many_is_one() {
+        let (mut sizes, mut dice) = (Sizes::default(), Dice(0));
+        let mut left = vec![(0, Place::default())];
+        let (mut pass, drawn) = Pass::new(&mut left, 2, &mut sizes, &mut dice);
+        for child in 0..10 {
+            pass.child(drawn[0].0, (1 + child, place(child, child, 10)));
+        }
+        let drawn = pass.draw(&mut sizes, &mut dice, &mut left);
+        assert_eq!((drawn.len(), left.len()), (2, 8));
+        let above = Place {
+            above: 1,
+            ..Place::default()
+        };
+        pass.child(drawn[1].0, (11, above));
+        let drawn = pass.draw(&mut sizes, &mut dice, &mut left);
+        assert_eq!(drawn.len(), 1);
+        assert!(pass.draw(&mut sizes, &mut dice, &mut left).is_empty());
+        let found = pass.conclude(&mut sizes).exp();
+        assert!((found - 12.0).abs() < 1e-9, "{found}");
     }
 
     /// The mean of many narrow passes is the size, while what is expected of branches changes with every pass.

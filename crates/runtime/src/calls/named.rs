@@ -51,12 +51,14 @@ const MOST: usize = 256;
 const LONGEST: usize = 251;
 const LARGEST: c_uint = i32::MAX as c_uint;
 
+/// Memory of the program's, as it were, that nothing else uses.
+const ROOM_AT: usize = 0x30c0_0000_0000;
 /// Where they lie. What a run leaves there is written over by the next one that opens so many.
 static ROOM: AtomicPtr<Semaphore> = AtomicPtr::new(ptr::null_mut());
 
 /// Once, before memory is copied.
 pub fn prepare() {
-    let room = sys::map_own(MOST * size_of::<Semaphore>());
+    let room = sys::map(ROOM_AT, MOST * size_of::<Semaphore>());
     let room = room.unwrap_or_else(|| crate::give_up(format_args!("there is no memory")));
     ROOM.store(room.cast(), Ordering::Relaxed);
 }
