@@ -119,7 +119,7 @@ impl Process {
         let beginning = Beginning {
             units: start.units.into(),
             slots: start.slots.into(),
-            disk: disk.path().into(),
+            disk: disk.path(),
         };
         write_beginning(&mut Writer::new(channel.plans()), &beginning);
         let header = channel.header();
