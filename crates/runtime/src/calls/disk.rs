@@ -66,6 +66,17 @@ fn number(real: &[u8]) -> usize {
     (hash ^ hash >> 44) as usize
 }
 
+/// The path of an open file as an object, the same as for calls that name the path.
+pub(super) fn number_of_open(descriptor: c_int) -> usize {
+    let link = alloc::format!("/proc/self/fd/{descriptor}");
+    let path = disk::read_link(link.as_bytes()).unwrap_or_default();
+    let path = path.strip_suffix(b" (deleted)").unwrap_or(&path);
+    match disk::beneath(path, &state().disk.copy_of(b"")) {
+        true => number(&state().disk.original_of(path)),
+        false => number(path),
+    }
+}
+
 pub(super) fn alone() -> bool {
     let world = world::get();
     world.races.alone(world.current)
@@ -151,9 +162,15 @@ pub(super) fn change(real: &[u8], whole: bool, site: Site) -> bool {
         // Among the copies it is found as well.
         return disk.find(real) != Where::Original;
     }
+    let original = disk.find(real) == Where::Original;
+    let plain = |stat: &libc::stat| disk::kind(stat) == libc::S_IFREG;
+    let several = there.is_some_and(|stat| plain(&stat) && stat.st_nlink > 1);
+    if several && (original || !alone()) {
+        world::get().unsupported("a change of a file that has several names", site);
+    }
     match there {
-        Some(stat) if disk.find(real) == Where::Original => {
-            if disk::kind(&stat) == libc::S_IFREG && disk::is_open(&stat, files::OURS) {
+        Some(stat) if original => {
+            if plain(&stat) && disk::is_open(&stat, files::OURS) {
                 world::get().unsupported("a change of a file that is open for reading", site);
             }
             disk.copy(real, whole);

@@ -133,8 +133,9 @@ fn move_away(old: (c_int, usize), new: (c_int, usize), replaces: bool, site: Sit
         Some(target) if is_directory(&target) && !disk.is_empty(&to) => return libc::ENOTEMPTY,
         _ => {}
     }
-    if disk.find(&from) == Where::Original && disk::is_open(&source, files::OURS) {
-        world::get().unsupported("rename of a file that is open for reading", site);
+    let beside = disk.find(&from) == Where::Original || !alone();
+    if beside && disk::is_open(&source, files::OURS) {
+        world::get().unsupported("rename of a file that is open", site);
     }
     disk.copy_all(&from);
     disk.prepare(&to);

@@ -1,10 +1,11 @@
 //! Files and streams: descriptors and offsets are as they were at `main` before every run; what lies on the disk is [`super::disk`]'s.
 //!
 //! Writing to standard output and standard error orders nothing. What is read from a file or a stream, or written to a file, by
-//! calls that name its descriptor or stream, is an operation on that file: who comes first may matter. Streams other than standard input
-//! are buffered by libc, and what threads write to one of them in no order is not explored. `flockfile` is a mutex.
+//! calls that name its descriptor or stream, is an operation on that file, which goes by its path: who comes first may matter. A stream
+//! looks at its file when there is nothing left in its buffer, and changes it when that is full, flushed or closed. What threads write to one stream
+//! in no order is not explored. `flockfile` is a mutex.
 
-use super::{callers, cancel, visible};
+use super::{callers, cancel, disk, visible};
 use crate::{
     accesses, channel,
     hooks::Frame,
@@ -40,6 +41,7 @@ trampoline! {
     closefrom => close_from, "rsi";
     close_range => close_several, "rcx";
     fclose => close_stream, "rsi";
+    fflush => flush_stream, "rsi";
     fcloseall => close_all_streams, "rdi";
     fread => stream_read, "r8";
     fwrite => stream_write, "r8";
@@ -188,27 +190,51 @@ unsafe fn give_buffer(stream: *mut FILE, memory: *mut c_char) {
 
 /// The kind of file behind a descriptor; 0: none.
 fn kind(descriptor: c_int) -> u32 {
-    identity(descriptor).map_or(0, |(kind, _)| kind)
-}
-
-/// The kind of file, and a number for which one it is.
-fn identity(descriptor: c_int) -> Option<(u32, usize)> {
     let mut stat = MaybeUninit::<libc::stat>::zeroed();
     // SAFETY: writes a local.
     unsafe {
         if call(libc::SYS_fstat, descriptor, stat.as_mut_ptr() as usize, 0) < 0 {
-            return None;
+            return 0;
         }
-        let stat = stat.assume_init();
-        let number = stat.st_ino ^ stat.st_dev.rotate_left(40);
-        Some((stat.st_mode & libc::S_IFMT, number as usize))
+        stat.assume_init().st_mode & libc::S_IFMT
+    }
+}
+
+/// What libc knows of a stream, as it lies there.
+#[repr(C)]
+struct Stream {
+    flags: usize,
+    read: usize,
+    read_end: usize,
+    read_base: usize,
+    write_base: usize,
+    write: usize,
+    write_end: usize,
+    buffer: usize,
+    others: [usize; 6],
+    descriptor: c_int,
+}
+
+impl Stream {
+    /// # Safety
+    /// The program's own stream, which is open.
+    unsafe fn of<'a>(stream: usize) -> &'a Stream {
+        // SAFETY: libc's layout.
+        unsafe { &*(stream as *const Stream) }
+    }
+
+    /// The object of its file, if that is one that others may read or write.
+    fn file(&self) -> Option<usize> {
+        let file = self.descriptor > 2 && kind(self.descriptor) == libc::S_IFREG;
+        file.then(|| disk::number_of_open(self.descriptor))
     }
 }
 
 /// How far a stream has read: where it is in its buffer, and where that ends.
 fn read_of(stream: usize) -> [usize; 2] {
-    // SAFETY: libc's layout.
-    unsafe { *((stream + 8) as *const [usize; 2]) }
+    // SAFETY: a stream of libc's own.
+    let stream = unsafe { Stream::of(stream) };
+    [stream.read, stream.read_end]
 }
 
 /// Runs after which descriptors are looked at in any case: some call may have opened one that is not known to.
@@ -296,9 +322,30 @@ fn file(world: &mut World, number: usize) -> ObjectId {
 
 /// Something is read from a stream.
 pub fn touch_stream(stream: usize, from: &usize) {
-    let world = world::get();
-    if !world.races.alone(world.current) {
-        touch(stream / 8, callers::site(from));
+    if disk::alone() {
+        return;
+    }
+    touch(stream / 8, callers::site(from));
+    // SAFETY: the program's own stream.
+    let known = unsafe { Stream::of(stream) };
+    if known.read >= known.read_end
+        && let Some(file) = known.file()
+    {
+        look_at(file, callers::site(from));
+    }
+}
+
+/// A stream is about to write what it has in its buffer, if there is something, and `more`.
+fn touch_written(stream: *mut FILE, more: usize, frame: &Frame) {
+    if !world::active() || stream.is_null() || disk::alone() {
+        return;
+    }
+    // SAFETY: the program's own stream.
+    let known = unsafe { Stream::of(stream as usize) };
+    if known.write + more > known.write_base
+        && let Some(file) = known.file()
+    {
+        touch(file, site(frame));
     }
 }
 
@@ -316,11 +363,11 @@ fn touch_descriptor(descriptor: c_int, call: &str, frame: &Frame) {
     if descriptor == 1 || descriptor == 2 {
         return;
     }
-    match identity(descriptor) {
-        Some((libc::S_IFREG | libc::S_IFBLK | libc::S_IFDIR, number)) => {
-            touch(number, site(frame));
+    match kind(descriptor) {
+        libc::S_IFREG | libc::S_IFBLK | libc::S_IFDIR if !disk::alone() => {
+            touch(disk::number_of_open(descriptor), site(frame));
         }
-        Some((libc::S_IFIFO | libc::S_IFSOCK, _)) => {
+        libc::S_IFIFO | libc::S_IFSOCK => {
             let site = site(frame);
             let what = alloc::format!("{call} of a pipe");
             world::get().unsupported(&what, site);
@@ -529,7 +576,14 @@ unsafe extern "C" fn close_several(first: c_uint, last: c_uint, flags: c_int, _:
     unsafe { real!(close_range: fn(c_uint, c_uint, c_int) -> c_int)(first, last, flags) }
 }
 
-unsafe extern "C" fn close_stream(stream: *mut FILE, _: &Frame) -> c_int {
+unsafe extern "C" fn flush_stream(stream: *mut FILE, frame: &Frame) -> c_int {
+    touch_written(stream, 0, frame);
+    // SAFETY: the program's own stream.
+    unsafe { real!(fflush: fn(*mut FILE) -> c_int)(stream) }
+}
+
+unsafe extern "C" fn close_stream(stream: *mut FILE, frame: &Frame) -> c_int {
+    touch_written(stream, 0, frame);
     changing();
     // SAFETY: the program's own stream.
     unsafe { real!(fclose: fn(*mut FILE) -> c_int)(stream) }
@@ -568,8 +622,18 @@ unsafe extern "C" fn stream_write(
     stream: *mut FILE,
     frame: &Frame,
 ) -> usize {
+    let whole = bytes.saturating_mul(count);
     if world::active() {
-        accesses::range(from as usize, bytes.saturating_mul(count), false, frame);
+        accesses::range(from as usize, whole, false, frame);
+        // SAFETY: the program's own stream.
+        let known = unsafe { Stream::of(stream as usize) };
+        let room = match known.buffer {
+            0 => BUFFER,
+            _ => known.write_end.saturating_sub(known.write),
+        };
+        if whole > room {
+            touch_written(stream, whole, frame);
+        }
     }
     let real = real!(fwrite: fn(*const c_void, usize, usize, *mut FILE) -> usize);
     // SAFETY: the program's own arguments.
