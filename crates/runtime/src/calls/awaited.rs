@@ -5,18 +5,13 @@
 //! interrupt another thread anywhere, it is not under control.
 
 use super::{
-    callers,
+    callers, cancel,
     clocks::{self, Deadline},
     signals::{self, Own, bit, own},
     threads, visible,
+    waits::{self, Ended},
 };
-use crate::{
-    accesses,
-    hooks::Frame,
-    objects::Sort,
-    real, trampoline,
-    world::{self, Done},
-};
+use crate::{accesses, hooks::Frame, objects::Sort, real, trampoline, world};
 use core::{ffi::c_int, mem::MaybeUninit};
 use libc::{siginfo_t as Info, sigset_t as Set, timespec};
 use reweave_model::{Object, ObjectId, Op, Site, ThreadId};
@@ -77,11 +72,23 @@ pub fn to_process(signal: c_int, site: Site) {
 }
 
 fn deposit(thread: ThreadId, signal: c_int, site: Site) {
-    visible(Op::Unpark(token(thread)), site);
-    let theirs = &mut world::get().threads[thread.index()].own_calls.signals;
-    if theirs.blocked & bit(signal) != 0 {
-        theirs.sent |= bit(signal);
-    } else if signals::handled(signal) {
+    let mut blocked = false;
+    let mut leave = || {
+        visible(Op::Unpark(token(thread)), site);
+        let theirs = &mut world::get().threads[thread.index()].own_calls.signals;
+        blocked = theirs.blocked & bit(signal) != 0;
+        if blocked {
+            theirs.sent |= bit(signal);
+        }
+    };
+    match waits::used() {
+        true => waits::post(token(thread), leave, site),
+        false => leave(),
+    }
+    if blocked {
+        return;
+    }
+    if signals::handled(signal) {
         world::get().unsupported("a signal that interrupts another thread", site);
     } else {
         signals::deliver(signal, site);
@@ -113,7 +120,11 @@ pub fn look(site: Site) {
     if world.races.alone(world.current) {
         return;
     }
-    let object = token(world.current);
+    collect(site);
+}
+
+fn collect(site: Site) {
+    let object = token(world::get().current);
     let timed = true;
     visible(Op::Park { object, timed }, site);
     own().collect();
@@ -125,32 +136,58 @@ pub fn masked(signals: u64, site: Site) {
     open(!signals, site);
 }
 
-/// Takes the first of these signals that there is; `None`: there was none until `park`, which takes the token, gave up.
-fn take(wanted: u64, site: Site, park: impl Fn(ObjectId) -> Done) -> Option<c_int> {
-    let me = world::get().current;
+/// Takes the first of these signals that there is; `None`: there was none until then. A cancellation point.
+fn take(wanted: u64, until: Option<Deadline>, site: Site) -> Option<c_int> {
     open(wanted, site);
+    let found = match waits::used() {
+        true => await_or_go(wanted, until, site),
+        false => await_some(wanted, until, site),
+    };
+    if !found {
+        return None;
+    }
+    let signal = (own().pending & wanted).trailing_zeros() as c_int + 1;
+    own().pending &= !bit(signal);
+    Some(signal)
+}
+
+/// Waits until there is one of these signals, or for so long; whether there is one.
+fn await_some(wanted: u64, until: Option<Deadline>, site: Site) -> bool {
+    let object = token(world::get().current);
     if own().pending & wanted != 0 {
         look(site);
     }
-    loop {
-        let ready = own().pending & wanted;
-        if ready != 0 {
-            let signal = ready.trailing_zeros() as c_int + 1;
-            own().pending &= !bit(signal);
-            return Some(signal);
-        }
-        if !park(token(me)).ok {
-            return None;
+    while own().pending & wanted == 0 {
+        let timed = until.is_some();
+        let op = Op::Park { object, timed };
+        let came = match until {
+            Some(until) => clocks::perform_until(op, until, site).ok,
+            None => visible(op, site).ok,
+        };
+        if !came {
+            return false;
         }
         own().collect();
+    }
+    true
+}
+
+/// The same, in a program that cancels threads.
+fn await_or_go(wanted: u64, until: Option<Deadline>, site: Site) -> bool {
+    let ready = || {
+        collect(site);
+        own().pending & wanted != 0
+    };
+    match waits::for_signals(token(world::get().current), ready, until, site) {
+        Ended::Woken => true,
+        Ended::Late => false,
+        Ended::Cancelled => cancel::go(),
     }
 }
 
 /// Takes one, and waits for as long as it takes.
 fn take_any(wanted: u64, site: Site) -> c_int {
-    let timed = false;
-    let park = |object| visible(Op::Park { object, timed }, site);
-    take(wanted, site, park).expect("nobody gives up")
+    take(wanted, None, site).expect("nobody gives up")
 }
 
 impl Own {
@@ -229,11 +266,9 @@ unsafe extern "C" fn wait_limited(
     let Some(until) = Deadline::after(limit) else {
         return super::failed(libc::EINVAL);
     };
-    let timed = true;
-    let park = |object| clocks::perform_until(Op::Park { object, timed }, until, site);
     // SAFETY: as above.
     unsafe {
-        let Some(taken) = take(bits(set), site, park) else {
+        let Some(taken) = take(bits(set), Some(until), site) else {
             return super::failed(libc::EAGAIN);
         };
         tell(taken, info, frame);

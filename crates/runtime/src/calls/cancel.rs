@@ -3,7 +3,7 @@
 //! Whether a thread was asked is an atomic of its own: asking is a store to it, a cancellation point that does not wait is a load. Those
 //! that wait are in [`waits`]. To go is to leave as by `pthread_exit`.
 
-use super::{callers, exceptions, threads, visible, waits};
+use super::{callers, exceptions, paths::passes, threads, visible, waits};
 use crate::{
     accesses,
     hooks::Frame,
@@ -11,7 +11,7 @@ use crate::{
     real, spin, trampoline,
     world::{self, poll},
 };
-use core::ffi::{c_int, c_void};
+use core::ffi::{CStr, c_int, c_void};
 use libc::pthread_t as Handle;
 use reweave_model::{Object, ObjectId, Op, Order, Site, ThreadId};
 
@@ -20,6 +20,18 @@ trampoline! {
     pthread_testcancel => test, "rdi";
     pthread_setcancelstate => set_state, "rdx";
     pthread_setcanceltype => set_type, "rdx";
+}
+
+passes! {
+    fsync => passed;
+    fdatasync => passed;
+    msync => passed;
+    tcdrain => passed;
+}
+
+/// Calls that are nothing else to the runtime.
+fn passed(_: &'static CStr, _: &[usize; 6], from: &usize) {
+    point_at(from);
 }
 
 /// Of a thread.

@@ -85,10 +85,11 @@ enum Patience {
 }
 
 /// Waits for the end of a thread; an error number.
-fn await_end(thread: ThreadId, patience: Patience, site: Site) -> c_int {
+fn await_end(thread: ThreadId, patience: Patience, frame: &Frame) -> c_int {
+    let site = callers::site(&frame.return_address);
     let ended = match patience {
         _ if !waits::used() => Ended::Woken,
-        Patience::None if !waits::has_ended(thread, site) => return libc::EBUSY,
+        Patience::None if !waits::has_ended(thread, frame) => return libc::EBUSY,
         Patience::None => Ended::Woken,
         Patience::Until(until) => waits::end_of(thread, Some(until), site),
         Patience::Endless => waits::end_of(thread, None, site),
@@ -126,7 +127,7 @@ unsafe fn join_by(
         again(thread, site);
         return libc::EINVAL;
     }
-    match await_end(thread, patience, site) {
+    match await_end(thread, patience, frame) {
         0 => {}
         error => return error,
     }

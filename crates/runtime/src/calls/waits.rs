@@ -8,8 +8,12 @@
 //! Neither the mutex nor the semaphores are the program's: they order no memory ([`Sort::Quiet`]). Programs that name none of the
 //! functions in [`NAMES`] do without all this.
 
-use super::{Hidden, cancel, clocks::Deadline, misuse, visible};
-use crate::world::{self, perform};
+use super::{Hidden, callers, cancel, clocks::Deadline, misuse, visible};
+use crate::{
+    hooks::Frame,
+    objects::Sort,
+    world::{self, perform, poll},
+};
 use alloc::vec::Vec;
 use core::{
     ffi::{CStr, c_int, c_void},
@@ -240,8 +244,27 @@ pub fn acquire(object: ObjectId, until: Option<Deadline>, site: Site) -> Ended {
 
 /// Counts a semaphore up. Of those who wait for it, and of those who come by, any one takes what there is.
 pub fn release(object: ObjectId, site: Site) {
+    let count_up = || {
+        visible(Op::SemRelease(object), site);
+    };
+    post(object, count_up, site);
+}
+
+/// Waits for signals. Who sends them does so in [`post`].
+pub fn for_signals(
+    token: ObjectId,
+    ready: impl Fn() -> bool,
+    until: Option<Deadline>,
+    site: Site,
+) -> Ended {
+    let address = world::get().about(token).address;
+    wait(What::Object(token), address, token, ready, until, site)
+}
+
+/// Does something that those may wait for who wait for an object.
+pub fn post(object: ObjectId, act: impl FnOnce(), site: Site) {
     enter(site);
-    visible(Op::SemRelease(object), site);
+    act();
     wake_all(What::Object(object), site);
     leave(site);
 }
@@ -254,24 +277,32 @@ pub fn end_of(thread: ThreadId, until: Option<Deadline>, site: Site) -> Ended {
     wait(What::EndOf(thread), address, key, ready, until, site)
 }
 
-/// Whether a thread has ended.
-pub fn has_ended(thread: ThreadId, site: Site) -> bool {
-    enter(site);
-    let ended = own_of(thread).ended;
-    leave(site);
-    ended
+/// Whether a thread has ended. A loop around this waits for that.
+pub fn has_ended(thread: ThreadId, frame: &Frame) -> bool {
+    let site = callers::site(&frame.return_address);
+    poll(Op::Load(end_flag(thread)), frame, site, Order::SeqCst, None).result == 1
 }
 
-/// The running thread is at its end.
+/// Whether a thread has ended: an atomic of its own, beside [`cancel::flag`].
+fn end_flag(thread: ThreadId) -> ObjectId {
+    let world = world::get();
+    let address = world.threads[thread.index()].handle + 8;
+    world.object(address, 8, Sort::Quiet, || Object::Atomic(0))
+}
+
+/// The running thread is at its end. What is done here is nothing that the program has left to do.
 pub fn end() {
     if used() {
         let world = world::get();
         let me = world.current;
         let site = Site(world.me().created);
+        let acted = world.me().acted;
         enter(site);
         own_of(me).ended = true;
+        visible(Op::Store(end_flag(me), 1), site);
         wake_all(What::EndOf(me), site);
         leave(site);
+        world::get().me().acted = acted;
     }
 }
 
