@@ -229,6 +229,17 @@ fn a_program_of_a_plain_build() {
     assert_eq!(output.status.code(), Some(2));
     let says = "reweave: ./program is not instrumented: build it with `reweave build -- make` or `reweave cc`\n";
     assert_eq!(err(&output), says);
+    // Neither is it enough that a library of its has one.
+    fine(&bench.build("cc -fPIC -shared add.c -o libadd.so"));
+    let mut plain = Command::new("cc");
+    plain
+        .args(["main.c", "-o", "half", "-L.", "-ladd", "-Wl,-rpath,."])
+        .current_dir(bench.place.path());
+    fine(&plain.output().unwrap());
+    let output = bench.run(&["check", "--", "./half"]);
+    assert_eq!(output.status.code(), Some(2));
+    let says = "if only its libraries are instrumented, build it with `reweave build -- make`";
+    assert!(err(&output).contains(says), "{}", err(&output));
 }
 
 /// Debug information may be gone: places have the names of functions then, and the verdict is the same.
