@@ -130,7 +130,9 @@ pub fn prepare(check: &Check, stdin: Option<Arc<File>>) -> Result<Prepared, Endi
         }
         What::Program(program) => {
             let path = found(program);
-            if binary::look(&path)?.bare {
+            let bare = binary::look(&path)?.bare;
+            binary::instrumented(&path)?;
+            if bare {
                 say(&format!(
                     "{}: has no debug information, so places are functions and addresses; build it with -g to see files and lines",
                     program.display()

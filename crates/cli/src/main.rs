@@ -54,13 +54,13 @@ fn others() -> u8 {
     }
 }
 
-/// Says with which code to exit: one of the contract's, or that of a compiler or build that was run.
+/// Says with which code to exit.
 fn run(command: Command) -> u8 {
     let code = match command {
         Command::Report(options) => report(&options),
         Command::Replay(options) => replay(&options),
         Command::Suite(options) => suite::run(&options),
-        Command::Build(options) => return compiling::build(&options.command),
+        Command::Build(options) => compiling::build(&options.command),
         Command::Evaluate(options) => evaluate::run(&options.logs),
         Command::Check(_) | Command::Estimate(_) | Command::Cc(_) | Command::Cxx(_) => {
             unreachable!("was run before the others were looked at")

@@ -541,6 +541,25 @@ fn a_thread_before_main_has_a_sentence() {
 }
 
 #[test]
+fn no_more_output_is_kept_than_asked_for() {
+    let program = "#include <stdio.h>\n#include <stdlib.h>\n\
+                   int main(void) { for (int i = 0; i < 9000; i++) puts(\"0123456789\"); abort(); }\n";
+    let bench = Bench::new(&[("wordy.c", program)]);
+    let says = "  | 01\n  | (cut after 1025 bytes)\n";
+    bench
+        .run("check --max-output 1025 wordy.c")
+        .ends(1)
+        .says(&[says]);
+    let trace = fs::read(bench.path("reweave-out/wordy-1.rwt")).unwrap();
+    let trace: Value = serde_json::from_slice(&trace).unwrap();
+    let output = trace["output"].as_str().unwrap();
+    assert_eq!(output.len(), 1025 + "\n(cut after 1025 bytes)".len());
+    // All of it is less than what is kept otherwise.
+    let told = bench.run("check wordy.c").ends(1);
+    assert!(!told.out.contains("(cut after"), "{}", told.out);
+}
+
+#[test]
 fn help_names_every_option() {
     let told = Bench::new(&[]).run("check --help").ends(0);
     for option in [

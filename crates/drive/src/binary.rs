@@ -1,11 +1,17 @@
 //! A look at a program's file before it is started: what cannot be run under the runtime is told in a sentence that says what to do.
 
+use crate::compile::Kit;
 use object::{
     Endianness, Object,
     elf::{EM_X86_64, PT_INTERP},
     read::elf::{ElfFile64, FileHeader, ProgramHeader},
 };
-use std::{fs, os::unix::fs::PermissionsExt, path::Path};
+use std::{
+    fs,
+    os::unix::fs::PermissionsExt,
+    path::Path,
+    process::{Command, Stdio},
+};
 
 /// What is worth saying about a program that can be run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -64,6 +70,28 @@ pub fn look(path: &Path) -> Result<Binary, String> {
     Ok(Binary {
         bare: file.section_by_name(".debug_info").is_none(),
     })
+}
+
+/// Whether the runtime comes with a program: an error is a sentence that says what to do where it does not.
+///
+/// The loader is asked, since the runtime may come with a library of the program's; nothing of the program is run. Where the loader
+/// does not know, the program may be started.
+pub fn instrumented(path: &Path) -> Result<(), String> {
+    let mut loader = Command::new(path);
+    loader.env("LD_TRACE_LOADED_OBJECTS", "1");
+    loader.stdin(Stdio::null()).stderr(Stdio::null());
+    let Ok(listed) = loader.output() else {
+        return Ok(());
+    };
+    let libraries = String::from_utf8_lossy(&listed.stdout);
+    let known = listed.status.success() && !libraries.contains("=> not found");
+    match known && !libraries.contains(Kit::RUNTIME) {
+        true => Err(format!(
+            "{} is not instrumented: build it with `reweave build -- make` or `reweave cc`",
+            path.display()
+        )),
+        false => Ok(()),
+    }
 }
 
 /// What to do about a script.

@@ -35,7 +35,21 @@ impl Default for Limits {
     }
 }
 
+/// The runtime hands out no more of a run's output.
+const HANDED_OUT: u64 = 1 << 20;
+
 impl Limits {
+    /// What is kept of a run's output; where more was written that is said at its end.
+    pub fn kept(&self, output: &[u8]) -> String {
+        let most = self.output.min(HANDED_OUT) as usize;
+        // What fills it to the last byte was cut before, all but always.
+        if output.len() < most {
+            return String::from_utf8_lossy(output).into_owned();
+        }
+        let text = String::from_utf8_lossy(&output[..most]);
+        format!("{}\n(cut after {most} bytes)", text.trim_end_matches('\n'))
+    }
+
     /// The same, for runs that are made in any case.
     #[must_use]
     pub fn without_end(&self) -> Limits {
@@ -50,5 +64,24 @@ impl Limits {
     pub(crate) fn late(&self) -> bool {
         let over = |until: &Instant| Instant::now() >= *until;
         self.stop.load(Relaxed) || self.until.get().is_some_and(over)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn output_is_kept_up_to_the_limit() {
+        let mut limits = Limits {
+            output: 5,
+            ..Limits::default()
+        };
+        assert_eq!(limits.kept(b"abcd"), "abcd");
+        assert_eq!(limits.kept(b"abcdefg"), "abcde\n(cut after 5 bytes)");
+        assert_eq!(limits.kept(b"abcd\nfg"), "abcd\n(cut after 5 bytes)");
+        limits.output = 1 << 30;
+        let cut = "\n(cut after 1048576 bytes)";
+        assert!(limits.kept(&[b'a'; 1 << 20]).ends_with(cut));
     }
 }

@@ -187,7 +187,7 @@ impl Process {
             .map_err(|silence| match silence {
                 Silence::Ended(_, Some(why)) => why,
                 Silence::Ended(status, None) => format!(
-                    "{}: ended before its `main` ({status}); is it linked with the runtime?",
+                    "{}: ended before its `main` ({status}); if only its libraries are instrumented, build it with `reweave build -- make` or `reweave cc` too",
                     start.program.display()
                 ),
                 Silence::Stuck | Silence::Late => {

@@ -14,6 +14,18 @@ pub struct Position {
     pub column: u32,
 }
 
+impl Position {
+    /// `file:line`, or the file alone where it is no source.
+    pub(crate) fn line(&self) -> String {
+        let column = 0;
+        Position {
+            column,
+            ..self.clone()
+        }
+        .to_string()
+    }
+}
+
 impl fmt::Display for Position {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (self.line, self.column) {

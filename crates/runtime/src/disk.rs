@@ -405,16 +405,48 @@ impl Disk {
     }
 }
 
-/// Whether some descriptor below this one stands for the same file.
-pub fn is_open(file: &libc::stat, below: c_int) -> bool {
-    (0..below).any(|descriptor| {
+/// The descriptors below this one that stand for a file.
+fn open_for(file: &libc::stat, below: c_int) -> impl Iterator<Item = c_int> {
+    let identity = (file.st_dev, file.st_ino);
+    (0..below).filter(move |descriptor| {
         let mut stat = MaybeUninit::<libc::stat>::zeroed();
         // SAFETY: writes a local, for which all zeros are fine, too.
         let stat = unsafe {
             let into = stat.as_mut_ptr() as usize;
-            sys::call(libc::SYS_fstat, [descriptor as usize, into, 0, 0, 0, 0]);
+            sys::call(libc::SYS_fstat, [*descriptor as usize, into, 0, 0, 0, 0]);
             stat.assume_init()
         };
-        (stat.st_dev, stat.st_ino) == (file.st_dev, file.st_ino)
+        (stat.st_dev, stat.st_ino) == identity
     })
+}
+
+/// Whether some descriptor below this one stands for the same file.
+pub fn is_open(file: &libc::stat, below: c_int) -> bool {
+    open_for(file, below).next().is_some()
+}
+
+/// Has the descriptors of a file stand for its copy from now on, each where it stood.
+pub fn follow(file: &libc::stat, copy: &[u8], below: c_int) {
+    for descriptor in open_for(file, below) {
+        let descriptor = descriptor as usize;
+        // SAFETY: exchanges a descriptor of the program's for one that reads the same.
+        unsafe {
+            let ask = |what: c_int| {
+                sys::call(libc::SYS_fcntl, [descriptor, what as usize, 0, 0, 0, 0]) as usize
+            };
+            let from = libc::SEEK_CUR as usize;
+            let offset = sys::call(libc::SYS_lseek, [descriptor, 0, from, 0, 0, 0]) as usize;
+            let close = match ask(libc::F_GETFD) {
+                0 => 0,
+                _ => libc::O_CLOEXEC as usize,
+            };
+            let new = at(libc::SYS_openat, copy, ask(libc::F_GETFL), 0);
+            if let Ok(new) = usize::try_from(new) {
+                let from = libc::SEEK_SET as usize;
+                sys::call(libc::SYS_lseek, [new, offset, from, 0, 0, 0]);
+                sys::call(libc::SYS_dup3, [new, descriptor, close, 0, 0, 0]);
+                sys::call(libc::SYS_close, [new, 0, 0, 0, 0, 0]);
+            }
+        }
+    }
 }

@@ -131,7 +131,7 @@ impl Checked {
         let names = self.names();
         let execution = &seen.execution;
         let detail = &seen.detail;
-        let output = String::from_utf8_lossy(&detail.output);
+        let output = self.launch.limits.kept(&detail.output);
         let blame: Vec<_> = execution.errors.iter().map(|error| error.after).collect();
         let mut trace = Trace::from_execution(
             execution,
@@ -143,7 +143,7 @@ impl Checked {
                     thread_ends: false,
                 },
                 site: &|site| names.position(site),
-                output: Some(output.into_owned()).filter(|text| !text.is_empty()),
+                output: Some(output).filter(|text| !text.is_empty()),
                 blame: &blame,
             },
         );

@@ -92,24 +92,31 @@ fn accuracies(courses: &[Course]) -> String {
         "{:<width$}  {:>11}     1 %     5 %    25 %  within",
         "search", "executions"
     );
-    let mut sums = [0.0; 4];
-    for course in courses {
-        let row = course.accuracies();
-        let [one, five, quarter, within] = row;
+    let rows: Vec<[Option<f64>; 4]> = courses.iter().map(Course::accuracies).collect();
+    for (course, row) in courses.iter().zip(&rows) {
         let (name, runs) = (&course.name, course.runs);
+        let [one, five, quarter, within] = row.map(figure);
         let _ = writeln!(
             out,
-            "{name:<width$}  {runs:>11}  {one:>6.1}  {five:>6.1}  {quarter:>6.1}  {within:>6.1}"
+            "{name:<width$}  {runs:>11}  {one:>6}  {five:>6}  {quarter:>6}  {within:>6}"
         );
-        sums.iter_mut().zip(row).for_each(|(sum, one)| *sum += one);
     }
-    let [one, five, quarter, within] = sums.map(|sum| sum / courses.len() as f64);
+    let means = [0, 1, 2, 3].map(|column| {
+        let known: Vec<f64> = rows.iter().filter_map(|row| row[column]).collect();
+        (!known.is_empty()).then(|| mean(&known))
+    });
+    let [one, five, quarter, within] = means.map(figure);
     let _ = writeln!(
         out,
-        "{:<width$}  {:>11}  {one:>6.1}  {five:>6.1}  {quarter:>6.1}  {within:>6.1}\n",
+        "{:<width$}  {:>11}  {one:>6}  {five:>6}  {quarter:>6}  {within:>6}\n",
         "mean", ""
     );
     out
+}
+
+/// A cell of a table: `-` where there is no figure.
+fn figure(value: Option<f64>) -> String {
+    value.map_or_else(|| "-".into(), |value| format!("{value:.1}"))
 }
 
 /// For each number of tests the time until so many are complete, as parts of round-robin's: finish-most, even, the best that can be.
@@ -186,21 +193,24 @@ fn mean(values: &[f64]) -> f64 {
 }
 
 impl Course {
-    /// In percent: how right it was after each part, and how often the truth was within what was said.
-    fn accuracies(&self) -> [f64; 4] {
+    /// In percent: how right it was after each part, and how often the truth was within what was said. `None`: there is nothing to
+    /// hold against the truth.
+    fn accuracies(&self) -> [Option<f64>; 4] {
         let truth = (self.runs as f64).ln();
         let off = |estimate: &Estimate| (estimate.ln_runs - truth).abs();
         let [one, five, quarter] = PARTS.map(|part| {
             let until = part * self.runs as f64;
             let known = self.estimates.partition_point(|it| it.done as f64 <= until);
             let last = self.estimates[..known].last();
-            last.map_or(0.0, |estimate| 100.0 * (-off(estimate)).exp())
+            let right = last.map_or(0.0, |estimate| 100.0 * (-off(estimate)).exp());
+            (self.runs > 0).then_some(right)
         });
         // While it matters: afterwards all is said.
         let early = |it: &&Estimate| (0.01..0.5).contains(&(it.done as f64 / self.runs as f64));
         let early: Vec<&Estimate> = self.estimates.iter().filter(early).collect();
         let held = early.iter().filter(|it| off(it) <= it.within.ln()).count();
-        [one, five, quarter, 100.0 * held as f64 / early.len() as f64]
+        let within = 100.0 * held as f64 / early.len() as f64;
+        [one, five, quarter, (!early.is_empty()).then_some(within)]
     }
 
     /// What can be told after so much time.
@@ -288,6 +298,9 @@ mod tests {
             "{text}"
         );
         assert!(text.contains("\nmean"), "{text}");
-        assert_eq!(text.lines().count(), 15, "{text}");
+        assert_eq!(text.lines().count(), 23, "{text}");
+        // Of searches without executions there is nothing to say.
+        let none = "\na                 0       -       -       -       -\n";
+        assert!(text.contains(none) && !text.contains("NaN"), "{text}");
     }
 }

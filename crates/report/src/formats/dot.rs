@@ -23,7 +23,7 @@ pub fn dot(trace: &Trace) -> String {
         let _ = writeln!(out, "    t{thread} [shape=point];");
         for step in &story.replayed.steps[thread] {
             let at = trace.events[*step].at.as_ref();
-            let at = at.map_or_else(String::new, |at| format!("\n{}:{}", at.file, at.line));
+            let at = at.map_or_else(String::new, |at| format!("\n{}", at.line()));
             let label = format!("{}  {}{at}", step + 1, story.event(*step));
             let _ = writeln!(out, "    s{} [label={}];", step + 1, quoted(&label));
         }

@@ -151,7 +151,7 @@ fn drawn(story: &Story<'_>, waiting: &[Waiting<'_>], cycle: &[usize], style: Sty
         let held = match since {
             Some(step) => {
                 let at = story.trace.events[step].at.as_ref();
-                let at = at.map_or_else(String::new, |at| format!(" ({}:{})", at.file, at.line));
+                let at = at.map_or_else(String::new, |at| format!(" ({})", at.line()));
                 format!("held since step {}{at} by", step + 1)
             }
             None => "which does not come, since".into(),

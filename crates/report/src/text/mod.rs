@@ -255,8 +255,8 @@ fn place(at: Option<&Position>, common: &str) -> String {
     let Some(at) = at else {
         return String::new();
     };
-    let file = at.file.strip_prefix(common).unwrap_or(&at.file);
-    let whole = format!("{file}:{}", at.line);
+    let line = at.line();
+    let whole = line.strip_prefix(common).unwrap_or(&line).to_string();
     if width(&whole) <= PLACE {
         return whole;
     }

@@ -169,7 +169,7 @@ impl Story<'_> {
     /// ` (file:line)` of a step.
     fn at(&self, step: usize) -> String {
         let at = self.trace.events[step].at.as_ref();
-        at.map_or_else(String::new, |at| format!(" ({}:{})", at.file, at.line))
+        at.map_or_else(String::new, |at| format!(" ({})", at.line()))
     }
 
     /// A notification that came too early is the usual reason for a wait without end.

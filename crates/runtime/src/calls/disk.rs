@@ -1,10 +1,11 @@
 //! Calls that name files: what they change lies elsewhere, see [`crate::disk`].
 //!
-//! A path that another thread may look at or change is an object of the model. Who lists a directory beside other threads would look at all of them at once,
-//! which is not under control.
+//! Where paths lead is one object of the model for all of them, which calls look at or change as the last thing before they do what they do; what is in a file is
+//! another one for each. Who lists a directory beside other threads is not under control.
 
 use super::{
-    callers, files,
+    callers,
+    files::{self, Whole},
     paths::{openable, redirects},
 };
 use crate::{
@@ -42,6 +43,12 @@ pub fn clean_up() {
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Use {
     Look,
+    /// Looks at what is in it as well.
+    Size,
+    /// Changes how much is in it.
+    Cut,
+    /// Looks at it, and changes where other paths lead.
+    Go,
     /// Changes it or makes it; whether what is in it matters.
     Change {
         whole: bool,
@@ -110,18 +117,34 @@ pub(super) fn reach(
     if alone() {
         return Some(real);
     }
-    match how {
-        Use::Look => files::look_at(number(&real), site),
-        Use::Change { .. } => files::touch(number(&real), site),
-        Use::List => world::get().unsupported("listing a directory beside other threads", site),
+    if how == Use::List {
+        world::get().unsupported("listing a directory beside other threads", site);
     }
-    find()
+    let file = number(&real);
+    let content = matches!(how, Use::Size | Use::Cut | Use::Change { whole: false });
+    loop {
+        // What is in the file may matter too, and is looked at first: once more if others have changed it until paths are settled.
+        match how {
+            Use::Size => files::look_at(file, site),
+            Use::Cut | Use::Change { whole: false } => files::touch(file, site),
+            _ => {}
+        }
+        let version = || content.then(|| files::version(file));
+        let before = version();
+        match how {
+            Use::Look | Use::Size | Use::List => Whole::Places.look(site),
+            Use::Cut | Use::Go | Use::Change { .. } => Whole::Places.change(site),
+        }
+        if version() == before {
+            return find();
+        }
+    }
 }
 
 /// Exchanges the path of a call for where it is to be looked for.
 fn redirect(directory: c_int, path: &mut usize, follow: bool, how: Use, from: &usize, text: usize) {
     state().texts[text].clear();
-    if matches!(how, Use::Look | Use::List) && alone() && !state().disk.used() {
+    if matches!(how, Use::Look | Use::Size | Use::List) && alone() && !state().disk.used() {
         return;
     }
     let site = callers::site(from);
@@ -129,15 +152,17 @@ fn redirect(directory: c_int, path: &mut usize, follow: bool, how: Use, from: &u
         return;
     };
     let place = match how {
-        Use::Look => state().disk.place(&real),
+        Use::Look | Use::Size | Use::Go => state().disk.place(&real),
         Use::List => {
             state().disk.list(&real);
             state().disk.place(&real)
         }
-        Use::Change { whole } => match change(&real, whole, site) {
-            true => state().disk.copy_of(&real),
-            false => return,
-        },
+        Use::Cut | Use::Change { .. } => {
+            if !change(&real, how != Use::Change { whole: false }, site) {
+                return;
+            }
+            state().disk.copy_of(&real)
+        }
     };
     let state = state();
     state.texts[text] = disk::terminated(&place);
@@ -170,10 +195,11 @@ pub(super) fn change(real: &[u8], whole: bool, site: Site) -> bool {
     }
     match there {
         Some(stat) if original => {
-            if plain(&stat) && disk::is_open(&stat, files::OURS) {
-                world::get().unsupported("a change of a file that is open for reading", site);
-            }
             disk.copy(real, whole);
+            if plain(&stat) {
+                files::changing();
+                disk::follow(&stat, &disk.copy_of(real), files::OURS);
+            }
         }
         Some(_) => {}
         None => disk.prepare(real),
@@ -260,7 +286,7 @@ fn lists(name: &'static CStr, arguments: &mut [usize; 6], from: &usize) {
 fn goes(_: &'static CStr, arguments: &mut [usize; 6], from: &usize) {
     crate::spin::disturbed();
     files::moving();
-    redirect(HERE, &mut arguments[0], true, Use::Look, from, 0);
+    redirect(HERE, &mut arguments[0], true, Use::Go, from, 0);
 }
 
 fn looks(_: &'static CStr, arguments: &mut [usize; 6], from: &usize) {
@@ -293,6 +319,10 @@ fn changes_at(_: &'static CStr, arguments: &mut [usize; 6], from: &usize) {
         from,
         0,
     );
+}
+
+fn cuts(_: &'static CStr, arguments: &mut [usize; 6], from: &usize) {
+    redirect(HERE, &mut arguments[0], true, Use::Cut, from, 0);
 }
 
 /// The new name, or the entry itself, is this argument.
@@ -366,8 +396,8 @@ redirects! {
     eaccess => looks;
     faccessat => looks_at;
     pathconf => looks;
-    truncate => changes;
-    truncate64 => changes;
+    truncate => cuts;
+    truncate64 => cuts;
     chmod => changes;
     chown => changes;
     utime => changes;
@@ -403,11 +433,21 @@ redirects! {
 // For calls that answer by writing to memory.
 
 pub fn path<const PATH: usize>(arguments: &mut [usize; 6], from: &usize) {
-    redirect(HERE, &mut arguments[PATH], true, Use::Look, from, 0);
+    redirect(HERE, &mut arguments[PATH], true, Use::Size, from, 0);
 }
 
 pub fn link<const PATH: usize>(arguments: &mut [usize; 6], from: &usize) {
-    redirect(HERE, &mut arguments[PATH], false, Use::Look, from, 0);
+    redirect(HERE, &mut arguments[PATH], false, Use::Size, from, 0);
+}
+
+/// For calls that look at an open file.
+pub fn open_file(arguments: &mut [usize; 6], from: &usize) {
+    files::look_at_open(arguments[0] as c_int, from);
+}
+
+/// For calls that ask where the process is.
+pub fn here(_: &mut [usize; 6], from: &usize) {
+    Whole::Places.look(callers::site(from));
 }
 
 pub fn link_at(arguments: &mut [usize; 6], from: &usize) {
@@ -415,7 +455,7 @@ pub fn link_at(arguments: &mut [usize; 6], from: &usize) {
         arguments[0] as c_int,
         &mut arguments[1],
         false,
-        Use::Look,
+        Use::Size,
         from,
         0,
     );
@@ -427,7 +467,7 @@ pub fn path_at<const DIRECTORY: usize, const PATH: usize, const FLAGS: usize>(
 ) {
     let follow = arguments[FLAGS] as c_int & libc::AT_SYMLINK_NOFOLLOW == 0;
     let directory = arguments[DIRECTORY] as c_int;
-    redirect(directory, &mut arguments[PATH], follow, Use::Look, from, 0);
+    redirect(directory, &mut arguments[PATH], follow, Use::Size, from, 0);
 }
 
 /// When files were last changed, in a run that changes them: as long ago as the run began.

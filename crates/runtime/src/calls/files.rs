@@ -313,6 +313,57 @@ pub fn look_at(number: usize, site: Site) {
     }
 }
 
+/// What belongs to the process as a whole: numbers that no path has.
+#[derive(Clone, Copy)]
+#[repr(usize)]
+pub enum Whole {
+    /// Where paths lead: the directories that there are, the one that the process is in, the mask for new files.
+    Places = 1,
+    Environment,
+    Limits,
+    /// What is done about a signal, one for each.
+    Actions,
+}
+
+impl Whole {
+    /// Is about to be changed.
+    pub fn change(self, site: Site) {
+        touch(self as usize, site);
+    }
+
+    /// Is about to be looked at.
+    pub fn look(self, site: Site) {
+        look_at(self as usize, site);
+    }
+}
+
+/// Looks at the file behind a descriptor.
+pub fn look_at_open(descriptor: c_int, from: &usize) {
+    if disk::alone() || kind(descriptor) != libc::S_IFREG {
+        return;
+    }
+    let (file, site) = (disk::number_of_open(descriptor), callers::site(from));
+    // As calls do that name the path.
+    loop {
+        look_at(file, site);
+        let before = version(file);
+        Whole::Places.look(site);
+        if version(file) == before {
+            return;
+        }
+    }
+}
+
+/// How often a file was touched in this run.
+pub fn version(number: usize) -> u64 {
+    let world = world::get();
+    let object = file(world, number);
+    match world.run.state().object(object) {
+        Object::Atomic(version) => *version,
+        _ => 0,
+    }
+}
+
 /// Files have numbers, and no addresses: they go by some in a place where nothing lies.
 fn file(world: &mut World, number: usize) -> ObjectId {
     const NOWHERE: usize = 0x7000_0000_0000;
@@ -325,13 +376,20 @@ pub fn touch_stream(stream: usize, from: &usize) {
     if disk::alone() {
         return;
     }
-    touch(stream / 8, callers::site(from));
     // SAFETY: the program's own stream.
-    let known = unsafe { Stream::of(stream) };
-    if known.read >= known.read_end
-        && let Some(file) = known.file()
-    {
-        look_at(file, callers::site(from));
+    let known = || unsafe { Stream::of(stream) };
+    let exhausted = || known().read >= known().read_end;
+    let site = callers::site(from);
+    // Who is first at the stream gets what comes first, so that is settled last: once more if by then its buffer or its file is another.
+    loop {
+        let file = exhausted().then(|| known().file()).flatten();
+        file.inspect(|file| look_at(*file, site));
+        let before = file.map(version);
+        touch(stream / 8, site);
+        let left = file.is_none() && exhausted() && known().file().is_some();
+        if !left && file.map(version) == before {
+            return;
+        }
     }
 }
 

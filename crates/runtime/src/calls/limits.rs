@@ -1,6 +1,7 @@
 //! What the process may use, as far as the program says so itself. The kernel hears nothing of it: its limits would be the runtime's as well. One on
 //! memory is kept by the allocator.
 
+use super::files::Whole;
 use crate::{accesses, heap, hooks::Frame, real, spin, trampoline, world};
 use alloc::vec::Vec;
 use core::ffi::c_int;
@@ -94,6 +95,11 @@ unsafe extern "C" fn exchange_limit(
 }
 
 unsafe fn exchange(resource: c_int, new: *const rlimit, old: *mut rlimit, frame: &Frame) -> c_int {
+    let site = super::callers::site(&frame.return_address);
+    match new.is_null() {
+        true => Whole::Limits.look(site),
+        false => Whole::Limits.change(site),
+    }
     let Some(before) = limit(resource) else {
         return super::failed(libc::EINVAL);
     };

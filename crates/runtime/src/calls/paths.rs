@@ -3,7 +3,7 @@
 //!
 //! The kernel does not trap on protected pages but fails, so they are made writable first.
 
-use super::{callers, cancel, disk};
+use super::{callers, cancel, disk, files::Whole};
 use crate::{accesses, hooks::Frame, leftovers, real::Real, spin, world};
 use core::{
     ffi::{CStr, c_char, c_int, c_void},
@@ -241,14 +241,30 @@ passes! {
 }
 
 /// The process goes elsewhere, until the run is over.
-fn moves(_: &'static CStr, _: &[usize; 6], _: &usize) {
+fn moves(_: &'static CStr, _: &[usize; 6], from: &usize) {
     spin::disturbed();
     super::files::moving();
+    Whole::Places.change(callers::site(from));
+}
+
+fn asks(_: &'static CStr, _: &[usize; 6], from: &usize) {
+    Whole::Environment.look(callers::site(from));
+}
+
+fn sets(_: &'static CStr, _: &[usize; 6], from: &usize) {
+    spin::disturbed();
+    Whole::Environment.change(callers::site(from));
 }
 
 passes! {
     fchdir => moves;
     umask => moves;
+    getenv => asks;
+    secure_getenv => asks;
+    setenv => sets;
+    unsetenv => sets;
+    putenv => sets;
+    clearenv => sets;
 }
 
 /// A function through which the kernel writes to where an argument points. How many bytes that can be; afterwards, with the result, how
@@ -392,8 +408,8 @@ fills! {
     stat64 => 1, all::<STAT>, disk::path::<0>, disk::smooth::<1>;
     lstat => 1, all::<STAT>, disk::link::<0>, disk::smooth::<1>;
     lstat64 => 1, all::<STAT>, disk::link::<0>, disk::smooth::<1>;
-    fstat => 1, all::<STAT>, stays, disk::smooth_open::<0, 1>;
-    fstat64 => 1, all::<STAT>, stays, disk::smooth_open::<0, 1>;
+    fstat => 1, all::<STAT>, disk::open_file, disk::smooth_open::<0, 1>;
+    fstat64 => 1, all::<STAT>, disk::open_file, disk::smooth_open::<0, 1>;
     fstatat => 2, all::<STAT>, disk::path_at::<0, 1, 3>, disk::smooth::<2>;
     fstatat64 => 2, all::<STAT>, disk::path_at::<0, 1, 3>, disk::smooth::<2>;
     __xstat => 2, all::<STAT>, disk::path::<1>, disk::smooth::<2>;
@@ -408,7 +424,7 @@ fills! {
     sysinfo => 0, all::<{ size_of::<libc::sysinfo>() }>;
     times => 0, all::<{ size_of::<libc::tms>() }>;
     getrusage => 1, all::<{ size_of::<libc::rusage>() }>;
-    getcwd => 0, text::<1>, stays, disk::smooth_directory;
+    getcwd => 0, text::<1>, disk::here, disk::smooth_directory;
     readlink => 1, counted::<2>, disk::link::<0>;
     readlinkat => 2, counted::<3>, disk::link_at;
     sched_getparam => 1, all::<4>;

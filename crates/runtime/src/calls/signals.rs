@@ -1,7 +1,11 @@
 //! Signals that a program sends to itself. What it does about them is kept here and never told to the kernel, whose signals are for the
 //! runtime; signals from outside are not under control. Those to other threads are in [`super::awaited`].
 
-use super::{awaited, callers, machine, process};
+use super::{
+    awaited, callers,
+    files::{self, Whole},
+    machine, process,
+};
 use crate::{accesses, hooks::Frame, real, spin, trampoline, world};
 use alloc::{format, vec::Vec};
 use core::{
@@ -113,6 +117,11 @@ unsafe extern "C" fn set_action(
         return super::failed(libc::EINVAL);
     }
     spin::disturbed();
+    let site = callers::site(&frame.return_address);
+    match new.is_null() {
+        true => files::look_at(actions_of(signal), site),
+        false => files::touch(actions_of(signal), site),
+    }
     let before = action(signal);
     if !new.is_null() {
         let actions = &mut world::get().calls.signals.actions;
@@ -374,7 +383,13 @@ fn deliver_pending(site: Site) {
     }
 }
 
+/// What is done about a signal, as an object.
+fn actions_of(signal: c_int) -> usize {
+    Whole::Actions as usize + signal as usize
+}
+
 pub(super) fn deliver(signal: c_int, site: Site) {
+    files::look_at(actions_of(signal), site);
     let action = action(signal);
     match action.sa_sigaction {
         libc::SIG_IGN => {}
