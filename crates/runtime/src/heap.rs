@@ -8,6 +8,7 @@
 use crate::{channel, slots, sys, world};
 use alloc::vec::Vec;
 use core::{ffi::c_void, ptr, sync::atomic::Ordering};
+use reweave_model::Site;
 
 const HEAPS_AT: usize = 0x2000_0000_0000;
 const STRIDE: usize = 1 << 30;
@@ -179,6 +180,16 @@ impl Heap {
         Free::Done(*block)
     }
 
+    /// Whether a thread has given most of what it had back: not that it has too much is why there is no more then, but that nothing is given
+    /// out twice.
+    fn mostly_freed(&self, number: usize) -> bool {
+        let Some(arena) = self.arenas.get(Heap::index(number)) else {
+            return false;
+        };
+        let left = arena.blocks.iter().filter(|block| block.freed == 0);
+        number != SYSTEM && left.map(|block| block.bytes).sum::<usize>() < arena.used / 2
+    }
+
     /// All that this run has allocated and not freed.
     pub fn left(&self) -> impl Iterator<Item = Block> + '_ {
         let own = self.arenas.iter().skip(1);
@@ -231,6 +242,10 @@ pub fn allocate(bytes: usize, align: usize, site: u32) -> *mut c_void {
     let number = arena();
     let block = world::heap().allocate(number, bytes, align, site);
     if block.is_null() {
+        if world::heap().mostly_freed(number) {
+            let what = "a thread that allocates more than it may have, though most of it was freed";
+            world::get().unsupported(what, Site(site));
+        }
         // SAFETY: the running thread's own.
         unsafe { *libc::__errno_location() = libc::ENOMEM };
     }

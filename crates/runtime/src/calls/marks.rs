@@ -107,11 +107,18 @@ impl Shape {
         let world = world::get();
         let site = world.site(frame.return_address);
         let known = world.about(object);
+        // Before the access, which may be in a race: that is told as what it is then.
         known.destroyed = site.0;
-        let address = known.address;
-        accesses::range(address, self.bytes, true, frame);
+        accesses::range(known.address, self.bytes, true, frame);
+        self.disappeared(object, site);
+    }
+
+    /// The object is gone, by what is no write to it.
+    pub fn disappeared(&self, object: ObjectId, site: Site) {
+        let known = world::get().about(object);
+        known.destroyed = site.0;
         // SAFETY: it lay there until now.
-        unsafe { *self.mark(address) = DESTROYED };
+        unsafe { *self.mark(known.address) = DESTROYED };
     }
 }
 

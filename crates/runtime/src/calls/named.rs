@@ -165,7 +165,8 @@ unsafe extern "C" fn close(semaphore: *mut Semaphore, frame: &Frame) -> c_int {
     }
     known.opened -= 1;
     if known.opened == 0 && known.name.is_none() {
-        SHAPE.destroyed(semaphores::find(semaphore, site), frame);
+        // Who closes it last is after all who have closed it before.
+        SHAPE.disappeared(semaphores::find(semaphore, site), site);
     }
     0
 }
