@@ -1,11 +1,10 @@
 //! Calls that name files: what they change lies elsewhere, see [`crate::disk`].
 //!
-//! Where paths lead is one object of the model for all of them, which calls look at or change as the last thing before they do what they do; what is in a file is
-//! another one for each. Who lists a directory beside other threads is not under control.
+//! A file is an object of the model, whether it is reached by a path, a descriptor or a stream, and whether it is there at all. What changes where several paths lead
+//! is not under control beside other threads: an operation touches one object.
 
 use super::{
-    callers,
-    files::{self, Whole},
+    callers, files,
     paths::{openable, redirects},
 };
 use crate::{
@@ -43,12 +42,10 @@ pub fn clean_up() {
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Use {
     Look,
-    /// Looks at what is in it as well.
-    Size,
-    /// Changes how much is in it.
-    Cut,
-    /// Looks at it, and changes where other paths lead.
+    /// Goes there, which changes where other paths lead.
     Go,
+    /// Makes, renames or removes it, and other paths with it.
+    Entry,
     /// Changes it or makes it; whether what is in it matters.
     Change {
         whole: bool,
@@ -117,34 +114,28 @@ pub(super) fn reach(
     if alone() {
         return Some(real);
     }
-    if how == Use::List {
-        world::get().unsupported("listing a directory beside other threads", site);
-    }
     let file = number(&real);
-    let content = matches!(how, Use::Size | Use::Cut | Use::Change { whole: false });
-    loop {
-        // What is in the file may matter too, and is looked at first: once more if others have changed it until paths are settled.
-        match how {
-            Use::Size => files::look_at(file, site),
-            Use::Cut | Use::Change { whole: false } => files::touch(file, site),
-            _ => {}
-        }
-        let version = || content.then(|| files::version(file));
-        let before = version();
-        match how {
-            Use::Look | Use::Size | Use::List => Whole::Places.look(site),
-            Use::Cut | Use::Go | Use::Change { .. } => Whole::Places.change(site),
-        }
-        if version() == before {
-            return find();
+    match how {
+        Use::Look => files::look_at(file, site),
+        Use::Change { .. } => files::touch(file, site),
+        Use::List | Use::Go | Use::Entry => {
+            let what = match how {
+                Use::List => "listing a directory beside other threads",
+                Use::Go => "going to another directory beside other threads",
+                _ => {
+                    "making, renaming or removing a directory, a link or a name beside other threads"
+                }
+            };
+            world::get().unsupported(what, site);
         }
     }
+    find()
 }
 
 /// Exchanges the path of a call for where it is to be looked for.
 fn redirect(directory: c_int, path: &mut usize, follow: bool, how: Use, from: &usize, text: usize) {
     state().texts[text].clear();
-    if matches!(how, Use::Look | Use::Size | Use::List) && alone() && !state().disk.used() {
+    if matches!(how, Use::Look | Use::Go | Use::List) && alone() && !state().disk.used() {
         return;
     }
     let site = callers::site(from);
@@ -152,12 +143,12 @@ fn redirect(directory: c_int, path: &mut usize, follow: bool, how: Use, from: &u
         return;
     };
     let place = match how {
-        Use::Look | Use::Size | Use::Go => state().disk.place(&real),
+        Use::Look | Use::Go => state().disk.place(&real),
         Use::List => {
             state().disk.list(&real);
             state().disk.place(&real)
         }
-        Use::Cut | Use::Change { .. } => {
+        Use::Entry | Use::Change { .. } => {
             if !change(&real, how != Use::Change { whole: false }, site) {
                 return;
             }
@@ -321,13 +312,9 @@ fn changes_at(_: &'static CStr, arguments: &mut [usize; 6], from: &usize) {
     );
 }
 
-fn cuts(_: &'static CStr, arguments: &mut [usize; 6], from: &usize) {
-    redirect(HERE, &mut arguments[0], true, Use::Cut, from, 0);
-}
-
 /// The new name, or the entry itself, is this argument.
 fn makes<const PATH: usize>(_: &'static CStr, arguments: &mut [usize; 6], from: &usize) {
-    redirect(HERE, &mut arguments[PATH], false, WHOLE, from, 0);
+    redirect(HERE, &mut arguments[PATH], false, Use::Entry, from, 0);
 }
 
 fn makes_at<const DIRECTORY: usize>(_: &'static CStr, arguments: &mut [usize; 6], from: &usize) {
@@ -336,7 +323,7 @@ fn makes_at<const DIRECTORY: usize>(_: &'static CStr, arguments: &mut [usize; 6]
         directory,
         &mut arguments[DIRECTORY + 1],
         false,
-        WHOLE,
+        Use::Entry,
         from,
         0,
     );
@@ -344,14 +331,14 @@ fn makes_at<const DIRECTORY: usize>(_: &'static CStr, arguments: &mut [usize; 6]
 
 /// Both names are of one file, so it has to be among the copies.
 fn links(_: &'static CStr, arguments: &mut [usize; 6], from: &usize) {
-    redirect(HERE, &mut arguments[0], false, WHOLE, from, 0);
-    redirect(HERE, &mut arguments[1], false, WHOLE, from, 1);
+    redirect(HERE, &mut arguments[0], false, Use::Entry, from, 0);
+    redirect(HERE, &mut arguments[1], false, Use::Entry, from, 1);
 }
 
 fn links_at(_: &'static CStr, arguments: &mut [usize; 6], from: &usize) {
     let (old, new) = (arguments[0] as c_int, arguments[2] as c_int);
-    redirect(old, &mut arguments[1], false, WHOLE, from, 0);
-    redirect(new, &mut arguments[3], false, WHOLE, from, 1);
+    redirect(old, &mut arguments[1], false, Use::Entry, from, 0);
+    redirect(new, &mut arguments[3], false, Use::Entry, from, 1);
 }
 
 /// They walk through directories by themselves.
@@ -396,8 +383,8 @@ redirects! {
     eaccess => looks;
     faccessat => looks_at;
     pathconf => looks;
-    truncate => cuts;
-    truncate64 => cuts;
+    truncate => changes;
+    truncate64 => changes;
     chmod => changes;
     chown => changes;
     utime => changes;
@@ -433,11 +420,11 @@ redirects! {
 // For calls that answer by writing to memory.
 
 pub fn path<const PATH: usize>(arguments: &mut [usize; 6], from: &usize) {
-    redirect(HERE, &mut arguments[PATH], true, Use::Size, from, 0);
+    redirect(HERE, &mut arguments[PATH], true, Use::Look, from, 0);
 }
 
 pub fn link<const PATH: usize>(arguments: &mut [usize; 6], from: &usize) {
-    redirect(HERE, &mut arguments[PATH], false, Use::Size, from, 0);
+    redirect(HERE, &mut arguments[PATH], false, Use::Look, from, 0);
 }
 
 /// For calls that look at an open file.
@@ -445,17 +432,12 @@ pub fn open_file(arguments: &mut [usize; 6], from: &usize) {
     files::look_at_open(arguments[0] as c_int, from);
 }
 
-/// For calls that ask where the process is.
-pub fn here(_: &mut [usize; 6], from: &usize) {
-    Whole::Places.look(callers::site(from));
-}
-
 pub fn link_at(arguments: &mut [usize; 6], from: &usize) {
     redirect(
         arguments[0] as c_int,
         &mut arguments[1],
         false,
-        Use::Size,
+        Use::Look,
         from,
         0,
     );
@@ -467,7 +449,7 @@ pub fn path_at<const DIRECTORY: usize, const PATH: usize, const FLAGS: usize>(
 ) {
     let follow = arguments[FLAGS] as c_int & libc::AT_SYMLINK_NOFOLLOW == 0;
     let directory = arguments[DIRECTORY] as c_int;
-    redirect(directory, &mut arguments[PATH], follow, Use::Size, from, 0);
+    redirect(directory, &mut arguments[PATH], follow, Use::Look, from, 0);
 }
 
 /// When files were last changed, in a run that changes them: as long ago as the run began.

@@ -34,7 +34,11 @@ trampoline! {
 
 /// Removes an entry; an error number, or 0.
 fn take_away(directory: c_int, path: usize, directories: Option<bool>, site: Site) -> c_int {
-    let Some(real) = reach(directory, path, false, WHOLE, site) else {
+    let how = match directories {
+        Some(true) => Use::Entry,
+        _ => WHOLE,
+    };
+    let Some(real) = reach(directory, path, false, how, site) else {
         return libc::EPERM;
     };
     let disk = &mut state().disk;
@@ -108,8 +112,8 @@ unsafe extern "C" fn remove_at(
 
 /// Gives something another name; an error number, or 0.
 fn move_away(old: (c_int, usize), new: (c_int, usize), replaces: bool, site: Site) -> c_int {
-    let from = reach(old.0, old.1, false, WHOLE, site);
-    let to = reach(new.0, new.1, false, WHOLE, site);
+    let from = reach(old.0, old.1, false, Use::Entry, site);
+    let to = reach(new.0, new.1, false, Use::Entry, site);
     let (Some(from), Some(to)) = (from, to) else {
         return libc::EPERM;
     };
@@ -133,8 +137,7 @@ fn move_away(old: (c_int, usize), new: (c_int, usize), replaces: bool, site: Sit
         Some(target) if is_directory(&target) && !disk.is_empty(&to) => return libc::ENOTEMPTY,
         _ => {}
     }
-    let beside = disk.find(&from) == Where::Original || !alone();
-    if beside && disk::is_open(&source, files::OURS) {
+    if disk.find(&from) == Where::Original && disk::is_open(&source, files::OURS) {
         world::get().unsupported("rename of a file that is open", site);
     }
     disk.copy_all(&from);

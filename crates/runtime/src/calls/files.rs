@@ -2,7 +2,7 @@
 //!
 //! Writing to standard output and standard error orders nothing. What is read from a file or a stream, or written to a file, by
 //! calls that name its descriptor or stream, is an operation on that file, which goes by its path: who comes first may matter. A stream
-//! looks at its file when there is nothing left in its buffer, and changes it when that is full, flushed or closed. What threads write to one stream
+//! touches its file when it is read, and when what was written is flushed, is too much for its buffer, or the stream is closed. What threads write to one stream
 //! in no order is not explored. `flockfile` is a mutex.
 
 use super::{callers, cancel, disk, visible};
@@ -317,9 +317,7 @@ pub fn look_at(number: usize, site: Site) {
 #[derive(Clone, Copy)]
 #[repr(usize)]
 pub enum Whole {
-    /// Where paths lead: the directories that there are, the one that the process is in, the mask for new files.
-    Places = 1,
-    Environment,
+    Environment = 1,
     Limits,
     /// What is done about a signal, one for each.
     Actions,
@@ -342,26 +340,7 @@ pub fn look_at_open(descriptor: c_int, from: &usize) {
     if disk::alone() || kind(descriptor) != libc::S_IFREG {
         return;
     }
-    let (file, site) = (disk::number_of_open(descriptor), callers::site(from));
-    // As calls do that name the path.
-    loop {
-        look_at(file, site);
-        let before = version(file);
-        Whole::Places.look(site);
-        if version(file) == before {
-            return;
-        }
-    }
-}
-
-/// How often a file was touched in this run.
-pub fn version(number: usize) -> u64 {
-    let world = world::get();
-    let object = file(world, number);
-    match world.run.state().object(object) {
-        Object::Atomic(version) => *version,
-        _ => 0,
-    }
+    look_at(disk::number_of_open(descriptor), callers::site(from));
 }
 
 /// Files have numbers, and no addresses: they go by some in a place where nothing lies.
@@ -377,20 +356,9 @@ pub fn touch_stream(stream: usize, from: &usize) {
         return;
     }
     // SAFETY: the program's own stream.
-    let known = || unsafe { Stream::of(stream) };
-    let exhausted = || known().read >= known().read_end;
-    let site = callers::site(from);
-    // Who is first at the stream gets what comes first, so that is settled last: once more if by then its buffer or its file is another.
-    loop {
-        let file = exhausted().then(|| known().file()).flatten();
-        file.inspect(|file| look_at(*file, site));
-        let before = file.map(version);
-        touch(stream / 8, site);
-        let left = file.is_none() && exhausted() && known().file().is_some();
-        if !left && file.map(version) == before {
-            return;
-        }
-    }
+    let known = unsafe { Stream::of(stream) };
+    let number = known.file().unwrap_or(stream / 8);
+    touch(number, callers::site(from));
 }
 
 /// A stream is about to write what it has in its buffer, if there is something, and `more`.

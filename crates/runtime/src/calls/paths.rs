@@ -241,10 +241,13 @@ passes! {
 }
 
 /// The process goes elsewhere, until the run is over.
-fn moves(_: &'static CStr, _: &[usize; 6], from: &usize) {
+fn moves(name: &'static CStr, _: &[usize; 6], from: &usize) {
     spin::disturbed();
     super::files::moving();
-    Whole::Places.change(callers::site(from));
+    if !disk::alone() {
+        let what = alloc::format!("{} beside other threads", name.to_str().unwrap_or("?"));
+        world::get().unsupported(&what, callers::site(from));
+    }
 }
 
 fn asks(_: &'static CStr, _: &[usize; 6], from: &usize) {
@@ -424,7 +427,7 @@ fills! {
     sysinfo => 0, all::<{ size_of::<libc::sysinfo>() }>;
     times => 0, all::<{ size_of::<libc::tms>() }>;
     getrusage => 1, all::<{ size_of::<libc::rusage>() }>;
-    getcwd => 0, text::<1>, disk::here, disk::smooth_directory;
+    getcwd => 0, text::<1>, stays, disk::smooth_directory;
     readlink => 1, counted::<2>, disk::link::<0>;
     readlinkat => 2, counted::<3>, disk::link_at;
     sched_getparam => 1, all::<4>;
