@@ -100,16 +100,19 @@ impl Worker<'_> {
         let done = runs + self.tally.runs;
         let begun = prober.under_way.take();
         let mut it = begun.unwrap_or_else(|| prober.begin(&mut self.mine, done, passes));
-        while !it.drawn.is_empty() {
+        loop {
+            // A pass may have been stopped just when a level was complete.
+            if it.drawn.is_empty() {
+                let (sizes, dice) = (&mut prober.sizes, &mut prober.dice);
+                it.drawn = it.pass.draw(sizes, dice, &mut self.mine);
+            }
+            if it.drawn.is_empty() {
+                break;
+            }
             let flow = self.run_drawn(&mut it, target, before, after);
             if !matches!(flow, Ok(Flow::Continue)) {
                 prober.under_way = Some(it);
                 return flow;
-            }
-            if it.drawn.is_empty() {
-                it.drawn = it
-                    .pass
-                    .draw(&mut prober.sizes, &mut prober.dice, &mut self.mine);
             }
         }
         let below = it.pass.conclude(&mut prober.sizes);

@@ -191,6 +191,10 @@ impl<B: Placed> Pass<B> {
 
     /// Learns from what was seen, and says how many executions there are below the branches: the natural logarithm.
     pub fn conclude(mut self, sizes: &mut Sizes) -> f64 {
+        assert!(
+            self.level.is_empty(),
+            "branches wait in a pass that is over"
+        );
         while let Some(node) = self.nodes.pop() {
             let size = node.size.ln();
             if let Some(owner) = node.owner {
