@@ -21,9 +21,9 @@ int main(void) {
     signal(SIGUSR1, SIG_DFL);
     pthread_create(&thread, NULL, changes, NULL);
 #if defined(ENVIRONMENT)
-    assert(!getenv("REWEAVE_CORPUS"));
+    assert(!getenv("REWEAVE_CORPUS")); /* <- */
 #elif defined(SIGNAL)
-    raise(SIGUSR1);
+    raise(SIGUSR1); /* <- */
 #endif
     pthread_join(thread, NULL);
     return 0;

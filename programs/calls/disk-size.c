@@ -19,11 +19,11 @@ int main(void) {
     pthread_create(&thread, NULL, fills, NULL);
     if (stat("filled.tmp", &found) == 0) {
 #ifdef NEVER_EMPTY
-        assert(found.st_size == 5);
+        assert(found.st_size == 5); /* <- may be empty */
 #else
         assert(found.st_size == 0 || found.st_size == 5);
 #endif
     }
     pthread_join(thread, NULL);
-    return 0;
+    return unlink("filled.tmp");
 }
