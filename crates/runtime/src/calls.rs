@@ -66,6 +66,7 @@ pub struct State {
     pub awaited: awaited::State,
     pub disk: disk::State,
     pub files: files::State,
+    pub libraries: libraries::State,
     pub limits: limits::State,
     pub mappings: mappings::State,
     pub named: named::State,
@@ -117,6 +118,7 @@ impl State {
     pub fn clear(&mut self) {
         self.awaited.clear();
         self.files.clear();
+        self.libraries.clear();
         self.limits.clear();
         self.named.clear();
         self.openmp.clear();
@@ -138,9 +140,9 @@ pub fn prepare(beginning: &Beginning) {
     output::prepare();
     mappings::prepare();
     named::prepare();
+    libraries::prepare(&beginning.libraries);
     sections::prepare();
     waits::prepare();
-    libraries::prepare();
     openmp::prepare();
 }
 
@@ -149,6 +151,7 @@ pub fn clean_up() {
     disk::clean_up();
     files::clean_up();
     output::clean_up();
+    libraries::clean_up();
     mappings::clean_up();
 }
 
@@ -184,9 +187,11 @@ enum Hidden {
     Critical,
     /// Held where OpenMP makes something atomic by a lock.
     Atomic,
+    /// Held while libraries are opened and closed.
+    Loader,
 }
 
-static HIDDEN: [u64; 8] = [0; 8];
+static HIDDEN: [u64; 9] = [0; 9];
 
 impl Hidden {
     fn address(self) -> usize {
