@@ -4,12 +4,14 @@
 //! * Programs of the corpus by name and size: see [`rates`].
 //! * `table`: the table of the RF-SMC paper beside other checkers, by `rf`; `table-long` has its longest row too, `workers` says what a
 //!   second worker is worth. See [`table`].
+//! * `estimation`: what it costs to say how large a search is.
 //! * `rungs`: what it costs to run a program again, warm, forked and started anew.
 //! * `straight`: what hooks cost in code that does nothing visible.
 //! * `memory`: that a million executions leave nothing behind.
 //!
 //! Else one worker on one core, `optimal`, warm.
 
+mod estimation;
 mod memory;
 mod rates;
 mod rungs;
@@ -46,6 +48,9 @@ fn main() {
     let long = wanted.contains(&"table-long");
     if all || long || wanted.contains(&"table") {
         table::print(&kit, long);
+    }
+    if all || wanted.contains(&"estimation") {
+        estimation::print(&kit);
     }
     if all || wanted.contains(&"rungs") {
         rungs::print(&kit);
