@@ -12,7 +12,7 @@ use crate::{
     rates::build,
 };
 use reweave_drive::{Launch, Native, compile::Kit};
-use reweave_explore::{Algorithm, Flow, Options, Search};
+use reweave_explore::{Algorithm, Flow, Options, Probing, Search};
 use reweave_model::Execution;
 use std::{
     io::Write,
@@ -183,7 +183,10 @@ pub fn print_row(words: &[&str]) {
     let launch = Launch::new(built.program.clone());
     let mut search = Search::new(Options {
         algorithm: Algorithm::Rf,
-        probing: *probing == "true",
+        probing: match *probing {
+            "true" => Probing::default(),
+            _ => Probing::Never,
+        },
         ..Options::default()
     });
     let done = AtomicU64::new(0);
