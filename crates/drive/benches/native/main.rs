@@ -4,12 +4,14 @@
 //! * Programs of the corpus by name and size: see [`rates`].
 //! * `table`: the table of the RF-SMC paper beside other checkers, by `rf`; `table-long` has its longest row too, `workers` says what a
 //!   second worker is worth. See [`table`]. `beside` (with `table-long`, too) runs the other checkers as well: see [`peers`].
+//! * `estimation`: what it costs to say how large a search is.
 //! * `rungs`: what it costs to run a program again, warm, forked and started anew.
 //! * `straight`: what hooks cost in code that does nothing visible.
 //! * `memory`: that a million executions leave nothing behind.
 //!
 //! Else one worker on one core, `optimal`, warm.
 
+mod estimation;
 mod memory;
 mod peers;
 mod rates;
@@ -52,6 +54,9 @@ fn main() {
     }
     if all || long || beside || wanted.contains(&"table") {
         table::print(&kit, long, beside);
+    }
+    if all || wanted.contains(&"estimation") {
+        estimation::print(&kit);
     }
     if all || wanted.contains(&"rungs") {
         rungs::print(&kit);

@@ -16,7 +16,7 @@ use crate::{
     rates::build,
 };
 use reweave_drive::{Launch, Native, compile::Kit};
-use reweave_explore::{Algorithm, Flow, Options, Search};
+use reweave_explore::{Algorithm, Flow, Options, Probing, Search};
 use reweave_model::Execution;
 use std::{
     io::Write,
@@ -125,7 +125,7 @@ pub fn print(kit: &Kit, long: bool, beside: bool) {
             true => row.best.measure(row.name, row.size),
             false => row.seconds,
         };
-        let Some(seen) = measure(kit, row.name, row.size, 1) else {
+        let Some(seen) = measure(kit, row.name, row.size, 1, true) else {
             println!("{}({}): could not be measured", row.name, row.size);
             continue;
         };
@@ -167,7 +167,8 @@ pub fn print_workers(kit: &Kit) {
         "wall seconds", "1 worker", "2 workers", "times"
     );
     for (name, size) in LARGE {
-        let seconds = |workers| measure(kit, name, *size, workers).map_or(f64::NAN, |seen| seen[2]);
+        let seconds =
+            |workers| measure(kit, name, *size, workers, true).map_or(f64::NAN, |seen| seen[2]);
         let (one, two) = (seconds(1), seconds(2));
         let program = format!("{name}({size})");
         println!("{program:<20} {one:>10.2} {two:>10.2} {:>6.2}", one / two);
@@ -176,12 +177,19 @@ pub fn print_workers(kit: &Kit) {
 }
 
 /// Runs, processor seconds, wall seconds, early and most megabytes: from a process of its own.
-fn measure(kit: &Kit, name: &str, size: u32, workers: usize) -> Option<[f64; 5]> {
+pub fn measure(
+    kit: &Kit,
+    name: &str,
+    size: u32,
+    workers: usize,
+    probing: bool,
+) -> Option<[f64; 5]> {
     let this = std::env::current_exe().ok()?;
     let output = Command::new(this)
         .arg("row")
         .arg(&kit.directory)
         .args([name, &size.to_string(), &workers.to_string()])
+        .arg(probing.to_string())
         .output()
         .ok()?;
     let text = String::from_utf8(output.stdout).ok()?;
@@ -192,8 +200,10 @@ fn measure(kit: &Kit, name: &str, size: u32, workers: usize) -> Option<[f64; 5]>
 
 /// In that process.
 pub fn print_row(words: &[&str]) {
-    let [directory, name, size, workers] = words else {
-        panic!("a row is a directory, a program, its size and a number of workers");
+    let [directory, name, size, workers, probing] = words else {
+        panic!(
+            "a row is a directory, a program, its size, a number of workers, and whether it is probed"
+        );
     };
     let kit = Kit {
         directory: directory.into(),
@@ -204,6 +214,10 @@ pub fn print_row(words: &[&str]) {
     let launch = Launch::new(built.program.clone());
     let mut search = Search::new(Options {
         algorithm: Algorithm::Rf,
+        probing: match *probing {
+            "true" => Probing::default(),
+            _ => Probing::Never,
+        },
         ..Options::default()
     });
     let done = AtomicU64::new(0);
