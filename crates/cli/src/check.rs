@@ -46,9 +46,23 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         Ok(code) => code,
         Err(Ending(code, sentence)) => {
             say(&sentence);
+            if code == ExitCode::Fault && check.format == Format::Json {
+                print(&nothing_known(&check, &sentence).to_json());
+            }
             code
         }
     }
+}
+
+/// What is told of a program that could not be explored to any result.
+fn nothing_known(check: &Check, sentence: &str) -> ResultDocument {
+    let algorithm = check.options.algorithm;
+    let name = name(&check.what);
+    let mut result = ResultDocument::new(&name, algorithm.name(), algorithm.equivalence());
+    result.complete = false;
+    let line = sentence.lines().next().unwrap_or_default();
+    result.incomplete = vec![format!("unsupported: {line}")];
+    result
 }
 
 /// Why there is no result.
