@@ -130,7 +130,7 @@ fn object(number: c_int) -> usize {
 
 /// The running thread looks a number up. What that stands for now is what it will use: see [`found`].
 pub fn look_up(number: c_int, site: Site) {
-    if number < 0 || number >= OURS || is_output(number) {
+    if !(0..OURS).contains(&number) || is_output(number) {
         return;
     }
     if !disk::alone() {
@@ -307,23 +307,33 @@ fn site(frame: &Frame) -> Site {
     callers::site(&frame.return_address)
 }
 
-/// A descriptor is about to be closed by the running thread.
-pub fn closing(descriptor: c_int, site: Site) {
-    if !world::active() || descriptor < 0 || descriptor >= OURS {
-        return;
+/// A descriptor is about to stand for something else.
+pub fn replacing(descriptor: c_int, site: Site) {
+    if (0..OURS).contains(&descriptor) {
+        change(descriptor, site);
     }
-    change(descriptor, site);
-    note_stale(descriptor);
-    if is_open(descriptor) {
+}
+
+/// The running thread closes a descriptor, and may have the number again.
+pub fn closed(descriptor: c_int) {
+    if (0..OURS).contains(&descriptor) && is_open(descriptor) {
         own().closed.push(descriptor);
     }
 }
 
-/// One that a stream goes through is not closed behind its back while others may use it.
-fn not_streamed(descriptor: c_int, call: &str, site: Site) {
+/// A descriptor is about to be closed by the running thread.
+pub fn closing(descriptor: c_int, site: Site) {
+    if world::active() {
+        replacing(descriptor, site);
+        note_stale(descriptor);
+        closed(descriptor);
+    }
+}
+
+/// Where a descriptor is closed behind a stream's back, streams look theirs up as well.
+fn behind_streams(descriptor: c_int) {
     if world::active() && !disk::alone() && super::streams::goes_through(descriptor) {
-        let what = alloc::format!("{call} of a descriptor that a stream uses");
-        world::get().unsupported(&what, site);
+        rules::needs(Rule::Table);
     }
 }
 
@@ -332,8 +342,8 @@ unsafe extern "C" fn close_one(descriptor: c_int, frame: &Frame) -> c_int {
     if ours(descriptor) {
         return super::failed(libc::EBADF);
     }
-    not_streamed(descriptor, "close", site(frame));
     closing(descriptor, site(frame));
+    behind_streams(descriptor);
     // SAFETY: the program's own descriptor.
     unsafe { real!(close: fn(c_int) -> c_int)(descriptor) }
 }
@@ -380,13 +390,16 @@ unsafe fn duplicated(
     if ours(from) || ours(to) {
         return super::failed(libc::EBADF);
     }
-    if !world::active() || from == to || to < 0 {
+    if !world::active() || to < 0 {
         return real(from);
     }
     let site = site(frame);
-    not_streamed(to, "dup2", site);
     look_up(from, site);
+    if from == to {
+        return real(found(from));
+    }
     change(to, site);
+    behind_streams(to);
     state().known[to as usize] = true;
     real(found(from))
 }
@@ -407,10 +420,11 @@ unsafe extern "C" fn close_several(
         false => last,
     };
     if world::active() && !disk::alone() {
-        world::get().unsupported(
-            "closing several descriptors beside other threads",
-            site(frame),
-        );
+        let numbers = first as c_int..=last as c_int;
+        if rules::needs(Rule::Table) && rules::needs(Rule::Output) {
+            files::touch(files::TABLE, site(frame));
+        }
+        numbers.for_each(replace);
     }
     files::changing();
     // SAFETY: the program's own descriptors.

@@ -495,16 +495,16 @@ fn link_both(old: (c_int, &mut usize), new: (c_int, &mut usize), from: &usize) {
     let site = callers::site(from);
     let known = reach(old.0, *old.1, false, Use::Entry, site);
     let named = reach(new.0, *new.1, false, Use::Entry, site);
-    redirect(old.0, old.1, false, Use::Entry, from, 0);
-    redirect(new.0, new.1, false, Use::Entry, from, 1);
-    let (Some(known), Some(named)) = (known, named) else {
-        return;
-    };
-    if state().disk.stat(&known).is_some() && state().disk.stat(&named).is_none() {
+    if let (Some(known), Some(named)) = (known, named)
+        && state().disk.stat(&known).is_some()
+        && state().disk.stat(&named).is_none()
+    {
         // How many names it has is seen by who has it open.
         files::touch(number(&known), site);
         give(&known, &named, false);
     }
+    redirect(old.0, old.1, false, Use::Entry, from, 0);
+    redirect(new.0, new.1, false, Use::Entry, from, 1);
 }
 
 /// They walk through directories by themselves.
@@ -559,10 +559,16 @@ fn opened_directory(directory: isize, site: Site) -> isize {
     directory
 }
 
-/// A stream gets another file; its descriptor stays.
+/// A stream gets another file; its descriptor stays. Beside other threads that is one step, so it can only be one that is no object.
 fn reopens_stream(name: &'static CStr, arguments: &mut [usize; 6], from: &usize) {
     if !alone() {
-        refuse_beside(name, from);
+        // SAFETY: the program's own text.
+        let path = unsafe { bytes(arguments[0]) };
+        let real = path.and_then(|path| state().disk.real(HERE, path, true));
+        if real.is_some_and(|real| !is_system(&real)) {
+            refuse_beside(name, from);
+        }
+        return streams::replacing(arguments[2], from);
     }
     opens_stream(name, arguments, from);
 }

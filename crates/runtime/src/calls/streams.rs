@@ -1,13 +1,14 @@
 //! Streams. To read from one or write to one is an operation on its file; standard output and standard error order nothing. A stream is memory as well, which is used
 //! by all these calls and given back by `fclose`: who uses one that another thread closes in no order races with it. `flockfile` is a mutex.
 
-use super::{callers, descriptors, disk, files, paths::passes, visible};
+use super::{callers, descriptors, disk, files, paths::passes, rules, visible};
 use crate::{accesses, hooks::Frame, objects::Sort, real, trampoline, world};
 use alloc::vec::Vec;
 use core::ffi::{CStr, c_char, c_int, c_void};
 use libc::FILE;
 use reweave_model::{Object, ObjectId, Op, Site, ThreadId};
 use reweave_shadow::Kind;
+use reweave_wire::Rule;
 
 trampoline! {
     fclose => close_stream, "rsi";
@@ -28,6 +29,8 @@ trampoline! {
 pub struct State {
     /// Those that are open.
     open: Vec<usize>,
+    /// Those that go through another descriptor for one call, since theirs was closed after it was looked up.
+    lent: Vec<(usize, c_int)>,
     /// Those that are locked: by whom, how often.
     locks: Vec<(usize, ThreadId, u32)>,
 }
@@ -35,6 +38,7 @@ pub struct State {
 impl State {
     pub fn clear(&mut self) {
         self.open.clear();
+        self.lent.clear();
         self.locks.clear();
     }
 }
@@ -95,6 +99,20 @@ pub(super) fn opened(stream: usize, site: Site) {
     state().open.push(stream);
 }
 
+/// The descriptor of a stream is about to stand for something else.
+pub(super) fn replacing(stream: usize, from: &usize) {
+    if stream == 0 {
+        return;
+    }
+    touch_written(stream, from);
+    // SAFETY: the program's own stream. What is in its buffer belongs to this step, its descriptor to the next.
+    unsafe { real!(fflush: fn(*mut FILE) -> c_int)(stream as *mut FILE) };
+    give_back();
+    // SAFETY: as above.
+    let descriptor = unsafe { Stream::of(stream) }.descriptor;
+    descriptors::replacing(descriptor, callers::site(from));
+}
+
 /// Whether some stream that was opened goes through a descriptor.
 pub(super) fn goes_through(descriptor: c_int) -> bool {
     // SAFETY: they are open.
@@ -114,31 +132,48 @@ fn used(stream: usize, from: &usize) {
 
 /// Something is read from a stream.
 pub(super) fn touch(stream: usize, from: &usize) {
-    if stream == 0 {
-        return;
-    }
-    used(stream, from);
-    if disk::alone() {
-        return;
-    }
-    // SAFETY: the program's own stream.
-    let known = unsafe { Stream::of(stream) };
-    let number = known.file().unwrap_or(stream / 8);
-    files::touch(number, callers::site(from));
+    reach(stream, Some(stream / 8), from);
 }
 
 /// Something is written to a stream.
 fn touch_written(stream: usize, from: &usize) {
+    reach(stream, None, from);
+}
+
+/// Touches the file of a stream, or another object where it has none.
+fn reach(stream: usize, other: Option<usize>, from: &usize) {
     if stream == 0 {
         return;
     }
     used(stream, from);
+    give_back();
     if disk::alone() {
         return;
     }
-    // SAFETY: the program's own stream.
-    if let Some(file) = unsafe { Stream::of(stream) }.file() {
-        files::touch(file, callers::site(from));
+    let site = callers::site(from);
+    // SAFETY: the program's own stream, in libc's layout.
+    let known = unsafe { &mut *(stream as *mut Stream) };
+    let looks = rules::holds(Rule::Table) && known.descriptor > 2;
+    if looks {
+        descriptors::look_up(known.descriptor, site);
+    }
+    if let Some(number) = known.file().or(other) {
+        files::touch(number, site);
+    }
+    if looks {
+        let found = descriptors::found(known.descriptor);
+        if found != known.descriptor {
+            state().lent.push((stream, known.descriptor));
+            known.descriptor = found;
+        }
+    }
+}
+
+/// What was lent for a call that is over.
+fn give_back() {
+    for (stream, descriptor) in state().lent.drain(..) {
+        // SAFETY: memory is not given out twice, so it is still the stream's or nobody's.
+        unsafe { (*(stream as *mut Stream)).descriptor = descriptor };
     }
 }
 
@@ -234,12 +269,9 @@ unsafe extern "C" fn flush_stream(stream: *mut FILE, frame: &Frame) -> c_int {
 
 unsafe extern "C" fn close_stream(stream: *mut FILE, frame: &Frame) -> c_int {
     if world::active() && !stream.is_null() {
-        touch_written(stream as usize, &frame.return_address);
-        // SAFETY: the program's own stream. What is in its buffer belongs to this step, its descriptor to the next.
-        unsafe {
-            real!(fflush: fn(*mut FILE) -> c_int)(stream);
-            descriptors::closing(Stream::of(stream as usize).descriptor, site(frame));
-        }
+        replacing(stream as usize, &frame.return_address);
+        // SAFETY: the program's own stream.
+        descriptors::closed(unsafe { Stream::of(stream as usize) }.descriptor);
         state().open.retain(|open| *open != stream as usize);
     }
     // SAFETY: as above.
