@@ -102,7 +102,7 @@ impl Recorded {
                 Happened::End(thousandths) => {
                     tree.end(thousandths as f64 / 1000.0);
                     for (series, (strategy, estimator)) in series.iter_mut().zip(pairs()) {
-                        series.note(tree.time(), tree.estimate(strategy, estimator).ln());
+                        series.note(tree.time(), || tree.estimate(strategy, estimator).ln());
                     }
                     while parts
                         .get(found.len())
@@ -141,7 +141,7 @@ impl Recorded {
                 continue;
             }
             let before = done;
-            let width = probing.width(before, passes.len());
+            let width = probing.width(before, probed, passes.len());
             let (mut pass, mut drawn) = Pass::new(&mut stack, width, &mut sizes, &mut dice);
             while !drawn.is_empty() {
                 for (number, (node, _)) in drawn {
