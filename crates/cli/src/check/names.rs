@@ -206,6 +206,10 @@ impl Names {
                     allocated: self.position(*site),
                 })
             }
+            PlaceKind::Named(name) => Some(Thing {
+                name: name.clone(),
+                allocated: None,
+            }),
             PlaceKind::Stack { .. } | PlaceKind::Unknown => None,
         }
     }
