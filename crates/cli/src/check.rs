@@ -17,6 +17,7 @@ pub use debugger::Debugging;
 pub use replay::replay;
 use reweave_check::{Control, Fault, Settings};
 use reweave_drive::{Launch, Limits, binary, compile};
+use reweave_explore::{Options, Probing};
 use reweave_report::{
     ExitCode, Program, ResultDocument, Sources, Style, render_trace, render_untold,
 };
@@ -215,7 +216,14 @@ fn settings(check: &Check, program: &Program) -> Settings {
     let cores = || std::thread::available_parallelism().map_or(1, usize::from);
     let stem = Path::new(&program.name).file_stem();
     Settings {
-        options: check.options,
+        options: Options {
+            // Who has no time for all of it wants to know how much that is.
+            probing: match check.budget {
+                Some(_) => Probing::Often,
+                None => check.options.probing,
+            },
+            ..check.options
+        },
         workers: check.workers.map_or_else(cores, usize::from),
         budget: check.budget,
         max_executions: check.max_executions,

@@ -1,7 +1,7 @@
 //! `reweave evaluate`: how right estimates would have been on recorded searches, in tables.
 
 use crate::{print, usage};
-use reweave_explore::{Curve, Estimator, Recorded, Strategy};
+use reweave_explore::{Curve, Estimator, Probing, Recorded, Strategy};
 use reweave_report::{ExitCode, grouped};
 use std::{
     fs::File,
@@ -14,6 +14,12 @@ const PARTS: [f64; 3] = [0.01, 0.05, 0.25];
 
 /// Probing is random: its accuracy is the mean over these seeds.
 const SEEDS: std::ops::Range<u64> = 0..5;
+
+/// What is held against the techniques that only look on.
+const PROBED: [(&str, Probing); 2] = [
+    ("probing seldom", Probing::Seldom),
+    ("probing often", Probing::Often),
+];
 
 /// Accuracies of all techniques on one search: for each part, for each technique.
 struct Evaluated {
@@ -40,7 +46,11 @@ fn evaluate(log: &Path) -> Result<Evaluated, String> {
     let recorded = Recorded::read(BufReader::new(file))?;
     let truth = recorded.time();
     let mut parts = recorded.replay(&PARTS).into_iter();
-    let probed: Vec<Vec<f64>> = SEEDS.map(|seed| recorded.probe(&PARTS, seed)).collect();
+    let probed = |probing| -> Vec<Vec<f64>> {
+        let guesses = SEEDS.map(|seed| recorded.probe(probing, &PARTS, seed));
+        guesses.collect()
+    };
+    let probed = PROBED.map(|(name, probing)| (name, probed(probing)));
     let accuracies = [0, 1, 2].map(|part| {
         let guesses = parts.next().unwrap_or_default();
         let named = |guess: &reweave_explore::Guess| {
@@ -49,11 +59,10 @@ fn evaluate(log: &Path) -> Result<Evaluated, String> {
         };
         let mut row: Vec<(String, f64)> = guesses.iter().map(named).collect();
         let executions = recorded.executions() as f64;
-        let probing = probed.iter().map(|found| accuracy(executions, found[part]));
-        row.push((
-            "probing".into(),
-            probing.sum::<f64>() / SEEDS.count() as f64,
-        ));
+        row.extend(probed.iter().map(|(name, probed)| {
+            let each = probed.iter().map(|found| accuracy(executions, found[part]));
+            (name.to_string(), each.sum::<f64>() / SEEDS.count() as f64)
+        }));
         row
     });
     let name = log.file_stem().unwrap_or_default().to_string_lossy();

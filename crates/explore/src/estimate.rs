@@ -12,6 +12,7 @@ mod evaluate;
 mod fit;
 mod gauge;
 mod logarithm;
+pub(crate) mod pace;
 pub(crate) mod probe;
 mod series;
 pub(crate) mod sizes;
@@ -23,6 +24,7 @@ pub use fit::Curve;
 pub use gauge::Gauge;
 pub(crate) use gauge::{Passed, Tally};
 pub(crate) use logarithm::LogSum;
+pub use pace::Probing;
 pub(crate) use series::Series;
 pub use tree::{Estimator, Strategy};
 

@@ -4,7 +4,7 @@ use crate::{
     dfs::Dfs,
     dpor::{Dpor, Path},
     draft::{Child, steps_of},
-    estimate::{probe::Placed, sizes::Place, weight::Shares},
+    estimate::{Probing, probe::Placed, sizes::Place, weight::Shares},
     optimal::Optimal,
     rf::{Rf, Trail},
 };
@@ -97,8 +97,8 @@ pub struct Options {
     pub seed: u64,
     /// For `pct`: places where a priority changes.
     pub depth: u32,
-    /// Whether branches are also drawn at random, so that the size of the search is known early.
-    pub probing: bool,
+    /// How many executions are drawn at random, so that the size of the search is known early.
+    pub probing: Probing,
 }
 
 impl Default for Options {
@@ -110,7 +110,7 @@ impl Default for Options {
             samples: 10_000,
             seed: 0,
             depth: 3,
-            probing: true,
+            probing: Probing::default(),
         }
     }
 }

@@ -21,7 +21,7 @@ mod search;
 mod stored;
 mod target;
 
-pub use estimate::{Curve, Estimate, Estimator, Gauge, Guess, Recorded, Strategy};
+pub use estimate::{Curve, Estimate, Estimator, Gauge, Guess, Probing, Recorded, Strategy};
 pub use explorer::{Algorithm, Branch, Explorer, Options};
 pub use log::{Happened, Log, Reader};
 pub use schedule::{Schedule, Wish};

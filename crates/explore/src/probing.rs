@@ -3,7 +3,8 @@
 use crate::{
     estimate::{
         Passed,
-        probe::{Dice, Pass, due, few, width},
+        pace::few,
+        probe::{Dice, Pass},
         sizes::Sizes,
     },
     explorer::Branch,
@@ -18,6 +19,8 @@ pub(crate) struct Prober {
     sizes: Sizes,
     dice: Dice,
     under_way: Option<UnderWay>,
+    /// Executions of the last pass.
+    last: u64,
 }
 
 /// A pass that has begun.
@@ -37,6 +40,7 @@ impl Prober {
             sizes: Sizes::default(),
             dice: Dice(seed),
             under_way: None,
+            last: 0,
         }
     }
 
@@ -58,8 +62,7 @@ impl Prober {
         }
     }
 
-    fn begin(&mut self, branches: &mut Vec<Branch>, before: u64, passes: usize) -> UnderWay {
-        let width = width(before, passes);
+    fn begin(&mut self, branches: &mut Vec<Branch>, width: usize, before: u64) -> UnderWay {
         let (pass, drawn) = Pass::new(branches, width, &mut self.sizes, &mut self.dice);
         UnderWay {
             pass,
@@ -77,10 +80,9 @@ impl Worker<'_> {
             return true;
         }
         let (runs, probed, _) = self.crew.gauge.so_far();
-        if !due(
-            runs + self.tally.runs,
-            (probed + self.tally.probed) * self.crew.share(),
-        ) {
+        let done = runs + self.tally.runs;
+        let probed = (probed + self.tally.probed) * self.crew.share();
+        if !self.probing.due(done, probed, prober.last) {
             return false;
         }
         self.crew.take_all(&mut self.mine);
@@ -96,10 +98,11 @@ impl Worker<'_> {
         before: &impl Fn() -> Flow,
         after: &impl Fn(&Plan, &Execution) -> Flow,
     ) -> Result<Flow, Divergence> {
-        let (runs, _, passes) = self.crew.gauge.so_far();
+        let (runs, probed, passes) = self.crew.gauge.so_far();
         let done = runs + self.tally.runs;
+        let width = self.probing.width(done, probed, passes);
         let begun = prober.under_way.take();
-        let mut it = begun.unwrap_or_else(|| prober.begin(&mut self.mine, done, passes));
+        let mut it = begun.unwrap_or_else(|| prober.begin(&mut self.mine, width, done));
         loop {
             // A pass may have been stopped just when a level was complete.
             if it.drawn.is_empty() {
@@ -115,6 +118,7 @@ impl Worker<'_> {
                 return flow;
             }
         }
+        prober.last = it.pass.runs();
         let below = it.pass.conclude(&mut prober.sizes);
         self.tally
             .pass(Passed::new(it.before, it.width as u64, below));

@@ -10,7 +10,7 @@ mod worker;
 pub(crate) use worker::Worker;
 
 use crate::{
-    estimate::{Estimate, Gauge, LogSum, Tally},
+    estimate::{Estimate, Gauge, LogSum, Probing, Tally},
     explorer::{Branch, Explorer, Options},
     log::Log,
     probing::Prober,
@@ -153,7 +153,7 @@ impl Search {
 
     /// From now on writes down what it does. It is explored depth first then: estimators are held against that.
     pub fn record(&mut self, log: Log) {
-        self.options.probing = false;
+        self.options.probing = Probing::Never;
         self.log = Some(Mutex::new(log));
     }
 
@@ -284,7 +284,7 @@ impl Search {
 
     /// Whether branches are also drawn at random.
     fn probes(&self) -> bool {
-        self.options.probing && !self.options.algorithm.samples()
+        self.options.probing != Probing::Never && !self.options.algorithm.samples()
     }
 
     /// Several workers, or one who does not probe, do not know of passes.
@@ -318,11 +318,14 @@ impl Search {
         };
         self.gauge.set_busy(workers);
         let options = self.options;
-        let probes = self.probes();
+        let probing = match self.probes() {
+            true => options.probing,
+            false => Probing::Never,
+        };
         let work = |index: usize| {
             let mut worker = Worker {
                 crew: &crew,
-                probes,
+                probing,
                 explorer: Explorer::new(&options),
                 mine: Vec::new(),
                 batch: Vec::new(),
@@ -417,8 +420,10 @@ impl Crew<'_> {
     /// Takes what lies there, without waiting: it is older, and goes below.
     pub fn take_all(&self, mine: &mut Vec<Branch>) {
         let mut all = std::mem::take(&mut self.lock().branches);
-        all.append(mine);
-        *mine = all;
+        if !all.is_empty() {
+            all.append(mine);
+            *mine = all;
+        }
     }
 
     /// Waits for branches and takes some, at most so many; says `false` when there will never be any.

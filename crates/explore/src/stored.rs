@@ -15,7 +15,7 @@ use std::{
 };
 
 /// Grows with every change of what is stored.
-const VERSION: u32 = 7;
+const VERSION: u32 = 8;
 
 /// A search as plain data. Nodes that branches share are stored once.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]

@@ -4,7 +4,7 @@ mod common;
 
 use common::program::{I, Machine, Objects, Program};
 use reweave_explore::{
-    Algorithm, Curve, Estimator, Flow, Log, Options, Recorded, Search, Strategy,
+    Algorithm, Curve, Estimator, Flow, Log, Options, Probing, Recorded, Search, Strategy,
 };
 use reweave_model::Plan;
 use std::{
@@ -33,7 +33,7 @@ fn program() -> Program {
     }
 }
 
-fn options(algorithm: Algorithm, probing: bool) -> Options {
+fn options(algorithm: Algorithm, probing: Probing) -> Options {
     Options {
         algorithm,
         probing,
@@ -69,8 +69,12 @@ fn plans(options: Options, workers: usize, piece: i64) -> (Search, Vec<String>) 
 #[test]
 fn a_finished_search_is_estimated_exactly() {
     for (_, algorithm) in Algorithm::NAMES {
-        for (probing, workers, piece) in [(false, 1, i64::MAX), (true, 1, i64::MAX), (true, 4, 30)]
-        {
+        for (probing, workers, piece) in [
+            (Probing::Never, 1, i64::MAX),
+            (Probing::Seldom, 1, i64::MAX),
+            (Probing::Often, 1, i64::MAX),
+            (Probing::Often, 4, 30),
+        ] {
             let (search, plans) = plans(options(algorithm, probing), workers, piece);
             let estimate = search.estimate().expect("something was run");
             assert_eq!(estimate.done, plans.len() as u64);
@@ -84,11 +88,15 @@ fn a_finished_search_is_estimated_exactly() {
 #[test]
 fn probing_runs_what_would_be_run_anyway() {
     for algorithm in [Algorithm::Dfs, Algorithm::Optimal] {
-        let (_, expected) = plans(options(algorithm, false), 1, i64::MAX);
+        let (_, expected) = plans(options(algorithm, Probing::Never), 1, i64::MAX);
         // The first executions are run depth first anyway.
         assert!(expected.len() > 40, "{}", expected.len());
-        for piece in [i64::MAX, 97] {
-            let (_, found) = plans(options(algorithm, true), 1, piece);
+        for (probing, piece) in [
+            (Probing::Seldom, i64::MAX),
+            (Probing::Often, i64::MAX),
+            (Probing::Often, 97),
+        ] {
+            let (_, found) = plans(options(algorithm, probing), 1, piece);
             assert_eq!(found, expected);
         }
     }
@@ -98,7 +106,7 @@ fn probing_runs_what_would_be_run_anyway() {
 #[test]
 fn slices_do_not_change_what_is_known() {
     let known = |slice: i64| {
-        let mut search = Search::new(options(Algorithm::Dfs, true));
+        let mut search = Search::new(options(Algorithm::Dfs, Probing::Often));
         let mut left = 150;
         while left > 0 {
             let this = AtomicI64::new(slice.min(left));
@@ -121,8 +129,8 @@ fn slices_do_not_change_what_is_known() {
 
 #[test]
 fn estimates_under_way_are_of_the_right_size() {
-    let (_, all) = plans(options(Algorithm::Dfs, false), 1, i64::MAX);
-    let mut search = Search::new(options(Algorithm::Dfs, true));
+    let (_, all) = plans(options(Algorithm::Dfs, Probing::Never), 1, i64::MAX);
+    let mut search = Search::new(options(Algorithm::Dfs, Probing::Often));
     assert_eq!(search.estimate(), None);
     let gauge = search.gauge();
     let left = AtomicI64::new(all.len() as i64 / 10);
@@ -161,7 +169,7 @@ impl Write for Shared {
 /// The log of a search that is stopped after so many executions, and what was said of its size then.
 fn recorded(algorithm: Algorithm, workers: usize, executions: i64) -> (Vec<u8>, f64) {
     let file = Shared::default();
-    let mut search = Search::new(options(algorithm, true));
+    let mut search = Search::new(options(algorithm, Probing::Often));
     search.record(Log::new(Box::new(file.clone())));
     let left = AtomicI64::new(executions);
     let before = || match left.fetch_sub(1, SeqCst) {
@@ -190,7 +198,7 @@ fn a_whole_log_is_estimated_exactly() {
                 let off = (guess.estimate / recorded.time() - 1.0).abs();
                 assert!(off < 1e-6, "{algorithm:?} {guess:?}");
             }
-            let probed = recorded.probe(&[1.0], 0)[0];
+            let probed = recorded.probe(Probing::Often, &[1.0], 0)[0];
             assert!((probed / recorded.time() - 1.0).abs() < 0.5, "{probed}");
         }
     }
@@ -243,7 +251,7 @@ fn a_damaged_log_is_a_sentence() {
             damaged[byte] ^= flipped;
             if let Ok(recorded) = Recorded::read(damaged.as_slice()) {
                 recorded.replay(&[0.01, 1.0]);
-                recorded.probe(&[0.01, 1.0], 0);
+                recorded.probe(Probing::Often, &[0.01, 1.0], 0);
             }
         }
     }

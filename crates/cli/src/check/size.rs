@@ -5,7 +5,7 @@ use super::{
 };
 use crate::{args::Format, print, say, usage};
 use reweave_check::{Control, Fault, Outcome, Settings};
-use reweave_explore::{Algorithm, Options};
+use reweave_explore::{Algorithm, Options, Probing};
 use reweave_report::{ExitCode, Large, Part, Span};
 use serde::Serialize;
 use std::{ffi::OsString, time::Duration};
@@ -82,6 +82,7 @@ fn sizes(check: &Check, mut prepared: Prepared) -> Result<Sizes, Ending> {
         let options = Options {
             algorithm,
             preemptions,
+            probing: Probing::Often,
             ..check.options
         };
         let outcome = look(check, options, &mut prepared, &control)?;

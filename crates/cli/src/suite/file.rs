@@ -2,6 +2,7 @@
 
 use super::{expect::Expect, policy::Policy};
 use crate::check::args::{self, Check};
+use reweave_explore::Probing;
 use serde::Deserialize;
 use std::{
     collections::BTreeMap,
@@ -157,6 +158,7 @@ fn test(defaults: &Table, table: &Spanned<Table>) -> Result<Test, Wrong> {
     let wrong = |why: String| (here.clone(), why);
     let check = args::parse(words).map_err(wrong)?;
     let mut check = check.ok_or_else(|| wrong("--help has no place in a suite".into()))?;
+    check.options.probing = Probing::Often;
     defaults.set(&mut check)?;
     table.set(&mut check)?;
     args::agree(&check).map_err(wrong)?;

@@ -2,17 +2,21 @@
 //!
 //! Our number of executions beside the paper's, processor time of compiler, engine and program together, and the best of three other
 //! checkers: GenMC 0.11 (`--sc`), Nidhugg 0.4 (`--sc --rf`, `--sc --optimal`), measured once on a machine of the same kind with their
-//! compilation included. Memory is that of engine and program together, after 1,000 executions and at most. Each row is measured in a
+//! compilation included, or run beside ours. Memory is that of engine and program together, after 1,000 executions and at most. Each row is measured in a
 //! process of its own.
 
 use crate::{
     Watched,
     memory::{children, peak, resident},
+    peers::{
+        PATIENCE,
+        Peer::{self, Genmc, GenmcPlain, NidhuggOptimal, NidhuggRf},
+    },
     processor_time,
     rates::build,
 };
 use reweave_drive::{Launch, Native, compile::Kit};
-use reweave_explore::{Algorithm, Flow, Options, Search};
+use reweave_explore::{Algorithm, Flow, Options, Probing, Search};
 use reweave_model::Execution;
 use std::{
     io::Write,
@@ -27,8 +31,10 @@ struct Row {
     size: u32,
     /// Executions as the paper counts them; `None`: there is an error to be found.
     executions: Option<u64>,
-    /// Seconds of the best of the others; `None`: none that was tried took less than 60.
-    best: Option<f64>,
+    /// The best of the others.
+    best: Peer,
+    /// Its seconds, measured once; `None`: none that was tried took less than 60.
+    seconds: Option<f64>,
 }
 
 /// Takes about a minute.
@@ -38,54 +44,74 @@ const LONG: (&str, u32) = ("approxds-append", 7);
 const LARGE: &[(&str, u32)] = &[("fib-bench", 6), ("race-parametric", 7), LONG];
 
 const ROWS: &[Row] = &[
-    row("fib-bench", 4, Some(19_605), Some(0.36)),
-    row("fib-bench", 5, Some(218_243), Some(3.55)),
-    row("fib-bench", 6, Some(2_364_418), Some(41.24)),
-    row("parker", 12, Some(9_407), Some(0.64)),
-    row("parker", 16, Some(21_195), Some(1.72)),
-    row("parker", 20, Some(40_087), Some(3.81)),
-    row("circular-buffer", 8, Some(12_870), Some(2.96)),
-    row("circular-buffer", 9, Some(48_620), Some(11.09)),
-    row("circular-buffer", 10, None, Some(14.82)),
-    row("casrot", 9, Some(8_597), Some(0.11)),
-    row("casrot", 10, Some(38_486), Some(0.26)),
-    row("casrot", 11, Some(182_905), Some(1.03)),
-    row("lastzero", 11, Some(7_168), Some(0.31)),
-    row("lastzero", 13, Some(32_768), Some(1.26)),
-    row("lastzero", 15, Some(147_456), Some(6.31)),
-    row("readers", 13, Some(8_192), Some(0.27)),
-    row("readers", 15, Some(32_768), Some(0.98)),
-    row("readers", 17, Some(131_072), Some(4.24)),
-    row("sigma", 7, Some(5_040), Some(0.78)),
-    row("sigma", 8, Some(40_320), Some(4.93)),
-    row("sigma", 9, Some(362_880), Some(48.87)),
-    row("race-parametric", 5, Some(8_953), Some(1.60)),
-    row("race-parametric", 6, Some(73_789), Some(16.74)),
-    row("race-parametric", 7, Some(616_227), None),
-    row("approxds-append", 5, Some(9_945), Some(1.66)),
-    row("approxds-append", 6, Some(198_936), Some(36.90)),
-    row("approxds-append", 7, Some(4_645_207), None),
+    row("fib-bench", 4, Some(19_605), Genmc, Some(0.36)),
+    row("fib-bench", 5, Some(218_243), Genmc, Some(3.55)),
+    row("fib-bench", 6, Some(2_364_418), Genmc, Some(41.24)),
+    row("parker", 12, Some(9_407), GenmcPlain, Some(0.64)),
+    row("parker", 16, Some(21_195), GenmcPlain, Some(1.72)),
+    row("parker", 20, Some(40_087), GenmcPlain, Some(3.81)),
+    row(
+        "circular-buffer",
+        8,
+        Some(12_870),
+        NidhuggOptimal,
+        Some(2.96),
+    ),
+    row(
+        "circular-buffer",
+        9,
+        Some(48_620),
+        NidhuggOptimal,
+        Some(11.09),
+    ),
+    row("circular-buffer", 10, None, NidhuggOptimal, Some(14.82)),
+    row("casrot", 9, Some(8_597), Genmc, Some(0.11)),
+    row("casrot", 10, Some(38_486), Genmc, Some(0.26)),
+    row("casrot", 11, Some(182_905), Genmc, Some(1.03)),
+    row("lastzero", 11, Some(7_168), Genmc, Some(0.31)),
+    row("lastzero", 13, Some(32_768), Genmc, Some(1.26)),
+    row("lastzero", 15, Some(147_456), Genmc, Some(6.31)),
+    row("readers", 13, Some(8_192), Genmc, Some(0.27)),
+    row("readers", 15, Some(32_768), Genmc, Some(0.98)),
+    row("readers", 17, Some(131_072), Genmc, Some(4.24)),
+    row("sigma", 7, Some(5_040), NidhuggRf, Some(0.78)),
+    row("sigma", 8, Some(40_320), NidhuggRf, Some(4.93)),
+    row("sigma", 9, Some(362_880), NidhuggRf, Some(48.87)),
+    row("race-parametric", 5, Some(8_953), Genmc, Some(1.60)),
+    row("race-parametric", 6, Some(73_789), Genmc, Some(16.74)),
+    row("race-parametric", 7, Some(616_227), Genmc, None),
+    row("approxds-append", 5, Some(9_945), NidhuggRf, Some(1.66)),
+    row("approxds-append", 6, Some(198_936), NidhuggRf, Some(36.90)),
+    row("approxds-append", 7, Some(4_645_207), NidhuggRf, None),
 ];
 
-const fn row(name: &'static str, size: u32, executions: Option<u64>, best: Option<f64>) -> Row {
+const fn row(
+    name: &'static str,
+    size: u32,
+    executions: Option<u64>,
+    best: Peer,
+    seconds: Option<f64>,
+) -> Row {
     Row {
         name,
         size,
         executions,
         best,
+        seconds,
     }
 }
 
-/// Prints the table; the longest row only on request.
-pub fn print(kit: &Kit, long: bool) {
+/// Prints the table; the longest row only on request. `beside`: the others are run too, each row's best just before ours.
+pub fn print(kit: &Kit, long: bool, beside: bool) {
     println!(
-        "{:<20} {:>10} {:>10} {:>8} {:>9} {:>7} {:>6} {:>8} {:>8}",
+        "{:<20} {:>10} {:>10} {:>8} {:>9} {:>8} {:>7} {:>6} {:>8} {:>8}",
         "program",
         "executions",
         "paper",
         "seconds",
         "execs/s",
         "best",
+        "seconds",
         "times",
         "MB 1000",
         "MB most"
@@ -95,7 +121,11 @@ pub fn print(kit: &Kit, long: bool) {
         if !long && (row.name, row.size) == LONG {
             continue;
         }
-        let Some(seen) = measure(kit, row.name, row.size, 1) else {
+        let best = match beside {
+            true => row.best.measure(row.name, row.size),
+            false => row.seconds,
+        };
+        let Some(seen) = measure(kit, row.name, row.size, 1, true) else {
             println!("{}({}): could not be measured", row.name, row.size);
             continue;
         };
@@ -107,18 +137,19 @@ pub fn print(kit: &Kit, long: bool) {
             Some(count) if count as f64 != runs => " differs",
             _ => "",
         };
-        let (best, times) = match row.best {
-            Some(best) => (format!("{best:.2}"), format!("{:.2}", best / seconds)),
-            None => ("> 60".into(), format!("> {:.0}", 60.0 / seconds)),
-        };
         // Where there is an error, all depends on who meets it first.
-        if let (Some(best), Some(_)) = (row.best, row.executions) {
+        if let (Some(best), Some(_)) = (best, row.executions) {
             logarithms.push((best / seconds).ln());
         }
+        let (theirs, times) = match best {
+            Some(best) => (format!("{best:.2}"), format!("{:.2}", best / seconds)),
+            None => ("> 60".into(), format!("> {:.0}", PATIENCE / seconds)),
+        };
         println!(
-            "{:<20} {runs:>10} {paper:>10} {seconds:>8.2} {:>9.0} {best:>7} {times:>6} {early:>8.1} {most:>8.1}{mark}",
+            "{:<20} {runs:>10} {paper:>10} {seconds:>8.2} {:>9.0} {:>8} {theirs:>7} {times:>6} {early:>8.1} {most:>8.1}{mark}",
             format!("{}({})", row.name, row.size),
             runs / seconds,
+            row.best.name(),
         );
     }
     let mean = logarithms.iter().sum::<f64>() / logarithms.len() as f64;
@@ -136,7 +167,8 @@ pub fn print_workers(kit: &Kit) {
         "wall seconds", "1 worker", "2 workers", "times"
     );
     for (name, size) in LARGE {
-        let seconds = |workers| measure(kit, name, *size, workers).map_or(f64::NAN, |seen| seen[2]);
+        let seconds =
+            |workers| measure(kit, name, *size, workers, true).map_or(f64::NAN, |seen| seen[2]);
         let (one, two) = (seconds(1), seconds(2));
         let program = format!("{name}({size})");
         println!("{program:<20} {one:>10.2} {two:>10.2} {:>6.2}", one / two);
@@ -145,12 +177,19 @@ pub fn print_workers(kit: &Kit) {
 }
 
 /// Runs, processor seconds, wall seconds, early and most megabytes: from a process of its own.
-fn measure(kit: &Kit, name: &str, size: u32, workers: usize) -> Option<[f64; 5]> {
+pub fn measure(
+    kit: &Kit,
+    name: &str,
+    size: u32,
+    workers: usize,
+    probing: bool,
+) -> Option<[f64; 5]> {
     let this = std::env::current_exe().ok()?;
     let output = Command::new(this)
         .arg("row")
         .arg(&kit.directory)
         .args([name, &size.to_string(), &workers.to_string()])
+        .arg(probing.to_string())
         .output()
         .ok()?;
     let text = String::from_utf8(output.stdout).ok()?;
@@ -161,8 +200,10 @@ fn measure(kit: &Kit, name: &str, size: u32, workers: usize) -> Option<[f64; 5]>
 
 /// In that process.
 pub fn print_row(words: &[&str]) {
-    let [directory, name, size, workers] = words else {
-        panic!("a row is a directory, a program, its size and a number of workers");
+    let [directory, name, size, workers, probing] = words else {
+        panic!(
+            "a row is a directory, a program, its size, a number of workers, and whether it is probed"
+        );
     };
     let kit = Kit {
         directory: directory.into(),
@@ -173,6 +214,10 @@ pub fn print_row(words: &[&str]) {
     let launch = Launch::new(built.program.clone());
     let mut search = Search::new(Options {
         algorithm: Algorithm::Rf,
+        probing: match *probing {
+            "true" => Probing::default(),
+            _ => Probing::Never,
+        },
         ..Options::default()
     });
     let done = AtomicU64::new(0);

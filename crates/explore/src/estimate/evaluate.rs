@@ -1,9 +1,10 @@
 //! How right estimates would have been, on a recorded search.
 
 use super::{
-    Curve, Passed, Series,
+    Curve, Passed, Probing, Series,
     gauge::passed,
-    probe::{Dice, Pass, Placed, due, few, width},
+    pace::few,
+    probe::{Dice, Pass, Placed},
     sizes::{Place, Sizes},
     tree::{Estimator, Strategy, Tree},
 };
@@ -101,7 +102,7 @@ impl Recorded {
                 Happened::End(thousandths) => {
                     tree.end(thousandths as f64 / 1000.0);
                     for (series, (strategy, estimator)) in series.iter_mut().zip(pairs()) {
-                        series.note(tree.time(), tree.estimate(strategy, estimator).ln());
+                        series.note(tree.time(), || tree.estimate(strategy, estimator).ln());
                     }
                     while parts
                         .get(found.len())
@@ -116,11 +117,12 @@ impl Recorded {
     }
 
     /// What probing says after each of these parts of the executions, in order.
-    pub fn probe(&self, parts: &[f64], seed: u64) -> Vec<f64> {
+    pub fn probe(&self, probing: Probing, parts: &[f64], seed: u64) -> Vec<f64> {
         let children = self.children();
         let mut stack = vec![(0usize, Place::default())];
         let (mut sizes, mut dice) = (Sizes::default(), Dice(seed));
-        let (mut passes, mut done, mut probed, mut found) = (Vec::new(), 0u64, 0u64, Vec::new());
+        let (mut passes, mut found) = (Vec::new(), Vec::new());
+        let (mut done, mut probed, mut last) = (0, 0, 0);
         let mark = |done: u64, passes: &[Passed], found: &mut Vec<f64>| {
             while parts
                 .get(found.len())
@@ -131,7 +133,7 @@ impl Recorded {
             }
         };
         while !stack.is_empty() && found.len() < parts.len() {
-            if !due(done, probed) || !few(stack.len(), 0) {
+            if !probing.due(done, probed, last) || !few(stack.len(), 0) {
                 let (node, _) = stack.pop().expect("there are some");
                 stack.extend(&children[node]);
                 done += 1;
@@ -139,7 +141,7 @@ impl Recorded {
                 continue;
             }
             let before = done;
-            let width = width(before, passes.len());
+            let width = probing.width(before, probed, passes.len());
             let (mut pass, mut drawn) = Pass::new(&mut stack, width, &mut sizes, &mut dice);
             while !drawn.is_empty() {
                 for (number, (node, _)) in drawn {
@@ -151,7 +153,8 @@ impl Recorded {
                 }
                 drawn = pass.draw(&mut sizes, &mut dice, &mut stack);
             }
-            probed += done - before;
+            last = done - before;
+            probed += last;
             passes.push(Passed::new(before, width as u64, pass.conclude(&mut sizes)));
         }
         mark(self.executions, &passes, &mut found);

@@ -57,8 +57,10 @@ impl Gauge {
 
     fn take_in(&self, mine: &mut Tally, new: &Tally) {
         mine.merge(new);
-        if let Some(plain) = mine.plain(self.whole) {
-            mine.series.note(mine.runs as f64, plain);
+        if mine.runs > 0 {
+            let (runs, weight) = (mine.runs, mine.weight);
+            let plain = || plain(runs, weight, self.whole);
+            mine.series.note(runs as f64, plain);
         }
     }
 
@@ -152,19 +154,19 @@ impl Tally {
         self.passes.clear();
     }
 
-    /// By weights alone; the natural logarithm.
-    fn plain(&self, whole: f64) -> Option<f64> {
-        (self.runs > 0).then(|| (self.runs as f64).ln() - (self.weight.ln() - whole).min(0.0))
-    }
-
     fn estimate(&self, whole: f64) -> Option<Estimate> {
-        let plain = self.plain(whole)?;
+        if self.runs == 0 {
+            return None;
+        }
         // Nothing rounded: all of it was seen.
         let all = self.runs == self.children + 1;
         let (ln_runs, within) = match passed(&self.passes, self.runs) {
             _ if all => ((self.runs as f64).ln(), 1.0),
             Some(found) => found,
-            None => (self.series.fit(plain), UNSEEN),
+            None => {
+                let plain = plain(self.runs, self.weight, whole);
+                (self.series.fit(plain), UNSEEN)
+            }
         };
         // What is known to be there is there.
         let known = (self.runs.max(self.children + 1) as f64).ln();
@@ -174,6 +176,11 @@ impl Tally {
             within,
         })
     }
+}
+
+/// How many runs there are by weights alone, if so many weigh so much; the natural logarithm.
+fn plain(runs: u64, weight: LogSum, whole: f64) -> f64 {
+    (runs as f64).ln() - (weight.ln() - whole).min(0.0)
 }
 
 /// What is rare is missed by most samples, and found too large by some: a pass of width `w` that is right on average is mostly too small,

@@ -15,26 +15,6 @@
 
 use super::{LogSum, sizes::Place, sizes::Sizes};
 
-/// Whether so many branches, from executions of so many steps, may be kept waiting for a pass. More are worked off from the top of the
-/// stack, which stays flat.
-pub(crate) fn few(branches: usize, steps: usize) -> bool {
-    branches > 0 && branches * steps.max(32) <= 1 << 20
-}
-
-/// How many a pass takes on a level, after so many executions and passes. The first ones are narrow, to be over soon.
-pub(crate) fn width(done: u64, passes: usize) -> usize {
-    (done.isqrt() as usize).max(2 << passes.min(2))
-}
-
-/// The first executions are run depth first: most searches are over soon.
-const FIRST: u64 = 32;
-
-/// Whether it is time for a pass, after so many executions, so many of them in passes. They are ever rarer: looking at a sample costs
-/// more than going through all, and twice as much of it says little more.
-pub(crate) fn due(done: u64, probed: u64) -> bool {
-    done >= FIRST && probed < 1500 + 30 * done.isqrt()
-}
-
 /// What a pass draws from.
 pub(crate) trait Placed {
     /// Where it comes from.
@@ -187,6 +167,11 @@ impl<B: Placed> Pass<B> {
             stands: owner.map_or(0.0, |owner| self.nodes[owner].stands),
             owner,
         });
+    }
+
+    /// How many were drawn.
+    pub fn runs(&self) -> u64 {
+        self.nodes.len() as u64
     }
 
     /// Learns from what was seen, and says how many executions there are below the branches: the natural logarithm.

@@ -2,7 +2,7 @@
 
 use super::{Crew, Flow, Totals, Turn};
 use crate::{
-    estimate::Tally,
+    estimate::{Probing, Tally},
     explorer::{Branch, Explorer},
     target::Target,
 };
@@ -12,8 +12,8 @@ use std::sync::atomic::Ordering;
 /// See the module.
 pub(crate) struct Worker<'a> {
     pub crew: &'a Crew<'a>,
-    /// Whether branches are also drawn at random.
-    pub probes: bool,
+    /// How many branches are drawn at random.
+    pub probing: Probing,
     pub explorer: Explorer,
     pub mine: Vec<Branch>,
     /// What the target was told of and has not run yet, the next one last.
@@ -51,7 +51,7 @@ impl Worker<'_> {
         before: &impl Fn() -> Flow,
         after: &impl Fn(&Plan, &Execution) -> Flow,
     ) -> Result<Option<Flow>, Divergence> {
-        if !self.probes || self.crew.workers > 1 {
+        if self.probing == Probing::Never || self.crew.workers > 1 {
             return Ok(None);
         }
         let prober = self.crew.prober.lock();
