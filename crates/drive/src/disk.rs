@@ -16,7 +16,11 @@ impl Disk {
     pub(crate) fn new() -> Disk {
         let number = RandomState::new().hash_one(std::process::id());
         static BESIDE: OnceLock<PathBuf> = OnceLock::new();
-        Disk(BESIDE.get_or_init(beside).join(format!("reweave-disk-{number:016x}")))
+        Disk(
+            BESIDE
+                .get_or_init(beside)
+                .join(format!("reweave-disk-{number:016x}")),
+        )
     }
 
     pub(crate) fn path(&self) -> String {
