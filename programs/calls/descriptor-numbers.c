@@ -17,6 +17,7 @@ static void *start(void *place) {
     int file = open(name, O_RDONLY);
     reweave_check(read(file, &byte, 1) == 1 && byte == name[4], "it is not this thread's own file");
     reweave_check(close(file) == 0, "it is closed already");
+    unlink(name);
     return 0;
 }
 

@@ -10,9 +10,10 @@ use super::{
     paths::{openable, redirects},
     streams,
 };
-use crate::disk;
+use crate::{accesses, disk};
 use core::ffi::{CStr, c_char, c_int};
 use reweave_model::Site;
+use reweave_shadow::Kind;
 
 /// How `open` is to be taken.
 fn of_flags(flags: c_int) -> (Use, bool) {
@@ -101,8 +102,16 @@ fn refuse_beside(name: &'static CStr, from: &usize) -> ! {
     refuse(&what, callers::site(from))
 }
 
+/// Several threads may go through one directory. Like a stream it is memory that is given back when it is closed.
+fn uses_directory(_: &'static CStr, arguments: &mut [usize; 6], from: &usize) {
+    if arguments[0] != 0 {
+        accesses::access(arguments[0], 8, Kind::Read, *from);
+        files::touch(arguments[0] / 8, callers::site(from));
+    }
+}
+
 /// A directory that is open is read. The kernel is asked when all that it said was passed on.
-fn reads_entries(_: &'static CStr, arguments: &mut [usize; 6], from: &usize) {
+fn reads_entries(name: &'static CStr, arguments: &mut [usize; 6], from: &usize) {
     /// What libc keeps of a directory.
     #[repr(C)]
     struct Directory {
@@ -114,6 +123,7 @@ fn reads_entries(_: &'static CStr, arguments: &mut [usize; 6], from: &usize) {
     }
     // SAFETY: the program's own directory, in libc's layout.
     let directory = unsafe { &*(arguments[0] as *const Directory) };
+    uses_directory(name, arguments, from);
     if directory.passed_on >= directory.said {
         crate::spin::disturbed();
         enter(true, callers::site(from));
@@ -317,6 +327,9 @@ redirects! {
     fdopendir => nothing;
     readdir => reads_entries;
     readdir64 => reads_entries;
+    rewinddir => uses_directory;
+    seekdir => uses_directory;
+    telldir => uses_directory;
     closedir => closes_directory;
     scandir => lists_at_once;
     scandir64 => lists_at_once;

@@ -158,15 +158,45 @@ unsafe extern "C" fn control(
 }
 
 passes! {
+    isatty => asks;
+    fpathconf => asks;
+    tcgetattr => asks;
+    tcsetattr => asks;
     posix_openpt => refused;
     openpty => refused;
     open_by_handle_at => refused;
     setmntent => refused;
+    preadv => refused;
+    preadv64 => refused;
+    preadv2 => refused;
+    preadv64v2 => refused;
+    pwritev => refused;
+    pwritev64 => refused;
+    pwritev2 => refused;
+    pwritev64v2 => refused;
+    sendfile => refused;
+    sendfile64 => refused;
+    copy_file_range => refused;
+    fallocate => refused;
+    fallocate64 => refused;
+    posix_fallocate => refused;
+    posix_fallocate64 => refused;
 }
 
-/// It opens a descriptor that it does not give away.
+/// It asks about a descriptor, and does nothing to its file.
+fn asks(_: &'static CStr, arguments: &[usize; 6], from: &usize) {
+    asked(arguments[0] as c_int, callers::site(from));
+}
+
+pub(super) fn asked(descriptor: c_int, site: Site) {
+    look_up(descriptor, site);
+    found(descriptor);
+}
+
+/// It opens a descriptor that it does not give away, or does something to two files at once.
 fn refused(name: &'static CStr, _: &[usize; 6], from: &usize) {
     files::changing();
+    files::moving();
     if !disk::alone() {
         let what = alloc::format!("{} beside other threads", name.to_str().unwrap_or("?"));
         world::get().unsupported(&what, callers::site(from));

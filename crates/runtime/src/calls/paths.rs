@@ -3,7 +3,7 @@
 //!
 //! The kernel does not trap on protected pages but fails, so they are made writable first.
 
-use super::{answers, callers, cancel, disk, files::Whole};
+use super::{answers, callers, cancel, disk, files::Whole, numbers};
 use crate::{accesses, hooks::Frame, leftovers, real::Real, spin, world};
 use core::{
     ffi::{CStr, c_char, c_int, c_void},
@@ -416,8 +416,9 @@ fills! {
 }
 
 /// What the kernel writes depends on the request: no more than this.
-fn requests(_: &'static CStr, arguments: &[usize; 6], _: &usize) {
+fn requests(_: &'static CStr, arguments: &[usize; 6], from: &usize) {
     spin::disturbed();
+    numbers::asked(arguments[0] as c_int, callers::site(from));
     if arguments[2] != 0 {
         world::snapshot().touch_range(arguments[2], 256);
     }

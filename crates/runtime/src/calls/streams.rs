@@ -129,16 +129,16 @@ fn used(stream: usize, from: &usize) {
 
 /// Something is read from a stream.
 pub(super) fn touch(stream: usize, from: &usize) {
-    reach(stream, Some(stream / 8), from);
+    reach(stream, false, from);
 }
 
 /// Something is written to a stream.
 fn touch_written(stream: usize, from: &usize) {
-    reach(stream, None, from);
+    reach(stream, true, from);
 }
 
-/// Touches the file of a stream, or another object where it has none.
-fn reach(stream: usize, other: Option<usize>, from: &usize) {
+/// Touches the file of a stream, or the stream itself where it has none, unless it is for output.
+fn reach(stream: usize, writes: bool, from: &usize) {
     if stream == 0 {
         return;
     }
@@ -154,8 +154,10 @@ fn reach(stream: usize, other: Option<usize>, from: &usize) {
     if looks {
         descriptors::look_up(known.descriptor, site);
     }
-    if let Some(number) = known.file().or(other) {
-        files::touch(number, site);
+    match known.file() {
+        Some(number) => files::touch(number, site),
+        None if writes && (0..=2).contains(&known.descriptor) => {}
+        None => files::touch(stream / 8, site),
     }
     if looks {
         let found = descriptors::found(known.descriptor);
@@ -205,6 +207,19 @@ passes! {
     rewind => reads::<0>;
     ftell => reads::<0>;
     ftello => reads::<0>;
+    fgetpos => reads::<0>;
+    fgetpos64 => reads::<0>;
+    fsetpos => reads::<0>;
+    fsetpos64 => reads::<0>;
+    feof => reads::<0>;
+    ferror => reads::<0>;
+    clearerr => reads::<0>;
+    fgetc_unlocked => reads::<0>;
+    getc_unlocked => reads::<0>;
+    fgets_unlocked => reads::<2>;
+    fread_unlocked => reads::<3>;
+    fgetwc => reads::<0>;
+    fgetws => reads::<2>;
     getchar => reads_input;
     scanf => reads_input;
     __isoc99_scanf => reads_input;
@@ -219,6 +234,13 @@ passes! {
     vfprintf => writes::<0>;
     __fprintf_chk => writes::<0>;
     __vfprintf_chk => writes::<0>;
+    fputc_unlocked => writes::<1>;
+    putc_unlocked => writes::<1>;
+    fputs_unlocked => writes::<1>;
+    fwrite_unlocked => writes::<3>;
+    fputwc => writes::<1>;
+    fputws => writes::<1>;
+    fwprintf => writes::<0>;
 }
 
 unsafe extern "C" fn open_descriptor(descriptor: c_int, mode: usize, frame: &Frame) -> usize {
