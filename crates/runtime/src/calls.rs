@@ -75,6 +75,7 @@ pub struct State {
     pub descriptors: descriptors::State,
     pub disk: disk::State,
     pub files: files::State,
+    pub libraries: libraries::State,
     pub limits: limits::State,
     pub mappings: mappings::State,
     pub named: named::State,
@@ -130,6 +131,7 @@ impl State {
         self.awaited.clear();
         self.descriptors.clear();
         self.files.clear();
+        self.libraries.clear();
         self.limits.clear();
         self.named.clear();
         self.openmp.clear();
@@ -153,9 +155,9 @@ pub fn prepare(beginning: &Beginning) {
     output::prepare();
     mappings::prepare();
     named::prepare();
+    libraries::prepare(&beginning.libraries);
     sections::prepare();
     waits::prepare();
-    libraries::prepare();
     openmp::prepare();
 }
 
@@ -164,6 +166,7 @@ pub fn clean_up() {
     disk::clean_up();
     files::clean_up();
     output::clean_up();
+    libraries::clean_up();
     mappings::clean_up();
 }
 
@@ -201,9 +204,11 @@ enum Hidden {
     Atomic,
     /// Held by who names files: see [`disk`].
     Disk,
+    /// Held while libraries are opened and closed.
+    Loader,
 }
 
-static HIDDEN: [u64; 9] = [0; 9];
+static HIDDEN: [u64; 10] = [0; 10];
 
 impl Hidden {
     fn address(self) -> usize {

@@ -70,6 +70,17 @@ pub struct Beginning {
     pub slots: Vec<u32>,
     /// Where copies of the files go that it changes.
     pub disk: String,
+    /// Libraries that runs are known to open.
+    pub libraries: Vec<Library>,
+}
+
+/// A library that runs open.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Library {
+    /// Or a name that the loader finds.
+    pub path: String,
+    /// Whether its names are seen by others.
+    pub global: bool,
 }
 
 /// Bytes whose plain accesses are visible operations, because some raced.
@@ -146,6 +157,11 @@ pub fn write_beginning(out: &mut Writer<'_>, beginning: &Beginning) {
         out.word((*slot).into());
     }
     out.bytes(beginning.disk.as_bytes());
+    out.word(beginning.libraries.len() as u64);
+    for library in &beginning.libraries {
+        out.bytes(library.path.as_bytes());
+        out.word(library.global.into());
+    }
 }
 
 /// Reads it.
@@ -161,6 +177,12 @@ pub fn read_beginning(from: &mut Reader<'_>) -> Result<Beginning, Malformed> {
         beginning.slots.push(from.word()? as u32);
     }
     beginning.disk = from.text()?;
+    for _ in 0..from.count()? {
+        beginning.libraries.push(Library {
+            path: from.text()?,
+            global: from.word()? != 0,
+        });
+    }
     Ok(beginning)
 }
 

@@ -46,7 +46,7 @@ impl Checked {
     pub fn new(launch: Launch, program: Program, max_steps: u32) -> Result<Checked, String> {
         let first = Native::start(&launch)?;
         Ok(Checked {
-            names: Mutex::new(Names::new(&launch.program, &first)),
+            names: Mutex::new(Names::new(&launch.program)),
             launch,
             program,
             max_steps,
@@ -77,12 +77,14 @@ impl Checked {
 
     /// What it noticed, as plain data.
     pub fn store(&self) -> StoredNotes {
-        self.noticed().store(&self.launch.units)
+        self.noticed()
+            .store(&self.launch.units, self.launch.libraries.wanted())
     }
 
     /// As it was when that was stored. Before a check of it begins.
     pub fn restore(&mut self, stored: StoredNotes) {
         self.launch.units = stored.units();
+        self.launch.libraries = stored.libraries();
         self.restored = Some(stored);
         self.rest();
     }
@@ -132,11 +134,16 @@ impl Checked {
         let execution = &seen.execution;
         let detail = &seen.detail;
         let output = self.launch.limits.kept(&detail.output);
+        let libraries = self.launch.libraries.wanted();
+        let libraries = libraries.into_iter().map(|it| (it.path, it.global));
         let blame: Vec<_> = execution.errors.iter().map(|error| error.after).collect();
         let mut trace = Trace::from_execution(
             execution,
             Context {
-                program: self.program.clone(),
+                program: Program {
+                    libraries: libraries.collect(),
+                    ..self.program.clone()
+                },
                 options: Options {
                     max_steps: self.max_steps,
                     spurious_wakeups: execution.spurious,
@@ -267,7 +274,9 @@ impl Checked {
     }
 
     fn names(&self) -> MutexGuard<'_, Names> {
-        self.names.lock().unwrap_or_else(PoisonError::into_inner)
+        let mut names = self.names.lock().unwrap_or_else(PoisonError::into_inner);
+        names.learn(&self.launch.libraries.modules());
+        names
     }
 
     fn noticed(&self) -> MutexGuard<'_, Noticed> {
