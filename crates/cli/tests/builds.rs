@@ -336,8 +336,102 @@ fn a_library_that_is_loaded_can_be_opened() {
     fine(&bench.build(link));
     let said = bench.check(&["./main", "locked"]);
     assert!(said.contains("\"executions\": 2"), "{said}");
-    // One that is not loaded is not under control.
-    fine(&bench.build("cc -g main.c open.c -o alone -pthread"));
-    let said = bench.check(&["./alone"]);
-    assert!(said.contains("unsupported: dlopen"), "{said}");
+}
+
+/// A library that says who is in it: its constructor starts a thread, its destructor joins it.
+const PLUGIN: &str = r#"
+#include <pthread.h>
+extern int users;
+static int n;
+int made;
+static __thread int mine = 5;
+static pthread_t helper;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static void *help(void *unused) {
+    pthread_mutex_lock(&lock);
+    n++;
+    pthread_mutex_unlock(&lock);
+    return unused;
+}
+__attribute__((constructor)) static void up(void) {
+    users++, made++;
+    pthread_create(&helper, 0, help, 0);
+}
+__attribute__((destructor)) static void down(void) {
+    pthread_join(helper, 0);
+    users--;
+}
+int add(void) {
+    pthread_mutex_lock(&lock);
+    n++;
+    pthread_mutex_unlock(&lock);
+    return ++mine;
+}
+void add_racily(void) { n++; }
+"#;
+
+const HOST: &str = r#"
+#include <assert.h>
+#include <dlfcn.h>
+#include <pthread.h>
+#include <string.h>
+int users;
+static const char *way;
+static void *use(void *unused) {
+    void *plugin = dlopen("libplugin.so", RTLD_NOW);
+    assert(plugin && users == 1);
+    assert(*(int *)dlsym(plugin, "made") == 1);
+    int (*add)(void) = (int (*)(void))dlsym(plugin, "add");
+    assert(add() == 6);
+    if (!strcmp(way, "racy"))
+        ((void (*)(void))dlsym(plugin, "add_racily"))();
+    assert(dlclose(plugin) == 0);
+    if (!strcmp(way, "late"))
+        add();
+    return unused;
+}
+int main(int count, char **words) {
+    way = count > 1 ? words[1] : "well";
+    assert(users == 0 && !dlopen("./libmissing.so", RTLD_NOW));
+    assert(strstr(dlerror(), "libmissing.so: cannot open shared object file"));
+    pthread_t thread;
+    pthread_create(&thread, 0, use, 0);
+    use(0);
+    pthread_join(thread, 0);
+    assert(users == 0);
+    return 0;
+}
+"#;
+
+/// Libraries that are opened in a run, with hooks or without: on every rung, and with all that goes wrong.
+#[test]
+fn a_library_is_loaded_when_it_is_opened() {
+    let bench = Bench::new();
+    bench.file("host.c", HOST);
+    bench.file("plugin.c", PLUGIN);
+    let library = "-g -fPIC -shared plugin.c -o lib/libplugin.so";
+    let link = "-rdynamic -Wl,-rpath,'$ORIGIN/lib' -Wl,--enable-new-dtags -pthread";
+    let script = format!("mkdir lib; cc {library}; cc -g host.c -o host {link}");
+    fine(&bench.build(&script));
+    for rung in ["warm", "fork", "exec"] {
+        let output = bench.run(&["check", "--restart", rung, "--", "./host"]);
+        let said = String::from_utf8_lossy(&output.stdout);
+        let expected = "host: complete, 32 executions, no error";
+        assert!(said.starts_with(expected), "{rung}: {said}{}", err(&output));
+    }
+    let said = bench.check(&["./host", "racy"]);
+    assert!(said.contains("\"kind\": \"data-race\""), "{said}");
+    assert!(said.contains("plugin.c:29"), "{said}");
+    let replayed = bench.run(&["replay", "reweave-out/host-1.rwt"]);
+    assert_eq!(replayed.status.code(), Some(1), "{}", err(&replayed));
+    let said = bench.check(&["./host", "late"]);
+    assert!(said.contains("\"kind\": \"crash\""), "{said}");
+    let mut plain = Command::new("cc");
+    let plain = plain
+        .args(library.split(' '))
+        .current_dir(bench.place.path());
+    fine(&plain.output().unwrap());
+    let said = bench.check(&["./host"]);
+    assert!(said.contains("\"executions\": 32"), "{said}");
+    assert!(said.contains("\"complete\": true"), "{said}");
 }

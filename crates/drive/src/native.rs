@@ -1,14 +1,15 @@
 //! A native program as a target: plans in batches to its process, executions back.
 
 use crate::{
+    libraries::Libraries,
     limits::Limits,
     process::{Process, Silence, Start},
 };
 use reweave_explore::Target;
 use reweave_model::{Divergence, Execution, Mark, OpKind, Plan, Site, Step, ThreadId};
 use reweave_wire::{
-    Debugged, Detail, Doom, Hello, HelloModule, LEFT, Note, Races, Reader, Report, Restart,
-    Threads, Unit, Writer, read_hello, read_report, write_request,
+    Debugged, Detail, Doom, Hello, LEFT, Note, Races, Reader, Report, Restart, Threads, Unit,
+    Writer, read_hello, read_report, write_request,
 };
 use std::{
     collections::BTreeSet,
@@ -32,6 +33,8 @@ pub struct Launch {
     pub races: Races,
     /// Memory whose plain accesses are visible operations.
     pub units: Vec<Unit>,
+    /// Libraries that runs are known to open.
+    pub libraries: Libraries,
     /// How runs begin anew.
     pub restart: Restart,
     /// What it may use.
@@ -53,6 +56,7 @@ impl Launch {
             stdin: None,
             races: Races::default(),
             units: Vec::new(),
+            libraries: Libraries::default(),
             restart: Restart::default(),
             limits: Limits::default(),
             threads: Threads::default(),
@@ -89,6 +93,8 @@ pub struct Native {
     spent: Spent,
     /// Slots that runs have wanted.
     slots: Vec<u32>,
+    /// Libraries that the process has loaded for its runs.
+    loaded: usize,
     /// What a run left behind, in a word or two.
     left: Option<&'static str>,
 }
@@ -151,6 +157,7 @@ impl Native {
             fault: None,
             spent: Spent::default(),
             slots: Vec::new(),
+            loaded: 0,
             left: None,
         };
         native.ensure()?;
@@ -170,11 +177,6 @@ impl Native {
     /// What was noticed in all runs so far.
     pub fn notes(&self) -> &BTreeSet<Note> {
         &self.notes
-    }
-
-    /// The files that the running program is made of; the program's own path is empty.
-    pub fn modules(&self) -> &[HelloModule] {
-        &self.hello.modules
     }
 
     /// The execution of the last run.
@@ -252,6 +254,8 @@ impl Native {
         }
         if self.process.is_none() {
             let launch = &self.launch;
+            let libraries = launch.libraries.wanted();
+            self.loaded = libraries.len();
             let process = Process::start(&Start {
                 program: &launch.program,
                 args: &launch.args,
@@ -259,6 +263,7 @@ impl Native {
                 races: launch.races,
                 units: &launch.units,
                 slots: &self.slots,
+                libraries: &libraries,
                 restart: launch.restart,
                 limits: &launch.limits,
                 threads: launch.threads,
@@ -267,6 +272,7 @@ impl Native {
             })?;
             self.hello = read_hello(&mut Reader::new(process.reports()))
                 .map_err(|_| MALFORMED.to_owned())?;
+            launch.libraries.met(&self.hello.modules);
             self.process = Some(process);
         }
         Ok(self.process.as_mut().expect("just started"))
@@ -369,6 +375,14 @@ impl Native {
             self.slots.push(wanted);
             self.discard();
             return false;
+        }
+        let library = process.library().filter(|_| self.waiting == 0);
+        if let Some(library) = library {
+            let libraries = &self.launch.libraries;
+            let new = !libraries.wanted()[..self.loaded].contains(&library);
+            libraries.want(library);
+            self.discard();
+            return !new;
         }
         true
     }

@@ -4,8 +4,8 @@
 
 use crate::{disk::Disk, limits::Limits};
 use reweave_wire::{
-    Beginning, Death, Debugged, Header, MAGIC, PLANS_AT, PLANS_BYTES, REPORTS_AT, REPORTS_BYTES,
-    Races, Restart, TOTAL_BYTES, Threads, Unit, VERSION, Writer, write_beginning,
+    Beginning, Death, Debugged, Header, Library, MAGIC, PLANS_AT, PLANS_BYTES, REPORTS_AT,
+    REPORTS_BYTES, Races, Restart, TOTAL_BYTES, Threads, Unit, VERSION, Writer, write_beginning,
 };
 use std::{
     ffi::OsString,
@@ -87,6 +87,7 @@ pub(crate) struct Start<'a> {
     pub(crate) races: Races,
     pub(crate) units: &'a [Unit],
     pub(crate) slots: &'a [u32],
+    pub(crate) libraries: &'a [Library],
     pub(crate) restart: Restart,
     pub(crate) limits: &'a Limits,
     pub(crate) threads: Threads,
@@ -120,6 +121,7 @@ impl Process {
             units: start.units.into(),
             slots: start.slots.into(),
             disk: disk.path(),
+            libraries: start.libraries.into(),
         };
         write_beginning(&mut Writer::new(channel.plans()), &beginning);
         let header = channel.header();
@@ -222,6 +224,7 @@ impl Process {
         let header = self.header();
         header.plans.store(plans, Ordering::Relaxed);
         header.done.store(0, Ordering::Relaxed);
+        header.library_bytes.store(0, Ordering::Relaxed);
         header.request.store(self.batch, Ordering::Release);
         futex(&header.request, libc::FUTEX_WAKE, i32::MAX as u32, None);
     }
@@ -354,9 +357,21 @@ impl Process {
 
     /// The sentence it left.
     fn message(&self) -> Option<String> {
+        self.text(&self.header().message_bytes)
+    }
+
+    /// The library that it wants to be loaded.
+    pub(crate) fn library(&self) -> Option<Library> {
         let header = self.header();
-        let length = header.message_bytes.load(Ordering::Acquire) as usize;
-        let words = header.message.iter();
+        let path = self.text(&header.library_bytes)?;
+        let global = header.library_global.load(Ordering::Relaxed) != 0;
+        Some(Library { path, global })
+    }
+
+    /// A text of this length that it left.
+    fn text(&self, length: &AtomicU32) -> Option<String> {
+        let length = length.load(Ordering::Acquire) as usize;
+        let words = self.header().message.iter();
         let bytes: Vec<u8> = words
             .flat_map(|word| word.load(Ordering::Relaxed).to_le_bytes())
             .take(length)

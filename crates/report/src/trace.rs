@@ -76,6 +76,9 @@ pub struct Program {
     /// Memory whose plain accesses were operations, because some raced: place and length, in words of its kind.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub visible: Vec<(u64, u64)>,
+    /// Libraries that runs open, in the order in which they were met, and whether others see their names.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub libraries: Vec<(String, bool)>,
     /// One line that runs exactly this execution again; `{trace}` stands for the file's own path.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replay: Option<String>,

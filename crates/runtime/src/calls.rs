@@ -11,10 +11,11 @@ mod callers;
 mod cancel;
 mod clocks;
 mod condvars;
+mod descriptors;
 mod disk;
 mod entries;
 pub mod exceptions;
-mod files;
+pub mod files;
 mod futexes;
 mod joins;
 mod jumps;
@@ -33,15 +34,18 @@ pub mod pointers;
 pub mod process;
 mod random;
 mod robust;
+pub mod rules;
 mod rwlocks;
 pub mod sections;
 mod semaphores;
 pub mod signals;
 mod spins;
+mod streams;
 mod strings;
 mod system;
 mod texts;
 pub mod threads;
+mod transfers;
 mod unsupported;
 mod verifier;
 mod waits;
@@ -64,8 +68,10 @@ use reweave_wire::Beginning;
 #[derive(Default)]
 pub struct State {
     pub awaited: awaited::State,
+    pub descriptors: descriptors::State,
     pub disk: disk::State,
     pub files: files::State,
+    pub libraries: libraries::State,
     pub limits: limits::State,
     pub mappings: mappings::State,
     pub named: named::State,
@@ -73,6 +79,7 @@ pub struct State {
     pub pointers: pointers::State,
     pub process: process::State,
     pub signals: signals::State,
+    pub streams: streams::State,
     pub texts: texts::State,
     pub threads: threads::State,
     pub waits: waits::State,
@@ -83,6 +90,8 @@ pub struct State {
 pub struct Own {
     pub robust: robust::Own,
     pub cancel: cancel::Own,
+    pub descriptors: descriptors::Own,
+    pub disk: disk::Own,
     pub openmp: openmp::Own,
     pub jumps: jumps::Own,
     pub random: random::Own,
@@ -116,13 +125,16 @@ impl State {
     /// Before a run.
     pub fn clear(&mut self) {
         self.awaited.clear();
+        self.descriptors.clear();
         self.files.clear();
+        self.libraries.clear();
         self.limits.clear();
         self.named.clear();
         self.openmp.clear();
         self.pointers.clear();
         self.process.clear();
         self.signals.clear();
+        self.streams.clear();
         self.texts.clear();
         self.threads.clear();
         self.waits.clear();
@@ -132,15 +144,16 @@ impl State {
 /// Once, before memory is copied and the modules are listed.
 pub fn prepare(beginning: &Beginning) {
     disk::prepare(&beginning.disk);
+    rules::prepare(&beginning.units);
     exceptions::prepare();
     process::prepare();
     files::prepare();
     output::prepare();
     mappings::prepare();
     named::prepare();
+    libraries::prepare(&beginning.libraries);
     sections::prepare();
     waits::prepare();
-    libraries::prepare();
     openmp::prepare();
 }
 
@@ -149,6 +162,7 @@ pub fn clean_up() {
     disk::clean_up();
     files::clean_up();
     output::clean_up();
+    libraries::clean_up();
     mappings::clean_up();
 }
 
@@ -184,9 +198,13 @@ enum Hidden {
     Critical,
     /// Held where OpenMP makes something atomic by a lock.
     Atomic,
+    /// Held by who names files: see [`disk`].
+    Disk,
+    /// Held while libraries are opened and closed.
+    Loader,
 }
 
-static HIDDEN: [u64; 8] = [0; 8];
+static HIDDEN: [u64; 10] = [0; 10];
 
 impl Hidden {
     fn address(self) -> usize {
@@ -199,6 +217,7 @@ impl Hidden {
             Hidden::Nothing => (Sort::Atomic, Object::Atomic(0)),
             Hidden::Names => (Sort::Quiet, Object::Atomic(0)),
             Hidden::Waits => (Sort::Quiet, Object::mutex()),
+            Hidden::Disk => (Sort::Quiet, Object::rwlock()),
             _ => (Sort::Mutex, Object::mutex()),
         };
         world::get().object(self.address(), 8, sort, || fresh)

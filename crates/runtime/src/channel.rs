@@ -93,12 +93,28 @@ pub fn complain(text: &[u8]) {
         }
         return;
     }
+    let length = leave(text);
+    header().message_bytes.store(length, Ordering::Release);
+}
+
+/// Leaves a text, as far as there is room; its length.
+fn leave(text: &[u8]) -> u32 {
     let header = header();
     for (place, chunk) in header.message.iter().zip(text.chunks(8)) {
         let mut word = [0; 8];
         word[..chunk.len()].copy_from_slice(chunk);
         place.store(u64::from_le_bytes(word), Ordering::Relaxed);
     }
-    let length = text.len().min(header.message.len() * 8) as u32;
-    header.message_bytes.store(length, Ordering::Release);
+    text.len().min(header.message.len() * 8) as u32
+}
+
+/// Leaves word that a library is to be loaded; whether there is room for its path.
+pub fn want(path: &[u8], global: bool) -> bool {
+    let length = leave(path);
+    let header = header();
+    header
+        .library_global
+        .store(global.into(), Ordering::Relaxed);
+    header.library_bytes.store(length, Ordering::Release);
+    length as usize == path.len()
 }

@@ -1,7 +1,7 @@
 //! How the program begins: between libc's own start and `main`, and again for every plan.
 
 use crate::{
-    baton, calls, channel, debugger, faults, heap, leftovers,
+    baton, calls, channel, debugger, faults, leftovers,
     restore::PAGE,
     slots, switch, sys, units,
     world::{self, Module, Outcome},
@@ -272,6 +272,10 @@ fn run_here(request: &Request, forked: bool) -> bool {
                 clean_up();
                 return false;
             }
+            Outcome::Open => {
+                clean_up();
+                return false;
+            }
             Outcome::Grow(number) => {
                 clean_up();
                 world::snapshot().thaw();
@@ -391,6 +395,15 @@ extern "C" fn main_entry() -> ! {
     calls::end_process(status)
 }
 
+/// What `main` is called with.
+pub fn arguments() -> (c_int, *const *mut c_char, *const *mut c_char) {
+    (
+        ARGC.load(Ordering::Relaxed) as c_int,
+        ARGV.load(Ordering::Relaxed),
+        ENVP.load(Ordering::Relaxed),
+    )
+}
+
 /// Where the program's `main` is.
 pub fn main_address() -> usize {
     MAIN.load(Ordering::Relaxed) as usize
@@ -483,7 +496,7 @@ fn own_range() -> (usize, usize) {
 }
 
 /// All modules of the process, the program first.
-fn modules() -> Vec<Module> {
+pub fn modules() -> Vec<Module> {
     unsafe extern "C" fn add(info: *mut libc::dl_phdr_info, _: usize, into: *mut c_void) -> c_int {
         // SAFETY: the loader passes a valid entry, and we passed the list.
         unsafe {
@@ -552,5 +565,4 @@ fn hello() {
             .collect(),
     };
     write_hello(&mut Writer::new(channel::reports()), &hello);
-    let _ = heap::allocate;
 }

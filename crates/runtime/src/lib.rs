@@ -29,6 +29,7 @@ mod hooks_sized;
 mod hooks_wide;
 mod leaks;
 mod leftovers;
+mod loader;
 mod memory;
 mod objects;
 mod peeks;

@@ -151,6 +151,19 @@ impl Snapshot {
         }
     }
 
+    /// Puts a range back.
+    ///
+    /// # Safety
+    /// Nobody uses it.
+    pub unsafe fn restore_range(&self, range: &core::ops::Range<usize>) {
+        for (page, copy) in self.hot.iter().filter(|(page, _)| range.contains(page)) {
+            // SAFETY: as in `restore`.
+            unsafe {
+                core::ptr::copy_nonoverlapping(*copy as *const u8, *page as *mut u8, PAGE);
+            }
+        }
+    }
+
     /// Makes all pages writable, between runs.
     pub fn thaw(&self) {
         for region in &self.regions {

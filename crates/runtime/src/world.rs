@@ -91,6 +91,8 @@ pub enum Outcome {
     Diverged,
     /// This slot must be made first.
     Grow(usize),
+    /// A library must be loaded first, which the driver is told of.
+    Open,
 }
 
 /// A module of the program: where it lies, and the number its addresses begin with as sites.

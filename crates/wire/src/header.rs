@@ -5,7 +5,7 @@ use core::sync::atomic::{AtomicU32, AtomicU64};
 /// First word of the file.
 pub const MAGIC: u64 = u64::from_le_bytes(*b"reweave\0");
 /// Grows with every change of anything in this crate.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
 
 /// Where plans begin.
 pub const PLANS_AT: usize = 4096;
@@ -68,6 +68,10 @@ pub struct Header {
     pub measure: AtomicU32,
     /// Bytes of a message from the target why it cannot go on, in [`Header::message`].
     pub message_bytes: AtomicU32,
+    /// Bytes of the path of a library that a run wants to be loaded, in [`Header::message`] too.
+    pub library_bytes: AtomicU32,
+    /// Whether that library's names are to be seen by others.
+    pub library_global: AtomicU32,
     /// See above.
     pub message: [AtomicU64; 64],
 }

@@ -3,7 +3,7 @@
 //! *Called by:* `native`, when an execution is shown. Debug information is read when it is first asked for.
 
 use reweave_drive::{
-    Native, Place, PlaceKind, binary,
+    HelloModule, Place, PlaceKind, binary,
     compile::Kit,
     symbols::{Frame, Symbols, has_hooks},
 };
@@ -17,6 +17,7 @@ use std::{
 
 /// Names of one program and its libraries.
 pub struct Names {
+    program: PathBuf,
     modules: Vec<Module>,
     /// The program has no debug information.
     bare: bool,
@@ -61,21 +62,28 @@ impl Module {
 }
 
 impl Names {
-    /// Of a program that was started.
-    pub fn new(program: &Path, native: &Native) -> Names {
-        let modules = native.modules().iter().map(|module| Module {
+    /// Of a program.
+    pub fn new(program: &Path) -> Names {
+        Names {
+            program: program.into(),
+            modules: Vec::new(),
+            bare: binary::look(program).is_ok_and(|binary| binary.bare),
+        }
+    }
+
+    /// It is made of these; there may be more than before.
+    pub fn learn(&mut self, modules: &[HelloModule]) {
+        let program = &self.program;
+        let fresh = modules.iter().skip(self.modules.len());
+        self.modules.extend(fresh.map(|module| Module {
             bias: module.bias,
             bytes: module.bytes,
             path: match module.path.as_str() {
-                "" => program.into(),
+                "" => program.clone(),
                 path => path.into(),
             },
             symbols: OnceCell::new(),
-        });
-        Names {
-            modules: modules.collect(),
-            bare: binary::look(program).is_ok_and(|binary| binary.bare),
-        }
+        }));
     }
 
     fn module(&self, site: Site) -> Option<&Module> {
@@ -206,6 +214,10 @@ impl Names {
                     allocated: self.position(*site),
                 })
             }
+            PlaceKind::Named(name) => Some(Thing {
+                name: name.clone(),
+                allocated: None,
+            }),
             PlaceKind::Stack { .. } | PlaceKind::Unknown => None,
         }
     }

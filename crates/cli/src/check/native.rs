@@ -46,7 +46,7 @@ impl Checked {
     pub fn new(launch: Launch, program: Program, max_steps: u32) -> Result<Checked, String> {
         let first = Native::start(&launch)?;
         Ok(Checked {
-            names: Mutex::new(Names::new(&launch.program, &first)),
+            names: Mutex::new(Names::new(&launch.program)),
             launch,
             program,
             max_steps,
@@ -77,12 +77,14 @@ impl Checked {
 
     /// What it noticed, as plain data.
     pub fn store(&self) -> StoredNotes {
-        self.noticed().store(&self.launch.units)
+        self.noticed()
+            .store(&self.launch.units, self.launch.libraries.wanted())
     }
 
     /// As it was when that was stored. Before a check of it begins.
     pub fn restore(&mut self, stored: StoredNotes) {
         self.launch.units = stored.units();
+        self.launch.libraries = stored.libraries();
         self.restored = Some(stored);
         self.rest();
     }
@@ -132,11 +134,16 @@ impl Checked {
         let execution = &seen.execution;
         let detail = &seen.detail;
         let output = self.launch.limits.kept(&detail.output);
+        let libraries = self.launch.libraries.wanted();
+        let libraries = libraries.into_iter().map(|it| (it.path, it.global));
         let blame: Vec<_> = execution.errors.iter().map(|error| error.after).collect();
         let mut trace = Trace::from_execution(
             execution,
             Context {
-                program: self.program.clone(),
+                program: Program {
+                    libraries: libraries.collect(),
+                    ..self.program.clone()
+                },
                 options: Options {
                     max_steps: self.max_steps,
                     spurious_wakeups: execution.spurious,
@@ -254,17 +261,22 @@ impl Checked {
             idle: self.idle.clone(),
             native: native.ok(),
             noticed,
-            visible: match self.launch.races {
-                Races::Explore | Races::Interleave => Some(self.launch.units.clone()),
-                Races::Check | Races::Ignore => None,
-            },
+            visible: self.launch.units.clone(),
+            explores: self.explores(),
             known: 0,
             anew,
         }
     }
 
+    /// Whether racy accesses are explored.
+    fn explores(&self) -> bool {
+        matches!(self.launch.races, Races::Explore | Races::Interleave)
+    }
+
     fn names(&self) -> MutexGuard<'_, Names> {
-        self.names.lock().unwrap_or_else(PoisonError::into_inner)
+        let mut names = self.names.lock().unwrap_or_else(PoisonError::into_inner);
+        names.learn(&self.launch.libraries.modules());
+        names
     }
 
     fn noticed(&self) -> MutexGuard<'_, Noticed> {
@@ -298,7 +310,7 @@ impl Subject for Checked {
     fn begin(&mut self) {
         let racy = std::mem::take(&mut self.noticed().racy);
         let known = self.launch.units.iter().copied();
-        if !racy.is_empty() && matches!(self.launch.races, Races::Explore | Races::Interleave) {
+        if !racy.is_empty() {
             self.launch.units = Unit::merged(known.chain(racy));
             self.rest();
         }
@@ -397,17 +409,19 @@ pub struct Attentive {
     native: Option<Native>,
     idle: Idle,
     noticed: Arc<Mutex<Noticed>>,
-    /// Where racy accesses are explored, the memory where they are so far.
-    visible: Option<Vec<Unit>>,
+    /// What is explored beyond operations so far: racy memory, and what rules are about.
+    visible: Vec<Unit>,
+    explores: bool,
     /// Notes looked at.
     known: usize,
     anew: Arc<AtomicBool>,
 }
 
 impl Attentive {
-    /// Whether accesses raced that are not explored yet, as they have to be.
+    /// Whether something turned out that is not explored yet, as it has to be: accesses that raced, a rule that matters.
     fn races(&mut self) {
-        let (Some(visible), Some(native)) = (&self.visible, &self.native) else {
+        let (visible, explores) = (&self.visible, self.explores);
+        let Some(native) = &self.native else {
             return;
         };
         let notes = native.notes();
@@ -422,7 +436,7 @@ impl Attentive {
             })
         };
         let racy = notes.iter().filter_map(|note| match note {
-            Note::Racy(unit) if !covered(unit) => Some(*unit),
+            Note::Racy(unit) if (explores || unit.is_rule()) && !covered(unit) => Some(*unit),
             _ => None,
         });
         let racy: Vec<Unit> = racy.collect();

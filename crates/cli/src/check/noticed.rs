@@ -1,6 +1,6 @@
 //! What workers noticed of a native program beside its errors, also as plain data.
 
-use reweave_drive::{Note, Unit};
+use reweave_drive::{Libraries, Library, Note, Unit};
 use reweave_model::Site;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
@@ -23,13 +23,19 @@ pub struct StoredNotes {
     unsupported: Vec<(String, Site)>,
     warnings: Vec<(String, Site, u64)>,
     weak: Vec<Site>,
+    #[serde(default)]
+    libraries: Vec<(String, bool)>,
 }
 
 impl Noticed {
     /// As plain data. Races were either made visible, or are errors and stored as such.
-    pub fn store(&self, visible: &[Unit]) -> StoredNotes {
+    pub fn store(&self, visible: &[Unit], libraries: Vec<Library>) -> StoredNotes {
         let mut stored = StoredNotes {
             visible: visible.iter().map(|it| (it.place, it.bytes)).collect(),
+            libraries: libraries
+                .into_iter()
+                .map(|it| (it.path, it.global))
+                .collect(),
             ..StoredNotes::default()
         };
         for note in &self.notes {
@@ -49,6 +55,11 @@ impl Noticed {
 }
 
 impl StoredNotes {
+    /// Libraries that runs are known to open.
+    pub fn libraries(&self) -> Libraries {
+        named(&self.libraries)
+    }
+
     /// Memory whose accesses are explored.
     pub fn units(&self) -> Vec<Unit> {
         let visible = self.visible.iter();
@@ -56,6 +67,15 @@ impl StoredNotes {
             .map(|&(place, bytes)| Unit { place, bytes })
             .collect()
     }
+}
+
+/// Libraries as they are written down: their paths, and whether others see their names.
+pub fn named(libraries: &[(String, bool)]) -> Libraries {
+    let library = |(path, global): &(String, bool)| Library {
+        path: path.clone(),
+        global: *global,
+    };
+    Libraries::new(libraries.iter().map(library).collect())
 }
 
 impl From<StoredNotes> for Noticed {

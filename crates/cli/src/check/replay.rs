@@ -4,7 +4,7 @@ use super::{
     Ending, args,
     debugger::{self, Debugging},
     native::Checked,
-    prepare, stdin,
+    noticed, prepare, stdin,
 };
 use crate::{print, say};
 use reweave_check::Fault;
@@ -64,6 +64,7 @@ fn again(
     prepared.launch.units = visible
         .map(|&(place, bytes)| Unit { place, bytes })
         .collect();
+    prepared.launch.libraries = noticed::named(&recorded.program.libraries);
     let max_steps = recorded.options.max_steps;
     let subject = Checked::new(prepared.launch.clone(), recorded.program.clone(), max_steps)?;
     let changed = |what: String| {

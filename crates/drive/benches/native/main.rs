@@ -3,7 +3,7 @@
 //!
 //! * Programs of the corpus by name and size: see [`rates`].
 //! * `table`: the table of the RF-SMC paper beside other checkers, by `rf`; `table-long` has its longest row too, `workers` says what a
-//!   second worker is worth. See [`table`].
+//!   second worker is worth. See [`table`]. `beside` (with `table-long`, too) runs the other checkers as well: see [`peers`].
 //! * `estimation`: what it costs to say how large a search is.
 //! * `rungs`: what it costs to run a program again, warm, forked and started anew.
 //! * `straight`: what hooks cost in code that does nothing visible.
@@ -13,6 +13,7 @@
 
 mod estimation;
 mod memory;
+mod peers;
 mod rates;
 mod rungs;
 mod straight;
@@ -46,8 +47,13 @@ fn main() {
         rates::print(&kit, if all { rates::PROGRAMS } else { &programs });
     }
     let long = wanted.contains(&"table-long");
-    if all || long || wanted.contains(&"table") {
-        table::print(&kit, long);
+    let beside = wanted.contains(&"beside");
+    if let (true, Some(program)) = (beside, peers::missing()) {
+        eprintln!("beside: {program} is not on the search path");
+        std::process::exit(2);
+    }
+    if all || long || beside || wanted.contains(&"table") {
+        table::print(&kit, long, beside);
     }
     if all || wanted.contains(&"estimation") {
         estimation::print(&kit);

@@ -2,12 +2,17 @@
 //!
 //! Our number of executions beside the paper's, processor time of compiler, engine and program together, and the best of three other
 //! checkers: GenMC 0.11 (`--sc`), Nidhugg 0.4 (`--sc --rf`, `--sc --optimal`), measured once on a machine of the same kind with their
-//! compilation included. Memory is that of engine and program together, after 1,000 executions and at most. Each row is measured in a
+//! compilation included, or run beside ours. Memory is that of engine and program together, after 1,000 executions and at most. Each row is measured in a
 //! process of its own.
 
 use crate::{
     Watched,
     memory::{children, peak, resident},
+    peers::{
+        PATIENCE,
+        Peer::{self, Genmc, NidhuggOptimal, NidhuggRf},
+        fastest,
+    },
     processor_time,
     rates::build,
 };
@@ -27,8 +32,10 @@ struct Row {
     size: u32,
     /// Executions as the paper counts them; `None`: there is an error to be found.
     executions: Option<u64>,
-    /// Seconds of the best of the others; `None`: none that was tried took less than 60.
-    best: Option<f64>,
+    /// The fastest of the others.
+    best: Peer,
+    /// Its seconds, measured once; `None`: none that was tried took less than 60.
+    seconds: Option<f64>,
 }
 
 /// Takes about a minute.
@@ -38,54 +45,74 @@ const LONG: (&str, u32) = ("approxds-append", 7);
 const LARGE: &[(&str, u32)] = &[("fib-bench", 6), ("race-parametric", 7), LONG];
 
 const ROWS: &[Row] = &[
-    row("fib-bench", 4, Some(19_605), Some(0.36)),
-    row("fib-bench", 5, Some(218_243), Some(3.55)),
-    row("fib-bench", 6, Some(2_364_418), Some(41.24)),
-    row("parker", 12, Some(9_407), Some(0.64)),
-    row("parker", 16, Some(21_195), Some(1.72)),
-    row("parker", 20, Some(40_087), Some(3.81)),
-    row("circular-buffer", 8, Some(12_870), Some(2.96)),
-    row("circular-buffer", 9, Some(48_620), Some(11.09)),
-    row("circular-buffer", 10, None, Some(14.82)),
-    row("casrot", 9, Some(8_597), Some(0.11)),
-    row("casrot", 10, Some(38_486), Some(0.26)),
-    row("casrot", 11, Some(182_905), Some(1.03)),
-    row("lastzero", 11, Some(7_168), Some(0.31)),
-    row("lastzero", 13, Some(32_768), Some(1.26)),
-    row("lastzero", 15, Some(147_456), Some(6.31)),
-    row("readers", 13, Some(8_192), Some(0.27)),
-    row("readers", 15, Some(32_768), Some(0.98)),
-    row("readers", 17, Some(131_072), Some(4.24)),
-    row("sigma", 7, Some(5_040), Some(0.78)),
-    row("sigma", 8, Some(40_320), Some(4.93)),
-    row("sigma", 9, Some(362_880), Some(48.87)),
-    row("race-parametric", 5, Some(8_953), Some(1.60)),
-    row("race-parametric", 6, Some(73_789), Some(16.74)),
-    row("race-parametric", 7, Some(616_227), None),
-    row("approxds-append", 5, Some(9_945), Some(1.66)),
-    row("approxds-append", 6, Some(198_936), Some(36.90)),
-    row("approxds-append", 7, Some(4_645_207), None),
+    row("fib-bench", 4, Some(19_605), Genmc, Some(0.36)),
+    row("fib-bench", 5, Some(218_243), Genmc, Some(3.55)),
+    row("fib-bench", 6, Some(2_364_418), Genmc, Some(41.24)),
+    row("parker", 12, Some(9_407), Genmc, Some(0.64)),
+    row("parker", 16, Some(21_195), Genmc, Some(1.72)),
+    row("parker", 20, Some(40_087), Genmc, Some(3.81)),
+    row(
+        "circular-buffer",
+        8,
+        Some(12_870),
+        NidhuggOptimal,
+        Some(2.96),
+    ),
+    row(
+        "circular-buffer",
+        9,
+        Some(48_620),
+        NidhuggOptimal,
+        Some(11.09),
+    ),
+    row("circular-buffer", 10, None, NidhuggOptimal, Some(14.82)),
+    row("casrot", 9, Some(8_597), Genmc, Some(0.11)),
+    row("casrot", 10, Some(38_486), Genmc, Some(0.26)),
+    row("casrot", 11, Some(182_905), Genmc, Some(1.03)),
+    row("lastzero", 11, Some(7_168), Genmc, Some(0.31)),
+    row("lastzero", 13, Some(32_768), Genmc, Some(1.26)),
+    row("lastzero", 15, Some(147_456), Genmc, Some(6.31)),
+    row("readers", 13, Some(8_192), Genmc, Some(0.27)),
+    row("readers", 15, Some(32_768), Genmc, Some(0.98)),
+    row("readers", 17, Some(131_072), Genmc, Some(4.24)),
+    row("sigma", 7, Some(5_040), NidhuggRf, Some(0.78)),
+    row("sigma", 8, Some(40_320), NidhuggRf, Some(4.93)),
+    row("sigma", 9, Some(362_880), NidhuggRf, Some(48.87)),
+    row("race-parametric", 5, Some(8_953), Genmc, Some(1.60)),
+    row("race-parametric", 6, Some(73_789), Genmc, Some(16.74)),
+    row("race-parametric", 7, Some(616_227), Genmc, None),
+    row("approxds-append", 5, Some(9_945), NidhuggRf, Some(1.66)),
+    row("approxds-append", 6, Some(198_936), NidhuggRf, Some(36.90)),
+    row("approxds-append", 7, Some(4_645_207), NidhuggRf, None),
 ];
 
-const fn row(name: &'static str, size: u32, executions: Option<u64>, best: Option<f64>) -> Row {
+const fn row(
+    name: &'static str,
+    size: u32,
+    executions: Option<u64>,
+    best: Peer,
+    seconds: Option<f64>,
+) -> Row {
     Row {
         name,
         size,
         executions,
         best,
+        seconds,
     }
 }
 
-/// Prints the table; the longest row only on request.
-pub fn print(kit: &Kit, long: bool) {
+/// Prints the table; the longest row only on request. `beside`: the others are run too, just before ours.
+pub fn print(kit: &Kit, long: bool, beside: bool) {
     println!(
-        "{:<20} {:>10} {:>10} {:>8} {:>9} {:>7} {:>6} {:>8} {:>8}",
+        "{:<20} {:>10} {:>10} {:>8} {:>9} {:>8} {:>7} {:>6} {:>8} {:>8}",
         "program",
         "executions",
         "paper",
         "seconds",
         "execs/s",
         "best",
+        "seconds",
         "times",
         "MB 1000",
         "MB most"
@@ -95,6 +122,10 @@ pub fn print(kit: &Kit, long: bool) {
         if !long && (row.name, row.size) == LONG {
             continue;
         }
+        let best = match beside {
+            true => fastest(row.best, row.name, row.size),
+            false => row.seconds.map(|seconds| (row.best, seconds)),
+        };
         let Some(seen) = measure(kit, row.name, row.size, 1, true) else {
             println!("{}({}): could not be measured", row.name, row.size);
             continue;
@@ -107,16 +138,21 @@ pub fn print(kit: &Kit, long: bool) {
             Some(count) if count as f64 != runs => " differs",
             _ => "",
         };
-        let (best, times) = match row.best {
-            Some(best) => (format!("{best:.2}"), format!("{:.2}", best / seconds)),
-            None => ("> 60".into(), format!("> {:.0}", 60.0 / seconds)),
-        };
         // Where there is an error, all depends on who meets it first.
-        if let (Some(best), Some(_)) = (row.best, row.executions) {
+        if let (Some((_, best)), Some(_)) = (best, row.executions) {
             logarithms.push((best / seconds).ln());
         }
+        let (best, theirs, times) = match best {
+            Some((best, theirs)) => (
+                best.name(),
+                format!("{theirs:.2}"),
+                format!("{:.2}", theirs / seconds),
+            ),
+            None if row.executions.is_none() => ("-", "-".into(), "-".into()),
+            None => ("-", "> 60".into(), format!("> {:.0}", PATIENCE / seconds)),
+        };
         println!(
-            "{:<20} {runs:>10} {paper:>10} {seconds:>8.2} {:>9.0} {best:>7} {times:>6} {early:>8.1} {most:>8.1}{mark}",
+            "{:<20} {runs:>10} {paper:>10} {seconds:>8.2} {:>9.0} {best:>8} {theirs:>7} {times:>6} {early:>8.1} {most:>8.1}{mark}",
             format!("{}({})", row.name, row.size),
             runs / seconds,
         );

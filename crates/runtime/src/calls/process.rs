@@ -68,7 +68,12 @@ impl State {
 /// A function to be called at the end.
 #[derive(Clone, Copy)]
 enum Handler {
-    Cxa(unsafe extern "C" fn(*mut c_void, c_int), *mut c_void),
+    /// With what it is called, and the module that it is of.
+    Cxa(
+        unsafe extern "C" fn(*mut c_void, c_int),
+        *mut c_void,
+        *mut c_void,
+    ),
     On(unsafe extern "C" fn(c_int, *mut c_void), *mut c_void),
 }
 
@@ -77,7 +82,7 @@ impl Handler {
         // SAFETY: registered by the program for this.
         unsafe {
             match self {
-                Handler::Cxa(function, argument) => function(argument, status),
+                Handler::Cxa(function, argument, _) => function(argument, status),
                 Handler::On(function, argument) => function(status, argument),
             }
         }
@@ -186,7 +191,7 @@ unsafe extern "C" fn at_exit(
             )
         };
     }
-    register(Handler::Cxa(function, argument))
+    register(Handler::Cxa(function, argument, object))
 }
 
 unsafe extern "C" fn at_exit_with_status(
@@ -216,15 +221,23 @@ unsafe extern "C" fn at_quick_exit(
     }
     state()
         .quick
-        .push(Handler::Cxa(function, core::ptr::null_mut()));
+        .push(Handler::Cxa(function, core::ptr::null_mut(), object));
     0
 }
 
-/// A module's own destructor asks for this when it goes; in a run its handlers were called already.
+/// A module's own destructor asks for this when it goes. At the end of the process its handlers were called already.
 unsafe extern "C" fn finalize(object: *mut c_void, _: &Frame) {
     if !entry::driven() {
         // SAFETY: the program's own argument.
         unsafe { real!(__cxa_finalize: fn(*mut c_void))(object) };
+    }
+    let of_it = |handler: &Handler| matches!(handler, Handler::Cxa(.., whose) if *whose == object);
+    while let Some(handler) = world::active()
+        .then(|| state().handlers.iter().rposition(of_it))
+        .flatten()
+        .map(|index| state().handlers.remove(index))
+    {
+        handler.call(0);
     }
 }
 
@@ -276,6 +289,7 @@ pub fn leave(status: c_int, site: Site, frame: Option<&Frame>) -> ! {
         // SAFETY: one of the functions that the loader would call now.
         unsafe { function() };
     }
+    super::libraries::finish();
     // Handlers and destructors may have waited for threads.
     let world = world::get();
     let clock = world.races.clock(world.current).into();
