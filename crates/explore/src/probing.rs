@@ -2,7 +2,7 @@
 
 use crate::{
     estimate::{
-        Passed, Probing,
+        Passed,
         pace::few,
         probe::{Dice, Pass},
         sizes::Sizes,
@@ -62,14 +62,7 @@ impl Prober {
         }
     }
 
-    fn begin(
-        &mut self,
-        branches: &mut Vec<Branch>,
-        probing: Probing,
-        before: u64,
-        passes: usize,
-    ) -> UnderWay {
-        let width = probing.width(before, passes);
+    fn begin(&mut self, branches: &mut Vec<Branch>, width: usize, before: u64) -> UnderWay {
         let (pass, drawn) = Pass::new(branches, width, &mut self.sizes, &mut self.dice);
         UnderWay {
             pass,
@@ -105,16 +98,18 @@ impl Worker<'_> {
         before: &impl Fn() -> Flow,
         after: &impl Fn(&Plan, &Execution) -> Flow,
     ) -> Result<Flow, Divergence> {
-        let (runs, _, passes) = self.crew.gauge.so_far();
+        let (runs, probed, passes) = self.crew.gauge.so_far();
         let done = runs + self.tally.runs;
+        let width = self.probing.width(done, probed, passes);
         let begun = prober.under_way.take();
-        let mut it =
-            begun.unwrap_or_else(|| prober.begin(&mut self.mine, self.probing, done, passes));
+        let mut it = begun.unwrap_or_else(|| prober.begin(&mut self.mine, width, done));
         loop {
             // A pass may have been stopped just when a level was complete.
             if it.drawn.is_empty() {
                 let (sizes, dice) = (&mut prober.sizes, &mut prober.dice);
                 it.drawn = it.pass.draw(sizes, dice, &mut self.mine);
+                self.tally
+                    .pass_so_far(Passed::so_far(it.before, it.width, it.pass.so_far()));
             }
             if it.drawn.is_empty() {
                 break;
@@ -127,8 +122,7 @@ impl Worker<'_> {
         }
         prober.last = it.pass.runs();
         let below = it.pass.conclude(&mut prober.sizes);
-        self.tally
-            .pass(Passed::new(it.before, it.width as u64, below));
+        self.tally.pass(Passed::new(it.before, it.width, below));
         Ok(Flow::Continue)
     }
 

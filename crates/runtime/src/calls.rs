@@ -3,6 +3,7 @@
 
 mod allocation;
 mod annotations;
+mod answers;
 mod attributes;
 mod awaited;
 mod barriers;
@@ -11,10 +12,11 @@ mod callers;
 mod cancel;
 mod clocks;
 mod condvars;
+mod descriptors;
 mod disk;
 mod entries;
 pub mod exceptions;
-mod files;
+pub mod files;
 mod futexes;
 mod joins;
 mod jumps;
@@ -25,6 +27,8 @@ mod mappings;
 mod marks;
 mod mutexes;
 mod named;
+mod naming;
+mod numbers;
 mod once;
 mod openmp;
 mod output;
@@ -33,15 +37,19 @@ pub mod pointers;
 pub mod process;
 mod random;
 mod robust;
+pub mod rules;
 mod rwlocks;
 pub mod sections;
 mod semaphores;
 pub mod signals;
 mod spins;
+mod stream_locks;
+mod streams;
 mod strings;
 mod system;
 mod texts;
 pub mod threads;
+mod transfers;
 mod unsupported;
 mod verifier;
 mod waits;
@@ -64,6 +72,7 @@ use reweave_wire::Beginning;
 #[derive(Default)]
 pub struct State {
     pub awaited: awaited::State,
+    pub descriptors: descriptors::State,
     pub disk: disk::State,
     pub files: files::State,
     pub libraries: libraries::State,
@@ -74,6 +83,7 @@ pub struct State {
     pub pointers: pointers::State,
     pub process: process::State,
     pub signals: signals::State,
+    pub streams: streams::State,
     pub texts: texts::State,
     pub threads: threads::State,
     pub waits: waits::State,
@@ -84,6 +94,8 @@ pub struct State {
 pub struct Own {
     pub robust: robust::Own,
     pub cancel: cancel::Own,
+    pub descriptors: descriptors::Own,
+    pub disk: disk::Own,
     pub openmp: openmp::Own,
     pub jumps: jumps::Own,
     pub random: random::Own,
@@ -117,6 +129,7 @@ impl State {
     /// Before a run.
     pub fn clear(&mut self) {
         self.awaited.clear();
+        self.descriptors.clear();
         self.files.clear();
         self.libraries.clear();
         self.limits.clear();
@@ -125,6 +138,7 @@ impl State {
         self.pointers.clear();
         self.process.clear();
         self.signals.clear();
+        self.streams.clear();
         self.texts.clear();
         self.threads.clear();
         self.waits.clear();
@@ -134,6 +148,7 @@ impl State {
 /// Once, before memory is copied and the modules are listed.
 pub fn prepare(beginning: &Beginning) {
     disk::prepare(&beginning.disk);
+    rules::prepare(&beginning.units);
     exceptions::prepare();
     process::prepare();
     files::prepare();
@@ -187,11 +202,13 @@ enum Hidden {
     Critical,
     /// Held where OpenMP makes something atomic by a lock.
     Atomic,
+    /// Held by who names files: see [`disk`].
+    Disk,
     /// Held while libraries are opened and closed.
     Loader,
 }
 
-static HIDDEN: [u64; 9] = [0; 9];
+static HIDDEN: [u64; 10] = [0; 10];
 
 impl Hidden {
     fn address(self) -> usize {
@@ -204,6 +221,7 @@ impl Hidden {
             Hidden::Nothing => (Sort::Atomic, Object::Atomic(0)),
             Hidden::Names => (Sort::Quiet, Object::Atomic(0)),
             Hidden::Waits => (Sort::Quiet, Object::mutex()),
+            Hidden::Disk => (Sort::Quiet, Object::rwlock()),
             _ => (Sort::Mutex, Object::mutex()),
         };
         world::get().object(self.address(), 8, sort, || fresh)

@@ -115,7 +115,9 @@ impl World {
 
     /// What lies at an address.
     pub fn place(&self, address: usize) -> Place {
-        let kind = if let Some((slot, number, block)) = crate::world::heap().around(address) {
+        let kind = if let Some(name) = crate::calls::files::named(self, address) {
+            PlaceKind::Named(name)
+        } else if let Some((slot, number, block)) = crate::world::heap().around(address) {
             let owner = self.threads.iter().position(|thread| thread.slot == slot);
             let path = |index: usize| self.run.execution().threads[index].path.clone();
             PlaceKind::Heap {

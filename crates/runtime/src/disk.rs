@@ -242,7 +242,7 @@ impl Disk {
     }
 
     /// The directory that a descriptor stands for.
-    fn directory(&self, descriptor: c_int) -> Option<Real> {
+    pub fn directory(&self, descriptor: c_int) -> Option<Real> {
         let link = match descriptor {
             libc::AT_FDCWD => b"/proc/self/cwd".to_vec(),
             _ => format!("/proc/self/fd/{descriptor}").into_bytes(),
@@ -408,7 +408,9 @@ impl Disk {
 /// The descriptors below this one that stand for a file.
 fn open_for(file: &libc::stat, below: c_int) -> impl Iterator<Item = c_int> {
     let identity = (file.st_dev, file.st_ino);
-    (0..below).filter(move |descriptor| {
+    let open = names(b"/proc/self/fd").into_iter();
+    let open = open.filter_map(|name| core::str::from_utf8(&name).ok()?.parse().ok());
+    open.filter(move |descriptor: &c_int| {
         let mut stat = MaybeUninit::<libc::stat>::zeroed();
         // SAFETY: writes a local, for which all zeros are fine, too.
         let stat = unsafe {
@@ -416,7 +418,7 @@ fn open_for(file: &libc::stat, below: c_int) -> impl Iterator<Item = c_int> {
             sys::call(libc::SYS_fstat, [*descriptor as usize, into, 0, 0, 0, 0]);
             stat.assume_init()
         };
-        (stat.st_dev, stat.st_ino) == identity
+        *descriptor < below && (stat.st_dev, stat.st_ino) == identity
     })
 }
 

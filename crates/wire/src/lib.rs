@@ -26,8 +26,8 @@ pub use header::{
 };
 pub use hello::{Hello, HelloModule, read_hello, write_hello};
 pub use plan::{
-    Beginning, Death, Doom, Library, Request, Unit, read_beginning, read_request, write_beginning,
-    write_request,
+    Beginning, Death, Doom, Library, Request, Rule, Unit, read_beginning, read_request,
+    write_beginning, write_request,
 };
 pub use report::{Detail, Note, Parts, Place, PlaceKind, Report, Stack, read_report, write_report};
 pub use words::{Malformed, Reader, Writer};

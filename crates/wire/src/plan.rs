@@ -92,9 +92,40 @@ pub struct Unit {
     pub bytes: u64,
 }
 
+/// What costs events, and is done by all runs once one of them shows that it matters.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u8)]
+pub enum Rule {
+    /// Threads get descriptors from ranges of their own: they open and close them in no order.
+    Ranges,
+    /// All that changes descriptors is in one order: some are used after they were closed, when they may stand for something else.
+    Table,
+    /// Standard output and standard error are descriptors like others: they are closed, or put elsewhere.
+    Output,
+    /// Who names a file locks the names of all: directories, links and names are made, renamed and removed.
+    Names,
+    /// Whoever uses a key of threads' own values looks whether it is still there.
+    Keys,
+}
+
 impl Unit {
     /// See [`Unit::place`].
     pub const STATIC: u64 = 1 << 63;
+    /// Places from here to there are no memory, but [`Rule`]s.
+    const RULES: u64 = 1 << 62;
+
+    /// What the rule is about.
+    pub const fn of(rule: Rule) -> Unit {
+        Unit {
+            place: Unit::RULES + rule as u64,
+            bytes: 1,
+        }
+    }
+
+    /// Whether it is a rule's.
+    pub const fn is_rule(self) -> bool {
+        Unit::RULES <= self.place && self.place < Unit::STATIC
+    }
 
     /// Units that cover the same bytes and do not overlap.
     pub fn merged(units: impl IntoIterator<Item = Unit>) -> Vec<Unit> {

@@ -70,6 +70,8 @@ pub enum PlaceKind {
     },
     /// On a thread's stack, so far below its beginning.
     Stack { thread: u32, below: u64 },
+    /// No memory, but what goes by this name.
+    Named(String),
 }
 
 /// Asked for only when an execution is to be shown.
@@ -287,6 +289,10 @@ fn write_place(out: &mut Writer<'_>, place: &Place) {
             out.pair(3, *thread);
             out.word(*below);
         }
+        PlaceKind::Named(name) => {
+            out.pair(4, 0);
+            out.bytes(name.as_bytes());
+        }
     }
 }
 
@@ -314,6 +320,7 @@ fn read_place(from: &mut Reader<'_>) -> Result<Place, Malformed> {
             thread: number,
             below: from.word()?,
         },
+        4 => PlaceKind::Named(from.text()?),
         _ => return Err(Malformed),
     };
     Ok(Place { address, kind })

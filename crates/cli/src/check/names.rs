@@ -214,6 +214,10 @@ impl Names {
                     allocated: self.position(*site),
                 })
             }
+            PlaceKind::Named(name) => Some(Thing {
+                name: name.clone(),
+                allocated: None,
+            }),
             PlaceKind::Stack { .. } | PlaceKind::Unknown => None,
         }
     }

@@ -261,13 +261,16 @@ impl Checked {
             idle: self.idle.clone(),
             native: native.ok(),
             noticed,
-            visible: match self.launch.races {
-                Races::Explore | Races::Interleave => Some(self.launch.units.clone()),
-                Races::Check | Races::Ignore => None,
-            },
+            visible: self.launch.units.clone(),
+            explores: self.explores(),
             known: 0,
             anew,
         }
+    }
+
+    /// Whether racy accesses are explored.
+    fn explores(&self) -> bool {
+        matches!(self.launch.races, Races::Explore | Races::Interleave)
     }
 
     fn names(&self) -> MutexGuard<'_, Names> {
@@ -307,7 +310,7 @@ impl Subject for Checked {
     fn begin(&mut self) {
         let racy = std::mem::take(&mut self.noticed().racy);
         let known = self.launch.units.iter().copied();
-        if !racy.is_empty() && matches!(self.launch.races, Races::Explore | Races::Interleave) {
+        if !racy.is_empty() {
             self.launch.units = Unit::merged(known.chain(racy));
             self.rest();
         }
@@ -406,17 +409,19 @@ pub struct Attentive {
     native: Option<Native>,
     idle: Idle,
     noticed: Arc<Mutex<Noticed>>,
-    /// Where racy accesses are explored, the memory where they are so far.
-    visible: Option<Vec<Unit>>,
+    /// What is explored beyond operations so far: racy memory, and what rules are about.
+    visible: Vec<Unit>,
+    explores: bool,
     /// Notes looked at.
     known: usize,
     anew: Arc<AtomicBool>,
 }
 
 impl Attentive {
-    /// Whether accesses raced that are not explored yet, as they have to be.
+    /// Whether something turned out that is not explored yet, as it has to be: accesses that raced, a rule that matters.
     fn races(&mut self) {
-        let (Some(visible), Some(native)) = (&self.visible, &self.native) else {
+        let (visible, explores) = (&self.visible, self.explores);
+        let Some(native) = &self.native else {
             return;
         };
         let notes = native.notes();
@@ -431,7 +436,7 @@ impl Attentive {
             })
         };
         let racy = notes.iter().filter_map(|note| match note {
-            Note::Racy(unit) if !covered(unit) => Some(*unit),
+            Note::Racy(unit) if (explores || unit.is_rule()) && !covered(unit) => Some(*unit),
             _ => None,
         });
         let racy: Vec<Unit> = racy.collect();

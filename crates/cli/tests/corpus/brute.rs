@@ -2,9 +2,9 @@
 //! once and with the same ends and errors.
 
 use super::class::{class, class_by_reads};
-use reweave_drive::{Launch, Native};
-use reweave_explore::{Algorithm, Flow, Options, Search};
-use reweave_model::{End, Execution, Plan};
+use reweave_drive::{Launch, Native, Note, Unit};
+use reweave_explore::{Algorithm, Flow, Options, Search, Target};
+use reweave_model::{Divergence, End, Execution, Plan};
 use std::{collections::BTreeMap, path::PathBuf, sync::Mutex};
 
 /// How often each class was met.
@@ -52,14 +52,20 @@ enum Went {
     TooMany,
     /// `rf` does not serve.
     Unfit,
+    /// Something turned out that all runs have to look at.
+    Anew(Vec<Unit>),
 }
 
 /// Compares the algorithms; `None`: `optimal` has more runs than that.
 pub fn force(program: &str, args: &[String], most: u64) -> Result<Option<Counts>, String> {
     let mut launch = Launch::new(PathBuf::from(program));
     launch.args = args.iter().map(Into::into).collect();
-    let Went::Whole(optimal) = search(&launch, Algorithm::Optimal, most)? else {
-        return Ok(None);
+    let optimal = loop {
+        match search(&launch, Algorithm::Optimal, most)? {
+            Went::Whole(met) => break met,
+            Went::Anew(units) => launch.units.extend(units),
+            Went::TooMany | Went::Unfit => return Ok(None),
+        }
     };
     once_each("optimal", &optimal.classes)?;
     if let Went::Whole(all) = search(&launch, Algorithm::Dfs, most)? {
@@ -74,6 +80,7 @@ pub fn force(program: &str, args: &[String], most: u64) -> Result<Option<Counts>
         }
         Went::Unfit => counted,
         Went::TooMany => return Err("rf needs more runs than optimal".into()),
+        Went::Anew(_) => return Err("rf shows what optimal did not".into()),
     };
     Ok(Some(Counts {
         optimal: counted,
@@ -116,6 +123,7 @@ fn search(launch: &Launch, algorithm: Algorithm, most: u64) -> Result<Went, Stri
         ..Options::default()
     });
     let native = Mutex::new(Some(Native::start(launch)?));
+    let rules = Mutex::new(Vec::new());
     let runs = Mutex::new(0);
     let met = Mutex::new(Met::default());
     let before = || {
@@ -140,13 +148,43 @@ fn search(launch: &Launch, algorithm: Algorithm, most: u64) -> Result<Went, Stri
     };
     let target = |_| {
         let native = native.lock().expect("there is one worker").take();
-        native.expect("there is one worker")
+        Attentive {
+            native: native.expect("there is one worker"),
+            rules: &rules,
+        }
     };
     let outcome = search.run(1, target, before, after);
+    let rules = rules.into_inner().expect("there is one worker");
+    if !rules.is_empty() {
+        return Ok(Went::Anew(rules));
+    }
     outcome.map_err(|divergence| format!("{algorithm:?} diverges: {divergence:?}"))?;
     Ok(match (search.unfit(), search.exhausted()) {
         (Some(_), _) => Went::Unfit,
         (None, true) => Went::Whole(met.into_inner().expect("there is one worker")),
         (None, false) => Went::TooMany,
     })
+}
+
+/// A target that leaves word of what turned out.
+struct Attentive<'a> {
+    native: Native,
+    rules: &'a Mutex<Vec<Unit>>,
+}
+
+impl Target for Attentive<'_> {
+    fn run(&mut self, plan: &Plan) -> Result<&Execution, Divergence> {
+        self.native.run(plan)
+    }
+}
+
+impl Drop for Attentive<'_> {
+    fn drop(&mut self) {
+        let rules = self.native.notes().iter().filter_map(|note| match note {
+            Note::Racy(unit) if unit.is_rule() => Some(*unit),
+            _ => None,
+        });
+        let mut known = self.rules.lock().expect("there is one worker");
+        known.extend(rules);
+    }
 }

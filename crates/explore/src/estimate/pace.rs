@@ -16,7 +16,7 @@ pub enum Probing {
 }
 
 /// The first executions are run depth first: most searches are over soon.
-const FIRST: u64 = 32;
+const FIRST: u64 = 8;
 
 impl Probing {
     /// Whether it is time for a pass, after so many executions, so many of them in passes, the last of which had so many.
@@ -26,15 +26,16 @@ impl Probing {
         done >= FIRST
             && match self {
                 Probing::Never => false,
-                Probing::Seldom => probed + last <= (100 + done / 80).min(2_000),
+                Probing::Seldom => probed + last <= (100 + done / 100).min(1_200),
                 Probing::Often => probed < 1_500 + 30 * done.isqrt(),
             }
     }
 
-    /// How many a pass takes on a level, after so many executions and passes. The first ones are narrow, to be over soon.
-    pub(crate) fn width(self, done: u64, passes: usize) -> usize {
+    /// How many a pass takes on a level, after so many executions, so many of them in passes, and so many passes. The first ones are
+    /// narrow, to be over soon.
+    pub(crate) fn width(self, done: u64, probed: u64, passes: usize) -> usize {
         match self {
-            Probing::Never | Probing::Seldom => 4,
+            Probing::Never | Probing::Seldom => (probed.isqrt() as usize / 4).max(4),
             Probing::Often => (done.isqrt() as usize).max(2 << passes.min(2)),
         }
     }

@@ -22,17 +22,17 @@ pub(crate) struct Series {
 const POINTS: usize = 256;
 
 impl Series {
-    /// Takes an estimate into the sample, or leaves it out.
-    pub fn note(&mut self, time: f64, ln_estimate: f64) {
+    /// Takes an estimate into the sample, or leaves it out: then nobody needs to work it out.
+    pub fn note(&mut self, time: f64, ln_estimate: impl FnOnce() -> f64) {
         self.seen += 1;
         if self.points.len() < POINTS {
-            self.points.push((time, ln_estimate));
+            self.points.push((time, ln_estimate()));
             return;
         }
         // Each of those seen stays with the same chance. The number seen is the seed: nothing else needs to be kept.
         let slot = Dice(self.seen).next() % self.seen;
         if let Some(point) = self.points.get_mut(slot as usize) {
-            *point = (time, ln_estimate);
+            *point = (time, ln_estimate());
         }
     }
 

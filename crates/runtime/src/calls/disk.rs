@@ -1,28 +1,44 @@
-//! Calls that name files: what they change lies elsewhere, see [`crate::disk`].
+//! What calls do that name files ([`super::naming`], [`super::entries`]): what they change lies elsewhere, see [`crate::disk`].
 //!
-//! A file is an object of the model, whether it is reached by a path, a descriptor or a stream, and whether it is there at all. What changes where several paths lead
-//! is not under control beside other threads: an operation touches one object.
+//! A file is an object of the model, whether it is reached by a path, a descriptor or a stream, and whether it is there at all. An operation touches one object, but
+//! directories, links, new names, and another place to start from change where many paths lead. So there is a lock of all names ([`Rule::Names`]): who changes some,
+//! or lists them, has it alone; who names a file has it together with others, and still touches the file.
 
-use super::{
-    callers, files,
-    paths::{openable, redirects},
-};
+use super::{Hidden, callers, descriptors, files, rules, visible};
 use crate::{
     disk::{self, Disk, Real, Where},
     world,
 };
 use alloc::vec::Vec;
 use core::ffi::{CStr, c_char, c_int};
-use reweave_model::Site;
+use reweave_model::{Op, Site};
+use reweave_wire::Rule;
 
 /// Of a run.
 #[derive(Default)]
 pub struct State {
     pub(super) disk: Disk,
     /// Paths that calls were given instead of theirs.
-    texts: [Vec<u8>; 2],
+    pub(super) texts: [Vec<u8>; 2],
     /// How many names each thread has asked for, by slot.
     pub(super) temporary: Vec<(usize, u64)>,
+    /// New names, in the order in which they were given.
+    given: Vec<Given>,
+}
+
+/// Another name for what is called so already.
+struct Given {
+    old: Real,
+    new: Real,
+    /// The old one is none any more.
+    moved: bool,
+}
+
+/// Of a thread.
+#[derive(Default)]
+pub struct Own {
+    /// What gives back the lock of all names, while it has that.
+    held: Option<Op>,
 }
 
 pub(super) fn state() -> &'static mut State {
@@ -36,6 +52,42 @@ pub fn prepare(root: &str) {
 pub fn clean_up() {
     state().disk.forget();
     state().temporary.clear();
+    state().given.clear();
+}
+
+/// Takes the lock of all names until [`leave`]: alone, for those who change some, or with others.
+pub(super) fn enter(changes: bool, site: Site) {
+    let held = || &mut world::get().me().own_calls.disk.held;
+    if alone() || held().is_some() || changes && !rules::needs(Rule::Names) {
+        return;
+    }
+    if !rules::holds(Rule::Names) {
+        return;
+    }
+    let lock = Hidden::Disk.object();
+    let (steps, back) = match changes {
+        true => (
+            &[Op::WriteBegin(lock), Op::WriteAcquire(lock)][..],
+            Op::WriteUnlock(lock),
+        ),
+        false => (&[Op::ReadLock(lock)][..], Op::ReadUnlock(lock)),
+    };
+    for step in steps {
+        visible(*step, site);
+    }
+    *held() = Some(back);
+}
+
+pub(super) fn leave(site: Site) {
+    if let Some(back) = world::get().me().own_calls.disk.held.take() {
+        visible(back, site);
+    }
+}
+
+/// Not under control. Nobody is kept from names by a thread that goes no further.
+pub(super) fn refuse(what: &str, site: Site) -> ! {
+    leave(site);
+    world::get().unsupported(what, site)
 }
 
 /// What a call does with a path.
@@ -53,8 +105,13 @@ pub(super) enum Use {
     List,
 }
 
+pub(super) const WHOLE: Use = Use::Change { whole: true };
+
+/// Where the process is.
+pub(super) const HERE: c_int = libc::AT_FDCWD;
+
 /// What the kernel has files for that are none.
-fn is_system(real: &[u8]) -> bool {
+pub(super) fn is_system(real: &[u8]) -> bool {
     let shared = disk::beneath(real, b"/dev/shm");
     [&b"/proc"[..], b"/sys", b"/dev"]
         .iter()
@@ -62,9 +119,35 @@ fn is_system(real: &[u8]) -> bool {
         && !shared
 }
 
+/// A new name for what had another one, or has.
+pub(super) fn give(old: &[u8], new: &[u8], moved: bool) {
+    let (old, new) = (old.into(), new.into());
+    state().given.push(Given { old, new, moved });
+}
+
+/// What a path was called at first: a file stays the same object under all its names.
+fn first_name(real: &[u8]) -> Real {
+    let mut name: Real = real.into();
+    for (index, given) in state().given.iter().enumerate().rev() {
+        if disk::beneath(&name, &given.new) {
+            name = [&given.old, &name[given.new.len()..]].concat();
+        } else if given.moved && disk::beneath(&name, &given.old) {
+            // Something else, since.
+            name = [alloc::format!("//{index}").as_bytes(), &name].concat();
+        }
+    }
+    name
+}
+
 /// A path as an object: a number for which one it is.
-fn number(real: &[u8]) -> usize {
-    let hash = real.iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+pub(super) fn number(real: &[u8]) -> usize {
+    let number = hash(&first_name(real));
+    files::is_called(number, real);
+    number
+}
+
+fn hash(path: &[u8]) -> usize {
+    let hash = path.iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
         (hash ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3)
     });
     (hash ^ hash >> 44) as usize
@@ -96,7 +179,8 @@ pub(super) unsafe fn bytes<'a>(path: usize) -> Option<&'a [u8]> {
     Some(unsafe { CStr::from_ptr(path as *const c_char) }.to_bytes())
 }
 
-/// Where a path leads, for one that is under control; others see what the call does to it from now on, or it sees what they have done.
+/// Where a path leads, for one that is under control; others see what the call does to it from now on, or it sees what they have done. Until [`leave`] it
+/// leads there.
 pub(super) fn reach(
     directory: c_int,
     path: usize,
@@ -105,35 +189,40 @@ pub(super) fn reach(
     site: Site,
 ) -> Option<Real> {
     // SAFETY: the program's own text.
-    let path = unsafe { bytes(path) }?;
+    let mut path = unsafe { bytes(path) }?;
+    enter(matches!(how, Use::List | Use::Go | Use::Entry), site);
+    let whole;
+    if directory != HERE && path.first().is_some_and(|first| *first != b'/') {
+        descriptors::look_up(directory, site);
+        let start = state().disk.directory(descriptors::found(directory))?;
+        whole = [&start, &b"/"[..], path].concat();
+        path = &whole;
+    }
     let find = || {
-        let real = state().disk.real(directory, path, follow);
+        let real = state().disk.real(HERE, path, follow);
         real.filter(|real| !is_system(real))
     };
     let real = find()?;
     if alone() {
         return Some(real);
     }
-    let file = number(&real);
     match how {
-        Use::Look => files::look_at(file, site),
-        Use::Change { .. } => files::touch(file, site),
-        Use::List | Use::Go | Use::Entry => {
-            let what = match how {
-                Use::List => "listing a directory beside other threads",
-                Use::Go => "going to another directory beside other threads",
-                _ => {
-                    "making, renaming or removing a directory, a link or a name beside other threads"
-                }
-            };
-            world::get().unsupported(what, site);
-        }
+        Use::Look => files::look_at(number(&real), site),
+        Use::Change { .. } => files::touch(number(&real), site),
+        Use::List | Use::Go | Use::Entry => {}
     }
     find()
 }
 
 /// Exchanges the path of a call for where it is to be looked for.
-fn redirect(directory: c_int, path: &mut usize, follow: bool, how: Use, from: &usize, text: usize) {
+pub(super) fn redirect(
+    directory: c_int,
+    path: &mut usize,
+    follow: bool,
+    how: Use,
+    from: &usize,
+    text: usize,
+) {
     state().texts[text].clear();
     if matches!(how, Use::Look | Use::Go | Use::List) && alone() && !state().disk.used() {
         return;
@@ -145,6 +234,10 @@ fn redirect(directory: c_int, path: &mut usize, follow: bool, how: Use, from: &u
     let place = match how {
         Use::Look | Use::Go => state().disk.place(&real),
         Use::List => {
+            // What others change from now on is to be seen as well.
+            if !alone() && state().disk.stat(&real).is_some() {
+                state().disk.copy(&real, true);
+            }
             state().disk.list(&real);
             state().disk.place(&real)
         }
@@ -181,8 +274,8 @@ pub(super) fn change(real: &[u8], whole: bool, site: Site) -> bool {
     let original = disk.find(real) == Where::Original;
     let plain = |stat: &libc::stat| disk::kind(stat) == libc::S_IFREG;
     let several = there.is_some_and(|stat| plain(&stat) && stat.st_nlink > 1);
-    if several && (original || !alone()) {
-        world::get().unsupported("a change of a file that has several names", site);
+    if several && original {
+        refuse("a change of a file that has several names", site);
     }
     match there {
         Some(stat) if original => {
@@ -196,322 +289,4 @@ pub(super) fn change(real: &[u8], whole: bool, site: Site) -> bool {
         None => disk.prepare(real),
     }
     true
-}
-
-/// How `open` is to be taken.
-fn of_flags(flags: c_int) -> (Use, bool) {
-    let writes = flags & libc::O_ACCMODE != libc::O_RDONLY;
-    let exclusive = flags & libc::O_CREAT != 0 && flags & libc::O_EXCL != 0;
-    let follow = flags & libc::O_NOFOLLOW == 0 && !exclusive;
-    let how = match () {
-        // A file without a name.
-        () if flags & libc::O_TMPFILE == libc::O_TMPFILE => Use::Look,
-        () if writes || flags & (libc::O_CREAT | libc::O_TRUNC) != 0 => Use::Change {
-            whole: flags & libc::O_TRUNC == 0 || exclusive,
-        },
-        () if flags & libc::O_DIRECTORY != 0 => Use::List,
-        () => Use::Look,
-    };
-    (how, follow)
-}
-
-/// How `fopen` is.
-fn of_mode(mode: usize) -> Use {
-    // SAFETY: the program's own text.
-    let mode = unsafe { bytes(mode) }.unwrap_or(b"r");
-    match mode.first() {
-        Some(b'w') => Use::Change {
-            whole: mode.contains(&b'x'),
-        },
-        Some(b'a') => Use::Change { whole: true },
-        _ if mode.contains(&b'+') => Use::Change { whole: true },
-        _ => Use::Look,
-    }
-}
-
-pub(super) const HERE: c_int = libc::AT_FDCWD;
-
-fn checked(name: &'static CStr, path: usize, from: &usize) {
-    if path != 0 {
-        // SAFETY: the program's own text.
-        openable(unsafe { CStr::from_ptr(path as *const c_char) }, name, from);
-    }
-}
-
-fn opens(name: &'static CStr, arguments: &mut [usize; 6], from: &usize) {
-    checked(name, arguments[0], from);
-    let (how, follow) = of_flags(arguments[1] as c_int);
-    redirect(HERE, &mut arguments[0], follow, how, from, 0);
-}
-
-fn opens_at(name: &'static CStr, arguments: &mut [usize; 6], from: &usize) {
-    checked(name, arguments[1], from);
-    let (how, follow) = of_flags(arguments[2] as c_int);
-    redirect(
-        arguments[0] as c_int,
-        &mut arguments[1],
-        follow,
-        how,
-        from,
-        0,
-    );
-}
-
-fn makes_file(name: &'static CStr, arguments: &mut [usize; 6], from: &usize) {
-    checked(name, arguments[0], from);
-    let how = Use::Change { whole: false };
-    redirect(HERE, &mut arguments[0], true, how, from, 0);
-}
-
-fn opens_stream(name: &'static CStr, arguments: &mut [usize; 6], from: &usize) {
-    checked(name, arguments[0], from);
-    let how = of_mode(arguments[1]);
-    redirect(HERE, &mut arguments[0], true, how, from, 0);
-}
-
-fn lists(name: &'static CStr, arguments: &mut [usize; 6], from: &usize) {
-    checked(name, arguments[0], from);
-    redirect(HERE, &mut arguments[0], true, Use::List, from, 0);
-}
-
-fn goes(_: &'static CStr, arguments: &mut [usize; 6], from: &usize) {
-    crate::spin::disturbed();
-    files::moving();
-    redirect(HERE, &mut arguments[0], true, Use::Go, from, 0);
-}
-
-fn looks(_: &'static CStr, arguments: &mut [usize; 6], from: &usize) {
-    redirect(HERE, &mut arguments[0], true, Use::Look, from, 0);
-}
-
-fn looks_at(_: &'static CStr, arguments: &mut [usize; 6], from: &usize) {
-    redirect(
-        arguments[0] as c_int,
-        &mut arguments[1],
-        true,
-        Use::Look,
-        from,
-        0,
-    );
-}
-
-pub(super) const WHOLE: Use = Use::Change { whole: true };
-
-fn changes(_: &'static CStr, arguments: &mut [usize; 6], from: &usize) {
-    redirect(HERE, &mut arguments[0], true, WHOLE, from, 0);
-}
-
-fn changes_at(_: &'static CStr, arguments: &mut [usize; 6], from: &usize) {
-    redirect(
-        arguments[0] as c_int,
-        &mut arguments[1],
-        true,
-        WHOLE,
-        from,
-        0,
-    );
-}
-
-/// The new name, or the entry itself, is this argument.
-fn makes<const PATH: usize>(_: &'static CStr, arguments: &mut [usize; 6], from: &usize) {
-    redirect(HERE, &mut arguments[PATH], false, Use::Entry, from, 0);
-}
-
-fn makes_at<const DIRECTORY: usize>(_: &'static CStr, arguments: &mut [usize; 6], from: &usize) {
-    let directory = arguments[DIRECTORY] as c_int;
-    redirect(
-        directory,
-        &mut arguments[DIRECTORY + 1],
-        false,
-        Use::Entry,
-        from,
-        0,
-    );
-}
-
-/// Both names are of one file, so it has to be among the copies.
-fn links(_: &'static CStr, arguments: &mut [usize; 6], from: &usize) {
-    redirect(HERE, &mut arguments[0], false, Use::Entry, from, 0);
-    redirect(HERE, &mut arguments[1], false, Use::Entry, from, 1);
-}
-
-fn links_at(_: &'static CStr, arguments: &mut [usize; 6], from: &usize) {
-    let (old, new) = (arguments[0] as c_int, arguments[2] as c_int);
-    redirect(old, &mut arguments[1], false, Use::Entry, from, 0);
-    redirect(new, &mut arguments[3], false, Use::Entry, from, 1);
-}
-
-/// They walk through directories by themselves.
-fn walks(name: &'static CStr, _: &mut [usize; 6], from: &usize) {
-    files::changing();
-    if state().disk.used() || !alone() {
-        let name = name.to_str().unwrap_or("?");
-        let what = alloc::format!("{name} beside other threads, or after files were changed");
-        world::get().unsupported(&what, callers::site(from));
-    }
-}
-
-/// What is changed through a descriptor that was not opened for that.
-fn changes_open(name: &'static CStr, arguments: &mut [usize; 6], from: &usize) {
-    let path = alloc::format!("/proc/self/fd/{}", arguments[0] as c_int);
-    let path = disk::read_link(path.as_bytes()).unwrap_or_default();
-    let copies = state().disk.copy_of(b"");
-    if path.first() == Some(&b'/') && !disk::beneath(&path, &copies) && !is_system(&path) {
-        let name = name.to_str().unwrap_or("?");
-        let what = alloc::format!("{name} of a file that is open for reading");
-        world::get().unsupported(&what, callers::site(from));
-    }
-}
-
-redirects! {
-    open => opens;
-    open64 => opens;
-    openat => opens_at;
-    openat64 => opens_at;
-    creat => makes_file;
-    creat64 => makes_file;
-    fopen => opens_stream;
-    fopen64 => opens_stream;
-    freopen => opens_stream;
-    freopen64 => opens_stream;
-    opendir => lists;
-    scandir => lists;
-    scandir64 => lists;
-    chdir => goes;
-    access => looks;
-    euidaccess => looks;
-    eaccess => looks;
-    faccessat => looks_at;
-    pathconf => looks;
-    truncate => changes;
-    truncate64 => changes;
-    chmod => changes;
-    chown => changes;
-    utime => changes;
-    utimes => changes;
-    setxattr => changes;
-    removexattr => changes;
-    lchown => makes::<0>;
-    lutimes => makes::<0>;
-    fchmodat => changes_at;
-    fchownat => changes_at;
-    utimensat => changes_at;
-    futimesat => changes_at;
-    mkdir => makes::<0>;
-    mkdirat => makes_at::<0>;
-    symlink => makes::<1>;
-    symlinkat => makes_at::<1>;
-    link => links;
-    linkat => links_at;
-    fchmod => changes_open;
-    fchown => changes_open;
-    futimens => changes_open;
-    futimes => changes_open;
-    fsetxattr => changes_open;
-    nftw => walks;
-    nftw64 => walks;
-    ftw => walks;
-    ftw64 => walks;
-    fts_open => walks;
-    glob => walks;
-    glob64 => walks;
-}
-
-// For calls that answer by writing to memory.
-
-pub fn path<const PATH: usize>(arguments: &mut [usize; 6], from: &usize) {
-    redirect(HERE, &mut arguments[PATH], true, Use::Look, from, 0);
-}
-
-pub fn link<const PATH: usize>(arguments: &mut [usize; 6], from: &usize) {
-    redirect(HERE, &mut arguments[PATH], false, Use::Look, from, 0);
-}
-
-/// For calls that look at an open file.
-pub fn open_file(arguments: &mut [usize; 6], from: &usize) {
-    files::look_at_open(arguments[0] as c_int, from);
-}
-
-pub fn link_at(arguments: &mut [usize; 6], from: &usize) {
-    redirect(
-        arguments[0] as c_int,
-        &mut arguments[1],
-        false,
-        Use::Look,
-        from,
-        0,
-    );
-}
-
-pub fn path_at<const DIRECTORY: usize, const PATH: usize, const FLAGS: usize>(
-    arguments: &mut [usize; 6],
-    from: &usize,
-) {
-    let follow = arguments[FLAGS] as c_int & libc::AT_SYMLINK_NOFOLLOW == 0;
-    let directory = arguments[DIRECTORY] as c_int;
-    redirect(directory, &mut arguments[PATH], follow, Use::Look, from, 0);
-}
-
-/// When files were last changed, in a run that changes them: as long ago as the run began.
-const THEN: i64 = 1_767_225_600;
-
-unsafe fn smoothed(stat: usize) {
-    // SAFETY: the kernel has filled it in.
-    let stat = unsafe { &mut *(stat as *mut libc::stat) };
-    (stat.st_atime, stat.st_mtime, stat.st_ctime) = (THEN, THEN, THEN);
-    (stat.st_atime_nsec, stat.st_mtime_nsec, stat.st_ctime_nsec) = (0, 0, 0);
-}
-
-fn is_copy(path: &[u8]) -> bool {
-    state().disk.used() && disk::beneath(path, &state().disk.copy_of(b""))
-}
-
-/// The path was exchanged for that of a copy.
-fn was_copy() -> bool {
-    is_copy(&state().texts[0])
-}
-
-pub fn smooth<const STAT: usize>(arguments: &[usize; 6]) {
-    if was_copy() {
-        // SAFETY: as above.
-        unsafe { smoothed(arguments[STAT]) };
-    }
-}
-
-pub fn smooth_open<const DESCRIPTOR: usize, const STAT: usize>(arguments: &[usize; 6]) {
-    if !state().disk.used() {
-        return;
-    }
-    let path = alloc::format!("/proc/self/fd/{}", arguments[DESCRIPTOR] as c_int);
-    if is_copy(&disk::read_link(path.as_bytes()).unwrap_or_default()) {
-        // SAFETY: as above.
-        unsafe { smoothed(arguments[STAT]) };
-    }
-}
-
-pub fn smooth_extended(arguments: &[usize; 6]) {
-    if !was_copy() {
-        return;
-    }
-    // SAFETY: the kernel has filled it in.
-    let stat = unsafe { &mut *(arguments[4] as *mut libc::statx) };
-    for time in [
-        &mut stat.stx_atime,
-        &mut stat.stx_mtime,
-        &mut stat.stx_ctime,
-        &mut stat.stx_btime,
-    ] {
-        (time.tv_sec, time.tv_nsec) = (THEN, 0);
-    }
-}
-
-/// Where the process is, as the program calls it.
-pub fn smooth_directory(arguments: &[usize; 6]) {
-    // SAFETY: filled in by the call before.
-    let Some(path) = (unsafe { bytes(arguments[0]) }).filter(|path| is_copy(path)) else {
-        return;
-    };
-    let original = disk::terminated(&state().disk.original_of(path));
-    // SAFETY: shorter than what is there.
-    unsafe { core::ptr::copy(original.as_ptr(), arguments[0] as *mut u8, original.len()) };
 }

@@ -1,8 +1,8 @@
 //! Entries of directories: what is removed, gets another name, or a name that nobody has. See [`super::disk`].
 
 use super::{
-    callers,
-    disk::{HERE, Use, WHOLE, alone, change, reach, state},
+    callers, descriptors,
+    disk::{HERE, Use, WHOLE, alone, change, give, leave, reach, refuse, state},
     files,
 };
 use crate::{
@@ -32,11 +32,21 @@ trampoline! {
     realpath => real_path, "rdx";
 }
 
+/// Whether a path leads to a directory, as it is now.
+fn leads_to_directory(directory: c_int, path: usize) -> bool {
+    // SAFETY: the program's own text.
+    let path = unsafe { super::disk::bytes(path) };
+    let disk = &state().disk;
+    let real = path.and_then(|path| disk.real(directory, path, false));
+    let stat = real.and_then(|real| disk.stat(&real));
+    stat.is_some_and(|stat| disk::kind(&stat) == libc::S_IFDIR)
+}
+
 /// Removes an entry; an error number, or 0.
 fn take_away(directory: c_int, path: usize, directories: Option<bool>, site: Site) -> c_int {
-    let how = match directories {
-        Some(true) => Use::Entry,
-        _ => WHOLE,
+    let how = match directories.unwrap_or_else(|| leads_to_directory(directory, path)) {
+        true => Use::Entry,
+        false => WHOLE,
     };
     let Some(real) = reach(directory, path, false, how, site) else {
         return libc::EPERM;
@@ -46,6 +56,12 @@ fn take_away(directory: c_int, path: usize, directories: Option<bool>, site: Sit
         return libc::ENOENT;
     };
     let is_directory = disk::kind(&stat) == libc::S_IFDIR;
+    if directories.is_none() && is_directory != (how == Use::Entry) && !alone() {
+        refuse(
+            "removing what is a directory at one time and none at another",
+            site,
+        );
+    }
     match directories {
         Some(true) if !is_directory => return libc::ENOTDIR,
         Some(false) if is_directory => return libc::EISDIR,
@@ -60,7 +76,9 @@ fn take_away(directory: c_int, path: usize, directories: Option<bool>, site: Sit
     0
 }
 
-fn answer(error: c_int) -> c_int {
+/// What a call returns, once others may change names again.
+fn answer(error: c_int, frame: &Frame) -> c_int {
+    leave(site(frame));
     match error {
         0 => 0,
         error => super::failed(error),
@@ -76,7 +94,7 @@ unsafe extern "C" fn remove_file(path: usize, frame: &Frame) -> c_int {
         // SAFETY: the program's own argument.
         return unsafe { real!(unlink: fn(usize) -> c_int)(path) };
     }
-    answer(take_away(HERE, path, Some(false), site(frame)))
+    answer(take_away(HERE, path, Some(false), site(frame)), frame)
 }
 
 unsafe extern "C" fn remove_directory(path: usize, frame: &Frame) -> c_int {
@@ -84,7 +102,7 @@ unsafe extern "C" fn remove_directory(path: usize, frame: &Frame) -> c_int {
         // SAFETY: the program's own argument.
         return unsafe { real!(rmdir: fn(usize) -> c_int)(path) };
     }
-    answer(take_away(HERE, path, Some(true), site(frame)))
+    answer(take_away(HERE, path, Some(true), site(frame)), frame)
 }
 
 unsafe extern "C" fn remove_either(path: usize, frame: &Frame) -> c_int {
@@ -92,7 +110,7 @@ unsafe extern "C" fn remove_either(path: usize, frame: &Frame) -> c_int {
         // SAFETY: the program's own argument.
         return unsafe { real!(remove: fn(usize) -> c_int)(path) };
     }
-    answer(take_away(HERE, path, None, site(frame)))
+    answer(take_away(HERE, path, None, site(frame)), frame)
 }
 
 unsafe extern "C" fn remove_at(
@@ -107,7 +125,10 @@ unsafe extern "C" fn remove_at(
         return unsafe { real(directory, path, flags) };
     }
     let directories = flags & libc::AT_REMOVEDIR != 0;
-    answer(take_away(directory, path, Some(directories), site(frame)))
+    answer(
+        take_away(directory, path, Some(directories), site(frame)),
+        frame,
+    )
 }
 
 /// Gives something another name; an error number, or 0.
@@ -137,10 +158,19 @@ fn move_away(old: (c_int, usize), new: (c_int, usize), replaces: bool, site: Sit
         Some(target) if is_directory(&target) && !disk.is_empty(&to) => return libc::ENOTEMPTY,
         _ => {}
     }
-    if disk.find(&from) == Where::Original && disk::is_open(&source, files::OURS) {
-        world::get().unsupported("rename of a file that is open", site);
+    let target = disk.stat(&to).filter(|_| !alone());
+    if target.is_some_and(|target| disk::is_open(&target, files::OURS)) {
+        refuse("rename over a file that is open", site);
+    }
+    let original = disk.find(&from) == Where::Original;
+    if original && is_directory(&source) && disk::is_open(&source, files::OURS) {
+        refuse("rename of a directory that is open", site);
     }
     disk.copy_all(&from);
+    if original && disk::kind(&source) == libc::S_IFREG {
+        files::changing();
+        disk::follow(&source, &disk.copy_of(&from), files::OURS);
+    }
     disk.prepare(&to);
     let (copy, target) = (
         disk::terminated(&disk.copy_of(&from)),
@@ -155,6 +185,7 @@ fn move_away(old: (c_int, usize), new: (c_int, usize), replaces: bool, site: Sit
     }
     disk.took(&from);
     disk.put(&to);
+    give(&from, &to, true);
     0
 }
 
@@ -163,7 +194,10 @@ unsafe extern "C" fn rename_here(old: usize, new: usize, frame: &Frame) -> c_int
         // SAFETY: the program's own arguments.
         return unsafe { real!(rename: fn(usize, usize) -> c_int)(old, new) };
     }
-    answer(move_away((HERE, old), (HERE, new), true, site(frame)))
+    answer(
+        move_away((HERE, old), (HERE, new), true, site(frame)),
+        frame,
+    )
 }
 
 unsafe extern "C" fn rename_at(
@@ -178,7 +212,7 @@ unsafe extern "C" fn rename_at(
         // SAFETY: the program's own arguments.
         return unsafe { real(old, from, new, to) };
     }
-    answer(move_away((old, from), (new, to), true, site(frame)))
+    answer(move_away((old, from), (new, to), true, site(frame)), frame)
 }
 
 unsafe extern "C" fn rename_with(
@@ -195,9 +229,12 @@ unsafe extern "C" fn rename_with(
         return unsafe { real(old, from, new, to, flags) };
     }
     if flags & !libc::RENAME_NOREPLACE != 0 {
-        world::get().unsupported("renameat2 that exchanges files", site(frame));
+        refuse("renameat2 that exchanges files", site(frame));
     }
-    answer(move_away((old, from), (new, to), flags == 0, site(frame)))
+    answer(
+        move_away((old, from), (new, to), flags == 0, site(frame)),
+        frame,
+    )
 }
 
 /// Fills in a name that nobody has, the same in every run, and makes it by `make`.
@@ -205,6 +242,7 @@ unsafe fn temporary(
     template: *mut c_char,
     suffix: c_int,
     frame: &Frame,
+    how: Use,
     make: impl FnOnce(&[u8]) -> isize,
 ) -> c_int {
     const LETTERS: &[u8; 32] = b"abcdefghijklmnopqrstuvwxyz234567";
@@ -236,19 +274,28 @@ unsafe fn temporary(
             *letter = LETTERS[bits as usize % 32];
             bits /= 32;
         }
-        let Some(real) = reach(HERE, template as usize, false, WHOLE, site) else {
-            return super::failed(libc::ENOENT);
+        let Some(real) = reach(HERE, template as usize, false, how, site) else {
+            return answer(libc::ENOENT, frame);
         };
         if state().disk.stat(&real).is_some() {
+            leave(site);
             continue;
         }
         let place = match change(&real, true, site) {
             true => state().disk.copy_of(&real),
             false => real,
         };
-        return match make(&place) {
-            error @ ..0 => super::failed(-error as c_int),
-            made => made as c_int,
+        let made = make(&place);
+        let made = match how {
+            Use::Entry => made as c_int,
+            _ => descriptors::opened(made as c_int, site),
+        };
+        return match made {
+            ..0 => answer(-made, frame),
+            _ => {
+                leave(site);
+                made
+            }
         };
     }
 }
@@ -264,7 +311,7 @@ unsafe extern "C" fn make_temporary(template: *mut c_char, frame: &Frame) -> c_i
         return unsafe { real!(mkstemp: fn(*mut c_char) -> c_int)(template) };
     }
     // SAFETY: as the call itself.
-    unsafe { temporary(template, 0, frame, |path| make_file(path, 0)) }
+    unsafe { temporary(template, 0, frame, WHOLE, |path| make_file(path, 0)) }
 }
 
 unsafe extern "C" fn make_temporary_with(
@@ -277,7 +324,7 @@ unsafe extern "C" fn make_temporary_with(
         return unsafe { real!(mkostemp: fn(*mut c_char, c_int) -> c_int)(template, flags) };
     }
     // SAFETY: as the call itself.
-    unsafe { temporary(template, 0, frame, |path| make_file(path, flags)) }
+    unsafe { temporary(template, 0, frame, WHOLE, |path| make_file(path, flags)) }
 }
 
 unsafe extern "C" fn make_temporary_called(
@@ -290,7 +337,7 @@ unsafe extern "C" fn make_temporary_called(
         return unsafe { real!(mkstemps: fn(*mut c_char, c_int) -> c_int)(template, suffix) };
     }
     // SAFETY: as the call itself.
-    unsafe { temporary(template, suffix, frame, |path| make_file(path, 0)) }
+    unsafe { temporary(template, suffix, frame, WHOLE, |path| make_file(path, 0)) }
 }
 
 unsafe extern "C" fn make_temporary_called_with(
@@ -305,7 +352,11 @@ unsafe extern "C" fn make_temporary_called_with(
         return unsafe { real(template, suffix, flags) };
     }
     // SAFETY: as the call itself.
-    unsafe { temporary(template, suffix, frame, |path| make_file(path, flags)) }
+    unsafe {
+        temporary(template, suffix, frame, WHOLE, |path| {
+            make_file(path, flags)
+        })
+    }
 }
 
 unsafe extern "C" fn make_temporary_directory(template: *mut c_char, frame: &Frame) -> *mut c_char {
@@ -315,7 +366,7 @@ unsafe extern "C" fn make_temporary_directory(template: *mut c_char, frame: &Fra
     }
     let make = |path: &[u8]| disk::at(libc::SYS_mkdirat, path, 0o700, 0);
     // SAFETY: as the call itself.
-    match unsafe { temporary(template, 0, frame, make) } {
+    match unsafe { temporary(template, 0, frame, Use::Entry, make) } {
         0 => template,
         _ => core::ptr::null_mut(),
     }
@@ -329,6 +380,7 @@ unsafe extern "C" fn real_path(path: usize, into: *mut c_char, frame: &Frame) ->
     }
     let real = reach(HERE, path, true, Use::Look, site(frame));
     let real = real.filter(|real| state().disk.stat(real).is_some());
+    leave(site(frame));
     let Some(real) = real else {
         super::failed(libc::ENOENT);
         return core::ptr::null_mut();

@@ -1,6 +1,7 @@
 //! Memory that a program maps itself. It lies in a range of its thread's own, so that addresses do not depend on the order of the run;
 //! nothing is mapped twice at one place within a run, and all of it is gone afterwards.
 
+use super::{descriptors, files};
 use crate::{
     accesses, entry,
     hooks::Frame,
@@ -258,6 +259,14 @@ extern "C" fn map(arguments: &[usize; 6], return_address: &usize) -> usize {
             place
         }
     };
+    let mut descriptor = descriptor;
+    if !has(libc::MAP_ANONYMOUS) {
+        let number = descriptor as c_int;
+        descriptors::look_up(number, site);
+        files::look_at_open(number, return_address);
+        descriptor = descriptors::found(number) as usize;
+    }
+    let world = world::get();
     // SAFETY: nothing lies there but what the program has mapped itself.
     let value = unsafe {
         sys::call(

@@ -1,14 +1,15 @@
-//! Calls that are libc's own but for a look at their arguments: files that are opened, streams that are read, memory that the kernel is to
+//! Calls that are libc's own but for a look at their arguments: files that are named, memory that the kernel is to
 //! write to.
 //!
 //! The kernel does not trap on protected pages but fails, so they are made writable first.
 
-use super::{callers, cancel, disk, files::Whole};
+use super::{answers, callers, cancel, disk, files::Whole, numbers};
 use crate::{accesses, hooks::Frame, leftovers, real::Real, spin, world};
 use core::{
     ffi::{CStr, c_char, c_int, c_void},
     mem::MaybeUninit,
 };
+use reweave_model::Site;
 
 /// A function of a library's, and what to look at first: its name, its arguments, where it returns to.
 pub(super) struct Call {
@@ -31,35 +32,49 @@ pub(super) extern "C" fn looked(
     call.real.get()
 }
 
-/// The same, where arguments are exchanged for others.
+/// The same, where arguments are exchanged for others, and something is to be done afterwards.
 pub(super) struct Redirect {
     pub(super) name: &'static CStr,
     pub(super) real: Real,
     pub(super) look: fn(&'static CStr, &mut [usize; 6], &usize),
+    pub(super) after: fn(isize, Site) -> isize,
 }
+
+/// A function with at most six arguments; more of them than it wants do no harm.
+type Function = unsafe extern "C" fn(usize, usize, usize, usize, usize, usize) -> isize;
 
 pub(super) extern "C" fn redirected(
     call: &Redirect,
-    arguments: &mut [usize; 6],
-    return_address: &usize,
-) -> *mut c_void {
+    arguments: &[usize; 6],
+    frame: &Frame,
+) -> isize {
+    // SAFETY: as the type says.
+    let real: Function = unsafe { core::mem::transmute(call.real.get()) };
+    let mut arguments = *arguments;
     if world::active() {
-        arguments.reverse();
-        (call.look)(call.name, arguments, return_address);
-        arguments.reverse();
+        (call.look)(call.name, &mut arguments, &frame.return_address);
     }
-    call.real.get()
+    let [a, b, c, d, e, f] = arguments;
+    // SAFETY: the program's own call.
+    let result = unsafe { real(a, b, c, d, e, f) };
+    if !world::active() {
+        return result;
+    }
+    let site = callers::site(&frame.return_address);
+    let result = (call.after)(result, site);
+    disk::leave(site);
+    result
 }
 
 /// Defines a function that has somebody look at its arguments and goes on.
-macro_rules! looked_at {
-    ($kind:ident, $looked:ident: $($name:ident => $look:expr;)*) => {$(
+macro_rules! passes {
+    ($($name:ident => $look:expr;)*) => {$(
         const _: () = {
             // SAFETY: ends with the only nul.
             const NAME: &core::ffi::CStr = unsafe {
                 core::ffi::CStr::from_bytes_with_nul_unchecked(concat!(stringify!($name), "\0").as_bytes())
             };
-            static CALL: $crate::calls::paths::$kind = $crate::calls::paths::$kind {
+            static CALL: $crate::calls::paths::Call = $crate::calls::paths::Call {
                 name: NAME,
                 real: $crate::real::Real::new(NAME),
                 look: $look,
@@ -93,23 +108,78 @@ macro_rules! looked_at {
                     "jmp r11",
                     ".cfi_endproc",
                     call = sym CALL,
-                    looked = sym $crate::calls::paths::$looked,
+                    looked = sym $crate::calls::paths::looked,
                 )
             }
         };
     )*};
 }
 
-macro_rules! passes {
-    ($($calls:tt)*) => { $crate::calls::paths::looked_at! { Call, looked: $($calls)* } };
+/// Defines a function that hands its first six arguments to another one, with `$call`.
+macro_rules! called_with {
+    ($name:ident, $call:path, $target:path) => {
+        #[unsafe(no_mangle)]
+        #[unsafe(naked)]
+        pub unsafe extern "C" fn $name() {
+            core::arch::naked_asm!(
+                ".cfi_startproc",
+                "push rbp",
+                "push rbx",
+                "push r12",
+                "push r13",
+                "push r14",
+                "push r15",
+                ".cfi_adjust_cfa_offset 48",
+                "mov rax, rdx",
+                "mov rdx, rsp",
+                "push r9",
+                "push r8",
+                "push rcx",
+                "push rax",
+                "push rsi",
+                "push rdi",
+                "mov rsi, rsp",
+                "lea rdi, [rip + {call}]",
+                "sub rsp, 8",
+                ".cfi_adjust_cfa_offset 56",
+                "call {target}",
+                "add rsp, 104",
+                ".cfi_adjust_cfa_offset -104",
+                "ret",
+                ".cfi_endproc",
+                call = sym $call,
+                target = sym $target,
+            )
+        }
+    };
 }
 
+/// Defines functions that are called with other arguments; what is to be done afterwards comes last.
 macro_rules! redirects {
-    ($($calls:tt)*) => { $crate::calls::paths::looked_at! { Redirect, redirected: $($calls)* } };
+    (@or $default:expr) => { $default };
+    (@or $default:expr, $given:expr) => { $given };
+    ($($name:ident => $look:expr $(, $after:expr)?;)*) => {$(
+        const _: () = {
+            // SAFETY: ends with the only nul.
+            const NAME: &core::ffi::CStr = unsafe {
+                core::ffi::CStr::from_bytes_with_nul_unchecked(concat!(stringify!($name), "\0").as_bytes())
+            };
+            static CALL: $crate::calls::paths::Redirect = $crate::calls::paths::Redirect {
+                name: NAME,
+                real: $crate::real::Real::new(NAME),
+                look: $look,
+                after: $crate::calls::paths::redirects!(@or $crate::calls::paths::unchanged $(, $after)?),
+            };
+            $crate::calls::paths::called_with!($name, CALL, $crate::calls::paths::redirected);
+        };
+    )*};
 }
 
-pub(super) use passes;
-pub(super) use {looked_at, redirects};
+pub(super) fn unchanged(result: isize, _: Site) -> isize {
+    result
+}
+
+pub(super) use {called_with, passes, redirects};
 
 /// Something that has no end or no order cannot be opened.
 pub(super) fn openable(path: &CStr, call: &CStr, from: &usize) {
@@ -146,13 +216,7 @@ fn is_pipe(path: &CStr) -> bool {
     }
 }
 
-/// It may open a descriptor, whatever it is for.
-fn opens(_: &'static CStr, _: &[usize; 6], _: &usize) {
-    spin::disturbed();
-    super::files::changing();
-}
-
-/// So may it, and map memory or load libraries for itself.
+/// It may open a descriptor for itself, map memory or load libraries.
 fn prepares(_: &'static CStr, _: &[usize; 6], _: &usize) {
     spin::disturbed();
     super::files::changing();
@@ -185,19 +249,8 @@ passes! {
     mlock => leaves;
     mlockall => leaves;
     munlockall => leaves;
-    fdopen => opens;
-    fdopendir => opens;
-    dup => opens;
-    fcntl => opens;
-    fcntl64 => opens;
-    tmpfile => opens;
-    tmpfile64 => opens;
-    posix_openpt => opens;
-    openpty => opens;
-    open_by_handle_at => opens;
     openlog => prepares;
     syslog => prepares;
-    setmntent => opens;
     getpwnam => prepares;
     getpwuid => prepares;
     getgrnam => prepares;
@@ -210,46 +263,6 @@ passes! {
     getgrouplist => prepares;
 }
 
-/// Something is read from the stream that is this argument, or from standard input.
-fn reads<const ARGUMENT: usize>(_: &'static CStr, arguments: &[usize; 6], from: &usize) {
-    super::files::touch_stream(arguments[ARGUMENT], from);
-}
-
-fn reads_input(_: &'static CStr, _: &[usize; 6], from: &usize) {
-    super::files::touch_stream(super::files::input(), from);
-}
-
-passes! {
-    fgetc => reads::<0>;
-    getc => reads::<0>;
-    ungetc => reads::<1>;
-    getdelim => reads::<3>;
-    __getdelim => reads::<3>;
-    fscanf => reads::<0>;
-    __isoc99_fscanf => reads::<0>;
-    vfscanf => reads::<0>;
-    __isoc99_vfscanf => reads::<0>;
-    fseek => reads::<0>;
-    fseeko => reads::<0>;
-    fseeko64 => reads::<0>;
-    rewind => reads::<0>;
-    getchar => reads_input;
-    scanf => reads_input;
-    __isoc99_scanf => reads_input;
-    vscanf => reads_input;
-    __isoc99_vscanf => reads_input;
-}
-
-/// The process goes elsewhere, until the run is over.
-fn moves(name: &'static CStr, _: &[usize; 6], from: &usize) {
-    spin::disturbed();
-    super::files::moving();
-    if !disk::alone() {
-        let what = alloc::format!("{} beside other threads", name.to_str().unwrap_or("?"));
-        world::get().unsupported(&what, callers::site(from));
-    }
-}
-
 fn asks(_: &'static CStr, _: &[usize; 6], from: &usize) {
     Whole::Environment.look(callers::site(from));
 }
@@ -260,8 +273,6 @@ fn sets(_: &'static CStr, _: &[usize; 6], from: &usize) {
 }
 
 passes! {
-    fchdir => moves;
-    umask => moves;
     getenv => asks;
     secure_getenv => asks;
     setenv => sets;
@@ -288,8 +299,7 @@ fn untouched(_: &[usize; 6]) {}
 
 /// Calls it, with its first six arguments.
 extern "C" fn filled(call: &Fill, arguments: &[usize; 6], frame: &Frame) -> isize {
-    type Function = unsafe extern "C" fn(usize, usize, usize, usize, usize, usize) -> isize;
-    // SAFETY: takes no more arguments, and more of them than it wants do no harm.
+    // SAFETY: as the type says.
     let real: Function = unsafe { core::mem::transmute(call.real.get()) };
     let mut arguments = *arguments;
     if world::active() {
@@ -313,6 +323,9 @@ extern "C" fn filled(call: &Fill, arguments: &[usize; 6], frame: &Frame) -> isiz
         }
         accesses::range(place, bytes, true, frame);
     }
+    if world::active() {
+        disk::leave(callers::site(&frame.return_address));
+    }
     result
 }
 
@@ -331,39 +344,7 @@ macro_rules! fills {
                 route: fills!(@or stays $(, $route)?),
                 smooth: fills!(@or untouched $($(, $smooth)?)?),
             };
-            #[unsafe(no_mangle)]
-            #[unsafe(naked)]
-            pub unsafe extern "C" fn $name() {
-                core::arch::naked_asm!(
-                    ".cfi_startproc",
-                    "push rbp",
-                    "push rbx",
-                    "push r12",
-                    "push r13",
-                    "push r14",
-                    "push r15",
-                    ".cfi_adjust_cfa_offset 48",
-                    "mov rax, rdx",
-                    "mov rdx, rsp",
-                    "push r9",
-                    "push r8",
-                    "push rcx",
-                    "push rax",
-                    "push rsi",
-                    "push rdi",
-                    "mov rsi, rsp",
-                    "lea rdi, [rip + {call}]",
-                    "sub rsp, 8",
-                    ".cfi_adjust_cfa_offset 56",
-                    "call {filled}",
-                    "add rsp, 104",
-                    ".cfi_adjust_cfa_offset -104",
-                    "ret",
-                    ".cfi_endproc",
-                    call = sym CALL,
-                    filled = sym filled,
-                )
-            }
+            called_with!($name, CALL, filled);
         };
     )*};
 }
@@ -407,36 +388,37 @@ const STAT: usize = size_of::<libc::stat>();
 const STATFS: usize = size_of::<libc::statfs>();
 
 fills! {
-    stat => 1, all::<STAT>, disk::path::<0>, disk::smooth::<1>;
-    stat64 => 1, all::<STAT>, disk::path::<0>, disk::smooth::<1>;
-    lstat => 1, all::<STAT>, disk::link::<0>, disk::smooth::<1>;
-    lstat64 => 1, all::<STAT>, disk::link::<0>, disk::smooth::<1>;
-    fstat => 1, all::<STAT>, disk::open_file, disk::smooth_open::<0, 1>;
-    fstat64 => 1, all::<STAT>, disk::open_file, disk::smooth_open::<0, 1>;
-    fstatat => 2, all::<STAT>, disk::path_at::<0, 1, 3>, disk::smooth::<2>;
-    fstatat64 => 2, all::<STAT>, disk::path_at::<0, 1, 3>, disk::smooth::<2>;
-    __xstat => 2, all::<STAT>, disk::path::<1>, disk::smooth::<2>;
-    __lxstat => 2, all::<STAT>, disk::link::<1>, disk::smooth::<2>;
-    __fxstat => 2, all::<STAT>, stays, disk::smooth_open::<1, 2>;
-    statx => 4, all::<{ size_of::<libc::statx>() }>, disk::path_at::<0, 1, 2>, disk::smooth_extended;
-    statfs => 1, all::<STATFS>, disk::path::<0>;
-    statfs64 => 1, all::<STATFS>, disk::path::<0>;
-    fstatfs => 1, all::<STATFS>;
-    fstatfs64 => 1, all::<STATFS>;
+    stat => 1, all::<STAT>, answers::path::<0>, answers::smooth::<1>;
+    stat64 => 1, all::<STAT>, answers::path::<0>, answers::smooth::<1>;
+    lstat => 1, all::<STAT>, answers::link::<0>, answers::smooth::<1>;
+    lstat64 => 1, all::<STAT>, answers::link::<0>, answers::smooth::<1>;
+    fstat => 1, all::<STAT>, answers::open_file::<0>, answers::smooth_open::<0, 1>;
+    fstat64 => 1, all::<STAT>, answers::open_file::<0>, answers::smooth_open::<0, 1>;
+    fstatat => 2, all::<STAT>, answers::path_at::<0, 1, 3>, answers::smooth::<2>;
+    fstatat64 => 2, all::<STAT>, answers::path_at::<0, 1, 3>, answers::smooth::<2>;
+    __xstat => 2, all::<STAT>, answers::path::<1>, answers::smooth::<2>;
+    __lxstat => 2, all::<STAT>, answers::link::<1>, answers::smooth::<2>;
+    __fxstat => 2, all::<STAT>, answers::open_file::<1>, answers::smooth_open::<1, 2>;
+    statx => 4, all::<{ size_of::<libc::statx>() }>, answers::path_at::<0, 1, 2>, answers::smooth_extended;
+    statfs => 1, all::<STATFS>, answers::path::<0>;
+    statfs64 => 1, all::<STATFS>, answers::path::<0>;
+    fstatfs => 1, all::<STATFS>, answers::open_file::<0>;
+    fstatfs64 => 1, all::<STATFS>, answers::open_file::<0>;
     uname => 0, all::<{ size_of::<libc::utsname>() }>;
     sysinfo => 0, all::<{ size_of::<libc::sysinfo>() }>;
     times => 0, all::<{ size_of::<libc::tms>() }>;
     getrusage => 1, all::<{ size_of::<libc::rusage>() }>;
-    getcwd => 0, text::<1>, stays, disk::smooth_directory;
-    readlink => 1, counted::<2>, disk::link::<0>;
-    readlinkat => 2, counted::<3>, disk::link_at;
+    getcwd => 0, text::<1>, answers::here, answers::smooth_directory;
+    readlink => 1, counted::<2>, answers::link::<0>;
+    readlinkat => 2, counted::<3>, answers::link_at;
     sched_getparam => 1, all::<4>;
     getgroups => 1, groups;
 }
 
 /// What the kernel writes depends on the request: no more than this.
-fn requests(_: &'static CStr, arguments: &[usize; 6], _: &usize) {
+fn requests(_: &'static CStr, arguments: &[usize; 6], from: &usize) {
     spin::disturbed();
+    numbers::asked(arguments[0] as c_int, callers::site(from));
     if arguments[2] != 0 {
         world::snapshot().touch_range(arguments[2], 256);
     }

@@ -1,6 +1,6 @@
 //! `syscall`, pipes that are made and not used, and waiting for nothing by `poll` and `select`.
 
-use super::{callers, cancel, clocks, files, futexes, machine};
+use super::{callers, cancel, clocks, descriptors, files, futexes, machine};
 use crate::{accesses, hooks::Frame, real, trampoline, world};
 use alloc::format;
 use core::{
@@ -228,6 +228,9 @@ unsafe extern "C" fn make_pipe_with(ends: *mut c_int, flags: c_int, frame: &Fram
     let result = unsafe { real(ends, flags) };
     if world::active() && result == 0 {
         accesses::range(ends as usize, bytes, true, frame);
+        let site = callers::site(&frame.return_address);
+        // SAFETY: two descriptors that were just opened.
+        unsafe { descriptors::opened_both(&mut *ends.cast(), site) };
     }
     result
 }

@@ -1,7 +1,8 @@
 //! Threads: creation, the end of them, what is theirs alone.
 
 use super::{
-    Hidden, awaited, callers, cancel, exceptions, paths::passes, process, robust, visible, waits,
+    Hidden, awaited, callers, cancel, disk, exceptions, files, paths::passes, process, robust,
+    rules, visible, waits,
 };
 use crate::{accesses, debugger, entry, hooks::Frame, real, spin, trampoline, world};
 use alloc::{boxed::Box, vec::Vec};
@@ -11,7 +12,7 @@ use core::{
 };
 use libc::pthread_t as Handle;
 use reweave_model::{Op, Site, ThreadId};
-use reweave_wire::Note;
+use reweave_wire::{Note, Rule};
 
 trampoline! {
     pthread_create => create, "r8";
@@ -213,17 +214,22 @@ fn early_local() -> Option<Local> {
 fn destroy_values() {
     /// As POSIX has it.
     const ROUNDS: usize = 4;
+    let ended = Site(world::get().me().created);
     for _ in 0..ROUNDS {
         let mut found = false;
         let mut key = 0;
-        while let Some(destroy) = world::get().calls.threads.keys.get(key as usize).copied() {
+        loop {
+            look_at_keys(ended);
+            let Some(destroy) = keys().get(key as usize).copied() else {
+                break;
+            };
             if let Some(destroy) = destroy {
                 // SAFETY: a key that exists; its destructor is for such values.
                 unsafe {
-                    let value = libc::pthread_getspecific(key);
+                    let value = value_of(key);
                     if !value.is_null() {
                         found = true;
-                        libc::pthread_setspecific(key, core::ptr::null());
+                        real!(pthread_setspecific: fn(c_uint, usize) -> c_int)(key, 0);
                         destroy(value);
                     }
                 }
@@ -236,17 +242,36 @@ fn destroy_values() {
     }
 }
 
+/// Where keys are deleted beside other threads, who uses one looks whether it is there.
+fn look_at_keys(site: Site) {
+    if rules::holds(Rule::Keys) {
+        files::look_at(files::KEYS, site);
+    }
+}
+
+fn value_of(key: c_uint) -> *mut c_void {
+    // SAFETY: a key of the program's, or a number that is none.
+    unsafe { real!(pthread_getspecific: fn(c_uint) -> *mut c_void)(key) }
+}
+
 passes! {
     pthread_setspecific => keeps;
     tss_set => keeps;
+    pthread_getspecific => has;
+    tss_get => has;
 }
 
 /// A thread keeps something under a key, which may be what it has there already.
-fn keeps(_: &'static CStr, arguments: &[usize; 6], _: &usize) {
-    // SAFETY: a key of the program's, or a number that is none.
-    let before = unsafe { libc::pthread_getspecific(arguments[0] as c_uint) };
-    if before as usize != arguments[1] {
+fn keeps(_: &'static CStr, arguments: &[usize; 6], from: &usize) {
+    look_at_keys(callers::site(from));
+    if value_of(arguments[0] as c_uint) as usize != arguments[1] {
         spin::disturbed();
+    }
+}
+
+fn has(_: &'static CStr, _: &[usize; 6], from: &usize) {
+    if rules::holds(Rule::Keys) {
+        look_at_keys(callers::site(from));
     }
 }
 
@@ -255,6 +280,9 @@ pub(super) unsafe extern "C" fn key_create(
     destroy: Option<Destructor>,
     frame: &Frame,
 ) -> c_int {
+    if world::active() {
+        files::touch(files::KEYS, callers::site(&frame.return_address));
+    }
     // SAFETY: the program's own arguments.
     let result = unsafe {
         real!(pthread_key_create: fn(*mut c_uint, Option<Destructor>) -> c_int)(key, destroy)
@@ -272,7 +300,11 @@ pub(super) unsafe extern "C" fn key_create(
     result
 }
 
-pub(super) unsafe extern "C" fn key_delete(key: c_uint, _: &Frame) -> c_int {
+pub(super) unsafe extern "C" fn key_delete(key: c_uint, frame: &Frame) -> c_int {
+    if world::active() && !disk::alone() {
+        rules::needs(Rule::Keys);
+        files::touch(files::KEYS, callers::site(&frame.return_address));
+    }
     if entry::driven()
         && let Some(destroy) = keys().get_mut(key as usize)
     {
@@ -312,7 +344,7 @@ unsafe extern "C" fn at_thread_exit(
 /// Bytes of a name, with the nul.
 const NAME: usize = 16;
 
-unsafe extern "C" fn set_name(handle: Handle, name: *const c_char, _: &Frame) -> c_int {
+unsafe extern "C" fn set_name(handle: Handle, name: *const c_char, frame: &Frame) -> c_int {
     if !world::active() {
         let real = real!(pthread_setname_np: fn(Handle, *const c_char) -> c_int);
         // SAFETY: the program's own arguments.
@@ -326,6 +358,8 @@ unsafe extern "C" fn set_name(handle: Handle, name: *const c_char, _: &Frame) ->
     if name.len() >= NAME {
         return libc::ERANGE;
     }
+    let slot = world::get().threads[thread.index()].slot;
+    files::touch(files::THREADS + slot, callers::site(&frame.return_address));
     let world = world::get();
     world.threads[thread.index()].own_calls.threads.name = name.as_bytes().into();
     world.run.name(thread, &name);
@@ -352,6 +386,8 @@ unsafe extern "C" fn get_name(
     if bytes < NAME {
         return libc::ERANGE;
     }
+    let slot = world::get().threads[thread.index()].slot;
+    files::look_at(files::THREADS + slot, callers::site(&frame.return_address));
     let name = &world::get().threads[thread.index()].own_calls.threads.name;
     accesses::range(into as usize, name.len() + 1, true, frame);
     // SAFETY: the program's own memory, with room for a name and its nul.
