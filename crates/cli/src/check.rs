@@ -17,7 +17,7 @@ pub use debugger::Debugging;
 pub use replay::replay;
 use reweave_check::{Control, Fault, Settings};
 use reweave_drive::{Launch, Limits, binary, compile};
-use reweave_explore::{Options, Probing};
+use reweave_explore::{Algorithm, Options, Probing};
 use reweave_report::{
     ExitCode, Program, ResultDocument, Sources, Style, render_trace, render_untold,
 };
@@ -56,7 +56,10 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
 
 /// What is told of a program that could not be explored to any result.
 fn nothing_known(check: &Check, sentence: &str) -> ResultDocument {
-    let algorithm = check.options.algorithm;
+    let algorithm = match check.options.algorithm {
+        Algorithm::Auto => Algorithm::Rf,
+        named => named,
+    };
     let name = name(&check.what);
     let mut result = ResultDocument::new(&name, algorithm.name(), algorithm.equivalence());
     result.complete = false;
