@@ -29,4 +29,7 @@ int main(void) {
 #endif
     close(file);
     pthread_join(thread, 0);
+    unlink("first.tmp");
+    unlink("second.tmp");
+    unlink("third.tmp");
 }

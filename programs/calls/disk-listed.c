@@ -27,4 +27,6 @@ int main(void) {
     reweave_check(count == 1, "there are both"); // <-
 #endif
     pthread_join(thread, 0);
+    unlink("listed.tmp/second");
+    reweave_check(rmdir("listed.tmp") == 0, "something is left in it");
 }

@@ -29,4 +29,5 @@ int main(void) {
     pthread_join(thread, 0);
     struct stat found;
     reweave_check(stat("new.tmp", &found) == 0 && found.st_size == 1, "it is not what was written");
+    unlink("new.tmp");
 }

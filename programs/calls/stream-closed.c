@@ -20,4 +20,5 @@ int main(void) {
     fclose(stream); // <-
     pthread_join(thread, 0);
 #endif
+    remove("stream.tmp");
 }

@@ -8,7 +8,7 @@ use reweave_wire::{
     REPORTS_BYTES, Races, Restart, TOTAL_BYTES, Threads, Unit, VERSION, Writer, write_beginning,
 };
 use std::{
-    ffi::OsString,
+    ffi::{CStr, OsString},
     fs::File,
     io,
     os::{
@@ -95,7 +95,7 @@ pub(crate) struct Start<'a> {
     pub(crate) measure: bool,
 }
 
-fn anonymous(name: &std::ffi::CStr) -> io::Result<OwnedFd> {
+fn anonymous(name: &CStr) -> io::Result<OwnedFd> {
     // SAFETY: a valid name; the descriptor is new and ours.
     unsafe {
         let descriptor = libc::memfd_create(name.as_ptr(), libc::MFD_CLOEXEC);
@@ -444,6 +444,19 @@ fn spawn(command: Command) -> io::Result<Child> {
     let ended = || io::Error::other("the thread that starts programs has ended");
     STARTER.send((command, answer)).map_err(|_| ended())?;
     answers.recv().map_err(|_| ended())?
+}
+
+/// How many bytes fit into a directory; none if it cannot be written to.
+pub(crate) fn room(directory: &CStr) -> u64 {
+    // SAFETY: a text that ends with a nul, and a local that may be all zeros.
+    unsafe {
+        let mut found: libc::statvfs = std::mem::zeroed();
+        let writable = libc::access(directory.as_ptr(), libc::W_OK | libc::X_OK) == 0;
+        match writable && libc::statvfs(directory.as_ptr(), &mut found) == 0 {
+            true => found.f_bavail.saturating_mul(found.f_frsize),
+            false => 0,
+        }
+    }
 }
 
 fn map(file: &OwnedFd) -> io::Result<Channel> {

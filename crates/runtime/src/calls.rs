@@ -3,6 +3,7 @@
 
 mod allocation;
 mod annotations;
+mod answers;
 mod attributes;
 mod awaited;
 mod barriers;
@@ -26,6 +27,8 @@ mod mappings;
 mod marks;
 mod mutexes;
 mod named;
+mod naming;
+mod numbers;
 mod once;
 mod openmp;
 mod output;
@@ -40,6 +43,7 @@ pub mod sections;
 mod semaphores;
 pub mod signals;
 mod spins;
+mod stream_locks;
 mod streams;
 mod strings;
 mod system;

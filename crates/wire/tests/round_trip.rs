@@ -4,7 +4,10 @@ use reweave_model::{
     Access, Class, Edge, End, Event, Execution, Gate, Object, ObjectId, OnceState, Op, Pending,
     Rmw, RmwKind, Site, ThreadId, ThreadRecord, Watch,
 };
-use reweave_wire::{Malformed, Note, Parts, Reader, Report, Writer, read_report, write_report};
+use reweave_wire::{
+    Detail, Malformed, Note, Parts, Place, PlaceKind, Reader, Report, Rule, Unit, Writer,
+    read_report, write_report,
+};
 
 const A: ObjectId = ObjectId(0);
 const B: ObjectId = ObjectId(1);
@@ -154,18 +157,28 @@ fn execution(ops: &[Op]) -> Execution {
 #[test]
 fn a_report_comes_back() {
     let execution = execution(&operations());
-    let notes = vec![Note::Warning {
-        rule: "not-destroyed".into(),
-        site: Site(5),
-        address: u64::MAX,
-    }];
+    let notes = vec![
+        Note::Warning {
+            rule: "not-destroyed".into(),
+            site: Site(5),
+            address: u64::MAX,
+        },
+        Note::Racy(Unit::of(Rule::Names)),
+    ];
+    let detail = Detail {
+        objects: vec![Place {
+            address: 1,
+            kind: PlaceKind::Named("descriptor 3".into()),
+        }],
+        ..Detail::default()
+    };
     let mut words = vec![0; 1 << 16];
     let mut writer = Writer::new(&mut words);
     let parts = Parts {
         execution: &execution,
         divergence: None,
         notes: &notes,
-        detail: None,
+        detail: Some(&detail),
     };
     write_report(&mut writer, &parts);
     assert!(!writer.overflowed());
@@ -176,11 +189,25 @@ fn a_report_comes_back() {
         read_report(&mut Reader::new(&words[..length]), &mut report).expect("well-formed");
         assert_eq!(report.execution, execution);
         assert_eq!(report.notes, notes);
+        assert_eq!(report.detail.as_ref(), Some(&detail));
     }
     // A report that is cut off is noticed, wherever that is.
     for cut in 0..length {
         assert!(read_report(&mut Reader::new(&words[..cut]), &mut report).is_err());
     }
+}
+
+/// Rules are no memory, and stay apart from each other.
+#[test]
+fn rules_are_told_from_memory() {
+    let rules = [Unit::of(Rule::Ranges), Unit::of(Rule::Table)];
+    let memory = Unit {
+        place: Unit::STATIC + 8,
+        bytes: 8,
+    };
+    assert!(rules.iter().all(|rule| rule.is_rule()) && !memory.is_rule());
+    let all = Unit::merged(rules.into_iter().chain([memory, rules[0]]));
+    assert_eq!(all, [rules[0], rules[1], memory]);
 }
 
 #[test]

@@ -52,6 +52,7 @@ impl<'a> Story<'a> {
             Op::Load(_) => format!("reads {}", word(result)),
             Op::Await(object, _) if !self.has_value(object) => return what,
             Op::Await(..) => format!("sees {}", word(result)),
+            Op::Rmw(object, _) if !self.has_value(object) => return what,
             Op::Rmw(_, rmw) => format!("{} -> {}", word(result), word(rmw.apply(result))),
             Op::CompareExchange { expected, new, .. } if ok => {
                 return format!("{what}: {} -> {}", word(expected), word(new));
@@ -173,6 +174,8 @@ impl<'a> Story<'a> {
             Op::Any(n) => format!("choose one of {n}"),
             Op::Assume(holds) => format!("assume {holds}"),
             Op::Store(_, new) => format!("store {on}: writes {}", self.word(op, new)),
+            Op::Load(object) if self.is_outside(object) => format!("look at {on}"),
+            Op::Rmw(object, _) if self.is_outside(object) => format!("change {on}"),
             Op::Rmw(_, rmw) => match rmw.kind {
                 RmwKind::Swap => format!("swap {on}"),
                 kind => {
@@ -219,12 +222,20 @@ impl<'a> Story<'a> {
     /// Whether what is seen of the object is a value of the program.
     pub fn has_value(&self, object: ObjectId) -> bool {
         let entry = self.trace.objects.get(object.index());
-        entry.is_some_and(|entry| {
+        let has = entry.is_some_and(|entry| {
             matches!(
                 entry.state,
                 ObjectState::Atomic { .. } | ObjectState::Semaphore { .. }
             )
-        })
+        });
+        has && !self.is_outside(object)
+    }
+
+    /// Whether the object is no memory, but a file and the like, which goes by words. Its value only counts changes.
+    fn is_outside(&self, object: ObjectId) -> bool {
+        let name = self.trace.object_name(object.0);
+        let words = ["file ", "descriptor ", "the "];
+        words.iter().any(|word| name.starts_with(word))
     }
 
     pub(crate) fn readers_first(&self, lock: ObjectId) -> bool {

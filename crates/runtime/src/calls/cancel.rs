@@ -3,7 +3,7 @@
 //! Whether a thread was asked is an atomic of its own: asking is a store to it, a cancellation point that does not wait is a load. Those
 //! that wait are in [`waits`]. To go is to leave as by `pthread_exit`.
 
-use super::{callers, exceptions, paths::passes, threads, visible, waits};
+use super::{callers, exceptions, numbers, paths::passes, threads, visible, waits};
 use crate::{
     accesses,
     hooks::Frame,
@@ -23,10 +23,16 @@ trampoline! {
 }
 
 passes! {
-    fsync => passed;
-    fdatasync => passed;
+    fsync => passed_open;
+    fdatasync => passed_open;
     msync => passed;
-    tcdrain => passed;
+    tcdrain => passed_open;
+}
+
+/// The same, of calls that ask for a descriptor.
+fn passed_open(_: &'static CStr, arguments: &[usize; 6], from: &usize) {
+    point_at(from);
+    numbers::asked(arguments[0] as c_int, callers::site(from));
 }
 
 /// Calls that are nothing else to the runtime.

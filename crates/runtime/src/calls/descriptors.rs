@@ -9,24 +9,13 @@
 //! apart but by the numbers themselves; a number is used again by who closed it. Only if one is used that was closed (so that it might stand for
 //! another thread's file) all orders are gone through ([`Rule::Table`]): all numbers are one object then.
 
-use super::{callers, cancel, disk, files, paths::passes, rules};
-use crate::{hooks::Frame, real, sys, trampoline, world};
+use super::{disk, files, rules};
+use crate::{sys, world};
 use alloc::vec::Vec;
-use core::ffi::{CStr, c_int, c_uint};
+use core::ffi::c_int;
 use files::OURS;
 use reweave_model::{Site, ThreadId};
 use reweave_wire::Rule;
-
-trampoline! {
-    close => close_one, "rsi";
-    dup => duplicate, "rsi";
-    dup2 => duplicate_to, "rdx";
-    dup3 => duplicate_with, "rcx";
-    closefrom => close_from, "rsi";
-    close_range => close_several, "rcx";
-    fcntl => control, "rcx";
-    fcntl64 => control, "rcx";
-}
 
 /// Of a run.
 #[derive(Default)]
@@ -178,7 +167,7 @@ pub fn found(number: c_int) -> c_int {
 }
 
 /// A number is about to stand for something else: who has looked it up keeps what it found.
-fn replace(number: c_int) {
+pub(super) fn replace(number: c_int) {
     let uses = state().uses.iter_mut();
     for found in uses.filter(|found| found.number == number && found.kept.is_none()) {
         found.kept = Some(copy(number));
@@ -197,7 +186,7 @@ fn ordered() -> bool {
 }
 
 /// The running thread changes what a number stands for.
-fn change(number: c_int, site: Site) {
+pub(super) fn change(number: c_int, site: Site) {
     let alone = disk::alone();
     if !alone && (number == 1 || number == 2) {
         rules::needs(Rule::Output);
@@ -249,7 +238,7 @@ pub fn opened_both(given: &mut [c_int; 2], site: Site) {
     }
 }
 
-fn opened_from(given: c_int, least: c_int, site: Site) -> c_int {
+pub(super) fn opened_from(given: c_int, least: c_int, site: Site) -> c_int {
     if given < 0 || !world::active() {
         return given;
     }
@@ -259,10 +248,15 @@ fn opened_from(given: c_int, least: c_int, site: Site) -> c_int {
         false => install(given, least, site),
     };
     own().closed.retain(|closed| *closed != number);
+    known(number);
+    number
+}
+
+/// From now on it stands or stood for something.
+pub(super) fn known(number: c_int) {
     if let Some(known) = state().known.get_mut(number as usize) {
         *known = true;
     }
-    number
 }
 
 /// Puts a descriptor where the running thread is to have it, by a step of its own.
@@ -298,15 +292,6 @@ fn install(given: c_int, least: c_int, site: Site) -> c_int {
     number
 }
 
-/// Whether a descriptor is the runtime's, of a driven program.
-fn ours(descriptor: c_int) -> bool {
-    descriptor >= OURS && crate::entry::driven()
-}
-
-fn site(frame: &Frame) -> Site {
-    callers::site(&frame.return_address)
-}
-
 /// A descriptor is about to stand for something else.
 pub fn replacing(descriptor: c_int, site: Site) {
     if (0..OURS).contains(&descriptor) {
@@ -327,145 +312,5 @@ pub fn closing(descriptor: c_int, site: Site) {
         replacing(descriptor, site);
         note_stale(descriptor);
         closed(descriptor);
-    }
-}
-
-/// Where a descriptor is closed behind a stream's back, streams look theirs up as well.
-fn behind_streams(descriptor: c_int) {
-    if world::active() && !disk::alone() && super::streams::goes_through(descriptor) {
-        rules::needs(Rule::Table);
-    }
-}
-
-unsafe extern "C" fn close_one(descriptor: c_int, frame: &Frame) -> c_int {
-    cancel::point(frame);
-    if ours(descriptor) {
-        return super::failed(libc::EBADF);
-    }
-    closing(descriptor, site(frame));
-    behind_streams(descriptor);
-    // SAFETY: the program's own descriptor.
-    unsafe { real!(close: fn(c_int) -> c_int)(descriptor) }
-}
-
-unsafe extern "C" fn duplicate(from: c_int, frame: &Frame) -> c_int {
-    let real = real!(dup: fn(c_int) -> c_int);
-    if ours(from) {
-        return super::failed(libc::EBADF);
-    }
-    if !world::active() {
-        // SAFETY: the program's own descriptor.
-        return unsafe { real(from) };
-    }
-    let site = site(frame);
-    look_up(from, site);
-    // SAFETY: as above.
-    opened(unsafe { real(found(from)) }, site)
-}
-
-unsafe extern "C" fn duplicate_to(from: c_int, to: c_int, frame: &Frame) -> c_int {
-    // SAFETY: as the call itself.
-    unsafe {
-        duplicated(from, to, frame, |from| {
-            real!(dup2: fn(c_int, c_int) -> c_int)(from, to)
-        })
-    }
-}
-
-unsafe extern "C" fn duplicate_with(from: c_int, to: c_int, flags: c_int, frame: &Frame) -> c_int {
-    // SAFETY: as the call itself.
-    unsafe {
-        duplicated(from, to, frame, |from| {
-            real!(dup3: fn(c_int, c_int, c_int) -> c_int)(from, to, flags)
-        })
-    }
-}
-
-unsafe fn duplicated(
-    from: c_int,
-    to: c_int,
-    frame: &Frame,
-    real: impl FnOnce(c_int) -> c_int,
-) -> c_int {
-    if ours(from) || ours(to) {
-        return super::failed(libc::EBADF);
-    }
-    if !world::active() || to < 0 {
-        return real(from);
-    }
-    let site = site(frame);
-    look_up(from, site);
-    if from == to {
-        return real(found(from));
-    }
-    change(to, site);
-    behind_streams(to);
-    state().known[to as usize] = true;
-    real(found(from))
-}
-
-unsafe extern "C" fn close_from(lowest: c_int, frame: &Frame) {
-    // SAFETY: as the call itself.
-    unsafe { close_several(lowest.max(0) as c_uint, c_uint::MAX, 0, frame) };
-}
-
-unsafe extern "C" fn close_several(
-    first: c_uint,
-    last: c_uint,
-    flags: c_int,
-    frame: &Frame,
-) -> c_int {
-    let last = match crate::entry::driven() {
-        true => last.min(OURS as c_uint - 1),
-        false => last,
-    };
-    if world::active() && !disk::alone() {
-        let numbers = first as c_int..=last as c_int;
-        if rules::needs(Rule::Table) && rules::needs(Rule::Output) {
-            files::touch(files::TABLE, site(frame));
-        }
-        numbers.for_each(replace);
-    }
-    files::changing();
-    // SAFETY: the program's own descriptors.
-    unsafe { real!(close_range: fn(c_uint, c_uint, c_int) -> c_int)(first, last, flags) }
-}
-
-unsafe extern "C" fn control(
-    descriptor: c_int,
-    what: c_int,
-    argument: usize,
-    frame: &Frame,
-) -> c_int {
-    let real = real!(fcntl: fn(c_int, c_int, usize) -> c_int);
-    if !world::active() {
-        // SAFETY: the program's own arguments.
-        return unsafe { real(descriptor, what, argument) };
-    }
-    crate::spin::disturbed();
-    files::changing();
-    let site = site(frame);
-    look_up(descriptor, site);
-    // SAFETY: as above.
-    let result = unsafe { real(found(descriptor), what, argument) };
-    match what {
-        libc::F_DUPFD | libc::F_DUPFD_CLOEXEC => opened_from(result, argument as c_int, site),
-        _ => result,
-    }
-}
-
-passes! {
-    posix_openpt => refused;
-    openpty => refused;
-    open_by_handle_at => refused;
-    setmntent => refused;
-}
-
-/// It opens a descriptor that it does not give away.
-fn refused(name: &'static CStr, _: &[usize; 6], from: &usize) {
-    files::changing();
-    if !disk::alone() {
-        let what = alloc::format!("{} beside other threads", name.to_str().unwrap_or("?"));
-        world::get().unsupported(&what, callers::site(from));
     }
 }

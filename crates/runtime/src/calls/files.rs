@@ -4,7 +4,7 @@
 //! ([`super::streams`]), is an operation on that file: who comes first may matter. So is what is done to descriptors ([`super::descriptors`]),
 //! and to what belongs to the process as a whole. Writing to standard output and standard error orders nothing.
 
-use super::{callers, disk, streams, visible};
+use super::{Hidden, callers, disk, streams, visible};
 use crate::{
     channel,
     objects::Sort,
@@ -345,8 +345,11 @@ pub(super) fn is_called(number: usize, path: &[u8]) {
     }
 }
 
-/// What goes by an address where nothing lies.
+/// What goes by an address where nothing of the program lies.
 pub fn named(world: &World, place: usize) -> Option<String> {
+    if place == Hidden::Disk.address() {
+        return Some("the names of files".into());
+    }
     if place & !ROOM != NOWHERE {
         return None;
     }

@@ -3,7 +3,7 @@
 //!
 //! The kernel does not trap on protected pages but fails, so they are made writable first.
 
-use super::{callers, cancel, disk, files::Whole};
+use super::{answers, callers, cancel, disk, files::Whole, numbers};
 use crate::{accesses, hooks::Frame, leftovers, real::Real, spin, world};
 use core::{
     ffi::{CStr, c_char, c_int, c_void},
@@ -388,36 +388,37 @@ const STAT: usize = size_of::<libc::stat>();
 const STATFS: usize = size_of::<libc::statfs>();
 
 fills! {
-    stat => 1, all::<STAT>, disk::path::<0>, disk::smooth::<1>;
-    stat64 => 1, all::<STAT>, disk::path::<0>, disk::smooth::<1>;
-    lstat => 1, all::<STAT>, disk::link::<0>, disk::smooth::<1>;
-    lstat64 => 1, all::<STAT>, disk::link::<0>, disk::smooth::<1>;
-    fstat => 1, all::<STAT>, disk::open_file::<0>, disk::smooth_open::<0, 1>;
-    fstat64 => 1, all::<STAT>, disk::open_file::<0>, disk::smooth_open::<0, 1>;
-    fstatat => 2, all::<STAT>, disk::path_at::<0, 1, 3>, disk::smooth::<2>;
-    fstatat64 => 2, all::<STAT>, disk::path_at::<0, 1, 3>, disk::smooth::<2>;
-    __xstat => 2, all::<STAT>, disk::path::<1>, disk::smooth::<2>;
-    __lxstat => 2, all::<STAT>, disk::link::<1>, disk::smooth::<2>;
-    __fxstat => 2, all::<STAT>, disk::open_file::<1>, disk::smooth_open::<1, 2>;
-    statx => 4, all::<{ size_of::<libc::statx>() }>, disk::path_at::<0, 1, 2>, disk::smooth_extended;
-    statfs => 1, all::<STATFS>, disk::path::<0>;
-    statfs64 => 1, all::<STATFS>, disk::path::<0>;
-    fstatfs => 1, all::<STATFS>, disk::open_file::<0>;
-    fstatfs64 => 1, all::<STATFS>, disk::open_file::<0>;
+    stat => 1, all::<STAT>, answers::path::<0>, answers::smooth::<1>;
+    stat64 => 1, all::<STAT>, answers::path::<0>, answers::smooth::<1>;
+    lstat => 1, all::<STAT>, answers::link::<0>, answers::smooth::<1>;
+    lstat64 => 1, all::<STAT>, answers::link::<0>, answers::smooth::<1>;
+    fstat => 1, all::<STAT>, answers::open_file::<0>, answers::smooth_open::<0, 1>;
+    fstat64 => 1, all::<STAT>, answers::open_file::<0>, answers::smooth_open::<0, 1>;
+    fstatat => 2, all::<STAT>, answers::path_at::<0, 1, 3>, answers::smooth::<2>;
+    fstatat64 => 2, all::<STAT>, answers::path_at::<0, 1, 3>, answers::smooth::<2>;
+    __xstat => 2, all::<STAT>, answers::path::<1>, answers::smooth::<2>;
+    __lxstat => 2, all::<STAT>, answers::link::<1>, answers::smooth::<2>;
+    __fxstat => 2, all::<STAT>, answers::open_file::<1>, answers::smooth_open::<1, 2>;
+    statx => 4, all::<{ size_of::<libc::statx>() }>, answers::path_at::<0, 1, 2>, answers::smooth_extended;
+    statfs => 1, all::<STATFS>, answers::path::<0>;
+    statfs64 => 1, all::<STATFS>, answers::path::<0>;
+    fstatfs => 1, all::<STATFS>, answers::open_file::<0>;
+    fstatfs64 => 1, all::<STATFS>, answers::open_file::<0>;
     uname => 0, all::<{ size_of::<libc::utsname>() }>;
     sysinfo => 0, all::<{ size_of::<libc::sysinfo>() }>;
     times => 0, all::<{ size_of::<libc::tms>() }>;
     getrusage => 1, all::<{ size_of::<libc::rusage>() }>;
-    getcwd => 0, text::<1>, disk::here, disk::smooth_directory;
-    readlink => 1, counted::<2>, disk::link::<0>;
-    readlinkat => 2, counted::<3>, disk::link_at;
+    getcwd => 0, text::<1>, answers::here, answers::smooth_directory;
+    readlink => 1, counted::<2>, answers::link::<0>;
+    readlinkat => 2, counted::<3>, answers::link_at;
     sched_getparam => 1, all::<4>;
     getgroups => 1, groups;
 }
 
 /// What the kernel writes depends on the request: no more than this.
-fn requests(_: &'static CStr, arguments: &[usize; 6], _: &usize) {
+fn requests(_: &'static CStr, arguments: &[usize; 6], from: &usize) {
     spin::disturbed();
+    numbers::asked(arguments[0] as c_int, callers::site(from));
     if arguments[2] != 0 {
         world::snapshot().touch_range(arguments[2], 256);
     }

@@ -1,12 +1,12 @@
 //! Streams. To read from one or write to one is an operation on its file; standard output and standard error order nothing. A stream is memory as well, which is used
-//! by all these calls and given back by `fclose`: who uses one that another thread closes in no order races with it. `flockfile` is a mutex.
+//! by all these calls and given back by `fclose`: who uses one that another thread closes in no order races with it.
 
-use super::{callers, descriptors, disk, files, paths::passes, rules, visible};
-use crate::{accesses, hooks::Frame, objects::Sort, real, trampoline, world};
+use super::{callers, descriptors, disk, files, paths::passes, rules};
+use crate::{accesses, hooks::Frame, real, trampoline, world};
 use alloc::vec::Vec;
 use core::ffi::{CStr, c_char, c_int, c_void};
 use libc::FILE;
-use reweave_model::{Object, ObjectId, Op, Site, ThreadId};
+use reweave_model::{Site, ThreadId};
 use reweave_shadow::Kind;
 use reweave_wire::Rule;
 
@@ -19,9 +19,6 @@ trampoline! {
     fwrite => stream_write, "r8";
     fgets => stream_line, "rcx";
     getline => stream_new_line, "rcx";
-    flockfile => lock_stream, "rsi";
-    ftrylockfile => try_lock_stream, "rsi";
-    funlockfile => unlock_stream, "rsi";
 }
 
 /// Of a run.
@@ -32,7 +29,7 @@ pub struct State {
     /// Those that go through another descriptor for one call, since theirs was closed after it was looked up.
     lent: Vec<(usize, c_int)>,
     /// Those that are locked: by whom, how often.
-    locks: Vec<(usize, ThreadId, u32)>,
+    pub(super) locks: Vec<(usize, ThreadId, u32)>,
 }
 
 impl State {
@@ -132,16 +129,16 @@ fn used(stream: usize, from: &usize) {
 
 /// Something is read from a stream.
 pub(super) fn touch(stream: usize, from: &usize) {
-    reach(stream, Some(stream / 8), from);
+    reach(stream, false, from);
 }
 
 /// Something is written to a stream.
 fn touch_written(stream: usize, from: &usize) {
-    reach(stream, None, from);
+    reach(stream, true, from);
 }
 
-/// Touches the file of a stream, or another object where it has none.
-fn reach(stream: usize, other: Option<usize>, from: &usize) {
+/// Touches the file of a stream, or the stream itself where it has none, unless it is for output.
+fn reach(stream: usize, writes: bool, from: &usize) {
     if stream == 0 {
         return;
     }
@@ -157,8 +154,10 @@ fn reach(stream: usize, other: Option<usize>, from: &usize) {
     if looks {
         descriptors::look_up(known.descriptor, site);
     }
-    if let Some(number) = known.file().or(other) {
-        files::touch(number, site);
+    match known.file() {
+        Some(number) => files::touch(number, site),
+        None if writes && (0..=2).contains(&known.descriptor) => {}
+        None => files::touch(stream / 8, site),
     }
     if looks {
         let found = descriptors::found(known.descriptor);
@@ -208,6 +207,19 @@ passes! {
     rewind => reads::<0>;
     ftell => reads::<0>;
     ftello => reads::<0>;
+    fgetpos => reads::<0>;
+    fgetpos64 => reads::<0>;
+    fsetpos => reads::<0>;
+    fsetpos64 => reads::<0>;
+    feof => reads::<0>;
+    ferror => reads::<0>;
+    clearerr => reads::<0>;
+    fgetc_unlocked => reads::<0>;
+    getc_unlocked => reads::<0>;
+    fgets_unlocked => reads::<2>;
+    fread_unlocked => reads::<3>;
+    fgetwc => reads::<0>;
+    fgetws => reads::<2>;
     getchar => reads_input;
     scanf => reads_input;
     __isoc99_scanf => reads_input;
@@ -222,6 +234,13 @@ passes! {
     vfprintf => writes::<0>;
     __fprintf_chk => writes::<0>;
     __vfprintf_chk => writes::<0>;
+    fputc_unlocked => writes::<1>;
+    putc_unlocked => writes::<1>;
+    fputs_unlocked => writes::<1>;
+    fwrite_unlocked => writes::<3>;
+    fputwc => writes::<1>;
+    fputws => writes::<1>;
+    fwprintf => writes::<0>;
 }
 
 unsafe extern "C" fn open_descriptor(descriptor: c_int, mode: usize, frame: &Frame) -> usize {
@@ -367,72 +386,5 @@ unsafe extern "C" fn stream_new_line(
             accesses::range(*line as usize, got as usize + 1, true, frame);
         }
         got
-    }
-}
-
-/// The lock of a stream.
-fn stream_lock(stream: *mut FILE) -> ObjectId {
-    world::get().object(stream as usize, 8, Sort::Mutex, Object::mutex)
-}
-
-/// How often the running thread holds the lock of a stream.
-fn held(stream: *mut FILE) -> Option<&'static mut u32> {
-    let world = world::get();
-    let me = world.current;
-    let mut locks = world.calls.streams.locks.iter_mut();
-    let mine = locks.find(|(locked, holder, _)| (*locked, *holder) == (stream as usize, me));
-    mine.map(|(_, _, depth)| depth)
-}
-
-fn holds_now(stream: *mut FILE) {
-    let world = world::get();
-    let me = world.current;
-    world.calls.streams.locks.push((stream as usize, me, 1));
-}
-
-unsafe extern "C" fn lock_stream(stream: *mut FILE, frame: &Frame) {
-    if !world::active() {
-        // SAFETY: the program's own stream.
-        return unsafe { real!(flockfile: fn(*mut FILE))(stream) };
-    }
-    if let Some(depth) = held(stream) {
-        *depth += 1;
-        return;
-    }
-    visible(Op::Lock(stream_lock(stream)), site(frame));
-    holds_now(stream);
-}
-
-unsafe extern "C" fn try_lock_stream(stream: *mut FILE, frame: &Frame) -> c_int {
-    if !world::active() {
-        // SAFETY: the program's own stream.
-        return unsafe { real!(ftrylockfile: fn(*mut FILE) -> c_int)(stream) };
-    }
-    if let Some(depth) = held(stream) {
-        *depth += 1;
-        return 0;
-    }
-    if !visible(Op::TryLock(stream_lock(stream)), site(frame)).ok {
-        return -1;
-    }
-    holds_now(stream);
-    0
-}
-
-unsafe extern "C" fn unlock_stream(stream: *mut FILE, frame: &Frame) {
-    if !world::active() {
-        // SAFETY: the program's own stream.
-        return unsafe { real!(funlockfile: fn(*mut FILE))(stream) };
-    }
-    let Some(depth) = held(stream) else {
-        return;
-    };
-    *depth -= 1;
-    if *depth == 0 {
-        let world = world::get();
-        let me = world.current;
-        let locks = &mut world.calls.streams.locks;
-        locks.retain(|(locked, holder, _)| (*locked, *holder) != (stream as usize, me));
-        visible(Op::Unlock(stream_lock(stream)), site(frame));
     }
 }

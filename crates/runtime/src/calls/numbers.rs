@@ -1,0 +1,204 @@
+//! Calls that close descriptors, or have numbers stand for something else: see [`super::descriptors`].
+
+use super::{
+    callers, cancel,
+    descriptors::{self, change, closing, found, look_up, opened, opened_from, replace},
+    disk,
+    files::{self, OURS},
+    paths::passes,
+    rules, streams,
+};
+use crate::{hooks::Frame, real, trampoline, world};
+use core::ffi::{CStr, c_int, c_uint};
+use reweave_model::Site;
+use reweave_wire::Rule;
+
+trampoline! {
+    close => close_one, "rsi";
+    dup => duplicate, "rsi";
+    dup2 => duplicate_to, "rdx";
+    dup3 => duplicate_with, "rcx";
+    closefrom => close_from, "rsi";
+    close_range => close_several, "rcx";
+    fcntl => control, "rcx";
+    fcntl64 => control, "rcx";
+}
+
+/// Whether a descriptor is the runtime's, of a driven program.
+fn ours(descriptor: c_int) -> bool {
+    descriptor >= OURS && crate::entry::driven()
+}
+
+fn site(frame: &Frame) -> Site {
+    callers::site(&frame.return_address)
+}
+
+/// Where a descriptor is closed behind a stream's back, streams look theirs up as well.
+fn behind_streams(descriptor: c_int) {
+    if world::active() && !disk::alone() && streams::goes_through(descriptor) {
+        rules::needs(Rule::Table);
+    }
+}
+
+unsafe extern "C" fn close_one(descriptor: c_int, frame: &Frame) -> c_int {
+    cancel::point(frame);
+    if ours(descriptor) {
+        return super::failed(libc::EBADF);
+    }
+    closing(descriptor, site(frame));
+    behind_streams(descriptor);
+    // SAFETY: the program's own descriptor.
+    unsafe { real!(close: fn(c_int) -> c_int)(descriptor) }
+}
+
+unsafe extern "C" fn duplicate(from: c_int, frame: &Frame) -> c_int {
+    let real = real!(dup: fn(c_int) -> c_int);
+    if ours(from) {
+        return super::failed(libc::EBADF);
+    }
+    if !world::active() {
+        // SAFETY: the program's own descriptor.
+        return unsafe { real(from) };
+    }
+    let site = site(frame);
+    look_up(from, site);
+    // SAFETY: as above.
+    opened(unsafe { real(found(from)) }, site)
+}
+
+unsafe extern "C" fn duplicate_to(from: c_int, to: c_int, frame: &Frame) -> c_int {
+    // SAFETY: as the call itself.
+    unsafe {
+        duplicated(from, to, frame, |from| {
+            real!(dup2: fn(c_int, c_int) -> c_int)(from, to)
+        })
+    }
+}
+
+unsafe extern "C" fn duplicate_with(from: c_int, to: c_int, flags: c_int, frame: &Frame) -> c_int {
+    // SAFETY: as the call itself.
+    unsafe {
+        duplicated(from, to, frame, |from| {
+            real!(dup3: fn(c_int, c_int, c_int) -> c_int)(from, to, flags)
+        })
+    }
+}
+
+unsafe fn duplicated(
+    from: c_int,
+    to: c_int,
+    frame: &Frame,
+    real: impl FnOnce(c_int) -> c_int,
+) -> c_int {
+    if ours(from) || ours(to) {
+        return super::failed(libc::EBADF);
+    }
+    if !world::active() || to < 0 {
+        return real(from);
+    }
+    let site = site(frame);
+    look_up(from, site);
+    if from == to {
+        return real(found(from));
+    }
+    change(to, site);
+    behind_streams(to);
+    descriptors::known(to);
+    real(found(from))
+}
+
+unsafe extern "C" fn close_from(lowest: c_int, frame: &Frame) {
+    // SAFETY: as the call itself.
+    unsafe { close_several(lowest.max(0) as c_uint, c_uint::MAX, 0, frame) };
+}
+
+unsafe extern "C" fn close_several(
+    first: c_uint,
+    last: c_uint,
+    flags: c_int,
+    frame: &Frame,
+) -> c_int {
+    let last = match crate::entry::driven() {
+        true => last.min(OURS as c_uint - 1),
+        false => last,
+    };
+    if world::active() && !disk::alone() {
+        let numbers = first as c_int..=last as c_int;
+        if rules::needs(Rule::Table) && rules::needs(Rule::Output) {
+            files::touch(files::TABLE, site(frame));
+        }
+        numbers.for_each(replace);
+    }
+    files::changing();
+    // SAFETY: the program's own descriptors.
+    unsafe { real!(close_range: fn(c_uint, c_uint, c_int) -> c_int)(first, last, flags) }
+}
+
+unsafe extern "C" fn control(
+    descriptor: c_int,
+    what: c_int,
+    argument: usize,
+    frame: &Frame,
+) -> c_int {
+    let real = real!(fcntl: fn(c_int, c_int, usize) -> c_int);
+    if !world::active() {
+        // SAFETY: the program's own arguments.
+        return unsafe { real(descriptor, what, argument) };
+    }
+    crate::spin::disturbed();
+    files::changing();
+    let site = site(frame);
+    look_up(descriptor, site);
+    // SAFETY: as above.
+    let result = unsafe { real(found(descriptor), what, argument) };
+    match what {
+        libc::F_DUPFD | libc::F_DUPFD_CLOEXEC => opened_from(result, argument as c_int, site),
+        _ => result,
+    }
+}
+
+passes! {
+    isatty => asks;
+    fpathconf => asks;
+    tcgetattr => asks;
+    tcsetattr => asks;
+    posix_openpt => refused;
+    openpty => refused;
+    open_by_handle_at => refused;
+    setmntent => refused;
+    preadv => refused;
+    preadv64 => refused;
+    preadv2 => refused;
+    preadv64v2 => refused;
+    pwritev => refused;
+    pwritev64 => refused;
+    pwritev2 => refused;
+    pwritev64v2 => refused;
+    sendfile => refused;
+    sendfile64 => refused;
+    copy_file_range => refused;
+    fallocate => refused;
+    fallocate64 => refused;
+    posix_fallocate => refused;
+    posix_fallocate64 => refused;
+}
+
+/// It asks about a descriptor, and does nothing to its file.
+fn asks(_: &'static CStr, arguments: &[usize; 6], from: &usize) {
+    asked(arguments[0] as c_int, callers::site(from));
+}
+
+pub(super) fn asked(descriptor: c_int, site: Site) {
+    look_up(descriptor, site);
+    found(descriptor);
+}
+
+/// It opens a descriptor that it does not give away, or does something to two files at once.
+fn refused(name: &'static CStr, _: &[usize; 6], from: &usize) {
+    files::changing();
+    files::moving();
+    if !disk::alone() {
+        let what = alloc::format!("{} beside other threads", name.to_str().unwrap_or("?"));
+        world::get().unsupported(&what, callers::site(from));
+    }
+}
