@@ -97,6 +97,8 @@ pub struct Options {
     pub seed: u64,
     /// For `pct`: places where a priority changes.
     pub depth: u32,
+    /// For `optimal`: children of one execution that are found at a time. One that has more is run again for the rest, and counted once.
+    pub at_once: u32,
     /// How many executions are drawn at random, so that the size of the search is known early.
     pub probing: Probing,
 }
@@ -110,6 +112,7 @@ impl Default for Options {
             samples: 10_000,
             seed: 0,
             depth: 3,
+            at_once: 10_000,
             probing: Probing::default(),
         }
     }
@@ -132,6 +135,8 @@ pub struct Branch {
     pub(crate) place: Place,
     /// Its node in the log, if there is one.
     pub(crate) node: u64,
+    /// Not 0: it was run and told before, and only what follows from it from this place on is yet to be found.
+    pub(crate) from: u32,
 }
 
 impl Branch {
@@ -144,6 +149,7 @@ impl Branch {
             more,
             place,
             node: 0,
+            from: 0,
         }
     }
 
@@ -193,7 +199,7 @@ impl Explorer {
             options: *options,
             dfs: Dfs::default(),
             dpor: Dpor::default(),
-            optimal: Optimal::default(),
+            optimal: Optimal::new(options.at_once),
             rf: Rf::default(),
             children: Vec::new(),
             shares: Shares::default(),
@@ -257,6 +263,7 @@ impl Explorer {
         execution: &Execution,
         out: &mut Vec<Branch>,
     ) -> f64 {
+        let mut rest = None;
         match self.options.algorithm {
             Algorithm::Random | Algorithm::Pct => {
                 return self.more_samples(plan, &branch, execution, out);
@@ -281,7 +288,10 @@ impl Explorer {
                 self.unfit = self.unfit.or(fit.err());
             }
             Algorithm::Optimal => {
-                self.optimal.children(plan, execution, &mut self.children);
+                let children = &mut self.children;
+                rest = self
+                    .optimal
+                    .children(plan, execution, branch.from, children);
             }
         }
         if self.children.is_empty() && self.dpor_children.is_empty() && self.rf_children.is_empty()
@@ -291,7 +301,9 @@ impl Explorer {
         let plain = self.children.iter().map(|child| child.shared);
         let claimed = self.dpor_children.iter().map(|(child, _)| child.shared);
         let read = self.rf_children.iter().map(|(child, _)| child.shared);
-        let kept = self.shares.deal(plain.chain(claimed).chain(read));
+        let kept = self
+            .shares
+            .deal(plain.chain(claimed).chain(read).chain(rest));
         let steps = steps_of(plan, execution);
         let children = self.children.drain(..);
         let children = children.map(|child| (child, Path::new(), Trail::default()));
@@ -301,6 +313,15 @@ impl Explorer {
         let rf = rf.map(|(child, trail)| (child, Path::new(), trail));
         let new = children.chain(dpor).chain(rf);
         let siblings = self.shares.count();
+        // What is left of it is older than what was found.
+        out.extend(rest.map(|from| Branch {
+            place: Place {
+                weight: branch.place.weight + self.shares.of(from),
+                ..branch.place
+            },
+            from,
+            ..branch.clone()
+        }));
         out.extend(new.zip(0..).map(|((child, path, trail), before)| Branch {
             shared: (steps.clone(), child.shared),
             rest: child.rest,
@@ -316,6 +337,7 @@ impl Explorer {
             },
             trail,
             node: 0,
+            from: 0,
         }));
         branch.place.weight + kept
     }

@@ -71,6 +71,10 @@ pub(crate) struct Optimal {
     /// Threads in the order that the policy asks them in.
     line_up: Vec<parent::Waiter>,
     row: Vec<Quad>,
+    /// Children that are written down at a time.
+    at_once: usize,
+    /// What was done for this execution so far.
+    effort: u64,
 }
 
 type Touches = [Option<Access>; 2];
@@ -107,6 +111,9 @@ enum Sought<'a> {
     Detours(&'a mut Vec<Detour>),
 }
 
+/// What is done for them at a time: for each overtaker and what it might overtake, the square of the number of threads. About a second.
+const LONG: u64 = 4_000_000_000;
+
 impl Overtaker {
     /// Where it was done, or the end of the execution.
     fn end(&self, execution: &Execution) -> u32 {
@@ -115,10 +122,25 @@ impl Overtaker {
 }
 
 impl Optimal {
-    /// Adds the plans of the execution's children. The plan is the one it was run by.
-    pub fn children(&mut self, plan: &Plan, execution: &Execution, out: &mut Vec<Child>) {
+    /// One that writes down so many children at a time.
+    pub fn new(at_once: u32) -> Optimal {
+        Optimal {
+            at_once: at_once as usize,
+            ..Optimal::default()
+        }
+    }
+
+    /// Adds the plans of the execution's children, by overtakers from a place on; 0: all. The plan is the one it was run by. Where there are very many, says
+    /// from which place on they are yet to be found.
+    pub fn children(
+        &mut self,
+        plan: &Plan,
+        execution: &Execution,
+        from: u32,
+        out: &mut Vec<Child>,
+    ) -> Option<u32> {
         self.begin(execution, plan.steps.iter().map(|step| step.mark), 0);
-        self.find(execution, 0, &mut Sought::Children(plan, out));
+        self.find(execution, from, &mut Sought::Children(plan, out))
     }
 
     /// Gets to know an execution and why the first of its events were done. So many of them are known to be those of the one
@@ -131,6 +153,7 @@ impl Optimal {
     ) {
         self.happens.analyse_rest(execution, unchanged);
         self.replay.begin(execution);
+        self.effort = 0;
         self.marks.clear();
         self.marks.extend(marks);
         self.marks.resize(execution.events.len(), Mark::Default);
@@ -141,12 +164,25 @@ impl Optimal {
 
     /// Adds all detours that the execution shows, by overtakers from a position on.
     pub fn detours(&mut self, execution: &Execution, fresh: u32, out: &mut Vec<Detour>) {
-        self.find(execution, fresh, &mut Sought::Detours(out));
+        self.other_outcomes(execution, &mut Sought::Detours(out));
+        self.overtakers(execution, fresh, &mut Sought::Detours(out));
     }
 
-    fn find(&mut self, execution: &Execution, fresh: u32, out: &mut Sought) {
-        self.other_outcomes(execution, out);
-        for position in fresh..execution.events.len() as u32 {
+    fn find(&mut self, execution: &Execution, from: u32, out: &mut Sought) -> Option<u32> {
+        if from == 0 {
+            self.other_outcomes(execution, out);
+        }
+        self.overtakers(execution, from, out)
+    }
+
+    /// What overtakers find that were done at a position or later, or never: these have places behind all the others. Where very many are found,
+    /// the next place.
+    fn overtakers(&mut self, execution: &Execution, from: u32, out: &mut Sought) -> Option<u32> {
+        let done = execution.events.len() as u32;
+        for position in from..done {
+            if position > from && self.pauses(out) {
+                return Some(position);
+            }
             let event = &execution.events[position as usize];
             // What has another outcome the parent does by default.
             if event.outcome == 0 && self.find_rivals(execution, event, position) {
@@ -160,9 +196,13 @@ impl Optimal {
             }
         }
         for (index, record) in execution.threads.iter().enumerate() {
-            let Some(pending) = record.pending else {
+            let place = done + index as u32;
+            let Some(pending) = record.pending.filter(|_| place >= from) else {
                 continue;
             };
+            if place > from && self.pauses(out) {
+                return Some(place);
+            }
             let thread = ThreadId(index as u32);
             let overtaker = Overtaker {
                 thread,
@@ -176,6 +216,12 @@ impl Optimal {
                 self.overtake(execution, &overtaker, out);
             }
         }
+        None
+    }
+
+    /// Whether what is left of an execution is for later.
+    fn pauses(&self, out: &Sought) -> bool {
+        matches!(out, Sought::Children(_, out) if out.len() >= self.at_once || self.effort >= LONG)
     }
 
     /// The first position behind all detours.
@@ -221,6 +267,7 @@ impl Optimal {
     fn overtake(&mut self, execution: &Execution, a: &Overtaker, out: &mut Sought) {
         let competes = competes(a.pending.op, a.pending.gate);
         let last_cause = self.happens.coming_last(execution, a.thread, a.nth);
+        self.effort += (self.rivals.len() * execution.threads.len().pow(2)) as u64;
         for index in 0..self.rivals.len() {
             let e = self.rivals[index];
             let event = &execution.events[e as usize];

@@ -108,6 +108,8 @@ impl Worker<'_> {
             if it.drawn.is_empty() {
                 let (sizes, dice) = (&mut prober.sizes, &mut prober.dice);
                 it.drawn = it.pass.draw(sizes, dice, &mut self.mine);
+                self.tally
+                    .pass_so_far(Passed::so_far(it.before, it.width, it.pass.so_far()));
             }
             if it.drawn.is_empty() {
                 break;
@@ -120,8 +122,7 @@ impl Worker<'_> {
         }
         prober.last = it.pass.runs();
         let below = it.pass.conclude(&mut prober.sizes);
-        self.tally
-            .pass(Passed::new(it.before, it.width as u64, below));
+        self.tally.pass(Passed::new(it.before, it.width, below));
         Ok(Flow::Continue)
     }
 

@@ -15,7 +15,7 @@ use std::{
 };
 
 /// Grows with every change of what is stored.
-const VERSION: u32 = 8;
+const VERSION: u32 = 9;
 
 /// A search as plain data. Nodes that branches share are stored once.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -57,6 +57,8 @@ struct StoredBranch {
     claims: Option<u32>,
     more: u64,
     place: Place,
+    /// What follows from it is yet to be found from here on.
+    from: u32,
 }
 
 impl Search {
@@ -103,6 +105,7 @@ impl Search {
             claims: branch.trail.claims.as_ref().map(|tried| claims.add(tried)),
             more: branch.more,
             place: branch.place,
+            from: branch.from,
         });
         let branches = branches.collect();
         Stored {
@@ -160,8 +163,13 @@ impl Search {
                 claims: tried.flatten(),
                 above: branch.place.above,
             };
+            let from = branch.from;
             let plain = Branch::new(plan, path, branch.more, branch.place);
-            Ok(Branch { trail, ..plain })
+            Ok(Branch {
+                trail,
+                from,
+                ..plain
+            })
         };
         let frontier = stored
             .branches

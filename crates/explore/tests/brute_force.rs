@@ -182,6 +182,15 @@ fn compare(program: &Program) -> Result<bool, TestCaseError> {
     }
     stop_and_go(program, &oracle.classes, Algorithm::Optimal)?;
     stop_and_go(program, &oracle.classes, Algorithm::Dpor)?;
+    let bit_by_bit = Options {
+        at_once: 1,
+        ..options(Algorithm::Optimal)
+    };
+    let Some(found) = explore(program, bit_by_bit, 1, 10 * LIMIT) else {
+        return fail("optimal, child by child, does not end".into());
+    };
+    same_classes("optimal, child by child", &oracle.classes, &found.classes)?;
+    once_each("optimal, child by child", &found.classes, &found.untrue)?;
     for algorithm in [Algorithm::Random, Algorithm::Pct] {
         let sampling = Options {
             samples: 20,

@@ -123,12 +123,14 @@ impl Recorded {
         let (mut sizes, mut dice) = (Sizes::default(), Dice(seed));
         let (mut passes, mut found) = (Vec::new(), Vec::new());
         let (mut done, mut probed, mut last) = (0, 0, 0);
-        let mark = |done: u64, passes: &[Passed], found: &mut Vec<f64>| {
+        let mark = |done: u64, passes: &[Passed], now: Option<Passed>, found: &mut Vec<f64>| {
             while parts
                 .get(found.len())
                 .is_some_and(|part| done as f64 >= part * self.executions as f64)
             {
-                let guess = passed(passes, done).map_or(done as f64, |(ln, _)| ln.exp());
+                // Whoever has run the last one sees that nothing is left.
+                let guess = passed(passes, now, done).filter(|_| done < self.executions);
+                let guess = guess.map_or(0.0, |(ln, _)| ln.exp());
                 found.push(guess.max(done as f64));
             }
         };
@@ -137,27 +139,29 @@ impl Recorded {
                 let (node, _) = stack.pop().expect("there are some");
                 stack.extend(&children[node]);
                 done += 1;
-                mark(done, &passes, &mut found);
+                mark(done, &passes, None, &mut found);
                 continue;
             }
             let before = done;
             let width = probing.width(before, probed, passes.len());
             let (mut pass, mut drawn) = Pass::new(&mut stack, width, &mut sizes, &mut dice);
+            let mut now = None;
             while !drawn.is_empty() {
                 for (number, (node, _)) in drawn {
                     done += 1;
-                    mark(done, &passes, &mut found);
+                    mark(done, &passes, now, &mut found);
                     for child in &children[node] {
                         pass.child(number, *child);
                     }
                 }
                 drawn = pass.draw(&mut sizes, &mut dice, &mut stack);
+                now = Some(Passed::so_far(before, width, pass.so_far()));
             }
             last = done - before;
             probed += last;
-            passes.push(Passed::new(before, width as u64, pass.conclude(&mut sizes)));
+            passes.push(Passed::new(before, width, pass.conclude(&mut sizes)));
         }
-        mark(self.executions, &passes, &mut found);
+        mark(self.executions, &passes, None, &mut found);
         found
     }
 

@@ -1,6 +1,6 @@
 //! What workers tell of their executions, and what others learn from it.
 
-use super::{Estimate, LogSum, Series};
+use super::{Estimate, LogSum, Series, probe::SoFar};
 use serde::{Deserialize, Serialize};
 use std::sync::{
     Mutex, MutexGuard,
@@ -90,6 +90,8 @@ pub(crate) struct Tally {
     weight: LogSum,
     series: Series,
     passes: Vec<Passed>,
+    /// What the pass under way would come to.
+    under_way: Option<Passed>,
 }
 
 /// What a pass of probing came to.
@@ -97,15 +99,15 @@ pub(crate) struct Tally {
 pub(crate) struct Passed {
     /// Executions before it.
     pub before: u64,
-    /// How many it took on a level.
-    pub width: u64,
+    /// How many it took on a level; fewer, for one that is not over.
+    pub width: f64,
     /// How many executions there are in all; the natural logarithm.
     pub ln_runs: f64,
 }
 
 impl Passed {
     /// So many executions were done before, and so many (a natural logarithm) were below what was left.
-    pub fn new(before: u64, width: u64, below: f64) -> Passed {
+    pub fn new(before: u64, width: usize, below: f64) -> Passed {
         let mut all = LogSum::default();
         all.add(below);
         if before > 0 {
@@ -113,8 +115,17 @@ impl Passed {
         }
         Passed {
             before,
-            width,
+            width: width as f64,
             ln_runs: all.ln(),
+        }
+    }
+
+    /// As `new`, of a pass that is not over. It counts for less.
+    pub fn so_far(before: u64, width: usize, so_far: SoFar) -> Passed {
+        let whole = Passed::new(before, width, so_far.below);
+        Passed {
+            width: whole.width * so_far.seen.sqrt(),
+            ..whole
         }
     }
 }
@@ -135,10 +146,16 @@ impl Tally {
 
     /// Counts a pass.
     pub fn pass(&mut self, pass: Passed) {
+        self.under_way = None;
         self.passes.push(pass);
         if self.passes.len() > PASSES {
             self.passes.remove(0);
         }
+    }
+
+    /// Notes how far a pass is.
+    pub fn pass_so_far(&mut self, pass: Passed) {
+        self.under_way = Some(pass);
     }
 
     pub fn merge(&mut self, other: &Tally) {
@@ -147,11 +164,13 @@ impl Tally {
         self.children += other.children;
         self.weight.merge(&other.weight);
         other.passes.iter().for_each(|pass| self.pass(*pass));
+        self.under_way = other.under_way.or(self.under_way);
     }
 
     /// What passes found holds for the search as a whole.
     pub fn forget_passes(&mut self) {
         self.passes.clear();
+        self.under_way = None;
     }
 
     fn estimate(&self, whole: f64) -> Option<Estimate> {
@@ -160,7 +179,7 @@ impl Tally {
         }
         // Nothing rounded: all of it was seen.
         let all = self.runs == self.children + 1;
-        let (ln_runs, within) = match passed(&self.passes, self.runs) {
+        let (ln_runs, within) = match passed(&self.passes, self.under_way, self.runs) {
             _ if all => ((self.runs as f64).ln(), 1.0),
             Some(found) => found,
             None => {
@@ -185,40 +204,36 @@ fn plain(runs: u64, weight: LogSum, whole: f64) -> f64 {
 
 /// What is rare is missed by most samples, and found too large by some: a pass of width `w` that is right on average is mostly too small,
 /// by a factor of about `exp(SKEW / w)`. Found by trying on recorded searches.
-const SKEW: f64 = 4.0;
+const SKEW: f64 = 5.0;
 
-/// What passes say together, and how sure. Each is right on average; it scatters the less the wider it was, the more it could learn
-/// from others before it (which were narrower), and the more was done before it.
-pub(crate) fn passed(passes: &[Passed], runs: u64) -> Option<(f64, f64)> {
-    passes.first()?;
-    let unit = passes
-        .iter()
-        .map(|pass| pass.ln_runs)
-        .fold(f64::NEG_INFINITY, f64::max);
-    // The part of the search that was left for a pass.
-    let left = |pass: &Passed, found: f64| {
-        let done = (pass.before as f64).ln() - unit;
-        (1.0 - done.exp() / found).max(1e-3)
-    };
-    let weight = |pass: &Passed, left: f64| (pass.width as f64 / left).powi(2);
+/// What passes say together, and how sure; the natural logarithm. Each is right on average; it scatters the less the wider it was, the
+/// more it could learn from others before it (which were narrower), and the more was done before it. They scatter by factors, so it is
+/// their logarithms that have a mean.
+pub(crate) fn passed(
+    passes: &[Passed],
+    under_way: Option<Passed>,
+    runs: u64,
+) -> Option<(f64, f64)> {
+    let all = || passes.iter().copied().chain(under_way);
+    all().next()?;
     let mut found = f64::INFINITY;
     let mut scatter = 0.0;
     for _ in 0..4 {
         let (mut sum, mut weights, mut squares) = (0.0, 0.0, 0.0);
-        for pass in passes {
-            let left = left(pass, found);
-            let weight = weight(pass, left);
-            let skew = SKEW * left / pass.width as f64;
-            let runs = (pass.ln_runs - unit + skew).exp();
-            sum += weight * runs;
+        for pass in all() {
+            // The part of the search that was left for it.
+            let left = (1.0 - ((pass.before as f64).ln() - found).exp()).max(1e-3);
+            let weight = (pass.width / left).powi(2);
+            let ln_runs = pass.ln_runs + SKEW * left / pass.width;
+            sum += weight * ln_runs;
             weights += weight;
-            squares += (weight * (runs / found - 1.0)).powi(2);
+            squares += (weight * (ln_runs - found)).powi(2);
         }
         found = sum / weights;
         scatter = squares.sqrt() / weights;
     }
     // Few passes do not know how much they scatter. The truth is not farther off in four of five cases, on recorded searches.
-    let part = ((runs as f64).ln() - unit).exp() / found;
-    let off = (2.0 * scatter + 4.0 / passes.len() as f64) * (1.0 - part);
-    Some((found.ln() + unit, off.exp().max(1.01)))
+    let part = ((runs as f64).ln() - found).exp().min(1.0);
+    let off = (2.0 * scatter + 4.0 / passes.len().max(1) as f64) * (1.0 - part);
+    Some((found, off.exp().max(1.01)))
 }

@@ -16,7 +16,7 @@ pub enum Probing {
 }
 
 /// The first executions are run depth first: most searches are over soon.
-const FIRST: u64 = 32;
+const FIRST: u64 = 8;
 
 impl Probing {
     /// Whether it is time for a pass, after so many executions, so many of them in passes, the last of which had so many.

@@ -14,6 +14,7 @@
 //! Nothing is run for the sake of the sample alone: what a pass runs is done, what it does not draw is left for later.
 
 use super::{LogSum, sizes::Place, sizes::Sizes};
+use std::f64::consts::LN_2;
 
 /// What a pass draws from.
 pub(crate) trait Placed {
@@ -28,6 +29,16 @@ pub(crate) struct Pass<B> {
     level: Vec<Item<B>>,
     nodes: Vec<Node>,
     total: LogSum,
+    so_far: SoFar,
+}
+
+/// What a pass that is under way would come to, by what is expected below the level it is at.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SoFar {
+    /// Executions below the first level; the natural logarithm.
+    pub below: f64,
+    /// The part of that which was seen and not just expected.
+    pub seen: f64,
 }
 
 #[derive(Debug)]
@@ -61,6 +72,10 @@ impl<B: Placed> Pass<B> {
             level: Vec::new(),
             nodes: Vec::new(),
             total: LogSum::default(),
+            so_far: SoFar {
+                below: 0.0,
+                seen: 0.0,
+            },
         };
         pass.total.add((branches.len() as f64).ln());
         let expected = branches.iter_mut().map(|branch| {
@@ -96,9 +111,10 @@ impl<B: Placed> Pass<B> {
         left: &mut Vec<B>,
     ) -> Vec<(usize, B)> {
         let mut level = std::mem::take(&mut self.level);
+        let expected = self.expect(&mut level, sizes);
         level.iter().for_each(|item| self.total.add(item.stands));
         let chances = match level.len() > self.width {
-            true => self.chances(&mut level, sizes, dice),
+            true => self.chances(&mut level, expected, dice),
             false => vec![Some(0.0); level.len()],
         };
         let mut drawn = Vec::with_capacity(self.width);
@@ -116,19 +132,36 @@ impl<B: Placed> Pass<B> {
         drawn
     }
 
+    /// What each of a level stands for with all that is expected below it; logarithms to base 2.
+    fn expect(&mut self, level: &mut [Item<B>], sizes: &mut Sizes) -> Vec<f32> {
+        let mut all = self.total;
+        let expected = level.iter_mut().map(|item| {
+            let place = item.branch.place();
+            sizes.expect(place);
+            all.add(item.stands + f64::from(place.expected) * LN_2);
+            (item.stands / LN_2) as f32 + place.expected
+        });
+        let expected = expected.collect();
+        self.so_far = SoFar {
+            below: all.ln(),
+            seen: (self.total.ln() - all.ln()).exp(),
+        };
+        expected
+    }
+
+    /// What it would come to, as of the last level that was drawn from.
+    pub fn so_far(&self) -> SoFar {
+        self.so_far
+    }
+
     /// Who of a level is drawn, and for how many times as many it stands then: natural logarithms.
     fn chances(
         &self,
         level: &mut [Item<B>],
-        sizes: &mut Sizes,
+        expected: Vec<f32>,
         dice: &mut Dice,
     ) -> Vec<Option<f64>> {
-        let expected = level.iter_mut().map(|item| {
-            let place = item.branch.place();
-            sizes.expect(place);
-            (item.stands / std::f64::consts::LN_2) as f32 + place.expected
-        });
-        let parts = parts(expected.collect());
+        let parts = parts(expected);
         let mut order: Vec<(u32, u32)> = level
             .iter_mut()
             .zip(0..)
@@ -186,7 +219,7 @@ impl<B: Placed> Pass<B> {
                 let owner = &mut self.nodes[owner];
                 owner.size.add(size + node.stands - owner.stands);
             }
-            sizes.learn(&node.place, node.stands, size);
+            sizes.learn(&node.place, size);
         }
         sizes.renew();
         self.total.ln()
@@ -203,12 +236,16 @@ impl<B: Placed> Pass<B> {
     }
 }
 
-/// What each is expected to stand for, in a common unit, from logarithms to base 2. Roughly: a straight line between powers of two.
+/// Who is expected to stand for more is drawn more often, but not quite in proportion: what is expected may be wrong.
+const TRUST: f32 = 0.9;
+
+/// How often each is drawn, in a common unit, from what it is expected to stand for: logarithms to base 2. Roughly: a straight line
+/// between powers of two.
 fn parts(mut logarithms: Vec<f32>) -> Vec<f32> {
     let most = logarithms.iter().copied().fold(f32::MIN, f32::max);
     logarithms.iter_mut().for_each(|part| {
         // What is too small for a number still gets a chance.
-        let power = (*part - most).max(-40.0);
+        let power = (TRUST * (*part - most)).max(-40.0);
         *part = f32::from_bits(((power + 127.0) * (1 << 23) as f32) as u32);
     });
     logarithms

@@ -43,7 +43,6 @@ type Kind = (u32, u32, u32);
 #[derive(Debug, Default)]
 struct Mean {
     sizes: LogSum,
-    weights: LogSum,
     count: u32,
 }
 
@@ -82,8 +81,8 @@ impl Sizes {
             let mut expected = None;
             let kinds = Sizes::kinds(place);
             for mean in kinds.iter().filter_map(|kind| means.get(kind)) {
-                let special = mean.sizes.ln() - mean.weights.ln();
                 let count = f64::from(mean.count);
+                let special = mean.sizes.ln() - count.ln();
                 let mut mixed = LogSum::default();
                 mixed.add(special + (count / (count + EXAMPLES)).ln());
                 mixed.add(expected.unwrap_or(special) + (EXAMPLES / (count + EXAMPLES)).ln());
@@ -93,15 +92,15 @@ impl Sizes {
         })
     }
 
-    /// Takes in that so much was found below a place, which stands for so many: natural logarithms.
-    pub fn learn(&mut self, place: &Place, weight: f64, size: f64) {
+    /// Takes in that so much was found below a place: the natural logarithm. However many a place stands for, it is one example: a few
+    /// that stand for most would drown what all the others tell.
+    pub fn learn(&mut self, place: &Place, size: f64) {
         for kind in Sizes::kinds(place) {
             if self.means.len() >= KINDS && !self.means.contains_key(&kind) {
                 continue;
             }
             let mean = self.means.entry(kind).or_default();
-            mean.sizes.add(weight + size);
-            mean.weights.add(weight);
+            mean.sizes.add(size);
             mean.count += 1;
         }
     }

@@ -12,6 +12,9 @@ pub(crate) const START: u32 = u32::MAX;
 /// Of longer executions too much would have to be written down at once: every read has a plan for each earlier write.
 const LONGEST: usize = 5000;
 
+/// Threads of an execution that is read: who may read from whom takes time that grows with the fourth power of their number.
+const THREADS: usize = 100;
+
 /// How an event touches an atomic.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Touch {
@@ -69,6 +72,9 @@ impl Graph {
         }
         if execution.events.len() > LONGEST {
             return Err("an execution has thousands of steps");
+        }
+        if execution.threads.len() > THREADS {
+            return Err("an execution has hundreds of threads");
         }
         if !execution.epochs.is_empty() {
             return Err("a time limit runs out when nothing else can go on");

@@ -106,8 +106,11 @@ impl Worker<'_> {
                 return Err(divergence);
             }
         };
-        self.totals.add(execution);
-        let flow = after(plan, execution);
+        let mut flow = Flow::Continue;
+        if branch.from == 0 {
+            self.totals.add(execution);
+            flow = after(plan, execution);
+        }
         let (stack, node) = (self.mine.len(), branch.node);
         let weight = self
             .explorer
