@@ -5,9 +5,9 @@
 //! event does follows from its object alone.
 //!
 //! Which number is the lowest that is free depends on all that was opened and closed. As long as that happens in an order that the program itself makes, the
-//! kernel's answer is the right one. Where threads open files in no order ([`Rule::Ranges`]) each has a range of its own, and nobody can tell the orders
-//! apart but by the numbers themselves; a number is used again by who closed it. Only if one is used that was closed (so that it might stand for
-//! another thread's file) all orders are gone through ([`Rule::Table`]): all numbers are one object then.
+//! kernel's answer is the right one. Where threads open files in no order ([`Rule::Ranges`]) each has numbers of its own, and nobody can tell the orders
+//! apart but by the numbers themselves; none is given twice. If one is used that is not open (so that it might stand for another thread's file), or
+//! something goes wrong in a run with numbers that the kernel would not give, all orders are gone through ([`Rule::Table`]): all numbers are one object then.
 
 use super::{disk, files, rules};
 use crate::{sys, world};
@@ -28,9 +28,11 @@ pub struct State {
     last: Option<(ThreadId, u32)>,
     /// Numbers that stand or stood for something.
     known: Vec<bool>,
-    /// Some were opened beside other threads; some were used after they were closed.
+    /// Some were opened beside other threads; some were used beside other threads that stood for nothing.
     opened: bool,
     stale: bool,
+    /// Some are others than the kernel would have given.
+    strange: bool,
 }
 
 impl State {
@@ -44,7 +46,7 @@ impl State {
         for descriptor in files::open_at_start() {
             self.known[descriptor as usize] = true;
         }
-        (self.opened, self.stale) = (false, false);
+        (self.opened, self.stale, self.strange) = (false, false, false);
     }
 }
 
@@ -55,24 +57,11 @@ struct Use {
     kept: Option<c_int>,
 }
 
-/// Of a thread.
-#[derive(Default)]
-pub struct Own {
-    /// Numbers that it closed and may have again.
-    closed: Vec<c_int>,
-}
-
-/// How many numbers a thread has for itself where each has a range.
-const RANGE: c_int = 32;
 /// The first that is nobody's standard stream.
 const FIRST: c_int = 3;
 
 fn state() -> &'static mut State {
     &mut world::get().calls.descriptors
-}
-
-fn own() -> &'static mut Own {
-    &mut world::get().me().own_calls.descriptors
 }
 
 fn ask(descriptor: c_int, what: c_int, argument: c_int) -> c_int {
@@ -136,17 +125,23 @@ pub fn look_up(number: c_int, site: Site) {
     }
 }
 
-/// Where each thread has numbers of its own, one that was closed would long stand for something else.
-fn note_stale(number: c_int) {
-    if !rules::holds(Rule::Ranges) || rules::holds(Rule::Table) {
+/// Where each thread has numbers of its own, one that stands for nothing would stand for something else in another order.
+pub(super) fn note_stale(number: c_int) {
+    let ranges = rules::holds(Rule::Ranges) && !rules::holds(Rule::Table);
+    if !ranges || !(0..OURS).contains(&number) || is_open(number) {
         return;
     }
-    let known = state().known.get(number as usize) == Some(&true);
-    if known && !is_open(number) {
-        state().stale = true;
-        if state().opened {
-            rules::needs(Rule::Table);
-        }
+    match state().opened {
+        true => _ = rules::needs(Rule::Table),
+        false => state().stale |= !disk::alone(),
+    }
+}
+
+/// The run is over. Nothing that went wrong is told with numbers that the kernel would not give.
+pub fn conclude() {
+    let world = world::get();
+    if world.calls.descriptors.strange && !world.run.execution().errors.is_empty() {
+        rules::needs(Rule::Table);
     }
 }
 
@@ -205,17 +200,20 @@ fn choose(given: c_int, least: c_int) -> c_int {
     if !rules::holds(Rule::Ranges) {
         return given;
     }
-    let free = |number: &c_int| *number >= least && !is_open(*number);
-    let again = own().closed.iter().copied().filter(free).min();
-    let start = FIRST + RANGE * world::get().slot() as c_int;
-    let range = start.max(least)..(start + RANGE).min(OURS);
-    let fresh = |number: &c_int| !state().known[*number as usize] && !is_open(*number);
-    let fresh = range.clone().find(fresh);
-    let chosen = again.into_iter().chain(fresh).min();
-    chosen.unwrap_or_else(|| {
+    let known = |number: &c_int| state().known[*number as usize] || is_open(*number);
+    let fresh = numbers_of(world::get().slot()).find(|number| !known(number));
+    let Some(chosen) = fresh.filter(|_| least == 0) else {
         rules::needs(Rule::Table);
-        given
-    })
+        return given;
+    };
+    state().strange |= chosen != given;
+    chosen
+}
+
+/// Those that a thread has for itself: counted along diagonals, so that there are enough for many threads as well as for many files.
+fn numbers_of(slot: usize) -> impl Iterator<Item = c_int> {
+    let numbers = (slot..).map(move |sum| FIRST + (sum * (sum + 1) / 2 + slot) as c_int);
+    numbers.take_while(|number| *number < OURS)
 }
 
 /// A call has opened a descriptor: the number that it is to have.
@@ -247,7 +245,6 @@ pub(super) fn opened_from(given: c_int, least: c_int, site: Site) -> c_int {
         true => given,
         false => install(given, least, site),
     };
-    own().closed.retain(|closed| *closed != number);
     known(number);
     number
 }
@@ -299,18 +296,10 @@ pub fn replacing(descriptor: c_int, site: Site) {
     }
 }
 
-/// The running thread closes a descriptor, and may have the number again.
-pub fn closed(descriptor: c_int) {
-    if (0..OURS).contains(&descriptor) && is_open(descriptor) {
-        own().closed.push(descriptor);
-    }
-}
-
 /// A descriptor is about to be closed by the running thread.
 pub fn closing(descriptor: c_int, site: Site) {
     if world::active() {
         replacing(descriptor, site);
         note_stale(descriptor);
-        closed(descriptor);
     }
 }

@@ -102,6 +102,7 @@ unsafe fn duplicated(
         return real(found(from));
     }
     change(to, site);
+    descriptors::note_stale(to);
     behind_streams(to);
     descriptors::known(to);
     real(found(from))

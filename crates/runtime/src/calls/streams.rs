@@ -289,8 +289,6 @@ unsafe extern "C" fn flush_stream(stream: *mut FILE, frame: &Frame) -> c_int {
 unsafe extern "C" fn close_stream(stream: *mut FILE, frame: &Frame) -> c_int {
     if world::active() && !stream.is_null() {
         replacing(stream as usize, &frame.return_address);
-        // SAFETY: the program's own stream.
-        descriptors::closed(unsafe { Stream::of(stream as usize) }.descriptor);
         state().open.retain(|open| *open != stream as usize);
     }
     // SAFETY: as above.
