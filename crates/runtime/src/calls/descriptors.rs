@@ -22,6 +22,8 @@ use reweave_wire::Rule;
 pub struct State {
     /// Who has looked a number up and not used what it found.
     uses: Vec<Use>,
+    /// Copies of what threads are about to have under a number of their own.
+    hidden: Vec<c_int>,
     /// Descriptors out of the program's reach that are of no more use.
     done: Vec<c_int>,
     /// Who opened or closed one last, and when.
@@ -40,6 +42,7 @@ impl State {
         let kept = self.uses.drain(..).filter_map(|found| found.kept);
         self.done.extend(kept);
         self.done.drain(..).for_each(shut);
+        self.hidden.drain(..).for_each(shut);
         self.last = None;
         self.known.clear();
         self.known.resize(OURS as usize, false);
@@ -88,9 +91,60 @@ fn is_open(descriptor: c_int) -> bool {
     ask(descriptor, libc::F_GETFD, 0) >= 0
 }
 
-/// A copy out of the program's reach.
-fn copy(descriptor: c_int) -> c_int {
-    ask(descriptor, libc::F_DUPFD_CLOEXEC, files::COPIES as c_int).max(-1)
+/// A copy out of the program's reach; -1: it stands for nothing.
+fn copy(descriptor: c_int, site: Site) -> c_int {
+    let copy = ask(descriptor, libc::F_DUPFD_CLOEXEC, files::COPIES as c_int);
+    if copy < 0 && is_open(descriptor) {
+        world::get().unsupported("more descriptors than the process may have", site);
+    }
+    copy.max(-1)
+}
+
+/// Takes a descriptor out of the program's reach until it has its number.
+fn hide(descriptor: c_int, site: Site) -> Hidden {
+    let closes = ask(descriptor, libc::F_GETFD, 0) & libc::FD_CLOEXEC != 0;
+    let copy = copy(descriptor, site);
+    state().hidden.push(copy);
+    shut(descriptor);
+    Hidden { copy, closes }
+}
+
+/// See [`hide`].
+#[derive(Clone, Copy)]
+struct Hidden {
+    copy: c_int,
+    /// With the program, when another takes its place.
+    closes: bool,
+}
+
+impl Hidden {
+    /// Under the lowest number that is free.
+    fn show(self) -> c_int {
+        let how = match self.closes {
+            true => libc::F_DUPFD_CLOEXEC,
+            false => libc::F_DUPFD,
+        };
+        let number = ask(self.copy, how, 0);
+        self.forget();
+        number
+    }
+
+    /// Under a number that is free.
+    fn show_as(self, number: c_int) {
+        let flags = match self.closes {
+            true => libc::O_CLOEXEC as usize,
+            false => 0,
+        };
+        let arguments = [self.copy as usize, number as usize, flags, 0, 0, 0];
+        // SAFETY: the number is free.
+        unsafe { sys::call(libc::SYS_dup3, arguments) };
+        self.forget();
+    }
+
+    fn forget(self) {
+        state().hidden.retain(|hidden| *hidden != self.copy);
+        shut(self.copy);
+    }
 }
 
 /// What goes to the terminal is no operation, unless somebody puts it elsewhere.
@@ -162,10 +216,10 @@ pub fn found(number: c_int) -> c_int {
 }
 
 /// A number is about to stand for something else: who has looked it up keeps what it found.
-pub(super) fn replace(number: c_int) {
+pub(super) fn replace(number: c_int, site: Site) {
     let uses = state().uses.iter_mut();
     for found in uses.filter(|found| found.number == number && found.kept.is_none()) {
-        found.kept = Some(copy(number));
+        found.kept = Some(copy(number, site));
     }
     files::changing();
 }
@@ -192,7 +246,7 @@ pub(super) fn change(number: c_int, site: Site) {
     if !ordered() {
         rules::needs(Rule::Ranges);
     }
-    replace(number);
+    replace(number, site);
 }
 
 /// The number that a thread gets which opens something: where all share them, the one that the kernel gave it.
@@ -213,7 +267,13 @@ fn choose(given: c_int, least: c_int) -> c_int {
 /// Those that a thread has for itself: counted along diagonals, so that there are enough for many threads as well as for many files.
 fn numbers_of(slot: usize) -> impl Iterator<Item = c_int> {
     let numbers = (slot..).map(move |sum| FIRST + (sum * (sum + 1) / 2 + slot) as c_int);
-    numbers.take_while(|number| *number < OURS)
+    numbers.take_while(|number| *number < most())
+}
+
+/// How many the program can have.
+fn most() -> c_int {
+    let most = world::get().calls.limits.descriptors();
+    most.min(OURS as u64) as c_int
 }
 
 /// A call has opened a descriptor: the number that it is to have.
@@ -227,12 +287,9 @@ pub fn opened_both(given: &mut [c_int; 2], site: Site) {
         return given.iter_mut().for_each(|one| *one = opened(*one, site));
     }
     // Both are out of the way before others can do anything.
-    let hidden = given.map(copy);
-    given.iter().copied().for_each(shut);
+    let hidden = given.map(|given| hide(given, site));
     for (given, hidden) in given.iter_mut().zip(hidden) {
-        let low = ask(hidden, libc::F_DUPFD, 0);
-        shut(hidden);
-        *given = opened(low, site);
+        *given = opened(hidden.show(), site);
     }
 }
 
@@ -241,6 +298,12 @@ pub(super) fn opened_from(given: c_int, least: c_int, site: Site) -> c_int {
         return given;
     }
     files::changing();
+    let most = most();
+    if given >= most {
+        shut(given);
+        let what = alloc::format!("more than {most} descriptors");
+        world::get().unsupported(&what, site);
+    }
     let number = match disk::alone() && ordered() {
         true => given,
         false => install(given, least, site),
@@ -258,12 +321,7 @@ pub(super) fn known(number: c_int) {
 
 /// Puts a descriptor where the running thread is to have it, by a step of its own.
 fn install(given: c_int, least: c_int, site: Site) -> c_int {
-    let hidden = copy(given);
-    let flags = match ask(given, libc::F_GETFD, 0) & libc::FD_CLOEXEC {
-        0 => 0,
-        _ => libc::O_CLOEXEC as usize,
-    };
-    shut(given);
+    let hidden = hide(given, site);
     state().opened = true;
     if state().stale {
         rules::needs(Rule::Table);
@@ -273,7 +331,7 @@ fn install(given: c_int, least: c_int, site: Site) -> c_int {
             files::touch(files::TABLE, site);
             let lowest = (least..OURS).find(|number| !is_open(*number));
             let lowest = lowest.unwrap_or(given);
-            replace(lowest);
+            replace(lowest, site);
             lowest
         }
         false => {
@@ -282,10 +340,7 @@ fn install(given: c_int, least: c_int, site: Site) -> c_int {
             chosen
         }
     };
-    let arguments = [hidden as usize, number as usize, flags, 0, 0, 0];
-    // SAFETY: the number is free.
-    unsafe { sys::call(libc::SYS_dup3, arguments) };
-    shut(hidden);
+    hidden.show_as(number);
     number
 }
 

@@ -128,7 +128,7 @@ unsafe extern "C" fn close_several(
         if rules::needs(Rule::Table) && rules::needs(Rule::Output) {
             files::touch(files::TABLE, site(frame));
         }
-        numbers.for_each(replace);
+        numbers.for_each(|number| replace(number, site(frame)));
     }
     files::changing();
     // SAFETY: the program's own descriptors.
