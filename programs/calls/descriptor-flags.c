@@ -20,7 +20,7 @@ static void *start(void *unused) {
 int main(void) {
     struct rlimit limit;
     getrlimit(RLIMIT_NOFILE, &limit);
-    limit.rlim_cur = 20;
+    limit.rlim_cur = 100;
     setrlimit(RLIMIT_NOFILE, &limit);
     pthread_t threads[2];
     for (int i = 0; i < 2; i++)
@@ -28,7 +28,7 @@ int main(void) {
     for (int i = 0; i < 2; i++)
         pthread_join(threads[i], 0);
 #ifdef MANY
-    for (int i = 0; i < 20; i++)
+    for (int i = 0; i < 100; i++)
         open("/dev/null", O_RDONLY);
 #endif
 }

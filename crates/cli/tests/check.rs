@@ -432,7 +432,7 @@ static void *start(void *unused) {
 int main(void) {
     struct rlimit limit;
     getrlimit(RLIMIT_NOFILE, &limit);
-    reweave_check(limit.rlim_cur == 1020, "it may have more");
+    reweave_check(limit.rlim_cur <= 1060, "it may have more");
     pthread_t threads[12];
     for (int i = 0; i < 12; i++)
         pthread_create(&threads[i], 0, start, 0);
@@ -455,7 +455,7 @@ fn few_descriptors_are_enough() {
     };
     under("-Sn 1020", "check -- ./opens").ends(0);
     let cut = "check --workers 1 --max-steps 30 --max-executions 300 --algorithm dfs -- ./opens";
-    let told = under("-n 1020", cut).ends(3);
+    let told = under("-n 1060", cut).ends(3);
     told.says(&["incomplete (max-executions, max-steps)", "300 executions"]);
 }
 
