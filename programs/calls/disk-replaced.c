@@ -16,13 +16,13 @@ static void put(const char *path, const char *text) {
 }
 
 static void *start(void *unused) {
-    put(next, "new");
     reweave_check(rename(next, name) == 0, "it keeps its name");
     return unused;
 }
 
 int main(void) {
     put(name, "old");
+    put(next, "new");
     pthread_t thread;
     pthread_create(&thread, 0, start, 0);
     char text[4] = "";
