@@ -236,10 +236,6 @@ passes! {
     sendfile => refused;
     sendfile64 => refused;
     copy_file_range => refused;
-    fallocate => refused;
-    fallocate64 => refused;
-    posix_fallocate => refused;
-    posix_fallocate64 => refused;
 }
 
 /// It asks about a descriptor, and does nothing to its file.

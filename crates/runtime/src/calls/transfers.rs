@@ -33,11 +33,15 @@ trampoline! {
     lseek64 => seek, "rcx";
     ftruncate => truncate, "rdx";
     ftruncate64 => truncate, "rdx";
+    fallocate => allocate, "r8";
+    fallocate64 => allocate, "r8";
+    posix_fallocate => allocate_all, "rcx";
+    posix_fallocate64 => allocate_all, "rcx";
 }
 
 /// Looks a descriptor up and touches its file, unless that is for output; the descriptor to use. Pipes and the like are not under control.
 fn reach(descriptor: c_int, call: &str, frame: &Frame) -> c_int {
-    if !matches!(call, "lseek" | "ftruncate") {
+    if !matches!(call, "lseek" | "ftruncate" | "fallocate") {
         cancel::point(frame);
     }
     files::moving();
@@ -307,4 +311,34 @@ unsafe extern "C" fn truncate(descriptor: c_int, bytes: i64, frame: &Frame) -> c
     };
     // SAFETY: numbers.
     unsafe { real!(ftruncate64: fn(c_int, i64) -> c_int)(descriptor, bytes) }
+}
+
+unsafe extern "C" fn allocate(
+    descriptor: c_int,
+    mode: c_int,
+    offset: i64,
+    bytes: i64,
+    frame: &Frame,
+) -> c_int {
+    let descriptor = match world::active() {
+        true => reach(descriptor, "fallocate", frame),
+        false => descriptor,
+    };
+    let real = real!(fallocate64: fn(c_int, c_int, i64, i64) -> c_int);
+    // SAFETY: numbers.
+    unsafe { real(descriptor, mode, offset, bytes) }
+}
+
+unsafe extern "C" fn allocate_all(
+    descriptor: c_int,
+    offset: i64,
+    bytes: i64,
+    frame: &Frame,
+) -> c_int {
+    let descriptor = match world::active() {
+        true => reach(descriptor, "fallocate", frame),
+        false => descriptor,
+    };
+    // SAFETY: numbers.
+    unsafe { real!(posix_fallocate64: fn(c_int, i64, i64) -> c_int)(descriptor, offset, bytes) }
 }
