@@ -425,7 +425,8 @@ fn a_library_is_loaded_when_it_is_opened() {
     let replayed = bench.run(&["replay", "reweave-out/host-1.rwt"]);
     assert_eq!(replayed.status.code(), Some(1), "{}", err(&replayed));
     let said = bench.check(&["./host", "late"]);
-    assert!(said.contains("\"kind\": \"crash\""), "{said}");
+    assert!(said.contains("\"rule\": \"use-after-free\""), "{said}");
+    assert!(said.contains("libplugin.so after main"), "{said}");
     let mut plain = Command::new("cc");
     let plain = plain
         .args(library.split(' '))
@@ -434,4 +435,158 @@ fn a_library_is_loaded_when_it_is_opened() {
     let said = bench.check(&["./host"]);
     assert!(said.contains("\"executions\": 32"), "{said}");
     assert!(said.contains("\"complete\": true"), "{said}");
+}
+
+/// A library in which one can see how often it was opened.
+const SHELF: &str = r#"
+int value = 3;
+static int calls;
+static __thread int own = 5;
+int next(void) { return 10 * ++calls + ++own; }
+int five(void) { return 5; }
+"#;
+
+/// One with objects of threads, which are destroyed after the library was closed.
+const OBJECTS: &str = r#"
+struct Object { int value = 7; ~Object() { value = 0; } };
+static thread_local Object own;
+extern "C" int seven() { return own.value; }
+"#;
+
+/// One that rests on names of another.
+const READER: &str = "int five(void);\nint ten(void) { return 2 * five(); }\n";
+
+/// What programs do with such libraries, by name.
+const READERS: &str = r#"
+#define _GNU_SOURCE
+#include <assert.h>
+#include <dlfcn.h>
+#include <link.h>
+#include <pthread.h>
+#include <string.h>
+#define IS(word) (!strcmp(way, word))
+static const char *way;
+static void *shelf;
+static int call(void *library, const char *name) { return ((int (*)(void))dlsym(library, name))(); }
+static void *open_it(void *unused) {
+    assert(dlopen("./shelf.so", RTLD_NOW | RTLD_GLOBAL));
+    return unused;
+}
+static void *read_it(void *five) {
+    assert(((int (*)(void))five)() == 5);
+    return 0;
+}
+static void *seven(void *unused) {
+    void *objects = dlopen("./objects.so", RTLD_NOW);
+    assert(call(objects, "seven") == 7 && dlclose(objects) == 0);
+    return unused;
+}
+static int count(struct dl_phdr_info *info, size_t size, void *to) {
+    *(int *)to += strstr(info->dlpi_name, "shelf.so") != 0;
+    return size == 0;
+}
+static int listed(void) {
+    int found = 0;
+    dl_iterate_phdr(count, &found);
+    return found;
+}
+static void alone(void) {
+    if (IS("kept")) {
+        shelf = dlopen("./shelf.so", RTLD_NOW | RTLD_NODELETE);
+        int (*next)(void) = (int (*)(void))dlsym(shelf, "next");
+        assert(next() == 16 && dlclose(shelf) == 0 && next() == 27);
+        assert(call(dlopen("./shelf.so", RTLD_NOW), "next") == 38);
+    } else if (IS("anew")) {
+        for (int i = 0; i < 2; i++) {
+            assert(!listed() && (shelf = dlopen("./shelf.so", RTLD_NOW)) && listed());
+            assert(call(shelf, "next") == 16 && dlclose(shelf) == 0);
+        }
+    } else if (IS("dangling")) {
+        int *value = dlsym(shelf = dlopen("./shelf.so", RTLD_NOW), "value");
+        dlclose(shelf);
+        assert(*value == 3);
+    } else if (IS("names")) {
+        void *program = dlopen(NULL, RTLD_NOW);
+        assert(!dlsym(program, "five") && strstr(dlerror(), "five"));
+        shelf = dlopen("./shelf.so", RTLD_NOW | RTLD_GLOBAL);
+        assert(dlsym(program, "five") && !dlerror() && dlclose(shelf) == 0);
+        assert(!dlsym(program, "five"));
+        open_it(0);
+        shelf = dlopen("./shelf.so", RTLD_NOW | RTLD_NOLOAD);
+        assert(shelf && dlsym(RTLD_DEFAULT, "five"));
+        dlclose(shelf), dlclose(shelf);
+        assert(dlsym(RTLD_DEFAULT, "five"));
+    } else if (IS("used")) {
+        shelf = dlopen("./shelf.so", RTLD_NOW | RTLD_GLOBAL);
+        void *reader = dlopen("./reader.so", RTLD_NOW);
+        assert(dlclose(shelf) == 0 && call(reader, "ten") == 10 && dlclose(reader) == 0);
+    } else if (IS("lazy")) {
+        dlopen("./reader.so", RTLD_LAZY);
+    }
+}
+int main(int words, char **word) {
+    (void)words, way = word[1];
+    alone();
+    pthread_t thread;
+    if (IS("beside") || IS("joined")) {
+        shelf = dlopen("./shelf.so", RTLD_NOW);
+        pthread_create(&thread, 0, read_it, dlsym(shelf, "five"));
+        if (IS("joined"))
+            pthread_join(thread, 0);
+        dlclose(shelf);
+        return 0;
+    }
+    pthread_create(&thread, 0, IS("objects") ? seven : open_it, 0);
+    if (IS("objects"))
+        seven(0);
+    if (IS("loaded") || IS("unloaded"))
+        assert(!dlopen("./shelf.so", RTLD_NOW | RTLD_NOLOAD) == IS("unloaded"));
+    if (IS("named") || IS("unnamed"))
+        assert(!dlsym(RTLD_DEFAULT, "five") == IS("unnamed"));
+    pthread_join(thread, 0);
+    return 0;
+}
+"#;
+
+/// What is open is what runs have opened, and what is closed is gone, unless something keeps it.
+#[test]
+fn libraries_come_and_go() {
+    let bench = Bench::new();
+    bench.file("readers.c", READERS);
+    bench.file("shelf.c", SHELF);
+    bench.file("objects.cc", OBJECTS);
+    bench.file("reader.c", READER);
+    let libraries = "for name in shelf reader; do cc -g -fPIC -shared $name.c -o $name.so; done; \
+                     c++ -g -fPIC -shared objects.cc -o objects.so";
+    fine(&bench.build(&format!("{libraries}; cc -g readers.c -o readers -pthread")));
+    let judge = |way: &str| {
+        let said = bench.check(&["./readers", way]);
+        let holds = |part: &str| said.contains(part);
+        match () {
+            () if holds("\"rule\": \"use-after-free\"") => "use-after-free",
+            () if holds("\"kind\": \"assertion\"") => "assertion",
+            () if holds("\"unsupported: dlopen\"") => "unsupported",
+            () if holds("\"complete\": true") && holds("\"errors\": []") => "fine",
+            () => panic!("{way}: {said}"),
+        }
+    };
+    let all = || {
+        for way in ["kept", "anew", "names", "used", "objects", "joined"] {
+            assert_eq!(judge(way), "fine", "{way}");
+        }
+        for way in ["loaded", "unloaded", "named", "unnamed"] {
+            assert_eq!(judge(way), "assertion", "{way}");
+        }
+        for way in ["beside", "dangling"] {
+            assert_eq!(judge(way), "use-after-free", "{way}");
+        }
+        assert_eq!(judge("lazy"), "unsupported");
+    };
+    all();
+    let mut plain = Command::new("sh");
+    let plain = plain
+        .args(["-ec", libraries])
+        .current_dir(bench.place.path());
+    fine(&plain.output().unwrap());
+    all();
 }

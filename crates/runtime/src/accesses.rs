@@ -3,7 +3,7 @@
 //! They are checked and never scheduled. The world says with [`set_mode`] what is to be done with them; most of the time a look at one
 //! cell of the shadow is all.
 
-use crate::{dooms, hooks::Frame, peeks, spin, units, world};
+use crate::{calls::libraries, dooms, hooks::Frame, peeks, spin, units, world};
 use alloc::format;
 use core::{arch::naked_asm, cell::UnsafeCell};
 use reweave_model::{Kind as ErrorKind, Site};
@@ -107,6 +107,7 @@ impl world::World {
         if !self.check_races {
             return;
         }
+        libraries::refresh();
         if self.races.alone(me) {
             set_mode(if self.freed {
                 Mode::Freed
@@ -180,7 +181,19 @@ impl world::World {
                 })
         };
         let memory = Kind::Free;
-        let (error, rule, message) = if first.kind == memory && kind == memory {
+        let closed = libraries::name_at(first.address);
+        let (error, rule, message) = if let Some(library) = closed.filter(|_| first.kind == memory)
+        {
+            let message = format!("{} uses {library} after {} closed it", who(me), who(other));
+            (ErrorKind::Memory, Some("use-after-free"), message)
+        } else if let Some(library) = closed.filter(|_| kind == memory) {
+            let message = format!(
+                "{} closes {library}, which nothing orders after its use by {}",
+                who(me),
+                who(other)
+            );
+            (ErrorKind::Memory, Some("use-after-free"), message)
+        } else if first.kind == memory && kind == memory {
             let message = format!("{{0}} was freed by {} and again by {}", who(other), who(me));
             (ErrorKind::Memory, Some("double-free"), message)
         } else if first.kind == memory {

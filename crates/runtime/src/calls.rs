@@ -20,7 +20,7 @@ pub mod files;
 mod futexes;
 mod joins;
 mod jumps;
-mod libraries;
+pub mod libraries;
 mod limits;
 mod machine;
 mod mappings;

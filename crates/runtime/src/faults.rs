@@ -2,6 +2,7 @@
 
 use crate::{
     baton,
+    calls::libraries::{self, Trap},
     restore::PAGE,
     sys,
     world::{self, World},
@@ -93,6 +94,14 @@ unsafe extern "C" fn handle(signal: i32, info: *mut libc::siginfo_t, context: *m
         true => caller(world, stack),
         false => world.site(pc + 1),
     };
+    let trap = match signal == libc::SIGSEGV && address == pc {
+        true => libraries::ran(pc, site),
+        false => Trap::Other,
+    };
+    if matches!(trap, Trap::GoesOn) {
+        return;
+    }
+    let world = world::get();
     let name = SIGNALS.iter().find(|(known, _)| *known == signal);
     let name = name.map_or("signal", |(_, name)| *name);
     let message = if overflow {
@@ -103,6 +112,7 @@ unsafe extern "C" fn handle(signal: i32, info: *mut libc::siginfo_t, context: *m
         format!("{name} at address {address:#x}")
     };
     match signal {
+        _ if matches!(trap, Trap::Told) => {}
         ENDLESS => {
             let message = "a thread goes on for ever without an operation that others could see";
             world.error(Kind::Livelock, None, message.into(), &[site]);

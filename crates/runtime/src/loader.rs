@@ -3,6 +3,8 @@
 //! The loader tells debuggers of what it has mapped before it calls anything there: it calls an empty function whose place is known. A breakpoint makes us the
 //! debugger. There the lists of constructors and destructors are taken out of what the loader reads.
 
+mod tables;
+
 use crate::{entry, real, restore::PAGE, sys};
 use alloc::vec::Vec;
 use core::{
@@ -12,6 +14,7 @@ use core::{
     ops::Range,
     ptr,
 };
+use tables::*;
 
 /// A library as the loader tells of it.
 #[repr(C)]
@@ -44,10 +47,23 @@ pub struct Late {
     pub stays: bool,
     /// Those that it needs, by their place in the list of all.
     pub needs: Vec<usize>,
+    /// Those that have what its names stand for.
+    pub uses: Vec<usize>,
     /// Where its code lies.
     pub code: Vec<Range<usize>>,
     /// Where its variables lie.
     pub variables: Vec<Range<usize>>,
+    /// Where all of it lies.
+    pub whole: Vec<Range<usize>>,
+    /// Variables that each thread has for itself.
+    pub locals: Option<Locals>,
+}
+
+/// What variables of threads' own begin with: where that lies, how long it is, and how many bytes there are with the zeros that follow.
+pub struct Locals {
+    pub image: usize,
+    pub set: usize,
+    pub bytes: usize,
 }
 
 /// What is done while the loader works.
@@ -173,29 +189,6 @@ unsafe extern "C" fn changed(_: c_int, _: *mut libc::siginfo_t, context: *mut c_
     watch.known.extend(watch.found.iter().map(|late| late.map));
 }
 
-const NEEDED: usize = 1;
-const STRINGS: usize = 5;
-const INIT: usize = 12;
-const FINI: usize = 13;
-const SONAME: usize = 14;
-const INIT_ARRAY: usize = 25;
-const FINI_ARRAY: usize = 26;
-const INIT_ARRAY_BYTES: usize = 27;
-const FINI_ARRAY_BYTES: usize = 28;
-
-/// The entries of a library's dynamic section.
-///
-/// # Safety
-/// The loader has mapped it.
-unsafe fn entries(map: *const Map) -> impl Iterator<Item = *mut [usize; 2]> {
-    // SAFETY: as promised; the last entry has tag 0.
-    unsafe {
-        let first = (*map).dynamic;
-        core::iter::successors(Some(first), |entry| Some(entry.add(1)))
-            .take_while(|entry| (**entry)[0] != 0)
-    }
-}
-
 /// Takes a library's constructors and destructors out.
 ///
 /// # Safety
@@ -217,8 +210,11 @@ unsafe fn take(map: *const Map) -> Late {
             last_list: (0, 0),
             stays: false,
             needs: Vec::new(),
+            uses: Vec::new(),
             code: segments(start, EXECUTABLE),
             variables: segments(start, WRITABLE),
+            whole: segments(start, READABLE),
+            locals: locals(start),
         };
         let instead = (nothing as *const () as usize).wrapping_sub(start);
         for entry in entries(map) {
@@ -239,51 +235,17 @@ unsafe fn take(map: *const Map) -> Late {
     }
 }
 
-const EXECUTABLE: u32 = 1;
-const WRITABLE: u32 = 2;
-
-/// Where the parts of a library are that have some access.
-///
-/// # Safety
-/// It was mapped there, its own header first.
-unsafe fn segments(start: usize, access: u32) -> Vec<Range<usize>> {
-    // SAFETY: as promised.
-    let headers = unsafe {
-        let header = &*(start as *const libc::Elf64_Ehdr);
-        let first = (start + header.e_phoff as usize) as *const libc::Elf64_Phdr;
-        core::slice::from_raw_parts(first, header.e_phnum.into())
-    };
-    let loaded =
-        |header: &&libc::Elf64_Phdr| header.p_type == libc::PT_LOAD && header.p_flags & access != 0;
-    let range = |header: &libc::Elf64_Phdr| {
-        let first = start + header.p_vaddr as usize;
-        let end = first + header.p_memsz as usize;
-        first & !(PAGE - 1)..end.next_multiple_of(PAGE)
-    };
-    headers.iter().filter(loaded).map(range).collect()
-}
-
 /// Finds out what each needs.
 fn connect(all: &mut [Late]) {
     for index in 0..all.len() {
         let names = texts(all[index].map, NEEDED);
         let needed = |other: &usize| names.iter().any(|name| all[*other].goes_by(name));
-        all[index].needs = (0..all.len()).filter(needed).collect();
-    }
-}
-
-/// Texts that a library's dynamic section has under some tag.
-fn texts(map: *const Map, tag: usize) -> Vec<&'static CStr> {
-    // SAFETY: a library that stays; the loader has made the place of its strings an address.
-    unsafe {
-        let value =
-            |wanted| move |entry: *mut [usize; 2]| ((*entry)[0] == wanted).then_some((*entry)[1]);
-        let Some(strings) = entries(map).find_map(value(STRINGS)) else {
-            return Vec::new();
-        };
-        let places = entries(map).filter_map(value(tag));
-        let texts = places.map(|place| CStr::from_ptr((strings + place) as *const c_char));
-        texts.collect()
+        let needs = (0..all.len()).filter(needed).collect();
+        let places = references(all[index].map);
+        let used =
+            |other: &usize| *other != index && places.iter().any(|place| all[*other].holds(*place));
+        let uses = (0..all.len()).filter(used).collect();
+        (all[index].needs, all[index].uses) = (needs, uses);
     }
 }
 
@@ -293,9 +255,29 @@ impl Late {
         self.map.cast() == library
     }
 
-    fn goes_by(&self, name: &CStr) -> bool {
+    /// What the loader has for it.
+    pub fn handle(&self) -> *mut c_void {
+        self.map.cast_mut().cast()
+    }
+
+    /// Its file.
+    pub fn path(&self) -> &CStr {
         // SAFETY: the loader's own text.
-        let path = unsafe { CStr::from_ptr((*self.map).name) }.to_bytes();
+        unsafe { CStr::from_ptr((*self.map).name) }
+    }
+
+    pub fn starts_at(&self, start: usize) -> bool {
+        // SAFETY: the loader's own, which stays.
+        unsafe { (*self.map).start == start }
+    }
+
+    /// Whether something lies in it.
+    pub fn holds(&self, address: usize) -> bool {
+        self.whole.iter().any(|range| range.contains(&address))
+    }
+
+    fn goes_by(&self, name: &CStr) -> bool {
+        let path = self.path().to_bytes();
         let file = path.rsplit(|byte| *byte == b'/').next();
         file == Some(name.to_bytes()) || texts(self.map, SONAME).contains(&name)
     }

@@ -1,7 +1,7 @@
 //! The functions that stand behind ours: libc's own.
 
 use core::{
-    ffi::{CStr, c_void},
+    ffi::{CStr, c_char, c_void},
     sync::atomic::{AtomicPtr, Ordering},
 };
 
@@ -9,6 +9,13 @@ use core::{
 pub struct Real {
     name: &'static CStr,
     found: AtomicPtr<c_void>,
+}
+
+/// The version of what has always been there.
+const FIRST: &CStr = c"GLIBC_2.2.5";
+
+unsafe extern "C" {
+    fn dlvsym(library: *mut c_void, name: *const c_char, version: *const c_char) -> *mut c_void;
 }
 
 impl Real {
@@ -37,8 +44,14 @@ impl Real {
 
     #[cold]
     fn find(&self) -> *mut c_void {
-        // SAFETY: a valid name.
-        let found = unsafe { libc::dlsym(libc::RTLD_NEXT, self.name.as_ptr()) };
+        // SAFETY: valid names.
+        let found = unsafe {
+            match self.name == c"dlsym" {
+                // That one is ours.
+                true => dlvsym(libc::RTLD_NEXT, self.name.as_ptr(), FIRST.as_ptr()),
+                false => libc::dlsym(libc::RTLD_NEXT, self.name.as_ptr()),
+            }
+        };
         if found.is_null() {
             crate::give_up(format_args!(
                 "the C library has no `{}`",

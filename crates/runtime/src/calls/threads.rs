@@ -1,8 +1,8 @@
 //! Threads: creation, the end of them, what is theirs alone.
 
 use super::{
-    Hidden, awaited, callers, cancel, disk, exceptions, files, paths::passes, process, robust,
-    rules, visible, waits,
+    Hidden, awaited, callers, cancel, disk, exceptions, files, libraries, paths::passes, process,
+    robust, rules, visible, waits,
 };
 use crate::{accesses, entry, hooks::Frame, real, spin, trampoline, world};
 use alloc::{boxed::Box, vec::Vec};
@@ -57,6 +57,8 @@ type Destructor = unsafe extern "C" fn(*mut c_void);
 struct Local {
     destroy: Destructor,
     object: *mut c_void,
+    /// Somewhere in the module that it belongs to.
+    module: usize,
 }
 
 /// What was there before `main`.
@@ -196,6 +198,7 @@ pub fn destroy_locals() {
         };
         // SAFETY: registered by the program for this.
         unsafe { (local.destroy)(local.object) };
+        libraries::let_go(local.module, Site(world::get().me().created));
     }
 }
 
@@ -323,7 +326,7 @@ unsafe extern "C" fn at_thread_exit(
     destroy: Destructor,
     object: *mut c_void,
     module: *mut c_void,
-    _: &Frame,
+    frame: &Frame,
 ) -> c_int {
     if !entry::driven() {
         let real =
@@ -331,11 +334,17 @@ unsafe extern "C" fn at_thread_exit(
         // SAFETY: the program's own arguments.
         return unsafe { real(destroy, object, module) };
     }
-    let local = Local { destroy, object };
-    match world::active() {
-        true => world::get().me().own_calls.threads.locals.push(local),
-        false => early().locals.push(local),
+    let local = Local {
+        destroy,
+        object,
+        module: module as usize,
+    };
+    if !world::active() {
+        early().locals.push(local);
+        return 0;
     }
+    libraries::keep(local.module, callers::site(&frame.return_address));
+    world::get().me().own_calls.threads.locals.push(local);
     0
 }
 

@@ -1,0 +1,96 @@
+//! Which file a program means when it opens a library.
+
+use super::super::disk;
+use crate::{hooks::Frame, loader, real, sys, world};
+use alloc::{
+    ffi::CString,
+    vec::{self, Vec},
+};
+use core::{
+    ffi::{CStr, c_char, c_int, c_void},
+    mem::MaybeUninit,
+};
+
+/// Whether a library goes by a name: that of its file without a directory, or a path that leads there.
+pub fn goes_by(path: &CStr, name: &CStr) -> bool {
+    if path == name {
+        return true;
+    }
+    if name.to_bytes().contains(&b'/') {
+        return identity(name).is_some_and(|file| identity(path) == Some(file));
+    }
+    let file = path.to_bytes().rsplit(|byte| *byte == b'/').next();
+    file == Some(name.to_bytes())
+}
+
+/// What tells files apart.
+fn identity(path: &CStr) -> Option<(u64, u64)> {
+    let mut stat = MaybeUninit::<libc::stat>::zeroed();
+    let arguments = [
+        path.as_ptr() as usize,
+        stat.as_mut_ptr() as usize,
+        0,
+        0,
+        0,
+        0,
+    ];
+    // SAFETY: writes a local.
+    unsafe {
+        let found = sys::call(libc::SYS_stat, arguments) == 0;
+        let stat = stat.assume_init();
+        found.then_some((stat.st_dev, stat.st_ino))
+    }
+}
+
+/// The file that is meant, whether it is there or not; `None`: the run itself has written or removed it, and what is there is known to this run alone.
+pub fn path_of(name: &CStr, frame: &Frame) -> Option<CString> {
+    let name = name.to_bytes();
+    if name.contains(&b'/') {
+        let disk = &disk::state().disk;
+        let real = disk.real(libc::AT_FDCWD, name, true)?;
+        let original = matches!(disk.find(&real), crate::disk::Where::Original);
+        return CString::new(real).ok().filter(|_| original);
+    }
+    let directories = directories(frame.return_address);
+    let paths = directories
+        .iter()
+        .filter_map(|directory| CString::new([directory, &b"/"[..], name].concat()).ok());
+    let mut there = paths.filter(|path| identity(path).is_some());
+    there.next().or_else(|| CString::new(name).ok())
+}
+
+/// The loader's answer about where it looks.
+#[repr(C)]
+struct Search {
+    bytes: usize,
+    count: u32,
+    paths: [(*const c_char, u32); 0],
+}
+
+/// Directories in which the loader looks for libraries that some place opens.
+fn directories(address: usize) -> Vec<Vec<u8>> {
+    const SEARCH: c_int = 4;
+    const SEARCH_BYTES: c_int = 5;
+    let within = |module: &&world::Module| (module.start..module.end).contains(&address);
+    let module = world::get().modules.iter().find(within);
+    let Some(map) = module.and_then(|module| loader::at(module.start)) else {
+        return Vec::new();
+    };
+    let about = real!(dlinfo: fn(*const c_void, c_int, *mut Search) -> c_int);
+    let mut size = MaybeUninit::<Search>::zeroed();
+    // SAFETY: a library that is loaded; the second answer has the room that the first asked for.
+    unsafe {
+        if about(map.cast(), SEARCH_BYTES, size.as_mut_ptr()) != 0 {
+            return Vec::new();
+        }
+        let bytes = size.assume_init_ref().bytes;
+        let mut room = vec::from_elem(0_u64, bytes.div_ceil(8));
+        let search = room.as_mut_ptr().cast::<Search>();
+        if about(map.cast(), SEARCH_BYTES, search) != 0 || about(map.cast(), SEARCH, search) != 0 {
+            return Vec::new();
+        }
+        let paths = (&raw const (*search).paths).cast::<(*const c_char, u32)>();
+        let path = |index| CStr::from_ptr((*paths.add(index)).0).to_bytes().to_vec();
+        (0..(*search).count as usize).map(path).collect()
+    }
+}
