@@ -454,7 +454,7 @@ fn few_descriptors_are_enough() {
         Told::of(shell.current_dir(bench.place.path()).output().unwrap())
     };
     under("-Sn 1020", "check -- ./opens").ends(0);
-    let cut = "check --workers 1 --max-steps 30 --max-executions 300 --algorithm dfs -- ./opens";
+    let cut = "check --workers 1 --max-steps 7 --max-executions 300 --algorithm dfs -- ./opens";
     let told = under("-n 1060", cut).ends(3);
     told.says(&["incomplete (max-executions, max-steps)", "300 executions"]);
 }

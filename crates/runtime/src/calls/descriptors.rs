@@ -35,6 +35,8 @@ pub struct State {
     stale: bool,
     /// Some are others than the kernel would have given.
     strange: bool,
+    /// Which of the first three are no longer what they were, since before there were other threads.
+    moved: [bool; FIRST as usize],
 }
 
 impl State {
@@ -50,6 +52,7 @@ impl State {
             self.known[descriptor as usize] = true;
         }
         (self.opened, self.stale, self.strange) = (false, false, false);
+        self.moved = [false; FIRST as usize];
     }
 }
 
@@ -80,7 +83,7 @@ fn ask(descriptor: c_int, what: c_int, argument: c_int) -> c_int {
     unsafe { sys::call(libc::SYS_fcntl, arguments) as c_int }
 }
 
-fn shut(descriptor: c_int) {
+pub(super) fn shut(descriptor: c_int) {
     if descriptor >= 0 {
         // SAFETY: one of ours, or one that is put elsewhere.
         unsafe { sys::call(libc::SYS_close, [descriptor as usize, 0, 0, 0, 0, 0]) };
@@ -92,7 +95,7 @@ fn is_open(descriptor: c_int) -> bool {
 }
 
 /// A copy out of the program's reach; -1: it stands for nothing.
-fn copy(descriptor: c_int, site: Site) -> c_int {
+pub(super) fn copy(descriptor: c_int, site: Site) -> c_int {
     let copy = ask(descriptor, libc::F_DUPFD_CLOEXEC, files::COPIES as c_int);
     if copy < 0 && is_open(descriptor) {
         world::get().unsupported("more descriptors than the process may have", site);
@@ -147,9 +150,26 @@ impl Hidden {
     }
 }
 
-/// What goes to the terminal is no operation, unless somebody puts it elsewhere.
-fn is_output(number: c_int) -> bool {
-    (number == 1 || number == 2) && !rules::holds(Rule::Output)
+/// Whether it is standard input, output or error, which nobody has put elsewhere.
+pub(super) fn is_standard(number: c_int) -> bool {
+    let standard = (0..FIRST).contains(&number) && !rules::holds(Rule::Output);
+    standard && !state().moved[number as usize]
+}
+
+/// What goes to the terminal is no operation.
+pub(super) fn is_output(number: c_int) -> bool {
+    number != 0 && is_standard(number)
+}
+
+/// Standard input, output or error may become something else.
+pub(super) fn put_elsewhere(number: c_int) {
+    if !(0..FIRST).contains(&number) {
+        return;
+    }
+    match disk::alone() {
+        true => state().moved[number as usize] = true,
+        false => _ = rules::needs(Rule::Output),
+    }
 }
 
 /// The object that a number is looked up in.
@@ -177,6 +197,20 @@ pub fn look_up(number: c_int, site: Site) {
             kept: None,
         });
     }
+}
+
+/// What belongs to the number itself, and not to what it stands for, is about to be changed.
+pub(super) fn mark(number: c_int, site: Site) {
+    if !(0..OURS).contains(&number) {
+        return;
+    }
+    if !disk::alone() && (number == 1 || number == 2) {
+        rules::needs(Rule::Output);
+    }
+    if !is_output(number) {
+        files::touch(object(number), site);
+    }
+    note_stale(number);
 }
 
 /// Where each thread has numbers of its own, one that stands for nothing would stand for something else in another order.
@@ -236,10 +270,7 @@ fn ordered() -> bool {
 
 /// The running thread changes what a number stands for.
 pub(super) fn change(number: c_int, site: Site) {
-    let alone = disk::alone();
-    if !alone && (number == 1 || number == 2) {
-        rules::needs(Rule::Output);
-    }
+    put_elsewhere(number);
     if !is_output(number) {
         files::touch(object(number), site);
     }
