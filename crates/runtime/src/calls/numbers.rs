@@ -132,9 +132,8 @@ unsafe extern "C" fn close_several(
         numbers.for_each(|number| replace(number, site(frame)));
     }
     if world::active() {
-        (0..=2.min(last))
-            .skip(first as usize)
-            .for_each(|number| descriptors::put_elsewhere(number as c_int));
+        let standard = first.min(3)..=last.min(2);
+        standard.for_each(|number| descriptors::put_elsewhere(number as c_int));
     }
     files::changing();
     // SAFETY: the program's own descriptors.
