@@ -2,7 +2,10 @@
 
 use super::{
     callers, descriptors,
-    disk::{HERE, Use, WHOLE, alone, change, give, keep, leave, number, reach, refuse, state},
+    disk::{
+        HERE, Use, WHOLE, alone, change, give, keep, leave, next_temporary, number, reach, refuse,
+        state,
+    },
     files,
 };
 use crate::{
@@ -316,14 +319,7 @@ unsafe fn temporary(
     files::changing();
     let slot = world::get().slot();
     loop {
-        let known = &mut state().temporary;
-        let index = known.iter().position(|(known, _)| *known == slot);
-        let index = index.unwrap_or_else(|| {
-            known.push((slot, 0));
-            known.len() - 1
-        });
-        known[index].1 += 1;
-        let mut bits = (slot as u64) << 15 | known[index].1;
+        let mut bits = (slot as u64) << 15 | next_temporary();
         for letter in place.iter_mut() {
             *letter = LETTERS[bits as usize % 32];
             bits /= 32;
