@@ -347,6 +347,9 @@ impl<S: Subject> Check<S> {
     }
 
     fn after(&self, control: &Control, plan: &Plan, execution: &Execution) -> Flow {
+        if self.subject.lacks_steps() {
+            return Flow::Stop;
+        }
         self.repeats.note(execution);
         let depth = execution.events.len() as u64;
         control.depth.store(depth, Relaxed);

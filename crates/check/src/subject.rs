@@ -30,6 +30,11 @@ pub trait Subject: Sync {
         false
     }
 
+    /// Whether that is so because steps are missing in the executions so far: what went wrong in them is told by the search that begins anew.
+    fn lacks_steps(&self) -> bool {
+        false
+    }
+
     /// Why the program cannot be run any more.
     fn fault(&self) -> Option<String> {
         None
@@ -68,6 +73,10 @@ impl<S: Subject> Subject for &mut S {
 
     fn anew(&self) -> bool {
         (**self).anew()
+    }
+
+    fn lacks_steps(&self) -> bool {
+        (**self).lacks_steps()
     }
 
     fn fault(&self) -> Option<String> {

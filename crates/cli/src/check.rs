@@ -17,7 +17,7 @@ pub use debugger::Debugging;
 pub use replay::replay;
 use reweave_check::{Control, Fault, Settings};
 use reweave_drive::{Launch, Limits, binary, compile};
-use reweave_explore::{Options, Probing};
+use reweave_explore::{Algorithm, Options, Probing};
 use reweave_report::{
     ExitCode, Program, ResultDocument, Sources, Style, render_trace, render_untold,
 };
@@ -46,9 +46,26 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         Ok(code) => code,
         Err(Ending(code, sentence)) => {
             say(&sentence);
+            if code == ExitCode::Fault && check.format == Format::Json {
+                print(&nothing_known(&check, &sentence).to_json());
+            }
             code
         }
     }
+}
+
+/// What is told of a program that could not be explored to any result.
+fn nothing_known(check: &Check, sentence: &str) -> ResultDocument {
+    let algorithm = match check.options.algorithm {
+        Algorithm::Auto => Algorithm::Rf,
+        named => named,
+    };
+    let name = name(&check.what);
+    let mut result = ResultDocument::new(&name, algorithm.name(), algorithm.equivalence());
+    result.complete = false;
+    let line = sentence.lines().next().unwrap_or_default();
+    result.incomplete = vec![format!("unsupported: {line}")];
+    result
 }
 
 /// Why there is no result.

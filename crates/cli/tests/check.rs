@@ -277,6 +277,37 @@ fn a_deadlock_names_who_holds_and_who_waits() {
         .says(&["deadlock in inversion.cc"]);
 }
 
+/// Its value is another one in every process.
+const UNSTEADY: &str = r#"
+#include <pthread.h>
+#include <stdatomic.h>
+#include <sys/auxv.h>
+static atomic_ulong n;
+static void *look(void *unused) {
+    atomic_load(&n);
+    return unused;
+}
+int main(void) {
+    pthread_t thread;
+    pthread_create(&thread, 0, look, 0);
+    atomic_store(&n, *(unsigned long *)getauxval(AT_RANDOM));
+    pthread_join(thread, 0);
+    return 0;
+}
+"#;
+
+#[test]
+fn a_program_that_does_not_repeat_itself_has_a_document_too() {
+    let bench = Bench::new(&[("unsteady.c", UNSTEADY)]);
+    let told = bench.run("check --format json unsteady.c").ends(4);
+    let result = told.json();
+    assert_eq!(result["schema"], "reweave.result/1");
+    assert_eq!(result["program"], "unsteady.c");
+    assert_eq!(result["complete"], false);
+    let why = result["incomplete"][0].as_str().unwrap();
+    assert!(why.starts_with("unsupported: the program does not do the same"));
+}
+
 #[test]
 fn a_program_that_changed_goes_another_way() {
     let bench = Bench::new(&[("race.c", RACE)]);

@@ -64,6 +64,14 @@ pub fn look(path: &[u8]) -> Option<libc::stat> {
     found.then(|| unsafe { stat.assume_init() })
 }
 
+/// What is open.
+pub fn look_at_open(descriptor: c_int) -> Option<libc::stat> {
+    let mut stat = MaybeUninit::<libc::stat>::zeroed();
+    let arguments = [descriptor as usize, stat.as_mut_ptr() as usize, 0, 0, 0, 0];
+    // SAFETY: writes a local; all zeros are one, too.
+    unsafe { (sys::call(libc::SYS_fstat, arguments) == 0).then(|| stat.assume_init()) }
+}
+
 pub fn kind(stat: &libc::stat) -> u32 {
     stat.st_mode & libc::S_IFMT
 }

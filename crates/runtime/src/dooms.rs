@@ -64,13 +64,14 @@ impl World {
             return;
         };
         let known = *self.about(object);
-        if let (Sort::Atomic, Object::Atomic(value)) = (known.sort, self.run.state().object(object))
-        {
-            let bytes = value.to_le_bytes();
+        let Object::Atomic(value) = *self.run.state().object(object) else {
+            return;
+        };
+        if matches!(known.sort, Sort::Atomic | Sort::Wide) {
+            let value = self.values.of(value, known.bytes as usize);
             // SAFETY: the atomic lies there, and is that large.
             unsafe {
-                let place = known.address as *mut u8;
-                ptr::copy_nonoverlapping(bytes.as_ptr(), place, known.bytes.min(8) as usize);
+                ptr::copy_nonoverlapping(value.as_ptr(), known.address as *mut u8, value.len());
             }
         }
     }

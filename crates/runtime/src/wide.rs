@@ -35,6 +35,14 @@ impl Values {
         let known = self.0.entry(word).or_insert_with(|| value.into());
         (known == value).then_some(word)
     }
+
+    /// The value of so many bytes that a word stands for.
+    pub fn of(&self, word: u64, bytes: usize) -> Vec<u8> {
+        let small = || word.to_le_bytes().to_vec();
+        let mut value = self.0.get(&word).cloned().unwrap_or_else(small);
+        value.resize(bytes, 0);
+        value
+    }
 }
 
 /// A number that depends on all of a value.

@@ -108,6 +108,8 @@ pub enum Rule {
     Keys,
     /// Which libraries are open matters to who looks for names and to who runs code in them: some are closed, and names come and go, beside other threads.
     Libraries,
+    /// Calls on streams take their locks, and streams are in a list that has one: threads hold such locks, or write out all streams at once.
+    Streams,
 }
 
 impl Unit {

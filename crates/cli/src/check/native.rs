@@ -326,6 +326,10 @@ impl Subject for Checked {
         self.anew.load(Relaxed)
     }
 
+    fn lacks_steps(&self) -> bool {
+        self.anew() && self.noticed().racy.iter().any(|unit| unit.is_rule())
+    }
+
     fn target(&self) -> Attentive {
         self.attentive(self.noticed.clone(), self.anew.clone())
     }

@@ -2,7 +2,7 @@
 
 use super::{
     callers, descriptors,
-    disk::{HERE, Use, bytes, enter, redirect, state},
+    disk::{HERE, Use, alone, bytes, enter, redirect, refuse, state},
     files,
 };
 use crate::disk;
@@ -27,6 +27,14 @@ pub fn open_file<const DESCRIPTOR: usize>(arguments: &mut [usize; 6], from: &usi
 /// For calls that look where the process is.
 pub fn here(_: &mut [usize; 6], from: &usize) {
     enter(false, callers::site(from));
+}
+
+/// For `getdents64`, which goes through a directory by its descriptor.
+pub fn entries(_: &mut [usize; 6], from: &usize) {
+    files::moving();
+    if !alone() {
+        refuse("getdents64 beside other threads", callers::site(from));
+    }
 }
 
 pub fn link_at(arguments: &mut [usize; 6], from: &usize) {

@@ -88,7 +88,7 @@ fn ask(descriptor: c_int, what: c_int, argument: c_int) -> c_int {
     unsafe { sys::call(libc::SYS_fcntl, arguments) as c_int }
 }
 
-fn shut(descriptor: c_int) {
+pub(super) fn shut(descriptor: c_int) {
     if descriptor >= 0 {
         // SAFETY: one of ours, or one that is put elsewhere.
         unsafe { sys::call(libc::SYS_close, [descriptor as usize, 0, 0, 0, 0, 0]) };
@@ -100,7 +100,7 @@ fn is_open(descriptor: c_int) -> bool {
 }
 
 /// A copy out of the program's reach.
-fn copy(descriptor: c_int) -> c_int {
+pub(super) fn copy(descriptor: c_int) -> c_int {
     ask(descriptor, libc::F_DUPFD_CLOEXEC, files::COPIES as c_int).max(-1)
 }
 
@@ -134,6 +134,20 @@ pub fn look_up(number: c_int, site: Site) {
             kept: None,
         });
     }
+}
+
+/// What belongs to the number itself, and not to what it stands for, is about to be changed.
+pub(super) fn mark(number: c_int, site: Site) {
+    if !(0..OURS).contains(&number) {
+        return;
+    }
+    if !disk::alone() && (number == 1 || number == 2) {
+        rules::needs(Rule::Output);
+    }
+    if !is_output(number) {
+        files::touch(object(number), site);
+    }
+    note_stale(number);
 }
 
 /// Where each thread has numbers of its own, one that was closed would long stand for something else.

@@ -24,6 +24,16 @@ pub struct State {
     pub(super) temporary: Vec<(usize, u64)>,
     /// New names, in the order in which they were given.
     given: Vec<Given>,
+    /// Files that are open and have no name any more, since another file got it.
+    nameless: Vec<Nameless>,
+}
+
+struct Nameless {
+    device: u64,
+    inode: u64,
+    number: usize,
+    /// Keeps it, so that no other file can be taken for it.
+    open: c_int,
 }
 
 /// Another name for what is called so already.
@@ -53,6 +63,9 @@ pub fn clean_up() {
     state().disk.forget();
     state().temporary.clear();
     state().given.clear();
+    for file in state().nameless.drain(..) {
+        descriptors::shut(file.open);
+    }
 }
 
 /// Takes the lock of all names until [`leave`]: alone, for those who change some, or with others.
@@ -125,6 +138,37 @@ pub(super) fn give(old: &[u8], new: &[u8], moved: bool) {
     state().given.push(Given { old, new, moved });
 }
 
+/// An open file is about to lose its name to another one, and stays the object that it is.
+pub(super) fn keep(real: &[u8], stat: &libc::stat, site: Site) {
+    let flags = (libc::O_PATH | libc::O_CLOEXEC | libc::O_NOFOLLOW) as usize;
+    let low = disk::at(libc::SYS_openat, &state().disk.place(real), flags, 0) as c_int;
+    let open = descriptors::copy(low);
+    descriptors::shut(low);
+    if open < 0 {
+        refuse("rename over a file that is open", site);
+    }
+    let number = number(real);
+    state().nameless.push(Nameless {
+        device: stat.st_dev,
+        inode: stat.st_ino,
+        number,
+        open,
+    });
+}
+
+/// The object of an open file that has lost its name.
+fn number_of_nameless(descriptor: c_int) -> Option<usize> {
+    let nameless = &state().nameless;
+    if nameless.is_empty() {
+        return None;
+    }
+    let stat = disk::look_at_open(descriptor)?;
+    let found = nameless
+        .iter()
+        .find(|file| (file.device, file.inode) == (stat.st_dev, stat.st_ino));
+    found.map(|file| file.number)
+}
+
 /// What a path was called at first: a file stays the same object under all its names.
 fn first_name(real: &[u8]) -> Real {
     let mut name: Real = real.into();
@@ -155,6 +199,9 @@ fn hash(path: &[u8]) -> usize {
 
 /// The path of an open file as an object, the same as for calls that name the path.
 pub(super) fn number_of_open(descriptor: c_int) -> usize {
+    if let Some(number) = number_of_nameless(descriptor) {
+        return number;
+    }
     let link = alloc::format!("/proc/self/fd/{descriptor}");
     let path = disk::read_link(link.as_bytes()).unwrap_or_default();
     let path = path.strip_suffix(b" (deleted)").unwrap_or(&path);

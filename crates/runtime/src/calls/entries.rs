@@ -2,16 +2,19 @@
 
 use super::{
     callers, descriptors,
-    disk::{HERE, Use, WHOLE, alone, change, give, leave, reach, refuse, state},
+    disk::{HERE, Use, WHOLE, alone, change, give, keep, leave, number, reach, refuse, state},
     files,
 };
 use crate::{
     accesses,
-    disk::{self, Where},
+    disk::{self, Real, Where},
     hooks::Frame,
     real, sys, trampoline, world,
 };
-use core::ffi::{CStr, c_char, c_int, c_uint, c_void};
+use core::{
+    ffi::{CStr, c_char, c_int, c_uint, c_void},
+    mem::MaybeUninit,
+};
 use reweave_model::Site;
 
 trampoline! {
@@ -30,38 +33,77 @@ trampoline! {
     mkostemps => make_temporary_called_with, "rcx";
     mkdtemp => make_temporary_directory, "rsi";
     realpath => real_path, "rdx";
+    __realpath_chk => real_path_checked, "rcx";
 }
 
-/// Whether a path leads to a directory, as it is now.
-fn leads_to_directory(directory: c_int, path: usize) -> bool {
-    // SAFETY: the program's own text.
-    let path = unsafe { super::disk::bytes(path) };
+/// Where an entry is that is about to be removed. Paths lead through directories and links, so those are nobody else's until [`leave`].
+fn entry(directory: c_int, path: usize, directories: bool, site: Site) -> Option<Real> {
+    if !directories {
+        let real = reach(directory, path, false, WHOLE, site)?;
+        let stat = state().disk.stat(&real);
+        let leads_on =
+            |stat: &libc::stat| matches!(disk::kind(stat), libc::S_IFDIR | libc::S_IFLNK);
+        if alone() || !stat.as_ref().is_some_and(leads_on) {
+            return Some(real);
+        }
+        leave(site);
+    }
+    let real = reach(directory, path, false, Use::Entry, site)?;
+    files::touch(number(&real), site);
+    Some(real)
+}
+
+/// Why a path leads nowhere.
+fn reason(directory: c_int, path: usize) -> c_int {
+    let mut stat = MaybeUninit::<libc::stat>::zeroed();
+    let into = stat.as_mut_ptr() as usize;
+    let follow = libc::AT_SYMLINK_NOFOLLOW as usize;
+    // SAFETY: writes a local; the kernel looks at the path by itself.
+    let result = unsafe {
+        sys::call(
+            libc::SYS_newfstatat,
+            [directory as usize, path, into, follow, 0, 0],
+        )
+    };
+    match result {
+        0 => libc::EPERM,
+        error => -error as c_int,
+    }
+}
+
+/// Why there is nothing where a path leads.
+fn missing(real: &[u8]) -> c_int {
     let disk = &state().disk;
-    let real = path.and_then(|path| disk.real(directory, path, false));
-    let stat = real.and_then(|real| disk.stat(&real));
-    stat.is_some_and(|stat| disk::kind(&stat) == libc::S_IFDIR)
+    if real.len() >= libc::PATH_MAX as usize {
+        return libc::ENAMETOOLONG;
+    }
+    if real
+        .split(|byte| *byte == b'/')
+        .any(|name| name.len() > 255)
+    {
+        return libc::ENAMETOOLONG;
+    }
+    let mut above = disk::parent(real);
+    while !above.is_empty() {
+        match disk.stat(above) {
+            Some(stat) if disk::kind(&stat) != libc::S_IFDIR => return libc::ENOTDIR,
+            Some(_) => break,
+            None => above = disk::parent(above),
+        }
+    }
+    libc::ENOENT
 }
 
 /// Removes an entry; an error number, or 0.
 fn take_away(directory: c_int, path: usize, directories: Option<bool>, site: Site) -> c_int {
-    let how = match directories.unwrap_or_else(|| leads_to_directory(directory, path)) {
-        true => Use::Entry,
-        false => WHOLE,
-    };
-    let Some(real) = reach(directory, path, false, how, site) else {
-        return libc::EPERM;
+    let Some(real) = entry(directory, path, directories == Some(true), site) else {
+        return reason(directory, path);
     };
     let disk = &mut state().disk;
     let Some(stat) = disk.stat(&real) else {
-        return libc::ENOENT;
+        return missing(&real);
     };
     let is_directory = disk::kind(&stat) == libc::S_IFDIR;
-    if directories.is_none() && is_directory != (how == Use::Entry) && !alone() {
-        refuse(
-            "removing what is a directory at one time and none at another",
-            site,
-        );
-    }
     match directories {
         Some(true) if !is_directory => return libc::ENOTDIR,
         Some(false) if is_directory => return libc::EISDIR,
@@ -135,12 +177,15 @@ unsafe extern "C" fn remove_at(
 fn move_away(old: (c_int, usize), new: (c_int, usize), replaces: bool, site: Site) -> c_int {
     let from = reach(old.0, old.1, false, Use::Entry, site);
     let to = reach(new.0, new.1, false, Use::Entry, site);
-    let (Some(from), Some(to)) = (from, to) else {
-        return libc::EPERM;
+    let Some(from) = from else {
+        return reason(old.0, old.1);
+    };
+    let Some(to) = to else {
+        return reason(new.0, new.1);
     };
     let disk = &mut state().disk;
     let Some(source) = disk.stat(&from) else {
-        return libc::ENOENT;
+        return missing(&from);
     };
     let is_directory = |stat: &libc::stat| disk::kind(stat) == libc::S_IFDIR;
     if !disk.writable(disk::parent(&from)) || !disk.writable(disk::parent(&to)) {
@@ -159,9 +204,18 @@ fn move_away(old: (c_int, usize), new: (c_int, usize), replaces: bool, site: Sit
         _ => {}
     }
     let target = disk.stat(&to).filter(|_| !alone());
-    if target.is_some_and(|target| disk::is_open(&target, files::OURS)) {
-        refuse("rename over a file that is open", site);
+    match target {
+        Some(target) if !is_directory(&target) => {
+            // How many names it has is seen by who has it open.
+            files::touch(number(&to), site);
+            keep(&to, &target, site);
+        }
+        Some(target) if disk::is_open(&target, files::OURS) => {
+            refuse("rename over a directory that is open", site)
+        }
+        _ => {}
     }
+    let disk = &mut state().disk;
     let original = disk.find(&from) == Where::Original;
     if original && is_directory(&source) && disk::is_open(&source, files::OURS) {
         refuse("rename of a directory that is open", site);
@@ -370,6 +424,16 @@ unsafe extern "C" fn make_temporary_directory(template: *mut c_char, frame: &Fra
         0 => template,
         _ => core::ptr::null_mut(),
     }
+}
+
+unsafe extern "C" fn real_path_checked(
+    path: usize,
+    into: *mut c_char,
+    _room: usize,
+    frame: &Frame,
+) -> *mut c_char {
+    // SAFETY: as the call itself.
+    unsafe { real_path(path, into, frame) }
 }
 
 unsafe extern "C" fn real_path(path: usize, into: *mut c_char, frame: &Frame) -> *mut c_char {

@@ -48,6 +48,8 @@ struct Before {
     /// The stream of standard input, and what it had read.
     input: usize,
     input_read: [usize; 2],
+    /// Where it is said which streams are standard output and standard error.
+    outputs: [usize; 2],
     /// Runs so far.
     runs: u32,
     /// A descriptor of the directory that the process was in.
@@ -71,6 +73,7 @@ static BEFORE: Global = Global(UnsafeCell::new(Before {
     open: Vec::new(),
     input: 0,
     input_read: [0; 2],
+    outputs: [0; 2],
     runs: 0,
     directory: -1,
     mask: 0,
@@ -122,6 +125,8 @@ pub fn prepare() {
         call(libc::SYS_close, low, 0, 0);
         found.mask = call(libc::SYS_umask, 0, 0, 0) as usize;
         call(libc::SYS_umask, found.mask as c_int, 0, 0);
+        found.outputs = [c"stdout", c"stderr"]
+            .map(|name| libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) as usize);
         for (place, name) in [c"stdin", c"stdout"].into_iter().enumerate() {
             let stream = libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()).cast::<*mut FILE>();
             let memory = sys::map(BUFFERS_AT + place * BUFFER, BUFFER);
@@ -226,6 +231,19 @@ pub fn input() -> usize {
     before().input
 }
 
+/// Standard output, and standard error.
+pub(super) fn outputs() -> [usize; 2] {
+    // SAFETY: libc's own variables, which a program may set.
+    before().outputs.map(|place| match place {
+        0 => 0,
+        place => unsafe { *(place as *const usize) },
+    })
+}
+
+pub(super) fn output() -> usize {
+    outputs()[0]
+}
+
 /// Descriptors are about to be opened or closed.
 pub fn changing() {
     if world::active() {
@@ -281,6 +299,10 @@ pub enum Whole {
 pub(super) const TABLE: usize = 0x100;
 /// Keys for what threads keep for themselves.
 pub(super) const KEYS: usize = 0x101;
+/// The flags of whatever is open and no file.
+pub(super) const FLAGS: usize = 0x102;
+/// The list of all streams.
+pub(super) const STREAMS: usize = 0x103;
 /// From here on: a descriptor each.
 pub(super) const DESCRIPTORS: usize = 0x1000;
 /// From here on: the name of a thread each, by slot.
@@ -324,6 +346,11 @@ fn object(world: &mut World, number: usize) -> ObjectId {
     world.object(address(number), 8, sort, || Object::Atomic(0))
 }
 
+/// The lock of what has this number.
+pub(super) fn lock_of(number: usize) -> ObjectId {
+    world::get().object(address(number), 8, Sort::Mutex, Object::mutex)
+}
+
 /// A file has this number: what to call it.
 pub(super) fn is_called(number: usize, path: &[u8]) {
     let world = world::get();
@@ -363,6 +390,8 @@ pub fn named(world: &World, place: usize) -> Option<String> {
         number @ 3..TABLE => format!("the action for signal {}", number - Whole::Actions as usize),
         TABLE => "the descriptors".into(),
         KEYS => "the keys".into(),
+        STREAMS => "the streams".into(),
+        FLAGS => "the flags of what is open".into(),
         number @ DESCRIPTORS..THREADS => format!("descriptor {}", number - DESCRIPTORS),
         number @ THREADS..SPECIAL => format!("the name of thread {}", number - THREADS),
         _ => return None,

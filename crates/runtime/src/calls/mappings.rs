@@ -38,6 +38,8 @@ pub struct State {
     used: Vec<(usize, [usize; 2])>,
     /// Bytes that threads can write to, by slot.
     writable: Vec<(usize, usize)>,
+    /// Mappings that are counted there.
+    counted: Vec<(usize, Range<usize>)>,
     moved_break: bool,
 }
 
@@ -78,6 +80,7 @@ pub fn clean_up() {
     }
     state.used.clear();
     state.writable.clear();
+    state.counted.clear();
 }
 
 /// Whether the running thread may have so many bytes more.
@@ -98,6 +101,23 @@ fn affords(world: &mut World, bytes: usize) -> bool {
     }
     writable[index].1 = all;
     true
+}
+
+/// What the running thread has mapped itself and now gives back is its own again. What others give back is not: it would depend on when they do.
+fn give_back(world: &mut World, range: &Range<usize>) {
+    let slot = world.slot();
+    let state = &mut world.calls.mappings;
+    let given = |(owner, map): &(usize, Range<usize>)| {
+        *owner == slot && range.start <= map.start && map.end <= range.end
+    };
+    let bytes: usize = state
+        .counted
+        .extract_if(.., |it| given(it))
+        .map(|it| it.1.len())
+        .sum();
+    if let Some((_, all)) = state.writable.iter_mut().find(|(known, _)| *known == slot) {
+        *all = all.saturating_sub(bytes);
+    }
 }
 
 impl State {
@@ -149,8 +169,14 @@ impl State {
 
 /// A place for so many bytes in the running thread's range.
 fn place(world: &mut World, bytes: usize) -> Option<usize> {
-    let slot = world.slot();
     let small = bytes <= SMALL / 4;
+    let place = small.then(|| place_in(world, bytes, true)).flatten();
+    place.or_else(|| place_in(world, bytes, false))
+}
+
+/// The same, in its small range or in its large one, if it has that.
+fn place_in(world: &mut World, bytes: usize, small: bool) -> Option<usize> {
+    let slot = world.slot();
     if !small && slot >= LARGE_SLOTS {
         return None;
     }
@@ -250,7 +276,12 @@ extern "C" fn map(arguments: &[usize; 6], return_address: &usize) -> usize {
     };
     if value as usize == address && !fixed {
         let end = address + bytes.next_multiple_of(PAGE);
-        world.calls.mappings.maps.push(address..end);
+        let slot = world.slot();
+        let state = &mut world.calls.mappings;
+        state.maps.push(address..end);
+        if costs {
+            state.counted.push((slot, address..address + bytes));
+        }
     }
     result(value)
 }
@@ -303,6 +334,7 @@ unsafe extern "C" fn unmap(address: usize, bytes: usize, frame: &Frame) -> c_int
         world.unsupported("munmap of memory from before main", site);
     }
     accesses::range(address, bytes.min(LOOKED_AT), true, frame);
+    give_back(world::get(), &(address..address + bytes));
     // SAFETY: the program's own mapping.
     result(unsafe { sys::call(libc::SYS_munmap, [address, bytes, 0, 0, 0, 0]) }) as c_int
 }

@@ -1,7 +1,7 @@
 //! Calls that name files, and are given the paths of copies instead: see [`super::disk`]. Those that make and remove names are in [`super::entries`] as well.
 
 use super::{
-    callers, descriptors,
+    answers, callers, descriptors,
     disk::{
         HERE, Use, WHOLE, alone, bytes, enter, give, is_system, number, number_of_open, reach,
         redirect, refuse, state,
@@ -10,7 +10,7 @@ use super::{
     paths::{openable, redirects},
     streams,
 };
-use crate::{accesses, disk};
+use crate::{accesses, disk, world};
 use core::ffi::{CStr, c_char, c_int};
 use reweave_model::Site;
 use reweave_shadow::Kind;
@@ -128,6 +128,23 @@ fn reads_entries(name: &'static CStr, arguments: &mut [usize; 6], from: &usize) 
         crate::spin::disturbed();
         enter(true, callers::site(from));
     }
+}
+
+/// The same, into the program's own memory.
+fn reads_entry(name: &'static CStr, arguments: &mut [usize; 6], from: &usize) {
+    world::snapshot().touch_range(arguments[1], size_of::<libc::dirent64>());
+    world::snapshot().touch_range(arguments[2], size_of::<usize>());
+    reads_entries(name, arguments, from);
+}
+
+fn asks_where(_: &'static CStr, _: &mut [usize; 6], from: &usize) {
+    enter(false, callers::site(from));
+}
+
+/// As the program calls it.
+fn told_where(result: isize, _: Site) -> isize {
+    answers::smooth_directory(&[result as usize, 0, 0, 0, 0, 0]);
+    result
 }
 
 fn closes_directory(_: &'static CStr, arguments: &mut [usize; 6], from: &usize) {
@@ -305,7 +322,8 @@ fn reopens_stream(name: &'static CStr, arguments: &mut [usize; 6], from: &usize)
         if real.is_some_and(|real| !is_system(&real)) {
             refuse_beside(name, from);
         }
-        return streams::replacing(arguments[2], from);
+        streams::replacing(arguments[2], from);
+        return;
     }
     opens_stream(name, arguments, from);
 }
@@ -313,8 +331,12 @@ fn reopens_stream(name: &'static CStr, arguments: &mut [usize; 6], from: &usize)
 redirects! {
     open => opens, opened;
     open64 => opens, opened;
+    __open_2 => opens, opened;
+    __open64_2 => opens, opened;
     openat => opens_at, opened;
     openat64 => opens_at, opened;
+    __openat_2 => opens_at, opened;
+    __openat64_2 => opens_at, opened;
     creat => makes_file, opened;
     creat64 => makes_file, opened;
     fopen => opens_stream, opened_stream;
@@ -323,16 +345,22 @@ redirects! {
     freopen64 => reopens_stream;
     tmpfile => nothing, opened_stream;
     tmpfile64 => nothing, opened_stream;
+    fmemopen => nothing, opened_stream;
+    open_memstream => nothing, opened_stream;
+    open_wmemstream => nothing, opened_stream;
     opendir => lists, opened_directory;
     fdopendir => nothing;
     readdir => reads_entries;
     readdir64 => reads_entries;
+    readdir_r => reads_entry;
+    readdir64_r => reads_entry;
     rewinddir => uses_directory;
     seekdir => uses_directory;
     telldir => uses_directory;
     closedir => closes_directory;
     scandir => lists_at_once;
     scandir64 => lists_at_once;
+    get_current_dir_name => asks_where, told_where;
     chdir => goes;
     fchdir => goes_to_open;
     umask => masks;
@@ -349,6 +377,8 @@ redirects! {
     utimes => changes;
     setxattr => changes;
     removexattr => changes;
+    lsetxattr => changes_link;
+    lremovexattr => changes_link;
     lchown => changes_link;
     lutimes => changes_link;
     fchmodat => changes_at;
@@ -366,6 +396,7 @@ redirects! {
     futimens => changes_open;
     futimes => changes_open;
     fsetxattr => changes_open;
+    fremovexattr => changes_open;
     nftw => walks;
     nftw64 => walks;
     ftw => walks;

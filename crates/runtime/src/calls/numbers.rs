@@ -22,6 +22,7 @@ trampoline! {
     close_range => close_several, "rcx";
     fcntl => control, "rcx";
     fcntl64 => control, "rcx";
+    flock => lock_file, "rdx";
 }
 
 /// Whether a descriptor is the runtime's, of a driven program.
@@ -148,13 +149,76 @@ unsafe extern "C" fn control(
     crate::spin::disturbed();
     files::changing();
     let site = site(frame);
-    look_up(descriptor, site);
+    match what {
+        libc::F_SETFD => descriptors::mark(descriptor, site),
+        _ => look_up(descriptor, site),
+    }
+    match what {
+        libc::F_SETFL if !disk::alone() => files::touch(flags_of(descriptor), site),
+        libc::F_GETFL if !disk::alone() => files::look_at(flags_of(descriptor), site),
+        _ if waits_or_locks(what) && !disk::alone() => {
+            world::get().unsupported("fcntl that locks a file beside other threads", site)
+        }
+        _ => {}
+    }
     // SAFETY: as above.
-    let result = unsafe { real(found(descriptor), what, argument) };
+    let result = unsafe { real(found(descriptor), at_once(what), argument) };
+    if result < 0 && what != at_once(what) && would_wait() {
+        world::get().unsupported("fcntl that waits for a lock", site);
+    }
     match what {
         libc::F_DUPFD | libc::F_DUPFD_CLOEXEC => opened_from(result, argument as c_int, site),
         _ => result,
     }
+}
+
+/// The flags of what is open belong to its file; those of all that is none are one object.
+fn flags_of(descriptor: c_int) -> usize {
+    match files::kind(descriptor) {
+        libc::S_IFREG => disk::number_of_open(descriptor),
+        _ => files::FLAGS,
+    }
+}
+
+fn waits_or_locks(what: c_int) -> bool {
+    use libc::*;
+    let asks = [F_GETLK, F_OFD_GETLK, F_GETLEASE];
+    let sets = [F_SETLK, F_OFD_SETLK, F_SETLKW, F_OFD_SETLKW, F_SETLEASE];
+    asks.contains(&what) || sets.contains(&what)
+}
+
+/// The same, without waiting: a thread that is alone would wait for itself.
+fn at_once(what: c_int) -> c_int {
+    match what {
+        libc::F_SETLKW => libc::F_SETLK,
+        libc::F_OFD_SETLKW => libc::F_OFD_SETLK,
+        _ => what,
+    }
+}
+
+fn would_wait() -> bool {
+    // SAFETY: the running thread's own.
+    matches!(
+        unsafe { *libc::__errno_location() },
+        libc::EAGAIN | libc::EACCES
+    )
+}
+
+unsafe extern "C" fn lock_file(descriptor: c_int, how: c_int, frame: &Frame) -> c_int {
+    let real = real!(flock: fn(c_int, c_int) -> c_int);
+    if !world::active() {
+        // SAFETY: the program's own arguments.
+        return unsafe { real(descriptor, how) };
+    }
+    if !disk::alone() {
+        world::get().unsupported("flock beside other threads", site(frame));
+    }
+    // SAFETY: as above.
+    let result = unsafe { real(descriptor, how | libc::LOCK_NB) };
+    if result < 0 && how & libc::LOCK_NB == 0 && would_wait() {
+        world::get().unsupported("flock that waits", site(frame));
+    }
+    result
 }
 
 passes! {
@@ -166,21 +230,12 @@ passes! {
     openpty => refused;
     open_by_handle_at => refused;
     setmntent => refused;
-    preadv => refused;
-    preadv64 => refused;
-    preadv2 => refused;
-    preadv64v2 => refused;
-    pwritev => refused;
-    pwritev64 => refused;
-    pwritev2 => refused;
-    pwritev64v2 => refused;
+    fopencookie => refused;
+    lockf => refused;
+    lockf64 => refused;
     sendfile => refused;
     sendfile64 => refused;
     copy_file_range => refused;
-    fallocate => refused;
-    fallocate64 => refused;
-    posix_fallocate => refused;
-    posix_fallocate64 => refused;
 }
 
 /// It asks about a descriptor, and does nothing to its file.
@@ -193,7 +248,7 @@ pub(super) fn asked(descriptor: c_int, site: Site) {
     found(descriptor);
 }
 
-/// It opens a descriptor that it does not give away, or does something to two files at once.
+/// It opens a descriptor that it does not give away, does something to two files at once, or calls functions of the program's.
 fn refused(name: &'static CStr, _: &[usize; 6], from: &usize) {
     files::changing();
     files::moving();

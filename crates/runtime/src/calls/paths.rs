@@ -95,8 +95,29 @@ macro_rules! passes {
                     "lea rdi, [rip + {call}]",
                     "mov rsi, rsp",
                     "lea rdx, [rsp + 56]",
+                    // Floating-point arguments of what takes any number of them.
+                    "sub rsp, 128",
+                    ".cfi_adjust_cfa_offset 128",
+                    "movaps [rsp + 0], xmm0",
+                    "movaps [rsp + 16], xmm1",
+                    "movaps [rsp + 32], xmm2",
+                    "movaps [rsp + 48], xmm3",
+                    "movaps [rsp + 64], xmm4",
+                    "movaps [rsp + 80], xmm5",
+                    "movaps [rsp + 96], xmm6",
+                    "movaps [rsp + 112], xmm7",
                     "call {looked}",
                     "mov r11, rax",
+                    "movaps xmm0, [rsp + 0]",
+                    "movaps xmm1, [rsp + 16]",
+                    "movaps xmm2, [rsp + 32]",
+                    "movaps xmm3, [rsp + 48]",
+                    "movaps xmm4, [rsp + 64]",
+                    "movaps xmm5, [rsp + 80]",
+                    "movaps xmm6, [rsp + 96]",
+                    "movaps xmm7, [rsp + 112]",
+                    "add rsp, 128",
+                    ".cfi_adjust_cfa_offset -128",
                     "pop r9",
                     "pop r8",
                     "pop rcx",
@@ -183,7 +204,9 @@ pub(super) use {called_with, passes, redirects};
 
 /// Something that has no end or no order cannot be opened.
 pub(super) fn openable(path: &CStr, call: &CStr, from: &usize) {
-    if call.to_bytes().starts_with(b"open") && call != c"opendir" {
+    let name = call.to_bytes();
+    let name = name.strip_prefix(b"__").unwrap_or(name);
+    if name.starts_with(b"open") && name != b"opendir" || name.starts_with(b"creat") {
         cancel::point_at(from);
     }
     super::files::changing();
@@ -224,31 +247,34 @@ fn prepares(_: &'static CStr, _: &[usize; 6], _: &usize) {
 }
 
 /// It changes the process itself.
-fn leaves(_: &'static CStr, _: &[usize; 6], _: &usize) {
+pub(super) fn leaves() {
     spin::disturbed();
     leftovers::leaves();
 }
 
+fn changes_process(_: &'static CStr, _: &[usize; 6], _: &usize) {
+    leaves();
+}
+
 passes! {
-    prctl => leaves;
-    arch_prctl => leaves;
-    personality => leaves;
-    setuid => leaves;
-    seteuid => leaves;
-    setreuid => leaves;
-    setresuid => leaves;
-    setgid => leaves;
-    setegid => leaves;
-    setregid => leaves;
-    setresgid => leaves;
-    setgroups => leaves;
-    setsid => leaves;
-    setpgid => leaves;
-    setpgrp => leaves;
-    chroot => leaves;
-    mlock => leaves;
-    mlockall => leaves;
-    munlockall => leaves;
+    arch_prctl => changes_process;
+    personality => changes_process;
+    setuid => changes_process;
+    seteuid => changes_process;
+    setreuid => changes_process;
+    setresuid => changes_process;
+    setgid => changes_process;
+    setegid => changes_process;
+    setregid => changes_process;
+    setresgid => changes_process;
+    setgroups => changes_process;
+    setsid => changes_process;
+    setpgid => changes_process;
+    setpgrp => changes_process;
+    chroot => changes_process;
+    mlock => changes_process;
+    mlockall => changes_process;
+    munlockall => changes_process;
     openlog => prepares;
     syslog => prepares;
     getpwnam => prepares;
@@ -409,7 +435,11 @@ fills! {
     times => 0, all::<{ size_of::<libc::tms>() }>;
     getrusage => 1, all::<{ size_of::<libc::rusage>() }>;
     getcwd => 0, text::<1>, answers::here, answers::smooth_directory;
+    __getcwd_chk => 0, text::<1>, answers::here, answers::smooth_directory;
+    getdents64 => 1, counted::<2>, answers::entries;
     readlink => 1, counted::<2>, answers::link::<0>;
+    __readlink_chk => 1, counted::<2>, answers::link::<0>;
+    __readlinkat_chk => 2, counted::<3>, answers::link_at;
     readlinkat => 2, counted::<3>, answers::link_at;
     sched_getparam => 1, all::<4>;
     getgroups => 1, groups;

@@ -1,10 +1,11 @@
-//! `flockfile` and its like: a stream is a mutex that its holder may take again.
+//! `flockfile` and its like: a stream is a mutex that its holder may take again. Other calls take it as well, as soon as some thread is seen to ([`Rule::Streams`]).
 
-use super::{callers, visible};
-use crate::{hooks::Frame, objects::Sort, real, trampoline, world};
+use super::{callers, files, rules, visible};
+use crate::{hooks::Frame, real, trampoline, world};
 use core::ffi::c_int;
 use libc::FILE;
-use reweave_model::{Object, ObjectId, Op, Site};
+use reweave_model::{ObjectId, Op, Site};
+use reweave_wire::Rule;
 
 trampoline! {
     flockfile => lock_stream, "rsi";
@@ -16,24 +17,66 @@ fn site(frame: &Frame) -> Site {
     callers::site(&frame.return_address)
 }
 
-/// The lock of a stream.
-fn stream_lock(stream: *mut FILE) -> ObjectId {
-    world::get().object(stream as usize, 8, Sort::Mutex, Object::mutex)
+/// The lock of a stream. It goes by another place than the stream, which may be an object itself.
+fn stream_lock(stream: usize) -> ObjectId {
+    const LOCK: usize = 136;
+    files::lock_of((stream + LOCK) / 8)
 }
 
 /// How often the running thread holds the lock of a stream.
-fn held(stream: *mut FILE) -> Option<&'static mut u32> {
+fn held(stream: usize) -> Option<&'static mut u32> {
     let world = world::get();
     let me = world.current;
     let mut locks = world.calls.streams.locks.iter_mut();
-    let mine = locks.find(|(locked, holder, _)| (*locked, *holder) == (stream as usize, me));
+    let mine = locks.find(|(locked, holder, _)| (*locked, *holder) == (stream, me));
     mine.map(|(_, _, depth)| depth)
 }
 
-fn holds_now(stream: *mut FILE) {
+/// Whether the running thread had it already, and now has it once more.
+fn holds_again(stream: usize) -> bool {
+    held(stream).is_some_and(|depth| {
+        *depth += 1;
+        true
+    })
+}
+
+fn holds_now(stream: usize) {
     let world = world::get();
     let me = world.current;
-    world.calls.streams.locks.push((stream as usize, me, 1));
+    world.calls.streams.locks.push((stream, me, 1));
+}
+
+/// The running thread waits for the lock of a stream.
+pub(super) fn take(stream: usize, site: Site) {
+    if !holds_again(stream) {
+        visible(Op::Lock(stream_lock(stream)), site);
+        holds_now(stream);
+    }
+}
+
+pub(super) fn give_back(stream: usize, site: Site) {
+    let Some(depth) = held(stream) else {
+        return;
+    };
+    *depth -= 1;
+    if *depth == 0 {
+        let world = world::get();
+        let me = world.current;
+        let locks = &mut world.calls.streams.locks;
+        locks.retain(|(locked, holder, _)| (*locked, *holder) != (stream, me));
+        visible(Op::Unlock(stream_lock(stream)), site);
+    }
+}
+
+/// While no other thread opens, closes or lists streams.
+pub(super) fn with_list<T>(site: Site, then: impl FnOnce() -> T) -> T {
+    if !rules::holds(Rule::Streams) {
+        return then();
+    }
+    visible(Op::Lock(files::lock_of(files::STREAMS)), site);
+    let result = then();
+    visible(Op::Unlock(files::lock_of(files::STREAMS)), site);
+    result
 }
 
 unsafe extern "C" fn lock_stream(stream: *mut FILE, frame: &Frame) {
@@ -41,12 +84,8 @@ unsafe extern "C" fn lock_stream(stream: *mut FILE, frame: &Frame) {
         // SAFETY: the program's own stream.
         return unsafe { real!(flockfile: fn(*mut FILE))(stream) };
     }
-    if let Some(depth) = held(stream) {
-        *depth += 1;
-        return;
-    }
-    visible(Op::Lock(stream_lock(stream)), site(frame));
-    holds_now(stream);
+    rules::needs(Rule::Streams);
+    take(stream as usize, site(frame));
 }
 
 unsafe extern "C" fn try_lock_stream(stream: *mut FILE, frame: &Frame) -> c_int {
@@ -54,8 +93,9 @@ unsafe extern "C" fn try_lock_stream(stream: *mut FILE, frame: &Frame) -> c_int 
         // SAFETY: the program's own stream.
         return unsafe { real!(ftrylockfile: fn(*mut FILE) -> c_int)(stream) };
     }
-    if let Some(depth) = held(stream) {
-        *depth += 1;
+    rules::needs(Rule::Streams);
+    let stream = stream as usize;
+    if holds_again(stream) {
         return 0;
     }
     if !visible(Op::TryLock(stream_lock(stream)), site(frame)).ok {
@@ -70,15 +110,5 @@ unsafe extern "C" fn unlock_stream(stream: *mut FILE, frame: &Frame) {
         // SAFETY: the program's own stream.
         return unsafe { real!(funlockfile: fn(*mut FILE))(stream) };
     }
-    let Some(depth) = held(stream) else {
-        return;
-    };
-    *depth -= 1;
-    if *depth == 0 {
-        let world = world::get();
-        let me = world.current;
-        let locks = &mut world.calls.streams.locks;
-        locks.retain(|(locked, holder, _)| (*locked, *holder) != (stream as usize, me));
-        visible(Op::Unlock(stream_lock(stream)), site(frame));
-    }
+    give_back(stream as usize, site(frame));
 }

@@ -6,7 +6,6 @@
 use super::strings::{ALL, Text, TextMut, read, span_of, span_without};
 use crate::{accesses::range, hooks::Frame, real, spin, trampoline, world};
 use core::{
-    arch::naked_asm,
     ffi::{c_int, c_long, c_uint, c_ulong, c_void},
     ptr,
 };
@@ -53,7 +52,7 @@ impl State {
 }
 
 /// The arguments of a function that takes any number of them, as libc has them.
-type List = *mut [u64; 3];
+pub(super) type List = *mut [u64; 3];
 
 /// Functions that take any number of arguments become those that take a list: so many named ones, registers for the list and the frame.
 macro_rules! variadic {
@@ -61,7 +60,7 @@ macro_rules! variadic {
         #[unsafe(no_mangle)]
         #[unsafe(naked)]
         pub unsafe extern "C" fn $name() {
-            naked_asm!(
+            core::arch::naked_asm!(
                 ".cfi_startproc",
                 "push rbp",
                 "push rbx",
@@ -108,6 +107,8 @@ macro_rules! variadic {
         }
     )*};
 }
+
+pub(super) use variadic;
 
 variadic! {
     __wrap_sprintf => print, "2", "rdx", "rcx";

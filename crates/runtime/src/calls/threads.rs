@@ -4,11 +4,11 @@ use super::{
     Hidden, awaited, callers, cancel, disk, exceptions, files, libraries, paths::passes, process,
     robust, rules, visible, waits,
 };
-use crate::{accesses, debugger, entry, hooks::Frame, real, spin, trampoline, world};
+use crate::{accesses, entry, hooks::Frame, real, spin, trampoline, world};
 use alloc::{boxed::Box, vec::Vec};
 use core::{
     cell::UnsafeCell,
-    ffi::{CStr, c_char, c_int, c_uint, c_void},
+    ffi::{CStr, c_int, c_uint, c_void},
 };
 use libc::pthread_t as Handle;
 use reweave_model::{Op, Site, ThreadId};
@@ -17,8 +17,6 @@ use reweave_wire::{Note, Rule};
 trampoline! {
     pthread_create => create, "r8";
     pthread_exit => exit, "rsi";
-    pthread_setname_np => set_name, "rdx";
-    pthread_getname_np => get_name, "rcx";
     pthread_key_create => key_create, "rdx";
     pthread_key_delete => key_delete, "rsi";
     __cxa_thread_atexit_impl => at_thread_exit, "rcx";
@@ -48,7 +46,7 @@ pub struct Own {
     pub leaving: Option<Box<exceptions::Leaving>>,
     /// C++ objects of the thread that want to be destroyed.
     locals: Vec<Local>,
-    name: Vec<u8>,
+    pub(super) name: Vec<u8>,
     /// Where it was joined or detached, 0 if it was not.
     pub settled: u32,
 }
@@ -347,63 +345,6 @@ unsafe extern "C" fn at_thread_exit(
     }
     libraries::keep(local.module, callers::site(&frame.return_address));
     world::get().me().own_calls.threads.locals.push(local);
-    0
-}
-
-/// Bytes of a name, with the nul.
-const NAME: usize = 16;
-
-unsafe extern "C" fn set_name(handle: Handle, name: *const c_char, frame: &Frame) -> c_int {
-    if !world::active() {
-        let real = real!(pthread_setname_np: fn(Handle, *const c_char) -> c_int);
-        // SAFETY: the program's own arguments.
-        return unsafe { real(handle, name) };
-    }
-    let Some(thread) = find(handle) else {
-        return libc::ESRCH;
-    };
-    // SAFETY: the program's own text.
-    let name = unsafe { process::text(name) };
-    if name.len() >= NAME {
-        return libc::ERANGE;
-    }
-    let slot = world::get().threads[thread.index()].slot;
-    files::touch(files::THREADS + slot, callers::site(&frame.return_address));
-    let world = world::get();
-    world.threads[thread.index()].own_calls.threads.name = name.as_bytes().into();
-    world.run.name(thread, &name);
-    if world.debugged {
-        debugger::name(world, thread);
-    }
-    0
-}
-
-unsafe extern "C" fn get_name(
-    handle: Handle,
-    into: *mut c_char,
-    bytes: usize,
-    frame: &Frame,
-) -> c_int {
-    if !world::active() {
-        let real = real!(pthread_getname_np: fn(Handle, *mut c_char, usize) -> c_int);
-        // SAFETY: the program's own arguments.
-        return unsafe { real(handle, into, bytes) };
-    }
-    let Some(thread) = find(handle) else {
-        return libc::ESRCH;
-    };
-    if bytes < NAME {
-        return libc::ERANGE;
-    }
-    let slot = world::get().threads[thread.index()].slot;
-    files::look_at(files::THREADS + slot, callers::site(&frame.return_address));
-    let name = &world::get().threads[thread.index()].own_calls.threads.name;
-    accesses::range(into as usize, name.len() + 1, true, frame);
-    // SAFETY: the program's own memory, with room for a name and its nul.
-    unsafe {
-        core::ptr::copy_nonoverlapping(name.as_ptr(), into.cast(), name.len());
-        into.add(name.len()).write(0);
-    }
     0
 }
 

@@ -99,7 +99,7 @@ unsupported! {
     semget semop semtimedop semctl msgget msgsnd msgrcv msgctl
     mq_open mq_close mq_unlink mq_send mq_receive mq_timedsend mq_timedreceive mq_notify mq_getattr mq_setattr
     eventfd eventfd_read eventfd_write memfd_create process_vm_readv process_vm_writev
-    flock splice tee vmsplice userfaultfd
+    splice tee vmsplice userfaultfd
 }
 
 // Waiting for several things at once, and for what comes by itself.

@@ -95,6 +95,22 @@ fn leave(site: Site) {
     visible(Op::Unlock(Hidden::Waits.object()), site);
 }
 
+/// As [`enter`], to look for those who wait for something, or to be one of them. Who waits for the end of a thread is on the list under a lock of that
+/// thread's too, so that ends that nobody waits for do not meet.
+fn enter_for(what: What, site: Site) {
+    if let What::EndOf(thread) = what {
+        visible(Op::Lock(end_lock(thread)), site);
+    }
+    enter(site);
+}
+
+fn leave_for(what: What, site: Site) {
+    leave(site);
+    if let What::EndOf(thread) = what {
+        visible(Op::Unlock(end_lock(thread)), site);
+    }
+}
+
 /// Puts the running thread on the list; what it is to wait for.
 fn enlist(what: What, address: usize, mutex: Option<ObjectId>) -> ObjectId {
     let world = world::get();
@@ -130,7 +146,13 @@ fn wake_all(what: What, site: Site) {
 }
 
 /// Waits, outside of a section, to be woken or until some time. What timed out the last time is known by an object.
-fn block(semaphore: ObjectId, until: Option<Deadline>, key: ObjectId, site: Site) -> Ended {
+fn block(
+    what: What,
+    semaphore: ObjectId,
+    until: Option<Deadline>,
+    key: ObjectId,
+    site: Site,
+) -> Ended {
     let acquire = |timed, gate| {
         let object = semaphore;
         let op = Op::SemAcquire { object, timed };
@@ -138,17 +160,17 @@ fn block(semaphore: ObjectId, until: Option<Deadline>, key: ObjectId, site: Site
     };
     let Some(until) = until else {
         acquire(false, Gate::Open);
-        return woken(semaphore, site);
+        return woken(what, semaphore, site);
     };
     let gate = world::get().timed_gate(Op::Load(key));
     let mut ok = acquire(true, gate);
-    if !ok && !withdraw(semaphore, site) {
+    if !ok && !withdraw(what, semaphore, site) {
         // Somebody was about to wake it.
         ok = acquire(false, Gate::Open);
     }
     world::get().timed(Op::Load(key), ok);
     if ok {
-        return woken(semaphore, site);
+        return woken(what, semaphore, site);
     }
     world::get().me().own_calls.waits.cancelled = false;
     until.reached();
@@ -156,20 +178,20 @@ fn block(semaphore: ObjectId, until: Option<Deadline>, key: ObjectId, site: Site
 }
 
 /// Takes the running thread off the list; whether it was still there.
-fn withdraw(semaphore: ObjectId, site: Site) -> bool {
-    enter(site);
+fn withdraw(what: What, semaphore: ObjectId, site: Site) -> bool {
+    enter_for(what, site);
     let place = waits().iter().position(|wait| wait.semaphore == semaphore);
     if let Some(place) = place {
         waits().remove(place);
     }
-    leave(site);
+    leave_for(what, site);
     place.is_some()
 }
 
 /// The running thread was woken: by whom is settled, since that one released its semaphore.
-fn woken(semaphore: ObjectId, site: Site) -> Ended {
+fn woken(what: What, semaphore: ObjectId, site: Site) -> Ended {
     let own = &mut world::get().me().own_calls.waits;
-    if !core::mem::take(&mut own.cancelled) || !withdraw(semaphore, site) {
+    if !core::mem::take(&mut own.cancelled) || !withdraw(what, semaphore, site) {
         return Ended::Woken;
     }
     // Who cancels comes before what is done about it.
@@ -212,7 +234,7 @@ pub fn on_condvar(
             site,
         );
     }
-    let ended = block(semaphore, until, condvar, site);
+    let ended = block(what, semaphore, until, condvar, site);
     visible(Op::Lock(mutex), site);
     ended
 }
@@ -290,6 +312,13 @@ fn end_flag(thread: ThreadId) -> ObjectId {
     world.object(address, 8, Sort::Quiet, || Object::Atomic(0))
 }
 
+/// See [`enter_for`].
+fn end_lock(thread: ThreadId) -> ObjectId {
+    let world = world::get();
+    let address = world.threads[thread.index()].handle + 16;
+    world.object(address, 8, Sort::Quiet, Object::mutex)
+}
+
 /// The running thread is at its end. What is done here is nothing that the program has left to do.
 pub fn end() {
     if used() {
@@ -297,11 +326,15 @@ pub fn end() {
         let me = world.current;
         let site = Site(world.me().created);
         let acted = world.me().acted;
-        enter(site);
+        visible(Op::Lock(end_lock(me)), site);
         own_of(me).ended = true;
         visible(Op::Store(end_flag(me), 1), site);
-        wake_all(What::EndOf(me), site);
-        leave(site);
+        if waits().iter().any(|wait| wait.what == What::EndOf(me)) {
+            enter(site);
+            wake_all(What::EndOf(me), site);
+            leave(site);
+        }
+        visible(Op::Unlock(end_lock(me)), site);
         world::get().me().acted = acted;
     }
 }
@@ -321,20 +354,20 @@ fn wait(
     // What was waited for goes before a cancellation, once it was waited for.
     let mut again = false;
     loop {
-        enter(site);
+        enter_for(what, site);
         let cancelled = !again && cancel::asked(site);
         if !cancelled && ready() {
-            leave(site);
+            leave_for(what, site);
             return Ended::Woken;
         }
         if cancelled || again && cancel::asked(site) {
-            leave(site);
+            leave_for(what, site);
             return Ended::Cancelled;
         }
         again = true;
         let semaphore = enlist(what, address, None);
-        leave(site);
-        match block(semaphore, until, key, site) {
+        leave_for(what, site);
+        match block(what, semaphore, until, key, site) {
             Ended::Woken => {}
             ended => return ended,
         }

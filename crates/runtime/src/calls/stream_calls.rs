@@ -1,0 +1,335 @@
+//! Calls on streams: see [`super::streams`]. Those that take a lock wait for who has it ([`super::stream_locks`]).
+
+use super::{
+    files,
+    paths::called_with,
+    streams::during,
+    texts::{List, variadic},
+};
+use crate::{accesses, hooks::Frame, real, real::Real, trampoline, world};
+use core::ffi::{CStr, c_char, c_int, c_void};
+use libc::FILE;
+
+trampoline! {
+    fread => stream_read, "r8";
+    fread_unlocked => stream_read_unlocked, "r8";
+    __fread_chk => stream_read_checked, "r9";
+    fwrite => stream_write, "r8";
+    fwrite_unlocked => stream_write_unlocked, "r8";
+    fgets => stream_line, "rcx";
+    fgets_unlocked => stream_line_unlocked, "rcx";
+    __fgets_chk => stream_line_checked, "r8";
+    getline => stream_new_line, "rcx";
+}
+
+/// Which stream a call is about.
+enum Which {
+    Argument(usize),
+    Input,
+    Output,
+}
+
+impl Which {
+    fn among(&self, arguments: &[usize; 6]) -> usize {
+        match self {
+            Which::Argument(number) => arguments[*number],
+            Which::Input => files::input(),
+            Which::Output => files::output(),
+        }
+    }
+}
+
+struct Call {
+    real: Real,
+    which: Which,
+    writes: bool,
+    /// Whether it waits for who has locked the stream.
+    locks: bool,
+}
+
+/// Calls it, with its first six arguments.
+extern "C" fn called(call: &Call, arguments: &[usize; 6], frame: &Frame) -> isize {
+    type Function = unsafe extern "C" fn(usize, usize, usize, usize, usize, usize) -> isize;
+    // SAFETY: a function with at most six arguments; more of them than it wants do no harm.
+    let real: Function = unsafe { core::mem::transmute(call.real.get()) };
+    let [a, b, c, d, e, f] = *arguments;
+    let stream = call.which.among(arguments);
+    // SAFETY: the program's own call.
+    during(stream, call.writes, call.locks, frame, || unsafe {
+        real(a, b, c, d, e, f)
+    })
+}
+
+macro_rules! on_streams {
+    ($which:expr, $writes:literal, $locks:literal: $($name:ident)*) => {$(
+        const _: () = {
+            static CALL: Call = Call {
+                // SAFETY: ends with the only nul.
+                real: Real::new(unsafe {
+                    CStr::from_bytes_with_nul_unchecked(concat!(stringify!($name), "\0").as_bytes())
+                }),
+                which: $which,
+                writes: $writes,
+                locks: $locks,
+            };
+            called_with!($name, CALL, called);
+        };
+    )*};
+}
+
+// What is read.
+on_streams! { Which::Argument(0), false, true:
+    fgetc getc vfscanf __isoc99_vfscanf __isoc23_vfscanf fseek fseeko fseeko64 rewind ftell ftello ftello64
+    fgetpos fgetpos64 fsetpos fsetpos64 feof ferror clearerr fgetwc getwc getw vfwscanf fwide
+}
+on_streams! { Which::Argument(1), false, true: ungetc ungetwc }
+on_streams! { Which::Argument(2), false, true: fgetws }
+on_streams! { Which::Argument(3), false, true: getdelim __getdelim }
+on_streams! { Which::Argument(0), false, false:
+    fgetc_unlocked getc_unlocked feof_unlocked ferror_unlocked clearerr_unlocked fgetwc_unlocked getwc_unlocked
+}
+on_streams! { Which::Argument(2), false, false: fgetws_unlocked }
+on_streams! { Which::Input, false, true: getchar getwchar vscanf __isoc99_vscanf __isoc23_vscanf }
+on_streams! { Which::Input, false, false: getchar_unlocked getwchar_unlocked }
+
+// What is written.
+on_streams! { Which::Argument(0), true, true: vfprintf __vfprintf_chk vfwprintf __vfwprintf_chk setbuf setbuffer setlinebuf setvbuf }
+on_streams! { Which::Argument(1), true, true: fputs fputc putc fputwc putwc fputws putw }
+on_streams! { Which::Argument(0), true, false: fflush_unlocked }
+on_streams! { Which::Argument(1), true, false:
+    fputs_unlocked fputc_unlocked putc_unlocked fputwc_unlocked putwc_unlocked fputws_unlocked
+}
+on_streams! { Which::Output, true, true: puts putchar vprintf __vprintf_chk putwchar vwprintf __vwprintf_chk }
+on_streams! { Which::Output, true, false: putchar_unlocked putwchar_unlocked }
+
+variadic! {
+    fprintf => print, "2", "rdx", "rcx";
+    __fprintf_chk => print_checked, "3", "rcx", "r8";
+    printf => print_output, "1", "rsi", "rdx";
+    __printf_chk => print_output_checked, "2", "rdx", "rcx";
+    fwprintf => print_wide, "2", "rdx", "rcx";
+    wprintf => print_wide_output, "1", "rsi", "rdx";
+    fscanf => scan, "2", "rdx", "rcx";
+    __isoc99_fscanf => scan_standard, "2", "rdx", "rcx";
+    __isoc23_fscanf => scan_newer, "2", "rdx", "rcx";
+    scanf => scan_input, "1", "rsi", "rdx";
+    __isoc99_scanf => scan_input_standard, "1", "rsi", "rdx";
+    __isoc23_scanf => scan_input_newer, "1", "rsi", "rdx";
+}
+
+/// Those that take any number of arguments, by those that take a list.
+macro_rules! by_list {
+    ($($name:ident => $real:ident, $writes:literal, [$($stream:expr)?], ($($argument:ident: $type:ty),*);)*) => {$(
+        unsafe extern "C" fn $name($($argument: $type,)* list: List, frame: &Frame) -> c_int {
+            let stream = by_list!(@stream [$($stream)?] $($argument)*);
+            let real = real!($real: fn($($type,)* List) -> c_int);
+            // SAFETY: the program's own arguments.
+            during(stream, $writes, true, frame, || unsafe { real($($argument,)* list) })
+        }
+    )*};
+    (@stream [$stream:expr] $($argument:ident)*) => { $stream };
+    (@stream [] $first:ident $($argument:ident)*) => { $first };
+}
+
+by_list! {
+    print => vfprintf, true, [], (stream: usize, format: usize);
+    print_checked => __vfprintf_chk, true, [], (stream: usize, flag: usize, format: usize);
+    print_output => vprintf, true, [files::output()], (format: usize);
+    print_output_checked => __vprintf_chk, true, [files::output()], (flag: usize, format: usize);
+    print_wide => vfwprintf, true, [], (stream: usize, format: usize);
+    print_wide_output => vwprintf, true, [files::output()], (format: usize);
+    scan => vfscanf, false, [], (stream: usize, format: usize);
+    scan_standard => __isoc99_vfscanf, false, [], (stream: usize, format: usize);
+    scan_newer => __isoc23_vfscanf, false, [], (stream: usize, format: usize);
+    scan_input => vscanf, false, [files::input()], (format: usize);
+    scan_input_standard => __isoc99_vscanf, false, [files::input()], (format: usize);
+    scan_input_newer => __isoc23_vscanf, false, [files::input()], (format: usize);
+}
+
+/// Reads whole pieces, by `real`.
+unsafe fn read_pieces(
+    (into, bytes, count, stream): (*mut c_void, usize, usize, *mut FILE),
+    locks: bool,
+    frame: &Frame,
+    real: unsafe extern "C" fn(*mut c_void, usize, usize, *mut FILE) -> usize,
+) -> usize {
+    during(stream as usize, false, locks, frame, || {
+        if world::active() {
+            world::snapshot().touch_range(into as usize, bytes.saturating_mul(count));
+        }
+        // SAFETY: the program's own arguments.
+        let got = unsafe { real(into, bytes, count, stream) };
+        if world::active() {
+            accesses::range(into as usize, got * bytes, true, frame);
+        }
+        got
+    })
+}
+
+unsafe extern "C" fn stream_read(
+    into: *mut c_void,
+    bytes: usize,
+    count: usize,
+    stream: *mut FILE,
+    frame: &Frame,
+) -> usize {
+    let real = real!(fread: fn(*mut c_void, usize, usize, *mut FILE) -> usize);
+    // SAFETY: as the call itself.
+    unsafe { read_pieces((into, bytes, count, stream), true, frame, real) }
+}
+
+unsafe extern "C" fn stream_read_unlocked(
+    into: *mut c_void,
+    bytes: usize,
+    count: usize,
+    stream: *mut FILE,
+    frame: &Frame,
+) -> usize {
+    let real = real!(fread_unlocked: fn(*mut c_void, usize, usize, *mut FILE) -> usize);
+    // SAFETY: as the call itself.
+    unsafe { read_pieces((into, bytes, count, stream), false, frame, real) }
+}
+
+/// What the compiler knows of the room there is is checked before anything is read.
+unsafe extern "C" fn stream_read_checked(
+    into: *mut c_void,
+    room: usize,
+    bytes: usize,
+    count: usize,
+    stream: *mut FILE,
+    frame: &Frame,
+) -> usize {
+    let real = real!(__fread_chk: fn(*mut c_void, usize, usize, usize, *mut FILE) -> usize);
+    // SAFETY: as the call itself.
+    unsafe {
+        match bytes.saturating_mul(count) > room {
+            true => real(into, room, bytes, count, stream),
+            false => stream_read(into, bytes, count, stream, frame),
+        }
+    }
+}
+
+/// Writes whole pieces, by `real`.
+unsafe fn write_pieces(
+    (from, bytes, count, stream): (*const c_void, usize, usize, *mut FILE),
+    locks: bool,
+    frame: &Frame,
+    real: unsafe extern "C" fn(*const c_void, usize, usize, *mut FILE) -> usize,
+) -> usize {
+    if world::active() {
+        accesses::range(from as usize, bytes.saturating_mul(count), false, frame);
+    }
+    // SAFETY: the program's own arguments.
+    during(stream as usize, true, locks, frame, || unsafe {
+        real(from, bytes, count, stream)
+    })
+}
+
+unsafe extern "C" fn stream_write(
+    from: *const c_void,
+    bytes: usize,
+    count: usize,
+    stream: *mut FILE,
+    frame: &Frame,
+) -> usize {
+    let real = real!(fwrite: fn(*const c_void, usize, usize, *mut FILE) -> usize);
+    // SAFETY: as the call itself.
+    unsafe { write_pieces((from, bytes, count, stream), true, frame, real) }
+}
+
+unsafe extern "C" fn stream_write_unlocked(
+    from: *const c_void,
+    bytes: usize,
+    count: usize,
+    stream: *mut FILE,
+    frame: &Frame,
+) -> usize {
+    let real = real!(fwrite_unlocked: fn(*const c_void, usize, usize, *mut FILE) -> usize);
+    // SAFETY: as the call itself.
+    unsafe { write_pieces((from, bytes, count, stream), false, frame, real) }
+}
+
+type Line = unsafe extern "C" fn(*mut c_char, c_int, *mut FILE) -> *mut c_char;
+
+/// Reads a line, by `real`.
+unsafe fn read_line(
+    (into, bytes, stream): (*mut c_char, c_int, *mut FILE),
+    locks: bool,
+    frame: &Frame,
+    real: Line,
+) -> *mut c_char {
+    during(stream as usize, false, locks, frame, || {
+        // SAFETY: the program's own arguments; what was read ends with a nul.
+        unsafe {
+            let got = real(into, bytes, stream);
+            if !got.is_null() && world::active() {
+                let length = CStr::from_ptr(got).count_bytes();
+                accesses::range(into as usize, length + 1, true, frame);
+            }
+            got
+        }
+    })
+}
+
+unsafe extern "C" fn stream_line(
+    into: *mut c_char,
+    bytes: c_int,
+    stream: *mut FILE,
+    frame: &Frame,
+) -> *mut c_char {
+    let real = real!(fgets: fn(*mut c_char, c_int, *mut FILE) -> *mut c_char);
+    // SAFETY: as the call itself.
+    unsafe { read_line((into, bytes, stream), true, frame, real) }
+}
+
+unsafe extern "C" fn stream_line_unlocked(
+    into: *mut c_char,
+    bytes: c_int,
+    stream: *mut FILE,
+    frame: &Frame,
+) -> *mut c_char {
+    let real = real!(fgets_unlocked: fn(*mut c_char, c_int, *mut FILE) -> *mut c_char);
+    // SAFETY: as the call itself.
+    unsafe { read_line((into, bytes, stream), false, frame, real) }
+}
+
+unsafe extern "C" fn stream_line_checked(
+    into: *mut c_char,
+    room: usize,
+    bytes: c_int,
+    stream: *mut FILE,
+    frame: &Frame,
+) -> *mut c_char {
+    let real = real!(__fgets_chk: fn(*mut c_char, usize, c_int, *mut FILE) -> *mut c_char);
+    // SAFETY: as the call itself.
+    unsafe {
+        match bytes.max(0) as usize > room {
+            true => real(into, room, bytes, stream),
+            false => stream_line(into, bytes, stream, frame),
+        }
+    }
+}
+
+unsafe extern "C" fn stream_new_line(
+    line: *mut *mut c_char,
+    bytes: *mut usize,
+    stream: *mut FILE,
+    frame: &Frame,
+) -> isize {
+    let real = real!(getline: fn(*mut *mut c_char, *mut usize, *mut FILE) -> isize);
+    let looks = world::active();
+    if looks {
+        accesses::range(line as usize, size_of::<usize>(), true, frame);
+        accesses::range(bytes as usize, size_of::<usize>(), true, frame);
+    }
+    during(stream as usize, false, true, frame, || {
+        // SAFETY: the program's own arguments; what was read ends with a nul.
+        unsafe {
+            let got = real(line, bytes, stream);
+            if looks && got >= 0 {
+                accesses::range(*line as usize, got as usize + 1, true, frame);
+            }
+            got
+        }
+    })
+}

@@ -1,0 +1,133 @@
+//! Streams that are opened, written out and closed: see [`super::streams`].
+
+use super::{
+    callers, descriptors, disk, files, rules, stream_locks,
+    streams::{self, Stream, during},
+};
+use crate::{hooks::Frame, real, trampoline, world};
+use core::ffi::c_int;
+use libc::FILE;
+use reweave_model::Site;
+use reweave_wire::Rule;
+
+trampoline! {
+    fclose => close_stream, "rsi";
+    fflush => flush_stream, "rsi";
+    fcloseall => close_all_streams, "rdi";
+    fdopen => open_descriptor, "rdx";
+}
+
+fn site(frame: &Frame) -> Site {
+    callers::site(&frame.return_address)
+}
+
+unsafe extern "C" fn open_descriptor(descriptor: c_int, mode: usize, frame: &Frame) -> usize {
+    let real = real!(fdopen: fn(c_int, usize) -> usize);
+    if !world::active() {
+        // SAFETY: the program's own arguments.
+        return unsafe { real(descriptor, mode) };
+    }
+    crate::spin::disturbed();
+    files::changing();
+    descriptors::look_up(descriptor, site(frame));
+    let found = descriptors::found(descriptor);
+    // SAFETY: as above.
+    let stream = unsafe { real(found, mode) };
+    if stream != 0 {
+        // SAFETY: libc's layout.
+        unsafe { (*(stream as *mut Stream)).descriptor = descriptor };
+        streams::listed(stream, site(frame));
+    }
+    stream
+}
+
+unsafe fn flush(stream: usize) -> c_int {
+    // SAFETY: one that is open.
+    unsafe { real!(fflush: fn(*mut FILE) -> c_int)(stream as *mut FILE) }
+}
+
+unsafe extern "C" fn flush_stream(stream: *mut FILE, frame: &Frame) -> c_int {
+    let stream = stream as usize;
+    let by_others = || !disk::alone() || rules::holds(Rule::Streams);
+    if stream == 0 && world::active() && by_others() {
+        return flush_all(frame);
+    }
+    // SAFETY: the program's own stream, or null.
+    during(stream, true, true, frame, || unsafe { flush(stream) })
+}
+
+/// One after the other, while no other thread opens or closes one.
+fn flush_all(frame: &Frame) -> c_int {
+    rules::needs(Rule::Streams);
+    stream_locks::with_list(site(frame), || {
+        let mut result = 0;
+        for stream in streams::all() {
+            if streams::is_listed(stream) {
+                let written = during(stream, true, true, frame, || write_out(stream));
+                result = result.min(written);
+            }
+        }
+        for stream in files::outputs() {
+            let written = during(stream, true, true, frame, || {
+                // SAFETY: always there.
+                unsafe { flush(stream) }
+            });
+            result = result.min(written);
+        }
+        result
+    })
+}
+
+/// Writes out what waits for that; what was read ahead stays.
+fn write_out(stream: usize) -> c_int {
+    // Without the rule somebody may have closed it since.
+    if !streams::is_listed(stream) {
+        return 0;
+    }
+    // SAFETY: it is open.
+    unsafe {
+        match Stream::of(stream).is_waiting() {
+            true => flush(stream),
+            false => 0,
+        }
+    }
+}
+
+unsafe extern "C" fn close_stream(stream: *mut FILE, frame: &Frame) -> c_int {
+    let real = real!(fclose: fn(*mut FILE) -> c_int);
+    if !world::active() || stream.is_null() {
+        // SAFETY: the program's own stream.
+        return unsafe { real(stream) };
+    }
+    let (place, site) = (stream as usize, site(frame));
+    let locks = rules::holds(Rule::Streams);
+    stream_locks::with_list(site, || {
+        if locks {
+            stream_locks::take(place, site);
+        }
+        let written = streams::replacing(place, &frame.return_address);
+        // SAFETY: the running thread's own.
+        let error = unsafe { *libc::__errno_location() };
+        // SAFETY: the program's own stream.
+        descriptors::closed(unsafe { Stream::of(place) }.descriptor);
+        streams::unlisted(place);
+        // SAFETY: as above.
+        let result = unsafe { real(stream) };
+        if locks {
+            stream_locks::give_back(place, site);
+        }
+        match written {
+            true => result,
+            false => super::failed(error),
+        }
+    })
+}
+
+unsafe extern "C" fn close_all_streams(frame: &Frame) -> c_int {
+    if world::active() && !disk::alone() {
+        world::get().unsupported("fcloseall beside other threads", site(frame));
+    }
+    files::changing();
+    // SAFETY: no arguments.
+    unsafe { real!(fcloseall: fn() -> c_int)() }
+}
