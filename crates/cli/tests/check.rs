@@ -414,6 +414,51 @@ fn a_program_as_it_is_with_arguments_and_input() {
     }
 }
 
+const OPENS: &str = r#"
+#include <fcntl.h>
+#include <pthread.h>
+#include <reweave.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+static void *start(void *unused) {
+    for (int i = 0; i < 3; i++) {
+        int file = open("/dev/null", O_RDONLY);
+        reweave_check(fcntl(file, F_GETFD) == 0 && close(file) == 0, "it is not open");
+    }
+    return unused;
+}
+
+int main(void) {
+    struct rlimit limit;
+    getrlimit(RLIMIT_NOFILE, &limit);
+    reweave_check(limit.rlim_cur <= 1060, "it may have more");
+    pthread_t threads[12];
+    for (int i = 0; i < 12; i++)
+        pthread_create(&threads[i], 0, start, 0);
+    for (int i = 0; i < 12; i++)
+        pthread_join(threads[i], 0);
+}
+"#;
+
+/// The runtime has descriptors of its own, none of which a run that is cut leaves behind.
+#[test]
+fn few_descriptors_are_enough() {
+    let bench = Bench::new(&[("opens.c", OPENS)]);
+    bench.run("cc opens.c -o opens").ends(0);
+    let under = |limit: &str, line: &str| {
+        let checked = bench.command(line);
+        let mut shell = Command::new("sh");
+        shell.args(["-c", &format!("ulimit {limit}; exec \"$0\" \"$@\"")]);
+        shell.arg(checked.get_program()).args(checked.get_args());
+        Told::of(shell.current_dir(bench.place.path()).output().unwrap())
+    };
+    under("-Sn 1020", "check -- ./opens").ends(0);
+    let cut = "check --workers 1 --max-steps 7 --max-executions 300 --algorithm dfs -- ./opens";
+    let told = under("-n 1060", cut).ends(3);
+    told.says(&["incomplete (max-executions, max-steps)", "300 executions"]);
+}
+
 #[test]
 fn what_cannot_be_started_has_a_sentence() {
     let bench = Bench::new(&[

@@ -127,6 +127,9 @@ impl Process {
         let header = channel.header();
         let memory = start.limits.memory;
         header.max_memory.store(memory, Ordering::Relaxed);
+        let descriptors = descriptors();
+        let most = descriptors.rlim_cur;
+        header.max_descriptors.store(most, Ordering::Relaxed);
         header.races.store(start.races as u32, Ordering::Relaxed);
         let restart = start.restart as u32;
         header.restart.store(restart, Ordering::Relaxed);
@@ -164,6 +167,12 @@ impl Process {
                 // Not what happens to be open here.
                 libc::syscall(libc::SYS_close_range, 3, u32::MAX, CLOSE_ON_EXEC);
                 be_first_victim();
+                // The runtime has some beside the program's.
+                let raised = libc::rlimit {
+                    rlim_cur: descriptors.rlim_max,
+                    ..descriptors
+                };
+                libc::setrlimit(libc::RLIMIT_NOFILE, &raised);
                 // The same addresses in every process, where that is allowed.
                 libc::personality(libc::ADDR_NO_RANDOMIZE as libc::c_ulong);
                 for (from, to) in [(channel_fd, CHANNEL), (output_fd, OUTPUT)] {
@@ -395,6 +404,17 @@ const ASLEEP: Duration = Duration::from_secs(10);
 
 /// How long a program may take to say that it goes on for ever.
 const ANSWER: Duration = Duration::from_millis(500);
+
+/// How many descriptors a process may have.
+fn descriptors() -> libc::rlimit {
+    let mut limit = libc::rlimit {
+        rlim_cur: 0,
+        rlim_max: 0,
+    };
+    // SAFETY: writes a local.
+    unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &mut limit) };
+    limit
+}
 
 /// When memory runs out it is this process that the kernel ends. Only async-signal-safe calls.
 fn be_first_victim() {

@@ -12,7 +12,7 @@ mod callers;
 mod cancel;
 mod clocks;
 mod condvars;
-mod descriptors;
+pub mod descriptors;
 mod disk;
 mod entries;
 pub mod exceptions;
@@ -98,7 +98,6 @@ pub struct State {
 pub struct Own {
     pub robust: robust::Own,
     pub cancel: cancel::Own,
-    pub descriptors: descriptors::Own,
     pub disk: disk::Own,
     pub openmp: openmp::Own,
     pub jumps: jumps::Own,

@@ -290,6 +290,7 @@ fn run_here(request: &Request, forked: bool) -> bool {
     let ran = clock();
     let world = world::get();
     conclude(outcome);
+    calls::descriptors::conclude();
     world.note_weak_orders();
     let detail = request.detail.then(|| world.detail());
     let parts = Parts {

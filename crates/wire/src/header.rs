@@ -5,7 +5,7 @@ use core::sync::atomic::{AtomicU32, AtomicU64};
 /// First word of the file.
 pub const MAGIC: u64 = u64::from_le_bytes(*b"reweave\0");
 /// Grows with every change of anything in this crate.
-pub const VERSION: u32 = 3;
+pub const VERSION: u32 = 4;
 
 /// Where plans begin.
 pub const PLANS_AT: usize = 4096;
@@ -62,6 +62,8 @@ pub struct Header {
     pub left: AtomicU32,
     /// Bytes that a thread of the program can have.
     pub max_memory: AtomicU64,
+    /// How many descriptors the program may have; the process may have more.
+    pub max_descriptors: AtomicU64,
     /// Nanoseconds of all runs, of all restarts, and of writing reports, for benchmarks.
     pub spent: [AtomicU64; 3],
     /// Whether to measure [`Header::spent`].

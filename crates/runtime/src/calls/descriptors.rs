@@ -5,9 +5,9 @@
 //! event does follows from its object alone.
 //!
 //! Which number is the lowest that is free depends on all that was opened and closed. As long as that happens in an order that the program itself makes, the
-//! kernel's answer is the right one. Where threads open files in no order ([`Rule::Ranges`]) each has a range of its own, and nobody can tell the orders
-//! apart but by the numbers themselves; a number is used again by who closed it. Only if one is used that was closed (so that it might stand for
-//! another thread's file) all orders are gone through ([`Rule::Table`]): all numbers are one object then.
+//! kernel's answer is the right one. Where threads open files in no order ([`Rule::Ranges`]) each has numbers of its own, and nobody can tell the orders
+//! apart but by the numbers themselves; none is given twice. If one is used that is not open (so that it might stand for another thread's file), or
+//! something goes wrong in a run with numbers that the kernel would not give, all orders are gone through ([`Rule::Table`]): all numbers are one object then.
 
 use super::{disk, files, rules};
 use crate::{sys, world};
@@ -22,15 +22,21 @@ use reweave_wire::Rule;
 pub struct State {
     /// Who has looked a number up and not used what it found.
     uses: Vec<Use>,
+    /// Copies of what threads are about to have under a number of their own.
+    hidden: Vec<c_int>,
     /// Descriptors out of the program's reach that are of no more use.
     done: Vec<c_int>,
     /// Who opened or closed one last, and when.
     last: Option<(ThreadId, u32)>,
     /// Numbers that stand or stood for something.
     known: Vec<bool>,
-    /// Some were opened beside other threads; some were used after they were closed.
+    /// Some were opened beside other threads; some were used beside other threads that stood for nothing.
     opened: bool,
     stale: bool,
+    /// Some are others than the kernel would have given.
+    strange: bool,
+    /// Which of the first three are no longer what they were, since before there were other threads.
+    moved: [bool; FIRST as usize],
 }
 
 impl State {
@@ -38,13 +44,15 @@ impl State {
         let kept = self.uses.drain(..).filter_map(|found| found.kept);
         self.done.extend(kept);
         self.done.drain(..).for_each(shut);
+        self.hidden.drain(..).for_each(shut);
         self.last = None;
         self.known.clear();
         self.known.resize(OURS as usize, false);
         for descriptor in files::open_at_start() {
             self.known[descriptor as usize] = true;
         }
-        (self.opened, self.stale) = (false, false);
+        (self.opened, self.stale, self.strange) = (false, false, false);
+        self.moved = [false; FIRST as usize];
     }
 }
 
@@ -55,24 +63,11 @@ struct Use {
     kept: Option<c_int>,
 }
 
-/// Of a thread.
-#[derive(Default)]
-pub struct Own {
-    /// Numbers that it closed and may have again.
-    closed: Vec<c_int>,
-}
-
-/// How many numbers a thread has for itself where each has a range.
-const RANGE: c_int = 32;
 /// The first that is nobody's standard stream.
 const FIRST: c_int = 3;
 
 fn state() -> &'static mut State {
     &mut world::get().calls.descriptors
-}
-
-fn own() -> &'static mut Own {
-    &mut world::get().me().own_calls.descriptors
 }
 
 fn ask(descriptor: c_int, what: c_int, argument: c_int) -> c_int {
@@ -99,14 +94,82 @@ fn is_open(descriptor: c_int) -> bool {
     ask(descriptor, libc::F_GETFD, 0) >= 0
 }
 
-/// A copy out of the program's reach.
-pub(super) fn copy(descriptor: c_int) -> c_int {
-    ask(descriptor, libc::F_DUPFD_CLOEXEC, files::COPIES as c_int).max(-1)
+/// A copy out of the program's reach; -1: it stands for nothing.
+pub(super) fn copy(descriptor: c_int, site: Site) -> c_int {
+    let copy = ask(descriptor, libc::F_DUPFD_CLOEXEC, files::COPIES as c_int);
+    if copy < 0 && is_open(descriptor) {
+        world::get().unsupported("more descriptors than the process may have", site);
+    }
+    copy.max(-1)
 }
 
-/// What goes to the terminal is no operation, unless somebody puts it elsewhere.
-fn is_output(number: c_int) -> bool {
-    (number == 1 || number == 2) && !rules::holds(Rule::Output)
+/// Takes a descriptor out of the program's reach until it has its number.
+fn hide(descriptor: c_int, site: Site) -> Hidden {
+    let closes = ask(descriptor, libc::F_GETFD, 0) & libc::FD_CLOEXEC != 0;
+    let copy = copy(descriptor, site);
+    state().hidden.push(copy);
+    shut(descriptor);
+    Hidden { copy, closes }
+}
+
+/// See [`hide`].
+#[derive(Clone, Copy)]
+struct Hidden {
+    copy: c_int,
+    /// With the program, when another takes its place.
+    closes: bool,
+}
+
+impl Hidden {
+    /// Under the lowest number that is free.
+    fn show(self) -> c_int {
+        let how = match self.closes {
+            true => libc::F_DUPFD_CLOEXEC,
+            false => libc::F_DUPFD,
+        };
+        let number = ask(self.copy, how, 0);
+        self.forget();
+        number
+    }
+
+    /// Under a number that is free.
+    fn show_as(self, number: c_int) {
+        let flags = match self.closes {
+            true => libc::O_CLOEXEC as usize,
+            false => 0,
+        };
+        let arguments = [self.copy as usize, number as usize, flags, 0, 0, 0];
+        // SAFETY: the number is free.
+        unsafe { sys::call(libc::SYS_dup3, arguments) };
+        self.forget();
+    }
+
+    fn forget(self) {
+        state().hidden.retain(|hidden| *hidden != self.copy);
+        shut(self.copy);
+    }
+}
+
+/// Whether it is standard input, output or error, which nobody has put elsewhere.
+pub(super) fn is_standard(number: c_int) -> bool {
+    let standard = (0..FIRST).contains(&number) && !rules::holds(Rule::Output);
+    standard && !state().moved[number as usize]
+}
+
+/// What goes to the terminal is no operation.
+pub(super) fn is_output(number: c_int) -> bool {
+    number != 0 && is_standard(number)
+}
+
+/// Standard input, output or error may become something else.
+pub(super) fn put_elsewhere(number: c_int) {
+    if !(0..FIRST).contains(&number) {
+        return;
+    }
+    match disk::alone() {
+        true => state().moved[number as usize] = true,
+        false => _ = rules::needs(Rule::Output),
+    }
 }
 
 /// The object that a number is looked up in.
@@ -150,17 +213,23 @@ pub(super) fn mark(number: c_int, site: Site) {
     note_stale(number);
 }
 
-/// Where each thread has numbers of its own, one that was closed would long stand for something else.
-fn note_stale(number: c_int) {
-    if !rules::holds(Rule::Ranges) || rules::holds(Rule::Table) {
+/// Where each thread has numbers of its own, one that stands for nothing would stand for something else in another order.
+pub(super) fn note_stale(number: c_int) {
+    let ranges = rules::holds(Rule::Ranges) && !rules::holds(Rule::Table);
+    if !ranges || !(0..OURS).contains(&number) || is_open(number) {
         return;
     }
-    let known = state().known.get(number as usize) == Some(&true);
-    if known && !is_open(number) {
-        state().stale = true;
-        if state().opened {
-            rules::needs(Rule::Table);
-        }
+    match state().opened {
+        true => _ = rules::needs(Rule::Table),
+        false => state().stale |= !disk::alone(),
+    }
+}
+
+/// The run is over. Nothing that went wrong is told with numbers that the kernel would not give.
+pub fn conclude() {
+    let world = world::get();
+    if world.calls.descriptors.strange && !world.run.execution().errors.is_empty() {
+        rules::needs(Rule::Table);
     }
 }
 
@@ -181,10 +250,10 @@ pub fn found(number: c_int) -> c_int {
 }
 
 /// A number is about to stand for something else: who has looked it up keeps what it found.
-pub(super) fn replace(number: c_int) {
+pub(super) fn replace(number: c_int, site: Site) {
     let uses = state().uses.iter_mut();
     for found in uses.filter(|found| found.number == number && found.kept.is_none()) {
-        found.kept = Some(copy(number));
+        found.kept = Some(copy(number, site));
     }
     files::changing();
 }
@@ -201,17 +270,14 @@ fn ordered() -> bool {
 
 /// The running thread changes what a number stands for.
 pub(super) fn change(number: c_int, site: Site) {
-    let alone = disk::alone();
-    if !alone && (number == 1 || number == 2) {
-        rules::needs(Rule::Output);
-    }
+    put_elsewhere(number);
     if !is_output(number) {
         files::touch(object(number), site);
     }
     if !ordered() {
         rules::needs(Rule::Ranges);
     }
-    replace(number);
+    replace(number, site);
 }
 
 /// The number that a thread gets which opens something: where all share them, the one that the kernel gave it.
@@ -219,17 +285,26 @@ fn choose(given: c_int, least: c_int) -> c_int {
     if !rules::holds(Rule::Ranges) {
         return given;
     }
-    let free = |number: &c_int| *number >= least && !is_open(*number);
-    let again = own().closed.iter().copied().filter(free).min();
-    let start = FIRST + RANGE * world::get().slot() as c_int;
-    let range = start.max(least)..(start + RANGE).min(OURS);
-    let fresh = |number: &c_int| !state().known[*number as usize] && !is_open(*number);
-    let fresh = range.clone().find(fresh);
-    let chosen = again.into_iter().chain(fresh).min();
-    chosen.unwrap_or_else(|| {
+    let known = |number: &c_int| state().known[*number as usize] || is_open(*number);
+    let fresh = numbers_of(world::get().slot()).find(|number| !known(number));
+    let Some(chosen) = fresh.filter(|_| least == 0) else {
         rules::needs(Rule::Table);
-        given
-    })
+        return given;
+    };
+    state().strange |= chosen != given;
+    chosen
+}
+
+/// Those that a thread has for itself: counted along diagonals, so that there are enough for many threads as well as for many files.
+fn numbers_of(slot: usize) -> impl Iterator<Item = c_int> {
+    let numbers = (slot..).map(move |sum| FIRST + (sum * (sum + 1) / 2 + slot) as c_int);
+    numbers.take_while(|number| *number < most())
+}
+
+/// How many the program can have.
+fn most() -> c_int {
+    let most = world::get().calls.limits.descriptors();
+    most.min(OURS as u64) as c_int
 }
 
 /// A call has opened a descriptor: the number that it is to have.
@@ -243,12 +318,9 @@ pub fn opened_both(given: &mut [c_int; 2], site: Site) {
         return given.iter_mut().for_each(|one| *one = opened(*one, site));
     }
     // Both are out of the way before others can do anything.
-    let hidden = given.map(copy);
-    given.iter().copied().for_each(shut);
+    let hidden = given.map(|given| hide(given, site));
     for (given, hidden) in given.iter_mut().zip(hidden) {
-        let low = ask(hidden, libc::F_DUPFD, 0);
-        shut(hidden);
-        *given = opened(low, site);
+        *given = opened(hidden.show(), site);
     }
 }
 
@@ -257,11 +329,16 @@ pub(super) fn opened_from(given: c_int, least: c_int, site: Site) -> c_int {
         return given;
     }
     files::changing();
+    let most = most();
+    if given >= most {
+        shut(given);
+        let what = alloc::format!("more than {most} descriptors");
+        world::get().unsupported(&what, site);
+    }
     let number = match disk::alone() && ordered() {
         true => given,
         false => install(given, least, site),
     };
-    own().closed.retain(|closed| *closed != number);
     known(number);
     number
 }
@@ -275,12 +352,7 @@ pub(super) fn known(number: c_int) {
 
 /// Puts a descriptor where the running thread is to have it, by a step of its own.
 fn install(given: c_int, least: c_int, site: Site) -> c_int {
-    let hidden = copy(given);
-    let flags = match ask(given, libc::F_GETFD, 0) & libc::FD_CLOEXEC {
-        0 => 0,
-        _ => libc::O_CLOEXEC as usize,
-    };
-    shut(given);
+    let hidden = hide(given, site);
     state().opened = true;
     if state().stale {
         rules::needs(Rule::Table);
@@ -290,7 +362,7 @@ fn install(given: c_int, least: c_int, site: Site) -> c_int {
             files::touch(files::TABLE, site);
             let lowest = (least..OURS).find(|number| !is_open(*number));
             let lowest = lowest.unwrap_or(given);
-            replace(lowest);
+            replace(lowest, site);
             lowest
         }
         false => {
@@ -299,10 +371,7 @@ fn install(given: c_int, least: c_int, site: Site) -> c_int {
             chosen
         }
     };
-    let arguments = [hidden as usize, number as usize, flags, 0, 0, 0];
-    // SAFETY: the number is free.
-    unsafe { sys::call(libc::SYS_dup3, arguments) };
-    shut(hidden);
+    hidden.show_as(number);
     number
 }
 
@@ -313,18 +382,10 @@ pub fn replacing(descriptor: c_int, site: Site) {
     }
 }
 
-/// The running thread closes a descriptor, and may have the number again.
-pub fn closed(descriptor: c_int) {
-    if (0..OURS).contains(&descriptor) && is_open(descriptor) {
-        own().closed.push(descriptor);
-    }
-}
-
 /// A descriptor is about to be closed by the running thread.
 pub fn closing(descriptor: c_int, site: Site) {
     if world::active() {
         replacing(descriptor, site);
         note_stale(descriptor);
-        closed(descriptor);
     }
 }

@@ -184,7 +184,7 @@ pub(super) fn keep(real: &[u8], stat: &libc::stat, site: Site) {
 fn remember(place: &[u8], flags: c_int, number: usize, stat: &libc::stat, site: Site) {
     let flags = (libc::O_PATH | libc::O_CLOEXEC | flags) as usize;
     let low = disk::at(libc::SYS_openat, place, flags, 0) as c_int;
-    let open = descriptors::copy(low);
+    let open = descriptors::copy(low, site);
     descriptors::shut(low);
     if open < 0 {
         refuse("a file without a name", site);

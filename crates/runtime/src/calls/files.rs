@@ -231,6 +231,15 @@ pub fn input() -> usize {
     before().input
 }
 
+/// Whether a descriptor is for what the driver takes as output.
+pub(super) fn is_output(descriptor: c_int) -> bool {
+    let which = |descriptor| {
+        let stat = crate::disk::look_at_open(descriptor)?;
+        Some((stat.st_dev, stat.st_ino))
+    };
+    which(descriptor) == which(channel::OUTPUT)
+}
+
 /// Standard output, and standard error.
 pub(super) fn outputs() -> [usize; 2] {
     // SAFETY: libc's own variables, which a program may set.

@@ -2,9 +2,9 @@
 //! memory is kept by the allocator.
 
 use super::files::Whole;
-use crate::{accesses, heap, hooks::Frame, real, spin, trampoline, world};
+use crate::{accesses, channel, heap, hooks::Frame, real, spin, trampoline, world};
 use alloc::vec::Vec;
-use core::ffi::c_int;
+use core::{ffi::c_int, sync::atomic::Ordering};
 use libc::rlimit;
 
 trampoline! {
@@ -34,6 +34,15 @@ impl State {
         let least = set.map(|(_, limit)| limit.rlim_cur as usize).min();
         least.unwrap_or(usize::MAX).min(heap::most())
     }
+
+    /// How many descriptors the program can have.
+    pub fn descriptors(&self) -> u64 {
+        let of_descriptors =
+            |(resource, _): &&(c_int, rlimit)| *resource as u32 == libc::RLIMIT_NOFILE;
+        let set = self.0.iter().find(of_descriptors);
+        let before = || channel::header().max_descriptors.load(Ordering::Relaxed);
+        set.map_or_else(before, |(_, limit)| limit.rlim_cur)
+    }
 }
 
 type Limit = unsafe extern "C" fn(c_int, *mut rlimit) -> c_int;
@@ -51,6 +60,9 @@ fn limit(resource: c_int) -> Option<rlimit> {
     let real: Limit = real!(getrlimit: fn(c_int, *mut rlimit) -> c_int);
     // SAFETY: writes a local.
     let known = unsafe { real(resource, &mut limit) } == 0;
+    if resource as u32 == libc::RLIMIT_NOFILE {
+        limit.rlim_cur = world::get().calls.limits.descriptors();
+    }
     known.then_some(limit)
 }
 

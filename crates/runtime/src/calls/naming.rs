@@ -342,6 +342,7 @@ fn reopens_stream(name: &'static CStr, arguments: &mut [usize; 6], from: &usize)
         streams::replacing(arguments[2], from);
         return;
     }
+    streams::replacing(arguments[2], from);
     opens_stream(name, arguments, from);
 }
 

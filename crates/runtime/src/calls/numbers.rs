@@ -103,6 +103,7 @@ unsafe fn duplicated(
         return real(found(from));
     }
     change(to, site);
+    descriptors::note_stale(to);
     behind_streams(to);
     descriptors::known(to);
     real(found(from))
@@ -128,7 +129,12 @@ unsafe extern "C" fn close_several(
         if rules::needs(Rule::Table) && rules::needs(Rule::Output) {
             files::touch(files::TABLE, site(frame));
         }
-        numbers.for_each(replace);
+        numbers.for_each(|number| replace(number, site(frame)));
+    }
+    if world::active() {
+        (0..=2.min(last))
+            .skip(first as usize)
+            .for_each(|number| descriptors::put_elsewhere(number as c_int));
     }
     files::changing();
     // SAFETY: the program's own descriptors.

@@ -108,10 +108,8 @@ unsafe extern "C" fn close_stream(stream: *mut FILE, frame: &Frame) -> c_int {
         let written = streams::replacing(place, &frame.return_address);
         // SAFETY: the running thread's own.
         let error = unsafe { *libc::__errno_location() };
-        // SAFETY: the program's own stream.
-        descriptors::closed(unsafe { Stream::of(place) }.descriptor);
         streams::unlisted(place);
-        // SAFETY: as above.
+        // SAFETY: the program's own stream.
         let result = unsafe { real(stream) };
         if locks {
             stream_locks::give_back(place, site);

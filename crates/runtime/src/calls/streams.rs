@@ -67,7 +67,9 @@ impl Stream {
 
     /// The object of its file, if that is one that others may read or write.
     fn file(&self) -> Option<usize> {
-        let file = self.descriptor > 2 && files::kind(self.descriptor) == libc::S_IFREG;
+        let standard = descriptors::is_standard(self.descriptor);
+        let file = !standard && files::kind(self.descriptor) == libc::S_IFREG;
+        let file = file && !files::is_output(self.descriptor);
         file.then(|| disk::number_of_open(self.descriptor))
     }
 }
@@ -179,13 +181,16 @@ fn reach(stream: usize, writes: bool, from: &usize) {
     let site = callers::site(from);
     // SAFETY: the program's own stream, in libc's layout.
     let known = unsafe { &mut *(stream as *mut Stream) };
-    let looks = rules::holds(Rule::Table) && known.descriptor > 2;
+    let looks = rules::holds(match known.descriptor {
+        0..=2 => Rule::Output,
+        _ => Rule::Table,
+    });
     if looks {
         descriptors::look_up(known.descriptor, site);
     }
     match known.file() {
         Some(number) => files::touch(number, site),
-        None if writes && (0..=2).contains(&known.descriptor) => {}
+        None if writes && descriptors::is_standard(known.descriptor) => {}
         None => files::touch(stream / 8, site),
     }
     if looks {

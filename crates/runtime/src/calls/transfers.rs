@@ -47,10 +47,11 @@ fn reach(descriptor: c_int, call: &str, frame: &Frame) -> c_int {
     files::moving();
     let site = callers::site(&frame.return_address);
     descriptors::look_up(descriptor, site);
-    if descriptor == 1 || descriptor == 2 {
+    if descriptors::is_output(descriptor) {
         return descriptors::found(descriptor);
     }
     match files::kind(descriptor) {
+        libc::S_IFREG if files::is_output(descriptor) => {}
         libc::S_IFREG | libc::S_IFBLK | libc::S_IFDIR if !disk::alone() => {
             let file = disk::number_of_open(descriptor);
             match call {
