@@ -45,7 +45,7 @@ int main(void) {
     pthread_t threads[2];
     pthread_create(&threads[0], 0, lines, 0);
     pthread_create(&threads[1], 0, line, 0);
-    pthread_join(threads[0], 0);
+    pthread_join(threads[0], 0); // <-
     pthread_join(threads[1], 0);
     fclose(stream);
 #ifdef CERTAIN

@@ -456,6 +456,15 @@ extern "C" int seven() { return own.value; }
 /// One that rests on names of another.
 const READER: &str = "int five(void);\nint ten(void) { return 2 * five(); }\n";
 
+/// One that has another open as long as it is.
+const HOLDER: &str = r#"
+#include <dlfcn.h>
+static void *shelf;
+__attribute__((constructor)) static void up(void) { shelf = dlopen("./shelf.so", RTLD_NOW); }
+__attribute__((destructor)) static void down(void) { dlclose(shelf); }
+int next_in_shelf(void) { return ((int (*)(void))dlsym(shelf, "next"))(); }
+"#;
+
 /// What programs do with such libraries, by name.
 const READERS: &str = r#"
 #define _GNU_SOURCE
@@ -520,6 +529,12 @@ static void alone(void) {
         shelf = dlopen("./shelf.so", RTLD_NOW | RTLD_GLOBAL);
         void *reader = dlopen("./reader.so", RTLD_NOW);
         assert(dlclose(shelf) == 0 && call(reader, "ten") == 10 && dlclose(reader) == 0);
+    } else if (IS("held")) {
+        for (int i = 0; i < 2; i++) {
+            void *holder = dlopen("./holder.so", RTLD_NOW);
+            assert(listed() && call(holder, "next_in_shelf") == 16);
+            assert(dlclose(holder) == 0 && !listed());
+        }
     } else if (IS("lazy")) {
         dlopen("./reader.so", RTLD_LAZY);
     }
@@ -556,7 +571,8 @@ fn libraries_come_and_go() {
     bench.file("shelf.c", SHELF);
     bench.file("objects.cc", OBJECTS);
     bench.file("reader.c", READER);
-    let libraries = "for name in shelf reader; do cc -g -fPIC -shared $name.c -o $name.so; done; \
+    bench.file("holder.c", HOLDER);
+    let libraries = "for name in shelf reader holder; do cc -g -fPIC -shared $name.c -o $name.so; done; \
                      c++ -g -fPIC -shared objects.cc -o objects.so";
     fine(&bench.build(&format!("{libraries}; cc -g readers.c -o readers -pthread")));
     let judge = |way: &str| {
@@ -571,7 +587,7 @@ fn libraries_come_and_go() {
         }
     };
     let all = || {
-        for way in ["kept", "anew", "names", "used", "objects", "joined"] {
+        for way in ["kept", "anew", "names", "used", "held", "objects", "joined"] {
             assert_eq!(judge(way), "fine", "{way}");
         }
         for way in ["loaded", "unloaded", "named", "unnamed"] {

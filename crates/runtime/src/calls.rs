@@ -49,6 +49,7 @@ mod stream_locks;
 mod streams;
 mod strings;
 mod system;
+mod temporaries;
 mod texts;
 mod thread_names;
 pub mod threads;

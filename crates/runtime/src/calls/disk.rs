@@ -24,8 +24,10 @@ pub struct State {
     pub(super) temporary: Vec<(usize, u64)>,
     /// New names, in the order in which they were given.
     given: Vec<Given>,
-    /// Files that are open and have no name any more, since another file got it.
+    /// Files that are open and have no name: another file got it, or they never had one.
     nameless: Vec<Nameless>,
+    /// The call at hand makes one.
+    makes_nameless: bool,
 }
 
 struct Nameless {
@@ -63,6 +65,7 @@ pub fn clean_up() {
     state().disk.forget();
     state().temporary.clear();
     state().given.clear();
+    state().makes_nameless = false;
     for file in state().nameless.drain(..) {
         descriptors::shut(file.open);
     }
@@ -138,16 +141,54 @@ pub(super) fn give(old: &[u8], new: &[u8], moved: bool) {
     state().given.push(Given { old, new, moved });
 }
 
+/// How many names the running thread has asked for, with this one.
+pub(super) fn next_temporary() -> u64 {
+    let slot = world::get().slot();
+    let known = &mut state().temporary;
+    let index = known.iter().position(|(known, _)| *known == slot);
+    let index = index.unwrap_or_else(|| {
+        known.push((slot, 0));
+        known.len() - 1
+    });
+    known[index].1 += 1;
+    known[index].1
+}
+
+/// The call at hand makes a file that has no name.
+pub(super) fn makes_nameless() {
+    state().makes_nameless = true;
+}
+
+/// Something was opened by the call at hand: a file without a name is known by who made it, since its inode differs from run to run.
+pub(super) fn made(descriptor: c_int, site: Site) {
+    if !core::mem::take(&mut state().makes_nameless) || descriptor < 0 {
+        return;
+    }
+    let Some(stat) = disk::look_at_open(descriptor) else {
+        return;
+    };
+    let (slot, count) = (world::get().slot(), next_temporary());
+    let name = alloc::format!("(temporary {slot}.{count})");
+    let number = hash(name.as_bytes());
+    files::is_called(number, name.as_bytes());
+    let link = alloc::format!("/proc/self/fd/{descriptor}");
+    remember(link.as_bytes(), 0, number, &stat, site);
+}
+
 /// An open file is about to lose its name to another one, and stays the object that it is.
 pub(super) fn keep(real: &[u8], stat: &libc::stat, site: Site) {
-    let flags = (libc::O_PATH | libc::O_CLOEXEC | libc::O_NOFOLLOW) as usize;
-    let low = disk::at(libc::SYS_openat, &state().disk.place(real), flags, 0) as c_int;
+    let (place, number) = (state().disk.place(real), number(real));
+    remember(&place, libc::O_NOFOLLOW, number, stat, site);
+}
+
+fn remember(place: &[u8], flags: c_int, number: usize, stat: &libc::stat, site: Site) {
+    let flags = (libc::O_PATH | libc::O_CLOEXEC | flags) as usize;
+    let low = disk::at(libc::SYS_openat, place, flags, 0) as c_int;
     let open = descriptors::copy(low, site);
     descriptors::shut(low);
     if open < 0 {
-        refuse("rename over a file that is open", site);
+        refuse("a file without a name", site);
     }
-    let number = number(real);
     state().nameless.push(Nameless {
         device: stat.st_dev,
         inode: stat.st_ino,

@@ -92,6 +92,9 @@ pub struct State {
     closed: Vec<usize>,
     /// Those whose code can be run without a trap, for now.
     bare: Vec<usize>,
+    /// Whether libraries are being taken down, and whether some are to be.
+    going: bool,
+    goes: bool,
     /// Who holds the lock, and how often.
     owner: Option<(ThreadId, usize)>,
 }
@@ -106,6 +109,8 @@ impl State {
         self.global.clear();
         self.bare.clear();
         self.ready.clear();
+        self.going = false;
+        self.goes = false;
         self.owner = None;
     }
 }

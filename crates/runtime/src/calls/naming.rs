@@ -3,8 +3,8 @@
 use super::{
     answers, callers, descriptors,
     disk::{
-        HERE, Use, WHOLE, alone, bytes, enter, give, is_system, number, number_of_open, reach,
-        redirect, refuse, state,
+        HERE, Use, WHOLE, alone, bytes, enter, give, is_system, made, makes_nameless, number,
+        number_of_open, reach, redirect, refuse, state,
     },
     files,
     paths::{openable, redirects},
@@ -15,6 +15,11 @@ use core::ffi::{CStr, c_char, c_int};
 use reweave_model::Site;
 use reweave_shadow::Kind;
 
+/// Whether `open` makes a file that has no name.
+fn is_nameless(flags: c_int) -> bool {
+    flags & libc::O_TMPFILE == libc::O_TMPFILE
+}
+
 /// How `open` is to be taken.
 fn of_flags(flags: c_int) -> (Use, bool) {
     let writes = flags & libc::O_ACCMODE != libc::O_RDONLY;
@@ -22,7 +27,7 @@ fn of_flags(flags: c_int) -> (Use, bool) {
     let follow = flags & libc::O_NOFOLLOW == 0 && !exclusive;
     let how = match () {
         // A file without a name.
-        () if flags & libc::O_TMPFILE == libc::O_TMPFILE => Use::Look,
+        () if is_nameless(flags) => Use::Look,
         () if writes || flags & (libc::O_CREAT | libc::O_TRUNC) != 0 => Use::Change {
             whole: flags & libc::O_TRUNC == 0 || exclusive,
         },
@@ -57,6 +62,9 @@ fn opens(name: &'static CStr, arguments: &mut [usize; 6], from: &usize) {
     checked(name, arguments[0], from);
     let (how, follow) = of_flags(arguments[1] as c_int);
     redirect(HERE, &mut arguments[0], follow, how, from, 0);
+    if is_nameless(arguments[1] as c_int) {
+        makes_nameless();
+    }
 }
 
 fn opens_at(name: &'static CStr, arguments: &mut [usize; 6], from: &usize) {
@@ -70,6 +78,9 @@ fn opens_at(name: &'static CStr, arguments: &mut [usize; 6], from: &usize) {
         from,
         0,
     );
+    if is_nameless(arguments[2] as c_int) {
+        makes_nameless();
+    }
 }
 
 fn makes_file(name: &'static CStr, arguments: &mut [usize; 6], from: &usize) {
@@ -289,6 +300,11 @@ fn changes_open(name: &'static CStr, arguments: &mut [usize; 6], from: &usize) {
     arguments[0] = descriptors::found(descriptor) as usize;
 }
 
+fn makes_temporary(name: &'static CStr, arguments: &mut [usize; 6], from: &usize) {
+    nothing(name, arguments, from);
+    makes_nameless();
+}
+
 fn nothing(_: &'static CStr, _: &mut [usize; 6], _: &usize) {
     crate::spin::disturbed();
     files::changing();
@@ -296,6 +312,7 @@ fn nothing(_: &'static CStr, _: &mut [usize; 6], _: &usize) {
 
 /// The result is a new descriptor.
 fn opened(result: isize, site: Site) -> isize {
+    made(result as c_int, site);
     descriptors::opened(result as c_int, site) as isize
 }
 
@@ -344,8 +361,8 @@ redirects! {
     fopen64 => opens_stream, opened_stream;
     freopen => reopens_stream;
     freopen64 => reopens_stream;
-    tmpfile => nothing, opened_stream;
-    tmpfile64 => nothing, opened_stream;
+    tmpfile => makes_temporary, opened_stream;
+    tmpfile64 => makes_temporary, opened_stream;
     fmemopen => nothing, opened_stream;
     open_memstream => nothing, opened_stream;
     open_wmemstream => nothing, opened_stream;

@@ -88,6 +88,7 @@ pub(super) fn opened(stream: usize, site: Site) {
     }
     // SAFETY: libc's layout; nobody else knows of the stream yet.
     let known = unsafe { &mut *(stream as *mut Stream) };
+    disk::made(known.descriptor, site);
     known.descriptor = descriptors::opened(known.descriptor, site);
     listed(stream, site);
 }

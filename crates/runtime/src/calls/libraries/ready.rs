@@ -47,8 +47,19 @@ fn reached(mut next: Vec<usize>) -> Vec<usize> {
     all_of_them
 }
 
-/// Calls the destructors of those that nobody has open any more.
+/// Takes down those that nobody has open any more. What destructors close goes after them.
 pub fn take_down(site: Site) {
+    state().goes = true;
+    if core::mem::replace(&mut state().going, true) {
+        return;
+    }
+    while core::mem::take(&mut state().goes) {
+        take_down_now(site);
+    }
+    state().going = false;
+}
+
+fn take_down_now(site: Site) {
     let is_kept = |late: &usize| {
         state().open[*late] > 0 || state().kept[*late] > 0 || all().late[*late].stays
     };
