@@ -231,7 +231,7 @@ pub fn input() -> usize {
     before().input
 }
 
-/// Whether a descriptor is for what the driver takes as output.
+/// Whether a descriptor is for what the driver takes as output, a file that is another one in every process.
 pub(super) fn is_output(descriptor: c_int) -> bool {
     let which = |descriptor| {
         let stat = crate::disk::look_at_open(descriptor)?;

@@ -8,7 +8,7 @@ use super::{
     paths::passes,
     rules, streams,
 };
-use crate::{channel, hooks::Frame, real, trampoline, world};
+use crate::{hooks::Frame, real, trampoline, world};
 use core::ffi::{CStr, c_int, c_uint};
 use reweave_model::Site;
 use reweave_wire::Rule;
@@ -180,18 +180,9 @@ unsafe extern "C" fn control(
 /// The flags of what is open belong to its file; those of all that is none are one object.
 fn flags_of(descriptor: c_int) -> usize {
     match files::kind(descriptor) {
-        libc::S_IFREG if !is_driver_file(descriptor) => disk::number_of_open(descriptor),
+        libc::S_IFREG if !files::is_output(descriptor) => disk::number_of_open(descriptor),
         _ => files::FLAGS,
     }
-}
-
-/// The file that output goes to is another one in every process.
-fn is_driver_file(descriptor: c_int) -> bool {
-    let which = |descriptor| {
-        let stat = crate::disk::look_at_open(descriptor)?;
-        Some((stat.st_dev, stat.st_ino))
-    };
-    which(descriptor) == which(channel::OUTPUT)
 }
 
 fn waits_or_locks(what: c_int) -> bool {
