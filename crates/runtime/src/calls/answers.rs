@@ -22,6 +22,10 @@ pub fn open_file<const DESCRIPTOR: usize>(arguments: &mut [usize; 6], from: &usi
     descriptors::look_up(descriptor, callers::site(from));
     files::look_at_open(descriptor, from);
     arguments[DESCRIPTOR] = descriptors::found(descriptor) as usize;
+    // What is in a directory shows.
+    if !alone() && files::kind(descriptor) == libc::S_IFDIR {
+        enter(false, callers::site(from));
+    }
 }
 
 /// For calls that look where the process is.

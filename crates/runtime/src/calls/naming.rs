@@ -138,6 +138,8 @@ fn reads_entries(name: &'static CStr, arguments: &mut [usize; 6], from: &usize) 
     if directory.passed_on >= directory.said {
         crate::spin::disturbed();
         enter(true, callers::site(from));
+        // Another thread may have gone on in the meantime.
+        uses_directory(name, arguments, from);
     }
 }
 
