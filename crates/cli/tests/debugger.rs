@@ -203,6 +203,7 @@ fn stepping_keeps_to_the_schedule() {
         &[
             "print there_at",
             "reweave-step",
+            "reweave-step",
             "print there_at",
             "print back_at",
             "continue",
@@ -213,10 +214,11 @@ fn stepping_keeps_to_the_schedule() {
     in_order(
         &text,
         &[
-            "about to do step 1 of 2: main.0: lock first",
+            "about to do step 1 of 3: main.0: lock first",
             "there (unused=0x0) at it.c:7",
             "$1 = 1",
-            "about to do step 2 of 2: second-one: lock second",
+            "about to do step 2 of 3: second-one: change the name of thread 2",
+            "about to do step 3 of 3: second-one: lock second",
             "back (unused=0x0) at it.c:18",
             "$2 = 2",
             "$3 = 1",
