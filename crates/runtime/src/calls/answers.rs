@@ -18,14 +18,14 @@ pub fn link<const PATH: usize>(arguments: &mut [usize; 6], from: &usize) {
 
 /// For calls that look at an open file.
 pub fn open_file<const DESCRIPTOR: usize>(arguments: &mut [usize; 6], from: &usize) {
-    let descriptor = arguments[DESCRIPTOR] as c_int;
-    descriptors::look_up(descriptor, callers::site(from));
-    files::look_at_open(descriptor, from);
-    arguments[DESCRIPTOR] = descriptors::found(descriptor) as usize;
-    // What is in a directory shows.
-    if !alone() && files::kind(descriptor) == libc::S_IFDIR {
-        enter(false, callers::site(from));
+    let (descriptor, site) = (arguments[DESCRIPTOR] as c_int, callers::site(from));
+    descriptors::look_up(descriptor, site);
+    match files::kind(descriptor) {
+        // What is in a directory shows.
+        libc::S_IFDIR => enter(false, site),
+        _ => files::look_at_open(descriptor, from),
     }
+    arguments[DESCRIPTOR] = descriptors::found(descriptor) as usize;
 }
 
 /// For calls that look where the process is.

@@ -146,6 +146,26 @@ by_list! {
     scan_input_newer => __isoc23_vscanf, false, [files::input()], (format: usize);
 }
 
+/// The same call, with and without the stream's lock.
+macro_rules! by_lock {
+    ($($name:ident => $by:ident, $real:ident, $locks:literal, ($($argument:ident: $type:ty),*) -> $result:ty;)*) => {$(
+        unsafe extern "C" fn $name($($argument: $type,)* frame: &Frame) -> $result {
+            let real = real!($real: fn($($type),*) -> $result);
+            // SAFETY: as the call itself.
+            unsafe { $by(($($argument),*), $locks, frame, real) }
+        }
+    )*};
+}
+
+by_lock! {
+    stream_read => read_pieces, fread, true, (into: *mut c_void, bytes: usize, count: usize, stream: *mut FILE) -> usize;
+    stream_read_unlocked => read_pieces, fread_unlocked, false, (into: *mut c_void, bytes: usize, count: usize, stream: *mut FILE) -> usize;
+    stream_write => write_pieces, fwrite, true, (from: *const c_void, bytes: usize, count: usize, stream: *mut FILE) -> usize;
+    stream_write_unlocked => write_pieces, fwrite_unlocked, false, (from: *const c_void, bytes: usize, count: usize, stream: *mut FILE) -> usize;
+    stream_line => read_line, fgets, true, (into: *mut c_char, bytes: c_int, stream: *mut FILE) -> *mut c_char;
+    stream_line_unlocked => read_line, fgets_unlocked, false, (into: *mut c_char, bytes: c_int, stream: *mut FILE) -> *mut c_char;
+}
+
 /// Reads whole pieces, by `real`.
 unsafe fn read_pieces(
     (into, bytes, count, stream): (*mut c_void, usize, usize, *mut FILE),
@@ -164,30 +184,6 @@ unsafe fn read_pieces(
         }
         got
     })
-}
-
-unsafe extern "C" fn stream_read(
-    into: *mut c_void,
-    bytes: usize,
-    count: usize,
-    stream: *mut FILE,
-    frame: &Frame,
-) -> usize {
-    let real = real!(fread: fn(*mut c_void, usize, usize, *mut FILE) -> usize);
-    // SAFETY: as the call itself.
-    unsafe { read_pieces((into, bytes, count, stream), true, frame, real) }
-}
-
-unsafe extern "C" fn stream_read_unlocked(
-    into: *mut c_void,
-    bytes: usize,
-    count: usize,
-    stream: *mut FILE,
-    frame: &Frame,
-) -> usize {
-    let real = real!(fread_unlocked: fn(*mut c_void, usize, usize, *mut FILE) -> usize);
-    // SAFETY: as the call itself.
-    unsafe { read_pieces((into, bytes, count, stream), false, frame, real) }
 }
 
 /// What the compiler knows of the room there is is checked before anything is read.
@@ -225,30 +221,6 @@ unsafe fn write_pieces(
     })
 }
 
-unsafe extern "C" fn stream_write(
-    from: *const c_void,
-    bytes: usize,
-    count: usize,
-    stream: *mut FILE,
-    frame: &Frame,
-) -> usize {
-    let real = real!(fwrite: fn(*const c_void, usize, usize, *mut FILE) -> usize);
-    // SAFETY: as the call itself.
-    unsafe { write_pieces((from, bytes, count, stream), true, frame, real) }
-}
-
-unsafe extern "C" fn stream_write_unlocked(
-    from: *const c_void,
-    bytes: usize,
-    count: usize,
-    stream: *mut FILE,
-    frame: &Frame,
-) -> usize {
-    let real = real!(fwrite_unlocked: fn(*const c_void, usize, usize, *mut FILE) -> usize);
-    // SAFETY: as the call itself.
-    unsafe { write_pieces((from, bytes, count, stream), false, frame, real) }
-}
-
 type Line = unsafe extern "C" fn(*mut c_char, c_int, *mut FILE) -> *mut c_char;
 
 /// Reads a line, by `real`.
@@ -269,28 +241,6 @@ unsafe fn read_line(
             got
         }
     })
-}
-
-unsafe extern "C" fn stream_line(
-    into: *mut c_char,
-    bytes: c_int,
-    stream: *mut FILE,
-    frame: &Frame,
-) -> *mut c_char {
-    let real = real!(fgets: fn(*mut c_char, c_int, *mut FILE) -> *mut c_char);
-    // SAFETY: as the call itself.
-    unsafe { read_line((into, bytes, stream), true, frame, real) }
-}
-
-unsafe extern "C" fn stream_line_unlocked(
-    into: *mut c_char,
-    bytes: c_int,
-    stream: *mut FILE,
-    frame: &Frame,
-) -> *mut c_char {
-    let real = real!(fgets_unlocked: fn(*mut c_char, c_int, *mut FILE) -> *mut c_char);
-    // SAFETY: as the call itself.
-    unsafe { read_line((into, bytes, stream), false, frame, real) }
 }
 
 unsafe extern "C" fn stream_line_checked(

@@ -41,6 +41,9 @@ trampoline! {
 
 /// Looks a descriptor up and touches its file, unless that is for output; the descriptor to use. Pipes and the like are not under control.
 fn reach(descriptor: c_int, call: &str, frame: &Frame) -> c_int {
+    if !world::active() {
+        return descriptor;
+    }
     if !matches!(call, "lseek" | "ftruncate" | "fallocate") {
         cancel::point(frame);
     }
@@ -234,10 +237,7 @@ variadic! {
 }
 
 unsafe extern "C" fn print(descriptor: c_int, format: usize, list: List, frame: &Frame) -> c_int {
-    let descriptor = match world::active() {
-        true => reach(descriptor, "dprintf", frame),
-        false => descriptor,
-    };
+    let descriptor = reach(descriptor, "dprintf", frame);
     // SAFETY: the program's own arguments.
     unsafe { real!(vdprintf: fn(c_int, usize, List) -> c_int)(descriptor, format, list) }
 }
@@ -249,10 +249,7 @@ unsafe extern "C" fn print_checked(
     list: List,
     frame: &Frame,
 ) -> c_int {
-    let descriptor = match world::active() {
-        true => reach(descriptor, "dprintf", frame),
-        false => descriptor,
-    };
+    let descriptor = reach(descriptor, "dprintf", frame);
     let real = real!(__vdprintf_chk: fn(c_int, c_int, usize, List) -> c_int);
     // SAFETY: the program's own arguments.
     unsafe { real(descriptor, flag, format, list) }
@@ -297,19 +294,13 @@ unsafe extern "C" fn read_checked_at(
 }
 
 unsafe extern "C" fn seek(descriptor: c_int, offset: i64, whence: c_int, frame: &Frame) -> i64 {
-    let descriptor = match world::active() {
-        true => reach(descriptor, "lseek", frame),
-        false => descriptor,
-    };
+    let descriptor = reach(descriptor, "lseek", frame);
     // SAFETY: numbers.
     unsafe { real!(lseek64: fn(c_int, i64, c_int) -> i64)(descriptor, offset, whence) }
 }
 
 unsafe extern "C" fn truncate(descriptor: c_int, bytes: i64, frame: &Frame) -> c_int {
-    let descriptor = match world::active() {
-        true => reach(descriptor, "ftruncate", frame),
-        false => descriptor,
-    };
+    let descriptor = reach(descriptor, "ftruncate", frame);
     // SAFETY: numbers.
     unsafe { real!(ftruncate64: fn(c_int, i64) -> c_int)(descriptor, bytes) }
 }
@@ -321,10 +312,7 @@ unsafe extern "C" fn allocate(
     bytes: i64,
     frame: &Frame,
 ) -> c_int {
-    let descriptor = match world::active() {
-        true => reach(descriptor, "fallocate", frame),
-        false => descriptor,
-    };
+    let descriptor = reach(descriptor, "fallocate", frame);
     let real = real!(fallocate64: fn(c_int, c_int, i64, i64) -> c_int);
     // SAFETY: numbers.
     unsafe { real(descriptor, mode, offset, bytes) }
@@ -336,10 +324,7 @@ unsafe extern "C" fn allocate_all(
     bytes: i64,
     frame: &Frame,
 ) -> c_int {
-    let descriptor = match world::active() {
-        true => reach(descriptor, "fallocate", frame),
-        false => descriptor,
-    };
+    let descriptor = reach(descriptor, "fallocate", frame);
     // SAFETY: numbers.
     unsafe { real!(posix_fallocate64: fn(c_int, i64, i64) -> c_int)(descriptor, offset, bytes) }
 }
