@@ -5,7 +5,10 @@
 //! what it found is remembered by place. (Functions with frames of varying size have a frame pointer; they are not remembered.)
 
 use super::exceptions::{BACKTRACE, GET_CFA, GET_IP, GET_REGISTER, function};
-use crate::world::{self, World};
+use crate::{
+    entry,
+    world::{self, World},
+};
 use alloc::vec::Vec;
 use core::{
     cell::UnsafeCell,
@@ -19,8 +22,11 @@ struct Known(UnsafeCell<Vec<(usize, usize)>>);
 unsafe impl Sync for Known {}
 static KNOWN: Known = Known(UnsafeCell::new(Vec::new()));
 
-/// The place in the program that this return address, where it lies on the stack, comes down to.
+/// The place in the program that this return address, where it lies on the stack, comes down to. Nobody asks where there is no driver.
 pub fn site(return_address: &usize) -> Site {
+    if !entry::driven() {
+        return Site(1);
+    }
     let world = world::get();
     let mut place = return_address;
     while world.is_library(*place) {
