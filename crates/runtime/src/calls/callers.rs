@@ -5,7 +5,10 @@
 //! what it found is remembered by place. (Functions with frames of varying size have a frame pointer; they are not remembered.)
 
 use super::exceptions::{BACKTRACE, GET_CFA, GET_IP, GET_REGISTER, function};
-use crate::world::{self, World};
+use crate::{
+    hooks,
+    world::{self, World},
+};
 use alloc::vec::Vec;
 use core::{
     cell::UnsafeCell,
@@ -21,6 +24,19 @@ static KNOWN: Known = Known(UnsafeCell::new(Vec::new()));
 
 /// The place in the program that this return address, where it lies on the stack, comes down to.
 pub fn site(return_address: &usize) -> Site {
+    world::get().site(address(return_address))
+}
+
+/// The frame of a call as if the program had made it itself.
+pub fn frame(frame: &hooks::Frame) -> hooks::Frame {
+    hooks::Frame {
+        registers: frame.registers,
+        return_address: address(&frame.return_address),
+    }
+}
+
+/// As [`site`], the address.
+pub fn address(return_address: &usize) -> usize {
     let world = world::get();
     let mut place = return_address;
     while world.is_library(*place) {
@@ -33,13 +49,13 @@ pub fn site(return_address: &usize) -> Site {
                     known.push((*place, distance));
                     distance
                 }
-                Err(address) => return world.site(address.unwrap_or(*return_address)),
+                Err(address) => return address.unwrap_or(*return_address),
             },
         };
         // SAFETY: the return address of a function that is still there.
         place = unsafe { &*core::ptr::from_ref(place).byte_add(8 + distance) };
     }
-    world.site(*place)
+    *place
 }
 
 /// One function on the stack: where it is, the stack pointer and the frame pointer there.
