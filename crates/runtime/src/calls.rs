@@ -45,6 +45,7 @@ pub mod sections;
 mod semaphores;
 pub mod signals;
 mod spins;
+mod statics;
 mod stream_calls;
 mod stream_ends;
 mod stream_locks;

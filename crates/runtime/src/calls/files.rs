@@ -306,8 +306,7 @@ pub fn look_at(number: usize, site: Site) {
 #[derive(Clone, Copy)]
 #[repr(usize)]
 pub enum Whole {
-    Environment = 1,
-    Limits,
+    Limits = 1,
     /// What is done about a signal, one for each.
     Actions,
 }

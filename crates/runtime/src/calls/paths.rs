@@ -3,7 +3,7 @@
 //!
 //! The kernel does not trap on protected pages but fails, so they are made writable first.
 
-use super::{answers, callers, cancel, disk, files::Whole, numbers};
+use super::{answers, callers, cancel, disk, numbers};
 use crate::{accesses, hooks::Frame, leftovers, real::Real, spin, world};
 use core::{
     ffi::{CStr, c_char, c_int, c_void},
@@ -240,10 +240,14 @@ fn is_pipe(path: &CStr) -> bool {
 }
 
 /// It may open a descriptor for itself, map memory or load libraries.
-fn prepares(_: &'static CStr, _: &[usize; 6], _: &usize) {
+pub(super) fn prepares() {
     spin::disturbed();
     super::files::changing();
     leftovers::suspect();
+}
+
+fn prepares_itself(_: &'static CStr, _: &[usize; 6], _: &usize) {
+    prepares();
 }
 
 /// It changes the process itself.
@@ -275,36 +279,12 @@ passes! {
     mlock => changes_process;
     mlockall => changes_process;
     munlockall => changes_process;
-    openlog => prepares;
-    syslog => prepares;
-    getpwnam => prepares;
-    getpwuid => prepares;
-    getgrnam => prepares;
-    getgrgid => prepares;
-    setlocale => prepares;
-    newlocale => prepares;
-    iconv_open => prepares;
-    bindtextdomain => prepares;
-    getpwent => prepares;
-    getgrouplist => prepares;
-}
-
-fn asks(_: &'static CStr, _: &[usize; 6], from: &usize) {
-    Whole::Environment.look(callers::site(from));
-}
-
-fn sets(_: &'static CStr, _: &[usize; 6], from: &usize) {
-    spin::disturbed();
-    Whole::Environment.change(callers::site(from));
-}
-
-passes! {
-    getenv => asks;
-    secure_getenv => asks;
-    setenv => sets;
-    unsetenv => sets;
-    putenv => sets;
-    clearenv => sets;
+    openlog => prepares_itself;
+    syslog => prepares_itself;
+    newlocale => prepares_itself;
+    iconv_open => prepares_itself;
+    bindtextdomain => prepares_itself;
+    getgrouplist => prepares_itself;
 }
 
 /// A function through which the kernel writes to where an argument points. How many bytes that can be; afterwards, with the result, how
