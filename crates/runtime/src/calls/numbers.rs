@@ -5,6 +5,7 @@ use super::{
     descriptors::{self, change, closing, found, found_open, look_up, opened_from, replace},
     disk,
     files::{self, OURS},
+    given,
     paths::passes,
     rules, streams,
 };
@@ -92,7 +93,11 @@ unsafe fn duplicated(
     frame: &Frame,
     real: impl FnOnce(c_int) -> c_int,
 ) -> c_int {
-    if ours(from) || ours(to) {
+    if ours(from) {
+        return super::failed(libc::EBADF);
+    }
+    if ours(to) {
+        refuse_beyond(to, frame);
         return super::failed(libc::EBADF);
     }
     if !world::active() || to < 0 {
@@ -112,6 +117,14 @@ unsafe fn duplicated(
         descriptors::known(to, Some(open));
     }
     result
+}
+
+/// A number that the program may have is the runtime's.
+fn refuse_beyond(number: c_int, frame: &Frame) {
+    if world::active() && (number as u64) < world::get().calls.limits.descriptors() {
+        let what = alloc::format!("more than {OURS} descriptors");
+        world::get().unsupported(&what, site(frame));
+    }
 }
 
 unsafe extern "C" fn close_from(lowest: c_int, frame: &Frame) {
@@ -152,6 +165,7 @@ unsafe extern "C" fn control(
     frame: &Frame,
 ) -> c_int {
     let real = real!(fcntl: fn(c_int, c_int, usize) -> c_int);
+    let descriptor = given::own(descriptor);
     if !world::active() {
         // SAFETY: the program's own arguments.
         return unsafe { real(descriptor, what, argument) };
@@ -219,6 +233,7 @@ fn would_wait() -> bool {
 
 unsafe extern "C" fn lock_file(descriptor: c_int, how: c_int, frame: &Frame) -> c_int {
     let real = real!(flock: fn(c_int, c_int) -> c_int);
+    let descriptor = given::own(descriptor);
     if !world::active() {
         // SAFETY: the program's own arguments.
         return unsafe { real(descriptor, how) };
@@ -239,6 +254,11 @@ passes! {
     fpathconf => asks;
     tcgetattr => asks;
     tcsetattr => asks;
+    syncfs => asks;
+    sync_file_range => asks;
+    readahead => asks;
+    posix_fadvise => asks;
+    posix_fadvise64 => asks;
     posix_openpt => refused;
     openpty => refused;
     open_by_handle_at => refused;

@@ -1,7 +1,7 @@
 //! Streams that are opened, written out and closed: see [`super::streams`].
 
 use super::{
-    callers, descriptors, disk, files, rules, stream_locks,
+    callers, descriptors, disk, files, given, rules, stream_locks,
     streams::{self, Stream, during},
 };
 use crate::{hooks::Frame, real, trampoline, world};
@@ -23,6 +23,7 @@ fn site(frame: &Frame) -> Site {
 
 unsafe extern "C" fn open_descriptor(descriptor: c_int, mode: usize, frame: &Frame) -> usize {
     let real = real!(fdopen: fn(c_int, usize) -> usize);
+    let descriptor = given::own(descriptor);
     if !world::active() {
         // SAFETY: the program's own arguments.
         return unsafe { real(descriptor, mode) };

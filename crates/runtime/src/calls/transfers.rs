@@ -1,7 +1,7 @@
 //! Reading and writing by descriptors. Each is a step that looks the descriptor up, and one of the file.
 
 use super::{
-    callers, cancel, descriptors, disk, files,
+    callers, cancel, descriptors, disk, failed, files, given,
     mapped::{self, At, By},
     positions,
     texts::{List, variadic},
@@ -83,6 +83,8 @@ const WRITES_AT: Way = Way {
 struct Reached {
     descriptor: c_int,
     writes: bool,
+    /// It is for output: a pipe, as far as the program can tell.
+    output: bool,
     by: By,
 }
 
@@ -107,9 +109,7 @@ fn reach(descriptor: c_int, way: Way, frame: &Frame) -> Reached {
     descriptors::look_up(descriptor, site);
     let world = world::get();
     let since = world.races.epoch(world.current);
-    if !descriptors::is_output(descriptor) {
-        step(descriptor, way, site);
-    }
+    let output = descriptors::is_output(descriptor) || step(descriptor, way, site);
     let (descriptor, open) = descriptors::found_open(descriptor);
     if way.moves {
         positions::used(open, since);
@@ -117,6 +117,7 @@ fn reach(descriptor: c_int, way: Way, frame: &Frame) -> Reached {
     Reached {
         descriptor,
         writes: way.writes,
+        output,
         by: By {
             pc: frame.return_address,
             site,
@@ -125,9 +126,10 @@ fn reach(descriptor: c_int, way: Way, frame: &Frame) -> Reached {
     }
 }
 
-fn step(descriptor: c_int, way: Way, site: Site) {
+/// Touches a file; whether it is the one that takes the program's output, which is none.
+fn step(descriptor: c_int, way: Way, site: Site) -> bool {
     match files::kind(descriptor) {
-        libc::S_IFREG if files::is_output(descriptor) => {}
+        libc::S_IFREG if files::is_output(descriptor) => return true,
         kind @ (libc::S_IFREG | libc::S_IFBLK | libc::S_IFDIR) if !disk::alone() => {
             let file = disk::number_of_open(descriptor);
             let shared = kind != libc::S_IFREG || positions::are_shared();
@@ -143,6 +145,7 @@ fn step(descriptor: c_int, way: Way, site: Site) {
         }
         _ => {}
     }
+    false
 }
 
 unsafe extern "C" fn read_some(
@@ -152,11 +155,15 @@ unsafe extern "C" fn read_some(
     frame: &Frame,
 ) -> isize {
     let real = real!(read: fn(c_int, *mut c_void, usize) -> isize);
+    let descriptor = given::own(descriptor);
     if !world::active() {
         // SAFETY: the program's own arguments.
         return unsafe { real(descriptor, into, bytes) };
     }
     let file = reach(descriptor, READS, frame);
+    if file.output {
+        return failed(libc::EBADF) as isize;
+    }
     world::snapshot().touch_range(into as usize, bytes);
     // SAFETY: as above.
     let got = unsafe { real(file.descriptor, into, bytes) };
@@ -172,6 +179,7 @@ unsafe extern "C" fn write_some(
     frame: &Frame,
 ) -> isize {
     let real = real!(write: fn(c_int, *const c_void, usize) -> isize);
+    let descriptor = given::own(descriptor);
     if !world::active() {
         // SAFETY: the program's own arguments.
         return unsafe { real(descriptor, from, bytes) };
@@ -192,11 +200,15 @@ unsafe extern "C" fn read_at(
     frame: &Frame,
 ) -> isize {
     let real = real!(pread64: fn(c_int, *mut c_void, usize, i64) -> isize);
+    let descriptor = given::own(descriptor);
     if !world::active() {
         // SAFETY: the program's own arguments.
         return unsafe { real(descriptor, into, bytes, offset) };
     }
     let file = reach(descriptor, READS_AT, frame);
+    if file.output {
+        return failed(libc::ESPIPE) as isize;
+    }
     world::snapshot().touch_range(into as usize, bytes);
     // SAFETY: as above.
     let got = unsafe { real(file.descriptor, into, bytes, offset) };
@@ -213,12 +225,16 @@ unsafe extern "C" fn write_at(
     frame: &Frame,
 ) -> isize {
     let real = real!(pwrite64: fn(c_int, *const c_void, usize, i64) -> isize);
+    let descriptor = given::own(descriptor);
     if !world::active() {
         // SAFETY: the program's own arguments.
         return unsafe { real(descriptor, from, bytes, offset) };
     }
     accesses::range(from as usize, bytes, false, frame);
     let file = reach(descriptor, WRITES_AT, frame);
+    if file.output {
+        return failed(libc::ESPIPE) as isize;
+    }
     // SAFETY: as above.
     let put = unsafe { real(file.descriptor, from, bytes, offset) };
     file.accessed(At::Offset(offset), put);
@@ -235,6 +251,12 @@ unsafe fn each_part(parts: Parts, count: c_int, mut each: impl FnMut(usize, usiz
     }
 }
 
+/// The list itself is read.
+fn note_list(parts: Parts, count: c_int, frame: &Frame) {
+    let bytes = count.max(0) as usize * size_of::<libc::iovec>();
+    accesses::range(parts as usize, bytes, false, frame);
+}
+
 /// Reads into several places, by `real`.
 unsafe fn scatter(
     descriptor: c_int,
@@ -244,6 +266,7 @@ unsafe fn scatter(
     frame: &Frame,
     real: impl FnOnce(c_int) -> isize,
 ) -> isize {
+    let descriptor = given::own(descriptor);
     if !world::active() {
         return real(descriptor);
     }
@@ -252,6 +275,13 @@ unsafe fn scatter(
         At::Offset(_) => READS_AT,
     };
     let file = reach(descriptor, Way { call, ..way }, frame);
+    if file.output {
+        return failed(match way.moves {
+            true => libc::EBADF,
+            false => libc::ESPIPE,
+        }) as isize;
+    }
+    note_list(parts, count, frame);
     // SAFETY: the program's own list.
     unsafe {
         each_part(parts, count, |into, bytes| {
@@ -277,9 +307,11 @@ unsafe fn gather(
     frame: &Frame,
     real: impl FnOnce(c_int) -> isize,
 ) -> isize {
+    let descriptor = given::own(descriptor);
     if !world::active() {
         return real(descriptor);
     }
+    note_list(parts, count, frame);
     // SAFETY: the program's own list.
     unsafe {
         each_part(parts, count, |from, bytes| {
@@ -291,6 +323,9 @@ unsafe fn gather(
         At::Offset(_) => WRITES_AT,
     };
     let file = reach(descriptor, Way { call, ..way }, frame);
+    if file.output && !way.moves {
+        return failed(libc::ESPIPE) as isize;
+    }
     let put = real(file.descriptor);
     file.accessed(at, put);
     put
@@ -340,6 +375,7 @@ variadic! {
 }
 
 fn printed(descriptor: c_int, frame: &Frame, real: impl FnOnce(c_int) -> c_int) -> c_int {
+    let descriptor = given::own(descriptor);
     if !world::active() {
         return real(descriptor);
     }
@@ -410,14 +446,18 @@ unsafe extern "C" fn read_checked_at(
 
 unsafe extern "C" fn seek(descriptor: c_int, offset: i64, whence: c_int, frame: &Frame) -> i64 {
     let real = real!(lseek64: fn(c_int, i64, c_int) -> i64);
-    let mut descriptor = descriptor;
+    let mut descriptor = given::own(descriptor);
     if world::active() {
         let way = Way {
             call: "lseek",
             looks: !matches!(whence, libc::SEEK_SET | libc::SEEK_CUR),
             ..READS
         };
-        descriptor = reach(descriptor, way, frame).descriptor;
+        let file = reach(descriptor, way, frame);
+        if file.output {
+            return failed(libc::ESPIPE).into();
+        }
+        descriptor = file.descriptor;
     }
     // SAFETY: numbers.
     unsafe { real(descriptor, offset, whence) }
@@ -425,12 +465,16 @@ unsafe extern "C" fn seek(descriptor: c_int, offset: i64, whence: c_int, frame: 
 
 unsafe extern "C" fn truncate(descriptor: c_int, bytes: i64, frame: &Frame) -> c_int {
     let real = real!(ftruncate64: fn(c_int, i64) -> c_int);
+    let descriptor = given::own(descriptor);
     if !world::active() {
         // SAFETY: numbers.
         return unsafe { real(descriptor, bytes) };
     }
     let call = "ftruncate";
     let file = reach(descriptor, Way { call, ..WRITES_AT }, frame);
+    if file.output {
+        return failed(libc::EINVAL);
+    }
     let before = kernel::look_at_open(file.descriptor).map_or(0, |stat| stat.st_size);
     // SAFETY: numbers.
     let result = unsafe { real(file.descriptor, bytes) };
@@ -441,12 +485,21 @@ unsafe extern "C" fn truncate(descriptor: c_int, bytes: i64, frame: &Frame) -> c
 }
 
 /// Has room made in a file, or given back, by `real`.
-fn allocated(descriptor: c_int, frame: &Frame, real: impl FnOnce(c_int) -> c_int) -> c_int {
+fn allocated(
+    descriptor: c_int,
+    frame: &Frame,
+    refuse: fn(c_int) -> c_int,
+    real: impl FnOnce(c_int) -> c_int,
+) -> c_int {
+    let descriptor = given::own(descriptor);
     if !world::active() {
         return real(descriptor);
     }
     let call = "fallocate";
     let file = reach(descriptor, Way { call, ..WRITES_AT }, frame);
+    if file.output {
+        return refuse(libc::ESPIPE);
+    }
     mapped::anywhere(file.descriptor, true, call, file.by.site);
     real(file.descriptor)
 }
@@ -460,7 +513,7 @@ unsafe extern "C" fn allocate(
 ) -> c_int {
     let real = real!(fallocate64: fn(c_int, c_int, i64, i64) -> c_int);
     // SAFETY: numbers.
-    allocated(descriptor, frame, |file| unsafe {
+    allocated(descriptor, frame, failed, |file| unsafe {
         real(file, mode, offset, bytes)
     })
 }
@@ -473,7 +526,10 @@ unsafe extern "C" fn allocate_all(
 ) -> c_int {
     let real = real!(posix_fallocate64: fn(c_int, i64, i64) -> c_int);
     // SAFETY: numbers.
-    allocated(descriptor, frame, |file| unsafe {
-        real(file, offset, bytes)
-    })
+    allocated(
+        descriptor,
+        frame,
+        |error| error,
+        |file| unsafe { real(file, offset, bytes) },
+    )
 }
