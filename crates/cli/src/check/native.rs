@@ -308,10 +308,10 @@ impl Subject for Checked {
     type Target = Attentive;
 
     fn begin(&mut self) {
-        let racy = std::mem::take(&mut self.noticed().racy);
+        let hidden = std::mem::take(&mut self.noticed().hidden);
         let known = self.launch.units.iter().copied();
-        if !racy.is_empty() {
-            self.launch.units = Unit::merged(known.chain(racy));
+        if !hidden.is_empty() {
+            self.launch.units = Unit::merged(known.chain(hidden));
             self.rest();
         }
         let visible = self.launch.units.iter();
@@ -327,7 +327,7 @@ impl Subject for Checked {
     }
 
     fn lacks_steps(&self) -> bool {
-        self.anew() && self.noticed().racy.iter().any(|unit| unit.is_rule())
+        self.anew() && self.noticed().lacking
     }
 
     fn target(&self) -> Attentive {
@@ -439,14 +439,22 @@ impl Attentive {
                 known.place <= unit.place && unit.place + unit.bytes <= known.place + known.bytes
             })
         };
+        let hidden = |unit: &Unit| !covered(unit);
         let racy = notes.iter().filter_map(|note| match note {
-            Note::Racy(unit) if (explores || unit.is_rule()) && !covered(unit) => Some(*unit),
+            Note::Racy(unit) if explores => Some(*unit),
             _ => None,
         });
-        let racy: Vec<Unit> = racy.collect();
-        if !racy.is_empty() {
+        let missing = notes.iter().filter_map(|note| match note {
+            Note::Missing(unit) => Some(*unit),
+            _ => None,
+        });
+        let racy: Vec<Unit> = racy.filter(hidden).collect();
+        let missing: Vec<Unit> = missing.filter(hidden).collect();
+        if !racy.is_empty() || !missing.is_empty() {
             let mut noticed = self.noticed.lock().unwrap_or_else(PoisonError::into_inner);
-            noticed.racy.extend(racy);
+            noticed.lacking |= !missing.is_empty();
+            noticed.hidden.extend(racy);
+            noticed.hidden.extend(missing);
             self.anew.store(true, Relaxed);
         }
     }
