@@ -47,6 +47,7 @@ mod statics;
 mod stream_calls;
 mod stream_ends;
 mod stream_locks;
+mod stream_points;
 mod streams;
 mod strings;
 mod system;

@@ -206,7 +206,8 @@ pub(super) use {called_with, passes, redirects};
 pub(super) fn openable(path: &CStr, call: &CStr, from: &usize) {
     let name = call.to_bytes();
     let name = name.strip_prefix(b"__").unwrap_or(name);
-    if name.starts_with(b"open") && name != b"opendir" || name.starts_with(b"creat") {
+    let opens: [&[u8]; 4] = [b"open", b"creat", b"fopen", b"freopen"];
+    if opens.iter().any(|start| name.starts_with(start)) && name != b"opendir" {
         cancel::point_at(from);
     }
     super::files::changing();

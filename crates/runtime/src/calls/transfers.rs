@@ -312,6 +312,7 @@ unsafe extern "C" fn allocate(
     bytes: i64,
     frame: &Frame,
 ) -> c_int {
+    cancel::point(frame);
     let descriptor = reach(descriptor, "fallocate", frame);
     let real = real!(fallocate64: fn(c_int, c_int, i64, i64) -> c_int);
     // SAFETY: numbers.
