@@ -39,6 +39,7 @@ mod random;
 mod robust;
 pub mod rules;
 mod rwlocks;
+mod scheduling;
 pub mod sections;
 mod semaphores;
 pub mod signals;
@@ -104,6 +105,7 @@ pub struct Own {
     pub openmp: openmp::Own,
     pub jumps: jumps::Own,
     pub random: random::Own,
+    pub scheduling: scheduling::Own,
     pub signals: signals::Own,
     pub threads: threads::Own,
     pub verifier: verifier::Own,
@@ -124,6 +126,7 @@ impl Own {
     pub fn child(&self, slot: usize) -> Own {
         Own {
             random: self.random.child(slot),
+            scheduling: self.scheduling,
             signals: self.signals.child(),
             ..Own::default()
         }

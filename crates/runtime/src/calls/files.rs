@@ -315,6 +315,8 @@ pub(super) const STREAMS: usize = 0x103;
 pub(super) const DESCRIPTORS: usize = 0x1000;
 /// From here on: the name of a thread each, by slot.
 pub(super) const THREADS: usize = 0x2000;
+/// From here on: how a thread is to be scheduled, by slot.
+pub(super) const SCHEDULING: usize = 0x8_0000;
 /// The last of these numbers is below.
 const SPECIAL: usize = 0x10_0000;
 
@@ -393,15 +395,15 @@ pub fn named(world: &World, place: usize) -> Option<String> {
         return Some(format!("file {path}"));
     }
     Some(match (place & ROOM) >> 3 {
-        1 => "the environment".into(),
-        2 => "the limits".into(),
-        number @ 3..TABLE => format!("the action for signal {}", number - Whole::Actions as usize),
+        1 => "the limits".into(),
+        number @ 2..TABLE => format!("the action for signal {}", number - Whole::Actions as usize),
         TABLE => "the descriptors".into(),
         KEYS => "the keys".into(),
         STREAMS => "the streams".into(),
         FLAGS => "the flags of what is open".into(),
         number @ DESCRIPTORS..THREADS => format!("descriptor {}", number - DESCRIPTORS),
-        number @ THREADS..SPECIAL => format!("the name of thread {}", number - THREADS),
+        number @ THREADS..SCHEDULING => format!("the name of thread {}", number - THREADS),
+        number @ SCHEDULING..SPECIAL => format!("the scheduling of thread {}", number - SCHEDULING),
         _ => return None,
     })
 }

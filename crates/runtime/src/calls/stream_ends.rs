@@ -54,7 +54,9 @@ unsafe extern "C" fn flush_stream(stream: *mut FILE, frame: &Frame) -> c_int {
         return flush_all(frame);
     }
     // SAFETY: the program's own stream, or null.
-    during(stream, Does::Flushes, true, frame, || unsafe { flush(stream) })
+    during(stream, Does::Flushes, true, frame, || unsafe {
+        flush(stream)
+    })
 }
 
 /// One after the other, while no other thread opens or closes one.
