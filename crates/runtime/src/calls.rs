@@ -23,6 +23,7 @@ mod jumps;
 pub mod libraries;
 mod limits;
 mod machine;
+mod mapped;
 mod mappings;
 mod marks;
 mod mutexes;
@@ -34,6 +35,7 @@ mod openmp;
 mod output;
 pub mod paths;
 pub mod pointers;
+mod positions;
 pub mod process;
 mod random;
 mod robust;
@@ -84,10 +86,12 @@ pub struct State {
     pub files: files::State,
     pub libraries: libraries::State,
     pub limits: limits::State,
+    pub mapped: mapped::State,
     pub mappings: mappings::State,
     pub named: named::State,
     pub openmp: openmp::State,
     pub pointers: pointers::State,
+    pub positions: positions::State,
     pub process: process::State,
     pub signals: signals::State,
     pub streams: streams::State,
@@ -141,9 +145,11 @@ impl State {
         self.files.clear();
         self.libraries.clear();
         self.limits.clear();
+        self.mapped.clear();
         self.named.clear();
         self.openmp.clear();
         self.pointers.clear();
+        self.positions.clear();
         self.process.clear();
         self.signals.clear();
         self.streams.clear();

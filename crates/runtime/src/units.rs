@@ -165,6 +165,11 @@ impl Units {
         first..first + count
     }
 
+    /// Whether an access touches some.
+    pub fn touches(&self, address: usize, bytes: usize) -> bool {
+        !self.touched(address, bytes).is_empty()
+    }
+
     /// Whether an access touches some, and is not just one of them.
     #[inline]
     pub fn cut(&self, address: usize, bytes: usize) -> bool {

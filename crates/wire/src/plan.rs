@@ -110,6 +110,8 @@ pub enum Rule {
     Libraries,
     /// Calls on streams take their locks, and streams are in a list that has one: threads hold such locks, or write out all streams at once.
     Streams,
+    /// Where an open file stands belongs to the file: threads share what is open, in no order.
+    Positions,
 }
 
 impl Unit {

@@ -6,7 +6,7 @@
 
 use super::exceptions::{BACKTRACE, GET_CFA, GET_IP, GET_REGISTER, function};
 use crate::{
-    hooks,
+    entry, hooks,
     world::{self, World},
 };
 use alloc::vec::Vec;
@@ -22,9 +22,12 @@ struct Known(UnsafeCell<Vec<(usize, usize)>>);
 unsafe impl Sync for Known {}
 static KNOWN: Known = Known(UnsafeCell::new(Vec::new()));
 
-/// The place in the program that this return address, where it lies on the stack, comes down to.
+/// The place in the program that this return address, where it lies on the stack, comes down to. Nobody asks where there is no driver.
 pub fn site(return_address: &usize) -> Site {
-    world::get().site(address(return_address))
+    match entry::driven() {
+        true => world::get().site(address(return_address)),
+        false => Site(1),
+    }
 }
 
 /// The frame of a call as if the program had made it itself.
@@ -39,7 +42,7 @@ pub fn frame(frame: &hooks::Frame) -> hooks::Frame {
 pub fn address(return_address: &usize) -> usize {
     let world = world::get();
     let mut place = return_address;
-    while world.is_library(*place) {
+    while entry::driven() && world.is_library(*place) {
         // SAFETY: as above.
         let known = unsafe { &mut *KNOWN.0.get() };
         let distance = match known.iter().find(|(address, _)| *address == *place) {

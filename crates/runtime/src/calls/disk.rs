@@ -4,7 +4,7 @@
 //! directories, links, new names, and another place to start from change where many paths lead. So there is a lock of all names ([`Rule::Names`]): who changes some,
 //! or lists them, has it alone; who names a file has it together with others, and still touches the file.
 
-use super::{Hidden, callers, descriptors, files, rules, visible};
+use super::{Hidden, callers, descriptors, files, mapped, rules, visible};
 use crate::{
     disk::{self, Disk, Real, Where},
     world,
@@ -365,6 +365,10 @@ pub(super) fn change(real: &[u8], whole: bool, site: Site) -> bool {
     if several && original {
         refuse("a change of a file that has several names", site);
     }
+    if let Some(stat) = there.filter(|_| original || !whole) {
+        mapped::changing(&stat, original, site);
+    }
+    let disk = &mut state().disk;
     match there {
         Some(stat) if original => {
             disk.copy(real, whole);

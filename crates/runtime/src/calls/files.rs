@@ -226,6 +226,14 @@ pub(super) fn open_at_start() -> impl Iterator<Item = c_int> {
     before().open.iter().map(|open| open.descriptor)
 }
 
+/// Whether a file was open at `main`: it is not put back.
+pub(super) fn is_from_before(device: u64, inode: u64) -> bool {
+    before().open.iter().any(|open| {
+        let stat = crate::disk::look_at_open(open.copy);
+        stat.is_some_and(|stat| (stat.st_dev, stat.st_ino) == (device, inode))
+    })
+}
+
 /// Standard input.
 pub fn input() -> usize {
     before().input

@@ -6,7 +6,7 @@ use super::{
         HERE, Use, WHOLE, alone, bytes, enter, give, is_system, made, makes_nameless, number,
         number_of_open, reach, redirect, refuse, state,
     },
-    files,
+    files, mapped,
     paths::{openable, redirects},
     streams,
 };
@@ -209,6 +209,15 @@ fn changes(_: &'static CStr, arguments: &mut [usize; 6], from: &usize) {
     redirect(HERE, &mut arguments[0], true, WHOLE, from, 0);
 }
 
+fn truncates(name: &'static CStr, arguments: &mut [usize; 6], from: &usize) {
+    changes(name, arguments, from);
+    // SAFETY: the program's own text, or ours.
+    let path = unsafe { bytes(arguments[0]) };
+    if let Some(file) = path.and_then(disk::look) {
+        mapped::changing(&file, false, callers::site(from));
+    }
+}
+
 fn changes_link(_: &'static CStr, arguments: &mut [usize; 6], from: &usize) {
     redirect(HERE, &mut arguments[0], false, WHOLE, from, 0);
 }
@@ -389,8 +398,8 @@ redirects! {
     eaccess => looks;
     faccessat => looks_at;
     pathconf => looks;
-    truncate => changes;
-    truncate64 => changes;
+    truncate => truncates;
+    truncate64 => truncates;
     chmod => changes;
     chown => changes;
     utime => changes;

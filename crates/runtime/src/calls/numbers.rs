@@ -2,7 +2,7 @@
 
 use super::{
     callers, cancel,
-    descriptors::{self, change, closing, found, look_up, opened, opened_from, replace},
+    descriptors::{self, change, closing, found, found_open, look_up, opened_from, replace},
     disk,
     files::{self, OURS},
     paths::passes,
@@ -63,8 +63,9 @@ unsafe extern "C" fn duplicate(from: c_int, frame: &Frame) -> c_int {
     }
     let site = site(frame);
     look_up(from, site);
+    let (found, open) = found_open(from);
     // SAFETY: as above.
-    opened(unsafe { real(found(from)) }, site)
+    opened_from(unsafe { real(found) }, 0, Some(open), site)
 }
 
 unsafe extern "C" fn duplicate_to(from: c_int, to: c_int, frame: &Frame) -> c_int {
@@ -105,8 +106,12 @@ unsafe fn duplicated(
     change(to, site);
     descriptors::note_stale(to);
     behind_streams(to);
-    descriptors::known(to);
-    real(found(from))
+    let (found, open) = found_open(from);
+    let result = real(found);
+    if result >= 0 {
+        descriptors::known(to, Some(open));
+    }
+    result
 }
 
 unsafe extern "C" fn close_from(lowest: c_int, frame: &Frame) {
@@ -166,13 +171,16 @@ unsafe extern "C" fn control(
         }
         _ => {}
     }
+    let (found, open) = found_open(descriptor);
     // SAFETY: as above.
-    let result = unsafe { real(found(descriptor), at_once(what), argument) };
+    let result = unsafe { real(found, at_once(what), argument) };
     if result < 0 && what != at_once(what) && would_wait() {
         world::get().unsupported("fcntl that waits for a lock", site);
     }
     match what {
-        libc::F_DUPFD | libc::F_DUPFD_CLOEXEC => opened_from(result, argument as c_int, site),
+        libc::F_DUPFD | libc::F_DUPFD_CLOEXEC => {
+            opened_from(result, argument as c_int, Some(open), site)
+        }
         _ => result,
     }
 }

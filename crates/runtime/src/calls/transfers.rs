@@ -2,10 +2,14 @@
 
 use super::{
     callers, cancel, descriptors, disk, files,
+    mapped::{self, At, By},
+    positions,
     texts::{List, variadic},
 };
-use crate::{accesses, hooks::Frame, real, trampoline, world};
+use crate::{accesses, disk as kernel, hooks::Frame, real, trampoline, world};
 use core::ffi::{c_int, c_void};
+use reweave_model::Site;
+use reweave_shadow::Kind;
 
 trampoline! {
     read => read_some, "rcx";
@@ -39,36 +43,106 @@ trampoline! {
     posix_fallocate64 => allocate_all, "rcx";
 }
 
-/// Looks a descriptor up and touches its file, unless that is for output; the descriptor to use. Pipes and the like are not under control.
-fn reach(descriptor: c_int, call: &str, frame: &Frame) -> c_int {
-    if !world::active() {
-        return descriptor;
+/// What a call does with an open file.
+#[derive(Clone, Copy)]
+struct Way {
+    call: &'static str,
+    /// It changes what is in it.
+    writes: bool,
+    /// It begins where that stands, and moves it.
+    moves: bool,
+    /// It sees what is in it.
+    looks: bool,
+}
+
+/// From where it stands.
+const READS: Way = Way {
+    call: "read",
+    writes: false,
+    moves: true,
+    looks: true,
+};
+const WRITES: Way = Way {
+    call: "write",
+    writes: true,
+    ..READS
+};
+/// From where the call says.
+const READS_AT: Way = Way {
+    call: "pread",
+    moves: false,
+    ..READS
+};
+const WRITES_AT: Way = Way {
+    call: "pwrite",
+    moves: false,
+    ..WRITES
+};
+
+/// A file that a call has reached.
+struct Reached {
+    descriptor: c_int,
+    writes: bool,
+    by: By,
+}
+
+impl Reached {
+    /// It was read or written.
+    fn accessed(&self, at: At, bytes: isize) {
+        let kind = match self.writes {
+            true => Kind::Write,
+            false => Kind::Read,
+        };
+        mapped::accessed(self.descriptor, at, bytes, kind, &self.by);
     }
-    if !matches!(call, "lseek" | "ftruncate" | "fallocate") {
+}
+
+/// Looks a descriptor up and touches its file, unless that is for output. Pipes and the like are not under control.
+fn reach(descriptor: c_int, way: Way, frame: &Frame) -> Reached {
+    if !matches!(way.call, "lseek" | "ftruncate" | "fallocate") {
         cancel::point(frame);
     }
     files::moving();
     let site = callers::site(&frame.return_address);
     descriptors::look_up(descriptor, site);
-    if descriptors::is_output(descriptor) {
-        return descriptors::found(descriptor);
+    let world = world::get();
+    let since = world.races.epoch(world.current);
+    if !descriptors::is_output(descriptor) {
+        step(descriptor, way, site);
     }
+    let (descriptor, open) = descriptors::found_open(descriptor);
+    if way.moves {
+        positions::used(open, since);
+    }
+    Reached {
+        descriptor,
+        writes: way.writes,
+        by: By {
+            pc: frame.return_address,
+            site,
+            since,
+        },
+    }
+}
+
+fn step(descriptor: c_int, way: Way, site: Site) {
     match files::kind(descriptor) {
         libc::S_IFREG if files::is_output(descriptor) => {}
-        libc::S_IFREG | libc::S_IFBLK | libc::S_IFDIR if !disk::alone() => {
+        kind @ (libc::S_IFREG | libc::S_IFBLK | libc::S_IFDIR) if !disk::alone() => {
             let file = disk::number_of_open(descriptor);
-            match call {
-                "pread" | "preadv" => files::look_at(file, site),
-                _ => files::touch(file, site),
+            let shared = kind != libc::S_IFREG || positions::are_shared();
+            if way.writes || way.moves && shared {
+                files::touch(file, site);
+            } else if way.looks {
+                files::look_at(file, site);
             }
         }
         libc::S_IFIFO | libc::S_IFSOCK => {
-            let what = alloc::format!("{call} of a pipe");
+            let what = alloc::format!("{} of a pipe", way.call);
             world::get().unsupported(&what, site);
         }
         _ => {}
     }
-    descriptors::found(descriptor)
 }
 
 unsafe extern "C" fn read_some(
@@ -82,10 +156,11 @@ unsafe extern "C" fn read_some(
         // SAFETY: the program's own arguments.
         return unsafe { real(descriptor, into, bytes) };
     }
-    let descriptor = reach(descriptor, "read", frame);
+    let file = reach(descriptor, READS, frame);
     world::snapshot().touch_range(into as usize, bytes);
     // SAFETY: as above.
-    let got = unsafe { real(descriptor, into, bytes) };
+    let got = unsafe { real(file.descriptor, into, bytes) };
+    file.accessed(At::Position, got);
     accesses::range(into as usize, got.max(0) as usize, true, frame);
     got
 }
@@ -97,13 +172,16 @@ unsafe extern "C" fn write_some(
     frame: &Frame,
 ) -> isize {
     let real = real!(write: fn(c_int, *const c_void, usize) -> isize);
-    let mut descriptor = descriptor;
-    if world::active() {
-        accesses::range(from as usize, bytes, false, frame);
-        descriptor = reach(descriptor, "write", frame);
+    if !world::active() {
+        // SAFETY: the program's own arguments.
+        return unsafe { real(descriptor, from, bytes) };
     }
-    // SAFETY: the program's own arguments.
-    unsafe { real(descriptor, from, bytes) }
+    accesses::range(from as usize, bytes, false, frame);
+    let file = reach(descriptor, WRITES, frame);
+    // SAFETY: as above.
+    let put = unsafe { real(file.descriptor, from, bytes) };
+    file.accessed(At::Position, put);
+    put
 }
 
 unsafe extern "C" fn read_at(
@@ -118,10 +196,11 @@ unsafe extern "C" fn read_at(
         // SAFETY: the program's own arguments.
         return unsafe { real(descriptor, into, bytes, offset) };
     }
-    let descriptor = reach(descriptor, "pread", frame);
+    let file = reach(descriptor, READS_AT, frame);
     world::snapshot().touch_range(into as usize, bytes);
     // SAFETY: as above.
-    let got = unsafe { real(descriptor, into, bytes, offset) };
+    let got = unsafe { real(file.descriptor, into, bytes, offset) };
+    file.accessed(At::Offset(offset), got);
     accesses::range(into as usize, got.max(0) as usize, true, frame);
     got
 }
@@ -134,13 +213,16 @@ unsafe extern "C" fn write_at(
     frame: &Frame,
 ) -> isize {
     let real = real!(pwrite64: fn(c_int, *const c_void, usize, i64) -> isize);
-    let mut descriptor = descriptor;
-    if world::active() {
-        accesses::range(from as usize, bytes, false, frame);
-        descriptor = reach(descriptor, "pwrite", frame);
+    if !world::active() {
+        // SAFETY: the program's own arguments.
+        return unsafe { real(descriptor, from, bytes, offset) };
     }
-    // SAFETY: the program's own arguments.
-    unsafe { real(descriptor, from, bytes, offset) }
+    accesses::range(from as usize, bytes, false, frame);
+    let file = reach(descriptor, WRITES_AT, frame);
+    // SAFETY: as above.
+    let put = unsafe { real(file.descriptor, from, bytes, offset) };
+    file.accessed(At::Offset(offset), put);
+    put
 }
 
 type Parts = *const libc::iovec;
@@ -158,20 +240,25 @@ unsafe fn scatter(
     descriptor: c_int,
     parts: Parts,
     count: c_int,
-    call: &str,
+    (call, at): (&'static str, At),
     frame: &Frame,
     real: impl FnOnce(c_int) -> isize,
 ) -> isize {
     if !world::active() {
         return real(descriptor);
     }
-    let descriptor = reach(descriptor, call, frame);
+    let way = match at {
+        At::Position => READS,
+        At::Offset(_) => READS_AT,
+    };
+    let file = reach(descriptor, Way { call, ..way }, frame);
     // SAFETY: the program's own list.
     unsafe {
         each_part(parts, count, |into, bytes| {
             world::snapshot().touch_range(into, bytes);
         });
-        let got = real(descriptor);
+        let got = real(file.descriptor);
+        file.accessed(at, got);
         let mut left = got.max(0) as usize;
         each_part(parts, count, |into, bytes| {
             accesses::range(into, bytes.min(left), true, frame);
@@ -186,7 +273,7 @@ unsafe fn gather(
     descriptor: c_int,
     parts: Parts,
     count: c_int,
-    call: &str,
+    (call, at): (&'static str, At),
     frame: &Frame,
     real: impl FnOnce(c_int) -> isize,
 ) -> isize {
@@ -199,12 +286,27 @@ unsafe fn gather(
             accesses::range(from, bytes, false, frame);
         });
     }
-    real(reach(descriptor, call, frame))
+    let way = match at {
+        At::Position => WRITES,
+        At::Offset(_) => WRITES_AT,
+    };
+    let file = reach(descriptor, Way { call, ..way }, frame);
+    let put = real(file.descriptor);
+    file.accessed(at, put);
+    put
+}
+
+/// Where a call begins: without an offset, where the file stands.
+fn from(offset: i64) -> At {
+    match offset {
+        -1 => At::Position,
+        offset => At::Offset(offset),
+    }
 }
 
 /// Defines both ways for calls with these further arguments.
 macro_rules! in_parts {
-    ($($name:ident => $way:ident, $real:ident, $call:literal $(, $argument:ident: $type:ty)*;)*) => {$(
+    ($($name:ident => $way:ident, $real:ident, $call:literal, $at:expr $(, $argument:ident: $type:ty)*;)*) => {$(
         unsafe extern "C" fn $name(
             descriptor: c_int,
             parts: Parts,
@@ -212,9 +314,10 @@ macro_rules! in_parts {
             $($argument: $type,)*
             frame: &Frame,
         ) -> isize {
+            let at: fn($($type),*) -> At = $at;
             // SAFETY: the program's own arguments.
             unsafe {
-                $way(descriptor, parts, count, $call, frame, |descriptor| {
+                $way(descriptor, parts, count, ($call, at($($argument),*)), frame, |descriptor| {
                     real!($real: fn(c_int, Parts, c_int $(, $type)*) -> isize)(descriptor, parts, count $(, $argument)*)
                 })
             }
@@ -223,12 +326,12 @@ macro_rules! in_parts {
 }
 
 in_parts! {
-    read_parts => scatter, readv, "readv";
-    write_parts => gather, writev, "writev";
-    read_parts_at => scatter, preadv64, "preadv", offset: i64;
-    write_parts_at => gather, pwritev64, "pwritev", offset: i64;
-    read_parts_with => scatter, preadv64v2, "preadv2", offset: i64, flags: c_int;
-    write_parts_with => gather, pwritev64v2, "pwritev2", offset: i64, flags: c_int;
+    read_parts => scatter, readv, "readv", || At::Position;
+    write_parts => gather, writev, "writev", || At::Position;
+    read_parts_at => scatter, preadv64, "preadv", At::Offset, offset: i64;
+    write_parts_at => gather, pwritev64, "pwritev", At::Offset, offset: i64;
+    read_parts_with => scatter, preadv64v2, "preadv2", |offset, _| from(offset), offset: i64, flags: c_int;
+    write_parts_with => gather, pwritev64v2, "pwritev2", |offset, _| from(offset), offset: i64, flags: c_int;
 }
 
 variadic! {
@@ -236,10 +339,21 @@ variadic! {
     __dprintf_chk => print_checked, "3", "rcx", "r8";
 }
 
+fn printed(descriptor: c_int, frame: &Frame, real: impl FnOnce(c_int) -> c_int) -> c_int {
+    if !world::active() {
+        return real(descriptor);
+    }
+    let call = "dprintf";
+    let file = reach(descriptor, Way { call, ..WRITES }, frame);
+    let put = real(file.descriptor);
+    file.accessed(At::Position, put as isize);
+    put
+}
+
 unsafe extern "C" fn print(descriptor: c_int, format: usize, list: List, frame: &Frame) -> c_int {
-    let descriptor = reach(descriptor, "dprintf", frame);
+    let real = real!(vdprintf: fn(c_int, usize, List) -> c_int);
     // SAFETY: the program's own arguments.
-    unsafe { real!(vdprintf: fn(c_int, usize, List) -> c_int)(descriptor, format, list) }
+    printed(descriptor, frame, |to| unsafe { real(to, format, list) })
 }
 
 unsafe extern "C" fn print_checked(
@@ -249,10 +363,11 @@ unsafe extern "C" fn print_checked(
     list: List,
     frame: &Frame,
 ) -> c_int {
-    let descriptor = reach(descriptor, "dprintf", frame);
     let real = real!(__vdprintf_chk: fn(c_int, c_int, usize, List) -> c_int);
     // SAFETY: the program's own arguments.
-    unsafe { real(descriptor, flag, format, list) }
+    printed(descriptor, frame, |to| unsafe {
+        real(to, flag, format, list)
+    })
 }
 
 /// What the compiler knows of the room there is is checked before anything is read.
@@ -294,15 +409,46 @@ unsafe extern "C" fn read_checked_at(
 }
 
 unsafe extern "C" fn seek(descriptor: c_int, offset: i64, whence: c_int, frame: &Frame) -> i64 {
-    let descriptor = reach(descriptor, "lseek", frame);
+    let real = real!(lseek64: fn(c_int, i64, c_int) -> i64);
+    let mut descriptor = descriptor;
+    if world::active() {
+        let way = Way {
+            call: "lseek",
+            looks: !matches!(whence, libc::SEEK_SET | libc::SEEK_CUR),
+            ..READS
+        };
+        descriptor = reach(descriptor, way, frame).descriptor;
+    }
     // SAFETY: numbers.
-    unsafe { real!(lseek64: fn(c_int, i64, c_int) -> i64)(descriptor, offset, whence) }
+    unsafe { real(descriptor, offset, whence) }
 }
 
 unsafe extern "C" fn truncate(descriptor: c_int, bytes: i64, frame: &Frame) -> c_int {
-    let descriptor = reach(descriptor, "ftruncate", frame);
+    let real = real!(ftruncate64: fn(c_int, i64) -> c_int);
+    if !world::active() {
+        // SAFETY: numbers.
+        return unsafe { real(descriptor, bytes) };
+    }
+    let call = "ftruncate";
+    let file = reach(descriptor, Way { call, ..WRITES_AT }, frame);
+    let before = kernel::look_at_open(file.descriptor).map_or(0, |stat| stat.st_size);
     // SAFETY: numbers.
-    unsafe { real!(ftruncate64: fn(c_int, i64) -> c_int)(descriptor, bytes) }
+    let result = unsafe { real(file.descriptor, bytes) };
+    if result == 0 {
+        mapped::resized(file.descriptor, [before, bytes], &file.by);
+    }
+    result
+}
+
+/// Has room made in a file, or given back, by `real`.
+fn allocated(descriptor: c_int, frame: &Frame, real: impl FnOnce(c_int) -> c_int) -> c_int {
+    if !world::active() {
+        return real(descriptor);
+    }
+    let call = "fallocate";
+    let file = reach(descriptor, Way { call, ..WRITES_AT }, frame);
+    mapped::anywhere(file.descriptor, true, call, file.by.site);
+    real(file.descriptor)
 }
 
 unsafe extern "C" fn allocate(
@@ -313,10 +459,11 @@ unsafe extern "C" fn allocate(
     frame: &Frame,
 ) -> c_int {
     cancel::point(frame);
-    let descriptor = reach(descriptor, "fallocate", frame);
     let real = real!(fallocate64: fn(c_int, c_int, i64, i64) -> c_int);
     // SAFETY: numbers.
-    unsafe { real(descriptor, mode, offset, bytes) }
+    allocated(descriptor, frame, |file| unsafe {
+        real(file, mode, offset, bytes)
+    })
 }
 
 unsafe extern "C" fn allocate_all(
@@ -325,7 +472,9 @@ unsafe extern "C" fn allocate_all(
     bytes: i64,
     frame: &Frame,
 ) -> c_int {
-    let descriptor = reach(descriptor, "fallocate", frame);
+    let real = real!(posix_fallocate64: fn(c_int, i64, i64) -> c_int);
     // SAFETY: numbers.
-    unsafe { real!(posix_fallocate64: fn(c_int, i64, i64) -> c_int)(descriptor, offset, bytes) }
+    allocated(descriptor, frame, |file| unsafe {
+        real(file, offset, bytes)
+    })
 }
