@@ -18,6 +18,7 @@ mod entries;
 pub mod exceptions;
 pub mod files;
 mod futexes;
+mod handlers;
 mod joins;
 mod jumps;
 pub mod libraries;
@@ -84,6 +85,7 @@ pub struct State {
     pub descriptors: descriptors::State,
     pub disk: disk::State,
     pub files: files::State,
+    pub handlers: handlers::State,
     pub libraries: libraries::State,
     pub limits: limits::State,
     pub mapped: mapped::State,
@@ -143,6 +145,7 @@ impl State {
         self.awaited.clear();
         self.descriptors.clear();
         self.files.clear();
+        self.handlers.clear();
         self.libraries.clear();
         self.limits.clear();
         self.mapped.clear();

@@ -327,7 +327,9 @@ impl Subject for Checked {
     }
 
     fn lacks_steps(&self) -> bool {
-        self.anew() && self.noticed().racy.iter().any(|unit| unit.is_rule())
+        // Accesses that count as operations are none yet: a loop that waits by them goes on for ever.
+        let all = self.launch.races == Races::Interleave;
+        self.anew() && self.noticed().racy.iter().any(|unit| all || unit.is_rule())
     }
 
     fn target(&self) -> Attentive {
