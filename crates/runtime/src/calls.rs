@@ -18,6 +18,7 @@ mod entries;
 pub mod exceptions;
 pub mod files;
 mod futexes;
+mod handlers;
 mod joins;
 mod jumps;
 pub mod libraries;
@@ -41,6 +42,7 @@ mod random;
 mod robust;
 pub mod rules;
 mod rwlocks;
+mod scheduling;
 pub mod sections;
 mod semaphores;
 pub mod signals;
@@ -49,6 +51,7 @@ mod statics;
 mod stream_calls;
 mod stream_ends;
 mod stream_locks;
+mod stream_points;
 mod streams;
 mod strings;
 mod system;
@@ -82,6 +85,7 @@ pub struct State {
     pub descriptors: descriptors::State,
     pub disk: disk::State,
     pub files: files::State,
+    pub handlers: handlers::State,
     pub libraries: libraries::State,
     pub limits: limits::State,
     pub mapped: mapped::State,
@@ -107,6 +111,7 @@ pub struct Own {
     pub openmp: openmp::Own,
     pub jumps: jumps::Own,
     pub random: random::Own,
+    pub scheduling: scheduling::Own,
     pub signals: signals::Own,
     pub threads: threads::Own,
     pub verifier: verifier::Own,
@@ -127,6 +132,7 @@ impl Own {
     pub fn child(&self, slot: usize) -> Own {
         Own {
             random: self.random.child(slot),
+            scheduling: self.scheduling,
             signals: self.signals.child(),
             ..Own::default()
         }
@@ -139,6 +145,7 @@ impl State {
         self.awaited.clear();
         self.descriptors.clear();
         self.files.clear();
+        self.handlers.clear();
         self.libraries.clear();
         self.limits.clear();
         self.mapped.clear();

@@ -262,15 +262,10 @@ impl Checked {
             native: native.ok(),
             noticed,
             visible: self.launch.units.clone(),
-            explores: self.explores(),
+            races: self.launch.races,
             known: 0,
             anew,
         }
-    }
-
-    /// Whether racy accesses are explored.
-    fn explores(&self) -> bool {
-        matches!(self.launch.races, Races::Explore | Races::Interleave)
     }
 
     fn names(&self) -> MutexGuard<'_, Names> {
@@ -286,6 +281,11 @@ impl Checked {
     fn idle(&self) -> MutexGuard<'_, Vec<Native>> {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Whether racy accesses are explored.
+fn explores(races: Races) -> bool {
+    matches!(races, Races::Explore | Races::Interleave)
 }
 
 /// What a rule of good use says.
@@ -415,7 +415,7 @@ pub struct Attentive {
     noticed: Arc<Mutex<Noticed>>,
     /// What is explored beyond operations so far: racy memory, and what rules are about.
     visible: Vec<Unit>,
-    explores: bool,
+    races: Races,
     /// Notes looked at.
     known: usize,
     anew: Arc<AtomicBool>,
@@ -424,7 +424,7 @@ pub struct Attentive {
 impl Attentive {
     /// Whether something turned out that is not explored yet, as it has to be: accesses that raced, a rule that matters.
     fn races(&mut self) {
-        let (visible, explores) = (&self.visible, self.explores);
+        let (visible, explores) = (&self.visible, explores(self.races));
         let Some(native) = &self.native else {
             return;
         };
@@ -452,7 +452,8 @@ impl Attentive {
         let missing: Vec<Unit> = missing.filter(hidden).collect();
         if !racy.is_empty() || !missing.is_empty() {
             let mut noticed = self.noticed.lock().unwrap_or_else(PoisonError::into_inner);
-            noticed.lacking |= !missing.is_empty();
+            // Accesses that are to count as operations are none yet: a loop that waits by them goes on for ever.
+            noticed.lacking |= !missing.is_empty() || self.races == Races::Interleave;
             noticed.hidden.extend(racy);
             noticed.hidden.extend(missing);
             self.anew.store(true, Relaxed);

@@ -11,7 +11,7 @@ static HOLDING: AtomicU32 = AtomicU32::new(0);
 pub fn prepare(units: &[Unit]) {
     use Rule::*;
     let given = [
-        Ranges, Table, Output, Names, Keys, Libraries, Streams, Positions,
+        Ranges, Table, Output, Names, Keys, Libraries, Streams, Positions, Handlers,
     ]
     .into_iter();
     let holding = given.filter(|rule| units.contains(&Unit::of(*rule)));

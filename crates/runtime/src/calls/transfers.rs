@@ -458,6 +458,7 @@ unsafe extern "C" fn allocate(
     bytes: i64,
     frame: &Frame,
 ) -> c_int {
+    cancel::point(frame);
     let real = real!(fallocate64: fn(c_int, c_int, i64, i64) -> c_int);
     // SAFETY: numbers.
     allocated(descriptor, frame, |file| unsafe {
