@@ -16,6 +16,7 @@ pub mod descriptors;
 mod disk;
 mod entries;
 pub mod exceptions;
+mod file_locks;
 pub mod files;
 mod futexes;
 mod joins;
@@ -38,11 +39,13 @@ pub mod pointers;
 mod positions;
 pub mod process;
 mod random;
+mod ranges;
 mod robust;
 pub mod rules;
 mod rwlocks;
 pub mod sections;
 mod semaphores;
+mod shared_memory;
 pub mod signals;
 mod spins;
 mod stream_calls;
@@ -80,6 +83,7 @@ pub struct State {
     pub awaited: awaited::State,
     pub descriptors: descriptors::State,
     pub disk: disk::State,
+    pub file_locks: file_locks::State,
     pub files: files::State,
     pub libraries: libraries::State,
     pub limits: limits::State,
@@ -137,6 +141,7 @@ impl State {
     pub fn clear(&mut self) {
         self.awaited.clear();
         self.descriptors.clear();
+        self.file_locks.clear();
         self.files.clear();
         self.libraries.clear();
         self.limits.clear();

@@ -1,7 +1,7 @@
 //! Streams that are opened, written out and closed: see [`super::streams`].
 
 use super::{
-    callers, descriptors, disk, files, rules, stream_locks,
+    callers, descriptors, disk, file_locks, files, rules, stream_locks,
     streams::{self, Stream, during},
 };
 use crate::{hooks::Frame, real, trampoline, world};
@@ -110,7 +110,11 @@ unsafe extern "C" fn close_stream(stream: *mut FILE, frame: &Frame) -> c_int {
         let error = unsafe { *libc::__errno_location() };
         streams::unlisted(place);
         // SAFETY: the program's own stream.
+        let descriptor = unsafe { Stream::of(place) }.descriptor;
+        let held = file_locks::losing(descriptor);
+        // SAFETY: as above.
         let result = unsafe { real(stream) };
+        file_locks::lost(held, site);
         if locks {
             stream_locks::give_back(place, site);
         }
