@@ -12,6 +12,7 @@ mod callers;
 mod cancel;
 mod clocks;
 mod condvars;
+mod copies;
 pub mod descriptors;
 mod disk;
 mod entries;
@@ -35,14 +36,17 @@ mod once;
 mod openmp;
 mod output;
 pub mod paths;
+mod pieces;
 pub mod pointers;
 mod positions;
 pub mod process;
 mod random;
 mod ranges;
+mod reached;
 mod robust;
 pub mod rules;
 mod rwlocks;
+mod scans;
 pub mod sections;
 mod semaphores;
 mod shared_memory;
@@ -81,6 +85,7 @@ use reweave_wire::Beginning;
 #[derive(Default)]
 pub struct State {
     pub awaited: awaited::State,
+    pub copies: copies::State,
     pub descriptors: descriptors::State,
     pub disk: disk::State,
     pub file_locks: file_locks::State,
@@ -140,6 +145,7 @@ impl State {
     /// Before a run.
     pub fn clear(&mut self) {
         self.awaited.clear();
+        self.copies.clear();
         self.descriptors.clear();
         self.file_locks.clear();
         self.files.clear();

@@ -96,17 +96,9 @@ fn opens_stream(name: &'static CStr, arguments: &mut [usize; 6], from: &usize) {
     redirect(HERE, &mut arguments[0], true, how, from, 0);
 }
 
-fn lists(name: &'static CStr, arguments: &mut [usize; 6], from: &usize) {
+pub(super) fn lists(name: &'static CStr, arguments: &mut [usize; 6], from: &usize) {
     checked(name, arguments[0], from);
     redirect(HERE, &mut arguments[0], true, Use::List, from, 0);
-}
-
-/// They have the program look at each entry while they are at it.
-fn lists_at_once(name: &'static CStr, arguments: &mut [usize; 6], from: &usize) {
-    if !alone() {
-        refuse_beside(name, from);
-    }
-    lists(name, arguments, from);
 }
 
 fn refuse_beside(name: &'static CStr, from: &usize) -> ! {
@@ -390,8 +382,8 @@ redirects! {
     seekdir => uses_directory;
     telldir => uses_directory;
     closedir => closes_directory;
-    scandir => lists_at_once;
-    scandir64 => lists_at_once;
+    scandirat => walks;
+    scandirat64 => walks;
     get_current_dir_name => asks_where, told_where;
     chdir => goes;
     fchdir => goes_to_open;

@@ -252,9 +252,6 @@ passes! {
     fopencookie => refused;
     lockf => asks;
     lockf64 => asks;
-    sendfile => refused;
-    sendfile64 => refused;
-    copy_file_range => refused;
 }
 
 /// It asks about a descriptor, and does nothing to its file.
@@ -267,7 +264,7 @@ pub(super) fn asked(descriptor: c_int, site: Site) {
     found(descriptor);
 }
 
-/// It opens a descriptor that it does not give away, does something to two files at once, or calls functions of the program's.
+/// It opens a descriptor that it does not give away, or calls functions of the program's.
 fn refused(name: &'static CStr, _: &[usize; 6], from: &usize) {
     files::changing();
     files::moving();
