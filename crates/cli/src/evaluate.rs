@@ -46,11 +46,7 @@ fn evaluate(log: &Path) -> Result<Evaluated, String> {
     let recorded = Recorded::read(BufReader::new(file))?;
     let truth = recorded.time();
     let mut parts = recorded.replay(&PARTS).into_iter();
-    let probed = |probing| -> Vec<Vec<f64>> {
-        let guesses = SEEDS.map(|seed| recorded.probe(probing, &PARTS, seed));
-        guesses.collect()
-    };
-    let probed = PROBED.map(|(name, probing)| (name, probed(probing)));
+    let probed = PROBED.map(|(name, probing)| (name, recorded.probe(probing, &PARTS, SEEDS)));
     let accuracies = [0, 1, 2].map(|part| {
         let guesses = parts.next().unwrap_or_default();
         let named = |guess: &reweave_explore::Guess| {

@@ -204,7 +204,7 @@ fn plain(runs: u64, weight: LogSum, whole: f64) -> f64 {
 
 /// What is rare is missed by most samples, and found too large by some: a pass of width `w` that is right on average is mostly too small,
 /// by a factor of about `exp(SKEW / w)`. Found by trying on recorded searches.
-const SKEW: f64 = 5.0;
+const SKEW: f64 = 1.5;
 
 /// What passes say together, and how sure; the natural logarithm. Each is right on average; it scatters the less the wider it was, the
 /// more it could learn from others before it (which were narrower), and the more was done before it. They scatter by factors, so it is
