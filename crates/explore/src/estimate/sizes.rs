@@ -107,7 +107,7 @@ struct Plane {
 const LARGE: i32 = 3;
 
 /// What was learned before a pass counts for this part of what is learned from it.
-const OLD: f64 = 0.8;
+const OLD: f64 = 0.5;
 
 /// A slope is believed in as if so many examples said that there is none.
 const FLAT: f64 = 3.0;
