@@ -1,6 +1,7 @@
 //! Reading and writing by descriptors: see [`super::reached`]. Calls with several pieces of memory are in [`super::pieces`].
 
 use super::{
+    cancel,
     mapped::{self, At},
     reached::{READS, READS_AT, WRITES, WRITES_AT, Way, reach},
     texts::{List, variadic},
