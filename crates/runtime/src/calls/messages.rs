@@ -5,7 +5,7 @@
 use super::{
     files,
     process::ordinary_exit,
-    streams::during,
+    stream_points::{Does, during},
     texts::{List, variadic},
 };
 use crate::{hooks::Frame, real, trampoline};
@@ -61,7 +61,7 @@ unsafe extern "C" fn end_with_words(status: c_int, format: Text, list: List, fra
 }
 
 fn on_error(frame: &Frame, write: impl FnOnce()) {
-    during(files::outputs()[1], true, true, frame, write);
+    during(files::outputs()[1], Does::Writes, true, frame, write);
 }
 
 /// Standard output comes first.
@@ -102,7 +102,9 @@ unsafe fn told(status: c_int, format: Text, list: List, frame: &Frame, write: im
     // SAFETY: the program's own arguments, libc's own stream; the text is nobody else's.
     unsafe {
         let composed = compose(&mut text, format, list) >= 0;
-        during(output, true, true, frame, || flush(output as *mut FILE));
+        during(output, Does::Flushes, true, frame, || {
+            flush(output as *mut FILE)
+        });
         on_error(frame, || write(if composed { text } else { format }));
         if composed {
             libc::free(text.cast::<c_void>());

@@ -208,7 +208,8 @@ pub(super) use {called_with, passes, redirects};
 pub(super) fn openable(path: &CStr, call: &CStr, from: &usize) {
     let name = call.to_bytes();
     let name = name.strip_prefix(b"__").unwrap_or(name);
-    if name.starts_with(b"open") && name != b"opendir" || name.starts_with(b"creat") {
+    let opens: [&[u8]; 4] = [b"open", b"creat", b"fopen", b"freopen"];
+    if opens.iter().any(|start| name.starts_with(start)) && name != b"opendir" {
         cancel::point_at(from);
     }
     super::files::changing();
@@ -418,9 +419,6 @@ fills! {
     fstatfs => 1, all::<STATFS>, answers::open_file::<0>;
     fstatfs64 => 1, all::<STATFS>, answers::open_file::<0>;
     uname => 0, all::<{ size_of::<libc::utsname>() }>;
-    sysinfo => 0, all::<{ size_of::<libc::sysinfo>() }>;
-    times => 0, all::<{ size_of::<libc::tms>() }>;
-    getrusage => 1, all::<{ size_of::<libc::rusage>() }>;
     getcwd => 0, text::<1>, answers::here, answers::smooth_directory;
     __getcwd_chk => 0, text::<1>, answers::here, answers::smooth_directory;
     getdents64 => 1, counted::<2>, answers::entries;
@@ -428,7 +426,6 @@ fills! {
     __readlink_chk => 1, counted::<2>, answers::link::<0>;
     __readlinkat_chk => 2, counted::<3>, answers::link_at;
     readlinkat => 2, counted::<3>, answers::link_at;
-    sched_getparam => 1, all::<4>;
     getgroups => 1, groups;
 }
 
