@@ -8,6 +8,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <sys/file.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -40,6 +41,7 @@ static void try_all(int file) {
     FAILS(EBADF, dup(file));
     FAILS(EBADF, dup2(file, 50));
     FAILS(EBADF, close(file));
+    FAILS(EBADF, flock(file, LOCK_EX | LOCK_NB));
     FAILS(EBADF, isatty(file) - 1);
     FAILS(EBADF, fstat(file, &about));
     FAILS(EBADF, fsync(file));

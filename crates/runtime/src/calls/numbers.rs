@@ -260,7 +260,6 @@ passes! {
     tcgetattr => asks;
     tcsetattr => asks;
     syncfs => asks;
-    sync_file_range => asks;
     readahead => asks;
     posix_fadvise => asks;
     posix_fadvise64 => asks;
