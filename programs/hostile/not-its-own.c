@@ -27,7 +27,6 @@ static void try_all(int file) {
     FAILS(EBADF, write(file, "x", 1));
     FAILS(EBADF, pwrite(file, "x", 1, 0));
     FAILS(EBADF, writev(file, parts, 1));
-    FAILS(EBADF, dprintf(file, "x"));
     FAILS(EBADF, read(file, room, 1));
     FAILS(EBADF, pread(file, room, 1, 0));
     FAILS(EBADF, readv(file, parts, 1));
