@@ -20,6 +20,7 @@ pub mod exceptions;
 mod file_locks;
 pub mod files;
 mod futexes;
+mod handlers;
 mod joins;
 mod jumps;
 pub mod libraries;
@@ -47,14 +48,17 @@ mod robust;
 pub mod rules;
 mod rwlocks;
 mod scans;
+mod scheduling;
 pub mod sections;
 mod semaphores;
 mod shared_memory;
 pub mod signals;
 mod spins;
+mod statics;
 mod stream_calls;
 mod stream_ends;
 mod stream_locks;
+mod stream_points;
 mod streams;
 mod strings;
 mod system;
@@ -90,6 +94,7 @@ pub struct State {
     pub disk: disk::State,
     pub file_locks: file_locks::State,
     pub files: files::State,
+    pub handlers: handlers::State,
     pub libraries: libraries::State,
     pub limits: limits::State,
     pub mapped: mapped::State,
@@ -115,6 +120,7 @@ pub struct Own {
     pub openmp: openmp::Own,
     pub jumps: jumps::Own,
     pub random: random::Own,
+    pub scheduling: scheduling::Own,
     pub signals: signals::Own,
     pub threads: threads::Own,
     pub verifier: verifier::Own,
@@ -135,6 +141,7 @@ impl Own {
     pub fn child(&self, slot: usize) -> Own {
         Own {
             random: self.random.child(slot),
+            scheduling: self.scheduling,
             signals: self.signals.child(),
             ..Own::default()
         }
@@ -149,6 +156,7 @@ impl State {
         self.descriptors.clear();
         self.file_locks.clear();
         self.files.clear();
+        self.handlers.clear();
         self.libraries.clear();
         self.limits.clear();
         self.mapped.clear();

@@ -1,6 +1,7 @@
 //! Reading and writing by descriptors: see [`super::reached`]. Calls with several pieces of memory are in [`super::pieces`].
 
 use super::{
+    cancel,
     mapped::{self, At},
     reached::{READS, READS_AT, WRITES, WRITES_AT, Way, reach},
     texts::{List, variadic},
@@ -234,6 +235,7 @@ unsafe extern "C" fn allocate(
     bytes: i64,
     frame: &Frame,
 ) -> c_int {
+    cancel::point(frame);
     let real = real!(fallocate64: fn(c_int, c_int, i64, i64) -> c_int);
     // SAFETY: numbers.
     allocated(descriptor, frame, |file| unsafe {
