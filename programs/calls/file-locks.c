@@ -83,10 +83,9 @@ static int made(char *file) {
 
 int main(void) {
     int file = made(name), last = made(second);
-#ifdef STUCK
-    void *(*start)(void *) = stuck;
-#else
     void *(*start)(void *) = counts;
+#ifdef STUCK
+    start = stuck;
 #endif
     pthread_t thread;
     pthread_create(&thread, 0, start, 0);
