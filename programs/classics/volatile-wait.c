@@ -5,7 +5,7 @@
 static volatile int ready;
 
 static void *wait(void *arg) {
-    while (!ready) { // <-
+    while (!ready) {
     }
     return arg;
 }
@@ -13,7 +13,7 @@ static void *wait(void *arg) {
 int main(void) {
     pthread_t thread;
     pthread_create(&thread, NULL, wait, NULL);
-    ready = 1; // <- not ordered with the read
+    ready = 1;
     pthread_join(thread, NULL);
     return 0;
 }
