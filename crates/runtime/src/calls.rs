@@ -12,10 +12,12 @@ mod callers;
 mod cancel;
 mod clocks;
 mod condvars;
+mod copies;
 pub mod descriptors;
 mod disk;
 mod entries;
 pub mod exceptions;
+mod file_locks;
 pub mod files;
 mod futexes;
 mod handlers;
@@ -35,16 +37,21 @@ mod once;
 mod openmp;
 mod output;
 pub mod paths;
+mod pieces;
 pub mod pointers;
 mod positions;
 pub mod process;
 mod random;
+mod ranges;
+mod reached;
 mod robust;
 pub mod rules;
 mod rwlocks;
+mod scans;
 mod scheduling;
 pub mod sections;
 mod semaphores;
+mod shared_memory;
 pub mod signals;
 mod spins;
 mod statics;
@@ -82,8 +89,10 @@ use reweave_wire::Beginning;
 #[derive(Default)]
 pub struct State {
     pub awaited: awaited::State,
+    pub copies: copies::State,
     pub descriptors: descriptors::State,
     pub disk: disk::State,
+    pub file_locks: file_locks::State,
     pub files: files::State,
     pub handlers: handlers::State,
     pub libraries: libraries::State,
@@ -143,7 +152,9 @@ impl State {
     /// Before a run.
     pub fn clear(&mut self) {
         self.awaited.clear();
+        self.copies.clear();
         self.descriptors.clear();
+        self.file_locks.clear();
         self.files.clear();
         self.handlers.clear();
         self.libraries.clear();

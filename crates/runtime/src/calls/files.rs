@@ -353,7 +353,7 @@ pub fn look_at_open(descriptor: c_int, from: &usize) {
 const NOWHERE: usize = 0x7000_0000_0000;
 const ROOM: usize = 0xfff_ffff_ffff;
 
-fn address(number: usize) -> usize {
+pub(super) fn address(number: usize) -> usize {
     NOWHERE | number << 3 & ROOM
 }
 

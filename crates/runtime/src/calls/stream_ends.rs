@@ -1,7 +1,7 @@
 //! Streams that are opened, written out and closed: see [`super::streams`].
 
 use super::{
-    callers, cancel, descriptors, disk, files, rules, stream_locks,
+    callers, cancel, descriptors, disk, file_locks, files, rules, stream_locks,
     stream_points::{Does, asked_to_go, attempt, during},
     streams::{self, Stream},
 };
@@ -127,7 +127,10 @@ unsafe fn close_now(stream: *mut FILE, frame: &Frame) -> c_int {
     let error = unsafe { *libc::__errno_location() };
     streams::unlisted(place);
     // SAFETY: the program's own stream.
+    let held = file_locks::losing(unsafe { Stream::of(place) }.descriptor);
+    // SAFETY: as above.
     let result = unsafe { real!(fclose: fn(*mut FILE) -> c_int)(stream) };
+    file_locks::lost(held, site(frame));
     match written {
         true => result,
         false => super::failed(error),

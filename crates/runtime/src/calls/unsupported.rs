@@ -95,10 +95,10 @@ unsupported! {
     socket socketpair accept accept4 connect bind listen shutdown
     send sendto sendmsg sendmmsg recv recvfrom recvmsg recvmmsg
     getaddrinfo gethostbyname gethostbyname2 gethostbyaddr getnameinfo
-    shm_open shm_unlink shmget shmat shmdt shmctl
+    shmget shmat shmdt shmctl
     semget semop semtimedop semctl msgget msgsnd msgrcv msgctl
     mq_open mq_close mq_unlink mq_send mq_receive mq_timedsend mq_timedreceive mq_notify mq_getattr mq_setattr
-    eventfd eventfd_read eventfd_write memfd_create process_vm_readv process_vm_writev
+    eventfd eventfd_read eventfd_write process_vm_readv process_vm_writev
     splice tee vmsplice userfaultfd
 }
 
