@@ -19,7 +19,8 @@ fn main() {
         panic!("reweave runs on Linux on x86-64 only, not on {target}");
     }
     let here = PathBuf::from(variable("CARGO_MANIFEST_DIR"));
-    let headers = ["reweave.h", "reweave-std.h"].map(|name| here.join("include").join(name));
+    let headers = ["reweave.h", "reweave-std.h", "std/bits/shared_ptr_atomic.h"];
+    let headers = headers.map(|name| here.join("include").join(name));
     let built = runtime(&here.join("../runtime/Cargo.toml"));
     for changes in sources(&built.with_extension("d"))
         .iter()
@@ -34,9 +35,11 @@ fn main() {
         read(header).hash(&mut contents);
     }
     println!("cargo::rustc-env=REWEAVE_RUNTIME={}", built.display());
-    let [header, first] = headers;
+    let [header, first, shared_pointers] = headers;
     println!("cargo::rustc-env=REWEAVE_HEADER={}", header.display());
     println!("cargo::rustc-env=REWEAVE_FIRST={}", first.display());
+    let shared_pointers = shared_pointers.display();
+    println!("cargo::rustc-env=REWEAVE_SHARED_POINTERS={shared_pointers}");
     println!("cargo::rustc-env=REWEAVE_KIT={:016x}", contents.finish());
 }
 

@@ -1,4 +1,4 @@
-/* Where the process is, its mask, its environment and what it does about a signal are everybody's: each order is explored. */
+/* Where the process is, its mask and what it does about a signal are everybody's: each order is explored. The environment is too, without protection. */
 #define _GNU_SOURCE
 #include <assert.h>
 #include <fcntl.h>
@@ -16,7 +16,7 @@ static void *changes(void *unused) {
 #elif defined(MASK)
     umask(077);
 #else
-    setenv("REWEAVE_CORPUS", "set", 1);
+    setenv("REWEAVE_CORPUS", "set", 1); /* <- */
     signal(SIGUSR1, SIG_IGN);
 #endif
     return NULL;

@@ -186,8 +186,9 @@ fn no_log(file: &Path, error: &io::Error) -> Fault {
     ))
 }
 
-/// Executions that one worker runs before others join in: most checks are over before those would have started.
+/// One worker runs so many executions, or for so long, before others join in: most checks are over before those would have started.
 const ALONE: u64 = 500;
+const SOON: Duration = Duration::from_millis(300);
 
 /// One check under way. It is advanced in slices of time; between two of them it is a value that can wait, be stored and be gone on with.
 pub struct Check<S> {
@@ -301,20 +302,18 @@ impl<S: Subject> Check<S> {
         let target = |_| self.subject.target();
         let after = |plan: &Plan, execution: &Execution| self.after(control, plan, execution);
         let before = || self.before(slice);
-        let runs = || control.runs.load(Relaxed);
-        let alone = || match runs() {
-            ALONE.. => Flow::Stop,
-            _ => self.before(slice),
+        let start = Instant::now();
+        let long = || control.runs.load(Relaxed) >= ALONE || start.elapsed() >= SOON;
+        let alone = || match long() {
+            true => Flow::Stop,
+            false => self.before(slice),
         };
         let several = self.settings.workers > 1;
-        let mut outcome = Ok(());
-        if !several || runs() < ALONE {
-            outcome = match several {
-                true => search.run(1, target, alone, after),
-                false => search.run(1, target, before, after),
-            };
-        }
-        let undecided = several && runs() >= ALONE && !search.exhausted();
+        let mut outcome = match several {
+            true => search.run(1, target, alone, after),
+            false => search.run(1, target, before, after),
+        };
+        let undecided = several && long() && !search.exhausted() && search.unfit().is_none();
         if outcome.is_ok() && undecided && !self.failed() {
             outcome = search.run(self.settings.workers, target, before, after);
         }

@@ -1,4 +1,4 @@
-//! What the command carries for programs: the runtime and two headers, and where they are put for compilers and loaders.
+//! What the command carries for programs: the runtime and some headers, and where they are put for compilers and loaders.
 //!
 //! *Called by:* everything that compiles or starts a program. The files stay where they are from run to run, since
 //! programs are linked against them: in the user's cache, in a directory that is named after their contents. Several
@@ -13,10 +13,14 @@ use std::{
     process,
 };
 
-const FILES: [(&str, &[u8]); 3] = [
+const FILES: [(&str, &[u8]); 4] = [
     (Kit::RUNTIME, include_bytes!(env!("REWEAVE_RUNTIME"))),
     ("reweave.h", include_bytes!(env!("REWEAVE_HEADER"))),
     (Kit::FIRST, include_bytes!(env!("REWEAVE_FIRST"))),
+    (
+        "std/bits/shared_ptr_atomic.h",
+        include_bytes!(env!("REWEAVE_SHARED_POINTERS")),
+    ),
 ];
 
 /// Puts them where compilers and loaders find them, or mends what is there; an error is a sentence.
@@ -67,9 +71,9 @@ fn user() -> io::Result<u32> {
 }
 
 fn fill(directory: &Path) -> io::Result<()> {
-    fs::create_dir_all(directory)?;
     for (name, contents) in FILES {
         let path = directory.join(name);
+        fs::create_dir_all(path.parent().expect("it lies in the directory"))?;
         if fs::read(&path).is_ok_and(|there| there == contents) {
             continue;
         }

@@ -29,7 +29,7 @@ use std::{
 };
 use tempfile::TempDir;
 
-/// What programs are compiled and linked against: a directory with the runtime, `reweave.h` and [`Kit::FIRST`].
+/// What programs are compiled and linked against: a directory with the runtime, `reweave.h`, [`Kit::FIRST`] and [`Kit::STD`].
 #[derive(Clone, Debug)]
 pub struct Kit {
     /// Absolute: programs remember it.
@@ -42,6 +42,9 @@ impl Kit {
 
     /// The name of the header that comes before everything else.
     pub const FIRST: &'static str = "reweave-std.h";
+
+    /// The name of the directory with headers that stand in for some of C++'s library.
+    pub const STD: &'static str = "std";
 
     /// The runtime itself.
     pub fn runtime(&self) -> PathBuf {

@@ -2,7 +2,7 @@
 
 use crate::{
     estimate::{
-        Passed,
+        Passed, Probing,
         pace::few,
         probe::{Dice, Pass},
         sizes::Sizes,
@@ -54,6 +54,17 @@ impl Prober {
         })
     }
 
+    /// Whether it is time for a pass, after so many executions, so many of them in passes.
+    pub fn is_due(&self, probing: Probing, runs: u64, probed: u64) -> bool {
+        self.under_way.is_some() || probing.due(runs, probed, self.last)
+    }
+
+    /// Whether there are branches for a pass, and not too many of them.
+    pub fn takes(&self, branches: &[Branch]) -> bool {
+        let steps = branches.last().map_or(0, |branch| branch.shared.0.len());
+        self.under_way.is_some() || few(branches.len(), steps)
+    }
+
     /// Gives up the pass and hands out what waits in it.
     pub fn give_up(&mut self, branches: &mut Vec<Branch>) {
         if let Some(it) = self.under_way.take() {
@@ -76,18 +87,13 @@ impl Prober {
 impl Worker<'_> {
     /// A pass looks at all branches there are, so they have to be in one hand.
     pub fn wants_to_probe(&mut self, prober: &Prober) -> bool {
-        if prober.under_way.is_some() {
-            return true;
-        }
         let (runs, probed, _) = self.crew.gauge.so_far();
-        let done = runs + self.tally.runs;
-        let probed = (probed + self.tally.probed) * self.crew.share();
-        if !self.probing.due(done, probed, prober.last) {
+        let (runs, probed) = (runs + self.tally.runs, probed + self.tally.probed);
+        if !prober.is_due(self.probing, runs, probed) {
             return false;
         }
         self.crew.take_all(&mut self.mine);
-        let steps = self.mine.last().map_or(0, |branch| branch.shared.0.len());
-        few(self.mine.len(), steps)
+        prober.takes(&self.mine)
     }
 
     /// Makes one pass over all that is left, or goes on with one. One that is stopped waits to be gone on with.
@@ -148,6 +154,7 @@ impl Worker<'_> {
                 let found = self.mine.drain(stack..);
                 found.for_each(|branch| it.pass.child(*number, branch));
                 numbers.pop();
+                self.share();
             }
             next += 1;
         }

@@ -240,8 +240,8 @@ impl Search {
     /// Explores until nothing is left or somebody says stop: `before` before every run (from any worker), `after` with
     /// every execution. A divergence stops too, with its branch put back.
     ///
-    /// A pass of probing is one worker's, so several take turns with it: it makes what passes are due, then all explore until half as
-    /// much again is done.
+    /// A pass of probing is about all branches there are, so before each several workers put theirs together; one of them makes the pass,
+    /// the others go on with what it leaves.
     pub fn run<T: Target>(
         &mut self,
         workers: usize,
@@ -252,7 +252,7 @@ impl Search {
         let workers = workers.max(1);
         if workers == 1 || !self.probes() {
             self.settle_for(workers);
-            return self.explore(workers, Turn::All, &target, &before, &after);
+            return self.explore(workers, false, &target, &before, &after);
         }
         let stopped = AtomicBool::new(false);
         let noted = |flow: Flow| {
@@ -260,26 +260,30 @@ impl Search {
             flow
         };
         let mut last = Ok(());
-        let over = |search: &Search| {
-            stopped.load(Ordering::Relaxed) || search.exhausted() || search.unfit.is_some()
-        };
-        while last.is_ok() && !over(self) {
-            let after = |plan: &Plan, execution: &Execution| noted(after(plan, execution));
-            let share = Turn::Passes(workers as u64);
-            last = self.explore(1, share, &target, &|| noted(before()), &after);
-            if last.is_err() || over(self) {
-                break;
-            }
-            self.settle();
-            let until = self.totals.runs() * 3 / 2;
-            let left = AtomicI64::new(until.max(LEAST) as i64 - self.totals.runs() as i64);
+        while last.is_ok() && !self.exhausted() && self.unfit.is_none() {
+            let pass = self.pass_is_due();
+            let runs = self.totals.runs() as i64;
+            let left = AtomicI64::new(match pass {
+                true => i64::MAX,
+                false => (runs / 2).max(LEAST),
+            });
             let before = || match left.fetch_sub(1, Ordering::Relaxed) {
                 1.. => noted(before()),
                 _ => Flow::Stop,
             };
-            last = self.explore(workers, Turn::All, &target, &before, &after);
+            let after = |plan: &Plan, execution: &Execution| noted(after(plan, execution));
+            last = self.explore(workers, pass, &target, &before, &after);
+            if stopped.load(Ordering::Relaxed) {
+                break;
+            }
         }
         last
+    }
+
+    fn pass_is_due(&self) -> bool {
+        let (runs, probed, _) = self.gauge.so_far();
+        let prober = self.prober();
+        prober.is_due(self.options.probing, runs, probed) && prober.takes(&self.frontier)
     }
 
     /// Whether branches are also drawn at random.
@@ -294,22 +298,27 @@ impl Search {
         }
     }
 
+    /// With several workers, `pass`: until the first one has made a pass of probing. It begins with all there is.
     fn explore<T: Target>(
         &mut self,
         workers: usize,
-        turn: Turn,
+        pass: bool,
         target: &(impl Fn(usize) -> T + Sync),
         before: &(impl Fn() -> Flow + Sync),
         after: &(impl Fn(&Plan, &Execution) -> Flow + Sync),
     ) -> Result<(), Divergence> {
+        let frontier = std::mem::take(&mut self.frontier);
+        let (first, branches) = match pass {
+            true => (frontier, Vec::new()),
+            false => (Vec::new(), frontier),
+        };
         let crew = Crew {
             workers,
-            turn,
             gauge: &self.gauge,
             prober: &self.prober,
             log: self.log.as_ref(),
             pool: Mutex::new(Pool {
-                branches: std::mem::take(&mut self.frontier),
+                branches,
                 busy: workers,
             }),
             changed: Condvar::new(),
@@ -318,16 +327,16 @@ impl Search {
         };
         self.gauge.set_busy(workers);
         let options = self.options;
-        let probing = match self.probes() {
-            true => options.probing,
-            false => Probing::Never,
-        };
-        let work = |index: usize| {
+        let probes = self.probes();
+        let work = |index: usize, mine: Vec<Branch>| {
             let mut worker = Worker {
                 crew: &crew,
-                probing,
+                probing: match probes && index == 0 && (pass || workers == 1) {
+                    true => options.probing,
+                    false => Probing::Never,
+                },
                 explorer: Explorer::new(&options),
-                mine: Vec::new(),
+                mine,
                 batch: Vec::new(),
                 plans: Vec::new(),
                 totals: Totals::default(),
@@ -342,11 +351,13 @@ impl Search {
             (result, worker.totals, worker.explorer.unfit())
         };
         let done = match workers {
-            1 => vec![work(0)],
+            1 => vec![work(0, first)],
             _ => std::thread::scope(|scope| {
                 let work = &work;
+                let begins = std::iter::once(first).chain(std::iter::repeat(Vec::new()));
                 let hands: Vec<_> = (0..workers)
-                    .map(|index| scope.spawn(move || work(index)))
+                    .zip(begins)
+                    .map(|(index, mine)| scope.spawn(move || work(index, mine)))
                     .collect();
                 let done = hands.into_iter().map(|hand| hand.join());
                 done.map(|done| done.unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
@@ -365,21 +376,11 @@ impl Search {
 }
 
 /// Executions that several workers run before they look up again.
-const LEAST: u64 = 500;
-
-/// What workers are there for.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Turn {
-    /// Everything.
-    All,
-    /// Passes of probing, of which so many times fewer are due.
-    Passes(u64),
-}
+const LEAST: i64 = 500;
 
 /// What workers share.
 pub(crate) struct Crew<'a> {
     pub workers: usize,
-    turn: Turn,
     pub gauge: &'a Gauge,
     prober: &'a Mutex<Prober>,
     log: Option<&'a Mutex<Log>>,
@@ -397,14 +398,6 @@ struct Pool {
 }
 
 impl Crew<'_> {
-    /// How many times fewer executions are run in passes than one worker would.
-    pub fn share(&self) -> u64 {
-        match self.turn {
-            Turn::All => 1,
-            Turn::Passes(share) => share,
-        }
-    }
-
     fn lock(&self) -> MutexGuard<'_, Pool> {
         self.pool
             .lock()

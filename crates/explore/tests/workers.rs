@@ -3,7 +3,7 @@
 mod common;
 
 use common::program::{I, Machine, Objects, Program};
-use reweave_explore::{Algorithm, Flow, Options, Search, Target, Totals};
+use reweave_explore::{Algorithm, Flow, Options, Probing, Search, Target, Totals};
 use reweave_model::{Divergence, Execution, Plan};
 use std::{
     collections::VecDeque,
@@ -11,6 +11,7 @@ use std::{
         Mutex,
         atomic::{AtomicI64, AtomicU64, Ordering::SeqCst},
     },
+    time::Duration,
 };
 
 /// Five threads on one mutex: 120 executions.
@@ -56,6 +57,51 @@ fn a_broken_target_ends_the_search() {
         search.run(4, target, || Flow::Continue, |_, _| Flow::Continue)
     });
     assert!(outcome.is_err());
+}
+
+/// Takes its time, and counts.
+struct Slow<'a> {
+    machine: Machine,
+    runs: &'a AtomicU64,
+}
+
+impl Target for Slow<'_> {
+    fn run(&mut self, plan: &Plan) -> Result<&Execution, Divergence> {
+        self.runs.fetch_add(1, SeqCst);
+        std::thread::sleep(Duration::from_millis(2));
+        self.machine.run(plan)
+    }
+}
+
+/// While one of them makes a pass of probing, the others do not stand idle.
+#[test]
+fn nobody_waits_for_a_pass() {
+    let runs = [AtomicU64::new(0), AtomicU64::new(0)];
+    let target = |worker: usize| Slow {
+        machine: Machine::new(&program()),
+        runs: &runs[worker],
+    };
+    let mut search = Search::new(Options {
+        probing: Probing::Often,
+        ..by(Algorithm::Optimal)
+    });
+    let left = AtomicI64::new(0);
+    let mut advance = |workers, executions| {
+        left.store(executions, SeqCst);
+        let before = || match left.fetch_sub(1, SeqCst) {
+            1.. => Flow::Continue,
+            _ => Flow::Stop,
+        };
+        let outcome = search.run(workers, target, before, |_, _| Flow::Continue);
+        outcome.expect("the program is deterministic");
+    };
+    // The first executions are not in a pass.
+    advance(1, 20);
+    runs[0].store(0, SeqCst);
+    advance(2, 80);
+    let [one, other] = runs.map(AtomicU64::into_inner);
+    assert_eq!(one + other, 80);
+    assert!(one.min(other) >= 16, "{one} and {other}");
 }
 
 fn totals(program: &Program, algorithm: Algorithm, workers: usize) -> Totals {

@@ -12,17 +12,21 @@ mod callers;
 mod cancel;
 mod clocks;
 mod condvars;
+mod copies;
 pub mod descriptors;
 mod disk;
 mod entries;
 pub mod exceptions;
+mod file_locks;
 pub mod files;
 mod futexes;
+mod handlers;
 mod joins;
 mod jumps;
 pub mod libraries;
 mod limits;
 mod machine;
+mod mapped;
 mod mappings;
 mod marks;
 mod mutexes;
@@ -33,19 +37,28 @@ mod once;
 mod openmp;
 mod output;
 pub mod paths;
+mod pieces;
 pub mod pointers;
+mod positions;
 pub mod process;
 mod random;
+mod ranges;
+mod reached;
 mod robust;
 pub mod rules;
 mod rwlocks;
+mod scans;
+mod scheduling;
 pub mod sections;
 mod semaphores;
+mod shared_memory;
 pub mod signals;
 mod spins;
+mod statics;
 mod stream_calls;
 mod stream_ends;
 mod stream_locks;
+mod stream_points;
 mod streams;
 mod strings;
 mod system;
@@ -76,15 +89,20 @@ use reweave_wire::Beginning;
 #[derive(Default)]
 pub struct State {
     pub awaited: awaited::State,
+    pub copies: copies::State,
     pub descriptors: descriptors::State,
     pub disk: disk::State,
+    pub file_locks: file_locks::State,
     pub files: files::State,
+    pub handlers: handlers::State,
     pub libraries: libraries::State,
     pub limits: limits::State,
+    pub mapped: mapped::State,
     pub mappings: mappings::State,
     pub named: named::State,
     pub openmp: openmp::State,
     pub pointers: pointers::State,
+    pub positions: positions::State,
     pub process: process::State,
     pub signals: signals::State,
     pub streams: streams::State,
@@ -102,6 +120,7 @@ pub struct Own {
     pub openmp: openmp::Own,
     pub jumps: jumps::Own,
     pub random: random::Own,
+    pub scheduling: scheduling::Own,
     pub signals: signals::Own,
     pub threads: threads::Own,
     pub verifier: verifier::Own,
@@ -122,6 +141,7 @@ impl Own {
     pub fn child(&self, slot: usize) -> Own {
         Own {
             random: self.random.child(slot),
+            scheduling: self.scheduling,
             signals: self.signals.child(),
             ..Own::default()
         }
@@ -132,13 +152,18 @@ impl State {
     /// Before a run.
     pub fn clear(&mut self) {
         self.awaited.clear();
+        self.copies.clear();
         self.descriptors.clear();
+        self.file_locks.clear();
         self.files.clear();
+        self.handlers.clear();
         self.libraries.clear();
         self.limits.clear();
+        self.mapped.clear();
         self.named.clear();
         self.openmp.clear();
         self.pointers.clear();
+        self.positions.clear();
         self.process.clear();
         self.signals.clear();
         self.streams.clear();

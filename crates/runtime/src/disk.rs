@@ -435,28 +435,45 @@ pub fn is_open(file: &libc::stat, below: c_int) -> bool {
     open_for(file, below).next().is_some()
 }
 
-/// Has the descriptors of a file stand for its copy from now on, each where it stood.
-pub fn follow(file: &libc::stat, copy: &[u8], below: c_int) {
+/// Has the descriptors of a file stand for its copy from now on, each where it stood; those that are the same stay the same.
+pub fn follow(
+    file: &libc::stat,
+    copy: &[u8],
+    below: c_int,
+    are_same: impl Fn(c_int, c_int) -> bool,
+) {
+    let mut done: Vec<c_int> = Vec::new();
     for descriptor in open_for(file, below) {
-        let descriptor = descriptor as usize;
-        // SAFETY: exchanges a descriptor of the program's for one that reads the same.
-        unsafe {
-            let ask = |what: c_int| {
-                sys::call(libc::SYS_fcntl, [descriptor, what as usize, 0, 0, 0, 0]) as usize
-            };
-            let from = libc::SEEK_CUR as usize;
-            let offset = sys::call(libc::SYS_lseek, [descriptor, 0, from, 0, 0, 0]) as usize;
-            let close = match ask(libc::F_GETFD) {
-                0 => 0,
-                _ => libc::O_CLOEXEC as usize,
-            };
-            let new = at(libc::SYS_openat, copy, ask(libc::F_GETFL), 0);
-            if let Ok(new) = usize::try_from(new) {
-                let from = libc::SEEK_SET as usize;
-                sys::call(libc::SYS_lseek, [new, offset, from, 0, 0, 0]);
-                sys::call(libc::SYS_dup3, [new, descriptor, close, 0, 0, 0]);
-                sys::call(libc::SYS_close, [new, 0, 0, 0, 0, 0]);
-            }
+        let same = done.iter().find(|known| are_same(**known, descriptor));
+        exchange(descriptor, same.copied(), copy);
+        done.push(descriptor);
+    }
+}
+
+/// Exchanges a descriptor for another one, or for one of a copy.
+fn exchange(descriptor: c_int, other: Option<c_int>, copy: &[u8]) {
+    let descriptor = descriptor as usize;
+    // SAFETY: exchanges a descriptor of the program's for one that reads the same.
+    unsafe {
+        let ask = |what: c_int| {
+            sys::call(libc::SYS_fcntl, [descriptor, what as usize, 0, 0, 0, 0]) as usize
+        };
+        let close = match ask(libc::F_GETFD) {
+            0 => 0,
+            _ => libc::O_CLOEXEC as usize,
+        };
+        if let Some(other) = other {
+            sys::call(libc::SYS_dup3, [other as usize, descriptor, close, 0, 0, 0]);
+            return;
+        }
+        let from = libc::SEEK_CUR as usize;
+        let offset = sys::call(libc::SYS_lseek, [descriptor, 0, from, 0, 0, 0]) as usize;
+        let new = at(libc::SYS_openat, copy, ask(libc::F_GETFL), 0);
+        if let Ok(new) = usize::try_from(new) {
+            let from = libc::SEEK_SET as usize;
+            sys::call(libc::SYS_lseek, [new, offset, from, 0, 0, 0]);
+            sys::call(libc::SYS_dup3, [new, descriptor, close, 0, 0, 0]);
+            sys::call(libc::SYS_close, [new, 0, 0, 0, 0, 0]);
         }
     }
 }

@@ -110,6 +110,10 @@ pub enum Rule {
     Libraries,
     /// Calls on streams take their locks, and streams are in a list that has one: threads hold such locks, or write out all streams at once.
     Streams,
+    /// Where an open file stands belongs to the file: threads share what is open, in no order.
+    Positions,
+    /// Who registers functions for the end of the process, and who calls them, is in one order: several threads do.
+    Handlers,
 }
 
 impl Unit {

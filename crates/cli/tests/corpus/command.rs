@@ -20,9 +20,13 @@ pub struct Ran {
 impl Ran {
     /// Runs `reweave WORDS` in a directory.
     pub fn new(directory: &Path, words: &[String]) -> Ran {
-        let reweave = env!("CARGO_BIN_EXE_reweave");
+        Ran::of(directory, "reweave", env!("CARGO_BIN_EXE_reweave"), words)
+    }
+
+    /// Runs a command, of this name, in a directory.
+    pub fn of(directory: &Path, name: &str, path: &str, words: &[String]) -> Ran {
         let mut command = Command::new("timeout");
-        command.args(["-s", "KILL", &LIMIT_S.to_string(), reweave]);
+        command.args(["-s", "KILL", &LIMIT_S.to_string(), path]);
         let Output {
             status,
             stdout,
@@ -40,7 +44,7 @@ impl Ran {
             });
         let words: Vec<_> = quoted.collect();
         Ran {
-            line: format!("cd {} && reweave {}", directory.display(), words.join(" ")),
+            line: format!("cd {} && {name} {}", directory.display(), words.join(" ")),
             code: status.code(),
             out: stdout,
             err: String::from_utf8_lossy(&stderr).into_owned(),

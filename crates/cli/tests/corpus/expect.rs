@@ -31,9 +31,8 @@ pub struct Expected {
     pub incomplete: Option<Vec<String>>,
     pub exit: Option<i32>,
     pub preemptions: Option<u32>,
-    /// For `under-tsan`.
-    #[serde(rename = "tsan")]
-    _tsan: Option<String>,
+    /// Why it is not run as it is, with or without a sanitizer.
+    pub tsan: Option<String>,
     #[serde(default)]
     pub slow: bool,
     #[serde(default)]

@@ -86,6 +86,7 @@ impl Trial<'_> {
         self.traces(&first, &ran)?;
 
         let program = self.build(&compiled)?;
+        self.alone(&program)?;
         let explored = first.errors.is_empty() || self.expected.keeps_going();
         let runs = first.executions + first.blocked;
         for (way, workers) in [(FORK, 1), (WARM, 2), (FORK, 2), (OS, 1), (OS, 2), (EXEC, 1)] {
@@ -104,6 +105,16 @@ impl Trial<'_> {
             self.simple(&first, &program)?;
         }
         self.agree(&program)
+    }
+
+    /// A program without an error runs by itself as if nobody had touched it.
+    fn alone(&self, program: &str) -> Result<(), String> {
+        let clean = matches!(self.expected.verdict, Verdict::None(NoError::Clean));
+        if !clean || self.expected.tsan.is_some() {
+            return Ok(());
+        }
+        let place = tempfile::tempdir().expect("there is a directory for temporary files");
+        Ran::of(place.path(), program, program, &self.expected.args).exits(0)
     }
 
     /// Errors made simple are the same errors, with no more preemptions and steps than they were found with, nor more preemptions than the

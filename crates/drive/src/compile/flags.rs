@@ -29,6 +29,7 @@ pub(super) fn compile(kit: &Kit, compiler: &Compiler, language: Option<Language>
     // Checked variants of memory and string functions are expanded in place.
     flags.push("-U_FORTIFY_SOURCE".into());
     flags.extend(["-idirafter".into(), kit.directory.clone().into()]);
+    flags.extend(["-isystem".into(), kit.directory.join(Kit::STD).into()]);
     flags.extend(["-include".into(), kit.directory.join(Kit::FIRST).into()]);
     let calls = NO_BUILTIN.iter();
     flags.extend(calls.map(|name| format!("-fno-builtin-{name}").into()));

@@ -1,6 +1,6 @@
 //! One worker: takes branches, runs them, keeps what follows from them.
 
-use super::{Crew, Flow, Totals, Turn};
+use super::{Crew, Flow, Totals};
 use crate::{
     estimate::{Probing, Tally},
     explorer::{Branch, Explorer},
@@ -35,7 +35,7 @@ impl Worker<'_> {
         loop {
             let flow = match self.pass(target, before, after)? {
                 Some(flow) => flow,
-                None if self.crew.turn != Turn::All || !self.fill(target) => return Ok(()),
+                None if !self.fill(target) => return Ok(()),
                 None => self.run_batch(target, before, after)?,
             };
             if flow == Flow::Stop {
@@ -44,22 +44,27 @@ impl Worker<'_> {
         }
     }
 
-    /// Makes a pass of probing, if one is due.
+    /// Makes a pass of probing, if one is due. Among several it is this worker's only task.
     fn pass<T: Target>(
         &mut self,
         target: &mut T,
         before: &impl Fn() -> Flow,
         after: &impl Fn(&Plan, &Execution) -> Flow,
     ) -> Result<Option<Flow>, Divergence> {
-        if self.probing == Probing::Never || self.crew.workers > 1 {
+        if self.probing == Probing::Never {
             return Ok(None);
         }
         let prober = self.crew.prober.lock();
         let mut prober = prober.expect("nobody panics while probing");
-        match self.wants_to_probe(&prober) {
-            true => self.probe(&mut prober, target, before, after).map(Some),
-            false => Ok(None),
+        if !self.wants_to_probe(&prober) {
+            return Ok(None);
         }
+        let flow = self.probe(&mut prober, target, before, after)?;
+        if self.crew.workers > 1 {
+            self.crew.stop();
+            return Ok(Some(Flow::Stop));
+        }
+        Ok(Some(flow))
     }
 
     fn run_batch<T: Target>(
@@ -76,9 +81,7 @@ impl Worker<'_> {
                 return flow;
             }
             next += 1;
-            if self.crew.hungry.load(Ordering::Relaxed) > 0 {
-                self.share();
-            }
+            self.share();
         }
         Ok(Flow::Continue)
     }
@@ -158,8 +161,11 @@ impl Worker<'_> {
         target.prepare(&self.plans[..count]);
     }
 
-    /// Gives away the older half: the branches nearer to the root, with more below them.
-    fn share(&mut self) {
+    /// Gives away the older half, if others have nothing to do: the branches nearer to the root, with more below them.
+    pub fn share(&mut self) {
+        if self.crew.hungry.load(Ordering::Relaxed) == 0 {
+            return;
+        }
         let half = (self.mine.len() + self.batch.len()) / 2;
         let give = half.min(self.mine.len());
         if give > 0 {

@@ -5,7 +5,10 @@
 //! what it found is remembered by place. (Functions with frames of varying size have a frame pointer; they are not remembered.)
 
 use super::exceptions::{BACKTRACE, GET_CFA, GET_IP, GET_REGISTER, function};
-use crate::world::{self, World};
+use crate::{
+    entry, hooks,
+    world::{self, World},
+};
 use alloc::vec::Vec;
 use core::{
     cell::UnsafeCell,
@@ -19,11 +22,27 @@ struct Known(UnsafeCell<Vec<(usize, usize)>>);
 unsafe impl Sync for Known {}
 static KNOWN: Known = Known(UnsafeCell::new(Vec::new()));
 
-/// The place in the program that this return address, where it lies on the stack, comes down to.
+/// The place in the program that this return address, where it lies on the stack, comes down to. Nobody asks where there is no driver.
 pub fn site(return_address: &usize) -> Site {
+    match entry::driven() {
+        true => world::get().site(address(return_address)),
+        false => Site(1),
+    }
+}
+
+/// The frame of a call as if the program had made it itself.
+pub fn frame(frame: &hooks::Frame) -> hooks::Frame {
+    hooks::Frame {
+        registers: frame.registers,
+        return_address: address(&frame.return_address),
+    }
+}
+
+/// As [`site`], the address.
+pub fn address(return_address: &usize) -> usize {
     let world = world::get();
     let mut place = return_address;
-    while world.is_library(*place) {
+    while entry::driven() && world.is_library(*place) {
         // SAFETY: as above.
         let known = unsafe { &mut *KNOWN.0.get() };
         let distance = match known.iter().find(|(address, _)| *address == *place) {
@@ -33,13 +52,13 @@ pub fn site(return_address: &usize) -> Site {
                     known.push((*place, distance));
                     distance
                 }
-                Err(address) => return world.site(address.unwrap_or(*return_address)),
+                Err(address) => return address.unwrap_or(*return_address),
             },
         };
         // SAFETY: the return address of a function that is still there.
         place = unsafe { &*core::ptr::from_ref(place).byte_add(8 + distance) };
     }
-    world.site(*place)
+    *place
 }
 
 /// One function on the stack: where it is, the stack pointer and the frame pointer there.

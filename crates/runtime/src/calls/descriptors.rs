@@ -9,7 +9,12 @@
 //! apart but by the numbers themselves; none is given twice. If one is used that is not open (so that it might stand for another thread's file), or
 //! something goes wrong in a run with numbers that the kernel would not give, all orders are gone through ([`Rule::Table`]): all numbers are one object then.
 
-use super::{disk, files, rules};
+use super::{
+    disk, files,
+    positions::{self, Open},
+    ranges::{self, FIRST},
+    rules,
+};
 use crate::{sys, world};
 use alloc::vec::Vec;
 use core::ffi::c_int;
@@ -59,12 +64,11 @@ impl State {
 struct Use {
     thread: ThreadId,
     number: c_int,
-    /// What it stood for, if it stands for something else by now; -1: nothing.
+    /// What it stood for.
+    open: Open,
+    /// The same, if it stands for something else by now; -1: nothing.
     kept: Option<c_int>,
 }
-
-/// The first that is nobody's standard stream.
-const FIRST: c_int = 3;
 
 fn state() -> &'static mut State {
     &mut world::get().calls.descriptors
@@ -90,8 +94,13 @@ pub(super) fn shut(descriptor: c_int) {
     }
 }
 
-fn is_open(descriptor: c_int) -> bool {
+pub(super) fn is_open(descriptor: c_int) -> bool {
     ask(descriptor, libc::F_GETFD, 0) >= 0
+}
+
+/// What was said when it was opened; negative: it is not open.
+pub(super) fn flags(descriptor: c_int) -> c_int {
+    ask(descriptor, libc::F_GETFL, 0)
 }
 
 /// A copy out of the program's reach; -1: it stands for nothing.
@@ -194,6 +203,7 @@ pub fn look_up(number: c_int, site: Site) {
         state().uses.push(Use {
             thread,
             number,
+            open: positions::of(number),
             kept: None,
         });
     }
@@ -235,18 +245,21 @@ pub fn conclude() {
 
 /// What the running thread has found when it looked this number up: a descriptor to be used before its next operation.
 pub fn found(number: c_int) -> c_int {
+    found_open(number).0
+}
+
+/// The same, and what it stands for.
+pub(super) fn found_open(number: c_int) -> (c_int, Open) {
     let me = world::get().current;
     let state = state();
     state.done.drain(..).for_each(shut);
     let mine = |found: &Use| (found.thread, found.number) == (me, number);
     let Some(index) = state.uses.iter().rposition(mine) else {
-        return number;
+        return (number, positions::of(number));
     };
-    let Some(kept) = state.uses.swap_remove(index).kept else {
-        return number;
-    };
-    state.done.push(kept);
-    kept
+    let Use { open, kept, .. } = state.uses.swap_remove(index);
+    state.done.extend(kept);
+    (kept.unwrap_or(number), open)
 }
 
 /// A number is about to stand for something else: who has looked it up keeps what it found.
@@ -264,8 +277,14 @@ fn ordered() -> bool {
     let me = world.current;
     let now = (me, world.races.epoch(me));
     let last = world.calls.descriptors.last.replace(now);
-    let clock = world.races.clock(me);
-    last.is_none_or(|(thread, epoch)| clock.get(thread.index()).is_some_and(|it| epoch <= *it))
+    last.is_none_or(is_before)
+}
+
+/// Whether what a thread did in this epoch comes before what the running thread does now.
+pub(super) fn is_before((thread, epoch): (ThreadId, u32)) -> bool {
+    let world = world::get();
+    let clock = world.races.clock(world.current);
+    clock.get(thread.index()).is_some_and(|it| epoch <= *it)
 }
 
 /// The running thread changes what a number stands for.
@@ -286,19 +305,13 @@ fn choose(given: c_int, least: c_int) -> c_int {
         return given;
     }
     let known = |number: &c_int| state().known[*number as usize] || is_open(*number);
-    let fresh = numbers_of(world::get().slot()).find(|number| !known(number));
+    let fresh = ranges::of(world::get().slot(), most()).find(|number| !known(number));
     let Some(chosen) = fresh.filter(|_| least == 0) else {
         rules::needs(Rule::Table);
         return given;
     };
     state().strange |= chosen != given;
     chosen
-}
-
-/// Those that a thread has for itself: counted along diagonals, so that there are enough for many threads as well as for many files.
-fn numbers_of(slot: usize) -> impl Iterator<Item = c_int> {
-    let numbers = (slot..).map(move |sum| FIRST + (sum * (sum + 1) / 2 + slot) as c_int);
-    numbers.take_while(|number| *number < most())
 }
 
 /// How many the program can have.
@@ -309,7 +322,7 @@ fn most() -> c_int {
 
 /// A call has opened a descriptor: the number that it is to have.
 pub fn opened(given: c_int, site: Site) -> c_int {
-    opened_from(given, 0, site)
+    opened_from(given, 0, None, site)
 }
 
 /// The same, of two at once.
@@ -324,7 +337,8 @@ pub fn opened_both(given: &mut [c_int; 2], site: Site) {
     }
 }
 
-pub(super) fn opened_from(given: c_int, least: c_int, site: Site) -> c_int {
+/// The same, from some number on, and for something that is open already.
+pub(super) fn opened_from(given: c_int, least: c_int, open: Option<Open>, site: Site) -> c_int {
     if given < 0 || !world::active() {
         return given;
     }
@@ -339,14 +353,15 @@ pub(super) fn opened_from(given: c_int, least: c_int, site: Site) -> c_int {
         true => given,
         false => install(given, least, site),
     };
-    known(number);
+    known(number, open);
     number
 }
 
-/// From now on it stands or stood for something.
-pub(super) fn known(number: c_int) {
+/// From now on it stands or stood for something: this, or something new.
+pub(super) fn known(number: c_int, open: Option<Open>) {
     if let Some(known) = state().known.get_mut(number as usize) {
         *known = true;
+        positions::stands_for(number, open);
     }
 }
 

@@ -4,7 +4,7 @@
 //! directories, links, new names, and another place to start from change where many paths lead. So there is a lock of all names ([`Rule::Names`]): who changes some,
 //! or lists them, has it alone; who names a file has it together with others, and still touches the file.
 
-use super::{Hidden, callers, descriptors, files, rules, visible};
+use super::{Hidden, callers, descriptors, file_locks, files, mapped, positions, rules, visible};
 use crate::{
     disk::{self, Disk, Real, Where},
     world,
@@ -114,6 +114,8 @@ pub(super) enum Use {
     Go,
     /// Makes, renames or removes it, and other paths with it.
     Entry,
+    /// Opens it for changes, and makes none.
+    Open,
     /// Changes it or makes it; whether what is in it matters.
     Change {
         whole: bool,
@@ -295,7 +297,7 @@ pub(super) fn reach(
         return Some(real);
     }
     match how {
-        Use::Look => files::look_at(number(&real), site),
+        Use::Look | Use::Open => files::look_at(number(&real), site),
         Use::Change { .. } => files::touch(number(&real), site),
         Use::List | Use::Go | Use::Entry => {}
     }
@@ -329,7 +331,7 @@ pub(super) fn redirect(
             state().disk.list(&real);
             state().disk.place(&real)
         }
-        Use::Entry | Use::Change { .. } => {
+        Use::Entry | Use::Open | Use::Change { .. } => {
             if !change(&real, how != Use::Change { whole: false }, site) {
                 return;
             }
@@ -339,6 +341,16 @@ pub(super) fn redirect(
     let state = state();
     state.texts[text] = disk::terminated(&place);
     *path = state.texts[text].as_ptr() as usize;
+}
+
+/// Who has a file open that was copied has the copy from now on.
+pub(super) fn follow(file: &libc::stat, real: &[u8]) {
+    files::changing();
+    let disk = &mut state().disk;
+    disk::follow(file, &disk.copy_of(real), files::OURS, positions::are_same);
+    if let Some(copy) = disk.stat(real) {
+        file_locks::moved(file, &copy);
+    }
 }
 
 /// Has a copy made of what is about to be changed; `false`: it cannot be changed, and the call says why.
@@ -365,12 +377,15 @@ pub(super) fn change(real: &[u8], whole: bool, site: Site) -> bool {
     if several && original {
         refuse("a change of a file that has several names", site);
     }
+    if let Some(stat) = there.filter(|_| original || !whole) {
+        mapped::changing(&stat, original, site);
+    }
+    let disk = &mut state().disk;
     match there {
         Some(stat) if original => {
             disk.copy(real, whole);
             if plain(&stat) {
-                files::changing();
-                disk::follow(&stat, &disk.copy_of(real), files::OURS);
+                follow(&stat, real);
             }
         }
         Some(_) => {}

@@ -2,8 +2,8 @@
 
 use super::{
     callers,
-    disk::{HERE, Use, WHOLE, alone, give, keep, leave, number, reach, refuse, state},
-    files,
+    disk::{HERE, Use, WHOLE, alone, follow, give, keep, leave, number, reach, refuse, state},
+    files, mapped,
 };
 use crate::{
     accesses,
@@ -88,7 +88,12 @@ fn missing(real: &[u8]) -> c_int {
 }
 
 /// Removes an entry; an error number, or 0.
-fn take_away(directory: c_int, path: usize, directories: Option<bool>, site: Site) -> c_int {
+pub(super) fn take_away(
+    directory: c_int,
+    path: usize,
+    directories: Option<bool>,
+    site: Site,
+) -> c_int {
     let Some(real) = entry(directory, path, directories == Some(true), site) else {
         return reason(directory, path);
     };
@@ -213,11 +218,15 @@ fn move_away(old: (c_int, usize), new: (c_int, usize), replaces: bool, site: Sit
     if original && is_directory(&source) && disk::is_open(&source, files::OURS) {
         refuse("rename of a directory that is open", site);
     }
+    if original {
+        mapped::changing(&source, true, site);
+    }
+    let disk = &mut state().disk;
     disk.copy_all(&from);
     if original && disk::kind(&source) == libc::S_IFREG {
-        files::changing();
-        disk::follow(&source, &disk.copy_of(&from), files::OURS);
+        follow(&source, &from);
     }
+    let disk = &mut state().disk;
     disk.prepare(&to);
     let (copy, target) = (
         disk::terminated(&disk.copy_of(&from)),

@@ -1,7 +1,10 @@
 //! Memory that a program maps itself. It lies in a range of its thread's own, so that addresses do not depend on the order of the run;
 //! nothing is mapped twice at one place within a run, and all of it is gone afterwards.
 
-use super::{descriptors, files};
+use super::{
+    descriptors, files,
+    mapped::{self, Mapped},
+};
 use crate::{
     accesses, entry,
     hooks::Frame,
@@ -211,6 +214,11 @@ fn mapped(world: &World, address: usize, bytes: usize) -> bool {
         .any(|map| map.start <= address && end <= map.end)
 }
 
+/// The pages that so many bytes lie in.
+fn pages(address: usize, bytes: usize) -> Range<usize> {
+    address..address.saturating_add(bytes).next_multiple_of(PAGE)
+}
+
 fn result(value: isize) -> usize {
     if (-4095..0).contains(&value) {
         super::failed(-value as c_int);
@@ -232,11 +240,8 @@ extern "C" fn map(arguments: &[usize; 6], return_address: &usize) -> usize {
     let world = world::get();
     let has = |flag: c_int| flags & flag as usize != 0;
     let mut flags = flags;
-    if has(libc::MAP_SHARED) {
+    if has(libc::MAP_SHARED) && has(libc::MAP_ANONYMOUS) {
         // Nobody else is there to share it with, and nobody notices.
-        if !has(libc::MAP_ANONYMOUS) && access & libc::PROT_WRITE as usize != 0 {
-            world.unsupported("mmap of a file that is shared and written to", site);
-        }
         let kind = libc::MAP_SHARED_VALIDATE as usize;
         flags = flags & !kind | libc::MAP_PRIVATE as usize;
     }
@@ -266,6 +271,15 @@ extern "C" fn map(arguments: &[usize; 6], return_address: &usize) -> usize {
         files::look_at_open(number, return_address);
         descriptor = descriptors::found(number) as usize;
     }
+    if fixed {
+        mapped::removed(&pages(address, bytes));
+    }
+    let writes = access & libc::PROT_WRITE as usize != 0;
+    let file = (!has(libc::MAP_ANONYMOUS)).then_some(descriptor as c_int);
+    let file = file.and_then(|file| {
+        let shared = has(libc::MAP_SHARED);
+        Mapped::new(pages(address, bytes), file, offset, shared, writes)
+    });
     let world = world::get();
     // SAFETY: nothing lies there but what the program has mapped itself.
     let value = unsafe {
@@ -275,13 +289,15 @@ extern "C" fn map(arguments: &[usize; 6], return_address: &usize) -> usize {
         )
     };
     if value as usize == address && !fixed {
-        let end = address + bytes.next_multiple_of(PAGE);
         let slot = world.slot();
         let state = &mut world.calls.mappings;
-        state.maps.push(address..end);
+        state.maps.push(pages(address, bytes));
         if costs {
             state.counted.push((slot, address..address + bytes));
         }
+    }
+    if let Some(file) = file.filter(|_| value as usize == address) {
+        mapped::added(file, site);
     }
     result(value)
 }
@@ -335,6 +351,7 @@ unsafe extern "C" fn unmap(address: usize, bytes: usize, frame: &Frame) -> c_int
     }
     accesses::range(address, bytes.min(LOOKED_AT), true, frame);
     give_back(world::get(), &(address..address + bytes));
+    mapped::removed(&pages(address, bytes));
     // SAFETY: the program's own mapping.
     result(unsafe { sys::call(libc::SYS_munmap, [address, bytes, 0, 0, 0, 0]) }) as c_int
 }
@@ -359,6 +376,7 @@ unsafe extern "C" fn remap(
     }
     let (old, new) = (old.next_multiple_of(PAGE), new.next_multiple_of(PAGE));
     if new <= old {
+        mapped::removed(&(address + new..address + old));
         // SAFETY: the program gives the rest up.
         unsafe { sys::call(libc::SYS_munmap, [address + new, old - new, 0, 0, 0, 0]) };
         return address;
@@ -376,6 +394,11 @@ unsafe extern "C" fn remap(
     let value = unsafe { sys::call(libc::SYS_mremap, [address, old, new, flags, place, 0]) };
     if value as usize == place {
         world.calls.mappings.maps.push(place..place + new);
+        mapped::moved(
+            &(address..address + old),
+            &(place..place + new),
+            site(frame),
+        );
     }
     result(value)
 }
@@ -394,6 +417,8 @@ unsafe extern "C" fn protect(address: usize, bytes: usize, access: c_int, frame:
         }
         let end = (address + bytes).next_multiple_of(PAGE);
         world.calls.mappings.protected.push(address..end);
+    } else if access & libc::PROT_WRITE != 0 {
+        mapped::writable(&pages(address, bytes), site(frame));
     }
     let arguments = [address, bytes, access as usize, 0, 0, 0];
     // SAFETY: the program's own memory.

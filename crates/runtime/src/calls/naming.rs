@@ -6,7 +6,7 @@ use super::{
         HERE, Use, WHOLE, alone, bytes, enter, give, is_system, made, makes_nameless, number,
         number_of_open, reach, redirect, refuse, state,
     },
-    files,
+    file_locks, files, mapped,
     paths::{openable, redirects},
     streams,
 };
@@ -28,9 +28,10 @@ fn of_flags(flags: c_int) -> (Use, bool) {
     let how = match () {
         // A file without a name.
         () if is_nameless(flags) => Use::Look,
-        () if writes || flags & (libc::O_CREAT | libc::O_TRUNC) != 0 => Use::Change {
+        () if flags & (libc::O_CREAT | libc::O_TRUNC) != 0 => Use::Change {
             whole: flags & libc::O_TRUNC == 0 || exclusive,
         },
+        () if writes => Use::Open,
         () if flags & libc::O_DIRECTORY != 0 => Use::List,
         () => Use::Look,
     };
@@ -46,7 +47,7 @@ fn of_mode(mode: usize) -> Use {
             whole: mode.contains(&b'x'),
         },
         Some(b'a') => Use::Change { whole: true },
-        _ if mode.contains(&b'+') => Use::Change { whole: true },
+        _ if mode.contains(&b'+') => Use::Open,
         _ => Use::Look,
     }
 }
@@ -58,7 +59,7 @@ fn checked(name: &'static CStr, path: usize, from: &usize) {
     }
 }
 
-fn opens(name: &'static CStr, arguments: &mut [usize; 6], from: &usize) {
+pub(super) fn opens(name: &'static CStr, arguments: &mut [usize; 6], from: &usize) {
     checked(name, arguments[0], from);
     let (how, follow) = of_flags(arguments[1] as c_int);
     redirect(HERE, &mut arguments[0], follow, how, from, 0);
@@ -95,17 +96,9 @@ fn opens_stream(name: &'static CStr, arguments: &mut [usize; 6], from: &usize) {
     redirect(HERE, &mut arguments[0], true, how, from, 0);
 }
 
-fn lists(name: &'static CStr, arguments: &mut [usize; 6], from: &usize) {
+pub(super) fn lists(name: &'static CStr, arguments: &mut [usize; 6], from: &usize) {
     checked(name, arguments[0], from);
     redirect(HERE, &mut arguments[0], true, Use::List, from, 0);
-}
-
-/// They have the program look at each entry while they are at it.
-fn lists_at_once(name: &'static CStr, arguments: &mut [usize; 6], from: &usize) {
-    if !alone() {
-        refuse_beside(name, from);
-    }
-    lists(name, arguments, from);
 }
 
 fn refuse_beside(name: &'static CStr, from: &usize) -> ! {
@@ -164,6 +157,7 @@ fn closes_directory(_: &'static CStr, arguments: &mut [usize; 6], from: &usize) 
     if arguments[0] != 0 {
         // SAFETY: as above; its descriptor is the first of all.
         let descriptor = unsafe { *(arguments[0] as *const c_int) };
+        file_locks::refuse_held([descriptor], callers::site(from));
         descriptors::closing(descriptor, callers::site(from));
     }
 }
@@ -207,6 +201,15 @@ fn looks_at(_: &'static CStr, arguments: &mut [usize; 6], from: &usize) {
 
 fn changes(_: &'static CStr, arguments: &mut [usize; 6], from: &usize) {
     redirect(HERE, &mut arguments[0], true, WHOLE, from, 0);
+}
+
+fn truncates(name: &'static CStr, arguments: &mut [usize; 6], from: &usize) {
+    changes(name, arguments, from);
+    // SAFETY: the program's own text, or ours.
+    let path = unsafe { bytes(arguments[0]) };
+    if let Some(file) = path.and_then(disk::look) {
+        mapped::changing(&file, false, callers::site(from));
+    }
 }
 
 fn changes_link(_: &'static CStr, arguments: &mut [usize; 6], from: &usize) {
@@ -313,7 +316,7 @@ fn nothing(_: &'static CStr, _: &mut [usize; 6], _: &usize) {
 }
 
 /// The result is a new descriptor.
-fn opened(result: isize, site: Site) -> isize {
+pub(super) fn opened(result: isize, site: Site) -> isize {
     made(result as c_int, site);
     descriptors::opened(result as c_int, site) as isize
 }
@@ -365,6 +368,7 @@ redirects! {
     freopen64 => reopens_stream;
     tmpfile => makes_temporary, opened_stream;
     tmpfile64 => makes_temporary, opened_stream;
+    memfd_create => makes_temporary, opened;
     fmemopen => nothing, opened_stream;
     open_memstream => nothing, opened_stream;
     open_wmemstream => nothing, opened_stream;
@@ -378,8 +382,8 @@ redirects! {
     seekdir => uses_directory;
     telldir => uses_directory;
     closedir => closes_directory;
-    scandir => lists_at_once;
-    scandir64 => lists_at_once;
+    scandirat => walks;
+    scandirat64 => walks;
     get_current_dir_name => asks_where, told_where;
     chdir => goes;
     fchdir => goes_to_open;
@@ -389,8 +393,8 @@ redirects! {
     eaccess => looks;
     faccessat => looks_at;
     pathconf => looks;
-    truncate => changes;
-    truncate64 => changes;
+    truncate => truncates;
+    truncate64 => truncates;
     chmod => changes;
     chown => changes;
     utime => changes;

@@ -3,7 +3,7 @@
 //!
 //! The kernel does not trap on protected pages but fails, so they are made writable first.
 
-use super::{answers, callers, cancel, disk, files::Whole, numbers};
+use super::{answers, callers, cancel, disk, numbers};
 use crate::{accesses, hooks::Frame, leftovers, real::Real, spin, world};
 use core::{
     ffi::{CStr, c_char, c_int, c_void},
@@ -206,7 +206,8 @@ pub(super) use {called_with, passes, redirects};
 pub(super) fn openable(path: &CStr, call: &CStr, from: &usize) {
     let name = call.to_bytes();
     let name = name.strip_prefix(b"__").unwrap_or(name);
-    if name.starts_with(b"open") && name != b"opendir" || name.starts_with(b"creat") {
+    let opens: [&[u8]; 4] = [b"open", b"creat", b"fopen", b"freopen"];
+    if opens.iter().any(|start| name.starts_with(start)) && name != b"opendir" {
         cancel::point_at(from);
     }
     super::files::changing();
@@ -240,10 +241,14 @@ fn is_pipe(path: &CStr) -> bool {
 }
 
 /// It may open a descriptor for itself, map memory or load libraries.
-fn prepares(_: &'static CStr, _: &[usize; 6], _: &usize) {
+pub(super) fn prepares() {
     spin::disturbed();
     super::files::changing();
     leftovers::suspect();
+}
+
+fn prepares_itself(_: &'static CStr, _: &[usize; 6], _: &usize) {
+    prepares();
 }
 
 /// It changes the process itself.
@@ -275,36 +280,12 @@ passes! {
     mlock => changes_process;
     mlockall => changes_process;
     munlockall => changes_process;
-    openlog => prepares;
-    syslog => prepares;
-    getpwnam => prepares;
-    getpwuid => prepares;
-    getgrnam => prepares;
-    getgrgid => prepares;
-    setlocale => prepares;
-    newlocale => prepares;
-    iconv_open => prepares;
-    bindtextdomain => prepares;
-    getpwent => prepares;
-    getgrouplist => prepares;
-}
-
-fn asks(_: &'static CStr, _: &[usize; 6], from: &usize) {
-    Whole::Environment.look(callers::site(from));
-}
-
-fn sets(_: &'static CStr, _: &[usize; 6], from: &usize) {
-    spin::disturbed();
-    Whole::Environment.change(callers::site(from));
-}
-
-passes! {
-    getenv => asks;
-    secure_getenv => asks;
-    setenv => sets;
-    unsetenv => sets;
-    putenv => sets;
-    clearenv => sets;
+    openlog => prepares_itself;
+    syslog => prepares_itself;
+    newlocale => prepares_itself;
+    iconv_open => prepares_itself;
+    bindtextdomain => prepares_itself;
+    getgrouplist => prepares_itself;
 }
 
 /// A function through which the kernel writes to where an argument points. How many bytes that can be; afterwards, with the result, how
@@ -435,9 +416,6 @@ fills! {
     fstatfs => 1, all::<STATFS>, answers::open_file::<0>;
     fstatfs64 => 1, all::<STATFS>, answers::open_file::<0>;
     uname => 0, all::<{ size_of::<libc::utsname>() }>;
-    sysinfo => 0, all::<{ size_of::<libc::sysinfo>() }>;
-    times => 0, all::<{ size_of::<libc::tms>() }>;
-    getrusage => 1, all::<{ size_of::<libc::rusage>() }>;
     getcwd => 0, text::<1>, answers::here, answers::smooth_directory;
     __getcwd_chk => 0, text::<1>, answers::here, answers::smooth_directory;
     getdents64 => 1, counted::<2>, answers::entries;
@@ -445,7 +423,6 @@ fills! {
     __readlink_chk => 1, counted::<2>, answers::link::<0>;
     __readlinkat_chk => 2, counted::<3>, answers::link_at;
     readlinkat => 2, counted::<3>, answers::link_at;
-    sched_getparam => 1, all::<4>;
     getgroups => 1, groups;
 }
 

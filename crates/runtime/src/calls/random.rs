@@ -3,7 +3,8 @@
 //! The first thread has libc's own streams, which begin anew with every run. In libc other threads share them, so that a number
 //! depends on who asked before; here each has streams of its own, whose seeds come from its creator's and from the thread's path.
 
-use crate::{hooks::Frame, real, spin, trampoline, world};
+use super::{callers, statics};
+use crate::{accesses::range, hooks::Frame, real, spin, trampoline, world};
 use core::{
     ffi::{c_char, c_int, c_long, c_uint, c_ushort},
     sync::atomic::{AtomicU64, Ordering},
@@ -23,6 +24,9 @@ trampoline! {
     srand48 => set_seed48, "rsi";
     seed48 => set_state48, "rsi";
     lcong48 => set_all48, "rsi";
+    erand48 => next_double_of, "rsi";
+    nrand48 => next_unsigned_of, "rsi";
+    jrand48 => next_signed_of, "rsi";
 }
 
 /// Of a thread.
@@ -82,8 +86,9 @@ fn next() -> Option<u32> {
     own().map(|own| (mixed(&mut own.stream) >> 33) as u32)
 }
 
-/// 48 bits, by the recurrence that POSIX gives.
-fn next48() -> Option<u64> {
+/// 48 bits, by the recurrence that POSIX gives. Threads share the stream in the C library, without a lock.
+fn next48(frame: &Frame) -> Option<u64> {
+    touched48(frame);
     own().map(|own| {
         let next = own.stream48.wrapping_mul(0x5_deec_e66d).wrapping_add(0xb);
         own.stream48 = next & ((1 << 48) - 1);
@@ -154,31 +159,39 @@ fn only_first(call: &str, frame: &Frame) {
     }
 }
 
-unsafe extern "C" fn next_double(_: &Frame) -> f64 {
-    match next48() {
+unsafe extern "C" fn next_double(frame: &Frame) -> f64 {
+    match next48(frame) {
         Some(number) => number as f64 / (1_u64 << 48) as f64,
         // SAFETY: no arguments.
         None => unsafe { real!(drand48: fn() -> f64)() },
     }
 }
 
-unsafe extern "C" fn next_unsigned48(_: &Frame) -> c_long {
-    match next48() {
+unsafe extern "C" fn next_unsigned48(frame: &Frame) -> c_long {
+    match next48(frame) {
         Some(number) => (number >> 17) as c_long,
         // SAFETY: no arguments.
         None => unsafe { real!(lrand48: fn() -> c_long)() },
     }
 }
 
-unsafe extern "C" fn next_signed48(_: &Frame) -> c_long {
-    match next48() {
+unsafe extern "C" fn next_signed48(frame: &Frame) -> c_long {
+    match next48(frame) {
         Some(number) => ((number >> 16) as i32).into(),
         // SAFETY: no arguments.
         None => unsafe { real!(mrand48: fn() -> c_long)() },
     }
 }
 
-unsafe extern "C" fn set_seed48(seed: c_long, _: &Frame) {
+/// A call that uses or sets it.
+fn touched48(frame: &Frame) {
+    if world::active() {
+        statics::touched(statics::random48, true, &callers::frame(frame));
+    }
+}
+
+unsafe extern "C" fn set_seed48(seed: c_long, frame: &Frame) {
+    touched48(frame);
     match own() {
         Some(own) => own.stream48 = (seed as u64 & 0xffff_ffff) << 16 | 0x330e,
         None => {
@@ -190,13 +203,32 @@ unsafe extern "C" fn set_seed48(seed: c_long, _: &Frame) {
 }
 
 unsafe extern "C" fn set_state48(state: *mut c_ushort, frame: &Frame) -> *mut c_ushort {
+    touched48(frame);
     only_first("seed48", frame);
     // SAFETY: the program's own argument.
     unsafe { real!(seed48: fn(*mut c_ushort) -> *mut c_ushort)(state) }
 }
 
 unsafe extern "C" fn set_all48(state: *mut c_ushort, frame: &Frame) {
+    touched48(frame);
     only_first("lcong48", frame);
     // SAFETY: the program's own argument.
     unsafe { real!(lcong48: fn(*mut c_ushort))(state) };
+}
+
+/// Those whose stream is the program's own memory.
+macro_rules! of_own {
+    ($($name:ident => $real:ident, $result:ty;)*) => {$(
+        unsafe extern "C" fn $name(stream: *mut [c_ushort; 3], frame: &Frame) -> $result {
+            range(stream as usize, size_of::<[c_ushort; 3]>(), true, frame);
+            // SAFETY: the program's own argument.
+            unsafe { real!($real: fn(*mut [c_ushort; 3]) -> $result)(stream) }
+        }
+    )*};
+}
+
+of_own! {
+    next_double_of => erand48, f64;
+    next_unsigned_of => nrand48, c_long;
+    next_signed_of => jrand48, c_long;
 }

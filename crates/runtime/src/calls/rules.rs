@@ -10,7 +10,10 @@ static HOLDING: AtomicU32 = AtomicU32::new(0);
 /// Takes in what the driver says, once.
 pub fn prepare(units: &[Unit]) {
     use Rule::*;
-    let given = [Ranges, Table, Output, Names, Keys, Libraries, Streams].into_iter();
+    let given = [
+        Ranges, Table, Output, Names, Keys, Libraries, Streams, Positions, Handlers,
+    ]
+    .into_iter();
     let holding = given.filter(|rule| units.contains(&Unit::of(*rule)));
     let holding = holding.fold(0, |all, rule| all | 1 << rule as u32);
     HOLDING.store(holding, Ordering::Relaxed);
@@ -23,7 +26,7 @@ pub fn holds(rule: Rule) -> bool {
 /// It matters to this run; whether it holds already.
 pub fn needs(rule: Rule) -> bool {
     if !holds(rule) {
-        world::get().note(Note::Racy(Unit::of(rule)));
+        world::get().note(Note::Missing(Unit::of(rule)));
     }
     holds(rule)
 }

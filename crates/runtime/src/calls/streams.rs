@@ -1,7 +1,7 @@
 //! Streams. To read from one or write to one is an operation on its file; standard output and standard error order nothing. A stream is memory as well, which is used
 //! by all these calls and given back by `fclose`: who uses one that another thread closes in no order races with it. The calls are in [`super::stream_calls`].
 
-use super::{callers, descriptors, disk, files, rules, stream_locks};
+use super::{callers, descriptors, disk, files, mapped, positions, rules, stream_locks};
 use crate::{accesses, hooks::Frame, real, world};
 use alloc::vec::Vec;
 use core::ffi::c_int;
@@ -67,7 +67,9 @@ impl Stream {
 
     /// The object of its file, if that is one that others may read or write.
     fn file(&self) -> Option<usize> {
-        let standard = descriptors::is_standard(self.descriptor);
+        let output = descriptors::is_output(self.descriptor);
+        let input = self.descriptor == 0 && !positions::are_shared();
+        let standard = output || input && descriptors::is_standard(0);
         let file = !standard && files::kind(self.descriptor) == libc::S_IFREG;
         let file = file && !files::is_output(self.descriptor);
         file.then(|| disk::number_of_open(self.descriptor))
@@ -141,7 +143,9 @@ pub(super) fn replacing(stream: usize, from: &usize) -> bool {
     if stream == 0 {
         return true;
     }
-    reach(stream, true, from);
+    // SAFETY: the program's own stream.
+    let file = unsafe { Stream::of(stream) }.file();
+    reach(stream, file.is_none(), from);
     // SAFETY: the program's own stream. What is in its buffer belongs to this step, its descriptor to the next.
     let written = unsafe { real!(fflush: fn(*mut FILE) -> c_int)(stream as *mut FILE) } == 0;
     give_back();
@@ -188,17 +192,28 @@ fn reach(stream: usize, writes: bool, from: &usize) {
     if looks {
         descriptors::look_up(known.descriptor, site);
     }
-    match known.file() {
-        Some(number) => files::touch(number, site),
+    let world = world::get();
+    let since = world.races.epoch(world.current);
+    let writes = writes || known.is_waiting();
+    let file = known.file();
+    match file {
+        Some(number) if writes || positions::are_shared() => files::touch(number, site),
+        Some(number) => files::look_at(number, site),
         None if writes && descriptors::is_standard(known.descriptor) => {}
         None => files::touch(stream / 8, site),
     }
+    mapped::anywhere(known.descriptor, writes, "a stream", site);
+    let mut open = positions::of(known.descriptor);
     if looks {
-        let found = descriptors::found(known.descriptor);
+        let found;
+        (found, open) = descriptors::found_open(known.descriptor);
         if found != known.descriptor {
             state().lent.push((stream, known.descriptor));
             known.descriptor = found;
         }
+    }
+    if file.is_some() || known.descriptor == 0 && files::kind(0) == libc::S_IFREG {
+        positions::used(open, since);
     }
 }
 

@@ -3,7 +3,10 @@
 //!
 //! *May miss* what `sprintf` reads by `%s` and where `sscanf` puts what it finds.
 
-use super::strings::{ALL, Text, TextMut, read, span_of, span_without};
+use super::{
+    statics,
+    strings::{ALL, Text, TextMut, read, span_of, span_without},
+};
 use crate::{accesses::range, hooks::Frame, real, spin, trampoline, world};
 use core::{
     ffi::{c_int, c_long, c_uint, c_ulong, c_void},
@@ -238,17 +241,12 @@ unsafe fn token(text: TextMut, between: Text, frame: &Frame) -> (TextMut, TextMu
     }
 }
 
-/// Stands for libc's variable in which `strtok` has what is left: threads share it. Named for people; no
-/// program can have a variable of that name.
-#[unsafe(export_name = "strtok.state")]
-static REST: u64 = 0;
-
 unsafe extern "C" fn next_token(text: TextMut, between: Text, frame: &Frame) -> TextMut {
     if !world::active() {
         // SAFETY: the program's own call.
         return unsafe { real!(strtok: fn(TextMut, Text) -> TextMut)(text, between) };
     }
-    let shared = &raw const REST as usize;
+    let shared = statics::rest_of_text();
     let text = match text.is_null() {
         true => {
             range(shared, 8, false, frame);

@@ -1,8 +1,8 @@
 //! Threads: creation, the end of them, what is theirs alone.
 
 use super::{
-    Hidden, awaited, callers, cancel, disk, exceptions, files, libraries, paths::passes, process,
-    robust, rules, visible, waits,
+    Hidden, awaited, callers, cancel, disk, exceptions, files, libraries, mapped, paths::passes,
+    process, robust, rules, visible, waits,
 };
 use crate::{accesses, entry, hooks::Frame, real, spin, trampoline, world};
 use alloc::{boxed::Box, vec::Vec};
@@ -119,6 +119,7 @@ pub(super) unsafe extern "C" fn create(
     if callers::library(frame.return_address, "/libgomp.so") {
         world.unsupported("a thread of libgomp", site);
     }
+    mapped::spawning(site);
     world.spawn(start, argument, site, None, |thread| {
         thread.detached = detached == libc::PTHREAD_CREATE_DETACHED;
         // SAFETY: the program's own variable.

@@ -11,7 +11,7 @@ use super::{
     team_of,
 };
 use crate::{
-    calls::{Hidden, misuse, mutexes::held, visible},
+    calls::{Hidden, mapped, misuse, mutexes::held, visible},
     objects::Sort,
     spin,
     world::{self, poll},
@@ -102,6 +102,7 @@ fn begin(place: Place, nested: bool, site: Site) -> ThreadId {
     let (slot, kept) = before.unzip();
     let start = if nested { member } else { lasting_member };
     let argument = core::ptr::null_mut();
+    mapped::spawning(site);
     let thread = world::get().spawn(start, argument, site, slot, |thread| {
         if let Some(kept) = kept {
             thread.own_calls = kept;
