@@ -60,6 +60,7 @@ mod transfers;
 mod unsupported;
 mod verifier;
 mod waits;
+mod ways;
 
 pub use marks::{erase, unordered};
 pub use output::written as output;

@@ -109,6 +109,13 @@ pub(super) fn copy(descriptor: c_int, site: Site) -> c_int {
     copy.max(-1)
 }
 
+/// Whether a descriptor is the program's, or about to be, or was when somebody looked it up.
+pub(super) fn is_programs(descriptor: c_int) -> bool {
+    let State { hidden, uses, .. } = state();
+    let kept = || uses.iter().any(|found| found.kept == Some(descriptor));
+    descriptor < OURS || hidden.contains(&descriptor) || kept()
+}
+
 /// Takes a descriptor out of the program's reach until it has its number.
 fn hide(descriptor: c_int, site: Site) -> Hidden {
     let closes = ask(descriptor, libc::F_GETFD, 0) & libc::FD_CLOEXEC != 0;

@@ -3,12 +3,13 @@
 use super::{
     answers, callers, descriptors,
     disk::{
-        HERE, Use, WHOLE, alone, bytes, enter, give, is_system, made, makes_nameless, number,
-        number_of_open, reach, redirect, refuse, state,
+        HERE, alone, bytes, christen, enter, give, is_nameless, is_system, made, makes_nameless,
+        number, number_of_open, refuse, state,
     },
     files, mapped,
     paths::{openable, redirects},
     streams,
+    ways::{Use, WHOLE, descriptor_behind, is_thrown_away, place_for, reach, redirect, send},
 };
 use crate::{accesses, disk, world};
 use core::ffi::{CStr, c_char, c_int};
@@ -16,39 +17,48 @@ use reweave_model::Site;
 use reweave_shadow::Kind;
 
 /// Whether `open` makes a file that has no name.
-fn is_nameless(flags: c_int) -> bool {
+fn is_temporary(flags: c_int) -> bool {
     flags & libc::O_TMPFILE == libc::O_TMPFILE
 }
 
 /// How `open` is to be taken.
 fn of_flags(flags: c_int) -> (Use, bool) {
-    let writes = flags & libc::O_ACCMODE != libc::O_RDONLY;
-    let exclusive = flags & libc::O_CREAT != 0 && flags & libc::O_EXCL != 0;
-    let follow = flags & libc::O_NOFOLLOW == 0 && !exclusive;
+    let has = |flag: c_int| flags & flag != 0;
+    let writes = flags & libc::O_ACCMODE != libc::O_RDONLY || has(libc::O_TRUNC);
+    let makes = has(libc::O_CREAT);
+    let exclusive = makes && has(libc::O_EXCL);
     let how = match () {
-        // A file without a name.
-        () if is_nameless(flags) => Use::Look,
-        () if writes || flags & (libc::O_CREAT | libc::O_TRUNC) != 0 => Use::Change {
-            whole: flags & libc::O_TRUNC == 0 || exclusive,
+        () if is_temporary(flags) => Use::Within,
+        // Another descriptor of what is there, which is good for nothing else.
+        () if has(libc::O_PATH) => Use::Look,
+        () if exclusive => Use::New,
+        () if writes => Use::Change {
+            // It may be no directory, and stays what it is.
+            whole: !has(libc::O_TRUNC) || has(libc::O_DIRECTORY),
+            makes,
         },
-        () if flags & libc::O_DIRECTORY != 0 => Use::List,
+        () if makes => Use::Make,
+        () if has(libc::O_DIRECTORY) => Use::List,
         () => Use::Look,
     };
-    (how, follow)
+    (how, !has(libc::O_NOFOLLOW) && !exclusive)
 }
 
 /// How `fopen` is.
-fn of_mode(mode: usize) -> Use {
+fn of_mode(mode: usize) -> (Use, bool) {
     // SAFETY: the program's own text.
     let mode = unsafe { bytes(mode) }.unwrap_or(b"r");
-    match mode.first() {
-        Some(b'w') => Use::Change {
-            whole: mode.contains(&b'x'),
-        },
-        Some(b'a') => Use::Change { whole: true },
-        _ if mode.contains(&b'+') => Use::Change { whole: true },
+    let mode = mode.split(|byte| *byte == b',').next().unwrap_or(b"r");
+    let change = |whole, makes| Use::Change { whole, makes };
+    let exclusive = mode.contains(&b'x');
+    let how = match mode.first() {
+        Some(b'w' | b'a') if exclusive => Use::New,
+        Some(b'w') => change(false, true),
+        Some(b'a') => change(true, true),
+        _ if mode.contains(&b'+') => change(true, false),
         _ => Use::Look,
-    }
+    };
+    (how, how != Use::New)
 }
 
 fn checked(name: &'static CStr, path: usize, from: &usize) {
@@ -62,7 +72,7 @@ fn opens(name: &'static CStr, arguments: &mut [usize; 6], from: &usize) {
     checked(name, arguments[0], from);
     let (how, follow) = of_flags(arguments[1] as c_int);
     redirect(HERE, &mut arguments[0], follow, how, from, 0);
-    if is_nameless(arguments[1] as c_int) {
+    if is_temporary(arguments[1] as c_int) {
         makes_nameless();
     }
 }
@@ -78,21 +88,24 @@ fn opens_at(name: &'static CStr, arguments: &mut [usize; 6], from: &usize) {
         from,
         0,
     );
-    if is_nameless(arguments[2] as c_int) {
+    if is_temporary(arguments[2] as c_int) {
         makes_nameless();
     }
 }
 
 fn makes_file(name: &'static CStr, arguments: &mut [usize; 6], from: &usize) {
     checked(name, arguments[0], from);
-    let how = Use::Change { whole: false };
+    let how = Use::Change {
+        whole: false,
+        makes: true,
+    };
     redirect(HERE, &mut arguments[0], true, how, from, 0);
 }
 
 fn opens_stream(name: &'static CStr, arguments: &mut [usize; 6], from: &usize) {
     checked(name, arguments[0], from);
-    let how = of_mode(arguments[1]);
-    redirect(HERE, &mut arguments[0], true, how, from, 0);
+    let (how, follow) = of_mode(arguments[1]);
+    redirect(HERE, &mut arguments[0], follow, how, from, 0);
 }
 
 fn lists(name: &'static CStr, arguments: &mut [usize; 6], from: &usize) {
@@ -118,6 +131,22 @@ fn uses_directory(_: &'static CStr, arguments: &mut [usize; 6], from: &usize) {
     if arguments[0] != 0 {
         accesses::access(arguments[0], 8, Kind::Read, *from);
         files::touch(arguments[0] / 8, callers::site(from));
+    }
+}
+
+/// From the beginning once more, with all that was made since it was opened.
+fn rewinds(name: &'static CStr, arguments: &mut [usize; 6], from: &usize) {
+    uses_directory(name, arguments, from);
+    enter(true, callers::site(from));
+    if arguments[0] == 0 || !state().disk.used() {
+        return;
+    }
+    // SAFETY: libc has the descriptor in front.
+    let descriptor = unsafe { *(arguments[0] as *const c_int) };
+    let disk = &mut state().disk;
+    if let Some(real) = disk.directory(descriptor) {
+        disk.list(&real);
+        disk::replace_open(descriptor, &disk.place(&real));
     }
 }
 
@@ -205,12 +234,32 @@ fn looks_at(_: &'static CStr, arguments: &mut [usize; 6], from: &usize) {
     );
 }
 
+const OWNER: Use = Use::Mark { writers: false };
+const WRITERS: Use = Use::Mark { writers: true };
+
+/// What is known of a file is changed, by who owns it.
 fn changes(_: &'static CStr, arguments: &mut [usize; 6], from: &usize) {
-    redirect(HERE, &mut arguments[0], true, WHOLE, from, 0);
+    redirect(HERE, &mut arguments[0], true, OWNER, from, 0);
 }
 
-fn truncates(name: &'static CStr, arguments: &mut [usize; 6], from: &usize) {
-    changes(name, arguments, from);
+fn changes_link(_: &'static CStr, arguments: &mut [usize; 6], from: &usize) {
+    redirect(HERE, &mut arguments[0], false, OWNER, from, 0);
+}
+
+/// When it was changed: who may write to it, too, says that this is now.
+fn dates<const FOLLOW: bool>(_: &'static CStr, arguments: &mut [usize; 6], from: &usize) {
+    let how = Use::Mark {
+        writers: arguments[1] == 0,
+    };
+    redirect(HERE, &mut arguments[0], FOLLOW, how, from, 0);
+}
+
+fn attaches<const FOLLOW: bool>(_: &'static CStr, arguments: &mut [usize; 6], from: &usize) {
+    redirect(HERE, &mut arguments[0], FOLLOW, WRITERS, from, 0);
+}
+
+fn truncates(_: &'static CStr, arguments: &mut [usize; 6], from: &usize) {
+    redirect(HERE, &mut arguments[0], true, WHOLE, from, 0);
     // SAFETY: the program's own text, or ours.
     let path = unsafe { bytes(arguments[0]) };
     if let Some(file) = path.and_then(disk::look) {
@@ -218,19 +267,38 @@ fn truncates(name: &'static CStr, arguments: &mut [usize; 6], from: &usize) {
     }
 }
 
-fn changes_link(_: &'static CStr, arguments: &mut [usize; 6], from: &usize) {
-    redirect(HERE, &mut arguments[0], false, WHOLE, from, 0);
+/// From a directory, with these flags; or of what is open itself.
+fn changes_from(
+    name: &'static CStr,
+    arguments: &mut [usize; 6],
+    (how, flags): (Use, usize),
+    from: &usize,
+) {
+    // SAFETY: the program's own text.
+    let path = unsafe { bytes(arguments[1]) };
+    let empty = path.is_some_and(<[u8]>::is_empty) && flags as c_int & libc::AT_EMPTY_PATH != 0;
+    if empty || path.is_none() {
+        return changes_open(name, arguments, from);
+    }
+    let follow = flags as c_int & libc::AT_SYMLINK_NOFOLLOW == 0;
+    let directory = arguments[0] as c_int;
+    redirect(directory, &mut arguments[1], follow, how, from, 0);
 }
 
-fn changes_at(_: &'static CStr, arguments: &mut [usize; 6], from: &usize) {
-    redirect(
-        arguments[0] as c_int,
-        &mut arguments[1],
-        true,
-        WHOLE,
-        from,
-        0,
-    );
+fn changes_at<const FLAGS: usize>(name: &'static CStr, arguments: &mut [usize; 6], from: &usize) {
+    let flags = arguments[FLAGS];
+    changes_from(name, arguments, (OWNER, flags), from);
+}
+
+fn dates_at(name: &'static CStr, arguments: &mut [usize; 6], from: &usize) {
+    let how = Use::Mark {
+        writers: arguments[2] == 0,
+    };
+    let flags = match name.to_bytes() {
+        b"utimensat" => arguments[3],
+        _ => 0,
+    };
+    changes_from(name, arguments, (how, flags), from);
 }
 
 /// The new name, or the entry itself, is this argument.
@@ -252,35 +320,60 @@ fn makes_at<const DIRECTORY: usize>(_: &'static CStr, arguments: &mut [usize; 6]
 
 /// Both names are of one file, so it has to be among the copies.
 fn links(_: &'static CStr, arguments: &mut [usize; 6], from: &usize) {
-    let [mut old, mut new, ..] = *arguments;
-    link_both((HERE, &mut old), (HERE, &mut new), from);
-    (arguments[0], arguments[1]) = (old, new);
+    let [old, new, ..] = *arguments;
+    let [known, named] = link_both((HERE, old), (HERE, new), false, from);
+    (arguments[0], arguments[1]) = (known, named);
 }
 
 fn links_at(_: &'static CStr, arguments: &mut [usize; 6], from: &usize) {
-    let [from_at, mut old, to_at, mut new, ..] = *arguments;
-    link_both(
-        (from_at as c_int, &mut old),
-        (to_at as c_int, &mut new),
-        from,
-    );
-    (arguments[1], arguments[3]) = (old, new);
+    let [from_at, mut old, to_at, new, flags, _] = *arguments;
+    let has = |flag: c_int| flags as c_int & flag != 0;
+    let mut follow = has(libc::AT_SYMLINK_FOLLOW);
+    // SAFETY: the program's own text.
+    let open = unsafe { bytes(old) }.is_some_and(<[u8]>::is_empty) && has(libc::AT_EMPTY_PATH);
+    let path = alloc::format!("/proc/self/fd/{}\0", from_at as c_int);
+    if open {
+        (old, follow) = (path.as_ptr() as usize, true);
+        arguments[4] = libc::AT_SYMLINK_FOLLOW as usize;
+    }
+    let (old, new) = ((from_at as c_int, old), (to_at as c_int, new));
+    let [known, named] = link_both(old, new, follow, from);
+    (arguments[1], arguments[3]) = (known, named);
 }
 
-fn link_both(old: (c_int, &mut usize), new: (c_int, &mut usize), from: &usize) {
+/// Where both are.
+fn link_both(old: (c_int, usize), new: (c_int, usize), follow: bool, from: &usize) -> [usize; 2] {
     let site = callers::site(from);
-    let known = reach(old.0, *old.1, false, Use::Entry, site);
-    let named = reach(new.0, *new.1, false, Use::Entry, site);
-    if let (Some(known), Some(named)) = (known, named)
-        && state().disk.stat(&known).is_some()
-        && state().disk.stat(&named).is_none()
-    {
-        // How many names it has is seen by who has it open.
-        files::touch(number(&known), site);
-        give(&known, &named, false);
+    let [mut known, mut named] = [old.1, new.1];
+    let place = reach(old.0, old.1, follow, Use::Entry, site);
+    let target = reach(new.0, new.1, false, Use::Entry, site);
+    let places = place.and_then(|place| second_name(&place, &target?, site));
+    match places {
+        Ok([place, target]) => {
+            send(Ok(place), &mut known, 0);
+            send(Ok(target), &mut named, 1);
+        }
+        Err(error) => send(Err(error), &mut known, 0),
     }
-    redirect(old.0, old.1, false, Use::Entry, from, 0);
-    redirect(new.0, new.1, false, Use::Entry, from, 1);
+    [known, named]
+}
+
+/// Has something be called otherwise as well: where both names are, or an error number.
+fn second_name(known: &[u8], named: &[u8], site: Site) -> Result<[alloc::vec::Vec<u8>; 2], c_int> {
+    let stat = state().disk.stat(known).ok_or(libc::ENOENT)?;
+    if disk::kind(&stat) == libc::S_IFDIR {
+        return Err(libc::EPERM);
+    }
+    let target = place_for(named, Use::Entry, site)?;
+    if let Some(open) = descriptor_behind(known).filter(|open| is_nameless(*open)) {
+        christen(open, named);
+        return Ok([known.into(), target]);
+    }
+    // How many names it has is seen by who has it open.
+    files::touch(number(known), site);
+    let place = place_for(known, WRITERS, site)?;
+    give(known, named, false);
+    Ok([place, target])
 }
 
 /// They walk through directories by themselves.
@@ -297,10 +390,9 @@ fn walks(name: &'static CStr, _: &mut [usize; 6], from: &usize) {
 fn changes_open(name: &'static CStr, arguments: &mut [usize; 6], from: &usize) {
     let (descriptor, site) = (arguments[0] as c_int, callers::site(from));
     descriptors::look_up(descriptor, site);
-    let path = alloc::format!("/proc/self/fd/{}", arguments[0] as c_int);
+    let path = alloc::format!("/proc/self/fd/{descriptor}");
     let path = disk::read_link(path.as_bytes()).unwrap_or_default();
-    let copies = state().disk.copy_of(b"");
-    if path.first() == Some(&b'/') && !disk::beneath(&path, &copies) && !is_system(&path) {
+    if path.first() == Some(&b'/') && !is_thrown_away(descriptor) {
         let name = name.to_str().unwrap_or("?");
         let what = alloc::format!("{name} of a file that is open for reading");
         refuse(&what, site);
@@ -343,23 +435,23 @@ fn opened_directory(directory: isize, site: Site) -> isize {
 
 /// A stream gets another file; its descriptor stays. Beside other threads that is one step, so it can only be one that is no object.
 fn reopens_stream(name: &'static CStr, arguments: &mut [usize; 6], from: &usize) {
-    if !alone() {
-        // SAFETY: the program's own text.
-        let path = unsafe { bytes(arguments[0]) };
-        let real = path.and_then(|path| state().disk.real(HERE, path, true));
-        if real.is_some_and(|real| !is_system(&real)) {
-            refuse_beside(name, from);
-        }
-        streams::replacing(arguments[2], from);
-        return;
+    // SAFETY: the program's own text.
+    let path = unsafe { bytes(arguments[0]) };
+    let real = path.and_then(|path| state().disk.real(HERE, path, true).ok());
+    if !alone() && path.is_some() && !real.is_some_and(|real| is_system(&real)) {
+        refuse_beside(name, from);
     }
     streams::replacing(arguments[2], from);
-    opens_stream(name, arguments, from);
+    if path.is_some() {
+        opens_stream(name, arguments, from);
+    }
 }
 
 redirects! {
     open => opens, opened;
     open64 => opens, opened;
+    __open => opens, opened;
+    __open64 => opens, opened;
     __open_2 => opens, opened;
     __open64_2 => opens, opened;
     openat => opens_at, opened;
@@ -370,6 +462,7 @@ redirects! {
     creat64 => makes_file, opened;
     fopen => opens_stream, opened_stream;
     fopen64 => opens_stream, opened_stream;
+    _IO_fopen => opens_stream, opened_stream;
     freopen => reopens_stream;
     freopen64 => reopens_stream;
     tmpfile => makes_temporary, opened_stream;
@@ -383,7 +476,7 @@ redirects! {
     readdir64 => reads_entries;
     readdir_r => reads_entry;
     readdir64_r => reads_entry;
-    rewinddir => uses_directory;
+    rewinddir => rewinds;
     seekdir => uses_directory;
     telldir => uses_directory;
     closedir => closes_directory;
@@ -402,18 +495,19 @@ redirects! {
     truncate64 => truncates;
     chmod => changes;
     chown => changes;
-    utime => changes;
-    utimes => changes;
-    setxattr => changes;
-    removexattr => changes;
-    lsetxattr => changes_link;
-    lremovexattr => changes_link;
+    utime => dates::<true>;
+    utimes => dates::<true>;
+    setxattr => attaches::<true>;
+    removexattr => attaches::<true>;
+    lsetxattr => attaches::<false>;
+    lremovexattr => attaches::<false>;
     lchown => changes_link;
-    lutimes => changes_link;
-    fchmodat => changes_at;
-    fchownat => changes_at;
-    utimensat => changes_at;
-    futimesat => changes_at;
+    lutimes => dates::<false>;
+    lchmod => changes_link;
+    fchmodat => changes_at::<3>;
+    fchownat => changes_at::<4>;
+    utimensat => dates_at;
+    futimesat => dates_at;
     mkdir => makes::<0>;
     mkdirat => makes_at::<0>;
     symlink => makes::<1>;
@@ -431,6 +525,9 @@ redirects! {
     ftw => walks;
     ftw64 => walks;
     fts_open => walks;
+    fts64_open => walks;
+    scandirat => walks;
+    scandirat64 => walks;
     glob => walks;
     glob64 => walks;
 }

@@ -3,7 +3,7 @@
 //!
 //! The kernel does not trap on protected pages but fails, so they are made writable first.
 
-use super::{answers, callers, cancel, disk, numbers};
+use super::{answers, callers, cancel, disk, files, numbers, ways};
 use crate::{accesses, hooks::Frame, leftovers, real::Real, spin, world};
 use core::{
     ffi::{CStr, c_char, c_int, c_void},
@@ -55,8 +55,11 @@ pub(super) extern "C" fn redirected(
         (call.look)(call.name, &mut arguments, &frame.return_address);
     }
     let [a, b, c, d, e, f] = arguments;
-    // SAFETY: the program's own call.
-    let result = unsafe { real(a, b, c, d, e, f) };
+    let result = match world::active() && ways::denied() {
+        true => failure(call.name),
+        // SAFETY: the program's own call.
+        false => unsafe { real(a, b, c, d, e, f) },
+    };
     if !world::active() {
         return result;
     }
@@ -64,6 +67,18 @@ pub(super) extern "C" fn redirected(
     let result = (call.after)(result, site);
     disk::leave(site);
     result
+}
+
+/// What a call returns that fails.
+fn failure(name: &CStr) -> isize {
+    match name.to_bytes() {
+        b"opendir" => 0,
+        name if name.ends_with(b"open") || name.ends_with(b"open64") => match name {
+            b"open" | b"open64" | b"__open" | b"__open64" => -1,
+            _ => 0,
+        },
+        _ => -1,
+    }
 }
 
 /// Defines a function that has somebody look at its arguments and goes on.
@@ -275,7 +290,6 @@ passes! {
     setsid => changes_process;
     setpgid => changes_process;
     setpgrp => changes_process;
-    chroot => changes_process;
     mlock => changes_process;
     mlockall => changes_process;
     munlockall => changes_process;
@@ -318,8 +332,11 @@ extern "C" fn filled(call: &Fill, arguments: &[usize; 6], frame: &Frame) -> isiz
     if looks {
         world::snapshot().touch_range(place, (call.bytes)(arguments, None));
     }
-    // SAFETY: the program's own call.
-    let result = unsafe { real(a, b, c, d, e, f) };
+    let result = match world::active() && ways::denied() {
+        true => -1,
+        // SAFETY: the program's own call.
+        false => unsafe { real(a, b, c, d, e, f) },
+    };
     if looks {
         // What is asked may have changed.
         spin::disturbed();
@@ -370,7 +387,7 @@ fn all<const BYTES: usize>(_: &[usize; 6], result: Option<isize>) -> usize {
 /// As many as it says, at most what this argument says.
 fn counted<const LENGTH: usize>(arguments: &[usize; 6], result: Option<isize>) -> usize {
     match result {
-        Some(result) => result.max(0) as usize,
+        Some(result) => arguments[LENGTH].min(result.max(0) as usize),
         None => arguments[LENGTH],
     }
 }
@@ -396,22 +413,38 @@ fn groups(arguments: &[usize; 6], result: Option<isize>) -> usize {
 
 const STAT: usize = size_of::<libc::stat>();
 const STATFS: usize = size_of::<libc::statfs>();
+const STATVFS: usize = size_of::<libc::statvfs>();
 
 fills! {
     stat => 1, all::<STAT>, answers::path::<0>, answers::smooth::<1>;
     stat64 => 1, all::<STAT>, answers::path::<0>, answers::smooth::<1>;
     lstat => 1, all::<STAT>, answers::link::<0>, answers::smooth::<1>;
     lstat64 => 1, all::<STAT>, answers::link::<0>, answers::smooth::<1>;
-    fstat => 1, all::<STAT>, answers::open_file::<0>, answers::smooth_open::<0, 1>;
-    fstat64 => 1, all::<STAT>, answers::open_file::<0>, answers::smooth_open::<0, 1>;
+    fstat => 1, all::<STAT>, answers::open_file::<0>, answers::smooth::<1>;
+    fstat64 => 1, all::<STAT>, answers::open_file::<0>, answers::smooth::<1>;
     fstatat => 2, all::<STAT>, answers::path_at::<0, 1, 3>, answers::smooth::<2>;
     fstatat64 => 2, all::<STAT>, answers::path_at::<0, 1, 3>, answers::smooth::<2>;
     __xstat => 2, all::<STAT>, answers::path::<1>, answers::smooth::<2>;
     __lxstat => 2, all::<STAT>, answers::link::<1>, answers::smooth::<2>;
-    __fxstat => 2, all::<STAT>, answers::open_file::<1>, answers::smooth_open::<1, 2>;
+    __fxstat => 2, all::<STAT>, answers::open_file::<1>, answers::smooth::<2>;
+    __xstat64 => 2, all::<STAT>, answers::path::<1>, answers::smooth::<2>;
+    __lxstat64 => 2, all::<STAT>, answers::link::<1>, answers::smooth::<2>;
+    __fxstat64 => 2, all::<STAT>, answers::open_file::<1>, answers::smooth::<2>;
+    __fxstatat => 3, all::<STAT>, answers::path_at::<1, 2, 4>, answers::smooth::<3>;
+    __fxstatat64 => 3, all::<STAT>, answers::path_at::<1, 2, 4>, answers::smooth::<3>;
     statx => 4, all::<{ size_of::<libc::statx>() }>, answers::path_at::<0, 1, 2>, answers::smooth_extended;
-    statfs => 1, all::<STATFS>, answers::path::<0>;
-    statfs64 => 1, all::<STATFS>, answers::path::<0>;
+    statfs => 1, all::<STATFS>, answers::original;
+    statfs64 => 1, all::<STATFS>, answers::original;
+    statvfs => 1, all::<STATVFS>, answers::original;
+    statvfs64 => 1, all::<STATVFS>, answers::original;
+    fstatvfs => 1, all::<STATVFS>, answers::open_file::<0>;
+    fstatvfs64 => 1, all::<STATVFS>, answers::open_file::<0>;
+    getxattr => 2, counted::<3>, answers::path::<0>;
+    lgetxattr => 2, counted::<3>, answers::link::<0>;
+    fgetxattr => 2, counted::<3>, answers::open_file::<0>;
+    listxattr => 1, counted::<2>, answers::path::<0>;
+    llistxattr => 1, counted::<2>, answers::link::<0>;
+    flistxattr => 1, counted::<2>, answers::open_file::<0>;
     fstatfs => 1, all::<STATFS>, answers::open_file::<0>;
     fstatfs64 => 1, all::<STATFS>, answers::open_file::<0>;
     uname => 0, all::<{ size_of::<libc::utsname>() }>;
@@ -429,10 +462,26 @@ fills! {
     getgroups => 1, groups;
 }
 
-/// What the kernel writes depends on the request: no more than this.
+/// What the kernel writes depends on the request: no more than this. Files are only asked.
 fn requests(_: &'static CStr, arguments: &[usize; 6], from: &usize) {
     spin::disturbed();
-    numbers::asked(arguments[0] as c_int, callers::site(from));
+    let (descriptor, site) = (arguments[0] as c_int, callers::site(from));
+    numbers::asked(descriptor, site);
+    let asks = [
+        libc::FIONREAD,
+        libc::FIOCLEX,
+        libc::FIONCLEX,
+        libc::FIONBIO,
+        libc::TCGETS,
+        libc::TIOCGWINSZ,
+    ];
+    let file = matches!(
+        files::kind(descriptor),
+        libc::S_IFREG | libc::S_IFDIR | libc::S_IFBLK
+    );
+    if file && !asks.contains(&(arguments[1] as libc::c_ulong)) {
+        world::get().unsupported("ioctl of a file", site);
+    }
     if arguments[2] != 0 {
         world::snapshot().touch_range(arguments[2], 256);
     }

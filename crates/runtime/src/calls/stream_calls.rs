@@ -80,7 +80,8 @@ macro_rules! on_streams {
 // What is read.
 on_streams! { Which::Argument(0), false, true:
     fgetc getc vfscanf __isoc99_vfscanf __isoc23_vfscanf fseek fseeko fseeko64 rewind ftell ftello ftello64
-    fgetpos fgetpos64 fsetpos fsetpos64 feof ferror clearerr fgetwc getwc getw vfwscanf fwide
+    fgetpos fgetpos64 fsetpos fsetpos64 feof ferror clearerr fgetwc getwc getw fwide
+    vfwscanf __isoc99_vfwscanf __isoc23_vfwscanf __vfscanf
 }
 on_streams! { Which::Argument(1), false, true: ungetc ungetwc }
 on_streams! { Which::Argument(2), false, true: fgetws }
@@ -89,7 +90,9 @@ on_streams! { Which::Argument(0), false, false:
     fgetc_unlocked getc_unlocked feof_unlocked ferror_unlocked clearerr_unlocked fgetwc_unlocked getwc_unlocked
 }
 on_streams! { Which::Argument(2), false, false: fgetws_unlocked }
-on_streams! { Which::Input, false, true: getchar getwchar vscanf __isoc99_vscanf __isoc23_vscanf }
+on_streams! { Which::Input, false, true:
+    getchar getwchar vscanf __isoc99_vscanf __isoc23_vscanf vwscanf __isoc99_vwscanf __isoc23_vwscanf
+}
 on_streams! { Which::Input, false, false: getchar_unlocked getwchar_unlocked }
 
 // What is written.
@@ -115,6 +118,12 @@ variadic! {
     scanf => scan_input, "1", "rsi", "rdx";
     __isoc99_scanf => scan_input_standard, "1", "rsi", "rdx";
     __isoc23_scanf => scan_input_newer, "1", "rsi", "rdx";
+    fwscanf => scan_wide, "2", "rdx", "rcx";
+    __isoc99_fwscanf => scan_wide_standard, "2", "rdx", "rcx";
+    __isoc23_fwscanf => scan_wide_newer, "2", "rdx", "rcx";
+    wscanf => scan_wide_input, "1", "rsi", "rdx";
+    __isoc99_wscanf => scan_wide_input_standard, "1", "rsi", "rdx";
+    __isoc23_wscanf => scan_wide_input_newer, "1", "rsi", "rdx";
 }
 
 /// Those that take any number of arguments, by those that take a list.
@@ -144,6 +153,12 @@ by_list! {
     scan_input => vscanf, false, [files::input()], (format: usize);
     scan_input_standard => __isoc99_vscanf, false, [files::input()], (format: usize);
     scan_input_newer => __isoc23_vscanf, false, [files::input()], (format: usize);
+    scan_wide => vfwscanf, false, [], (stream: usize, format: usize);
+    scan_wide_standard => __isoc99_vfwscanf, false, [], (stream: usize, format: usize);
+    scan_wide_newer => __isoc23_vfwscanf, false, [], (stream: usize, format: usize);
+    scan_wide_input => vwscanf, false, [files::input()], (format: usize);
+    scan_wide_input_standard => __isoc99_vwscanf, false, [files::input()], (format: usize);
+    scan_wide_input_newer => __isoc23_vwscanf, false, [files::input()], (format: usize);
 }
 
 /// The same call, with and without the stream's lock.

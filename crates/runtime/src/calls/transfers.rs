@@ -13,11 +13,15 @@ use reweave_shadow::Kind;
 
 trampoline! {
     read => read_some, "rcx";
+    __read => read_some, "rcx";
     write => write_some, "rcx";
+    __write => write_some, "rcx";
     pread => read_at, "r8";
     pread64 => read_at, "r8";
+    __pread64 => read_at, "r8";
     pwrite => write_at, "r8";
     pwrite64 => write_at, "r8";
+    __pwrite64 => write_at, "r8";
     readv => read_parts, "rcx";
     writev => write_parts, "rcx";
     preadv => read_parts_at, "r8";
@@ -34,6 +38,7 @@ trampoline! {
     __pread_chk => read_checked_at, "r9";
     __pread64_chk => read_checked_at, "r9";
     lseek => seek, "rcx";
+    __lseek => seek, "rcx";
     lseek64 => seek, "rcx";
     ftruncate => truncate, "rdx";
     ftruncate64 => truncate, "rdx";
