@@ -130,16 +130,17 @@ fn was_copy() -> bool {
     is_copy(&state().texts[0])
 }
 
-pub fn smooth<const STAT: usize>(arguments: &[usize; 6]) {
+pub fn smooth<const STAT: usize>(arguments: &[usize; 6], result: isize) -> isize {
     if was_copy() {
         // SAFETY: as above.
         unsafe { smoothed(arguments[STAT]) };
     }
+    result
 }
 
-pub fn smooth_extended(arguments: &[usize; 6]) {
+pub fn smooth_extended(arguments: &[usize; 6], result: isize) -> isize {
     if !was_copy() {
-        return;
+        return result;
     }
     // SAFETY: the kernel has filled it in.
     let stat = unsafe { &mut *(arguments[4] as *mut libc::statx) };
@@ -153,15 +154,35 @@ pub fn smooth_extended(arguments: &[usize; 6]) {
             (time.tv_sec, time.tv_nsec) = (THEN, 0);
         }
     }
+    result
 }
 
 /// Where the process is, as the program calls it.
-pub fn smooth_directory(arguments: &[usize; 6]) {
+pub fn smooth_directory(arguments: &[usize; 6], result: isize) -> isize {
     // SAFETY: filled in by the call before.
     let Some(path) = (unsafe { bytes(arguments[0]) }).filter(|path| is_copy(path)) else {
-        return;
+        return result;
     };
     let original = disk::terminated(&state().disk.original_of(path));
     // SAFETY: shorter than what is there.
     unsafe { core::ptr::copy(original.as_ptr(), arguments[0] as *mut u8, original.len()) };
+    result
+}
+
+/// What is open, as the program calls it.
+pub fn smooth_link<const TEXT: usize, const ROOM: usize>(
+    arguments: &[usize; 6],
+    result: isize,
+) -> isize {
+    let place = &state().texts[0];
+    let place = place.strip_suffix(b"\0").unwrap_or(place);
+    let target = disk::read_link(place).filter(|target| is_copy(target));
+    let Some(target) = target.filter(|_| disk::beneath(place, b"/proc")) else {
+        return result;
+    };
+    let original = state().disk.original_of(&target);
+    let length = original.len().min(arguments[ROOM]);
+    // SAFETY: the program's own memory, with that much room.
+    unsafe { core::ptr::copy(original.as_ptr(), arguments[TEXT] as *mut u8, length) };
+    length as isize
 }

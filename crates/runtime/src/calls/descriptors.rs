@@ -254,6 +254,10 @@ pub fn found(number: c_int) -> c_int {
 
 /// The same, and what it stands for.
 pub(super) fn found_open(number: c_int) -> (c_int, Open) {
+    if number >= OURS {
+        // Nothing that the program knows of.
+        return (-1, Open::default());
+    }
     let me = world::get().current;
     let state = state();
     state.done.drain(..).for_each(shut);

@@ -4,7 +4,7 @@ use super::{
     callers, descriptors,
     disk::{HERE, alone, bytes, give, is_system, keep, leave, number, refuse, state},
     files,
-    ways::{Use, WHOLE, reach},
+    ways::{Use, WHOLE, detach, reach},
 };
 use crate::{
     accesses,
@@ -98,6 +98,11 @@ fn take_away(directory: c_int, path: usize, directories: Option<bool>, site: Sit
     if let Err(error) = disk.writable(disk::parent(&real)) {
         return error;
     }
+    detach(&real, &stat);
+    if state().disk.has_failed() {
+        refuse("a file that cannot be copied", site);
+    }
+    let disk = &mut state().disk;
     disk.prepare(&real);
     let flags = if is_directory { libc::AT_REMOVEDIR } else { 0 };
     disk::at(libc::SYS_unlinkat, &disk.copy_of(&real), flags as usize, 0);
@@ -204,6 +209,9 @@ fn move_away(old: (c_int, usize), new: (c_int, usize), replaces: bool, site: Sit
     if let Some(error) = unmovable(&source, &from, &to) {
         return error;
     }
+    if let Some(target) = state().disk.stat(&to) {
+        detach(&to, &target);
+    }
     let disk = &mut state().disk;
     let target = disk.stat(&to).filter(|_| !alone());
     match target {
@@ -221,6 +229,13 @@ fn move_away(old: (c_int, usize), new: (c_int, usize), replaces: bool, site: Sit
     let original = disk.find(&from) == Where::Original;
     if original && is_directory(&source) && disk::is_open(&source, descriptors::is_programs) {
         refuse("rename of a directory that is open", site);
+    }
+    if disk::kind(&source) == libc::S_IFDIR
+        && disk
+            .directory(HERE)
+            .is_some_and(|here| disk::beneath(&here, &from))
+    {
+        refuse("rename of a directory that the process is in", site);
     }
     disk.copy_all(&from);
     if disk.has_failed() {

@@ -309,13 +309,15 @@ pub(super) struct Fill {
     bytes: fn(&[usize; 6], Option<isize>) -> usize,
     /// Exchanges a path for where it is to be looked for.
     route: fn(&mut [usize; 6], &usize),
-    /// Afterwards, for what is different in every run.
-    smooth: fn(&[usize; 6]),
+    /// Afterwards, for what is different in every run; what it returns.
+    smooth: fn(&[usize; 6], isize) -> isize,
 }
 
 fn stays(_: &mut [usize; 6], _: &usize) {}
 
-fn untouched(_: &[usize; 6]) {}
+fn untouched(_: &[usize; 6], result: isize) -> isize {
+    result
+}
 
 /// Calls it, with its first six arguments.
 extern "C" fn filled(call: &Fill, arguments: &[usize; 6], frame: &Frame) -> isize {
@@ -332,7 +334,7 @@ extern "C" fn filled(call: &Fill, arguments: &[usize; 6], frame: &Frame) -> isiz
     if looks {
         world::snapshot().touch_range(place, (call.bytes)(arguments, None));
     }
-    let result = match world::active() && ways::denied() {
+    let mut result = match world::active() && ways::denied() {
         true => -1,
         // SAFETY: the program's own call.
         false => unsafe { real(a, b, c, d, e, f) },
@@ -340,16 +342,16 @@ extern "C" fn filled(call: &Fill, arguments: &[usize; 6], frame: &Frame) -> isiz
     if looks {
         // What is asked may have changed.
         spin::disturbed();
-        let bytes = (call.bytes)(arguments, Some(result));
-        if bytes > 0 {
-            (call.smooth)(arguments);
+        if (call.bytes)(arguments, Some(result)) > 0 {
+            result = (call.smooth)(arguments, result);
         }
+        let bytes = (call.bytes)(arguments, Some(result));
         accesses::range(place, bytes, true, frame);
     }
     if world::active() {
         // What it makes itself, it returns.
         if place == 0 && call.place == 0 && result > 0 {
-            (call.smooth)(&[result as usize, 0, 0, 0, 0, 0]);
+            (call.smooth)(&[result as usize, 0, 0, 0, 0, 0], result);
         }
         disk::leave(callers::site(&frame.return_address));
     }
@@ -399,6 +401,14 @@ fn text<const LENGTH: usize>(arguments: &[usize; 6], result: Option<isize>) -> u
         // SAFETY: ends with a nul.
         Some(text) => unsafe { CStr::from_ptr(text as *const c_char) }.count_bytes() + 1,
         None => arguments[LENGTH],
+    }
+}
+
+/// A text, of at most as many bytes as a path has.
+fn longest(arguments: &[usize; 6], result: Option<isize>) -> usize {
+    match result {
+        None => libc::PATH_MAX as usize,
+        result => text::<1>(arguments, result),
     }
 }
 
@@ -453,11 +463,12 @@ fills! {
     getrusage => 1, all::<{ size_of::<libc::rusage>() }>;
     getcwd => 0, text::<1>, answers::here, answers::smooth_directory;
     __getcwd_chk => 0, text::<1>, answers::here, answers::smooth_directory;
+    getwd => 0, longest, answers::here, answers::smooth_directory;
     getdents64 => 1, counted::<2>, answers::entries;
-    readlink => 1, counted::<2>, answers::link::<0>;
-    __readlink_chk => 1, counted::<2>, answers::link::<0>;
-    __readlinkat_chk => 2, counted::<3>, answers::link_at;
-    readlinkat => 2, counted::<3>, answers::link_at;
+    readlink => 1, counted::<2>, answers::link::<0>, answers::smooth_link::<1, 2>;
+    __readlink_chk => 1, counted::<2>, answers::link::<0>, answers::smooth_link::<1, 2>;
+    __readlinkat_chk => 2, counted::<3>, answers::link_at, answers::smooth_link::<2, 3>;
+    readlinkat => 2, counted::<3>, answers::link_at, answers::smooth_link::<2, 3>;
     sched_getparam => 1, all::<4>;
     getgroups => 1, groups;
 }

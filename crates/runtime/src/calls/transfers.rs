@@ -436,6 +436,10 @@ unsafe extern "C" fn truncate(descriptor: c_int, bytes: i64, frame: &Frame) -> c
     }
     let call = "ftruncate";
     let file = reach(descriptor, Way { call, ..WRITES_AT }, frame);
+    if files::is_output(file.descriptor) {
+        // What the driver takes as output is no file for the program.
+        return super::failed(libc::EINVAL);
+    }
     let before = kernel::look_at_open(file.descriptor).map_or(0, |stat| stat.st_size);
     // SAFETY: numbers.
     let result = unsafe { real(file.descriptor, bytes) };
@@ -453,7 +457,10 @@ fn allocated(descriptor: c_int, frame: &Frame, real: impl FnOnce(c_int) -> c_int
     let call = "fallocate";
     let file = reach(descriptor, Way { call, ..WRITES_AT }, frame);
     mapped::anywhere(file.descriptor, true, call, file.by.site);
-    real(file.descriptor)
+    match files::is_output(file.descriptor) {
+        true => real(-1),
+        false => real(file.descriptor),
+    }
 }
 
 unsafe extern "C" fn allocate(

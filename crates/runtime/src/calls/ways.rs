@@ -6,7 +6,7 @@
 
 use super::{
     callers, descriptors,
-    disk::{HERE, alone, bytes, enter, is_nameless, is_system, number, refuse, state},
+    disk::{HERE, alone, bytes, enter, is_nameless, is_system, leave, number, refuse, state},
     files, mapped,
 };
 use crate::{
@@ -132,12 +132,26 @@ pub(super) fn redirect(
         return;
     }
     let site = callers::site(from);
-    let place = reach(directory, *path, follow, how, site);
+    let mut place = reach(directory, *path, follow, how, site);
+    if matches!(how, Use::Mark { .. })
+        && !alone()
+        && place.as_ref().is_ok_and(|real| leads_on(real))
+    {
+        // Who may go through a directory matters to all that lies beneath.
+        leave(site);
+        enter(true, site);
+        place = reach(directory, *path, follow, how, site);
+    }
     send(
         place.and_then(|real| place_for(&real, how, site)),
         path,
         text,
     );
+}
+
+fn leads_on(real: &[u8]) -> bool {
+    let stat = state().disk.stat(real);
+    stat.is_some_and(|stat| disk::kind(&stat) == libc::S_IFDIR)
 }
 
 /// Has a call be made there, or fail.
@@ -272,6 +286,22 @@ fn allowed(real: &[u8], there: Option<&libc::stat>, how: Use) -> Result<(), c_in
         (_, libc::S_IFDIR) => Err(libc::EISDIR),
         (_, libc::S_IFLNK) => Err(libc::ELOOP),
         _ => disk.writable(real),
+    }
+}
+
+/// A file is about to lose its name. If it is open it is the run's own from now on, so that who asks how many names it has is told.
+pub(super) fn detach(real: &[u8], stat: &libc::stat) {
+    let alone = disk::kind(stat) == libc::S_IFREG && stat.st_nlink == 1;
+    let disk = &mut state().disk;
+    let original = disk.find(real) == Where::Original;
+    if alone
+        && original
+        && !mapped::is_mapped(stat)
+        && disk::is_open(stat, descriptors::is_programs)
+    {
+        disk.copy(real, true);
+        files::changing();
+        disk::follow(stat, &disk.copy_of(real), descriptors::is_programs);
     }
 }
 
