@@ -12,6 +12,7 @@ mod callers;
 mod cancel;
 mod clocks;
 mod condvars;
+mod copying;
 pub mod descriptors;
 mod disk;
 mod entries;

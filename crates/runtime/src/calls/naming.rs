@@ -276,8 +276,11 @@ fn changes_from(
     // SAFETY: the program's own text.
     let path = unsafe { bytes(arguments[1]) };
     let empty = path.is_some_and(<[u8]>::is_empty) && flags as c_int & libc::AT_EMPTY_PATH != 0;
-    if empty || path.is_none() {
-        return changes_open(name, arguments, from);
+    match name.to_bytes() {
+        // The C library has another call for that.
+        b"utimensat" if path.is_none() => return state().denied = Some(libc::EINVAL),
+        _ if empty || path.is_none() => return changes_open(name, arguments, from),
+        _ => {}
     }
     let follow = flags as c_int & libc::AT_SYMLINK_NOFOLLOW == 0;
     let directory = arguments[0] as c_int;

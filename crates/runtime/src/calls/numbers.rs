@@ -250,7 +250,6 @@ passes! {
     lockf64 => refused;
     sendfile => refused;
     sendfile64 => refused;
-    copy_file_range => refused;
 }
 
 /// It asks about a descriptor, and does nothing to its file.
@@ -264,7 +263,7 @@ pub(super) fn asked(descriptor: c_int, site: Site) {
 }
 
 /// It opens a descriptor that it does not give away, does something to two files at once, or calls functions of the program's.
-fn refused(name: &'static CStr, _: &[usize; 6], from: &usize) {
+pub(super) fn refused(name: &'static CStr, _: &[usize; 6], from: &usize) {
     files::changing();
     files::moving();
     if !disk::alone() {
