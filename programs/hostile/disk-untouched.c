@@ -104,11 +104,11 @@ static void temporary(void) {
 
 int main(void) {
     pthread_t one, other;
-    look_first();
     pthread_create(&one, 0, work, 0);
     pthread_create(&other, 0, work, 0);
     pthread_join(one, 0);
     pthread_join(other, 0);
+    look_first();
     marks();
     devices();
     temporary();
