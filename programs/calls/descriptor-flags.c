@@ -1,4 +1,4 @@
-// Flags of an open file are seen by who writes to it and by who asks; locks of files are not under control beside other threads.
+// Flags of an open file are seen by who writes to it and by who asks; locks of parts of files are not under control beside other threads.
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <pthread.h>
@@ -31,6 +31,7 @@ int main(void) {
     pthread_create(&thread, 0, start, 0);
 #ifdef LOCKS
     lock.l_type = F_WRLCK;
+    lock.l_len = 1;
     fcntl(file, F_OFD_SETLK, &lock);
 #elif defined(ASKS)
     reweave_check(!(fcntl(file, F_GETFL) & O_APPEND), "the flag is set"); // <-

@@ -5,20 +5,21 @@
 #include <stdlib.h>
 
 static int fresh[2], seeded[2];
-static long fresh48[2];
 static atomic_int order;
 
 static void *start(void *number) {
     int me = number != 0;
     fresh[me] = rand();
-    fresh48[me] = lrand48();
     order++;
     srand(7);
     order++;
     seeded[me] = rand();
     reweave_check(fresh[me] >= 0 && fresh[me] <= RAND_MAX, "out of range");
-    double fraction = drand48();
-    reweave_check(fraction >= 0 && fraction < 1, "out of range");
+    if (me) {
+        // Nothing in the library protects these.
+        double fraction = drand48();
+        reweave_check(fraction >= 0 && fraction < 1 && lrand48() >= 0, "out of range");
+    }
     return 0;
 }
 
@@ -32,5 +33,5 @@ int main(void) {
         pthread_join(threads[i], 0);
     reweave_check(rand() == 708592740, "not what libc gives next");
     reweave_check(seeded[0] == seeded[1], "the other thread drew in between");
-    reweave_check(fresh[0] != fresh[1] && fresh48[0] != fresh48[1], "all threads draw the same");
+    reweave_check(fresh[0] != fresh[1], "all threads draw the same");
 }

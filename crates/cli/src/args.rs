@@ -1,7 +1,11 @@
 //! The command line: what can be typed.
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use std::{ffi::OsString, num::NonZeroUsize, path::PathBuf};
+use std::{
+    ffi::OsString,
+    num::{NonZeroU32, NonZeroUsize},
+    path::PathBuf,
+};
 
 /// Runs a concurrent program in every interleaving that matters.
 #[derive(Parser, Debug)]
@@ -130,6 +134,9 @@ pub struct Suite {
     /// Explores every test to its end, and tells what each policy would have done in less time
     #[arg(long, conflicts_with = "init")]
     pub simulate: bool,
+    /// With --simulate: explores every test so many times, by other dice, and tells means
+    #[arg(long, value_name = "N", default_value = "1", requires = "simulate")]
+    pub seeds: NonZeroU32,
 }
 
 #[derive(Args, Debug)]

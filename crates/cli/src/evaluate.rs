@@ -4,6 +4,7 @@ use crate::{print, usage};
 use reweave_explore::{Curve, Estimator, Probing, Recorded, Strategy};
 use reweave_report::{ExitCode, grouped};
 use std::{
+    collections::BTreeMap,
     fs::File,
     io::BufReader,
     path::{Path, PathBuf},
@@ -29,6 +30,15 @@ struct Evaluated {
     accuracies: [Vec<(String, f64)>; 3],
 }
 
+impl Evaluated {
+    /// Of a technique, after a part.
+    fn accuracy(&self, part: usize, technique: &str) -> f64 {
+        let mut row = self.accuracies[part].iter();
+        let found = row.find(|(name, _)| name == technique);
+        found.map_or(0.0, |(_, accuracy)| *accuracy)
+    }
+}
+
 /// Runs the command and says with which code to exit.
 pub fn run(logs: &[PathBuf]) -> ExitCode {
     let mut evaluated = Vec::new();
@@ -46,11 +56,7 @@ fn evaluate(log: &Path) -> Result<Evaluated, String> {
     let recorded = Recorded::read(BufReader::new(file))?;
     let truth = recorded.time();
     let mut parts = recorded.replay(&PARTS).into_iter();
-    let probed = |probing| -> Vec<Vec<f64>> {
-        let guesses = SEEDS.map(|seed| recorded.probe(probing, &PARTS, seed));
-        guesses.collect()
-    };
-    let probed = PROBED.map(|(name, probing)| (name, probed(probing)));
+    let probed = PROBED.map(|(name, probing)| (name, recorded.probe(probing, &PARTS, SEEDS)));
     let accuracies = [0, 1, 2].map(|part| {
         let guesses = parts.next().unwrap_or_default();
         let named = |guess: &reweave_explore::Guess| {
@@ -129,6 +135,39 @@ fn tables(all: &[Evaluated]) -> String {
             }
             text.push('\n');
         }
+    }
+    text + &by_size(all)
+}
+
+/// Means over searches of about the same size, of what does not only look on and of the default of what does.
+fn by_size(all: &[Evaluated]) -> String {
+    let mut sizes: BTreeMap<u32, Vec<&Evaluated>> = BTreeMap::new();
+    for one in all {
+        let decade = one.executions.max(1).ilog10();
+        sizes.entry(decade).or_default().push(one);
+    }
+    let default = name(Strategy::Lazy, Estimator::Weighted, Curve::Logarithmic);
+    let names = PROBED.map(|(name, _)| name);
+    let mut text = format!("\n{:<24} {:>8}", "Means by size", "searches");
+    for name in names.iter().chain([&default.as_str()]) {
+        text += &format!("  {name:>20}");
+    }
+    text.push('\n');
+    for (decade, those) in sizes {
+        let (from, to) = (
+            grouped(10u64.pow(decade)),
+            grouped(10u64.saturating_pow(decade + 1)),
+        );
+        text += &format!("{:<24} {:>8}", format!("{from} to {to}"), those.len());
+        for name in names.iter().chain([&default.as_str()]) {
+            let means = [0, 1, 2].map(|part| {
+                let of = |one: &&Evaluated| one.accuracy(part, name);
+                those.iter().map(of).sum::<f64>() / those.len() as f64
+            });
+            let [one, five, quarter] = means.map(|mean| format!("{mean:.1}"));
+            text += &format!("  {:>20}", format!("{one} {five} {quarter}"));
+        }
+        text.push('\n');
     }
     text
 }

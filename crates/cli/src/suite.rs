@@ -43,18 +43,23 @@ fn init(file: &Path) -> Result<ExitCode, String> {
     Ok(print(&format!("{}: {tests}\n", file.display())))
 }
 
-/// Explores every test to its end, without looking at what it comes to.
+/// Explores every test to its end, once for each seed, without looking at what it comes to.
 fn simulate(options: &Suite) -> Result<ExitCode, String> {
-    let suite = file::read(&options.file)?;
+    let mut suite = file::read(&options.file)?;
     Places::new(options)?;
     let control = Control::default();
     let (stop, state) = (progress::interrupts(&control)?, State::new());
-    let mut courses = Vec::new();
-    for test in &suite.tests {
-        let course = Job::new(test, &state, &stop).record();
-        courses.push(course.map_err(|Ending(_, why)| format!("{}: {why}", test.name))?);
+    let mut turns = Vec::new();
+    for seed in 0..options.seeds.get().into() {
+        let mut courses = Vec::new();
+        for test in &mut suite.tests {
+            test.check.options.seed = seed;
+            let course = Job::new(test, &state, &stop).record();
+            courses.push(course.map_err(|Ending(_, why)| format!("{}: {why}", test.name))?);
+        }
+        turns.push(courses);
     }
-    Ok(print(&simulate::tables(&courses)))
+    Ok(print(&simulate::tables(&turns)))
 }
 
 fn tests(options: &Suite) -> Result<ExitCode, String> {

@@ -606,3 +606,50 @@ fn libraries_come_and_go() {
     fine(&plain.output().unwrap());
     all();
 }
+
+/// Opens `near.so`, which is where only the program's own search path leads. What `dlerror` has to say outlasts calls that are made for the first time.
+const SEEKER: &str = r#"
+#include <assert.h>
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+static void *early;
+__attribute__((constructor)) static void begin(void) { early = dlopen("near.so", RTLD_NOW); }
+int main(void) {
+    assert(!dlopen("nowhere.so", RTLD_NOW));
+    access("seeker.c", F_OK);
+    free(malloc(1));
+    const char *why = dlerror();
+    assert(why && strstr(why, "nowhere.so: cannot open"));
+    assert(!dlerror());
+    assert(early && dlopen("near.so", RTLD_NOW) == early);
+    assert(dlopen("$ORIGIN/below/near.so", RTLD_NOW) == early);
+    assert(dlopen("${ORIGIN}/below/far.so", RTLD_NOW));
+    assert(!dlsym(RTLD_DEFAULT, "nobody"));
+    chdir(".");
+    why = dlerror();
+    assert(why && strstr(why, "undefined symbol: nobody"));
+    assert(!dlopen("near.so", 0));
+    why = dlerror();
+    assert(why && strstr(why, "invalid mode"));
+    return 0;
+}
+"#;
+
+/// The loader knows who calls it, and keeps what it has to say, with and without the checker.
+#[test]
+fn libraries_are_found_from_where_they_are_opened() {
+    let bench = Bench::new();
+    bench.file("seeker.c", SEEKER);
+    bench.file("near.c", "int near = 1;\n");
+    let libraries =
+        "mkdir below; cc -fPIC -shared near.c -o below/near.so; cp below/near.so below/far.so; ";
+    let path = "-Wl,-rpath,'$ORIGIN/below',--enable-new-dtags";
+    fine(&bench.build(&format!("{libraries}cc -g seeker.c -o seeker {path}")));
+    let mut alone = Command::new(bench.path("seeker"));
+    fine(&alone.current_dir(bench.place.path()).output().unwrap());
+    let said = bench.check(&["./seeker"]);
+    assert!(said.contains("\"complete\": true"), "{said}");
+    assert!(said.contains("\"errors\": []"), "{said}");
+}

@@ -266,6 +266,7 @@ impl Process {
         let asleep = (4 * patience).max(ASLEEP);
         let mut steps = u64::MAX;
         let mut since = (Instant::now(), Duration::ZERO);
+        let mut asked = false;
         loop {
             let seen = self.header().reply.load(Ordering::Acquire);
             if seen == self.batch {
@@ -291,11 +292,14 @@ impl Process {
             let now = self.header().steps.load(Ordering::Relaxed);
             let used = self.processor_time();
             if now != steps {
-                (steps, since) = (now, (Instant::now(), used));
+                (steps, since, asked) = (now, (Instant::now(), used), false);
             } else if used.saturating_sub(since.1) > patience || since.0.elapsed() > asleep {
                 return Err(Silence::Stuck);
             } else if self.limits.late() {
                 return Err(Silence::Late);
+            } else if !asked && used.saturating_sub(since.1) > STALLED.min(patience / 2) {
+                asked = true;
+                self.nudge();
             }
         }
     }
@@ -358,10 +362,15 @@ impl Process {
         }
     }
 
-    /// Tells it that it makes no progress.
+    /// Tells it, or the process that it has forked for the run under way, that it makes no progress: the first time to look why, the second
+    /// time to give up.
     fn nudge(&self) {
-        // SAFETY: a signal to our own child, which has not been waited for.
-        unsafe { libc::kill(self.child.id() as libc::pid_t, libc::SIGXCPU) };
+        let process = match self.header().forked.load(Ordering::Relaxed) {
+            0 => self.child.id(),
+            forked => forked,
+        };
+        // SAFETY: a signal to our own child, which has not been waited for, or to its child.
+        unsafe { libc::kill(process as libc::pid_t, libc::SIGXCPU) };
     }
 
     /// The sentence it left.
@@ -401,6 +410,9 @@ const CLOSE_ON_EXEC: u32 = 4;
 
 /// How long a program that does nothing is waited for at least.
 const ASLEEP: Duration = Duration::from_secs(10);
+
+/// A program that makes no step for so long may wait in a loop that has none.
+const STALLED: Duration = Duration::from_millis(250);
 
 /// How long a program may take to say that it goes on for ever.
 const ANSWER: Duration = Duration::from_millis(500);

@@ -14,6 +14,7 @@ mod gauge;
 mod logarithm;
 pub(crate) mod pace;
 pub(crate) mod probe;
+mod rehearse;
 mod series;
 pub(crate) mod sizes;
 mod tree;

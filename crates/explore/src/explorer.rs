@@ -329,11 +329,13 @@ impl Explorer {
             more: 0,
             place: Place {
                 weight: branch.place.weight + self.shares.of(child.shared),
-                position: child.shared,
-                siblings,
-                rank: siblings - before,
                 above: trail.above,
-                ..Place::default()
+                ..branch.place.child(
+                    child.shared,
+                    siblings,
+                    siblings - before,
+                    self.shares.later(child.shared),
+                )
             },
             trail,
             node: 0,

@@ -74,7 +74,7 @@ impl Prober {
     }
 
     fn begin(&mut self, branches: &mut Vec<Branch>, width: usize, before: u64) -> UnderWay {
-        let (pass, drawn) = Pass::new(branches, width, &mut self.sizes, &mut self.dice);
+        let (pass, drawn) = Pass::new(branches, width, &self.sizes, &mut self.dice);
         UnderWay {
             pass,
             drawn,
@@ -112,7 +112,7 @@ impl Worker<'_> {
         loop {
             // A pass may have been stopped just when a level was complete.
             if it.drawn.is_empty() {
-                let (sizes, dice) = (&mut prober.sizes, &mut prober.dice);
+                let (sizes, dice) = (&prober.sizes, &mut prober.dice);
                 it.drawn = it.pass.draw(sizes, dice, &mut self.mine);
                 self.tally
                     .pass_so_far(Passed::so_far(it.before, it.width, it.pass.so_far()));

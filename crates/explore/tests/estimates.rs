@@ -198,7 +198,7 @@ fn a_whole_log_is_estimated_exactly() {
                 let off = (guess.estimate / recorded.time() - 1.0).abs();
                 assert!(off < 1e-6, "{algorithm:?} {guess:?}");
             }
-            let probed = recorded.probe(Probing::Often, &[1.0], 0)[0];
+            let probed = recorded.probe(Probing::Often, &[1.0], 0..1)[0][0];
             assert_eq!(probed, recorded.time());
         }
     }
@@ -251,7 +251,7 @@ fn a_damaged_log_is_a_sentence() {
             damaged[byte] ^= flipped;
             if let Ok(recorded) = Recorded::read(damaged.as_slice()) {
                 recorded.replay(&[0.01, 1.0]);
-                recorded.probe(Probing::Often, &[0.01, 1.0], 0);
+                recorded.probe(Probing::Often, &[0.01, 1.0], 0..1);
             }
         }
     }

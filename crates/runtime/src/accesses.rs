@@ -283,7 +283,7 @@ macro_rules! hook {
                 "call {slow}",
                 "add rsp, 56",
                 "ret",
-                any = sym units::ANY,
+                any = sym units::LOOKED_AT,
                 fast = sym $fast,
                 slow = sym $slow,
             )

@@ -12,13 +12,15 @@ mod callers;
 mod cancel;
 mod clocks;
 mod condvars;
-mod copying;
+mod copies;
 pub mod descriptors;
 mod disk;
 mod entries;
 pub mod exceptions;
+mod file_locks;
 pub mod files;
 mod futexes;
+mod handlers;
 mod joins;
 mod jumps;
 pub mod libraries;
@@ -35,21 +37,28 @@ mod once;
 mod openmp;
 mod output;
 pub mod paths;
+mod pieces;
 pub mod pointers;
 mod positions;
 pub mod process;
 mod random;
+mod ranges;
+mod reached;
 mod robust;
 pub mod rules;
 mod rwlocks;
+mod scans;
+mod scheduling;
 pub mod sections;
 mod semaphores;
+mod shared_memory;
 pub mod signals;
 mod spins;
 mod statics;
 mod stream_calls;
 mod stream_ends;
 mod stream_locks;
+mod stream_points;
 mod streams;
 mod strings;
 mod system;
@@ -81,9 +90,12 @@ use reweave_wire::Beginning;
 #[derive(Default)]
 pub struct State {
     pub awaited: awaited::State,
+    pub copies: copies::State,
     pub descriptors: descriptors::State,
     pub disk: disk::State,
+    pub file_locks: file_locks::State,
     pub files: files::State,
+    pub handlers: handlers::State,
     pub libraries: libraries::State,
     pub limits: limits::State,
     pub mapped: mapped::State,
@@ -109,6 +121,7 @@ pub struct Own {
     pub openmp: openmp::Own,
     pub jumps: jumps::Own,
     pub random: random::Own,
+    pub scheduling: scheduling::Own,
     pub signals: signals::Own,
     pub threads: threads::Own,
     pub verifier: verifier::Own,
@@ -129,6 +142,7 @@ impl Own {
     pub fn child(&self, slot: usize) -> Own {
         Own {
             random: self.random.child(slot),
+            scheduling: self.scheduling,
             signals: self.signals.child(),
             ..Own::default()
         }
@@ -139,8 +153,11 @@ impl State {
     /// Before a run.
     pub fn clear(&mut self) {
         self.awaited.clear();
+        self.copies.clear();
         self.descriptors.clear();
+        self.file_locks.clear();
         self.files.clear();
+        self.handlers.clear();
         self.libraries.clear();
         self.limits.clear();
         self.mapped.clear();

@@ -411,7 +411,8 @@ impl Disk {
         let real = self.original_of(&target);
         let (named, open) = (look(&self.place(&real))?, look_behind(link)?);
         let same = identity(&named) == identity(&open);
-        same.then(|| if real.is_empty() { target } else { real })
+        let target = if real.is_empty() { target } else { real };
+        same.then_some(target)
     }
 
     /// Makes the directory in which something is about to be made or changed.

@@ -4,7 +4,7 @@ use crate::{
     baton,
     calls::libraries::{self, Trap},
     restore::PAGE,
-    sys,
+    stalls, sys,
     world::{self, World},
 };
 use alloc::format;
@@ -58,7 +58,7 @@ pub fn install() {
     unsafe {
         let mut action = MaybeUninit::<libc::sigaction>::zeroed().assume_init();
         action.sa_sigaction = handle as *const () as usize;
-        action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK | libc::SA_NODEFER;
+        action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK | libc::SA_NODEFER | libc::SA_RESTART;
         for (signal, _) in SIGNALS {
             crate::real!(sigaction: fn(i32, *const libc::sigaction, *mut libc::sigaction) -> i32)(
                 signal,
@@ -77,7 +77,7 @@ unsafe extern "C" fn handle(signal: i32, info: *mut libc::siginfo_t, context: *m
     }
     // SAFETY: as above, and nobody else has the context.
     let registers = unsafe { &mut (*context.cast::<libc::ucontext_t>()).uc_mcontext.gregs };
-    if signal == ENDLESS && (!world::active() || baton::pass_on(signal)) {
+    if signal == ENDLESS && (!world::active() || baton::pass_on(signal) || stalls::begin()) {
         return;
     }
     if !world::active() {

@@ -37,6 +37,7 @@ mod real;
 mod restore;
 mod slots;
 mod spin;
+mod stalls;
 mod switch;
 mod sys;
 mod times;

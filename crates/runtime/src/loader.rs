@@ -3,7 +3,10 @@
 //! The loader tells debuggers of what it has mapped before it calls anything there: it calls an empty function whose place is known. A breakpoint makes us the
 //! debugger. There the lists of constructors and destructors are taken out of what the loader reads.
 
+mod symbols;
 mod tables;
+
+pub use symbols::next;
 
 use crate::{entry, real, restore::PAGE, sys};
 use alloc::vec::Vec;
@@ -77,17 +80,20 @@ struct Global(UnsafeCell<Option<Watch>>);
 unsafe impl Sync for Global {}
 static WATCH: Global = Global(UnsafeCell::new(None));
 
-fn debug() -> Option<&'static Debug> {
-    // SAFETY: a valid name; the loader's own, which stays.
-    unsafe {
-        let place = libc::dlsym(libc::RTLD_DEFAULT, c"_r_debug".as_ptr());
-        place.cast::<Debug>().as_ref()
-    }
+unsafe extern "C" {
+    /// What the loader tells debuggers.
+    #[link_name = "_r_debug"]
+    static DEBUG: Debug;
+}
+
+fn debug() -> &'static Debug {
+    // SAFETY: the loader's own, which stays; it changes only while libraries are loaded.
+    unsafe { &DEBUG }
 }
 
 fn maps() -> impl Iterator<Item = *const Map> {
     let there = |map: *mut Map| (!map.is_null()).then_some(map.cast_const());
-    let first = debug().and_then(|debug| there(debug.first));
+    let first = there(debug().first);
     // SAFETY: the loader's list.
     core::iter::successors(first, move |map| unsafe { there((**map).next) })
 }
@@ -137,9 +143,7 @@ fn found(path: &CStr, flags: c_int) -> (*mut c_void, Vec<Late>) {
 /// Does something with a breakpoint where the loader tells of changes.
 fn with_breakpoint<T>(work: impl FnOnce() -> T) -> T {
     const BREAKPOINT: u8 = 0xcc;
-    let Some(debug) = debug() else {
-        return work();
-    };
+    let debug = debug();
     let place = debug.changed as *mut u8;
     let page = debug.changed & !(PAGE - 1);
     let all = libc::PROT_READ | libc::PROT_WRITE | libc::PROT_EXEC;
@@ -178,7 +182,7 @@ unsafe extern "C" fn changed(_: c_int, _: *mut libc::siginfo_t, context: *mut c_
     }
     // SAFETY: one thread, as above.
     let watch = unsafe { &mut *WATCH.0.get() };
-    let settled = debug().is_some_and(|debug| debug.state == 0);
+    let settled = debug().state == 0;
     let Some(watch) = watch.as_mut().filter(|_| settled) else {
         return;
     };

@@ -1,7 +1,8 @@
 //! The functions that stand behind ours: libc's own.
 
+use crate::loader;
 use core::{
-    ffi::{CStr, c_char, c_void},
+    ffi::{CStr, c_void},
     sync::atomic::{AtomicPtr, Ordering},
 };
 
@@ -9,13 +10,6 @@ use core::{
 pub struct Real {
     name: &'static CStr,
     found: AtomicPtr<c_void>,
-}
-
-/// The version of what has always been there.
-const FIRST: &CStr = c"GLIBC_2.2.5";
-
-unsafe extern "C" {
-    fn dlvsym(library: *mut c_void, name: *const c_char, version: *const c_char) -> *mut c_void;
 }
 
 impl Real {
@@ -44,20 +38,12 @@ impl Real {
 
     #[cold]
     fn find(&self) -> *mut c_void {
-        // SAFETY: valid names.
-        let found = unsafe {
-            match self.name == c"dlsym" {
-                // That one is ours.
-                true => dlvsym(libc::RTLD_NEXT, self.name.as_ptr(), FIRST.as_ptr()),
-                false => libc::dlsym(libc::RTLD_NEXT, self.name.as_ptr()),
-            }
-        };
-        if found.is_null() {
+        let Some(found) = loader::next(self.name) else {
             crate::give_up(format_args!(
                 "the C library has no `{}`",
                 self.name.to_str().unwrap_or("?")
             ));
-        }
+        };
         self.found.store(found, Ordering::Relaxed);
         found
     }

@@ -74,12 +74,18 @@ pub fn back(wrote: Wrote) {
     unsafe { WROTE.0.get().write_volatile(wrote) };
 }
 
+/// Whether an address is on the stack that ends here.
+#[inline]
+pub fn on_stack(top: usize, address: usize) -> bool {
+    top.wrapping_sub(address) <= STACK
+}
+
 /// The running thread writes.
 #[inline]
 pub fn wrote(address: usize, bytes: usize) {
     // SAFETY: as above.
     let wrote = unsafe { &mut *WROTE.0.get() };
-    if TOP.load(Ordering::Relaxed).wrapping_sub(address) > STACK {
+    if !on_stack(TOP.load(Ordering::Relaxed), address) {
         wrote.outside = true;
         foreign(address, bytes);
     } else {
@@ -103,7 +109,7 @@ fn take_wrote() -> Wrote {
 /// Memory is about to be written that may be on the stack of another thread than the running one.
 #[inline]
 pub fn foreign(address: usize, bytes: usize) {
-    let first = MAIN_TOP.load(Ordering::Relaxed).wrapping_sub(address) <= STACK;
+    let first = on_stack(MAIN_TOP.load(Ordering::Relaxed), address);
     if (first || slots::slot_of(address).is_some()) && world::active() {
         note_foreign(address, bytes);
     }
@@ -114,8 +120,7 @@ fn note_foreign(address: usize, bytes: usize) {
     let world = world::get();
     let current = world.current.index();
     let mut threads = world.threads.iter_mut().enumerate();
-    let owner =
-        threads.find(|(_, thread)| !thread.finished && thread.top.wrapping_sub(address) <= STACK);
+    let owner = threads.find(|(_, thread)| !thread.finished && on_stack(thread.top, address));
     let Some((_, owner)) = owner.filter(|(index, _)| *index != current) else {
         return;
     };
@@ -152,7 +157,7 @@ pub struct Spin {
 
 /// Registers and live stack at some moment.
 #[derive(Clone, Copy, PartialEq, Eq)]
-struct Print {
+pub struct Print {
     /// A sum over all words, each with its address, so that words can be exchanged.
     sum: u64,
     /// Where it begins.
@@ -254,7 +259,7 @@ pub fn before(op: Op, site: Site, frame: Option<&Frame>) -> Gate {
 fn revisit(op: Op, site: Site, frame: &Frame) -> Gate {
     let me = world::get().me();
     let here = core::ptr::from_ref(frame) as usize;
-    if me.top.wrapping_sub(here) > STACK {
+    if !on_stack(me.top, here) {
         // On a stack that the program made: what is on it is not known.
         return Gate::Open;
     }
@@ -301,7 +306,7 @@ pub fn clean(mutex: ObjectId, site: Site, frame: &Frame) -> bool {
         return true;
     }
     let from = core::ptr::from_ref(frame) as usize;
-    if me.top.wrapping_sub(from) > STACK {
+    if !on_stack(me.top, from) {
         return false;
     }
     let same = |visit: &&Visit| exits(visit.op) && here(visit) && visit.site == site;
@@ -394,7 +399,7 @@ fn park(op: Op, site: Site, mut seen: Vec<(ObjectId, u64)>) -> Gate {
 }
 
 /// The registers at a call and the live stack above it.
-fn print(frame: &Frame, top: usize) -> Print {
+pub fn print(frame: &Frame, top: usize) -> Print {
     let from = core::ptr::from_ref(frame) as usize;
     let mut sum = 0_u64;
     let mut address = from;

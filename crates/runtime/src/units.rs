@@ -8,6 +8,7 @@ use crate::{
     accesses::access,
     hooks::Frame,
     objects::Sort,
+    stalls,
     world::{self, World, poll_access},
 };
 use alloc::vec::Vec;
@@ -16,8 +17,12 @@ use reweave_model::{Object, Op};
 use reweave_shadow::Kind;
 use reweave_wire::{Note, Unit};
 
-/// Whether there are any; looked at by every hook.
-pub static ANY: AtomicU8 = AtomicU8::new(0);
+/// Why hooks come here: looked at by every one.
+pub static LOOKED_AT: AtomicU8 = AtomicU8::new(0);
+/// There are some.
+const UNITS: u8 = 1;
+/// See [`stalls`].
+pub const STALLS: u8 = 2;
 
 /// Address and length, ascending, without overlap.
 #[derive(Default)]
@@ -56,7 +61,7 @@ pub fn prepare(units: &[Unit]) {
         })
         .collect();
     found.sort_unstable();
-    ANY.store(u8::from(!found.is_empty()), Ordering::Relaxed);
+    LOOKED_AT.store(UNITS * u8::from(!found.is_empty()), Ordering::Relaxed);
     world.units = Units(found);
 }
 
@@ -122,7 +127,11 @@ pub fn visible(address: usize, bytes: usize, kind: Kind, frame: &Frame) {
         // One that is alone again reads what others have stored.
         world.check_races && world.threads.len() > 1
     };
-    if ANY.load(Ordering::Relaxed) == 0 || !world.is_some_and(checked) {
+    let why = LOOKED_AT.load(Ordering::Relaxed);
+    if why & STALLS != 0 && world.is_some() {
+        stalls::passes(address, bytes, kind, frame);
+    }
+    if why & UNITS == 0 || !world.is_some_and(checked) {
         return access(address, bytes, kind, frame.return_address);
     }
     let units = &world::get().units;

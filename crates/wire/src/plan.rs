@@ -112,6 +112,8 @@ pub enum Rule {
     Streams,
     /// Where an open file stands belongs to the file: threads share what is open, in no order.
     Positions,
+    /// Who registers functions for the end of the process, and who calls them, is in one order: several threads do.
+    Handlers,
 }
 
 impl Unit {

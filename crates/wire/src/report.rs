@@ -42,6 +42,8 @@ pub enum Note {
     Weak(Site),
     /// Two accesses of these bytes raced.
     Racy(Unit),
+    /// This run lacks steps: of a rule that matters, or accesses of bytes that a loop waits for.
+    Missing(Unit),
 }
 
 /// What lies at an address.
@@ -207,12 +209,22 @@ fn write_note(out: &mut Writer<'_>, note: &Note) {
             out.word(*address);
         }
         Note::Weak(site) => out.pair(2, site.0),
-        Note::Racy(unit) => {
-            out.word(3);
-            out.word(unit.place);
-            out.word(unit.bytes);
-        }
+        Note::Racy(unit) => write_unit(out, 3, unit),
+        Note::Missing(unit) => write_unit(out, 4, unit),
     }
+}
+
+fn write_unit(out: &mut Writer<'_>, kind: u64, unit: &Unit) {
+    out.word(kind);
+    out.word(unit.place);
+    out.word(unit.bytes);
+}
+
+fn read_unit(from: &mut Reader<'_>) -> Result<Unit, Malformed> {
+    Ok(Unit {
+        place: from.word()?,
+        bytes: from.word()?,
+    })
 }
 
 fn read_note(from: &mut Reader<'_>) -> Result<Note, Malformed> {
@@ -229,10 +241,8 @@ fn read_note(from: &mut Reader<'_>) -> Result<Note, Malformed> {
             address: from.word()?,
         },
         2 => Note::Weak(site),
-        3 => Note::Racy(Unit {
-            place: from.word()?,
-            bytes: from.word()?,
-        }),
+        3 => Note::Racy(read_unit(from)?),
+        4 => Note::Missing(read_unit(from)?),
         _ => return Err(Malformed),
     })
 }

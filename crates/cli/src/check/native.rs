@@ -262,15 +262,10 @@ impl Checked {
             native: native.ok(),
             noticed,
             visible: self.launch.units.clone(),
-            explores: self.explores(),
+            races: self.launch.races,
             known: 0,
             anew,
         }
-    }
-
-    /// Whether racy accesses are explored.
-    fn explores(&self) -> bool {
-        matches!(self.launch.races, Races::Explore | Races::Interleave)
     }
 
     fn names(&self) -> MutexGuard<'_, Names> {
@@ -286,6 +281,11 @@ impl Checked {
     fn idle(&self) -> MutexGuard<'_, Vec<Native>> {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Whether racy accesses are explored.
+fn explores(races: Races) -> bool {
+    matches!(races, Races::Explore | Races::Interleave)
 }
 
 /// What a rule of good use says.
@@ -308,10 +308,10 @@ impl Subject for Checked {
     type Target = Attentive;
 
     fn begin(&mut self) {
-        let racy = std::mem::take(&mut self.noticed().racy);
+        let hidden = std::mem::take(&mut self.noticed().hidden);
         let known = self.launch.units.iter().copied();
-        if !racy.is_empty() {
-            self.launch.units = Unit::merged(known.chain(racy));
+        if !hidden.is_empty() {
+            self.launch.units = Unit::merged(known.chain(hidden));
             self.rest();
         }
         let visible = self.launch.units.iter();
@@ -327,7 +327,7 @@ impl Subject for Checked {
     }
 
     fn lacks_steps(&self) -> bool {
-        self.anew() && self.noticed().racy.iter().any(|unit| unit.is_rule())
+        self.anew() && self.noticed().lacking
     }
 
     fn target(&self) -> Attentive {
@@ -415,7 +415,7 @@ pub struct Attentive {
     noticed: Arc<Mutex<Noticed>>,
     /// What is explored beyond operations so far: racy memory, and what rules are about.
     visible: Vec<Unit>,
-    explores: bool,
+    races: Races,
     /// Notes looked at.
     known: usize,
     anew: Arc<AtomicBool>,
@@ -424,7 +424,7 @@ pub struct Attentive {
 impl Attentive {
     /// Whether something turned out that is not explored yet, as it has to be: accesses that raced, a rule that matters.
     fn races(&mut self) {
-        let (visible, explores) = (&self.visible, self.explores);
+        let (visible, explores) = (&self.visible, explores(self.races));
         let Some(native) = &self.native else {
             return;
         };
@@ -439,14 +439,23 @@ impl Attentive {
                 known.place <= unit.place && unit.place + unit.bytes <= known.place + known.bytes
             })
         };
+        let hidden = |unit: &Unit| !covered(unit);
         let racy = notes.iter().filter_map(|note| match note {
-            Note::Racy(unit) if (explores || unit.is_rule()) && !covered(unit) => Some(*unit),
+            Note::Racy(unit) if explores => Some(*unit),
             _ => None,
         });
-        let racy: Vec<Unit> = racy.collect();
-        if !racy.is_empty() {
+        let missing = notes.iter().filter_map(|note| match note {
+            Note::Missing(unit) => Some(*unit),
+            _ => None,
+        });
+        let racy: Vec<Unit> = racy.filter(hidden).collect();
+        let missing: Vec<Unit> = missing.filter(hidden).collect();
+        if !racy.is_empty() || !missing.is_empty() {
             let mut noticed = self.noticed.lock().unwrap_or_else(PoisonError::into_inner);
-            noticed.racy.extend(racy);
+            // Accesses that are to count as operations are none yet: a loop that waits by them goes on for ever.
+            noticed.lacking |= !missing.is_empty() || self.races == Races::Interleave;
+            noticed.hidden.extend(racy);
+            noticed.hidden.extend(missing);
             self.anew.store(true, Relaxed);
         }
     }

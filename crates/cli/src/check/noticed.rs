@@ -9,8 +9,10 @@ use std::collections::BTreeSet;
 #[derive(Default)]
 pub struct Noticed {
     pub notes: BTreeSet<Note>,
-    /// Memory on which accesses raced.
-    pub racy: BTreeSet<Unit>,
+    /// What has to be visible.
+    pub hidden: BTreeSet<Unit>,
+    /// Runs lacked steps for that.
+    pub lacking: bool,
     pub fault: Option<String>,
     /// What a run left behind in its process.
     pub left: Option<&'static str>,
@@ -47,7 +49,7 @@ impl Noticed {
                     address,
                 } => stored.warnings.push((rule, site, address)),
                 Note::Weak(site) => stored.weak.push(site),
-                Note::Racy(_) => {}
+                Note::Racy(_) | Note::Missing(_) => {}
             }
         }
         stored

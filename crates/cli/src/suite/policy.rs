@@ -53,9 +53,13 @@ pub struct Outlook {
     pub ln_covered: f64,
 }
 
-/// Estimates from few executions tell less than they think they do. So many, divided by the square root of their number, are doubted
-/// beyond half of what the estimate says itself (natural logarithms). This and [`HABIT`] were found by trying on the suites in `programs`.
-const DOUBT: f64 = 20.0;
+/// Estimates from few executions tell less than they think they do: so many, divided by their number, are doubted (natural logarithms)
+/// beyond this part of what the estimate says itself. These and [`NEGLECT`] were found by trying on recorded searches.
+const DOUBT: f64 = 50.0;
+const UNSURE: f64 = 0.25;
+
+/// Who is to neglect no test doubts so many times as much that one is covered already.
+const NEGLECT: f64 = 3.0;
 
 /// What has taken long will hardly be done in a moment, whatever is estimated: at least this part of the time so far is added. Or a test
 /// that always seems to be nearly done would keep all others waiting.
@@ -68,12 +72,12 @@ impl Outlook {
         let done = estimate.done as f64;
         let elapsed = elapsed.max(f64::MIN_POSITIVE);
         let rate = elapsed.ln() - done.ln();
-        let doubt = estimate.within.ln() / 2.0 + DOUBT / done.sqrt();
+        let doubt = UNSURE * estimate.within.ln() + DOUBT / done;
         let (left, habit) = (estimate.ln_remaining() + rate, (HABIT * elapsed).ln());
         let (less, more) = (left.min(habit), left.max(habit));
         Outlook {
             ln_seconds: more + (less - more).exp().ln_1p() - doubt,
-            ln_covered: estimate.ln_covered() - doubt,
+            ln_covered: estimate.ln_covered() - NEGLECT * doubt,
         }
     }
 }

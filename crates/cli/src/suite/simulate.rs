@@ -33,45 +33,38 @@ const TURNS: f64 = 20_000.0;
 /// Parts of a search after which its estimate is held against the truth.
 const PARTS: [f64; 3] = [0.01, 0.05, 0.25];
 
-/// All tables.
-pub fn tables(courses: &[Course]) -> String {
-    let mut out = accuracies(courses);
+/// All tables. Each search was made several times, by other dice: figures are means.
+pub fn tables(turns: &[Vec<Course>]) -> String {
+    let mut out = accuracies(turns);
     out.push_str("Time until so many tests are complete, as a part of what round-robin needs\n\n");
     let _ = writeln!(out, "{:>9}  finish-most   even  optimal", "complete");
-    let (finish, even, best) = fractions(courses);
-    for (index, ((finish, even), best)) in finish.iter().zip(&even).zip(&best).enumerate() {
-        let count = index + 1;
-        let _ = writeln!(out, "{count:>9}  {finish:>11.2}  {even:>5.2}  {best:>7.2}");
+    let rows = means(turns.iter().map(|courses| fractions(courses)));
+    let last = mean(&rows);
+    let named = (1..).map(|count: usize| count.to_string()).zip(&rows);
+    for (name, [finish, even, best]) in named.chain([("mean".into(), &last)]) {
+        let _ = writeln!(out, "{name:>9}  {finish:>11.2}  {even:>5.2}  {best:>7.2}");
     }
-    let [finish, even, best] = [finish, even, best].map(|column| mean(&column));
-    let _ = writeln!(
-        out,
-        "{:>9}  {finish:>11.2}  {even:>5.2}  {best:>7.2}",
-        "mean"
-    );
     let _ = writeln!(
         out,
         "\nCoverage error with {:.0} % of the time: how far the part of a test that was explored is off, as a factor\n",
         SCARCE * 100.0
     );
-    let longest = courses.iter().map(|course| course.name.len()).max();
-    let width = longest.unwrap_or(0).max("test".len());
+    let width = width(turns, "test");
     let _ = writeln!(
         out,
         "{:<width$}  {:>11}  round-robin  finish-most   even",
         "test", "events"
     );
-    let policies = [Policy::RoundRobin, Policy::FinishMost, Policy::Even];
-    let errors = policies.map(|policy| coverage_errors(courses, policy));
-    for (index, course) in courses.iter().enumerate() {
-        let [robin, finish, even] = [0, 1, 2].map(|policy| errors[policy][index]);
+    let rows = means(turns.iter().map(|courses| coverage_errors(courses)));
+    let last = mean(&rows);
+    for (course, [robin, finish, even]) in turns[0].iter().zip(&rows) {
         let (name, length) = (&course.name, course.length);
         let _ = writeln!(
             out,
             "{name:<width$}  {length:>11.0}  {robin:>11.2}  {finish:>11.2}  {even:>5.2}"
         );
     }
-    let [robin, finish, even] = errors.map(|column| mean(&column));
+    let [robin, finish, even] = last;
     let _ = writeln!(
         out,
         "{:<width$}  {:>11}  {robin:>11.2}  {finish:>11.2}  {even:>5.2}",
@@ -81,9 +74,8 @@ pub fn tables(courses: &[Course]) -> String {
 }
 
 /// How right estimates were, in percent (too much and too little count alike), and how often the truth was within what was said.
-fn accuracies(courses: &[Course]) -> String {
-    let longest = courses.iter().map(|course| course.name.len()).max();
-    let width = longest.unwrap_or(0).max("search".len());
+fn accuracies(turns: &[Vec<Course>]) -> String {
+    let width = width(turns, "search");
     let mut out = String::from(
         "Accuracy of estimates after 1, 5 and 25 % of the executions, and how often the truth was within the factor that was said\n\n",
     );
@@ -92,51 +84,53 @@ fn accuracies(courses: &[Course]) -> String {
         "{:<width$}  {:>11}     1 %     5 %    25 %  within",
         "search", "executions"
     );
-    let rows: Vec<[Option<f64>; 4]> = courses.iter().map(Course::accuracies).collect();
-    for (course, row) in courses.iter().zip(&rows) {
-        let (name, runs) = (&course.name, course.runs);
+    let each = |courses: &Vec<Course>| courses.iter().map(Course::accuracies).collect();
+    let rows = means(turns.iter().map(each));
+    let last = mean(&rows);
+    let named = |course: &Course| (course.name.clone(), course.runs.to_string());
+    let names = turns[0].iter().map(named);
+    let names = names.chain([("mean".into(), String::new())]);
+    let lines = names.zip(rows.iter().chain([&last]));
+    for ((name, runs), row) in lines {
         let [one, five, quarter, within] = row.map(figure);
         let _ = writeln!(
             out,
             "{name:<width$}  {runs:>11}  {one:>6}  {five:>6}  {quarter:>6}  {within:>6}"
         );
     }
-    let means = [0, 1, 2, 3].map(|column| {
-        let known: Vec<f64> = rows.iter().filter_map(|row| row[column]).collect();
-        (!known.is_empty()).then(|| mean(&known))
-    });
-    let [one, five, quarter, within] = means.map(figure);
-    let _ = writeln!(
-        out,
-        "{:<width$}  {:>11}  {one:>6}  {five:>6}  {quarter:>6}  {within:>6}\n",
-        "mean", ""
-    );
+    out.push('\n');
     out
 }
 
+/// How wide a column with the names of all tests is.
+fn width(turns: &[Vec<Course>], title: &str) -> usize {
+    let names = turns[0].iter().map(|course| course.name.len());
+    names.fold(title.len(), usize::max)
+}
+
 /// A cell of a table: `-` where there is no figure.
-fn figure(value: Option<f64>) -> String {
-    value.map_or_else(|| "-".into(), |value| format!("{value:.1}"))
+fn figure(value: f64) -> String {
+    match value.is_nan() {
+        true => "-".into(),
+        false => format!("{value:.1}"),
+    }
 }
 
 /// For each number of tests the time until so many are complete, as parts of round-robin's: finish-most, even, the best that can be.
-fn fractions(courses: &[Course]) -> (Vec<f64>, Vec<f64>, Vec<f64>) {
-    let robin = completions(courses, Policy::RoundRobin);
-    let parts = |times: Vec<f64>| {
-        let parts = times.iter().zip(&robin).map(|(time, robin)| time / robin);
-        parts.collect::<Vec<_>>()
-    };
+fn fractions(courses: &[Course]) -> Vec<[f64; 3]> {
     let mut lengths: Vec<f64> = courses.iter().map(|course| course.length).collect();
     lengths.sort_by(f64::total_cmp);
     let best = lengths.iter().scan(0.0, |sum, length| {
         *sum += length;
         Some(*sum)
     });
-    (
-        parts(completions(courses, Policy::FinishMost)),
-        parts(completions(courses, Policy::Even)),
-        parts(best.collect()),
-    )
+    let times = [Policy::RoundRobin, Policy::FinishMost, Policy::Even]
+        .map(|policy| completions(courses, policy));
+    let [robin, finish, even] = &times;
+    let parts = robin.iter().zip(finish).zip(even).zip(best);
+    parts
+        .map(|(((robin, finish), even), best)| [finish / robin, even / robin, best / robin])
+        .collect()
 }
 
 /// When the first test was complete, the second, and so on.
@@ -146,13 +140,16 @@ fn completions(courses: &[Course], policy: Policy) -> Vec<f64> {
     times
 }
 
-/// How far each test's covered part is off from the part that all could have.
-fn coverage_errors(courses: &[Course], policy: Policy) -> Vec<f64> {
+/// How far each test's covered part is off from the part that all could have: round-robin, finish-most, even.
+fn coverage_errors(courses: &[Course]) -> Vec<[f64; 3]> {
     let budget = SCARCE * total(courses);
-    let spent = spend(courses, policy, budget, |_| {});
-    let errors = spent.iter().zip(courses).map(|(spent, course)| {
-        let realized = spent / course.length;
-        (realized / SCARCE).max(SCARCE / realized)
+    let spent = [Policy::RoundRobin, Policy::FinishMost, Policy::Even]
+        .map(|policy| spend(courses, policy, budget, |_| {}));
+    let errors = courses.iter().enumerate().map(|(test, course)| {
+        [0, 1, 2].map(|policy| {
+            let realized = spent[policy][test] / course.length;
+            (realized / SCARCE).max(SCARCE / realized)
+        })
     });
     errors.collect()
 }
@@ -188,29 +185,48 @@ fn total(courses: &[Course]) -> f64 {
     courses.iter().map(|course| course.length).sum()
 }
 
-fn mean(values: &[f64]) -> f64 {
-    values.iter().sum::<f64>() / values.len() as f64
+/// Of each column, as far as there are numbers in it.
+fn mean<const COLUMNS: usize>(rows: &[[f64; COLUMNS]]) -> [f64; COLUMNS] {
+    std::array::from_fn(|column| {
+        let column = rows.iter().map(|row| row[column]);
+        let known: Vec<f64> = column.filter(|value| !value.is_nan()).collect();
+        known.iter().sum::<f64>() / known.len() as f64
+    })
+}
+
+/// Of each cell, over several tables.
+fn means<const COLUMNS: usize>(
+    tables: impl Iterator<Item = Vec<[f64; COLUMNS]>>,
+) -> Vec<[f64; COLUMNS]> {
+    let tables: Vec<_> = tables.collect();
+    let row = |row: usize| {
+        let same: Vec<[f64; COLUMNS]> = tables.iter().map(|table| table[row]).collect();
+        mean(&same)
+    };
+    (0..tables[0].len()).map(row).collect()
 }
 
 impl Course {
-    /// In percent: how right it was after each part, and how often the truth was within what was said. `None`: there is nothing to
+    /// In percent: how right it was after each part, and how often the truth was within what was said. No numbers: there is nothing to
     /// hold against the truth.
-    fn accuracies(&self) -> [Option<f64>; 4] {
+    fn accuracies(&self) -> [f64; 4] {
+        if self.runs == 0 {
+            return [f64::NAN; 4];
+        }
         let truth = (self.runs as f64).ln();
         let off = |estimate: &Estimate| (estimate.ln_runs - truth).abs();
         let [one, five, quarter] = PARTS.map(|part| {
             let until = part * self.runs as f64;
             let known = self.estimates.partition_point(|it| it.done as f64 <= until);
             let last = self.estimates[..known].last();
-            let right = last.map_or(0.0, |estimate| 100.0 * (-off(estimate)).exp());
-            (self.runs > 0).then_some(right)
+            last.map_or(0.0, |estimate| 100.0 * (-off(estimate)).exp())
         });
         // While it matters: afterwards all is said.
         let early = |it: &&Estimate| (0.01..0.5).contains(&(it.done as f64 / self.runs as f64));
         let early: Vec<&Estimate> = self.estimates.iter().filter(early).collect();
         let held = early.iter().filter(|it| off(it) <= it.within.ln()).count();
         let within = 100.0 * held as f64 / early.len() as f64;
-        [one, five, quarter, (!early.is_empty()).then_some(within)]
+        [one, five, quarter, within]
     }
 
     /// What can be told after so much time.
@@ -260,9 +276,8 @@ mod tests {
         for (time, wanted) in finish.iter().zip([1.0, 3.0, 10.0]) {
             assert!(near(*time, wanted), "{finish:?}");
         }
-        let (finish, _, best) = fractions(&courses);
-        for (finish, best) in finish.iter().zip(&best) {
-            assert!(near(*finish, *best));
+        for [finish, _, best] in fractions(&courses) {
+            assert!(near(finish, best));
         }
     }
 
@@ -270,11 +285,9 @@ mod tests {
     #[test]
     fn perfect_estimates_cover_evenly() {
         let courses = [known("a", 1.0), known("b", 2.0), known("c", 7.0)];
-        let even = coverage_errors(&courses, Policy::Even);
-        assert!(even.iter().all(|error| near(*error, 1.0)), "{even:?}");
-        let robin = coverage_errors(&courses, Policy::RoundRobin);
-        for (error, wanted) in robin.iter().zip([10.0 / 3.0, 10.0 / 6.0, 2.1]) {
-            assert!(near(*error, wanted), "{robin:?}");
+        let errors = coverage_errors(&courses);
+        for ([robin, _, even], wanted) in errors.iter().zip([10.0 / 3.0, 10.0 / 6.0, 2.1]) {
+            assert!(near(*even, 1.0) && near(*robin, wanted), "{errors:?}");
         }
     }
 
@@ -292,7 +305,7 @@ mod tests {
     #[test]
     fn tables_have_a_line_for_each_test() {
         let courses = [known("a", 1.0), known("b", 2.0), known("c", 7.0)];
-        let text = tables(&courses);
+        let text = tables(&[courses.to_vec(), courses.to_vec()]);
         assert!(
             text.contains("\n        3         1.00   1.00     1.00\n"),
             "{text}"

@@ -1,20 +1,18 @@
 //! How right estimates would have been, on a recorded search.
 
 use super::{
-    Curve, Passed, Probing, Series,
-    gauge::passed,
-    pace::few,
-    probe::{Dice, Pass, Placed},
-    sizes::{Place, Sizes},
+    Curve, Probing, Series,
+    rehearse::Family,
     tree::{Estimator, Strategy, Tree},
 };
 use crate::log::{Happened, Reader};
-use std::io::BufRead;
+use std::{io::Read, ops::Range};
 
 /// A search that was recorded to its end.
 #[derive(Debug)]
 pub struct Recorded {
-    events: Vec<Happened>,
+    /// As it was written: far smaller than its events are one by one.
+    log: Vec<u8>,
     /// How many children of each node are scheduled in the end.
     ever: Vec<u32>,
     time: f64,
@@ -36,18 +34,20 @@ pub struct Guess {
 
 impl Recorded {
     /// Reads a log. A search that did not come to its end has no size to be held against.
-    pub fn read(from: impl BufRead) -> Result<Recorded, String> {
+    pub fn read(mut from: impl Read) -> Result<Recorded, String> {
+        let mut log = Vec::new();
+        let read = from.read_to_end(&mut log);
+        read.map_err(|error| format!("the exploration log cannot be read: {error}"))?;
         let mut recorded = Recorded {
-            events: Vec::new(),
+            log: Vec::new(),
             ever: Vec::new(),
             time: 0.0,
             executions: 0,
         };
         let mut parents = Vec::new();
         let mut scheduled = Vec::new();
-        for event in Reader::new(from)? {
-            let event = event?;
-            match event {
+        for event in Reader::new(&log[..])? {
+            match event? {
                 Happened::AddNode { parent, .. } => {
                     parents.push(parent as usize);
                     scheduled.push(false);
@@ -67,9 +67,14 @@ impl Recorded {
                 }
                 _ => {}
             }
-            recorded.events.push(event);
         }
-        Ok(recorded)
+        Ok(Recorded { log, ..recorded })
+    }
+
+    /// What happened, in order.
+    fn events(&self) -> impl Iterator<Item = Happened> {
+        let read = Reader::new(&self.log[..]).into_iter().flatten();
+        read.map(|event| event.expect("it was read before"))
     }
 
     /// Executions in all.
@@ -93,8 +98,8 @@ impl Recorded {
         let mut series: Vec<Series> =
             vec![Series::default(); Strategy::ALL.len() * Estimator::ALL.len()];
         let mut found = Vec::new();
-        for event in &self.events {
-            match *event {
+        for event in self.events() {
+            match event {
                 Happened::AddNode { parent, .. } => tree.add_node(parent as usize),
                 Happened::Explore(node) => tree.explore(node as usize),
                 Happened::Transition(node) => tree.transition(node as usize),
@@ -110,108 +115,21 @@ impl Recorded {
                     {
                         found.push(guesses(&tree, &series));
                     }
+                    if found.len() == parts.len() {
+                        break;
+                    }
                 }
             }
         }
         found
     }
 
-    /// What probing says after each of these parts of the executions, in order.
-    pub fn probe(&self, probing: Probing, parts: &[f64], seed: u64) -> Vec<f64> {
-        let children = self.children();
-        let mut stack = vec![(0usize, Place::default())];
-        let (mut sizes, mut dice) = (Sizes::default(), Dice(seed));
-        let (mut passes, mut found) = (Vec::new(), Vec::new());
-        let (mut done, mut probed, mut last) = (0, 0, 0);
-        let mark = |done: u64, passes: &[Passed], now: Option<Passed>, found: &mut Vec<f64>| {
-            while parts
-                .get(found.len())
-                .is_some_and(|part| done as f64 >= part * self.executions as f64)
-            {
-                // Whoever has run the last one sees that nothing is left.
-                let guess = passed(passes, now, done).filter(|_| done < self.executions);
-                let guess = guess.map_or(0.0, |(ln, _)| ln.exp());
-                found.push(guess.max(done as f64));
-            }
-        };
-        while !stack.is_empty() && found.len() < parts.len() {
-            if !probing.due(done, probed, last) || !few(stack.len(), 0) {
-                let (node, _) = stack.pop().expect("there are some");
-                stack.extend(&children[node]);
-                done += 1;
-                mark(done, &passes, None, &mut found);
-                continue;
-            }
-            let before = done;
-            let width = probing.width(before, probed, passes.len());
-            let (mut pass, mut drawn) = Pass::new(&mut stack, width, &mut sizes, &mut dice);
-            let mut now = None;
-            while !drawn.is_empty() {
-                for (number, (node, _)) in drawn {
-                    done += 1;
-                    mark(done, &passes, now, &mut found);
-                    for child in &children[node] {
-                        pass.child(number, *child);
-                    }
-                }
-                drawn = pass.draw(&mut sizes, &mut dice, &mut stack);
-                now = Some(Passed::so_far(before, width, pass.so_far()));
-            }
-            last = done - before;
-            probed += last;
-            passes.push(Passed::new(before, width, pass.conclude(&mut sizes)));
-        }
-        mark(self.executions, &passes, None, &mut found);
-        found
-    }
-
-    /// The executions that follow from the one that begins at each node, by the nodes they begin at.
-    fn children(&self) -> Vec<Vec<(usize, Place)>> {
-        let mut depths = Vec::new();
-        let mut children = vec![Vec::new(); self.ever.len()];
-        let mut own = None;
-        // A node has one parent, whatever a log says: the first one stays.
-        let mut known = vec![false; self.ever.len()];
-        known[..1].fill(true);
-        let (mut scheduled, mut passed) = (Vec::new(), Vec::new());
-        for event in &self.events {
-            match *event {
-                Happened::AddNode { depth, .. } => depths.push(depth as u32),
-                Happened::Explore(node) => {
-                    if !std::mem::replace(&mut known[node as usize], true) {
-                        scheduled.push(node);
-                    }
-                }
-                Happened::Transition(node) => {
-                    own.get_or_insert(node);
-                    passed.push(node);
-                }
-                Happened::End(_) => {
-                    scheduled.retain(|node| !passed.contains(node));
-                    let siblings = scheduled.len() as u32;
-                    let place = |(node, before): (u64, u32)| {
-                        let place = Place {
-                            position: depths[node as usize],
-                            siblings,
-                            rank: siblings - before,
-                            ..Place::default()
-                        };
-                        (node as usize, place)
-                    };
-                    let own = own.take().unwrap_or(0) as usize;
-                    children[own] = scheduled.drain(..).zip(0..).map(place).collect();
-                    passed.clear();
-                }
-                Happened::Start | Happened::Closed(_) => {}
-            }
-        }
-        children
-    }
-}
-
-impl Placed for (usize, Place) {
-    fn place(&mut self) -> &mut Place {
-        &mut self.1
+    /// What probing says after each of these parts of the executions, in order, for each of these seeds.
+    pub fn probe(&self, probing: Probing, parts: &[f64], seeds: Range<u64>) -> Vec<Vec<f64>> {
+        let family = Family::new(self.events());
+        seeds
+            .map(|seed| family.probe(probing, parts, seed))
+            .collect()
     }
 }
 

@@ -204,7 +204,7 @@ fn plain(runs: u64, weight: LogSum, whole: f64) -> f64 {
 
 /// What is rare is missed by most samples, and found too large by some: a pass of width `w` that is right on average is mostly too small,
 /// by a factor of about `exp(SKEW / w)`. Found by trying on recorded searches.
-const SKEW: f64 = 5.0;
+const SKEW: f64 = 2.0;
 
 /// What passes say together, and how sure; the natural logarithm. Each is right on average; it scatters the less the wider it was, the
 /// more it could learn from others before it (which were narrower), and the more was done before it. They scatter by factors, so it is
@@ -234,6 +234,6 @@ pub(crate) fn passed(
     }
     // Few passes do not know how much they scatter. The truth is not farther off in four of five cases, on recorded searches.
     let part = ((runs as f64).ln() - found).exp().min(1.0);
-    let off = (2.0 * scatter + 4.0 / passes.len().max(1) as f64) * (1.0 - part);
+    let off = (1.5 * scatter + 2.0 / passes.len().max(1) as f64) * (1.0 - part);
     Some((found, off.exp().max(1.01)))
 }

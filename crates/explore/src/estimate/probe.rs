@@ -5,7 +5,8 @@
 //! expected to stand for, the likelier; one that is drawn stands for more than before, in inverse proportion. Those drawn
 //! are run; their children are the next level. What all levels stand for is, on average, the number of executions below the first level,
 //! whatever was expected: expectations decide only how much the sample scatters. They are learned from earlier passes
-//! ([`Sizes`]).
+//! ([`Sizes`]): for the size of an execution counts itself, what was seen below children that were drawn, and what was expected below all
+//! others. That scatters far less than what those drawn stand for.
 //!
 //! *Owners.* Where an algorithm remembers what was tried at a decision (`rf`: a read and a later write), a branch is found by one of many
 //! executions that passed the decision. It belongs to the one that passed it first, and stands for as many as that one does: others
@@ -55,7 +56,7 @@ struct Node {
     place: Place,
     stands: f64,
     owner: Option<usize>,
-    /// Executions below it and itself.
+    /// Executions below it and itself, seen or expected.
     size: LogSum,
 }
 
@@ -64,7 +65,7 @@ impl<B: Placed> Pass<B> {
     pub fn new(
         branches: &mut Vec<B>,
         width: usize,
-        sizes: &mut Sizes,
+        sizes: &Sizes,
         dice: &mut Dice,
     ) -> (Pass<B>, Vec<(usize, B)>) {
         let mut pass = Pass {
@@ -104,12 +105,7 @@ impl<B: Placed> Pass<B> {
     }
 
     /// Draws what is to be run of the level that is complete now, each with its number; the others are left. Nothing: the pass is over.
-    pub fn draw(
-        &mut self,
-        sizes: &mut Sizes,
-        dice: &mut Dice,
-        left: &mut Vec<B>,
-    ) -> Vec<(usize, B)> {
+    pub fn draw(&mut self, sizes: &Sizes, dice: &mut Dice, left: &mut Vec<B>) -> Vec<(usize, B)> {
         let mut level = std::mem::take(&mut self.level);
         let expected = self.expect(&mut level, sizes);
         level.iter().for_each(|item| self.total.add(item.stands));
@@ -120,7 +116,12 @@ impl<B: Placed> Pass<B> {
         let mut drawn = Vec::with_capacity(self.width);
         for (mut item, chance) in level.drain(..).zip(chances) {
             match chance {
-                None => left.push(item.branch),
+                None => {
+                    let expected = f64::from(item.branch.place().expected) * LN_2;
+                    let owner = item.owner.map(|owner| &mut self.nodes[owner]);
+                    owner.into_iter().for_each(|owner| owner.size.add(expected));
+                    left.push(item.branch);
+                }
                 Some(more) => {
                     let place = *item.branch.place();
                     let number = self.node(place, item.stands + more, item.owner);
@@ -133,7 +134,7 @@ impl<B: Placed> Pass<B> {
     }
 
     /// What each of a level stands for with all that is expected below it; logarithms to base 2.
-    fn expect(&mut self, level: &mut [Item<B>], sizes: &mut Sizes) -> Vec<f32> {
+    fn expect(&mut self, level: &mut [Item<B>], sizes: &Sizes) -> Vec<f32> {
         let mut all = self.total;
         let expected = level.iter_mut().map(|item| {
             let place = item.branch.place();
@@ -216,8 +217,7 @@ impl<B: Placed> Pass<B> {
         while let Some(node) = self.nodes.pop() {
             let size = node.size.ln();
             if let Some(owner) = node.owner {
-                let owner = &mut self.nodes[owner];
-                owner.size.add(size + node.stands - owner.stands);
+                self.nodes[owner].size.add(size);
             }
             sizes.learn(&node.place, size);
         }
@@ -385,20 +385,20 @@ mod tests {
     fn what_is_found_by_many_is_one() {
         let (mut sizes, mut dice) = (Sizes::default(), Dice(0));
         let mut left = vec![(0, Place::default())];
-        let (mut pass, drawn) = Pass::new(&mut left, 2, &mut sizes, &mut dice);
+        let (mut pass, drawn) = Pass::new(&mut left, 2, &sizes, &mut dice);
         for child in 0..10 {
             pass.child(drawn[0].0, (1 + child, place(child, child, 10)));
         }
-        let drawn = pass.draw(&mut sizes, &mut dice, &mut left);
+        let drawn = pass.draw(&sizes, &mut dice, &mut left);
         assert_eq!((drawn.len(), left.len()), (2, 8));
         let above = Place {
             above: 1,
             ..Place::default()
         };
         pass.child(drawn[1].0, (11, above));
-        let drawn = pass.draw(&mut sizes, &mut dice, &mut left);
+        let drawn = pass.draw(&sizes, &mut dice, &mut left);
         assert_eq!(drawn.len(), 1);
-        assert!(pass.draw(&mut sizes, &mut dice, &mut left).is_empty());
+        assert!(pass.draw(&sizes, &mut dice, &mut left).is_empty());
         let found = pass.conclude(&mut sizes).exp();
         assert!((found - 12.0).abs() < 1e-9, "{found}");
     }

@@ -1,14 +1,15 @@
 //! How many executions are expected below a branch, learned from those that were looked at.
+//!
+//! All that is known of a branch before it is run are a few numbers: its [`Traits`]. A plane is laid through the logarithms of the sizes
+//! seen, over these numbers, by weighted least squares: large sizes count more than small ones, and those of later passes more than those
+//! of earlier ones. A dozen slopes are learned from a few dozen executions.
 
-use super::LogSum;
 use serde::{Deserialize, Serialize};
-use std::{
-    collections::HashMap,
-    hash::{BuildHasherDefault, Hash, Hasher},
-};
+use std::{array::from_fn, f64::consts::LN_2};
 
 /// Where a branch comes from: all that is known of it before it is run.
 #[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
 pub(crate) struct Place {
     /// What part of the search it is, if all siblings are alike: the natural logarithm of that.
     pub weight: f64,
@@ -18,116 +19,282 @@ pub(crate) struct Place {
     pub siblings: u32,
     /// How many of them are to be run before it, itself included.
     pub rank: u32,
+    /// How many of them leave later.
+    pub later: u32,
+    /// How many executions there are above it, from its parent to the first one.
+    pub generation: u32,
+    /// Position, siblings and rank of its parent.
+    pub parent: [u32; 3],
     /// To whom it belongs: the execution that it was found by, or that one's owner, so many times on. See [`super::probe`].
     pub above: u32,
     /// How many executions were expected below it when that was looked up, as a logarithm to base 2.
     pub expected: f32,
-    /// When that was: after so many passes. 0: never.
+    /// When that was: in the pass with this number. 0: never.
     pub asked: u32,
+}
+
+/// What sizes are expected by.
+type Traits = [f64; TRAITS];
+
+const TRAITS: usize = 11;
+
+impl Place {
+    /// That of a child which leaves at a position.
+    pub fn child(&self, position: u32, siblings: u32, rank: u32, later: u32) -> Place {
+        Place {
+            position,
+            siblings,
+            rank,
+            later,
+            generation: self.generation + 1,
+            parent: [self.position, self.siblings, self.rank],
+            ..Place::default()
+        }
+    }
+
+    fn traits(&self) -> Traits {
+        let number = f64::from;
+        let [position, siblings, rank] = self.parent;
+        [
+            number(self.position),
+            number(self.siblings),
+            number(self.siblings).ln_1p(),
+            number(self.rank),
+            number(self.rank).ln_1p(),
+            number(self.later),
+            number(self.later).ln_1p(),
+            number(self.generation),
+            number(position),
+            number(siblings).ln_1p(),
+            number(rank),
+        ]
+    }
 }
 
 /// How many executions are below branches, by where they come from.
 #[derive(Debug, Default)]
 pub(crate) struct Sizes {
-    means: HashMap<Kind, Mean, Quick>,
-    /// What was worked out from the means since they last changed.
-    known: HashMap<(u32, u32, u32), f32, Quick>,
-    /// How often they changed.
+    seen: Sums,
+    plane: Plane,
+    /// The largest size seen; its natural logarithm.
+    largest: f64,
+    /// How often something was learned.
     passes: u32,
 }
 
-/// Which property of a place, and its value.
-type Kind = (u32, u32, u32);
-
-/// Sizes seen, as logarithms.
+/// Sums over examples, each with its weight but for the first.
 #[derive(Debug, Default)]
-struct Mean {
-    sizes: LogSum,
-    count: u32,
+struct Sums {
+    examples: f64,
+    weights: f64,
+    size: f64,
+    traits: Traits,
+    /// Traits times size.
+    products: Traits,
+    /// Traits times traits.
+    squares: [Traits; TRAITS],
 }
 
-/// Kinds of places that are told apart; behind that, only known ones are added to.
-const KINDS: usize = 1 << 16;
+/// A size for all traits, as a natural logarithm: what the mean example has, and how much more for how much more of each trait.
+#[derive(Debug, Default)]
+struct Plane {
+    mean: f64,
+    at: Traits,
+    slopes: Traits,
+}
 
-/// After so many examples the special counts as much as the general.
-const EXAMPLES: f64 = 2.0;
+/// An example counts as this power of its logarithm and one.
+const LARGE: i32 = 3;
+
+/// What was learned before a pass counts for this part of what is learned from it.
+const OLD: f64 = 0.5;
+
+/// A slope is believed in as if so many examples said that there is none.
+const FLAT: f64 = 3.0;
+
+/// More than this above the largest size seen, a natural logarithm, is never expected.
+const BEYOND: f64 = 2.0;
 
 impl Sizes {
-    /// What is like a place, the most general first.
-    fn kinds(place: &Place) -> [Kind; 5] {
-        [
-            (0, 0, 0),
-            (1, place.siblings, 0),
-            (2, place.position, 0),
-            (3, place.siblings, place.rank),
-            (4, place.position, place.rank),
-        ]
-    }
-
     /// Notes in a place what is expected of it, unless that has hardly changed since it was noted.
-    pub fn expect(&mut self, place: &mut Place) {
-        if place.asked == 0 || place.asked < self.passes / 2 {
-            place.expected = self.expected(place);
-            place.asked = self.passes.max(1);
+    pub fn expect(&self, place: &mut Place) {
+        if place.asked <= self.passes - self.passes / 4 {
+            let size = self.plane.at(&place.traits());
+            let size = size.clamp(0.0, self.largest + BEYOND);
+            place.expected = (size / LN_2) as f32;
+            place.asked = self.passes + 1;
         }
-    }
-
-    /// The size to be expected; its logarithm to base 2.
-    fn expected(&mut self, place: &Place) -> f32 {
-        let means = &self.means;
-        let known = (place.position, place.siblings, place.rank);
-        let known = self.known.entry(known);
-        *known.or_insert_with(|| {
-            let mut expected = None;
-            let kinds = Sizes::kinds(place);
-            for mean in kinds.iter().filter_map(|kind| means.get(kind)) {
-                let count = f64::from(mean.count);
-                let special = mean.sizes.ln() - count.ln();
-                let mut mixed = LogSum::default();
-                mixed.add(special + (count / (count + EXAMPLES)).ln());
-                mixed.add(expected.unwrap_or(special) + (EXAMPLES / (count + EXAMPLES)).ln());
-                expected = Some(mixed.ln());
-            }
-            (expected.unwrap_or(0.0) / std::f64::consts::LN_2) as f32
-        })
     }
 
     /// Takes in that so much was found below a place: the natural logarithm. However many a place stands for, it is one example: a few
     /// that stand for most would drown what all the others tell.
     pub fn learn(&mut self, place: &Place, size: f64) {
-        for kind in Sizes::kinds(place) {
-            if self.means.len() >= KINDS && !self.means.contains_key(&kind) {
-                continue;
-            }
-            let mean = self.means.entry(kind).or_default();
-            mean.sizes.add(size);
-            mean.count += 1;
-        }
+        self.largest = self.largest.max(size);
+        let weight = (1.0 + size).powi(LARGE);
+        self.seen.add(&place.traits(), size, weight);
     }
 
-    /// A pass is over: what was worked out before is out of date.
+    /// A pass is over: what it told is used from now on.
     pub fn renew(&mut self) {
-        self.known.clear();
+        self.plane = self.seen.plane();
+        self.seen.fade(OLD);
         self.passes += 1;
     }
 }
 
-/// A quick hash of some small numbers.
-#[derive(Default)]
-struct Numbers(u64);
-
-type Quick = BuildHasherDefault<Numbers>;
-
-impl Hasher for Numbers {
-    fn finish(&self) -> u64 {
-        self.0 ^ (self.0 >> 32)
+impl Sums {
+    fn add(&mut self, traits: &Traits, size: f64, weight: f64) {
+        self.examples += 1.0;
+        self.weights += weight;
+        self.size += weight * size;
+        for (row, trait_) in traits.iter().enumerate() {
+            let weighed = weight * trait_;
+            self.traits[row] += weighed;
+            self.products[row] += weighed * size;
+            for (square, other) in self.squares[row].iter_mut().zip(traits) {
+                *square += weighed * other;
+            }
+        }
     }
 
-    fn write(&mut self, bytes: &[u8]) {
-        bytes.hash(self);
+    /// Lets all of them count for less.
+    fn fade(&mut self, by: f64) {
+        let squares = self.squares.as_flattened_mut().iter_mut();
+        let sums = [&mut self.examples, &mut self.weights, &mut self.size].into_iter();
+        let sums = sums.chain(&mut self.traits).chain(&mut self.products);
+        sums.chain(squares).for_each(|sum| *sum *= by);
     }
 
-    fn write_u32(&mut self, number: u32) {
-        self.0 = (self.0.rotate_left(5) ^ u64::from(number)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    /// The plane through the examples that is off by the least squares.
+    fn plane(&self) -> Plane {
+        if self.weights <= 0.0 {
+            return Plane::default();
+        }
+        let mean = self.size / self.weights;
+        let at = self.traits.map(|sum| sum / self.weights);
+        let mut matrix: [Traits; TRAITS] = from_fn(|row| {
+            from_fn(|column| self.squares[row][column] / self.weights - at[row] * at[column])
+        });
+        for (index, row) in matrix.iter_mut().enumerate() {
+            let spread = row[index].max(0.0);
+            row[index] = spread + FLAT / self.examples * (spread + 1e-3);
+        }
+        let right = from_fn(|row| self.products[row] / self.weights - at[row] * mean);
+        Plane {
+            mean,
+            at,
+            slopes: solve(matrix, right),
+        }
+    }
+}
+
+impl Plane {
+    fn at(&self, traits: &Traits) -> f64 {
+        let more = (0..TRAITS).map(|index| self.slopes[index] * (traits[index] - self.at[index]));
+        self.mean + more.sum::<f64>()
+    }
+}
+
+/// Solves linear equations whose matrix is symmetric and positive definite, by elimination. An unknown that rounding leaves nothing for
+/// is zero.
+fn solve(mut matrix: [Traits; TRAITS], mut right: Traits) -> Traits {
+    for pivot in 0..TRAITS {
+        let from = matrix[pivot];
+        for row in pivot + 1..TRAITS {
+            if from[pivot] > 0.0 {
+                let factor = matrix[row][pivot] / from[pivot];
+                for (mine, other) in matrix[row].iter_mut().zip(&from).skip(pivot) {
+                    *mine -= factor * other;
+                }
+                right[row] -= factor * right[pivot];
+            }
+        }
+    }
+    let mut solution = [0.0; TRAITS];
+    for row in (0..TRAITS).rev() {
+        let known = (row + 1..TRAITS).map(|column| matrix[row][column] * solution[column]);
+        let left = right[row] - known.sum::<f64>();
+        if matrix[row][row] > 0.0 {
+            solution[row] = left / matrix[row][row];
+        }
+    }
+    solution
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{super::probe::Dice, *};
+
+    fn some_place(dice: &mut Dice) -> Place {
+        let mut below = |bound: u64| (dice.next() % bound) as u32;
+        let parent = Place {
+            position: below(50),
+            siblings: below(9) + 1,
+            rank: below(5) + 1,
+            generation: below(6),
+            ..Place::default()
+        };
+        let siblings = below(9) + 1;
+        parent.child(below(100), siblings, 1 + below(siblings.into()), below(4))
+    }
+
+    fn expected(sizes: &Sizes, mut place: Place) -> f64 {
+        sizes.expect(&mut place);
+        f64::from(place.expected) * LN_2
+    }
+
+    /// Sizes that grow by a factor with each step that is left are expected to, even where none was seen, and however large they are.
+    #[test]
+    fn what_grows_evenly_is_learned() {
+        for unit in [0.1, 100.0] {
+            let truth = |place: &Place| {
+                let steps = f64::from(120 - place.position);
+                unit * (steps + 4.0 * f64::from(place.rank) + 3.0 * f64::from(place.generation))
+            };
+            let (mut sizes, mut dice) = (Sizes::default(), Dice(1));
+            for _ in 0..10 {
+                for _ in 0..100 {
+                    let place = some_place(&mut dice);
+                    sizes.learn(&place, truth(&place));
+                }
+                sizes.renew();
+            }
+            for _ in 0..100 {
+                let place = some_place(&mut dice);
+                let (found, truth) = (expected(&sizes, place), truth(&place));
+                assert!((found - truth).abs() < 0.1 * truth, "{found} {truth}");
+            }
+        }
+    }
+
+    #[test]
+    fn nothing_is_expected_of_what_nobody_saw() {
+        let mut sizes = Sizes::default();
+        let place = some_place(&mut Dice(2));
+        assert_eq!(expected(&sizes, place), 0.0);
+        sizes.renew();
+        assert_eq!(expected(&sizes, place), 0.0);
+        // One example says the same of all places.
+        sizes.learn(&place, 7.0);
+        sizes.renew();
+        assert!((expected(&sizes, some_place(&mut Dice(3))) - 7.0).abs() < 1e-3);
+    }
+
+    #[test]
+    fn what_is_noted_is_looked_up_again_after_a_while() {
+        let (mut sizes, mut dice) = (Sizes::default(), Dice(4));
+        let mut place = some_place(&mut dice);
+        sizes.expect(&mut place);
+        let mut asked = Vec::new();
+        for _ in 0..16 {
+            sizes.learn(&place, 1.0);
+            sizes.renew();
+            sizes.expect(&mut place);
+            asked.push(place.asked);
+        }
+        assert_eq!(
+            asked,
+            [2, 3, 4, 4, 6, 6, 8, 8, 8, 11, 11, 11, 11, 15, 15, 15]
+        );
     }
 }

@@ -31,6 +31,11 @@ impl Shares {
         self.places.len() as u32
     }
 
+    /// How many children leave behind a position.
+    pub fn later(&self, position: u32) -> u32 {
+        self.count() - self.places.partition_point(|(other, _)| *other <= position) as u32
+    }
+
     /// The logarithm of the part for one child that leaves at a position.
     pub fn of(&self, position: u32) -> f64 {
         let first = self.places.partition_point(|(other, _)| *other < position);
@@ -52,6 +57,7 @@ mod tests {
         assert!((kept - 1.0 / 6.0).abs() < 1e-12);
         assert!((parts[0] - 1.0 / 6.0).abs() < 1e-12);
         assert!((parts[1] - 1.0 / 3.0).abs() < 1e-12);
+        assert_eq!([5, 2, 1].map(|position| shares.later(position)), [0, 1, 3]);
         assert!((kept + parts.iter().sum::<f64>() - 1.0).abs() < 1e-12);
     }
 }

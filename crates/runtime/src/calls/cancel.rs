@@ -26,7 +26,10 @@ passes! {
     fsync => passed_open;
     fdatasync => passed_open;
     msync => passed;
+    perror => passed;
+    psignal => passed;
     tcdrain => passed_open;
+    sync_file_range => passed_open;
 }
 
 /// The same, of calls that ask for a descriptor.
@@ -79,13 +82,21 @@ pub fn asked(site: Site) -> bool {
 /// A cancellation point that does not wait. A loop around it may do so.
 #[inline]
 pub fn point(frame: &Frame) {
-    if waits::used() && world::active() && enabled() {
-        let site = callers::site(&frame.return_address);
-        let op = Op::Load(flag(world::get().current));
-        if poll(op, frame, site, Order::SeqCst, None).result == 1 {
-            go();
-        }
+    if world::active() && possible() && asked_at(frame) {
+        go();
     }
+}
+
+/// Whether a cancellation point of the running thread's is one.
+pub fn possible() -> bool {
+    waits::used() && enabled()
+}
+
+/// Whether the running thread, for which that is possible, is to go; a loop around it may wait for that.
+pub fn asked_at(frame: &Frame) -> bool {
+    let site = callers::site(&frame.return_address);
+    let op = Op::Load(flag(world::get().current));
+    poll(op, frame, site, Order::SeqCst, None).result == 1
 }
 
 /// The same, where no more is known than where the call comes from.

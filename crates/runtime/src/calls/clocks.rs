@@ -1,6 +1,6 @@
 //! Clocks, sleeps and everything with a time limit, in virtual time: see [`crate::times`].
 
-use super::{Hidden, cancel};
+use super::{Hidden, cancel, machine};
 use crate::{
     accesses,
     hooks::Frame,
@@ -17,6 +17,7 @@ trampoline! {
     gettimeofday => get_time_of_day, "rdx";
     time => seconds, "rsi";
     clock => processor_time, "rdi";
+    clock_getcpuclockid => process_clock, "rdx";
     timespec_get => timespec_of, "rdx";
     nanosleep => nano_sleep, "rdx";
     clock_nanosleep => clock_nano_sleep, "r8";
@@ -192,6 +193,21 @@ unsafe extern "C" fn processor_time(_: &Frame) -> c_long {
         return unsafe { real!(clock: fn() -> c_long)() };
     }
     (world::get().look_at_clock() / 1000) as c_long
+}
+
+unsafe extern "C" fn process_clock(process: c_int, into: *mut clockid_t, frame: &Frame) -> c_int {
+    if !world::active() {
+        let real = real!(clock_getcpuclockid: fn(c_int, *mut clockid_t) -> c_int);
+        // SAFETY: the program's own arguments.
+        return unsafe { real(process, into) };
+    }
+    if process != 0 && process != machine::PROCESS {
+        return libc::ESRCH;
+    }
+    accesses::range(into as usize, size_of::<clockid_t>(), true, frame);
+    // SAFETY: the program's own variable.
+    unsafe { *into = libc::CLOCK_PROCESS_CPUTIME_ID };
+    0
 }
 
 unsafe extern "C" fn timespec_of(into: *mut timespec, base: c_int, frame: &Frame) -> c_int {

@@ -12,6 +12,7 @@
 use super::{
     disk, files,
     positions::{self, Open},
+    ranges::{self, FIRST},
     rules,
 };
 use crate::{sys, world};
@@ -69,9 +70,6 @@ struct Use {
     kept: Option<c_int>,
 }
 
-/// The first that is nobody's standard stream.
-const FIRST: c_int = 3;
-
 fn state() -> &'static mut State {
     &mut world::get().calls.descriptors
 }
@@ -96,8 +94,13 @@ pub(super) fn shut(descriptor: c_int) {
     }
 }
 
-fn is_open(descriptor: c_int) -> bool {
+pub(super) fn is_open(descriptor: c_int) -> bool {
     ask(descriptor, libc::F_GETFD, 0) >= 0
+}
+
+/// What was said when it was opened; negative: it is not open.
+pub(super) fn flags(descriptor: c_int) -> c_int {
+    ask(descriptor, libc::F_GETFL, 0)
 }
 
 /// A copy out of the program's reach; -1: it stands for nothing.
@@ -313,19 +316,13 @@ fn choose(given: c_int, least: c_int) -> c_int {
         return given;
     }
     let known = |number: &c_int| state().known[*number as usize] || is_open(*number);
-    let fresh = numbers_of(world::get().slot()).find(|number| !known(number));
+    let fresh = ranges::of(world::get().slot(), most()).find(|number| !known(number));
     let Some(chosen) = fresh.filter(|_| least == 0) else {
         rules::needs(Rule::Table);
         return given;
     };
     state().strange |= chosen != given;
     chosen
-}
-
-/// Those that a thread has for itself: counted along diagonals, so that there are enough for many threads as well as for many files.
-fn numbers_of(slot: usize) -> impl Iterator<Item = c_int> {
-    let numbers = (slot..).map(move |sum| FIRST + (sum * (sum + 1) / 2 + slot) as c_int);
-    numbers.take_while(|number| *number < most())
 }
 
 /// How many the program can have.

@@ -3,8 +3,8 @@
 use super::{
     callers, descriptors,
     disk::{HERE, alone, bytes, give, is_system, keep, leave, number, refuse, state},
-    files,
-    ways::{Use, WHOLE, detach, reach},
+    files, mapped,
+    ways::{Use, WHOLE, detach, follow, reach},
 };
 use crate::{
     accesses,
@@ -73,7 +73,12 @@ impl Ending {
 }
 
 /// Removes an entry; an error number, or 0.
-fn take_away(directory: c_int, path: usize, directories: Option<bool>, site: Site) -> c_int {
+pub(super) fn take_away(
+    directory: c_int,
+    path: usize,
+    directories: Option<bool>,
+    site: Site,
+) -> c_int {
     let real = match entry(directory, path, directories == Some(true), site) {
         Ok(real) => real,
         Err(error) => return error,
@@ -237,14 +242,18 @@ fn move_away(old: (c_int, usize), new: (c_int, usize), replaces: bool, site: Sit
     {
         refuse("rename of a directory that the process is in", site);
     }
+    if original {
+        mapped::changing(&source, true, site);
+    }
+    let disk = &mut state().disk;
     disk.copy_all(&from);
     if disk.has_failed() {
         refuse("rename of what cannot be copied", site);
     }
     if original && disk::kind(&source) == libc::S_IFREG {
-        files::changing();
-        disk::follow(&source, &disk.copy_of(&from), descriptors::is_programs);
+        follow(&source, &from);
     }
+    let disk = &mut state().disk;
     disk.prepare(&to);
     let (copy, target) = (
         disk::terminated(&disk.copy_of(&from)),

@@ -4,7 +4,7 @@
 //! ([`super::streams`]), is an operation on that file: who comes first may matter. So is what is done to descriptors ([`super::descriptors`]),
 //! and to what belongs to the process as a whole. Writing to standard output and standard error orders nothing.
 
-use super::{Hidden, callers, disk, streams, visible};
+use super::{Hidden, callers, disk, streams, visible, waits};
 use crate::{
     channel,
     objects::Sort,
@@ -319,10 +319,14 @@ pub(super) const KEYS: usize = 0x101;
 pub(super) const FLAGS: usize = 0x102;
 /// The list of all streams.
 pub(super) const STREAMS: usize = 0x103;
+/// What is called at the end of the process.
+pub(super) const HANDLERS: usize = 0x104;
 /// From here on: a descriptor each.
 pub(super) const DESCRIPTORS: usize = 0x1000;
 /// From here on: the name of a thread each, by slot.
 pub(super) const THREADS: usize = 0x2000;
+/// From here on: how a thread is to be scheduled, by slot.
+pub(super) const SCHEDULING: usize = 0x8_0000;
 /// The last of these numbers is below.
 const SPECIAL: usize = 0x10_0000;
 
@@ -349,7 +353,7 @@ pub fn look_at_open(descriptor: c_int, from: &usize) {
 const NOWHERE: usize = 0x7000_0000_0000;
 const ROOM: usize = 0xfff_ffff_ffff;
 
-fn address(number: usize) -> usize {
+pub(super) fn address(number: usize) -> usize {
     NOWHERE | number << 3 & ROOM
 }
 
@@ -393,6 +397,9 @@ pub fn named(world: &World, place: usize) -> Option<String> {
     if place == Hidden::Disk.address() {
         return Some("the names of files".into());
     }
+    if let Some(name) = waits::named(world, place) {
+        return Some(name);
+    }
     if place & !ROOM != NOWHERE {
         return None;
     }
@@ -401,15 +408,16 @@ pub fn named(world: &World, place: usize) -> Option<String> {
         return Some(format!("file {path}"));
     }
     Some(match (place & ROOM) >> 3 {
-        1 => "the environment".into(),
-        2 => "the limits".into(),
-        number @ 3..TABLE => format!("the action for signal {}", number - Whole::Actions as usize),
+        1 => "the limits".into(),
+        number @ 2..TABLE => format!("the action for signal {}", number - Whole::Actions as usize),
         TABLE => "the descriptors".into(),
         KEYS => "the keys".into(),
         STREAMS => "the streams".into(),
+        HANDLERS => "what is called at the end".into(),
         FLAGS => "the flags of what is open".into(),
         number @ DESCRIPTORS..THREADS => format!("descriptor {}", number - DESCRIPTORS),
-        number @ THREADS..SPECIAL => format!("the name of thread {}", number - THREADS),
+        number @ THREADS..SCHEDULING => format!("the name of thread {}", number - THREADS),
+        number @ SCHEDULING..SPECIAL => format!("the scheduling of thread {}", number - SCHEDULING),
         _ => return None,
     })
 }

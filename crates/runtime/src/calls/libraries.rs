@@ -24,6 +24,7 @@ use crate::{
 };
 use alloc::{ffi::CString, vec::Vec};
 use core::{
+    arch::naked_asm,
     cell::UnsafeCell,
     ffi::{CStr, c_char, c_int, c_void},
     ptr,
@@ -34,7 +35,7 @@ use reweave_model::{Op, Site, ThreadId};
 use reweave_wire::Library;
 
 trampoline! {
-    dlopen => open, "rdx";
+    __reweave_dlopen => open, "rdx";
     dlclose => close, "rsi";
 }
 
@@ -166,10 +167,43 @@ fn load(path: CString, global: bool) {
     }
 }
 
+/// Outside of runs it goes on to the loader's own, which looks where its caller has libraries.
+#[unsafe(no_mangle)]
+#[unsafe(naked)]
+pub unsafe extern "C" fn dlopen() {
+    naked_asm!(
+        ".cfi_startproc",
+        "push rdi",
+        "push rsi",
+        "sub rsp, 8",
+        ".cfi_adjust_cfa_offset 24",
+        "call {real}",
+        "add rsp, 8",
+        "pop rsi",
+        "pop rdi",
+        ".cfi_adjust_cfa_offset -24",
+        "test rax, rax",
+        "je 2f",
+        "jmp rax",
+        "2:",
+        "jmp {open}",
+        ".cfi_endproc",
+        real = sym real_outside_of_runs,
+        open = sym __reweave_dlopen,
+    )
+}
+
+extern "C" fn real_outside_of_runs() -> *mut c_void {
+    match world::active() {
+        true => ptr::null_mut(),
+        false => real!(dlopen: fn(*const c_char, c_int) -> *mut c_void) as *mut c_void,
+    }
+}
+
 unsafe extern "C" fn open(name: *const c_char, flags: c_int, frame: &Frame) -> *mut c_void {
     let real = real!(dlopen: fn(*const c_char, c_int) -> *mut c_void);
-    if !world::active() {
-        // SAFETY: the program's own arguments.
+    if flags & (libc::RTLD_LAZY | libc::RTLD_NOW) == 0 {
+        // SAFETY: the program's own arguments, which the loader refuses.
         return unsafe { real(name, flags) };
     }
     let name = match name.is_null() {
@@ -202,6 +236,9 @@ unsafe extern "C" fn open(name: *const c_char, flags: c_int, frame: &Frame) -> *
         }
         return fails();
     }
+    // A call that goes well takes away what an earlier one has left to be said.
+    // SAFETY: the running thread's own.
+    unsafe { libc::dlerror() };
     match all().late.iter().position(|late| late.is(library)) {
         None => library,
         Some(late) if open_late(late, flags, site) => library,

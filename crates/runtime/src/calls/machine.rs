@@ -1,10 +1,7 @@
-//! What programs ask of the machine and of themselves, with one answer in every process: ids, processors, priorities.
+//! What programs ask of the machine and of themselves, with one answer in every process: ids, processors, what was used up.
 
 use crate::{accesses, hooks::Frame, real, trampoline, world};
-use core::{
-    ffi::{c_int, c_long, c_uint, c_void},
-    ptr,
-};
+use core::ffi::{c_int, c_long, c_uint};
 
 trampoline! {
     getpid => process_id, "rdi";
@@ -15,16 +12,9 @@ trampoline! {
     sysconf => system_limit, "rsi";
     sched_getcpu => processor, "rdi";
     getcpu => processor_and_node, "rdx";
-    sched_getaffinity => affinity, "rcx";
-    pthread_getaffinity_np => thread_affinity, "rcx";
-    sched_setaffinity => set_affinity, "rcx";
-    pthread_setaffinity_np => set_thread_affinity, "rcx";
-    pthread_setschedparam => set_scheduling, "rcx";
-    pthread_setschedprio => set_priority, "rdx";
-    sched_setscheduler => set_scheduler, "rcx";
-    sched_setparam => set_parameters, "rdx";
-    nice => be_nice, "rsi";
-    setpriority => set_nice, "rcx";
+    getrusage => usage, "rdx";
+    times => used_times, "rsi";
+    sysinfo => system_state, "rsi";
 }
 
 /// Ids as a program sees them: the process's, its parent's. A thread's is that of the process plus its slot.
@@ -117,141 +107,77 @@ unsafe extern "C" fn processor_and_node(
     0
 }
 
-/// Writes which processors there are into a set of this size; an error number.
-unsafe fn all(bytes: usize, set: *mut c_void, frame: &Frame) -> c_int {
-    if bytes < 8 || !bytes.is_multiple_of(8) {
-        return libc::EINVAL;
+/// Writes an answer to where the program wants it.
+unsafe fn tell<T>(into: *mut T, answer: T, frame: &Frame) {
+    accesses::range(into as usize, size_of::<T>(), true, frame);
+    // SAFETY: the program's own variable.
+    unsafe { into.write(answer) };
+}
+
+/// All that was used is time, which is virtual.
+unsafe extern "C" fn usage(who: c_int, into: *mut libc::rusage, frame: &Frame) -> c_int {
+    if !world::active() {
+        let real = real!(getrusage: fn(c_int, *mut libc::rusage) -> c_int);
+        // SAFETY: the program's own arguments.
+        return unsafe { real(who, into) };
     }
-    accesses::range(set as usize, bytes, true, frame);
-    // SAFETY: the program's own memory, as large as it says.
+    if !matches!(
+        who,
+        libc::RUSAGE_SELF | libc::RUSAGE_THREAD | libc::RUSAGE_CHILDREN
+    ) {
+        return super::failed(libc::EINVAL);
+    }
+    let microseconds = match who {
+        libc::RUSAGE_CHILDREN => 0,
+        _ => world::get().look_at_clock() / 1000,
+    };
+    // SAFETY: zeros are a value of it; the program's own variable.
     unsafe {
-        ptr::write_bytes(set.cast::<u8>(), 0, bytes);
-        *set.cast::<u64>() = (1 << PROCESSORS) - 1;
+        let mut answer: libc::rusage = core::mem::zeroed();
+        answer.ru_utime.tv_sec = (microseconds / 1_000_000) as libc::time_t;
+        answer.ru_utime.tv_usec = (microseconds % 1_000_000) as libc::suseconds_t;
+        tell(into, answer, frame);
     }
     0
 }
 
-unsafe extern "C" fn affinity(
-    process: c_int,
-    bytes: usize,
-    set: *mut c_void,
-    frame: &Frame,
-) -> c_int {
+/// In hundredths of a second.
+unsafe extern "C" fn used_times(into: *mut libc::tms, frame: &Frame) -> libc::clock_t {
     if !world::active() {
-        let real = real!(sched_getaffinity: fn(c_int, usize, *mut c_void) -> c_int);
-        // SAFETY: the program's own arguments.
-        return unsafe { real(process, bytes, set) };
+        // SAFETY: the program's own argument.
+        return unsafe { real!(times: fn(*mut libc::tms) -> libc::clock_t)(into) };
     }
-    // SAFETY: as the call itself.
-    match unsafe { all(bytes, set, frame) } {
-        0 => 0,
-        error => super::failed(error),
+    let ticks = (world::get().look_at_clock() / 10_000_000) as libc::clock_t;
+    if !into.is_null() {
+        let answer = libc::tms {
+            tms_utime: ticks,
+            tms_stime: 0,
+            tms_cutime: 0,
+            tms_cstime: 0,
+        };
+        // SAFETY: as above.
+        unsafe { tell(into, answer, frame) };
     }
+    ticks
 }
 
-unsafe extern "C" fn thread_affinity(
-    handle: libc::pthread_t,
-    bytes: usize,
-    set: *mut c_void,
-    frame: &Frame,
-) -> c_int {
+/// The machine as it is, but for what differs from moment to moment.
+unsafe extern "C" fn system_state(into: *mut libc::sysinfo, frame: &Frame) -> c_int {
+    let real = real!(sysinfo: fn(*mut libc::sysinfo) -> c_int);
     if !world::active() {
-        let real = real!(pthread_getaffinity_np: fn(libc::pthread_t, usize, *mut c_void) -> c_int);
-        // SAFETY: the program's own arguments.
-        return unsafe { real(handle, bytes, set) };
+        // SAFETY: the program's own argument.
+        return unsafe { real(into) };
     }
-    // SAFETY: as the call itself.
-    unsafe { all(bytes, set, frame) }
-}
-
-unsafe extern "C" fn set_affinity(
-    process: c_int,
-    bytes: usize,
-    set: *const c_void,
-    _: &Frame,
-) -> c_int {
-    if !world::active() {
-        let real = real!(sched_setaffinity: fn(c_int, usize, *const c_void) -> c_int);
-        // SAFETY: the program's own arguments.
-        return unsafe { real(process, bytes, set) };
+    // SAFETY: zeros are a value of it, which the call fills; the program's own variable.
+    unsafe {
+        let mut answer: libc::sysinfo = core::mem::zeroed();
+        let result = real(&mut answer);
+        answer.uptime = (world::get().look_at_clock() / 1_000_000_000) as c_long;
+        answer.loads = [0; 3];
+        (answer.freeram, answer.bufferram) = (answer.totalram / 2, 0);
+        (answer.sharedram, answer.freeswap) = (0, answer.totalswap);
+        answer.procs = 1;
+        tell(into, answer, frame);
+        result
     }
-    0
-}
-
-unsafe extern "C" fn set_thread_affinity(
-    handle: libc::pthread_t,
-    bytes: usize,
-    set: *const c_void,
-    _: &Frame,
-) -> c_int {
-    if !world::active() {
-        let real =
-            real!(pthread_setaffinity_np: fn(libc::pthread_t, usize, *const c_void) -> c_int);
-        // SAFETY: the program's own arguments.
-        return unsafe { real(handle, bytes, set) };
-    }
-    0
-}
-
-unsafe extern "C" fn set_scheduling(
-    handle: libc::pthread_t,
-    policy: c_int,
-    parameters: *const c_void,
-    _: &Frame,
-) -> c_int {
-    if !world::active() {
-        let real = real!(pthread_setschedparam: fn(libc::pthread_t, c_int, *const c_void) -> c_int);
-        // SAFETY: the program's own arguments.
-        return unsafe { real(handle, policy, parameters) };
-    }
-    0
-}
-
-unsafe extern "C" fn set_priority(handle: libc::pthread_t, priority: c_int, _: &Frame) -> c_int {
-    if !world::active() {
-        let real = real!(pthread_setschedprio: fn(libc::pthread_t, c_int) -> c_int);
-        // SAFETY: the program's own arguments.
-        return unsafe { real(handle, priority) };
-    }
-    0
-}
-
-unsafe extern "C" fn set_scheduler(
-    process: c_int,
-    policy: c_int,
-    parameters: *const c_void,
-    _: &Frame,
-) -> c_int {
-    if !world::active() {
-        let real = real!(sched_setscheduler: fn(c_int, c_int, *const c_void) -> c_int);
-        // SAFETY: the program's own arguments.
-        return unsafe { real(process, policy, parameters) };
-    }
-    0
-}
-
-unsafe extern "C" fn set_parameters(process: c_int, parameters: *const c_void, _: &Frame) -> c_int {
-    if !world::active() {
-        let real = real!(sched_setparam: fn(c_int, *const c_void) -> c_int);
-        // SAFETY: the program's own arguments.
-        return unsafe { real(process, parameters) };
-    }
-    0
-}
-
-unsafe extern "C" fn be_nice(by: c_int, _: &Frame) -> c_int {
-    if !world::active() {
-        // SAFETY: a number.
-        return unsafe { real!(nice: fn(c_int) -> c_int)(by) };
-    }
-    0
-}
-
-unsafe extern "C" fn set_nice(which: c_int, who: c_uint, priority: c_int, _: &Frame) -> c_int {
-    if !world::active() {
-        let real = real!(setpriority: fn(c_int, c_uint, c_int) -> c_int);
-        // SAFETY: numbers.
-        return unsafe { real(which, who, priority) };
-    }
-    0
 }

@@ -220,16 +220,17 @@ pub(super) fn accessed(descriptor: c_int, at: At, bytes: isize, kind: Kind, by: 
     if mapped.is_empty() || bytes <= 0 {
         return;
     }
-    let ask = |call, what, argument| {
+    let position = || {
+        let from = libc::SEEK_CUR as usize;
         // SAFETY: asks about a descriptor.
-        unsafe { sys::call(call, [descriptor as usize, argument, what, 0, 0, 0]) }
+        unsafe { sys::call(libc::SYS_lseek, [descriptor as usize, 0, from, 0, 0, 0]) }
     };
-    let appends = ask(libc::SYS_fcntl, 0, libc::F_GETFL as usize) & libc::O_APPEND as isize != 0;
+    let appends = descriptors::flags(descriptor) & libc::O_APPEND != 0;
     let end = match at {
         _ if kind == Kind::Write && appends => {
             kernel::look_at_open(descriptor).map_or(0, |file| file.st_size as isize)
         }
-        At::Position => ask(libc::SYS_lseek, libc::SEEK_CUR as usize, 0),
+        At::Position => position(),
         At::Offset(offset) => offset as isize + bytes,
     };
     let place = (end - bytes).max(0) as usize..end.max(0) as usize;

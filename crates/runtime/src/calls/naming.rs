@@ -6,7 +6,7 @@ use super::{
         HERE, alone, bytes, christen, enter, give, is_nameless, is_system, made, makes_nameless,
         number, number_of_open, refuse, state,
     },
-    files, mapped,
+    file_locks, files, mapped,
     paths::{openable, redirects},
     streams,
     ways::{Use, WHOLE, descriptor_behind, is_thrown_away, place_for, reach, redirect, send},
@@ -32,6 +32,7 @@ fn of_flags(flags: c_int) -> (Use, bool) {
         // Another descriptor of what is there, which is good for nothing else.
         () if has(libc::O_PATH) => Use::Look,
         () if exclusive => Use::New,
+        () if writes && !makes && !has(libc::O_TRUNC) => Use::Open,
         () if writes => Use::Change {
             // It may be no directory, and stays what it is.
             whole: !has(libc::O_TRUNC) || has(libc::O_DIRECTORY),
@@ -55,7 +56,7 @@ fn of_mode(mode: usize) -> (Use, bool) {
         Some(b'w' | b'a') if exclusive => Use::New,
         Some(b'w') => change(false, true),
         Some(b'a') => change(true, true),
-        _ if mode.contains(&b'+') => change(true, false),
+        _ if mode.contains(&b'+') => Use::Open,
         _ => Use::Look,
     };
     (how, how != Use::New)
@@ -68,7 +69,7 @@ fn checked(name: &'static CStr, path: usize, from: &usize) {
     }
 }
 
-fn opens(name: &'static CStr, arguments: &mut [usize; 6], from: &usize) {
+pub(super) fn opens(name: &'static CStr, arguments: &mut [usize; 6], from: &usize) {
     checked(name, arguments[0], from);
     let (how, follow) = of_flags(arguments[1] as c_int);
     redirect(HERE, &mut arguments[0], follow, how, from, 0);
@@ -108,17 +109,9 @@ fn opens_stream(name: &'static CStr, arguments: &mut [usize; 6], from: &usize) {
     redirect(HERE, &mut arguments[0], follow, how, from, 0);
 }
 
-fn lists(name: &'static CStr, arguments: &mut [usize; 6], from: &usize) {
+pub(super) fn lists(name: &'static CStr, arguments: &mut [usize; 6], from: &usize) {
     checked(name, arguments[0], from);
     redirect(HERE, &mut arguments[0], true, Use::List, from, 0);
-}
-
-/// They have the program look at each entry while they are at it.
-fn lists_at_once(name: &'static CStr, arguments: &mut [usize; 6], from: &usize) {
-    if !alone() {
-        refuse_beside(name, from);
-    }
-    lists(name, arguments, from);
 }
 
 fn refuse_beside(name: &'static CStr, from: &usize) -> ! {
@@ -192,6 +185,7 @@ fn closes_directory(_: &'static CStr, arguments: &mut [usize; 6], from: &usize) 
     if arguments[0] != 0 {
         // SAFETY: as above; its descriptor is the first of all.
         let descriptor = unsafe { *(arguments[0] as *const c_int) };
+        file_locks::refuse_held([descriptor], callers::site(from));
         descriptors::closing(descriptor, callers::site(from));
     }
 }
@@ -416,7 +410,7 @@ fn nothing(_: &'static CStr, _: &mut [usize; 6], _: &usize) {
 }
 
 /// The result is a new descriptor.
-fn opened(result: isize, site: Site) -> isize {
+pub(super) fn opened(result: isize, site: Site) -> isize {
     made(result as c_int, site);
     descriptors::opened(result as c_int, site) as isize
 }
@@ -469,6 +463,7 @@ redirects! {
     freopen64 => reopens_stream;
     tmpfile => makes_temporary, opened_stream;
     tmpfile64 => makes_temporary, opened_stream;
+    memfd_create => makes_temporary, opened;
     fmemopen => nothing, opened_stream;
     open_memstream => nothing, opened_stream;
     open_wmemstream => nothing, opened_stream;
@@ -482,8 +477,8 @@ redirects! {
     seekdir => uses_directory;
     telldir => uses_directory;
     closedir => closes_directory;
-    scandir => lists_at_once;
-    scandir64 => lists_at_once;
+    scandirat => walks;
+    scandirat64 => walks;
     get_current_dir_name => asks_where, told_where;
     chdir => goes;
     fchdir => goes_to_open;
@@ -528,8 +523,6 @@ redirects! {
     ftw64 => walks;
     fts_open => walks;
     fts64_open => walks;
-    scandirat => walks;
-    scandirat64 => walks;
     glob => walks;
     glob64 => walks;
 }

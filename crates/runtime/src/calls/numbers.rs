@@ -3,12 +3,12 @@
 use super::{
     callers, cancel,
     descriptors::{self, change, closing, found, found_open, look_up, opened_from, replace},
-    disk,
+    disk, file_locks,
     files::{self, OURS},
     paths::passes,
     rules, streams,
 };
-use crate::{hooks::Frame, real, trampoline, world};
+use crate::{accesses, hooks::Frame, real, trampoline, world};
 use core::ffi::{CStr, c_int, c_uint};
 use reweave_model::Site;
 use reweave_wire::Rule;
@@ -25,7 +25,6 @@ trampoline! {
     fcntl => control, "rcx";
     __fcntl => control, "rcx";
     fcntl64 => control, "rcx";
-    flock => lock_file, "rdx";
 }
 
 /// Whether a descriptor is the runtime's, of a driven program.
@@ -49,10 +48,18 @@ unsafe extern "C" fn close_one(descriptor: c_int, frame: &Frame) -> c_int {
     if ours(descriptor) {
         return super::failed(libc::EBADF);
     }
+    let real = real!(close: fn(c_int) -> c_int);
+    if !world::active() {
+        // SAFETY: the program's own descriptor.
+        return unsafe { real(descriptor) };
+    }
     closing(descriptor, site(frame));
     behind_streams(descriptor);
-    // SAFETY: the program's own descriptor.
-    unsafe { real!(close: fn(c_int) -> c_int)(descriptor) }
+    let locks = file_locks::losing(descriptor);
+    // SAFETY: as above.
+    let result = unsafe { real(descriptor) };
+    file_locks::lost(locks, site(frame));
+    result
 }
 
 unsafe extern "C" fn duplicate(from: c_int, frame: &Frame) -> c_int {
@@ -109,11 +116,13 @@ unsafe fn duplicated(
     change(to, site);
     descriptors::note_stale(to);
     behind_streams(to);
+    let locks = file_locks::losing(to);
     let (found, open) = found_open(from);
     let result = real(found);
     if result >= 0 {
         descriptors::known(to, Some(open));
     }
+    file_locks::lost(locks, site);
     result
 }
 
@@ -140,6 +149,8 @@ unsafe extern "C" fn close_several(
         numbers.for_each(|number| replace(number, site(frame)));
     }
     if world::active() {
+        let numbers = first.min(OURS as c_uint) as c_int..=last.min(OURS as c_uint - 1) as c_int;
+        file_locks::refuse_held(numbers, site(frame));
         let standard = first.min(3)..=last.min(2);
         standard.for_each(|number| descriptors::put_elsewhere(number as c_int));
     }
@@ -169,12 +180,25 @@ unsafe extern "C" fn control(
     match what {
         libc::F_SETFL if !disk::alone() => files::touch(flags_of(descriptor), site),
         libc::F_GETFL if !disk::alone() => files::look_at(flags_of(descriptor), site),
-        _ if waits_or_locks(what) && !disk::alone() => {
-            world::get().unsupported("fcntl that locks a file beside other threads", site)
+        libc::F_SETLEASE | libc::F_GETLEASE if !disk::alone() => {
+            world::get().unsupported("leases of files beside other threads", site)
         }
         _ => {}
     }
     let (found, open) = found_open(descriptor);
+    if locks(what) && argument != 0 {
+        let asks = matches!(what, libc::F_GETLK | libc::F_OFD_GETLK);
+        if asks {
+            world::snapshot().touch_range(argument, size_of::<libc::flock>());
+        }
+        accesses::range(argument, size_of::<libc::flock>(), asks, frame);
+        // SAFETY: as above.
+        if let Some(result) =
+            unsafe { file_locks::controlled((found, open), what, argument, frame) }
+        {
+            return result;
+        }
+    }
     // SAFETY: as above.
     let result = unsafe { real(found, at_once(what), argument) };
     if result < 0 && what != at_once(what) && would_wait() {
@@ -196,11 +220,10 @@ fn flags_of(descriptor: c_int) -> usize {
     }
 }
 
-fn waits_or_locks(what: c_int) -> bool {
+fn locks(what: c_int) -> bool {
     use libc::*;
-    let asks = [F_GETLK, F_OFD_GETLK, F_GETLEASE];
-    let sets = [F_SETLK, F_OFD_SETLK, F_SETLKW, F_OFD_SETLKW, F_SETLEASE];
-    asks.contains(&what) || sets.contains(&what)
+    let asks = matches!(what, F_GETLK | F_OFD_GETLK);
+    asks || matches!(what, F_SETLK | F_OFD_SETLK | F_SETLKW | F_OFD_SETLKW)
 }
 
 /// The same, without waiting: a thread that is alone would wait for itself.
@@ -220,23 +243,6 @@ fn would_wait() -> bool {
     )
 }
 
-unsafe extern "C" fn lock_file(descriptor: c_int, how: c_int, frame: &Frame) -> c_int {
-    let real = real!(flock: fn(c_int, c_int) -> c_int);
-    if !world::active() {
-        // SAFETY: the program's own arguments.
-        return unsafe { real(descriptor, how) };
-    }
-    if !disk::alone() {
-        world::get().unsupported("flock beside other threads", site(frame));
-    }
-    // SAFETY: as above.
-    let result = unsafe { real(descriptor, how | libc::LOCK_NB) };
-    if result < 0 && how & libc::LOCK_NB == 0 && would_wait() {
-        world::get().unsupported("flock that waits", site(frame));
-    }
-    result
-}
-
 passes! {
     isatty => asks;
     fpathconf => asks;
@@ -246,10 +252,8 @@ passes! {
     openpty => refused;
     setmntent => refused;
     fopencookie => refused;
-    lockf => refused;
-    lockf64 => refused;
-    sendfile => refused;
-    sendfile64 => refused;
+    lockf => asks;
+    lockf64 => asks;
 }
 
 /// It asks about a descriptor, and does nothing to its file.
@@ -262,8 +266,8 @@ pub(super) fn asked(descriptor: c_int, site: Site) {
     found(descriptor);
 }
 
-/// It opens a descriptor that it does not give away, does something to two files at once, or calls functions of the program's.
-pub(super) fn refused(name: &'static CStr, _: &[usize; 6], from: &usize) {
+/// It opens a descriptor that it does not give away, or calls functions of the program's.
+fn refused(name: &'static CStr, _: &[usize; 6], from: &usize) {
     files::changing();
     files::moving();
     if !disk::alone() {

@@ -73,9 +73,9 @@ pub fn written() -> Vec<u8> {
     // SAFETY: flushes libc's own stream, which nobody uses at the same time.
     unsafe {
         let flush = crate::real!(fflush_unlocked: fn(*mut c_void) -> i32);
-        let stdout = libc::dlsym(libc::RTLD_DEFAULT, c"stdout".as_ptr()).cast::<*mut c_void>();
-        if !stdout.is_null() {
-            flush(*stdout);
+        let stdout = super::files::output();
+        if stdout != 0 {
+            flush(stdout as *mut c_void);
         }
     }
     let mut bytes = vec![0_u8; position().min(LARGE)];

@@ -55,11 +55,8 @@ pub(super) extern "C" fn redirected(
         (call.look)(call.name, &mut arguments, &frame.return_address);
     }
     let [a, b, c, d, e, f] = arguments;
-    let result = match world::active() && ways::denied() {
-        true => failure(call.name),
-        // SAFETY: the program's own call.
-        false => unsafe { real(a, b, c, d, e, f) },
-    };
+    // SAFETY: the program's own call.
+    let result = ways::make(failure(call.name), || unsafe { real(a, b, c, d, e, f) });
     if !world::active() {
         return result;
     }
@@ -221,7 +218,8 @@ pub(super) use {called_with, passes, redirects};
 pub(super) fn openable(path: &CStr, call: &CStr, from: &usize) {
     let name = call.to_bytes();
     let name = name.strip_prefix(b"__").unwrap_or(name);
-    if name.starts_with(b"open") && name != b"opendir" || name.starts_with(b"creat") {
+    let opens: [&[u8]; 4] = [b"open", b"creat", b"fopen", b"freopen"];
+    if opens.iter().any(|start| name.starts_with(start)) && name != b"opendir" {
         cancel::point_at(from);
     }
     super::files::changing();
@@ -334,11 +332,8 @@ extern "C" fn filled(call: &Fill, arguments: &[usize; 6], frame: &Frame) -> isiz
     if looks {
         world::snapshot().touch_range(place, (call.bytes)(arguments, None));
     }
-    let mut result = match world::active() && ways::denied() {
-        true => -1,
-        // SAFETY: the program's own call.
-        false => unsafe { real(a, b, c, d, e, f) },
-    };
+    // SAFETY: the program's own call.
+    let mut result = ways::make(-1, || unsafe { real(a, b, c, d, e, f) });
     if looks {
         // What is asked may have changed.
         spin::disturbed();
@@ -458,9 +453,6 @@ fills! {
     fstatfs => 1, all::<STATFS>, answers::open_file::<0>;
     fstatfs64 => 1, all::<STATFS>, answers::open_file::<0>;
     uname => 0, all::<{ size_of::<libc::utsname>() }>;
-    sysinfo => 0, all::<{ size_of::<libc::sysinfo>() }>;
-    times => 0, all::<{ size_of::<libc::tms>() }>;
-    getrusage => 1, all::<{ size_of::<libc::rusage>() }>;
     getcwd => 0, text::<1>, answers::here, answers::smooth_directory;
     __getcwd_chk => 0, text::<1>, answers::here, answers::smooth_directory;
     getwd => 0, longest, answers::here, answers::smooth_directory;
@@ -469,7 +461,6 @@ fills! {
     __readlink_chk => 1, counted::<2>, answers::link::<0>, answers::smooth_link::<1, 2>;
     __readlinkat_chk => 2, counted::<3>, answers::link_at, answers::smooth_link::<2, 3>;
     readlinkat => 2, counted::<3>, answers::link_at, answers::smooth_link::<2, 3>;
-    sched_getparam => 1, all::<4>;
     getgroups => 1, groups;
 }
 

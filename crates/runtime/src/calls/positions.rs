@@ -3,7 +3,12 @@
 //! As long as one thread after the other uses what is open, in an order that the program makes, where it stands is nobody else's matter: to read from a file only looks at it, and threads
 //! that read one file through descriptors of their own do not meet. Where they use one in no order ([`Rule::Positions`]), whoever reads from a file changes it.
 
-use super::{descriptors::is_before, disk, files::OURS, rules};
+use super::{
+    descriptors::{self, is_before},
+    disk,
+    files::OURS,
+    rules,
+};
 use crate::world;
 use alloc::vec::Vec;
 use core::ffi::c_int;
@@ -41,6 +46,12 @@ fn state() -> &'static mut State {
 pub(super) fn of(descriptor: c_int) -> Open {
     let known = state().all.get(descriptor as usize);
     known.copied().unwrap_or_default()
+}
+
+/// Whether some descriptor stands for it.
+pub(super) fn is_open(open: Open) -> bool {
+    let mut all = state().all.iter().zip(0..);
+    all.any(|(known, descriptor)| *known == open && descriptors::is_open(descriptor))
 }
 
 /// A descriptor stands for something from now on: something new, unless another one stands for it already.

@@ -4,7 +4,7 @@
 //! explored. It runs the handlers as ordinary code and then stays where it is. The end takes effect when no other thread can go
 //! on: what the others do meanwhile decides which races are seen.
 
-use super::{Hidden, callers, exceptions, visible};
+use super::{Hidden, callers, exceptions, handlers, visible};
 use crate::{entry, hooks::Frame, real, sys, trampoline, world};
 use alloc::{format, string::String, vec::Vec};
 use core::{
@@ -167,8 +167,9 @@ fn state() -> &'static mut State {
     &mut world::get().calls.process
 }
 
-fn register(handler: Handler) -> c_int {
+fn register(handler: Handler, frame: &Frame) -> c_int {
     if world::active() {
+        handlers::meet(callers::site(&frame.return_address));
         state().handlers.push(handler);
     } else {
         early().handlers.push(handler);
@@ -180,7 +181,7 @@ unsafe extern "C" fn at_exit(
     function: unsafe extern "C" fn(*mut c_void, c_int),
     argument: *mut c_void,
     object: *mut c_void,
-    _: &Frame,
+    frame: &Frame,
 ) -> c_int {
     type Function = unsafe extern "C" fn(*mut c_void, c_int);
     if !entry::driven() {
@@ -191,26 +192,26 @@ unsafe extern "C" fn at_exit(
             )
         };
     }
-    register(Handler::Cxa(function, argument, object))
+    register(Handler::Cxa(function, argument, object), frame)
 }
 
 unsafe extern "C" fn at_exit_with_status(
     function: unsafe extern "C" fn(c_int, *mut c_void),
     argument: *mut c_void,
-    _: &Frame,
+    frame: &Frame,
 ) -> c_int {
     type Function = unsafe extern "C" fn(c_int, *mut c_void);
     if !entry::driven() {
         // SAFETY: the program's own arguments.
         return unsafe { real!(on_exit: fn(Function, *mut c_void) -> c_int)(function, argument) };
     }
-    register(Handler::On(function, argument))
+    register(Handler::On(function, argument), frame)
 }
 
 unsafe extern "C" fn at_quick_exit(
     function: unsafe extern "C" fn(*mut c_void, c_int),
     object: *mut c_void,
-    _: &Frame,
+    frame: &Frame,
 ) -> c_int {
     type Function = unsafe extern "C" fn(*mut c_void, c_int);
     if !world::active() {
@@ -219,6 +220,7 @@ unsafe extern "C" fn at_quick_exit(
             real!(__cxa_at_quick_exit: fn(Function, *mut c_void) -> c_int)(function, object)
         };
     }
+    handlers::meet(callers::site(&frame.return_address));
     state()
         .quick
         .push(Handler::Cxa(function, core::ptr::null_mut(), object));
@@ -272,7 +274,11 @@ unsafe extern "C" fn exit_quickly(status: c_int, frame: &Frame) -> ! {
     }
     let site = world::get().site(frame.return_address);
     claim(status, site, Some(frame));
-    while let Some(handler) = state().quick.pop() {
+    let next = || {
+        handlers::meet(site);
+        state().quick.pop()
+    };
+    while let Some(handler) = next() {
         handler.call(status);
     }
     stay(site)
@@ -282,7 +288,7 @@ unsafe extern "C" fn exit_quickly(status: c_int, frame: &Frame) -> ! {
 pub fn leave(status: c_int, site: Site, frame: Option<&Frame>) -> ! {
     claim(status, site, frame);
     super::threads::destroy_locals();
-    while let Some(handler) = next_handler() {
+    while let Some(handler) = next_handler(site) {
         handler.call(status);
     }
     for function in &early().finishers {
@@ -299,7 +305,8 @@ pub fn leave(status: c_int, site: Site, frame: Option<&Frame>) -> ! {
     stay(site)
 }
 
-fn next_handler() -> Option<Handler> {
+fn next_handler(site: Site) -> Option<Handler> {
+    handlers::meet(site);
     let state = state();
     state.handlers.pop().or_else(|| {
         let handlers = &early().handlers;

@@ -11,7 +11,7 @@ static HOLDING: AtomicU32 = AtomicU32::new(0);
 pub fn prepare(units: &[Unit]) {
     use Rule::*;
     let given = [
-        Ranges, Table, Output, Names, Keys, Libraries, Streams, Positions,
+        Ranges, Table, Output, Names, Keys, Libraries, Streams, Positions, Handlers,
     ]
     .into_iter();
     let holding = given.filter(|rule| units.contains(&Unit::of(*rule)));
@@ -26,7 +26,7 @@ pub fn holds(rule: Rule) -> bool {
 /// It matters to this run; whether it holds already.
 pub fn needs(rule: Rule) -> bool {
     if !holds(rule) {
-        world::get().note(Note::Racy(Unit::of(rule)));
+        world::get().note(Note::Missing(Unit::of(rule)));
     }
     holds(rule)
 }

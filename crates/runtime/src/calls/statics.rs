@@ -7,7 +7,7 @@
 //!
 //! *May miss* what functions read of the locale (`printf`, `isalpha`), and of time zones.
 
-use super::{callers, paths};
+use super::{callers, cancel, paths};
 use crate::{
     accesses::{access, range},
     hooks::Frame,
@@ -131,10 +131,20 @@ const fn writes_with(what: Kept, argument: usize) -> Touch {
     Touch::new(what, true, When::With(argument))
 }
 
+/// What a call goes through for its answer.
+#[derive(PartialEq, Eq)]
+enum Effort {
+    /// Memory.
+    None,
+    /// It may open something for itself, or map memory.
+    Loads,
+    /// The same, by calls that are cancellation points.
+    Asks,
+}
+
 struct Call {
     real: Real,
-    /// Whether it may open something for itself, or map memory.
-    prepares: bool,
+    effort: Effort,
     touches: &'static [Touch],
     /// How many bytes of what it returns are kept.
     result: fn(usize) -> usize,
@@ -150,7 +160,10 @@ extern "C" fn called(call: &Call, arguments: &[usize; 6], frame: &Frame) -> isiz
         // SAFETY: the program's own call.
         return unsafe { real(a, b, c, d, e, f) };
     }
-    if call.prepares {
+    if call.effort == Effort::Asks {
+        cancel::point(frame);
+    }
+    if call.effort != Effort::None {
         paths::prepares();
     }
     let frame = &callers::frame(frame);
@@ -194,14 +207,14 @@ fn text(place: usize) -> usize {
 }
 
 macro_rules! keeps {
-    ($prepares:literal: $($name:ident => $result:expr, [$($touch:expr),*];)*) => {$(
+    ($effort:ident: $($name:ident => $result:expr, [$($touch:expr),*];)*) => {$(
         const _: () = {
             static CALL: Call = Call {
                 // SAFETY: ends with the only nul.
                 real: Real::new(unsafe {
                     CStr::from_bytes_with_nul_unchecked(concat!(stringify!($name), "\0").as_bytes())
                 }),
-                prepares: $prepares,
+                effort: Effort::$effort,
                 touches: &[$($touch),*],
                 result: $result,
             };
@@ -212,7 +225,7 @@ macro_rules! keeps {
 
 const TIME: usize = size_of::<libc::tm>();
 
-keeps! { false:
+keeps! { None:
     getenv => nothing, [reads(environment)];
     secure_getenv => nothing, [reads(environment)];
     setenv => nothing, [writes(environment)];
@@ -264,8 +277,11 @@ const GROUP: usize = size_of::<libc::group>();
 const SERVICE: usize = size_of::<libc::servent>();
 const PROTOCOL: usize = size_of::<libc::protoent>();
 
-keeps! { true:
+keeps! { Loads:
     setlocale => nothing, [reads_without(locale, 1), reads_with(environment, 1), writes_with(locale, 1)];
+}
+
+keeps! { Asks:
     getpwnam => bytes::<USER>, [writes(user_by_name)];
     getpwuid => bytes::<USER>, [writes(user_by_number)];
     getpwent => bytes::<USER>, [writes(users)];

@@ -3,7 +3,7 @@
 use super::{
     files,
     paths::called_with,
-    streams::during,
+    stream_points::{Does, during},
     texts::{List, variadic},
 };
 use crate::{accesses, hooks::Frame, real, real::Real, trampoline, world};
@@ -42,7 +42,7 @@ impl Which {
 struct Call {
     real: Real,
     which: Which,
-    writes: bool,
+    does: Does,
     /// Whether it waits for who has locked the stream.
     locks: bool,
 }
@@ -55,13 +55,13 @@ extern "C" fn called(call: &Call, arguments: &[usize; 6], frame: &Frame) -> isiz
     let [a, b, c, d, e, f] = *arguments;
     let stream = call.which.among(arguments);
     // SAFETY: the program's own call.
-    during(stream, call.writes, call.locks, frame, || unsafe {
+    during(stream, call.does, call.locks, frame, || unsafe {
         real(a, b, c, d, e, f)
     })
 }
 
 macro_rules! on_streams {
-    ($which:expr, $writes:literal, $locks:literal: $($name:ident)*) => {$(
+    ($which:expr, $does:ident, $locks:literal: $($name:ident)*) => {$(
         const _: () = {
             static CALL: Call = Call {
                 // SAFETY: ends with the only nul.
@@ -69,7 +69,7 @@ macro_rules! on_streams {
                     CStr::from_bytes_with_nul_unchecked(concat!(stringify!($name), "\0").as_bytes())
                 }),
                 which: $which,
-                writes: $writes,
+                does: Does::$does,
                 locks: $locks,
             };
             called_with!($name, CALL, called);
@@ -78,32 +78,34 @@ macro_rules! on_streams {
 }
 
 // What is read.
-on_streams! { Which::Argument(0), false, true:
-    fgetc getc vfscanf __isoc99_vfscanf __isoc23_vfscanf fseek fseeko fseeko64 rewind ftell ftello ftello64
-    fgetpos fgetpos64 fsetpos fsetpos64 feof ferror clearerr fgetwc getwc getw fwide
+on_streams! { Which::Argument(0), Reads, true:
+    fgetc getc vfscanf __isoc99_vfscanf __isoc23_vfscanf fgetwc getwc getw
     vfwscanf __isoc99_vfwscanf __isoc23_vfwscanf __vfscanf
 }
-on_streams! { Which::Argument(1), false, true: ungetc ungetwc }
-on_streams! { Which::Argument(2), false, true: fgetws }
-on_streams! { Which::Argument(3), false, true: getdelim __getdelim }
-on_streams! { Which::Argument(0), false, false:
-    fgetc_unlocked getc_unlocked feof_unlocked ferror_unlocked clearerr_unlocked fgetwc_unlocked getwc_unlocked
-}
-on_streams! { Which::Argument(2), false, false: fgetws_unlocked }
-on_streams! { Which::Input, false, true:
+on_streams! { Which::Argument(0), Moves, true: fseek fseeko fseeko64 fsetpos fsetpos64 }
+on_streams! { Which::Argument(0), Rewinds, true: rewind }
+on_streams! { Which::Argument(0), Looks, true: ftell ftello ftello64 fgetpos fgetpos64 feof ferror clearerr fwide }
+on_streams! { Which::Argument(1), Looks, true: ungetc ungetwc }
+on_streams! { Which::Argument(2), Reads, true: fgetws }
+on_streams! { Which::Argument(3), Reads, true: getdelim __getdelim }
+on_streams! { Which::Argument(0), Reads, false: fgetc_unlocked getc_unlocked fgetwc_unlocked getwc_unlocked }
+on_streams! { Which::Argument(0), Looks, false: feof_unlocked ferror_unlocked clearerr_unlocked }
+on_streams! { Which::Argument(2), Reads, false: fgetws_unlocked }
+on_streams! { Which::Input, Reads, true:
     getchar getwchar vscanf __isoc99_vscanf __isoc23_vscanf vwscanf __isoc99_vwscanf __isoc23_vwscanf
 }
-on_streams! { Which::Input, false, false: getchar_unlocked getwchar_unlocked }
+on_streams! { Which::Input, Reads, false: getchar_unlocked getwchar_unlocked }
 
 // What is written.
-on_streams! { Which::Argument(0), true, true: vfprintf __vfprintf_chk vfwprintf __vfwprintf_chk setbuf setbuffer setlinebuf setvbuf }
-on_streams! { Which::Argument(1), true, true: fputs fputc putc fputwc putwc fputws putw }
-on_streams! { Which::Argument(0), true, false: fflush_unlocked }
-on_streams! { Which::Argument(1), true, false:
+on_streams! { Which::Argument(0), Writes, true: vfprintf __vfprintf_chk vfwprintf __vfwprintf_chk }
+on_streams! { Which::Argument(0), Sets, true: setbuf setbuffer setlinebuf setvbuf }
+on_streams! { Which::Argument(1), Writes, true: fputs fputc putc fputwc putwc fputws putw }
+on_streams! { Which::Argument(0), Flushes, false: fflush_unlocked }
+on_streams! { Which::Argument(1), Writes, false:
     fputs_unlocked fputc_unlocked putc_unlocked fputwc_unlocked putwc_unlocked fputws_unlocked
 }
-on_streams! { Which::Output, true, true: puts putchar vprintf __vprintf_chk putwchar vwprintf __vwprintf_chk }
-on_streams! { Which::Output, true, false: putchar_unlocked putwchar_unlocked }
+on_streams! { Which::Output, Writes, true: puts putchar vprintf __vprintf_chk putwchar vwprintf __vwprintf_chk }
+on_streams! { Which::Output, Writes, false: putchar_unlocked putwchar_unlocked }
 
 variadic! {
     fprintf => print, "2", "rdx", "rcx";
@@ -128,12 +130,12 @@ variadic! {
 
 /// Those that take any number of arguments, by those that take a list.
 macro_rules! by_list {
-    ($($name:ident => $real:ident, $writes:literal, [$($stream:expr)?], ($($argument:ident: $type:ty),*);)*) => {$(
+    ($($name:ident => $real:ident, $does:ident, [$($stream:expr)?], ($($argument:ident: $type:ty),*);)*) => {$(
         unsafe extern "C" fn $name($($argument: $type,)* list: List, frame: &Frame) -> c_int {
             let stream = by_list!(@stream [$($stream)?] $($argument)*);
             let real = real!($real: fn($($type,)* List) -> c_int);
             // SAFETY: the program's own arguments.
-            during(stream, $writes, true, frame, || unsafe { real($($argument,)* list) })
+            during(stream, Does::$does, true, frame, || unsafe { real($($argument,)* list) })
         }
     )*};
     (@stream [$stream:expr] $($argument:ident)*) => { $stream };
@@ -141,24 +143,24 @@ macro_rules! by_list {
 }
 
 by_list! {
-    print => vfprintf, true, [], (stream: usize, format: usize);
-    print_checked => __vfprintf_chk, true, [], (stream: usize, flag: usize, format: usize);
-    print_output => vprintf, true, [files::output()], (format: usize);
-    print_output_checked => __vprintf_chk, true, [files::output()], (flag: usize, format: usize);
-    print_wide => vfwprintf, true, [], (stream: usize, format: usize);
-    print_wide_output => vwprintf, true, [files::output()], (format: usize);
-    scan => vfscanf, false, [], (stream: usize, format: usize);
-    scan_standard => __isoc99_vfscanf, false, [], (stream: usize, format: usize);
-    scan_newer => __isoc23_vfscanf, false, [], (stream: usize, format: usize);
-    scan_input => vscanf, false, [files::input()], (format: usize);
-    scan_input_standard => __isoc99_vscanf, false, [files::input()], (format: usize);
-    scan_input_newer => __isoc23_vscanf, false, [files::input()], (format: usize);
-    scan_wide => vfwscanf, false, [], (stream: usize, format: usize);
-    scan_wide_standard => __isoc99_vfwscanf, false, [], (stream: usize, format: usize);
-    scan_wide_newer => __isoc23_vfwscanf, false, [], (stream: usize, format: usize);
-    scan_wide_input => vwscanf, false, [files::input()], (format: usize);
-    scan_wide_input_standard => __isoc99_vwscanf, false, [files::input()], (format: usize);
-    scan_wide_input_newer => __isoc23_vwscanf, false, [files::input()], (format: usize);
+    print => vfprintf, Writes, [], (stream: usize, format: usize);
+    print_checked => __vfprintf_chk, Writes, [], (stream: usize, flag: usize, format: usize);
+    print_output => vprintf, Writes, [files::output()], (format: usize);
+    print_output_checked => __vprintf_chk, Writes, [files::output()], (flag: usize, format: usize);
+    print_wide => vfwprintf, Writes, [], (stream: usize, format: usize);
+    print_wide_output => vwprintf, Writes, [files::output()], (format: usize);
+    scan => vfscanf, Reads, [], (stream: usize, format: usize);
+    scan_standard => __isoc99_vfscanf, Reads, [], (stream: usize, format: usize);
+    scan_newer => __isoc23_vfscanf, Reads, [], (stream: usize, format: usize);
+    scan_input => vscanf, Reads, [files::input()], (format: usize);
+    scan_input_standard => __isoc99_vscanf, Reads, [files::input()], (format: usize);
+    scan_input_newer => __isoc23_vscanf, Reads, [files::input()], (format: usize);
+    scan_wide => vfwscanf, Reads, [], (stream: usize, format: usize);
+    scan_wide_standard => __isoc99_vfwscanf, Reads, [], (stream: usize, format: usize);
+    scan_wide_newer => __isoc23_vfwscanf, Reads, [], (stream: usize, format: usize);
+    scan_wide_input => vwscanf, Reads, [files::input()], (format: usize);
+    scan_wide_input_standard => __isoc99_vwscanf, Reads, [files::input()], (format: usize);
+    scan_wide_input_newer => __isoc23_vwscanf, Reads, [files::input()], (format: usize);
 }
 
 /// The same call, with and without the stream's lock.
@@ -188,7 +190,7 @@ unsafe fn read_pieces(
     frame: &Frame,
     real: unsafe extern "C" fn(*mut c_void, usize, usize, *mut FILE) -> usize,
 ) -> usize {
-    during(stream as usize, false, locks, frame, || {
+    during(stream as usize, Does::Reads, locks, frame, || {
         if world::active() {
             world::snapshot().touch_range(into as usize, bytes.saturating_mul(count));
         }
@@ -231,7 +233,7 @@ unsafe fn write_pieces(
         accesses::range(from as usize, bytes.saturating_mul(count), false, frame);
     }
     // SAFETY: the program's own arguments.
-    during(stream as usize, true, locks, frame, || unsafe {
+    during(stream as usize, Does::Writes, locks, frame, || unsafe {
         real(from, bytes, count, stream)
     })
 }
@@ -245,7 +247,7 @@ unsafe fn read_line(
     frame: &Frame,
     real: Line,
 ) -> *mut c_char {
-    during(stream as usize, false, locks, frame, || {
+    during(stream as usize, Does::Reads, locks, frame, || {
         // SAFETY: the program's own arguments; what was read ends with a nul.
         unsafe {
             let got = real(into, bytes, stream);
@@ -287,7 +289,7 @@ unsafe extern "C" fn stream_new_line(
         accesses::range(line as usize, size_of::<usize>(), true, frame);
         accesses::range(bytes as usize, size_of::<usize>(), true, frame);
     }
-    during(stream as usize, false, true, frame, || {
+    during(stream as usize, Does::Reads, true, frame, || {
         // SAFETY: the program's own arguments; what was read ends with a nul.
         unsafe {
             let got = real(line, bytes, stream);

@@ -1,8 +1,9 @@
 //! Streams that are opened, written out and closed: see [`super::streams`].
 
 use super::{
-    callers, descriptors, disk, files, rules, stream_locks,
-    streams::{self, Stream, during},
+    callers, cancel, descriptors, disk, file_locks, files, rules, stream_locks,
+    stream_points::{Does, asked_to_go, attempt, during},
+    streams::{self, Stream},
 };
 use crate::{hooks::Frame, real, trampoline, world};
 use core::ffi::c_int;
@@ -53,29 +54,32 @@ unsafe extern "C" fn flush_stream(stream: *mut FILE, frame: &Frame) -> c_int {
         return flush_all(frame);
     }
     // SAFETY: the program's own stream, or null.
-    during(stream, true, true, frame, || unsafe { flush(stream) })
+    during(stream, Does::Flushes, true, frame, || unsafe {
+        flush(stream)
+    })
 }
 
 /// One after the other, while no other thread opens or closes one.
 fn flush_all(frame: &Frame) -> c_int {
     rules::needs(Rule::Streams);
-    stream_locks::with_list(site(frame), || {
+    let written = stream_locks::with_list(site(frame), || {
         let mut result = 0;
         for stream in streams::all() {
             if streams::is_listed(stream) {
-                let written = during(stream, true, true, frame, || write_out(stream));
+                let flushes = || write_out(stream);
+                let written = attempt(stream, Does::Flushes, true, frame, flushes)?;
                 result = result.min(written);
             }
         }
         for stream in files::outputs() {
-            let written = during(stream, true, true, frame, || {
-                // SAFETY: always there.
-                unsafe { flush(stream) }
-            });
+            // SAFETY: always there.
+            let flushes = || unsafe { flush(stream) };
+            let written = attempt(stream, Does::Flushes, true, frame, flushes)?;
             result = result.min(written);
         }
-        result
-    })
+        Some(result)
+    });
+    written.unwrap_or_else(|| cancel::go())
 }
 
 /// Writes out what waits for that; what was read ahead stays.
@@ -101,24 +105,36 @@ unsafe extern "C" fn close_stream(stream: *mut FILE, frame: &Frame) -> c_int {
     }
     let (place, site) = (stream as usize, site(frame));
     let locks = rules::holds(Rule::Streams);
-    stream_locks::with_list(site, || {
+    let closed = stream_locks::with_list(site, || {
         if locks {
             stream_locks::take(place, site);
         }
-        let written = streams::replacing(place, &frame.return_address);
-        // SAFETY: the running thread's own.
-        let error = unsafe { *libc::__errno_location() };
-        streams::unlisted(place);
+        let closes = !asked_to_go(place, frame);
         // SAFETY: the program's own stream.
-        let result = unsafe { real(stream) };
+        let result = closes.then(|| unsafe { close_now(stream, frame) });
         if locks {
             stream_locks::give_back(place, site);
         }
-        match written {
-            true => result,
-            false => super::failed(error),
-        }
-    })
+        result
+    });
+    closed.unwrap_or_else(|| cancel::go())
+}
+
+unsafe fn close_now(stream: *mut FILE, frame: &Frame) -> c_int {
+    let place = stream as usize;
+    let written = streams::replacing(place, &frame.return_address);
+    // SAFETY: the running thread's own.
+    let error = unsafe { *libc::__errno_location() };
+    streams::unlisted(place);
+    // SAFETY: the program's own stream.
+    let held = file_locks::losing(unsafe { Stream::of(place) }.descriptor);
+    // SAFETY: as above.
+    let result = unsafe { real!(fclose: fn(*mut FILE) -> c_int)(stream) };
+    file_locks::lost(held, site(frame));
+    match written {
+        true => result,
+        false => super::failed(error),
+    }
 }
 
 unsafe extern "C" fn close_all_streams(frame: &Frame) -> c_int {

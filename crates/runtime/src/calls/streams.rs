@@ -195,7 +195,8 @@ fn reach(stream: usize, writes: bool, from: &usize) {
     let world = world::get();
     let since = world.races.epoch(world.current);
     let writes = writes || known.is_waiting();
-    match known.file() {
+    let file = known.file();
+    match file {
         Some(number) if writes || positions::are_shared() => files::touch(number, site),
         Some(number) => files::look_at(number, site),
         None if writes && descriptors::is_standard(known.descriptor) => {}
@@ -211,7 +212,9 @@ fn reach(stream: usize, writes: bool, from: &usize) {
             known.descriptor = found;
         }
     }
-    positions::used(open, since);
+    if file.is_some() || known.descriptor == 0 && files::kind(0) == libc::S_IFREG {
+        positions::used(open, since);
+    }
 }
 
 /// What was lent for a call that is over.

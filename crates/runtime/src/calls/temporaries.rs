@@ -1,7 +1,7 @@
 //! Files and directories with a name that nobody has, the same in every run.
 
 use super::{
-    callers, descriptors,
+    callers, cancel, descriptors,
     disk::{HERE, leave, next_temporary, state},
     entries::answer,
     files,
@@ -46,6 +46,9 @@ unsafe fn temporary(
     let place = unsafe { core::slice::from_raw_parts_mut(template.add(start).cast::<u8>(), 6) };
     if place != b"XXXXXX" {
         return super::failed(libc::EINVAL);
+    }
+    if !matches!(how, Use::Entry) {
+        cancel::point(frame);
     }
     accesses::range(place.as_ptr() as usize, 6, true, frame);
     let site = site(frame);

@@ -95,10 +95,10 @@ unsupported! {
     socket socketpair accept accept4 connect bind listen shutdown
     send sendto sendmsg sendmmsg recv recvfrom recvmsg recvmmsg
     getaddrinfo gethostbyname gethostbyname2 gethostbyaddr getnameinfo
-    shm_open shm_unlink shmget shmat shmdt shmctl
+    shmget shmat shmdt shmctl
     semget semop semtimedop semctl msgget msgsnd msgrcv msgctl
     mq_open mq_close mq_unlink mq_send mq_receive mq_timedsend mq_timedreceive mq_notify mq_getattr mq_setattr
-    eventfd eventfd_read eventfd_write memfd_create process_vm_readv process_vm_writev
+    eventfd eventfd_read eventfd_write process_vm_readv process_vm_writev
     splice tee vmsplice userfaultfd
 }
 
@@ -107,7 +107,7 @@ unsupported! {
     pselect epoll_create epoll_create1 epoll_ctl epoll_wait epoll_pwait epoll_pwait2
     signalfd timerfd_create timerfd_settime inotify_init inotify_init1 fanotify_init
     timer_create timer_settime timer_gettime timer_delete alarm ualarm setitimer
-    pause sigqueue pthread_sigqueue killpg
+    pause sigpause __sigpause __xpg_sigpause sigqueue pthread_sigqueue killpg
     aio_read aio_write aio_fsync aio_suspend aio_cancel aio_error aio_return lio_listio
     aio_read64 aio_write64 aio_fsync64 aio_suspend64 aio_cancel64 aio_error64 aio_return64 lio_listio64
 }

@@ -12,9 +12,9 @@ use super::{Hidden, callers, cancel, clocks::Deadline, misuse, visible};
 use crate::{
     hooks::Frame,
     objects::Sort,
-    world::{self, perform, poll},
+    world::{self, World, perform, poll},
 };
-use alloc::vec::Vec;
+use alloc::{format, string::String, vec::Vec};
 use core::{
     ffi::{CStr, c_int, c_void},
     sync::atomic::{AtomicBool, Ordering},
@@ -294,7 +294,7 @@ pub fn post(object: ObjectId, act: impl FnOnce(), site: Site) {
 /// Waits for the end of a thread.
 pub fn end_of(thread: ThreadId, until: Option<Deadline>, site: Site) -> Ended {
     let key = cancel::flag(thread);
-    let address = world::get().about(key).address;
+    let address = world::get().about(key).address + NEWS;
     let ready = || own_of(thread).ended;
     wait(What::EndOf(thread), address, key, ready, until, site)
 }
@@ -315,8 +315,30 @@ fn end_flag(thread: ThreadId) -> ObjectId {
 /// See [`enter_for`].
 fn end_lock(thread: ThreadId) -> ObjectId {
     let world = world::get();
-    let address = world.threads[thread.index()].handle + 16;
+    let address = world.threads[thread.index()].handle + END;
     world.object(address, 8, Sort::Quiet, Object::mutex)
+}
+
+/// Where objects that are about a thread go by: so far behind its handle.
+const END: usize = 16;
+const NEWS: usize = 24;
+
+/// What people call such an object.
+pub fn named(world: &World, address: usize) -> Option<String> {
+    if address == Hidden::Waits.address() {
+        return Some("the list of who waits".into());
+    }
+    let mut threads = world.threads.iter().zip(&world.run.execution().threads);
+    let at = |handle: usize| (handle..=handle + NEWS).contains(&address);
+    let (thread, known) = threads.find(|(thread, _)| used() && at(thread.handle))?;
+    let path = known.path.iter();
+    let path = path.fold(String::from("main"), |path, step| format!("{path}.{step}"));
+    match address - thread.handle {
+        0 => Some(format!("the cancellation of {path}")),
+        END => Some(format!("the end of {path}")),
+        NEWS => Some(format!("news of the end of {path}")),
+        _ => None,
+    }
 }
 
 /// The running thread is at its end. What is done here is nothing that the program has left to do.

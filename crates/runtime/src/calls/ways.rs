@@ -7,11 +7,11 @@
 use super::{
     callers, descriptors,
     disk::{HERE, alone, bytes, enter, is_nameless, is_system, leave, number, refuse, state},
-    files, mapped,
+    file_locks, files, mapped,
 };
 use crate::{
     disk::{self, Dead, Real, Where},
-    sys,
+    sys, world,
 };
 use alloc::vec::Vec;
 use core::ffi::c_int;
@@ -32,6 +32,8 @@ pub(super) enum Use {
     Make,
     /// Makes a file without a name in that directory.
     Within,
+    /// Opens it for changes, and makes none.
+    Open,
     /// Changes what is in it; whether that matters, and whether it makes it.
     Change {
         whole: bool,
@@ -109,7 +111,7 @@ pub(super) fn reach(
         match how {
             // Nobody else names anything.
             Use::List | Use::Go | Use::Entry => {}
-            Use::Look | Use::Within => files::look_at(number(place), site),
+            Use::Look | Use::Open | Use::Within => files::look_at(number(place), site),
             _ if found.is_err() => files::look_at(number(place), site),
             _ => files::touch(number(place), site),
         }
@@ -166,10 +168,18 @@ pub(super) fn send(place: Result<Vec<u8>, c_int>, path: &mut usize, text: usize)
     }
 }
 
-/// Whether the call at hand is not to be made at all: it has failed, and the reason is where the program looks for it.
-pub(super) fn denied() -> bool {
-    let denied = state().denied.take();
-    denied.inspect(|error| _ = super::failed(*error)).is_some()
+/// Makes the call at hand, unless it has failed already.
+pub(super) fn make<T>(failure: T, call: impl FnOnce() -> T) -> T {
+    if !world::active() {
+        return call();
+    }
+    match state().denied.take() {
+        Some(error) => {
+            super::failed(error);
+            failure
+        }
+        None => call(),
+    }
 }
 
 /// Where a call is to be made that does this to what lies there; or an error number.
@@ -226,7 +236,7 @@ fn is_elsewhere(real: &[u8], stat: &libc::stat) -> bool {
 /// A change of something else than a file: what is the process's own, or leads out of it.
 fn special(real: &[u8], how: Use, site: Site) -> Result<Vec<u8>, c_int> {
     let place = state().disk.place(real);
-    let opens = matches!(how, Use::Change { .. });
+    let opens = matches!(how, Use::Open | Use::Change { .. });
     let kind = disk::look_behind(&place).map_or(0, |stat| disk::kind(&stat));
     match kind {
         libc::S_IFCHR if opens => Ok(place),
@@ -300,8 +310,17 @@ pub(super) fn detach(real: &[u8], stat: &libc::stat) {
         && disk::is_open(stat, descriptors::is_programs)
     {
         disk.copy(real, true);
-        files::changing();
-        disk::follow(stat, &disk.copy_of(real), descriptors::is_programs);
+        follow(stat, real);
+    }
+}
+
+/// Who has a file open that was copied has the copy from now on.
+pub(super) fn follow(file: &libc::stat, real: &[u8]) {
+    files::changing();
+    let disk = &mut state().disk;
+    disk::follow(file, &disk.copy_of(real), descriptors::is_programs);
+    if let Some(copy) = disk.stat(real) {
+        file_locks::moved(file, &copy);
     }
 }
 
@@ -323,8 +342,7 @@ fn copy(real: &[u8], stat: &libc::stat, how: Use, site: Site) {
             refuse("a change of a file that cannot be copied", site);
         }
         if plain {
-            files::changing();
-            disk::follow(stat, &disk.copy_of(real), descriptors::is_programs);
+            follow(stat, real);
         }
     }
 }

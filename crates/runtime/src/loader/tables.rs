@@ -11,6 +11,7 @@ use core::{
 pub const NEEDED: usize = 1;
 pub const FUNCTIONS_BYTES: usize = 2;
 pub const STRINGS: usize = 5;
+pub const SYMBOLS: usize = 6;
 pub const NAMED: usize = 7;
 pub const NAMED_BYTES: usize = 8;
 pub const INIT: usize = 12;
@@ -21,6 +22,8 @@ pub const INIT_ARRAY: usize = 25;
 pub const FINI_ARRAY: usize = 26;
 pub const INIT_ARRAY_BYTES: usize = 27;
 pub const FINI_ARRAY_BYTES: usize = 28;
+pub const GNU_HASH: usize = 0x6fff_fef5;
+pub const VERSIONS: usize = 0x6fff_fff0;
 
 /// The entries of a library's dynamic section.
 ///

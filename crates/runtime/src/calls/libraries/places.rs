@@ -44,7 +44,7 @@ fn identity(path: &CStr) -> Option<(u64, u64)> {
 
 /// The file that is meant, whether it is there or not; `None`: the run itself has written or removed it, and what is there is known to this run alone.
 pub fn path_of(name: &CStr, frame: &Frame) -> Option<CString> {
-    let name = name.to_bytes();
+    let name = &expanded(name.to_bytes(), frame)?[..];
     if name.contains(&b'/') {
         let disk = &disk::state().disk;
         let real = disk.real(libc::AT_FDCWD, name, true).ok()?;
@@ -59,6 +59,39 @@ pub fn path_of(name: &CStr, frame: &Frame) -> Option<CString> {
     there.next().or_else(|| CString::new(name).ok())
 }
 
+/// A name with the caller's own directory in it; `None`: with something else that only the loader knows.
+fn expanded(name: &[u8], frame: &Frame) -> Option<Vec<u8>> {
+    const ORIGINS: [&[u8]; 2] = [b"$ORIGIN", b"${ORIGIN}"];
+    let Some(at) = name.iter().position(|byte| *byte == b'$') else {
+        return Some(name.to_vec());
+    };
+    let (before, rest) = name.split_at(at);
+    let rest = ORIGINS
+        .iter()
+        .find_map(|origin| rest.strip_prefix(*origin))?;
+    let whole = [before, &origin(frame.return_address)?, rest].concat();
+    (!rest.contains(&b'$')).then_some(whole)
+}
+
+/// The directory of what some place belongs to.
+fn origin(address: usize) -> Option<Vec<u8>> {
+    const ORIGIN: c_int = 6;
+    let about = real!(dlinfo: fn(*const c_void, c_int, *mut c_char) -> c_int);
+    let mut path = [0; libc::PATH_MAX as usize];
+    // SAFETY: a library that is loaded, and room for any path.
+    unsafe {
+        let found = about(map_of(address)?.cast(), ORIGIN, path.as_mut_ptr()) == 0;
+        found.then(|| CStr::from_ptr(path.as_ptr()).to_bytes().to_vec())
+    }
+}
+
+/// What the loader knows that by to which some place belongs.
+fn map_of(address: usize) -> Option<*const loader::Map> {
+    let within = |module: &&world::Module| (module.start..module.end).contains(&address);
+    let module = world::get().modules.iter().find(within)?;
+    loader::at(module.start)
+}
+
 /// The loader's answer about where it looks.
 #[repr(C)]
 struct Search {
@@ -71,9 +104,7 @@ struct Search {
 fn directories(address: usize) -> Vec<Vec<u8>> {
     const SEARCH: c_int = 4;
     const SEARCH_BYTES: c_int = 5;
-    let within = |module: &&world::Module| (module.start..module.end).contains(&address);
-    let module = world::get().modules.iter().find(within);
-    let Some(map) = module.and_then(|module| loader::at(module.start)) else {
+    let Some(map) = map_of(address) else {
         return Vec::new();
     };
     let about = real!(dlinfo: fn(*const c_void, c_int, *mut Search) -> c_int);

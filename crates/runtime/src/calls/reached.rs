@@ -1,0 +1,140 @@
+//! How calls reach what is open: a step that looks the descriptor up, and one of the file.
+
+use super::{
+    callers, cancel, descriptors, disk, files,
+    mapped::{self, At, By},
+    positions,
+};
+use crate::{hooks::Frame, world};
+use core::ffi::c_int;
+use reweave_model::Site;
+use reweave_shadow::Kind;
+
+/// What a call does with an open file.
+#[derive(Clone, Copy)]
+pub(super) struct Way {
+    pub(super) call: &'static str,
+    /// It changes what is in it.
+    pub(super) writes: bool,
+    /// It begins where that stands, and moves it.
+    pub(super) moves: bool,
+    /// It sees what is in it.
+    pub(super) looks: bool,
+}
+
+/// From where it stands.
+pub(super) const READS: Way = Way {
+    call: "read",
+    writes: false,
+    moves: true,
+    looks: true,
+};
+pub(super) const WRITES: Way = Way {
+    call: "write",
+    writes: true,
+    ..READS
+};
+/// From where the call says.
+pub(super) const READS_AT: Way = Way {
+    call: "pread",
+    moves: false,
+    ..READS
+};
+pub(super) const WRITES_AT: Way = Way {
+    call: "pwrite",
+    moves: false,
+    ..WRITES
+};
+
+/// What a descriptor stood for when it was looked up.
+#[derive(Clone, Copy)]
+pub(super) struct Looked {
+    descriptor: c_int,
+    /// 0: it is for output.
+    kind: u32,
+    /// The object of the file, beside other threads.
+    file: Option<usize>,
+    site: Site,
+    pc: usize,
+}
+
+/// A file that a call has reached.
+pub(super) struct Reached {
+    pub(super) descriptor: c_int,
+    writes: bool,
+    pub(super) by: By,
+}
+
+/// Looks a descriptor up.
+pub(super) fn look_up(descriptor: c_int, way: Way, frame: &Frame) -> Looked {
+    if !matches!(way.call, "lseek" | "ftruncate" | "fallocate") {
+        cancel::point(frame);
+    }
+    files::moving();
+    let site = callers::site(&frame.return_address);
+    descriptors::look_up(descriptor, site);
+    let output = descriptors::is_output(descriptor);
+    let kind = match files::kind(descriptor) {
+        _ if output => 0,
+        libc::S_IFREG if files::is_output(descriptor) => 0,
+        kind => kind,
+    };
+    let is_file = matches!(kind, libc::S_IFREG | libc::S_IFBLK | libc::S_IFDIR);
+    let file = (is_file && !disk::alone()).then(|| disk::number_of_open(descriptor));
+    Looked {
+        descriptor,
+        kind,
+        file,
+        site,
+        pc: frame.return_address,
+    }
+}
+
+impl Looked {
+    /// Touches the file, unless that is for output. Pipes and the like are not under control.
+    pub(super) fn reach(self, way: Way) -> Reached {
+        let world = world::get();
+        let since = world.races.epoch(world.current);
+        if matches!(self.kind, libc::S_IFIFO | libc::S_IFSOCK) {
+            let what = alloc::format!("{} of a pipe", way.call);
+            world.unsupported(&what, self.site);
+        }
+        if let Some(file) = self.file {
+            let shared = self.kind != libc::S_IFREG || positions::are_shared();
+            if way.writes || way.moves && shared {
+                files::touch(file, self.site);
+            } else if way.looks {
+                files::look_at(file, self.site);
+            }
+        }
+        let (descriptor, open) = descriptors::found_open(self.descriptor);
+        if way.moves && self.file.is_some() {
+            positions::used(open, since);
+        }
+        Reached {
+            descriptor,
+            writes: way.writes,
+            by: By {
+                pc: self.pc,
+                site: self.site,
+                since,
+            },
+        }
+    }
+}
+
+/// Looks a descriptor up and touches its file.
+pub(super) fn reach(descriptor: c_int, way: Way, frame: &Frame) -> Reached {
+    look_up(descriptor, way, frame).reach(way)
+}
+
+impl Reached {
+    /// It was read or written.
+    pub(super) fn accessed(&self, at: At, bytes: isize) {
+        let kind = match self.writes {
+            true => Kind::Write,
+            false => Kind::Read,
+        };
+        mapped::accessed(self.descriptor, at, bytes, kind, &self.by);
+    }
+}

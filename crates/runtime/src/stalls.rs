@@ -1,0 +1,120 @@
+//! Loops of plain accesses that wait for others.
+//!
+//! The driver asks after a moment without a step. For some thousand accesses hooks then come here, with registers and stack. A thread that is at the
+//! same access again, with both as they were and nothing written in between but its own stack, goes round until somebody else writes what it
+//! reads: that memory has to be visible. The search begins anew with it ([`Note::Missing`]), and this run goes on without the thread.
+
+use crate::{
+    channel,
+    hooks::Frame,
+    spin::{self, Print},
+    units,
+    world::{self, World},
+};
+use alloc::vec::Vec;
+use core::{
+    cell::UnsafeCell,
+    sync::atomic::{AtomicU64, Ordering},
+};
+use reweave_shadow::Kind;
+use reweave_wire::Note;
+
+/// Accesses that are looked at.
+const ACCESSES: u32 = 20_000;
+/// Loops that read more than that do not wait.
+const READS: usize = 40;
+
+/// The step after which the driver asked last.
+static ASKED: AtomicU64 = AtomicU64::new(u64::MAX);
+
+/// What was seen since a place that the thread may come back to.
+struct Look {
+    left: u32,
+    place: Option<(usize, Print)>,
+    /// Address and length.
+    reads: Vec<(usize, usize)>,
+}
+
+struct Global(UnsafeCell<Look>);
+// SAFETY: of the thread that runs.
+unsafe impl Sync for Global {}
+static LOOK: Global = Global(UnsafeCell::new(Look {
+    left: 0,
+    place: None,
+    reads: Vec::new(),
+}));
+
+fn steps() -> u64 {
+    channel::header().steps.load(Ordering::Relaxed)
+}
+
+/// Begins to look, on the driver's signal; `false`: this was asked before, and there was no step since.
+pub fn begin() -> bool {
+    let steps = steps();
+    let first = ASKED.swap(steps, Ordering::Relaxed) != steps;
+    if first {
+        // SAFETY: plain words; who is interrupted in between looks at some accesses more or less.
+        unsafe { (*LOOK.0.get()).left = ACCESSES };
+        units::LOOKED_AT.fetch_or(units::STALLS, Ordering::Relaxed);
+    }
+    first
+}
+
+fn end() {
+    units::LOOKED_AT.fetch_and(!units::STALLS, Ordering::Relaxed);
+    // SAFETY: as above.
+    let look = unsafe { &mut *LOOK.0.get() };
+    look.left = 0;
+    look.place = None;
+}
+
+/// The running thread comes to an access.
+pub fn passes(address: usize, bytes: usize, kind: Kind, frame: &Frame) {
+    // SAFETY: as above.
+    let look = unsafe { &mut *LOOK.0.get() };
+    let top = world::get().me().top;
+    let known = spin::on_stack(top, core::ptr::from_ref(frame) as usize);
+    if look.left == 0 || !known || steps() != ASKED.load(Ordering::Relaxed) {
+        return end();
+    }
+    look.left -= 1;
+    if kind == Kind::Write && !spin::on_stack(top, address) {
+        look.place = None;
+        return;
+    }
+    let here = (frame.return_address, spin::print(frame, top));
+    if look.place == Some(here) {
+        let reads = core::mem::take(&mut look.reads);
+        end();
+        return waits(&reads, frame);
+    }
+    // The way into a loop is no part of it.
+    if look.place.is_none() || look.left.is_power_of_two() {
+        look.place = Some(here);
+        look.reads.clear();
+    }
+    if kind == Kind::Read && !look.reads.contains(&(address, bytes)) {
+        look.reads.push((address, bytes));
+    }
+    if look.reads.len() > READS {
+        look.place = None;
+    }
+}
+
+/// The running thread waits for one of these to change.
+fn waits(reads: &[(usize, usize)], frame: &Frame) {
+    let world = world::get();
+    if !world.check_races || world.threads.len() == 1 {
+        return;
+    }
+    let hidden = |world: &World, read: &&(usize, usize)| !world.units.touches(read.0, read.1);
+    let hidden: Vec<_> = reads.iter().filter(|read| hidden(world, read)).collect();
+    if hidden.is_empty() {
+        return;
+    }
+    for (address, bytes) in hidden {
+        world.note(Note::Missing(world.unit(*address, *bytes)));
+    }
+    world.spoilt = true;
+    world.freeze(world.site(frame.return_address))
+}
