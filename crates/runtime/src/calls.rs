@@ -28,6 +28,7 @@ mod limits;
 mod machine;
 mod mapped;
 mod mappings;
+mod markings;
 mod marks;
 mod mutexes;
 mod named;
