@@ -28,6 +28,7 @@ mod limits;
 mod machine;
 mod mapped;
 mod mappings;
+mod markings;
 mod marks;
 mod mutexes;
 mod named;
@@ -70,6 +71,7 @@ mod transfers;
 mod unsupported;
 mod verifier;
 mod waits;
+mod ways;
 
 pub use marks::{erase, unordered};
 pub use output::written as output;

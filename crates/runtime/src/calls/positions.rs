@@ -59,11 +59,6 @@ pub(super) fn is_open(open: Open) -> bool {
     all.any(|(known, descriptor)| *known == open && descriptors::is_open(descriptor))
 }
 
-/// Whether two descriptors stand for the same, as far as is known.
-pub(super) fn are_same(one: c_int, other: c_int) -> bool {
-    of(one) == of(other) && of(one) != Open::default()
-}
-
 /// A descriptor stands for something from now on: something new, unless another one stands for it already.
 pub(super) fn stands_for(descriptor: c_int, open: Option<Open>) {
     let state = state();

@@ -79,7 +79,8 @@ macro_rules! on_streams {
 
 // What is read.
 on_streams! { Which::Argument(0), Reads, true:
-    fgetc getc vfscanf __isoc99_vfscanf __isoc23_vfscanf fgetwc getwc getw vfwscanf
+    fgetc getc vfscanf __isoc99_vfscanf __isoc23_vfscanf fgetwc getwc getw
+    vfwscanf __isoc99_vfwscanf __isoc23_vfwscanf __vfscanf
 }
 on_streams! { Which::Argument(0), Moves, true: fseek fseeko fseeko64 fsetpos fsetpos64 }
 on_streams! { Which::Argument(0), Rewinds, true: rewind }
@@ -90,7 +91,9 @@ on_streams! { Which::Argument(3), Reads, true: getdelim __getdelim }
 on_streams! { Which::Argument(0), Reads, false: fgetc_unlocked getc_unlocked fgetwc_unlocked getwc_unlocked }
 on_streams! { Which::Argument(0), Looks, false: feof_unlocked ferror_unlocked clearerr_unlocked }
 on_streams! { Which::Argument(2), Reads, false: fgetws_unlocked }
-on_streams! { Which::Input, Reads, true: getchar getwchar vscanf __isoc99_vscanf __isoc23_vscanf }
+on_streams! { Which::Input, Reads, true:
+    getchar getwchar vscanf __isoc99_vscanf __isoc23_vscanf vwscanf __isoc99_vwscanf __isoc23_vwscanf
+}
 on_streams! { Which::Input, Reads, false: getchar_unlocked getwchar_unlocked }
 
 // What is written.
@@ -117,6 +120,12 @@ variadic! {
     scanf => scan_input, "1", "rsi", "rdx";
     __isoc99_scanf => scan_input_standard, "1", "rsi", "rdx";
     __isoc23_scanf => scan_input_newer, "1", "rsi", "rdx";
+    fwscanf => scan_wide, "2", "rdx", "rcx";
+    __isoc99_fwscanf => scan_wide_standard, "2", "rdx", "rcx";
+    __isoc23_fwscanf => scan_wide_newer, "2", "rdx", "rcx";
+    wscanf => scan_wide_input, "1", "rsi", "rdx";
+    __isoc99_wscanf => scan_wide_input_standard, "1", "rsi", "rdx";
+    __isoc23_wscanf => scan_wide_input_newer, "1", "rsi", "rdx";
 }
 
 /// Those that take any number of arguments, by those that take a list.
@@ -146,6 +155,12 @@ by_list! {
     scan_input => vscanf, Reads, [files::input()], (format: usize);
     scan_input_standard => __isoc99_vscanf, Reads, [files::input()], (format: usize);
     scan_input_newer => __isoc23_vscanf, Reads, [files::input()], (format: usize);
+    scan_wide => vfwscanf, Reads, [], (stream: usize, format: usize);
+    scan_wide_standard => __isoc99_vfwscanf, Reads, [], (stream: usize, format: usize);
+    scan_wide_newer => __isoc23_vfwscanf, Reads, [], (stream: usize, format: usize);
+    scan_wide_input => vwscanf, Reads, [files::input()], (format: usize);
+    scan_wide_input_standard => __isoc99_vwscanf, Reads, [files::input()], (format: usize);
+    scan_wide_input_newer => __isoc23_vwscanf, Reads, [files::input()], (format: usize);
 }
 
 /// The same call, with and without the stream's lock.

@@ -1,7 +1,7 @@
 //! Reading and writing by descriptors: see [`super::reached`]. Calls with several pieces of memory are in [`super::pieces`].
 
 use super::{
-    cancel,
+    cancel, files,
     mapped::{self, At},
     reached::{READS, READS_AT, WRITES, WRITES_AT, Way, reach},
     texts::{List, variadic},
@@ -11,17 +11,22 @@ use core::ffi::{c_int, c_void};
 
 trampoline! {
     read => read_some, "rcx";
+    __read => read_some, "rcx";
     write => write_some, "rcx";
+    __write => write_some, "rcx";
     pread => read_at, "r8";
     pread64 => read_at, "r8";
+    __pread64 => read_at, "r8";
     pwrite => write_at, "r8";
     pwrite64 => write_at, "r8";
+    __pwrite64 => write_at, "r8";
     vdprintf => print, "rcx";
     __vdprintf_chk => print_checked, "r8";
     __read_chk => read_checked, "r8";
     __pread_chk => read_checked_at, "r9";
     __pread64_chk => read_checked_at, "r9";
     lseek => seek, "rcx";
+    __lseek => seek, "rcx";
     lseek64 => seek, "rcx";
     ftruncate => truncate, "rdx";
     ftruncate64 => truncate, "rdx";
@@ -208,6 +213,10 @@ unsafe extern "C" fn truncate(descriptor: c_int, bytes: i64, frame: &Frame) -> c
     }
     let call = "ftruncate";
     let file = reach(descriptor, Way { call, ..WRITES_AT }, frame);
+    if files::is_output(file.descriptor) {
+        // What the driver takes as output is no file for the program.
+        return super::failed(libc::EINVAL);
+    }
     let before = kernel::look_at_open(file.descriptor).map_or(0, |stat| stat.st_size);
     // SAFETY: numbers.
     let result = unsafe { real(file.descriptor, bytes) };
@@ -225,7 +234,10 @@ fn allocated(descriptor: c_int, frame: &Frame, real: impl FnOnce(c_int) -> c_int
     let call = "fallocate";
     let file = reach(descriptor, Way { call, ..WRITES_AT }, frame);
     mapped::anywhere(file.descriptor, true, call, file.by.site);
-    real(file.descriptor)
+    match files::is_output(file.descriptor) {
+        true => real(-1),
+        false => real(file.descriptor),
+    }
 }
 
 unsafe extern "C" fn allocate(
