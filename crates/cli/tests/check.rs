@@ -749,6 +749,7 @@ fn logs_are_evaluated_and_cut_ones_are_not() {
     assert!(table.contains("Accuracy after 25%"), "{table}");
     assert!(table.contains("\nl+w+log "), "{table}");
     assert!(table.contains("\nprobing often "), "{table}");
+    assert!(table.contains("\nMeans by size "), "{table}");
     let whole = std::fs::read(bench.path("counter.log")).unwrap();
     std::fs::write(bench.path("cut.log"), &whole[..whole.len() / 2]).unwrap();
     let told = bench.run("evaluate cut.log").ends(2);

@@ -29,6 +29,7 @@ mod limits;
 mod machine;
 mod mapped;
 mod mappings;
+mod markings;
 mod marks;
 mod messages;
 mod mutexes;
@@ -72,6 +73,7 @@ mod transfers;
 mod unsupported;
 mod verifier;
 mod waits;
+mod ways;
 
 pub use marks::{erase, unordered};
 pub use output::written as output;

@@ -112,6 +112,13 @@ pub(super) fn copy(descriptor: c_int, site: Site) -> c_int {
     copy.max(-1)
 }
 
+/// Whether a descriptor is the program's, or about to be, or was when somebody looked it up.
+pub(super) fn is_programs(descriptor: c_int) -> bool {
+    let State { hidden, uses, .. } = state();
+    let kept = || uses.iter().any(|found| found.kept == Some(descriptor));
+    descriptor < OURS || hidden.contains(&descriptor) || kept()
+}
+
 /// Takes a descriptor out of the program's reach until it has its number.
 fn hide(descriptor: c_int, site: Site) -> Hidden {
     let closes = ask(descriptor, libc::F_GETFD, 0) & libc::FD_CLOEXEC != 0;
@@ -250,6 +257,10 @@ pub fn found(number: c_int) -> c_int {
 
 /// The same, and what it stands for.
 pub(super) fn found_open(number: c_int) -> (c_int, Open) {
+    if number >= OURS {
+        // Nothing that the program knows of.
+        return (-1, Open::default());
+    }
     let me = world::get().current;
     let state = state();
     state.done.drain(..).for_each(shut);

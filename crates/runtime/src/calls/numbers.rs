@@ -16,12 +16,15 @@ use reweave_wire::Rule;
 
 trampoline! {
     close => close_one, "rsi";
+    __close => close_one, "rsi";
     dup => duplicate, "rsi";
     dup2 => duplicate_to, "rdx";
+    __dup2 => duplicate_to, "rdx";
     dup3 => duplicate_with, "rcx";
     closefrom => close_from, "rsi";
     close_range => close_several, "rcx";
     fcntl => control, "rcx";
+    __fcntl => control, "rcx";
     fcntl64 => control, "rcx";
 }
 
@@ -265,7 +268,6 @@ passes! {
     posix_fadvise64 => asks;
     posix_openpt => refused;
     openpty => refused;
-    open_by_handle_at => refused;
     setmntent => refused;
     fopencookie => refused;
     lockf => asks;

@@ -87,7 +87,7 @@ macro_rules! on_streams {
 // What is read.
 on_streams! { Which::Argument(0), Reads, true:
     fgetc getc vfscanf __isoc99_vfscanf __isoc23_vfscanf fgetwc getwc getw
-    vfwscanf __isoc99_vfwscanf __isoc23_vfwscanf
+    vfwscanf __isoc99_vfwscanf __isoc23_vfwscanf __vfscanf
 }
 on_streams! { Which::Argument(0), Moves, true: fseek fseeko fseeko64 fsetpos fsetpos64 }
 on_streams! { Which::Argument(0), Rewinds, true: rewind }

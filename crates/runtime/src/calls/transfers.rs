@@ -11,17 +11,22 @@ use core::ffi::{c_int, c_void};
 
 trampoline! {
     read => read_some, "rcx";
+    __read => read_some, "rcx";
     write => write_some, "rcx";
+    __write => write_some, "rcx";
     pread => read_at, "r8";
     pread64 => read_at, "r8";
+    __pread64 => read_at, "r8";
     pwrite => write_at, "r8";
     pwrite64 => write_at, "r8";
+    __pwrite64 => write_at, "r8";
     vdprintf => print, "rcx";
     __vdprintf_chk => print_checked, "r8";
     __read_chk => read_checked, "r8";
     __pread_chk => read_checked_at, "r9";
     __pread64_chk => read_checked_at, "r9";
     lseek => seek, "rcx";
+    __lseek => seek, "rcx";
     lseek64 => seek, "rcx";
     ftruncate => truncate, "rdx";
     ftruncate64 => truncate, "rdx";
