@@ -57,6 +57,8 @@ const GIVEN: &[(&[usize], &[&str])] = &[
             "posix_fadvise64",
             "readahead",
             "readlinkat",
+            "scandirat",
+            "scandirat64",
             "statx",
             "sync_file_range",
             "syncfs",
@@ -68,7 +70,16 @@ const GIVEN: &[(&[usize], &[&str])] = &[
             "utimensat",
         ],
     ),
-    (&[1], &["__fxstat", "__fxstat64", "symlinkat"]),
+    (
+        &[1],
+        &[
+            "__fxstat",
+            "__fxstat64",
+            "__fxstatat",
+            "__fxstatat64",
+            "symlinkat",
+        ],
+    ),
     (&[0, 1], &["sendfile", "sendfile64"]),
     (
         &[0, 2],
