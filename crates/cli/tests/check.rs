@@ -457,6 +457,8 @@ fn few_descriptors_are_enough() {
     let cut = "check --workers 1 --max-steps 7 --max-executions 300 --algorithm dfs -- ./opens";
     let told = under("-n 1060", cut).ends(3);
     told.says(&["incomplete (max-executions, max-steps)", "300 executions"]);
+    let told = under("-n 256", "check -- ./opens").ends(2);
+    told.says(&["the limit on open files is 256", "needs 1024"]);
 }
 
 #[test]

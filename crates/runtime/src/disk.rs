@@ -5,6 +5,10 @@
 //! the directory that the driver named, and is looked for there from then on. What a run has taken away is remembered. A directory
 //! that is listed gets a blank for each entry that was not changed, so that all names are there.
 
+mod open;
+
+pub use open::{follow, is_open, replace as replace_open};
+
 use crate::sys;
 use alloc::{format, vec::Vec};
 use core::{
@@ -25,6 +29,8 @@ pub struct Disk {
     gone: Vec<Real>,
     /// What lies among the copies only to be listed.
     blanks: Vec<Real>,
+    /// Something could not be copied.
+    failed: bool,
 }
 
 /// Where a path is to be looked for.
@@ -33,6 +39,12 @@ pub enum Where {
     Copy,
     Original,
     Nowhere,
+}
+
+/// A path leads no further than here.
+pub struct Dead {
+    pub at: Real,
+    pub error: c_int,
 }
 
 const LINKS: usize = 40;
@@ -54,14 +66,30 @@ pub fn at(number: i64, path: &[u8], a: usize, b: usize) -> isize {
     unsafe { sys::call(number, [here, path.as_ptr() as usize, a, b, 0, 0]) }
 }
 
+/// What lies at a path, or an error number.
+fn inspect(path: &[u8], flags: c_int) -> Result<libc::stat, c_int> {
+    let mut stat = MaybeUninit::<libc::stat>::zeroed();
+    let into = stat.as_mut_ptr() as usize;
+    match at(libc::SYS_newfstatat, path, into, flags as usize) {
+        // SAFETY: all zeros are one, too.
+        0 => Ok(unsafe { stat.assume_init() }),
+        error => Err(-error as c_int),
+    }
+}
+
 /// What lies at a path, links not followed.
 pub fn look(path: &[u8]) -> Option<libc::stat> {
-    let mut stat = MaybeUninit::<libc::stat>::zeroed();
-    let flags = libc::AT_SYMLINK_NOFOLLOW as usize;
-    let into = stat.as_mut_ptr() as usize;
-    let found = at(libc::SYS_newfstatat, path, into, flags) == 0;
-    // SAFETY: all zeros are one, too.
-    found.then(|| unsafe { stat.assume_init() })
+    inspect(path, libc::AT_SYMLINK_NOFOLLOW).ok()
+}
+
+/// What lies where a path leads, as the kernel sees it.
+pub fn look_behind(path: &[u8]) -> Option<libc::stat> {
+    inspect(path, 0).ok()
+}
+
+/// Which file it is.
+pub fn identity(stat: &libc::stat) -> (u64, u64) {
+    (stat.st_dev, stat.st_ino)
 }
 
 /// What is open.
@@ -104,22 +132,76 @@ fn close(descriptor: isize) {
     unsafe { sys::call(libc::SYS_close, [descriptor as usize, 0, 0, 0, 0, 0]) };
 }
 
-/// Copies what is in a file.
-fn copy(from: &[u8], to: &[u8], mode: u32) {
+/// Copies what is in a file; whether that succeeds.
+fn copy(from: &[u8], to: &[u8], mode: u32) -> bool {
     let source = open(from, libc::O_RDONLY, 0);
-    let target = open(to, libc::O_WRONLY | libc::O_CREAT | libc::O_TRUNC, mode);
-    // SAFETY: both are ours.
-    unsafe {
-        let all = 1 << 30;
-        while sys::call(
-            libc::SYS_sendfile,
-            [target as usize, source as usize, 0, all, 0, 0],
-        ) > 0
-        {}
+    let target = open(to, libc::O_WRONLY | libc::O_CREAT | libc::O_TRUNC, 0o600);
+    let (all, mut sent) = (1 << 30, 1);
+    while sent > 0 {
+        let arguments = [target as usize, source as usize, 0, all, 0, 0];
+        // SAFETY: both are ours.
+        sent = unsafe { sys::call(libc::SYS_sendfile, arguments) };
     }
     at(libc::SYS_fchmodat, to, (mode & 0o7777) as usize, 0);
     close(source);
     close(target);
+    sent == 0
+}
+
+/// Has a copy belong to whom its original belongs, if that is possible, and be as old.
+fn dress(copied: &[u8], stat: &libc::stat) {
+    let path = terminated(copied);
+    let (here, flags) = (libc::AT_FDCWD as usize, libc::AT_SYMLINK_NOFOLLOW as usize);
+    let (user, group) = (stat.st_uid as usize, stat.st_gid as usize);
+    let times = [
+        [stat.st_atime, stat.st_atime_nsec],
+        [stat.st_mtime, stat.st_mtime_nsec],
+    ];
+    // SAFETY: the path ends with a nul.
+    unsafe {
+        let path = path.as_ptr() as usize;
+        sys::call(libc::SYS_fchownat, [here, path, user, group, flags, 0]);
+        if kind(stat) != libc::S_IFLNK {
+            let mode = (stat.st_mode & 0o7777) as usize;
+            sys::call(libc::SYS_fchmodat, [here, path, mode, 0, 0, 0]);
+        }
+        let times = times.as_ptr() as usize;
+        sys::call(libc::SYS_utimensat, [here, path, times, flags, 0, 0]);
+    }
+}
+
+/// The same link once more.
+fn copy_link(from: &[u8], to: &[u8]) {
+    let Some(target) = read_link(from) else {
+        return;
+    };
+    let (target, to) = (terminated(&target), terminated(to));
+    let here = libc::AT_FDCWD as usize;
+    let (from, to) = (target.as_ptr() as usize, to.as_ptr() as usize);
+    // SAFETY: both end with a nul.
+    unsafe { sys::call(libc::SYS_symlinkat, [from, here, to, 0, 0, 0]) };
+}
+
+/// Makes something in a directory of the copies, whether the program may or not.
+fn within<T>(directory: &[u8], make: impl FnOnce() -> T) -> T {
+    let mode = look(directory).map_or(0o700, |stat| stat.st_mode & 0o7777);
+    let turn = |mode: u32| at(libc::SYS_fchmodat, directory, mode as usize, 0);
+    let closed = mode & 0o300 != 0o300;
+    if closed {
+        turn(mode | 0o700);
+    }
+    let made = make();
+    if closed {
+        turn(mode);
+    }
+    made
+}
+
+/// The parts of a path, the first one last.
+fn parts(path: &[u8]) -> Vec<Vec<u8>> {
+    path.rsplit(|byte| *byte == b'/')
+        .map(<[u8]>::to_vec)
+        .collect()
 }
 
 /// The names in a directory.
@@ -194,6 +276,11 @@ impl Disk {
         self.root = root.as_bytes().into();
     }
 
+    /// Whether something could not be copied.
+    pub fn has_failed(&self) -> bool {
+        self.failed
+    }
+
     /// Whether the run has changed anything.
     pub fn used(&self) -> bool {
         self.used
@@ -206,6 +293,7 @@ impl Disk {
             self.used = false;
             self.gone.clear();
             self.blanks.clear();
+            self.failed = false;
         }
     }
 
@@ -258,16 +346,18 @@ impl Disk {
         Some(self.original_of(&read_link(&link)?))
     }
 
-    /// A path followed to its real place; `None`: there is no such place.
-    pub fn real(&self, directory: c_int, path: &[u8], follow: bool) -> Option<Real> {
-        let mut real = match path.first()? {
-            b'/' => Real::new(),
-            _ => self.directory(directory)?,
+    /// A path followed to its real place, whether something lies there or not.
+    pub fn real(&self, directory: c_int, path: &[u8], follow: bool) -> Result<Real, Dead> {
+        let dead = |at: &[u8], error| Dead {
+            at: at.into(),
+            error,
         };
-        let parts = |path: &[u8]| -> Vec<Vec<u8>> {
-            path.rsplit(|byte| *byte == b'/')
-                .map(<[u8]>::to_vec)
-                .collect()
+        let mut real = match path.first() {
+            None => return Err(dead(b"", libc::ENOENT)),
+            Some(b'/') => Real::new(),
+            Some(_) => self
+                .directory(directory)
+                .ok_or_else(|| dead(b"", libc::EBADF))?,
         };
         let mut rest = parts(path);
         let mut links = 0;
@@ -281,24 +371,48 @@ impl Disk {
                 _ => {}
             }
             let next = [&real[..], b"/", &part].concat();
-            let last = rest.iter().all(|part| part.is_empty());
-            let link = (!last || follow)
-                .then(|| read_link(&self.place(&next)))
-                .flatten();
-            let Some(target) = link else {
+            let last = rest.iter().all(Vec::is_empty);
+            let there = inspect(&self.place(&next), libc::AT_SYMLINK_NOFOLLOW);
+            let target = match there.as_ref().map(kind) {
+                Ok(libc::S_IFLNK) if !last || follow => self.target(&next),
+                Ok(libc::S_IFDIR | libc::S_IFLNK) => None,
+                Ok(_) if !rest.is_empty() => return Err(dead(&next, libc::ENOTDIR)),
+                // It is yet to be made; slashes may follow.
+                Err(&libc::ENOENT) if last => None,
+                Err(error) => return Err(dead(&next, *error)),
+                Ok(_) => None,
+            };
+            let Some(target) = target else {
                 real = next;
                 continue;
             };
             links += 1;
             if links > LINKS {
-                return None;
+                return Err(dead(&next, libc::ELOOP));
             }
             if target.first() == Some(&b'/') {
                 real.clear();
             }
             rest.extend(parts(&target));
         }
-        Some(real)
+        Ok(real)
+    }
+
+    /// Where a link leads; `None`: to something that is open and has no path.
+    fn target(&self, link: &[u8]) -> Option<Vec<u8>> {
+        let target = read_link(&self.place(link))?;
+        if !beneath(link, b"/proc") {
+            return Some(target);
+        }
+        if target.first() != Some(&b'/') {
+            // Another name, or a kind with a number.
+            return Some(target).filter(|target| !target.contains(&b':'));
+        }
+        let real = self.original_of(&target);
+        let (named, open) = (look(&self.place(&real))?, look_behind(link)?);
+        let same = identity(&named) == identity(&open);
+        let target = if real.is_empty() { target } else { real };
+        same.then_some(target)
     }
 
     /// Makes the directory in which something is about to be made or changed.
@@ -330,21 +444,21 @@ impl Disk {
             at(libc::SYS_unlinkat, &copied, 0, 0);
         }
         self.blanks.retain(|blank| blank != real);
-        match kind(&stat) {
-            libc::S_IFDIR => make_directory(&copied, stat.st_mode & 0o7777),
-            libc::S_IFLNK => {
-                if let Some(target) = read_link(real) {
-                    let target = terminated(&target);
-                    let copied = terminated(&copied);
-                    let here = libc::AT_FDCWD as usize;
-                    let (from, to) = (target.as_ptr() as usize, copied.as_ptr() as usize);
-                    // SAFETY: both end with a nul.
-                    unsafe { sys::call(libc::SYS_symlinkat, [from, here, to, 0, 0, 0]) };
-                }
+        let copied_whole = within(parent(&copied), || match kind(&stat) {
+            libc::S_IFDIR => {
+                make_directory(&copied, 0o700);
+                true
             }
-            _ if whole => copy(real, &copied, stat.st_mode),
-            _ => copy(b"/dev/null", &copied, stat.st_mode),
-        }
+            libc::S_IFLNK => {
+                copy_link(real, &copied);
+                true
+            }
+            libc::S_IFREG if whole => copy(real, &copied, stat.st_mode),
+            libc::S_IFREG => copy(b"/dev/null", &copied, stat.st_mode),
+            _ => false,
+        });
+        self.failed |= !copied_whole;
+        dress(&copied, &stat);
     }
 
     /// As [`Disk::copy`], with all that is beneath.
@@ -375,10 +489,11 @@ impl Disk {
                 continue;
             }
             let Some(stat) = look(&entry) else { continue };
-            match kind(&stat) {
+            within(parent(&copied), || match kind(&stat) {
                 libc::S_IFDIR => make_directory(&copied, 0o700),
-                _ => copy(b"/dev/null", &copied, 0o600),
-            }
+                libc::S_IFLNK => copy_link(&entry, &copied),
+                _ => _ = copy(b"/dev/null", &copied, 0o600),
+            });
             self.blanks.push(entry);
         }
     }
@@ -402,78 +517,23 @@ impl Disk {
         names(&self.place(real)).is_empty()
     }
 
-    /// Whether the program may change what lies there, or what is in that directory.
-    pub fn writable(&self, real: &[u8]) -> bool {
-        at(
-            libc::SYS_faccessat,
-            &self.place(real),
-            libc::W_OK as usize,
-            0,
-        ) == 0
-    }
-}
-
-/// The descriptors below this one that stand for a file.
-fn open_for(file: &libc::stat, below: c_int) -> impl Iterator<Item = c_int> {
-    let identity = (file.st_dev, file.st_ino);
-    let open = names(b"/proc/self/fd").into_iter();
-    let open = open.filter_map(|name| core::str::from_utf8(&name).ok()?.parse().ok());
-    open.filter(move |descriptor: &c_int| {
-        let mut stat = MaybeUninit::<libc::stat>::zeroed();
-        // SAFETY: writes a local, for which all zeros are fine, too.
-        let stat = unsafe {
-            let into = stat.as_mut_ptr() as usize;
-            sys::call(libc::SYS_fstat, [*descriptor as usize, into, 0, 0, 0, 0]);
-            stat.assume_init()
+    /// Whether the program may change what lies there, or what is in that directory; else an error number.
+    pub fn writable(&self, real: &[u8]) -> Result<(), c_int> {
+        // A copy is the program's own, whosever the original is.
+        let place = match self.is_unchanged(real) {
+            true => real.into(),
+            false => self.place(real),
         };
-        *descriptor < below && (stat.st_dev, stat.st_ino) == identity
-    })
-}
-
-/// Whether some descriptor below this one stands for the same file.
-pub fn is_open(file: &libc::stat, below: c_int) -> bool {
-    open_for(file, below).next().is_some()
-}
-
-/// Has the descriptors of a file stand for its copy from now on, each where it stood; those that are the same stay the same.
-pub fn follow(
-    file: &libc::stat,
-    copy: &[u8],
-    below: c_int,
-    are_same: impl Fn(c_int, c_int) -> bool,
-) {
-    let mut done: Vec<c_int> = Vec::new();
-    for descriptor in open_for(file, below) {
-        let same = done.iter().find(|known| are_same(**known, descriptor));
-        exchange(descriptor, same.copied(), copy);
-        done.push(descriptor);
-    }
-}
-
-/// Exchanges a descriptor for another one, or for one of a copy.
-fn exchange(descriptor: c_int, other: Option<c_int>, copy: &[u8]) {
-    let descriptor = descriptor as usize;
-    // SAFETY: exchanges a descriptor of the program's for one that reads the same.
-    unsafe {
-        let ask = |what: c_int| {
-            sys::call(libc::SYS_fcntl, [descriptor, what as usize, 0, 0, 0, 0]) as usize
-        };
-        let close = match ask(libc::F_GETFD) {
-            0 => 0,
-            _ => libc::O_CLOEXEC as usize,
-        };
-        if let Some(other) = other {
-            sys::call(libc::SYS_dup3, [other as usize, descriptor, close, 0, 0, 0]);
-            return;
+        match at(libc::SYS_faccessat, &place, libc::W_OK as usize, 0) {
+            0 => Ok(()),
+            error => Err(-error as c_int),
         }
-        let from = libc::SEEK_CUR as usize;
-        let offset = sys::call(libc::SYS_lseek, [descriptor, 0, from, 0, 0, 0]) as usize;
-        let new = at(libc::SYS_openat, copy, ask(libc::F_GETFL), 0);
-        if let Ok(new) = usize::try_from(new) {
-            let from = libc::SEEK_SET as usize;
-            sys::call(libc::SYS_lseek, [new, offset, from, 0, 0, 0]);
-            sys::call(libc::SYS_dup3, [new, descriptor, close, 0, 0, 0]);
-            sys::call(libc::SYS_close, [new, 0, 0, 0, 0, 0]);
-        }
+    }
+
+    /// Whether something has the rights that its original has.
+    fn is_unchanged(&self, real: &[u8]) -> bool {
+        let gone = self.gone.iter().any(|gone| beneath(real, gone));
+        let modes = (look(real), self.stat(real));
+        !gone && matches!(modes, (Some(old), Some(new)) if old.st_mode == new.st_mode)
     }
 }

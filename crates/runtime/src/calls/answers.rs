@@ -2,14 +2,32 @@
 
 use super::{
     callers, descriptors,
-    disk::{HERE, Use, alone, bytes, enter, redirect, refuse, state},
+    disk::{HERE, alone, bytes, enter, refuse, state},
     files,
+    ways::{Use, redirect},
 };
-use crate::disk;
+use crate::{disk, sys};
 use core::ffi::c_int;
 
 pub fn path<const PATH: usize>(arguments: &mut [usize; 6], from: &usize) {
     redirect(HERE, &mut arguments[PATH], true, Use::Look, from, 0);
+}
+
+/// For calls that ask about the disk on which something lies: not the one of the copies.
+pub fn original(arguments: &mut [usize; 6], from: &usize) {
+    path::<0>(arguments, from);
+    let text = &mut state().texts[0];
+    let place = text.strip_suffix(b"\0").unwrap_or(text);
+    let there = is_copy(place) && disk::look(place).is_some();
+    if !there {
+        return;
+    }
+    let mut real = state().disk.original_of(place);
+    while disk::look(&real).is_none() {
+        real.truncate(disk::parent(&real).len());
+    }
+    *text = disk::terminated(&real);
+    arguments[0] = text.as_ptr() as usize;
 }
 
 pub fn link<const PATH: usize>(arguments: &mut [usize; 6], from: &usize) {
@@ -25,7 +43,13 @@ pub fn open_file<const DESCRIPTOR: usize>(arguments: &mut [usize; 6], from: &usi
         libc::S_IFDIR => enter(false, site),
         _ => files::look_at_open(descriptor, from),
     }
-    arguments[DESCRIPTOR] = descriptors::found(descriptor) as usize;
+    let found = descriptors::found(descriptor);
+    let link = alloc::format!("/proc/self/fd/{found}");
+    state().texts[0] = match state().disk.used() {
+        true => disk::read_link(link.as_bytes()).unwrap_or_default(),
+        false => Default::default(),
+    };
+    arguments[DESCRIPTOR] = found as usize;
 }
 
 /// For calls that look where the process is.
@@ -56,7 +80,13 @@ pub fn path_at<const DIRECTORY: usize, const PATH: usize, const FLAGS: usize>(
     arguments: &mut [usize; 6],
     from: &usize,
 ) {
-    let follow = arguments[FLAGS] as c_int & libc::AT_SYMLINK_NOFOLLOW == 0;
+    let has = |flag: c_int| arguments[FLAGS] as c_int & flag != 0;
+    let follow = !has(libc::AT_SYMLINK_NOFOLLOW);
+    // SAFETY: the program's own text.
+    let path = unsafe { bytes(arguments[PATH]) }.unwrap_or_default();
+    if path.is_empty() && has(libc::AT_EMPTY_PATH) && arguments[DIRECTORY] as c_int != HERE {
+        return open_file::<DIRECTORY>(arguments, from);
+    }
     let directory = arguments[DIRECTORY] as c_int;
     redirect(directory, &mut arguments[PATH], follow, Use::Look, from, 0);
 }
@@ -64,11 +94,31 @@ pub fn path_at<const DIRECTORY: usize, const PATH: usize, const FLAGS: usize>(
 /// When files were last changed, in a run that changes them: as long ago as the run began.
 const THEN: i64 = 1_767_225_600;
 
+/// What the kernel has noted as the time of a change that a run has made; what the program has set, or what the original had, stays.
+fn is_noted(seconds: i64) -> bool {
+    let mut now = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
+    let clock = libc::CLOCK_REALTIME as usize;
+    let into = &raw mut now as usize;
+    // SAFETY: writes a local.
+    unsafe { sys::call(libc::SYS_clock_gettime, [clock, into, 0, 0, 0, 0]) };
+    (state().began - 1..=now.tv_sec).contains(&seconds)
+}
+
 unsafe fn smoothed(stat: usize) {
     // SAFETY: the kernel has filled it in.
     let stat = unsafe { &mut *(stat as *mut libc::stat) };
-    (stat.st_atime, stat.st_mtime, stat.st_ctime) = (THEN, THEN, THEN);
-    (stat.st_atime_nsec, stat.st_mtime_nsec, stat.st_ctime_nsec) = (0, 0, 0);
+    for (seconds, rest) in [
+        (&mut stat.st_atime, &mut stat.st_atime_nsec),
+        (&mut stat.st_mtime, &mut stat.st_mtime_nsec),
+    ] {
+        if is_noted(*seconds) {
+            (*seconds, *rest) = (THEN, 0);
+        }
+    }
+    (stat.st_ctime, stat.st_ctime_nsec) = (THEN, 0);
 }
 
 fn is_copy(path: &[u8]) -> bool {
@@ -80,27 +130,17 @@ fn was_copy() -> bool {
     is_copy(&state().texts[0])
 }
 
-pub fn smooth<const STAT: usize>(arguments: &[usize; 6]) {
+pub fn smooth<const STAT: usize>(arguments: &[usize; 6], result: isize) -> isize {
     if was_copy() {
         // SAFETY: as above.
         unsafe { smoothed(arguments[STAT]) };
     }
+    result
 }
 
-pub fn smooth_open<const DESCRIPTOR: usize, const STAT: usize>(arguments: &[usize; 6]) {
-    if !state().disk.used() {
-        return;
-    }
-    let path = alloc::format!("/proc/self/fd/{}", arguments[DESCRIPTOR] as c_int);
-    if is_copy(&disk::read_link(path.as_bytes()).unwrap_or_default()) {
-        // SAFETY: as above.
-        unsafe { smoothed(arguments[STAT]) };
-    }
-}
-
-pub fn smooth_extended(arguments: &[usize; 6]) {
+pub fn smooth_extended(arguments: &[usize; 6], result: isize) -> isize {
     if !was_copy() {
-        return;
+        return result;
     }
     // SAFETY: the kernel has filled it in.
     let stat = unsafe { &mut *(arguments[4] as *mut libc::statx) };
@@ -110,17 +150,39 @@ pub fn smooth_extended(arguments: &[usize; 6]) {
         &mut stat.stx_ctime,
         &mut stat.stx_btime,
     ] {
-        (time.tv_sec, time.tv_nsec) = (THEN, 0);
+        if is_noted(time.tv_sec) {
+            (time.tv_sec, time.tv_nsec) = (THEN, 0);
+        }
     }
+    result
 }
 
 /// Where the process is, as the program calls it.
-pub fn smooth_directory(arguments: &[usize; 6]) {
+pub fn smooth_directory(arguments: &[usize; 6], result: isize) -> isize {
     // SAFETY: filled in by the call before.
     let Some(path) = (unsafe { bytes(arguments[0]) }).filter(|path| is_copy(path)) else {
-        return;
+        return result;
     };
     let original = disk::terminated(&state().disk.original_of(path));
     // SAFETY: shorter than what is there.
     unsafe { core::ptr::copy(original.as_ptr(), arguments[0] as *mut u8, original.len()) };
+    result
+}
+
+/// What is open, as the program calls it.
+pub fn smooth_link<const TEXT: usize, const ROOM: usize>(
+    arguments: &[usize; 6],
+    result: isize,
+) -> isize {
+    let place = &state().texts[0];
+    let place = place.strip_suffix(b"\0").unwrap_or(place);
+    let target = disk::read_link(place).filter(|target| is_copy(target));
+    let Some(target) = target.filter(|_| disk::beneath(place, b"/proc")) else {
+        return result;
+    };
+    let original = state().disk.original_of(&target);
+    let length = original.len().min(arguments[ROOM]);
+    // SAFETY: the program's own memory, with that much room.
+    unsafe { core::ptr::copy(original.as_ptr(), arguments[TEXT] as *mut u8, length) };
+    length as isize
 }

@@ -10,7 +10,7 @@
 //! something goes wrong in a run with numbers that the kernel would not give, all orders are gone through ([`Rule::Table`]): all numbers are one object then.
 
 use super::{
-    disk, files,
+    disk, files, given,
     positions::{self, Open},
     ranges::{self, FIRST},
     rules,
@@ -110,6 +110,13 @@ pub(super) fn copy(descriptor: c_int, site: Site) -> c_int {
         world::get().unsupported("more descriptors than the process may have", site);
     }
     copy.max(-1)
+}
+
+/// Whether a descriptor is the program's, or about to be, or was when somebody looked it up.
+pub(super) fn is_programs(descriptor: c_int) -> bool {
+    let State { hidden, uses, .. } = state();
+    let kept = || uses.iter().any(|found| found.kept == Some(descriptor));
+    descriptor < OURS || hidden.contains(&descriptor) || kept()
 }
 
 /// Takes a descriptor out of the program's reach until it has its number.
@@ -250,12 +257,16 @@ pub fn found(number: c_int) -> c_int {
 
 /// The same, and what it stands for.
 pub(super) fn found_open(number: c_int) -> (c_int, Open) {
+    if number >= OURS {
+        // Nothing that the program knows of.
+        return (-1, Open::default());
+    }
     let me = world::get().current;
     let state = state();
     state.done.drain(..).for_each(shut);
     let mine = |found: &Use| (found.thread, found.number) == (me, number);
     let Some(index) = state.uses.iter().rposition(mine) else {
-        return (number, positions::of(number));
+        return (given::own(number), positions::of(number));
     };
     let Use { open, kept, .. } = state.uses.swap_remove(index);
     state.done.extend(kept);

@@ -1,13 +1,14 @@
-//! What calls do that name files ([`super::naming`], [`super::entries`]): what they change lies elsewhere, see [`crate::disk`].
+//! What calls do that name files ([`super::naming`], [`super::entries`]): what they change lies elsewhere, see [`crate::disk`]. Where they are sent is decided in
+//! [`super::ways`].
 //!
 //! A file is an object of the model, whether it is reached by a path, a descriptor or a stream, and whether it is there at all. An operation touches one object, but
 //! directories, links, new names, and another place to start from change where many paths lead. So there is a lock of all names ([`Rule::Names`]): who changes some,
 //! or lists them, has it alone; who names a file has it together with others, and still touches the file.
 
-use super::{Hidden, callers, descriptors, file_locks, files, mapped, positions, rules, visible};
+use super::{Hidden, descriptors, files, rules, visible};
 use crate::{
-    disk::{self, Disk, Real, Where},
-    world,
+    disk::{self, Disk, Real},
+    sys, world,
 };
 use alloc::vec::Vec;
 use core::ffi::{CStr, c_char, c_int};
@@ -28,12 +29,18 @@ pub struct State {
     nameless: Vec<Nameless>,
     /// The call at hand makes one.
     makes_nameless: bool,
+    /// The call at hand fails with this number.
+    pub(super) denied: Option<c_int>,
+    /// When the process was about to begin, in seconds.
+    pub(super) began: i64,
 }
 
 struct Nameless {
     device: u64,
     inode: u64,
     number: usize,
+    /// What goes for a name, if it never had one.
+    name: Option<Real>,
     /// Keeps it, so that no other file can be taken for it.
     open: c_int,
 }
@@ -59,6 +66,18 @@ pub(super) fn state() -> &'static mut State {
 
 pub fn prepare(root: &str) {
     state().disk.at(root);
+    let mut now = [0; 2];
+    let arguments = [
+        libc::CLOCK_REALTIME as usize,
+        now.as_mut_ptr() as usize,
+        0,
+        0,
+        0,
+        0,
+    ];
+    // SAFETY: writes a local.
+    unsafe { sys::call(libc::SYS_clock_gettime, arguments) };
+    state().began = now[0];
 }
 
 pub fn clean_up() {
@@ -66,6 +85,7 @@ pub fn clean_up() {
     state().temporary.clear();
     state().given.clear();
     state().makes_nameless = false;
+    state().denied = None;
     for file in state().nameless.drain(..) {
         descriptors::shut(file.open);
     }
@@ -105,25 +125,6 @@ pub(super) fn refuse(what: &str, site: Site) -> ! {
     leave(site);
     world::get().unsupported(what, site)
 }
-
-/// What a call does with a path.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Use {
-    Look,
-    /// Goes there, which changes where other paths lead.
-    Go,
-    /// Makes, renames or removes it, and other paths with it.
-    Entry,
-    /// Opens it for changes, and makes none.
-    Open,
-    /// Changes it or makes it; whether what is in it matters.
-    Change {
-        whole: bool,
-    },
-    List,
-}
-
-pub(super) const WHOLE: Use = Use::Change { whole: true };
 
 /// Where the process is.
 pub(super) const HERE: c_int = libc::AT_FDCWD;
@@ -175,6 +176,9 @@ pub(super) fn made(descriptor: c_int, site: Site) {
     files::is_called(number, name.as_bytes());
     let link = alloc::format!("/proc/self/fd/{descriptor}");
     remember(link.as_bytes(), 0, number, &stat, site);
+    if let Some(file) = state().nameless.last_mut() {
+        file.name = Some(name.into_bytes());
+    }
 }
 
 /// An open file is about to lose its name to another one, and stays the object that it is.
@@ -195,8 +199,24 @@ fn remember(place: &[u8], flags: c_int, number: usize, stat: &libc::stat, site: 
         device: stat.st_dev,
         inode: stat.st_ino,
         number,
+        name: None,
         open,
     });
+}
+
+/// Whether an open file has no name.
+pub(super) fn is_nameless(descriptor: c_int) -> bool {
+    number_of_nameless(descriptor).is_some()
+}
+
+/// A file without a name gets one.
+pub(super) fn christen(descriptor: c_int, new: &[u8]) {
+    let number = number_of_nameless(descriptor);
+    let nameless = state().nameless.iter();
+    let mut known = nameless.filter(|file| Some(file.number) == number);
+    if let Some(name) = known.find_map(|file| file.name.clone()) {
+        give(&name, new, false);
+    }
 }
 
 /// The object of an open file that has lost its name.
@@ -247,11 +267,17 @@ pub(super) fn number_of_open(descriptor: c_int) -> usize {
     }
     let link = alloc::format!("/proc/self/fd/{descriptor}");
     let path = disk::read_link(link.as_bytes()).unwrap_or_default();
-    let path = path.strip_suffix(b" (deleted)").unwrap_or(&path);
-    match disk::beneath(path, &state().disk.copy_of(b"")) {
-        true => number(&state().disk.original_of(path)),
-        false => number(path),
-    }
+    let path = match path.strip_suffix(b" (deleted)") {
+        Some(name) if !is_called(descriptor, &path) => name,
+        _ => &path,
+    };
+    number(&state().disk.original_of(path))
+}
+
+/// Whether an open file has this very path.
+fn is_called(descriptor: c_int, path: &[u8]) -> bool {
+    let files = (disk::look(path), disk::look_at_open(descriptor));
+    matches!(files, (Some(one), Some(other)) if disk::identity(&one) == disk::identity(&other))
 }
 
 pub(super) fn alone() -> bool {
@@ -267,129 +293,4 @@ pub(super) unsafe fn bytes<'a>(path: usize) -> Option<&'a [u8]> {
     }
     // SAFETY: as promised.
     Some(unsafe { CStr::from_ptr(path as *const c_char) }.to_bytes())
-}
-
-/// Where a path leads, for one that is under control; others see what the call does to it from now on, or it sees what they have done. Until [`leave`] it
-/// leads there.
-pub(super) fn reach(
-    directory: c_int,
-    path: usize,
-    follow: bool,
-    how: Use,
-    site: Site,
-) -> Option<Real> {
-    // SAFETY: the program's own text.
-    let mut path = unsafe { bytes(path) }?;
-    enter(matches!(how, Use::List | Use::Go | Use::Entry), site);
-    let whole;
-    if directory != HERE && path.first().is_some_and(|first| *first != b'/') {
-        descriptors::look_up(directory, site);
-        let start = state().disk.directory(descriptors::found(directory))?;
-        whole = [&start, &b"/"[..], path].concat();
-        path = &whole;
-    }
-    let find = || {
-        let real = state().disk.real(HERE, path, follow);
-        real.filter(|real| !is_system(real))
-    };
-    let real = find()?;
-    if alone() {
-        return Some(real);
-    }
-    match how {
-        Use::Look | Use::Open => files::look_at(number(&real), site),
-        Use::Change { .. } => files::touch(number(&real), site),
-        Use::List | Use::Go | Use::Entry => {}
-    }
-    find()
-}
-
-/// Exchanges the path of a call for where it is to be looked for.
-pub(super) fn redirect(
-    directory: c_int,
-    path: &mut usize,
-    follow: bool,
-    how: Use,
-    from: &usize,
-    text: usize,
-) {
-    state().texts[text].clear();
-    if matches!(how, Use::Look | Use::Go | Use::List) && alone() && !state().disk.used() {
-        return;
-    }
-    let site = callers::site(from);
-    let Some(real) = reach(directory, *path, follow, how, site) else {
-        return;
-    };
-    let place = match how {
-        Use::Look | Use::Go => state().disk.place(&real),
-        Use::List => {
-            // What others change from now on is to be seen as well.
-            if !alone() && state().disk.stat(&real).is_some() {
-                state().disk.copy(&real, true);
-            }
-            state().disk.list(&real);
-            state().disk.place(&real)
-        }
-        Use::Entry | Use::Open | Use::Change { .. } => {
-            if !change(&real, how != Use::Change { whole: false }, site) {
-                return;
-            }
-            state().disk.copy_of(&real)
-        }
-    };
-    let state = state();
-    state.texts[text] = disk::terminated(&place);
-    *path = state.texts[text].as_ptr() as usize;
-}
-
-/// Who has a file open that was copied has the copy from now on.
-pub(super) fn follow(file: &libc::stat, real: &[u8]) {
-    files::changing();
-    let disk = &mut state().disk;
-    disk::follow(file, &disk.copy_of(real), files::OURS, positions::are_same);
-    if let Some(copy) = disk.stat(real) {
-        file_locks::moved(file, &copy);
-    }
-}
-
-/// Has a copy made of what is about to be changed; `false`: it cannot be changed, and the call says why.
-pub(super) fn change(real: &[u8], whole: bool, site: Site) -> bool {
-    let disk = &mut state().disk;
-    let there = disk.stat(real);
-    let writable = match there {
-        Some(_) => disk.writable(real),
-        None => disk.writable(disk::parent(real)),
-    };
-    let special = there.is_some_and(|stat| {
-        !matches!(
-            disk::kind(&stat),
-            libc::S_IFREG | libc::S_IFDIR | libc::S_IFLNK
-        )
-    });
-    if special || !writable {
-        // Among the copies it is found as well.
-        return disk.find(real) != Where::Original;
-    }
-    let original = disk.find(real) == Where::Original;
-    let plain = |stat: &libc::stat| disk::kind(stat) == libc::S_IFREG;
-    let several = there.is_some_and(|stat| plain(&stat) && stat.st_nlink > 1);
-    if several && original {
-        refuse("a change of a file that has several names", site);
-    }
-    if let Some(stat) = there.filter(|_| original || !whole) {
-        mapped::changing(&stat, original, site);
-    }
-    let disk = &mut state().disk;
-    match there {
-        Some(stat) if original => {
-            disk.copy(real, whole);
-            if plain(&stat) {
-                follow(&stat, real);
-            }
-        }
-        Some(_) => {}
-        None => disk.prepare(real),
-    }
-    true
 }

@@ -1,9 +1,10 @@
 //! Entries of directories: what is removed or gets another name. See [`super::disk`].
 
 use super::{
-    callers,
-    disk::{HERE, Use, WHOLE, alone, follow, give, keep, leave, number, reach, refuse, state},
+    callers, descriptors,
+    disk::{HERE, alone, bytes, give, is_system, keep, leave, number, refuse, state},
     files, mapped,
+    ways::{Use, WHOLE, detach, follow, reach},
 };
 use crate::{
     accesses,
@@ -11,10 +12,7 @@ use crate::{
     hooks::Frame,
     real, sys, trampoline, world,
 };
-use core::{
-    ffi::{c_char, c_int, c_uint, c_void},
-    mem::MaybeUninit,
-};
+use core::ffi::{c_char, c_int, c_uint, c_void};
 use reweave_model::Site;
 
 trampoline! {
@@ -27,64 +25,51 @@ trampoline! {
     renameat2 => rename_with, "r9";
     realpath => real_path, "rdx";
     __realpath_chk => real_path_checked, "rcx";
+    canonicalize_file_name => real_path_new, "rsi";
 }
 
 /// Where an entry is that is about to be removed. Paths lead through directories and links, so those are nobody else's until [`leave`].
-fn entry(directory: c_int, path: usize, directories: bool, site: Site) -> Option<Real> {
+fn entry(directory: c_int, path: usize, directories: bool, site: Site) -> Result<Real, c_int> {
     if !directories {
         let real = reach(directory, path, false, WHOLE, site)?;
         let stat = state().disk.stat(&real);
         let leads_on =
             |stat: &libc::stat| matches!(disk::kind(stat), libc::S_IFDIR | libc::S_IFLNK);
         if alone() || !stat.as_ref().is_some_and(leads_on) {
-            return Some(real);
+            return Ok(real);
         }
         leave(site);
     }
     let real = reach(directory, path, false, Use::Entry, site)?;
     files::touch(number(&real), site);
-    Some(real)
+    Ok(real)
 }
 
-/// Why a path leads nowhere.
-fn reason(directory: c_int, path: usize) -> c_int {
-    let mut stat = MaybeUninit::<libc::stat>::zeroed();
-    let into = stat.as_mut_ptr() as usize;
-    let follow = libc::AT_SYMLINK_NOFOLLOW as usize;
-    // SAFETY: writes a local; the kernel looks at the path by itself.
-    let result = unsafe {
-        sys::call(
-            libc::SYS_newfstatat,
-            [directory as usize, path, into, follow, 0, 0],
-        )
-    };
-    match result {
-        0 => libc::EPERM,
-        error => -error as c_int,
-    }
+/// How a path ends.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Ending {
+    Name,
+    /// A name, of a directory for certain.
+    Slash,
+    Here,
+    Above,
 }
 
-/// Why there is nothing where a path leads.
-fn missing(real: &[u8]) -> c_int {
-    let disk = &state().disk;
-    if real.len() >= libc::PATH_MAX as usize {
-        return libc::ENAMETOOLONG;
-    }
-    if real
-        .split(|byte| *byte == b'/')
-        .any(|name| name.len() > 255)
-    {
-        return libc::ENAMETOOLONG;
-    }
-    let mut above = disk::parent(real);
-    while !above.is_empty() {
-        match disk.stat(above) {
-            Some(stat) if disk::kind(&stat) != libc::S_IFDIR => return libc::ENOTDIR,
-            Some(_) => break,
-            None => above = disk::parent(above),
+impl Ending {
+    /// # Safety
+    /// The program's own text.
+    unsafe fn of(path: usize) -> Ending {
+        // SAFETY: as promised.
+        let path = unsafe { bytes(path) }.unwrap_or_default();
+        let end = path.iter().rposition(|byte| *byte != b'/');
+        let name = &path[..end.map_or(0, |end| end + 1)];
+        match name.rsplit(|byte| *byte == b'/').next() {
+            Some(b".") => Ending::Here,
+            Some(b"..") => Ending::Above,
+            _ if name.len() < path.len() => Ending::Slash,
+            _ => Ending::Name,
         }
     }
-    libc::ENOENT
 }
 
 /// Removes an entry; an error number, or 0.
@@ -94,21 +79,35 @@ pub(super) fn take_away(
     directories: Option<bool>,
     site: Site,
 ) -> c_int {
-    let Some(real) = entry(directory, path, directories == Some(true), site) else {
-        return reason(directory, path);
+    let real = match entry(directory, path, directories == Some(true), site) {
+        Ok(real) => real,
+        Err(error) => return error,
     };
     let disk = &mut state().disk;
     let Some(stat) = disk.stat(&real) else {
-        return missing(&real);
+        return libc::ENOENT;
     };
     let is_directory = disk::kind(&stat) == libc::S_IFDIR;
+    // SAFETY: the program's own text.
+    let ending = unsafe { Ending::of(path) };
     match directories {
+        _ if is_system(&real) => return libc::EPERM,
+        _ if ending == Ending::Slash && !is_directory => return libc::ENOTDIR,
         Some(true) if !is_directory => return libc::ENOTDIR,
         Some(false) if is_directory => return libc::EISDIR,
-        _ if !disk.writable(disk::parent(&real)) => return libc::EACCES,
+        _ if ending == Ending::Here => return libc::EINVAL,
+        _ if ending == Ending::Above => return libc::ENOTEMPTY,
         _ if is_directory && !disk.is_empty(&real) => return libc::ENOTEMPTY,
         _ => {}
     }
+    if let Err(error) = disk.writable(disk::parent(&real)) {
+        return error;
+    }
+    detach(&real, &stat);
+    if state().disk.has_failed() {
+        refuse("a file that cannot be copied", site);
+    }
+    let disk = &mut state().disk;
     disk.prepare(&real);
     let flags = if is_directory { libc::AT_REMOVEDIR } else { 0 };
     disk::at(libc::SYS_unlinkat, &disk.copy_of(&real), flags as usize, 0);
@@ -171,36 +170,54 @@ unsafe extern "C" fn remove_at(
     )
 }
 
+/// Why something cannot get another name: what lies there, and where it would lie.
+fn unmovable(source: &libc::stat, from: &[u8], to: &[u8]) -> Option<c_int> {
+    let disk = &mut state().disk;
+    let is_directory = |stat: &libc::stat| disk::kind(stat) == libc::S_IFDIR;
+    let denied = [from, to].map(|name| disk.writable(disk::parent(name)));
+    let error = match disk.stat(to) {
+        _ if is_system(from) || is_system(to) => libc::EPERM,
+        _ if disk::beneath(to, from) => libc::EINVAL,
+        Some(target) if is_directory(source) && !is_directory(&target) => libc::ENOTDIR,
+        Some(target) if !is_directory(source) && is_directory(&target) => libc::EISDIR,
+        Some(target) if is_directory(&target) && !disk.is_empty(to) => libc::ENOTEMPTY,
+        _ => return denied.into_iter().find_map(Result::err),
+    };
+    Some(error)
+}
+
 /// Gives something another name; an error number, or 0.
 fn move_away(old: (c_int, usize), new: (c_int, usize), replaces: bool, site: Site) -> c_int {
+    // SAFETY: the program's own texts.
+    let endings = unsafe { [Ending::of(old.1), Ending::of(new.1)] };
+    if endings.contains(&Ending::Here) || endings.contains(&Ending::Above) {
+        return libc::EBUSY;
+    }
     let from = reach(old.0, old.1, false, Use::Entry, site);
     let to = reach(new.0, new.1, false, Use::Entry, site);
-    let Some(from) = from else {
-        return reason(old.0, old.1);
-    };
-    let Some(to) = to else {
-        return reason(new.0, new.1);
+    let (from, to) = match (from, to) {
+        (Ok(from), Ok(to)) => (from, to),
+        (Err(error), _) | (_, Err(error)) => return error,
     };
     let disk = &mut state().disk;
     let Some(source) = disk.stat(&from) else {
-        return missing(&from);
+        return libc::ENOENT;
     };
     let is_directory = |stat: &libc::stat| disk::kind(stat) == libc::S_IFDIR;
-    if !disk.writable(disk::parent(&from)) || !disk.writable(disk::parent(&to)) {
-        return match disk.stat(disk::parent(&to)) {
-            Some(_) => libc::EACCES,
-            None => libc::ENOENT,
-        };
-    }
     match disk.stat(&to) {
-        Some(_) if from == to => return 0,
-        _ if disk::beneath(&to, &from) => return libc::EINVAL,
+        _ if endings.contains(&Ending::Slash) && !is_directory(&source) => return libc::ENOTDIR,
         Some(_) if !replaces => return libc::EEXIST,
-        Some(target) if is_directory(&source) && !is_directory(&target) => return libc::ENOTDIR,
-        Some(target) if !is_directory(&source) && is_directory(&target) => return libc::EISDIR,
-        Some(target) if is_directory(&target) && !disk.is_empty(&to) => return libc::ENOTEMPTY,
+        // Two names of one file stay what they are.
+        Some(target) if disk::identity(&target) == disk::identity(&source) => return 0,
         _ => {}
     }
+    if let Some(error) = unmovable(&source, &from, &to) {
+        return error;
+    }
+    if let Some(target) = state().disk.stat(&to) {
+        detach(&to, &target);
+    }
+    let disk = &mut state().disk;
     let target = disk.stat(&to).filter(|_| !alone());
     match target {
         Some(target) if !is_directory(&target) => {
@@ -208,21 +225,31 @@ fn move_away(old: (c_int, usize), new: (c_int, usize), replaces: bool, site: Sit
             files::touch(number(&to), site);
             keep(&to, &target, site);
         }
-        Some(target) if disk::is_open(&target, files::OURS) => {
+        Some(target) if disk::is_open(&target, descriptors::is_programs) => {
             refuse("rename over a directory that is open", site)
         }
         _ => {}
     }
     let disk = &mut state().disk;
     let original = disk.find(&from) == Where::Original;
-    if original && is_directory(&source) && disk::is_open(&source, files::OURS) {
+    if original && is_directory(&source) && disk::is_open(&source, descriptors::is_programs) {
         refuse("rename of a directory that is open", site);
+    }
+    if disk::kind(&source) == libc::S_IFDIR
+        && disk
+            .directory(HERE)
+            .is_some_and(|here| disk::beneath(&here, &from))
+    {
+        refuse("rename of a directory that the process is in", site);
     }
     if original {
         mapped::changing(&source, true, site);
     }
     let disk = &mut state().disk;
     disk.copy_all(&from);
+    if disk.has_failed() {
+        refuse("rename of what cannot be copied", site);
+    }
     if original && disk::kind(&source) == libc::S_IFREG {
         follow(&source, &from);
     }
@@ -303,18 +330,28 @@ unsafe extern "C" fn real_path_checked(
     unsafe { real_path(path, into, frame) }
 }
 
+unsafe extern "C" fn real_path_new(path: usize, frame: &Frame) -> *mut c_char {
+    // SAFETY: as the call itself.
+    unsafe { real_path(path, core::ptr::null_mut(), frame) }
+}
+
 unsafe extern "C" fn real_path(path: usize, into: *mut c_char, frame: &Frame) -> *mut c_char {
     if !world::active() || !state().disk.used() && alone() {
         let real = real!(realpath: fn(usize, *mut c_char) -> *mut c_char);
         // SAFETY: the program's own arguments.
         return unsafe { real(path, into) };
     }
-    let real = reach(HERE, path, true, Use::Look, site(frame));
-    let real = real.filter(|real| state().disk.stat(real).is_some());
+    let real = match reach(HERE, path, true, Use::Look, site(frame)) {
+        Ok(real) if state().disk.stat(&real).is_none() => Err(libc::ENOENT),
+        real => real,
+    };
     leave(site(frame));
-    let Some(real) = real else {
-        super::failed(libc::ENOENT);
-        return core::ptr::null_mut();
+    let real = match real {
+        Ok(real) => real,
+        Err(error) => {
+            super::failed(error);
+            return core::ptr::null_mut();
+        }
     };
     let text = disk::terminated(&real);
     let into = match into.is_null() {

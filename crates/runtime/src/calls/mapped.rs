@@ -283,3 +283,9 @@ pub(super) fn changing(file: &libc::stat, moves: bool, site: Site) {
         refuse("a change", site);
     }
 }
+
+/// Whether some of it is mapped.
+pub(super) fn is_mapped(file: &libc::stat) -> bool {
+    let mut all = all().iter();
+    all.any(|mapped| mapped.is_of(file) && mapped.gone.is_none())
+}

@@ -1,14 +1,12 @@
-//! Calls that name files, and are given the paths of copies instead: see [`super::disk`]. Those that make and remove names are in [`super::entries`] as well.
+//! Calls that name files, and are given the paths of copies instead: see [`super::disk`]. Those that make and remove names are in [`super::entries`] as well, those that change files without opening them in [`super::markings`].
 
 use super::{
     answers, callers, descriptors,
-    disk::{
-        HERE, Use, WHOLE, alone, bytes, enter, give, is_system, made, makes_nameless, number,
-        number_of_open, reach, redirect, refuse, state,
-    },
-    file_locks, files, mapped,
+    disk::{HERE, alone, bytes, enter, is_system, made, makes_nameless, refuse, state},
+    file_locks, files,
     paths::{openable, redirects},
     streams,
+    ways::{Use, redirect},
 };
 use crate::{accesses, disk, world};
 use core::ffi::{CStr, c_char, c_int};
@@ -16,40 +14,49 @@ use reweave_model::Site;
 use reweave_shadow::Kind;
 
 /// Whether `open` makes a file that has no name.
-fn is_nameless(flags: c_int) -> bool {
+fn is_temporary(flags: c_int) -> bool {
     flags & libc::O_TMPFILE == libc::O_TMPFILE
 }
 
 /// How `open` is to be taken.
 fn of_flags(flags: c_int) -> (Use, bool) {
-    let writes = flags & libc::O_ACCMODE != libc::O_RDONLY;
-    let exclusive = flags & libc::O_CREAT != 0 && flags & libc::O_EXCL != 0;
-    let follow = flags & libc::O_NOFOLLOW == 0 && !exclusive;
+    let has = |flag: c_int| flags & flag != 0;
+    let writes = flags & libc::O_ACCMODE != libc::O_RDONLY || has(libc::O_TRUNC);
+    let makes = has(libc::O_CREAT);
+    let exclusive = makes && has(libc::O_EXCL);
     let how = match () {
-        // A file without a name.
-        () if is_nameless(flags) => Use::Look,
-        () if flags & (libc::O_CREAT | libc::O_TRUNC) != 0 => Use::Change {
-            whole: flags & libc::O_TRUNC == 0 || exclusive,
+        () if is_temporary(flags) => Use::Within,
+        // Another descriptor of what is there, which is good for nothing else.
+        () if has(libc::O_PATH) => Use::Look,
+        () if exclusive => Use::New,
+        () if writes && !makes && !has(libc::O_TRUNC) => Use::Open,
+        () if writes => Use::Change {
+            // It may be no directory, and stays what it is.
+            whole: !has(libc::O_TRUNC) || has(libc::O_DIRECTORY),
+            makes,
         },
-        () if writes => Use::Open,
-        () if flags & libc::O_DIRECTORY != 0 => Use::List,
+        () if makes => Use::Make,
+        () if has(libc::O_DIRECTORY) => Use::List,
         () => Use::Look,
     };
-    (how, follow)
+    (how, !has(libc::O_NOFOLLOW) && !exclusive)
 }
 
 /// How `fopen` is.
-fn of_mode(mode: usize) -> Use {
+fn of_mode(mode: usize) -> (Use, bool) {
     // SAFETY: the program's own text.
     let mode = unsafe { bytes(mode) }.unwrap_or(b"r");
-    match mode.first() {
-        Some(b'w') => Use::Change {
-            whole: mode.contains(&b'x'),
-        },
-        Some(b'a') => Use::Change { whole: true },
+    let mode = mode.split(|byte| *byte == b',').next().unwrap_or(b"r");
+    let change = |whole, makes| Use::Change { whole, makes };
+    let exclusive = mode.contains(&b'x');
+    let how = match mode.first() {
+        Some(b'w' | b'a') if exclusive => Use::New,
+        Some(b'w') => change(false, true),
+        Some(b'a') => change(true, true),
         _ if mode.contains(&b'+') => Use::Open,
         _ => Use::Look,
-    }
+    };
+    (how, how != Use::New)
 }
 
 fn checked(name: &'static CStr, path: usize, from: &usize) {
@@ -63,7 +70,7 @@ pub(super) fn opens(name: &'static CStr, arguments: &mut [usize; 6], from: &usiz
     checked(name, arguments[0], from);
     let (how, follow) = of_flags(arguments[1] as c_int);
     redirect(HERE, &mut arguments[0], follow, how, from, 0);
-    if is_nameless(arguments[1] as c_int) {
+    if is_temporary(arguments[1] as c_int) {
         makes_nameless();
     }
 }
@@ -79,21 +86,24 @@ fn opens_at(name: &'static CStr, arguments: &mut [usize; 6], from: &usize) {
         from,
         0,
     );
-    if is_nameless(arguments[2] as c_int) {
+    if is_temporary(arguments[2] as c_int) {
         makes_nameless();
     }
 }
 
 fn makes_file(name: &'static CStr, arguments: &mut [usize; 6], from: &usize) {
     checked(name, arguments[0], from);
-    let how = Use::Change { whole: false };
+    let how = Use::Change {
+        whole: false,
+        makes: true,
+    };
     redirect(HERE, &mut arguments[0], true, how, from, 0);
 }
 
 fn opens_stream(name: &'static CStr, arguments: &mut [usize; 6], from: &usize) {
     checked(name, arguments[0], from);
-    let how = of_mode(arguments[1]);
-    redirect(HERE, &mut arguments[0], true, how, from, 0);
+    let (how, follow) = of_mode(arguments[1]);
+    redirect(HERE, &mut arguments[0], follow, how, from, 0);
 }
 
 pub(super) fn lists(name: &'static CStr, arguments: &mut [usize; 6], from: &usize) {
@@ -111,6 +121,22 @@ fn uses_directory(_: &'static CStr, arguments: &mut [usize; 6], from: &usize) {
     if arguments[0] != 0 {
         accesses::access(arguments[0], 8, Kind::Read, *from);
         files::touch(arguments[0] / 8, callers::site(from));
+    }
+}
+
+/// From the beginning once more, with all that was made since it was opened.
+fn rewinds(name: &'static CStr, arguments: &mut [usize; 6], from: &usize) {
+    uses_directory(name, arguments, from);
+    enter(true, callers::site(from));
+    if arguments[0] == 0 || !state().disk.used() {
+        return;
+    }
+    // SAFETY: libc has the descriptor in front.
+    let descriptor = unsafe { *(arguments[0] as *const c_int) };
+    let disk = &mut state().disk;
+    if let Some(real) = disk.directory(descriptor) {
+        disk.list(&real);
+        disk::replace_open(descriptor, &disk.place(&real));
     }
 }
 
@@ -149,8 +175,7 @@ fn asks_where(_: &'static CStr, _: &mut [usize; 6], from: &usize) {
 
 /// As the program calls it.
 fn told_where(result: isize, _: Site) -> isize {
-    answers::smooth_directory(&[result as usize, 0, 0, 0, 0, 0]);
-    result
+    answers::smooth_directory(&[result as usize, 0, 0, 0, 0, 0], result)
 }
 
 fn closes_directory(_: &'static CStr, arguments: &mut [usize; 6], from: &usize) {
@@ -199,34 +224,6 @@ fn looks_at(_: &'static CStr, arguments: &mut [usize; 6], from: &usize) {
     );
 }
 
-fn changes(_: &'static CStr, arguments: &mut [usize; 6], from: &usize) {
-    redirect(HERE, &mut arguments[0], true, WHOLE, from, 0);
-}
-
-fn truncates(name: &'static CStr, arguments: &mut [usize; 6], from: &usize) {
-    changes(name, arguments, from);
-    // SAFETY: the program's own text, or ours.
-    let path = unsafe { bytes(arguments[0]) };
-    if let Some(file) = path.and_then(disk::look) {
-        mapped::changing(&file, false, callers::site(from));
-    }
-}
-
-fn changes_link(_: &'static CStr, arguments: &mut [usize; 6], from: &usize) {
-    redirect(HERE, &mut arguments[0], false, WHOLE, from, 0);
-}
-
-fn changes_at(_: &'static CStr, arguments: &mut [usize; 6], from: &usize) {
-    redirect(
-        arguments[0] as c_int,
-        &mut arguments[1],
-        true,
-        WHOLE,
-        from,
-        0,
-    );
-}
-
 /// The new name, or the entry itself, is this argument.
 fn makes<const PATH: usize>(_: &'static CStr, arguments: &mut [usize; 6], from: &usize) {
     redirect(HERE, &mut arguments[PATH], false, Use::Entry, from, 0);
@@ -244,39 +241,6 @@ fn makes_at<const DIRECTORY: usize>(_: &'static CStr, arguments: &mut [usize; 6]
     );
 }
 
-/// Both names are of one file, so it has to be among the copies.
-fn links(_: &'static CStr, arguments: &mut [usize; 6], from: &usize) {
-    let [mut old, mut new, ..] = *arguments;
-    link_both((HERE, &mut old), (HERE, &mut new), from);
-    (arguments[0], arguments[1]) = (old, new);
-}
-
-fn links_at(_: &'static CStr, arguments: &mut [usize; 6], from: &usize) {
-    let [from_at, mut old, to_at, mut new, ..] = *arguments;
-    link_both(
-        (from_at as c_int, &mut old),
-        (to_at as c_int, &mut new),
-        from,
-    );
-    (arguments[1], arguments[3]) = (old, new);
-}
-
-fn link_both(old: (c_int, &mut usize), new: (c_int, &mut usize), from: &usize) {
-    let site = callers::site(from);
-    let known = reach(old.0, *old.1, false, Use::Entry, site);
-    let named = reach(new.0, *new.1, false, Use::Entry, site);
-    if let (Some(known), Some(named)) = (known, named)
-        && state().disk.stat(&known).is_some()
-        && state().disk.stat(&named).is_none()
-    {
-        // How many names it has is seen by who has it open.
-        files::touch(number(&known), site);
-        give(&known, &named, false);
-    }
-    redirect(old.0, old.1, false, Use::Entry, from, 0);
-    redirect(new.0, new.1, false, Use::Entry, from, 1);
-}
-
 /// They walk through directories by themselves.
 fn walks(name: &'static CStr, _: &mut [usize; 6], from: &usize) {
     files::changing();
@@ -285,24 +249,6 @@ fn walks(name: &'static CStr, _: &mut [usize; 6], from: &usize) {
         let what = alloc::format!("{name} beside other threads, or after files were changed");
         refuse(&what, callers::site(from));
     }
-}
-
-/// What is changed through a descriptor that was not opened for that.
-fn changes_open(name: &'static CStr, arguments: &mut [usize; 6], from: &usize) {
-    let (descriptor, site) = (arguments[0] as c_int, callers::site(from));
-    descriptors::look_up(descriptor, site);
-    let path = alloc::format!("/proc/self/fd/{}", arguments[0] as c_int);
-    let path = disk::read_link(path.as_bytes()).unwrap_or_default();
-    let copies = state().disk.copy_of(b"");
-    if path.first() == Some(&b'/') && !disk::beneath(&path, &copies) && !is_system(&path) {
-        let name = name.to_str().unwrap_or("?");
-        let what = alloc::format!("{name} of a file that is open for reading");
-        refuse(&what, site);
-    }
-    if !alone() && files::kind(descriptor) != 0 {
-        files::touch(number_of_open(descriptor), site);
-    }
-    arguments[0] = descriptors::found(descriptor) as usize;
 }
 
 fn makes_temporary(name: &'static CStr, arguments: &mut [usize; 6], from: &usize) {
@@ -337,23 +283,23 @@ fn opened_directory(directory: isize, site: Site) -> isize {
 
 /// A stream gets another file; its descriptor stays. Beside other threads that is one step, so it can only be one that is no object.
 fn reopens_stream(name: &'static CStr, arguments: &mut [usize; 6], from: &usize) {
-    if !alone() {
-        // SAFETY: the program's own text.
-        let path = unsafe { bytes(arguments[0]) };
-        let real = path.and_then(|path| state().disk.real(HERE, path, true));
-        if real.is_some_and(|real| !is_system(&real)) {
-            refuse_beside(name, from);
-        }
-        streams::replacing(arguments[2], from);
-        return;
+    // SAFETY: the program's own text.
+    let path = unsafe { bytes(arguments[0]) };
+    let real = path.and_then(|path| state().disk.real(HERE, path, true).ok());
+    if !alone() && path.is_some() && !real.is_some_and(|real| is_system(&real)) {
+        refuse_beside(name, from);
     }
     streams::replacing(arguments[2], from);
-    opens_stream(name, arguments, from);
+    if path.is_some() {
+        opens_stream(name, arguments, from);
+    }
 }
 
 redirects! {
     open => opens, opened;
     open64 => opens, opened;
+    __open => opens, opened;
+    __open64 => opens, opened;
     __open_2 => opens, opened;
     __open64_2 => opens, opened;
     openat => opens_at, opened;
@@ -364,6 +310,7 @@ redirects! {
     creat64 => makes_file, opened;
     fopen => opens_stream, opened_stream;
     fopen64 => opens_stream, opened_stream;
+    _IO_fopen => opens_stream, opened_stream;
     freopen => reopens_stream;
     freopen64 => reopens_stream;
     tmpfile => makes_temporary, opened_stream;
@@ -378,7 +325,7 @@ redirects! {
     readdir64 => reads_entries;
     readdir_r => reads_entry;
     readdir64_r => reads_entry;
-    rewinddir => uses_directory;
+    rewinddir => rewinds;
     seekdir => uses_directory;
     telldir => uses_directory;
     closedir => closes_directory;
@@ -393,39 +340,16 @@ redirects! {
     eaccess => looks;
     faccessat => looks_at;
     pathconf => looks;
-    truncate => truncates;
-    truncate64 => truncates;
-    chmod => changes;
-    chown => changes;
-    utime => changes;
-    utimes => changes;
-    setxattr => changes;
-    removexattr => changes;
-    lsetxattr => changes_link;
-    lremovexattr => changes_link;
-    lchown => changes_link;
-    lutimes => changes_link;
-    fchmodat => changes_at;
-    fchownat => changes_at;
-    utimensat => changes_at;
-    futimesat => changes_at;
     mkdir => makes::<0>;
     mkdirat => makes_at::<0>;
     symlink => makes::<1>;
     symlinkat => makes_at::<1>;
-    link => links;
-    linkat => links_at;
-    fchmod => changes_open;
-    fchown => changes_open;
-    futimens => changes_open;
-    futimes => changes_open;
-    fsetxattr => changes_open;
-    fremovexattr => changes_open;
     nftw => walks;
     nftw64 => walks;
     ftw => walks;
     ftw64 => walks;
     fts_open => walks;
+    fts64_open => walks;
     glob => walks;
     glob64 => walks;
 }

@@ -3,7 +3,7 @@
 //!
 //! The kernel does not trap on protected pages but fails, so they are made writable first.
 
-use super::{answers, callers, cancel, disk, numbers};
+use super::{answers, callers, cancel, disk, files, given, numbers, ways};
 use crate::{accesses, hooks::Frame, leftovers, real::Real, spin, world};
 use core::{
     ffi::{CStr, c_char, c_int, c_void},
@@ -24,11 +24,12 @@ pub(super) extern "C" fn looked(
     arguments: &mut [usize; 6],
     return_address: &usize,
 ) -> *mut c_void {
+    arguments.reverse();
+    given::hide(call.name, arguments);
     if world::active() {
-        let mut in_order = *arguments;
-        in_order.reverse();
-        (call.look)(call.name, &in_order, return_address);
+        (call.look)(call.name, arguments, return_address);
     }
+    arguments.reverse();
     call.real.get()
 }
 
@@ -51,12 +52,13 @@ pub(super) extern "C" fn redirected(
     // SAFETY: as the type says.
     let real: Function = unsafe { core::mem::transmute(call.real.get()) };
     let mut arguments = *arguments;
+    given::hide(call.name, &mut arguments);
     if world::active() {
         (call.look)(call.name, &mut arguments, &frame.return_address);
     }
     let [a, b, c, d, e, f] = arguments;
     // SAFETY: the program's own call.
-    let result = unsafe { real(a, b, c, d, e, f) };
+    let result = ways::make(failure(call.name), || unsafe { real(a, b, c, d, e, f) });
     if !world::active() {
         return result;
     }
@@ -64,6 +66,18 @@ pub(super) extern "C" fn redirected(
     let result = (call.after)(result, site);
     disk::leave(site);
     result
+}
+
+/// What a call returns that fails.
+fn failure(name: &CStr) -> isize {
+    match name.to_bytes() {
+        b"opendir" => 0,
+        name if name.ends_with(b"open") || name.ends_with(b"open64") => match name {
+            b"open" | b"open64" | b"__open" | b"__open64" => -1,
+            _ => 0,
+        },
+        _ => -1,
+    }
 }
 
 /// Defines a function that has somebody look at its arguments and goes on.
@@ -276,7 +290,6 @@ passes! {
     setsid => changes_process;
     setpgid => changes_process;
     setpgrp => changes_process;
-    chroot => changes_process;
     mlock => changes_process;
     mlockall => changes_process;
     munlockall => changes_process;
@@ -296,19 +309,22 @@ pub(super) struct Fill {
     bytes: fn(&[usize; 6], Option<isize>) -> usize,
     /// Exchanges a path for where it is to be looked for.
     route: fn(&mut [usize; 6], &usize),
-    /// Afterwards, for what is different in every run.
-    smooth: fn(&[usize; 6]),
+    /// Afterwards, for what is different in every run; what it returns.
+    smooth: fn(&[usize; 6], isize) -> isize,
 }
 
 fn stays(_: &mut [usize; 6], _: &usize) {}
 
-fn untouched(_: &[usize; 6]) {}
+fn untouched(_: &[usize; 6], result: isize) -> isize {
+    result
+}
 
 /// Calls it, with its first six arguments.
 extern "C" fn filled(call: &Fill, arguments: &[usize; 6], frame: &Frame) -> isize {
     // SAFETY: as the type says.
     let real: Function = unsafe { core::mem::transmute(call.real.get()) };
     let mut arguments = *arguments;
+    given::hide(call.real.name(), &mut arguments);
     if world::active() {
         (call.route)(&mut arguments, &frame.return_address);
     }
@@ -320,20 +336,20 @@ extern "C" fn filled(call: &Fill, arguments: &[usize; 6], frame: &Frame) -> isiz
         world::snapshot().touch_range(place, (call.bytes)(arguments, None));
     }
     // SAFETY: the program's own call.
-    let result = unsafe { real(a, b, c, d, e, f) };
+    let mut result = ways::make(-1, || unsafe { real(a, b, c, d, e, f) });
     if looks {
         // What is asked may have changed.
         spin::disturbed();
-        let bytes = (call.bytes)(arguments, Some(result));
-        if bytes > 0 {
-            (call.smooth)(arguments);
+        if (call.bytes)(arguments, Some(result)) > 0 {
+            result = (call.smooth)(arguments, result);
         }
+        let bytes = (call.bytes)(arguments, Some(result));
         accesses::range(place, bytes, true, frame);
     }
     if world::active() {
         // What it makes itself, it returns.
         if place == 0 && call.place == 0 && result > 0 {
-            (call.smooth)(&[result as usize, 0, 0, 0, 0, 0]);
+            (call.smooth)(&[result as usize, 0, 0, 0, 0, 0], result);
         }
         disk::leave(callers::site(&frame.return_address));
     }
@@ -371,7 +387,7 @@ fn all<const BYTES: usize>(_: &[usize; 6], result: Option<isize>) -> usize {
 /// As many as it says, at most what this argument says.
 fn counted<const LENGTH: usize>(arguments: &[usize; 6], result: Option<isize>) -> usize {
     match result {
-        Some(result) => result.max(0) as usize,
+        Some(result) => arguments[LENGTH].min(result.max(0) as usize),
         None => arguments[LENGTH],
     }
 }
@@ -386,6 +402,14 @@ fn text<const LENGTH: usize>(arguments: &[usize; 6], result: Option<isize>) -> u
     }
 }
 
+/// A text, of at most as many bytes as a path has.
+fn longest(arguments: &[usize; 6], result: Option<isize>) -> usize {
+    match result {
+        None => libc::PATH_MAX as usize,
+        result => text::<1>(arguments, result),
+    }
+}
+
 /// Numbers of four bytes, as many as it says.
 fn groups(arguments: &[usize; 6], result: Option<isize>) -> usize {
     match result {
@@ -397,39 +421,72 @@ fn groups(arguments: &[usize; 6], result: Option<isize>) -> usize {
 
 const STAT: usize = size_of::<libc::stat>();
 const STATFS: usize = size_of::<libc::statfs>();
+const STATVFS: usize = size_of::<libc::statvfs>();
 
 fills! {
     stat => 1, all::<STAT>, answers::path::<0>, answers::smooth::<1>;
     stat64 => 1, all::<STAT>, answers::path::<0>, answers::smooth::<1>;
     lstat => 1, all::<STAT>, answers::link::<0>, answers::smooth::<1>;
     lstat64 => 1, all::<STAT>, answers::link::<0>, answers::smooth::<1>;
-    fstat => 1, all::<STAT>, answers::open_file::<0>, answers::smooth_open::<0, 1>;
-    fstat64 => 1, all::<STAT>, answers::open_file::<0>, answers::smooth_open::<0, 1>;
+    fstat => 1, all::<STAT>, answers::open_file::<0>, answers::smooth::<1>;
+    fstat64 => 1, all::<STAT>, answers::open_file::<0>, answers::smooth::<1>;
     fstatat => 2, all::<STAT>, answers::path_at::<0, 1, 3>, answers::smooth::<2>;
     fstatat64 => 2, all::<STAT>, answers::path_at::<0, 1, 3>, answers::smooth::<2>;
     __xstat => 2, all::<STAT>, answers::path::<1>, answers::smooth::<2>;
     __lxstat => 2, all::<STAT>, answers::link::<1>, answers::smooth::<2>;
-    __fxstat => 2, all::<STAT>, answers::open_file::<1>, answers::smooth_open::<1, 2>;
+    __fxstat => 2, all::<STAT>, answers::open_file::<1>, answers::smooth::<2>;
+    __xstat64 => 2, all::<STAT>, answers::path::<1>, answers::smooth::<2>;
+    __lxstat64 => 2, all::<STAT>, answers::link::<1>, answers::smooth::<2>;
+    __fxstat64 => 2, all::<STAT>, answers::open_file::<1>, answers::smooth::<2>;
+    __fxstatat => 3, all::<STAT>, answers::path_at::<1, 2, 4>, answers::smooth::<3>;
+    __fxstatat64 => 3, all::<STAT>, answers::path_at::<1, 2, 4>, answers::smooth::<3>;
     statx => 4, all::<{ size_of::<libc::statx>() }>, answers::path_at::<0, 1, 2>, answers::smooth_extended;
-    statfs => 1, all::<STATFS>, answers::path::<0>;
-    statfs64 => 1, all::<STATFS>, answers::path::<0>;
+    statfs => 1, all::<STATFS>, answers::original;
+    statfs64 => 1, all::<STATFS>, answers::original;
+    statvfs => 1, all::<STATVFS>, answers::original;
+    statvfs64 => 1, all::<STATVFS>, answers::original;
+    fstatvfs => 1, all::<STATVFS>, answers::open_file::<0>;
+    fstatvfs64 => 1, all::<STATVFS>, answers::open_file::<0>;
+    getxattr => 2, counted::<3>, answers::path::<0>;
+    lgetxattr => 2, counted::<3>, answers::link::<0>;
+    fgetxattr => 2, counted::<3>, answers::open_file::<0>;
+    listxattr => 1, counted::<2>, answers::path::<0>;
+    llistxattr => 1, counted::<2>, answers::link::<0>;
+    flistxattr => 1, counted::<2>, answers::open_file::<0>;
     fstatfs => 1, all::<STATFS>, answers::open_file::<0>;
     fstatfs64 => 1, all::<STATFS>, answers::open_file::<0>;
     uname => 0, all::<{ size_of::<libc::utsname>() }>;
     getcwd => 0, text::<1>, answers::here, answers::smooth_directory;
     __getcwd_chk => 0, text::<1>, answers::here, answers::smooth_directory;
+    getwd => 0, longest, answers::here, answers::smooth_directory;
     getdents64 => 1, counted::<2>, answers::entries;
-    readlink => 1, counted::<2>, answers::link::<0>;
-    __readlink_chk => 1, counted::<2>, answers::link::<0>;
-    __readlinkat_chk => 2, counted::<3>, answers::link_at;
-    readlinkat => 2, counted::<3>, answers::link_at;
+    readlink => 1, counted::<2>, answers::link::<0>, answers::smooth_link::<1, 2>;
+    __readlink_chk => 1, counted::<2>, answers::link::<0>, answers::smooth_link::<1, 2>;
+    __readlinkat_chk => 2, counted::<3>, answers::link_at, answers::smooth_link::<2, 3>;
+    readlinkat => 2, counted::<3>, answers::link_at, answers::smooth_link::<2, 3>;
     getgroups => 1, groups;
 }
 
-/// What the kernel writes depends on the request: no more than this.
+/// What the kernel writes depends on the request: no more than this. Files are only asked.
 fn requests(_: &'static CStr, arguments: &[usize; 6], from: &usize) {
     spin::disturbed();
-    numbers::asked(arguments[0] as c_int, callers::site(from));
+    let (descriptor, site) = (arguments[0] as c_int, callers::site(from));
+    numbers::asked(descriptor, site);
+    let asks = [
+        libc::FIONREAD,
+        libc::FIOCLEX,
+        libc::FIONCLEX,
+        libc::FIONBIO,
+        libc::TCGETS,
+        libc::TIOCGWINSZ,
+    ];
+    let file = matches!(
+        files::kind(descriptor),
+        libc::S_IFREG | libc::S_IFDIR | libc::S_IFBLK
+    );
+    if file && !asks.contains(&(arguments[1] as libc::c_ulong)) {
+        world::get().unsupported("ioctl of a file", site);
+    }
     if arguments[2] != 0 {
         world::snapshot().touch_range(arguments[2], 256);
     }

@@ -24,6 +24,7 @@ pub struct Open(u32);
 pub struct State {
     /// By descriptor.
     all: Vec<Open>,
+    changed: bool,
     count: u32,
     /// Who used where it stands last, and when.
     uses: Vec<(Open, (ThreadId, u32))>,
@@ -31,8 +32,12 @@ pub struct State {
 
 impl State {
     pub fn clear(&mut self) {
-        self.all.clear();
-        self.all.resize(OURS as usize, Open::default());
+        // Most runs open nothing.
+        if self.changed || self.all.is_empty() {
+            self.all.clear();
+            self.all.resize(OURS as usize, Open::default());
+        }
+        self.changed = false;
         self.count = 0;
         self.uses.clear();
     }
@@ -54,11 +59,6 @@ pub(super) fn is_open(open: Open) -> bool {
     all.any(|(known, descriptor)| *known == open && descriptors::is_open(descriptor))
 }
 
-/// Whether two descriptors stand for the same, as far as is known.
-pub(super) fn are_same(one: c_int, other: c_int) -> bool {
-    of(one) == of(other) && of(one) != Open::default()
-}
-
 /// A descriptor stands for something from now on: something new, unless another one stands for it already.
 pub(super) fn stands_for(descriptor: c_int, open: Option<Open>) {
     let state = state();
@@ -68,6 +68,7 @@ pub(super) fn stands_for(descriptor: c_int, open: Option<Open>) {
     });
     if let Some(known) = state.all.get_mut(descriptor as usize) {
         *known = open;
+        state.changed = true;
     }
 }
 

@@ -1,6 +1,6 @@
 //! `scandir`: a directory is listed at once, and then the program chooses and sorts.
 
-use super::{callers, disk::leave, naming};
+use super::{callers, disk::leave, naming, ways::make};
 use crate::{accesses, hooks::Frame, real, trampoline, world};
 use core::ffi::{c_int, c_void};
 use libc::dirent64;
@@ -32,7 +32,7 @@ unsafe extern "C" fn scan(
     naming::lists(c"scandir", &mut arguments, &frame.return_address);
     let mut list: *mut Entry = core::ptr::null_mut();
     // SAFETY: as above; no function of the program's is called while nobody else can name files.
-    let count = unsafe { real(arguments[0], &mut list, None, None) };
+    let count = make(-1, || unsafe { real(arguments[0], &mut list, None, None) });
     leave(callers::site(&frame.return_address));
     if count < 0 || list.is_null() {
         return count;

@@ -5,6 +5,7 @@ use super::{
     disk::{HERE, leave},
     entries::{answer, take_away},
     naming,
+    ways::make,
 };
 use crate::{disk::terminated, hooks::Frame, real, trampoline, world};
 use alloc::vec::Vec;
@@ -45,7 +46,7 @@ unsafe extern "C" fn open_shared(
     naming::opens(c"shm_open", &mut arguments, &frame.return_address);
     let real = real!(open: fn(usize, c_int, libc::mode_t) -> c_int);
     // SAFETY: a path that ends with a nul.
-    let result = unsafe { real(arguments[0], flags, mode) };
+    let result = make(-1, || unsafe { real(arguments[0], flags, mode) });
     let site = callers::site(&frame.return_address);
     let result = naming::opened(result as isize, site);
     leave(site);

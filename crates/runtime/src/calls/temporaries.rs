@@ -2,9 +2,10 @@
 
 use super::{
     callers, cancel, descriptors,
-    disk::{HERE, Use, WHOLE, change, leave, next_temporary, reach, state},
+    disk::{HERE, leave, next_temporary, state},
     entries::answer,
     files,
+    ways::{Use, place_for, reach},
 };
 use crate::{accesses, disk, hooks::Frame, real, trampoline, world};
 use core::ffi::{CStr, c_char, c_int};
@@ -16,7 +17,9 @@ trampoline! {
     mkostemp => make_temporary_with, "rdx";
     mkostemp64 => make_temporary_with, "rdx";
     mkstemps => make_temporary_called, "rdx";
+    mkstemps64 => make_temporary_called, "rdx";
     mkostemps => make_temporary_called_with, "rcx";
+    mkostemps64 => make_temporary_called_with, "rcx";
     mkdtemp => make_temporary_directory, "rsi";
 }
 
@@ -57,18 +60,18 @@ unsafe fn temporary(
             *letter = LETTERS[bits as usize % 32];
             bits /= 32;
         }
-        let Some(real) = reach(HERE, template as usize, false, how, site) else {
-            return answer(libc::ENOENT, frame);
+        let real = match reach(HERE, template as usize, false, how, site) {
+            Ok(real) => real,
+            Err(error) => return answer(error, frame),
         };
         if state().disk.stat(&real).is_some() {
             leave(site);
             continue;
         }
-        let place = match change(&real, true, site) {
-            true => state().disk.copy_of(&real),
-            false => real,
+        let made = match place_for(&real, how, site) {
+            Ok(place) => make(&place),
+            Err(error) => return answer(error, frame),
         };
-        let made = make(&place);
         let made = match how {
             Use::Entry => made as c_int,
             _ => descriptors::opened(made as c_int, site),
@@ -94,7 +97,7 @@ unsafe extern "C" fn make_temporary(template: *mut c_char, frame: &Frame) -> c_i
         return unsafe { real!(mkstemp: fn(*mut c_char) -> c_int)(template) };
     }
     // SAFETY: as the call itself.
-    unsafe { temporary(template, 0, frame, WHOLE, |path| make_file(path, 0)) }
+    unsafe { temporary(template, 0, frame, Use::New, |path| make_file(path, 0)) }
 }
 
 unsafe extern "C" fn make_temporary_with(
@@ -107,7 +110,7 @@ unsafe extern "C" fn make_temporary_with(
         return unsafe { real!(mkostemp: fn(*mut c_char, c_int) -> c_int)(template, flags) };
     }
     // SAFETY: as the call itself.
-    unsafe { temporary(template, 0, frame, WHOLE, |path| make_file(path, flags)) }
+    unsafe { temporary(template, 0, frame, Use::New, |path| make_file(path, flags)) }
 }
 
 unsafe extern "C" fn make_temporary_called(
@@ -120,7 +123,7 @@ unsafe extern "C" fn make_temporary_called(
         return unsafe { real!(mkstemps: fn(*mut c_char, c_int) -> c_int)(template, suffix) };
     }
     // SAFETY: as the call itself.
-    unsafe { temporary(template, suffix, frame, WHOLE, |path| make_file(path, 0)) }
+    unsafe { temporary(template, suffix, frame, Use::New, |path| make_file(path, 0)) }
 }
 
 unsafe extern "C" fn make_temporary_called_with(
@@ -136,7 +139,7 @@ unsafe extern "C" fn make_temporary_called_with(
     }
     // SAFETY: as the call itself.
     unsafe {
-        temporary(template, suffix, frame, WHOLE, |path| {
+        temporary(template, suffix, frame, Use::New, |path| {
             make_file(path, flags)
         })
     }

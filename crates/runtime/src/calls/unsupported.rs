@@ -112,6 +112,16 @@ unsupported! {
     aio_read64 aio_write64 aio_fsync64 aio_suspend64 aio_cancel64 aio_error64 aio_return64 lio_listio64
 }
 
+// What would change the machine, or the disk behind the back of all that names files; and names for files that differ from run to run.
+unsupported! {
+    acct mount umount umount2 mount_setattr move_mount fsmount fsopen open_tree swapon swapoff quotactl chroot
+    init_module delete_module reboot sethostname setdomainname settimeofday stime clock_settime
+    adjtime adjtimex __adjtimex clock_adjtime ntp_adjtime
+    pututxline updwtmp updwtmpx login logout logwtmp lckpwdf wordexp
+    open_by_handle_at name_to_handle_at __xmknod __xmknodat _IO_file_fopen _IO_file_open _IO_popen _IO_proc_open __mq_open_2
+    getdirentries getdirentries64 mktemp tempnam tmpnam_r
+}
+
 // What of OpenMP is not ours.
 unsupported! {
     GOMP_parallel_start GOMP_parallel_loop_static_start GOMP_parallel_loop_dynamic_start GOMP_parallel_loop_guided_start

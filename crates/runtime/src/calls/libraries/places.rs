@@ -47,7 +47,7 @@ pub fn path_of(name: &CStr, frame: &Frame) -> Option<CString> {
     let name = &expanded(name.to_bytes(), frame)?[..];
     if name.contains(&b'/') {
         let disk = &disk::state().disk;
-        let real = disk.real(libc::AT_FDCWD, name, true)?;
+        let real = disk.real(libc::AT_FDCWD, name, true).ok()?;
         let original = matches!(disk.find(&real), crate::disk::Where::Original);
         return CString::new(real).ok().filter(|_| original);
     }
