@@ -16,35 +16,32 @@ static int common;
 
 static void *start(void *own) {
     char letters[3];
-    int file = open(name, O_RDONLY);
-#ifdef COMMON
-    close(file);
-    file = dup(common);
-    reweave_check(read(file, letters, 1) == 1, "nothing is read");
+#if defined(COMMON)
+    reweave_check(read(common, letters, 1) == 1, "nothing is read");
     reweave_check(letters[0] == 'a', "another was the first"); // <-
-    return own;
-#endif
+#elif defined(WRITTEN)
+    int file = open(name, O_RDWR);
+    if (own)
+        reweave_check(write(file, "d", 1) == 1, "nothing is written");
+    else
+        reweave_check(read(file, letters, 1) == 1 && letters[0] == 'a', "it was changed"); // <-
+#else
+    int file = open(name, O_RDONLY);
     reweave_check(read(file, letters, 2) == 2 && letters[0] == 'a', "something else is read");
     reweave_check(lseek(file, 0, SEEK_CUR) == 2, "it stands elsewhere");
-    reweave_check(read(file, letters, 2) == 1 && letters[0] == 'c', "something else is read"); // <-
+    reweave_check(read(file, letters, 2) == 1 && letters[0] == 'c', "something else is read");
     close(file);
     FILE *stream = fopen(name, "r");
     char line[8];
     reweave_check(fgets(line, sizeof line, stream) && line[2] == 'c', "something else is read");
     fclose(stream);
-#ifdef WRITTEN
-    if (own) {
-        file = open(name, O_WRONLY | O_APPEND);
-        reweave_check(write(file, "d", 1) == 1, "nothing is written");
-        close(file);
-    }
-#endif
     char output[] = "reweave-output-a";
     output[sizeof output - 2] += own ? *(char *)own : 0;
     stream = fopen(output, "w");
     fputs("text", stream);
     fclose(stream);
     unlink(output);
+#endif
     return own;
 }
 

@@ -457,6 +457,8 @@ fn few_descriptors_are_enough() {
     let cut = "check --workers 1 --max-steps 7 --max-executions 300 --algorithm dfs -- ./opens";
     let told = under("-n 1060", cut).ends(3);
     told.says(&["incomplete (max-executions, max-steps)", "300 executions"]);
+    let told = under("-n 256", "check -- ./opens").ends(2);
+    told.says(&["the limit on open files is 256", "needs 1024"]);
 }
 
 #[test]
@@ -747,6 +749,7 @@ fn logs_are_evaluated_and_cut_ones_are_not() {
     assert!(table.contains("Accuracy after 25%"), "{table}");
     assert!(table.contains("\nl+w+log "), "{table}");
     assert!(table.contains("\nprobing often "), "{table}");
+    assert!(table.contains("\nMeans by size "), "{table}");
     let whole = std::fs::read(bench.path("counter.log")).unwrap();
     std::fs::write(bench.path("cut.log"), &whole[..whole.len() / 2]).unwrap();
     let told = bench.run("evaluate cut.log").ends(2);

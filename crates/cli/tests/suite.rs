@@ -318,4 +318,9 @@ fn policies_are_compared_on_what_is_known() {
     );
     let again = bench.run("suite s.toml --simulate", 0);
     assert_eq!(told.out, again.out, "time is counted in events");
+    let means = bench.run("suite s.toml --simulate --seeds 2", 0);
+    assert_eq!(told.out.lines().count(), means.out.lines().count());
+    assert_ne!(told.out, means.out, "other dice, other estimates");
+    bench.run("suite s.toml --simulate --seeds 0", 2);
+    bench.run("suite s.toml --seeds 2", 2);
 }

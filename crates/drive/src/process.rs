@@ -29,6 +29,8 @@ use std::{
 /// Descriptors that the runtime expects.
 const CHANNEL: i32 = 1000;
 const OUTPUT: i32 = 1001;
+/// How many descriptors a process must be able to have: those two, and copies of what the program begins with.
+const NEEDED: u64 = 1024;
 
 /// Why a process did not answer.
 #[derive(Debug)]
@@ -95,10 +97,10 @@ pub(crate) struct Start<'a> {
     pub(crate) measure: bool,
 }
 
-fn anonymous(name: &CStr) -> io::Result<OwnedFd> {
+fn anonymous(name: &CStr, flags: u32) -> io::Result<OwnedFd> {
     // SAFETY: a valid name; the descriptor is new and ours.
     unsafe {
-        let descriptor = libc::memfd_create(name.as_ptr(), libc::MFD_CLOEXEC);
+        let descriptor = libc::memfd_create(name.as_ptr(), libc::MFD_CLOEXEC | flags);
         if descriptor < 0 {
             return Err(io::Error::last_os_error());
         }
@@ -109,10 +111,11 @@ fn anonymous(name: &CStr) -> io::Result<OwnedFd> {
 impl Process {
     /// Starts the program and waits until it stands at `main`.
     pub(crate) fn start(start: &Start<'_>) -> Result<Process, String> {
-        let channel_file = anonymous(c"reweave-channel").map_err(|error| {
-            format!("there is no shared memory for the program's runtime: {error}")
-        })?;
-        let output = anonymous(c"reweave-output")
+        let channel_file =
+            anonymous(c"reweave-channel", libc::MFD_ALLOW_SEALING).map_err(|error| {
+                format!("there is no shared memory for the program's runtime: {error}")
+            })?;
+        let output = anonymous(c"reweave-output", 0)
             .map_err(|error| format!("there is no memory for the program's output: {error}"))?;
         let mut channel = map(&channel_file)
             .map_err(|error| format!("the shared memory cannot be mapped: {error}"))?;
@@ -128,6 +131,12 @@ impl Process {
         let memory = start.limits.memory;
         header.max_memory.store(memory, Ordering::Relaxed);
         let descriptors = descriptors();
+        if descriptors.rlim_max < NEEDED {
+            return Err(format!(
+                "the limit on open files is {}, and the program's runtime needs {NEEDED} (`ulimit -Hn`)",
+                descriptors.rlim_max
+            ));
+        }
         let most = descriptors.rlim_cur;
         header.max_descriptors.store(most, Ordering::Relaxed);
         header.races.store(start.races as u32, Ordering::Relaxed);
@@ -495,6 +504,11 @@ fn map(file: &OwnedFd) -> io::Result<Channel> {
     // SAFETY: a new mapping of a file that is ours, initialised before anybody else maps it.
     unsafe {
         if libc::ftruncate(file.as_raw_fd(), TOTAL_BYTES as libc::off_t) != 0 {
+            return Err(io::Error::last_os_error());
+        }
+        // Whoever cuts it, on the other side, would end this process.
+        let seals = libc::F_SEAL_SHRINK | libc::F_SEAL_GROW | libc::F_SEAL_SEAL;
+        if libc::fcntl(file.as_raw_fd(), libc::F_ADD_SEALS, seals) != 0 {
             return Err(io::Error::last_os_error());
         }
         let base = libc::mmap(

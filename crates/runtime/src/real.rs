@@ -20,6 +20,10 @@ impl Real {
         }
     }
 
+    pub fn name(&self) -> &'static CStr {
+        self.name
+    }
+
     #[inline]
     pub fn get(&self) -> *mut c_void {
         let found = self.found.load(Ordering::Relaxed);

@@ -63,7 +63,7 @@ const NEGLECT: f64 = 3.0;
 
 /// What has taken long will hardly be done in a moment, whatever is estimated: at least this part of the time so far is added. Or a test
 /// that always seems to be nearly done would keep all others waiting.
-const HABIT: f64 = 0.4;
+const HABIT: f64 = 1.0;
 
 impl Outlook {
     /// After so much time. What is doubtful is taken to be nearer to its turn: a wrong estimate that keeps a test waiting would never be

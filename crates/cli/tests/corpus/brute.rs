@@ -181,7 +181,7 @@ impl Target for Attentive<'_> {
 impl Drop for Attentive<'_> {
     fn drop(&mut self) {
         let rules = self.native.notes().iter().filter_map(|note| match note {
-            Note::Racy(unit) if unit.is_rule() => Some(*unit),
+            Note::Missing(unit) => Some(*unit),
             _ => None,
         });
         let mut known = self.rules.lock().expect("there is one worker");

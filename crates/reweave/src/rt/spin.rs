@@ -85,8 +85,16 @@ fn quiet(event: &Event) -> bool {
     match event.op {
         Op::Load(_) => true,
         Op::Rmw(_, rmw) => rmw.apply(event.result) == event.result,
-        // A weak one that failed for no reason will not do so again.
-        Op::CompareExchange { expected, .. } => !event.ok && event.result != expected,
+        // A weak one that failed for no reason will not do so again; one that succeeded may fail then.
+        Op::CompareExchange {
+            expected,
+            new,
+            weak,
+            ..
+        } => match event.ok {
+            true => new == expected && !weak,
+            false => event.result != expected,
+        },
         // Not an attempt to write-lock: several readers together keep it from going, and `optimal` needs those who do to come one after
         // the other.
         Op::TryLock(_)

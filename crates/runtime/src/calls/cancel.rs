@@ -26,8 +26,6 @@ passes! {
     fsync => passed_open;
     fdatasync => passed_open;
     msync => passed;
-    perror => passed;
-    psignal => passed;
     tcdrain => passed_open;
     sync_file_range => passed_open;
 }

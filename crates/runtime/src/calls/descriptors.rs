@@ -10,7 +10,7 @@
 //! something goes wrong in a run with numbers that the kernel would not give, all orders are gone through ([`Rule::Table`]): all numbers are one object then.
 
 use super::{
-    disk, files,
+    disk, files, given,
     positions::{self, Open},
     ranges::{self, FIRST},
     rules,
@@ -266,7 +266,7 @@ pub(super) fn found_open(number: c_int) -> (c_int, Open) {
     state.done.drain(..).for_each(shut);
     let mine = |found: &Use| (found.thread, found.number) == (me, number);
     let Some(index) = state.uses.iter().rposition(mine) else {
-        return (number, positions::of(number));
+        return (given::own(number), positions::of(number));
     };
     let Use { open, kept, .. } = state.uses.swap_remove(index);
     state.done.extend(kept);

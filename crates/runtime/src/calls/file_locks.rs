@@ -4,7 +4,7 @@
 //! Locks of the process (`F_SETLK`, `lockf`) never keep its own threads from anything: they are the kernel's.
 
 use super::{
-    callers, descriptors, disk, files,
+    callers, descriptors, disk, files, given,
     positions::{self, Open},
     visible,
 };
@@ -187,6 +187,7 @@ fn take(lock: ObjectId, alone: bool, waits: bool, frame: &Frame, site: Site) -> 
 }
 
 unsafe extern "C" fn lock_file(descriptor: c_int, how: c_int, frame: &Frame) -> c_int {
+    let descriptor = given::own(descriptor);
     if !world::active() {
         // SAFETY: the program's own arguments.
         return unsafe { real!(flock: fn(c_int, c_int) -> c_int)(descriptor, how) };

@@ -2,7 +2,7 @@
 //! nothing is mapped twice at one place within a run, and all of it is gone afterwards.
 
 use super::{
-    descriptors, files,
+    descriptors, files, given,
     mapped::{self, Mapped},
 };
 use crate::{
@@ -229,6 +229,7 @@ fn result(value: isize) -> usize {
 
 extern "C" fn map(arguments: &[usize; 6], return_address: &usize) -> usize {
     let [offset, descriptor, flags, access, bytes, address] = *arguments;
+    let descriptor = given::own(descriptor as c_int) as usize;
     if !world::active() {
         type Map = unsafe extern "C" fn(usize, usize, usize, usize, usize, usize) -> usize;
         let real = real!(mmap: fn(usize, usize, usize, usize, usize, usize) -> usize);
@@ -270,6 +271,10 @@ extern "C" fn map(arguments: &[usize; 6], return_address: &usize) -> usize {
         descriptors::look_up(number, site);
         files::look_at_open(number, return_address);
         descriptor = descriptors::found(number) as usize;
+        // As with a pipe.
+        if files::is_output(descriptor as c_int) {
+            return result(-libc::EACCES as isize);
+        }
     }
     if fixed {
         mapped::removed(&pages(address, bytes));

@@ -5,6 +5,7 @@ use super::{
     descriptors::{self, change, closing, found, found_open, look_up, opened_from, replace},
     disk, file_locks,
     files::{self, OURS},
+    given,
     paths::passes,
     rules, streams,
 };
@@ -102,7 +103,11 @@ unsafe fn duplicated(
     frame: &Frame,
     real: impl FnOnce(c_int) -> c_int,
 ) -> c_int {
-    if ours(from) || ours(to) {
+    if ours(from) {
+        return super::failed(libc::EBADF);
+    }
+    if ours(to) {
+        refuse_beyond(to, frame);
         return super::failed(libc::EBADF);
     }
     if !world::active() || to < 0 {
@@ -124,6 +129,14 @@ unsafe fn duplicated(
     }
     file_locks::lost(locks, site);
     result
+}
+
+/// A number that the program may have is the runtime's.
+fn refuse_beyond(number: c_int, frame: &Frame) {
+    if world::active() && (number as u64) < world::get().calls.limits.descriptors() {
+        let what = alloc::format!("more than {OURS} descriptors");
+        world::get().unsupported(&what, site(frame));
+    }
 }
 
 unsafe extern "C" fn close_from(lowest: c_int, frame: &Frame) {
@@ -166,6 +179,7 @@ unsafe extern "C" fn control(
     frame: &Frame,
 ) -> c_int {
     let real = real!(fcntl: fn(c_int, c_int, usize) -> c_int);
+    let descriptor = given::own(descriptor);
     if !world::active() {
         // SAFETY: the program's own arguments.
         return unsafe { real(descriptor, what, argument) };
@@ -248,6 +262,10 @@ passes! {
     fpathconf => asks;
     tcgetattr => asks;
     tcsetattr => asks;
+    syncfs => asks;
+    readahead => asks;
+    posix_fadvise => asks;
+    posix_fadvise64 => asks;
     posix_openpt => refused;
     openpty => refused;
     setmntent => refused;

@@ -3,7 +3,7 @@
 //!
 //! The kernel does not trap on protected pages but fails, so they are made writable first.
 
-use super::{answers, callers, cancel, disk, files, numbers, ways};
+use super::{answers, callers, cancel, disk, files, given, numbers, ways};
 use crate::{accesses, hooks::Frame, leftovers, real::Real, spin, world};
 use core::{
     ffi::{CStr, c_char, c_int, c_void},
@@ -24,11 +24,12 @@ pub(super) extern "C" fn looked(
     arguments: &mut [usize; 6],
     return_address: &usize,
 ) -> *mut c_void {
+    arguments.reverse();
+    given::hide(call.name, arguments);
     if world::active() {
-        let mut in_order = *arguments;
-        in_order.reverse();
-        (call.look)(call.name, &in_order, return_address);
+        (call.look)(call.name, arguments, return_address);
     }
+    arguments.reverse();
     call.real.get()
 }
 
@@ -51,6 +52,7 @@ pub(super) extern "C" fn redirected(
     // SAFETY: as the type says.
     let real: Function = unsafe { core::mem::transmute(call.real.get()) };
     let mut arguments = *arguments;
+    given::hide(call.name, &mut arguments);
     if world::active() {
         (call.look)(call.name, &mut arguments, &frame.return_address);
     }
@@ -322,6 +324,7 @@ extern "C" fn filled(call: &Fill, arguments: &[usize; 6], frame: &Frame) -> isiz
     // SAFETY: as the type says.
     let real: Function = unsafe { core::mem::transmute(call.real.get()) };
     let mut arguments = *arguments;
+    given::hide(call.real.name(), &mut arguments);
     if world::active() {
         (call.route)(&mut arguments, &frame.return_address);
     }

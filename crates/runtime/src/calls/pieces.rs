@@ -1,6 +1,7 @@
 //! Reading and writing by descriptors, into and from several pieces of memory.
 
 use super::{
+    failed, given,
     mapped::At,
     reached::{READS, READS_AT, WRITES, WRITES_AT, Way, reach},
 };
@@ -30,6 +31,12 @@ unsafe fn each_part(parts: Parts, count: c_int, mut each: impl FnMut(usize, usiz
     }
 }
 
+/// The list itself is read.
+fn note_list(parts: Parts, count: c_int, frame: &Frame) {
+    let bytes = count.max(0) as usize * size_of::<libc::iovec>();
+    accesses::range(parts as usize, bytes, false, frame);
+}
+
 /// Reads into several places, by `real`.
 unsafe fn scatter(
     descriptor: c_int,
@@ -39,6 +46,7 @@ unsafe fn scatter(
     frame: &Frame,
     real: impl FnOnce(c_int) -> isize,
 ) -> isize {
+    let descriptor = given::own(descriptor);
     if !world::active() {
         return real(descriptor);
     }
@@ -47,6 +55,13 @@ unsafe fn scatter(
         At::Offset(_) => READS_AT,
     };
     let file = reach(descriptor, Way { call, ..way }, frame);
+    if file.output {
+        return failed(match way.moves {
+            true => libc::EBADF,
+            false => libc::ESPIPE,
+        }) as isize;
+    }
+    note_list(parts, count, frame);
     // SAFETY: the program's own list.
     unsafe {
         each_part(parts, count, |into, bytes| {
@@ -72,9 +87,11 @@ unsafe fn gather(
     frame: &Frame,
     real: impl FnOnce(c_int) -> isize,
 ) -> isize {
+    let descriptor = given::own(descriptor);
     if !world::active() {
         return real(descriptor);
     }
+    note_list(parts, count, frame);
     // SAFETY: the program's own list.
     unsafe {
         each_part(parts, count, |from, bytes| {
@@ -86,6 +103,9 @@ unsafe fn gather(
         At::Offset(_) => WRITES_AT,
     };
     let file = reach(descriptor, Way { call, ..way }, frame);
+    if file.output && !way.moves {
+        return failed(libc::ESPIPE) as isize;
+    }
     let put = real(file.descriptor);
     file.accessed(at, put);
     put

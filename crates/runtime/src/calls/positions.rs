@@ -24,6 +24,7 @@ pub struct Open(u32);
 pub struct State {
     /// By descriptor.
     all: Vec<Open>,
+    changed: bool,
     count: u32,
     /// Who used where it stands last, and when.
     uses: Vec<(Open, (ThreadId, u32))>,
@@ -31,8 +32,12 @@ pub struct State {
 
 impl State {
     pub fn clear(&mut self) {
-        self.all.clear();
-        self.all.resize(OURS as usize, Open::default());
+        // Most runs open nothing.
+        if self.changed || self.all.is_empty() {
+            self.all.clear();
+            self.all.resize(OURS as usize, Open::default());
+        }
+        self.changed = false;
         self.count = 0;
         self.uses.clear();
     }
@@ -63,6 +68,7 @@ pub(super) fn stands_for(descriptor: c_int, open: Option<Open>) {
     });
     if let Some(known) = state.all.get_mut(descriptor as usize) {
         *known = open;
+        state.changed = true;
     }
 }
 

@@ -249,7 +249,7 @@ pub fn end_process(status: c_int) -> ! {
     leave(status, site, None)
 }
 
-unsafe extern "C" fn ordinary_exit(status: c_int, frame: &Frame) -> ! {
+pub(super) unsafe extern "C" fn ordinary_exit(status: c_int, frame: &Frame) -> ! {
     if !world::active() {
         // SAFETY: the program's own argument.
         unsafe { real!(exit: fn(c_int))(status) };

@@ -50,8 +50,10 @@ pub(super) const WRITES_AT: Way = Way {
 #[derive(Clone, Copy)]
 pub(super) struct Looked {
     descriptor: c_int,
-    /// 0: it is for output.
+    /// 0: none that matters here.
     kind: u32,
+    /// It is for output.
+    output: bool,
     /// The object of the file, beside other threads.
     file: Option<usize>,
     site: Site,
@@ -62,6 +64,8 @@ pub(super) struct Looked {
 pub(super) struct Reached {
     pub(super) descriptor: c_int,
     writes: bool,
+    /// It is for output: a pipe, as far as the program can tell.
+    pub(super) output: bool,
     pub(super) by: By,
 }
 
@@ -73,17 +77,17 @@ pub(super) fn look_up(descriptor: c_int, way: Way, frame: &Frame) -> Looked {
     files::moving();
     let site = callers::site(&frame.return_address);
     descriptors::look_up(descriptor, site);
-    let output = descriptors::is_output(descriptor);
-    let kind = match files::kind(descriptor) {
-        _ if output => 0,
-        libc::S_IFREG if files::is_output(descriptor) => 0,
-        kind => kind,
+    let (kind, output) = match files::kind(descriptor) {
+        _ if descriptors::is_output(descriptor) => (0, true),
+        libc::S_IFREG if files::is_output(descriptor) => (0, true),
+        kind => (kind, false),
     };
     let is_file = matches!(kind, libc::S_IFREG | libc::S_IFBLK | libc::S_IFDIR);
     let file = (is_file && !disk::alone()).then(|| disk::number_of_open(descriptor));
     Looked {
         descriptor,
         kind,
+        output,
         file,
         site,
         pc: frame.return_address,
@@ -114,6 +118,7 @@ impl Looked {
         Reached {
             descriptor,
             writes: way.writes,
+            output: self.output,
             by: By {
                 pc: self.pc,
                 site: self.site,

@@ -20,6 +20,11 @@ trampoline! {
     fgets_unlocked => stream_line_unlocked, "rcx";
     __fgets_chk => stream_line_checked, "r8";
     getline => stream_new_line, "rcx";
+    getdelim => stream_up_to, "r8";
+    __getdelim => stream_up_to, "r8";
+    fputs => put_text, "rdx";
+    fputs_unlocked => put_text_unlocked, "rdx";
+    puts => put_line, "rsi";
 }
 
 /// Which stream a call is about.
@@ -27,6 +32,7 @@ enum Which {
     Argument(usize),
     Input,
     Output,
+    Error,
 }
 
 impl Which {
@@ -35,6 +41,7 @@ impl Which {
             Which::Argument(number) => arguments[*number],
             Which::Input => files::input(),
             Which::Output => files::output(),
+            Which::Error => files::outputs()[1],
         }
     }
 }
@@ -87,10 +94,12 @@ on_streams! { Which::Argument(0), Rewinds, true: rewind }
 on_streams! { Which::Argument(0), Looks, true: ftell ftello ftello64 fgetpos fgetpos64 feof ferror clearerr fwide }
 on_streams! { Which::Argument(1), Looks, true: ungetc ungetwc }
 on_streams! { Which::Argument(2), Reads, true: fgetws }
-on_streams! { Which::Argument(3), Reads, true: getdelim __getdelim }
 on_streams! { Which::Argument(0), Reads, false: fgetc_unlocked getc_unlocked fgetwc_unlocked getwc_unlocked }
 on_streams! { Which::Argument(0), Looks, false: feof_unlocked ferror_unlocked clearerr_unlocked }
 on_streams! { Which::Argument(2), Reads, false: fgetws_unlocked }
+// What compilers leave of those that take one character: an empty buffer is filled, a full one written.
+on_streams! { Which::Argument(0), Reads, false: __underflow __uflow __wunderflow __wuflow }
+on_streams! { Which::Argument(0), Writes, false: __overflow __woverflow }
 on_streams! { Which::Input, Reads, true:
     getchar getwchar vscanf __isoc99_vscanf __isoc23_vscanf vwscanf __isoc99_vwscanf __isoc23_vwscanf
 }
@@ -99,13 +108,14 @@ on_streams! { Which::Input, Reads, false: getchar_unlocked getwchar_unlocked }
 // What is written.
 on_streams! { Which::Argument(0), Writes, true: vfprintf __vfprintf_chk vfwprintf __vfwprintf_chk }
 on_streams! { Which::Argument(0), Sets, true: setbuf setbuffer setlinebuf setvbuf }
-on_streams! { Which::Argument(1), Writes, true: fputs fputc putc fputwc putwc fputws putw }
+on_streams! { Which::Argument(1), Writes, true: fputc putc fputwc putwc fputws putw }
 on_streams! { Which::Argument(0), Flushes, false: fflush_unlocked }
 on_streams! { Which::Argument(1), Writes, false:
-    fputs_unlocked fputc_unlocked putc_unlocked fputwc_unlocked putwc_unlocked fputws_unlocked
+    fputc_unlocked putc_unlocked fputwc_unlocked putwc_unlocked fputws_unlocked
 }
-on_streams! { Which::Output, Writes, true: puts putchar vprintf __vprintf_chk putwchar vwprintf __vwprintf_chk }
+on_streams! { Which::Output, Writes, true: putchar vprintf __vprintf_chk putwchar vwprintf __vwprintf_chk }
 on_streams! { Which::Output, Writes, false: putchar_unlocked putwchar_unlocked }
+on_streams! { Which::Error, Writes, true: perror psignal psiginfo vwarn vwarnx }
 
 variadic! {
     fprintf => print, "2", "rdx", "rcx";
@@ -114,6 +124,8 @@ variadic! {
     __printf_chk => print_output_checked, "2", "rdx", "rcx";
     fwprintf => print_wide, "2", "rdx", "rcx";
     wprintf => print_wide_output, "1", "rsi", "rdx";
+    __fwprintf_chk => print_wide_checked, "3", "rcx", "r8";
+    __wprintf_chk => print_wide_output_checked, "2", "rdx", "rcx";
     fscanf => scan, "2", "rdx", "rcx";
     __isoc99_fscanf => scan_standard, "2", "rdx", "rcx";
     __isoc23_fscanf => scan_newer, "2", "rdx", "rcx";
@@ -149,6 +161,8 @@ by_list! {
     print_output_checked => __vprintf_chk, Writes, [files::output()], (flag: usize, format: usize);
     print_wide => vfwprintf, Writes, [], (stream: usize, format: usize);
     print_wide_output => vwprintf, Writes, [files::output()], (format: usize);
+    print_wide_checked => __vfwprintf_chk, Writes, [], (stream: usize, flag: usize, format: usize);
+    print_wide_output_checked => __vwprintf_chk, Writes, [files::output()], (flag: usize, format: usize);
     scan => vfscanf, Reads, [], (stream: usize, format: usize);
     scan_standard => __isoc99_vfscanf, Reads, [], (stream: usize, format: usize);
     scan_newer => __isoc23_vfscanf, Reads, [], (stream: usize, format: usize);
@@ -179,6 +193,8 @@ by_lock! {
     stream_read_unlocked => read_pieces, fread_unlocked, false, (into: *mut c_void, bytes: usize, count: usize, stream: *mut FILE) -> usize;
     stream_write => write_pieces, fwrite, true, (from: *const c_void, bytes: usize, count: usize, stream: *mut FILE) -> usize;
     stream_write_unlocked => write_pieces, fwrite_unlocked, false, (from: *const c_void, bytes: usize, count: usize, stream: *mut FILE) -> usize;
+    put_text => put, fputs, true, (text: *const c_char, stream: *mut FILE) -> c_int;
+    put_text_unlocked => put, fputs_unlocked, false, (text: *const c_char, stream: *mut FILE) -> c_int;
     stream_line => read_line, fgets, true, (into: *mut c_char, bytes: c_int, stream: *mut FILE) -> *mut c_char;
     stream_line_unlocked => read_line, fgets_unlocked, false, (into: *mut c_char, bytes: c_int, stream: *mut FILE) -> *mut c_char;
 }
@@ -238,6 +254,40 @@ unsafe fn write_pieces(
     })
 }
 
+/// A text is read before it is written.
+unsafe fn note_text(text: *const c_char, frame: &Frame) {
+    if world::active() && !text.is_null() {
+        // SAFETY: ends with a nul.
+        let length = unsafe { CStr::from_ptr(text) }.count_bytes();
+        accesses::range(text as usize, length + 1, false, frame);
+    }
+}
+
+unsafe extern "C" fn put_line(text: *const c_char, frame: &Frame) -> c_int {
+    let real = real!(puts: fn(*const c_char) -> c_int);
+    // SAFETY: the program's own text.
+    unsafe { note_text(text, frame) };
+    // SAFETY: as above.
+    during(files::output(), Does::Writes, true, frame, || unsafe {
+        real(text)
+    })
+}
+
+/// Writes a text, by `real`.
+unsafe fn put(
+    (text, stream): (*const c_char, *mut FILE),
+    locks: bool,
+    frame: &Frame,
+    real: unsafe extern "C" fn(*const c_char, *mut FILE) -> c_int,
+) -> c_int {
+    // SAFETY: the program's own text.
+    unsafe { note_text(text, frame) };
+    // SAFETY: the program's own arguments.
+    during(stream as usize, Does::Writes, locks, frame, || unsafe {
+        real(text, stream)
+    })
+}
+
 type Line = unsafe extern "C" fn(*mut c_char, c_int, *mut FILE) -> *mut c_char;
 
 /// Reads a line, by `real`.
@@ -283,7 +333,18 @@ unsafe extern "C" fn stream_new_line(
     stream: *mut FILE,
     frame: &Frame,
 ) -> isize {
-    let real = real!(getline: fn(*mut *mut c_char, *mut usize, *mut FILE) -> isize);
+    // SAFETY: as the call itself.
+    unsafe { stream_up_to(line, bytes, b'\n'.into(), stream, frame) }
+}
+
+unsafe extern "C" fn stream_up_to(
+    line: *mut *mut c_char,
+    bytes: *mut usize,
+    end: c_int,
+    stream: *mut FILE,
+    frame: &Frame,
+) -> isize {
+    let real = real!(getdelim: fn(*mut *mut c_char, *mut usize, c_int, *mut FILE) -> isize);
     let looks = world::active();
     if looks {
         accesses::range(line as usize, size_of::<usize>(), true, frame);
@@ -292,7 +353,7 @@ unsafe extern "C" fn stream_new_line(
     during(stream as usize, Does::Reads, true, frame, || {
         // SAFETY: the program's own arguments; what was read ends with a nul.
         unsafe {
-            let got = real(line, bytes, stream);
+            let got = real(line, bytes, end, stream);
             if looks && got >= 0 {
                 accesses::range(*line as usize, got as usize + 1, true, frame);
             }

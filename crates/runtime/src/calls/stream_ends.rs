@@ -1,7 +1,7 @@
 //! Streams that are opened, written out and closed: see [`super::streams`].
 
 use super::{
-    callers, cancel, descriptors, disk, file_locks, files, rules, stream_locks,
+    callers, cancel, descriptors, disk, file_locks, files, given, rules, stream_locks,
     stream_points::{Does, asked_to_go, attempt, during},
     streams::{self, Stream},
 };
@@ -24,6 +24,7 @@ fn site(frame: &Frame) -> Site {
 
 unsafe extern "C" fn open_descriptor(descriptor: c_int, mode: usize, frame: &Frame) -> usize {
     let real = real!(fdopen: fn(c_int, usize) -> usize);
+    let descriptor = given::own(descriptor);
     if !world::active() {
         // SAFETY: the program's own arguments.
         return unsafe { real(descriptor, mode) };

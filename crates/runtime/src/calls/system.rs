@@ -1,6 +1,6 @@
 //! `syscall`, pipes that are made and not used, and waiting for nothing by `poll` and `select`.
 
-use super::{callers, cancel, clocks, descriptors, files, futexes, machine};
+use super::{callers, cancel, clocks, descriptors, files, futexes, given, machine};
 use crate::{accesses, hooks::Frame, real, trampoline, world};
 use alloc::format;
 use core::{
@@ -45,6 +45,12 @@ struct Answer {
 }
 
 extern "C" fn dispatch(arguments: &Arguments) -> Answer {
+    if given::to_kernel(arguments.number(), &arguments.all()) {
+        return Answer {
+            real: core::ptr::null(),
+            result: super::failed(libc::EBADF) as usize,
+        };
+    }
     if !world::active() {
         return Answer {
             real: real!(syscall: fn(c_long) -> c_long) as *const c_void,

@@ -1,7 +1,7 @@
 //! Reading and writing by descriptors: see [`super::reached`]. Calls with several pieces of memory are in [`super::pieces`].
 
 use super::{
-    cancel, files,
+    cancel, failed, given,
     mapped::{self, At},
     reached::{READS, READS_AT, WRITES, WRITES_AT, Way, reach},
     texts::{List, variadic},
@@ -43,11 +43,15 @@ unsafe extern "C" fn read_some(
     frame: &Frame,
 ) -> isize {
     let real = real!(read: fn(c_int, *mut c_void, usize) -> isize);
+    let descriptor = given::own(descriptor);
     if !world::active() {
         // SAFETY: the program's own arguments.
         return unsafe { real(descriptor, into, bytes) };
     }
     let file = reach(descriptor, READS, frame);
+    if file.output {
+        return failed(libc::EBADF) as isize;
+    }
     world::snapshot().touch_range(into as usize, bytes);
     // SAFETY: as above.
     let got = unsafe { real(file.descriptor, into, bytes) };
@@ -63,6 +67,7 @@ unsafe extern "C" fn write_some(
     frame: &Frame,
 ) -> isize {
     let real = real!(write: fn(c_int, *const c_void, usize) -> isize);
+    let descriptor = given::own(descriptor);
     if !world::active() {
         // SAFETY: the program's own arguments.
         return unsafe { real(descriptor, from, bytes) };
@@ -83,11 +88,15 @@ unsafe extern "C" fn read_at(
     frame: &Frame,
 ) -> isize {
     let real = real!(pread64: fn(c_int, *mut c_void, usize, i64) -> isize);
+    let descriptor = given::own(descriptor);
     if !world::active() {
         // SAFETY: the program's own arguments.
         return unsafe { real(descriptor, into, bytes, offset) };
     }
     let file = reach(descriptor, READS_AT, frame);
+    if file.output {
+        return failed(libc::ESPIPE) as isize;
+    }
     world::snapshot().touch_range(into as usize, bytes);
     // SAFETY: as above.
     let got = unsafe { real(file.descriptor, into, bytes, offset) };
@@ -104,12 +113,16 @@ unsafe extern "C" fn write_at(
     frame: &Frame,
 ) -> isize {
     let real = real!(pwrite64: fn(c_int, *const c_void, usize, i64) -> isize);
+    let descriptor = given::own(descriptor);
     if !world::active() {
         // SAFETY: the program's own arguments.
         return unsafe { real(descriptor, from, bytes, offset) };
     }
     accesses::range(from as usize, bytes, false, frame);
     let file = reach(descriptor, WRITES_AT, frame);
+    if file.output {
+        return failed(libc::ESPIPE) as isize;
+    }
     // SAFETY: as above.
     let put = unsafe { real(file.descriptor, from, bytes, offset) };
     file.accessed(At::Offset(offset), put);
@@ -122,6 +135,7 @@ variadic! {
 }
 
 fn printed(descriptor: c_int, frame: &Frame, real: impl FnOnce(c_int) -> c_int) -> c_int {
+    let descriptor = given::own(descriptor);
     if !world::active() {
         return real(descriptor);
     }
@@ -192,14 +206,18 @@ unsafe extern "C" fn read_checked_at(
 
 unsafe extern "C" fn seek(descriptor: c_int, offset: i64, whence: c_int, frame: &Frame) -> i64 {
     let real = real!(lseek64: fn(c_int, i64, c_int) -> i64);
-    let mut descriptor = descriptor;
+    let mut descriptor = given::own(descriptor);
     if world::active() {
         let way = Way {
             call: "lseek",
             looks: !matches!(whence, libc::SEEK_SET | libc::SEEK_CUR),
             ..READS
         };
-        descriptor = reach(descriptor, way, frame).descriptor;
+        let file = reach(descriptor, way, frame);
+        if file.output {
+            return failed(libc::ESPIPE).into();
+        }
+        descriptor = file.descriptor;
     }
     // SAFETY: numbers.
     unsafe { real(descriptor, offset, whence) }
@@ -207,15 +225,15 @@ unsafe extern "C" fn seek(descriptor: c_int, offset: i64, whence: c_int, frame: 
 
 unsafe extern "C" fn truncate(descriptor: c_int, bytes: i64, frame: &Frame) -> c_int {
     let real = real!(ftruncate64: fn(c_int, i64) -> c_int);
+    let descriptor = given::own(descriptor);
     if !world::active() {
         // SAFETY: numbers.
         return unsafe { real(descriptor, bytes) };
     }
     let call = "ftruncate";
     let file = reach(descriptor, Way { call, ..WRITES_AT }, frame);
-    if files::is_output(file.descriptor) {
-        // What the driver takes as output is no file for the program.
-        return super::failed(libc::EINVAL);
+    if file.output {
+        return failed(libc::EINVAL);
     }
     let before = kernel::look_at_open(file.descriptor).map_or(0, |stat| stat.st_size);
     // SAFETY: numbers.
@@ -227,17 +245,23 @@ unsafe extern "C" fn truncate(descriptor: c_int, bytes: i64, frame: &Frame) -> c
 }
 
 /// Has room made in a file, or given back, by `real`.
-fn allocated(descriptor: c_int, frame: &Frame, real: impl FnOnce(c_int) -> c_int) -> c_int {
+fn allocated(
+    descriptor: c_int,
+    frame: &Frame,
+    refuse: fn(c_int) -> c_int,
+    real: impl FnOnce(c_int) -> c_int,
+) -> c_int {
+    let descriptor = given::own(descriptor);
     if !world::active() {
         return real(descriptor);
     }
     let call = "fallocate";
     let file = reach(descriptor, Way { call, ..WRITES_AT }, frame);
-    mapped::anywhere(file.descriptor, true, call, file.by.site);
-    match files::is_output(file.descriptor) {
-        true => real(-1),
-        false => real(file.descriptor),
+    if file.output {
+        return refuse(libc::ESPIPE);
     }
+    mapped::anywhere(file.descriptor, true, call, file.by.site);
+    real(file.descriptor)
 }
 
 unsafe extern "C" fn allocate(
@@ -250,7 +274,7 @@ unsafe extern "C" fn allocate(
     cancel::point(frame);
     let real = real!(fallocate64: fn(c_int, c_int, i64, i64) -> c_int);
     // SAFETY: numbers.
-    allocated(descriptor, frame, |file| unsafe {
+    allocated(descriptor, frame, failed, |file| unsafe {
         real(file, mode, offset, bytes)
     })
 }
@@ -263,7 +287,10 @@ unsafe extern "C" fn allocate_all(
 ) -> c_int {
     let real = real!(posix_fallocate64: fn(c_int, i64, i64) -> c_int);
     // SAFETY: numbers.
-    allocated(descriptor, frame, |file| unsafe {
-        real(file, offset, bytes)
-    })
+    allocated(
+        descriptor,
+        frame,
+        |error| error,
+        |file| unsafe { real(file, offset, bytes) },
+    )
 }

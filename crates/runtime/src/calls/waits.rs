@@ -308,7 +308,7 @@ pub fn has_ended(thread: ThreadId, frame: &Frame) -> bool {
 /// Whether a thread has ended: an atomic of its own, beside [`cancel::flag`].
 fn end_flag(thread: ThreadId) -> ObjectId {
     let world = world::get();
-    let address = world.threads[thread.index()].handle + 8;
+    let address = world.threads[thread.index()].handle + ENDED;
     world.object(address, 8, Sort::Quiet, || Object::Atomic(0))
 }
 
@@ -320,6 +320,7 @@ fn end_lock(thread: ThreadId) -> ObjectId {
 }
 
 /// Where objects that are about a thread go by: so far behind its handle.
+const ENDED: usize = 8;
 const END: usize = 16;
 const NEWS: usize = 24;
 
@@ -335,6 +336,7 @@ pub fn named(world: &World, address: usize) -> Option<String> {
     let path = path.fold(String::from("main"), |path, step| format!("{path}.{step}"));
     match address - thread.handle {
         0 => Some(format!("the cancellation of {path}")),
+        ENDED => Some(format!("whether {path} has ended")),
         END => Some(format!("the end of {path}")),
         NEWS => Some(format!("news of the end of {path}")),
         _ => None,
