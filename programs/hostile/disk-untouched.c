@@ -89,6 +89,10 @@ static void devices(void) {
     assert(rename("/dev/null", "left.tmp") == -1 && errno == EPERM);
     int nothing = open("/dev/null", O_WRONLY | O_CREAT | O_TRUNC, 0600);
     assert(nothing >= 0 && write(nothing, "x", 1) == 1 && close(nothing) == 0);
+    /* Nor is what was said before. */
+    FILE *output = fopen("/dev/stdout", "w");
+    assert(output && fputs("said\n", output) > 0 && fclose(output) == 0);
+    assert(ftruncate(1, 0) == -1 && ftruncate(1000, 0) == -1 && errno == EBADF);
 }
 
 static void temporary(void) {

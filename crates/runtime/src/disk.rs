@@ -7,7 +7,7 @@
 
 mod open;
 
-pub use open::{follow, is_open, replace as replace_open};
+pub use open::{follow, is_open, replace as replace_open, stand_for};
 
 use crate::sys;
 use alloc::{format, vec::Vec};

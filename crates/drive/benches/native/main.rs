@@ -99,6 +99,9 @@ fn kit() -> Kit {
     let headers = fs::read_dir(root().join("crates/cli/include")).expect("there are headers");
     for header in headers {
         let header = header.expect("the headers can be listed").path();
+        if header.is_dir() {
+            continue;
+        }
         let name = header.file_name().expect("files have names");
         fs::copy(&header, directory.join(name)).expect("a header can be copied");
     }

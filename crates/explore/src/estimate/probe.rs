@@ -409,7 +409,7 @@ mod tests {
         for seed in 0..5 {
             let tree = tree(seed);
             let (mut sizes, mut dice) = (Sizes::default(), Dice(seed));
-            let passes = 4000;
+            let passes = 40_000;
             let found = (0..passes).map(|_| pass(&tree, 3, &mut sizes, &mut dice).0);
             let mean = found.sum::<f64>() / f64::from(passes);
             assert!((mean - 200.0).abs() < 10.0, "seed {seed}: {mean}");

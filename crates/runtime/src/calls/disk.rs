@@ -29,6 +29,8 @@ pub struct State {
     nameless: Vec<Nameless>,
     /// The call at hand makes one.
     makes_nameless: bool,
+    /// The call at hand opens once more what this descriptor stands for, which goes to the driver.
+    pub(super) output: Option<c_int>,
     /// The call at hand fails with this number.
     pub(super) denied: Option<c_int>,
     /// When the process was about to begin, in seconds.
@@ -86,6 +88,7 @@ pub fn clean_up() {
     state().given.clear();
     state().makes_nameless = false;
     state().denied = None;
+    state().output = None;
     for file in state().nameless.drain(..) {
         descriptors::shut(file.open);
     }
@@ -164,6 +167,11 @@ pub(super) fn makes_nameless() {
 
 /// Something was opened by the call at hand: a file without a name is known by who made it, since its inode differs from run to run.
 pub(super) fn made(descriptor: c_int, site: Site) {
+    if let Some(output) = state().output.take()
+        && descriptor >= 0
+    {
+        disk::stand_for(descriptor, output);
+    }
     if !core::mem::take(&mut state().makes_nameless) || descriptor < 0 {
         return;
     }

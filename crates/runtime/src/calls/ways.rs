@@ -130,6 +130,7 @@ pub(super) fn redirect(
     text: usize,
 ) {
     state().texts[text].clear();
+    state().output = None;
     if how.looks() && alone() && !state().disk.used() {
         return;
     }
@@ -238,6 +239,12 @@ fn special(real: &[u8], how: Use, site: Site) -> Result<Vec<u8>, c_int> {
     let place = state().disk.place(real);
     let opens = matches!(how, Use::Open | Use::Change { .. });
     let kind = disk::look_behind(&place).map_or(0, |stat| disk::kind(&stat));
+    let output = descriptor_behind(real).filter(|open| files::is_output(*open));
+    if opens && output.is_some() {
+        // The driver reads what is there: nobody may begin anew.
+        state().output = output;
+        return Ok(b"/dev/null".to_vec());
+    }
     match kind {
         libc::S_IFCHR if opens => Ok(place),
         libc::S_IFDIR if opens => Err(libc::EISDIR),

@@ -76,7 +76,7 @@ pub fn replace(descriptor: c_int, path: &[u8]) -> bool {
 }
 
 /// Has a descriptor stand for what another one stands for.
-fn stand_for(descriptor: c_int, other: c_int) {
+pub fn stand_for(descriptor: c_int, other: c_int) {
     let closes = match ask(libc::SYS_fcntl, descriptor, libc::F_GETFD as usize, 0) {
         0 => 0,
         _ => libc::O_CLOEXEC,
