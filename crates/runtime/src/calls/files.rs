@@ -228,10 +228,17 @@ pub(super) fn open_at_start() -> impl Iterator<Item = c_int> {
 
 /// Whether a file was open at `main`: it is not put back.
 pub(super) fn is_from_before(device: u64, inode: u64) -> bool {
-    before().open.iter().any(|open| {
-        let stat = crate::disk::look_at_open(open.copy);
-        stat.is_some_and(|stat| (stat.st_dev, stat.st_ino) == (device, inode))
-    })
+    let mut open = before().open.iter();
+    open.any(|open| which(open.copy) == Some((device, inode)))
+}
+
+/// A call is about to write to a file. One that was open for that before `main` is the user's own: no run writes to it.
+pub(super) fn spare(descriptor: c_int, site: Site) {
+    let writable = |open: &&Open| open.flags as c_int & libc::O_ACCMODE != libc::O_RDONLY;
+    let mut early = before().open.iter().filter(writable);
+    if early.any(|open| open.offset.is_some() && which(open.copy) == which(descriptor)) {
+        world::get().unsupported("a write to a file that was open before main", site);
+    }
 }
 
 /// Standard input.
@@ -241,11 +248,13 @@ pub fn input() -> usize {
 
 /// Whether a descriptor is for what the driver takes as output, a file that is another one in every process.
 pub(super) fn is_output(descriptor: c_int) -> bool {
-    let which = |descriptor| {
-        let stat = crate::disk::look_at_open(descriptor)?;
-        Some((stat.st_dev, stat.st_ino))
-    };
     which(descriptor) == which(channel::OUTPUT)
+}
+
+/// Which file is open.
+fn which(descriptor: c_int) -> Option<(u64, u64)> {
+    let stat = crate::disk::look_at_open(descriptor)?;
+    Some((stat.st_dev, stat.st_ino))
 }
 
 /// Standard output, and standard error.

@@ -112,6 +112,9 @@ impl Looked {
             }
         }
         let (descriptor, open) = descriptors::found_open(self.descriptor);
+        if way.writes && self.kind == libc::S_IFREG {
+            files::spare(descriptor, self.site);
+        }
         if way.moves && self.file.is_some() {
             positions::used(open, since);
         }

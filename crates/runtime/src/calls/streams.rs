@@ -179,12 +179,15 @@ fn reach(stream: usize, writes: bool, from: &usize) {
     }
     used(stream, from);
     give_back();
-    if disk::alone() {
-        return;
-    }
     let site = callers::site(from);
     // SAFETY: the program's own stream, in libc's layout.
     let known = unsafe { &mut *(stream as *mut Stream) };
+    if writes && known.descriptor > 2 {
+        files::spare(known.descriptor, site);
+    }
+    if disk::alone() {
+        return;
+    }
     let looks = rules::holds(match known.descriptor {
         0..=2 => Rule::Output,
         _ => Rule::Table,
