@@ -104,7 +104,7 @@ pub fn passes(address: usize, bytes: usize, kind: Kind, frame: &Frame) {
 /// The running thread waits for one of these to change.
 fn waits(reads: &[(usize, usize)], frame: &Frame) {
     let world = world::get();
-    if !world.check_races || world.threads.len() == 1 {
+    if world.threads.len() == 1 {
         return;
     }
     let hidden = |world: &World, read: &&(usize, usize)| !world.units.touches(read.0, read.1);
@@ -116,5 +116,7 @@ fn waits(reads: &[(usize, usize)], frame: &Frame) {
         world.note(Note::Missing(world.unit(*address, *bytes)));
     }
     world.spoilt = true;
+    // Another one may wait next: that is to be asked for anew.
+    channel::header().steps.fetch_add(1, Ordering::Relaxed);
     world.freeze(world.site(frame.return_address))
 }

@@ -163,6 +163,9 @@ unsafe extern "C" fn remove_at(
         // SAFETY: the program's own arguments.
         return unsafe { real(directory, path, flags) };
     }
+    if flags & !libc::AT_REMOVEDIR != 0 {
+        return super::failed(libc::EINVAL);
+    }
     let directories = flags & libc::AT_REMOVEDIR != 0;
     answer(
         take_away(directory, path, Some(directories), site(frame)),
