@@ -275,7 +275,8 @@ impl Process {
         let asleep = (4 * patience).max(ASLEEP);
         let mut steps = u64::MAX;
         let mut since = (Instant::now(), Duration::ZERO);
-        let mut asked = false;
+        let first = STALLED.min(patience / 2);
+        let mut asks = first;
         loop {
             let seen = self.header().reply.load(Ordering::Acquire);
             if seen == self.batch {
@@ -301,14 +302,15 @@ impl Process {
             let now = self.header().steps.load(Ordering::Relaxed);
             let used = self.processor_time();
             if now != steps {
-                (steps, since, asked) = (now, (Instant::now(), used), false);
+                (steps, since, asks) = (now, (Instant::now(), used), first);
             } else if used.saturating_sub(since.1) > patience || since.0.elapsed() > asleep {
                 return Err(Silence::Stuck);
             } else if self.limits.late() {
                 return Err(Silence::Late);
-            } else if !asked && used.saturating_sub(since.1) > STALLED.min(patience / 2) {
-                asked = true;
-                self.nudge();
+            } else if used.saturating_sub(since.1) > asks {
+                // It may compute for a while before it waits.
+                asks *= 2;
+                self.nudge(false);
             }
         }
     }
@@ -364,16 +366,18 @@ impl Process {
     pub(crate) fn wait_or_nudge(&mut self, patience: Duration) -> Result<(), Silence> {
         match self.wait(patience) {
             Err(Silence::Stuck) => {
-                self.nudge();
+                self.nudge(true);
                 self.wait(ANSWER)
             }
             answer => answer,
         }
     }
 
-    /// Tells it, or the process that it has forked for the run under way, that it makes no progress: the first time to look why, the second
-    /// time to give up.
-    fn nudge(&self) {
+    /// Tells it, or the process that it has forked for the run under way, that it makes no progress: it is to look why, or to give up the thread
+    /// that runs.
+    fn nudge(&self, give_up: bool) {
+        let endless = &self.header().endless;
+        endless.store(u32::from(give_up), Ordering::Relaxed);
         let process = match self.header().forked.load(Ordering::Relaxed) {
             0 => self.child.id(),
             forked => forked,

@@ -132,6 +132,14 @@ fn close(descriptor: isize) {
     unsafe { sys::call(libc::SYS_close, [descriptor as usize, 0, 0, 0, 0, 0]) };
 }
 
+/// Makes a file with nothing in it; whether that succeeds.
+fn make_empty(path: &[u8], mode: u32) -> bool {
+    let made = open(path, libc::O_WRONLY | libc::O_CREAT | libc::O_TRUNC, 0o600);
+    at(libc::SYS_fchmodat, path, (mode & 0o7777) as usize, 0);
+    close(made);
+    made >= 0
+}
+
 /// Copies what is in a file; whether that succeeds.
 fn copy(from: &[u8], to: &[u8], mode: u32) -> bool {
     let source = open(from, libc::O_RDONLY, 0);
@@ -409,8 +417,12 @@ impl Disk {
             return Some(target).filter(|target| !target.contains(&b':'));
         }
         let real = self.original_of(&target);
-        let (named, open) = (look(&self.place(&real))?, look_behind(link)?);
-        let same = identity(&named) == identity(&open);
+        // What is open is the original still, if that was copied since.
+        let open = identity(&look_behind(link)?);
+        let mut named = [look(&self.place(&real)), look(&real)]
+            .into_iter()
+            .flatten();
+        let same = named.any(|named| identity(&named) == open);
         let target = if real.is_empty() { target } else { real };
         same.then_some(target)
     }
@@ -454,7 +466,7 @@ impl Disk {
                 true
             }
             libc::S_IFREG if whole => copy(real, &copied, stat.st_mode),
-            libc::S_IFREG => copy(b"/dev/null", &copied, stat.st_mode),
+            libc::S_IFREG => make_empty(&copied, stat.st_mode),
             _ => false,
         });
         self.failed |= !copied_whole;
@@ -492,7 +504,7 @@ impl Disk {
             within(parent(&copied), || match kind(&stat) {
                 libc::S_IFDIR => make_directory(&copied, 0o700),
                 libc::S_IFLNK => copy_link(&entry, &copied),
-                _ => _ = copy(b"/dev/null", &copied, 0o600),
+                _ => _ = make_empty(&copied, 0o600),
             });
             self.blanks.push(entry);
         }

@@ -48,16 +48,16 @@ fn steps() -> u64 {
     channel::header().steps.load(Ordering::Relaxed)
 }
 
-/// Begins to look, on the driver's signal; `false`: this was asked before, and there was no step since.
+/// Begins to look, on the driver's signal; `false`: it has waited long enough.
 pub fn begin() -> bool {
-    let steps = steps();
-    let first = ASKED.swap(steps, Ordering::Relaxed) != steps;
-    if first {
-        // SAFETY: plain words; who is interrupted in between looks at some accesses more or less.
-        unsafe { (*LOOK.0.get()).left = ACCESSES };
-        units::LOOKED_AT.fetch_or(units::STALLS, Ordering::Relaxed);
+    if channel::header().endless.load(Ordering::Relaxed) != 0 {
+        return false;
     }
-    first
+    ASKED.store(steps(), Ordering::Relaxed);
+    // SAFETY: plain words; who is interrupted in between looks at some accesses more or less.
+    unsafe { (*LOOK.0.get()).left = ACCESSES };
+    units::LOOKED_AT.fetch_or(units::STALLS, Ordering::Relaxed);
+    true
 }
 
 fn end() {

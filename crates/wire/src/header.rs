@@ -60,6 +60,8 @@ pub struct Header {
     pub lost: AtomicU32,
     /// What a run left behind in its process and nobody puts back: [`LEFT`], counted from 1.
     pub left: AtomicU32,
+    /// Whether a thread that makes no step is to be given up. Else the target looks what it does.
+    pub endless: AtomicU32,
     /// Bytes that a thread of the program can have.
     pub max_memory: AtomicU64,
     /// How many descriptors the program may have; the process may have more.

@@ -261,7 +261,10 @@ fn is_own(real: &[u8]) -> bool {
     let own = alloc::format!("/proc/{}", unsafe { sys::call(libc::SYS_getpid, [0; 6]) });
     match descriptor_behind(real) {
         Some(descriptor) => is_thrown_away(descriptor),
-        None => disk::beneath(real, own.as_bytes()),
+        None => {
+            let device = |path: &[u8]| Some(disk::look_behind(path)?.st_dev);
+            disk::beneath(real, own.as_bytes()) && device(real) == device(b"/proc")
+        }
     }
 }
 
