@@ -19,8 +19,8 @@ use core::{
 use reweave_shadow::Kind;
 use reweave_wire::Note;
 
-/// Accesses that are looked at.
-const ACCESSES: u32 = 20_000;
+/// Words of stack that are looked at, of all accesses together.
+const WORDS: usize = 1_000_000;
 /// Loops that read more than that do not wait.
 const READS: usize = 40;
 
@@ -29,7 +29,10 @@ static ASKED: AtomicU64 = AtomicU64::new(u64::MAX);
 
 /// What was seen since a place that the thread may come back to.
 struct Look {
-    left: u32,
+    /// Words of stack.
+    left: usize,
+    /// Accesses.
+    seen: usize,
     place: Option<(usize, Print)>,
     /// Address and length.
     reads: Vec<(usize, usize)>,
@@ -40,6 +43,7 @@ struct Global(UnsafeCell<Look>);
 unsafe impl Sync for Global {}
 static LOOK: Global = Global(UnsafeCell::new(Look {
     left: 0,
+    seen: 0,
     place: None,
     reads: Vec::new(),
 }));
@@ -55,7 +59,7 @@ pub fn begin() -> bool {
     }
     ASKED.store(steps(), Ordering::Relaxed);
     // SAFETY: plain words; who is interrupted in between looks at some accesses more or less.
-    unsafe { (*LOOK.0.get()).left = ACCESSES };
+    unsafe { (*LOOK.0.get()).left = WORDS };
     units::LOOKED_AT.fetch_or(units::STALLS, Ordering::Relaxed);
     true
 }
@@ -65,6 +69,7 @@ fn end() {
     // SAFETY: as above.
     let look = unsafe { &mut *LOOK.0.get() };
     look.left = 0;
+    look.seen = 0;
     look.place = None;
 }
 
@@ -73,11 +78,13 @@ pub fn passes(address: usize, bytes: usize, kind: Kind, frame: &Frame) {
     // SAFETY: as above.
     let look = unsafe { &mut *LOOK.0.get() };
     let top = world::get().me().top;
+    let depth = top.wrapping_sub(core::ptr::from_ref(frame) as usize) / 8;
     let known = spin::on_stack(top, core::ptr::from_ref(frame) as usize);
-    if look.left == 0 || !known || steps() != ASKED.load(Ordering::Relaxed) {
+    if look.left <= depth || !known || steps() != ASKED.load(Ordering::Relaxed) {
         return end();
     }
-    look.left -= 1;
+    look.left -= depth + 1;
+    look.seen += 1;
     if kind == Kind::Write && !spin::on_stack(top, address) {
         look.place = None;
         return;
@@ -89,7 +96,7 @@ pub fn passes(address: usize, bytes: usize, kind: Kind, frame: &Frame) {
         return waits(&reads, frame);
     }
     // The way into a loop is no part of it.
-    if look.place.is_none() || look.left.is_power_of_two() {
+    if look.place.is_none() || look.seen.is_power_of_two() {
         look.place = Some(here);
         look.reads.clear();
     }
