@@ -1,14 +1,16 @@
-// Opens a file for writing before main, and writes to it by two threads: nothing may reach the file itself.
+// Has a file open for writing before main, and writes to it by two threads: it could not be put back.
+#include <cstdio>
 #include <cstdlib>
-#include <fstream>
 #include <thread>
+#include <unistd.h>
 
-static std::ofstream early("disk.txt", std::ios::app);
+static FILE *early = std::tmpfile();
 
 int main() {
     if (!early)
         return EXIT_FAILURE;
-    std::thread thread([] { early << "from a thread" << std::flush; });
+    std::thread thread([] { std::fputs("from a thread", early); });
+    if (write(fileno(early), "from main", 9) != 9)
+        return EXIT_FAILURE;
     thread.join();
-    early << "from main" << std::flush;
 }
