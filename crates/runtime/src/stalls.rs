@@ -33,9 +33,18 @@ struct Look {
     left: usize,
     /// Accesses.
     seen: usize,
-    place: Option<(usize, Print)>,
+    place: Option<Place>,
     /// Address and length.
     reads: Vec<(usize, usize)>,
+}
+
+/// An access, and how the thread came to it. One call of the C library can make several accesses.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Place {
+    pc: usize,
+    address: usize,
+    kind: Kind,
+    print: Print,
 }
 
 struct Global(UnsafeCell<Look>);
@@ -89,7 +98,12 @@ pub fn passes(address: usize, bytes: usize, kind: Kind, frame: &Frame) {
         look.place = None;
         return;
     }
-    let here = (frame.return_address, spin::print(frame, top));
+    let here = Place {
+        pc: frame.return_address,
+        address,
+        kind,
+        print: spin::print(frame, top),
+    };
     if look.place == Some(here) {
         let reads = core::mem::take(&mut look.reads);
         end();
