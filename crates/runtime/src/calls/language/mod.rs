@@ -1,0 +1,8 @@
+//! Support for languages and tools: unwinding and exceptions, long jumps, annotations, the verifier's interface, atomic sections.
+
+pub(crate) mod annotations;
+pub(crate) mod atomic_sections;
+pub(crate) mod exception_pointers;
+pub(crate) mod long_jumps;
+pub(crate) mod unwinding;
+pub(crate) mod verifier;

@@ -1,0 +1,7 @@
+//! Memory: allocation, mappings, and library functions that read or write memory of the program.
+
+pub(crate) mod allocation;
+pub(crate) mod formatted_text;
+pub(crate) mod mmap;
+pub(crate) mod static_buffers;
+pub(crate) mod strings;

@@ -1,0 +1,12 @@
+//! The process: its end, signals, limits, identity, raw system calls, and calls that are not supported.
+
+pub(crate) mod awaited_signals;
+pub(crate) mod exit_handlers;
+pub(crate) mod output;
+pub(crate) mod process_end;
+pub(crate) mod random;
+pub(crate) mod resource_limits;
+pub(crate) mod signals;
+pub(crate) mod syscalls;
+pub(crate) mod system_info;
+pub(crate) mod unsupported;

@@ -1,0 +1,3 @@
+//! Clocks, sleeps and deadlines, in virtual time.
+
+pub(crate) mod clocks;
