@@ -5,7 +5,7 @@
 //! an access to freed memory is always seen as one. What is allocated outside of runs (before `main`, by libc for parked threads) lies in an arena that is
 //! part of what every run begins with.
 
-use crate::core::{channel, slots, sys, world};
+use crate::core::{cell::RunValue, channel, slots, sys, world};
 use alloc::vec::Vec;
 use core::{ffi::c_void, ptr, sync::atomic::Ordering};
 use reweave_model::Site;
@@ -25,6 +25,9 @@ const FRESH: u8 = 0xa5;
 const LARGE: usize = 128 << 10;
 /// An arena of which a run has used more gives its pages back.
 const MUCH: usize = 32 << 20;
+
+/// Bytes that a thread can have by the program's own word.
+pub static LIMIT: RunValue<usize> = RunValue::new(usize::MAX);
 
 /// Bytes that a thread can have, of each kind. Not those of all threads together: whether there is memory left would depend on what others
 /// did.
@@ -98,7 +101,7 @@ impl Heap {
             return ptr::null_mut();
         };
         let used = (end - base).next_multiple_of(16);
-        if used > STRIDE || number != SYSTEM && used > world::get().calls.limits.memory() {
+        if used > STRIDE || number != SYSTEM && used > LIMIT.get().min(most()) {
             return ptr::null_mut();
         }
         if used > arena.mapped {
@@ -232,7 +235,7 @@ impl Heap {
 /// Whose arena the running code allocates in.
 fn arena() -> usize {
     if world::active() {
-        world::get().slot()
+        world::borrow().slot()
     } else {
         SYSTEM
     }
@@ -242,9 +245,10 @@ pub fn allocate(bytes: usize, align: usize, site: u32) -> *mut c_void {
     let number = arena();
     let block = world::heap().allocate(number, bytes, align, site);
     if block.is_null() {
-        if world::heap().mostly_freed(number) {
+        let mostly_freed = world::heap().mostly_freed(number);
+        if mostly_freed {
             let what = "a thread that allocates more than it may have, though most of it was freed";
-            world::get().unsupported(what, Site(site));
+            world::unsupported(what, Site(site));
         }
         // SAFETY: the running thread's own.
         unsafe { *libc::__errno_location() = libc::ENOMEM };

@@ -222,7 +222,7 @@ extern "C" fn between_runs() -> ! {
     loop {
         seat.wait();
         seat.resting.set(false);
-        let begin = world::get().me().saved() as *mut u8;
+        let begin = world::borrow().me().saved() as *mut u8;
         // SAFETY: a thread of the program that has not begun; it comes back by `leave` or `sleep`.
         unsafe { switch::switch(seat.back.get(), begin) };
         seat.rest();

@@ -11,10 +11,13 @@ pub(crate) mod wide_values;
 
 use crate::{
     calls::language::atomic_sections,
-    core::world::{self, perform, poll},
+    core::{
+        cell::RunValue,
+        modules,
+        world::{self, perform, poll},
+    },
 };
 use core::{
-    cell::UnsafeCell,
     ptr,
     sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering},
 };
@@ -91,9 +94,8 @@ macro_rules! atomics {
                 if !world::active() {
                     return value;
                 }
-                let world = world::get();
-                let site = world.site(frame.return_address);
-                let object = world.atomic(address as usize, $bits / 8, value.into(), site);
+                let site = modules::site(frame.return_address);
+                let object = world::borrow().atomic(address as usize, $bits / 8, value.into(), site);
                 poll(Op::Load(object), frame, site, order(mo), None).result as $word
             }
 
@@ -109,9 +111,8 @@ macro_rules! atomics {
                 }
                 // SAFETY: the program's own access.
                 let old = unsafe { address.read_volatile() };
-                let world = world::get();
-                let site = world.site(frame.return_address);
-                let object = world.atomic(address as usize, $bits / 8, old.into(), site);
+                let site = modules::site(frame.return_address);
+                let object = world::borrow().atomic(address as usize, $bits / 8, old.into(), site);
                 perform(Op::Store(object, value.into()), Gate::Open, site, order(mo), None);
                 // SAFETY: as above.
                 unsafe { address.write_volatile(value) };
@@ -139,9 +140,8 @@ macro_rules! atomics {
                 }
                 // SAFETY: the program's own access.
                 let old = unsafe { address.read_volatile() };
-                let world = world::get();
-                let site = world.site(frame.return_address);
-                let object = world.atomic(address as usize, $bits / 8, old.into(), site);
+                let site = modules::site(frame.return_address);
+                let object = world::borrow().atomic(address as usize, $bits / 8, old.into(), site);
                 let old = poll(Op::Rmw(object, rmw), frame, site, order(mo), None).result;
                 // SAFETY: as above.
                 unsafe { address.write_volatile(rmw.apply(old) as $word) };
@@ -171,9 +171,8 @@ macro_rules! atomics {
                 }
                 // SAFETY: the program's own access.
                 let old = unsafe { address.read_volatile() };
-                let world = world::get();
-                let site = world.site(frame.return_address);
-                let object = world.atomic(address as usize, $bits / 8, old.into(), site);
+                let site = modules::site(frame.return_address);
+                let object = world::borrow().atomic(address as usize, $bits / 8, old.into(), site);
                 let op = Op::CompareExchange {
                     object,
                     expected: expected.into(),
@@ -313,11 +312,11 @@ unsafe extern "C" fn fence(mo: i32, frame: &Frame) {
         core::sync::atomic::fence(Ordering::SeqCst);
         return;
     }
-    let world = world::get();
+    let mut world = world::borrow();
     let order = order(mo);
     let current = world.current;
     if order != Order::SeqCst {
-        let site = world.site(frame.return_address);
+        let site = modules::site(frame.return_address);
         world.races.weak_order(site);
     }
     world.races.fence(current, order);
@@ -330,14 +329,10 @@ extern "C" fn __tsan_atomic_signal_fence(_: i32) {}
 #[unsafe(no_mangle)]
 extern "C" fn __tsan_init() {}
 
-/// Where the running thread's list of callers ends: see [`Calls`].
-static CALLS: Calls = Calls(UnsafeCell::new(ptr::null_mut()));
-
-/// The functions that the running thread is in, by their return addresses, outermost first; null when there is no run. The list of
-/// each thread lies in memory of its own, with room for as many calls as its stack can hold.
-struct Calls(UnsafeCell<*mut usize>);
-// SAFETY: one OS thread runs all code that comes here; elsewhere it is null.
-unsafe impl Sync for Calls {}
+/// Where the running thread's list of callers ends; null when there is no run. The list has the functions that the thread is
+/// in, by their return addresses, outermost first. It lies in memory of its own, with room for as many calls as the thread's
+/// stack can hold.
+static CALLS: RunValue<*mut usize> = RunValue::new(ptr::null_mut());
 
 /// Stands behind the last entry of every list.
 pub const FULL: usize = usize::MAX;
@@ -345,14 +340,14 @@ pub const FULL: usize = usize::MAX;
 /// Goes over to another thread's list; where the present one ends.
 #[inline]
 pub fn swap_calls(end: *mut usize) -> *mut usize {
-    // SAFETY: as above.
-    unsafe { core::mem::replace(&mut *CALLS.0.get(), end) }
+    let before = CALLS.get();
+    CALLS.set(end);
+    before
 }
 
 /// Where the running thread's list ends.
 pub fn calls_end() -> *mut usize {
-    // SAFETY: as above.
-    unsafe { *CALLS.0.get() }
+    CALLS.get()
 }
 
 #[unsafe(no_mangle)]
@@ -362,30 +357,33 @@ pub unsafe extern "C" fn __tsan_func_entry() {
 }
 
 extern "C" fn entered(caller: usize, pc: usize) {
-    // SAFETY: as above; a list that is full (long jumps leave entries behind) grows no further.
+    let end = CALLS.get();
+    // SAFETY: `end` points into the running thread's list, whose last entry is FULL: a list that is full (long jumps leave
+    // entries behind) grows no further, so there is room for one more.
     unsafe {
-        let end = &mut *CALLS.0.get();
-        if !end.is_null() && end.read() != FULL {
-            end.write(caller);
-            *end = end.add(1);
-            if atomic_sections::any() {
-                atomic_sections::entered(pc);
-            }
+        if end.is_null() || end.read() == FULL {
+            return;
         }
+        end.write(caller);
+        CALLS.set(end.add(1));
+    }
+    if atomic_sections::any() {
+        atomic_sections::entered(pc);
     }
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn __tsan_func_exit() {
-    // SAFETY: as above. Before each list lies an entry that is 0, where it never shrinks further.
-    unsafe {
-        let end = &mut *CALLS.0.get();
-        if !end.is_null() && end.sub(1).read() != 0 {
-            if atomic_sections::any() {
-                atomic_sections::leaving();
-            }
-            let end = &mut *CALLS.0.get();
-            *end = end.sub(1);
-        }
+    let end = CALLS.get();
+    // SAFETY: `end` points into the running thread's list, and before each list lies an entry that is 0, where it never
+    // shrinks further.
+    if end.is_null() || unsafe { end.sub(1).read() } == 0 {
+        return;
     }
+    if atomic_sections::any() {
+        atomic_sections::leaving();
+    }
+    // SAFETY: the list of the thread has the entry that was just looked at; leaving a section may have switched threads, but
+    // this thread's list is the current one again.
+    CALLS.set(unsafe { CALLS.get().sub(1) });
 }

@@ -240,7 +240,7 @@ pub(crate) fn openable(path: &CStr, call: &CStr, from: &usize) {
     let call = call.to_str().unwrap_or("open");
     let site = call_sites::site(from);
     let reason = alloc::format!("{call} of {what}");
-    world::get().unsupported(&reason, site);
+    world::unsupported(&reason, site);
 }
 
 fn is_pipe(path: &CStr) -> bool {
@@ -492,7 +492,7 @@ fn requests(_: &'static CStr, arguments: &[usize; 6], from: &usize) {
         libc::S_IFREG | libc::S_IFDIR | libc::S_IFBLK
     );
     if file && !asks.contains(&(arguments[1] as libc::c_ulong)) {
-        world::get().unsupported("ioctl of a file", site);
+        world::unsupported("ioctl of a file", site);
     }
     if arguments[2] != 0 {
         world::snapshot().touch_range(arguments[2], 256);
