@@ -43,14 +43,11 @@ pub fn perform(op: Op, gate: Gate, site: Site, order: Order, failure: Option<Ord
 
 #[inline]
 fn done(op: Op, gate: Gate, site: Site, order: Order, failure: Option<Order>) -> Done {
-    let me = {
-        let mut world = borrow();
-        world.settle();
-        let me = world.current;
-        world.run.announce(me, Pending { op, gate, site });
-        me
-    };
-    turns::turn();
+    let mut world = borrow();
+    world.settle();
+    let me = world.current;
+    world.run.announce(me, Pending { op, gate, site });
+    turns::turn(world);
     let mut world = borrow();
     if world.debugged {
         let step = debugger::next_step(&world);

@@ -5,7 +5,7 @@
 use crate::{
     calls,
     core::{
-        cell::RunValue,
+        cell::{Borrow, RunValue},
         debugger,
         families::{self, Birth},
         os_threads::Seat,
@@ -134,8 +134,8 @@ pub fn spawn(
         if world.debugged {
             debugger::name(&world, id);
         }
+        switch_to(world, id);
     }
-    switch_to(id);
     borrow().mark();
     id
 }
@@ -178,10 +178,12 @@ fn slot_for(id: ThreadId, wanted: Option<usize>, site: Site) -> (usize, Slot) {
     }
 }
 
+/// The world, borrowed before a switch and given back by it.
+type Held = Borrow<'static, World>;
+
 /// Leaves the running thread where it is and goes on with another.
 #[inline(always)]
-fn switch_to(thread: ThreadId) {
-    let mut world = borrow();
+fn switch_to(mut world: Held, thread: ThreadId) {
     let from = world.current.index();
     world.current = thread;
     let to = &world.threads[thread.index()];
@@ -240,31 +242,22 @@ pub fn leave(outcome: Outcome) -> ! {
 
 /// Waits until the announced operation of the running thread is to go.
 #[inline(always)]
-pub(super) fn turn() {
-    let mut world = borrow();
+pub(super) fn turn(mut world: Held) {
     let me = world.current;
     match world.me().starter.take() {
-        Some(starter) => {
-            drop(world);
-            switch_to(starter);
-        }
-        None => {
-            drop(world);
-            next(Some(me));
-        }
+        Some(starter) => switch_to(world, starter),
+        None => next(world, Some(me)),
     }
 }
 
 /// Goes on with the thread whose turn it is.
 #[inline(always)]
-fn next(me: Option<ThreadId>) {
-    let mut world = borrow();
+fn next(mut world: Held, me: Option<ThreadId>) {
     match world.run.next() {
         Next::Go(choice) => {
             world.choice = choice;
-            drop(world);
             if Some(choice.thread) != me {
-                switch_to(choice.thread);
+                switch_to(world, choice.thread);
             }
         }
         Next::End(end) => {
@@ -288,11 +281,9 @@ pub fn finish() -> ! {
     if world.debugged {
         debugger::name(&world, me);
     }
-    let starter = world.me().starter.take();
-    drop(world);
-    match starter {
-        Some(starter) => switch_to(starter),
-        None => next(None),
+    match world.me().starter.take() {
+        Some(starter) => switch_to(world, starter),
+        None => next(world, None),
     }
     unreachable!("a thread that has ended does not go on")
 }
@@ -310,8 +301,7 @@ pub fn freeze(site: Site) -> ! {
             site,
         },
     );
-    drop(world);
-    turn();
+    turn(world);
     unreachable!("a frozen thread does not go on")
 }
 
