@@ -77,7 +77,8 @@ fn frames() -> Vec<Frame> {
         let (Some(address), Some(stack), Some(register)) = (address, stack, register) else {
             return STOP;
         };
-        // SAFETY: the unwinder's own context; the list is ours.
+        // SAFETY: the unwinder calls `visit` with its own context, for which its accessors are made, and with
+        // the pointer that `frames` passed: a live list that nothing else uses meanwhile.
         unsafe {
             let frame = Frame {
                 address: address(context),
@@ -94,7 +95,7 @@ fn frames() -> Vec<Frame> {
     let mut frames: Vec<Frame> = Vec::new();
     type Visit = unsafe extern "C" fn(*mut c_void, *mut c_void) -> c_int;
     if let Some(walk) = function!(BACKTRACE: fn(Visit, *mut c_void) -> c_int) {
-        // SAFETY: `visit` has the type that is asked for.
+        // SAFETY: `visit` has the signature that `_Unwind_Backtrace` calls, and `frames` outlives the walk.
         unsafe { walk(visit, (&raw mut frames).cast()) };
     }
     frames

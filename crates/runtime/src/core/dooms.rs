@@ -40,7 +40,8 @@ impl World {
         };
         if matches!(known.sort, Sort::Atomic | Sort::Wide) {
             let value = self.values.of(value, known.bytes as usize);
-            // SAFETY: the atomic lies there, and is that large.
+            // SAFETY: an object of this sort was found at the address by an access of the program to as many
+            // bytes, and its thread, which is about to write there, is the running one.
             unsafe {
                 ptr::copy_nonoverlapping(value.as_ptr(), known.address as *mut u8, value.len());
             }

@@ -43,12 +43,12 @@ fn named_in_environment() -> bool {
     let Some(memory) = sys::map_own(ROOM) else {
         return false;
     };
-    // SAFETY: just mapped.
+    // SAFETY: `map_own` returned ROOM bytes of new memory that nothing else refers to.
     let text = unsafe { core::slice::from_raw_parts_mut(memory, ROOM) };
     let length = sys::read_file(c"/proc/self/environ", text);
     let mut entries = text[..length].split(|byte| *byte == 0);
     let found = entries.any(|entry| entry.starts_with(b"REWEAVE_CHANNEL="));
-    // SAFETY: not needed any more.
+    // SAFETY: the bytes were mapped above, and `text` is not used after this.
     unsafe { sys::discard(memory as usize, ROOM) };
     found
 }
@@ -69,7 +69,8 @@ unsafe extern "C" fn __libc_start_main(
         begin = instead_of_main;
     }
     let real = crate::real!(__libc_start_main: fn(Main, c_int, *mut *mut c_char, Option<Hook>, Option<Hook>, Option<Hook>, *mut c_void) -> c_int);
-    // SAFETY: libc's own arguments.
+    // SAFETY: these are the arguments that the start code passed to libc's own function; only `main` may be
+    // another function of the same type.
     unsafe { real(begin, argc, argv, init, fini, rtld_fini, stack_end) }
 }
 
@@ -121,7 +122,7 @@ fn beginning() -> Beginning {
 /// The first thread of a run.
 pub extern "C" fn main_entry() -> ! {
     dooms::meet(None, modules::site(main_address() + 1));
-    // SAFETY: what libc passed.
+    // SAFETY: MAIN holds the `main` that libc's start was called with, stored as a pointer of the same size.
     let main: Main = unsafe { core::mem::transmute(MAIN.load(Ordering::Relaxed)) };
     let status = main(
         ARGC.load(Ordering::Relaxed) as c_int,

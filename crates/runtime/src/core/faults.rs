@@ -38,7 +38,8 @@ pub fn alternate_stack() {
         ss_flags: 0,
         ss_size: ALTERNATE,
     };
-    // SAFETY: the memory is ours for good.
+    // SAFETY: the kernel reads `stack`, a live local; the memory it names is mapped above and never given
+    // back.
     unsafe {
         sys::call(
             libc::SYS_sigaltstack,
@@ -50,7 +51,8 @@ pub fn alternate_stack() {
 /// Installs the handlers.
 pub fn install() {
     alternate_stack();
-    // SAFETY: the handler has the type that SA_SIGINFO asks for.
+    // SAFETY: `sigaction` reads `action`, a live local; zeros are a valid `sigaction`, and `handle` has the
+    // signature that SA_SIGINFO asks for.
     unsafe {
         let mut action = MaybeUninit::<libc::sigaction>::zeroed().assume_init();
         action.sa_sigaction = handle as *const () as usize;
@@ -72,7 +74,7 @@ unsafe extern "C" fn handle(signal: i32, info: *mut libc::siginfo_t, context: *m
     if signal == libc::SIGSEGV && code > 0 && written() {
         return;
     }
-    // SAFETY: as above, and nobody else has the context.
+    // SAFETY: the kernel passes a `ucontext_t` that belongs to this call of the handler alone.
     let registers = unsafe { &mut (*context.cast::<libc::ucontext_t>()).uc_mcontext.gregs };
     if signal == ENDLESS && (!world::active() || os_threads::pass_on(signal) || plain_spin::begin())
     {
@@ -152,7 +154,8 @@ fn caller(stack: usize) -> Site {
     let top = world::borrow().me().top;
     let mut place = stack.next_multiple_of(8);
     while place < top {
-        // SAFETY: on the running thread's stack.
+        // SAFETY: `place` lies between the interrupted stack pointer and the top of the running thread's
+        // stack, all of which is mapped.
         let word = unsafe { *(place as *const usize) };
         if !modules::is_library(word) {
             return modules::site(word);
@@ -165,7 +168,8 @@ fn caller(stack: usize) -> Site {
 /// Whether a library came to an instruction that no program can do, as `abort` does in the end.
 fn halts(pc: usize) -> bool {
     const HALT: u8 = 0xf4;
-    // SAFETY: code that was about to be run.
+    // SAFETY: the interrupted thread was about to run the instruction at `pc`, in a loaded module, so the
+    // byte is readable.
     modules::is_library(pc) && modules::site(pc) != Site(1) && unsafe { *(pc as *const u8) } == HALT
 }
 

@@ -119,7 +119,8 @@ impl Heap {
             site,
             freed: 0,
         });
-        // SAFETY: within what was mapped.
+        // SAFETY: `HEADER` bytes before the block and the block itself lie below `arena.used`, all of which
+        // is mapped for this heap alone.
         unsafe {
             let header = (start - HEADER) as *mut u32;
             header.write(index);
@@ -140,7 +141,8 @@ impl Heap {
         if number > SYSTEM || address < base + HEADER || address >= base + arena.used {
             return None;
         }
-        // SAFETY: within what was mapped.
+        // SAFETY: `HEADER` bytes before the block and the block itself lie below `arena.used`, all of which
+        // is mapped for this heap alone.
         let (index, magic) = unsafe {
             let header = (address - HEADER) as *const u32;
             (header.read_unaligned(), header.add(1).read_unaligned())
@@ -205,7 +207,8 @@ impl Heap {
     pub fn reset(&mut self) {
         for (index, arena) in self.arenas.iter_mut().enumerate().skip(1) {
             if arena.large || arena.used > MUCH {
-                // SAFETY: nobody needs what is there.
+                // SAFETY: the run that used the arena is over: no thread of the program goes on, and its
+                // blocks are forgotten below.
                 unsafe { sys::discard(HEAPS_AT + (index - 1) * STRIDE, arena.mapped) };
                 arena.large = false;
             }
@@ -250,7 +253,7 @@ pub fn allocate(bytes: usize, align: usize, site: u32) -> *mut c_void {
             let what = "a thread that allocates more than it may have, though most of it was freed";
             world::unsupported(what, Site(site));
         }
-        // SAFETY: the running thread's own.
+        // SAFETY: libc returns the address of the running thread's own `errno`.
         unsafe { *libc::__errno_location() = libc::ENOMEM };
     }
     block.cast()

@@ -24,7 +24,8 @@ pub fn conclude() {
     let mut look = |start: usize, end: usize, found: &mut Vec<usize>| {
         let mut address = start.next_multiple_of(8);
         while address + 8 <= end {
-            // SAFETY: callers pass memory that is mapped.
+            // SAFETY: the callers below pass hot pages, live stacks, mappings and live blocks, all of which
+            // are mapped and readable; the word is within the range.
             let word = unsafe { (address as *const usize).read_volatile() };
             address += 8;
             let Some(index) = blocks

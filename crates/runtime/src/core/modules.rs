@@ -96,7 +96,8 @@ pub fn is_library(address: usize) -> bool {
 /// All modules of the process, the program first.
 fn loaded() -> Vec<Module> {
     unsafe extern "C" fn add(info: *mut libc::dl_phdr_info, _: usize, into: *mut c_void) -> c_int {
-        // SAFETY: the loader passes a valid entry, and we passed the list.
+        // SAFETY: the loader passes a valid entry and the pointer it was given below: a live list that
+        // nothing else uses meanwhile.
         unsafe {
             let modules = &mut *into.cast::<Vec<Module>>();
             let info = &*info;
@@ -123,7 +124,7 @@ fn loaded() -> Vec<Module> {
         0
     }
     let mut modules: Vec<Module> = Vec::new();
-    // SAFETY: `add` has the type that is asked for.
+    // SAFETY: `add` has the signature that `dl_iterate_phdr` calls, and `modules` outlives the call.
     unsafe { libc::dl_iterate_phdr(Some(add), (&raw mut modules).cast()) };
     modules
 }

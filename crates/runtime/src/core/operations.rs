@@ -25,7 +25,7 @@ pub(crate) fn misuse(rule: &str, message: &str, address: usize, site: Site) -> !
 
 /// What a call that sets `errno` returns when it fails.
 pub(crate) fn failed(error: core::ffi::c_int) -> core::ffi::c_int {
-    // SAFETY: the running thread's own.
+    // SAFETY: libc returns the address of the running thread's own `errno`.
     unsafe { *libc::__errno_location() = error };
     -1
 }

@@ -83,7 +83,7 @@ fn run_forked(request: &Request) -> bool {
             crate::give_up(format_args!("the operating system gives no more processes"));
         }
         if child == 0 {
-            // SAFETY: asks for a signal.
+            // SAFETY: `prctl` with these numbers only asks for a signal when the parent ends.
             unsafe {
                 let (option, signal) = (libc::PR_SET_PDEATHSIG as usize, libc::SIGKILL as usize);
                 sys::call(libc::SYS_prctl, [option, signal, 0, 0, 0, 0]);
@@ -103,7 +103,7 @@ fn run_forked(request: &Request) -> bool {
         header.forked.store(child as u32, Ordering::Relaxed);
         let mut status = 0_i32;
         let ended = loop {
-            // SAFETY: waits for the child and writes a local.
+            // SAFETY: `wait4` writes `status`, a live local, and waits for a child of this process.
             let ended = unsafe {
                 let status = &raw mut status as usize;
                 sys::call(libc::SYS_wait4, [child as usize, status, 0, 0, 0, 0])
@@ -129,7 +129,7 @@ fn run_forked(request: &Request) -> bool {
             WANTS => {
                 world::snapshot().thaw();
                 grow(header.wanted.load(Ordering::Relaxed) as usize);
-                // SAFETY: no run is going on.
+                // SAFETY: between runs no thread of the program goes on from where it is.
                 unsafe { world::snapshot().retake() };
                 snapshot::cover();
             }
@@ -176,7 +176,7 @@ fn run_here(request: &Request, forked: bool) -> bool {
                 clean_up();
                 world::snapshot().thaw();
                 grow(number);
-                // SAFETY: no run is going on.
+                // SAFETY: between runs no thread of the program goes on from where it is.
                 unsafe { world::snapshot().retake() };
                 snapshot::cover();
             }
@@ -269,7 +269,7 @@ fn conclude(outcome: Outcome) {
 fn clean_up() {
     static RUNS: AtomicU32 = AtomicU32::new(0);
     families::clean_up();
-    // SAFETY: the run is over.
+    // SAFETY: the run is over: no thread of the program goes on from where it is.
     unsafe { world::snapshot().restore() };
     world::heap().reset();
     if restart() == Restart::Warm as u32 {

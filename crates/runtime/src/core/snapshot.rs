@@ -41,7 +41,8 @@ pub fn cover() {
         .filter(|slot| !snapshot.covers(slot.top))
         .collect();
     for slot in fresh {
-        // SAFETY: a parked thread's memory, which only its fiber uses.
+        // SAFETY: the slot's thread-local memory is mapped, and only the fiber that borrows it uses it; no
+        // run is going on.
         unsafe { snapshot.add(slot.top, slot.end, false) };
     }
     let (start, end) = {
@@ -53,7 +54,8 @@ pub fn cover() {
     while page < end && snapshot.covers(page) {
         page += PAGE;
     }
-    // SAFETY: the system's arena.
+    // SAFETY: the pages of the system's arena up to `end` are mapped, and no run is going on that could
+    // change them.
     unsafe { snapshot.add(page, end, false) };
 }
 

@@ -207,7 +207,7 @@ pub fn try_borrow() -> Option<Borrow<'static, World>> {
 ///
 /// The interrupted code never goes on.
 pub unsafe fn reclaim() {
-    // SAFETY: by the caller.
+    // SAFETY: by the caller, the code that held the borrows never goes on.
     unsafe {
         WORLD.reclaim();
         HEAP.reclaim();
@@ -334,7 +334,8 @@ impl World {
         } else {
             record.calls_end
         };
-        // SAFETY: the list lies between, and is not changed while it is looked at.
+        // SAFETY: the list lies between the two pointers, in memory that belongs to the thread, and no code
+        // of the program runs while it is borrowed.
         unsafe {
             let length = end.offset_from(record.calls).max(0) as usize;
             core::slice::from_raw_parts(record.calls, length)
@@ -347,7 +348,7 @@ impl World {
 
     /// Whether a thread has run any function of the program that does something.
     pub fn ran(&self, index: usize) -> bool {
-        // SAFETY: the list has a first entry, which was 0 when the thread began.
+        // SAFETY: `calls` points to the first entry of the thread's list, which was 0 when the thread began.
         unsafe { *self.threads[index].calls != 0 }
     }
 
@@ -378,17 +379,20 @@ impl World {
                 crate::give_up(format_args!("there is no memory for another thread"));
             };
             let room = room.cast::<usize>();
-            // SAFETY: just mapped; the first entry stays 0, the last one FULL.
+            // SAFETY: `room` is new memory of CALLS_BYTES, so its first and last word are within it; the
+            // first entry stays 0, the last one FULL.
             unsafe {
                 room.add(CALLS_BYTES / 8 - 1).write(FULL);
                 (room.add(1), Spin::default())
             }
         });
         spin.reset();
-        // SAFETY: the first entry of the list, see `ran`.
+        // SAFETY: `calls` is the first entry of a list of CALLS_BYTES that is mapped and belongs to this
+        // thread alone.
         unsafe { calls.write(0) };
         self.threads.push(Thread {
-            // SAFETY: nobody uses the slot's stack, or what is left of the first one.
+            // SAFETY: the stack below `slot.top` is not in use: the slot's thread has not begun in this run,
+            // and of the first thread's stack nothing below the running frames is.
             sp: unsafe { switch::prepare(slot.top as *mut u8, entry) },
             own: slot.own,
             seat: self.first_seat.and(slot.seat),

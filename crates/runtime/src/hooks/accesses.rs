@@ -385,7 +385,8 @@ mod vptr_update {
     use super::*;
 
     fn changes(place: *const usize, new: usize) -> bool {
-        // SAFETY: the program is about to write there.
+        // SAFETY: the compiler calls the hook before the program writes a pointer there, so the word is
+        // mapped and aligned.
         unsafe { *place != new }
     }
 

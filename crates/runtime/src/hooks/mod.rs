@@ -84,12 +84,14 @@ macro_rules! atomics {
             /// # Safety
             /// As the operation it stands for.
             unsafe fn real<'a>(address: *mut $word) -> &'a $atomic {
-                // SAFETY: the program's own promise.
+                // SAFETY: the program performs an atomic operation of this width there, so the address is
+                // valid and aligned for it.
                 unsafe { <$atomic>::from_ptr(address) }
             }
 
             pub unsafe extern "C" fn load(address: *mut $word, mo: i32, frame: &Frame) -> $word {
-                // SAFETY: the program's own access.
+                // SAFETY: the program performs an atomic operation of this width there, so the address is
+                // valid and aligned for it.
                 let value = unsafe { address.read_volatile() };
                 if !world::active() {
                     return value;
@@ -106,15 +108,18 @@ macro_rules! atomics {
                 frame: &Frame,
             ) {
                 if !world::active() {
-                    // SAFETY: the program's own access.
+                    // SAFETY: the program performs an atomic operation of this width there, so the address is
+                    // valid and aligned for it.
                     return unsafe { real(address) }.store(value, Ordering::SeqCst);
                 }
-                // SAFETY: the program's own access.
+                // SAFETY: the program performs an atomic operation of this width there, so the address is
+                // valid and aligned for it.
                 let old = unsafe { address.read_volatile() };
                 let site = modules::site(frame.return_address);
                 let object = world::borrow().atomic(address as usize, $bits / 8, old.into(), site);
                 perform(Op::Store(object, value.into()), Gate::Open, site, order(mo), None);
-                // SAFETY: as above.
+                // SAFETY: the program's operation writes there, as the address was found valid and aligned
+                // for above.
                 unsafe { address.write_volatile(value) };
             }
 
@@ -133,17 +138,20 @@ macro_rules! atomics {
                 };
                 if !world::active() {
                     let update = |old: $word| Some(rmw.apply(old.into()) as $word);
-                    // SAFETY: the program's own access.
+                    // SAFETY: the program performs an atomic operation of this width there, so the address is
+                    // valid and aligned for it.
                     let old = unsafe { real(address) }
                         .fetch_update(Ordering::SeqCst, Ordering::SeqCst, update);
                     return old.unwrap_or_default();
                 }
-                // SAFETY: the program's own access.
+                // SAFETY: the program performs an atomic operation of this width there, so the address is
+                // valid and aligned for it.
                 let old = unsafe { address.read_volatile() };
                 let site = modules::site(frame.return_address);
                 let object = world::borrow().atomic(address as usize, $bits / 8, old.into(), site);
                 let old = poll(Op::Rmw(object, rmw), frame, site, order(mo), None).result;
-                // SAFETY: as above.
+                // SAFETY: the program's operation writes there, as the address was found valid and aligned
+                // for above.
                 unsafe { address.write_volatile(rmw.apply(old) as $word) };
                 old as $word
             }
@@ -160,7 +168,8 @@ macro_rules! atomics {
                 frame: &Frame,
             ) -> (bool, $word) {
                 if !world::active() {
-                    // SAFETY: the program's own access.
+                    // SAFETY: the program performs an atomic operation of this width there, so the address is
+                    // valid and aligned for it.
                     let result = unsafe { real(address) }.compare_exchange(
                         expected,
                         new,
@@ -169,7 +178,8 @@ macro_rules! atomics {
                     );
                     return (result.is_ok(), result.unwrap_or_else(|old| old));
                 }
-                // SAFETY: the program's own access.
+                // SAFETY: the program performs an atomic operation of this width there, so the address is
+                // valid and aligned for it.
                 let old = unsafe { address.read_volatile() };
                 let site = modules::site(frame.return_address);
                 let object = world::borrow().atomic(address as usize, $bits / 8, old.into(), site);
@@ -182,7 +192,8 @@ macro_rules! atomics {
                 let failure = Some(order(orders.1));
                 let event = poll(op, frame, site, order(orders.0), failure);
                 if event.ok {
-                    // SAFETY: as above.
+                    // SAFETY: the program's operation writes there, as the address was found valid and
+                    // aligned for above.
                     unsafe { address.write_volatile(new) };
                 }
                 (event.ok, event.result as $word)
@@ -196,7 +207,8 @@ macro_rules! atomics {
                 fmo: i32,
                 frame: &Frame,
             ) -> bool {
-                // SAFETY: the program passes a variable of its own.
+                // SAFETY: the compiler passes the address of the program's variable for the expected value,
+                // of this width.
                 unsafe {
                     let (ok, old) = compare(address, *expected, new, (mo, fmo), false, frame);
                     if !ok {
@@ -214,7 +226,8 @@ macro_rules! atomics {
                 fmo: i32,
                 frame: &Frame,
             ) -> bool {
-                // SAFETY: as above.
+                // SAFETY: the program's operation writes there, as the address was found valid and aligned
+                // for above.
                 unsafe {
                     let (ok, old) = compare(address, *expected, new, (mo, fmo), true, frame);
                     if !ok {
@@ -232,7 +245,8 @@ macro_rules! atomics {
                 fmo: i32,
                 frame: &Frame,
             ) -> $word {
-                // SAFETY: as above.
+                // SAFETY: the program's operation writes there, as the address was found valid and aligned
+                // for above.
                 unsafe { compare(address, expected, new, (mo, fmo), false, frame) }.1
             }
         }
@@ -244,7 +258,8 @@ macro_rules! atomics {
             mo: i32,
             frame: &Frame,
         ) -> $word {
-            // SAFETY: the program's own access.
+            // SAFETY: the program performs an atomic operation of this width there, so the address is valid
+            // and aligned for it.
             unsafe { modify(address, operand, mo, frame, RmwKind::$kind) }
         }
     )*};

@@ -56,7 +56,8 @@ pub(crate) extern "C" fn redirected(
     arguments: &[usize; 6],
     frame: &Frame,
 ) -> isize {
-    // SAFETY: as the type says.
+    // SAFETY: every function that is passed on this way takes at most six integer arguments and returns an
+    // integer or a pointer.
     let real: Function = unsafe { core::mem::transmute(call.real.get()) };
     let mut arguments = *arguments;
     descriptor_arguments::hide(call.name, &mut arguments);
@@ -64,7 +65,8 @@ pub(crate) extern "C" fn redirected(
         (call.look)(call.name, &mut arguments, &frame.return_address);
     }
     let [a, b, c, d, e, f] = arguments;
-    // SAFETY: the program's own call.
+    // SAFETY: the arguments are those of the program's own call, with paths and descriptors exchanged for
+    // valid ones.
     let result = path_resolution::make(failure(call.name), || unsafe { real(a, b, c, d, e, f) });
     if !world::active() {
         return result;
@@ -91,7 +93,7 @@ fn failure(name: &CStr) -> isize {
 macro_rules! passes {
     ($($name:ident => $look:expr;)*) => {$(
         const _: () = {
-            // SAFETY: ends with the only nul.
+            // SAFETY: the text is an identifier followed by the only nul.
             const NAME: &core::ffi::CStr = unsafe {
                 core::ffi::CStr::from_bytes_with_nul_unchecked(concat!(stringify!($name), "\0").as_bytes())
             };
@@ -202,7 +204,7 @@ macro_rules! redirects {
     (@or $default:expr, $given:expr) => { $given };
     ($($name:ident => $look:expr $(, $after:expr)?;)*) => {$(
         const _: () = {
-            // SAFETY: ends with the only nul.
+            // SAFETY: the text is an identifier followed by the only nul.
             const NAME: &core::ffi::CStr = unsafe {
                 core::ffi::CStr::from_bytes_with_nul_unchecked(concat!(stringify!($name), "\0").as_bytes())
             };
@@ -245,7 +247,7 @@ pub(crate) fn openable(path: &CStr, call: &CStr, from: &usize) {
 
 fn is_pipe(path: &CStr) -> bool {
     let mut stat = MaybeUninit::<libc::stat>::zeroed();
-    // SAFETY: writes a local.
+    // SAFETY: the kernel reads `path`, a C string, and writes `stat`, a live local; zeros are a valid `stat`.
     unsafe {
         let arguments = [
             path.as_ptr() as usize,
@@ -328,7 +330,8 @@ fn untouched(_: &[usize; 6], result: isize) -> isize {
 
 /// Calls it, with its first six arguments.
 extern "C" fn filled(call: &Fill, arguments: &[usize; 6], frame: &Frame) -> isize {
-    // SAFETY: as the type says.
+    // SAFETY: every function that is passed on this way takes at most six integer arguments and returns an
+    // integer or a pointer.
     let real: Function = unsafe { core::mem::transmute(call.real.get()) };
     let mut arguments = *arguments;
     descriptor_arguments::hide(call.real.name(), &mut arguments);
@@ -342,7 +345,8 @@ extern "C" fn filled(call: &Fill, arguments: &[usize; 6], frame: &Frame) -> isiz
     if looks {
         world::snapshot().touch_range(place, (call.bytes)(arguments, None));
     }
-    // SAFETY: the program's own call.
+    // SAFETY: the arguments are those of the program's own call, with paths and descriptors exchanged for
+    // valid ones.
     let mut result = path_resolution::make(-1, || unsafe { real(a, b, c, d, e, f) });
     if looks {
         // What is asked may have changed.
@@ -369,7 +373,7 @@ macro_rules! fills {
     ($($name:ident => $place:literal, $bytes:expr $(, $route:expr $(, $smooth:expr)?)?;)*) => {$(
         const _: () = {
             static CALL: Fill = Fill {
-                // SAFETY: ends with the only nul.
+                // SAFETY: the text is an identifier followed by the only nul.
                 real: Real::new(unsafe {
                     CStr::from_bytes_with_nul_unchecked(concat!(stringify!($name), "\0").as_bytes())
                 }),
@@ -403,7 +407,7 @@ fn counted<const LENGTH: usize>(arguments: &[usize; 6], result: Option<isize>) -
 fn text<const LENGTH: usize>(arguments: &[usize; 6], result: Option<isize>) -> usize {
     match result {
         Some(0) => 0,
-        // SAFETY: ends with a nul.
+        // SAFETY: the function returned a C string.
         Some(text) => unsafe { CStr::from_ptr(text as *const c_char) }.count_bytes() + 1,
         None => arguments[LENGTH],
     }

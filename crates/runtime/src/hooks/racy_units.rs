@@ -99,7 +99,7 @@ impl World {
 
 /// What a unit holds; of a large one, a number that differs when that does.
 fn read(address: usize, bytes: usize) -> u64 {
-    // SAFETY: memory that the program accesses.
+    // SAFETY: the program is accessing these bytes, or has accessed them as one unit, so they are mapped.
     let memory = unsafe { core::slice::from_raw_parts(address as *const u8, bytes) };
     let word = |bytes: &[u8]| {
         let mut word = [0; 8];

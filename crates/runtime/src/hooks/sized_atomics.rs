@@ -46,7 +46,8 @@ unsafe extern "C" fn load(bytes: usize, address: *mut u8, into: *mut u8, mo: i32
 unsafe extern "C" fn store(bytes: usize, address: *mut u8, value: *mut u8, mo: i32, frame: &Frame) {
     if !world::active() {
         static REAL: Real = Real::new(c"__atomic_store");
-        // SAFETY: as above.
+        // SAFETY: libatomic's function of this name has this signature; the arguments are those that the
+        // program passed for it.
         return unsafe {
             transmute::<*mut _, Load>(REAL.get_from(LIBRARY))(bytes, address, value, mo)
         };
@@ -70,7 +71,8 @@ unsafe extern "C" fn exchange(
 ) {
     if !world::active() {
         static REAL: Real = Real::new(c"__atomic_exchange");
-        // SAFETY: as above.
+        // SAFETY: libatomic's function of this name has this signature; the arguments are those that the
+        // program passed for it.
         return unsafe {
             let real = transmute::<*mut _, Exchange>(REAL.get_from(LIBRARY));
             real(bytes, address, value, into, mo)
@@ -97,7 +99,8 @@ unsafe extern "C" fn compare(
 ) -> bool {
     if !world::active() {
         static REAL: Real = Real::new(c"__atomic_compare_exchange");
-        // SAFETY: as above.
+        // SAFETY: libatomic's function of this name has this signature; the arguments are those that the
+        // program passed for it.
         return unsafe {
             let real = transmute::<*mut _, Compare>(REAL.get_from(LIBRARY));
             real(bytes, address, expected, new, mo, fmo)

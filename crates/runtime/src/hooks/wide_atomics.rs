@@ -71,7 +71,7 @@ fn access(address: *mut u128, frame: &Frame) -> Access<'_> {
 unsafe fn change(address: *mut u128, new: impl Fn(u128) -> u128) -> u128 {
     let mut old = 0;
     loop {
-        // SAFETY: the program's own access.
+        // SAFETY: by the caller, the program performs an atomic operation of 16 bytes there.
         let seen = unsafe { swap(address, old, new(old)) };
         if seen == old {
             return old;
@@ -82,17 +82,19 @@ unsafe fn change(address: *mut u128, new: impl Fn(u128) -> u128) -> u128 {
 
 unsafe extern "C" fn load(address: *mut u128, mo: i32, frame: &Frame) -> u128 {
     if !world::active() {
-        // SAFETY: the program's own access, here and below.
+        // SAFETY: the program performs an atomic operation of 16 bytes there, so the address is valid and
+        // aligned.
         return unsafe { change(address, |old| old) };
     }
     access(address, frame).load(mo);
-    // SAFETY: as above; one thread runs.
+    // SAFETY: the program's operation reads 16 bytes there, and no other thread runs meanwhile.
     unsafe { address.read_volatile() }
 }
 
 unsafe extern "C" fn store(address: *mut u128, value: u128, mo: i32, frame: &Frame) {
     if !world::active() {
-        // SAFETY: as above.
+        // SAFETY: the program performs an atomic operation of 16 bytes there, so the address is valid and
+        // aligned.
         unsafe { change(address, |_| value) };
         return;
     }
@@ -101,7 +103,8 @@ unsafe extern "C" fn store(address: *mut u128, value: u128, mo: i32, frame: &Fra
 
 unsafe extern "C" fn exchange(address: *mut u128, new: u128, mo: i32, frame: &Frame) -> u128 {
     if !world::active() {
-        // SAFETY: as above.
+        // SAFETY: the program performs an atomic operation of 16 bytes there, so the address is valid and
+        // aligned.
         return unsafe { change(address, |_| new) };
     }
     let mut old = 0_u128;
@@ -112,10 +115,12 @@ unsafe extern "C" fn exchange(address: *mut u128, new: u128, mo: i32, frame: &Fr
 
 unsafe fn modify(address: *mut u128, mo: i32, frame: &Frame, new: impl Fn(u128) -> u128) -> u128 {
     if !world::active() {
-        // SAFETY: as above.
+        // SAFETY: the program performs an atomic operation of 16 bytes there, so the address is valid and
+        // aligned.
         return unsafe { change(address, new) };
     }
-    // SAFETY: as above.
+    // SAFETY: the program performs an atomic operation of 16 bytes there, so the address is valid and
+    // aligned.
     unsafe {
         let mut old = load(address, mo, frame);
         loop {
@@ -130,7 +135,8 @@ unsafe fn modify(address: *mut u128, mo: i32, frame: &Frame, new: impl Fn(u128) 
 macro_rules! modifications {
     ($($name:ident |$old:ident, $operand:ident| $new:expr;)*) => {$(
         unsafe extern "C" fn $name(address: *mut u128, $operand: u128, mo: i32, frame: &Frame) -> u128 {
-            // SAFETY: as above.
+            // SAFETY: the program performs an atomic operation of 16 bytes there, so the address is valid and
+            // aligned.
             unsafe { modify(address, mo, frame, |$old| $new) }
         }
     )*};
@@ -153,13 +159,14 @@ unsafe fn compare(
     frame: &Frame,
 ) -> (bool, u128) {
     if !world::active() {
-        // SAFETY: as above.
+        // SAFETY: the program performs an atomic operation of 16 bytes there, so the address is valid and
+        // aligned.
         let old = unsafe { swap(address, expected, new) };
         return (old == expected, old);
     }
     let (old, replacement) = (ptr::from_ref(&expected), ptr::from_ref(&new));
     let ok = access(address, frame).compare(old.cast(), replacement.cast(), orders, weak);
-    // SAFETY: as above; one thread runs.
+    // SAFETY: the program's operation reads 16 bytes there, and no other thread runs meanwhile.
     let found = unsafe { address.read_volatile() };
     (ok, if ok { expected } else { found })
 }
@@ -191,7 +198,8 @@ unsafe extern "C" fn weak(
     fmo: i32,
     frame: &Frame,
 ) -> bool {
-    // SAFETY: as above.
+    // SAFETY: the program performs an atomic operation of 16 bytes there, so the address is valid and
+    // aligned.
     unsafe {
         let values = (expected.read_unaligned(), new);
         let (ok, old) = compare(address, values, Orders(mo, fmo), true, frame);
