@@ -68,6 +68,9 @@ struct Frame {
 
 /// All functions that the running thread is in, innermost first, up to the first one of the program.
 fn frames() -> Vec<Frame> {
+    /// # Safety
+    ///
+    /// `context` is the unwinder's, and `frames` points to a live list of frames.
     unsafe extern "C" fn visit(context: *mut c_void, frames: *mut c_void) -> c_int {
         const FRAME_POINTER: c_int = 6;
         const STOP: c_int = 4;

@@ -53,6 +53,9 @@ fn named_in_environment() -> bool {
     found
 }
 
+/// # Safety
+///
+/// Called by the program's start code, with the arguments of libc's own function.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __libc_start_main(
     main: Main,

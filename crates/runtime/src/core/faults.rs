@@ -67,6 +67,9 @@ pub fn install() {
     }
 }
 
+/// # Safety
+///
+/// Called by the kernel as a signal handler with SA_SIGINFO.
 unsafe extern "C" fn handle(signal: i32, info: *mut libc::siginfo_t, context: *mut c_void) {
     // SAFETY: the kernel passes valid ones; a fault has an address.
     let (address, code) = unsafe { ((*info).si_addr() as usize, (*info).si_code) };

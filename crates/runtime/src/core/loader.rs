@@ -170,6 +170,10 @@ fn with_breakpoint<T>(work: impl FnOnce() -> T) -> T {
 }
 
 /// At the breakpoint: the function that is there only returns.
+///
+/// # Safety
+///
+/// Called by the kernel as a signal handler with SA_SIGINFO, at the breakpoint.
 unsafe extern "C" fn changed(_: c_int, _: *mut libc::siginfo_t, context: *mut c_void) {
     // SAFETY: the kernel's own context; its stack begins with the return address.
     unsafe {

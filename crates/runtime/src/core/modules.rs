@@ -95,6 +95,9 @@ pub fn is_library(address: usize) -> bool {
 
 /// All modules of the process, the program first.
 fn loaded() -> Vec<Module> {
+    /// # Safety
+    ///
+    /// `info` is a valid entry, and `into` points to a live list of modules.
     unsafe extern "C" fn add(info: *mut libc::dl_phdr_info, _: usize, into: *mut c_void) -> c_int {
         // SAFETY: the loader passes a valid entry and the pointer it was given below: a live list that
         // nothing else uses meanwhile.

@@ -113,6 +113,9 @@ impl Seat {
         unsafe { self.leave(save, first, OVER) }
     }
 
+    /// # Safety
+    ///
+    /// `save` is where the stack of the running thread is remembered, and the seats are live.
     unsafe fn leave(&self, save: *mut *mut u8, to: &'static Seat, what: u32) -> ! {
         self.next.set(Some((to, what)));
         // SAFETY: the loop stands there, since this thread is not in it.
@@ -145,6 +148,10 @@ impl Seat {
 }
 
 /// The system call by which a real thread waits: a function of its own, since a debugger shows its name for all who do.
+///
+/// # Safety
+///
+/// `save` is where the stack of the running thread is remembered, and the seats are live.
 #[unsafe(no_mangle)]
 #[unsafe(naked)]
 unsafe extern "C" fn reweave_waits(word: &AtomicU32, operation: i32, seen: u32) {
@@ -160,6 +167,10 @@ unsafe extern "C" fn reweave_waits(word: &AtomicU32, operation: i32, seen: u32) 
 }
 
 /// Sleeps until it is this thread's turn again, with all that it needs on its stack.
+///
+/// # Safety
+///
+/// `save` is where the stack of the running thread is remembered, and the seats are live.
 #[unsafe(naked)]
 unsafe extern "C" fn stand(save: *mut *mut u8, from: &Seat, to: &Seat) {
     core::arch::naked_asm!(

@@ -6,7 +6,7 @@
 use crate::{
     calls::libraries,
     core::{cell::RunValue, dooms, modules, spin, world},
-    hooks::{Frame, atomic_peeks, racy_units},
+    hooks::{Frame, atomic_peeks, racy_units, trampoline::assembly},
 };
 use alloc::{format, vec::Vec};
 use core::arch::naked_asm;
@@ -265,26 +265,26 @@ fn verb(kind: Kind) -> &'static str {
 /// Defines a hook: straight to the check, or, in a search with visible units, with a [`Frame`] to `units`.
 macro_rules! hook {
     ($name:ident, $fast:ident, $slow:ident, $pc:literal) => {
+        /// # Safety
+        ///
+        /// Called by the compiler's instrumentation, before the access that it stands for.
         #[unsafe(no_mangle)]
         #[unsafe(naked)]
         pub unsafe extern "C" fn $name() {
             naked_asm!(
+                ".cfi_startproc",
                 "cmp byte ptr [rip + {any}], 0",
                 "jne 2f",
                 concat!("mov ", $pc, ", [rsp]"),
                 "jmp {fast}",
                 "2:",
-                "push rbp",
-                "push rbx",
-                "push r12",
-                "push r13",
-                "push r14",
-                "push r15",
+                assembly!(push frame),
                 concat!("mov ", $pc, ", rsp"),
-                "sub rsp, 8",
+                assembly!(room "8"),
                 "call {slow}",
-                "add rsp, 56",
+                assembly!(drop "56"),
                 "ret",
+                ".cfi_endproc",
                 any = sym racy_units::LOOKED_AT,
                 fast = sym $fast,
                 slow = sym $slow,

@@ -6,8 +6,11 @@ pub(crate) mod atomic_peeks;
 pub(crate) mod passed_calls;
 pub(crate) mod racy_units;
 pub(crate) mod sized_atomics;
+pub(crate) mod trampoline;
 pub(crate) mod wide_atomics;
 pub(crate) mod wide_values;
+
+pub use trampoline::Frame;
 
 use crate::{
     calls::language::atomic_sections,
@@ -16,54 +19,13 @@ use crate::{
         modules,
         world::{self, perform, poll},
     },
+    trampoline,
 };
 use core::{
     ptr,
     sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering},
 };
 use reweave_model::{Gate, Op, Order, Rmw, RmwKind};
-
-/// What a trampoline pushes: callee-saved registers and the return address into the program.
-#[repr(C)]
-pub struct Frame {
-    pub registers: [usize; 6],
-    pub return_address: usize,
-}
-
-/// Defines functions for the program that pass on their arguments and, in the register named and on the stack, a [`Frame`].
-#[macro_export]
-macro_rules! trampoline {
-    ($($name:ident => $target:path, $frame:literal;)*) => {$(
-        #[unsafe(no_mangle)]
-        #[unsafe(naked)]
-        pub unsafe extern "C" fn $name() {
-            core::arch::naked_asm!(
-                ".cfi_startproc",
-                "push rbp",
-                ".cfi_adjust_cfa_offset 8",
-                "push rbx",
-                ".cfi_adjust_cfa_offset 8",
-                "push r12",
-                ".cfi_adjust_cfa_offset 8",
-                "push r13",
-                ".cfi_adjust_cfa_offset 8",
-                "push r14",
-                ".cfi_adjust_cfa_offset 8",
-                "push r15",
-                ".cfi_adjust_cfa_offset 8",
-                concat!("mov ", $frame, ", rsp"),
-                concat!("push ", $frame),
-                ".cfi_adjust_cfa_offset 8",
-                "call {target}",
-                "add rsp, 56",
-                ".cfi_adjust_cfa_offset -56",
-                "ret",
-                ".cfi_endproc",
-                target = sym $target,
-            )
-        }
-    )*};
-}
 
 /// The memory order of a hook's argument.
 pub fn order(number: i32) -> Order {
@@ -89,6 +51,9 @@ macro_rules! atomics {
                 unsafe { <$atomic>::from_ptr(address) }
             }
 
+            /// # Safety
+            ///
+            /// `address` is valid for the atomic operation that the program performs there.
             pub unsafe extern "C" fn load(address: *mut $word, mo: i32, frame: &Frame) -> $word {
                 // SAFETY: the program performs an atomic operation of this width there, so the address is
                 // valid and aligned for it.
@@ -101,6 +66,9 @@ macro_rules! atomics {
                 poll(Op::Load(object), frame, site, order(mo), None).result as $word
             }
 
+            /// # Safety
+            ///
+            /// `address` is valid for the atomic operation that the program performs there.
             pub unsafe extern "C" fn store(
                 address: *mut $word,
                 value: $word,
@@ -123,6 +91,9 @@ macro_rules! atomics {
                 unsafe { address.write_volatile(value) };
             }
 
+            /// # Safety
+            ///
+            /// `address` is valid for the atomic operation that the program performs there.
             #[inline(always)]
             unsafe fn modify(
                 address: *mut $word,
@@ -158,6 +129,9 @@ macro_rules! atomics {
 
             atomics!(@modify $word, exchange Swap, fetch_add Add, fetch_sub Sub, fetch_and And, fetch_or Or, fetch_xor Xor, fetch_nand Nand);
 
+            /// # Safety
+            ///
+            /// `address` is valid for the atomic operation that the program performs there.
             #[inline(always)]
             unsafe fn compare(
                 address: *mut $word,
@@ -199,6 +173,9 @@ macro_rules! atomics {
                 (event.ok, event.result as $word)
             }
 
+            /// # Safety
+            ///
+            /// `address` is valid for the atomic operation that the program performs there.
             pub unsafe extern "C" fn strong(
                 address: *mut $word,
                 expected: *mut $word,
@@ -218,6 +195,9 @@ macro_rules! atomics {
                 }
             }
 
+            /// # Safety
+            ///
+            /// `address` is valid for the atomic operation that the program performs there.
             pub unsafe extern "C" fn weak(
                 address: *mut $word,
                 expected: *mut $word,
@@ -237,6 +217,9 @@ macro_rules! atomics {
                 }
             }
 
+            /// # Safety
+            ///
+            /// `address` is valid for the atomic operation that the program performs there.
             pub unsafe extern "C" fn value(
                 address: *mut $word,
                 expected: $word,
@@ -252,6 +235,9 @@ macro_rules! atomics {
         }
     };
     (@modify $word:ty, $($name:ident $kind:ident),*) => {$(
+        /// # Safety
+        ///
+        /// `address` is valid for the atomic operation that the program performs there.
         pub unsafe extern "C" fn $name(
             address: *mut $word,
             operand: $word,
@@ -322,6 +308,9 @@ trampoline! {
     __tsan_atomic_thread_fence => fence, "rsi";
 }
 
+/// # Safety
+///
+/// `address` is valid for the atomic operation that the program performs there.
 unsafe extern "C" fn fence(mo: i32, frame: &Frame) {
     if !world::active() {
         core::sync::atomic::fence(Ordering::SeqCst);
@@ -365,6 +354,9 @@ pub fn calls_end() -> *mut usize {
     CALLS.get()
 }
 
+/// # Safety
+///
+/// `address` is valid for the atomic operation that the program performs there.
 #[unsafe(no_mangle)]
 #[unsafe(naked)]
 pub unsafe extern "C" fn __tsan_func_entry() {

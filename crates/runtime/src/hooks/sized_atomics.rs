@@ -25,6 +25,9 @@ type Load = unsafe extern "C" fn(usize, *mut u8, *mut u8, i32);
 type Exchange = unsafe extern "C" fn(usize, *mut u8, *mut u8, *mut u8, i32);
 type Compare = unsafe extern "C" fn(usize, *mut u8, *mut u8, *mut u8, i32, i32) -> bool;
 
+/// # Safety
+///
+/// The arguments are those of the function of libatomic that the program calls.
 unsafe extern "C" fn load(bytes: usize, address: *mut u8, into: *mut u8, mo: i32, frame: &Frame) {
     if !world::active() {
         static REAL: Real = Real::new(c"__atomic_load");
@@ -43,6 +46,9 @@ unsafe extern "C" fn load(bytes: usize, address: *mut u8, into: *mut u8, mo: i32
     access.read(into);
 }
 
+/// # Safety
+///
+/// The arguments are those of the function of libatomic that the program calls.
 unsafe extern "C" fn store(bytes: usize, address: *mut u8, value: *mut u8, mo: i32, frame: &Frame) {
     if !world::active() {
         static REAL: Real = Real::new(c"__atomic_store");
@@ -61,6 +67,9 @@ unsafe extern "C" fn store(bytes: usize, address: *mut u8, value: *mut u8, mo: i
     access.store(value, mo);
 }
 
+/// # Safety
+///
+/// The arguments are those of the function of libatomic that the program calls.
 unsafe extern "C" fn exchange(
     bytes: usize,
     address: *mut u8,
@@ -88,6 +97,9 @@ unsafe extern "C" fn exchange(
     access.exchange(value, into, mo);
 }
 
+/// # Safety
+///
+/// The arguments are those of the function of libatomic that the program calls.
 unsafe extern "C" fn compare(
     bytes: usize,
     address: *mut u8,

@@ -41,6 +41,10 @@ trampoline! {
 }
 
 /// What was there; `new` is now, if that was `expected`. By the processor.
+///
+/// # Safety
+///
+/// `address` is valid for an atomic operation of 16 bytes, which the program performs there.
 unsafe fn swap(address: *mut u128, expected: u128, new: u128) -> u128 {
     let (mut low, mut high) = (expected as u64, (expected >> 64) as u64);
     // SAFETY: the program's own access, aligned as such atomics are. rbx is LLVM's, so it is put back.
@@ -68,6 +72,10 @@ fn access(address: *mut u128, frame: &Frame) -> Access<'_> {
 }
 
 /// Outside of runs: changes what is there.
+///
+/// # Safety
+///
+/// `address` is valid for an atomic operation of 16 bytes, which the program performs there.
 unsafe fn change(address: *mut u128, new: impl Fn(u128) -> u128) -> u128 {
     let mut old = 0;
     loop {
@@ -80,6 +88,9 @@ unsafe fn change(address: *mut u128, new: impl Fn(u128) -> u128) -> u128 {
     }
 }
 
+/// # Safety
+///
+/// `address` is valid for an atomic operation of 16 bytes, which the program performs there.
 unsafe extern "C" fn load(address: *mut u128, mo: i32, frame: &Frame) -> u128 {
     if !world::active() {
         // SAFETY: the program performs an atomic operation of 16 bytes there, so the address is valid and
@@ -91,6 +102,9 @@ unsafe extern "C" fn load(address: *mut u128, mo: i32, frame: &Frame) -> u128 {
     unsafe { address.read_volatile() }
 }
 
+/// # Safety
+///
+/// `address` is valid for an atomic operation of 16 bytes, which the program performs there.
 unsafe extern "C" fn store(address: *mut u128, value: u128, mo: i32, frame: &Frame) {
     if !world::active() {
         // SAFETY: the program performs an atomic operation of 16 bytes there, so the address is valid and
@@ -101,6 +115,9 @@ unsafe extern "C" fn store(address: *mut u128, value: u128, mo: i32, frame: &Fra
     access(address, frame).store((&raw const value).cast(), mo);
 }
 
+/// # Safety
+///
+/// `address` is valid for an atomic operation of 16 bytes, which the program performs there.
 unsafe extern "C" fn exchange(address: *mut u128, new: u128, mo: i32, frame: &Frame) -> u128 {
     if !world::active() {
         // SAFETY: the program performs an atomic operation of 16 bytes there, so the address is valid and
@@ -113,6 +130,9 @@ unsafe extern "C" fn exchange(address: *mut u128, new: u128, mo: i32, frame: &Fr
     old
 }
 
+/// # Safety
+///
+/// `address` is valid for an atomic operation of 16 bytes, which the program performs there.
 unsafe fn modify(address: *mut u128, mo: i32, frame: &Frame, new: impl Fn(u128) -> u128) -> u128 {
     if !world::active() {
         // SAFETY: the program performs an atomic operation of 16 bytes there, so the address is valid and
@@ -134,6 +154,9 @@ unsafe fn modify(address: *mut u128, mo: i32, frame: &Frame, new: impl Fn(u128) 
 
 macro_rules! modifications {
     ($($name:ident |$old:ident, $operand:ident| $new:expr;)*) => {$(
+        /// # Safety
+        ///
+        /// `address` is valid for an atomic operation of 16 bytes, which the program performs there.
         unsafe extern "C" fn $name(address: *mut u128, $operand: u128, mo: i32, frame: &Frame) -> u128 {
             // SAFETY: the program performs an atomic operation of 16 bytes there, so the address is valid and
             // aligned.
@@ -151,6 +174,9 @@ modifications! {
     fetch_nand |old, operand| !(old & operand);
 }
 
+/// # Safety
+///
+/// `address` is valid for an atomic operation of 16 bytes, which the program performs there.
 unsafe fn compare(
     address: *mut u128,
     (expected, new): (u128, u128),
@@ -171,6 +197,9 @@ unsafe fn compare(
     (ok, if ok { expected } else { found })
 }
 
+/// # Safety
+///
+/// `address` is valid for an atomic operation of 16 bytes, which the program performs there.
 unsafe extern "C" fn strong(
     address: *mut u128,
     expected: *mut u128,
@@ -190,6 +219,9 @@ unsafe extern "C" fn strong(
     }
 }
 
+/// # Safety
+///
+/// `address` is valid for an atomic operation of 16 bytes, which the program performs there.
 unsafe extern "C" fn weak(
     address: *mut u128,
     expected: *mut u128,
@@ -211,6 +243,10 @@ unsafe extern "C" fn weak(
 }
 
 /// The order of its failure lies behind the return address.
+///
+/// # Safety
+///
+/// `address` is valid for an atomic operation of 16 bytes, which the program performs there.
 unsafe extern "C" fn value(
     address: *mut u128,
     expected: u128,
