@@ -1,21 +1,16 @@
-//! Loops that only wait for others.
+//! Loops that only wait for other threads, in native code.
 //!
-//! A thread comes to an operation that changed nothing the last time. When it is there again, with nothing written by it in between, the
-//! same registers and the same stack as the time before, the round from there to here repeats until somebody else changes what it
-//! looks at. Then the thread is parked: its operation is announced with the word that it saw, and can go when the object's word
-//! differs. A loop that looks at several objects first guesses (an event: every guess is explored) which will change.
+//! *Decides:* how a fingerprint of a thread is taken, and what counts as written by it. When a round repeats, and how a thread is parked, is
+//! decided by [`reweave_conduct::parking`]. *Called by:* the runtime before and after each operation, and at each write of the program.
+//! *Owns:* where the running thread has written since its last operation.
 //!
-//! *Locks.* A round may look under locks. The model counts, for each lock, the releases after which what it protects may differ; a repeated
-//! round that wrote nothing releases without being counted ([`clean`]). Any other section is counted, whatever it did: code without
-//! hooks may have written. A thread is never parked inside a section of the round, where it would keep others out.
+//! *Locks.* A repeated round that wrote nothing releases its locks without being counted ([`clean`]). Any other section is counted, whatever it
+//! did: code without hooks may have written.
 //!
 //! *Stacks.* What a thread writes to its own stack shows in its registers and its stack, which are compared: no need to look at such
-//! writes one by one. But variables there may be known to others. What others write to them is not the thread's own doing
+//! writes one by one. But other threads may know variables there. What they write to them is not the thread's own doing
 //! ([`foreign`]): it is taken as if it had always been there. And a section that wrote to its thread's stack is clean only when it leaves the
 //! same there as the time before.
-//!
-//! Every decision here is a function of what the thread itself has done and read, never of what others did meanwhile: equivalent
-//! executions park alike. A loop that does write something each round ends at the limit on steps.
 
 use crate::{
     hooks::Frame,
@@ -27,10 +22,8 @@ use core::{
     cell::UnsafeCell,
     sync::atomic::{AtomicUsize, Ordering},
 };
+use reweave_conduct::parking::{self, Fingerprint, Polls, Waiter};
 use reweave_model::{Event, Gate, ObjectId, Op, Order, Site};
-
-/// Longer rounds are not recognised.
-const ROW: usize = 48;
 
 /// Where the running thread has written since its last operation.
 #[derive(Clone, Copy, Default)]
@@ -125,7 +118,7 @@ fn note_foreign(address: usize, bytes: usize) {
         return;
     };
     let spin = &mut owner.spin;
-    if spin.row.is_empty() && spin.print.is_none() && spin.parked.is_none() {
+    if spin.polls.is_blank() && spin.parked.is_none() {
         return;
     }
     let mut word = address & !7;
@@ -139,20 +132,14 @@ fn note_foreign(address: usize, bytes: usize) {
     }
 }
 
-/// What one thread has done since it last changed anything.
+/// The polls of one thread.
 #[derive(Default)]
 pub struct Spin {
-    row: Vec<Visit>,
-    /// Of the operation under way.
-    print: Option<Print>,
-    /// Of one that is parked and will be announced.
+    polls: Polls<Print>,
+    /// Of a thread that is parked and will announce its operation.
     parked: Option<Print>,
-    /// Words of its stack that others have written to since it last ran, as they were.
+    /// Words of its stack that other threads have written to since it last ran, as they were.
     changed: Vec<(usize, u64)>,
-    /// It has written to its stack before the operation under way.
-    inside: bool,
-    /// At the end of a section that did so.
-    left: Option<Print>,
 }
 
 /// Registers and live stack at some moment.
@@ -164,40 +151,21 @@ pub struct Print {
     from: usize,
 }
 
-/// An operation that changed nothing.
-#[derive(Clone, Copy)]
-struct Visit {
-    site: Site,
-    op: Op,
-    /// What the object looked like.
-    word: u64,
-    /// From the second visit on; where a section ends, also of the first one that wrote to the stack.
-    print: Option<Print>,
-    /// The thread was here before.
-    again: bool,
-    /// It has written to its stack before this operation.
-    inside: bool,
+impl Fingerprint for Print {
+    // Every write of the program has a hook.
+    const SEES_WRITES: bool = true;
 }
 
 impl Spin {
-    /// How the thread came into the section it is in, if it has written nothing since.
-    fn entered(&self, lock: ObjectId) -> Option<&Visit> {
-        let mut row = self.row.iter().rev();
-        row.find(|visit| enters(visit.op) && visit.seen().0 == lock)
-    }
-
     pub fn clear(&mut self) {
-        self.row.clear();
-        self.print = None;
+        self.polls.clear();
     }
 
     /// As of a thread that begins, keeping memory.
     pub fn reset(&mut self) {
-        self.clear();
+        self.polls.reset();
         self.parked = None;
         self.changed.clear();
-        self.inside = false;
-        self.left = None;
     }
 
     /// The thread goes on: what others have written to its stack meanwhile counts as if it had been there before.
@@ -206,9 +174,7 @@ impl Spin {
         for (word, before) in self.changed.drain(..) {
             // SAFETY: on the running thread's stack.
             let now = unsafe { (word as *const u64).read_volatile() };
-            let visits = self.row.iter_mut().map(|visit| &mut visit.print);
-            let others = [&mut self.print, &mut self.parked, &mut self.left];
-            for print in visits.chain(others).flatten() {
+            for print in self.polls.prints_mut().chain(&mut self.parked) {
                 if print.from <= word {
                     let less = mixed(word, before);
                     print.sum = print.sum.wrapping_sub(less).wrapping_add(mixed(word, now));
@@ -218,47 +184,17 @@ impl Spin {
     }
 }
 
-/// Whether an event changed nothing and would do the same again.
-fn quiet(event: &Event) -> bool {
-    match event.op {
-        Op::Load(_) => true,
-        Op::Rmw(_, rmw) => rmw.apply(event.result) == event.result,
-        // A weak one that failed for no reason will not do so again; one that succeeded may fail then.
-        Op::CompareExchange {
-            expected,
-            new,
-            weak,
-            ..
-        } => match event.ok {
-            true => new == expected && !weak,
-            false => event.result != expected,
-        },
-        // Not an attempt to write-lock: several readers together keep it from going, and `optimal` needs those who do to come one
-        // after the other.
-        Op::TryLock(_) | Op::TryReadLock(_) | Op::SemTryAcquire(_) => !event.ok,
-        op => enters(op),
-    }
-}
-
-fn enters(op: Op) -> bool {
-    matches!(op, Op::Lock(_) | Op::ReadLock(_))
-}
-
-fn exits(op: Op) -> bool {
-    matches!(op, Op::Unlock(_) | Op::UnlockClean(_) | Op::ReadUnlock(_))
-}
-
 /// Before an operation of the running thread is announced: the gate to announce it with.
 #[inline]
 pub fn before(op: Op, site: Site, frame: Option<&Frame>) -> Gate {
-    let spin = &mut world::get().me().spin;
+    let polls = &mut world::get().me().spin.polls;
     let wrote = take_wrote();
     if wrote.outside {
-        spin.row.clear();
+        polls.clear_row();
     }
-    spin.inside = wrote.inside;
+    polls.arrive(wrote.inside);
     match frame {
-        Some(frame) if !spin.row.is_empty() => revisit(op, site, frame),
+        Some(frame) if !polls.row().is_empty() => revisit(op, site, frame),
         _ => Gate::Open,
     }
 }
@@ -266,62 +202,50 @@ pub fn before(op: Op, site: Site, frame: Option<&Frame>) -> Gate {
 #[inline(never)]
 fn revisit(op: Op, site: Site, frame: &Frame) -> Gate {
     let me = world::get().me();
-    let here = core::ptr::from_ref(frame) as usize;
-    if !on_stack(me.top, here) {
+    let top = me.top;
+    if !on_stack(top, core::ptr::from_ref(frame) as usize) {
         // On a stack that the program made: what is on it is not known.
         return Gate::Open;
     }
-    let same = |visit: &Visit| (visit.site, visit.op) == (site, op);
-    let Some(last) = me.spin.row.iter().rposition(same) else {
+    let polls = &mut me.spin.polls;
+    let Some(start) = polls.revisit(op, site, || print(frame, top)) else {
         return Gate::Open;
     };
-    let now = print(frame, me.top);
-    me.spin.print = Some(now);
-    let round = &me.spin.row[last..];
-    if round[0].print != Some(now) || !steady(round) || !outside(round) {
-        return Gate::Open;
-    }
-    let mut seen: Vec<(ObjectId, u64)> = Vec::new();
-    // In the order of the round, which is the same in equivalent executions; numbers of objects are not.
-    for visit in round {
-        if !seen.contains(&visit.seen()) {
-            seen.push(visit.seen());
-        }
-    }
-    me.spin.clear();
-    me.spin.parked = Some(now);
-    let gate = park(op, site, seen);
+    let (now, seen) = polls.take_round(start);
+    me.spin.parked = now;
+    let gate = parking::park(op, seen, &mut Parked(site));
     // When it goes on it is in the same round again.
     let spin = &mut world::get().me().spin;
-    spin.print = spin.parked.take();
+    spin.polls.resume(spin.parked.take());
     gate
+}
+
+/// The running thread, which is being parked here.
+struct Parked(Site);
+
+impl Waiter for Parked {
+    fn perform(&mut self, op: Op, gate: Gate) -> u64 {
+        perform(op, gate, self.0, Order::SeqCst, None).result
+    }
+
+    fn watch(&mut self, words: Vec<(ObjectId, u64)>) {
+        let world = world::get();
+        world.run.watch(world.current, words);
+    }
 }
 
 /// Whether the section that ends here belongs to a round that was the same before, and leaves nothing new.
 pub fn clean(mutex: ObjectId, site: Site, frame: &Frame) -> bool {
-    // SAFETY: as above; only looks.
+    // SAFETY: only one OS thread at a time runs code that reads or writes it.
     let wrote = unsafe { *WROTE.0.get() };
+    if wrote.outside {
+        return false;
+    }
     let me = world::get().me();
-    let here = |visit: &Visit| visit.seen().0 == mutex;
-    let row = &me.spin.row;
-    let entered = row
-        .iter()
-        .rposition(|visit| enters(visit.op) && here(visit));
-    let Some(entered) = entered.filter(|at| row[*at].again && !wrote.outside) else {
-        return false;
-    };
-    if !wrote.inside && !row[entered + 1..].iter().any(|visit| visit.inside) {
-        return true;
-    }
-    let from = core::ptr::from_ref(frame) as usize;
-    if !on_stack(me.top, from) {
-        return false;
-    }
-    let same = |visit: &&Visit| exits(visit.op) && here(visit) && visit.site == site;
-    let last = row.iter().rev().find(same).and_then(|visit| visit.print);
-    let now = print(frame, me.top);
-    me.spin.left = Some(now);
-    last == Some(now)
+    let (top, from) = (me.top, core::ptr::from_ref(frame) as usize);
+    let take = || on_stack(top, from).then(|| print(frame, top));
+    let polls = &mut me.spin.polls;
+    polls.leaves_clean(mutex, site, wrote.inside, take)
 }
 
 /// After an operation was done.
@@ -333,77 +257,7 @@ pub fn after(event: &Event) {
     if !spin.changed.is_empty() {
         spin.accept();
     }
-    let (left, again) = (spin.left.take(), spin.print.is_some());
-    let print = spin.print.take().or(left);
-    let leaves = |lock: ObjectId| exits(event.op) && spin.entered(lock).is_some();
-    if !quiet(event) && !event.op.object().is_some_and(leaves) {
-        spin.row.clear();
-        return;
-    }
-    if spin.row.len() == ROW {
-        spin.row.drain(..ROW / 2);
-    }
-    let Some(object) = event.op.object() else {
-        return;
-    };
-    let word = match event.op {
-        Op::Load(_) | Op::Rmw(..) | Op::CompareExchange { .. } => event.result,
-        op => world.run.state().object(object).sees(op),
-    };
-    spin.row.push(Visit {
-        site: event.site,
-        op: event.op,
-        word,
-        print,
-        again,
-        inside: spin.inside,
-    });
-}
-
-impl Visit {
-    fn seen(&self) -> (ObjectId, u64) {
-        (self.op.object().unwrap_or(ObjectId(0)), self.word)
-    }
-}
-
-/// Whether a round saw one word of each object.
-fn steady(round: &[Visit]) -> bool {
-    let differ = |a: &Visit, b: &Visit| a.seen().0 == b.seen().0 && a.word != b.word;
-    !round
-        .iter()
-        .any(|visit| round.iter().any(|other| differ(visit, other)))
-}
-
-/// Whether a round begins outside of its sections: a thread that is parked inside would keep others out.
-fn outside(round: &[Visit]) -> bool {
-    let mut inside: Vec<ObjectId> = Vec::new();
-    round.iter().all(|visit| {
-        let object = visit.seen().0;
-        if enters(visit.op) {
-            inside.push(object);
-        } else if exits(visit.op) {
-            let entered = inside.iter().rposition(|other| *other == object);
-            return entered.map(|place| inside.remove(place)).is_some();
-        }
-        true
-    }) && inside.is_empty()
-}
-
-/// Parks the thread at the first operation of its round: the gate to announce that one with.
-fn park(op: Op, site: Site, mut seen: Vec<(ObjectId, u64)>) -> Gate {
-    if let [(_, word)] = seen[..] {
-        return Gate::Word(word);
-    }
-    let silent = |op, gate| perform(op, gate, site, Order::SeqCst, None);
-    let guess = silent(Op::Any(seen.len() as u32), Gate::Open).result as usize;
-    let (object, word) = seen.remove(guess);
-    let world = world::get();
-    world.run.watch(world.current, seen);
-    if op.object() == Some(object) {
-        return Gate::Word(word);
-    }
-    silent(Op::Await(object, word), Gate::Word(word));
-    Gate::Open
+    spin.polls.record(event, world.run.state());
 }
 
 /// The registers at a call and the live stack above it.

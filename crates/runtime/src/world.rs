@@ -18,7 +18,6 @@ use crate::{
     slots::{Slot, Slots},
     spin::{self, Spin},
     switch, sys,
-    times::{Clock, Times},
     units::{Part, Units},
     wide::Values,
 };
@@ -29,9 +28,10 @@ use core::{
     ptr::{self, NonNull},
     sync::atomic::Ordering,
 };
+use reweave_conduct::{Next, Run};
 use reweave_model::{
-    Choice, Class, End, Event, Gate, Next, Object, ObjectId, Op, Order, Pending, RaceDetector, Run,
-    Site, ThreadId,
+    Choice, Class, End, Event, Gate, Object, ObjectId, Op, Order, Pending, RaceDetector, Site,
+    ThreadId,
 };
 use reweave_shadow::{Kind as Access, Shadow};
 use reweave_wire::{Doom, Note, Races};
@@ -57,7 +57,6 @@ pub struct Thread {
     pub finished: bool,
     pub detached: bool,
     pub joined: bool,
-    pub clock: Clock,
     /// The epoch of its last operation; 0: it made none.
     pub acted: u32,
     /// What library calls keep of it.
@@ -153,7 +152,6 @@ pub struct World {
     pub watched: Watched,
     /// What library calls keep of a run.
     pub calls: calls::State,
-    pub times: Times,
     /// Threads of this run that go no further than some step.
     pub dooms: Vec<Doom>,
     /// There is no way to have as many threads as a run wants.
@@ -248,7 +246,6 @@ pub fn start(seated: bool) {
         about_errors: Vec::new(),
         watched: Watched::new(),
         calls: calls::State::default(),
-        times: Times::new(),
         dooms: Vec::new(),
         refused: false,
         short: false,
@@ -349,7 +346,6 @@ impl World {
         self.unsettled = None;
         self.stores.clear();
         self.values.clear();
-        self.times.clear();
         self.notes.clear();
         self.calls.clear();
         self.status = None;
@@ -432,7 +428,6 @@ impl World {
             finished: false,
             detached: false,
             joined: false,
-            clock: Clock::default(),
             acted: 0,
             own_calls: calls::Own::default(),
             calls,
@@ -473,11 +468,9 @@ impl World {
             self.run.finish(id);
             self.unsupported(TOO_MANY, site);
         };
-        let now = self.me().clock.ns;
         let own_calls = self.me().own_calls.child(number);
         let thread = self.add(number, slot, thread_entry);
         thread.own_calls = own_calls;
-        thread.clock.ns = now;
         thread.start = Some(start);
         thread.argument = argument;
         thread.starter = Some(me);
@@ -686,9 +679,6 @@ fn done(op: Op, gate: Gate, site: Site, order: Order, failure: Option<Order>) ->
     match quiet || access.is_some_and(|part| part.races) {
         true => world.races.plain(me),
         false => world.races.event(event, order, failure),
-    }
-    if world.times.used() {
-        world.carry_time(event);
     }
     // Who leaves a wait does not come to the object any more: it may be gone by then.
     let leaves = matches!(event.op, Op::Wake { .. } | Op::Leave(_));
