@@ -1,0 +1,285 @@
+//! Loops that only wait for other threads, in native code.
+//!
+//! *Decides:* how a fingerprint of a thread is taken, and what counts as written by it. When a round repeats, and how a thread is parked, is
+//! decided by [`reweave_conduct::parking`]. *Called by:* the runtime before and after each operation, and at each write of the program.
+//! *Owns:* where the running thread has written since its last operation.
+//!
+//! *Locks.* A repeated round that wrote nothing releases its locks without being counted ([`clean`]). Any other section is counted, whatever it
+//! did: code without hooks may have written.
+//!
+//! *Stacks.* What a thread writes to its own stack shows in its registers and its stack, which are compared: no need to look at such
+//! writes one by one. But other threads may know variables there. What they write to them is not the thread's own doing
+//! ([`foreign`]): it is taken as if it had always been there. And a section that wrote to its thread's stack is clean only when it leaves the
+//! same there as the time before.
+
+use crate::{
+    core::{
+        slots,
+        world::{self, perform},
+    },
+    hooks::Frame,
+};
+use alloc::vec::Vec;
+use core::{
+    cell::UnsafeCell,
+    sync::atomic::{AtomicUsize, Ordering},
+};
+use reweave_conduct::parking::{self, Fingerprint, Polls, Waiter};
+use reweave_model::{Event, Gate, ObjectId, Op, Order, Site};
+
+/// Where the running thread has written since its last operation.
+#[derive(Clone, Copy, Default)]
+pub struct Wrote {
+    outside: bool,
+    /// To its own stack.
+    inside: bool,
+}
+
+struct Global(UnsafeCell<Wrote>);
+// SAFETY: one OS thread runs all code that looks at it; elsewhere it is only set.
+unsafe impl Sync for Global {}
+static WROTE: Global = Global(UnsafeCell::new(Wrote {
+    outside: false,
+    inside: false,
+}));
+
+/// Where the running thread's stack ends: what it writes there shows when it is parked.
+static TOP: AtomicUsize = AtomicUsize::new(0);
+/// Where the first thread's does; those of the others lie together.
+static MAIN_TOP: AtomicUsize = AtomicUsize::new(0);
+const STACK: usize = 8 << 20;
+
+/// A run begins, with the first thread.
+pub fn begin(top: usize) {
+    MAIN_TOP.store(top, Ordering::Relaxed);
+    switched(top);
+}
+
+/// Another thread goes on, whose stack ends here. What this one has written is its own: [`back`] wants to know.
+#[inline]
+pub fn switched(top: usize) -> Wrote {
+    TOP.store(top, Ordering::Relaxed);
+    take_wrote()
+}
+
+/// The thread goes on that had written this when it was left.
+#[inline]
+pub fn back(wrote: Wrote) {
+    // SAFETY: as above.
+    unsafe { WROTE.0.get().write_volatile(wrote) };
+}
+
+/// Whether an address is on the stack that ends here.
+#[inline]
+pub fn on_stack(top: usize, address: usize) -> bool {
+    top.wrapping_sub(address) <= STACK
+}
+
+/// The running thread writes.
+#[inline]
+pub fn wrote(address: usize, bytes: usize) {
+    // SAFETY: as above.
+    let wrote = unsafe { &mut *WROTE.0.get() };
+    if !on_stack(TOP.load(Ordering::Relaxed), address) {
+        wrote.outside = true;
+        foreign(address, bytes);
+    } else {
+        wrote.inside = true;
+    }
+}
+
+/// The running thread has changed something that no hook sees: what a library keeps for it, or the kernel.
+pub fn disturbed() {
+    if world::active() {
+        // SAFETY: as above.
+        unsafe { (*WROTE.0.get()).outside = true };
+    }
+}
+
+fn take_wrote() -> Wrote {
+    // SAFETY: as above.
+    unsafe { core::mem::take(&mut *WROTE.0.get()) }
+}
+
+/// Memory is about to be written that may be on the stack of another thread than the running one.
+#[inline]
+pub fn foreign(address: usize, bytes: usize) {
+    let first = on_stack(MAIN_TOP.load(Ordering::Relaxed), address);
+    if (first || slots::slot_of(address).is_some()) && world::active() {
+        note_foreign(address, bytes);
+    }
+}
+
+#[cold]
+fn note_foreign(address: usize, bytes: usize) {
+    let world = world::get();
+    let current = world.current.index();
+    let mut threads = world.threads.iter_mut().enumerate();
+    let owner = threads.find(|(_, thread)| !thread.finished && on_stack(thread.top, address));
+    let Some((_, owner)) = owner.filter(|(index, _)| *index != current) else {
+        return;
+    };
+    let spin = &mut owner.spin;
+    if spin.polls.is_blank() && spin.parked.is_none() {
+        return;
+    }
+    let mut word = address & !7;
+    while word < (address + bytes).min(owner.top) {
+        if !spin.changed.iter().any(|(known, _)| *known == word) {
+            // SAFETY: on a thread's stack.
+            let value = unsafe { (word as *const u64).read_volatile() };
+            spin.changed.push((word, value));
+        }
+        word += 8;
+    }
+}
+
+/// The polls of one thread.
+#[derive(Default)]
+pub struct Spin {
+    polls: Polls<Print>,
+    /// Of a thread that is parked and will announce its operation.
+    parked: Option<Print>,
+    /// Words of its stack that other threads have written to since it last ran, as they were.
+    changed: Vec<(usize, u64)>,
+}
+
+/// Registers and live stack at some moment.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Print {
+    /// A sum over all words, each with its address, so that words can be exchanged.
+    sum: u64,
+    /// Where it begins.
+    from: usize,
+}
+
+impl Fingerprint for Print {
+    // Every write of the program has a hook.
+    const SEES_WRITES: bool = true;
+}
+
+impl Spin {
+    pub fn clear(&mut self) {
+        self.polls.clear();
+    }
+
+    /// As of a thread that begins, keeping memory.
+    pub fn reset(&mut self) {
+        self.polls.reset();
+        self.parked = None;
+        self.changed.clear();
+    }
+
+    /// The thread goes on: what others have written to its stack meanwhile counts as if it had been there before.
+    #[cold]
+    fn accept(&mut self) {
+        for (word, before) in self.changed.drain(..) {
+            // SAFETY: on the running thread's stack.
+            let now = unsafe { (word as *const u64).read_volatile() };
+            for print in self.polls.prints_mut().chain(&mut self.parked) {
+                if print.from <= word {
+                    let less = mixed(word, before);
+                    print.sum = print.sum.wrapping_sub(less).wrapping_add(mixed(word, now));
+                }
+            }
+        }
+    }
+}
+
+/// Before an operation of the running thread is announced: the gate to announce it with.
+#[inline]
+pub fn before(op: Op, site: Site, frame: Option<&Frame>) -> Gate {
+    let polls = &mut world::get().me().spin.polls;
+    let wrote = take_wrote();
+    if wrote.outside {
+        polls.clear_row();
+    }
+    polls.arrive(wrote.inside);
+    match frame {
+        Some(frame) if !polls.row().is_empty() => revisit(op, site, frame),
+        _ => Gate::Open,
+    }
+}
+
+#[inline(never)]
+fn revisit(op: Op, site: Site, frame: &Frame) -> Gate {
+    let me = world::get().me();
+    let top = me.top;
+    if !on_stack(top, core::ptr::from_ref(frame) as usize) {
+        // On a stack that the program made: what is on it is not known.
+        return Gate::Open;
+    }
+    let polls = &mut me.spin.polls;
+    let Some(start) = polls.revisit(op, site, || print(frame, top)) else {
+        return Gate::Open;
+    };
+    let (now, seen) = polls.take_round(start);
+    me.spin.parked = now;
+    let gate = parking::park(op, seen, &mut Parked(site));
+    // When it goes on it is in the same round again.
+    let spin = &mut world::get().me().spin;
+    spin.polls.resume(spin.parked.take());
+    gate
+}
+
+/// The running thread, which is being parked here.
+struct Parked(Site);
+
+impl Waiter for Parked {
+    fn perform(&mut self, op: Op, gate: Gate) -> u64 {
+        perform(op, gate, self.0, Order::SeqCst, None).result
+    }
+
+    fn watch(&mut self, words: Vec<(ObjectId, u64)>) {
+        let world = world::get();
+        world.run.watch(world.current, words);
+    }
+}
+
+/// Whether the section that ends here belongs to a round that was the same before, and leaves nothing new.
+pub fn clean(mutex: ObjectId, site: Site, frame: &Frame) -> bool {
+    // SAFETY: only one OS thread at a time runs code that reads or writes it.
+    let wrote = unsafe { *WROTE.0.get() };
+    if wrote.outside {
+        return false;
+    }
+    let me = world::get().me();
+    let (top, from) = (me.top, core::ptr::from_ref(frame) as usize);
+    let take = || on_stack(top, from).then(|| print(frame, top));
+    let polls = &mut me.spin.polls;
+    polls.leaves_clean(mutex, site, wrote.inside, take)
+}
+
+/// After an operation was done.
+#[inline]
+pub fn after(event: &Event) {
+    let world = world::get();
+    let current = world.current.index();
+    let spin = &mut world.threads[current].spin;
+    if !spin.changed.is_empty() {
+        spin.accept();
+    }
+    spin.polls.record(event, world.run.state());
+}
+
+/// The registers at a call and the live stack above it.
+pub fn print(frame: &Frame, top: usize) -> Print {
+    let from = core::ptr::from_ref(frame) as usize;
+    let mut sum = 0_u64;
+    let mut address = from;
+    while address < top {
+        // SAFETY: between the running call's frame and the beginning of its thread's stack.
+        let word = unsafe { (address as *const u64).read_volatile() };
+        sum = sum.wrapping_add(mixed(address, word));
+        address += 8;
+    }
+    Print { sum, from }
+}
+
+/// A word at its address as a number that says little of either: sums of such numbers differ when a word does.
+fn mixed(address: usize, word: u64) -> u64 {
+    let mut z = word ^ (address as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    z = (z ^ (z >> 32)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 29)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 32)
+}
