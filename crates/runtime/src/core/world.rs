@@ -627,16 +627,24 @@ impl World {
         }
     }
 
+    /// Makes an object known to the run.
+    fn introduce(&mut self, sort: Sort, object: Object) -> ObjectId {
+        match sort {
+            Sort::Quiet => self.run.hidden_object(object),
+            _ => self.run.object(object),
+        }
+    }
+
     /// A new object at an address.
     pub fn make(&mut self, address: usize, bytes: usize, sort: Sort, object: Object) -> ObjectId {
-        let id = self.run.object(object);
+        let id = self.introduce(sort, object);
         self.objects.put(address, bytes, sort, id);
         id
     }
 
     /// A new object of the runtime's own that goes by an address and does not lie there.
     pub fn make_beside(&mut self, address: usize, sort: Sort, object: Object) -> ObjectId {
-        let id = self.run.object(object);
+        let id = self.introduce(sort, object);
         self.objects.note(address, 0, sort, id);
         id
     }
@@ -730,7 +738,7 @@ fn done(op: Op, gate: Gate, site: Site, order: Order, failure: Option<Order>) ->
     }
     let access = world.me().access.take();
     let object = event.op.object();
-    let quiet = object.is_some_and(|object| world.objects.about(object).sort == Sort::Quiet);
+    let quiet = object.is_some_and(|object| world.run.is_hidden(object));
     match quiet || access.is_some_and(|part| part.races) {
         true => world.races.plain(me),
         false => world.races.event(event, order, failure),
