@@ -3,10 +3,10 @@
 use reweave_check::{
     Check, Control, Fault, Outcome, Settings, StoredCheck, Subject, check, plan_of,
 };
+use reweave_conduct::{Next, Run};
 use reweave_explore::{Algorithm, Options, Target};
 use reweave_model::{
-    Divergence, Error, Execution, Gate, Kind, Next, Object, ObjectId, Op, Pending, Plan, Run, Site,
-    ThreadId,
+    Divergence, Error, Execution, Gate, Kind, Object, ObjectId, Op, Pending, Plan, Site, ThreadId,
 };
 use reweave_report::{Context, Position, Program, Trace};
 use std::{

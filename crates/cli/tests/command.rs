@@ -1,8 +1,7 @@
 //! The command as a user meets it: output, messages, exit codes.
 
-use reweave_model::{
-    Choice, Execution, Gate, Next, Object, ObjectId, Op, Pending, Plan, Run, Site, ThreadId,
-};
+use reweave_conduct::{Next, Run};
+use reweave_model::{Choice, Execution, Gate, Object, ObjectId, Op, Pending, Plan, Site, ThreadId};
 use reweave_report::{Context, Options, Position, Program, ResultDocument, Trace};
 use std::{
     io::{BufRead, BufReader, Read, Write},

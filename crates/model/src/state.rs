@@ -1,6 +1,6 @@
 //! The semantics: when an operation is enabled, which outcomes it has, what it returns, touches and changes.
 //!
-//! Used by targets while they run ([`crate::Run`]) and by algorithms that ask what would have been possible at another
+//! Used by targets while they run (crate `conduct`) and by algorithms that ask what would have been possible at another
 //! point of a finished execution. The state owns all objects and what the model knows of each thread.
 
 mod effect;
@@ -135,7 +135,7 @@ impl State {
     }
 
     /// Puts a thread into its place among others in creation order.
-    pub(crate) fn enlist(&self, thread: ThreadId, order: &mut Vec<ThreadId>) {
+    pub fn enlist(&self, thread: ThreadId, order: &mut Vec<ThreadId>) {
         let path = self.path(thread);
         let earlier = |other: &ThreadId| self.path(*other) < path;
         if order.last().is_none_or(earlier) {
@@ -249,8 +249,8 @@ impl State {
             .expect("an outcome is below the number of outcomes")
     }
 
-    /// What the last store wrote: see [`Run::settle`](crate::Run::settle).
-    pub(crate) fn settle(&mut self, object: ObjectId, settled: u64) {
+    /// Corrects the value of an atomic after a store whose value the target learned only later.
+    pub fn settle(&mut self, object: ObjectId, settled: u64) {
         if let Object::Atomic(value) = &mut self.objects[object.index()] {
             *value = settled;
         }
@@ -292,11 +292,7 @@ impl State {
     /// Does one of the most frequent operations, which have one outcome, as [`State::apply_any`] does, sooner: whether it succeeds, what
     /// it returns and touches.
     #[inline(always)]
-    pub(crate) fn apply_simple(
-        &mut self,
-        thread: ThreadId,
-        op: &Op,
-    ) -> Option<(bool, u64, Access)> {
+    pub fn apply_simple(&mut self, thread: ThreadId, op: &Op) -> Option<(bool, u64, Access)> {
         let (Op::Load(id)
         | Op::Store(id, _)
         | Op::Rmw(id, _)
@@ -346,14 +342,16 @@ impl State {
         Some((ok, result, Access { object: id, class }))
     }
 
+    #[inline]
     fn count_step(&mut self, thread: ThreadId) {
         let me = &mut self.threads[thread.index()];
         me.count += 1;
         me.released = false;
     }
 
-    /// A thread has seen another one end: the step it comes after.
-    pub(crate) fn join(&mut self, thread: ThreadId, other: ThreadId) -> Edge {
+    /// Does a join: the step it comes after.
+    #[inline]
+    pub fn join(&mut self, thread: ThreadId, other: ThreadId) -> Edge {
         self.count_step(thread);
         Edge {
             thread: other,
@@ -361,7 +359,8 @@ impl State {
         }
     }
 
-    pub(crate) fn apply_any(&mut self, thread: ThreadId, op: Op, outcome: u16) -> Effect {
+    /// Does any operation.
+    pub fn apply_any(&mut self, thread: ThreadId, op: Op, outcome: u16) -> Effect {
         let effect = self.effect(thread, op, outcome);
         self.count_step(thread);
         let step = Edge {

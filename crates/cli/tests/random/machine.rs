@@ -5,10 +5,11 @@ use super::{
     language::{Ending, How, Kind, Objects, Program, Stmt, Storage, Test, Value, each},
     parking::{Row, Variables},
 };
+use reweave_conduct::{Next, Run};
 use reweave_explore::Target;
 use reweave_model::{
-    Divergence, Edge, End, Event, Execution, Gate, Next, Object, ObjectId, OnceState, Op, Pending,
-    Plan, Rmw, Run, Site, ThreadId,
+    Divergence, Edge, End, Event, Execution, Gate, Object, ObjectId, OnceState, Op, Pending, Plan,
+    Rmw, Site, ThreadId,
 };
 
 /// Runs a program.

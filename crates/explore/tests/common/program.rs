@@ -1,5 +1,6 @@
 //! A tiny language whose programs are targets: threads of instructions with one register each, no operating system.
 
+use reweave_conduct::{Next, Run};
 use reweave_explore::Target;
 use reweave_model::*;
 

@@ -1,9 +1,10 @@
 //! Straight-line programs, run by the model, so that the tests have real executions to write down.
 #![allow(dead_code, missing_docs)]
 
+use reweave_conduct::{Next, Run};
 use reweave_model::{
-    Choice, End, Error, Execution, Gate, Kind, Mark, Next, Object, Op, Pending, Plan, Policy, Run,
-    Site, Step, ThreadId,
+    Choice, End, Error, Execution, Gate, Kind, Mark, Object, Op, Pending, Plan, Policy, Site, Step,
+    ThreadId,
 };
 use reweave_report::{Context, Options, Position, Program, Trace};
 

@@ -3,9 +3,8 @@
 //! *Decides:* the text of deadlock and livelock errors. *Called by:* `target` when a run ended so.
 
 use super::{World, location};
-use reweave_model::{
-    Error, Gate, Kind, Object, ObjectId, OnceState, Op, Pending, Run, Site, ThreadId,
-};
+use reweave_conduct::Run;
+use reweave_model::{Error, Gate, Kind, Object, ObjectId, OnceState, Op, Pending, Site, ThreadId};
 use std::fmt::Write;
 
 /// The error of a run whose threads cannot go on.

@@ -1,6 +1,6 @@
 //! The runtime inside a check: threads are fibers, operations go to the model.
 //!
-//! *Decides:* nothing; [`reweave_model::Run`] does. It brings each thread to its next operation, asks who goes, and lets that one go.
+//! *Decides:* nothing; [`reweave_conduct::Run`] does. It brings each thread to its next operation, asks who goes, and lets that one go.
 //! *Called by:* the shims (`sync`, `thread`, ...) from inside a check; [`ClosureTarget`] by the search. *Owns:* one [`World`] for each
 //! worker, with the fibers, the run and what is kept for each execution.
 //!
@@ -27,7 +27,6 @@ mod spin;
 mod statics;
 mod tag;
 mod target;
-mod times;
 mod world;
 
 pub(crate) use self::{
@@ -45,7 +44,8 @@ pub(crate) use self::{
 pub use self::target::ClosureTarget;
 
 use crate::allocator::Ledger;
-use reweave_model::{Error, Event, Gate, Next, Op, Order, Pending, Site};
+use reweave_conduct::Next;
+use reweave_model::{Error, Event, Gate, Op, Order, Pending, Site};
 use std::{
     any::Any,
     panic::Location,
@@ -108,9 +108,13 @@ pub(crate) fn op_timed(op: Op) -> Event {
     let site = task.world().seen.site(Location::caller());
     task.check_stack();
     spin::leaves(task);
-    let event = perform_gated(task, op, spin::timed_gate(task, site), site);
-    spin::after(task, task.world(), &event);
-    spin::timed(task, &event);
+    let (world, thread) = (task.world(), task.thread);
+    let object = op.object().expect("a timed operation has an object");
+    let gate = world.run.borrow_mut().timed_gate(thread, object, site);
+    let event = perform_gated(task, op, gate, site);
+    spin::after(task, world, &event);
+    let mut run = world.run.borrow_mut();
+    run.timed(thread, object, site, event.ok);
     event
 }
 
@@ -163,9 +167,6 @@ fn perform_ordered(task: &Task, op: Op, gate: Gate, site: Site, orders: Orders) 
                 Next::Go(choice) if choice.thread == thread => {
                     let event = run.step(choice);
                     world.races.borrow_mut().event(&event, orders.0, orders.1);
-                    if world.times.used() {
-                        world.carry_time(&event, &run);
-                    }
                     return event;
                 }
                 next => world.next.set(Some(next)),
@@ -179,9 +180,6 @@ fn perform_ordered(task: &Task, op: Op, gate: Gate, site: Site, orders: Orders) 
     let mut run = world.run.borrow_mut();
     let event = run.step(world.chosen.get());
     world.races.borrow_mut().event(&event, orders.0, orders.1);
-    if world.times.used() {
-        world.carry_time(&event, &run);
-    }
     event
 }
 
@@ -215,10 +213,8 @@ pub(crate) fn ledger<'a>() -> Option<&'a Arc<Ledger>> {
 /// A loop of pauses alone would never end: after some of them each takes a millisecond of the thread's own time.
 pub(crate) fn pause() {
     let Some(task) = task() else { return };
-    let mut spin = task.spin.borrow_mut();
-    spin.pauses += 1;
-    if spin.pauses > 100 {
-        drop(spin);
+    let pauses = task.world().run.borrow_mut().pause(task.thread);
+    if pauses > 100 {
         crate::time::advance(Duration::from_millis(1));
     }
 }

@@ -14,10 +14,11 @@ use super::{
     world::{Thread, now},
 };
 use crate::allocator::Watch;
+use reweave_conduct::Next;
 use reweave_explore::Target;
 use reweave_fiber::{Fiber, Resumed, Unwound};
 use reweave_model::{
-    Divergence, End, Error, Execution, Gate, Kind, Next, Op, Pending, Plan, Site, ThreadId,
+    Divergence, End, Error, Execution, Gate, Kind, Op, Pending, Plan, Site, ThreadId,
 };
 use std::{
     any::Any,
@@ -124,7 +125,6 @@ impl ClosureTarget {
         }
         world.races.borrow_mut().begin();
         world.pointers.begin();
-        world.times.begin();
         world.ending.set(false);
         world.ends.set(self.ends_wanted());
         world.next.set(None);
@@ -132,7 +132,7 @@ impl ClosureTarget {
         world
             .threads
             .borrow_mut()
-            .push(Thread::new(None, Site::ANY, 0));
+            .push(Thread::new(None, Site::ANY));
         let (place, closure) = (&raw const **world, self.closure.clone());
         let job = Box::new(move || {
             // SAFETY: the world outlives its fibers.

@@ -10,7 +10,8 @@ use crate::{
     hooks::{Frame, racy_units::Part},
 };
 use core::sync::atomic::Ordering;
-use reweave_model::{Class, Event, Gate, ObjectId, Op, Order, Pending, Run, Site, ThreadId};
+use reweave_conduct::Run;
+use reweave_model::{Class, Event, Gate, ObjectId, Op, Order, Pending, Site, ThreadId};
 use reweave_shadow::Kind as Access;
 
 /// What came of an operation.
@@ -77,7 +78,7 @@ fn done(op: Op, gate: Gate, site: Site, order: Order, failure: Option<Order>) ->
 
 /// The event that was done last.
 #[inline]
-fn last(run: &Run) -> &Event {
+pub(super) fn last_event(run: &Run) -> &Event {
     let events = &run.execution().events;
     events.last().expect("an event was just done")
 }
@@ -101,17 +102,13 @@ impl World {
         }
         let access = self.me().access.take();
         let object = op.object();
-        let quiet = object.is_some_and(|object| self.objects.about(object).sort == Sort::Quiet);
+        let quiet = object.is_some_and(|object| self.run.is_hidden(object));
         match quiet || access.is_some_and(|part| part.races) {
             true => self.races.plain(me),
             false => {
-                let event = last(&self.run);
+                let event = last_event(&self.run);
                 self.races.event(event, order, failure);
             }
-        }
-        if self.times.used() {
-            let event = *last(&self.run);
-            self.carry_time(&event);
         }
         // After waking, a waiter never accesses the object again: its memory may be gone by then.
         let leaves = matches!(op, Op::Wake { .. } | Op::Leave(_));
@@ -120,7 +117,7 @@ impl World {
         } else if let Some(object) = object.filter(|_| !leaves && !quiet) {
             self.touch_object(object, looks, site);
         }
-        spin::after(last(&self.run));
+        self.record_poll();
         self.refresh();
         if self.detail {
             self.watch_event(site);
@@ -143,7 +140,7 @@ impl World {
             false => Access::AtomicWrite,
         };
         if kind == Access::AtomicWrite {
-            spin::foreign(address, all);
+            self.foreign(address, all);
         }
         if sort != Sort::Futex && bytes > 0 {
             self.touch(address, bytes, kind, site);

@@ -19,7 +19,8 @@ use crate::{
     },
 };
 use core::{ffi::c_void, ptr};
-use reweave_model::{Gate, Next, Op, Pending, Site, ThreadId};
+use reweave_conduct::Next;
+use reweave_model::{Gate, Op, Pending, Site, ThreadId};
 
 /// Reported when a run creates one more thread than there can be.
 const TOO_MANY: &str = "more threads than there is room for";
@@ -113,11 +114,9 @@ pub fn spawn(
     let (number, slot) = slot_for(id, slot, site);
     {
         let mut world = borrow();
-        let now = world.me().clock.ns;
         let own_calls = world.me().own_calls.child(number);
         let thread = world.add(number, slot, thread_entry);
         thread.own_calls = own_calls;
-        thread.clock.ns = now;
         thread.start = Some(start);
         thread.argument = argument;
         thread.starter = Some(me);

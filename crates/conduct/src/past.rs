@@ -1,17 +1,12 @@
-//! What each thread has heard of others: by dependence and by what it reads, and so the same in equivalent executions.
+//! What each thread has learned of other threads, by dependence and by what it reads: the same in equivalent executions.
 //!
-//! *Called by:* [`Run::heard`](crate::Run::heard), for targets that decide something by it. Nothing is kept of a run in which nobody
-//! asks; whoever asks first pays for all events so far.
+//! *Called by:* [`Run::heard`](crate::Run::heard), for timed waits. A run in which no target asks pays nothing; the first
+//! question pays for all events so far.
 
-use crate::{
-    access::{Access, Class},
-    clock::Clock,
-    execution::{Edge, Event, Execution},
-    op::{Op, ThreadId},
-};
 use alloc::vec::Vec;
+use reweave_model::{Access, Class, Clock, Edge, Event, Execution, Op, ThreadId};
 
-/// Everything before the events of a run so far.
+/// What comes before each event of a run so far.
 #[derive(Debug, Default)]
 pub(crate) struct Past {
     /// How many events are in it.
@@ -26,14 +21,15 @@ pub(crate) struct Past {
 
 impl Past {
     /// A new run.
-    pub fn clear(&mut self) {
+    pub(crate) fn clear(&mut self) {
         if self.done > 0 {
             *self = Past::default();
         }
     }
 
-    /// Whether a thread's events behind its first `count` come after something that others did and these do not come after.
-    pub fn heard(&mut self, execution: &Execution, thread: ThreadId, count: u32) -> bool {
+    /// Whether the events of a thread after its first `count` come after an event of another thread that those first ones
+    /// do not come after.
+    pub(crate) fn heard(&mut self, execution: &Execution, thread: ThreadId, count: u32) -> bool {
         while self.done < execution.events.len() {
             self.add(execution, &execution.events[self.done]);
         }
@@ -82,7 +78,7 @@ impl Past {
         for Access { object, class } in event.access.into_iter().flatten() {
             let touched = &mut self.objects[object.index()];
             if execution.is_atomic(object) {
-                // Who reads it hears of the last write and of no other.
+                // A read learns of the last write and of no other.
                 if class == Class::Write {
                     touched.clear();
                     touched.push((class, clock.clone()));
