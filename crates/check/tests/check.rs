@@ -5,7 +5,7 @@ use reweave_check::{
 };
 use reweave_explore::{Algorithm, Options, Target};
 use reweave_model::{
-    Divergence, Error, Execution, Gate, Kind, Next, Object, ObjectId, Op, Pending, Plan, Run, Site,
+    Divergence, Error, Execution, Kind, Next, Object, ObjectId, Op, Pending, Plan, Run, Site,
     ThreadId,
 };
 use reweave_report::{Context, Position, Program, Trace};
@@ -80,8 +80,7 @@ impl Target for Machine {
         run.finish(ThreadId::MAIN);
         for (value, thread) in names.iter().enumerate() {
             let op = Op::Store(ObjectId(0), value as u64);
-            let (gate, site) = (Gate::Open, Site(1));
-            run.announce(*thread, Pending { op, gate, site });
+            run.announce(*thread, Pending::new(op, Site(1)));
         }
         loop {
             match run.next() {

@@ -6,8 +6,7 @@
 
 use reweave_explore::{Flow, Options, Search, Target};
 use reweave_model::{
-    Divergence, Event, Execution, Gate, Next, Object, ObjectId, Op, Pending, Plan, Run, Site,
-    ThreadId,
+    Divergence, Event, Execution, Next, Object, ObjectId, Op, Pending, Plan, Run, Site, ThreadId,
 };
 use std::sync::Mutex;
 
@@ -273,11 +272,7 @@ impl Machine {
                 return;
             }
         };
-        let pending = Pending {
-            op,
-            gate: Gate::Open,
-            site: Site(1),
-        };
+        let pending = Pending::new(op, Site(1));
         self.run.announce(thread, pending);
     }
 }

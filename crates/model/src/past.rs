@@ -4,8 +4,8 @@
 //! asks; whoever asks first pays for all events so far.
 
 use crate::{
-    access::{Access, Class},
     clock::Clock,
+    dependence::{Access, Class},
     execution::{Edge, Event, Execution},
     op::{Op, ThreadId},
 };

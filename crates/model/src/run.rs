@@ -8,11 +8,12 @@
 
 use crate::{
     execution::{Edge, End, Event, Execution, Gate, Pending, Site, ThreadRecord, Watch},
-    object::Object,
+    machine::Machine,
+    objects::Object,
     op::{ObjectId, Op, OpKind, ThreadId},
+    order::Orders,
     past::Past,
     plan::{Choice, Plan, Policy, Step},
-    state::State,
 };
 use alloc::vec::Vec;
 
@@ -54,6 +55,7 @@ const BLANK: Event = Event {
     after: None,
     access: [None, None],
     site: Site::ANY,
+    order: Orders::IMPLIED,
 };
 
 /// A thread of which nothing is known yet.
@@ -70,7 +72,7 @@ const NOBODY: ThreadRecord = ThreadRecord {
 /// One execution under way.
 #[derive(Debug, Default)]
 pub struct Run {
-    state: State,
+    state: Machine,
     pending: Vec<Option<Pending>>,
     /// Threads that have not come to their end, in creation order.
     alive: Vec<ThreadId>,
@@ -147,7 +149,7 @@ impl Run {
     }
 
     /// What the model knows right now.
-    pub fn state(&self) -> &State {
+    pub fn state(&self) -> &Machine {
         &self.state
     }
 
@@ -475,6 +477,7 @@ impl Run {
         event.gate = pending.gate;
         event.outcome = outcome;
         event.site = pending.site;
+        event.order = pending.order;
         match (self.state.apply_simple(thread, &pending.op), pending.op) {
             (Some((ok, result, access)), _) => {
                 event.ok = ok;
@@ -491,7 +494,7 @@ impl Run {
                 event.access = effect.access;
                 if let (Op::TryWriteLock(lock), false) = (pending.op, effect.ok) {
                     // It would have failed before as well.
-                    self.repeats |= self.state.object(lock).foretold().is_some();
+                    self.repeats |= self.state.object(lock).predicted_writer().is_some();
                 }
             }
         }

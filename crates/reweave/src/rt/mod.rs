@@ -45,7 +45,7 @@ pub(crate) use self::{
 pub use self::target::ClosureTarget;
 
 use crate::allocator::Ledger;
-use reweave_model::{Error, Event, Gate, Next, Op, Order, Pending, Site};
+use reweave_model::{Error, Event, Gate, Next, Op, Orders, Pending, Site};
 use std::{
     any::Any,
     panic::Location,
@@ -87,14 +87,14 @@ pub(crate) fn give_up() -> ! {
 #[inline]
 #[track_caller]
 pub(crate) fn op(op: Op) -> Event {
-    perform(op, Location::caller(), IMPLIED, None)
+    perform(op, Location::caller(), Orders::IMPLIED, None)
 }
 
 /// As [`op`], with the memory order that the program declared: on success, and for a compare-exchange on failure.
 #[inline]
 #[track_caller]
 pub(crate) fn op_ordered(op: Op, order: Ordering, failure: Option<Ordering>) -> Event {
-    let orders = (order.into(), failure.map(Into::into));
+    let orders = Orders::new(order.into(), failure.map(Into::into));
     perform(op, Location::caller(), orders, None)
 }
 
@@ -114,12 +114,6 @@ pub(crate) fn op_timed(op: Op) -> Event {
     event
 }
 
-/// The orders that an operation declares: on success, on failure.
-type Orders = (Order, Option<Order>);
-
-/// For operations other than those of atomics.
-const IMPLIED: Orders = (Order::SeqCst, None);
-
 #[inline]
 fn perform(
     op: Op,
@@ -137,7 +131,7 @@ fn perform(
     };
     let event = perform_ordered(task, op, gate, site, orders);
     spin::after(task, world, &event);
-    if orders != IMPLIED && orders != (Order::SeqCst, Some(Order::SeqCst)) {
+    if orders.weak() {
         world.weak_order(site);
     }
     event
@@ -145,7 +139,7 @@ fn perform(
 
 /// An operation that implies its order.
 fn perform_gated(task: &Task, op: Op, gate: Gate, site: Site) -> Event {
-    perform_ordered(task, op, gate, site, IMPLIED)
+    perform_ordered(task, op, gate, site, Orders::IMPLIED)
 }
 
 #[inline]
@@ -157,12 +151,18 @@ fn perform_ordered(task: &Task, op: Op, gate: Gate, site: Site, orders: Orders) 
     }
     {
         let mut run = world.run.borrow_mut();
-        run.announce(thread, Pending { op, gate, site });
+        let pending = Pending {
+            op,
+            gate,
+            site,
+            order: orders,
+        };
+        run.announce(thread, pending);
         if world.newborns.get() == 0 {
             match run.next() {
                 Next::Go(choice) if choice.thread == thread => {
                     let event = run.step(choice);
-                    world.races.borrow_mut().event(&event, orders.0, orders.1);
+                    world.races.borrow_mut().event(&event);
                     if world.times.used() {
                         world.carry_time(&event, &run);
                     }
@@ -178,7 +178,7 @@ fn perform_ordered(task: &Task, op: Op, gate: Gate, site: Site, orders: Orders) 
     }
     let mut run = world.run.borrow_mut();
     let event = run.step(world.chosen.get());
-    world.races.borrow_mut().event(&event, orders.0, orders.1);
+    world.races.borrow_mut().event(&event);
     if world.times.used() {
         world.carry_time(&event, &run);
     }
@@ -200,6 +200,7 @@ fn inert_event(task: &Task, op: Op, site: Site) -> Event {
         after: None,
         access: [None, None],
         site,
+        order: Orders::IMPLIED,
     }
 }
 

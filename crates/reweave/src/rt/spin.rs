@@ -29,7 +29,7 @@
 //!    explored only as failing because of an earlier one.
 
 use super::{Task, World, perform_gated, poll::Frame};
-use reweave_model::{End, Event, Gate, Next, Object, ObjectId, Op, Site, ThreadId};
+use reweave_model::{End, Event, Gate, Next, Object, ObjectId, Op, Orders, Site, ThreadId};
 
 /// How long a loop must run on unchanged before it is taken for endless. A thousand rounds the first time would cost a check of three
 /// executions 25 us with an atomic and 58 us with a mutex, two and three times what it takes now.
@@ -250,6 +250,7 @@ impl Visit {
             after: None,
             access: [None, None],
             site: self.site,
+            order: Orders::IMPLIED,
         }
     }
 

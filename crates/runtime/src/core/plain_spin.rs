@@ -17,7 +17,7 @@ use core::{
     cell::UnsafeCell,
     sync::atomic::{AtomicU64, Ordering},
 };
-use reweave_shadow::Kind;
+use reweave_memory::Kind;
 use reweave_wire::Note;
 
 /// Words of stack that are looked at, of all accesses together.

@@ -36,11 +36,11 @@ use core::{
     ptr::{self, NonNull},
     sync::atomic::Ordering,
 };
+use reweave_memory::{Kind as Access, RaceDetector, Shadow};
 use reweave_model::{
-    Choice, Class, End, Event, Gate, Next, Object, ObjectId, Op, Order, Pending, RaceDetector, Run,
-    Site, ThreadId,
+    Choice, Class, End, Event, Gate, Next, Object, ObjectId, Op, Order, Orders, Pending, Run, Site,
+    ThreadId,
 };
-use reweave_shadow::{Kind as Access, Shadow};
 use reweave_wire::{Doom, Note, Races};
 
 /// A thread of the program in the run at hand.
@@ -591,14 +591,7 @@ impl World {
     pub fn freeze(&mut self, site: Site) -> ! {
         self.settle();
         let me = self.current;
-        self.run.announce(
-            me,
-            Pending {
-                op: Op::Assume(false),
-                gate: Gate::Open,
-                site,
-            },
-        );
+        self.run.announce(me, Pending::new(Op::Assume(false), site));
         self.turn();
         unreachable!("a frozen thread does not go on")
     }
@@ -674,7 +667,13 @@ fn done(op: Op, gate: Gate, site: Site, order: Order, failure: Option<Order>) ->
     let world = get();
     world.settle();
     let me = world.current;
-    world.run.announce(me, Pending { op, gate, site });
+    let pending = Pending {
+        op,
+        gate,
+        site,
+        order: Orders::new(order, failure),
+    };
+    world.run.announce(me, pending);
     world.turn();
     let world = get();
     if world.debugged {
@@ -692,7 +691,7 @@ fn done(op: Op, gate: Gate, site: Site, order: Order, failure: Option<Order>) ->
     let quiet = object.is_some_and(|object| world.objects.about(object).sort == Sort::Quiet);
     match quiet || access.is_some_and(|part| part.races) {
         true => world.races.plain(me),
-        false => world.races.event(event, order, failure),
+        false => world.races.event(event),
     }
     if world.times.used() {
         world.carry_time(event);
