@@ -10,8 +10,8 @@ use crate::{
 };
 use alloc::vec::Vec;
 use reweave_model::{
-    Choice, Divergence, Edge, End, Error, Execution, Gate, Object, ObjectId, Op, Pending, Plan,
-    State, ThreadId, ThreadRecord, Watch,
+    Choice, Divergence, Edge, End, Error, Execution, Gate, Machine, Object, ObjectId, Op, Pending,
+    Plan, ThreadId, ThreadRecord, Watch,
 };
 
 /// A thread that nothing is known of yet.
@@ -28,7 +28,7 @@ const BLANK: ThreadRecord = ThreadRecord {
 /// One execution under way.
 #[derive(Debug, Default)]
 pub struct Run {
-    pub(crate) state: State,
+    pub(crate) state: Machine,
     /// The operation that each thread has reached.
     pub(crate) pending: Vec<Option<Pending>>,
     /// Threads that have not ended, in creation order.
@@ -95,7 +95,7 @@ impl Run {
 
     /// The model's state at this moment.
     #[inline]
-    pub fn state(&self) -> &State {
+    pub fn state(&self) -> &Machine {
         &self.state
     }
 

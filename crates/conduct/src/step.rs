@@ -4,7 +4,7 @@
 //! shorter way through the model.
 
 use crate::run::Run;
-use reweave_model::{Choice, Divergence, Event, Gate, Op, Site, ThreadId};
+use reweave_model::{Choice, Divergence, Event, Gate, Op, Orders, Site, ThreadId};
 
 /// An event as most are, to be filled in.
 const BLANK: Event = Event {
@@ -18,6 +18,7 @@ const BLANK: Event = Event {
     after: None,
     access: [None, None],
     site: Site::ANY,
+    order: Orders::IMPLIED,
 };
 
 impl Run {
@@ -45,6 +46,7 @@ impl Run {
         event.gate = pending.gate;
         event.outcome = outcome;
         event.site = pending.site;
+        event.order = pending.order;
         match (self.state.apply_simple(thread, &pending.op), pending.op) {
             (Some((ok, result, access)), _) => {
                 event.ok = ok;
@@ -61,7 +63,7 @@ impl Run {
                 event.access = effect.access;
                 if let (Op::TryWriteLock(lock), false) = (pending.op, effect.ok) {
                     // It would have failed before as well.
-                    self.repeats |= self.state.object(lock).foretold().is_some();
+                    self.repeats |= self.state.object(lock).predicted_writer().is_some();
                 }
             }
         }

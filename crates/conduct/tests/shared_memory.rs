@@ -200,7 +200,13 @@ impl Process {
             _ => Gate::Open,
         };
         let site = Site(registers.at + 1);
-        run.announce(thread, Pending { op, gate, site });
+        run.announce(
+            thread,
+            Pending {
+                gate,
+                ..Pending::new(op, site)
+            },
+        );
     }
 
     /// A thread of this process goes.

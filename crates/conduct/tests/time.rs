@@ -75,7 +75,13 @@ impl<'a> Machine<'a> {
             }
         };
         let (gate, site) = (Gate::Open, Site(1));
-        self.run.announce(thread, Pending { op, gate, site });
+        self.run.announce(
+            thread,
+            Pending {
+                gate,
+                ..Pending::new(op, site)
+            },
+        );
     }
 
     fn step(&mut self, thread: ThreadId) {
@@ -237,7 +243,13 @@ fn pauses_are_counted_until_the_next_event() {
     let me = ThreadId::MAIN;
     let load = |run: &mut Run| {
         let (op, gate, site) = (Op::Load(X), Gate::Open, Site(1));
-        run.announce(me, Pending { op, gate, site });
+        run.announce(
+            me,
+            Pending {
+                gate,
+                ..Pending::new(op, site)
+            },
+        );
         run.step(Choice {
             thread: me,
             outcome: 0,
@@ -265,7 +277,13 @@ fn second_gate(second: (ObjectId, Site), looks: bool, ok: bool) -> Gate {
     let (me, other) = (ThreadId::MAIN, run.spawn(ThreadId::MAIN));
     let step = |run: &mut Run, thread, op| {
         let (gate, site) = (Gate::Open, Site(1));
-        run.announce(thread, Pending { op, gate, site });
+        run.announce(
+            thread,
+            Pending {
+                gate,
+                ..Pending::new(op, site)
+            },
+        );
         run.step(Choice { thread, outcome: 0 });
     };
     let timed = true;

@@ -7,7 +7,7 @@
 use reweave_conduct::{Next, Run};
 use reweave_explore::{Flow, Options, Search, Target};
 use reweave_model::{
-    Divergence, Event, Execution, Gate, Object, ObjectId, Op, Pending, Plan, Site, ThreadId,
+    Divergence, Event, Execution, Object, ObjectId, Op, Pending, Plan, Site, ThreadId,
 };
 use std::sync::Mutex;
 
@@ -273,11 +273,7 @@ impl Machine {
                 return;
             }
         };
-        let pending = Pending {
-            op,
-            gate: Gate::Open,
-            site: Site(1),
-        };
+        let pending = Pending::new(op, Site(1));
         self.run.announce(thread, pending);
     }
 }

@@ -345,7 +345,11 @@ impl Machine {
             }
             Act::Result => open(Op::Store(ObjectId(b.result), thread.acc)),
         };
-        Step::Come(self.announced(id, Pending { op, gate, site }, looks))
+        let pending = Pending {
+            gate,
+            ..Pending::new(op, site)
+        };
+        Step::Come(self.announced(id, pending, looks))
     }
 
     /// Acts that are no operation as things are.
@@ -481,13 +485,7 @@ impl Machine {
 
     /// The end of a thread, which may be the end of the process.
     fn end(&mut self, id: ThreadId, ending: Ending, site: Site) -> Step {
-        let open = |op| {
-            Step::Come(Pending {
-                op,
-                gate: Gate::Open,
-                site,
-            })
-        };
+        let open = |op| Step::Come(Pending::new(op, site));
         let main = id == ThreadId::MAIN;
         let thread = &mut self.threads[id.index()];
         thread.row.pass();

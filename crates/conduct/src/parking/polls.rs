@@ -2,7 +2,7 @@
 
 use super::round::{clean_exit, enters, exits, outside, steady, words};
 use alloc::vec::Vec;
-use reweave_model::{Event, ObjectId, Op, Site, State};
+use reweave_model::{Event, Machine, ObjectId, Op, Site};
 
 /// The length of a row.
 const ROW: usize = 48;
@@ -179,7 +179,7 @@ impl<P: Fingerprint> Polls<P> {
 
     /// After an operation of the thread was done.
     #[inline]
-    pub fn record(&mut self, event: &Event, state: &State) {
+    pub fn record(&mut self, event: &Event, state: &Machine) {
         let (left, again) = (self.left.take(), self.print.is_some());
         let print = self.print.take().or(left);
         let Some(object) = self.quiet(event) else {

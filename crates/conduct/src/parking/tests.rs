@@ -1,7 +1,7 @@
 //! Cross-checks the recognition of loops with all small loops of some shapes.
 
 use super::{Fingerprint, Polls, Waiter, park};
-use reweave_model::{Event, Gate, Object, ObjectId, Op, Rmw, RmwKind, Site, State, ThreadId};
+use reweave_model::{Event, Gate, Machine, Object, ObjectId, Op, Rmw, RmwKind, Site, ThreadId};
 use std::{vec, vec::Vec};
 
 const A: ObjectId = ObjectId(0);
@@ -17,13 +17,13 @@ impl<const SEES: bool> Fingerprint for Print<SEES> {
 
 /// One thread, two atomics and a mutex.
 struct Machine<const SEES: bool> {
-    state: State,
+    state: Machine,
     polls: Polls<Print<SEES>>,
 }
 
 impl<const SEES: bool> Machine<SEES> {
     fn new(memory: [u64; 2]) -> Self {
-        let mut state = State::default();
+        let mut state = Machine::default();
         state.spawn(None);
         state.create(Object::Atomic(memory[0]));
         state.create(Object::Atomic(memory[1]));

@@ -458,7 +458,10 @@ impl Machine {
             (I::Join(n), _) => Op::Join(thread.children[n]),
             (I::Spawn(_) | I::SkipUnless(..), _) => unreachable!("no operation"),
         };
-        Pending { op, gate, site }
+        Pending {
+            gate,
+            ..Pending::new(op, site)
+        }
     }
 
     /// What the instruction makes of what happened.

@@ -45,7 +45,7 @@ pub use self::target::ClosureTarget;
 
 use crate::allocator::Ledger;
 use reweave_conduct::Next;
-use reweave_model::{Error, Event, Gate, Op, Order, Pending, Site};
+use reweave_model::{Error, Event, Gate, Op, Orders, Pending, Site};
 use std::{
     any::Any,
     panic::Location,
@@ -87,14 +87,14 @@ pub(crate) fn give_up() -> ! {
 #[inline]
 #[track_caller]
 pub(crate) fn op(op: Op) -> Event {
-    perform(op, Location::caller(), IMPLIED, None)
+    perform(op, Location::caller(), Orders::IMPLIED, None)
 }
 
 /// As [`op`], with the memory order that the program declared: on success, and for a compare-exchange on failure.
 #[inline]
 #[track_caller]
 pub(crate) fn op_ordered(op: Op, order: Ordering, failure: Option<Ordering>) -> Event {
-    let orders = (order.into(), failure.map(Into::into));
+    let orders = Orders::new(order.into(), failure.map(Into::into));
     perform(op, Location::caller(), orders, None)
 }
 
@@ -118,12 +118,6 @@ pub(crate) fn op_timed(op: Op) -> Event {
     event
 }
 
-/// The orders that an operation declares: on success, on failure.
-type Orders = (Order, Option<Order>);
-
-/// For operations other than those of atomics.
-const IMPLIED: Orders = (Order::SeqCst, None);
-
 #[inline]
 fn perform(
     op: Op,
@@ -141,7 +135,7 @@ fn perform(
     };
     let event = perform_ordered(task, op, gate, site, orders);
     spin::after(task, world, &event);
-    if orders != IMPLIED && orders != (Order::SeqCst, Some(Order::SeqCst)) {
+    if orders.weak() {
         world.weak_order(site);
     }
     event
@@ -149,7 +143,7 @@ fn perform(
 
 /// An operation that implies its order.
 fn perform_gated(task: &Task, op: Op, gate: Gate, site: Site) -> Event {
-    perform_ordered(task, op, gate, site, IMPLIED)
+    perform_ordered(task, op, gate, site, Orders::IMPLIED)
 }
 
 #[inline]
@@ -161,12 +155,18 @@ fn perform_ordered(task: &Task, op: Op, gate: Gate, site: Site, orders: Orders) 
     }
     {
         let mut run = world.run.borrow_mut();
-        run.announce(thread, Pending { op, gate, site });
+        let pending = Pending {
+            op,
+            gate,
+            site,
+            order: orders,
+        };
+        run.announce(thread, pending);
         if world.newborns.get() == 0 {
             match run.next() {
                 Next::Go(choice) if choice.thread == thread => {
                     let event = run.step(choice);
-                    world.races.borrow_mut().event(&event, orders.0, orders.1);
+                    world.races.borrow_mut().event(&event);
                     return event;
                 }
                 next => world.next.set(Some(next)),
@@ -179,7 +179,7 @@ fn perform_ordered(task: &Task, op: Op, gate: Gate, site: Site, orders: Orders) 
     }
     let mut run = world.run.borrow_mut();
     let event = run.step(world.chosen.get());
-    world.races.borrow_mut().event(&event, orders.0, orders.1);
+    world.races.borrow_mut().event(&event);
     event
 }
 
@@ -198,6 +198,7 @@ fn inert_event(task: &Task, op: Op, site: Site) -> Event {
         after: None,
         access: [None, None],
         site,
+        order: Orders::IMPLIED,
     }
 }
 

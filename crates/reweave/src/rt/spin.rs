@@ -27,7 +27,7 @@ use reweave_conduct::{
     Next,
     parking::{self, Fingerprint, Polls, Waiter},
 };
-use reweave_model::{End, Event, Gate, Object, ObjectId, Op, Site, ThreadId};
+use reweave_model::{End, Event, Gate, Object, ObjectId, Op, Orders, Site, ThreadId};
 
 /// How long a loop must run on unchanged before it is taken for endless. A thousand rounds the first time would cost a check of three
 /// executions 25 us with an atomic and 58 us with a mutex, two and three times what it takes now.
@@ -185,6 +185,7 @@ fn event(visit: &Visit, thread: ThreadId) -> Event {
         after: None,
         access: [None, None],
         site: visit.site,
+        order: Orders::IMPLIED,
     }
 }
 

@@ -17,9 +17,7 @@ use crate::allocator::Watch;
 use reweave_conduct::Next;
 use reweave_explore::Target;
 use reweave_fiber::{Fiber, Resumed, Unwound};
-use reweave_model::{
-    Divergence, End, Error, Execution, Gate, Kind, Op, Pending, Plan, Site, ThreadId,
-};
+use reweave_model::{Divergence, End, Error, Execution, Kind, Op, Pending, Plan, Site, ThreadId};
 use std::{
     any::Any,
     panic::{AssertUnwindSafe, catch_unwind},
@@ -182,11 +180,7 @@ impl ClosureTarget {
         };
         // Its frames stay as they are; those who wait for it wait for ever.
         self.leaked += 1;
-        let never = Pending {
-            op: Op::Assume(false),
-            gate: Gate::Open,
-            site: Site::ANY,
-        };
+        let never = Pending::new(Op::Assume(false), Site::ANY);
         self.world.run.borrow_mut().announce(thread, never);
         if self.world.crash_told.take() {
             return;

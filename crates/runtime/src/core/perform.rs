@@ -11,8 +11,8 @@ use crate::{
 };
 use core::sync::atomic::Ordering;
 use reweave_conduct::Run;
-use reweave_model::{Class, Event, Gate, ObjectId, Op, Order, Pending, Site, ThreadId};
-use reweave_shadow::Kind as Access;
+use reweave_memory::Kind as Access;
+use reweave_model::{Class, Event, Gate, ObjectId, Op, Order, Orders, Pending, Site, ThreadId};
 
 /// What came of an operation.
 #[derive(Clone, Copy)]
@@ -47,7 +47,13 @@ fn done(op: Op, gate: Gate, site: Site, order: Order, failure: Option<Order>) ->
     let mut world = borrow();
     world.settle();
     let me = world.current;
-    world.run.announce(me, Pending { op, gate, site });
+    let pending = Pending {
+        op,
+        gate,
+        site,
+        order: Orders::new(order, failure),
+    };
+    world.run.announce(me, pending);
     turns::turn(world);
     let mut world = borrow();
     if world.debugged {
@@ -66,7 +72,7 @@ fn done(op: Op, gate: Gate, site: Site, order: Order, failure: Option<Order>) ->
         },
     );
     let looks = event.access[0].is_some_and(|access| access.class == Class::Read);
-    world.follow(me, op, looks, site, order, failure);
+    world.follow(me, op, looks, site);
     world.count_step();
     let doomed = !world.dooms.is_empty();
     drop(world);
@@ -86,15 +92,7 @@ pub(super) fn last_event(run: &Run) -> &Event {
 impl World {
     /// What follows from the event that the running thread has just done: clocks, shadow, time, loops.
     #[inline]
-    fn follow(
-        &mut self,
-        me: ThreadId,
-        op: Op,
-        looks: bool,
-        site: Site,
-        order: Order,
-        failure: Option<Order>,
-    ) {
+    fn follow(&mut self, me: ThreadId, op: Op, looks: bool, site: Site) {
         let epoch = self.races.epoch(me);
         self.me().acted = epoch;
         if let Op::Store(object, _) = op {
@@ -107,7 +105,7 @@ impl World {
             true => self.races.plain(me),
             false => {
                 let event = last_event(&self.run);
-                self.races.event(event, order, failure);
+                self.races.event(event);
             }
         }
         // After waking, a waiter never accesses the object again: its memory may be gone by then.

@@ -20,7 +20,7 @@ use crate::{
 };
 use core::{ffi::c_void, ptr};
 use reweave_conduct::Next;
-use reweave_model::{Gate, Op, Pending, Site, ThreadId};
+use reweave_model::{Op, Pending, Site, ThreadId};
 
 /// Reported when a run creates one more thread than there can be.
 const TOO_MANY: &str = "more threads than there is room for";
@@ -292,14 +292,9 @@ pub fn freeze(site: Site) -> ! {
     let mut world = borrow();
     world.settle();
     let me = world.current;
-    world.run.announce(
-        me,
-        Pending {
-            op: Op::Assume(false),
-            gate: Gate::Open,
-            site,
-        },
-    );
+    world
+        .run
+        .announce(me, Pending::new(Op::Assume(false), site));
     turn(world);
     unreachable!("a frozen thread does not go on")
 }

@@ -40,8 +40,8 @@ use core::{
     sync::atomic::Ordering,
 };
 use reweave_conduct::Run;
-use reweave_model::{Choice, End, Object, ObjectId, RaceDetector, Site, ThreadId};
-use reweave_shadow::Shadow;
+use reweave_memory::{RaceDetector, Shadow};
+use reweave_model::{Choice, End, Object, ObjectId, Site, ThreadId};
 use reweave_wire::{Doom, Note, Races};
 
 /// A thread of the program in the run at hand.
