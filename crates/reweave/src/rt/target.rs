@@ -11,7 +11,7 @@ use super::{
     Habit, Task, World, explain,
     panics::{self, Panic},
     statics,
-    world::{Thread, now},
+    world::Thread,
 };
 use crate::allocator::Watch;
 use reweave_conduct::Next;
@@ -364,7 +364,7 @@ impl Task {
         let run = world.run.borrow();
         let (message, site, after) = match self.panic.take() {
             Some(began) => (began.message, Some(began.site), began.after),
-            None => (panics::text(payload), None, Some(now(&run, self.thread))),
+            None => (panics::text(payload), None, Some(run.moment(self.thread))),
         };
         let at = run.execution().events.len();
         world.panics.borrow_mut().push(Panic {

@@ -263,7 +263,7 @@ impl World {
     pub(crate) fn error(&self, thread: ThreadId, mut error: Error) {
         let run = self.run.borrow();
         let place = run.execution().events.len();
-        error.after.get_or_insert_with(|| now(&run, thread));
+        error.after.get_or_insert_with(|| run.moment(thread));
         self.errors.borrow_mut().push((place, error));
     }
 
@@ -296,14 +296,6 @@ impl World {
     /// These places so far.
     pub(crate) fn weak_sites(&self) -> Vec<Site> {
         self.weak.borrow().iter().copied().map(Site).collect()
-    }
-}
-
-/// This moment of a thread.
-pub(crate) fn now(run: &Run, thread: ThreadId) -> Edge {
-    Edge {
-        thread,
-        count: run.state().count(thread),
     }
 }
 
