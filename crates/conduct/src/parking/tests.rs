@@ -1,7 +1,9 @@
 //! Cross-checks the recognition of loops with all small loops of some shapes.
 
 use super::{Fingerprint, Polls, Waiter, park};
-use reweave_model::{Event, Gate, Machine, Object, ObjectId, Op, Rmw, RmwKind, Site, ThreadId};
+use reweave_model::{
+    Event, Gate, Machine, Object, ObjectId, Op, Orders, Rmw, RmwKind, Site, ThreadId,
+};
 use std::{vec, vec::Vec};
 
 const A: ObjectId = ObjectId(0);
@@ -16,12 +18,12 @@ impl<const SEES: bool> Fingerprint for Print<SEES> {
 }
 
 /// One thread, two atomics and a mutex.
-struct Machine<const SEES: bool> {
+struct Loop<const SEES: bool> {
     state: Machine,
     polls: Polls<Print<SEES>>,
 }
 
-impl<const SEES: bool> Machine<SEES> {
+impl<const SEES: bool> Loop<SEES> {
     fn new(memory: [u64; 2]) -> Self {
         let mut state = Machine::default();
         state.spawn(None);
@@ -29,7 +31,7 @@ impl<const SEES: bool> Machine<SEES> {
         state.create(Object::Atomic(memory[1]));
         state.create(Object::mutex());
         let polls = Polls::default();
-        Machine { state, polls }
+        Loop { state, polls }
     }
 
     /// Comes to an operation: where its round begins, if it repeats.
@@ -55,6 +57,7 @@ impl<const SEES: bool> Machine<SEES> {
             after: effect.after,
             access: effect.access,
             site: Site(site),
+            order: Orders::IMPLIED,
         };
         self.polls.record(&event, &self.state);
         event
@@ -99,7 +102,7 @@ fn run(
     memory: [u64; 2],
     site: impl Fn(u32) -> u32,
 ) -> (usize, Option<Vec<(ObjectId, u64)>>) {
-    let mut machine = Machine::<false>::new(memory);
+    let mut machine = Loop::<false>::new(memory);
     let (mut at, mut done) = (0, 0);
     while at < STATES && done < 40 {
         let (object, next) = program[at as usize];
@@ -195,9 +198,9 @@ fn bodies() -> Vec<Vec<Op>> {
 fn repeat<const SEES: bool>(
     body: &[Op],
     print: impl Fn(usize, u32) -> u32,
-    leave: impl Fn(&mut Machine<SEES>, u32, u32) -> Op,
+    leave: impl Fn(&mut Loop<SEES>, u32, u32) -> Op,
 ) -> Option<usize> {
-    let mut machine = Machine::<SEES>::new([0, 0]);
+    let mut machine = Loop::<SEES>::new([0, 0]);
     for done in 0..5 * body.len() {
         let (round, place) = (done / body.len(), (done % body.len()) as u32);
         let now = print(round, place);
@@ -238,7 +241,7 @@ fn a_round_is_left_outside_of_its_sections() {
 fn a_section_is_clean_from_its_second_round_on() {
     for body in bodies() {
         let leave = |wrote: bool| {
-            move |machine: &mut Machine<true>, place: u32, now: u32| {
+            move |machine: &mut Loop<true>, place: u32, now: u32| {
                 let take = || Some(Print(now));
                 match machine.polls.leaves_clean(LOCK, Site(place), wrote, take) {
                     true => Op::UnlockClean(LOCK),
@@ -301,11 +304,11 @@ fn what_is_kept_changes_nothing_and_does_the_same_again() {
         .iter()
         .flat_map(|op| (0..3).map(move |value| (op, value)))
     {
-        let outcomes = Machine::<true>::new([value, 0])
+        let outcomes = Loop::<true>::new([value, 0])
             .state
             .outcomes(ThreadId::MAIN, op);
         for outcome in 0..outcomes {
-            let mut machine = Machine::<true>::new([value, 0]);
+            let mut machine = Loop::<true>::new([value, 0]);
             let first = machine.perform(op, 1, outcome);
             if machine.polls.row().is_empty() {
                 continue;
@@ -313,7 +316,7 @@ fn what_is_kept_changes_nothing_and_does_the_same_again() {
             kept += 1;
             assert_eq!(machine.state.object(A), &Object::Atomic(value), "{op:?}");
             for outcome in 0..machine.state.outcomes(ThreadId::MAIN, op) {
-                let mut again = Machine::<true>::new([value, 0]);
+                let mut again = Loop::<true>::new([value, 0]);
                 let second = again.perform(op, 1, outcome);
                 assert_eq!(
                     (first.ok, first.result),
