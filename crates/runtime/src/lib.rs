@@ -9,6 +9,7 @@
 //! A program that is started without the driver behaves as if this library were not there.
 #![no_std]
 #![allow(clippy::missing_safety_doc)]
+#![allow(dead_code)]
 
 extern crate alloc;
 
@@ -16,6 +17,23 @@ mod calls;
 mod core;
 mod hooks;
 mod kernel;
+
+use core::families::Family;
+
+/// All families of calls and what stands below them, in the order in which `core` calls their functions.
+static FAMILIES: [&Family; 11] = [
+    &calls::language::FAMILY,
+    &kernel::FAMILY,
+    &calls::sync::FAMILY,
+    &calls::process::FAMILY,
+    &calls::libraries::FAMILY,
+    &calls::memory::FAMILY,
+    &calls::files::FAMILY,
+    &calls::streams::FAMILY,
+    &calls::openmp::FAMILY,
+    &calls::time::FAMILY,
+    &calls::threads::FAMILY,
+];
 
 use ::core::fmt::{self, Write};
 

@@ -11,14 +11,16 @@ mod names;
 mod places;
 mod ready;
 
-pub use guard::{Trap, clean_up, ran, refresh};
+pub use guard::{Trap, ran, refresh};
 pub use ready::finish;
 
 use crate::{
-    calls::{Hidden, visible},
     core::{
         call_sites, channel, entry,
+        families::Family,
+        hidden_objects::Hidden,
         loader::{self, Late},
+        operations::visible,
         world::{self, Outcome},
     },
     hooks::Frame,
@@ -36,6 +38,12 @@ use places::{goes_by, path_of};
 use ready::{make_ready, show, take_down};
 use reweave_model::{Op, Site, ThreadId};
 use reweave_wire::Library;
+
+pub(crate) static FAMILY: Family = Family {
+    prepare: |beginning| prepare(&beginning.libraries),
+    clean_up: guard::clean_up,
+    ..Family::QUIET
+};
 
 trampoline! {
     __reweave_dlopen => open, "rdx";

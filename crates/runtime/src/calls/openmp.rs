@@ -11,13 +11,18 @@ mod settings;
 mod shares;
 mod tasks;
 
-use crate::core::{call_sites, objects::Sort, world};
+use crate::core::{call_sites, families::Family, objects::Sort, world};
 use alloc::vec::Vec;
 use core::ffi::{c_int, c_void};
 use reweave_model::{Object, ObjectId, ThreadId};
 use settings::Settings;
 use shares::{Share, Sharing};
 use tasks::Tasks;
+
+pub(crate) static FAMILY: Family = Family {
+    prepare: |_| prepare(),
+    ..Family::QUIET
+};
 
 /// What a region runs.
 type Body = unsafe extern "C" fn(*mut c_void);

@@ -3,9 +3,9 @@
 use crate::{
     calls,
     core::{
-        channel, debugger, faults, leftovers, os_threads,
+        channel, debugger, families, faults, leaks, leftovers, os_threads,
         restore::PAGE,
-        slots, switch, sys,
+        rules, slots, switch, sys,
         world::{self, Module, Outcome},
     },
     hooks::racy_units,
@@ -99,7 +99,8 @@ extern "C" fn instead_of_main(
     world::start(seated);
     let beginning = beginning();
     world::get().modules = modules();
-    calls::prepare(&beginning);
+    rules::prepare(&beginning.units);
+    families::prepare(&beginning);
     world::get().modules = modules();
     racy_units::prepare(&beginning.units);
     faults::install();
@@ -337,7 +338,10 @@ fn conclude(outcome: Outcome) {
         End::Deadlock | End::Livelock if world.status.is_some() => End::Done,
         end => end,
     };
-    calls::conclude(end);
+    families::conclude(end);
+    if end == End::Done && world::get().run.execution().errors.is_empty() {
+        leaks::conclude();
+    }
     let kind = match end {
         End::Deadlock => Some(Kind::Deadlock),
         End::Livelock => Some(Kind::Livelock),
@@ -364,7 +368,7 @@ fn conclude(outcome: Outcome) {
 /// Everything as it was at `main`.
 fn clean_up() {
     static RUNS: AtomicU32 = AtomicU32::new(0);
-    calls::clean_up();
+    families::clean_up();
     // SAFETY: the run is over.
     unsafe { world::snapshot().restore() };
     world::heap().reset();

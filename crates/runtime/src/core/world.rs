@@ -8,7 +8,9 @@ mod notes;
 use crate::{
     calls,
     core::{
+        cell::{Borrow, RunCell, RunValue},
         channel, debugger,
+        families::{self, Birth},
         heap::Heap,
         objects::{Found, Known, Objects, Sort},
         os_threads::Seat,
@@ -173,28 +175,33 @@ struct Global<T>(UnsafeCell<T>);
 // SAFETY: one OS thread at a time runs code that comes here.
 unsafe impl<T> Sync for Global<T> {}
 
-static WORLD: Global<Option<World>> = Global(UnsafeCell::new(None));
+static WORLD: RunCell<World> = RunCell::empty();
 static HEAP: Global<Heap> = Global(UnsafeCell::new(Heap::new()));
 static SNAPSHOT: Global<Snapshot> = Global(UnsafeCell::new(Snapshot::new()));
-static ACTIVE: Global<bool> = Global(UnsafeCell::new(false));
+static ACTIVE: RunValue<bool> = RunValue::new(false);
 
 /// Whether a run is going on: otherwise calls go to the real functions.
 #[inline]
 pub fn active() -> bool {
-    // SAFETY: one thread.
-    unsafe { *ACTIVE.0.get() }
+    ACTIVE.get()
 }
 
 pub fn set_active(active: bool) {
-    // SAFETY: one thread.
-    unsafe { *ACTIVE.0.get() = active };
+    ACTIVE.set(active);
 }
 
 /// The world; see the module about how long it may be kept.
 #[inline]
 pub fn get() -> &'static mut World {
     // SAFETY: one thread; callers keep it for a few lines. It is there since `start`.
-    unsafe { (*WORLD.0.get()).as_mut().unwrap_unchecked() }
+    unsafe { &mut *WORLD.raw() }
+}
+
+/// The world, for a scope. Never kept across an operation of the running thread or anything else that may switch threads.
+#[inline(always)]
+#[track_caller]
+pub fn borrow() -> Borrow<'static, World> {
+    WORLD.borrow()
 }
 
 /// The world, while a run is going on.
@@ -215,10 +222,8 @@ pub fn snapshot() -> &'static mut Snapshot {
 
 /// Makes the world, once; with threads that are real ones if they are to be `seated`.
 pub fn start(seated: bool) {
-    // SAFETY: as above.
-    let world = unsafe { &mut *WORLD.0.get() };
     let races = channel::header().races.load(Ordering::Relaxed);
-    *world = Some(World {
+    WORLD.fill(World {
         run: Run::default(),
         races: RaceDetector::default(),
         threads: Vec::new(),
@@ -359,6 +364,7 @@ impl World {
         self.times.clear();
         self.notes.clear();
         self.calls.clear();
+        families::begin_run();
         self.status = None;
         self.short = false;
         self.outcome = Outcome::Running;
@@ -372,6 +378,11 @@ impl World {
             seat: self.first_seat,
         };
         self.add(0, slot, entry).own_calls = calls::Own::first();
+        families::thread_begins(&Birth {
+            parent: None,
+            child: ThreadId::MAIN,
+            slot: 0,
+        });
         self.current = ThreadId::MAIN;
         self.mark();
         if self.debugged {
@@ -484,6 +495,12 @@ impl World {
         let own_calls = self.me().own_calls.child(number);
         let thread = self.add(number, slot, thread_entry);
         thread.own_calls = own_calls;
+        families::thread_begins(&Birth {
+            parent: Some(me),
+            child: id,
+            slot: number,
+        });
+        let thread = &mut self.threads[id.index()];
         thread.clock.ns = now;
         thread.start = Some(start);
         thread.argument = argument;
@@ -632,6 +649,37 @@ impl World {
     pub fn about(&mut self, object: ObjectId) -> &mut Known {
         self.objects.about(object)
     }
+}
+
+/// The running thread goes no further.
+pub fn freeze(site: Site) -> ! {
+    get().freeze(site)
+}
+
+/// The running thread comes to its end.
+pub fn finish() -> ! {
+    get().finish()
+}
+
+/// Ends the run here: the running thread does not go on.
+pub fn leave(outcome: Outcome) -> ! {
+    get().leave(outcome)
+}
+
+/// A call that is not under control: the thread goes no further, and the search reports it.
+pub fn unsupported(call: &str, site: Site) -> ! {
+    get().unsupported(call, site)
+}
+
+/// As [`World::spawn`].
+pub fn spawn(
+    start: extern "C" fn(*mut c_void) -> *mut c_void,
+    argument: *mut c_void,
+    site: Site,
+    slot: Option<usize>,
+    ready: impl FnOnce(&mut Thread),
+) -> ThreadId {
+    get().spawn(start, argument, site, slot, ready)
 }
 
 /// What came of an operation.

@@ -4,10 +4,10 @@
 //! Locks of the process (`F_SETLK`, `lockf`) never keep its own threads from anything: they are the kernel's.
 
 use crate::{
-    calls::visible,
     core::{
         call_sites,
         objects::Sort,
+        operations::visible,
         world::{self, poll},
     },
     hooks::Frame,
@@ -199,7 +199,7 @@ unsafe extern "C" fn lock_file(descriptor: c_int, how: c_int, frame: &Frame) -> 
         libc::LOCK_SH => Some(false),
         libc::LOCK_EX => Some(true),
         libc::LOCK_UN => None,
-        _ => return crate::calls::failed(libc::EINVAL),
+        _ => return crate::core::operations::failed(libc::EINVAL),
     };
     descriptor_table::look_up(descriptor, call_sites::site(&frame.return_address));
     let (found, by) = descriptor_table::found_open(descriptor);
@@ -214,7 +214,7 @@ unsafe extern "C" fn lock_file(descriptor: c_int, how: c_int, frame: &Frame) -> 
 fn answer(error: c_int) -> c_int {
     match error {
         0 => 0,
-        error => crate::calls::failed(error),
+        error => crate::core::operations::failed(error),
     }
 }
 
@@ -251,13 +251,13 @@ pub(crate) unsafe fn controlled(
         libc::F_RDLCK => (Some(false), libc::O_WRONLY),
         libc::F_WRLCK => (Some(true), libc::O_RDONLY),
         libc::F_UNLCK => (None, -1),
-        _ => return Some(crate::calls::failed(libc::EINVAL)),
+        _ => return Some(crate::core::operations::failed(libc::EINVAL)),
     };
     if asked.l_pid != 0 {
-        return Some(crate::calls::failed(libc::EINVAL));
+        return Some(crate::core::operations::failed(libc::EINVAL));
     }
     if flags < 0 || flags & libc::O_ACCMODE == needs {
-        return Some(crate::calls::failed(libc::EBADF));
+        return Some(crate::core::operations::failed(libc::EBADF));
     }
     let wish = Wish {
         kind: Kind::Fcntl,

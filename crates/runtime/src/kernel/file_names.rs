@@ -6,8 +6,7 @@
 //! or lists them, has it alone; who names a file has it together with others, and still touches the file.
 
 use crate::{
-    calls::{Hidden, visible},
-    core::{rules, sys, world},
+    core::{hidden_objects::Hidden, operations::visible, rules, sys, world},
     kernel::{
         descriptor_table, file_objects,
         overlay::{self, Disk, Real},

@@ -5,10 +5,12 @@
 //! and to what belongs to the process as a whole. Writing to standard output and standard error orders nothing.
 
 use crate::{
-    calls::{Hidden, streams::stream_objects, visible},
+    calls::streams::stream_objects,
     core::{
         call_sites, channel,
+        hidden_objects::Hidden,
         objects::Sort,
+        operations::visible,
         sys,
         world::{self, World},
     },

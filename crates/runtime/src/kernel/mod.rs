@@ -15,3 +15,18 @@ pub(crate) mod open_description;
 pub(crate) mod overlay;
 pub(crate) mod path_resolution;
 pub(crate) mod waits;
+
+use crate::core::families::Family;
+
+pub(crate) static FAMILY: Family = Family {
+    prepare: |beginning| {
+        file_names::prepare(&beginning.disk);
+        file_objects::prepare();
+        waits::prepare();
+    },
+    clean_up: || {
+        file_names::clean_up();
+        file_objects::clean_up();
+    },
+    ..Family::QUIET
+};

@@ -178,7 +178,7 @@ pub(crate) fn make<T>(failure: T, call: impl FnOnce() -> T) -> T {
     }
     match state().denied.take() {
         Some(error) => {
-            crate::calls::failed(error);
+            crate::core::operations::failed(error);
             failure
         }
         None => call(),

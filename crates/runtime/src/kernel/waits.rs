@@ -9,10 +9,12 @@
 //! functions in [`NAMES`] do without all this.
 
 use crate::{
-    calls::{Hidden, misuse, threads::cancellation, time::clocks::Deadline, visible},
+    calls::{threads::cancellation, time::clocks::Deadline},
     core::{
         call_sites,
+        hidden_objects::Hidden,
         objects::Sort,
+        operations::{misuse, visible},
         world::{self, World, perform, poll},
     },
     hooks::Frame,

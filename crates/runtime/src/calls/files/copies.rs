@@ -172,7 +172,7 @@ fn is_alone(ends: [End; 2]) -> bool {
 
 fn answer(result: isize) -> isize {
     match result {
-        ..0 => crate::calls::failed(-result as c_int) as isize,
+        ..0 => crate::core::operations::failed(-result as c_int) as isize,
         result => result,
     }
 }

@@ -51,7 +51,7 @@ fn behind_streams(descriptor: c_int) {
 unsafe extern "C" fn close_one(descriptor: c_int, frame: &Frame) -> c_int {
     cancellation::point(frame);
     if ours(descriptor) {
-        return crate::calls::failed(libc::EBADF);
+        return crate::core::operations::failed(libc::EBADF);
     }
     let real = real!(close: fn(c_int) -> c_int);
     if !world::active() {
@@ -70,7 +70,7 @@ unsafe extern "C" fn close_one(descriptor: c_int, frame: &Frame) -> c_int {
 unsafe extern "C" fn duplicate(from: c_int, frame: &Frame) -> c_int {
     let real = real!(dup: fn(c_int) -> c_int);
     if ours(from) {
-        return crate::calls::failed(libc::EBADF);
+        return crate::core::operations::failed(libc::EBADF);
     }
     if !world::active() {
         // SAFETY: the program's own descriptor.
@@ -108,11 +108,11 @@ unsafe fn duplicated(
     real: impl FnOnce(c_int) -> c_int,
 ) -> c_int {
     if ours(from) {
-        return crate::calls::failed(libc::EBADF);
+        return crate::core::operations::failed(libc::EBADF);
     }
     if ours(to) {
         refuse_beyond(to, frame);
-        return crate::calls::failed(libc::EBADF);
+        return crate::core::operations::failed(libc::EBADF);
     }
     if !world::active() || to < 0 {
         return real(from);

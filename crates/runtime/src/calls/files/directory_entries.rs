@@ -120,7 +120,7 @@ pub(crate) fn answer(error: c_int, frame: &Frame) -> c_int {
     leave(site(frame));
     match error {
         0 => 0,
-        error => crate::calls::failed(error),
+        error => crate::core::operations::failed(error),
     }
 }
 
@@ -164,7 +164,7 @@ unsafe extern "C" fn remove_at(
         return unsafe { real(directory, path, flags) };
     }
     if flags & !libc::AT_REMOVEDIR != 0 {
-        return crate::calls::failed(libc::EINVAL);
+        return crate::core::operations::failed(libc::EINVAL);
     }
     let directories = flags & libc::AT_REMOVEDIR != 0;
     answer(
@@ -353,7 +353,7 @@ unsafe extern "C" fn real_path(path: usize, into: *mut c_char, frame: &Frame) ->
     let real = match real {
         Ok(real) => real,
         Err(error) => {
-            crate::calls::failed(error);
+            crate::core::operations::failed(error);
             return core::ptr::null_mut();
         }
     };

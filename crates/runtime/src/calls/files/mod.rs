@@ -11,3 +11,7 @@ pub(crate) mod scandir;
 pub(crate) mod shared_memory;
 pub(crate) mod temporaries;
 pub(crate) mod vectored_io;
+
+use crate::core::families::Family;
+
+pub(crate) static FAMILY: Family = Family::QUIET;

@@ -2,11 +2,10 @@
 
 use crate::{
     calls::{
-        failed,
         memory::formatted_text::{List, variadic},
         threads::cancellation,
     },
-    core::world,
+    core::{operations::failed, world},
     hooks::{Frame, accesses},
     kernel::{
         descriptor_arguments,

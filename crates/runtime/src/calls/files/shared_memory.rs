@@ -45,7 +45,7 @@ unsafe extern "C" fn open_shared(
     }
     // SAFETY: as above.
     let Some(path) = (unsafe { path_of(name) }) else {
-        return crate::calls::failed(libc::EINVAL);
+        return crate::core::operations::failed(libc::EINVAL);
     };
     let flags = flags | libc::O_NOFOLLOW | libc::O_CLOEXEC;
     let mut arguments = [path.as_ptr() as usize, flags as usize, 0, 0, 0, 0];
@@ -66,7 +66,7 @@ unsafe extern "C" fn unlink_shared(name: *const c_char, frame: &Frame) -> c_int 
     }
     // SAFETY: as above.
     let Some(path) = (unsafe { path_of(name) }) else {
-        return crate::calls::failed(libc::ENOENT);
+        return crate::core::operations::failed(libc::ENOENT);
     };
     let site = call_sites::site(&frame.return_address);
     let error = take_away(HERE, path.as_ptr() as usize, Some(false), site);

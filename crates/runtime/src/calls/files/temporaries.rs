@@ -44,12 +44,12 @@ unsafe fn temporary(
     let length = unsafe { CStr::from_ptr(template) }.count_bytes();
     let end = length.checked_sub(suffix.max(0) as usize);
     let Some(start) = end.and_then(|end| end.checked_sub(6)) else {
-        return crate::calls::failed(libc::EINVAL);
+        return crate::core::operations::failed(libc::EINVAL);
     };
     // SAFETY: within the text.
     let place = unsafe { core::slice::from_raw_parts_mut(template.add(start).cast::<u8>(), 6) };
     if place != b"XXXXXX" {
-        return crate::calls::failed(libc::EINVAL);
+        return crate::core::operations::failed(libc::EINVAL);
     }
     if !matches!(how, Use::Entry) {
         cancellation::point(frame);

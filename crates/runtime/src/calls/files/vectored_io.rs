@@ -1,8 +1,7 @@
 //! Reading and writing by descriptors, into and from several pieces of memory.
 
 use crate::{
-    calls::failed,
-    core::world,
+    core::{operations::failed, world},
     hooks::{Frame, accesses},
     kernel::{
         descriptor_arguments,

@@ -2,8 +2,8 @@
 //! an operation, so that whoever destroys the exception comes after all who looked at it.
 
 use crate::{
-    calls::{language::unwinding, visible},
-    core::{call_sites, objects::Sort, world},
+    calls::language::unwinding,
+    core::{call_sites, objects::Sort, operations::visible, world},
     hooks::passed_calls::passes,
 };
 use alloc::vec::Vec;

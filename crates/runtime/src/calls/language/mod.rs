@@ -6,3 +6,13 @@ pub(crate) mod exception_pointers;
 pub(crate) mod long_jumps;
 pub(crate) mod unwinding;
 pub(crate) mod verifier;
+
+use crate::core::families::Family;
+
+pub(crate) static FAMILY: Family = Family {
+    prepare: |_| {
+        unwinding::prepare();
+        atomic_sections::prepare();
+    },
+    ..Family::QUIET
+};

@@ -1,8 +1,8 @@
 //! What a test driver may ask for: `reweave.h`, and the names of the software-verification competition.
 
 use crate::{
-    calls::{Hidden, process::process_end, visible},
-    core::world,
+    calls::process::process_end,
+    core::{hidden_objects::Hidden, operations::visible, world},
     hooks::Frame,
     trampoline,
 };

@@ -116,7 +116,7 @@ unsafe extern "C" fn reallocate_array(
         // SAFETY: as the call itself.
         Some(bytes) => unsafe { reallocate(old, bytes, frame) },
         None => {
-            crate::calls::failed(libc::ENOMEM);
+            crate::core::operations::failed(libc::ENOMEM);
             ptr::null_mut()
         }
     }

@@ -224,7 +224,7 @@ fn pages(address: usize, bytes: usize) -> Range<usize> {
 
 fn result(value: isize) -> usize {
     if (-4095..0).contains(&value) {
-        crate::calls::failed(-value as c_int);
+        crate::core::operations::failed(-value as c_int);
         return usize::MAX;
     }
     value as usize

@@ -5,3 +5,11 @@ pub(crate) mod formatted_text;
 pub(crate) mod mmap;
 pub(crate) mod static_buffers;
 pub(crate) mod strings;
+
+use crate::core::families::Family;
+
+pub(crate) static FAMILY: Family = Family {
+    prepare: |_| mmap::prepare(),
+    clean_up: mmap::clean_up,
+    ..Family::QUIET
+};

@@ -2,7 +2,6 @@
 
 use crate::{
     calls::{
-        misuse,
         openmp::{
             answer,
             call::{Call, entries},
@@ -12,6 +11,7 @@ use crate::{
     },
     core::{
         objects::{Found, Sort},
+        operations::misuse,
         spin,
         world::{self, poll},
     },

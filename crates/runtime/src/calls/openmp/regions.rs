@@ -2,7 +2,6 @@
 
 use crate::{
     calls::{
-        Hidden, misuse,
         openmp::{
             Body, Own, Place, Team,
             call::{Call, entries},
@@ -14,10 +13,11 @@ use crate::{
             team_of,
         },
         sync::mutexes::held,
-        visible,
     },
     core::{
+        hidden_objects::Hidden,
         objects::Sort,
+        operations::{misuse, visible},
         spin,
         world::{self, poll},
     },

@@ -4,17 +4,14 @@
 //! its own that nobody gives back, by a try: that orders nothing but the tries. Where the schedule is static, parts are not taken but known.
 
 use crate::{
-    calls::{
-        openmp::{
-            Place, answer,
-            call::{Call, entries},
-            hidden, own, place, regions,
-            settings::Schedule,
-            size_of_team, team_of,
-        },
-        visible,
+    calls::openmp::{
+        Place, answer,
+        call::{Call, entries},
+        hidden, own, place, regions,
+        settings::Schedule,
+        size_of_team, team_of,
     },
-    core::{objects::Sort, spin},
+    core::{objects::Sort, operations::visible, spin},
     hooks::accesses,
 };
 use alloc::vec::Vec;

@@ -13,9 +13,8 @@ use crate::{
             call::{Call, entries},
             hidden, place, size_of_team, team_of,
         },
-        visible,
     },
-    core::{heap, objects::Sort, world},
+    core::{heap, objects::Sort, operations::visible, world},
 };
 use alloc::vec::Vec;
 use core::{

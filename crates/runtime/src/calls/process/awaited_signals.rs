@@ -9,9 +9,8 @@ use crate::{
         process::signals::{self, Own, bit, own},
         threads::{cancellation, lifecycle},
         time::clocks::{self, Deadline},
-        visible,
     },
-    core::{call_sites, objects::Sort, world},
+    core::{call_sites, objects::Sort, operations::visible, world},
     hooks::{Frame, accesses},
     kernel::waits::{self, Ended},
     real, trampoline,
@@ -268,12 +267,12 @@ unsafe extern "C" fn wait_limited(
     }
     let site = call_sites::site(&frame.return_address);
     let Some(until) = Deadline::after(limit) else {
-        return crate::calls::failed(libc::EINVAL);
+        return crate::core::operations::failed(libc::EINVAL);
     };
     // SAFETY: as above.
     unsafe {
         let Some(taken) = take(bits(set), Some(until), site) else {
-            return crate::calls::failed(libc::EAGAIN);
+            return crate::core::operations::failed(libc::EAGAIN);
         };
         tell(taken, info, frame);
         taken
@@ -297,7 +296,7 @@ unsafe extern "C" fn suspend(mask: *const Set, frame: &Frame) -> c_int {
         signals::deliver(signal, site);
         own().blocked = before;
         if handled {
-            return crate::calls::failed(libc::EINTR);
+            return crate::core::operations::failed(libc::EINTR);
         }
     }
 }

@@ -10,3 +10,20 @@ pub(crate) mod signals;
 pub(crate) mod syscalls;
 pub(crate) mod system_info;
 pub(crate) mod unsupported;
+
+use crate::core::families::Family;
+use reweave_model::End;
+
+pub(crate) static FAMILY: Family = Family {
+    prepare: |_| {
+        process_end::prepare();
+        output::prepare();
+    },
+    conclude: |end| {
+        if end == End::Done {
+            process_end::conclude();
+        }
+    },
+    clean_up: output::clean_up,
+    ..Family::QUIET
+};

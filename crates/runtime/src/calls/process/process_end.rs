@@ -5,8 +5,8 @@
 //! on: what the others do meanwhile decides which races are seen.
 
 use crate::{
-    calls::{Hidden, language::unwinding, process::exit_handlers, visible},
-    core::{call_sites, entry, sys, world},
+    calls::{language::unwinding, process::exit_handlers},
+    core::{call_sites, entry, hidden_objects::Hidden, operations::visible, sys, world},
     hooks::Frame,
     real, trampoline,
 };

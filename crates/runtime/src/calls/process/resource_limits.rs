@@ -117,7 +117,7 @@ unsafe fn exchange(resource: c_int, new: *const rlimit, old: *mut rlimit, frame:
         false => Whole::Limits.change(site),
     }
     let Some(before) = limit(resource) else {
-        return crate::calls::failed(libc::EINVAL);
+        return crate::core::operations::failed(libc::EINVAL);
     };
     spin::disturbed();
     if !old.is_null() {
@@ -131,10 +131,10 @@ unsafe fn exchange(resource: c_int, new: *const rlimit, old: *mut rlimit, frame:
     // SAFETY: the program's own variable.
     let new = unsafe { *new };
     if new.rlim_cur > new.rlim_max {
-        return crate::calls::failed(libc::EINVAL);
+        return crate::core::operations::failed(libc::EINVAL);
     }
     if new.rlim_max > before.rlim_max {
-        return crate::calls::failed(libc::EPERM);
+        return crate::core::operations::failed(libc::EPERM);
     }
     let set = &mut world::get().calls.limits.0;
     set.retain(|(known, _)| *known != resource);

@@ -115,7 +115,7 @@ unsafe extern "C" fn set_action(
     }
     let fixed = matches!(signal, libc::SIGKILL | libc::SIGSTOP) && !new.is_null();
     if !(1..=MOST).contains(&signal) || fixed {
-        return crate::calls::failed(libc::EINVAL);
+        return crate::core::operations::failed(libc::EINVAL);
     }
     spin::disturbed();
     let site = call_sites::site(&frame.return_address);
@@ -239,7 +239,7 @@ unsafe extern "C" fn process_mask(
     // SAFETY: as the call itself.
     match unsafe { mask(how, new, old, frame) } {
         0 => 0,
-        error => crate::calls::failed(error),
+        error => crate::core::operations::failed(error),
     }
 }
 
@@ -287,10 +287,10 @@ unsafe extern "C" fn alternate_stack(
         let new = unsafe { &*new };
         let none = new.ss_flags & libc::SS_DISABLE != 0;
         if new.ss_flags & !(libc::SS_DISABLE | libc::SS_ONSTACK | AUTODISARM) != 0 {
-            return crate::calls::failed(libc::EINVAL);
+            return crate::core::operations::failed(libc::EINVAL);
         }
         if !none && new.ss_size < libc::MINSIGSTKSZ {
-            return crate::calls::failed(libc::ENOMEM);
+            return crate::core::operations::failed(libc::ENOMEM);
         }
         spin::disturbed();
         own().stack = (!none).then_some((new.ss_sp as usize, new.ss_size));
@@ -315,7 +315,7 @@ unsafe extern "C" fn raise_signal(signal: c_int, frame: &Frame) -> c_int {
         return unsafe { real!(raise: fn(c_int) -> c_int)(signal) };
     }
     if !(0..=MOST).contains(&signal) {
-        return crate::calls::failed(libc::EINVAL);
+        return crate::core::operations::failed(libc::EINVAL);
     }
     send(signal, call_sites::site(&frame.return_address));
     0
@@ -328,7 +328,7 @@ unsafe extern "C" fn kill_process(process: c_int, signal: c_int, frame: &Frame) 
     }
     let site = call_sites::site(&frame.return_address);
     if !(0..=MOST).contains(&signal) {
-        return crate::calls::failed(libc::EINVAL);
+        return crate::core::operations::failed(libc::EINVAL);
     }
     if process != system_info::PROCESS && process != 0 {
         world::get().unsupported("kill of another process", site);

@@ -53,7 +53,7 @@ extern "C" fn dispatch(arguments: &Arguments) -> Answer {
     if descriptor_arguments::to_kernel(arguments.number(), &arguments.all()) {
         return Answer {
             real: core::ptr::null(),
-            result: crate::calls::failed(libc::EBADF) as usize,
+            result: crate::core::operations::failed(libc::EBADF) as usize,
         };
     }
     if !world::active() {

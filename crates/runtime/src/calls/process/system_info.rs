@@ -129,7 +129,7 @@ unsafe extern "C" fn usage(who: c_int, into: *mut libc::rusage, frame: &Frame) -
         who,
         libc::RUSAGE_SELF | libc::RUSAGE_THREAD | libc::RUSAGE_CHILDREN
     ) {
-        return crate::calls::failed(libc::EINVAL);
+        return crate::core::operations::failed(libc::EINVAL);
     }
     let microseconds = match who {
         libc::RUSAGE_CHILDREN => 0,

@@ -6,3 +6,7 @@ pub(crate) mod stream_cancellation;
 pub(crate) mod stream_lifetimes;
 pub(crate) mod stream_locks;
 pub(crate) mod stream_objects;
+
+use crate::core::families::Family;
+
+pub(crate) static FAMILY: Family = Family::QUIET;

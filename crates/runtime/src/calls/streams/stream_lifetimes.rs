@@ -142,7 +142,7 @@ unsafe fn close_now(stream: *mut FILE, frame: &Frame) -> c_int {
     file_locks::lost(held, site(frame));
     match written {
         true => result,
-        false => crate::calls::failed(error),
+        false => crate::core::operations::failed(error),
     }
 }
 

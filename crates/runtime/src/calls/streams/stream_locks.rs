@@ -1,8 +1,7 @@
 //! `flockfile` and its like: a stream is a mutex that its holder may take again. Other calls take it as well, as soon as some thread is seen to ([`Rule::Streams`]).
 
 use crate::{
-    calls::visible,
-    core::{call_sites, rules, world},
+    core::{call_sites, operations::visible, rules, world},
     hooks::Frame,
     kernel::file_objects,
     real, trampoline,

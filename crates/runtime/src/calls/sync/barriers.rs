@@ -1,9 +1,10 @@
 //! Barriers.
 
 use crate::{
-    calls::{misuse, sync::sync_objects::Shape},
+    calls::sync::sync_objects::Shape,
     core::{
         objects::Sort,
+        operations::misuse,
         world::{self, perform},
     },
     hooks::Frame,

@@ -2,13 +2,13 @@
 
 use crate::{
     calls::{
-        misuse,
         sync::{mutexes, robust_mutexes, sync_objects::Shape},
         threads::cancellation,
         time::clocks::{self, Deadline},
     },
     core::{
         objects::Sort,
+        operations::misuse,
         world::{self, perform},
     },
     hooks::Frame,

@@ -5,11 +5,8 @@
 //! use of the memory.
 
 use crate::{
-    calls::{
-        time::clocks::{self, Deadline, fail},
-        visible,
-    },
-    core::{objects::Sort, world},
+    calls::time::clocks::{self, Deadline, fail},
+    core::{objects::Sort, operations::visible, world},
 };
 use alloc::format;
 use core::ffi::{c_int, c_long};

@@ -11,3 +11,11 @@ pub(crate) mod rwlocks;
 pub(crate) mod semaphores;
 pub(crate) mod spin_locks;
 pub(crate) mod sync_objects;
+
+use crate::core::families::Family;
+
+pub(crate) static FAMILY: Family = Family {
+    prepare: |_| named_semaphores::prepare(),
+    conclude: sync_objects::conclude,
+    ..Family::QUIET
+};

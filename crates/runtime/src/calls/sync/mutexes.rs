@@ -5,12 +5,12 @@
 
 use crate::{
     calls::{
-        misuse,
         sync::{robust_mutexes, sync_objects::Shape},
         time::clocks::{self, Deadline},
     },
     core::{
         objects::Sort,
+        operations::misuse,
         spin,
         world::{self, perform, poll},
     },

@@ -4,13 +4,11 @@
 
 use crate::{
     calls::{
-        Hidden,
         process::process_end::text,
         sync::semaphores::{self, SHAPE, model},
         time::clocks::fail,
-        visible,
     },
-    core::{call_sites, sys, world},
+    core::{call_sites, hidden_objects::Hidden, operations::visible, sys, world},
     hooks::Frame,
     real, trampoline,
 };

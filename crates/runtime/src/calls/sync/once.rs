@@ -4,10 +4,10 @@
 //! exceptions pass but do not notice them, so the initialiser is called by a frame whose personality does.
 
 use crate::{
-    calls::misuse,
     core::{
         call_sites,
         objects::{Found, Sort},
+        operations::misuse,
         spin,
         world::{self, World, perform},
     },

@@ -1,8 +1,8 @@
 //! Robust mutexes: one whose holder has ended goes to the next who locks it, who is told so and says when what it protects is whole again.
 
 use crate::{
-    calls::{sync::mutexes, visible},
-    core::world,
+    calls::sync::mutexes,
+    core::{operations::visible, world},
     hooks::Frame,
     real, trampoline,
 };

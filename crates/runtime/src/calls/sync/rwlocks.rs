@@ -2,12 +2,12 @@
 
 use crate::{
     calls::{
-        misuse,
         sync::sync_objects::Shape,
         time::clocks::{self, Deadline},
     },
     core::{
         objects::Sort,
+        operations::misuse,
         world::{self, perform, poll},
     },
     hooks::Frame,

@@ -1,9 +1,9 @@
 //! Spin locks: as mutexes, but nothing is answered that is forbidden.
 
 use crate::{
-    calls::misuse,
     core::{
         objects::Sort,
+        operations::misuse,
         spin,
         world::{self, perform, poll},
     },

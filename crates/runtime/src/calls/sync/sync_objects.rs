@@ -7,13 +7,11 @@
 //! Making and destroying objects are no events, but writes to their memory: when nothing orders them with other uses, that is a data race.
 
 use crate::{
-    calls::{
-        misuse,
-        sync::{barriers, condvars, mutexes, rwlocks, semaphores},
-    },
+    calls::sync::{barriers, condvars, mutexes, rwlocks, semaphores},
     core::{
         entry::driven,
         objects::{Found, Known, Sort},
+        operations::misuse,
         slots, spin,
         world::{self, World},
     },

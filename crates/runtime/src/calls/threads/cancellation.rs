@@ -4,10 +4,11 @@
 //! that wait are in [`waits`]. To go is to leave as by `pthread_exit`.
 
 use crate::{
-    calls::{files::descriptor_calls, language::unwinding, threads::lifecycle, visible},
+    calls::{files::descriptor_calls, language::unwinding, threads::lifecycle},
     core::{
         call_sites,
         objects::Sort,
+        operations::visible,
         spin,
         world::{self, poll},
     },

@@ -2,12 +2,10 @@
 
 use crate::{
     calls::{
-        Hidden,
         threads::{cancellation, lifecycle::find},
         time::clocks::Deadline,
-        visible,
     },
-    core::{call_sites, world},
+    core::{call_sites, hidden_objects::Hidden, operations::visible, world},
     hooks::{Frame, accesses},
     kernel::waits::{self, Ended},
     real, trampoline,

@@ -2,15 +2,13 @@
 
 use crate::{
     calls::{
-        Hidden,
         language::unwinding,
         libraries,
         process::{awaited_signals, process_end},
         sync::robust_mutexes,
         threads::cancellation,
-        visible,
     },
-    core::{call_sites, entry, rules, spin, world},
+    core::{call_sites, entry, hidden_objects::Hidden, operations::visible, rules, spin, world},
     hooks::{Frame, accesses, passed_calls::passes},
     kernel::{file_mappings, file_names, file_objects, waits},
     real, trampoline,

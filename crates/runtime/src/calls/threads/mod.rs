@@ -7,3 +7,15 @@ pub(crate) mod joins;
 pub(crate) mod lifecycle;
 pub(crate) mod scheduling;
 pub(crate) mod thread_names;
+
+use crate::core::families::Family;
+use reweave_model::End;
+
+pub(crate) static FAMILY: Family = Family {
+    conclude: |end| {
+        if end == End::Done {
+            lifecycle::conclude();
+        }
+    },
+    ..Family::QUIET
+};

@@ -2,8 +2,8 @@
 //! effect. What is known of a thread is an object: to ask for it is a load.
 
 use crate::{
-    calls::{failed, process::system_info, threads::lifecycle::find},
-    core::{call_sites, world},
+    calls::{process::system_info, threads::lifecycle::find},
+    core::{call_sites, operations::failed, world},
     hooks::{Frame, accesses},
     kernel::file_objects,
     real, trampoline,

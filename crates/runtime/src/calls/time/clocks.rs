@@ -1,8 +1,11 @@
 //! Clocks, sleeps and everything with a time limit, in virtual time: see [`crate::core::times`].
 
 use crate::{
-    calls::{Hidden, process::system_info, threads::cancellation},
-    core::world::{self, Done, perform, poll},
+    calls::{process::system_info, threads::cancellation},
+    core::{
+        hidden_objects::Hidden,
+        world::{self, Done, perform, poll},
+    },
     hooks::{Frame, accesses},
     real, trampoline,
 };
