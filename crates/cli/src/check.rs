@@ -212,6 +212,7 @@ fn described(check: &Check) -> Program {
         command,
         directory: directory.map(|directory| directory.display().to_string()),
         visible: Vec::new(),
+        rules: Vec::new(),
         libraries: Vec::new(),
         replay: Some("reweave replay {trace}".into()),
     }

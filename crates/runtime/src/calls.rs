@@ -180,7 +180,7 @@ impl State {
 /// Once, before memory is copied and the modules are listed.
 pub fn prepare(beginning: &Beginning) {
     disk::prepare(&beginning.disk);
-    rules::prepare(&beginning.units);
+    rules::prepare(beginning.rules);
     exceptions::prepare();
     process::prepare();
     files::prepare();

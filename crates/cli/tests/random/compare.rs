@@ -359,7 +359,7 @@ struct Watched<'a> {
 }
 
 impl Target for Watched<'_> {
-    fn run(&mut self, plan: &Plan) -> Result<&Execution, reweave_model::Divergence> {
+    fn run(&mut self, plan: &Plan) -> Result<&Execution, reweave_explore::TargetError> {
         self.native.run(plan)
     }
 
