@@ -6,7 +6,7 @@ use crate::{
     subject::{Fault, Subject},
 };
 use reweave_explore::{
-    Algorithm, Estimate, Flow, Gauge, Log, Options, Search, TargetError, Totals,
+    AlgorithmName, Estimate, Flow, Gauge, Log, Options, Search, TargetError, Totals,
 };
 use reweave_model::{Execution, Kind, Plan};
 use reweave_report::{BlockedBy, Estimated, ResultDocument};
@@ -101,7 +101,7 @@ impl Control {
 #[derive(Clone, Debug)]
 pub struct Outcome {
     /// How it was explored.
-    pub algorithm: Algorithm,
+    pub algorithm: AlgorithmName,
     /// Why not by who reads from whom, where that needs the fewest executions.
     pub because: Option<String>,
     /// What was counted.
@@ -262,8 +262,8 @@ impl<S: Subject> Check<S> {
             match self.explore(&slice) {
                 Err(fault) => break Err(fault),
                 Ok(Explored::Unfit(why)) => {
-                    self.settings.options.algorithm = Algorithm::Optimal;
-                    self.because = Some(why.into());
+                    self.settings.options.algorithm = AlgorithmName::Optimal;
+                    self.because = Some(why);
                     self.begin();
                 }
                 Ok(Explored::Late) => break Ok(true),
@@ -322,10 +322,10 @@ impl<S: Subject> Check<S> {
         }
         self.search = search;
         let options = &self.settings.options;
-        let by_reads = matches!(options.algorithm, Algorithm::Auto | Algorithm::Rf);
+        let by_reads = matches!(options.algorithm, AlgorithmName::Auto | AlgorithmName::Rf);
         match outcome {
             Ok(()) => Ok(match self.search.unfit() {
-                Some(why) => Explored::Unfit(why),
+                Some(unfit) => Explored::Unfit(unfit.to_string()),
                 None => Explored::Stopped,
             }),
             Err(error @ TargetError::Unavailable(_)) => Err(Fault::of(&self.subject, error)),
@@ -335,9 +335,10 @@ impl<S: Subject> Check<S> {
             // The prefixes of these plans were run before something turned out that all runs need, so runs may differ from them.
             Err(TargetError::Diverged(_)) if self.subject.anew() => Ok(Explored::Stopped),
             // Destructors are run by the thread that comes last, and `rf` does not distinguish which thread that is.
-            Err(TargetError::Diverged(_)) if by_reads && options.preemptions.is_none() => Ok(
-                Explored::Unfit("what it does depends on the order of stores that nobody reads"),
-            ),
+            Err(TargetError::Diverged(_)) if by_reads && options.preemptions.is_none() => {
+                let why = "what it does depends on the order of stores that nobody reads";
+                Ok(Explored::Unfit(why.into()))
+            }
             Err(error) => Err(Fault::of(&self.subject, error)),
         }
     }
@@ -439,8 +440,8 @@ impl<S: Subject> Check<S> {
         Ok(Outcome {
             // A bound is kept by going through all schedules within it.
             algorithm: match (settings.options.preemptions, settings.options.algorithm) {
-                (Some(_), _) => Algorithm::Dfs,
-                (None, Algorithm::Auto) => Algorithm::Rf,
+                (Some(_), _) => AlgorithmName::Dfs,
+                (None, AlgorithmName::Auto) => AlgorithmName::Rf,
                 (None, algorithm) => algorithm,
             },
             because: self.because.clone(),
@@ -461,7 +462,7 @@ enum Explored {
     /// A run took longer than there was time.
     Late,
     /// `rf` cannot explore the program, and why.
-    Unfit(&'static str),
+    Unfit(String),
 }
 
 /// Some time for a check.

@@ -15,6 +15,6 @@ mod subject;
 
 pub use drive::{Check, Control, Outcome, Settings, Witness, check};
 pub use found::Error;
-pub use settings::duration;
+pub use settings::{NotADuration, duration};
 pub use stored::StoredCheck;
 pub use subject::{Fault, Subject, difference, plan_of};

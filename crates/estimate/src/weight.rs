@@ -6,7 +6,7 @@
 
 /// Shares out the weight of an execution. Owns a reusable table only.
 #[derive(Debug, Default)]
-pub(crate) struct Shares {
+pub struct Shares {
     /// Where children leave, and then the logarithm of the part that each gets.
     places: Vec<(u32, f64)>,
 }

@@ -1,33 +1,44 @@
-//! How large a search is, told while it is under way.
+//! How large a search is, estimated while it is under way.
+//!
+//! The search tells this crate of its executions as numbers: where branches leave, how many there are, what they weigh. What a branch is,
+//! and which algorithm found it, is not known here.
 //!
 //! A search walks a tree: every execution has children, the branches that follow from it. Each branch carries its
 //! *weight*: the chance that a random walk comes to it which begins at the first execution and throws a die wherever
-//! something else could have been done ([`weight`]). The weights of all executions of a finished search add up to one;
+//! something else could have been done ([`Shares`]). The weights of all executions of a finished search add up to one;
 //! those seen so far, to the part of the search that is covered. Everything is kept as logarithms: programs with 10^2000
 //! schedules are real, and their weights are numbers.
 //!
-//! [`Gauge`] is what workers tell of their executions and what others ask, at any time, for an [`Estimate`].
+//! [`Gauge`] collects what workers count, and gives an [`Estimate`] at any time. A [`Prober`] draws branches at random, so that estimates are good
+//! early. A [`Log`] records a search, and [`Recorded`] replays it through all estimators.
+
+#![forbid(unsafe_code)]
 
 mod evaluate;
 mod fit;
 mod gauge;
+mod log;
 mod logarithm;
-pub(crate) mod pace;
-pub(crate) mod probe;
+mod pace;
+mod probe;
+mod prober;
 mod rehearse;
 mod series;
-pub(crate) mod sizes;
+mod sizes;
 mod tree;
-pub(crate) mod weight;
+mod weight;
 
 pub use evaluate::{Guess, Recorded};
 pub use fit::Curve;
-pub use gauge::Gauge;
-pub(crate) use gauge::{Passed, Tally};
-pub(crate) use logarithm::LogSum;
+pub use gauge::{Gauge, Passed, Tally};
+pub use log::{Happened, Log, LogError, Reader};
+pub use logarithm::LogSum;
 pub use pace::Probing;
-pub(crate) use series::Series;
+pub use probe::{Dice, Pass, Placed, SoFar};
+pub use prober::{Prober, UnderWay};
+pub use sizes::{Place, Sizes};
 pub use tree::{Estimator, Strategy};
+pub use weight::Shares;
 
 /// How large a search is.
 #[derive(Clone, Copy, PartialEq, Debug)]

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 /// A sum of positive numbers, each given by its natural logarithm; any of them may be too small or too large for a
 /// floating-point number.
 #[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize)]
-pub(crate) struct LogSum {
+pub struct LogSum {
     /// The logarithm that everything is counted in units of: that of the largest number so far.
     unit: f64,
     sum: f64,

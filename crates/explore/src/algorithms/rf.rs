@@ -2,7 +2,7 @@
 //!
 //! Two executions are of the same class when every thread does the same operations, every read of an atomic reads from the same
 //! write, and everything else (locks, condition variables, semaphores, ...) is done in equivalent order as for
-//! [`optimal`](crate::optimal). Writes to atomics that nobody reads are in no order.
+//! [`optimal`](super::optimal). Writes to atomics that nobody reads are in no order.
 //!
 //! **Decisions.** A class M is taken apart as the policy would run it. Where it comes to a read `e` after the events `u`,
 //! M has decided from where `e` reads: from a write in `u`; or from a write `w` that comes later, and then `w` with all its
@@ -15,42 +15,40 @@
 //! write that does not depend on the read; an earlier write, if there is an order in which it is the last one
 //! ([`witness`]). A read-modify-write `f` that reads from another one, `e`, keeps it from being found behind
 //! itself, since only one of them can read from the source of `e`: so *swapping* them counts too. What was tried at a
-//! decision is remembered while anything is left of it ([`claims`]), and never tried again.
+//! decision is remembered while anything is left of it ([`crate::Claims`]), and never tried again.
 //!
 //! *Never reports* a class twice; *may miss* nothing, within the limit on a thread's steps. Tested against brute force.
 
-mod claims;
 mod graph;
 mod witness;
 
-pub(crate) use claims::Claims;
-
+use super::optimal::{Detour, Optimal};
 use crate::{
-    draft::{Child, Draft},
+    algorithm::{Algorithm, Found, Malformed, New, NodeStore, Options, Ran, StoredPayload, Unfit},
+    claims::{Claim, Claimed, Claims, Node},
+    draft::Draft,
     happens::{Happens, Quad, add_next, join},
-    optimal::{Detour, Optimal},
 };
 use graph::{Graph, START, Touch, mix};
-use reweave_model::{Execution, Mark, Pending, Plan, ThreadId};
+use reweave_model::{Mark, Pending, Plan, Policy, ThreadId};
 use std::sync::Arc;
 use witness::{Question, Witness};
 
 /// What a branch knows beyond its plan.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Trail {
+pub struct Trail {
     /// For each step of the plan its place in the order of decisions; empty: the same.
-    pub order: Vec<u32>,
+    order: Vec<u32>,
     /// The first place of something that the run before did not have.
-    pub fresh: u32,
-    /// What was tried at the decisions that it passes.
-    pub claims: Option<Arc<Claims>>,
-    /// How many claims back from those of its finder that is, if others like the finder would have found it too; else 0.
-    pub above: u32,
+    fresh: u32,
+    /// What was tried at the decisions that it passes: the node of the run that made the last of them first.
+    node: Option<Arc<Node>>,
 }
 
 /// Finds the branches that follow from executions. Owns reusable tables only.
-#[derive(Debug, Default)]
-pub(crate) struct Rf {
+#[derive(Debug)]
+pub struct Rf {
+    claims: Arc<dyn Claims>,
     /// Happens-before, and all that is not about atomics.
     others: Optimal,
     graph: Graph,
@@ -64,8 +62,6 @@ pub(crate) struct Rf {
     row: Vec<Quad>,
     /// The plan that is being written.
     items: Vec<Item>,
-    /// How often the last run was held against what others may have tried.
-    pub claimed: u64,
 }
 
 /// One step of a plan in the making.
@@ -97,10 +93,13 @@ struct Decision {
 /// The run that is being looked at.
 struct Run<'a> {
     plan: &'a Plan,
-    claims: Arc<Claims>,
-    out: &'a mut Vec<(Child, Trail)>,
-    fit: Result<(), &'static str>,
-    claimed: u64,
+    claims: &'a dyn Claims,
+    /// That of the decisions that this run is the first to make.
+    node: Arc<Node>,
+    found: &'a mut Found<Trail>,
+    fit: Result<(), Unfit>,
+    /// The claim that another process has to make for what is found now.
+    elsewhere: Option<(Arc<Node>, Claim)>,
 }
 
 /// A source that a read might have had.
@@ -133,16 +132,32 @@ impl Candidate {
     }
 }
 
-impl Rf {
-    /// Adds plans and their trails for all that must be tried because of this execution; or says why it cannot be explored so.
-    pub fn branches(
-        &mut self,
-        plan: &Plan,
-        trail: &Trail,
-        execution: &Execution,
-        out: &mut Vec<(Child, Trail)>,
-    ) -> Result<(), &'static str> {
-        self.graph.read(plan, trail, execution)?;
+impl Algorithm for Rf {
+    type Payload = Trail;
+
+    fn new(_: &Options, claims: &Arc<dyn Claims>) -> Rf {
+        Rf {
+            claims: claims.clone(),
+            others: Optimal::default(),
+            graph: Graph::default(),
+            witness: Witness::default(),
+            detours: Vec::new(),
+            reads: Vec::new(),
+            writes: Vec::new(),
+            leads: Vec::new(),
+            row: Vec::new(),
+            items: Vec::new(),
+        }
+    }
+
+    fn first(_: &Options) -> (Policy, Trail) {
+        (Policy::First, Trail::default())
+    }
+
+    fn branches(&mut self, ran: Ran<'_, Trail>, found: &mut Found<Trail>) -> Result<(), Unfit> {
+        let (trail, execution) = (ran.payload, ran.execution);
+        found.claimed = 0;
+        self.graph.read(ran.plan, &trail.order, execution)?;
         let marks = self.graph.marks.iter().copied();
         self.others
             .begin(&self.graph.skeleton, marks, self.graph.unchanged);
@@ -151,12 +166,14 @@ impl Rf {
             .marks
             .resize(execution.events.len(), Mark::Default);
         let free = self.others.free();
+        let claims = self.claims.clone();
         let mut run = Run {
-            plan,
-            claims: Arc::new(Claims::new(trail.claims.clone(), free, Vec::new())),
-            out,
+            plan: ran.plan,
+            claims: &*claims,
+            node: Arc::new(Node::unordered(trail.node.clone(), free)),
+            found,
             fit: Ok(()),
-            claimed: 0,
+            elsewhere: None,
         };
         self.witness.begin();
         self.other_sources(trail.fresh, free, &mut run);
@@ -167,10 +184,43 @@ impl Rf {
             self.take_detour(&detour, &mut run);
         }
         self.detours = detours;
-        self.claimed = run.claimed;
         run.fit
     }
 
+    fn store(trail: &Trail, nodes: &mut NodeStore) -> StoredPayload {
+        let order = trail.order.iter().copied();
+        StoredPayload {
+            numbers: [trail.fresh]
+                .into_iter()
+                .chain(order)
+                .map(u64::from)
+                .collect(),
+            nodes: trail.node.iter().map(|node| nodes.add(node)).collect(),
+        }
+    }
+
+    fn restore(
+        _: &Options,
+        stored: StoredPayload,
+        nodes: &[Arc<Node>],
+    ) -> Result<Trail, Malformed> {
+        let numbers = stored.numbers.iter().map(|it| u32::try_from(*it));
+        let numbers: Vec<u32> = numbers.collect::<Result<_, _>>().map_err(|_| Malformed)?;
+        let (&fresh, order) = numbers.split_first().ok_or(Malformed)?;
+        let mut node = stored.nodes(nodes)?.into_iter();
+        let trail = Trail {
+            order: order.to_vec(),
+            fresh,
+            node: node.next(),
+        };
+        match permutation(order) && node.next().is_none() {
+            true => Ok(trail),
+            false => Err(Malformed),
+        }
+    }
+}
+
+impl Rf {
     /// Sources that reads might have had, as far as this run is the first to show it.
     fn other_sources(&mut self, fresh: u32, free: u32, run: &mut Run) {
         let objects = self.graph.skeleton.objects.len();
@@ -212,6 +262,7 @@ impl Rf {
     /// A new read might have read from any earlier write.
     fn earlier_source(&mut self, read: u32, object: usize, run: &mut Run) {
         let decision = Decision { read, place: read };
+        run.elsewhere = None;
         let writes = std::mem::take(&mut self.writes[object]);
         for &source in writes.iter().chain(&[START]) {
             let candidate = Candidate {
@@ -372,7 +423,7 @@ impl Rf {
         // Others like this run may have the same later write; to be swapped is each one's own.
         let above = match swapped {
             true => 0,
-            false => run.claims.owner(decision.place).1,
+            false => owner(&run.node, decision.place).1,
         };
         self.write(shared, decision.place, end - u32::from(swapped), above, run);
     }
@@ -395,6 +446,7 @@ impl Rf {
             // Other outcomes of reads come with their sources.
             return;
         }
+        run.elsewhere = None;
         if thread != event.thread {
             let happens = &self.others.happens;
             let hashes = leads
@@ -472,7 +524,8 @@ impl Rf {
             }
         }
         if !draft.complete() {
-            run.fit = Err("threads are created by threads whose creation is explored too");
+            let why = "threads are created by threads whose creation is explored too";
+            run.fit = Err(Unfit::because(why));
             return;
         }
         let places = before.iter().copied();
@@ -485,10 +538,13 @@ impl Rf {
         let trail = Trail {
             order,
             fresh,
-            claims: Some(run.claims.owner(place).0.clone()),
-            above,
+            node: Some(owner(&run.node, place).0.clone()),
         };
-        run.out.push((draft.child, trail));
+        run.found.children.push(New {
+            above,
+            claim: run.elsewhere.clone().map(Box::new),
+            ..New::new(draft.child, trail)
+        });
     }
 }
 
@@ -526,10 +582,30 @@ fn empty<T>(lists: &mut Vec<Vec<T>>, count: usize) {
     lists.resize_with(count.max(lists.len()), Vec::new);
 }
 
-/// Whether nobody tried this at the decision after so many events.
-fn claim(run: &mut Run, place: u32, what: u128) -> bool {
-    let place_too = mix(u64::from(place), 0);
-    let (claims, above) = run.claims.owner(place);
-    run.claimed += u64::from(above > 0);
-    claims.claim(what.wrapping_add(place_too))
+/// The node that the decision after so many events belongs to, and how far back it is.
+fn owner(node: &Arc<Node>, place: u32) -> (&Arc<Node>, u32) {
+    let (mut node, mut above) = (node, 0);
+    while place < node.first {
+        node = node.before.as_ref().expect("the first run decides first");
+        above += 1;
+    }
+    (node, above)
+}
+
+/// Whether this was not tried at the decision after so many events, as far as it is known here.
+fn claim(run: &mut Run, place: u32, what: Claim) -> bool {
+    let what = what.wrapping_add(mix(u64::from(place), 0));
+    let (node, above) = owner(&run.node, place);
+    run.found.claimed += u64::from(above > 0);
+    let claimed = run.claims.claim(node, what);
+    run.elsewhere = (claimed == Claimed::Elsewhere).then(|| (node.clone(), what));
+    claimed != Claimed::Known
+}
+
+fn permutation(order: &[u32]) -> bool {
+    let mut seen = vec![false; order.len()];
+    order.iter().all(|place| {
+        let slot = seen.get_mut(*place as usize);
+        slot.is_some_and(|seen| !std::mem::replace(seen, true))
+    })
 }

@@ -39,20 +39,23 @@ mod parent;
 mod values;
 
 use crate::{
-    draft::{Child, Draft},
+    algorithm::{Algorithm, Found, Malformed, New, NodeStore, Options, Ran, StoredPayload, Unfit},
+    claims::{Claims, Node},
+    draft::Draft,
     happens::{Happens, Quad},
     replay::Replay,
 };
 use reweave_model::{
     Access, Edge, Effect, Event, Execution, Gate, Mark, Object, ObjectId, Op, Pending, Plan,
-    ThreadId,
+    Policy, ThreadId,
 };
+use std::sync::Arc;
 
 /// Finds the children of executions. Owns reusable tables only.
 #[derive(Debug, Default)]
-pub(crate) struct Optimal {
-    pub happens: Happens,
-    pub replay: Replay,
+pub struct Optimal {
+    pub(crate) happens: Happens,
+    pub(crate) replay: Replay,
     marks: Vec<Mark>,
     /// The last position that is part of a detour.
     detour: Option<u32>,
@@ -106,7 +109,7 @@ pub(crate) struct Detour {
 /// What is looked for.
 enum Sought<'a> {
     /// The plans of those that this execution, which was run by this plan, is the parent of.
-    Children(&'a Plan, &'a mut Vec<Child>),
+    Children(&'a Plan, &'a mut Vec<New<u32>>),
     /// All of them, whoever is their parent.
     Detours(&'a mut Vec<Detour>),
 }
@@ -121,31 +124,46 @@ impl Overtaker {
     }
 }
 
-impl Optimal {
-    /// One that writes down so many children at a time.
-    pub fn new(at_once: u32) -> Optimal {
+impl Algorithm for Optimal {
+    /// The place of the first overtaker whose children are yet to be found; 0: all are.
+    type Payload = u32;
+
+    fn new(options: &Options, _: &Arc<dyn Claims>) -> Optimal {
         Optimal {
-            at_once: at_once as usize,
+            at_once: options.at_once as usize,
             ..Optimal::default()
         }
     }
 
-    /// Adds the plans of the execution's children, by overtakers from a place on; 0: all. The plan is the one it was run by. Where there are very many, says
-    /// from which place on they are yet to be found.
-    pub fn children(
-        &mut self,
-        plan: &Plan,
-        execution: &Execution,
-        from: u32,
-        out: &mut Vec<Child>,
-    ) -> Option<u32> {
-        self.begin(execution, plan.steps.iter().map(|step| step.mark), 0);
-        self.find(execution, from, &mut Sought::Children(plan, out))
+    fn first(_: &Options) -> (Policy, u32) {
+        (Policy::First, 0)
     }
 
+    fn branches(&mut self, ran: Ran<'_, u32>, found: &mut Found<u32>) -> Result<(), Unfit> {
+        let Ran {
+            plan, execution, ..
+        } = ran;
+        self.begin(execution, plan.steps.iter().map(|step| step.mark), 0);
+        let mut sought = Sought::Children(plan, &mut found.children);
+        let rest = self.find(execution, *ran.payload, &mut sought);
+        found.rest = rest.map(|from| (from, from));
+        Ok(())
+    }
+
+    fn store(from: &u32, _: &mut NodeStore) -> StoredPayload {
+        StoredPayload::of([u64::from(*from)])
+    }
+
+    fn restore(_: &Options, stored: StoredPayload, _: &[Arc<Node>]) -> Result<u32, Malformed> {
+        let [from] = stored.numbers()?;
+        from.try_into().map_err(|_| Malformed)
+    }
+}
+
+impl Optimal {
     /// Gets to know an execution and why the first of its events were done. So many of them are known to be those of the one
     /// before it.
-    pub fn begin(
+    pub(crate) fn begin(
         &mut self,
         execution: &Execution,
         marks: impl Iterator<Item = Mark>,
@@ -163,7 +181,7 @@ impl Optimal {
     }
 
     /// Adds all detours that the execution shows, by overtakers from a position on.
-    pub fn detours(&mut self, execution: &Execution, fresh: u32, out: &mut Vec<Detour>) {
+    pub(crate) fn detours(&mut self, execution: &Execution, fresh: u32, out: &mut Vec<Detour>) {
         self.other_outcomes(execution, &mut Sought::Detours(out));
         self.overtakers(execution, fresh, &mut Sought::Detours(out));
     }
@@ -225,7 +243,7 @@ impl Optimal {
     }
 
     /// The first position behind all detours.
-    pub fn free(&self) -> u32 {
+    pub(crate) fn free(&self) -> u32 {
         self.detour.map_or(0, |last| last + 1)
     }
 
@@ -408,7 +426,7 @@ impl Optimal {
         if next {
             child.push(event.thread, event.pending(), 0, Mark::Default);
         }
-        out.push(child.child);
+        out.push(New::new(child.child, 0));
     }
 
     /// Whether the overtaker with this outcome conflicts with `e`, needs just its leads, and is the canonical one.

@@ -22,7 +22,7 @@ impl Probing {
     /// Whether it is time for a pass, after so many executions, so many of them in passes, the last of which had so many.
     ///
     /// Passes are ever rarer: looking at a sample costs more than going through all, and twice as much of it says little more.
-    pub(crate) fn due(self, done: u64, probed: u64, last: u64) -> bool {
+    pub fn due(self, done: u64, probed: u64, last: u64) -> bool {
         done >= FIRST
             && match self {
                 Probing::Never => false,
@@ -33,7 +33,7 @@ impl Probing {
 
     /// How many a pass takes on a level, after so many executions, so many of them in passes, and so many passes. The first ones are
     /// narrow, to be over soon.
-    pub(crate) fn width(self, done: u64, probed: u64, passes: usize) -> usize {
+    pub fn width(self, done: u64, probed: u64, passes: usize) -> usize {
         match self {
             Probing::Never | Probing::Seldom => (probed.isqrt() as usize / 4).max(4),
             Probing::Often => (done.isqrt() as usize).max(2 << passes.min(2)),

@@ -2,11 +2,11 @@
 //!
 //! Only atomics that several threads touch matter: on others program order says it all.
 
-use super::{Question, START};
-use crate::{
-    happens::{Happens, Quad, Row, add_next, join},
-    rf::graph::{Graph, Touch},
+use super::{
+    super::graph::{Graph, Touch},
+    Question, START,
 };
+use crate::happens::{Happens, Quad, Row, add_next, join};
 use reweave_model::ThreadId;
 
 /// Happens-before of the first events of each thread, and what follows from it. Owns reusable tables only.

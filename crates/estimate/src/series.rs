@@ -3,7 +3,7 @@
 //! As a search goes on its estimate moves. A curve `f` through the estimates so far, fitted with more weight on later ones, is
 //! asked where it will meet the truth: the solution of `f(t) = t`, the time at which as much is done as there is.
 
-use super::{
+use crate::{
     fit::{self, Curve},
     probe::Dice,
 };

@@ -14,18 +14,18 @@
 //!
 //! Nothing is run for the sake of the sample alone: what a pass runs is done, what it does not draw is left for later.
 
-use super::{LogSum, sizes::Place, sizes::Sizes};
+use crate::{LogSum, sizes::Place, sizes::Sizes};
 use std::f64::consts::LN_2;
 
 /// What a pass draws from.
-pub(crate) trait Placed {
+pub trait Placed {
     /// Where it comes from.
     fn place(&mut self) -> &mut Place;
 }
 
 /// One pass over the tree below some branches.
 #[derive(Debug)]
-pub(crate) struct Pass<B> {
+pub struct Pass<B> {
     width: usize,
     level: Vec<Item<B>>,
     nodes: Vec<Node>,
@@ -35,7 +35,7 @@ pub(crate) struct Pass<B> {
 
 /// What a pass that is under way would come to, by what is expected below the level it is at.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct SoFar {
+pub struct SoFar {
     /// Executions below the first level; the natural logarithm.
     pub below: f64,
     /// The part of that which was seen and not just expected.
@@ -289,9 +289,10 @@ impl Draws {
 
 /// Random numbers from a seed: the generator known as SplitMix64.
 #[derive(Clone, Debug)]
-pub(crate) struct Dice(pub u64);
+pub struct Dice(pub u64);
 
 impl Dice {
+    /// Any number.
     pub fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.0;

@@ -1,6 +1,6 @@
 //! What workers tell of their executions, and what others learn from it.
 
-use super::{Estimate, LogSum, Series, probe::SoFar};
+use crate::{Estimate, LogSum, probe::SoFar, series::Series};
 use serde::{Deserialize, Serialize};
 use std::sync::{
     Mutex, MutexGuard,
@@ -19,7 +19,7 @@ pub struct Gauge {
 
 impl Gauge {
     /// For a search that has done so much, and has branches of this weight left.
-    pub(crate) fn new(tally: Tally, mut left: LogSum) -> Gauge {
+    pub fn new(tally: Tally, mut left: LogSum) -> Gauge {
         left.merge(&tally.weight);
         Gauge {
             tally: Mutex::new(tally),
@@ -38,12 +38,13 @@ impl Gauge {
         self.busy.load(Relaxed)
     }
 
-    pub(crate) fn set_busy(&self, workers: usize) {
+    /// So many have.
+    pub fn set_busy(&self, workers: usize) {
         self.busy.store(workers, Relaxed);
     }
 
     /// Takes in what a worker has counted, unless somebody else is at it: then it can wait.
-    pub(crate) fn offer(&self, tally: &mut Tally) {
+    pub fn offer(&self, tally: &mut Tally) {
         if let Ok(mut mine) = self.tally.try_lock() {
             self.take_in(&mut mine, tally);
             *tally = Tally::default();
@@ -51,7 +52,7 @@ impl Gauge {
     }
 
     /// Takes in what a worker has counted.
-    pub(crate) fn merge(&self, tally: &Tally) {
+    pub fn merge(&self, tally: &Tally) {
         self.take_in(&mut self.lock(), tally);
     }
 
@@ -64,12 +65,13 @@ impl Gauge {
         }
     }
 
-    pub(crate) fn tally(&self) -> Tally {
+    /// All that was counted.
+    pub fn tally(&self) -> Tally {
         self.lock().clone()
     }
 
     /// Executions, those of them in passes, and passes.
-    pub(crate) fn so_far(&self) -> (u64, u64, usize) {
+    pub fn so_far(&self) -> (u64, u64, usize) {
         let tally = self.lock();
         (tally.runs, tally.probed, tally.passes.len())
     }
@@ -81,7 +83,8 @@ impl Gauge {
 
 /// Executions, and what they tell.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
-pub(crate) struct Tally {
+pub struct Tally {
+    /// All of them.
     pub runs: u64,
     /// Those of them that were run in passes.
     pub probed: u64,
@@ -96,7 +99,7 @@ pub(crate) struct Tally {
 
 /// What a pass of probing came to.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
-pub(crate) struct Passed {
+pub struct Passed {
     /// Executions before it.
     pub before: u64,
     /// How many it took on a level; fewer, for one that is not over.
@@ -144,6 +147,11 @@ impl Tally {
         self.weight.add(ln_weight);
     }
 
+    /// Counts branches that followed from an execution which was counted elsewhere.
+    pub fn adopt(&mut self, branches: usize) {
+        self.children += branches as u64;
+    }
+
     /// Counts a pass.
     pub fn pass(&mut self, pass: Passed) {
         self.under_way = None;
@@ -158,6 +166,7 @@ impl Tally {
         self.under_way = Some(pass);
     }
 
+    /// Takes in what another one has counted.
     pub fn merge(&mut self, other: &Tally) {
         self.runs += other.runs;
         self.probed += other.probed;

@@ -3,7 +3,8 @@
 //! The executions are those of the log, and only their order is another one. Under `rf` who finds a branch depends on that order: there, what
 //! is rehearsed is the tree as the recorded search found it.
 
-use super::{
+use crate::log::Happened;
+use crate::{
     Passed, Probing,
     gauge::passed,
     pace::few,
@@ -11,7 +12,6 @@ use super::{
     sizes::{Place, Sizes},
     weight::Shares,
 };
-use crate::log::Happened;
 use std::ops::Range;
 
 /// Which executions follow from which. Each is known by the node that it begins at.

@@ -1,7 +1,9 @@
 //! An execution as a graph: who read from whom.
 
-use super::Trail;
-use crate::happens::{Happens, Row};
+use crate::{
+    algorithm::Unfit,
+    happens::{Happens, Row},
+};
 use reweave_model::{
     Edge, Event, Execution, Gate, Mark, Object, ObjectId, Op, Pending, Plan, ThreadId,
 };
@@ -61,36 +63,33 @@ pub(crate) struct Graph {
 
 impl Graph {
     /// Gets to know an execution; or says why it is none of those that can be understood so.
-    pub fn read(
-        &mut self,
-        plan: &Plan,
-        trail: &Trail,
-        execution: &Execution,
-    ) -> Result<(), &'static str> {
+    pub fn read(&mut self, plan: &Plan, order: &[u32], execution: &Execution) -> Result<(), Unfit> {
         if execution.peeked {
-            return Err("an atomic is read like other memory");
+            return Err(Unfit::because("an atomic is read like other memory"));
         }
         if execution.events.len() > LONGEST {
-            return Err("an execution has thousands of steps");
+            return Err(Unfit::because("an execution has thousands of steps"));
         }
         if execution.threads.len() > THREADS {
-            return Err("an execution has hundreds of threads");
+            return Err(Unfit::because("an execution has hundreds of threads"));
         }
         if !execution.epochs.is_empty() {
-            return Err("a time limit runs out when nothing else can go on");
+            return Err(Unfit::because(
+                "a time limit runs out when nothing else can go on",
+            ));
         }
         let mut pending = execution.threads.iter().filter_map(|thread| thread.pending);
         pending.try_for_each(unfit)?;
         let renamed = self.copy_rest(execution);
         let kept = match renamed {
             true => 0,
-            false => self.same(trail, execution),
+            false => self.same(order, execution),
         };
         let count = execution.events.len();
-        self.straight = trail.order.is_empty();
+        self.straight = order.is_empty();
         self.done.clear();
-        self.done.extend_from_slice(&trail.order);
-        self.done.extend(trail.order.len() as u32..count as u32);
+        self.done.extend_from_slice(order);
+        self.done.extend(order.len() as u32..count as u32);
         let changed = self.done[kept..].iter().copied().min();
         self.unchanged = changed.unwrap_or(count as u32);
         self.copy_marks(plan, execution);
@@ -115,9 +114,8 @@ impl Graph {
     }
 
     /// How many events are done first like those of the run before: programs are deterministic.
-    fn same(&self, trail: &Trail, execution: &Execution) -> usize {
-        let order = trail.order.iter().copied();
-        let order = order.chain(trail.order.len() as u32..);
+    fn same(&self, order: &[u32], execution: &Execution) -> usize {
+        let order = (order.iter().copied()).chain(order.len() as u32..);
         let events = execution.events.iter().zip(order);
         let before = self.done[..self.known].iter().zip(events);
         let same = before.take_while(|(place, (event, now))| {
@@ -334,11 +332,15 @@ impl Graph {
 }
 
 /// Why an operation cannot be explored by who reads from whom.
-fn unfit(Pending { op, gate, .. }: Pending) -> Result<(), &'static str> {
+fn unfit(Pending { op, gate, .. }: Pending) -> Result<(), Unfit> {
     match (op, gate) {
-        (Op::Await(..), _) | (_, Gate::Word(_)) => Err("a loop waits for something to change"),
-        (_, Gate::Late) => Err("a time limit runs out when nothing else can go on"),
-        (Op::EnqueueIf { .. }, _) => Err("threads wait for a futex"),
+        (Op::Await(..), _) | (_, Gate::Word(_)) => {
+            Err(Unfit::because("a loop waits for something to change"))
+        }
+        (_, Gate::Late) => Err(Unfit::because(
+            "a time limit runs out when nothing else can go on",
+        )),
+        (Op::EnqueueIf { .. }, _) => Err(Unfit::because("threads wait for a futex")),
         _ => Ok(()),
     }
 }

@@ -10,7 +10,7 @@ use std::{array::from_fn, f64::consts::LN_2};
 /// Where a branch comes from: all that is known of it before it is run.
 #[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
-pub(crate) struct Place {
+pub struct Place {
     /// What part of the search it is, if all siblings are alike: the natural logarithm of that.
     pub weight: f64,
     /// Where it leaves its parent.
@@ -25,7 +25,7 @@ pub(crate) struct Place {
     pub generation: u32,
     /// Position, siblings and rank of its parent.
     pub parent: [u32; 3],
-    /// To whom it belongs: the execution that it was found by, or that one's owner, so many times on. See [`super::probe`].
+    /// To whom it belongs: the execution that it was found by, or that one's owner, so many times on. See [`crate::Pass`].
     pub above: u32,
     /// How many executions were expected below it when that was looked up, as a logarithm to base 2.
     pub expected: f32,
@@ -73,7 +73,7 @@ impl Place {
 
 /// How many executions are below branches, by where they come from.
 #[derive(Debug, Default)]
-pub(crate) struct Sizes {
+pub struct Sizes {
     seen: Sums,
     plane: Plane,
     /// The largest size seen; its natural logarithm.
@@ -223,7 +223,8 @@ fn solve(mut matrix: [Traits; TRAITS], mut right: Traits) -> Traits {
 
 #[cfg(test)]
 mod tests {
-    use super::{super::probe::Dice, *};
+    use super::*;
+    use crate::probe::Dice;
 
     fn some_place(dice: &mut Dice) -> Place {
         let mut below = |bound: u64| (dice.next() % bound) as u32;

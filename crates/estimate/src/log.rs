@@ -8,7 +8,6 @@
 //! going on, which is a node too; alternatives that were enabled there and not taken up are added and never explored.
 //! Transitions through nodes that are known are left out: an execution begins by going to its own node.
 
-use crate::explorer::Branch;
 use std::{
     fmt,
     io::{self, BufRead, Write},
@@ -68,16 +67,12 @@ impl Log {
         log
     }
 
-    /// Writes down an execution that began at a node. The branches that follow from it get nodes of their own; `alternatives` are the
-    /// positions of all that was enabled and not done.
-    pub(crate) fn execution(&mut self, node: u64, branches: &mut [Branch], alternatives: &[u32]) {
+    /// Writes down an execution that began at a node: the positions at which branches leave it, and those of all that was enabled and not
+    /// done. Returns the nodes of the branches, in their order.
+    pub fn execution(&mut self, node: u64, branches: &[u32], alternatives: &[u32]) -> Vec<u64> {
         self.event(START, 0);
         self.named(TRANSITION, node);
-        let mut places: Vec<u32> = branches
-            .iter()
-            .map(|branch| branch.place.position)
-            .collect();
-        places.extend(alternatives);
+        let mut places: Vec<u32> = branches.iter().chain(alternatives).copied().collect();
         places.sort_unstable();
         places.dedup();
         let mut here = node;
@@ -88,24 +83,21 @@ impl Log {
             self.named(EXPLORE, here);
             self.named(TRANSITION, here);
         }
-        for branch in branches.iter_mut() {
-            let place = branch.place.position;
+        let mut nodes = Vec::new();
+        for &place in branches {
             let choice = choices.partition_point(|(other, _)| *other < place);
-            branch.node = self.add(choices[choice].1, place.into());
-            self.named(EXPLORE, branch.node);
+            let node = self.add(choices[choice].1, place.into());
+            self.named(EXPLORE, node);
+            nodes.push(node);
         }
         for (place, choice) in choices {
-            let at = |other: &u32| *other == place;
-            let enabled = alternatives.iter().filter(|other| at(other)).count();
-            let taken = branches
-                .iter()
-                .filter(|branch| at(&branch.place.position))
-                .count();
-            for _ in taken..enabled {
+            let at = |places: &[u32]| places.iter().filter(|other| **other == place).count();
+            for _ in at(branches)..at(alternatives) {
                 self.add(choice, place.into());
             }
         }
         self.event(END, 1000);
+        nodes
     }
 
     /// Ends the log. Says what kept it from being written.
@@ -161,7 +153,54 @@ const START: u64 = 3;
 const END: u64 = 4;
 const CLOSED: u64 = 5;
 
-/// Reads a log, event by event, to the one that closes it. A log that is cut or damaged is a sentence.
+/// Why a log cannot be read or used.
+#[derive(Debug)]
+pub enum LogError {
+    /// It does not begin like one.
+    NotALog,
+    /// It is of another version.
+    OtherVersion,
+    /// It ends before the search does.
+    Cut,
+    /// It cannot be read.
+    Unreadable(io::Error),
+    /// It has an event of a kind that does not exist.
+    UnknownKind(u64),
+    /// It names a node that was not added.
+    UnknownNode,
+    /// It holds a number that is too large.
+    TooLarge,
+    /// The search was not explored to its end.
+    Unfinished,
+}
+
+impl fmt::Display for LogError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            LogError::NotALog => "not an exploration log",
+            LogError::OtherVersion => {
+                "the exploration log is of another version than this one can read"
+            }
+            LogError::Cut => "the exploration log is cut: it does not say how the search ended",
+            LogError::Unreadable(error) => {
+                return write!(f, "the exploration log cannot be read: {error}");
+            }
+            LogError::UnknownKind(kind) => {
+                return write!(
+                    f,
+                    "the exploration log has an event of kind {kind}, which there is not"
+                );
+            }
+            LogError::UnknownNode => "the exploration log names a node that was not added",
+            LogError::TooLarge => "the exploration log holds a number that is too large",
+            LogError::Unfinished => "the recorded search was not explored to its end",
+        })
+    }
+}
+
+impl std::error::Error for LogError {}
+
+/// Reads a log, event by event, to the one that closes it.
 #[derive(Debug)]
 pub struct Reader<R> {
     from: R,
@@ -171,7 +210,7 @@ pub struct Reader<R> {
 
 impl<R: BufRead> Reader<R> {
     /// Begins to read.
-    pub fn new(mut from: R) -> Result<Reader<R>, String> {
+    pub fn new(mut from: R) -> Result<Reader<R>, LogError> {
         let mut header = vec![0; HEADER.len()];
         let read = from.read_exact(&mut header);
         if read.is_ok() && header == HEADER.as_bytes() {
@@ -182,12 +221,12 @@ impl<R: BufRead> Reader<R> {
             });
         }
         match header.starts_with(b"reweave.exploration/") {
-            true => Err("the exploration log is of another version than this one can read".into()),
-            false => Err("not an exploration log".into()),
+            true => Err(LogError::OtherVersion),
+            false => Err(LogError::NotALog),
         }
     }
 
-    fn event(&mut self) -> Result<Happened, String> {
+    fn event(&mut self) -> Result<Happened, LogError> {
         let number = self.number()?;
         let argument = number >> 3;
         Ok(match number & 7 {
@@ -208,43 +247,37 @@ impl<R: BufRead> Reader<R> {
                 self.closed = true;
                 Happened::Closed(argument != 0)
             }
-            kind => {
-                return Err(format!(
-                    "the exploration log has an event of kind {kind}, which there is not"
-                ));
-            }
+            kind => return Err(LogError::UnknownKind(kind)),
         })
     }
 
-    fn node(&self, back: u64) -> Result<u64, String> {
+    fn node(&self, back: u64) -> Result<u64, LogError> {
         let node = (self.nodes.checked_sub(1)).and_then(|newest| newest.checked_sub(back));
-        node.ok_or_else(|| "the exploration log names a node that was not added".into())
+        node.ok_or(LogError::UnknownNode)
     }
 
-    fn number(&mut self) -> Result<u64, String> {
+    fn number(&mut self) -> Result<u64, LogError> {
         let mut number = 0;
         for shift in (0..64).step_by(7) {
             let mut byte = [0];
             let read = self.from.read_exact(&mut byte);
             read.map_err(|error| match error.kind() {
-                io::ErrorKind::UnexpectedEof => {
-                    "the exploration log is cut: it does not say how the search ended".into()
-                }
-                _ => format!("the exploration log cannot be read: {error}"),
+                io::ErrorKind::UnexpectedEof => LogError::Cut,
+                _ => LogError::Unreadable(error),
             })?;
             number |= u64::from(byte[0] & 0x7f) << shift;
             if byte[0] < 0x80 {
                 return Ok(number);
             }
         }
-        Err("the exploration log holds a number that is too large".into())
+        Err(LogError::TooLarge)
     }
 }
 
 impl<R: BufRead> Iterator for Reader<R> {
-    type Item = Result<Happened, String>;
+    type Item = Result<Happened, LogError>;
 
-    fn next(&mut self) -> Option<Result<Happened, String>> {
+    fn next(&mut self) -> Option<Result<Happened, LogError>> {
         if self.closed {
             return None;
         }

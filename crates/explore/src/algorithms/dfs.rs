@@ -1,4 +1,4 @@
-//! `dfs`: every interleaving and every outcome, one execution each. The oracle that other algorithms are held against,
+//! `dfs`: every interleaving and every outcome, one execution each. The oracle that other algorithms are cross-checked against,
 //! and the search under a preemption bound.
 //!
 //! Each execution is the first one, by the policy, that begins with its plan; its children differ from it in one choice
@@ -9,28 +9,66 @@
 //! is met.
 
 use crate::{
-    draft::{Child, Draft},
+    algorithm::{Algorithm, Found, Malformed, New, NodeStore, Options, Ran, StoredPayload, Unfit},
+    claims::{Claims, Node},
+    draft::Draft,
     happens::Happens,
     replay::Replay,
 };
-use reweave_model::{Execution, Mark, Plan};
+use reweave_model::{Execution, Mark, Plan, Policy};
+use std::sync::Arc;
 
 /// Finds the children of executions. Owns reusable tables only.
 #[derive(Debug, Default)]
-pub(crate) struct Dfs {
+pub struct Dfs {
+    /// Preemptions that a schedule may have.
+    bound: Option<u32>,
     happens: Happens,
     replay: Replay,
 }
 
+impl Algorithm for Dfs {
+    type Payload = ();
+
+    fn new(options: &Options, _: &Arc<dyn Claims>) -> Dfs {
+        Dfs {
+            bound: options.preemptions,
+            ..Dfs::default()
+        }
+    }
+
+    fn first(options: &Options) -> (Policy, ()) {
+        match options.preemptions {
+            Some(_) => (Policy::Stay, ()),
+            None => (Policy::First, ()),
+        }
+    }
+
+    fn branches(&mut self, ran: Ran<'_, ()>, found: &mut Found<()>) -> Result<(), Unfit> {
+        found.cut = self.children(ran.plan, ran.execution, &mut found.children);
+        Ok(())
+    }
+
+    fn store((): &(), _: &mut NodeStore) -> StoredPayload {
+        StoredPayload::default()
+    }
+
+    fn restore(_: &Options, stored: StoredPayload, _: &[Arc<Node>]) -> Result<(), Malformed> {
+        stored.numbers().map(|[]| ())
+    }
+}
+
 impl Dfs {
-    /// Adds the plans of the execution's children within the bound; `None`: without bound. Says whether some were cut.
-    pub fn children(
-        &mut self,
-        plan: &Plan,
-        execution: &Execution,
-        bound: Option<u32>,
-        out: &mut Vec<Child>,
-    ) -> bool {
+    /// The positions of all that was enabled and not done, behind the plan.
+    pub(crate) fn alternatives(&mut self, plan: &Plan, execution: &Execution) -> Vec<u32> {
+        let mut children = Vec::new();
+        self.children(plan, execution, &mut children);
+        children.iter().map(|new| new.child.shared).collect()
+    }
+
+    /// Adds the execution's children within the bound. Says whether some were cut.
+    fn children(&mut self, plan: &Plan, execution: &Execution, out: &mut Vec<New<()>>) -> bool {
+        let bound = self.bound;
         self.happens.analyse(execution);
         self.replay.begin(execution);
         self.replay.rewind(execution, &self.happens);
@@ -69,7 +107,7 @@ impl Dfs {
                             position,
                         );
                         child.push(thread, pending, outcome, Mark::Default);
-                        out.push(child.child);
+                        out.push(New::new(child.child, ()));
                     }
                 }
             }

@@ -18,47 +18,24 @@
 //! *may miss* nothing.
 
 use crate::{
+    algorithm::{Algorithm, Found, Malformed, New, NodeStore, Options, Ran, StoredPayload, Unfit},
+    claims::{Claimed, Claims, Node, choice_of, claim_of},
     draft::{Child, Draft},
     happens::{Happens, Quad},
     replay::Replay,
 };
-use reweave_model::{Choice, Event, Execution, Mark, ObjectId, Op, Pending, Plan, ThreadId};
-use std::sync::{Arc, Mutex};
+use reweave_model::{
+    Choice, Event, Execution, Mark, ObjectId, Op, Pending, Plan, Policy, ThreadId,
+};
+use std::sync::Arc;
 
-/// A prefix of executions at which something was or will be tried.
-#[derive(Debug, Default)]
-pub(crate) struct Node {
-    /// What needs no trying here: earlier branches elsewhere cover it.
-    pub sleep: Vec<Choice>,
-    /// What was tried, in order.
-    pub claims: Mutex<Vec<Choice>>,
-}
-
-impl Node {
-    /// Whether a choice was tried or needs no trying.
-    fn knows(&self, choice: &Choice) -> bool {
-        let claims = self.claims.lock().expect("nobody panics while claiming");
-        claims.contains(choice) || self.sleep.contains(choice)
-    }
-
-    /// Adds a choice unless it is there; tells those before it.
-    fn claim(&self, choice: Choice) -> Option<Vec<Choice>> {
-        let mut claims = self.claims.lock().expect("nobody panics while claiming");
-        if claims.contains(&choice) || self.sleep.contains(&choice) {
-            return None;
-        }
-        let earlier = claims.clone();
-        claims.push(choice);
-        Some(earlier)
-    }
-}
-
-/// The nodes that a plan passes, one a step.
-pub(crate) type Path = Vec<Arc<Node>>;
+/// The nodes that a plan passes, one a step. A node stands for a prefix of executions; its claims are ordered.
+type Path = Vec<Arc<Node>>;
 
 /// Finds the branches that follow from executions. Owns reusable tables only.
-#[derive(Debug, Default)]
-pub(crate) struct Dpor {
+#[derive(Debug)]
+pub struct Dpor {
+    claims: Arc<dyn Claims>,
     happens: Happens,
     replay: Replay,
     /// Positions, and the threads of which one is to be tried there.
@@ -69,15 +46,45 @@ pub(crate) struct Dpor {
     locks: Vec<Vec<ObjectId>>,
 }
 
+impl Algorithm for Dpor {
+    type Payload = Path;
+
+    fn new(_: &Options, claims: &Arc<dyn Claims>) -> Dpor {
+        Dpor {
+            claims: claims.clone(),
+            happens: Happens::default(),
+            replay: Replay::default(),
+            wanted: Vec::new(),
+            row: Vec::new(),
+            held: Vec::new(),
+            locks: Vec::new(),
+        }
+    }
+
+    fn first(_: &Options) -> (Policy, Path) {
+        (Policy::First, Path::new())
+    }
+
+    fn branches(&mut self, ran: Ran<'_, Path>, found: &mut Found<Path>) -> Result<(), Unfit> {
+        self.find(ran.plan, ran.payload, ran.execution, &mut found.children);
+        Ok(())
+    }
+
+    fn store(path: &Path, nodes: &mut NodeStore) -> StoredPayload {
+        StoredPayload {
+            numbers: Vec::new(),
+            nodes: path.iter().map(|node| nodes.add(node)).collect(),
+        }
+    }
+
+    fn restore(_: &Options, stored: StoredPayload, nodes: &[Arc<Node>]) -> Result<Path, Malformed> {
+        stored.nodes(nodes)
+    }
+}
+
 impl Dpor {
-    /// Adds plans and their paths for all that must be tried because of this execution.
-    pub fn branches(
-        &mut self,
-        plan: &Plan,
-        path: &Path,
-        execution: &Execution,
-        out: &mut Vec<(Child, Path)>,
-    ) {
+    /// Adds all that must be tried because of this execution.
+    fn find(&mut self, plan: &Plan, path: &Path, execution: &Execution, out: &mut Vec<New<Path>>) {
         self.happens.analyse(execution);
         self.replay.begin(execution);
         self.find_locks(execution);
@@ -98,10 +105,8 @@ impl Dpor {
                 outcome: event.outcome,
             };
             if position >= nodes.len() {
-                nodes.push(Arc::new(Node {
-                    sleep: sleep.clone(),
-                    claims: Mutex::new(vec![taken]),
-                }));
+                let sleepers = sleep.iter().copied().map(claim_of).collect();
+                nodes.push(Arc::new(Node::ordered(sleepers, vec![claim_of(taken)])));
             }
             let fresh = position >= plan.steps.len();
             self.try_here(plan, execution, position as u32, &nodes, fresh, out);
@@ -137,7 +142,7 @@ impl Dpor {
         position: u32,
         nodes: &Path,
         fresh: bool,
-        out: &mut Vec<(Child, Path)>,
+        out: &mut Vec<New<Path>>,
     ) {
         let event = &execution.events[position as usize];
         let mut threads = Vec::new();
@@ -157,10 +162,10 @@ impl Dpor {
                     .map(|pending| pending.op);
                 let outcomes = op.map_or(0, |op| self.replay.state.outcomes(*thread, op));
                 (0..outcomes).all(|outcome| {
-                    node.knows(&Choice {
+                    node.knows(claim_of(Choice {
                         thread: *thread,
                         outcome,
-                    })
+                    }))
                 })
             };
             if !any.iter().any(known) {
@@ -176,51 +181,67 @@ impl Dpor {
             }
             for outcome in 0..self.replay.state.outcomes(thread, pending.op) {
                 let choice = Choice { thread, outcome };
-                if let Some(earlier) = nodes[position as usize].claim(choice) {
-                    out.push(
-                        self.branch(plan, execution, position, nodes, choice, pending, &earlier),
-                    );
-                }
+                let (node, claim) = (&nodes[position as usize], claim_of(choice));
+                let earlier = match self.claims.claim(node, claim) {
+                    Claimed::Known => continue,
+                    Claimed::First(earlier) => Some(earlier),
+                    Claimed::Elsewhere => None,
+                };
+                let sleepers = match &earlier {
+                    Some(earlier) => node.covered.iter().chain(earlier).map(choice_of).collect(),
+                    None => self.choices(execution),
+                };
+                let child = self.child(plan, execution, position, choice, pending, sleepers);
+                out.push(New {
+                    claim: earlier.is_none().then(|| Box::new((node.clone(), claim))),
+                    ..New::new(child, nodes[..=position as usize].to_vec())
+                });
             }
         }
     }
 
-    #[allow(clippy::too_many_arguments)]
-    fn branch(
+    /// The plan in which a choice is made at a position. Those of the sleepers sleep in it that do not depend on the choice.
+    fn child(
         &self,
         plan: &Plan,
         execution: &Execution,
         position: u32,
-        nodes: &Path,
         choice: Choice,
         pending: Pending,
-        earlier: &[Choice],
-    ) -> (Child, Path) {
-        let mut draft = Draft::new(
-            plan,
-            execution,
-            self.replay.counts(),
-            self.replay.triggers(),
-            position,
-        );
+        sleepers: Vec<Choice>,
+    ) -> Child {
+        let replay = &self.replay;
+        let (counts, triggers) = (replay.counts(), replay.triggers());
+        let mut draft = Draft::new(plan, execution, counts, triggers, position);
         draft.push(choice.thread, pending, choice.outcome, Mark::Default);
-        let state = &self.replay.state;
+        let state = &replay.state;
         let effect = state.effect(choice.thread, pending.op, choice.outcome);
-        let node = &nodes[position as usize];
-        for sleeper in node.sleep.iter().chain(earlier) {
-            let other = self
-                .replay
-                .pending(execution, &self.happens, sleeper.thread);
-            let sleeps = sleeper.thread != choice.thread
+        let sleeps = |sleeper: &Choice| {
+            let other = replay.pending(execution, &self.happens, sleeper.thread);
+            sleeper.thread != choice.thread
                 && other.is_some_and(|other| {
                     state.enabled(sleeper.thread, &other)
                         && !state.depends(&effect, sleeper.thread, other.op, sleeper.outcome)
-                });
-            if sleeps {
-                draft.child.rest.sleep.push(*sleeper);
-            }
+                })
+        };
+        draft
+            .child
+            .rest
+            .sleep
+            .extend(sleepers.into_iter().filter(sleeps));
+        draft.child
+    }
+
+    /// All that could be done here.
+    fn choices(&self, execution: &Execution) -> Vec<Choice> {
+        let replay = &self.replay;
+        let mut choices = Vec::new();
+        for &thread in replay.state.order() {
+            let pending = replay.pending(execution, &self.happens, thread);
+            let outcomes = pending.map_or(0, |it| replay.state.outcomes(thread, it.op));
+            choices.extend((0..outcomes).map(|outcome| Choice { thread, outcome }));
         }
-        (draft.child, nodes[..=position as usize].to_vec())
+        choices
     }
 
     /// Finds where the order of two events might have been another.

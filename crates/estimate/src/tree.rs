@@ -236,7 +236,7 @@ impl Tree {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::estimate::probe::Dice;
+    use crate::probe::Dice;
 
     /// A tree as it grows, kept in the plainest way.
     #[derive(Default)]

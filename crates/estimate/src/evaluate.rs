@@ -1,11 +1,12 @@
 //! How right estimates would have been, on a recorded search.
 
-use super::{
-    Curve, Probing, Series,
+use crate::log::{Happened, LogError, Reader};
+use crate::{
+    Curve, Probing,
     rehearse::Family,
+    series::Series,
     tree::{Estimator, Strategy, Tree},
 };
-use crate::log::{Happened, Reader};
 use std::{io::Read, ops::Range};
 
 /// A search that was recorded to its end.
@@ -34,10 +35,10 @@ pub struct Guess {
 
 impl Recorded {
     /// Reads a log. A search that did not come to its end has no size to be held against.
-    pub fn read(mut from: impl Read) -> Result<Recorded, String> {
+    pub fn read(mut from: impl Read) -> Result<Recorded, LogError> {
         let mut log = Vec::new();
         let read = from.read_to_end(&mut log);
-        read.map_err(|error| format!("the exploration log cannot be read: {error}"))?;
+        read.map_err(LogError::Unreadable)?;
         let mut recorded = Recorded {
             log: Vec::new(),
             ever: Vec::new(),
@@ -63,7 +64,7 @@ impl Recorded {
                     recorded.executions += 1;
                 }
                 Happened::Closed(false) => {
-                    return Err("the recorded search was not explored to its end".into());
+                    return Err(LogError::Unfinished);
                 }
                 _ => {}
             }
