@@ -1,6 +1,37 @@
-//! How settings are spelled.
+//! What to check and how far, and how times are spelled.
 
-use std::{fmt, time::Duration};
+use reweave_explore::Options;
+use std::{fmt, path::PathBuf, time::Duration};
+
+/// What to check, and how far.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// What to explore.
+    pub options: Options,
+    /// How many workers run executions at the same time.
+    pub workers: usize,
+    /// Stops after this time.
+    pub budget: Option<Duration>,
+    /// Stops after so many runs.
+    pub max_executions: Option<u64>,
+    /// Goes on after an error.
+    pub keep_going: bool,
+    /// Counts every race of an execution, and not only its first error, when it goes on after errors: a place that is never the first one
+    /// to race would go unreported.
+    pub every_race: bool,
+    /// Whether the search goes on after a race as if there were none, and errors behind it count too.
+    pub beyond_races: bool,
+    /// Whether what a race can do beyond the order that was run is left unexplored.
+    pub races_cut: bool,
+    /// Whether an execution that shows an error is made simpler before it is told.
+    pub minimise: bool,
+    /// Where trace files go.
+    pub directory: PathBuf,
+    /// What they are called, before their number.
+    pub name: String,
+    /// Where the exploration is written down, event by event.
+    pub log: Option<PathBuf>,
+}
 
 /// A text that is no time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

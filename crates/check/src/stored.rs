@@ -1,10 +1,6 @@
 //! A check that was paused, as plain data: to be written down and continued later, by another process.
 
-use crate::{
-    drive::{Check, Settings},
-    found::StoredCase,
-    subject::Subject,
-};
+use crate::{check::Check, found::StoredCase, settings::Settings, subject::Subject};
 use reweave_explore::{AlgorithmName, Fragment, FragmentError, Search};
 use serde::{Deserialize, Serialize};
 use std::{sync::atomic::AtomicBool, sync::atomic::Ordering::Relaxed, time::Duration};

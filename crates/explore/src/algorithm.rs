@@ -94,7 +94,7 @@ pub struct Ran<'a, P> {
 #[derive(Debug)]
 pub struct Found<P> {
     /// The branches. Those to be run first come last.
-    pub children: Vec<New<P>>,
+    pub children: Vec<NewBranch<P>>,
     /// Not all branches were found: the execution is to be run once more for the rest, which leave at this position or later. It is
     /// counted once.
     pub rest: Option<(u32, P)>,
@@ -120,7 +120,7 @@ impl<P> Default for Found<P> {
 
 /// A branch that was found.
 #[derive(Debug)]
-pub struct New<P> {
+pub struct NewBranch<P> {
     /// Its plan.
     pub child: Child,
     /// What it carries.
@@ -134,10 +134,10 @@ pub struct New<P> {
     pub claim: Option<Box<(Arc<Node>, Claim)>>,
 }
 
-impl<P> New<P> {
+impl<P> NewBranch<P> {
     /// A branch that only its finder can find.
-    pub fn new(child: Child, payload: P) -> New<P> {
-        New {
+    pub fn new(child: Child, payload: P) -> NewBranch<P> {
+        NewBranch {
             child,
             payload,
             above: 0,
@@ -147,8 +147,8 @@ impl<P> New<P> {
     }
 
     /// The same with another payload.
-    pub fn map<Q>(self, payload: impl FnOnce(P) -> Q) -> New<Q> {
-        New {
+    pub fn map<Q>(self, payload: impl FnOnce(P) -> Q) -> NewBranch<Q> {
+        NewBranch {
             child: self.child,
             payload: payload(self.payload),
             above: self.above,

@@ -20,6 +20,7 @@ use std::{fmt, str::FromStr, sync::Arc};
 
 algorithms! {
     /// The one that needs the fewest executions: `rf`, or `optimal` where that cannot serve.
+    #[default]
     Auto: rf::Rf, "auto", "reads-from";
     /// Every interleaving.
     Dfs: dfs::Dfs, "dfs", "interleaving";
@@ -33,12 +34,6 @@ algorithms! {
     Random: sampling::Sampling, "random", "none";
     /// Random priorities with a few changes: finds bugs of small depth with known probability.
     Pct: sampling::Sampling, "pct", "none";
-}
-
-impl Default for AlgorithmName {
-    fn default() -> AlgorithmName {
-        AlgorithmName::Auto
-    }
 }
 
 impl AlgorithmName {

@@ -1,7 +1,7 @@
 //! Branches, and how they follow from an execution: what an algorithm found, with the places that estimates need.
 
 use crate::{
-    algorithm::{Algorithm, Found, New, Options, Ran, Unfit},
+    algorithm::{Algorithm, Found, NewBranch, Options, Ran, Unfit},
     algorithms::{AnyAlgorithm, AnyPayload, Dfs},
     claims::{AtNodes, Claim, Claims, Node},
     draft::steps_of,
@@ -191,7 +191,7 @@ impl<A: Algorithm> Explorer<A> {
     }
 
     /// That of a child, so many of whose siblings come before it.
-    fn place(&self, parent: &Place, new: &New<A::Payload>, before: u32) -> Place {
+    fn place(&self, parent: &Place, new: &NewBranch<A::Payload>, before: u32) -> Place {
         if let Some(part) = new.part {
             return Place {
                 weight: parent.weight + part,

@@ -18,7 +18,7 @@ mod search;
 mod target;
 
 pub use algorithm::{
-    Algorithm, Found, Malformed, New, NodeStore, Options, Ran, StoredPayload, Unfit,
+    Algorithm, Found, Malformed, NewBranch, NodeStore, Options, Ran, StoredPayload, Unfit,
 };
 pub use algorithms::{AlgorithmName, AnyAlgorithm, AnyPayload, UnknownAlgorithm};
 pub use claims::{AtNodes, Claim, Claimed, Claims, Node, NodeId};

@@ -13,8 +13,8 @@ use common::{
 use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestRng, TestRunner};
 use reweave_explore::{
     Algorithm, AlgorithmName, AtNodes, Child, Claim, Claimed, Claims, Flow, Found, Fragment,
-    FragmentError, Malformed, New, Node, NodeStore, Options, Ran, Search, StoredPayload, Totals,
-    Unfit,
+    FragmentError, Malformed, NewBranch, Node, NodeStore, Options, Ran, Search, StoredPayload,
+    Totals, Unfit,
 };
 use reweave_model::{End, Execution, Plan, Policy};
 use std::{
@@ -325,7 +325,7 @@ impl Algorithm for Seeds {
             };
             found
                 .children
-                .push(New::new(Child { shared: 0, rest }, left));
+                .push(NewBranch::new(Child { shared: 0, rest }, left));
         }
         Ok(())
     }

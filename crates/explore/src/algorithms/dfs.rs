@@ -9,7 +9,9 @@
 //! is met.
 
 use crate::{
-    algorithm::{Algorithm, Found, Malformed, New, NodeStore, Options, Ran, StoredPayload, Unfit},
+    algorithm::{
+        Algorithm, Found, Malformed, NewBranch, NodeStore, Options, Ran, StoredPayload, Unfit,
+    },
     claims::{Claims, Node},
     draft::Draft,
     happens::Happens,
@@ -67,7 +69,12 @@ impl Dfs {
     }
 
     /// Adds the execution's children within the bound. Says whether some were cut.
-    fn children(&mut self, plan: &Plan, execution: &Execution, out: &mut Vec<New<()>>) -> bool {
+    fn children(
+        &mut self,
+        plan: &Plan,
+        execution: &Execution,
+        out: &mut Vec<NewBranch<()>>,
+    ) -> bool {
         let bound = self.bound;
         self.happens.analyse(execution);
         self.replay.begin(execution);
@@ -107,7 +114,7 @@ impl Dfs {
                             position,
                         );
                         child.push(thread, pending, outcome, Mark::Default);
-                        out.push(New::new(child.child, ()));
+                        out.push(NewBranch::new(child.child, ()));
                     }
                 }
             }

@@ -4,7 +4,7 @@
 macro_rules! algorithms {
     ($($(#[$doc:meta])* $name:ident: $algorithm:ty, $spelling:literal, $equivalence:literal;)*) => {
         /// How to explore: the name of an algorithm.
-        #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+        #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
         #[serde(rename_all = "kebab-case")]
         pub enum AlgorithmName {
             $($(#[$doc])* $name,)*

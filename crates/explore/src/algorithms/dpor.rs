@@ -18,7 +18,9 @@
 //! *may miss* nothing.
 
 use crate::{
-    algorithm::{Algorithm, Found, Malformed, New, NodeStore, Options, Ran, StoredPayload, Unfit},
+    algorithm::{
+        Algorithm, Found, Malformed, NewBranch, NodeStore, Options, Ran, StoredPayload, Unfit,
+    },
     claims::{Claimed, Claims, Node, choice_of, claim_of},
     draft::{Child, Draft},
     happens::{Happens, Quad},
@@ -84,7 +86,13 @@ impl Algorithm for Dpor {
 
 impl Dpor {
     /// Adds all that must be tried because of this execution.
-    fn find(&mut self, plan: &Plan, path: &Path, execution: &Execution, out: &mut Vec<New<Path>>) {
+    fn find(
+        &mut self,
+        plan: &Plan,
+        path: &Path,
+        execution: &Execution,
+        out: &mut Vec<NewBranch<Path>>,
+    ) {
         self.happens.analyse(execution);
         self.replay.begin(execution);
         self.find_locks(execution);
@@ -142,7 +150,7 @@ impl Dpor {
         position: u32,
         nodes: &Path,
         fresh: bool,
-        out: &mut Vec<New<Path>>,
+        out: &mut Vec<NewBranch<Path>>,
     ) {
         let event = &execution.events[position as usize];
         let mut threads = Vec::new();
@@ -192,9 +200,9 @@ impl Dpor {
                     None => self.choices(execution),
                 };
                 let child = self.child(plan, execution, position, choice, pending, sleepers);
-                out.push(New {
+                out.push(NewBranch {
                     claim: earlier.is_none().then(|| Box::new((node.clone(), claim))),
-                    ..New::new(child, nodes[..=position as usize].to_vec())
+                    ..NewBranch::new(child, nodes[..=position as usize].to_vec())
                 });
             }
         }

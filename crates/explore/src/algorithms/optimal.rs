@@ -39,7 +39,9 @@ mod parent;
 mod values;
 
 use crate::{
-    algorithm::{Algorithm, Found, Malformed, New, NodeStore, Options, Ran, StoredPayload, Unfit},
+    algorithm::{
+        Algorithm, Found, Malformed, NewBranch, NodeStore, Options, Ran, StoredPayload, Unfit,
+    },
     claims::{Claims, Node},
     draft::Draft,
     happens::{Happens, Quad},
@@ -109,7 +111,7 @@ pub(crate) struct Detour {
 /// What is looked for.
 enum Sought<'a> {
     /// The plans of those that this execution, which was run by this plan, is the parent of.
-    Children(&'a Plan, &'a mut Vec<New<u32>>),
+    Children(&'a Plan, &'a mut Vec<NewBranch<u32>>),
     /// All of them, whoever is their parent.
     Detours(&'a mut Vec<Detour>),
 }
@@ -426,7 +428,7 @@ impl Optimal {
         if next {
             child.push(event.thread, event.pending(), 0, Mark::Default);
         }
-        out.push(New::new(child.child, 0));
+        out.push(NewBranch::new(child.child, 0));
     }
 
     /// Whether the overtaker with this outcome conflicts with `e`, needs just its leads, and is the canonical one.

@@ -20,30 +20,23 @@
 //! *Never reports* a class twice; *may miss* nothing, within the limit on a thread's steps. Tested against brute force.
 
 mod graph;
+mod plans;
+mod trail;
 mod witness;
+
+pub use trail::Trail;
 
 use super::optimal::{Detour, Optimal};
 use crate::{
-    algorithm::{Algorithm, Found, Malformed, New, NodeStore, Options, Ran, StoredPayload, Unfit},
+    algorithm::{Algorithm, Found, Malformed, NodeStore, Options, Ran, StoredPayload, Unfit},
     claims::{Claim, Claimed, Claims, Node},
-    draft::Draft,
     happens::{Happens, Quad, add_next, join},
 };
 use graph::{Graph, START, Touch, mix};
-use reweave_model::{Mark, Pending, Plan, Policy, ThreadId};
+use plans::Item;
+use reweave_model::{Mark, Plan, Policy};
 use std::sync::Arc;
 use witness::{Question, Witness};
-
-/// What a branch knows beyond its plan.
-#[derive(Clone, Debug, Default)]
-pub struct Trail {
-    /// For each step of the plan its place in the order of decisions; empty: the same.
-    order: Vec<u32>,
-    /// The first place of something that the run before did not have.
-    fresh: u32,
-    /// What was tried at the decisions that it passes: the node of the run that made the last of them first.
-    node: Option<Arc<Node>>,
-}
 
 /// Finds the branches that follow from executions. Owns reusable tables only.
 #[derive(Debug)]
@@ -62,24 +55,6 @@ pub struct Rf {
     row: Vec<Quad>,
     /// The plan that is being written.
     items: Vec<Item>,
-}
-
-/// One step of a plan in the making.
-#[derive(Clone, Copy, Debug)]
-struct Item {
-    /// The event that it was, if it does the same again.
-    old: Option<u32>,
-    step: Step,
-    /// In the order of decisions.
-    place: u32,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Step {
-    thread: ThreadId,
-    pending: Pending,
-    outcome: u16,
-    mark: Mark,
 }
 
 /// A read whose source was decided.
@@ -188,15 +163,7 @@ impl Algorithm for Rf {
     }
 
     fn store(trail: &Trail, nodes: &mut NodeStore) -> StoredPayload {
-        let order = trail.order.iter().copied();
-        StoredPayload {
-            numbers: [trail.fresh]
-                .into_iter()
-                .chain(order)
-                .map(u64::from)
-                .collect(),
-            nodes: trail.node.iter().map(|node| nodes.add(node)).collect(),
-        }
+        trail.store(nodes)
     }
 
     fn restore(
@@ -204,19 +171,7 @@ impl Algorithm for Rf {
         stored: StoredPayload,
         nodes: &[Arc<Node>],
     ) -> Result<Trail, Malformed> {
-        let numbers = stored.numbers.iter().map(|it| u32::try_from(*it));
-        let numbers: Vec<u32> = numbers.collect::<Result<_, _>>().map_err(|_| Malformed)?;
-        let (&fresh, order) = numbers.split_first().ok_or(Malformed)?;
-        let mut node = stored.nodes(nodes)?.into_iter();
-        let trail = Trail {
-            order: order.to_vec(),
-            fresh,
-            node: node.next(),
-        };
-        match permutation(order) && node.next().is_none() {
-            true => Ok(trail),
-            false => Err(Malformed),
-        }
+        Trail::restore(&stored, nodes)
     }
 }
 
@@ -436,145 +391,6 @@ impl Rf {
         });
         same.count()
     }
-
-    /// Adds the plan of something that overtakes something else, none of it a read of an atomic.
-    fn take_detour(&mut self, detour: &Detour, run: &mut Run) {
-        let Detour { e, leads, .. } = detour;
-        let (thread, pending) = detour.overtaker;
-        let event = self.graph.skeleton.events[*e as usize];
-        if self.graph.touches[*e as usize].is_some() {
-            // Other outcomes of reads come with their sources.
-            return;
-        }
-        run.elsewhere = None;
-        if thread != event.thread {
-            let happens = &self.others.happens;
-            let hashes = leads
-                .iter()
-                .map(|lead| self.graph.hash_of_event(happens, *lead));
-            let leads = hashes.fold(0, u128::wrapping_add);
-            let nth = match detour.position {
-                Some(position) => happens.nth(position),
-                None => happens.of_thread(thread).len(),
-            };
-            let name = self.graph.name(thread);
-            let step = mix(name, (nth as u64) << 16 | u64::from(detour.outcome));
-            if !claim(run, *e, leads.wrapping_add(step)) {
-                return;
-            }
-        }
-        let end = e + leads.len() as u32;
-        let takes_part = |position: &u32| *position < *e || leads.binary_search(position).is_ok();
-        let mut order = std::mem::take(&mut self.witness.order);
-        order.clear();
-        order.extend(self.graph.done.iter().copied().filter(takes_part));
-        let shared = self.shared(&order, *e, |_| false);
-        self.items.clear();
-        for &position in &order[shared..] {
-            let item = Item::old(&self.graph, leads, *e, position);
-            self.items.push(item);
-        }
-        self.witness.order = order;
-        let mut add = |thread, pending, outcome, mark, place| {
-            self.items.push(Item {
-                old: None,
-                step: Step {
-                    thread,
-                    pending,
-                    outcome,
-                    mark,
-                },
-                place,
-            });
-        };
-        add(
-            thread,
-            pending,
-            detour.outcome,
-            Mark::Overtakes(event.thread),
-            end,
-        );
-        if detour.next {
-            add(event.thread, event.pending(), 0, Mark::Default, end + 1);
-        }
-        self.write(shared, *e, end, 0, run);
-    }
-
-    /// Writes down the plan that begins like this run and goes on with the items. The decision that is new was made after so
-    /// many events.
-    fn write(&mut self, shared: usize, place: u32, fresh: u32, above: u32, run: &mut Run) {
-        let graph = &self.graph;
-        let before = &graph.done[..shared];
-        self.row.clear();
-        self.row.resize(self.others.happens.done().len(), [0; 4]);
-        for &position in before {
-            add_next(&mut self.row, self.others.happens.thread(position));
-        }
-        let triggers = self.others.replay.triggers();
-        let skeleton = &graph.skeleton;
-        let mut draft = Draft::new(run.plan, skeleton, &self.row, triggers, shared as u32);
-        draft.expect(self.items.len());
-        for Item { old, step, .. } in &self.items {
-            match old {
-                Some(position) => draft.event(*position, step.mark),
-                None => {
-                    draft.push(step.thread, step.pending, step.outcome, step.mark);
-                    draft.unsure();
-                }
-            }
-        }
-        if !draft.complete() {
-            let why = "threads are created by threads whose creation is explored too";
-            run.fit = Err(Unfit::because(why));
-            return;
-        }
-        let places = before.iter().copied();
-        let places = places.chain(self.items.iter().map(|item| item.place));
-        let straight = places.clone().zip(0..).all(|(place, index)| place == index);
-        let order = match straight {
-            true => Vec::new(),
-            false => places.collect(),
-        };
-        let trail = Trail {
-            order,
-            fresh,
-            node: Some(owner(&run.node, place).0.clone()),
-        };
-        run.found.children.push(New {
-            above,
-            claim: run.elsewhere.clone().map(Box::new),
-            ..New::new(draft.child, trail)
-        });
-    }
-}
-
-impl Item {
-    /// An event that is done again as it was, before a place or as one of the leads.
-    fn old(graph: &Graph, leads: &[u32], place: u32, position: u32) -> Item {
-        let mut item = Item::new(graph, position, 0, graph.marks[position as usize]);
-        item.old = Some(position);
-        if position >= place {
-            let index = leads.binary_search(&position).expect("it is a lead");
-            item.place = place + index as u32;
-            item.step.mark = Mark::Leads;
-        }
-        item
-    }
-
-    /// One that may do something else this time.
-    fn new(graph: &Graph, position: u32, outcome: u16, mark: Mark) -> Item {
-        let event = &graph.skeleton.events[position as usize];
-        Item {
-            old: None,
-            step: Step {
-                thread: event.thread,
-                pending: event.pending(),
-                outcome,
-                mark,
-            },
-            place: position,
-        }
-    }
 }
 
 fn empty<T>(lists: &mut Vec<Vec<T>>, count: usize) {
@@ -600,12 +416,4 @@ fn claim(run: &mut Run, place: u32, what: Claim) -> bool {
     let claimed = run.claims.claim(node, what);
     run.elsewhere = (claimed == Claimed::Elsewhere).then(|| (node.clone(), what));
     claimed != Claimed::Known
-}
-
-fn permutation(order: &[u32]) -> bool {
-    let mut seen = vec![false; order.len()];
-    order.iter().all(|place| {
-        let slot = seen.get_mut(*place as usize);
-        slot.is_some_and(|seen| !std::mem::replace(seen, true))
-    })
 }

@@ -5,7 +5,9 @@
 //! *Never reports* anything twice but by chance; *may miss* everything that no run happened to meet.
 
 use crate::{
-    algorithm::{Algorithm, Found, Malformed, New, NodeStore, Options, Ran, StoredPayload, Unfit},
+    algorithm::{
+        Algorithm, Found, Malformed, NewBranch, NodeStore, Options, Ran, StoredPayload, Unfit,
+    },
     algorithms::AlgorithmName,
     claims::{Claims, Node},
     draft::Child,
@@ -59,9 +61,9 @@ impl Algorithm for Sampling {
                     policy: next(first),
                     ..ran.plan.clone()
                 };
-                found.children.push(New {
+                found.children.push(NewBranch {
                     part: Some((count as f64 / (more + 1) as f64).ln()),
-                    ..New::new(Child { shared: 0, rest }, count - 1)
+                    ..NewBranch::new(Child { shared: 0, rest }, count - 1)
                 });
             }
         }

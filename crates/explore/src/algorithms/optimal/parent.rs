@@ -43,6 +43,18 @@ impl Optimal {
             total += 1;
             last = last.max(position);
         }
+        self.follows_policy(plan, execution, total, last)
+    }
+
+    /// Whether the execution is what the policy makes of the events in `counts`: so many, the last of them at a position.
+    fn follows_policy(
+        &mut self,
+        plan: &Plan,
+        execution: &Execution,
+        mut total: usize,
+        mut last: u32,
+    ) -> Option<bool> {
+        let (happens, counts) = (&self.happens, &mut self.counts);
         self.line_up.clear();
         loop {
             // All that was done up to some point, and from there on the policy was followed.

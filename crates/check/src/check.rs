@@ -1,164 +1,22 @@
 //! Drives one search to its end or its limits, at once or in slices of time, and says what came out.
 
 use crate::{
-    found::{Error, Found},
+    control::Control,
+    found::Found,
+    outcome::Outcome,
     repeats::Repeats,
+    settings::Settings,
     subject::{Fault, Subject},
 };
-use reweave_explore::{
-    AlgorithmName, Estimate, Flow, Gauge, Log, Options, Search, TargetError, Totals,
-};
+use reweave_explore::{AlgorithmName, Estimate, Flow, Log, Search, TargetError, Totals};
 use reweave_model::{Execution, Kind, Plan};
-use reweave_report::{BlockedBy, Estimated, ResultDocument};
 use std::{
     fs::File,
     io::{self, BufWriter},
-    path::{Path, PathBuf},
-    sync::{
-        Arc, Mutex, PoisonError,
-        atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
-    },
+    path::Path,
+    sync::atomic::{AtomicBool, Ordering::Relaxed},
     time::{Duration, Instant},
 };
-
-/// What to check, and how far.
-#[derive(Clone, Debug)]
-pub struct Settings {
-    /// What to explore.
-    pub options: Options,
-    /// How many workers run executions at the same time.
-    pub workers: usize,
-    /// Stops after this time.
-    pub budget: Option<Duration>,
-    /// Stops after so many runs.
-    pub max_executions: Option<u64>,
-    /// Goes on after an error.
-    pub keep_going: bool,
-    /// Counts every race of an execution, and not only its first error, when it goes on after errors: a place that is never the first one
-    /// to race would go unreported.
-    pub every_race: bool,
-    /// Whether the search goes on after a race as if there were none, and errors behind it count too.
-    pub beyond_races: bool,
-    /// Whether what a race can do beyond the order that was run is left unexplored.
-    pub races_cut: bool,
-    /// Whether an execution that shows an error is made simpler before it is told.
-    pub minimise: bool,
-    /// Where trace files go.
-    pub directory: PathBuf,
-    /// What they are called, before their number.
-    pub name: String,
-    /// Where the exploration is written down, event by event.
-    pub log: Option<PathBuf>,
-}
-
-/// How others look at a check under way and stop it.
-#[derive(Default)]
-pub struct Control {
-    /// Set to stop after the executions that are being run. Shared with signal handlers.
-    pub stop: Arc<AtomicBool>,
-    /// Executions begun, of the search under way.
-    pub runs: AtomicU64,
-    /// Executions with errors, of the search under way.
-    pub failures: AtomicU64,
-    /// Events of the last execution.
-    pub depth: AtomicU64,
-    /// Is told of every execution, with its number of events, if somebody wants to know.
-    pub witness: Option<Witness>,
-    gauge: Mutex<Option<Arc<Gauge>>>,
-}
-
-/// See [`Control::witness`].
-pub type Witness = Box<dyn Fn(&Control, usize) + Send + Sync>;
-
-impl Control {
-    /// One that is stopped together with others.
-    pub fn stopped_by(stop: Arc<AtomicBool>) -> Control {
-        Control {
-            stop,
-            ..Control::default()
-        }
-    }
-
-    /// How large the search under way is; `None` before its first execution is over.
-    pub fn estimate(&self) -> Option<Estimate> {
-        let gauge = self.gauge.lock().unwrap_or_else(PoisonError::into_inner);
-        gauge.as_ref().and_then(|gauge| gauge.estimate())
-    }
-
-    /// How many workers have something to do.
-    pub fn busy(&self) -> usize {
-        let gauge = self.gauge.lock().unwrap_or_else(PoisonError::into_inner);
-        gauge.as_ref().map_or(0, |gauge| gauge.busy())
-    }
-
-    fn watch(&self, search: &Search) {
-        let mut gauge = self.gauge.lock().unwrap_or_else(PoisonError::into_inner);
-        *gauge = Some(search.gauge());
-    }
-}
-
-/// What a check came out with.
-#[derive(Clone, Debug)]
-pub struct Outcome {
-    /// How it was explored.
-    pub algorithm: AlgorithmName,
-    /// Why not by who reads from whom, where that needs the fewest executions.
-    pub because: Option<String>,
-    /// What was counted.
-    pub totals: Totals,
-    /// How large the search is, as far as it was explored.
-    pub estimate: Option<Estimate>,
-    /// Why not everything was explored; empty: everything was.
-    pub incomplete: Vec<String>,
-    /// What went wrong, each distinct error once, the first one found first.
-    pub errors: Vec<Error>,
-    /// On how many workers.
-    pub workers: usize,
-    /// How long it took.
-    pub elapsed: Duration,
-}
-
-impl Outcome {
-    /// The result document, but for what only the subject knows: weak orders, warnings, how it was run again.
-    pub fn document(&self, program: &str) -> ResultDocument {
-        let (name, equivalence) = (self.algorithm.name(), self.algorithm.equivalence());
-        let mut document = ResultDocument::new(program, name, equivalence);
-        document.algorithm_because.clone_from(&self.because);
-        document.complete = self.incomplete.is_empty();
-        document.incomplete.clone_from(&self.incomplete);
-        document.executions = self.totals.executions;
-        document.blocked_by = self.blocked_by();
-        document.blocked = document.blocked_by.assume + document.blocked_by.redundant;
-        document.events = self.totals.events;
-        document.threads_max = self.totals.threads_max;
-        document.elapsed_s = self.elapsed.as_secs_f64();
-        document.estimate = self.estimated();
-        document.workers = self.workers as u32;
-        document.errors = self.errors.iter().map(Error::finding).collect();
-        document
-    }
-
-    /// How large the search is, if an execution ended by itself. Random schedules are as many as were asked for, which says nothing.
-    fn estimated(&self) -> Option<Estimated> {
-        let counts = self.totals.executions > 0 && !self.algorithm.samples();
-        let estimate = self.estimate.filter(|_| counts)?;
-        let elapsed = self.elapsed.as_secs_f64();
-        let log10 = estimate.ln_total(self.totals.executions) / std::f64::consts::LN_10;
-        Some(Estimated::new(
-            log10,
-            elapsed + estimate.seconds_left(elapsed),
-            estimate.covered(),
-        ))
-    }
-
-    /// Runs that did not end by themselves.
-    pub fn blocked_by(&self) -> BlockedBy {
-        BlockedBy {
-            assume: self.totals.assume_blocked,
-            redundant: self.totals.redundant,
-        }
-    }
-}
 
 /// How long errors are made simpler, all together.
 const PATIENCE: Duration = Duration::from_secs(2);
