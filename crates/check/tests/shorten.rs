@@ -2,10 +2,11 @@
 
 use reweave_check::{Control, Fault, Settings, Subject, check, plan_of};
 use reweave_conduct::{Next, Run};
-use reweave_explore::{Algorithm, Flow, Options, Schedule, Search, Target};
+use reweave_explore::{
+    AlgorithmName as Algorithm, Flow, Options, Schedule, Search, Target, TargetError,
+};
 use reweave_model::{
-    Divergence, End, Error, Execution, Kind, Object, ObjectId, Op, Pending, Plan, Rmw, RmwKind,
-    Site, ThreadId,
+    End, Error, Execution, Kind, Object, ObjectId, Op, Pending, Plan, Rmw, RmwKind, Site, ThreadId,
 };
 use reweave_report::{Context, Position, Program, Trace};
 use std::{cell::RefCell, sync::Mutex};
@@ -76,7 +77,7 @@ fn error(kind: Kind, sites: Vec<Site>) -> Error {
 }
 
 impl Target for Machine {
-    fn run(&mut self, plan: &Plan) -> Result<&Execution, Divergence> {
+    fn run(&mut self, plan: &Plan) -> Result<&Execution, TargetError> {
         self.run.begin(plan);
         for object in [
             Object::Atomic(0),
@@ -112,7 +113,9 @@ impl Target for Machine {
                     };
                     self.come(thread, at[thread.index()]);
                 }
-                Next::Diverged => return Err(self.run.divergence().expect("it did").clone()),
+                Next::Diverged => {
+                    return Err(self.run.divergence().expect("it did").clone().into());
+                }
                 Next::End(end) => {
                     if end == End::Deadlock {
                         let threads = (1..at.len()).map(|thread| ThreadId(thread as u32));
@@ -152,7 +155,7 @@ impl Subject for Script {
         let mut target = self.target();
         let again = target
             .run(&plan_of(execution))
-            .map_err(|divergence| Fault::of(self, &divergence))?;
+            .map_err(|error| Fault::of(self, error))?;
         assert_eq!(again, execution);
         Ok(Trace::from_execution(
             again,

@@ -14,5 +14,6 @@ pub use libraries::Libraries;
 pub use limits::Limits;
 pub use native::{Launch, Native, Observation, Spent};
 pub use reweave_wire::{
-    Detail, HelloModule, Library, Note, Place, PlaceKind, Races, Restart, Threads, Unit,
+    Detail, HelloModule, Library, Note, Place, PlaceKind, Races, Restart, Rule, Rules, Threads,
+    Unit,
 };

@@ -5,11 +5,11 @@ use crate::{
     limits::Limits,
     process::{Process, Silence, Start},
 };
-use reweave_explore::Target;
-use reweave_model::{Divergence, Execution, Mark, OpKind, Plan, Site, Step, ThreadId};
+use reweave_explore::{Target, TargetError};
+use reweave_model::{Execution, Plan, ThreadId};
 use reweave_wire::{
-    Debugged, Detail, Doom, Hello, LEFT, Note, Races, Reader, Report, Restart, Threads, Unit,
-    Writer, read_hello, read_report, write_request,
+    Debugged, Detail, Doom, Hello, LEFT, Note, Races, Reader, Report, Restart, Rules, Threads,
+    Unit, Writer, read_hello, read_report, write_request,
 };
 use std::{
     collections::BTreeSet,
@@ -33,6 +33,8 @@ pub struct Launch {
     pub races: Races,
     /// Memory whose plain accesses are visible operations.
     pub units: Vec<Unit>,
+    /// Rules that all runs follow.
+    pub rules: Rules,
     /// Libraries that runs are known to open.
     pub libraries: Libraries,
     /// How runs begin anew.
@@ -56,6 +58,7 @@ impl Launch {
             stdin: None,
             races: Races::default(),
             units: Vec::new(),
+            rules: Rules::default(),
             libraries: Libraries::default(),
             restart: Restart::default(),
             limits: Limits::default(),
@@ -77,8 +80,8 @@ pub struct Observation {
 
 /// A program that is run again and again, in one process or, after a crash, in another one.
 ///
-/// What keeps it from running at all is its [`fault`](Native::fault); [`Target::run`] then ends with a divergence that means
-/// nothing.
+/// What keeps it from running at all is its [`fault`](Native::fault); [`Target::run`] then ends with
+/// [`TargetError::Unavailable`].
 pub struct Native {
     launch: Launch,
     process: Option<Process>,
@@ -208,7 +211,7 @@ impl Native {
     }
 
     /// Runs a plan once, with everything that there is to see.
-    pub fn observe(&mut self, plan: &Plan) -> Result<Observation, Divergence> {
+    pub fn observe(&mut self, plan: &Plan) -> Result<Observation, TargetError> {
         let done = self.run_one(plan, true, |_| Ok(()));
         self.observed(done)
     }
@@ -219,7 +222,7 @@ impl Native {
         &mut self,
         plan: &Plan,
         debugger: impl FnOnce(u32),
-    ) -> Result<Observation, Divergence> {
+    ) -> Result<Observation, TargetError> {
         let mut debugger = Some(debugger);
         let done = self.run_one(plan, true, |process| {
             let attach = debugger.take().ok_or("it was ended there")?;
@@ -234,12 +237,12 @@ impl Native {
         self.observed(done)
     }
 
-    fn observed(&mut self, done: Result<(), Trouble>) -> Result<Observation, Divergence> {
+    fn observed(&mut self, done: Result<(), Trouble>) -> Result<Observation, TargetError> {
         if let Err(why) = done {
             return Err(self.fail(why));
         }
         match self.report.divergence.take() {
-            Some(divergence) => Err(divergence),
+            Some(divergence) => Err(divergence.into()),
             None => Ok(Observation {
                 execution: self.report.execution.clone(),
                 detail: self.report.detail.take().unwrap_or_default(),
@@ -262,6 +265,7 @@ impl Native {
                 stdin: launch.stdin.as_deref(),
                 races: launch.races,
                 units: &launch.units,
+                rules: launch.rules,
                 slots: &self.slots,
                 libraries: &libraries,
                 restart: launch.restart,
@@ -406,30 +410,17 @@ impl Native {
         Ok(())
     }
 
-    fn fail(&mut self, why: Trouble) -> Divergence {
-        if let Trouble::Fault(why) = why {
-            self.fault.get_or_insert(why);
-        }
+    fn fail(&mut self, why: Trouble) -> TargetError {
         self.discard();
-        Divergence {
-            step: 0,
-            expected: Step {
-                choice: reweave_model::Choice {
-                    thread: ThreadId::MAIN,
-                    outcome: 0,
-                },
-                kind: OpKind(0),
-                site: Site::ANY,
-                ok: None,
-                mark: Mark::Default,
-            },
-            actual: None,
+        match why {
+            Trouble::Fault(why) => TargetError::Unavailable(self.fault.get_or_insert(why).clone()),
+            Trouble::Late => TargetError::Late,
         }
     }
 }
 
 impl Target for Native {
-    fn run(&mut self, plan: &Plan) -> Result<&Execution, Divergence> {
+    fn run(&mut self, plan: &Plan) -> Result<&Execution, TargetError> {
         let done = self.timed(|native| match native.waiting {
             0 => native.run_one(plan, false, |_| Ok(())),
             _ => native.collect(),
@@ -440,7 +431,7 @@ impl Target for Native {
         match self.report.divergence.take() {
             Some(divergence) => {
                 self.waiting = 0;
-                Err(divergence)
+                Err(divergence.into())
             }
             None => Ok(&self.report.execution),
         }

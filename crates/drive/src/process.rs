@@ -5,7 +5,8 @@
 use crate::{disk::Disk, limits::Limits};
 use reweave_wire::{
     Beginning, Death, Debugged, Header, Library, MAGIC, PLANS_AT, PLANS_BYTES, REPORTS_AT,
-    REPORTS_BYTES, Races, Restart, TOTAL_BYTES, Threads, Unit, VERSION, Writer, write_beginning,
+    REPORTS_BYTES, Races, Restart, Rules, TOTAL_BYTES, Threads, Unit, VERSION, Writer,
+    write_beginning,
 };
 use std::{
     ffi::{CStr, OsString},
@@ -88,6 +89,7 @@ pub(crate) struct Start<'a> {
     pub(crate) stdin: Option<&'a File>,
     pub(crate) races: Races,
     pub(crate) units: &'a [Unit],
+    pub(crate) rules: Rules,
     pub(crate) slots: &'a [u32],
     pub(crate) libraries: &'a [Library],
     pub(crate) restart: Restart,
@@ -122,6 +124,7 @@ impl Process {
         let disk = Disk::new();
         let beginning = Beginning {
             units: start.units.into(),
+            rules: start.rules,
             slots: start.slots.into(),
             disk: disk.path(),
             libraries: start.libraries.into(),

@@ -7,11 +7,9 @@ use super::{
     noticed::{Noticed, StoredNotes},
 };
 use reweave_check::{Fault, Subject, plan_of};
-use reweave_drive::{Launch, Native, Note, Observation, Races, Restart, Threads, Unit};
-use reweave_explore::Target;
-use reweave_model::{
-    Choice, Divergence, Execution, Kind, Mark, OpKind, Plan, Site, Step, ThreadId,
-};
+use reweave_drive::{Launch, Native, Note, Observation, Races, Restart, Rules, Threads, Unit};
+use reweave_explore::{Target, TargetError};
+use reweave_model::{Execution, Kind, Plan, Site};
 use reweave_report::{Context, Finding, Options, Position, Program, Trace, waiting};
 use std::{
     collections::HashMap,
@@ -77,13 +75,15 @@ impl Checked {
 
     /// What it noticed, as plain data.
     pub fn store(&self) -> StoredNotes {
+        let launch = &self.launch;
         self.noticed()
-            .store(&self.launch.units, self.launch.libraries.wanted())
+            .store(&launch.units, launch.rules, launch.libraries.wanted())
     }
 
     /// As it was when that was stored. Before a check of it begins.
     pub fn restore(&mut self, stored: StoredNotes) {
         self.launch.units = stored.units();
+        self.launch.rules = stored.rules();
         self.launch.libraries = stored.libraries();
         self.restored = Some(stored);
         self.rest();
@@ -98,8 +98,7 @@ impl Checked {
             ..self.launch.clone()
         };
         let mut native = Native::start(&launch).map_err(Fault::Failed)?;
-        let seen = native.observe(plan);
-        self.seen(&native, seen)
+        native.observe(plan).map_err(|error| Fault::of(self, error))
     }
 
     /// As [`Checked::observe`], with a debugger: see [`Native::debug`].
@@ -113,19 +112,7 @@ impl Checked {
         };
         let mut native = Native::start(&launch).map_err(Fault::Failed)?;
         let seen = native.debug(plan, debugger);
-        self.seen(&native, seen)
-    }
-
-    fn seen(
-        &self,
-        native: &Native,
-        seen: Result<Observation, Divergence>,
-    ) -> Result<Observation, Fault> {
-        match (native.fault(), seen) {
-            (Some(why), _) => Err(Fault::Failed(why.into())),
-            (None, Err(divergence)) => Err(Fault::of(self, &divergence)),
-            (None, Ok(observation)) => Ok(observation),
-        }
+        seen.map_err(|error| Fault::of(self, error))
     }
 
     /// An execution told by names.
@@ -253,15 +240,12 @@ impl Checked {
     fn attentive(&self, noticed: Arc<Mutex<Noticed>>, anew: Arc<AtomicBool>) -> Attentive {
         let idle = self.idle().pop();
         let native = idle.map_or_else(|| Native::start(&self.launch), Ok);
-        let native = native.map_err(|why| {
-            let mut noticed = noticed.lock().unwrap_or_else(PoisonError::into_inner);
-            noticed.fault = Some(why);
-        });
         Attentive {
             idle: self.idle.clone(),
-            native: native.ok(),
+            native,
             noticed,
             visible: self.launch.units.clone(),
+            rules: self.launch.rules,
             races: self.launch.races,
             known: 0,
             anew,
@@ -308,14 +292,21 @@ impl Subject for Checked {
     type Target = Attentive;
 
     fn begin(&mut self) {
-        let hidden = std::mem::take(&mut self.noticed().hidden);
+        let (hidden, needed) = {
+            let mut noticed = self.noticed();
+            let hidden = std::mem::take(&mut noticed.hidden);
+            (hidden, std::mem::take(&mut noticed.needed))
+        };
         let known = self.launch.units.iter().copied();
-        if !hidden.is_empty() {
+        if !hidden.is_empty() || !needed.is_empty() {
             self.launch.units = Unit::merged(known.chain(hidden));
+            self.launch.rules.extend(needed.iter());
             self.rest();
         }
         let visible = self.launch.units.iter();
         self.program.visible = visible.map(|unit| (unit.place, unit.bytes)).collect();
+        let rules = self.launch.rules.iter();
+        self.program.rules = rules.map(|rule| rule.name().into()).collect();
         // What was noticed before a pause counts once: a search that begins anew notices it again.
         let restored = self.restored.take().map(Noticed::from);
         self.noticed = Arc::new(Mutex::new(restored.unwrap_or_default()));
@@ -340,10 +331,6 @@ impl Subject for Checked {
 
     fn proceed(&self) -> bool {
         self.left().is_none()
-    }
-
-    fn fault(&self) -> Option<String> {
-        self.noticed().fault.clone()
     }
 
     fn incomplete(&self) -> Vec<String> {
@@ -409,12 +396,14 @@ fn difference(expected: &Execution, actual: &Execution) -> Option<String> {
 
 /// A target that leaves word of what it noticed, and its process for others.
 pub struct Attentive {
-    /// `None`: it could not be started.
-    native: Option<Native>,
+    /// Or why it could not be started.
+    native: Result<Native, String>,
     idle: Idle,
     noticed: Arc<Mutex<Noticed>>,
-    /// What is explored beyond operations so far: racy memory, and what rules are about.
+    /// Memory whose plain accesses are explored so far.
     visible: Vec<Unit>,
+    /// Rules that its runs follow.
+    rules: Rules,
     races: Races,
     /// Notes looked at.
     known: usize,
@@ -425,7 +414,7 @@ impl Attentive {
     /// Whether something turned out that is not explored yet, as it has to be: accesses that raced, a rule that matters.
     fn races(&mut self) {
         let (visible, explores) = (&self.visible, explores(self.races));
-        let Some(native) = &self.native else {
+        let Ok(native) = &self.native else {
             return;
         };
         let notes = native.notes();
@@ -448,22 +437,31 @@ impl Attentive {
             Note::Missing(unit) => Some(*unit),
             _ => None,
         });
+        let needed = notes.iter().filter_map(|note| match note {
+            Note::Needs(rule) => Some(*rule),
+            _ => None,
+        });
+        let followed = self.rules;
+        let needed: Rules = needed.filter(|rule| !followed.contains(*rule)).collect();
         let racy: Vec<Unit> = racy.filter(hidden).collect();
         let missing: Vec<Unit> = missing.filter(hidden).collect();
-        if !racy.is_empty() || !missing.is_empty() {
+        let lacking = !missing.is_empty() || !needed.is_empty();
+        if !racy.is_empty() || lacking {
             let mut noticed = self.noticed.lock().unwrap_or_else(PoisonError::into_inner);
             // Accesses that are to count as operations are none yet: a loop that waits by them goes on for ever.
-            noticed.lacking |= !missing.is_empty() || self.races == Races::Interleave;
+            noticed.lacking |= lacking || self.races == Races::Interleave;
             noticed.hidden.extend(racy);
             noticed.hidden.extend(missing);
+            noticed.needed.extend(needed.iter());
             self.anew.store(true, Relaxed);
         }
     }
 }
 
 impl Target for Attentive {
-    fn run(&mut self, plan: &Plan) -> Result<&Execution, Divergence> {
-        let native = self.native.as_mut().ok_or_else(meaningless)?;
+    fn run(&mut self, plan: &Plan) -> Result<&Execution, TargetError> {
+        let native = self.native.as_mut();
+        let native = native.map_err(|why| TargetError::Unavailable(why.clone()))?;
         let known = native.left();
         native.run(plan)?;
         if native.left() != known {
@@ -479,7 +477,7 @@ impl Target for Attentive {
     }
 
     fn prepare(&mut self, plans: &[Plan]) {
-        if let Some(native) = &mut self.native {
+        if let Ok(native) = &mut self.native {
             native.prepare(plans);
         }
     }
@@ -487,37 +485,15 @@ impl Target for Attentive {
 
 impl Drop for Attentive {
     fn drop(&mut self) {
-        let Some(native) = self.native.take() else {
+        let none = Err(String::new());
+        let Ok(native) = std::mem::replace(&mut self.native, none) else {
             return;
         };
         let mut noticed = self.noticed.lock().unwrap_or_else(PoisonError::into_inner);
         noticed.notes.extend(native.notes().iter().cloned());
-        match native.fault() {
-            Some(why) => {
-                noticed.fault.get_or_insert_with(|| why.into());
-            }
-            None => {
-                let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
-                idle.push(native);
-            }
+        if native.fault().is_none() {
+            let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+            idle.push(native);
         }
-    }
-}
-
-/// For a target that cannot run; the fault says why.
-fn meaningless() -> Divergence {
-    Divergence {
-        step: 0,
-        expected: Step {
-            choice: Choice {
-                thread: ThreadId::MAIN,
-                outcome: 0,
-            },
-            kind: OpKind(0),
-            site: Site::ANY,
-            ok: None,
-            mark: Mark::Default,
-        },
-        actual: None,
     }
 }

@@ -1,6 +1,6 @@
 //! What workers noticed of a native program beside its errors, also as plain data.
 
-use reweave_drive::{Libraries, Library, Note, Unit};
+use reweave_drive::{Libraries, Library, Note, Rule, Rules, Unit};
 use reweave_model::Site;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
@@ -11,9 +11,10 @@ pub struct Noticed {
     pub notes: BTreeSet<Note>,
     /// What has to be visible.
     pub hidden: BTreeSet<Unit>,
+    /// Rules that have to be followed.
+    pub needed: Rules,
     /// Runs lacked steps for that.
     pub lacking: bool,
-    pub fault: Option<String>,
     /// What a run left behind in its process.
     pub left: Option<&'static str>,
 }
@@ -22,6 +23,8 @@ pub struct Noticed {
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct StoredNotes {
     visible: Vec<(u64, u64)>,
+    #[serde(default)]
+    rules: Vec<String>,
     unsupported: Vec<(String, Site)>,
     warnings: Vec<(String, Site, u64)>,
     weak: Vec<Site>,
@@ -31,9 +34,10 @@ pub struct StoredNotes {
 
 impl Noticed {
     /// As plain data. Races were either made visible, or are errors and stored as such.
-    pub fn store(&self, visible: &[Unit], libraries: Vec<Library>) -> StoredNotes {
+    pub fn store(&self, visible: &[Unit], rules: Rules, libraries: Vec<Library>) -> StoredNotes {
         let mut stored = StoredNotes {
             visible: visible.iter().map(|it| (it.place, it.bytes)).collect(),
+            rules: rules.iter().map(|it| it.name().into()).collect(),
             libraries: libraries
                 .into_iter()
                 .map(|it| (it.path, it.global))
@@ -49,7 +53,7 @@ impl Noticed {
                     address,
                 } => stored.warnings.push((rule, site, address)),
                 Note::Weak(site) => stored.weak.push(site),
-                Note::Racy(_) | Note::Missing(_) => {}
+                Note::Racy(_) | Note::Missing(_) | Note::Needs(_) => {}
             }
         }
         stored
@@ -62,6 +66,11 @@ impl StoredNotes {
         named(&self.libraries)
     }
 
+    /// Rules that runs follow.
+    pub fn rules(&self) -> Rules {
+        rules(&self.rules)
+    }
+
     /// Memory whose accesses are explored.
     pub fn units(&self) -> Vec<Unit> {
         let visible = self.visible.iter();
@@ -69,6 +78,11 @@ impl StoredNotes {
             .map(|&(place, bytes)| Unit { place, bytes })
             .collect()
     }
+}
+
+/// Rules as they are written down: their names.
+pub fn rules(names: &[String]) -> Rules {
+    names.iter().filter_map(|name| Rule::named(name)).collect()
 }
 
 /// Libraries as they are written down: their paths, and whether others see their names.

@@ -64,6 +64,7 @@ fn again(
     prepared.launch.units = visible
         .map(|&(place, bytes)| Unit { place, bytes })
         .collect();
+    prepared.launch.rules = noticed::rules(&recorded.program.rules);
     prepared.launch.libraries = noticed::named(&recorded.program.libraries);
     let max_steps = recorded.options.max_steps;
     let subject = Checked::new(prepared.launch.clone(), recorded.program.clone(), max_steps)?;

@@ -20,8 +20,8 @@ mod straight;
 mod table;
 
 use reweave_drive::{Native, compile::Kit};
-use reweave_explore::Target;
-use reweave_model::{Divergence, Execution, Plan};
+use reweave_explore::{Target, TargetError};
+use reweave_model::{Execution, Plan};
 use std::{
     fs,
     path::{Path, PathBuf},
@@ -140,7 +140,7 @@ struct Watched {
 }
 
 impl Target for Watched {
-    fn run(&mut self, plan: &Plan) -> Result<&Execution, Divergence> {
+    fn run(&mut self, plan: &Plan) -> Result<&Execution, TargetError> {
         self.native.run(plan)
     }
 

@@ -99,7 +99,7 @@ extern "C" fn instead_of_main(
     world::start(seated);
     let beginning = beginning();
     modules::list();
-    rules::prepare(&beginning.units);
+    rules::prepare(beginning.rules);
     families::prepare(&beginning);
     modules::list();
     racy_units::prepare(&beginning.units);

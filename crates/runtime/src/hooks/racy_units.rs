@@ -56,7 +56,6 @@ pub fn prepare(units: &[Unit]) {
     let mut world = world::borrow();
     let mut found: Vec<(usize, usize)> = units
         .iter()
-        .filter(|unit| !unit.is_rule())
         .filter_map(|unit| {
             let address = world.address(unit.place)?;
             Some((address, unit.bytes as usize))
