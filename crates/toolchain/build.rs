@@ -1,7 +1,7 @@
-//! Builds the runtime, which the command carries inside: one installed file is all that a user needs.
+//! Builds the runtime, which is embedded in this crate: the installed command is one file.
 //!
-//! The runtime is a workspace of its own (no std, aborts on panic) and is always built with optimisation, whatever the
-//! command is built with, and without the flags and wrappers meant for the command: clippy's, coverage's, sanitizers'.
+//! The runtime is a workspace of its own (no std, aborts on panic). It is always built with optimisation, whatever this
+//! crate is built with, and without the flags and wrappers meant for this crate: clippy's, coverage's, sanitizers'.
 
 use std::{
     collections::{BTreeSet, hash_map::DefaultHasher},
@@ -51,7 +51,7 @@ fn runtime(manifest: &Path) -> PathBuf {
     cargo.arg("--manifest-path").arg(manifest);
     cargo.arg("--target-dir").arg(&directory);
     for (name, _) in env::vars_os() {
-        if name.to_str().is_some_and(concerns_the_command) {
+        if name.to_str().is_some_and(is_for_this_crate) {
             cargo.env_remove(name);
         }
     }
@@ -61,8 +61,8 @@ fn runtime(manifest: &Path) -> PathBuf {
     built.join("libreweave_runtime.so")
 }
 
-/// Whether a variable says how to build the command, and not how to build on this machine.
-fn concerns_the_command(name: &str) -> bool {
+/// Whether a variable says how to build this crate, and not how to build on this machine.
+fn is_for_this_crate(name: &str) -> bool {
     let exact = [
         "RUSTFLAGS",
         "RUSTDOCFLAGS",

@@ -1,4 +1,6 @@
-//! What a program may use, and how long it may take.
+//! Limits of a program: memory, output, time.
+//!
+//! *Called by:* `process` and `subject`. *Owns:* nothing; `until` and `stop` are shared with the check.
 
 use std::{
     sync::{
@@ -11,15 +13,15 @@ use std::{
 /// See the module.
 #[derive(Clone, Debug)]
 pub struct Limits {
-    /// Bytes that each thread of the program can have, of heap and of other memory; 0: as many as there are.
+    /// Bytes of heap and other memory that each thread of the program can have; 0: no limit.
     pub memory: u64,
-    /// Bytes of output that are kept of a run.
+    /// Bytes of a run's output that are kept.
     pub output: u64,
     /// How long a thread may go on without a visible operation.
     pub time: Duration,
-    /// When a run that is under way is given up.
+    /// When a run that is under way is discarded.
     pub until: Arc<OnceLock<Instant>>,
-    /// Set to have it given up.
+    /// Set to have the run under way discarded.
     pub stop: Arc<AtomicBool>,
 }
 
@@ -35,14 +37,14 @@ impl Default for Limits {
     }
 }
 
-/// The runtime hands out no more of a run's output.
+/// The most output of a run that the runtime reports.
 const HANDED_OUT: u64 = 1 << 20;
 
 impl Limits {
-    /// What is kept of a run's output; where more was written that is said at its end.
+    /// The part of a run's output that is kept; a note at its end says if it was cut.
     pub fn kept(&self, output: &[u8]) -> String {
         let most = self.output.min(HANDED_OUT) as usize;
-        // What fills it to the last byte was cut before, all but always.
+        // Output of exactly this length was almost certainly cut before.
         if output.len() < most {
             return String::from_utf8_lossy(output).into_owned();
         }
@@ -50,7 +52,7 @@ impl Limits {
         format!("{}\n(cut after {most} bytes)", text.trim_end_matches('\n'))
     }
 
-    /// The same, for runs that are made in any case.
+    /// The same without deadline and stop flag.
     #[must_use]
     pub fn without_end(&self) -> Limits {
         Limits {

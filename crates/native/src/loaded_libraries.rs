@@ -1,31 +1,34 @@
-//! Libraries that runs of a program have opened, known to all its processes: in one order, so that places in them have the same numbers everywhere.
+//! Libraries that runs of a program open, in one order for all its processes, so that sites in them have the same numbers
+//! everywhere.
+//!
+//! *Called by:* `target`, which adds to the list, and `subject`, which names files. *Owns:* the list, which only grows.
 
 use reweave_wire::{HelloModule, Library};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// See the module. Clones are the same list, which only grows.
+/// See the module. Clones share one list.
 #[derive(Clone, Debug, Default)]
-pub struct Libraries(Arc<Mutex<Known>>);
+pub struct LoadedLibraries(Arc<Mutex<List>>);
 
 #[derive(Debug, Default)]
-struct Known {
+struct List {
     wanted: Vec<Library>,
     modules: Vec<HelloModule>,
 }
 
-impl Libraries {
-    /// A list as it was.
-    pub fn new(wanted: Vec<Library>) -> Libraries {
+impl LoadedLibraries {
+    /// A list with these libraries.
+    pub fn new(wanted: Vec<Library>) -> LoadedLibraries {
         let modules = Vec::new();
-        Libraries(Arc::new(Mutex::new(Known { wanted, modules })))
+        LoadedLibraries(Arc::new(Mutex::new(List { wanted, modules })))
     }
 
-    /// What is loaded before the first run of a process that is started now.
+    /// Libraries that a new process loads before its first run.
     pub fn wanted(&self) -> Vec<Library> {
         self.known().wanted.clone()
     }
 
-    /// From now on this one too.
+    /// Adds a library, for processes started from now on.
     pub fn want(&self, library: Library) {
         let wanted = &mut self.known().wanted;
         if !wanted.contains(&library) {
@@ -33,12 +36,12 @@ impl Libraries {
         }
     }
 
-    /// The files that the program is made of, with all libraries that some process had; the program's own path is empty.
+    /// The files of the program, with all libraries that any process loaded; the program's own path is empty.
     pub fn modules(&self) -> Vec<HelloModule> {
         self.known().modules.clone()
     }
 
-    /// A process has these.
+    /// Records the files of a process.
     pub(crate) fn met(&self, modules: &[HelloModule]) {
         let known = &mut self.known().modules;
         if known.len() < modules.len() {
@@ -46,7 +49,22 @@ impl Libraries {
         }
     }
 
-    fn known(&self) -> MutexGuard<'_, Known> {
+    /// From how libraries are written in traces: path, and whether their symbols are global.
+    pub fn from_stored(libraries: &[(String, bool)]) -> LoadedLibraries {
+        let library = |(path, global): &(String, bool)| Library {
+            path: path.clone(),
+            global: *global,
+        };
+        LoadedLibraries::new(libraries.iter().map(library).collect())
+    }
+
+    /// As they are written in traces.
+    pub fn stored(&self) -> Vec<(String, bool)> {
+        let wanted = self.wanted().into_iter();
+        wanted.map(|it| (it.path, it.global)).collect()
+    }
+
+    fn known(&self) -> MutexGuard<'_, List> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

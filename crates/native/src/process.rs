@@ -1,28 +1,26 @@
-//! One process of a native program under the runtime, and the shared memory it is driven by.
+//! One process of a native program under the runtime, driven through shared memory.
 //!
-//! Everything unsafe of this crate is here: the mapping, the futex, what happens between `fork` and `exec`.
+//! *Decides:* how a process is set up between `fork` and `exec`, and when a process that does not answer is dead, stuck or
+//! late. *Called by:* `target`. *Owns:* the child, its channel, its output and its scratch disk; dropping it ends the child.
 
-use crate::{disk::Disk, limits::Limits};
-use reweave_wire::{
-    Beginning, Death, Debugged, Header, Library, MAGIC, PLANS_AT, PLANS_BYTES, REPORTS_AT,
-    REPORTS_BYTES, Races, Restart, TOTAL_BYTES, Threads, Unit, VERSION, Writer, write_beginning,
+use crate::{
+    channel::{Channel, anonymous, futex, map},
+    errors::StartError,
+    launch::Launch,
+    limits::Limits,
+    scratch_disk::ScratchDisk,
+    spawn::{be_first_victim, descriptors, processor_time, spawn},
 };
+use reweave_wire::{Beginning, Death, Debugged, Header, Library, Writer, write_beginning};
 use std::{
-    ffi::{CStr, OsString},
     fs::File,
     io,
     os::{
-        fd::{AsRawFd, FromRawFd, OwnedFd},
+        fd::{AsRawFd, OwnedFd},
         unix::process::{CommandExt, ExitStatusExt},
     },
-    path::Path,
     process::{Child, Command, ExitStatus, Stdio},
-    ptr, slice,
-    sync::{
-        LazyLock,
-        atomic::{AtomicU32, Ordering},
-        mpsc,
-    },
+    sync::atomic::{AtomicU32, Ordering},
     time::{Duration, Instant},
 };
 
@@ -45,127 +43,71 @@ pub(crate) enum Silence {
     Unknown(io::Error),
 }
 
-/// The shared memory.
-struct Channel {
-    base: *mut u8,
-}
-
-// SAFETY: the mapping belongs to the process as a whole; one worker at a time uses it.
-unsafe impl Send for Channel {}
-
-impl Channel {
-    fn header(&self) -> &Header {
-        // SAFETY: the mapping is large enough and lives as long as `self`; all fields are atomic.
-        unsafe { &*self.base.cast() }
-    }
-
-    fn plans(&mut self) -> &mut [u64] {
-        // SAFETY: as above; the target does not touch it between batches.
-        unsafe { slice::from_raw_parts_mut(self.base.add(PLANS_AT).cast(), PLANS_BYTES / 8) }
-    }
-}
-
-impl Drop for Channel {
-    fn drop(&mut self) {
-        // SAFETY: mapped by `Process::start`, and nobody keeps a reference.
-        unsafe { libc::munmap(self.base.cast(), TOTAL_BYTES) };
-    }
-}
-
 pub(crate) struct Process {
     channel: Channel,
     child: Child,
     batch: u32,
     output: OwnedFd,
     limits: Limits,
-    _disk: Disk,
-}
-
-/// How to start one.
-pub(crate) struct Start<'a> {
-    pub(crate) program: &'a Path,
-    pub(crate) args: &'a [OsString],
-    pub(crate) stdin: Option<&'a File>,
-    pub(crate) races: Races,
-    pub(crate) units: &'a [Unit],
-    pub(crate) slots: &'a [u32],
-    pub(crate) libraries: &'a [Library],
-    pub(crate) restart: Restart,
-    pub(crate) limits: &'a Limits,
-    pub(crate) threads: Threads,
-    pub(crate) debugged: bool,
-    pub(crate) measure: bool,
-}
-
-fn anonymous(name: &CStr, flags: u32) -> io::Result<OwnedFd> {
-    // SAFETY: a valid name; the descriptor is new and ours.
-    unsafe {
-        let descriptor = libc::memfd_create(name.as_ptr(), libc::MFD_CLOEXEC | flags);
-        if descriptor < 0 {
-            return Err(io::Error::last_os_error());
-        }
-        Ok(OwnedFd::from_raw_fd(descriptor))
-    }
+    /// Libraries that it loads before its first run.
+    libraries: usize,
+    _disk: ScratchDisk,
 }
 
 impl Process {
     /// Starts the program and waits until it stands at `main`.
-    pub(crate) fn start(start: &Start<'_>) -> Result<Process, String> {
+    pub(crate) fn start(launch: &Launch) -> Result<Process, StartError> {
         let channel_file =
-            anonymous(c"reweave-channel", libc::MFD_ALLOW_SEALING).map_err(|error| {
-                format!("there is no shared memory for the program's runtime: {error}")
-            })?;
-        let output = anonymous(c"reweave-output", 0)
-            .map_err(|error| format!("there is no memory for the program's output: {error}"))?;
-        let mut channel = map(&channel_file)
-            .map_err(|error| format!("the shared memory cannot be mapped: {error}"))?;
-        let disk = Disk::new();
+            anonymous(c"reweave-channel", libc::MFD_ALLOW_SEALING).map_err(StartError::SharedMemory)?;
+        let output = anonymous(c"reweave-output", 0).map_err(StartError::OutputMemory)?;
+        let mut channel = map(&channel_file).map_err(StartError::Mapping)?;
+        let disk = ScratchDisk::new();
         let beginning = Beginning {
-            units: start.units.into(),
-            slots: start.slots.into(),
+            units: launch.units.clone(),
+            slots: launch.slots.clone(),
             disk: disk.path(),
-            libraries: start.libraries.into(),
+            libraries: launch.libraries.wanted(),
         };
         write_beginning(&mut Writer::new(channel.plans()), &beginning);
         let header = channel.header();
-        let memory = start.limits.memory;
+        let memory = launch.limits.memory;
         header.max_memory.store(memory, Ordering::Relaxed);
         let descriptors = descriptors();
         if descriptors.rlim_max < NEEDED {
-            return Err(format!(
-                "the limit on open files is {}, and the program's runtime needs {NEEDED} (`ulimit -Hn`)",
-                descriptors.rlim_max
-            ));
+            return Err(StartError::OpenFiles {
+                limit: descriptors.rlim_max,
+                needed: NEEDED,
+            });
         }
         let most = descriptors.rlim_cur;
         header.max_descriptors.store(most, Ordering::Relaxed);
-        header.races.store(start.races as u32, Ordering::Relaxed);
-        let restart = start.restart as u32;
-        header.restart.store(restart, Ordering::Relaxed);
-        let threads = start.threads as u32;
+        header.races.store(launch.races as u32, Ordering::Relaxed);
+        let restart = launch.restart as u32;
+        header.relaunch.store(restart, Ordering::Relaxed);
+        let threads = launch.threads as u32;
         header.threads.store(threads, Ordering::Relaxed);
-        if start.debugged {
+        if launch.debugged {
             let wanted = Debugged::Wanted as u32;
             header.debugged.store(wanted, Ordering::Relaxed);
         }
-        let measure = start.measure.into();
+        let measure = launch.measure.into();
         header.measure.store(measure, Ordering::Relaxed);
         let stdout = || output.try_clone().map(Stdio::from);
-        let mut command = Command::new(start.program);
-        command.args(start.args);
+        let mut command = Command::new(&launch.program);
+        command.args(&launch.args);
         command.env("REWEAVE_CHANNEL", "1");
         // Lazy binding would be undone by every restart, and the kernel must not write into thread-local memory.
         command.env("LD_BIND_NOW", "1");
         command.env("GLIBC_TUNABLES", "glibc.pthread.rseq=0");
-        command.stdin(match start.stdin {
+        command.stdin(match &launch.stdin {
             // Opened anew, for a place in it of the process's own.
             Some(file) => File::open(format!("/proc/self/fd/{}", file.as_raw_fd()))
-                .map_err(|error| format!("its standard input cannot be opened: {error}"))?
+                .map_err(StartError::StandardInput)?
                 .into(),
             None => Stdio::null(),
         });
-        command.stdout(stdout().map_err(|error| error.to_string())?);
-        command.stderr(stdout().map_err(|error| error.to_string())?);
+        command.stdout(stdout().map_err(StartError::OutputMemory)?);
+        command.stderr(stdout().map_err(StartError::OutputMemory)?);
         let (channel_fd, output_fd) = (channel_file.as_raw_fd(), output.as_raw_fd());
         // What is typed at a terminal is for us.
         command.process_group(0);
@@ -192,31 +134,32 @@ impl Process {
                 Ok(())
             });
         }
-        let child = spawn(command)
-            .map_err(|error| format!("{}: cannot be started: {error}", start.program.display()))?;
+        let program = || launch.program.clone();
+        let child = spawn(command).map_err(|error| StartError::Spawn(program(), error))?;
         let mut process = Process {
             channel,
             child,
             batch: 1,
             output,
-            limits: start.limits.without_end(),
+            limits: launch.limits.without_end(),
+            libraries: beginning.libraries.len(),
             _disk: disk,
         };
         process
             .wait(Duration::from_secs(20))
             .map_err(|silence| match silence {
-                Silence::Ended(_, Some(why)) => why,
-                Silence::Ended(status, None) => format!(
-                    "{}: ended before its `main` ({status}); if only its libraries are instrumented, build it with `reweave build -- make` or `reweave cc` too",
-                    start.program.display()
-                ),
-                Silence::Stuck | Silence::Late => {
-                    format!("{}: does not come to its `main`", start.program.display())
-                }
-                Silence::Unknown(error) => error.to_string(),
+                Silence::Ended(_, Some(why)) => StartError::Refused(why),
+                Silence::Ended(status, None) => StartError::EndedEarly(program(), status),
+                Silence::Stuck | Silence::Late => StartError::NoMain(program()),
+                Silence::Unknown(error) => StartError::Unwatchable(error),
             })?;
-        process.limits = start.limits.clone();
+        process.limits = launch.limits.clone();
         Ok(process)
+    }
+
+    /// Libraries that it loads before its first run.
+    pub(crate) fn libraries(&self) -> usize {
+        self.libraries
     }
 
     pub(crate) fn header(&self) -> &Header {
@@ -230,10 +173,7 @@ impl Process {
 
     /// What it wrote. Only while no batch is under way.
     pub(crate) fn reports(&self) -> &[u64] {
-        // SAFETY: as above.
-        unsafe {
-            slice::from_raw_parts(self.channel.base.add(REPORTS_AT).cast(), REPORTS_BYTES / 8)
-        }
+        self.channel.reports()
     }
 
     /// Asks for the plans that were written.
@@ -315,7 +255,7 @@ impl Process {
         }
     }
 
-    /// Who writes more than anybody wants to read writes the rest for nothing.
+    /// Discards output beyond the limit.
     fn cut_output(&self) {
         let file = self.output.as_raw_fd();
         let most = self.limits.output as libc::off_t;
@@ -429,118 +369,3 @@ const STALLED: Duration = Duration::from_millis(250);
 
 /// How long a program may take to say that it goes on for ever.
 const ANSWER: Duration = Duration::from_millis(500);
-
-/// How many descriptors a process may have.
-fn descriptors() -> libc::rlimit {
-    let mut limit = libc::rlimit {
-        rlim_cur: 0,
-        rlim_max: 0,
-    };
-    // SAFETY: writes a local.
-    unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &mut limit) };
-    limit
-}
-
-/// When memory runs out it is this process that the kernel ends. Only async-signal-safe calls.
-fn be_first_victim() {
-    // SAFETY: writes a constant to a file of the kernel's.
-    unsafe {
-        let file = libc::open(
-            c"/proc/self/oom_score_adj".as_ptr(),
-            libc::O_WRONLY | libc::O_CLOEXEC,
-        );
-        if file >= 0 {
-            libc::write(file, c"1000".as_ptr().cast(), 4);
-            libc::close(file);
-        }
-    }
-}
-
-/// What a process has used.
-fn processor_time(process: u32) -> Duration {
-    // SAFETY: asks about a process, and writes locals.
-    unsafe {
-        let mut clock = 0;
-        let mut time: libc::timespec = std::mem::zeroed();
-        let known = libc::clock_getcpuclockid(process as libc::pid_t, &mut clock) == 0
-            && libc::clock_gettime(clock, &mut time) == 0;
-        match known {
-            true => Duration::new(time.tv_sec as u64, time.tv_nsec as u32),
-            false => Duration::ZERO,
-        }
-    }
-}
-
-/// Starts a child from a thread that never ends: the kernel lets children that ask for it die with the thread that started them, and
-/// not only with the process.
-fn spawn(command: Command) -> io::Result<Child> {
-    type Wanted = (Command, mpsc::Sender<io::Result<Child>>);
-    static STARTER: LazyLock<mpsc::Sender<Wanted>> = LazyLock::new(|| {
-        let (order, orders) = mpsc::channel::<Wanted>();
-        std::thread::spawn(move || {
-            for (mut command, answer) in orders {
-                // Whoever asked waits for it.
-                let _ = answer.send(command.spawn());
-            }
-        });
-        order
-    });
-    let (answer, answers) = mpsc::channel();
-    let ended = || io::Error::other("the thread that starts programs has ended");
-    STARTER.send((command, answer)).map_err(|_| ended())?;
-    answers.recv().map_err(|_| ended())?
-}
-
-/// How many bytes fit into a directory; none if it cannot be written to.
-pub(crate) fn room(directory: &CStr) -> u64 {
-    // SAFETY: a text that ends with a nul, and a local that may be all zeros.
-    unsafe {
-        let mut found: libc::statvfs = std::mem::zeroed();
-        let writable = libc::access(directory.as_ptr(), libc::W_OK | libc::X_OK) == 0;
-        match writable && libc::statvfs(directory.as_ptr(), &mut found) == 0 {
-            true => found.f_bavail.saturating_mul(found.f_frsize),
-            false => 0,
-        }
-    }
-}
-
-fn map(file: &OwnedFd) -> io::Result<Channel> {
-    // SAFETY: a new mapping of a file that is ours, initialised before anybody else maps it.
-    unsafe {
-        if libc::ftruncate(file.as_raw_fd(), TOTAL_BYTES as libc::off_t) != 0 {
-            return Err(io::Error::last_os_error());
-        }
-        // Whoever cuts it, on the other side, would end this process.
-        let seals = libc::F_SEAL_SHRINK | libc::F_SEAL_GROW | libc::F_SEAL_SEAL;
-        if libc::fcntl(file.as_raw_fd(), libc::F_ADD_SEALS, seals) != 0 {
-            return Err(io::Error::last_os_error());
-        }
-        let base = libc::mmap(
-            ptr::null_mut(),
-            TOTAL_BYTES,
-            libc::PROT_READ | libc::PROT_WRITE,
-            libc::MAP_SHARED,
-            file.as_raw_fd(),
-            0,
-        );
-        if base == libc::MAP_FAILED {
-            return Err(io::Error::last_os_error());
-        }
-        let channel = Channel { base: base.cast() };
-        let header = &*channel.base.cast::<Header>();
-        header.version.store(VERSION, Ordering::Relaxed);
-        header.request.store(1, Ordering::Relaxed);
-        header.magic.store(MAGIC, Ordering::Release);
-        Ok(channel)
-    }
-}
-
-fn futex(word: &AtomicU32, operation: i32, value: u32, timeout: Option<Duration>) {
-    let time = timeout.map(|timeout| libc::timespec {
-        tv_sec: timeout.as_secs() as libc::time_t,
-        tv_nsec: timeout.subsec_nanos().into(),
-    });
-    let time = time.as_ref().map_or(ptr::null(), ptr::from_ref);
-    // SAFETY: a live word, and a local timeout.
-    unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), operation, value, time) };
-}

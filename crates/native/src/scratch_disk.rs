@@ -1,22 +1,24 @@
-//! A directory for the files that a program changes, gone with its process.
+//! A directory for the copies of files that a program changes. It disappears with the program's process.
+//!
+//! *Decides:* where the directory lies. *Called by:* `process`. *Owns:* the directory, which the program creates on demand.
 
-use crate::process::room;
 use std::{
-    env, fs,
+    env,
+    ffi::CStr,
+    fs,
     hash::{BuildHasher, RandomState},
     path::PathBuf,
     sync::OnceLock,
 };
 
-/// A name that nobody has; the program makes the directory when it needs it. Names are all of one length, so that they make no difference
-/// between processes.
-pub(crate) struct Disk(PathBuf);
+/// An unused path. All paths have the same length, so that they make no difference between processes.
+pub(crate) struct ScratchDisk(PathBuf);
 
-impl Disk {
-    pub(crate) fn new() -> Disk {
+impl ScratchDisk {
+    pub(crate) fn new() -> ScratchDisk {
         let number = RandomState::new().hash_one(std::process::id());
         static BESIDE: OnceLock<PathBuf> = OnceLock::new();
-        Disk(
+        ScratchDisk(
             BESIDE
                 .get_or_init(beside)
                 .join(format!("reweave-disk-{number:016x}")),
@@ -28,20 +30,33 @@ impl Disk {
     }
 }
 
-/// In memory, where making and removing files is many times as fast, if there is room and nobody asks for another place.
+/// In memory, where creating and removing files is many times as fast, if there is room and `TMPDIR` is not set.
 fn beside() -> PathBuf {
     const ENOUGH: u64 = 1 << 30;
     if env::var_os("TMPDIR").is_none() && room(c"/dev/shm") >= ENOUGH {
         return "/dev/shm".into();
     }
     let usual = env::temp_dir();
-    // Without links, as the kernel calls it.
+    // Without links, as the kernel reports it.
     usual.canonicalize().unwrap_or(usual)
 }
 
-impl Drop for Disk {
+impl Drop for ScratchDisk {
     fn drop(&mut self) {
         // Most programs change no files.
         let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// The free bytes of a directory's file system; none if the directory cannot be written to.
+fn room(directory: &CStr) -> u64 {
+    // SAFETY: the text ends with a nul; the other pointer is to a local, and a statvfs may be all zeros.
+    unsafe {
+        let mut found: libc::statvfs = std::mem::zeroed();
+        let writable = libc::access(directory.as_ptr(), libc::W_OK | libc::X_OK) == 0;
+        match writable && libc::statvfs(directory.as_ptr(), &mut found) == 0 {
+            true => found.f_bavail.saturating_mul(found.f_frsize),
+            false => 0,
+        }
     }
 }

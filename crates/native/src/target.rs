@@ -1,70 +1,25 @@
-//! A native program as a target: plans in batches to its process, executions back.
+//! A native program as a target: sends plans to its process in batches and reads executions back.
+//!
+//! *Decides:* when a process is started, restarted and discarded, and how a run that ends its process is repeated up to
+//! that point. *Called by:* `subject`, for each worker; by benchmarks and tests directly. *Owns:* at most one process.
+//! *Invariants:* a crash of the program never reaches the caller as an error: it is part of an execution.
 
 use crate::{
-    libraries::Libraries,
-    limits::Limits,
-    process::{Process, Silence, Start},
+    errors::{RunError, StartError},
+    launch::Launch,
+    process::{Process, Silence},
 };
 use reweave_explore::Target;
 use reweave_model::{Divergence, Execution, Mark, OpKind, Plan, Site, Step, ThreadId};
 use reweave_wire::{
-    Debugged, Detail, Doom, Hello, LEFT, Note, Races, Reader, Report, Restart, Threads, Unit,
-    Writer, read_hello, read_report, write_request,
+    Debugged, Detail, Doom, Hello, LEFT, Note, Reader, Report, Restart, Writer, read_hello,
+    read_report, write_request,
 };
 use std::{
     collections::BTreeSet,
-    ffi::OsString,
-    fs::File,
-    path::PathBuf,
-    sync::{Arc, atomic::Ordering::Relaxed},
+    sync::atomic::Ordering::Relaxed,
     time::{Duration, Instant},
 };
-
-/// How to run a program.
-#[derive(Clone, Debug)]
-pub struct Launch {
-    /// The program, built with instrumentation.
-    pub program: PathBuf,
-    /// Its arguments.
-    pub args: Vec<OsString>,
-    /// What it reads as standard input, from the beginning in every run; `None`: nothing.
-    pub stdin: Option<Arc<File>>,
-    /// What is done about plain accesses.
-    pub races: Races,
-    /// Memory whose plain accesses are visible operations.
-    pub units: Vec<Unit>,
-    /// Libraries that runs are known to open.
-    pub libraries: Libraries,
-    /// How runs begin anew.
-    pub restart: Restart,
-    /// What it may use.
-    pub limits: Limits,
-    /// How its threads are run.
-    pub threads: Threads,
-    /// Whether it is for [`Native::debug`] only.
-    pub debugged: bool,
-    /// Whether to measure where time goes: [`Native::spent`].
-    pub measure: bool,
-}
-
-impl Launch {
-    /// A program without arguments, with races checked.
-    pub fn new(program: PathBuf) -> Launch {
-        Launch {
-            program,
-            args: Vec::new(),
-            stdin: None,
-            races: Races::default(),
-            units: Vec::new(),
-            libraries: Libraries::default(),
-            restart: Restart::default(),
-            limits: Limits::default(),
-            threads: Threads::default(),
-            debugged: false,
-            measure: false,
-        }
-    }
-}
 
 /// One execution with all that is needed to show it.
 #[derive(Clone, Debug)]
@@ -77,9 +32,8 @@ pub struct Observation {
 
 /// A program that is run again and again, in one process or, after a crash, in another one.
 ///
-/// What keeps it from running at all is its [`fault`](Native::fault); [`Target::run`] then ends with a divergence that means
-/// nothing.
-pub struct Native {
+/// If it cannot be run at all, [`fault`](NativeTarget::fault) says why, and [`Target::run`] returns a meaningless divergence.
+pub struct NativeTarget {
     launch: Launch,
     process: Option<Process>,
     hello: Hello,
@@ -89,14 +43,12 @@ pub struct Native {
     /// Where the next one begins.
     at: usize,
     notes: BTreeSet<Note>,
-    fault: Option<String>,
+    fault: Option<RunError>,
     spent: Spent,
-    /// Slots that runs have wanted.
-    slots: Vec<u32>,
     /// Libraries that the process has loaded for its runs.
     loaded: usize,
     /// What a run left behind, in a word or two.
-    left: Option<&'static str>,
+    leftover: Option<&'static str>,
 }
 
 /// Where time went, in nanoseconds; measured when the [`Launch`] asks for it. What is left of the whole is the search's own.
@@ -119,34 +71,10 @@ const COMES_UP: Duration = Duration::from_secs(10);
 /// Threads that may end their process in one run, each at its place.
 const DOOMS: usize = 64;
 
-/// Why no report was written.
-enum Trouble {
-    /// In a sentence. There is no way to run this.
-    Fault(String),
-    /// There is no time left.
-    Late,
-}
-
-impl From<String> for Trouble {
-    fn from(why: String) -> Trouble {
-        Trouble::Fault(why)
-    }
-}
-
-impl From<&str> for Trouble {
-    fn from(why: &str) -> Trouble {
-        Trouble::Fault(why.into())
-    }
-}
-
-const INEVITABLE: &str = "the program's process ends in a run, and nothing keeps it from that";
-
-const MALFORMED: &str = "the program wrote over the memory through which its runs are reported, or its runtime is at fault";
-
-impl Native {
-    /// Starts the program; an error is a sentence about why not.
-    pub fn start(launch: &Launch) -> Result<Native, String> {
-        let mut native = Native {
+impl NativeTarget {
+    /// Starts the program.
+    pub fn start(launch: &Launch) -> Result<NativeTarget, StartError> {
+        let mut native = NativeTarget {
             launch: launch.clone(),
             process: None,
             hello: Hello::default(),
@@ -156,22 +84,21 @@ impl Native {
             notes: BTreeSet::new(),
             fault: None,
             spent: Spent::default(),
-            slots: Vec::new(),
             loaded: 0,
-            left: None,
+            leftover: None,
         };
         native.ensure()?;
         Ok(native)
     }
 
-    /// Why it cannot be run any more, in a sentence.
-    pub fn fault(&self) -> Option<&str> {
-        self.fault.as_deref()
+    /// Why it cannot be run any more.
+    pub fn fault(&self) -> Option<&RunError> {
+        self.fault.as_ref()
     }
 
     /// What runs left behind in their process that is not put back, if they are not to have one of their own.
-    pub fn left(&self) -> Option<&'static str> {
-        self.left
+    pub fn leftover(&self) -> Option<&'static str> {
+        self.leftover
     }
 
     /// What was noticed in all runs so far.
@@ -198,7 +125,7 @@ impl Native {
     }
 
     /// Does something that is a transfer, or, in the target, running and restoring.
-    fn timed<T>(&mut self, work: impl FnOnce(&mut Native) -> T) -> T {
+    fn timed<T>(&mut self, work: impl FnOnce(&mut NativeTarget) -> T) -> T {
         let start = self.launch.measure.then(Instant::now);
         let done = work(self);
         if let Some(start) = start {
@@ -213,7 +140,7 @@ impl Native {
         self.observed(done)
     }
 
-    /// As [`Native::observe`], for a launch that says so, with a debugger: it is given the process's number when that waits to be
+    /// As [`NativeTarget::observe`], for a launch that says so, with a debugger: it is given the process's number when that waits to be
     /// attached to, and comes back when it is done with it.
     pub fn debug(
         &mut self,
@@ -222,7 +149,7 @@ impl Native {
     ) -> Result<Observation, Divergence> {
         let mut debugger = Some(debugger);
         let done = self.run_one(plan, true, |process| {
-            let attach = debugger.take().ok_or("it was ended there")?;
+            let attach = debugger.take().ok_or(RunError::EndedInDebugger)?;
             match process.wait_for_debugger(COMES_UP) {
                 true => attach(process.number()),
                 false => debugger = Some(attach),
@@ -234,7 +161,7 @@ impl Native {
         self.observed(done)
     }
 
-    fn observed(&mut self, done: Result<(), Trouble>) -> Result<Observation, Divergence> {
+    fn observed(&mut self, done: Result<(), RunError>) -> Result<Observation, Divergence> {
         if let Err(why) = done {
             return Err(self.fail(why));
         }
@@ -247,31 +174,17 @@ impl Native {
         }
     }
 
-    fn ensure(&mut self) -> Result<&mut Process, String> {
+    fn ensure(&mut self) -> Result<&mut Process, StartError> {
         let gone = |process: &Process| process.header().spoilt.load(Relaxed) != 0;
         if self.process.as_ref().is_some_and(gone) {
             self.discard();
         }
         if self.process.is_none() {
             let launch = &self.launch;
-            let libraries = launch.libraries.wanted();
-            self.loaded = libraries.len();
-            let process = Process::start(&Start {
-                program: &launch.program,
-                args: &launch.args,
-                stdin: launch.stdin.as_deref(),
-                races: launch.races,
-                units: &launch.units,
-                slots: &self.slots,
-                libraries: &libraries,
-                restart: launch.restart,
-                limits: &launch.limits,
-                threads: launch.threads,
-                debugged: launch.debugged,
-                measure: launch.measure,
-            })?;
+            let process = Process::start(launch)?;
             self.hello = read_hello(&mut Reader::new(process.reports()))
-                .map_err(|_| MALFORMED.to_owned())?;
+                .map_err(|_| StartError::MalformedReport)?;
+            self.loaded = process.libraries();
             launch.libraries.met(&self.hello.modules);
             self.process = Some(process);
         }
@@ -283,13 +196,13 @@ impl Native {
         if let Some(process) = &self.process {
             let left = process.header().left.load(Relaxed) as usize;
             let left = left.checked_sub(1).and_then(|left| LEFT.get(left));
-            self.left = self.left.or(left.copied());
+            self.leftover = self.leftover.or(left.copied());
         }
         self.process = None;
     }
 
     /// Has plans run, as many as there is room for. What goes wrong with one is looked at when it is run by itself.
-    fn submit(&mut self, plans: &[Plan]) -> Result<(), Trouble> {
+    fn submit(&mut self, plans: &[Plan]) -> Result<(), RunError> {
         let patience = self.launch.limits.time;
         let process = self.ensure()?;
         let mut writer = Writer::new(process.plans());
@@ -302,7 +215,7 @@ impl Native {
             count += 1;
         }
         if count == 0 {
-            return Err("a plan is too long".into());
+            return Err(RunError::PlanTooLong);
         }
         process.request(count);
         let answer = process.wait_or_nudge(patience);
@@ -313,7 +226,7 @@ impl Native {
         self.waiting = process.header().done.load(Relaxed) as usize;
         self.at = 0;
         match answer {
-            Err(Silence::Late) => Err(Trouble::Late),
+            Err(Silence::Late) => Err(RunError::Late),
             _ => Ok(()),
         }
     }
@@ -324,8 +237,8 @@ impl Native {
         &mut self,
         plan: &Plan,
         detail: bool,
-        mut begun: impl FnMut(&mut Process) -> Result<(), Trouble>,
-    ) -> Result<(), Trouble> {
+        mut begun: impl FnMut(&mut Process) -> Result<(), RunError>,
+    ) -> Result<(), RunError> {
         let mut dooms: Vec<Doom> = Vec::new();
         loop {
             let patience = self.launch.limits.time;
@@ -333,7 +246,7 @@ impl Native {
             let mut writer = Writer::new(process.plans());
             write_request(&mut writer, plan, detail, &dooms);
             if writer.overflowed() {
-                return Err("a plan is too long".into());
+                return Err(RunError::PlanTooLong);
             }
             process.request(1);
             begun(process)?;
@@ -343,8 +256,8 @@ impl Native {
                     true => return self.collect(),
                     false => continue,
                 },
-                Err(Silence::Late) => return Err(Trouble::Late),
-                Err(Silence::Unknown(error)) => return Err(error.to_string().into()),
+                Err(Silence::Late) => return Err(RunError::Late),
+                Err(Silence::Unknown(error)) => return Err(RunError::Unwatchable(error)),
                 Err(Silence::Stuck) => process.last_seen(None, false),
                 Err(Silence::Ended(status, why)) => {
                     complaint = why;
@@ -358,7 +271,7 @@ impl Native {
             };
             let known = |other: &Doom| (other.thread, other.count) == (doom.thread, doom.count);
             if dooms.len() == DOOMS || dooms.iter().any(known) {
-                return Err(complaint.unwrap_or_else(|| INEVITABLE.into()).into());
+                return Err(complaint.map_or(RunError::AlwaysDies, RunError::Refused));
             }
             dooms.push(doom);
             self.discard();
@@ -371,8 +284,8 @@ impl Native {
         let wanted = process.header().wanted.load(Relaxed);
         self.waiting = process.header().done.load(Relaxed) as usize;
         self.at = 0;
-        if self.waiting == 0 && wanted != 0 && !self.slots.contains(&wanted) {
-            self.slots.push(wanted);
+        if self.waiting == 0 && wanted != 0 && !self.launch.slots.contains(&wanted) {
+            self.launch.slots.push(wanted);
             self.discard();
             return false;
         }
@@ -388,13 +301,13 @@ impl Native {
     }
 
     /// Reads the next report.
-    fn collect(&mut self) -> Result<(), Trouble> {
+    fn collect(&mut self) -> Result<(), RunError> {
         let process = self.process.as_ref().filter(|_| self.waiting > 0);
-        let process = process.ok_or(MALFORMED)?;
+        let process = process.ok_or(RunError::MalformedReport)?;
         let words = &process.reports()[self.at..];
         let length = words.first().map_or(0, |length| length.saturating_add(1));
-        let words = words.get(..length as usize).ok_or(MALFORMED)?;
-        read_report(&mut Reader::new(words), &mut self.report).map_err(|_| MALFORMED)?;
+        let words = words.get(..length as usize).ok_or(RunError::MalformedReport)?;
+        read_report(&mut Reader::new(words), &mut self.report).map_err(|_| RunError::MalformedReport)?;
         self.at += length as usize;
         self.waiting -= 1;
         if !self.report.notes.is_empty() {
@@ -406,8 +319,8 @@ impl Native {
         Ok(())
     }
 
-    fn fail(&mut self, why: Trouble) -> Divergence {
-        if let Trouble::Fault(why) = why {
+    fn fail(&mut self, why: RunError) -> Divergence {
+        if !matches!(why, RunError::Late) {
             self.fault.get_or_insert(why);
         }
         self.discard();
@@ -428,7 +341,7 @@ impl Native {
     }
 }
 
-impl Target for Native {
+impl Target for NativeTarget {
     fn run(&mut self, plan: &Plan) -> Result<&Execution, Divergence> {
         let done = self.timed(|native| match native.waiting {
             0 => native.run_one(plan, false, |_| Ok(())),

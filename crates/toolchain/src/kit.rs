@@ -1,17 +1,23 @@
-//! What the command carries for programs: the runtime and some headers, and where they are put for compilers and loaders.
+//! The kit: the runtime and the headers that programs are compiled and linked against.
 //!
-//! *Called by:* everything that compiles or starts a program. The files stay where they are from run to run, since
-//! programs are linked against them: in the user's cache, in a directory that is named after their contents. Several
-//! commands may put them there at once, and somebody may damage them: each file is compared before it is used and
-//! takes its name only when it is whole.
+//! *Decides:* where the kit lies. *Called by:* everything that compiles or starts a program. *Owns:* the embedded files
+//! and their unpacked copies in the user's cache, in a directory named after their contents. *Invariants:* copies stay
+//! from run to run, since programs are linked against them. Several commands may unpack at once, and copies may be
+//! damaged: each file is compared before use and gets its name only when it is complete.
 
-use reweave_drive::compile::Kit;
 use std::{
-    env, fs, io,
+    env, fmt, fs, io,
     os::unix::fs::{DirBuilderExt, MetadataExt},
     path::{Path, PathBuf},
     process,
 };
+
+/// A directory with the runtime, `reweave.h`, [`Kit::FIRST`] and [`Kit::STD`].
+#[derive(Clone, Debug)]
+pub struct Kit {
+    /// Absolute: programs remember it.
+    pub directory: PathBuf,
+}
 
 const FILES: [(&str, &[u8]); 4] = [
     (Kit::RUNTIME, include_bytes!(env!("REWEAVE_RUNTIME"))),
@@ -23,23 +29,61 @@ const FILES: [(&str, &[u8]); 4] = [
     ),
 ];
 
-/// Puts them where compilers and loaders find them, or mends what is there; an error is a sentence.
-pub fn unpack() -> Result<Kit, String> {
-    let mut refused = Vec::new();
-    for place in places() {
-        let directory = place.join(env!("REWEAVE_KIT"));
-        match claim(&place).and_then(|()| fill(&directory)) {
-            Ok(()) => return Ok(Kit { directory }),
-            Err(error) => refused.push(format!("{}: {error}", directory.display())),
+impl Kit {
+    /// The name of the runtime's file.
+    pub const RUNTIME: &'static str = "libreweave_runtime.so";
+
+    /// The name of the header that is included before everything else.
+    pub const FIRST: &'static str = "reweave-std.h";
+
+    /// The name of the directory with headers that replace some of C++'s library.
+    pub const STD: &'static str = "std";
+
+    /// A hash of the kit's contents: programs linked against another kit behave differently.
+    pub const FINGERPRINT: &'static str = env!("REWEAVE_KIT");
+
+    /// Unpacks the embedded kit where compilers and loaders find it, or repairs the copy that is there.
+    pub fn unpack() -> Result<Kit, KitError> {
+        let mut refused = Vec::new();
+        for place in places() {
+            let directory = place.join(Kit::FINGERPRINT);
+            match claim(&place).and_then(|()| fill(&directory)) {
+                Ok(()) => return Ok(Kit { directory }),
+                Err(error) => refused.push((directory, error)),
+            }
         }
+        Err(KitError { refused })
     }
-    Err(format!(
-        "the runtime cannot be put anywhere; XDG_CACHE_HOME=<directory> says where ({})",
-        refused.join("; ")
-    ))
+
+    /// The runtime itself.
+    pub fn runtime(&self) -> PathBuf {
+        self.directory.join(Kit::RUNTIME)
+    }
 }
 
-/// Where it may be, the best place first. Relative directories in the environment count as unset.
+/// The kit could be unpacked nowhere.
+#[derive(Debug)]
+pub struct KitError {
+    /// The directories that were tried, and why each is unusable.
+    pub refused: Vec<(PathBuf, io::Error)>,
+}
+
+impl fmt::Display for KitError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let refused = self.refused.iter();
+        let refused = refused.map(|(place, error)| format!("{}: {error}", place.display()));
+        let refused: Vec<String> = refused.collect();
+        write!(
+            f,
+            "the runtime cannot be stored anywhere; set XDG_CACHE_HOME to a directory of yours ({})",
+            refused.join("; ")
+        )
+    }
+}
+
+impl std::error::Error for KitError {}
+
+/// Where it may lie, the best place first. Relative directories in the environment count as unset.
 fn places() -> Vec<PathBuf> {
     let absolute = |name: &str| {
         let path = env::var_os(name).map(PathBuf::from);
@@ -53,7 +97,7 @@ fn places() -> Vec<PathBuf> {
     cache.into_iter().chain([last]).collect()
 }
 
-/// Makes the place, or sees to it that it is one's own: what lies there will be run.
+/// Creates the directory, or verifies that only the user can write to it: its contents will be executed.
 fn claim(place: &Path) -> io::Result<()> {
     let mut new = fs::DirBuilder::new();
     new.recursive(true).mode(0o700).create(place)?;
@@ -65,7 +109,7 @@ fn claim(place: &Path) -> io::Result<()> {
     Err(io::Error::new(io::ErrorKind::PermissionDenied, why))
 }
 
-/// Whoever runs the command.
+/// The user who runs the command.
 fn user() -> io::Result<u32> {
     Ok(fs::metadata("/proc/self")?.uid())
 }
@@ -80,7 +124,7 @@ fn fill(directory: &Path) -> io::Result<()> {
         let part = directory.join(format!("{name}.{}.part", process::id()));
         let written = fs::write(&part, contents).and_then(|()| fs::rename(&part, &path));
         if written.is_err() {
-            // The error to tell is the first one.
+            // The first error is the one to report.
             let _ = fs::remove_file(&part);
         }
         written?;

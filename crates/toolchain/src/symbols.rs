@@ -1,24 +1,25 @@
 //! Names of places and objects of a native program, from its debug information and its symbol table.
 //!
-//! Asked when an execution is shown: a return address becomes functions, file and line; a place in memory becomes
-//! `queue.lock`. Addresses count from where the program was loaded (a program linked at a fixed place: from zero). What the
-//! file does not tell, or tells in a damaged way, has no name; nothing here fails after [`Symbols::load`].
+//! *Decides:* which functions, file and line a return address stands for, and which variable an address in memory
+//! (`queue.lock`). *Called by:* `reweave-native`, when an execution is shown. *Owns:* the bytes of one ELF file; each part
+//! is read on first use. *Invariants:* addresses count from where the program was loaded (from zero for a program linked
+//! at a fixed address). Missing or damaged debug information means no name; nothing here fails after [`Symbols::load`].
 
-mod assembly;
-mod info;
+mod debug_info;
+mod demangle;
+mod inline_assembly;
 mod locals;
 mod members;
-mod names;
-mod outline;
-mod paths;
-mod table;
+mod source_paths;
+mod symbol_table;
+mod unit_outline;
 
 use std::{
     cell::{OnceCell, RefCell},
     collections::HashMap,
-    fs,
+    fmt, fs, io,
     ops::Range,
-    path::Path,
+    path::{Path, PathBuf},
     sync::Arc,
 };
 
@@ -28,13 +29,13 @@ use object::{
     CompressionFormat, Object, ObjectSection, read::elf::ElfFile64, read::elf::ProgramHeader,
 };
 
-pub use assembly::has_hooks;
-pub use names::demangle;
+pub use demangle::demangle;
+pub use inline_assembly::has_hooks;
 
-use info::{Bytes, Die, Info};
+use debug_info::{Bytes, Die, Info};
 use locals::Unwinding;
-use outline::Static;
-use table::{Named, Table};
+use symbol_table::{Named, Table};
+use unit_outline::Static;
 
 /// One function of a place in the program.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -72,6 +73,32 @@ pub struct Symbols {
     frames: RefCell<HashMap<u64, Vec<Frame>>>,
 }
 
+/// Why a file has no names.
+#[derive(Debug)]
+pub enum SymbolsError {
+    /// It cannot be read.
+    Unreadable(PathBuf, io::Error),
+    /// It is no ELF file, or a damaged one.
+    Elf(object::read::Error),
+    /// It is for another kind of machine.
+    OtherMachine,
+    /// Its debug information is damaged.
+    DebugInfo(gimli::Error),
+}
+
+impl fmt::Display for SymbolsError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            SymbolsError::Unreadable(path, error) => write!(f, "{}: {error}", path.display()),
+            SymbolsError::Elf(error) => error.fmt(f),
+            SymbolsError::OtherMachine => f.write_str("not a program for this machine"),
+            SymbolsError::DebugInfo(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for SymbolsError {}
+
 /// Variables with a fixed place, ascending.
 #[derive(Default)]
 struct Statics {
@@ -81,18 +108,17 @@ struct Statics {
 
 impl Symbols {
     /// Opens a 64-bit little-endian ELF file.
-    pub fn load(path: &Path) -> Result<Symbols, String> {
-        let bytes = fs::read(path).map_err(|error| format!("{}: {error}", path.display()))?;
-        Symbols::parse(bytes).map_err(|error| format!("{}: {error}", path.display()))
+    pub fn load(path: &Path) -> Result<Symbols, SymbolsError> {
+        let bytes = fs::read(path);
+        Symbols::parse(bytes.map_err(|error| SymbolsError::Unreadable(path.into(), error))?)
     }
 
-    /// The same, of a file that was read already.
-    pub fn parse(bytes: Vec<u8>) -> Result<Symbols, String> {
+    /// The same for a file that is in memory already.
+    pub fn parse(bytes: Vec<u8>) -> Result<Symbols, SymbolsError> {
         let bytes: Arc<[u8]> = bytes.into();
-        let file =
-            ElfFile64::<object::Endianness>::parse(&*bytes).map_err(|error| error.to_string())?;
+        let file = ElfFile64::<object::Endianness>::parse(&*bytes).map_err(SymbolsError::Elf)?;
         if !file.is_little_endian() {
-            return Err("not a program for this machine".into());
+            return Err(SymbolsError::OtherMachine);
         }
         let whole = Bytes::new(bytes.clone(), LittleEndian);
         let section = |name: &str| {
@@ -102,7 +128,7 @@ impl Symbols {
             whole.range(range.unwrap_or_default())
         };
         let dwarf = Dwarf::load(|id| Ok::<_, gimli::Error>(section(id.name())));
-        let dwarf = dwarf.map_err(|error| error.to_string())?;
+        let dwarf = dwarf.map_err(SymbolsError::DebugInfo)?;
         let address = |name: &str| {
             file.section_by_name(name)
                 .map_or(0, |found| found.address())
@@ -190,7 +216,7 @@ impl Symbols {
     /// As return addresses. Where debug information was taken away all code counts. To be asked of files that [have hooks](has_hooks).
     pub fn uninstrumented(&self) -> Vec<u64> {
         let file = self.file();
-        let mut found = assembly::find(&file);
+        let mut found = inline_assembly::find(&file);
         if file.section_by_name(".debug_info").is_some() {
             found.retain(|end| self.unit_at(end - 1).is_some_and(instrumented));
         }
@@ -200,7 +226,7 @@ impl Symbols {
     /// Sources that were compiled without hooks, and with debug information: what they access nobody sees.
     pub fn plain_sources(&self) -> Vec<String> {
         let plain = self.info().units().filter(|unit| !instrumented(*unit));
-        plain.filter_map(info::source_of).collect()
+        plain.filter_map(debug_info::source_of).collect()
     }
 
     fn file(&self) -> ElfFile64<'_> {
@@ -242,7 +268,7 @@ impl Symbols {
 
     fn debug_frames(&self, address: u64) -> Option<Vec<Frame>> {
         let unit = self.unit_at(address)?;
-        let directory = info::directory_of(unit);
+        let directory = debug_info::directory_of(unit);
         let mut found = output(self.lines()?.find_frames(address))?.ok()?;
         let mut frames = Vec::new();
         while let Ok(Some(frame)) = found.next() {
@@ -253,7 +279,7 @@ impl Symbols {
             let file = location.and_then(|location| location.file);
             frames.push(Frame {
                 function,
-                file: paths::shorten(file.unwrap_or_default(), &directory),
+                file: source_paths::shorten(file.unwrap_or_default(), &directory),
                 line: location.and_then(|location| location.line).unwrap_or(0),
                 column: location.and_then(|location| location.column).unwrap_or(0),
             });
@@ -353,14 +379,14 @@ fn plain_range<'a>(section: &impl ObjectSection<'a>) -> Option<Range<usize>> {
     Some(begin..begin.checked_add(size)?)
 }
 
-/// What a lookup found. Debug information in files of its own is not followed.
 /// Whether the compiler was told to insert hooks into a unit; compilers write their command line down.
 fn instrumented(unit: UnitRef<'_, Bytes>) -> bool {
-    let producer = info::producer_of(unit);
+    let producer = debug_info::producer_of(unit);
     let mut words = producer.split_ascii_whitespace();
     words.any(|word| word == "-fsanitize=thread")
 }
 
+/// The result of a lookup. Debug information in separate files is not followed.
 fn output<L>(result: LookupResult<L>) -> Option<L::Output>
 where
     L: addr2line::LookupContinuation,

@@ -1,6 +1,9 @@
 //! Real compilers, with a stand-in for the runtime that counts what it is told.
 
-use reweave_drive::compile::{Built, Compiler, Error, Kit, Language, build, stand_in};
+use reweave_toolchain::{
+    Kit,
+    compile::{Built, CompileError, Compiler, Language, build, run_as_compiler},
+};
 use std::{
     ffi::OsString,
     fs,
@@ -52,7 +55,7 @@ impl Bench {
         let directory = place.path().join("the kit, v1");
         fs::create_dir(&directory).unwrap();
         for name in ["reweave.h", Kit::FIRST] {
-            let headers = Path::new(env!("CARGO_MANIFEST_DIR")).join("../cli/include");
+            let headers = Path::new(env!("CARGO_MANIFEST_DIR")).join("include");
             fs::copy(headers.join(name), directory.join(name)).unwrap();
         }
         let bench = Bench {
@@ -78,7 +81,7 @@ impl Bench {
         self.path(name)
     }
 
-    fn build(&self, files: &[&Path], options: &str) -> Result<Built, Error> {
+    fn build(&self, files: &[&Path], options: &str) -> Result<Built, CompileError> {
         let files = files.iter().map(OsString::from);
         let options = options.split_whitespace().map(OsString::from);
         build(&self.kit, options.chain(files).collect())
@@ -90,7 +93,7 @@ impl Bench {
         let words = words
             .split_whitespace()
             .map(|word| word.replace('%', directory));
-        stand_in(&self.kit, compiler, words.map(OsString::from).collect()).unwrap()
+        run_as_compiler(&self.kit, compiler, words.map(OsString::from).collect()).unwrap()
     }
 }
 

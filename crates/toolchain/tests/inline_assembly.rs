@@ -7,10 +7,10 @@ use std::{
     process::Command,
 };
 
-use reweave_drive::symbols::Symbols;
+use reweave_toolchain::symbols::Symbols;
 
 fn sources() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/assembly")
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/inline_assembly")
 }
 
 fn cc(words: &[&str]) {

@@ -7,7 +7,7 @@ use std::{
     process::Command,
 };
 
-use reweave_drive::symbols::{Cfa, Symbols};
+use reweave_toolchain::symbols::{Cfa, Symbols};
 
 const C: &[&str] = &["symbols/objects.c", "symbols/other.c"];
 const CXX: &[&str] = &["symbols/objects.cc"];
@@ -338,5 +338,5 @@ fn damaged_files() {
     assert!(Symbols::parse(Vec::new()).is_err());
     assert!(Symbols::parse(b"#!/bin/sh".to_vec()).is_err());
     let nowhere = Symbols::load(Path::new("nowhere")).err();
-    assert!(nowhere.is_some_and(|error| error.starts_with("nowhere: ")));
+    assert!(nowhere.is_some_and(|error| error.to_string().starts_with("nowhere: ")));
 }

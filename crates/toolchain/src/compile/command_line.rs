@@ -1,89 +1,14 @@
 //! A compiler's command line: which words are inputs, which belong together, which step they are for.
 //!
-//! *Called by:* `compile`, and by the command to tell a compiler's options from its own. Knows as much of gcc's and clang's options as it
-//! takes to find inputs and outputs; everything else is passed on as it is.
+//! *Called by:* `compile`, and the command to tell a compiler's options from its own. *Invariants:* knows just enough
+//! of gcc's and clang's options to find inputs and outputs; everything else is passed on unchanged.
 
+use super::{Language, response_file};
 use std::{
     ffi::{OsStr, OsString},
-    fs,
-    os::unix::ffi::{OsStrExt, OsStringExt},
+    os::unix::ffi::OsStrExt,
     path::{Path, PathBuf},
 };
-
-/// A language that is compiled by a compiler of its own.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[allow(missing_docs)]
-pub enum Language {
-    C,
-    Cxx,
-    Fortran,
-}
-
-impl Language {
-    pub(super) const ALL: [Language; 3] = [Language::C, Language::Cxx, Language::Fortran];
-
-    /// The language of a file, which `-x` may have named; `None`: it is not compiled, or is of another language.
-    pub fn of(file: &OsStr, named: Option<&OsStr>) -> Option<Language> {
-        if let Some(named) = named {
-            let named = named.to_string_lossy();
-            return match &*named {
-                "c" | "cpp-output" => Some(Language::C),
-                _ if named.starts_with("c++") => Some(Language::Cxx),
-                _ if named.starts_with("f77") || named.starts_with("f95") => {
-                    Some(Language::Fortran)
-                }
-                _ => None,
-            };
-        }
-        let extension = Path::new(file).extension()?.to_str()?;
-        match extension {
-            "c" | "i" => Some(Language::C),
-            "cc" | "cp" | "cpp" | "cxx" | "c++" | "C" | "CPP" | "ii" => Some(Language::Cxx),
-            _ if FORTRAN.contains(&&*extension.to_ascii_lowercase()) => Some(Language::Fortran),
-            _ => None,
-        }
-    }
-
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            Language::C => "C",
-            Language::Cxx => "C++",
-            Language::Fortran => "Fortran",
-        }
-    }
-
-    /// The environment variable that names its compiler.
-    pub(super) fn variable(self) -> &'static str {
-        match self {
-            Language::C => "CC",
-            Language::Cxx => "CXX",
-            Language::Fortran => "FC",
-        }
-    }
-
-    /// What its compilers are called.
-    pub(super) fn names(self) -> [&'static str; 3] {
-        match self {
-            Language::C => ["cc", "gcc", "clang"],
-            Language::Cxx => ["c++", "g++", "clang++"],
-            Language::Fortran => ["gfortran", "f95", "f77"],
-        }
-    }
-
-    /// Whether an option such as `-std=c++20` is for another language.
-    fn refuses(self, option: &OsStr) -> bool {
-        let option = option.to_string_lossy();
-        let Some(standard) = option.strip_prefix("-std=") else {
-            return false;
-        };
-        let meant = match standard {
-            _ if standard.contains("++") => Language::Cxx,
-            _ if standard.starts_with('f') || standard == "legacy" => Language::Fortran,
-            _ => Language::C,
-        };
-        self != meant
-    }
-}
 
 /// What a command line asks for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -182,15 +107,15 @@ impl Part {
 
 /// A compiler's command line.
 #[derive(Clone, Debug)]
-pub struct Line {
+pub struct CommandLine {
     parts: Vec<Part>,
 }
 
-impl Line {
+impl CommandLine {
     /// Takes it apart. Response files (`@file`) are read first.
-    pub fn read(words: Vec<OsString>) -> Line {
+    pub fn read(words: Vec<OsString>) -> CommandLine {
         let mut expanded = Vec::new();
-        expand(words, 0, &mut expanded);
+        response_file::expand(words, 0, &mut expanded);
         let mut words = expanded.into_iter();
         let mut parts = Vec::new();
         let mut language: Option<OsString> = None;
@@ -224,7 +149,7 @@ impl Line {
                 parts.push(Part::Option(vec![word]));
             }
         }
-        Line { parts }
+        CommandLine { parts }
     }
 
     pub(super) fn parts(&self) -> &[Part] {
@@ -346,7 +271,6 @@ impl Line {
     }
 }
 
-const FORTRAN: [&str; 8] = ["f", "for", "ftn", "fpp", "f90", "f95", "f03", "f08"];
 const HEADERS: [&str; 8] = ["h", "H", "hh", "hp", "hpp", "hxx", "h++", "tcc"];
 
 /// Whether a compiler compiles a file of that name, or preprocesses or assembles it.
@@ -412,67 +336,13 @@ pub fn takes_value(option: &OsStr) -> bool {
     separate.iter().any(|name| option == *name)
 }
 
-/// How deep response files may name each other; deeper ones are left to the compiler to complain about.
-const DEEPEST: usize = 16;
-
-fn expand(words: Vec<OsString>, depth: usize, out: &mut Vec<OsString>) {
-    for word in words {
-        let file = word.as_bytes().strip_prefix(b"@");
-        let file = file.filter(|_| depth < DEEPEST).map(OsStr::from_bytes);
-        // One that cannot be read is a word like any other, for compilers too.
-        match file.and_then(|file| fs::read(file).ok()) {
-            Some(text) => expand(from_response(&text), depth + 1, out),
-            None => out.push(word),
-        }
-    }
-}
-
-/// The words of a response file: separated by blanks, quoted by `'` and `"`, a backslash takes the next character as it is.
-fn from_response(text: &[u8]) -> Vec<OsString> {
-    let mut words = Vec::new();
-    let mut word: Option<Vec<u8>> = None;
-    let mut quote = None;
-    let mut bytes = text.iter().copied();
-    while let Some(byte) = bytes.next() {
-        match (byte, quote) {
-            (b'\\', _) => word.get_or_insert_default().extend(bytes.next()),
-            (_, Some(open)) if byte == open => quote = None,
-            (b'\'' | b'"', None) => {
-                quote = Some(byte);
-                word.get_or_insert_default();
-            }
-            (_, None) if byte.is_ascii_whitespace() => {
-                words.extend(word.take().map(OsString::from_vec));
-            }
-            _ => word.get_or_insert_default().push(byte),
-        }
-    }
-    words.extend(word.map(OsString::from_vec));
-    words
-}
-
-/// A response file with these words.
-pub(super) fn to_response(words: &[OsString]) -> Vec<u8> {
-    let mut text = Vec::new();
-    for word in words {
-        text.push(b'"');
-        for byte in word.as_bytes() {
-            if matches!(byte, b'"' | b'\\') {
-                text.push(b'\\');
-            }
-            text.push(*byte);
-        }
-        text.extend(b"\"\n");
-    }
-    text
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
 
-    fn line(words: &str) -> Line {
-        Line::read(words.split_whitespace().map(OsString::from).collect())
+    fn line(words: &str) -> CommandLine {
+        CommandLine::read(words.split_whitespace().map(OsString::from).collect())
     }
 
     fn joined(words: &[OsString]) -> String {
@@ -562,15 +432,6 @@ mod tests {
     }
 
     #[test]
-    fn response_files_come_back() {
-        let words = ["-DA=\"x y\"", "it's", "back\\slash", "", "plain"].map(OsString::from);
-        assert_eq!(from_response(&to_response(&words)), words);
-        let text = b"  a 'b c' d\\ e \"f'g\"\n\t'h'i";
-        let words: Vec<OsString> = ["a", "b c", "d e", "f'g", "hi"].map(OsString::from).into();
-        assert_eq!(from_response(text), words);
-    }
-
-    #[test]
     fn response_files_may_name_each_other_and_themselves() {
         let place = tempfile::tempdir().unwrap();
         let file = |name: &str, text: &str| {
@@ -580,10 +441,10 @@ mod tests {
         };
         let inner = file("inner", "-DX inner.c");
         let outer = file("outer", &format!("outer.c {}", inner.to_str().unwrap()));
-        let line = Line::read(vec![outer, "@nowhere".into()]);
+        let line = CommandLine::read(vec![outer, "@nowhere".into()]);
         assert_eq!(joined(&line.words()), "outer.c -DX inner.c @nowhere");
         let own = format!("@{}", place.path().join("own").display());
         let own = file("own", &format!("a.c {own}"));
-        assert_eq!(Line::read(vec![own]).sources().count(), DEEPEST);
+        assert_eq!(CommandLine::read(vec![own]).sources().count(), response_file::DEEPEST);
     }
 }

@@ -1,6 +1,7 @@
 //! What is added to a compiler's command line, and why.
 
-use super::{Compiler, Kit, Language};
+use super::{Compiler, Language};
+use crate::Kit;
 use std::{
     ffi::{OsStr, OsString},
     fs,
@@ -33,7 +34,7 @@ pub(super) fn compile(kit: &Kit, compiler: &Compiler, language: Option<Language>
     flags.extend(["-include".into(), kit.directory.join(Kit::FIRST).into()]);
     let calls = NO_BUILTIN.iter();
     flags.extend(calls.map(|name| format!("-fno-builtin-{name}").into()));
-    if compiler.clang {
+    if compiler.is_clang() {
         // It leaves out the read of `x++`, and warns of flags that another step needs.
         flags.extend(words(&[
             "-mllvm",
@@ -56,7 +57,7 @@ pub(super) fn for_source(file: &OsStr, compiler: &Compiler) -> Vec<OsString> {
         return Vec::new();
     }
     let mut flags = words(&["-fno-inline", "-fno-optimize-sibling-calls"]);
-    if !compiler.clang {
+    if !compiler.is_clang() {
         // Only gcc makes one of two that are alike.
         flags.push("-fno-ipa-icf".into());
     }

@@ -1,10 +1,11 @@
-//! Compilers for somebody else's build: a directory of small scripts, first in `PATH`, that are called like compilers and
-//! call the instrumenting one.
+//! Instrumenting compilers for a user's build: a directory of small scripts, first in `PATH`, with the names of
+//! compilers, which call the instrumenting one.
 //!
-//! *Called by:* `reweave build`. The directory lies in the kit and is named after what is in it: a build that is configured once and run
-//! often writes down where its compilers are. Each script says which compiler it stands for.
+//! *Called by:* `reweave build`. *Owns:* the directory, which lies in the kit and is named after its contents: a build that
+//! is configured once and run often remembers where its compilers are. Each script names the compiler it replaces.
 
-use super::{Compiler, Error, Kit, Language, in_path};
+use super::{CompileError, Compiler, Language, compiler::in_path};
+use crate::Kit;
 use std::{
     collections::{BTreeMap, hash_map::DefaultHasher},
     env,
@@ -28,7 +29,7 @@ pub struct Wrappers {
 
 impl Wrappers {
     /// Makes a script for each compiler that is there. `command` is what it calls, with `cc` or `c++` and the arguments.
-    pub fn new(kit: &Kit, command: &Path) -> Result<Wrappers, Error> {
+    pub fn new(kit: &Kit, command: &Path) -> Result<Wrappers, CompileError> {
         let mut scripts = BTreeMap::new();
         for language in Language::ALL {
             for name in language.names() {
@@ -41,18 +42,18 @@ impl Wrappers {
                 Ok(own) => {
                     scripts.insert(own_name(language), script(command, language, &own.command));
                 }
-                Err(Error::NoCompiler(_)) => {}
+                Err(CompileError::NoCompiler(_)) => {}
                 Err(error) => return Err(error),
             }
         }
         if scripts.is_empty() {
-            return Err(Error::NoCompiler(Language::C));
+            return Err(CompileError::NoCompiler(Language::C));
         }
         let mut contents = DefaultHasher::new();
         scripts.hash(&mut contents);
         let name = format!("compilers-{:016x}", contents.finish());
         let directory = kit.directory.join(name);
-        let failed = |error| Error::File(directory.clone(), error);
+        let failed = |error| CompileError::File(directory.clone(), error);
         fs::create_dir_all(&directory).map_err(failed)?;
         for (name, text) in &scripts {
             write(&directory, name, text).map_err(failed)?;

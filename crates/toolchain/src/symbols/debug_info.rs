@@ -11,9 +11,8 @@ use gimli::{
 };
 
 use super::{
-    names,
-    outline::{Outline, Static},
-    paths,
+    demangle, source_paths,
+    unit_outline::{Outline, Static},
 };
 
 /// The file's bytes, or a part of them.
@@ -207,7 +206,7 @@ impl Info {
             }
             at = self.parent(die);
             if at.is_some_and(|class| self.is_lambda(class)) {
-                parts.push(names::LAMBDA.to_owned());
+                parts.push(demangle::LAMBDA.to_owned());
                 at = at.and_then(|class| self.parent(class));
                 continue;
             }
@@ -218,7 +217,7 @@ impl Info {
             }
         }
         parts.reverse();
-        (!parts.is_empty()).then(|| names::readable(&parts.join("::")))
+        (!parts.is_empty()).then(|| demangle::readable(&parts.join("::")))
     }
 
     /// Whether a class is what a compiler makes of a lambda: without a name, but with a call operator.
@@ -267,7 +266,7 @@ impl Info {
         let directory = directory.and_then(|directory| self.text(index, directory));
         let mut path = std::path::PathBuf::from(directory.unwrap_or_default());
         path.push(name);
-        Some(paths::shorten(&path.to_string_lossy(), &directory_of(unit)))
+        Some(source_paths::shorten(&path.to_string_lossy(), &directory_of(unit)))
     }
 }
 
@@ -287,7 +286,7 @@ pub(super) fn source_of(unit: UnitRef<'_, Bytes>) -> Option<String> {
     }
     unit.unit_ranges().ok()?.next().ok()??;
     let name = unit.name.as_ref()?.to_string_lossy().ok()?;
-    Some(paths::shorten(&name, &directory_of(unit)))
+    Some(source_paths::shorten(&name, &directory_of(unit)))
 }
 
 fn root_value(unit: UnitRef<'_, Bytes>, name: gimli::DwAt) -> Option<Value> {

@@ -8,7 +8,7 @@ use gimli::{
 
 use super::{
     Cfa,
-    info::{Bytes, Die, Entry, HOPS, Info},
+    debug_info::{Bytes, Die, Entry, HOPS, Info},
     members,
 };
 

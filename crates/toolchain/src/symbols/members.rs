@@ -6,7 +6,7 @@
 
 use gimli::{AttributeValue, Operation, constants as dw};
 
-use super::info::{Die, Entry, HOPS, Info};
+use super::debug_info::{Die, Entry, HOPS, Info};
 
 /// Entries looked at for one answer; more only where types of a damaged file contain themselves.
 const PATIENCE: u32 = 20_000;

@@ -2,7 +2,7 @@
 
 use object::{Object, ObjectSymbol, SymbolKind};
 
-use super::names;
+use super::demangle;
 
 /// Something that has a name and a place.
 pub(super) struct Named {
@@ -70,7 +70,7 @@ impl Table {
 
 impl Named {
     pub(super) fn plain(&self) -> String {
-        names::demangle(&self.name)
+        demangle::demangle(&self.name)
     }
 
     /// `table+24`.

@@ -2,7 +2,7 @@
 
 use gimli::{AttributeValue, Operation, UnitOffset, UnitRef, constants as dw};
 
-use super::info::Bytes;
+use super::debug_info::Bytes;
 
 /// Where a variable lies that is not on a stack.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
