@@ -5,7 +5,9 @@ use crate::{
     repeats::Repeats,
     subject::{Fault, Subject},
 };
-use reweave_explore::{Algorithm, Estimate, Flow, Gauge, Log, Options, Search, Totals};
+use reweave_explore::{
+    Algorithm, Estimate, Flow, Gauge, Log, Options, Search, TargetError, Totals,
+};
 use reweave_model::{Execution, Kind, Plan};
 use reweave_report::{BlockedBy, Estimated, ResultDocument};
 use std::{
@@ -257,23 +259,24 @@ impl<S: Subject> Check<S> {
             if self.subject.anew() {
                 self.begin();
             }
-            let unfit = match self.explore(&slice) {
+            match self.explore(&slice) {
                 Err(fault) => break Err(fault),
-                Ok(unfit) => unfit,
-            };
-            if let Some(why) = unfit {
-                self.settings.options.algorithm = Algorithm::Optimal;
-                self.because = Some(why.into());
-                self.begin();
-                continue;
-            }
-            if !self.subject.anew() || slice.over() || self.failed() {
-                break Ok(());
+                Ok(Explored::Unfit(why)) => {
+                    self.settings.options.algorithm = Algorithm::Optimal;
+                    self.because = Some(why.into());
+                    self.begin();
+                }
+                Ok(Explored::Late) => break Ok(true),
+                Ok(Explored::Stopped) if !self.subject.anew() || slice.over() || self.failed() => {
+                    break Ok(slice.over());
+                }
+                Ok(Explored::Stopped) => {}
             }
         };
-        self.paused = !self.finished() && slice.over();
+        let over = matches!(done, Ok(true)) || slice.over();
+        self.paused = !self.finished() && over;
         self.elapsed += start.elapsed();
-        done.map(|()| self.paused)
+        done.map(|_| self.paused)
     }
 
     /// Forgets what was explored.
@@ -285,8 +288,8 @@ impl<S: Subject> Check<S> {
         self.races = AtomicBool::new(false);
     }
 
-    /// Says why it has to be explored in another way than by who reads from whom, if it turns out so.
-    fn explore(&mut self, slice: &Slice<'_>) -> Result<Option<&'static str>, Fault> {
+    /// Explores until the search is over, the slice is, or it turns out that the program has to be explored in another way.
+    fn explore(&mut self, slice: &Slice<'_>) -> Result<Explored, Fault> {
         let control = slice.control;
         let begun = self.search.totals().runs();
         control.runs.store(begun, Relaxed);
@@ -320,18 +323,22 @@ impl<S: Subject> Check<S> {
         self.search = search;
         let options = &self.settings.options;
         let by_reads = matches!(options.algorithm, Algorithm::Auto | Algorithm::Rf);
-        match (self.subject.fault(), outcome) {
-            (Some(why), _) => Err(Fault::Failed(why)),
-            // A run that takes too long is given up; its branch waits.
-            (None, Err(_)) if slice.over() => Ok(None),
-            // What was run before the search has to begin anew may not be followed by the same again.
-            (None, Err(_)) if self.subject.anew() => Ok(None),
-            // Destructors are run by who comes last, and nothing says who that is.
-            (None, Err(_)) if by_reads && options.preemptions.is_none() => Ok(Some(
-                "what it does depends on the order of stores that nobody reads",
-            )),
-            (None, Err(divergence)) => Err(Fault::of(&self.subject, &divergence)),
-            (None, Ok(())) => Ok(self.search.unfit()),
+        match outcome {
+            Ok(()) => Ok(match self.search.unfit() {
+                Some(why) => Explored::Unfit(why),
+                None => Explored::Stopped,
+            }),
+            Err(error @ TargetError::Unavailable(_)) => Err(Fault::of(&self.subject, error)),
+            // The branch of the run that was ended waits.
+            Err(TargetError::Late) => Ok(Explored::Late),
+            Err(TargetError::Diverged(_)) if slice.over() => Ok(Explored::Stopped),
+            // The prefixes of these plans were run before something turned out that all runs need, so runs may differ from them.
+            Err(TargetError::Diverged(_)) if self.subject.anew() => Ok(Explored::Stopped),
+            // Destructors are run by the thread that comes last, and `rf` does not distinguish which thread that is.
+            Err(TargetError::Diverged(_)) if by_reads && options.preemptions.is_none() => Ok(
+                Explored::Unfit("what it does depends on the order of stores that nobody reads"),
+            ),
+            Err(error) => Err(Fault::of(&self.subject, error)),
         }
     }
 
@@ -445,6 +452,16 @@ impl<S: Subject> Check<S> {
             elapsed: self.elapsed + start.elapsed(),
         })
     }
+}
+
+/// How a part of a check ended.
+enum Explored {
+    /// The search is complete, or was stopped.
+    Stopped,
+    /// A run took longer than there was time.
+    Late,
+    /// `rf` cannot explore the program, and why.
+    Unfit(&'static str),
 }
 
 /// Some time for a check.

@@ -1,10 +1,10 @@
 //! Random little programs that go wrong in some orders: what is told of an error is as simple as brute force says it can be.
 
 use reweave_check::{Control, Fault, Settings, Subject, check, plan_of};
-use reweave_explore::{Algorithm, Flow, Options, Schedule, Search, Target};
+use reweave_explore::{Algorithm, Flow, Options, Schedule, Search, Target, TargetError};
 use reweave_model::{
-    Divergence, End, Error, Execution, Gate, Kind, Next, Object, ObjectId, Op, Pending, Plan, Rmw,
-    RmwKind, Run, Site, ThreadId,
+    End, Error, Execution, Gate, Kind, Next, Object, ObjectId, Op, Pending, Plan, Rmw, RmwKind,
+    Run, Site, ThreadId,
 };
 use reweave_report::{Context, Position, Program, Trace};
 use std::{cell::RefCell, sync::Mutex};
@@ -79,7 +79,7 @@ fn error(kind: Kind, sites: Vec<Site>) -> Error {
 }
 
 impl Target for Machine {
-    fn run(&mut self, plan: &Plan) -> Result<&Execution, Divergence> {
+    fn run(&mut self, plan: &Plan) -> Result<&Execution, TargetError> {
         self.run.begin(plan);
         for object in [
             Object::Atomic(0),
@@ -115,7 +115,9 @@ impl Target for Machine {
                     };
                     self.come(thread, at[thread.index()]);
                 }
-                Next::Diverged => return Err(self.run.divergence().expect("it did").clone()),
+                Next::Diverged => {
+                    return Err(self.run.divergence().expect("it did").clone().into());
+                }
                 Next::End(end) => {
                     if end == End::Deadlock {
                         let threads = (1..at.len()).map(|thread| ThreadId(thread as u32));
@@ -155,7 +157,7 @@ impl Subject for Script {
         let mut target = self.target();
         let again = target
             .run(&plan_of(execution))
-            .map_err(|divergence| Fault::of(self, &divergence))?;
+            .map_err(|error| Fault::of(self, error))?;
         assert_eq!(again, execution);
         Ok(Trace::from_execution(
             again,

@@ -27,4 +27,4 @@ pub use log::{Happened, Log, Reader};
 pub use schedule::{Schedule, Wish};
 pub use search::{Flow, Search, Totals};
 pub use stored::Stored;
-pub use target::Target;
+pub use target::{Target, TargetError};

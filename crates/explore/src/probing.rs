@@ -9,9 +9,9 @@ use crate::{
     },
     explorer::Branch,
     search::{Flow, Worker},
-    target::Target,
+    target::{Target, TargetError},
 };
-use reweave_model::{Divergence, Execution, Plan};
+use reweave_model::{Execution, Plan};
 
 /// What probing remembers from pass to pass, and from one slice of a search to the next.
 #[derive(Debug)]
@@ -103,7 +103,7 @@ impl Worker<'_> {
         target: &mut T,
         before: &impl Fn() -> Flow,
         after: &impl Fn(&Plan, &Execution) -> Flow,
-    ) -> Result<Flow, Divergence> {
+    ) -> Result<Flow, TargetError> {
         let (runs, probed, passes) = self.crew.gauge.so_far();
         let done = runs + self.tally.runs;
         let width = self.probing.width(done, probed, passes);
@@ -139,7 +139,7 @@ impl Worker<'_> {
         target: &mut T,
         before: &impl Fn() -> Flow,
         after: &impl Fn(&Plan, &Execution) -> Flow,
-    ) -> Result<Flow, Divergence> {
+    ) -> Result<Flow, TargetError> {
         let some = it.drawn.len().saturating_sub(target.batch().max(1));
         let (mut numbers, batch): (Vec<usize>, Vec<Branch>) = it.drawn.drain(some..).unzip();
         self.batch = batch;

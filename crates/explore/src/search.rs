@@ -14,9 +14,9 @@ use crate::{
     explorer::{Branch, Explorer, Options},
     log::Log,
     probing::Prober,
-    target::Target,
+    target::{Target, TargetError},
 };
-use reweave_model::{Divergence, End, Execution, Plan};
+use reweave_model::{End, Execution, Plan};
 use serde::{Deserialize, Serialize};
 use std::sync::{
     Arc, Condvar, Mutex, MutexGuard,
@@ -238,7 +238,7 @@ impl Search {
     }
 
     /// Explores until nothing is left or somebody says stop: `before` before every run (from any worker), `after` with
-    /// every execution. A divergence stops too, with its branch put back.
+    /// every execution. A target that fails stops it too; its branch stays.
     ///
     /// A pass of probing is about all branches there are, so before each several workers put theirs together; one of them makes the pass,
     /// the others go on with what it leaves.
@@ -248,7 +248,7 @@ impl Search {
         target: impl Fn(usize) -> T + Sync,
         before: impl Fn() -> Flow + Sync,
         after: impl Fn(&Plan, &Execution) -> Flow + Sync,
-    ) -> Result<(), Divergence> {
+    ) -> Result<(), TargetError> {
         let workers = workers.max(1);
         if workers == 1 || !self.probes() {
             self.settle_for(workers);
@@ -306,7 +306,7 @@ impl Search {
         target: &(impl Fn(usize) -> T + Sync),
         before: &(impl Fn() -> Flow + Sync),
         after: &(impl Fn(&Plan, &Execution) -> Flow + Sync),
-    ) -> Result<(), Divergence> {
+    ) -> Result<(), TargetError> {
         let frontier = std::mem::take(&mut self.frontier);
         let (first, branches) = match pass {
             true => (frontier, Vec::new()),
@@ -365,11 +365,14 @@ impl Search {
             }),
         };
         self.frontier = crew.pool.into_inner().expect("workers are done").branches;
-        let mut result = Ok(());
+        let mut result: Result<(), TargetError> = Ok(());
         for (outcome, totals, unfit) in done {
             self.totals.merge(&totals);
             self.unfit = self.unfit.or(unfit);
-            result = result.and(outcome);
+            result = match (result, outcome) {
+                (Err(one), Err(other)) => Err(one.or(other)),
+                (one, other) => one.and(other),
+            };
         }
         result
     }

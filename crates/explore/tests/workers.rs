@@ -3,8 +3,8 @@
 mod common;
 
 use common::program::{I, Machine, Objects, Program};
-use reweave_explore::{Algorithm, Flow, Options, Probing, Search, Target, Totals};
-use reweave_model::{Divergence, Execution, Plan};
+use reweave_explore::{Algorithm, Flow, Options, Probing, Search, Target, TargetError, Totals};
+use reweave_model::{Execution, Plan};
 use std::{
     collections::VecDeque,
     sync::{
@@ -40,7 +40,7 @@ struct Fragile {
 }
 
 impl Target for Fragile {
-    fn run(&mut self, plan: &Plan) -> Result<&Execution, Divergence> {
+    fn run(&mut self, plan: &Plan) -> Result<&Execution, TargetError> {
         static RUNS: AtomicU64 = AtomicU64::new(0);
         assert!(RUNS.fetch_add(1, SeqCst) < 20, "the target breaks");
         self.machine.run(plan)
@@ -66,7 +66,7 @@ struct Slow<'a> {
 }
 
 impl Target for Slow<'_> {
-    fn run(&mut self, plan: &Plan) -> Result<&Execution, Divergence> {
+    fn run(&mut self, plan: &Plan) -> Result<&Execution, TargetError> {
         self.runs.fetch_add(1, SeqCst);
         std::thread::sleep(Duration::from_millis(2));
         self.machine.run(plan)
@@ -184,7 +184,7 @@ impl Batching {
 static LARGEST: AtomicU64 = AtomicU64::new(0);
 
 impl Target for Batching {
-    fn run(&mut self, plan: &Plan) -> Result<&Execution, Divergence> {
+    fn run(&mut self, plan: &Plan) -> Result<&Execution, TargetError> {
         let next = self.ahead.pop_front();
         assert_eq!(Some(plan), next.as_ref(), "run in the order it was told of");
         self.machine.run(plan)

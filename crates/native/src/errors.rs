@@ -1,7 +1,9 @@
-//! Why a native program could not be started or run.
+//! Why a native program could not be prepared, started, run, checked or replayed.
 //!
 //! A bug of the program is never one of these: crashes, endless loops and exits are parts of executions.
 
+use reweave_check::Fault;
+use reweave_toolchain::{compile::CompileError, executable::ExecutableError, kit::KitError};
 use std::{fmt, io, path::PathBuf, process::ExitStatus};
 
 /// Why a program could not be started.
@@ -40,7 +42,10 @@ impl fmt::Display for StartError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             StartError::SharedMemory(error) => {
-                write!(f, "no memory can be shared with the program's runtime: {error}")
+                write!(
+                    f,
+                    "no memory can be shared with the program's runtime: {error}"
+                )
             }
             StartError::Mapping(error) => write!(f, "the shared memory cannot be mapped: {error}"),
             StartError::OutputMemory(error) => {
@@ -110,7 +115,9 @@ impl fmt::Display for RunError {
             RunError::Refused(sentence) => sentence,
             RunError::PlanTooLong => "a plan is too long",
             RunError::MalformedReport => MALFORMED,
-            RunError::AlwaysDies => "the program's process ends in a run, and nothing prevents that",
+            RunError::AlwaysDies => {
+                "the program's process ends in a run, and nothing prevents that"
+            }
             RunError::EndedInDebugger => "it was ended there",
             RunError::Late => "there is no time left",
         })
@@ -118,3 +125,62 @@ impl fmt::Display for RunError {
 }
 
 impl std::error::Error for RunError {}
+
+/// Why there is no program to start.
+#[derive(Debug)]
+pub enum PrepareError {
+    /// The runtime and headers could not be unpacked.
+    Kit(KitError),
+    /// It could not be compiled or linked.
+    Compile(CompileError),
+    /// Its file cannot be explored.
+    Executable(ExecutableError),
+}
+
+impl fmt::Display for PrepareError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            PrepareError::Kit(error) => error.fmt(f),
+            PrepareError::Compile(error) => error.fmt(f),
+            PrepareError::Executable(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for PrepareError {}
+
+/// Why a check has no result.
+#[derive(Debug)]
+pub enum CheckError {
+    /// The program could not be started.
+    Start(StartError),
+    /// It does not behave the same when run again, or could not be run.
+    Fault(Fault),
+}
+
+impl From<StartError> for CheckError {
+    fn from(error: StartError) -> CheckError {
+        CheckError::Start(error)
+    }
+}
+
+impl From<Fault> for CheckError {
+    fn from(fault: Fault) -> CheckError {
+        CheckError::Fault(fault)
+    }
+}
+
+const NOT_DETERMINISTIC: &str = "the program does not do the same when it is run the same way again (does it depend on \
+    addresses, on random numbers, on something outside that changes?)";
+
+impl fmt::Display for CheckError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            CheckError::Start(error) => error.fmt(f),
+            CheckError::Fault(Fault::Differs(what)) => write!(f, "{NOT_DETERMINISTIC}\n  {what}"),
+            CheckError::Fault(Fault::Failed(why)) => f.write_str(why),
+        }
+    }
+}
+
+impl std::error::Error for CheckError {}

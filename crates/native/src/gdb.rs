@@ -1,38 +1,76 @@
-//! `reweave replay --gdb`: gdb on the process that runs a recorded execution.
+//! gdb on the process that runs a recorded execution.
 //!
-//! *Called by:* `replay`. The process runs by itself, on threads of the operating system; gdb is attached to it, and a script of ours
-//! (`debugger.py`) stops at the steps, which it knows from a story that is written for it here.
+//! *Called by:* `replay`. *Owns:* the files that gdb reads. The process runs on threads of the operating system, gdb is
+//! attached to it, and a script (`gdb.py`) stops at the steps, which it knows from a file written here.
 
 use reweave_model::ThreadId;
 use reweave_report::{Story, Trace};
 use serde::Serialize;
-use signal_hook::{consts::SIGINT, flag};
 use std::{
     ffi::OsString,
-    fs,
+    fmt, fs,
     io::{self, ErrorKind},
     path::Path,
     process::{Command, ExitStatus, Stdio},
-    sync::Arc,
 };
 
-/// How the script says that it cannot attach.
+/// The exit code of the script when it cannot attach.
 const REFUSED: i32 = 97;
 
-const SCRIPT: &str = include_str!("debugger.py");
+const SCRIPT: &str = include_str!("gdb.py");
 
-/// What is asked for.
+/// How to run gdb.
 #[derive(Clone, Debug, Default)]
-pub struct Debugging {
+pub struct Gdb {
     /// The step to stop at; `None`: the first error, or the end.
     pub until: Option<u64>,
-    /// Further arguments of gdb's.
+    /// Further arguments for gdb.
     pub args: Vec<OsString>,
 }
 
-/// What the script knows.
+/// Why gdb could not be used.
+#[derive(Debug)]
+pub enum GdbError {
+    /// It is not installed.
+    Missing,
+    /// It cannot run scripts in Python.
+    NoPython,
+    /// It could not be started.
+    Unusable(io::Error),
+    /// It may not attach to the program.
+    NotAllowed,
+    /// The execution has no such step.
+    NoStep {
+        /// The step.
+        step: u64,
+        /// How many there are.
+        steps: u64,
+    },
+}
+
+impl fmt::Display for GdbError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            GdbError::Missing => "there is no gdb; install it (`apt-get install gdb`)",
+            GdbError::NoPython => {
+                "this gdb cannot run scripts in Python, which --gdb needs; install the full one (`apt-get install gdb`)"
+            }
+            GdbError::NotAllowed => {
+                "gdb is not allowed to attach to the program (in a container, `--cap-add SYS_PTRACE` allows it)"
+            }
+            GdbError::Unusable(error) => return write!(f, "gdb cannot be started: {error}"),
+            GdbError::NoStep { step, steps } => {
+                return write!(f, "--until {step}: the execution has the steps 1 to {steps}");
+            }
+        })
+    }
+}
+
+impl std::error::Error for GdbError {}
+
+/// What the script knows of the execution.
 #[derive(Serialize)]
-struct Told {
+struct Script {
     process: u32,
     until: u64,
     threads: Vec<Thread>,
@@ -53,50 +91,43 @@ struct Step {
     what: String,
 }
 
-/// Whether there is a gdb that can be used; an error is a sentence about what to do.
-pub fn available() -> Result<(), String> {
-    let asked = Command::new("gdb")
-        .args(["-nx", "-batch", "-ex", "python print(\"well\")"])
-        .stdin(Stdio::null())
-        .output();
-    match asked {
-        Ok(asked) if asked.stdout == b"well\n" => Ok(()),
-        Ok(_) => Err("this gdb cannot run scripts in Python, which --gdb needs; install a whole one (`apt-get install gdb`)".into()),
-        Err(error) if error.kind() == ErrorKind::NotFound => {
-            Err("there is no gdb; install it (`apt-get install gdb`)".into())
+impl Gdb {
+    /// Whether gdb can be used.
+    pub fn available() -> Result<(), GdbError> {
+        let asked = Command::new("gdb")
+            .args(["-nx", "-batch", "-ex", "python print(\"well\")"])
+            .stdin(Stdio::null())
+            .output();
+        match asked {
+            Ok(asked) if asked.stdout == b"well\n" => Ok(()),
+            Ok(_) => Err(GdbError::NoPython),
+            Err(error) if error.kind() == ErrorKind::NotFound => Err(GdbError::Missing),
+            Err(error) => Err(GdbError::Unusable(error)),
         }
-        Err(error) => Err(format!("gdb cannot be started: {error}")),
     }
-}
 
-impl Debugging {
     /// Whether the step to stop at is one of the trace's.
-    pub fn fits(&self, trace: &Trace) -> Result<(), String> {
+    pub fn fits(&self, trace: &Trace) -> Result<(), GdbError> {
         let steps = trace.events.len() as u64;
         match self.until {
-            Some(step) if !(1..=steps).contains(&step) => Err(format!(
-                "--until {step}: the execution has the steps 1 to {steps}"
-            )),
+            Some(step) if !(1..=steps).contains(&step) => Err(GdbError::NoStep { step, steps }),
             _ => Ok(()),
         }
     }
 
-    /// Has gdb attached to the process, and waits until somebody leaves it. An error is a sentence about why not.
-    pub fn run(&self, process: u32, trace: &Trace) -> Result<(), String> {
-        let status = self.start(process, trace);
-        let status = status.map_err(|error| format!("gdb cannot be started: {error}"))?;
+    /// Attaches gdb to the process, and waits until the user leaves it.
+    pub(crate) fn run(&self, process: u32, trace: &Trace) -> Result<(), GdbError> {
+        let status = self.start(process, trace).map_err(GdbError::Unusable)?;
         match status.code() == Some(REFUSED) {
-            true => Err("gdb is not allowed to attach to the program (in a container, `--cap-add SYS_PTRACE` allows it)".into()),
+            true => Err(GdbError::NotAllowed),
             false => Ok(()),
         }
     }
 
     fn start(&self, process: u32, trace: &Trace) -> io::Result<ExitStatus> {
-        // Ctrl-C is for gdb.
-        flag::register(SIGINT, Arc::default())?;
         let place = tempfile::tempdir()?;
-        let (story, script) = (place.path().join("story"), place.path().join("debugger.py"));
-        fs::write(&story, serde_json::to_vec(&self.told(process, trace))?)?;
+        let (story, script) = (place.path().join("story"), place.path().join("gdb.py"));
+        fs::write(&story, serde_json::to_vec(&self.script(process, trace))?)?;
         fs::write(&script, SCRIPT)?;
         self.command(&story, &script).status()
     }
@@ -108,7 +139,7 @@ impl Debugging {
         gdb
     }
 
-    fn told(&self, process: u32, trace: &Trace) -> Told {
+    fn script(&self, process: u32, trace: &Trace) -> Script {
         let story = Story::new(trace);
         let steps = trace.events.iter().enumerate().map(|(index, event)| Step {
             thread: event.thread,
@@ -123,7 +154,7 @@ impl Debugging {
                 .map(|it| plain(&story.pending(it))),
         });
         let errors = trace.errors.iter();
-        Told {
+        Script {
             process,
             until: self.until.unwrap_or(0),
             threads: threads.collect(),

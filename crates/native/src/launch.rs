@@ -4,7 +4,7 @@
 //! from the list of libraries, which all processes of one program share.
 
 use crate::{limits::Limits, loaded_libraries::LoadedLibraries};
-use reweave_wire::{Races, Restart, Threads, Unit};
+use reweave_wire::{Races, Restart, Rules, Threads, Unit};
 use std::{ffi::OsString, fs::File, path::PathBuf, sync::Arc};
 
 /// How to start a program.
@@ -20,6 +20,8 @@ pub struct Launch {
     pub races: Races,
     /// Memory whose plain accesses are visible operations.
     pub units: Vec<Unit>,
+    /// Rules that all runs follow.
+    pub rules: Rules,
     /// Slots of thread-local memory that runs are known to need.
     pub slots: Vec<u32>,
     /// Libraries that runs are known to open.
@@ -45,6 +47,7 @@ impl Launch {
             stdin: None,
             races: Races::default(),
             units: Vec::new(),
+            rules: Rules::default(),
             slots: Vec::new(),
             libraries: LoadedLibraries::default(),
             restart: Restart::default(),

@@ -20,7 +20,10 @@ use std::{
         unix::process::{CommandExt, ExitStatusExt},
     },
     process::{Child, Command, ExitStatus, Stdio},
-    sync::atomic::{AtomicU32, Ordering},
+    sync::atomic::{
+        AtomicU32,
+        Ordering::{Acquire, Relaxed, Release},
+    },
     time::{Duration, Instant},
 };
 
@@ -57,21 +60,19 @@ pub(crate) struct Process {
 impl Process {
     /// Starts the program and waits until it stands at `main`.
     pub(crate) fn start(launch: &Launch) -> Result<Process, StartError> {
-        let channel_file =
-            anonymous(c"reweave-channel", libc::MFD_ALLOW_SEALING).map_err(StartError::SharedMemory)?;
+        let channel_file = anonymous(c"reweave-channel", libc::MFD_ALLOW_SEALING)
+            .map_err(StartError::SharedMemory)?;
         let output = anonymous(c"reweave-output", 0).map_err(StartError::OutputMemory)?;
         let mut channel = map(&channel_file).map_err(StartError::Mapping)?;
         let disk = ScratchDisk::new();
         let beginning = Beginning {
             units: launch.units.clone(),
+            rules: launch.rules,
             slots: launch.slots.clone(),
             disk: disk.path(),
             libraries: launch.libraries.wanted(),
         };
         write_beginning(&mut Writer::new(channel.plans()), &beginning);
-        let header = channel.header();
-        let memory = launch.limits.memory;
-        header.max_memory.store(memory, Ordering::Relaxed);
         let descriptors = descriptors();
         if descriptors.rlim_max < NEEDED {
             return Err(StartError::OpenFiles {
@@ -79,61 +80,8 @@ impl Process {
                 needed: NEEDED,
             });
         }
-        let most = descriptors.rlim_cur;
-        header.max_descriptors.store(most, Ordering::Relaxed);
-        header.races.store(launch.races as u32, Ordering::Relaxed);
-        let restart = launch.restart as u32;
-        header.relaunch.store(restart, Ordering::Relaxed);
-        let threads = launch.threads as u32;
-        header.threads.store(threads, Ordering::Relaxed);
-        if launch.debugged {
-            let wanted = Debugged::Wanted as u32;
-            header.debugged.store(wanted, Ordering::Relaxed);
-        }
-        let measure = launch.measure.into();
-        header.measure.store(measure, Ordering::Relaxed);
-        let stdout = || output.try_clone().map(Stdio::from);
-        let mut command = Command::new(&launch.program);
-        command.args(&launch.args);
-        command.env("REWEAVE_CHANNEL", "1");
-        // Lazy binding would be undone by every restart, and the kernel must not write into thread-local memory.
-        command.env("LD_BIND_NOW", "1");
-        command.env("GLIBC_TUNABLES", "glibc.pthread.rseq=0");
-        command.stdin(match &launch.stdin {
-            // Opened anew, for a place in it of the process's own.
-            Some(file) => File::open(format!("/proc/self/fd/{}", file.as_raw_fd()))
-                .map_err(StartError::StandardInput)?
-                .into(),
-            None => Stdio::null(),
-        });
-        command.stdout(stdout().map_err(StartError::OutputMemory)?);
-        command.stderr(stdout().map_err(StartError::OutputMemory)?);
-        let (channel_fd, output_fd) = (channel_file.as_raw_fd(), output.as_raw_fd());
-        // What is typed at a terminal is for us.
-        command.process_group(0);
-        // SAFETY: only async-signal-safe calls between fork and exec.
-        unsafe {
-            command.pre_exec(move || {
-                libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
-                // Not what happens to be open here.
-                libc::syscall(libc::SYS_close_range, 3, u32::MAX, CLOSE_ON_EXEC);
-                be_first_victim();
-                // The runtime has some beside the program's.
-                let raised = libc::rlimit {
-                    rlim_cur: descriptors.rlim_max,
-                    ..descriptors
-                };
-                libc::setrlimit(libc::RLIMIT_NOFILE, &raised);
-                // The same addresses in every process, where that is allowed.
-                libc::personality(libc::ADDR_NO_RANDOMIZE as libc::c_ulong);
-                for (from, to) in [(channel_fd, CHANNEL), (output_fd, OUTPUT)] {
-                    if libc::dup2(from, to) < 0 {
-                        return Err(io::Error::last_os_error());
-                    }
-                }
-                Ok(())
-            });
-        }
+        fill_header(channel.header(), launch, descriptors.rlim_cur);
+        let command = command(launch, &channel_file, &output, descriptors)?;
         let program = || launch.program.clone();
         let child = spawn(command).map_err(|error| StartError::Spawn(program(), error))?;
         let mut process = Process {
@@ -180,10 +128,10 @@ impl Process {
     pub(crate) fn request(&mut self, plans: u32) {
         self.batch += 1;
         let header = self.header();
-        header.plans.store(plans, Ordering::Relaxed);
-        header.done.store(0, Ordering::Relaxed);
-        header.library_bytes.store(0, Ordering::Relaxed);
-        header.request.store(self.batch, Ordering::Release);
+        header.plans.store(plans, Relaxed);
+        header.done.store(0, Relaxed);
+        header.library_bytes.store(0, Relaxed);
+        header.request.store(self.batch, Release);
         futex(&header.request, libc::FUTEX_WAKE, i32::MAX as u32, None);
     }
 
@@ -196,7 +144,7 @@ impl Process {
     pub(crate) fn wait_for_debugger(&mut self, patience: Duration) -> bool {
         let since = Instant::now();
         loop {
-            let debugged = self.header().debugged.load(Ordering::Acquire);
+            let debugged = self.header().debugged.load(Acquire);
             if debugged == Debugged::Waits as u32 {
                 return true;
             }
@@ -207,18 +155,17 @@ impl Process {
         }
     }
 
-    /// Waits for the answer; a process that makes no step for this long, by its own clock, is stuck. One that sleeps may take
-    /// some times as long: the machine can be busy with others.
+    /// Waits for the answer. A process that makes no step for this long, by its own clock, is stuck; one that sleeps may take
+    /// several times as long, since the machine can be busy.
     pub(crate) fn wait(&mut self, patience: Duration) -> Result<(), Silence> {
-        let answered =
-            |process: &Process| process.header().reply.load(Ordering::Acquire) == process.batch;
+        let answered = |process: &Process| process.header().reply.load(Acquire) == process.batch;
         let asleep = (4 * patience).max(ASLEEP);
         let mut steps = u64::MAX;
         let mut since = (Instant::now(), Duration::ZERO);
         let first = STALLED.min(patience / 2);
         let mut asks = first;
         loop {
-            let seen = self.header().reply.load(Ordering::Acquire);
+            let seen = self.header().reply.load(Acquire);
             if seen == self.batch {
                 return Ok(());
             }
@@ -239,7 +186,7 @@ impl Process {
                 Err(error) => return Err(Silence::Unknown(error)),
             }
             self.cut_output();
-            let now = self.header().steps.load(Ordering::Relaxed);
+            let now = self.header().steps.load(Relaxed);
             let used = self.processor_time();
             if now != steps {
                 (steps, since, asks) = (now, (Instant::now(), used), first);
@@ -259,7 +206,7 @@ impl Process {
     fn cut_output(&self) {
         let file = self.output.as_raw_fd();
         let most = self.limits.output as libc::off_t;
-        // SAFETY: moves in our own file, or cuts it; the program is at the same place of it.
+        // SAFETY: the descriptor is open and owned by `self`; the program shares its position, so both move together.
         unsafe {
             if libc::lseek(file, 0, libc::SEEK_CUR) > most {
                 libc::ftruncate(file, most);
@@ -270,7 +217,7 @@ impl Process {
 
     /// What it has used, with the process that it has forked for the run under way.
     fn processor_time(&self) -> Duration {
-        let forked = self.header().forked.load(Ordering::Relaxed);
+        let forked = self.header().forked.load(Relaxed);
         let ids = [self.child.id(), forked];
         ids.into_iter()
             .filter(|id| *id != 0)
@@ -278,10 +225,10 @@ impl Process {
             .sum()
     }
 
-    /// Where it was when it ended, or was ended: which thread ran, and how many steps that had made. And how that came.
+    /// Where it was when it ended or was ended: the running thread, the steps it had made, and the cause.
     pub(crate) fn last_seen(&self, status: Option<ExitStatus>, gave_up: bool) -> (u32, u32, Death) {
         let header = self.header();
-        let lost = header.lost.load(Ordering::Relaxed);
+        let lost = header.lost.load(Relaxed);
         let status = match lost {
             0 => status,
             lost => Some(ExitStatus::from_raw(lost as i32)),
@@ -295,14 +242,11 @@ impl Process {
             },
         };
         let (thread, count) = (&header.running, &header.count);
-        let place = (
-            thread.load(Ordering::Relaxed),
-            count.load(Ordering::Relaxed),
-        );
+        let place = (thread.load(Relaxed), count.load(Relaxed));
         (place.0, place.1, death)
     }
 
-    /// As [`Process::wait`], but one that is stuck is asked to say so itself.
+    /// As [`Process::wait`], but a stuck process is asked to report that itself.
     pub(crate) fn wait_or_nudge(&mut self, patience: Duration) -> Result<(), Silence> {
         match self.wait(patience) {
             Err(Silence::Stuck) => {
@@ -313,16 +257,16 @@ impl Process {
         }
     }
 
-    /// Tells it, or the process that it has forked for the run under way, that it makes no progress: it is to look why, or to give up the thread
-    /// that runs.
+    /// Signals the process, or the one that it forked for the run under way, that it makes no progress: it looks for the
+    /// reason, or ends the running thread.
     fn nudge(&self, give_up: bool) {
         let endless = &self.header().endless;
-        endless.store(u32::from(give_up), Ordering::Relaxed);
-        let process = match self.header().forked.load(Ordering::Relaxed) {
+        endless.store(u32::from(give_up), Relaxed);
+        let process = match self.header().forked.load(Relaxed) {
             0 => self.child.id(),
             forked => forked,
         };
-        // SAFETY: a signal to our own child, which has not been waited for, or to its child.
+        // SAFETY: the process is a child that has not been waited for, or its child, so the number is not reused.
         unsafe { libc::kill(process as libc::pid_t, libc::SIGXCPU) };
     }
 
@@ -335,16 +279,16 @@ impl Process {
     pub(crate) fn library(&self) -> Option<Library> {
         let header = self.header();
         let path = self.text(&header.library_bytes)?;
-        let global = header.library_global.load(Ordering::Relaxed) != 0;
+        let global = header.library_global.load(Relaxed) != 0;
         Some(Library { path, global })
     }
 
     /// A text of this length that it left.
     fn text(&self, length: &AtomicU32) -> Option<String> {
-        let length = length.load(Ordering::Acquire) as usize;
+        let length = length.load(Acquire) as usize;
         let words = self.header().message.iter();
         let bytes: Vec<u8> = words
-            .flat_map(|word| word.load(Ordering::Relaxed).to_le_bytes())
+            .flat_map(|word| word.load(Relaxed).to_le_bytes())
             .take(length)
             .collect();
         (length > 0).then(|| String::from_utf8_lossy(&bytes).into_owned())
@@ -353,19 +297,87 @@ impl Process {
 
 impl Drop for Process {
     fn drop(&mut self) {
-        // It is ours and waits for plans, or hangs: nothing of it is needed.
+        // It waits for plans, or hangs: nothing of it is needed any more.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
+/// Tells the runtime how to run.
+fn fill_header(header: &Header, launch: &Launch, max_descriptors: u64) {
+    header.max_memory.store(launch.limits.memory, Relaxed);
+    header.max_descriptors.store(max_descriptors, Relaxed);
+    header.races.store(launch.races as u32, Relaxed);
+    header.restart.store(launch.restart as u32, Relaxed);
+    header.threads.store(launch.threads as u32, Relaxed);
+    if launch.debugged {
+        header.debugged.store(Debugged::Wanted as u32, Relaxed);
+    }
+    header.measure.store(launch.measure.into(), Relaxed);
+}
+
+/// The command that starts the program, with its descriptors, environment and limits.
+fn command(
+    launch: &Launch,
+    channel: &OwnedFd,
+    output: &OwnedFd,
+    descriptors: libc::rlimit,
+) -> Result<Command, StartError> {
+    let mut command = Command::new(&launch.program);
+    command.args(&launch.args);
+    command.env("REWEAVE_CHANNEL", "1");
+    // Every restart would undo lazy binding, and the kernel must not write into thread-local memory.
+    command.env("LD_BIND_NOW", "1");
+    command.env("GLIBC_TUNABLES", "glibc.pthread.rseq=0");
+    command.stdin(match &launch.stdin {
+        // Opened again, so that each process has its own position in it.
+        Some(file) => File::open(format!("/proc/self/fd/{}", file.as_raw_fd()))
+            .map_err(StartError::StandardInput)?
+            .into(),
+        None => Stdio::null(),
+    });
+    let stdout = || {
+        let copy = output.try_clone().map(Stdio::from);
+        copy.map_err(StartError::OutputMemory)
+    };
+    command.stdout(stdout()?);
+    command.stderr(stdout()?);
+    // Signals typed at a terminal are for this process, not for the program.
+    command.process_group(0);
+    let (channel, output) = (channel.as_raw_fd(), output.as_raw_fd());
+    // SAFETY: between fork and exec the closure makes async-signal-safe calls only, and allocates nothing.
+    unsafe {
+        command.pre_exec(move || {
+            libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
+            // The program shall not inherit what happens to be open here.
+            libc::syscall(libc::SYS_close_range, 3, u32::MAX, CLOSE_ON_EXEC);
+            be_first_victim();
+            // The runtime needs some descriptors besides the program's.
+            let raised = libc::rlimit {
+                rlim_cur: descriptors.rlim_max,
+                ..descriptors
+            };
+            libc::setrlimit(libc::RLIMIT_NOFILE, &raised);
+            // The same addresses in every process, where that is allowed.
+            libc::personality(libc::ADDR_NO_RANDOMIZE as libc::c_ulong);
+            for (from, to) in [(channel, CHANNEL), (output, OUTPUT)] {
+                if libc::dup2(from, to) < 0 {
+                    return Err(io::Error::last_os_error());
+                }
+            }
+            Ok(())
+        });
+    }
+    Ok(command)
+}
+
 const CLOSE_ON_EXEC: u32 = 4;
 
-/// How long a program that does nothing is waited for at least.
+/// How long to wait at least for a program that sleeps.
 const ASLEEP: Duration = Duration::from_secs(10);
 
-/// A program that makes no step for so long may wait in a loop that has none.
+/// A program that makes no step for this long may wait in a loop without steps.
 const STALLED: Duration = Duration::from_millis(250);
 
-/// How long a program may take to say that it goes on for ever.
+/// How long a program may take to report that it loops forever.
 const ANSWER: Duration = Duration::from_millis(500);

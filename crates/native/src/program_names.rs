@@ -1,14 +1,16 @@
-//! Places and things of a native program in words: what sites, stacks and addresses are to people.
+//! Names of a native program's places and objects: what its sites, stacks and addresses mean to people.
 //!
-//! *Called by:* `native`, when an execution is shown. Debug information is read when it is first asked for.
+//! *Decides:* which call of a stack is shown as its place, and how memory is called. *Called by:* `named_trace` and
+//! `subject`. *Owns:* the symbols of the program's files, read on first use.
 
-use reweave_drive::{
-    HelloModule, Place, PlaceKind, binary,
-    compile::Kit,
-    symbols::{Frame, Symbols, has_hooks},
-};
 use reweave_model::Site;
 use reweave_report::Position;
+use reweave_toolchain::{
+    Kit,
+    executable::Executable,
+    symbols::{Frame, Symbols, has_hooks},
+};
+use reweave_wire::{HelloModule, Place, PlaceKind};
 use std::{
     cell::OnceCell,
     collections::BTreeSet,
@@ -16,10 +18,10 @@ use std::{
 };
 
 /// Names of one program and its libraries.
-pub struct Names {
+pub(crate) struct ProgramNames {
     program: PathBuf,
     modules: Vec<Module>,
-    /// The program has no debug information.
+    /// Whether the program has no debug information.
     bare: bool,
 }
 
@@ -32,17 +34,17 @@ struct Module {
     symbols: OnceCell<Option<Symbols>>,
 }
 
-/// A thing by its name.
-pub struct Thing {
+/// An object in memory, by its name.
+pub(crate) struct Thing {
     /// Such as `queue.lock` or `heap#3+8`.
-    pub name: String,
+    pub(crate) name: String,
     /// Where its memory was allocated.
-    pub allocated: Option<Position>,
+    pub(crate) allocated: Option<Position>,
 }
 
 impl Thing {
-    /// With all that is known of it.
-    pub fn told(&self) -> String {
+    /// With the place of its allocation.
+    pub(crate) fn described(&self) -> String {
         match &self.allocated {
             Some(at) => format!("{} (allocated at {at})", self.name),
             None => self.name.clone(),
@@ -61,18 +63,18 @@ impl Module {
     }
 }
 
-impl Names {
-    /// Of a program.
-    pub fn new(program: &Path) -> Names {
-        Names {
+impl ProgramNames {
+    /// For a program.
+    pub(crate) fn new(program: &Path) -> ProgramNames {
+        ProgramNames {
             program: program.into(),
             modules: Vec::new(),
-            bare: binary::look(program).is_ok_and(|binary| binary.bare),
+            bare: Executable::inspect(program).is_ok_and(|it| !it.has_debug_info),
         }
     }
 
-    /// It is made of these; there may be more than before.
-    pub fn learn(&mut self, modules: &[HelloModule]) {
+    /// Takes in the files of the program; there may be more than before.
+    pub(crate) fn learn(&mut self, modules: &[HelloModule]) {
         let program = &self.program;
         let fresh = modules.iter().skip(self.modules.len());
         self.modules.extend(fresh.map(|module| Module {
@@ -93,7 +95,7 @@ impl Names {
         })
     }
 
-    /// Whether it is a place of the runtime, which is nobody's business.
+    /// Whether it is a place of the runtime, which is never shown.
     fn is_ours(&self, site: Site) -> bool {
         self.module(site).is_some_and(Module::is_ours)
     }
@@ -110,8 +112,8 @@ impl Names {
         found.map_or_else(Vec::new, |(symbols, address)| symbols.frames(address))
     }
 
-    /// What nobody sees of a program that has hooks: inline assembly with atomic instructions, sources compiled without them.
-    pub fn uninstrumented(&self) -> BTreeSet<String> {
+    /// Code of an instrumented program that is not observed: inline assembly with atomic instructions, sources compiled without hooks.
+    pub(crate) fn uninstrumented(&self) -> BTreeSet<String> {
         let mut places = BTreeSet::new();
         let hooked = |module: &&Module| !module.is_ours() && has_hooks(&module.path);
         for module in self.modules.iter().filter(hooked) {
@@ -130,12 +132,12 @@ impl Names {
     }
 
     /// Where a site is, in the program's own sources if it is there.
-    pub fn position(&self, site: Site) -> Option<Position> {
+    pub(crate) fn position(&self, site: Site) -> Option<Position> {
         self.place_of(&[site])
     }
 
     /// Where a stack is: at its innermost call in the program's own sources, or else at the innermost that has a line.
-    pub fn place_of(&self, stack: &[Site]) -> Option<Position> {
+    pub(crate) fn place_of(&self, stack: &[Site]) -> Option<Position> {
         let mut any = None;
         for site in stack.iter().filter(|site| !self.is_ours(**site)) {
             for frame in self.frames(*site) {
@@ -172,18 +174,18 @@ impl Names {
     }
 
     /// The calls of a stack, such as `push at queue.c:12`, the innermost first.
-    pub fn calls(&self, stack: &[Site]) -> Vec<String> {
+    pub(crate) fn calls(&self, stack: &[Site]) -> Vec<String> {
         let own = stack.iter().filter(|site| !self.is_ours(**site));
         let frames = own.flat_map(|site| self.frames(*site));
-        let told = frames.filter_map(|frame| {
+        let calls = frames.filter_map(|frame| {
             let at = position(&frame).map(|at| format!(" at {at}"));
             Some(frame.function? + &at.unwrap_or_default())
         });
-        told.take(MOST_CALLS).collect()
+        calls.take(MOST_CALLS).collect()
     }
 
-    /// What lies at a place; `None`: nothing that has a name.
-    pub fn thing(&self, place: &Place) -> Option<Thing> {
+    /// The object at a place; `None`: it has no name.
+    pub(crate) fn thing(&self, place: &Place) -> Option<Thing> {
         match &place.kind {
             PlaceKind::Static { offset } => {
                 let (symbols, address) = self.find(Site(*offset))?;
@@ -223,14 +225,14 @@ impl Names {
     }
 }
 
-/// Calls of a stack that are shown; only runaway recursion has more.
+/// Calls of a stack that are shown; only unbounded recursion has more.
 const MOST_CALLS: usize = 40;
 
 fn position(frame: &Frame) -> Option<Position> {
     (frame.line > 0 && !frame.file.is_empty()).then(|| Position {
         file: frame.file.clone(),
         line: frame.line,
-        // Lines are what people know; two accesses of one line are one place.
+        // Two accesses of one line are one place.
         column: 0,
     })
 }

@@ -1,162 +1,228 @@
-//! One native program being checked: explored in slices of time, begun anew with a process for each run where that is needed, told.
+//! A check of one native program: explored in slices of time, restarted on a lower rung when state leaks, reported.
 //!
-//! *Called by:* `check` with one slice, `suite` with many. *Owns:* the program that was built and its processes.
+//! *Decides:* when a check steps down the ladder. *Called by:* `reweave check` with one slice, `reweave suite` with many,
+//! [`check_program`]. *Owns:* the program and its processes. *Invariants:* after a step down the check starts over, so all
+//! executions of a result were run on one rung.
 
-use super::{Ending, Prepared, args::Check, native::Checked, noticed::StoredNotes};
-use crate::say;
-use reweave_check::{Control, Fault, Outcome, Settings, StoredCheck};
-use reweave_drive::Restart;
+use crate::{
+    errors::{CheckError, StartError},
+    ladder::{rung_name, rung_named},
+    notes::StoredNotes,
+    program::NativeProgram,
+    subject::NativeSubject,
+};
+use reweave_check::{Check, Control, Fault, Outcome, Settings, StoredCheck};
 use reweave_report::ResultDocument;
+use reweave_wire::Restart;
 use serde::{Deserialize, Serialize};
-use std::time::Instant;
+use std::{fmt, time::Instant};
 
 /// See the module.
 pub struct Session {
-    check: Check,
-    prepared: Prepared,
+    program: NativeProgram,
     settings: Settings,
-    under_way: reweave_check::Check<Checked>,
+    check: Check<NativeSubject>,
 }
 
-/// What came out.
-pub struct Told {
+/// The result of a check.
+pub struct Finished {
+    /// With the trace of each error.
     pub outcome: Outcome,
+    /// The result document.
     pub result: ResultDocument,
+}
+
+/// A step down the ladder: state leaked between runs, so the check starts over on another rung.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct StepDown {
+    /// The program.
+    pub program: String,
+    /// The rung from here on.
+    pub rung: Restart,
+    /// What differed or was left behind.
+    pub because: String,
+}
+
+impl fmt::Display for StepDown {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let instead = match self.rung {
+            Restart::Exec => "a newly started process",
+            _ => "a process of its own",
+        };
+        let (program, because) = (&self.program, &self.because);
+        write!(
+            f,
+            "{program}: state leaked between runs; from here on every run gets {instead} ({because})"
+        )
+    }
 }
 
 /// A session as plain data.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct StoredSession {
-    /// How it is run again.
+    /// The name of its rung.
     restart: String,
     notes: StoredNotes,
     check: StoredCheck,
 }
 
+/// Why a stored session cannot be continued.
+#[derive(Debug)]
+pub enum ResumeError {
+    /// The program cannot be started.
+    Start(StartError),
+    /// The stored search does not fit, for this reason.
+    Mismatch(String),
+}
+
+impl fmt::Display for ResumeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ResumeError::Start(error) => error.fmt(f),
+            ResumeError::Mismatch(why) => f.write_str(why),
+        }
+    }
+}
+
+impl std::error::Error for ResumeError {}
+
+/// Checks a program from beginning to end, within the budget of its settings. `stepped_down` is called for each step down.
+pub fn check_program(
+    mut program: NativeProgram,
+    settings: Settings,
+    control: &Control,
+    mut stepped_down: impl FnMut(&StepDown),
+) -> Result<Finished, CheckError> {
+    program.stopped_by(control);
+    let mut session = Session::new(program, settings)?;
+    let until = session.start_clock();
+    loop {
+        session.advance(control, until, &mut stepped_down)?;
+        if let Some(finished) = session.conclude(&mut stepped_down)? {
+            return Ok(finished);
+        }
+    }
+}
+
 impl Session {
-    /// A check that has not begun. An error is about why the program cannot be started.
-    pub fn new(check: Check, prepared: Prepared, settings: Settings) -> Result<Session, Ending> {
-        let subject = checked(&check, &prepared)?;
+    /// A check that has not begun.
+    pub fn new(program: NativeProgram, settings: Settings) -> Result<Session, StartError> {
+        let subject = subject(&program, &settings)?;
         Ok(Session {
-            under_way: reweave_check::Check::new(subject, settings.clone()),
-            check,
-            prepared,
+            check: Check::new(subject, settings.clone()),
+            program,
             settings,
         })
     }
 
-    /// Goes on where it stopped; an error is about why it cannot, and it begins from the beginning then.
-    pub fn resume(&mut self, stored: StoredSession) -> Result<(), String> {
-        let restart = self.prepared.launch.restart;
-        if let Some(stored) = named(&stored.restart) {
-            self.prepared.launch.restart = stored.max(restart);
+    /// Continues a stored check. After an error, the check starts from the beginning.
+    pub fn resume(&mut self, stored: StoredSession) -> Result<(), ResumeError> {
+        let restart = self.program.launch.restart;
+        if let Some(stored) = rung_named(&stored.restart) {
+            self.program.launch.restart = stored.max(restart);
         }
-        let resumed = checked(&self.check, &self.prepared).and_then(|mut subject| {
-            subject.restore(stored.notes);
-            reweave_check::Check::resume(subject, self.settings.clone(), stored.check)
-        });
+        let resumed = subject(&self.program, &self.settings)
+            .map_err(ResumeError::Start)
+            .and_then(|mut subject| {
+                subject.restore(stored.notes);
+                let check = Check::resume(subject, self.settings.clone(), stored.check);
+                check.map_err(|error| ResumeError::Mismatch(error.to_string()))
+            });
         if resumed.is_err() {
-            self.prepared.launch.restart = restart;
+            self.program.launch.restart = restart;
         }
-        self.under_way = resumed?;
+        self.check = resumed?;
         Ok(())
     }
 
-    /// As plain data. Before it is concluded.
+    /// The check as plain data. Before it is concluded.
     pub fn store(&mut self) -> StoredSession {
-        let check = self.under_way.store();
+        let check = self.check.store();
         StoredSession {
-            restart: name(self.prepared.launch.restart).into(),
-            notes: self.under_way.subject().store(),
+            restart: rung_name(self.program.launch.restart).into(),
+            notes: self.check.subject().store(),
             check,
         }
     }
 
-    /// How many explore at once from here on.
+    /// The number of workers from here on.
     pub fn set_workers(&mut self, workers: usize) {
-        self.under_way.set_workers(workers);
+        self.check.set_workers(workers);
     }
 
     /// Ends its processes until it is advanced again.
-    pub fn rest(&self) {
-        self.under_way.subject().rest();
+    pub fn end_processes(&self) {
+        self.check.subject().end_processes();
     }
 
     /// The check itself.
-    pub fn under_way(&self) -> &reweave_check::Check<Checked> {
-        &self.under_way
+    pub fn check(&self) -> &Check<NativeSubject> {
+        &self.check
     }
 
-    /// Explores until then, and says whether there is more to do.
-    pub fn advance(&mut self, control: &Control, until: Option<Instant>) -> Result<bool, Ending> {
+    /// Starts the budget of its settings, for the check and for runs under way; returns when it is over.
+    pub fn start_clock(&self) -> Option<Instant> {
+        let budget = self.settings.budget?;
+        let until = Instant::now().checked_add(budget)?;
+        let _ = self.program.launch.limits.until.set(until);
+        Some(until)
+    }
+
+    /// Explores until then, and returns whether there is more to do.
+    pub fn advance(
+        &mut self,
+        control: &Control,
+        until: Option<Instant>,
+        stepped_down: &mut dyn FnMut(&StepDown),
+    ) -> Result<bool, CheckError> {
         loop {
-            let more = self.under_way.advance(control, until);
-            match (more, self.under_way.subject().left()) {
-                (Err(fault), _) => self.step_down(fault)?,
-                (Ok(_), Some(left)) => {
-                    let what = format!("{left} were left behind");
-                    self.step_down(Fault::Differs(what))?;
-                }
+            let more = self.check.advance(control, until);
+            let fault = match (more, self.check.subject().leftover()) {
+                (Err(fault), _) => fault,
+                (Ok(_), Some(leftover)) => Fault::Differs(format!("{leftover} were left behind")),
                 (Ok(more), None) => return Ok(more),
-            }
+            };
+            stepped_down(&self.step_down(fault)?);
         }
     }
 
-    /// Says what came out; `None`: it was begun anew, and has to be advanced again.
-    pub fn conclude(&mut self) -> Result<Option<Told>, Ending> {
-        let outcome = match self.under_way.conclude() {
+    /// The result; `None`: the check was restarted and must be advanced again.
+    pub fn conclude(
+        &mut self,
+        stepped_down: &mut dyn FnMut(&StepDown),
+    ) -> Result<Option<Finished>, CheckError> {
+        let outcome = match self.check.conclude() {
             Ok(outcome) => outcome,
-            Err(fault) => return self.step_down(fault).map(|()| None),
+            Err(fault) => {
+                stepped_down(&self.step_down(fault)?);
+                return Ok(None);
+            }
         };
-        let subject = self.under_way.subject();
-        let mut result = outcome.document(&self.prepared.program.name);
-        result.restart = name(self.prepared.launch.restart).into();
+        let subject = self.check.subject();
+        let mut result = outcome.document(self.program.name());
+        result.restart = rung_name(self.program.launch.restart).into();
         result.weak_orders = subject.weak_orders();
         result.warnings = subject.warnings();
-        Ok(Some(Told { outcome, result }))
+        Ok(Some(Finished { outcome, result }))
     }
 
-    /// Begins anew with a process for each run, forked or started, if that may mend it.
-    fn step_down(&mut self, fault: Fault) -> Result<(), Ending> {
-        let lower = self.prepared.lower(&self.check);
-        match (fault, lower) {
-            (Fault::Differs(what), Some(lower)) => {
-                let name = &self.prepared.program.name;
-                let instead = match lower {
-                    Restart::Exec => "every run gets a process that was started for it",
-                    _ => "every run gets a process of its own",
-                };
-                say(&format!(
-                    "{name}: the program is not as it was when it is run again; {instead} from here on ({what})"
-                ));
-                self.prepared.launch.restart = lower;
-                let subject = checked(&self.check, &self.prepared)?;
-                self.under_way = reweave_check::Check::new(subject, self.settings.clone());
-                Ok(())
-            }
-            (fault, _) => Err(fault.into()),
-        }
+    /// Restarts the check on the next rung, if there is one that could help.
+    fn step_down(&mut self, fault: Fault) -> Result<StepDown, CheckError> {
+        let (Fault::Differs(because), Some(rung)) = (&fault, self.program.rung_below()) else {
+            return Err(fault.into());
+        };
+        self.program.launch.restart = rung;
+        let subject = subject(&self.program, &self.settings)?;
+        self.check = Check::new(subject, self.settings.clone());
+        Ok(StepDown {
+            program: self.program.name().into(),
+            rung,
+            because: because.clone(),
+        })
     }
 }
 
-const NAMES: [(&str, Restart); 3] = [
-    ("warm", Restart::Warm),
-    ("fork", Restart::Fork),
-    ("exec", Restart::Exec),
-];
-
-fn name(restart: Restart) -> &'static str {
-    let known = NAMES.iter().find(|(_, known)| *known == restart);
-    known.expect("all are listed").0
-}
-
-fn named(name: &str) -> Option<Restart> {
-    let known = NAMES.iter().find(|(known, _)| *known == name);
-    known.map(|(_, restart)| *restart)
-}
-
-fn checked(check: &Check, prepared: &Prepared) -> Result<Checked, String> {
-    let (launch, program) = (prepared.launch.clone(), prepared.program.clone());
-    let checked = Checked::new(launch, program, check.options.max_steps)?;
-    Ok(checked.tidy(prepared.lower(check).is_some()))
+fn subject(program: &NativeProgram, settings: &Settings) -> Result<NativeSubject, StartError> {
+    let subject = program.subject(settings.options.max_steps)?;
+    Ok(subject.steps_down(program.rung_below().is_some()))
 }

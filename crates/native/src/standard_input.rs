@@ -1,6 +1,7 @@
-//! Standard input for the checked program: read once, given to every run from its beginning.
+//! This process's standard input for the program: copied once, read from the beginning by every run.
+//!
+//! *Called by:* the command. *Owns:* a temporary file, which disappears with the last user.
 
-use crate::say;
 use std::{
     fs::File,
     io::{self, Seek, Write},
@@ -9,15 +10,14 @@ use std::{
     time::Duration,
 };
 
-/// All of it; `None` when it is no file and no pipe: nobody types the same for every execution.
-pub fn read() -> Result<Option<Arc<File>>, String> {
+/// Copies all of it; `None` if it is no file, pipe or socket, such as a terminal. `slow` is called if that takes a second.
+pub fn copy_standard_input(slow: impl FnOnce()) -> io::Result<Option<Arc<File>>> {
     let Ok(kind) = std::fs::metadata("/proc/self/fd/0").map(|found| found.file_type()) else {
         return Ok(None);
     };
     if !kind.is_file() && !kind.is_fifo() && !kind.is_socket() {
         return Ok(None);
     }
-    let failed = |error: io::Error| format!("standard input cannot be read: {error}");
     let (done, all) = mpsc::channel();
     std::thread::spawn(move || {
         let copied = tempfile::tempfile().and_then(|mut file| {
@@ -26,16 +26,16 @@ pub fn read() -> Result<Option<Arc<File>>, String> {
             file.rewind()?;
             Ok(file)
         });
-        // Nobody listens to a command that is ending.
+        // The receiver is gone only if the process is ending.
         let _ = done.send(copied);
     });
     let copied = match all.recv_timeout(Duration::from_secs(1)) {
         Err(mpsc::RecvTimeoutError::Timeout) => {
-            say("standard input is read to its end, for the program; `< /dev/null` gives it none");
+            slow();
             all.recv()
         }
         other => other.map_err(|_| mpsc::RecvError),
     };
-    let file = copied.map_err(|_| "standard input cannot be read".to_owned())?;
-    file.map(|file| Some(Arc::new(file))).map_err(failed)
+    let file = copied.map_err(|_| io::Error::other("the thread that reads it has ended"))?;
+    file.map(|file| Some(Arc::new(file)))
 }

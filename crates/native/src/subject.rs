@@ -14,7 +14,7 @@ use crate::{
     worker_target::{IdleProcesses, WorkerTarget},
 };
 use reweave_check::{Fault, Subject, plan_of};
-use reweave_model::{Divergence, Execution, Plan, Site};
+use reweave_model::{Execution, Plan, Site};
 use reweave_report::{Finding, Position, Program, Trace};
 use reweave_wire::{Note, Races, Restart, Threads, Unit};
 use std::sync::{
@@ -42,7 +42,11 @@ pub struct NativeSubject {
 
 impl NativeSubject {
     /// Starts the program once, to find out whether it can be started.
-    pub fn new(launch: Launch, program: Program, max_steps: u32) -> Result<NativeSubject, StartError> {
+    pub fn new(
+        launch: Launch,
+        program: Program,
+        max_steps: u32,
+    ) -> Result<NativeSubject, StartError> {
         let first = NativeTarget::start(&launch)?;
         Ok(NativeSubject {
             names: Mutex::new(ProgramNames::new(&launch.program)),
@@ -76,13 +80,15 @@ impl NativeSubject {
 
     /// The notes as plain data.
     pub fn store(&self) -> StoredNotes {
+        let launch = &self.launch;
         self.notes()
-            .store(&self.launch.units, self.launch.libraries.stored())
+            .store(&launch.units, launch.rules, launch.libraries.stored())
     }
 
     /// Restores the notes, before a check begins.
     pub fn restore(&mut self, stored: StoredNotes) {
         self.launch.units = stored.units();
+        self.launch.rules = stored.rules();
         self.launch.libraries = stored.libraries();
         self.restored = Some(stored);
         self.end_processes();
@@ -95,9 +101,9 @@ impl NativeSubject {
             limits: self.launch.limits.without_end(),
             ..self.launch.clone()
         };
-        let mut native = NativeTarget::start(&launch).map_err(|error| Fault::Failed(error.to_string()))?;
-        let seen = native.observe(plan);
-        self.seen(&native, seen)
+        let mut native =
+            NativeTarget::start(&launch).map_err(|error| Fault::Failed(error.to_string()))?;
+        native.observe(plan).map_err(|error| Fault::of(self, error))
     }
 
     /// As [`NativeSubject::observe`], with a debugger: see [`NativeTarget::debug`].
@@ -109,21 +115,10 @@ impl NativeSubject {
             limits: self.launch.limits.without_end(),
             ..self.launch.clone()
         };
-        let mut native = NativeTarget::start(&launch).map_err(|error| Fault::Failed(error.to_string()))?;
+        let mut native =
+            NativeTarget::start(&launch).map_err(|error| Fault::Failed(error.to_string()))?;
         let seen = native.debug(plan, debugger);
-        self.seen(&native, seen)
-    }
-
-    fn seen(
-        &self,
-        native: &NativeTarget,
-        seen: Result<Observation, Divergence>,
-    ) -> Result<Observation, Fault> {
-        match (native.fault(), seen) {
-            (Some(why), _) => Err(Fault::Failed(why.to_string())),
-            (None, Err(divergence)) => Err(Fault::of(self, &divergence)),
-            (None, Ok(observation)) => Ok(observation),
-        }
+        seen.map_err(|error| Fault::of(self, error))
     }
 
     /// An execution as a trace with names.
@@ -147,23 +142,11 @@ impl NativeSubject {
         notes.warnings(|site| names.position(site))
     }
 
-    /// A target that leaves word of what it notices.
-    fn attentive(&self, notes: Arc<Mutex<Notes>>, anew: Arc<AtomicBool>) -> WorkerTarget {
+    /// A target for a worker, in an idle process or a new one.
+    fn worker(&self, notes: Arc<Mutex<Notes>>, anew: Arc<AtomicBool>) -> WorkerTarget {
         let idle = self.idle().pop();
         let native = idle.map_or_else(|| NativeTarget::start(&self.launch), Ok);
-        let native = native.map_err(|why| {
-            let mut notes = notes.lock().unwrap_or_else(PoisonError::into_inner);
-            notes.fault = Some(why);
-        });
-        WorkerTarget {
-            idle: self.idle.clone(),
-            native: native.ok(),
-            notes,
-            visible: self.launch.units.clone(),
-            races: self.launch.races,
-            known: 0,
-            anew,
-        }
+        WorkerTarget::new(native, &self.launch, self.idle.clone(), notes, anew)
     }
 
     fn names(&self) -> MutexGuard<'_, ProgramNames> {
@@ -181,24 +164,26 @@ impl NativeSubject {
     }
 }
 
-/// Whether racy accesses are explored.
-fn explores(races: Races) -> bool {
-    matches!(races, Races::Explore | Races::Interleave)
-}
-
 impl Subject for NativeSubject {
     type Target = WorkerTarget;
 
     fn begin(&mut self) {
-        let hidden = std::mem::take(&mut self.notes().hidden);
+        let (hidden, needed) = {
+            let mut notes = self.notes();
+            let hidden = std::mem::take(&mut notes.hidden);
+            (hidden, std::mem::take(&mut notes.needed))
+        };
         let known = self.launch.units.iter().copied();
-        if !hidden.is_empty() {
+        if !hidden.is_empty() || !needed.is_empty() {
             self.launch.units = Unit::merged(known.chain(hidden));
+            self.launch.rules.extend(needed.iter());
             self.end_processes();
         }
         let visible = self.launch.units.iter();
         self.program.visible = visible.map(|unit| (unit.place, unit.bytes)).collect();
-        // What was notes before a pause counts once: a search that begins anew notices it again.
+        let rules = self.launch.rules.iter();
+        self.program.rules = rules.map(|rule| rule.name().into()).collect();
+        // Notes from before a pause count once: a search that restarts makes them again.
         let restored = self.restored.take().map(Notes::from);
         self.notes = Arc::new(Mutex::new(restored.unwrap_or_default()));
         self.anew.store(false, Relaxed);
@@ -213,19 +198,15 @@ impl Subject for NativeSubject {
     }
 
     fn target(&self) -> WorkerTarget {
-        self.attentive(self.notes.clone(), self.anew.clone())
+        self.worker(self.notes.clone(), self.anew.clone())
     }
 
     fn trial(&self) -> WorkerTarget {
-        self.attentive(Arc::default(), Arc::default())
+        self.worker(Arc::default(), Arc::default())
     }
 
     fn proceed(&self) -> bool {
         self.leftover().is_none()
-    }
-
-    fn fault(&self) -> Option<String> {
-        self.notes().fault.clone()
     }
 
     fn incomplete(&self) -> Vec<String> {
@@ -233,7 +214,7 @@ impl Subject for NativeSubject {
         if self.launch.races == Races::Ignore {
             reasons.push("races-unchecked".to_owned());
         }
-        for note in &self.notes().notes {
+        for note in &self.notes().all {
             if let Note::Unsupported { call, .. } = note {
                 reasons.push(format!("unsupported: {call}"));
             }
@@ -250,9 +231,41 @@ impl Subject for NativeSubject {
 
     fn confirm(&self, execution: &Execution) -> Result<Trace, Fault> {
         let again = self.observe(&plan_of(execution))?;
-        match difference(execution, &again.execution) {
+        match execution_difference(execution, &again.execution) {
             Some(what) => Err(Fault::Differs(what)),
             None => Ok(self.trace(&again)),
         }
     }
+}
+
+/// The first difference between two runs of one plan, other than in their steps: those were planned.
+fn execution_difference(expected: &Execution, actual: &Execution) -> Option<String> {
+    let steps = (expected.events.len(), actual.events.len());
+    if steps.0 != steps.1 {
+        return Some(format!(
+            "{} steps were recorded, now there are {}",
+            steps.0, steps.1
+        ));
+    }
+    let results = expected.events.iter().zip(&actual.events);
+    for (index, (was, is)) in results.enumerate() {
+        let object = was.op.object();
+        let pointer = object.is_some_and(|object| expected.pointers.contains(&object));
+        if was.result != is.result && !pointer {
+            return Some(format!(
+                "step {}: {} had the result {}, now it has {}",
+                index + 1,
+                was.op.kind().name(),
+                was.result,
+                is.result
+            ));
+        }
+    }
+    let ending = |execution: &Execution| {
+        let errors = execution.errors.iter().map(|error| error.kind.name());
+        let errors: Vec<_> = errors.collect();
+        format!("{:?} {}", execution.end, errors.join(", "))
+    };
+    let (was, is) = (ending(expected), ending(actual));
+    (was != is).then(|| format!("after the last step: recorded {was}, now {is}"))
 }

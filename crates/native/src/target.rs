@@ -9,8 +9,8 @@ use crate::{
     launch::Launch,
     process::{Process, Silence},
 };
-use reweave_explore::Target;
-use reweave_model::{Divergence, Execution, Mark, OpKind, Plan, Site, Step, ThreadId};
+use reweave_explore::{Target, TargetError};
+use reweave_model::{Execution, Plan, ThreadId};
 use reweave_wire::{
     Debugged, Detail, Doom, Hello, LEFT, Note, Reader, Report, Restart, Writer, read_hello,
     read_report, write_request,
@@ -32,7 +32,7 @@ pub struct Observation {
 
 /// A program that is run again and again, in one process or, after a crash, in another one.
 ///
-/// If it cannot be run at all, [`fault`](NativeTarget::fault) says why, and [`Target::run`] returns a meaningless divergence.
+/// If it cannot be run at all, [`Target::run`] returns [`TargetError::Unavailable`], and [`fault`](NativeTarget::fault) says why.
 pub struct NativeTarget {
     launch: Launch,
     process: Option<Process>,
@@ -51,7 +51,7 @@ pub struct NativeTarget {
     leftover: Option<&'static str>,
 }
 
-/// Where time went, in nanoseconds; measured when the [`Launch`] asks for it. What is left of the whole is the search's own.
+/// Where time went, in nanoseconds; measured if the [`Launch`] asks for it. The rest of the elapsed time is the search's.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Spent {
     /// Running the program.
@@ -62,13 +62,13 @@ pub struct Spent {
     pub transfer: u64,
 }
 
-/// Plans in one batch: so many that a switch between the two processes costs little for each.
+/// Plans in one batch: enough that a switch between the two processes costs little per plan.
 const BATCH: usize = 64;
 
 /// How long a program may take until it waits for a debugger.
 const COMES_UP: Duration = Duration::from_secs(10);
 
-/// Threads that may end their process in one run, each at its place.
+/// How many deaths of the process are repeated in one run.
 const DOOMS: usize = 64;
 
 impl NativeTarget {
@@ -96,7 +96,7 @@ impl NativeTarget {
         self.fault.as_ref()
     }
 
-    /// What runs left behind in their process that is not put back, if they are not to have one of their own.
+    /// What runs left behind in their process that a restart does not restore.
     pub fn leftover(&self) -> Option<&'static str> {
         self.leftover
     }
@@ -124,7 +124,7 @@ impl NativeTarget {
         spent
     }
 
-    /// Does something that is a transfer, or, in the target, running and restoring.
+    /// Adds the time of `work` to the transfer time.
     fn timed<T>(&mut self, work: impl FnOnce(&mut NativeTarget) -> T) -> T {
         let start = self.launch.measure.then(Instant::now);
         let done = work(self);
@@ -135,7 +135,7 @@ impl NativeTarget {
     }
 
     /// Runs a plan once, with everything that there is to see.
-    pub fn observe(&mut self, plan: &Plan) -> Result<Observation, Divergence> {
+    pub fn observe(&mut self, plan: &Plan) -> Result<Observation, TargetError> {
         let done = self.run_one(plan, true, |_| Ok(()));
         self.observed(done)
     }
@@ -146,7 +146,7 @@ impl NativeTarget {
         &mut self,
         plan: &Plan,
         debugger: impl FnOnce(u32),
-    ) -> Result<Observation, Divergence> {
+    ) -> Result<Observation, TargetError> {
         let mut debugger = Some(debugger);
         let done = self.run_one(plan, true, |process| {
             let attach = debugger.take().ok_or(RunError::EndedInDebugger)?;
@@ -161,12 +161,12 @@ impl NativeTarget {
         self.observed(done)
     }
 
-    fn observed(&mut self, done: Result<(), RunError>) -> Result<Observation, Divergence> {
+    fn observed(&mut self, done: Result<(), RunError>) -> Result<Observation, TargetError> {
         if let Err(why) = done {
             return Err(self.fail(why));
         }
         match self.report.divergence.take() {
-            Some(divergence) => Err(divergence),
+            Some(divergence) => Err(divergence.into()),
             None => Ok(Observation {
                 execution: self.report.execution.clone(),
                 detail: self.report.detail.take().unwrap_or_default(),
@@ -201,7 +201,7 @@ impl NativeTarget {
         self.process = None;
     }
 
-    /// Has plans run, as many as there is room for. What goes wrong with one is looked at when it is run by itself.
+    /// Runs as many plans as there is room for. A plan that fails is repeated alone, and reported then.
     fn submit(&mut self, plans: &[Plan]) -> Result<(), RunError> {
         let patience = self.launch.limits.time;
         let process = self.ensure()?;
@@ -231,8 +231,8 @@ impl NativeTarget {
         }
     }
 
-    /// Runs one plan and reads its report. A run that ends its process is made again, and stops where that happened.
-    /// `begun` is told of each attempt, and may refuse it.
+    /// Runs one plan and reads its report. A run that ends its process is repeated and stops where that happened.
+    /// `begun` is called for each attempt and may refuse it.
     fn run_one(
         &mut self,
         plan: &Plan,
@@ -278,7 +278,7 @@ impl NativeTarget {
         }
     }
 
-    /// Whether the plan was run; else what it wants is there the next time.
+    /// Whether the plan was run; if not, the next process has what the run asked for.
     fn answered(&mut self) -> bool {
         let process = self.process.as_ref().expect("it has just answered");
         let wanted = process.header().wanted.load(Relaxed);
@@ -306,8 +306,11 @@ impl NativeTarget {
         let process = process.ok_or(RunError::MalformedReport)?;
         let words = &process.reports()[self.at..];
         let length = words.first().map_or(0, |length| length.saturating_add(1));
-        let words = words.get(..length as usize).ok_or(RunError::MalformedReport)?;
-        read_report(&mut Reader::new(words), &mut self.report).map_err(|_| RunError::MalformedReport)?;
+        let words = words
+            .get(..length as usize)
+            .ok_or(RunError::MalformedReport)?;
+        read_report(&mut Reader::new(words), &mut self.report)
+            .map_err(|_| RunError::MalformedReport)?;
         self.at += length as usize;
         self.waiting -= 1;
         if !self.report.notes.is_empty() {
@@ -319,30 +322,17 @@ impl NativeTarget {
         Ok(())
     }
 
-    fn fail(&mut self, why: RunError) -> Divergence {
-        if !matches!(why, RunError::Late) {
-            self.fault.get_or_insert(why);
-        }
+    fn fail(&mut self, why: RunError) -> TargetError {
         self.discard();
-        Divergence {
-            step: 0,
-            expected: Step {
-                choice: reweave_model::Choice {
-                    thread: ThreadId::MAIN,
-                    outcome: 0,
-                },
-                kind: OpKind(0),
-                site: Site::ANY,
-                ok: None,
-                mark: Mark::Default,
-            },
-            actual: None,
+        match why {
+            RunError::Late => TargetError::Late,
+            why => TargetError::Unavailable(self.fault.get_or_insert(why).to_string()),
         }
     }
 }
 
 impl Target for NativeTarget {
-    fn run(&mut self, plan: &Plan) -> Result<&Execution, Divergence> {
+    fn run(&mut self, plan: &Plan) -> Result<&Execution, TargetError> {
         let done = self.timed(|native| match native.waiting {
             0 => native.run_one(plan, false, |_| Ok(())),
             _ => native.collect(),
@@ -353,7 +343,7 @@ impl Target for NativeTarget {
         match self.report.divergence.take() {
             Some(divergence) => {
                 self.waiting = 0;
-                Err(divergence)
+                Err(divergence.into())
             }
             None => Ok(&self.report.execution),
         }

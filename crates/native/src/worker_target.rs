@@ -3,10 +3,10 @@
 //! *Decides:* whether a run showed accesses or rules that the search must restart for. *Called by:* the engine, for each
 //! worker of a check. *Owns:* one process, which it returns to the subject's idle ones when the worker is done.
 
-use crate::{notes::Notes, target::NativeTarget};
-use reweave_explore::Target;
-use reweave_model::{Choice, Divergence, Execution, Mark, OpKind, Plan, Site, Step, ThreadId};
-use reweave_wire::{Note, Races, Unit};
+use crate::{errors::StartError, launch::Launch, notes::Notes, target::NativeTarget};
+use reweave_explore::{Target, TargetError};
+use reweave_model::{Execution, Plan};
+use reweave_wire::{Note, Races, Rules, Unit};
 use std::sync::{
     Arc, Mutex, PoisonError,
     atomic::{AtomicBool, Ordering::Relaxed},
@@ -15,24 +15,53 @@ use std::sync::{
 /// Processes that wait for the next worker.
 pub(crate) type IdleProcesses = Arc<Mutex<Vec<NativeTarget>>>;
 
-/// A target that leaves word of what it notes, and its process for others.
+/// See the module.
 pub struct WorkerTarget {
-    /// `None`: it could not be started.
+    /// `None`: it could not be started, for this reason.
     native: Option<NativeTarget>,
+    unavailable: Option<StartError>,
     idle: IdleProcesses,
     notes: Arc<Mutex<Notes>>,
-    /// What is explored beyond operations so far: racy memory, and what rules are about.
+    /// Memory whose plain accesses are explored so far.
     visible: Vec<Unit>,
+    /// Rules that its runs follow.
+    rules: Rules,
     races: Races,
-    /// Notes looked at.
+    /// How many notes were looked at.
     known: usize,
     anew: Arc<AtomicBool>,
 }
 
 impl WorkerTarget {
-    /// Whether something turned out that is not explored yet, as it has to be: accesses that raced, a rule that matters.
-    fn races(&mut self) {
-        let (visible, explores) = (&self.visible, explores(self.races));
+    /// For a program launched in this way. `anew` is set when the search has to restart.
+    pub(crate) fn new(
+        started: Result<NativeTarget, StartError>,
+        launch: &Launch,
+        idle: IdleProcesses,
+        notes: Arc<Mutex<Notes>>,
+        anew: Arc<AtomicBool>,
+    ) -> WorkerTarget {
+        let (native, unavailable) = match started {
+            Ok(native) => (Some(native), None),
+            Err(error) => (None, Some(error)),
+        };
+        WorkerTarget {
+            native,
+            unavailable,
+            idle,
+            notes,
+            visible: launch.units.clone(),
+            rules: launch.rules,
+            races: launch.races,
+            known: 0,
+            anew,
+        }
+    }
+
+    /// Looks for what has to be explored and is not yet: accesses that raced, a rule that matters.
+    fn look_for_omissions(&mut self) {
+        let explores = matches!(self.races, Races::Explore | Races::Interleave);
+        let visible = &self.visible;
         let Some(native) = &self.native else {
             return;
         };
@@ -56,29 +85,40 @@ impl WorkerTarget {
             Note::Missing(unit) => Some(*unit),
             _ => None,
         });
+        let needed = notes.iter().filter_map(|note| match note {
+            Note::Needs(rule) => Some(*rule),
+            _ => None,
+        });
+        let followed = self.rules;
+        let needed: Rules = needed.filter(|rule| !followed.contains(*rule)).collect();
         let racy: Vec<Unit> = racy.filter(hidden).collect();
         let missing: Vec<Unit> = missing.filter(hidden).collect();
-        if !racy.is_empty() || !missing.is_empty() {
+        let lacking = !missing.is_empty() || !needed.is_empty();
+        if !racy.is_empty() || lacking {
             let mut notes = self.notes.lock().unwrap_or_else(PoisonError::into_inner);
-            // Accesses that are to count as operations are none yet: a loop that waits by them goes on for ever.
-            notes.lacking |= !missing.is_empty() || self.races == Races::Interleave;
+            // Accesses that shall be operations are none yet, so a loop that waits by them never ends.
+            notes.lacking |= lacking || self.races == Races::Interleave;
             notes.hidden.extend(racy);
             notes.hidden.extend(missing);
+            notes.needed.extend(needed.iter());
             self.anew.store(true, Relaxed);
         }
     }
 }
 
 impl Target for WorkerTarget {
-    fn run(&mut self, plan: &Plan) -> Result<&Execution, Divergence> {
-        let native = self.native.as_mut().ok_or_else(meaningless)?;
+    fn run(&mut self, plan: &Plan) -> Result<&Execution, TargetError> {
+        let Some(native) = &mut self.native else {
+            let why = self.unavailable.as_ref().map(StartError::to_string);
+            return Err(TargetError::Unavailable(why.unwrap_or_default()));
+        };
         let known = native.leftover();
         native.run(plan)?;
         if native.leftover() != known {
             let mut notes = self.notes.lock().unwrap_or_else(PoisonError::into_inner);
             notes.leftover = native.leftover();
         }
-        self.races();
+        self.look_for_omissions();
         Ok(self.native.as_ref().expect("it has just run").last())
     }
 
@@ -99,33 +139,10 @@ impl Drop for WorkerTarget {
             return;
         };
         let mut notes = self.notes.lock().unwrap_or_else(PoisonError::into_inner);
-        notes.notes.extend(native.notes().iter().cloned());
-        match native.fault() {
-            Some(why) => {
-                notes.fault.get_or_insert_with(|| why.into());
-            }
-            None => {
-                let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
-                idle.push(native);
-            }
+        notes.all.extend(native.notes().iter().cloned());
+        if native.fault().is_none() {
+            let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+            idle.push(native);
         }
-    }
-}
-
-/// For a target that cannot run; the fault says why.
-fn meaningless() -> Divergence {
-    Divergence {
-        step: 0,
-        expected: Step {
-            choice: Choice {
-                thread: ThreadId::MAIN,
-                outcome: 0,
-            },
-            kind: OpKind(0),
-            site: Site::ANY,
-            ok: None,
-            mark: Mark::Default,
-        },
-        actual: None,
     }
 }

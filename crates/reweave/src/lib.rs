@@ -95,6 +95,6 @@ pub use std::{hint, thread, thread_local, time};
 #[doc(hidden)]
 pub mod target {
     pub use crate::rt::ClosureTarget;
-    pub use reweave_explore::Target;
+    pub use reweave_explore::{Target, TargetError};
     pub use reweave_model as model;
 }

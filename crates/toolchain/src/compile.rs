@@ -96,7 +96,11 @@ pub fn build(kit: &Kit, words: Vec<OsString>) -> Result<Built, CompileError> {
 }
 
 /// Does what the compiler would do with these arguments, with instrumentation added. Returns the compiler's exit code.
-pub fn run_as_compiler(kit: &Kit, compiler: &Compiler, args: Vec<OsString>) -> Result<u8, CompileError> {
+pub fn run_as_compiler(
+    kit: &Kit,
+    compiler: &Compiler,
+    args: Vec<OsString>,
+) -> Result<u8, CompileError> {
     let line = CommandLine::read(args);
     let code = |status: ExitStatus| match (status.code(), status.signal()) {
         (Some(code), _) => code as u8,
@@ -121,7 +125,8 @@ pub fn run_as_compiler(kit: &Kit, compiler: &Compiler, args: Vec<OsString>) -> R
         }
         Stage::Link => {
             let directory = tempfile::tempdir();
-            let directory = directory.map_err(|error| CompileError::File(env::temp_dir(), error))?;
+            let directory =
+                directory.map_err(|error| CompileError::File(env::temp_dir(), error))?;
             let steps = TwoSteps {
                 kit,
                 line: &line,

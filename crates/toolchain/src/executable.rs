@@ -101,14 +101,14 @@ impl fmt::Display for Problem {
                     None => f.write_str("name the program that it starts, with its arguments"),
                 };
             }
-            Problem::NoFile => "it is not a regular file",
+            Problem::NoFile => "it is no file",
             Problem::NotExecutable => {
                 "it is not executable; `chmod +x` makes it so, if it is a program"
             }
             Problem::SetUserId => {
                 "it runs as another user or group (set-uid), which keeps the runtime out; copy it without that bit"
             }
-            Problem::NoProgram => "it is neither a binary nor a script",
+            Problem::NoProgram => "it is no program: neither a binary nor a script",
             Problem::OtherMachine { or_damaged: true } => {
                 "it is for another kind of machine, or damaged; only x86-64 programs can be explored"
             }

@@ -5,7 +5,7 @@ use super::{
     language::Program,
     machine::{Machine, needs_two_steps},
 };
-use reweave_drive::{Launch, Native, Note, Restart, Threads};
+use reweave_native::{Launch, NativeTarget, Note, Restart, Threads};
 use reweave_explore::{Algorithm, Flow, Options, Search, Target};
 use reweave_model::{End, Event, Execution, Kind, Op, Plan, ThreadId};
 use std::{
@@ -207,7 +207,7 @@ impl Built<'_> {
         let wrong = Mutex::new(None);
         let fault = Mutex::new(None);
         let target = |_| Watched {
-            native: Native::start(&launch).expect("the program starts"),
+            native: NativeTarget::start(&launch).expect("the program starts"),
             fault: &fault,
         };
         let search = explore(target, way.algorithm, way.workers, limit, |execution| {
@@ -354,12 +354,12 @@ impl Built<'_> {
 
 /// A target that says why it cannot run, and what it met that it should not.
 struct Watched<'a> {
-    native: Native,
+    native: NativeTarget,
     fault: &'a Mutex<Option<String>>,
 }
 
 impl Target for Watched<'_> {
-    fn run(&mut self, plan: &Plan) -> Result<&Execution, reweave_model::Divergence> {
+    fn run(&mut self, plan: &Plan) -> Result<&Execution, reweave_explore::TargetError> {
         self.native.run(plan)
     }
 

@@ -5,10 +5,10 @@ use super::{
     language::{Ending, How, Kind, Objects, Program, Stmt, Storage, Test, Value, each},
     parking::{Row, Variables},
 };
-use reweave_explore::Target;
+use reweave_explore::{Target, TargetError};
 use reweave_model::{
-    Divergence, Edge, End, Event, Execution, Gate, Next, Object, ObjectId, OnceState, Op, Pending,
-    Plan, Rmw, Run, Site, ThreadId,
+    Edge, End, Event, Execution, Gate, Next, Object, ObjectId, OnceState, Op, Pending, Plan, Rmw,
+    Run, Site, ThreadId,
 };
 
 /// Runs a program.
@@ -714,7 +714,7 @@ impl Thread {
 }
 
 impl Target for Machine {
-    fn run(&mut self, plan: &Plan) -> Result<&Execution, Divergence> {
+    fn run(&mut self, plan: &Plan) -> Result<&Execution, TargetError> {
         self.start(plan);
         self.proceed(ThreadId::MAIN);
         loop {
@@ -728,7 +728,7 @@ impl Target for Machine {
                     return Ok(self.run.end(end));
                 }
                 Next::Diverged => {
-                    return Err(self.run.divergence().expect("it diverged").clone());
+                    return Err(self.run.divergence().expect("it diverged").clone().into());
                 }
             }
         }

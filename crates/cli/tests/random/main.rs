@@ -22,7 +22,7 @@ mod parking;
 
 use compare::{Built, Oracle, Way};
 use language::Program;
-use reweave_drive::{Restart, Threads};
+use reweave_native::{Restart, Threads};
 use reweave_explore::Algorithm;
 use std::{
     env, fs,

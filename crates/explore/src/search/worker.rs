@@ -4,9 +4,9 @@ use super::{Crew, Flow, Totals};
 use crate::{
     estimate::{Probing, Tally},
     explorer::{Branch, Explorer},
-    target::Target,
+    target::{Target, TargetError},
 };
-use reweave_model::{Divergence, Execution, Plan};
+use reweave_model::{Execution, Plan};
 use std::sync::atomic::Ordering;
 
 /// See the module.
@@ -31,7 +31,7 @@ impl Worker<'_> {
         target: &mut T,
         before: &impl Fn() -> Flow,
         after: &impl Fn(&Plan, &Execution) -> Flow,
-    ) -> Result<(), Divergence> {
+    ) -> Result<(), TargetError> {
         loop {
             let flow = match self.pass(target, before, after)? {
                 Some(flow) => flow,
@@ -50,7 +50,7 @@ impl Worker<'_> {
         target: &mut T,
         before: &impl Fn() -> Flow,
         after: &impl Fn(&Plan, &Execution) -> Flow,
-    ) -> Result<Option<Flow>, Divergence> {
+    ) -> Result<Option<Flow>, TargetError> {
         if self.probing == Probing::Never {
             return Ok(None);
         }
@@ -72,7 +72,7 @@ impl Worker<'_> {
         target: &mut T,
         before: &impl Fn() -> Flow,
         after: &impl Fn(&Plan, &Execution) -> Flow,
-    ) -> Result<Flow, Divergence> {
+    ) -> Result<Flow, TargetError> {
         let mut next = 0;
         while !self.batch.is_empty() {
             let flow = self.run_next(target, next, before, after);
@@ -93,7 +93,7 @@ impl Worker<'_> {
         plan: usize,
         before: &impl Fn() -> Flow,
         after: &impl Fn(&Plan, &Execution) -> Flow,
-    ) -> Result<Flow, Divergence> {
+    ) -> Result<Flow, TargetError> {
         let branch = self.batch.pop().expect("somebody looked");
         if self.crew.stop.load(Ordering::Relaxed) || before() == Flow::Stop {
             self.batch.push(branch);
@@ -103,10 +103,10 @@ impl Worker<'_> {
         let plan = &self.plans[plan];
         let execution = match target.run(plan) {
             Ok(execution) => execution,
-            Err(divergence) => {
+            Err(error) => {
                 self.batch.push(branch);
                 self.crew.stop();
-                return Err(divergence);
+                return Err(error);
             }
         };
         let mut flow = Flow::Continue;

@@ -1,6 +1,6 @@
 //! A tiny language whose programs are targets: threads of instructions with one register each, no operating system.
 
-use reweave_explore::Target;
+use reweave_explore::{Target, TargetError};
 use reweave_model::*;
 
 /// One instruction. Objects are named by index within their kind.
@@ -579,7 +579,7 @@ impl Machine {
 }
 
 impl Target for Machine {
-    fn run(&mut self, plan: &Plan) -> Result<&Execution, Divergence> {
+    fn run(&mut self, plan: &Plan) -> Result<&Execution, TargetError> {
         self.start(plan);
         let mut newborn = vec![ThreadId::MAIN];
         loop {
@@ -592,7 +592,7 @@ impl Target for Machine {
                 }
                 Next::End(end) => return Ok(self.run.end(end)),
                 Next::Diverged => {
-                    return Err(self.run.divergence().expect("it diverged").clone());
+                    return Err(self.run.divergence().expect("it diverged").clone().into());
                 }
             }
         }

@@ -3,7 +3,7 @@
 //! Processor time of engine and program, the least of several turns, and the memory of both at most.
 
 use crate::table::measure;
-use reweave_drive::compile::Kit;
+use reweave_toolchain::Kit;
 
 /// Programs of 9,000 to 400,000 executions, of which the time is not mostly the compiler's.
 const PROGRAMS: &[(&str, u32)] = &[

@@ -1,4 +1,4 @@
-//! How fast native programs are explored: `cargo bench -p reweave-drive`, or a part of it, `-- lastzero=12 readers=15`, `-- straight`,
+//! How fast native programs are explored: `cargo bench -p reweave-native`, or a part of it, `-- lastzero=12 readers=15`, `-- straight`,
 //! `-- memory`, `-- rungs`.
 //!
 //! * Programs of the corpus by name and size: see [`rates`].
@@ -19,14 +19,11 @@ mod rungs;
 mod straight;
 mod table;
 
-use reweave_drive::{Native, compile::Kit};
-use reweave_explore::Target;
-use reweave_model::{Divergence, Execution, Plan};
-use std::{
-    fs,
-    path::{Path, PathBuf},
-    process::Command,
-};
+use reweave_explore::{Target, TargetError};
+use reweave_model::{Execution, Plan};
+use reweave_native::NativeTarget;
+use reweave_toolchain::Kit;
+use std::path::{Path, PathBuf};
 
 fn main() {
     let args: Vec<String> = std::env::args().skip(1).collect();
@@ -37,7 +34,7 @@ fn main() {
         return table::print_row(words);
     }
     let all = wanted.is_empty();
-    let kit = kit();
+    let kit = Kit::unpack().expect("the kit can be unpacked");
     if wanted.contains(&"workers") {
         table::print_workers(&kit);
     }
@@ -79,35 +76,6 @@ fn root() -> PathBuf {
     here.ancestors().nth(2).expect("two below").into()
 }
 
-/// Builds the runtime.
-fn kit() -> Kit {
-    let runtime = root().join("crates/runtime");
-    let target = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("runtime");
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let status = Command::new(cargo)
-        .args(["build", "--release", "--locked", "--quiet"])
-        .arg("--manifest-path")
-        .arg(runtime.join("Cargo.toml"))
-        .arg("--target-dir")
-        .arg(&target)
-        .status();
-    assert!(
-        status.is_ok_and(|status| status.success()),
-        "the runtime builds"
-    );
-    let directory = target.join("release");
-    let headers = fs::read_dir(root().join("crates/cli/include")).expect("there are headers");
-    for header in headers {
-        let header = header.expect("the headers can be listed").path();
-        if header.is_dir() {
-            continue;
-        }
-        let name = header.file_name().expect("files have names");
-        fs::copy(&header, directory.join(name)).expect("a header can be copied");
-    }
-    Kit { directory }
-}
-
 /// Seconds of processor time that this process and its children have used.
 fn processor_time() -> f64 {
     let used = |who: libc::c_int| {
@@ -133,14 +101,14 @@ fn one_core() {
     }
 }
 
-/// A program that leaves word of itself when it is ended.
+/// A program that is looked at when it is ended.
 struct Watched {
-    native: Native,
-    end: fn(&Native),
+    native: NativeTarget,
+    end: fn(&NativeTarget),
 }
 
 impl Target for Watched {
-    fn run(&mut self, plan: &Plan) -> Result<&Execution, Divergence> {
+    fn run(&mut self, plan: &Plan) -> Result<&Execution, TargetError> {
         self.native.run(plan)
     }
 

@@ -1,8 +1,9 @@
 //! That a million executions leave nothing behind, in the driver or in the program.
 
 use crate::rates::build;
-use reweave_drive::{Launch, Native, compile::Kit};
 use reweave_explore::{Algorithm, Flow, Options, Search};
+use reweave_native::{Launch, NativeTarget};
+use reweave_toolchain::Kit;
 use std::{
     fs,
     sync::atomic::{AtomicU64, Ordering::Relaxed},
@@ -30,7 +31,7 @@ fn print_of(kit: &Kit, algorithm: Algorithm) {
         ..Options::default()
     });
     let done = AtomicU64::new(0);
-    let target = |_| Native::start(&launch).expect("the program starts");
+    let target = |_| NativeTarget::start(&launch).expect("the program starts");
     let after = |_: &_, _: &_| {
         let done = done.fetch_add(1, Relaxed) + 1;
         if LOOKS.contains(&done) {

@@ -66,7 +66,7 @@ impl Peer {
     fn command(self, name: &str, size: u32, limit: f64) -> Command {
         let define = format!("-DN={size}");
         let compiler = [&define, "-Dreweave_assume=__VERIFIER_assume", "-I"];
-        let include = root().join("crates/cli/include");
+        let include = root().join("crates/toolchain/include");
         let source = root().join(format!("programs/papers/{name}.c"));
         let mut command = Command::new("prlimit");
         command.arg(format!("--cpu={}", limit.ceil() + 1.0));

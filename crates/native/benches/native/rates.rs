@@ -6,12 +6,12 @@
 //! time; it is by the clock, and right only on a machine that does nothing else.
 
 use crate::{Watched, processor_time, root};
-use reweave_drive::{
-    Launch, Native, Spent,
-    compile::{self, Built, Kit},
+use reweave_explore::{Algorithm, Flow, Options, Search, TargetError, Totals};
+use reweave_native::{Launch, NativeTarget, Spent};
+use reweave_toolchain::{
+    Kit,
+    compile::{self, Built},
 };
-use reweave_explore::{Algorithm, Flow, Options, Search, Totals};
-use reweave_model::Divergence;
 use std::{cell::Cell, ffi::OsString, path::Path, time::Instant};
 
 /// Programs of `programs/papers` and their sizes.
@@ -76,9 +76,8 @@ pub fn build(kit: &Kit, name: &str, size: u32) -> Result<Built, String> {
 
 fn measure(kit: &Kit, name: &str, size: u32) -> Result<String, String> {
     let built = build(kit, name, size)?;
-    let explored = |measure, most| {
-        explore(&built.program, measure, most).map_err(|divergence| format!("{divergence:?}"))
-    };
+    let explored =
+        |measure, most| explore(&built.program, measure, most).map_err(|error| error.to_string());
     let first = explored(false, 1)?;
     let whole = explored(false, u64::MAX)?;
     let split = explored(true, u64::MAX)?;
@@ -115,7 +114,7 @@ struct Explored {
     spent: Spent,
 }
 
-fn explore(program: &Path, measure: bool, most: u64) -> Result<Explored, Divergence> {
+fn explore(program: &Path, measure: bool, most: u64) -> Result<Explored, TargetError> {
     let launch = Launch {
         measure,
         ..Launch::new(program.into())
@@ -126,7 +125,7 @@ fn explore(program: &Path, measure: bool, most: u64) -> Result<Explored, Diverge
     });
     let (start, used) = (Instant::now(), processor_time());
     let target = |_| Watched {
-        native: Native::start(&launch).expect("the program starts"),
+        native: NativeTarget::start(&launch).expect("the program starts"),
         end: |native| LAST.set(native.spent()),
     };
     let flow = match most {

@@ -1,8 +1,9 @@
 //! What it costs to run a program again, on each rung of the ladder.
 
 use crate::{Watched, processor_time, rates::build};
-use reweave_drive::{Launch, Native, Restart, compile::Kit};
 use reweave_explore::{Algorithm, Flow, Options, Search};
+use reweave_native::{Launch, NativeTarget, Restart};
+use reweave_toolchain::Kit;
 use std::{
     path::Path,
     sync::atomic::{AtomicU64, Ordering::Relaxed},
@@ -58,7 +59,7 @@ fn explore(program: &Path, restart: Restart, most: u64) -> (u64, f64, f64) {
         ..Options::default()
     });
     let target = |_| Watched {
-        native: Native::start(&launch).expect("the program starts"),
+        native: NativeTarget::start(&launch).expect("the program starts"),
         end: |_| {},
     };
     let (start, used) = (Instant::now(), processor_time());

@@ -2,12 +2,13 @@
 //! without hooks.
 
 use crate::{processor_time, root};
-use reweave_drive::{
-    Launch, Native,
-    compile::{self, Kit},
-};
 use reweave_explore::Target;
 use reweave_model::Plan;
+use reweave_native::{Launch, NativeTarget};
+use reweave_toolchain::{
+    Kit,
+    compile::{self},
+};
 use std::{ffi::OsString, path::Path, process::Command};
 
 /// Functions of `straight.c`.
@@ -30,7 +31,7 @@ pub fn print(kit: &Kit) {
 }
 
 fn words(kernel: &str) -> Vec<OsString> {
-    let source = root().join("crates/drive/benches/native/straight.c");
+    let source = root().join("crates/native/benches/native/straight.c");
     let kernel = format!("-DKERNEL={kernel}");
     vec![source.into(), kernel.into(), "-O2".into()]
 }
@@ -56,7 +57,7 @@ fn hooked(kit: &Kit, kernel: &str) -> f64 {
     let built = compile::build(kit, words(kernel)).expect("it compiles");
     let launch = Launch::new(built.program.clone());
     let runs = |count: u32| {
-        let mut native = Native::start(&launch).expect("it starts");
+        let mut native = NativeTarget::start(&launch).expect("it starts");
         for _ in 0..count {
             native.run(&Plan::default()).expect("it runs");
         }

@@ -16,9 +16,10 @@ use crate::{
     processor_time,
     rates::build,
 };
-use reweave_drive::{Launch, Native, compile::Kit};
 use reweave_explore::{Algorithm, Flow, Options, Probing, Search};
 use reweave_model::Execution;
+use reweave_native::{Launch, NativeTarget};
+use reweave_toolchain::Kit;
 use std::{
     io::Write,
     process::Command,
@@ -228,7 +229,7 @@ pub fn print_row(words: &[&str]) {
     let done = AtomicU64::new(0);
     let early = AtomicU64::new(0);
     let target = |_| Watched {
-        native: Native::start(&launch).expect("the program starts"),
+        native: NativeTarget::start(&launch).expect("the program starts"),
         end: weigh,
     };
     let after = |_: &_, execution: &Execution| {
@@ -265,7 +266,7 @@ fn memory(of: fn(&str) -> f64) -> f64 {
 static MOST: AtomicU64 = AtomicU64::new(0);
 
 /// Leaves word of how much memory was in use at most.
-fn weigh(_: &Native) {
+fn weigh(_: &NativeTarget) {
     // Of what is not negative the larger number has the larger bits.
     MOST.fetch_max(memory(peak).to_bits(), Relaxed);
 }

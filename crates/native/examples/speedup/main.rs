@@ -1,6 +1,6 @@
 //! How much faster a search would be on more cores than there are here.
 //!
-//! `cargo run --release -p reweave-drive --example speedup -- PROGRAM [ARGS]` explores a program that `reweave cc` has compiled, by `rf` and with one
+//! `cargo run --release -p reweave-native --example speedup -- PROGRAM [ARGS]` explores a program that `reweave cc` has compiled, by `rf` and with one
 //! worker, and notes which execution follows from which and how long each took, run and analysis, at best of three times. Then the search is gone through
 //! again on 1 to 256 workers that do not exist (`crew.rs`), and for each number the speedup is told, and what keeps it from being more.
 //!
@@ -10,9 +10,9 @@
 mod crew;
 
 use crew::{Costs, Crew, Lost, Task, Tasks};
-use reweave_drive::{Launch, Native};
 use reweave_explore::{Algorithm, Explorer, Options, Target};
 use reweave_model::Plan;
+use reweave_native::{Launch, NativeTarget};
 use std::{
     collections::HashSet,
     env,
@@ -47,9 +47,10 @@ fn main() {
 
 /// One worker does the same every time; what took longer once was held up by something else.
 fn best_of_three(launch: &Launch) -> Result<Tasks, String> {
-    let mut best = record(Native::start(launch)?)?;
+    let start = || NativeTarget::start(launch).map_err(|error| error.to_string());
+    let mut best = record(start()?)?;
     for _ in 0..2 {
-        let again = record(Native::start(launch)?)?;
+        let again = record(start()?)?;
         if again.all.len() != best.all.len() {
             return Err("the program does not do the same every time".into());
         }
@@ -61,7 +62,7 @@ fn best_of_three(launch: &Launch) -> Result<Tasks, String> {
 }
 
 /// Explores everything, as one worker of a search does.
-fn record(mut native: Native) -> Result<Tasks, String> {
+fn record(mut native: NativeTarget) -> Result<Tasks, String> {
     let options = Options {
         algorithm: Algorithm::Rf,
         ..Options::default()

@@ -14,11 +14,9 @@ use super::{
     world::{Thread, now},
 };
 use crate::allocator::Watch;
-use reweave_explore::Target;
+use reweave_explore::{Target, TargetError};
 use reweave_fiber::{Fiber, Resumed, Unwound};
-use reweave_model::{
-    Divergence, End, Error, Execution, Gate, Kind, Next, Op, Pending, Plan, Site, ThreadId,
-};
+use reweave_model::{End, Error, Execution, Gate, Kind, Next, Op, Pending, Plan, Site, ThreadId};
 use std::{
     any::Any,
     panic::{AssertUnwindSafe, catch_unwind},
@@ -313,7 +311,7 @@ impl ClosureTarget {
 }
 
 impl Target for ClosureTarget {
-    fn run(&mut self, plan: &Plan) -> Result<&Execution, Divergence> {
+    fn run(&mut self, plan: &Plan) -> Result<&Execution, TargetError> {
         let over = self.once(plan);
         if self.clean(over) {
             let world = &self.world;
@@ -324,7 +322,7 @@ impl Target for ClosureTarget {
         let run = self.world.run.get_mut();
         match over {
             Next::End(_) => Ok(run.execution()),
-            _ => Err(run.divergence().expect("the run diverged").clone()),
+            _ => Err(run.divergence().expect("the run diverged").clone().into()),
         }
     }
 }

@@ -99,7 +99,7 @@ extern "C" fn instead_of_main(
     world::start(seated);
     let beginning = beginning();
     world::get().modules = modules();
-    rules::prepare(&beginning.units);
+    rules::prepare(beginning.rules);
     families::prepare(&beginning);
     world::get().modules = modules();
     racy_units::prepare(&beginning.units);

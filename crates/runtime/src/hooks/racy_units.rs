@@ -55,7 +55,6 @@ pub fn prepare(units: &[Unit]) {
     let world = world::get();
     let mut found: Vec<(usize, usize)> = units
         .iter()
-        .filter(|unit| !unit.is_rule())
         .filter_map(|unit| {
             let address = world.address(unit.place)?;
             Some((address, unit.bytes as usize))

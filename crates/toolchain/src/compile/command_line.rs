@@ -445,6 +445,9 @@ mod tests {
         assert_eq!(joined(&line.words()), "outer.c -DX inner.c @nowhere");
         let own = format!("@{}", place.path().join("own").display());
         let own = file("own", &format!("a.c {own}"));
-        assert_eq!(CommandLine::read(vec![own]).sources().count(), response_file::DEEPEST);
+        assert_eq!(
+            CommandLine::read(vec![own]).sources().count(),
+            response_file::DEEPEST
+        );
     }
 }

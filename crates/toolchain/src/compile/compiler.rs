@@ -134,4 +134,3 @@ pub(super) fn in_path(name: &str) -> Option<PathBuf> {
             fs::metadata(file).is_ok_and(|it| it.is_file() && it.permissions().mode() & 0o111 != 0)
         })
 }
-

@@ -33,7 +33,9 @@ impl fmt::Display for CompileError {
                     "no {name} compiler: none of {names} is in PATH; install gcc or clang, or set {variable}"
                 )
             }
-            CompileError::Unusable(command, error) => write!(f, "{command}: cannot be run: {error}"),
+            CompileError::Unusable(command, error) => {
+                write!(f, "{command}: cannot be run: {error}")
+            }
             CompileError::Missing(file) => write!(f, "{}: no such file", file.display()),
             CompileError::Refused(files, _) => {
                 let names: Vec<_> = files
@@ -43,10 +45,12 @@ impl fmt::Display for CompileError {
                 let verb = if names.len() == 1 { "does" } else { "do" };
                 write!(f, "{} {verb} not compile", names.join(", "))
             }
-            CompileError::Unlinked(status) => write!(f, "the program could not be linked ({status})"),
+            CompileError::Unlinked(status) => {
+                write!(f, "the program could not be linked ({status})")
+            }
             CompileError::Static => write!(
                 f,
-                "a program linked with -static cannot be explored: its calls of the C library bypass the runtime; \
+                "a program that is linked with -static cannot be explored: its calls of the C library bypass the runtime; \
                  link it without (-static-libgcc and -static-libstdc++ may stay)"
             ),
             CompileError::File(path, error) => write!(f, "{}: {error}", path.display()),
@@ -55,4 +59,3 @@ impl fmt::Display for CompileError {
 }
 
 impl std::error::Error for CompileError {}
-

@@ -266,7 +266,10 @@ impl Info {
         let directory = directory.and_then(|directory| self.text(index, directory));
         let mut path = std::path::PathBuf::from(directory.unwrap_or_default());
         path.push(name);
-        Some(source_paths::shorten(&path.to_string_lossy(), &directory_of(unit)))
+        Some(source_paths::shorten(
+            &path.to_string_lossy(),
+            &directory_of(unit),
+        ))
     }
 }
 

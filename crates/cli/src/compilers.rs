@@ -1,22 +1,25 @@
 //! `reweave cc`, `c++` and `build`: instrumenting compilers, alone and for a whole build.
 
-use crate::{kit, usage};
-use reweave_drive::compile::{Compiler, Language, Wrappers, stand_in};
+use crate::output::usage;
 use reweave_report::ExitCode;
+use reweave_toolchain::{
+    Kit,
+    compile::{CompileError, Compiler, Language, Wrappers, run_as_compiler},
+};
 use std::{env, ffi::OsString, process};
 
-/// Does what the compiler would do with these arguments, and more. The code to exit with is the compiler's.
+/// Runs the compiler with instrumentation. The exit code is the compiler's.
 pub fn compile(language: Language, args: Vec<OsString>) -> u8 {
-    let done = kit::unpack().and_then(|kit| {
-        let compiler = Compiler::find(language).map_err(|error| error.to_string())?;
-        stand_in(&kit, &compiler, args).map_err(|error| error.to_string())
+    let compiled = unpack().and_then(|kit| {
+        let compile = || run_as_compiler(&kit, &Compiler::find(language)?, args);
+        compile().map_err(|error: CompileError| error.to_string())
     });
-    done.unwrap_or_else(|sentence| usage(&sentence).code())
+    compiled.unwrap_or_else(|sentence| usage(&sentence).code())
 }
 
-/// Runs a build with our compilers in place of its own.
+/// Runs a build with instrumenting compilers in place of its own.
 pub fn build(command: &[OsString]) -> ExitCode {
-    let done = kit::unpack().and_then(|kit| {
+    let built = unpack().and_then(|kit| {
         let own = env::current_exe().map_err(|error| format!("where reweave is: {error}"))?;
         let wrappers = Wrappers::new(&kit, &own).map_err(|error| error.to_string())?;
         let mut build = process::Command::new(&command[0]);
@@ -31,10 +34,14 @@ pub fn build(command: &[OsString]) -> ExitCode {
             false => Err(format!("the build failed: {}", ended(status))),
         }
     });
-    match done {
+    match built {
         Ok(()) => ExitCode::Clean,
         Err(sentence) => usage(&sentence),
     }
+}
+
+fn unpack() -> Result<Kit, String> {
+    Kit::unpack().map_err(|error| error.to_string())
 }
 
 /// How a process ended, in words.

@@ -1,6 +1,6 @@
 //! What a suite remembers from one time to the next: how each test ended, and searches that were not.
 
-use crate::check::StoredSession;
+use reweave_native::StoredSession;
 use reweave_report::{Verdict, save};
 use serde::{Deserialize, Serialize};
 use std::{collections::BTreeMap, fs, io, path::Path};
@@ -9,7 +9,7 @@ const SCHEMA: &str = "reweave.suite-state/1";
 
 /// The file.
 #[derive(Serialize, Deserialize)]
-pub struct State {
+pub struct StateFile {
     schema: String,
     /// By name.
     pub tests: BTreeMap<String, Kept>,
@@ -30,17 +30,17 @@ struct Head {
     schema: String,
 }
 
-impl State {
+impl StateFile {
     /// Nothing yet.
-    pub fn new() -> State {
-        State {
+    pub fn new() -> StateFile {
+        StateFile {
             schema: SCHEMA.into(),
             tests: BTreeMap::new(),
         }
     }
 
     /// Reads the file, if there is one; an error is a sentence.
-    pub fn read(path: &Path) -> Result<State, String> {
+    pub fn read(path: &Path) -> Result<StateFile, String> {
         let wrong = |why: String| {
             format!(
                 "{}: {why}; remove it, and all tests begin from their beginning",
@@ -49,7 +49,7 @@ impl State {
         };
         let text = match fs::read(path) {
             Ok(text) => text,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(State::new()),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(StateFile::new()),
             Err(error) => return Err(format!("{}: cannot be read: {error}", path.display())),
         };
         let no_state = |error| wrong(format!("not the state of a suite: {error}"));

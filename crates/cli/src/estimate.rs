@@ -1,14 +1,17 @@
 //! `reweave estimate`: explores for a moment in each way there is, and says how large each search would be.
 
-use super::{
-    Ending, Prepared, args, args::Check, native::Checked, prepare, progress, stdin, stopped,
+use crate::{
+    args::{CheckOptions, CheckRequest, Format},
+    check::{prepare, settings, standard_input, stopped},
+    output::{Failure, print, usage},
+    progress,
 };
-use crate::{args::Format, print, say, usage};
-use reweave_check::{Control, Fault, Outcome, Settings};
+use reweave_check::{Control, Outcome, Settings};
 use reweave_explore::{Algorithm, Options, Probing};
+use reweave_native::NativeProgram;
 use reweave_report::{ExitCode, Large, Part, Span};
 use serde::Serialize;
-use std::{ffi::OsString, time::Duration};
+use std::time::Duration;
 
 /// How long each search is looked at, unless said otherwise.
 const MOMENT: Duration = Duration::from_secs(1);
@@ -16,36 +19,21 @@ const MOMENT: Duration = Duration::from_secs(1);
 /// Bounds on preemptions that are looked at.
 const BOUNDS: [u32; 3] = [0, 1, 2];
 
-/// Runs the command and says with which code to exit. The arguments are those of `check`.
-pub fn estimate(args: Vec<OsString>) -> ExitCode {
-    let check = match args::parse(args) {
-        Ok(Some(check)) => check,
-        Ok(None) => return print(HELP),
+/// Runs the command and returns its exit code. The options are those of `check`.
+pub fn run(options: CheckOptions) -> ExitCode {
+    let request = match CheckRequest::new(options) {
+        Ok(request) => request,
         Err(sentence) => return usage(&sentence),
     };
-    let prepared = stdin::read().map_err(Ending::from);
-    let prepared = prepared.and_then(|stdin| prepare(&check, stdin));
-    match prepared.and_then(|prepared| sizes(&check, prepared)) {
-        Ok(document) => print(&match check.format {
+    let program = standard_input().and_then(|stdin| prepare(&request, stdin));
+    match program.and_then(|program| sizes(&request, program)) {
+        Ok(document) => print(&match request.options.format {
             Format::Json => document.json(),
             Format::Text => document.text(),
         }),
-        Err(Ending(code, sentence)) => {
-            say(&sentence);
-            code
-        }
+        Err(failure) => failure.report(),
     }
 }
-
-/// What can be typed, for people.
-const HELP: &str = "\
-Explore a program for a moment in each way there is, and say how large each search would be
-
-Usage: reweave estimate [OPTIONS] FILE.c|.cc|.cpp ... [-- ARGS...]
-       reweave estimate [OPTIONS] -- PROGRAM [ARGS...]
-
-Options and arguments are those of `reweave check`; --budget is the time for each way, 1s unless said otherwise.
-";
 
 /// All ways of one program.
 #[derive(Serialize)]
@@ -70,7 +58,7 @@ struct Size {
     covered: f64,
 }
 
-fn sizes(check: &Check, mut prepared: Prepared) -> Result<Sizes, Ending> {
+fn sizes(request: &CheckRequest, mut program: NativeProgram) -> Result<Sizes, Failure> {
     let control = Control::default();
     let interrupted = progress::interrupts(&control)?;
     let all = Algorithm::NAMES.iter().map(|(_, algorithm)| *algorithm);
@@ -83,9 +71,9 @@ fn sizes(check: &Check, mut prepared: Prepared) -> Result<Sizes, Ending> {
             algorithm,
             preemptions,
             probing: Probing::Often,
-            ..check.options
+            ..request.search
         };
-        let outcome = look(check, options, &mut prepared, &control)?;
+        let outcome = look(request, options, &mut program, &control)?;
         if stopped(&interrupted) {
             break;
         }
@@ -93,41 +81,29 @@ fn sizes(check: &Check, mut prepared: Prepared) -> Result<Sizes, Ending> {
     }
     Ok(Sizes {
         schema: "reweave.estimate/1",
-        program: prepared.program.name,
+        program: program.name().to_owned(),
         estimates,
     })
 }
 
-/// Explores for a moment. Errors are of no interest here, so neither are their traces.
+/// Explores for a moment. Errors do not matter here, so their traces are removed.
 fn look(
-    check: &Check,
+    request: &CheckRequest,
     options: Options,
-    prepared: &mut Prepared,
+    program: &mut NativeProgram,
     control: &Control,
-) -> Result<Outcome, Ending> {
+) -> Result<Outcome, Failure> {
     let nowhere = tempfile::tempdir()
         .map_err(|error| format!("no directory can be made for traces: {error}"))?;
     let settings = Settings {
         options,
         workers: 1,
-        budget: check.budget.or(Some(MOMENT)),
-        max_executions: check.max_executions,
+        budget: request.options.budget.or(Some(MOMENT)),
         keep_going: true,
         directory: nowhere.path().into(),
-        ..super::settings(check, &prepared.program)
+        ..settings(request, program)
     };
-    loop {
-        let (launch, program) = (prepared.launch.clone(), prepared.program.clone());
-        let mut subject = Checked::new(launch, program, options.max_steps)?;
-        match (
-            reweave_check::check(&mut subject, &settings, control),
-            prepared.lower(check),
-        ) {
-            (Ok(outcome), _) => return Ok(outcome),
-            (Err(Fault::Differs(_)), Some(lower)) => prepared.launch.restart = lower,
-            (Err(fault), _) => return Err(Ending::from(fault)),
-        }
-    }
+    Ok(program.explore(&settings, control)?)
 }
 
 fn size(outcome: &Outcome, preemptions: Option<u32>) -> Option<Size> {
