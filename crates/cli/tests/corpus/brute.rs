@@ -2,9 +2,9 @@
 //! once and with the same ends and errors.
 
 use super::class::{class, class_by_reads};
-use reweave_native::{Launch, NativeTarget, Note};
 use reweave_explore::{Algorithm, Flow, Options, Search, Target, TargetError};
 use reweave_model::{End, Execution, Plan};
+use reweave_native::{Launch, NativeTarget, Note};
 use std::{collections::BTreeMap, path::PathBuf, sync::Mutex};
 
 /// How often each class was met.

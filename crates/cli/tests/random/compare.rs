@@ -5,9 +5,9 @@ use super::{
     language::Program,
     machine::{Machine, needs_two_steps},
 };
-use reweave_native::{Launch, NativeTarget, Note, Restart, Threads};
 use reweave_explore::{Algorithm, Flow, Options, Search, Target};
 use reweave_model::{End, Event, Execution, Kind, Op, Plan, ThreadId};
+use reweave_native::{Launch, NativeTarget, Note, Restart, Threads};
 use std::{
     collections::BTreeMap,
     ffi::OsString,
@@ -379,7 +379,7 @@ impl Drop for Watched<'_> {
             Note::Unsupported { call, .. } => Some(format!("unsupported: {call}")),
             _ => None,
         });
-        let fault = self.native.fault().map(String::from).or(unsupported);
+        let fault = self.native.fault().map(ToString::to_string).or(unsupported);
         if let (Some(fault), Ok(mut place)) = (fault, self.fault.lock()) {
             place.get_or_insert(fault);
         }

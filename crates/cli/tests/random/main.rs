@@ -22,8 +22,8 @@ mod parking;
 
 use compare::{Built, Oracle, Way};
 use language::Program;
-use reweave_native::{Restart, Threads};
 use reweave_explore::Algorithm;
+use reweave_native::{Restart, Threads};
 use std::{
     env, fs,
     path::{Path, PathBuf},
