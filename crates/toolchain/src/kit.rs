@@ -75,7 +75,7 @@ impl fmt::Display for KitError {
         let refused: Vec<String> = refused.collect();
         write!(
             f,
-            "the runtime cannot be stored anywhere; set XDG_CACHE_HOME to a directory of yours ({})",
+            "the runtime cannot be put anywhere; set XDG_CACHE_HOME to a directory of yours ({})",
             refused.join("; ")
         )
     }
