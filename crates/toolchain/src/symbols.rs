@@ -34,7 +34,7 @@ pub use inline_assembly::has_hooks;
 
 use debug_info::{Bytes, Die, Info};
 use locals::Unwinding;
-use symbol_table::{Named, Table};
+use symbol_table::{Symbol, SymbolTable};
 use unit_outline::Static;
 
 /// One function of a place in the program.
@@ -64,7 +64,7 @@ pub struct Symbols {
     bytes: Arc<[u8]>,
     dwarf: Arc<Dwarf<Bytes>>,
     unwinding: Unwinding,
-    table: OnceCell<Table>,
+    table: OnceCell<SymbolTable>,
     /// Size of the block of variables that each thread has, up to the thread pointer.
     thread_block: u64,
     lines: OnceCell<Option<Context<Bytes>>>,
@@ -233,8 +233,8 @@ impl Symbols {
         ElfFile64::parse(&*self.bytes).expect("it was parsed before")
     }
 
-    fn table(&self) -> &Table {
-        self.table.get_or_init(|| Table::read(&self.file()))
+    fn table(&self) -> &SymbolTable {
+        self.table.get_or_init(|| SymbolTable::read(&self.file()))
     }
 
     fn lines(&self) -> Option<&Context<Bytes>> {
@@ -323,7 +323,7 @@ impl Symbols {
     fn fixed(
         &self,
         list: &[(u64, Die)],
-        named: Option<&Named>,
+        named: Option<&Symbol>,
         at: u64,
         size: u64,
     ) -> Option<String> {
@@ -344,7 +344,7 @@ impl Symbols {
         &self,
         die: Die,
         begin: u64,
-        named: Option<&Named>,
+        named: Option<&Symbol>,
         at: u64,
         size: u64,
     ) -> Option<(String, bool)> {
@@ -358,7 +358,7 @@ impl Symbols {
         }
         let mut name = info.qualified(die)?;
         // A compiler may forget whose static variable it is, but not to name the symbol after both.
-        let long = symbol.map(Named::plain);
+        let long = symbol.map(Symbol::demangled);
         let long = long.filter(|long| long.ends_with(&format!("::{name}")));
         if let Some(long) = long.filter(|_| !name.contains("::")) {
             name = long;

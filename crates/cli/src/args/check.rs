@@ -324,7 +324,7 @@ fn algorithm(text: &str) -> Result<Algorithm, String> {
             "not in this version (reweave {})",
             env!("CARGO_PKG_VERSION")
         )),
-        _ => text.parse::<Algorithm>(),
+        _ => text.parse::<Algorithm>().map_err(|error| error.to_string()),
     }
 }
 

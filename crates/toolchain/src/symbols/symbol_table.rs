@@ -4,8 +4,8 @@ use object::{Object, ObjectSymbol, SymbolKind};
 
 use super::demangle;
 
-/// Something that has a name and a place.
-pub(super) struct Named {
+/// A function or variable of the symbol table.
+pub(super) struct Symbol {
     pub(super) address: u64,
     pub(super) size: u64,
     name: String,
@@ -13,15 +13,15 @@ pub(super) struct Named {
 
 /// What the symbol table names, each ascending by address.
 #[derive(Default)]
-pub(super) struct Table {
-    functions: Vec<Named>,
-    variables: Vec<Named>,
-    thread_variables: Vec<Named>,
+pub(super) struct SymbolTable {
+    functions: Vec<Symbol>,
+    variables: Vec<Symbol>,
+    thread_variables: Vec<Symbol>,
 }
 
-impl Table {
-    pub(super) fn read(file: &object::read::elf::ElfFile64<'_>) -> Table {
-        let mut table = Table::default();
+impl SymbolTable {
+    pub(super) fn read(file: &object::read::elf::ElfFile64<'_>) -> SymbolTable {
+        let mut table = SymbolTable::default();
         let symbols = file.symbols().chain(file.dynamic_symbols());
         for symbol in symbols.filter(|symbol| !symbol.is_undefined()) {
             let list = match symbol.kind() {
@@ -31,7 +31,7 @@ impl Table {
                 _ => continue,
             };
             if let Ok(name) = symbol.name() {
-                list.push(Named {
+                list.push(Symbol {
                     address: symbol.address(),
                     size: symbol.size(),
                     name: name.to_owned(),
@@ -46,7 +46,7 @@ impl Table {
             &mut table.thread_variables,
         ] {
             list.sort_by(|a, b| {
-                let key = |named: &Named| (named.address, marks(&named.name));
+                let key = |named: &Symbol| (named.address, marks(&named.name));
                 key(a).cmp(&key(b)).then_with(|| a.name.cmp(&b.name))
             });
             list.dedup_by_key(|named| named.address);
@@ -56,26 +56,26 @@ impl Table {
 
     /// The function around this address.
     pub(super) fn function(&self, address: u64) -> Option<String> {
-        Some(find(&self.functions, address)?.plain())
+        Some(find(&self.functions, address)?.demangled())
     }
 
-    pub(super) fn variable(&self, address: u64) -> Option<&Named> {
+    pub(super) fn variable(&self, address: u64) -> Option<&Symbol> {
         find(&self.variables, address)
     }
 
-    pub(super) fn thread_variable(&self, offset: u64) -> Option<&Named> {
+    pub(super) fn thread_variable(&self, offset: u64) -> Option<&Symbol> {
         find(&self.thread_variables, offset)
     }
 }
 
-impl Named {
-    pub(super) fn plain(&self) -> String {
+impl Symbol {
+    pub(super) fn demangled(&self) -> String {
         demangle::demangle(&self.name)
     }
 
     /// `table+24`.
     pub(super) fn with_offset(&self, address: u64) -> String {
-        let name = self.plain();
+        let name = self.demangled();
         match address.saturating_sub(self.address) {
             0 => name,
             offset => format!("{name}+{offset}"),
@@ -84,7 +84,7 @@ impl Named {
 }
 
 /// The one that contains this address.
-fn find(list: &[Named], address: u64) -> Option<&Named> {
+fn find(list: &[Symbol], address: u64) -> Option<&Symbol> {
     let after = list.partition_point(|named| named.address <= address);
     let named = &list[after.checked_sub(1)?];
     (address - named.address < named.size).then_some(named)
