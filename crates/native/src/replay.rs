@@ -1,6 +1,6 @@
 //! Replays one recorded execution, also in a debugger.
 //!
-//! *Called by:* `reweave replay`. *Owns:* the program's subject, for further runs.
+//! *Called by:* `reweave replay`. *Owns:* the program and its subject, for further runs.
 
 use crate::{
     errors::StartError,
@@ -19,6 +19,8 @@ pub struct Replay {
     /// Its trace, as it is this time.
     pub trace: Trace,
     subject: NativeSubject,
+    /// What was built is removed with it.
+    _program: NativeProgram,
 }
 
 /// Why an execution could not be replayed.
@@ -72,7 +74,11 @@ impl Replay {
         trace.sources.clone_from(&recorded.sources);
         match recorded.differs(&trace) {
             Some(difference) => Err(ReplayError::Differs(difference.to_string())),
-            None => Ok(Replay { trace, subject }),
+            None => Ok(Replay {
+                trace,
+                subject,
+                _program: program,
+            }),
         }
     }
 
