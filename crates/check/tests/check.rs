@@ -4,7 +4,7 @@ use reweave_check::{
     Check, Control, Fault, Outcome, Settings, StoredCheck, Subject, check, plan_of,
 };
 use reweave_conduct::{Next, Run};
-use reweave_explore::{AlgorithmName as Algorithm, Options, Target, TargetError};
+use reweave_explore::{AlgorithmName, Options, Target, TargetError};
 use reweave_model::{Error, Execution, Kind, Object, ObjectId, Op, Pending, Plan, Site, ThreadId};
 use reweave_report::{Context, Position, Program, Trace};
 use std::{
@@ -185,7 +185,7 @@ fn bench() -> Bench {
         settings: Settings {
             // Nobody reads: all orders of the writes are one class by who reads from whom.
             options: Options {
-                algorithm: Algorithm::Optimal,
+                algorithm: AlgorithmName::Optimal,
                 ..Options::default()
             },
             workers: 1,

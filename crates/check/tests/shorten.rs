@@ -2,9 +2,7 @@
 
 use reweave_check::{Control, Fault, Settings, Subject, check, plan_of};
 use reweave_conduct::{Next, Run};
-use reweave_explore::{
-    AlgorithmName as Algorithm, Flow, Options, Schedule, Search, Target, TargetError,
-};
+use reweave_explore::{AlgorithmName, Flow, Options, Schedule, Search, Target, TargetError};
 use reweave_model::{
     End, Error, Execution, Kind, Object, ObjectId, Op, Pending, Plan, Rmw, RmwKind, Site, ThreadId,
 };
@@ -253,7 +251,7 @@ type Cost = (u32, usize);
 /// For every execution within a bound, or for all, what it came to and how simple it is.
 fn all(lines: &Lines, bound: Option<u32>, most: usize) -> Option<Vec<(Execution, Cost)>> {
     let options = Options {
-        algorithm: Algorithm::Dfs,
+        algorithm: AlgorithmName::Dfs,
         preemptions: bound,
         ..Options::default()
     };
@@ -273,7 +271,7 @@ fn all(lines: &Lines, bound: Option<u32>, most: usize) -> Option<Vec<(Execution,
     search.exhausted().then(|| seen.into_inner().unwrap())
 }
 
-fn told(lines: &Lines, algorithm: Algorithm, minimise: bool) -> Option<Trace> {
+fn told(lines: &Lines, algorithm: AlgorithmName, minimise: bool) -> Option<Trace> {
     let place = tempfile::tempdir().unwrap();
     let settings = Settings {
         options: Options {
@@ -299,7 +297,11 @@ fn told(lines: &Lines, algorithm: Algorithm, minimise: bool) -> Option<Trace> {
 }
 
 /// All that a shortened execution must be. Says whether it was made simpler.
-fn examine(lines: &Lines, algorithm: Algorithm, everything: &[(Execution, Cost)]) -> Option<bool> {
+fn examine(
+    lines: &Lines,
+    algorithm: AlgorithmName,
+    everything: &[(Execution, Cost)],
+) -> Option<bool> {
     let first = told(lines, algorithm, false)?;
     let last = told(lines, algorithm, true)?;
     let same = |trace: &Trace| (trace.errors[0].kind, trace.errors[0].places.clone());
@@ -341,7 +343,7 @@ fn shortened_executions_are_the_simplest_there_are() {
         };
         println!("seed {seed}, program {number}: {lines:?}");
         // Random schedules have the most to be made simpler.
-        for algorithm in [Algorithm::Optimal, Algorithm::Random] {
+        for algorithm in [AlgorithmName::Optimal, AlgorithmName::Random] {
             if let Some(shortened) = examine(&lines, algorithm, &everything) {
                 failing += 1;
                 simpler += u32::from(shortened);

@@ -1,6 +1,6 @@
 //! `reweave evaluate`: how right estimates would have been on recorded searches, in tables.
 
-use crate::{print, usage};
+use crate::output::{print, usage};
 use reweave_explore::{Curve, Estimator, Probing, Recorded, Strategy};
 use reweave_report::{ExitCode, grouped};
 use std::{

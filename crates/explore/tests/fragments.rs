@@ -12,9 +12,8 @@ use common::{
 };
 use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestRng, TestRunner};
 use reweave_explore::{
-    Algorithm, AlgorithmName, AtNodes, Child, Claim, Claimed, Claims, Flow, Found, Fragment,
-    FragmentError, Malformed, NewBranch, Node, NodeStore, Options, Ran, Search, StoredPayload,
-    Totals, Unfit,
+    AlgorithmName, AtNodes, Child, Claim, Claimed, Claims, Flow, Found, Fragment, FragmentError,
+    Malformed, NewBranch, Node, NodeStore, Options, Ran, Search, StoredPayload, Totals, Unfit,
 };
 use reweave_model::{End, Execution, Plan, Policy};
 use std::{
@@ -305,7 +304,7 @@ fn a_fragment_of_another_search_is_refused() {
 #[derive(Debug)]
 struct Seeds;
 
-impl Algorithm for Seeds {
+impl AlgorithmName for Seeds {
     /// Seeds that are left.
     type Payload = u64;
 

@@ -3,9 +3,7 @@
 mod common;
 
 use common::program::{I, Machine, Objects, Program};
-use reweave_explore::{
-    AlgorithmName as Algorithm, Flow, Options, Probing, Search, Target, TargetError, Totals,
-};
+use reweave_explore::{AlgorithmName, Flow, Options, Probing, Search, Target, TargetError, Totals};
 use reweave_model::{Execution, Plan};
 use std::{
     collections::VecDeque,
@@ -30,7 +28,7 @@ fn program() -> Program {
     }
 }
 
-fn by(algorithm: Algorithm) -> Options {
+fn by(algorithm: AlgorithmName) -> Options {
     Options {
         algorithm,
         ..Options::default()
@@ -85,7 +83,7 @@ fn nobody_waits_for_a_pass() {
     };
     let mut search = Search::new(Options {
         probing: Probing::Often,
-        ..by(Algorithm::Optimal)
+        ..by(AlgorithmName::Optimal)
     });
     let left = AtomicI64::new(0);
     let mut advance = |workers, executions| {
@@ -106,7 +104,7 @@ fn nobody_waits_for_a_pass() {
     assert!(one.min(other) >= 16, "{one} and {other}");
 }
 
-fn totals(program: &Program, algorithm: Algorithm, workers: usize) -> Totals {
+fn totals(program: &Program, algorithm: AlgorithmName, workers: usize) -> Totals {
     let mut search = Search::new(by(algorithm));
     let outcome = search.run(
         workers,
@@ -121,7 +119,7 @@ fn totals(program: &Program, algorithm: Algorithm, workers: usize) -> Totals {
 
 #[test]
 fn many_workers_count_like_one() {
-    for algorithm in [Algorithm::Optimal, Algorithm::Rf] {
+    for algorithm in [AlgorithmName::Optimal, AlgorithmName::Rf] {
         for workers in [1, 2, 8, 32] {
             let totals = totals(&program(), algorithm, workers);
             assert_eq!((totals.executions, totals.redundant), (120, 0));
@@ -156,11 +154,11 @@ fn crowded() -> Program {
 
 #[test]
 fn reads_are_counted_alike_by_many_workers() {
-    let one = totals(&crowded(), Algorithm::Rf, 1);
+    let one = totals(&crowded(), AlgorithmName::Rf, 1);
     assert!(one.executions > 1000, "{one:?}");
     for workers in [2, 8, 32] {
         for _ in 0..3 {
-            assert_eq!(totals(&crowded(), Algorithm::Rf, workers), one);
+            assert_eq!(totals(&crowded(), AlgorithmName::Rf, workers), one);
         }
     }
 }
@@ -238,19 +236,23 @@ fn a_target_is_told_of_plans_in_batches() {
         plans.sort_by_key(|plan| format!("{plan:?}"));
         plans
     };
-    let expected = sorted(plans(1, 1, i64::MAX, by(Algorithm::Optimal)));
+    let expected = sorted(plans(1, 1, i64::MAX, by(AlgorithmName::Optimal)));
     assert_eq!(expected.len(), 120);
     for batch in [2, 16, 1000] {
         for workers in [1, 2, 8] {
             for piece in [1, 7, i64::MAX] {
-                let found = plans(batch, workers, piece, by(Algorithm::Optimal));
+                let found = plans(batch, workers, piece, by(AlgorithmName::Optimal));
                 assert_eq!(sorted(found), expected);
             }
         }
     }
     assert!(LARGEST.load(SeqCst) > 16, "batches are used");
     // One worker does the same every time, whatever the algorithm.
-    for algorithm in [Algorithm::Optimal, Algorithm::Dpor, Algorithm::Rf] {
+    for algorithm in [
+        AlgorithmName::Optimal,
+        AlgorithmName::Dpor,
+        AlgorithmName::Rf,
+    ] {
         let once = plans(16, 1, i64::MAX, by(algorithm));
         assert!(once.len() >= 120);
         assert_eq!(plans(16, 1, i64::MAX, by(algorithm)), once);
@@ -289,7 +291,7 @@ fn long_executions_are_not_for_reads() {
         ..Program::default()
     };
     for (adds, fits) in [(100, true), (6000, false)] {
-        let mut search = Search::new(by(Algorithm::Rf));
+        let mut search = Search::new(by(AlgorithmName::Rf));
         let program = long(adds);
         let target = |_| Machine::new(&program);
         let outcome = search.run(1, target, || Flow::Continue, |_, _| Flow::Continue);

@@ -132,7 +132,7 @@ pub enum Debugged {
 pub enum Races {
     /// A race is an error.
     #[default]
-    Check = 0,
+    Report = 0,
     /// They are not looked at.
     Ignore = 1,
     /// A race is an error, and its accesses are to be explored: see [`Unit`](crate::Unit).

@@ -51,9 +51,14 @@ impl Rule {
         known.find(|(_, own)| *own == name).map(|(rule, _)| *rule)
     }
 
+    /// The rule with this number: its place in the declaration.
+    pub fn numbered(number: u64) -> Option<Rule> {
+        let known = Rule::NAMES.get(usize::try_from(number).ok()?);
+        known.map(|(rule, _)| *rule)
+    }
+
     pub(crate) fn read(number: u64) -> Result<Rule, Malformed> {
-        let known = Rule::NAMES.get(usize::try_from(number).map_err(|_| Malformed)?);
-        known.map(|(rule, _)| *rule).ok_or(Malformed)
+        Rule::numbered(number).ok_or(Malformed)
     }
 }
 

@@ -2,9 +2,9 @@
 //! once and with the same ends and errors.
 
 use super::class::{class, class_by_reads};
-use reweave_drive::{Launch, Native, Note};
-use reweave_explore::{AlgorithmName as Algorithm, Flow, Options, Search, Target, TargetError};
+use reweave_explore::{AlgorithmName, Flow, Options, Search, Target, TargetError};
 use reweave_model::{End, Execution, Plan};
+use reweave_native::{Launch, NativeTarget, Note};
 use std::{collections::BTreeMap, path::PathBuf, sync::Mutex};
 
 /// How often each class was met.
@@ -61,18 +61,18 @@ pub fn force(program: &str, args: &[String], most: u64) -> Result<Option<Counts>
     let mut launch = Launch::new(PathBuf::from(program));
     launch.args = args.iter().map(Into::into).collect();
     let optimal = loop {
-        match search(&launch, Algorithm::Optimal, most)? {
+        match search(&launch, AlgorithmName::Optimal, most)? {
             Went::Whole(met) => break met,
             Went::Anew(notes) => follow(&mut launch, notes),
             Went::TooMany | Went::Unfit => return Ok(None),
         }
     };
     once_each("optimal", &optimal.classes)?;
-    if let Went::Whole(all) = search(&launch, Algorithm::Dfs, most)? {
+    if let Went::Whole(all) = search(&launch, AlgorithmName::Dfs, most)? {
         same("optimal", &all.classes, &optimal.classes)?;
     }
     let counted = Counted::of(&optimal.classes);
-    let rf = match search(&launch, Algorithm::Rf, most)? {
+    let rf = match search(&launch, AlgorithmName::Rf, most)? {
         Went::Whole(rf) => {
             same("rf", &optimal.by_reads, &rf.by_reads)?;
             once_each("rf", &rf.by_reads)?;
@@ -128,12 +128,13 @@ fn end(execution: &Execution) -> String {
     format!("{front}{:?}{}", execution.end, errors.concat())
 }
 
-fn search(launch: &Launch, algorithm: Algorithm, most: u64) -> Result<Went, String> {
+fn search(launch: &Launch, algorithm: AlgorithmName, most: u64) -> Result<Went, String> {
     let mut search = Search::new(Options {
         algorithm,
         ..Options::default()
     });
-    let native = Mutex::new(Some(Native::start(launch)?));
+    let native = NativeTarget::start(launch);
+    let native = Mutex::new(Some(native.map_err(|error| error.to_string())?));
     let lacking = Mutex::new(Vec::new());
     let runs = Mutex::new(0);
     let met = Mutex::new(Met::default());
@@ -179,7 +180,7 @@ fn search(launch: &Launch, algorithm: Algorithm, most: u64) -> Result<Went, Stri
 
 /// A target that leaves word of what turned out.
 struct Attentive<'a> {
-    native: Native,
+    native: NativeTarget,
     lacking: &'a Mutex<Vec<Note>>,
 }
 

@@ -22,8 +22,8 @@ mod parking;
 
 use compare::{Built, Oracle, Way};
 use language::Program;
-use reweave_drive::{Restart, Threads};
-use reweave_explore::AlgorithmName as Algorithm;
+use reweave_explore::AlgorithmName;
+use reweave_native::{Restart, Threads};
 use std::{
     env, fs,
     path::{Path, PathBuf},
@@ -147,14 +147,14 @@ fn every_way(case: &Case, number: usize, programs: &[PathBuf]) -> Result<bool, S
         first.whole(&case.program, oracle, 2000)?;
     }
     if case.seed.is_multiple_of(4) {
-        first.command(oracle, Algorithm::Optimal, restart(case.seed))?;
+        first.command(oracle, AlgorithmName::Optimal, restart(case.seed))?;
     }
     by_reads(case, &first)
 }
 
 /// `rf` meets each of its classes once, with one worker and with several.
 fn by_reads(case: &Case, built: &Built) -> Result<bool, String> {
-    let algorithm = Algorithm::Rf;
+    let algorithm = AlgorithmName::Rf;
     let several = if case.seed % 4 == 2 { 8 } else { 2 };
     for workers in [1, several] {
         let way = Way {
