@@ -1,10 +1,8 @@
 //! Workers among themselves.
 
-mod common;
-
-use common::program::{I, Machine, Objects, Program};
 use reweave_explore::{Algorithm, Flow, Options, Probing, Search, Target, Totals};
 use reweave_model::{Divergence, Execution, Plan};
+use reweave_testing::program::{I, Machine, Objects, Program};
 use std::{
     collections::VecDeque,
     sync::{
