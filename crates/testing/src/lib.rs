@@ -8,3 +8,4 @@ pub mod class;
 pub mod program;
 pub mod random;
 pub mod script;
+pub mod tidy;
