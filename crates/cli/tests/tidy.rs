@@ -216,6 +216,25 @@ fn every_file_is_explained() {
     fail_if_any("unknown in the root", &strays::in_the_root());
 }
 
+/// In unit tests of the runtime its calls must not take the place of the test's own.
+#[test]
+fn the_runtime_exports_nothing_in_unit_tests() {
+    let bare = ["no_mangle", "export_name"].map(|name| format!("#[unsafe({name}"));
+    let mut wrong = Vec::new();
+    for source in sources() {
+        let mut before = "";
+        for (line, number) in source.text.lines().zip(1..) {
+            let exports = bare.iter().any(|bare| line.contains(bare));
+            let left_out = before.trim() == "#[cfg(not(test))]";
+            if source.package() == Some("runtime") && exports && !left_out {
+                wrong.push(format!("{}:{number}", source.path));
+            }
+            before = line;
+        }
+    }
+    fail_if_any("not `cfg_attr(not(test), ...)`", &wrong);
+}
+
 /// What several crates share is in `crates/testing`.
 #[test]
 fn modules_are_where_their_names_say() {

@@ -57,7 +57,7 @@ fn named_in_environment() -> bool {
     found
 }
 
-#[unsafe(no_mangle)]
+#[cfg_attr(not(test), unsafe(no_mangle))]
 unsafe extern "C" fn __libc_start_main(
     main: Main,
     argc: c_int,

@@ -141,7 +141,7 @@ impl Seat {
 }
 
 /// The system call by which a real thread waits: a function of its own, since a debugger shows its name for all who do.
-#[unsafe(no_mangle)]
+#[cfg_attr(not(test), unsafe(no_mangle))]
 #[unsafe(naked)]
 unsafe extern "C" fn reweave_waits(word: &AtomicU32, operation: i32, seen: u32) {
     core::arch::naked_asm!(

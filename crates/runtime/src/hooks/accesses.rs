@@ -267,7 +267,7 @@ fn verb(kind: Kind) -> &'static str {
 /// Defines a hook: straight to the check, or, in a search with visible units, with a [`Frame`] to `units`.
 macro_rules! hook {
     ($name:ident, $fast:ident, $slow:ident, $pc:literal) => {
-        #[unsafe(no_mangle)]
+        #[cfg_attr(not(test), unsafe(no_mangle))]
         #[unsafe(naked)]
         pub unsafe extern "C" fn $name() {
             naked_asm!(

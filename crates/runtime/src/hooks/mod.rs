@@ -31,7 +31,7 @@ pub struct Frame {
 #[macro_export]
 macro_rules! trampoline {
     ($($name:ident => $target:path, $frame:literal;)*) => {$(
-        #[unsafe(no_mangle)]
+        #[cfg_attr(not(test), unsafe(no_mangle))]
         #[unsafe(naked)]
         pub unsafe extern "C" fn $name() {
             core::arch::naked_asm!(
@@ -324,10 +324,10 @@ unsafe extern "C" fn fence(mo: i32, frame: &Frame) {
     world.refresh();
 }
 
-#[unsafe(no_mangle)]
+#[cfg_attr(not(test), unsafe(no_mangle))]
 extern "C" fn __tsan_atomic_signal_fence(_: i32) {}
 
-#[unsafe(no_mangle)]
+#[cfg_attr(not(test), unsafe(no_mangle))]
 extern "C" fn __tsan_init() {}
 
 /// Where the running thread's list of callers ends: see [`Calls`].
@@ -355,7 +355,7 @@ pub fn calls_end() -> *mut usize {
     unsafe { *CALLS.0.get() }
 }
 
-#[unsafe(no_mangle)]
+#[cfg_attr(not(test), unsafe(no_mangle))]
 #[unsafe(naked)]
 pub unsafe extern "C" fn __tsan_func_entry() {
     core::arch::naked_asm!("mov rsi, [rsp]", "jmp {target}", target = sym entered)
@@ -375,7 +375,7 @@ extern "C" fn entered(caller: usize, pc: usize) {
     }
 }
 
-#[unsafe(no_mangle)]
+#[cfg_attr(not(test), unsafe(no_mangle))]
 extern "C" fn __tsan_func_exit() {
     // SAFETY: as above. Before each list lies an entry that is 0, where it never shrinks further.
     unsafe {

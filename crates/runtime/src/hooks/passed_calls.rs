@@ -100,7 +100,7 @@ macro_rules! passes {
                 real: $crate::core::real::Real::new(NAME),
                 look: $look,
             };
-            #[unsafe(no_mangle)]
+            #[cfg_attr(not(test), unsafe(no_mangle))]
             #[unsafe(naked)]
             pub unsafe extern "C" fn $name() {
                 core::arch::naked_asm!(
@@ -160,7 +160,7 @@ macro_rules! passes {
 /// Defines a function that hands its first six arguments to another one, with `$call`.
 macro_rules! called_with {
     ($name:ident, $call:path, $target:path) => {
-        #[unsafe(no_mangle)]
+        #[cfg_attr(not(test), unsafe(no_mangle))]
         #[unsafe(naked)]
         pub unsafe extern "C" fn $name() {
             core::arch::naked_asm!(
