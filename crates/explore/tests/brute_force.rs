@@ -3,16 +3,14 @@
 //! `REWEAVE_CASES` sets the number of programs a mix (default 250), `REWEAVE_SEED` the seed, which is printed. Without it the same
 //! programs are compared every time.
 
-mod common;
-
-use common::{
+use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestRng, TestRunner};
+use reweave_explore::{AlgorithmName, Flow, Options, Search, Unfit};
+use reweave_model::End;
+use reweave_testing::{
     class::{class, class_by_reads, in_one_step},
     program::{I, Machine, Objects, Program, preemptions},
     random::{Mix, program},
 };
-use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestRng, TestRunner};
-use reweave_explore::{AlgorithmName, Flow, Options, Search, Unfit};
-use reweave_model::End;
 use std::{
     cell::Cell,
     collections::{BTreeMap, BTreeSet},

@@ -1,12 +1,10 @@
 //! Estimates of whole searches, and what probing does to them.
 
-mod common;
-
-use common::program::{I, Machine, Objects, Program};
 use reweave_explore::{
     AlgorithmName, Curve, Estimator, Flow, Log, Options, Probing, Recorded, Search, Strategy,
 };
 use reweave_model::Plan;
+use reweave_testing::program::{I, Machine, Objects, Program};
 use std::{
     io::{self, Write},
     sync::{

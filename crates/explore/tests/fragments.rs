@@ -3,19 +3,18 @@
 //!
 //! `REWEAVE_CASES` sets the number of programs an algorithm (default 100), `REWEAVE_SEED` the seed, which is printed.
 
-mod common;
-
-use common::{
+use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestRng, TestRunner};
+use reweave_explore::{
+    Algorithm, AlgorithmName, AtNodes, Child, Claim, Claimed, Claims, Flow, Found, Fragment,
+    FragmentError, Malformed, NewBranch, Node, NodeStore, Options, Ran, Search, StoredPayload,
+    Totals, Unfit,
+};
+use reweave_model::{End, Execution, Plan, Policy};
+use reweave_testing::{
     class::{class, class_by_reads},
     program::{I, Machine, Objects, Program},
     random::{Mix, program},
 };
-use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestRng, TestRunner};
-use reweave_explore::{
-    AlgorithmName, AtNodes, Child, Claim, Claimed, Claims, Flow, Found, Fragment, FragmentError,
-    Malformed, NewBranch, Node, NodeStore, Options, Ran, Search, StoredPayload, Totals, Unfit,
-};
-use reweave_model::{End, Execution, Plan, Policy};
 use std::{
     cell::Cell,
     collections::BTreeMap,
@@ -304,7 +303,7 @@ fn a_fragment_of_another_search_is_refused() {
 #[derive(Debug)]
 struct Seeds;
 
-impl AlgorithmName for Seeds {
+impl Algorithm for Seeds {
     /// Seeds that are left.
     type Payload = u64;
 

@@ -1,10 +1,8 @@
 //! The two kinds of read-write locks: how many executions, and who deadlocks.
 
-mod common;
-
-use common::program::{I, Machine, Objects, Program};
 use reweave_explore::{AlgorithmName, Flow, Options, Search, Totals};
 use reweave_model::End;
+use reweave_testing::program::{I, Machine, Objects, Program};
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 
 /// Writers go first.

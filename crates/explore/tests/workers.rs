@@ -1,10 +1,8 @@
 //! Workers among themselves.
 
-mod common;
-
-use common::program::{I, Machine, Objects, Program};
 use reweave_explore::{AlgorithmName, Flow, Options, Probing, Search, Target, TargetError, Totals};
 use reweave_model::{Execution, Plan};
+use reweave_testing::program::{I, Machine, Objects, Program};
 use std::{
     collections::VecDeque,
     sync::{

@@ -1,10 +1,10 @@
 //! A compiled program by several algorithms: `optimal` meets the classes of all its interleavings, `rf` those by who reads from whom, each
 //! once and with the same ends and errors.
 
-use super::class::{class, class_by_reads};
 use reweave_explore::{AlgorithmName, Flow, Options, Search, Target, TargetError};
 use reweave_model::{End, Execution, Plan};
 use reweave_native::{Launch, NativeTarget, Note};
+use reweave_testing::class::{class, class_by_reads};
 use std::{collections::BTreeMap, path::PathBuf, sync::Mutex};
 
 /// How often each class was met.

@@ -1,13 +1,13 @@
 //! What brute force finds on the model, and what is found with the compiled program.
 
 use super::{
-    class::{Order, class, in_one_step},
     language::Program,
     machine::{Machine, needs_two_steps},
 };
 use reweave_explore::{AlgorithmName, Flow, Options, Search, Target};
 use reweave_model::{End, Event, Execution, Kind, Op, Plan, ThreadId};
 use reweave_native::{Launch, NativeTarget, Note, Restart, Threads};
+use reweave_testing::class::{Order, class, in_one_step};
 use std::{
     collections::BTreeMap,
     ffi::OsString,

@@ -1,7 +1,7 @@
 //! Random C programs, compiled and checked, against brute force on the model: the same classes of executions, each once.
 //!
 //! A program is a tree of statements (`language.rs`). Written as C (`emit.rs`) it is compiled and explored as any program is; interpreted on
-//! the model (`machine.rs`) it is explored by brute force. Both give sets of classes (`crates/explore/tests/common/class.rs`), which must be
+//! the model (`machine.rs`) it is explored by brute force. Both give sets of classes (`crates/testing/src/class.rs`), which must be
 //! equal: with `optimal`, warm, forked and on threads of the operating system, with one worker and two, at several levels of optimisation, and for some programs also with
 //! `dfs`, with `dpor`, and as the command counts them. `rf` has classes of its own, by who reads from whom; where it serves, these must be
 //! equal too, and more programs are compared by them alone.
@@ -9,9 +9,6 @@
 //! `REWEAVE_CASES` sets the number of programs, `REWEAVE_SEED` the seed of the first one; the others follow by counting on. A failure
 //! names the seed of its program, and leaves the smallest program that still fails in a file.
 
-#[allow(dead_code)] // Not all of it is of use here.
-#[path = "../../../explore/tests/common/class.rs"]
-mod class;
 mod code;
 mod compare;
 mod emit;

@@ -56,7 +56,7 @@ fn named_in_environment() -> bool {
 /// # Safety
 ///
 /// Called by the program's start code, with the arguments of libc's own function.
-#[unsafe(no_mangle)]
+#[cfg_attr(not(test), unsafe(no_mangle))]
 unsafe extern "C" fn __libc_start_main(
     main: Main,
     argc: c_int,

@@ -265,9 +265,9 @@ fn which(descriptor: c_int) -> Option<(u64, u64)> {
 
 /// Standard output, and standard error.
 pub(crate) fn outputs() -> [usize; 2] {
-    // SAFETY: libc's own variables, which a program may set.
     before().outputs.map(|place| match place {
         0 => 0,
+        // SAFETY: the address of libc's `stdout` or `stderr`, which lives as long as the process.
         place => unsafe { *(place as *const usize) },
     })
 }

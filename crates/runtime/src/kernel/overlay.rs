@@ -6,6 +6,8 @@
 //! that is listed gets a blank for each entry that was not changed, so that all names are there.
 
 mod open;
+#[cfg(test)]
+mod tests;
 
 pub use open::{follow, is_open, replace as replace_open, stand_for};
 

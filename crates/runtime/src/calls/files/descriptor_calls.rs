@@ -210,10 +210,10 @@ unsafe extern "C" fn control(
             world::snapshot().touch_range(argument, size_of::<libc::flock>());
         }
         accesses::range(argument, size_of::<libc::flock>(), asks, frame);
-        // SAFETY: as above.
-        if let Some(result) =
-            unsafe { file_locks::controlled((found, open), what, argument, frame) }
-        {
+        // SAFETY: `argument` is the lock that the program passes to `fcntl`: it points to a whole `flock`, or the program has an error that
+        // shows as a fault.
+        let result = unsafe { file_locks::controlled((found, open), what, argument, frame) };
+        if let Some(result) = result {
             return result;
         }
     }
@@ -256,11 +256,9 @@ fn at_once(what: c_int) -> c_int {
 }
 
 fn would_wait() -> bool {
-    // SAFETY: the running thread's own.
-    matches!(
-        unsafe { *libc::__errno_location() },
-        libc::EAGAIN | libc::EACCES
-    )
+    // SAFETY: the location of `errno` is valid for as long as its thread runs, and no other thread writes there.
+    let error = unsafe { *libc::__errno_location() };
+    matches!(error, libc::EAGAIN | libc::EACCES)
 }
 
 passes! {

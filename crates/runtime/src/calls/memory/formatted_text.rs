@@ -64,7 +64,7 @@ pub(crate) type List = *mut [u64; 3];
 /// Functions that take any number of arguments become those that take a list: so many named ones, registers for the list and the frame.
 macro_rules! variadic {
     ($($name:ident => $target:ident, $named:literal, $list:literal, $frame:literal;)*) => {$(
-        #[unsafe(no_mangle)]
+        #[cfg_attr(not(test), unsafe(no_mangle))]
         #[unsafe(naked)]
         pub unsafe extern "C" fn $name() {
             core::arch::naked_asm!(

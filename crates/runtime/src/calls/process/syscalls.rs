@@ -110,7 +110,7 @@ fn name(number: c_long) -> Option<&'static str> {
     })
 }
 
-#[unsafe(no_mangle)]
+#[cfg_attr(not(test), unsafe(no_mangle))]
 #[unsafe(naked)]
 pub unsafe extern "C" fn syscall() {
     naked_asm!(

@@ -57,8 +57,8 @@ impl Does {
                 next >= end
             }
             Does::Writes => flags & (UNBUFFERED | BY_LINES) != 0,
-            // SAFETY: as above.
             Does::Flushes | Does::Rewinds => {
+                // SAFETY: the program passes an open stream, whose fields libc keeps valid until it is closed.
                 unsafe { stream_objects::Stream::of(stream) }.is_waiting()
             }
         }
