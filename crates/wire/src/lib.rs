@@ -11,11 +11,11 @@
 
 extern crate alloc;
 
-mod before;
 mod execution;
 mod header;
 mod hello;
 mod plan;
+mod previous_events;
 mod report;
 mod rules;
 mod words;

@@ -1,9 +1,9 @@
 //! What a target hands back for each plan.
 
 use crate::{
-    before::Before,
     execution::{read_execution, write_execution},
     plan::Unit,
+    previous_events::PreviousEvents,
     rules::Rule,
     words::{Malformed, Reader, Writer},
 };
@@ -24,7 +24,7 @@ pub struct Report {
     pub notes: Vec<Note>,
     /// What was asked for beyond that.
     pub detail: Option<Detail>,
-    before: Before,
+    previous: PreviousEvents,
 }
 
 /// Something to say that is no error of the execution.
@@ -135,7 +135,7 @@ pub struct Parts<'a> {
 /// Reads a report over another one.
 pub fn read_report(from: &mut Reader<'_>, into: &mut Report) -> Result<(), Malformed> {
     from.count()?;
-    read_execution(from, &mut into.execution, &mut into.before)?;
+    read_execution(from, &mut into.execution, &mut into.previous)?;
     into.divergence = match from.word()? {
         0 => None,
         _ => Some(read_divergence(from)?),

@@ -8,7 +8,7 @@ use alloc::vec::Vec;
 use reweave_model::Execution;
 
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Before {
+pub(crate) struct PreviousEvents {
     words: Vec<u64>,
     /// Where each event ends.
     ends: Vec<usize>,
@@ -16,7 +16,7 @@ pub(crate) struct Before {
     objects: usize,
 }
 
-impl Before {
+impl PreviousEvents {
     /// Reads events over those that were read before; threads and objects were read already.
     pub(crate) fn read_events(
         &mut self,

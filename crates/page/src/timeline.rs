@@ -8,7 +8,7 @@ use reweave_report::{PendingEntry, Story, Walk, holders};
 use std::collections::VecDeque;
 
 /// All that is known.
-pub(crate) struct Knowledge {
+pub(crate) struct Timeline {
     /// In order of rows; those of the beginning come first, with row 0.
     pub changes: Vec<Change>,
     pub waits: Vec<Wait>,
@@ -20,12 +20,12 @@ pub(crate) struct Knowledge {
 pub(crate) struct Change {
     pub row: usize,
     pub object: u32,
-    pub state: Look,
+    pub state: ObjectView,
 }
 
 /// An object as people see it.
 #[derive(Clone, PartialEq, Eq)]
-pub(crate) struct Look {
+pub(crate) struct ObjectView {
     pub holders: Vec<u32>,
     pub value: String,
 }
@@ -43,40 +43,40 @@ pub(crate) struct Wait {
 }
 
 /// Walks through the rows.
-pub(crate) fn learn(story: &Story<'_>, rows: &[Row]) -> Knowledge {
+pub(crate) fn timeline(story: &Story<'_>, rows: &[Row]) -> Timeline {
     let trace = story.trace;
-    let mut learner = Learner {
+    let mut builder = TimelineBuilder {
         story,
         walk: Walk::new(trace),
-        looks: Vec::new(),
+        views: Vec::new(),
         threads: Vec::new(),
-        knowledge: Knowledge {
+        timeline: Timeline {
             changes: Vec::new(),
             waits: Vec::new(),
             known: rows.len(),
         },
     };
-    learner.begin(rows);
+    builder.begin(rows);
     for (index, row) in rows.iter().enumerate() {
-        if !learner.row(index, row) {
-            learner.knowledge.known = index;
+        if !builder.row(index, row) {
+            builder.timeline.known = index;
             break;
         }
     }
-    learner.finish()
+    builder.finish()
 }
 
-struct Learner<'a> {
+struct TimelineBuilder<'a> {
     story: &'a Story<'a>,
     walk: Walk<'a>,
     /// Of each object, as told last.
-    looks: Vec<Look>,
-    threads: Vec<Course>,
-    knowledge: Knowledge,
+    views: Vec<ObjectView>,
+    threads: Vec<ThreadProgress>,
+    timeline: Timeline,
 }
 
 /// A thread on its way.
-struct Course {
+struct ThreadProgress {
     born: bool,
     /// What it still does, and what it never does.
     ahead: VecDeque<Pending>,
@@ -88,20 +88,20 @@ struct Course {
     free: Option<usize>,
 }
 
-impl Learner<'_> {
+impl TimelineBuilder<'_> {
     fn begin(&mut self, rows: &[Row]) {
         let trace = self.story.trace;
         for (index, object) in self.walk.machine().objects().iter().enumerate() {
             let state = look(self.story, index as u32, object);
-            self.looks.push(state.clone());
-            self.knowledge.changes.push(Change {
+            self.views.push(state.clone());
+            self.timeline.changes.push(Change {
                 row: 0,
                 object: index as u32,
                 state,
             });
         }
         for index in 0..trace.threads.len() {
-            self.threads.push(Course {
+            self.threads.push(ThreadProgress {
                 born: index == 0,
                 ahead: VecDeque::new(),
                 rows: VecDeque::new(),
@@ -157,9 +157,9 @@ impl Learner<'_> {
             object,
             self.walk.machine().object(ObjectId(object)),
         );
-        if self.looks[object as usize] != state {
-            self.looks[object as usize] = state.clone();
-            self.knowledge.changes.push(Change { row, object, state });
+        if self.views[object as usize] != state {
+            self.views[object as usize] = state.clone();
+            self.timeline.changes.push(Change { row, object, state });
         }
     }
 
@@ -189,7 +189,7 @@ impl Learner<'_> {
         let course = &mut self.threads[thread as usize];
         let free = course.free.take().unwrap_or(row);
         if let Some((first, op)) = course.stuck.take() {
-            self.knowledge.waits.push(Wait {
+            self.timeline.waits.push(Wait {
                 thread,
                 first,
                 last: free - 1,
@@ -202,11 +202,11 @@ impl Learner<'_> {
         }
     }
 
-    fn finish(mut self) -> Knowledge {
+    fn finish(mut self) -> Timeline {
         for thread in 0..self.threads.len() as u32 {
-            self.go(thread, self.knowledge.known);
+            self.go(thread, self.timeline.known);
         }
-        self.knowledge
+        self.timeline
     }
 }
 
@@ -222,7 +222,7 @@ fn wish(entry: &PendingEntry) -> Option<Pending> {
 }
 
 /// What people want to know of an object.
-fn look(story: &Story<'_>, number: u32, object: &Object) -> Look {
+fn look(story: &Story<'_>, number: u32, object: &Object) -> ObjectView {
     let value = match object {
         Object::Atomic(word) => story.value(number, *word),
         Object::Mutex { holder: None, .. } => "free".into(),
@@ -272,7 +272,7 @@ fn look(story: &Story<'_>, number: u32, object: &Object) -> Look {
         Object::Parker(true) => "token there".into(),
         Object::Parker(false) => "no token".into(),
     };
-    Look {
+    ObjectView {
         holders: holders(object),
         value,
     }
