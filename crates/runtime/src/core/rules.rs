@@ -19,7 +19,7 @@ pub fn holds(rule: Rule) -> bool {
 /// The rule matters to this run. Returns whether the process follows it already.
 pub fn needs(rule: Rule) -> bool {
     if !holds(rule) {
-        world::get().note(Note::Needs(rule));
+        world::borrow().note(Note::Needs(rule));
     }
     holds(rule)
 }
