@@ -5,9 +5,7 @@ use reweave_check::{
 };
 use reweave_conduct::{Next, Run};
 use reweave_explore::{Algorithm, Options, Target, TargetError};
-use reweave_model::{
-    Error, Execution, Kind, Object, ObjectId, Op, Pending, Plan, Site, ThreadId,
-};
+use reweave_model::{Error, Execution, Kind, Object, ObjectId, Op, Pending, Plan, Site, ThreadId};
 use reweave_report::{Context, Position, Program, Trace};
 use std::{
     sync::{

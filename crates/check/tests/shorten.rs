@@ -4,8 +4,7 @@ use reweave_check::{Control, Fault, Settings, Subject, check, plan_of};
 use reweave_conduct::{Next, Run};
 use reweave_explore::{Algorithm, Flow, Options, Schedule, Search, Target, TargetError};
 use reweave_model::{
-    End, Error, Execution, Kind, Object, ObjectId, Op, Pending, Plan, Rmw, RmwKind,
-    Site, ThreadId,
+    End, Error, Execution, Kind, Object, ObjectId, Op, Pending, Plan, Rmw, RmwKind, Site, ThreadId,
 };
 use reweave_report::{Context, Position, Program, Trace};
 use std::{cell::RefCell, sync::Mutex};

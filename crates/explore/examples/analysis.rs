@@ -6,9 +6,7 @@
 
 use reweave_conduct::{Next, Run};
 use reweave_explore::{Flow, Options, Search, Target, TargetError};
-use reweave_model::{
-    Event, Execution, Object, ObjectId, Op, Pending, Plan, Site, ThreadId,
-};
+use reweave_model::{Event, Execution, Object, ObjectId, Op, Pending, Plan, Site, ThreadId};
 use std::sync::Mutex;
 
 /// What a thread of a program knows.

@@ -8,8 +8,8 @@ use super::{
 use reweave_conduct::{Next, Run};
 use reweave_explore::{Target, TargetError};
 use reweave_model::{
-    Edge, End, Event, Execution, Gate, Object, ObjectId, OnceState, Op, Pending, Plan,
-    Rmw, Site, ThreadId,
+    Edge, End, Event, Execution, Gate, Object, ObjectId, OnceState, Op, Pending, Plan, Rmw, Site,
+    ThreadId,
 };
 
 /// Runs a program.
