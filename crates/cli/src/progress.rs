@@ -1,4 +1,6 @@
-//! What a person at a terminal sees while a check is under way, and how it is interrupted.
+//! The progress line of a check under way, and how a check is interrupted.
+//!
+//! *Called by:* `check`, `estimate` and `suite`. *Owns:* the handlers of the signals that end a process.
 
 use reweave_check::Control;
 use reweave_explore::Estimate;
@@ -13,8 +15,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Has Ctrl-C (and a request to end) stop the check after the executions that are being run; the second time it ends the command
-/// at once. What is handed back tells whether that happened.
+/// Lets Ctrl-C (and a request to end) stop the check after the executions under way; the second one ends the command at
+/// once. Returns the flag that says whether that happened.
 pub fn interrupts(control: &Control) -> Result<Arc<AtomicBool>, String> {
     let failed = |error: io::Error| format!("signals cannot be caught: {error}");
     for signal in TERM_SIGNALS {
@@ -26,10 +28,10 @@ pub fn interrupts(control: &Control) -> Result<Arc<AtomicBool>, String> {
     Ok(control.stop.clone())
 }
 
-/// How often the line is written anew.
+/// How often the line is rewritten.
 const INTERVAL: Duration = Duration::from_millis(250);
 
-/// Runs something long, with a line on standard error about how far it is if a person is looking.
+/// Runs something long, with a progress line on standard error if that is a terminal.
 pub fn shown<T>(
     name: &str,
     workers: usize,
@@ -49,7 +51,7 @@ pub fn shown<T>(
                 let waited = changed.wait_timeout(over, INTERVAL);
                 over = waited.unwrap_or_else(PoisonError::into_inner).0;
                 let line = match *over {
-                    // Makes room for what came out.
+                    // Makes room for the result.
                     true => "\r\x1b[K".into(),
                     false => format!("\r{}\x1b[K", Look::at(name, workers, control, start).line()),
                 };
