@@ -5,9 +5,9 @@
 //! what it found is remembered by place. (Functions with frames of varying size have a frame pointer; they are not remembered.)
 
 use crate::{
-    calls::language::unwinding::{BACKTRACE, GET_CFA, GET_IP, GET_REGISTER, function},
     core::{
         entry,
+        unwinding::{BACKTRACE, GET_CFA, GET_IP, GET_REGISTER, function},
         world::{self, World},
     },
     hooks,

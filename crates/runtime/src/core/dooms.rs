@@ -5,9 +5,8 @@
 //! further than this step and is told to have ended the process there: so the run has an end, the others run on to theirs, and
 //! nothing of the search is lost.
 
-use crate::{
-    calls::process::signals::Name,
-    core::{channel, objects::Sort, sys, world::World},
+use crate::core::{
+    channel, objects::Sort, process_end, signal_names::SignalName, sys, world::World,
 };
 use alloc::format;
 use core::{ptr, sync::atomic::Ordering};
@@ -41,7 +40,7 @@ impl World {
             }
             Death::Signal(signal) => Some(format!(
                 "the program was ended by {} after this",
-                Name(signal as i32)
+                SignalName(signal as i32)
             )),
             Death::Status(status) => Some(format!(
                 "the program's process ended after this with status {status}, and not by `exit`"
@@ -86,7 +85,7 @@ pub fn trespass(address: usize, pc: usize) -> ! {
     let world = crate::core::world::get();
     let site = world.site(pc);
     let message = format!("a write to address {address:#x}, where the program has no memory");
-    crate::calls::process::process_end::fail(Kind::Crash, message, site)
+    process_end::fail(Kind::Crash, message, site)
 }
 
 /// Whether memory is the runtime's.

@@ -1,9 +1,8 @@
 //! How the program begins: between libc's own start and `main`, and again for every plan.
 
 use crate::{
-    calls,
     core::{
-        channel, debugger, families, faults, leaks, leftovers, os_threads,
+        channel, debugger, families, faults, leaks, leftovers, os_threads, process_end,
         restore::PAGE,
         rules, slots, switch, sys,
         world::{self, Module, Outcome},
@@ -401,7 +400,7 @@ extern "C" fn main_entry() -> ! {
         ARGV.load(Ordering::Relaxed),
         ENVP.load(Ordering::Relaxed),
     );
-    calls::end_process(status)
+    process_end::end_process(status)
 }
 
 /// What `main` is called with.

@@ -5,7 +5,7 @@ use crate::{
     core::{
         os_threads, plain_spin,
         restore::PAGE,
-        sys,
+        signal_actions, sys,
         world::{self, World},
     },
 };
@@ -124,12 +124,10 @@ unsafe extern "C" fn handle(signal: i32, info: *mut libc::siginfo_t, context: *m
             let message = "the C library ended the program";
             world.error(Kind::Assertion, None, message.into(), &[site]);
         }
-        _ if crate::calls::process::signals::handled(signal) => {
-            world.notes.push(Note::Unsupported {
-                call: format!("a handler of the program's own for a {name}"),
-                site,
-            })
-        }
+        _ if signal_actions::handled(signal) => world.notes.push(Note::Unsupported {
+            call: format!("a handler of the program's own for a {name}"),
+            site,
+        }),
         _ => world.error(Kind::Crash, None, message, &[site]),
     }
     world.spoilt = true;

@@ -98,7 +98,7 @@ impl Heap {
             return ptr::null_mut();
         };
         let used = (end - base).next_multiple_of(16);
-        if used > STRIDE || number != SYSTEM && used > world::get().calls.limits.memory() {
+        if used > STRIDE || number != SYSTEM && used > crate::core::resource_limits::memory() {
             return ptr::null_mut();
         }
         if used > arena.mapped {

@@ -109,7 +109,7 @@ impl World {
             errors: (0..errors).map(stacks).collect(),
             subjects: (0..errors).map(subject).collect(),
             objects: objects.map(|known| self.place(known.address)).collect(),
-            output: crate::calls::output(),
+            output: crate::core::captured_output::written(),
         }
     }
 

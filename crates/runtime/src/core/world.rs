@@ -18,7 +18,7 @@ use crate::{
         restore::Snapshot,
         slots::{Slot, Slots},
         spin::{self, Spin},
-        switch, sys,
+        switch, sys, thread_end,
         times::{Clock, Times},
     },
     hooks::{
@@ -348,7 +348,6 @@ impl World {
 
     /// Runs the plan that `run` was begun with: the first thread from its entry, until the run has an outcome.
     pub fn conduct(&mut self, entry: extern "C" fn() -> !) -> Outcome {
-        calls::erase(self);
         let spare = self.threads.drain(..).rev();
         self.spare
             .extend(spare.map(|thread| (thread.calls, thread.spin)));
@@ -377,7 +376,7 @@ impl World {
             own: self.root_own,
             seat: self.first_seat,
         };
-        self.add(0, slot, entry).own_calls = calls::Own::first();
+        self.add(0, slot, entry);
         families::thread_begins(&Birth {
             parent: None,
             child: ThreadId::MAIN,
@@ -492,9 +491,7 @@ impl World {
             self.unsupported(TOO_MANY, site);
         };
         let now = self.me().clock.ns;
-        let own_calls = self.me().own_calls.child(number);
-        let thread = self.add(number, slot, thread_entry);
-        thread.own_calls = own_calls;
+        self.add(number, slot, thread_entry);
         families::thread_begins(&Birth {
             parent: Some(me),
             child: id,
@@ -796,5 +793,5 @@ extern "C" fn thread_entry() -> ! {
     let start = me.start.expect("set when it was created");
     let argument = me.argument;
     let result = start(argument);
-    calls::end_thread(result)
+    thread_end::end_thread(result)
 }
