@@ -24,6 +24,8 @@ pub struct Family {
     pub module_released: fn(usize, Site),
     /// After each run, before its execution is closed: judges what can only be judged then.
     pub conclude: fn(End),
+    /// After its execution was closed, before the report is written.
+    pub before_report: fn(),
     /// After each run, when nothing of it is needed any more: puts back what lies outside of memory.
     pub clean_up: fn(),
 }
@@ -49,6 +51,7 @@ impl Family {
         module_retained: |_, _| {},
         module_released: |_, _| {},
         conclude: |_| {},
+        before_report: || {},
         clean_up: || {},
     };
 }
@@ -98,6 +101,12 @@ pub fn conclude(end: End) {
     crate::FAMILIES
         .iter()
         .for_each(|family| (family.conclude)(end));
+}
+
+pub fn before_report() {
+    crate::FAMILIES
+        .iter()
+        .for_each(|family| (family.before_report)());
 }
 
 pub fn clean_up() {

@@ -17,6 +17,7 @@ static LIMITS: RunCell<Vec<(c_int, rlimit)>> = RunCell::new(Vec::new());
 /// A new run.
 pub fn clear() {
     LIMITS.borrow().clear();
+    heap::LIMIT.set(usize::MAX);
 }
 
 /// Bytes of memory that the program can have.
@@ -64,7 +65,10 @@ pub fn get(resource: c_int) -> Option<rlimit> {
 
 /// Sets a limit of this run.
 pub fn set(resource: c_int, limit: rlimit) {
-    let mut limits = LIMITS.borrow();
-    limits.retain(|(known, _)| *known != resource);
-    limits.push((resource, limit));
+    {
+        let mut limits = LIMITS.borrow();
+        limits.retain(|(known, _)| *known != resource);
+        limits.push((resource, limit));
+    }
+    heap::LIMIT.set(memory());
 }

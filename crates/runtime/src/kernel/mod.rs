@@ -27,6 +27,7 @@ pub(crate) static FAMILY: Family = Family {
         waits::prepare();
     },
     thread_ends: waits::end,
+    before_report: descriptor_table::conclude,
     clean_up: || {
         file_names::clean_up();
         file_objects::clean_up();

@@ -5,7 +5,7 @@
 //! explored, once a run has shown two threads at it.
 
 use crate::{
-    core::{call_sites, cell::RunCell, entry, rules, world},
+    core::{call_sites, cell::RunCell, entry, modules, rules, world},
     hooks::Frame,
     kernel::file_objects,
     outside_run, real, trampoline,
@@ -100,7 +100,7 @@ pub fn prepare() {
                 return 0;
             };
             let dynamic = start + dynamic.p_vaddr as usize;
-            let of_library = world::borrow().is_library(dynamic);
+            let of_library = modules::is_library(dynamic);
             if !of_library {
                 add_finishers(dynamic as *const [usize; 2], start);
             }

@@ -3,7 +3,7 @@
 use crate::{
     calls::process::awaited_signals::bits,
     core::{
-        call_sites,
+        call_sites, modules,
         operations::failed,
         per_thread::PerThread,
         process_identity::PROCESS,
@@ -121,7 +121,7 @@ extern "C" fn set_interrupt(signal: c_int, interrupts: c_int, _: &Frame) -> c_in
 ///
 /// `new` and `old` are null or point to a set and to room for one.
 unsafe fn mask(how: c_int, new: *const Set, old: *mut Set, frame: &Frame) -> c_int {
-    let site = world::borrow().site(frame.return_address);
+    let site = modules::site(frame.return_address);
     let before = blocked();
     spin::disturbed();
     if !new.is_null() {

@@ -2,7 +2,7 @@
 
 use crate::{
     core::{
-        call_sites, cancellation, deadlines,
+        call_sites, cancellation, deadlines, modules,
         operations::failed,
         process_identity::{PROCESS, current_thread},
         world,
@@ -71,7 +71,7 @@ extern "C" fn dispatch(arguments: &Arguments) -> Answer {
         libc::SYS_getpid => PROCESS as usize,
         libc::SYS_sched_yield => 0,
         libc::SYS_futex => {
-            let site = world::borrow().site(arguments.return_address);
+            let site = modules::site(arguments.return_address);
             // SAFETY: the arguments are what the program passed to the system call, which demands the same of them.
             unsafe { futexes::call(&arguments.all(), site) as usize }
         }

@@ -5,7 +5,7 @@
 
 use crate::{
     core::{
-        call_sites,
+        call_sites, modules,
         objects::{Found, Sort},
         operations::{misuse, visible},
         per_thread::PerThread,
@@ -92,7 +92,7 @@ pub(super) unsafe extern "C" fn once(
         // SAFETY: this function's own arguments, with the same contract.
         return unsafe { real(control, routine) };
     }
-    let site = world::borrow().site(frame.return_address);
+    let site = modules::site(frame.return_address);
     // SAFETY: `control` points to a variable, by this function's contract.
     let word = unsafe { *control };
     // Higher bits count forks.
@@ -191,7 +191,7 @@ unsafe fn guarded(guard: *mut u8) -> ObjectId {
 /// As `__cxa_guard_acquire`: `guard` points to a guard.
 unsafe extern "C" fn acquire(guard: *mut u8, frame: &Frame) -> c_int {
     outside_run!(__cxa_guard_acquire: fn(guard: *mut u8) -> c_int);
-    let site = world::borrow().site(frame.return_address);
+    let site = modules::site(frame.return_address);
     // SAFETY: `guard` points to a guard, by this function's contract.
     begin(unsafe { guarded(guard) }, site).into()
 }
@@ -201,7 +201,7 @@ unsafe extern "C" fn acquire(guard: *mut u8, frame: &Frame) -> c_int {
 /// As `__cxa_guard_release`: `guard` points to a guard that the running thread has acquired.
 unsafe extern "C" fn release(guard: *mut u8, frame: &Frame) {
     outside_run!(__cxa_guard_release: fn(guard: *mut u8));
-    let site = world::borrow().site(frame.return_address);
+    let site = modules::site(frame.return_address);
     // SAFETY: `guard` points to a guard, by this function's contract.
     let (object, before) = unsafe { (guarded(guard), *guard) };
     let byte = world::borrow().atomic(guard as usize, 1, before.into(), site);
@@ -216,7 +216,7 @@ unsafe extern "C" fn release(guard: *mut u8, frame: &Frame) {
 /// As `__cxa_guard_abort`: `guard` points to a guard that the running thread has acquired.
 unsafe extern "C" fn abort(guard: *mut u8, frame: &Frame) {
     outside_run!(__cxa_guard_abort: fn(guard: *mut u8));
-    let site = world::borrow().site(frame.return_address);
+    let site = modules::site(frame.return_address);
     // SAFETY: `guard` points to a guard, by this function's contract.
     end(unsafe { guarded(guard) }, false, site);
 }
