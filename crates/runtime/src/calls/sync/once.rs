@@ -59,8 +59,8 @@ fn end(object: ObjectId, done: bool, site: Site) {
     visible(Op::OnceEnd(object, done), site);
 }
 
-/// The object at an address whose memory says whether it was done; one that was done and is new again is another one. Memory says so before
-/// the last event of an initialisation: one that is under way stays what it is.
+/// The object at an address, whose memory says whether the initialisation is `done`. If the object was done and its memory is new
+/// again, it is another object. Memory says so before the last event of an initialisation, so an object under way stays the same.
 fn object(world: &mut World, address: usize, done: bool) -> ObjectId {
     if let Found::Object(object) = world.objects.find(address, 4, Sort::Once) {
         let same = match world.run.state().object(object) {
