@@ -12,7 +12,7 @@ use crate::{
         spin,
         world::{self, World},
     },
-    hooks::Frame,
+    hooks::{Frame, atomic_objects},
     outside_run, real, trampoline,
 };
 use alloc::vec::Vec;
@@ -204,7 +204,7 @@ unsafe extern "C" fn release(guard: *mut u8, frame: &Frame) {
     let site = modules::site(frame.return_address);
     // SAFETY: `guard` points to a guard, by this function's contract.
     let (object, before) = unsafe { (guarded(guard), *guard) };
-    let byte = world::borrow().atomic(guard as usize, 1, before.into(), site);
+    let byte = atomic_objects::atomic(guard as usize, 1, before.into(), site);
     visible(Op::Store(byte, 1), site);
     // SAFETY: `guard` points to a guard, by this function's contract.
     unsafe { *guard = 1 };
