@@ -13,8 +13,8 @@ use crate::{
 };
 use alloc::vec::Vec;
 use core::sync::atomic::{AtomicU8, Ordering};
+use reweave_memory::Kind;
 use reweave_model::{Object, Op};
-use reweave_shadow::Kind;
 use reweave_wire::{Note, Unit};
 
 /// Why hooks come here: looked at by every one.
