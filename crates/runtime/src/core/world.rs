@@ -13,7 +13,7 @@ pub use super::{
 use crate::{
     calls,
     core::{
-        cell::{Borrow, RunCell, RunValue},
+        cell::{self, Borrow, RunCell, RunValue},
         channel,
         heap::Heap,
         modules,
@@ -206,6 +206,7 @@ pub fn try_borrow() -> Option<Borrow<'static, World>> {
 pub unsafe fn reclaim() {
     // SAFETY: by the caller, the code that held the borrows never goes on.
     unsafe {
+        cell::interrupted();
         WORLD.reclaim();
         HEAP.reclaim();
         SNAPSHOT.reclaim();

@@ -6,12 +6,10 @@
 
 use crate::{
     core::{
-        modules,
-        objects::Sort,
-        plain_spin,
+        modules, plain_spin,
         world::{self, World, poll_access},
     },
-    hooks::{Frame, accesses::access},
+    hooks::{Frame, accesses::access, atomic_objects},
 };
 use alloc::vec::Vec;
 use core::sync::atomic::{AtomicU8, Ordering};
@@ -195,16 +193,13 @@ impl Units {
 /// An event on one unit.
 fn event(address: usize, bytes: usize, part: Part, frame: &Frame) {
     let site = modules::site(frame.return_address);
-    let mut world = world::borrow();
-    world.settle();
+    world::borrow().settle();
     let value = read(address, bytes);
-    let object = world.atomic(address, bytes, value, site);
-    debug_assert!(world.about(object).sort == Sort::Atomic);
+    let object = atomic_objects::atomic(address, bytes, value, site);
     debug_assert!(matches!(
-        world.run.state().object(object),
+        world::borrow().run.state().object(object),
         Object::Atomic(_)
     ));
-    drop(world);
     let op = match part.writes {
         true => Op::Store(object, value),
         false => Op::Load(object),

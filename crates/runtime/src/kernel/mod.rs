@@ -10,10 +10,12 @@ pub(crate) mod file_locks;
 pub(crate) mod file_mappings;
 pub(crate) mod file_names;
 pub(crate) mod file_objects;
+pub(crate) mod futexes;
 pub(crate) mod offsets;
 pub(crate) mod open_description;
 pub(crate) mod overlay;
 pub(crate) mod path_resolution;
+pub(crate) mod signals;
 pub(crate) mod waits;
 
 use crate::core::families::Family;
@@ -24,6 +26,7 @@ pub(crate) static FAMILY: Family = Family {
         file_objects::prepare();
         waits::prepare();
     },
+    thread_ends: waits::end,
     before_report: descriptor_table::conclude,
     clean_up: || {
         file_names::clean_up();
