@@ -22,26 +22,17 @@ pub use threads::lifecycle::end_thread;
 #[derive(Default)]
 pub struct State {
     pub awaited: process::awaited_signals::State,
-    pub copies: files::copies::State,
-    pub descriptors: crate::kernel::descriptor_table::State,
-    pub disk: crate::kernel::file_names::State,
-    pub file_locks: crate::kernel::file_locks::State,
-    pub files: crate::kernel::file_objects::State,
     pub handlers: process::exit_handlers::State,
     pub libraries: libraries::State,
     pub limits: process::resource_limits::State,
-    pub mapped: crate::kernel::file_mappings::State,
     pub mappings: memory::mmap::State,
     pub named: sync::named_semaphores::State,
     pub openmp: openmp::State,
     pub pointers: language::exception_pointers::State,
-    pub positions: crate::kernel::offsets::State,
     pub process: process::process_end::State,
     pub signals: process::signals::State,
-    pub streams: streams::stream_objects::State,
     pub texts: memory::formatted_text::State,
     pub threads: threads::lifecycle::State,
-    pub waits: crate::kernel::waits::State,
 }
 
 /// The same, of one thread.
@@ -49,7 +40,6 @@ pub struct State {
 pub struct Own {
     pub robust: sync::robust_mutexes::Own,
     pub cancel: threads::cancellation::Own,
-    pub disk: crate::kernel::file_names::Own,
     pub openmp: openmp::Own,
     pub jumps: language::long_jumps::Own,
     pub random: process::random::Own,
@@ -58,7 +48,6 @@ pub struct Own {
     pub threads: threads::lifecycle::Own,
     pub verifier: language::verifier::Own,
     pub once: sync::once::Own,
-    pub waits: crate::kernel::waits::Own,
 }
 
 impl Own {
@@ -85,23 +74,15 @@ impl State {
     /// Before a run.
     pub fn clear(&mut self) {
         self.awaited.clear();
-        self.copies.clear();
-        self.descriptors.clear();
-        self.file_locks.clear();
-        self.files.clear();
         self.handlers.clear();
         self.libraries.clear();
         self.limits.clear();
-        self.mapped.clear();
         self.named.clear();
         self.openmp.clear();
         self.pointers.clear();
-        self.positions.clear();
         self.process.clear();
         self.signals.clear();
-        self.streams.clear();
         self.texts.clear();
         self.threads.clear();
-        self.waits.clear();
     }
 }

@@ -18,6 +18,7 @@ pub(crate) mod loader;
 pub(crate) mod objects;
 pub(crate) mod operations;
 pub(crate) mod os_threads;
+pub(crate) mod outside_run;
 pub(crate) mod own_memory;
 pub(crate) mod per_thread;
 pub(crate) mod plain_spin;

@@ -73,7 +73,7 @@ pub fn written() -> Vec<u8> {
     // SAFETY: flushes libc's own stream, which nobody uses at the same time.
     unsafe {
         let flush = crate::real!(fflush_unlocked: fn(*mut c_void) -> i32);
-        let stdout = crate::kernel::file_objects::output();
+        let stdout = crate::kernel::start_state::output();
         if stdout != 0 {
             flush(stdout as *mut c_void);
         }

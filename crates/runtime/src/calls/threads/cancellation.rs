@@ -4,7 +4,7 @@
 //! that wait are in [`waits`]. To go is to leave as by `pthread_exit`.
 
 use crate::{
-    calls::{files::descriptor_calls, language::unwinding, threads::lifecycle},
+    calls::{language::unwinding, threads::lifecycle},
     core::{
         call_sites,
         objects::Sort,
@@ -38,7 +38,7 @@ passes! {
 /// The same, of calls that ask for a descriptor.
 fn passed_open(_: &'static CStr, arguments: &[usize; 6], from: &usize) {
     point_at(from);
-    descriptor_calls::asked(arguments[0] as c_int, call_sites::site(from));
+    crate::kernel::descriptor_table::ask(arguments[0] as c_int, call_sites::site(from));
 }
 
 /// Calls that are nothing else to the runtime.
