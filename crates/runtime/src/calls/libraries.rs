@@ -12,11 +12,10 @@ mod places;
 mod ready;
 
 pub use guard::{Trap, ran, refresh};
-pub use ready::finish;
 
 use crate::{
     core::{
-        call_sites, channel, entry,
+        call_sites, channel,
         families::Family,
         hidden_objects::Hidden,
         loader::{self, Late},
@@ -41,6 +40,9 @@ use reweave_wire::Library;
 
 pub(crate) static FAMILY: Family = Family {
     prepare: |beginning| prepare(&beginning.libraries),
+    process_ends: |_, _| ready::finish(),
+    module_retained: keep,
+    module_released: let_go,
     clean_up: guard::clean_up,
     ..Family::QUIET
 };
@@ -134,8 +136,10 @@ fn state() -> &'static mut State {
 /// Opens all that is loaded, and loads what runs are known to open.
 pub fn prepare(wanted: &[Library]) {
     let real = real!(dlopen: fn(*const c_char, c_int) -> *mut c_void);
-    for module in &world::get().modules {
-        let Ok(path) = CString::new(module.path.as_bytes()) else {
+    let mut paths = Vec::new();
+    crate::core::modules::each(|module| paths.push(module.path.clone()));
+    for path in paths {
+        let Ok(path) = CString::new(path.as_bytes()) else {
             continue;
         };
         let name = match path.is_empty() {
@@ -157,7 +161,7 @@ pub fn prepare(wanted: &[Library]) {
     // SAFETY: a valid name.
     all().nothing = unsafe { real(c"libc.so.6".as_ptr(), libc::RTLD_LAZY | libc::RTLD_NOLOAD) };
     all().asked = wanted.len();
-    world::get().modules = entry::modules();
+    crate::core::modules::list();
 }
 
 /// Loads a library that runs are known to open.

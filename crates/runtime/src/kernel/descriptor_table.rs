@@ -12,7 +12,7 @@
 //! operating system would not give finds an error, all orders are explored: the table is one object then ([`Rule::Table`]).
 
 use crate::{
-    core::{cell::RunCell, rules, world},
+    core::{cell::RunCell, resource_limits, rules, world},
     kernel::{
         descriptor_arguments,
         descriptor_ranges::{self, FIRST},
@@ -365,7 +365,7 @@ fn choose(given: c_int, least: c_int) -> c_int {
 
 /// How many descriptors the program can have.
 fn limit() -> c_int {
-    let limit = world::borrow().calls.limits.descriptors();
+    let limit = resource_limits::descriptors();
     limit.min(RUNTIME_DESCRIPTORS as u64) as c_int
 }
 
@@ -471,5 +471,5 @@ pub(crate) fn closing(descriptor: c_int, site: Site) {
 
 /// Whether the limits of the program allow a number.
 pub(crate) fn is_allowed(number: c_int) -> bool {
-    (number as u64) < world::borrow().calls.limits.descriptors()
+    (number as u64) < resource_limits::descriptors()
 }

@@ -1,6 +1,6 @@
 //! Which functions the program's modules name for the loader.
 
-use crate::core::world;
+use crate::core::modules;
 use core::ffi::{CStr, c_int, c_void};
 
 /// Names to look for, and whether one was found.
@@ -30,7 +30,7 @@ unsafe extern "C" fn look(info: *mut libc::dl_phdr_info, _: usize, data: *mut c_
     // SAFETY: promised by the caller: the loader's entry and the search are valid until this function returns, and nothing else
     // uses the search.
     let (info, search) = unsafe { (&*info, &mut *data.cast::<Search<'_>>()) };
-    if is_library(info.dlpi_addr as usize) {
+    if modules::is_library(info.dlpi_addr as usize) {
         return 0;
     }
     // SAFETY: the entry is that of a loaded module.
@@ -39,13 +39,6 @@ unsafe extern "C" fn look(info: *mut libc::dl_phdr_info, _: usize, data: *mut c_
     let wanted = |name: &[u8]| search.names.iter().any(|known| known.to_bytes() == name);
     search.found |= strings.any(wanted);
     0
-}
-
-/// Whether the module that begins at an address is not the program's own.
-fn is_library(start: usize) -> bool {
-    let world = world::borrow();
-    let module = world.modules.iter().find(|module| module.start == start);
-    module.is_none_or(|module| module.library)
 }
 
 /// The names that a loaded module has for the loader.

@@ -8,7 +8,7 @@
 //! | files as objects of the model | `file_objects` |
 //! | file locks, mapped files | `file_locks`, `file_mappings` |
 //! | what the process had at `main` | `start_state` |
-//! | waiting on several objects | `waits`, `imported_names` |
+//! | waiting on several objects, futexes, signals | `waits`, `imported_names`, `futexes`, `signals` |
 //! | the operating system and the C library | `os_files`, `libc_streams`, `program_memory` |
 //! | happens-before | `ordering` |
 //!
@@ -21,6 +21,7 @@ pub(crate) mod file_locks;
 pub(crate) mod file_mappings;
 pub(crate) mod file_names;
 pub(crate) mod file_objects;
+pub(crate) mod futexes;
 pub(crate) mod imported_names;
 pub(crate) mod libc_streams;
 pub(crate) mod nameless_files;
@@ -32,6 +33,7 @@ pub(crate) mod overlay;
 pub(crate) mod path_resolution;
 pub(crate) mod paths;
 pub(crate) mod program_memory;
+pub(crate) mod signals;
 pub(crate) mod start_state;
 pub(crate) mod waits;
 
@@ -54,6 +56,8 @@ pub(crate) static FAMILY: Family = Family {
         start_state::begin_run();
         waits::begin_run();
     },
+    thread_ends: waits::end,
+    before_report: descriptor_table::conclude,
     clean_up: || {
         file_names::clean_up();
         nameless_files::clean_up();

@@ -1,8 +1,7 @@
 //! Files that cannot be opened in a run: they have no end, or no order.
 
 use crate::{
-    calls::threads::cancellation,
-    core::{call_sites, world},
+    core::{call_sites, cancellation, world},
     kernel::{os_files, program_memory::c_text, start_state},
 };
 use core::ffi::CStr;

@@ -15,8 +15,7 @@
 //! ([`Rule::Positions`]), a read changes the file's object.
 
 use crate::{
-    calls::threads::cancellation,
-    core::{call_sites, cell::RunCell, operations::failed, rules, world},
+    core::{call_sites, cancellation, cell::RunCell, operations::failed, rules, world},
     hooks::Frame,
     kernel::{
         descriptor_arguments, descriptor_table,

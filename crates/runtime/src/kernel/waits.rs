@@ -10,10 +10,10 @@
 //! functions in [`NAMES`] do without all this.
 
 use crate::{
-    calls::{threads::cancellation, time::clocks::Deadline},
     core::{
-        call_sites,
+        call_sites, cancellation,
         cell::RunCell,
+        deadlines::Deadline,
         hidden_objects::Hidden,
         objects::Sort,
         operations::{misuse, visible},
@@ -24,10 +24,7 @@ use crate::{
     kernel::imported_names,
 };
 use alloc::{format, string::String, vec::Vec};
-use core::{
-    ffi::CStr,
-    sync::atomic::{AtomicBool, Ordering},
-};
+use core::ffi::CStr;
 use reweave_model::{Gate, Object, ObjectId, Op, Order, Site, ThreadId};
 
 /// A program that calls one of these names it for the loader.
@@ -38,18 +35,13 @@ const NAMES: [&CStr; 4] = [
     c"pthread_clockjoin_np",
 ];
 
-static USED: AtomicBool = AtomicBool::new(false);
-
 /// Whether the program's waits are of this kind.
-#[inline]
-pub fn used() -> bool {
-    USED.load(Ordering::Relaxed)
-}
+pub use crate::core::cancellation::used;
 
 /// Looks at what the program's modules name.
 pub fn prepare() {
     if imported_names::names_any(&NAMES) {
-        USED.store(true, Ordering::Relaxed);
+        cancellation::use_it();
     }
 }
 

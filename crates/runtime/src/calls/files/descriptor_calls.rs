@@ -2,8 +2,7 @@
 //! [`crate::kernel::descriptor_table`].
 
 use crate::{
-    calls::threads::cancellation,
-    core::{call_sites, operations::failed, rules, spin, world},
+    core::{call_sites, cancellation, operations::failed, rules, spin, world},
     hooks::{Frame, accesses, passed_calls::passes},
     kernel::{
         descriptor_arguments::{self, is_runtimes},

@@ -2,11 +2,8 @@
 //! in [`crate::kernel::open_description`] how. Calls with several blocks of memory are in [`crate::calls::files::vectored_io`].
 
 use crate::{
-    calls::{
-        memory::formatted_text::{List, variadic},
-        threads::cancellation,
-    },
-    core::{operations::failed, world},
+    calls::memory::formatted_text::{List, variadic},
+    core::{cancellation, operations::failed, world},
     hooks::Frame,
     kernel::{
         descriptor_arguments, file_mappings,

@@ -1,8 +1,8 @@
 //! `mkstemp` and its like: files and directories with names that are free, the same in every run.
 
 use crate::{
-    calls::{files::directory_entries::answer, threads::cancellation},
-    core::{call_sites, operations::failed, world},
+    calls::files::directory_entries::answer,
+    core::{call_sites, cancellation, operations::failed, world},
     hooks::{Frame, accesses},
     kernel::{
         descriptor_table,

@@ -5,9 +5,9 @@
 use crate::{
     calls::{
         memory::formatted_text::{List, variadic},
-        process::process_end::ordinary_exit,
         streams::stream_cancellation::{StreamUse, during},
     },
+    core::process_end,
     hooks::Frame,
     kernel::start_state,
     real, trampoline,
@@ -65,7 +65,7 @@ unsafe extern "C" fn end_with_reason(status: c_int, format: Text, list: List, fr
     // SAFETY: format and list are as the caller promises, and passed on unchanged.
     unsafe {
         reason(format, list, frame);
-        ordinary_exit(status, frame)
+        process_end::exit(status, frame)
     }
 }
 
@@ -78,7 +78,7 @@ unsafe extern "C" fn end_with_words(status: c_int, format: Text, list: List, fra
     // SAFETY: format and list are as the caller promises, and passed on unchanged.
     unsafe {
         words(format, list, frame);
-        ordinary_exit(status, frame)
+        process_end::exit(status, frame)
     }
 }
 
@@ -149,7 +149,7 @@ unsafe fn told(status: c_int, format: Text, list: List, frame: &Frame, write: im
             libc::free(text.cast::<c_void>());
         }
         if status != 0 {
-            ordinary_exit(status, frame);
+            process_end::exit(status, frame);
         }
     }
 }

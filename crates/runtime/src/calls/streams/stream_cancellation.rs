@@ -6,11 +6,8 @@
 //! If the buffer turns out to be too small during the call itself, which has then passed the point, the call is unsupported.
 
 use crate::{
-    calls::{
-        streams::{stream_locks, stream_objects},
-        threads::cancellation,
-    },
-    core::{call_sites, rules, world},
+    calls::streams::{stream_locks, stream_objects},
+    core::{call_sites, cancellation, rules, world},
     hooks::Frame,
     kernel::{libc_streams::Stream, os_files},
 };

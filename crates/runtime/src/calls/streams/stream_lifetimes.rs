@@ -1,14 +1,11 @@
 //! Streams that are made of descriptors, flushed and closed: see [`crate::calls::streams::stream_objects`].
 
 use crate::{
-    calls::{
-        streams::{
-            stream_cancellation::{StreamUse, attempt, during, is_cancelled_at},
-            stream_locks, stream_objects,
-        },
-        threads::cancellation,
+    calls::streams::{
+        stream_cancellation::{StreamUse, attempt, during, is_cancelled_at},
+        stream_locks, stream_objects,
     },
-    core::{call_sites, operations::failed, rules, spin, world},
+    core::{call_sites, cancellation, operations::failed, rules, spin, world},
     hooks::Frame,
     kernel::{
         descriptor_arguments, descriptor_table, file_locks,
