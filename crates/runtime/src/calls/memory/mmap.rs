@@ -11,8 +11,8 @@ use crate::{
     hooks::{Frame, accesses},
     kernel::{
         descriptor_arguments, descriptor_table,
-        file_mappings::{self, Mapped},
-        file_objects,
+        file_mappings::{self, Mapping},
+        file_objects, start_state,
     },
     real, trampoline,
 };
@@ -275,7 +275,7 @@ extern "C" fn map(arguments: &[usize; 6], return_address: &usize) -> usize {
         file_objects::look_at_open(number, return_address);
         descriptor = descriptor_table::found(number) as usize;
         // As with a pipe.
-        if file_objects::is_output(descriptor as c_int) {
+        if start_state::is_output(descriptor as c_int) {
             return result(-libc::EACCES as isize);
         }
     }
@@ -286,7 +286,7 @@ extern "C" fn map(arguments: &[usize; 6], return_address: &usize) -> usize {
     let file = (!has(libc::MAP_ANONYMOUS)).then_some(descriptor as c_int);
     let file = file.and_then(|file| {
         let shared = has(libc::MAP_SHARED);
-        Mapped::new(pages(address, bytes), file, offset, shared, writes)
+        Mapping::new(pages(address, bytes), file, offset, shared, writes)
     });
     let world = world::get();
     // SAFETY: nothing lies there but what the program has mapped itself.

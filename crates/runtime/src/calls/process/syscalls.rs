@@ -8,7 +8,7 @@ use crate::{
         world,
     },
     hooks::{Frame, accesses},
-    kernel::{descriptor_arguments, descriptor_table, file_objects, futexes},
+    kernel::{descriptor_arguments, descriptor_table, futexes, start_state},
     outside_run, real, trampoline,
 };
 use alloc::format;
@@ -244,7 +244,7 @@ unsafe extern "C" fn make_pipe(ends: *mut c_int, frame: &Frame) -> c_int {
 unsafe extern "C" fn make_pipe_with(ends: *mut c_int, flags: c_int, frame: &Frame) -> c_int {
     let real = real!(pipe2: fn(*mut c_int, c_int) -> c_int);
     let bytes = size_of::<[c_int; 2]>();
-    file_objects::changing();
+    start_state::descriptors_change();
     if world::active() {
         world::snapshot().touch_range(ends as usize, bytes);
     }

@@ -1,6 +1,7 @@
 //! The overlay on a directory of its own: the originals stay as they are.
 
 use super::*;
+use alloc::format;
 use std::{
     fs,
     path::{Path, PathBuf},
@@ -8,10 +9,10 @@ use std::{
     string::String,
 };
 
-/// A directory with originals, and an overlay of it. Both go at the end of a test.
+/// A directory with originals, and an overlay of it. Both are removed at the end of a test.
 struct Place {
     root: PathBuf,
-    disk: Disk,
+    disk: Overlay,
 }
 
 impl Place {
@@ -21,12 +22,12 @@ impl Place {
         fs::create_dir_all(root.join("originals/inner")).expect("there is room");
         fs::write(root.join("originals/one"), "first").expect("there is room");
         fs::write(root.join("originals/inner/two"), "second").expect("there is room");
-        let mut disk = Disk::default();
-        disk.at(root.join("copies").to_str().expect("plain letters"));
+        let mut disk = Overlay::new();
+        disk.set_root(root.join("copies").to_str().expect("plain letters"));
         Place { root, disk }
     }
 
-    fn real(&self, name: &str) -> Real {
+    fn real(&self, name: &str) -> RealPath {
         let path = self.root.join("originals").join(name);
         path.to_str().expect("plain letters").as_bytes().into()
     }
@@ -48,20 +49,10 @@ fn as_path(path: &[u8]) -> &Path {
 }
 
 #[test]
-fn paths_are_taken_apart() {
-    assert_eq!(parent(b"/a/b"), b"/a");
-    assert_eq!(parent(b"/a"), b"");
-    assert!(beneath(b"/a/b", b"/a") && beneath(b"/a", b"/a"));
-    assert!(!beneath(b"/ab", b"/a"), "a name that begins like another");
-    assert_eq!(terminated(b""), b"/\0");
-    assert_eq!(parts(b"a/b"), [b"b".to_vec(), b"a".to_vec()]);
-}
-
-#[test]
 fn a_copy_takes_the_writes_and_the_original_stays() {
     let mut place = Place::new("copy");
     let real = place.real("one");
-    assert!(place.disk.find(&real) == Where::Original && !place.disk.used());
+    assert!(place.disk.find(&real) == Where::Original && !place.disk.is_used());
     place.disk.copy(&real, true);
     assert!(place.disk.find(&real) == Where::Copy && !place.disk.has_failed());
     assert_eq!(place.read("one").as_deref(), Some("first"));
@@ -82,10 +73,10 @@ fn without_its_content_a_copy_is_empty() {
 }
 
 #[test]
-fn what_was_taken_away_is_nowhere_with_all_beneath() {
+fn what_was_removed_is_nowhere_with_all_beneath() {
     let mut place = Place::new("gone");
     let directory = place.real("inner");
-    place.disk.took(&directory);
+    place.disk.note_removed(&directory);
     assert!(place.disk.find(&directory) == Where::Nowhere);
     assert!(place.disk.find(&place.real("inner/two")) == Where::Nowhere);
     assert!(place.disk.find(&place.real("one")) == Where::Original);
@@ -93,18 +84,18 @@ fn what_was_taken_away_is_nowhere_with_all_beneath() {
 }
 
 #[test]
-fn a_listed_directory_has_blanks_for_what_was_not_copied() {
-    let mut place = Place::new("blanks");
+fn a_listed_directory_has_placeholders_for_what_was_not_copied() {
+    let mut place = Place::new("placeholders");
     let (directory, one) = (place.real(""), place.real("one"));
     let directory = directory.strip_suffix(b"/").unwrap_or(&directory).to_vec();
     place.disk.copy(&directory, true);
-    place.disk.list(&directory);
-    let mut listed = names(&place.disk.place(&directory));
+    place.disk.complete_listing(&directory);
+    let mut listed = os_files::names(&place.disk.place(&directory));
     listed.sort();
     assert_eq!(listed, [b"inner".to_vec(), b"one".to_vec()]);
     assert!(
         place.disk.find(&one) == Where::Original,
-        "a blank is not a copy"
+        "a placeholder is not a copy"
     );
     assert_eq!(place.read("one").as_deref(), Some("first"));
     place.disk.copy(&one, true);
@@ -116,14 +107,14 @@ fn the_next_run_finds_everything_as_it_was() {
     let mut place = Place::new("forget");
     let (one, inner) = (place.real("one"), place.real("inner"));
     place.disk.copy(&one, true);
-    place.disk.copy_all(&inner);
+    place.disk.copy_tree(&inner);
     assert!(place.disk.find(&place.real("inner/two")) == Where::Copy);
-    place.disk.took(&one);
-    place.disk.forget();
-    assert!(!place.disk.used());
+    place.disk.note_removed(&one);
+    place.disk.clear();
+    assert!(!place.disk.is_used());
     assert!(place.disk.find(&one) == Where::Original);
     assert!(
-        names(
+        os_files::names(
             place
                 .root
                 .join("copies")
@@ -132,5 +123,59 @@ fn the_next_run_finds_everything_as_it_was() {
                 .as_bytes()
         )
         .is_empty()
+    );
+}
+
+fn rooted() -> Overlay {
+    let mut overlay = Overlay::new();
+    overlay.set_root("/no/such/overlay");
+    overlay
+}
+
+#[test]
+fn copies_lie_below_the_root() {
+    let overlay = rooted();
+    assert_eq!(overlay.copy_of(b"/a/b"), b"/no/such/overlay/a/b");
+    assert_eq!(overlay.original_of(b"/no/such/overlay/a/b"), b"/a/b");
+    assert_eq!(overlay.original_of(b"/a/b"), b"/a/b");
+    assert_eq!(overlay.original_of(b"/"), b"");
+    assert_eq!(
+        overlay.original_of(b"/no/such/overlayed"),
+        b"/no/such/overlayed"
+    );
+}
+
+#[test]
+fn an_unused_overlay_shows_originals() {
+    let overlay = rooted();
+    assert!(overlay.find(b"/etc") == Where::Original);
+    assert_eq!(overlay.place(b"/etc"), b"/etc");
+    assert!(!overlay.holds(b"/no/such/overlay/etc"));
+}
+
+#[test]
+fn paths_are_resolved_component_by_component() {
+    let overlay = rooted();
+    let resolve = |path: &[u8]| overlay.resolve(libc::AT_FDCWD, path, true);
+    assert_eq!(
+        resolve(b"/proc/.././usr//").ok().as_deref(),
+        Some(&b"/usr"[..])
+    );
+    assert_eq!(resolve(b"/").ok().as_deref(), Some(&b""[..]));
+    assert_eq!(
+        resolve(b"").err().map(|dead| dead.error),
+        Some(libc::ENOENT)
+    );
+    let dead = resolve(b"/dev/null/x").err();
+    assert_eq!(
+        dead.map(|dead| (dead.at, dead.error)),
+        Some((b"/dev/null".to_vec(), libc::ENOTDIR))
+    );
+    let missing = resolve(b"/no-such-directory/x").err();
+    assert_eq!(missing.map(|dead| dead.error), Some(libc::ENOENT));
+    // What is yet to be made has a path already.
+    assert_eq!(
+        resolve(b"/no-such-file").ok().as_deref(),
+        Some(&b"/no-such-file"[..])
     );
 }
