@@ -3,7 +3,7 @@
 use reweave_check::{
     Check, Control, Fault, Outcome, Settings, StoredCheck, Subject, check, plan_of,
 };
-use reweave_explore::{Algorithm, Options, Target, TargetError};
+use reweave_explore::{AlgorithmName as Algorithm, Options, Target, TargetError};
 use reweave_model::{
     Error, Execution, Gate, Kind, Next, Object, ObjectId, Op, Pending, Plan, Run, Site, ThreadId,
 };
@@ -472,5 +472,5 @@ fn other_options_are_another_check() {
     bench.settings.options.max_steps = 7;
     let resumed = Check::resume(writers(3, never), bench.settings.clone(), stored);
     let why = resumed.err().expect("other options");
-    assert_eq!(why, "it was explored with other options");
+    assert_eq!(why.to_string(), "it was explored with other options");
 }

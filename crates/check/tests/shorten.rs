@@ -1,7 +1,9 @@
 //! Random little programs that go wrong in some orders: what is told of an error is as simple as brute force says it can be.
 
 use reweave_check::{Control, Fault, Settings, Subject, check, plan_of};
-use reweave_explore::{Algorithm, Flow, Options, Schedule, Search, Target, TargetError};
+use reweave_explore::{
+    AlgorithmName as Algorithm, Flow, Options, Schedule, Search, Target, TargetError,
+};
 use reweave_model::{
     End, Error, Execution, Gate, Kind, Next, Object, ObjectId, Op, Pending, Plan, Rmw, RmwKind,
     Run, Site, ThreadId,

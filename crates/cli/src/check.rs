@@ -17,7 +17,7 @@ pub use debugger::Debugging;
 pub use replay::replay;
 use reweave_check::{Control, Fault, Settings};
 use reweave_drive::{Launch, Limits, binary, compile};
-use reweave_explore::{Algorithm, Options, Probing};
+use reweave_explore::{AlgorithmName as Algorithm, Options, Probing};
 use reweave_report::{
     ExitCode, Program, ResultDocument, Sources, Style, render_trace, render_untold,
 };

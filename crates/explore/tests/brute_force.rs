@@ -11,7 +11,7 @@ use common::{
     random::{Mix, program},
 };
 use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestRng, TestRunner};
-use reweave_explore::{Algorithm, Flow, Options, Search};
+use reweave_explore::{AlgorithmName as Algorithm, Flow, Options, Search, Unfit};
 use reweave_model::End;
 use std::{
     cell::Cell,
@@ -30,7 +30,7 @@ struct Found {
     /// By who reads from whom.
     by_reads: Classes,
     /// Why `rf` gave up.
-    unfit: Option<&'static str>,
+    unfit: Option<Unfit>,
     /// Of runs that foretold what cannot come true, or too early.
     untrue: Classes,
     cut: bool,
@@ -77,7 +77,7 @@ fn explore(program: &Program, options: Options, workers: usize, limit: u64) -> O
         return None;
     }
     let untrue = untrue.into_inner().unwrap();
-    let unfit = search.unfit();
+    let unfit = search.unfit().cloned();
     (search.exhausted() || unfit.is_some()).then(|| Found {
         classes: classes.into_inner().unwrap(),
         by_reads: by_reads.into_inner().unwrap(),
@@ -298,7 +298,7 @@ fn stop_and_go(
             .run(1, |_| Machine::new(program), before, after)
             .expect("programs are deterministic");
         if let Some(other) = other {
-            search.absorb(other);
+            search.absorb(other).expect("it was just split off");
         }
         if search.unfit().is_some() {
             return Ok(());

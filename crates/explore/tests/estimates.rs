@@ -4,7 +4,8 @@ mod common;
 
 use common::program::{I, Machine, Objects, Program};
 use reweave_explore::{
-    Algorithm, Curve, Estimator, Flow, Log, Options, Probing, Recorded, Search, Strategy,
+    AlgorithmName as Algorithm, Curve, Estimator, Flow, Log, Options, Probing, Recorded, Search,
+    Strategy,
 };
 use reweave_model::Plan;
 use std::{
@@ -234,12 +235,12 @@ fn a_damaged_log_is_a_sentence() {
     let (log, _) = recorded(Algorithm::Optimal, 1, 40);
     let unfinished = Recorded::read(log.as_slice()).unwrap_err();
     assert_eq!(
-        unfinished,
+        unfinished.to_string(),
         "the recorded search was not explored to its end"
     );
     let (log, _) = recorded(Algorithm::Optimal, 1, i64::MAX);
     for length in 0..log.len() {
-        let error = Recorded::read(&log[..length]).unwrap_err();
+        let error = Recorded::read(&log[..length]).unwrap_err().to_string();
         match length {
             0..22 => assert_eq!(error, "not an exploration log"),
             _ => assert!(error.contains("is cut"), "{error}"),
@@ -259,6 +260,7 @@ fn a_damaged_log_is_a_sentence() {
     assert!(
         Recorded::read(newer.as_slice())
             .unwrap_err()
+            .to_string()
             .contains("another version")
     );
 }

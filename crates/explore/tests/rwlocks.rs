@@ -3,7 +3,7 @@
 mod common;
 
 use common::program::{I, Machine, Objects, Program};
-use reweave_explore::{Algorithm, Flow, Options, Search, Totals};
+use reweave_explore::{AlgorithmName as Algorithm, Flow, Options, Search, Totals};
 use reweave_model::End;
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 

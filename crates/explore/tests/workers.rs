@@ -3,7 +3,9 @@
 mod common;
 
 use common::program::{I, Machine, Objects, Program};
-use reweave_explore::{Algorithm, Flow, Options, Probing, Search, Target, TargetError, Totals};
+use reweave_explore::{
+    AlgorithmName as Algorithm, Flow, Options, Probing, Search, Target, TargetError, Totals,
+};
 use reweave_model::{Execution, Plan};
 use std::{
     collections::VecDeque,

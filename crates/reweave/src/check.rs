@@ -7,7 +7,7 @@ use crate::{
     watchdog::Watched,
 };
 use reweave_check::{Control, Fault, Settings, Subject, check, difference};
-use reweave_explore::{Algorithm, Target, TargetError};
+use reweave_explore::{AlgorithmName as Algorithm, Target, TargetError};
 use reweave_model::{End, Execution, Plan, Site};
 use reweave_report::{
     BlockedBy, Context, Failure, Options, Position, Program, ResultDocument, Sources, Trace,

@@ -39,7 +39,7 @@ pub use builder::Builder;
 #[cfg(not(feature = "std"))]
 pub use report::{Error, Report, Warning};
 #[cfg(not(feature = "std"))]
-pub use reweave_explore::Algorithm;
+pub use reweave_explore::AlgorithmName as Algorithm;
 #[cfg(not(feature = "std"))]
 pub use reweave_macros::test;
 #[cfg(not(feature = "std"))]

@@ -7,7 +7,7 @@ use reweave_drive::{
     Limits,
     compile::{Language, takes_value},
 };
-use reweave_explore::{Algorithm, Options};
+use reweave_explore::{AlgorithmName as Algorithm, Options};
 use std::{
     ffi::{OsStr, OsString},
     num::NonZeroUsize,
@@ -296,15 +296,23 @@ pub fn agree(check: &Check) -> Result<(), String> {
 
 const SEE_HELP: &str = "`--help` lists all that can be typed";
 
+fn duration(text: &str) -> Result<Duration, String> {
+    reweave_check::duration(text).map_err(|error| error.to_string())
+}
+
 /// Takes in one of [`OPTIONS`].
 pub fn set(check: &mut Check, name: &str, value: &str) -> Result<(), String> {
     let wrong = |why: String| format!("{name} {value}: {why}");
     match name {
         "--algorithm" => match value {
             "stateful" => return Err(wrong(missing())),
-            _ => check.options.algorithm = value.parse::<Algorithm>().map_err(wrong)?,
+            _ => {
+                check.options.algorithm = value
+                    .parse::<Algorithm>()
+                    .map_err(|it| wrong(it.to_string()))?
+            }
         },
-        "--budget" => check.budget = Some(reweave_check::duration(value).map_err(wrong)?),
+        "--budget" => check.budget = Some(duration(value).map_err(wrong)?),
         "--format" => check.format = one_of(&FORMATS, value).map_err(wrong)?,
         "--full" => check.full = true,
         "--keep-going" => check.keep_going = true,
@@ -316,7 +324,7 @@ pub fn set(check: &mut Check, name: &str, value: &str) -> Result<(), String> {
         }
         "--max-memory" => check.limits.memory = bytes(value).map_err(wrong)?,
         "--max-output" => check.limits.output = bytes(value).map_err(wrong)?,
-        "--max-time" => check.limits.time = reweave_check::duration(value).map_err(wrong)?,
+        "--max-time" => check.limits.time = duration(value).map_err(wrong)?,
         "--max-steps" => check.options.max_steps = number(value).map_err(wrong)?,
         "--no-minimise" => check.minimise = false,
         "--output" => check.output = value.into(),

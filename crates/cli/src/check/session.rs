@@ -53,7 +53,9 @@ impl Session {
         }
         let resumed = checked(&self.check, &self.prepared).and_then(|mut subject| {
             subject.restore(stored.notes);
-            reweave_check::Check::resume(subject, self.settings.clone(), stored.check)
+            let settings = self.settings.clone();
+            let resumed = reweave_check::Check::resume(subject, settings, stored.check);
+            resumed.map_err(|error| error.to_string())
         });
         if resumed.is_err() {
             self.prepared.launch.restart = restart;

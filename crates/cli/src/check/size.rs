@@ -5,7 +5,7 @@ use super::{
 };
 use crate::{args::Format, print, say, usage};
 use reweave_check::{Control, Fault, Outcome, Settings};
-use reweave_explore::{Algorithm, Options, Probing};
+use reweave_explore::{AlgorithmName as Algorithm, Options, Probing};
 use reweave_report::{ExitCode, Large, Part, Span};
 use serde::Serialize;
 use std::{ffi::OsString, time::Duration};

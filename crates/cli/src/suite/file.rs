@@ -219,7 +219,7 @@ impl Table {
 mod tests {
     use super::*;
     use crate::check::args::{Races, What};
-    use reweave_explore::Algorithm;
+    use reweave_explore::AlgorithmName as Algorithm;
 
     fn sentence(text: &str) -> String {
         let place = tempfile::tempdir().unwrap();

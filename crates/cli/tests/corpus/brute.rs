@@ -3,7 +3,7 @@
 
 use super::class::{class, class_by_reads};
 use reweave_drive::{Launch, Native, Note};
-use reweave_explore::{Algorithm, Flow, Options, Search, Target, TargetError};
+use reweave_explore::{AlgorithmName as Algorithm, Flow, Options, Search, Target, TargetError};
 use reweave_model::{End, Execution, Plan};
 use std::{collections::BTreeMap, path::PathBuf, sync::Mutex};
 

@@ -6,7 +6,7 @@ use super::{
     machine::{Machine, needs_two_steps},
 };
 use reweave_drive::{Launch, Native, Note, Restart, Threads};
-use reweave_explore::{Algorithm, Flow, Options, Search, Target};
+use reweave_explore::{AlgorithmName as Algorithm, Flow, Options, Search, Target};
 use reweave_model::{End, Event, Execution, Kind, Op, Plan, ThreadId};
 use std::{
     collections::BTreeMap,

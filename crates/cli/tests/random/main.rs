@@ -23,7 +23,7 @@ mod parking;
 use compare::{Built, Oracle, Way};
 use language::Program;
 use reweave_drive::{Restart, Threads};
-use reweave_explore::Algorithm;
+use reweave_explore::AlgorithmName as Algorithm;
 use std::{
     env, fs,
     path::{Path, PathBuf},

@@ -2,7 +2,7 @@
 
 use crate::rates::build;
 use reweave_drive::{Launch, Native, compile::Kit};
-use reweave_explore::{Algorithm, Flow, Options, Search};
+use reweave_explore::{AlgorithmName as Algorithm, Flow, Options, Search};
 use std::{
     fs,
     sync::atomic::{AtomicU64, Ordering::Relaxed},

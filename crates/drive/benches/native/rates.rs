@@ -10,7 +10,7 @@ use reweave_drive::{
     Launch, Native, Spent,
     compile::{self, Built, Kit},
 };
-use reweave_explore::{Algorithm, Flow, Options, Search, TargetError, Totals};
+use reweave_explore::{AlgorithmName as Algorithm, Flow, Options, Search, TargetError, Totals};
 use std::{cell::Cell, ffi::OsString, path::Path, time::Instant};
 
 /// Programs of `programs/papers` and their sizes.

@@ -2,7 +2,7 @@
 
 use crate::{Watched, processor_time, rates::build};
 use reweave_drive::{Launch, Native, Restart, compile::Kit};
-use reweave_explore::{Algorithm, Flow, Options, Search};
+use reweave_explore::{AlgorithmName as Algorithm, Flow, Options, Search};
 use std::{
     path::Path,
     sync::atomic::{AtomicU64, Ordering::Relaxed},

@@ -17,7 +17,7 @@ use crate::{
     rates::build,
 };
 use reweave_drive::{Launch, Native, compile::Kit};
-use reweave_explore::{Algorithm, Flow, Options, Probing, Search};
+use reweave_explore::{AlgorithmName as Algorithm, Flow, Options, Probing, Search};
 use reweave_model::Execution;
 use std::{
     io::Write,

@@ -11,7 +11,7 @@ mod crew;
 
 use crew::{Costs, Crew, Lost, Task, Tasks};
 use reweave_drive::{Launch, Native};
-use reweave_explore::{Algorithm, Explorer, Options, Target};
+use reweave_explore::{AlgorithmName as Algorithm, Explorer, Options, Target};
 use reweave_model::Plan;
 use std::{
     collections::HashSet,
