@@ -9,43 +9,33 @@
 //! A program that is started without the driver behaves as if this library were not there.
 #![no_std]
 #![allow(clippy::missing_safety_doc)]
+#![allow(dead_code)]
 
 extern crate alloc;
 
-mod accesses;
-mod atomics;
-mod baton;
 mod calls;
-mod channel;
-mod debugger;
-mod detail;
-mod disk;
-mod dooms;
-mod entry;
-mod faults;
-mod heap;
+mod core;
 mod hooks;
-mod hooks_sized;
-mod hooks_wide;
-mod leaks;
-mod leftovers;
-mod loader;
-mod memory;
-mod objects;
-mod peeks;
-mod real;
-mod restore;
-mod slots;
-mod spin;
-mod stalls;
-mod switch;
-mod sys;
-mod times;
-mod units;
-mod wide;
-mod world;
+mod kernel;
 
-use core::fmt::{self, Write};
+use core::families::Family;
+
+/// All families of calls and what stands below them, in the order in which `core` calls their functions.
+static FAMILIES: [&Family; 11] = [
+    &calls::language::FAMILY,
+    &kernel::FAMILY,
+    &calls::sync::FAMILY,
+    &calls::process::FAMILY,
+    &calls::libraries::FAMILY,
+    &calls::memory::FAMILY,
+    &calls::files::FAMILY,
+    &calls::streams::FAMILY,
+    &calls::openmp::FAMILY,
+    &calls::time::FAMILY,
+    &calls::threads::FAMILY,
+];
+
+use ::core::fmt::{self, Write};
 
 /// Ends the process with a sentence that the driver shows: the target cannot go on.
 pub(crate) fn give_up(why: fmt::Arguments<'_>) -> ! {
@@ -67,8 +57,8 @@ pub(crate) fn give_up(why: fmt::Arguments<'_>) -> ! {
         length: 0,
     };
     let _ = text.write_fmt(why);
-    channel::complain(&text.bytes[..text.length]);
-    sys::exit(70)
+    core::channel::complain(&text.bytes[..text.length]);
+    core::sys::exit(70)
 }
 
 /// Asked when something of the program's is thrown through a frame of ours, such as that of `pthread_once`: it goes on. Panics of ours are
@@ -80,6 +70,6 @@ extern "C" fn rust_eh_personality() -> i32 {
 }
 
 #[panic_handler]
-fn panic(info: &core::panic::PanicInfo<'_>) -> ! {
+fn panic(info: &::core::panic::PanicInfo<'_>) -> ! {
     give_up(format_args!("{info}"))
 }

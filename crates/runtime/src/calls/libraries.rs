@@ -11,16 +11,21 @@ mod names;
 mod places;
 mod ready;
 
-pub use guard::{Trap, clean_up, ran, refresh};
+pub use guard::{Trap, ran, refresh};
 pub use ready::finish;
 
-use super::{Hidden, callers, disk, visible};
 use crate::{
-    channel, entry,
+    core::{
+        call_sites, channel, entry,
+        families::Family,
+        hidden_objects::Hidden,
+        loader::{self, Late},
+        operations::visible,
+        world::{self, Outcome},
+    },
     hooks::Frame,
-    loader::{self, Late},
+    kernel::file_names,
     real, trampoline,
-    world::{self, Outcome},
 };
 use alloc::{ffi::CString, vec::Vec};
 use core::{
@@ -33,6 +38,12 @@ use places::{goes_by, path_of};
 use ready::{make_ready, show, take_down};
 use reweave_model::{Op, Site, ThreadId};
 use reweave_wire::Library;
+
+pub(crate) static FAMILY: Family = Family {
+    prepare: |beginning| prepare(&beginning.libraries),
+    clean_up: guard::clean_up,
+    ..Family::QUIET
+};
 
 trampoline! {
     __reweave_dlopen => open, "rdx";
@@ -211,7 +222,7 @@ unsafe extern "C" fn open(name: *const c_char, flags: c_int, frame: &Frame) -> *
         // SAFETY: the program's own text.
         false => unsafe { CStr::from_ptr(name) },
     };
-    let site = callers::site(&frame.return_address);
+    let site = call_sites::site(&frame.return_address);
     let Some(library) = find(name, frame, site) else {
         if flags & libc::RTLD_NOLOAD != 0 {
             enter(site);
@@ -270,11 +281,11 @@ fn find(name: &CStr, frame: &Frame, site: Site) -> Option<*mut c_void> {
         return found.map(library);
     }
     // Where the path leads may be changed by others.
-    disk::enter(false, site);
+    file_names::enter(false, site);
     let Some(path) = path_of(name, frame) else {
-        disk::refuse("dlopen", site);
+        file_names::refuse("dlopen", site);
     };
-    disk::leave(site);
+    file_names::leave(site);
     known(&path).map(library)
 }
 
@@ -330,7 +341,7 @@ unsafe extern "C" fn close(library: *mut c_void, frame: &Frame) -> c_int {
         // SAFETY: the program's own argument.
         return unsafe { real(library) };
     }
-    let site = callers::site(&frame.return_address);
+    let site = call_sites::site(&frame.return_address);
     let Some(late) = all().late.iter().position(|late| late.is(library)) else {
         let known = |(_, other): &(CString, usize)| *other == library as usize;
         if library.is_null() || !all().known.iter().any(known) {

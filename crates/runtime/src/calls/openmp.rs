@@ -11,14 +11,18 @@ mod settings;
 mod shares;
 mod tasks;
 
-use super::callers;
-use crate::{objects::Sort, world};
+use crate::core::{call_sites, families::Family, objects::Sort, world};
 use alloc::vec::Vec;
 use core::ffi::{c_int, c_void};
 use reweave_model::{Object, ObjectId, ThreadId};
 use settings::Settings;
 use shares::{Share, Sharing};
 use tasks::Tasks;
+
+pub(crate) static FAMILY: Family = Family {
+    prepare: |_| prepare(),
+    ..Family::QUIET
+};
 
 /// What a region runs.
 type Body = unsafe extern "C" fn(*mut c_void);
@@ -86,7 +90,7 @@ pub fn prepare() {
     tasks::prepare();
     // SAFETY: a valid name.
     let found = unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"GOMP_parallel".as_ptr()) };
-    if !callers::library(found as usize, "/libreweave_runtime.so") {
+    if !call_sites::library(found as usize, "/libreweave_runtime.so") {
         crate::give_up(format_args!(
             "the program is linked with libgomp.a, which cannot be controlled; link it with libgomp.so (-fopenmp)"
         ));

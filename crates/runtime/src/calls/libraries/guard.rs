@@ -3,8 +3,10 @@
 //! Nothing tells of a call of a function that has no hooks. So, where it matters ([`Rule::Libraries`]), code of libraries cannot be run until
 //! the processor traps there: that is a read of the code, and the thread goes on until its next operation. To close a library gives its memory back.
 
-use super::{Late, all, state};
-use crate::{calls::rules, sys, world};
+use crate::{
+    calls::libraries::{Late, all, state},
+    core::{rules, sys, world},
+};
 use core::{
     ffi::c_int,
     sync::atomic::{AtomicBool, Ordering},

@@ -1,7 +1,6 @@
 //! Variables of threads' own in libraries: those of a library that is closed and opened again are as they were at first.
 
-use super::Late;
-use crate::{real, world};
+use crate::{calls::libraries::Late, core::world, real};
 use core::{
     ffi::{c_int, c_void},
     ptr,

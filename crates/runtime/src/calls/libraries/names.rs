@@ -2,13 +2,11 @@
 //!
 //! What another thread opens or closes changes the answer: where it does, who asks takes the loader's lock ([`Rule::Libraries`]).
 
-use super::{all, enter, leave, state};
 use crate::{
-    calls::{callers, rules},
+    calls::libraries::{all, enter, leave, state},
+    core::{call_sites, real::Real, rules, world},
     hooks::Frame,
-    real,
-    real::Real,
-    trampoline, world,
+    real, trampoline,
 };
 use core::{
     arch::naked_asm,
@@ -65,7 +63,7 @@ type Look = unsafe extern "C" fn(*mut c_void, *const c_char) -> *mut c_void;
 fn holder(everywhere: *mut c_void, name: *const c_char, from: &usize) -> *mut c_void {
     let locked = rules::holds(Rule::Libraries);
     if locked {
-        enter(callers::site(from));
+        enter(call_sites::site(from));
     }
     // SAFETY: the loader's own, with what the program passes.
     let real = unsafe { core::mem::transmute::<*mut c_void, Look>(REAL.get()) };
@@ -93,7 +91,7 @@ fn holder(everywhere: *mut c_void, name: *const c_char, from: &usize) -> *mut c_
         }
     };
     if locked {
-        leave(callers::site(from));
+        leave(call_sites::site(from));
     }
     library
 }
@@ -144,7 +142,7 @@ unsafe extern "C" fn list(each: Each, argument: *mut c_void, frame: &Frame) -> c
         return unsafe { real(each, argument) };
     }
     let locked = rules::holds(Rule::Libraries);
-    let site = callers::site(&frame.return_address);
+    let site = call_sites::site(&frame.return_address);
     if locked {
         enter(site);
     }

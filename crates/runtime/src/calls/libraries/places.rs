@@ -1,7 +1,11 @@
 //! Which file a program means when it opens a library.
 
-use super::super::disk;
-use crate::{hooks::Frame, loader, real, sys, world};
+use crate::{
+    core::{loader, sys, world},
+    hooks::Frame,
+    kernel::file_names,
+    real,
+};
 use alloc::{
     ffi::CString,
     vec::{self, Vec},
@@ -46,9 +50,9 @@ fn identity(path: &CStr) -> Option<(u64, u64)> {
 pub fn path_of(name: &CStr, frame: &Frame) -> Option<CString> {
     let name = &expanded(name.to_bytes(), frame)?[..];
     if name.contains(&b'/') {
-        let disk = &disk::state().disk;
+        let disk = &file_names::state().disk;
         let real = disk.real(libc::AT_FDCWD, name, true).ok()?;
-        let original = matches!(disk.find(&real), crate::disk::Where::Original);
+        let original = matches!(disk.find(&real), crate::kernel::overlay::Where::Original);
         return CString::new(real).ok().filter(|_| original);
     }
     let directories = directories(frame.return_address);

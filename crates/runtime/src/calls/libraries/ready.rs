@@ -1,9 +1,9 @@
 //! Libraries become ready when they are opened, and go when nobody needs them any more: what is called then, and what stays.
 
-use super::{all, guard, locals, state};
 use crate::{
-    calls::{disk, rules},
-    world,
+    calls::libraries::{all, guard, locals, state},
+    core::{rules, world},
+    kernel::file_names,
 };
 use alloc::{collections::VecDeque, vec::Vec};
 use reweave_model::Site;
@@ -69,7 +69,7 @@ fn take_down_now(site: Site) {
     for late in &gone {
         all().late[*late].destruct();
     }
-    if !gone.is_empty() && !disk::alone() {
+    if !gone.is_empty() && !file_names::alone() {
         rules::needs(Rule::Libraries);
     }
     for late in gone {

@@ -1,6 +1,9 @@
 //! How calls of libgomp's functions come in: some have more arguments than there are registers.
 
-use crate::{calls::callers, hooks::Frame, real::Real, world};
+use crate::{
+    core::{call_sites, real::Real, world},
+    hooks::Frame,
+};
 use core::ffi::c_void;
 use reweave_model::Site;
 
@@ -25,7 +28,7 @@ impl Call {
 
     /// Where in the program it was made.
     pub fn site(&self) -> Site {
-        callers::site(&self.frame.return_address)
+        call_sites::site(&self.frame.return_address)
     }
 }
 
@@ -41,7 +44,7 @@ pub extern "C" fn outside(real: &Real) -> *mut c_void {
 macro_rules! entries {
     ($($name:ident => $target:expr;)*) => {$(
         const _: () = {
-            static REAL: $crate::real::Real = $crate::real::Real::new(
+            static REAL: $crate::core::real::Real = $crate::core::real::Real::new(
                 // SAFETY: ends with the only nul.
                 unsafe { core::ffi::CStr::from_bytes_with_nul_unchecked(concat!(stringify!($name), "\0").as_bytes()) },
             );

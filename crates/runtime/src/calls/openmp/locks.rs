@@ -1,16 +1,21 @@
 //! The locks of OpenMP. A lock's first four bytes say which object it is; libgomp's initialisers leave zeros there.
 
-use super::{
-    answer,
-    call::{Call, entries},
-    regions::release,
-};
 use crate::{
-    accesses,
-    calls::{misuse, mutexes::held},
-    objects::{Found, Sort},
-    spin,
-    world::{self, poll},
+    calls::{
+        openmp::{
+            answer,
+            call::{Call, entries},
+            regions::release,
+        },
+        sync::mutexes::held,
+    },
+    core::{
+        objects::{Found, Sort},
+        operations::misuse,
+        spin,
+        world::{self, poll},
+    },
+    hooks::accesses,
 };
 use reweave_model::{Object, ObjectId, Op, Order};
 

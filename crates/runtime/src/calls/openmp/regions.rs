@@ -1,20 +1,27 @@
 //! Regions, and how their threads wait for each other.
 
-use super::{
-    Body, Own, Place, Team,
-    call::{Call, entries},
-    hidden, own, place,
-    settings::{self, Schedule},
-    shares::{self, Sharing},
-    state,
-    tasks::{self, Tasks},
-    team_of,
-};
 use crate::{
-    calls::{Hidden, mapped, misuse, mutexes::held, visible},
-    objects::Sort,
-    spin,
-    world::{self, poll},
+    calls::{
+        openmp::{
+            Body, Own, Place, Team,
+            call::{Call, entries},
+            hidden, own, place,
+            settings::{self, Schedule},
+            shares::{self, Sharing},
+            state,
+            tasks::{self, Tasks},
+            team_of,
+        },
+        sync::mutexes::held,
+    },
+    core::{
+        hidden_objects::Hidden,
+        objects::Sort,
+        operations::{misuse, visible},
+        spin,
+        world::{self, poll},
+    },
+    kernel::file_mappings,
 };
 use alloc::vec::Vec;
 use core::ffi::c_void;
@@ -102,7 +109,7 @@ fn begin(place: Place, nested: bool, site: Site) -> ThreadId {
     let (slot, kept) = before.unzip();
     let start = if nested { member } else { lasting_member };
     let argument = core::ptr::null_mut();
-    mapped::spawning(site);
+    file_mappings::spawning(site);
     let thread = world::get().spawn(start, argument, site, slot, |thread| {
         if let Some(kept) = kept {
             thread.own_calls = kept;
@@ -110,7 +117,7 @@ fn begin(place: Place, nested: bool, site: Site) -> ThreadId {
         thread.own_calls.openmp = openmp;
     });
     if !nested {
-        let pool = &mut super::own().pool;
+        let pool = &mut crate::calls::openmp::own().pool;
         match pool.get_mut(index) {
             Some(before) => *before = thread,
             None => pool.push(thread),

@@ -1,12 +1,18 @@
 //! What OpenMP's variables and functions set and tell. A team has two threads unless the program or `OMP_NUM_THREADS` says otherwise: enough for most
 //! mistakes, and fewer orders than a thread for each processor.
 
-use super::{
-    Own, answer,
-    call::{Call, entries},
-    own, place, size_of_team,
+use crate::{
+    calls::{
+        openmp::{
+            Own, answer,
+            call::{Call, entries},
+            own, place, size_of_team,
+        },
+        process::system_info,
+    },
+    core::{spin, world},
+    hooks::accesses,
 };
-use crate::{accesses, calls::machine, spin, world};
 use core::{
     cell::UnsafeCell,
     ffi::{CStr, c_int},
@@ -16,7 +22,7 @@ entries! {
     omp_get_thread_num => |_: &Call| place().number as usize;
     omp_get_num_threads => |_: &Call| size_of_team(place()) as usize;
     omp_get_max_threads => |_: &Call| own().settings().threads as usize;
-    omp_get_num_procs => |_: &Call| machine::PROCESSORS;
+    omp_get_num_procs => |_: &Call| system_info::PROCESSORS;
     omp_get_thread_limit => |_: &Call| own().settings().limit as usize;
     omp_in_parallel => |_: &Call| answer(active_levels() > 0);
     omp_get_level => |_: &Call| levels();
@@ -43,7 +49,7 @@ entries! {
     omp_get_thread_num_ => |_: &Call| place().number as usize;
     omp_get_num_threads_ => |_: &Call| size_of_team(place()) as usize;
     omp_get_max_threads_ => |_: &Call| own().settings().threads as usize;
-    omp_get_num_procs_ => |_: &Call| machine::PROCESSORS;
+    omp_get_num_procs_ => |_: &Call| system_info::PROCESSORS;
     omp_get_thread_limit_ => |_: &Call| own().settings().limit as usize;
     omp_in_parallel_ => |_: &Call| answer(active_levels() > 0);
     omp_get_level_ => |_: &Call| levels();
@@ -191,10 +197,10 @@ fn active_levels() -> usize {
 }
 
 /// The place of the running thread, or of the one that its region comes from, at this level.
-fn at_level(level: c_int) -> Option<super::Place> {
+fn at_level(level: c_int) -> Option<crate::calls::openmp::Place> {
     let mut places = own().places.iter().filter(|place| place.team.is_some());
     match level {
-        0 => Some(super::Place::default()),
+        0 => Some(crate::calls::openmp::Place::default()),
         _ => places.nth(usize::try_from(level).ok()? - 1).copied(),
     }
 }

@@ -3,14 +3,17 @@
 //! All of it comes in parts that are the same for everybody, and each thread comes to all of them in the same order. To take a part is to get a lock of
 //! its own that nobody gives back, by a try: that orders nothing but the tries. Where the schedule is static, parts are not taken but known.
 
-use super::{
-    Place, answer,
-    call::{Call, entries},
-    hidden, own, place, regions,
-    settings::Schedule,
-    size_of_team, team_of,
+use crate::{
+    calls::openmp::{
+        Place, answer,
+        call::{Call, entries},
+        hidden, own, place, regions,
+        settings::Schedule,
+        size_of_team, team_of,
+    },
+    core::{objects::Sort, operations::visible, spin},
+    hooks::accesses,
 };
-use crate::{accesses, calls::visible, objects::Sort, spin};
 use alloc::vec::Vec;
 use reweave_model::{Object, ObjectId, Op, Site};
 

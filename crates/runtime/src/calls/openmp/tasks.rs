@@ -5,16 +5,16 @@
 //! Who takes what is settled under a lock of the team, which orders nothing for the race detector. What does is a semaphore for each task: its
 //! creation comes before it, and its end before what waits for it.
 
-use super::{
-    Body, NOWHERE, answer,
-    call::{Call, entries},
-    hidden, place, size_of_team, team_of,
-};
 use crate::{
-    calls::{allocation, visible},
-    heap,
-    objects::Sort,
-    world,
+    calls::{
+        memory::allocation,
+        openmp::{
+            Body, NOWHERE, answer,
+            call::{Call, entries},
+            hidden, place, size_of_team, team_of,
+        },
+    },
+    core::{heap, objects::Sort, operations::visible, world},
 };
 use alloc::vec::Vec;
 use core::{

@@ -1,0 +1,15 @@
+//! Memory: allocation, mappings, and library functions that read or write memory of the program.
+
+pub(crate) mod allocation;
+pub(crate) mod formatted_text;
+pub(crate) mod mmap;
+pub(crate) mod static_buffers;
+pub(crate) mod strings;
+
+use crate::core::families::Family;
+
+pub(crate) static FAMILY: Family = Family {
+    prepare: |_| mmap::prepare(),
+    clean_up: mmap::clean_up,
+    ..Family::QUIET
+};

@@ -1,0 +1,247 @@
+//! `syscall`, pipes that are made and not used, and waiting for nothing by `poll` and `select`.
+
+use crate::{
+    calls::{process::system_info, sync::futexes, threads::cancellation, time::clocks},
+    core::{call_sites, world},
+    hooks::{Frame, accesses},
+    kernel::{descriptor_arguments, descriptor_table, file_objects},
+    real, trampoline,
+};
+use alloc::format;
+use core::{
+    arch::naked_asm,
+    ffi::{c_int, c_long, c_void},
+};
+
+trampoline! {
+    poll => wait_for_some, "rcx";
+    ppoll => wait_for_some_exactly, "r8";
+    select => wait_for_sets, "r9";
+    pipe => make_pipe, "rsi";
+    pipe2 => make_pipe_with, "rdx";
+}
+
+/// The arguments of `syscall`, number first, last one on top of the stack.
+#[repr(C)]
+pub struct Arguments {
+    /// The fifth to the first, and the number.
+    reversed: [usize; 6],
+    pub return_address: usize,
+    sixth: usize,
+}
+
+impl Arguments {
+    fn number(&self) -> c_long {
+        self.reversed[5] as c_long
+    }
+
+    /// The arguments of the system call itself.
+    pub fn all(&self) -> [usize; 6] {
+        let [e, d, c, b, a, _] = self.reversed;
+        [a, b, c, d, e, self.sixth]
+    }
+}
+
+/// Where to go on: libc's own, or back with this result.
+#[repr(C)]
+struct Answer {
+    real: *const c_void,
+    result: usize,
+}
+
+extern "C" fn dispatch(arguments: &Arguments) -> Answer {
+    if descriptor_arguments::to_kernel(arguments.number(), &arguments.all()) {
+        return Answer {
+            real: core::ptr::null(),
+            result: crate::core::operations::failed(libc::EBADF) as usize,
+        };
+    }
+    if !world::active() {
+        return Answer {
+            real: real!(syscall: fn(c_long) -> c_long) as *const c_void,
+            result: 0,
+        };
+    }
+    let result = match arguments.number() {
+        libc::SYS_gettid => system_info::current_thread() as usize,
+        libc::SYS_getpid => system_info::PROCESS as usize,
+        libc::SYS_sched_yield => 0,
+        libc::SYS_futex => {
+            let site = world::get().site(arguments.return_address);
+            futexes::call(&arguments.all(), site) as usize
+        }
+        // Between threads that are never interrupted there is nothing to wait for.
+        libc::SYS_membarrier => 0,
+        number => {
+            let site = call_sites::site(&arguments.return_address);
+            let name = name(number);
+            let call = match name {
+                Some(name) => format!("syscall({name})"),
+                None => format!("syscall({number})"),
+            };
+            world::get().unsupported(&call, site)
+        }
+    };
+    Answer {
+        real: core::ptr::null(),
+        result,
+    }
+}
+
+/// Names of those that programs call this way.
+fn name(number: c_long) -> Option<&'static str> {
+    Some(match number {
+        libc::SYS_clone => "SYS_clone",
+        libc::SYS_fork => "SYS_fork",
+        libc::SYS_vfork => "SYS_vfork",
+        libc::SYS_getrandom => "SYS_getrandom",
+        libc::SYS_io_uring_setup => "SYS_io_uring_setup",
+        libc::SYS_io_uring_enter => "SYS_io_uring_enter",
+        libc::SYS_io_uring_register => "SYS_io_uring_register",
+        libc::SYS_exit => "SYS_exit",
+        libc::SYS_exit_group => "SYS_exit_group",
+        libc::SYS_tgkill => "SYS_tgkill",
+        libc::SYS_write => "SYS_write",
+        libc::SYS_read => "SYS_read",
+        libc::SYS_mmap => "SYS_mmap",
+        libc::SYS_memfd_create => "SYS_memfd_create",
+        libc::SYS_perf_event_open => "SYS_perf_event_open",
+        _ => return None,
+    })
+}
+
+#[unsafe(no_mangle)]
+#[unsafe(naked)]
+pub unsafe extern "C" fn syscall() {
+    naked_asm!(
+        ".cfi_startproc",
+        "push rdi",
+        "push rsi",
+        "push rdx",
+        "push rcx",
+        "push r8",
+        "push r9",
+        "mov rdi, rsp",
+        "sub rsp, 8",
+        ".cfi_adjust_cfa_offset 56",
+        "call {dispatch}",
+        "add rsp, 8",
+        "mov r11, rax",
+        "mov rax, rdx",
+        "pop r9",
+        "pop r8",
+        "pop rcx",
+        "pop rdx",
+        "pop rsi",
+        "pop rdi",
+        ".cfi_adjust_cfa_offset -56",
+        "test r11, r11",
+        "je 2f",
+        "xor eax, eax",
+        "jmp r11",
+        "2:",
+        "ret",
+        ".cfi_endproc",
+        dispatch = sym dispatch,
+    )
+}
+
+/// Sleeps for so long.
+fn pause(frame: &Frame, ns: u64) -> c_int {
+    cancellation::point(frame);
+    clocks::doze(ns, frame);
+    0
+}
+
+unsafe extern "C" fn wait_for_some(
+    list: *mut libc::pollfd,
+    count: libc::nfds_t,
+    milliseconds: c_int,
+    frame: &Frame,
+) -> c_int {
+    if !world::active() {
+        let real = real!(poll: fn(*mut libc::pollfd, libc::nfds_t, c_int) -> c_int);
+        // SAFETY: the program's own arguments.
+        return unsafe { real(list, count, milliseconds) };
+    }
+    if count == 0 && milliseconds >= 0 {
+        return pause(frame, milliseconds as u64 * 1_000_000);
+    }
+    let site = call_sites::site(&frame.return_address);
+    world::get().unsupported("poll", site)
+}
+
+unsafe extern "C" fn wait_for_some_exactly(
+    list: *mut libc::pollfd,
+    count: libc::nfds_t,
+    time: *const libc::timespec,
+    mask: *const libc::sigset_t,
+    frame: &Frame,
+) -> c_int {
+    if !world::active() {
+        let real = real!(ppoll: fn(*mut libc::pollfd, libc::nfds_t, *const libc::timespec, *const libc::sigset_t) -> c_int);
+        // SAFETY: the program's own arguments.
+        return unsafe { real(list, count, time, mask) };
+    }
+    if count == 0 && !time.is_null() {
+        // SAFETY: the program's own variable.
+        let time = unsafe { &*time };
+        return pause(
+            frame,
+            time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64,
+        );
+    }
+    let site = call_sites::site(&frame.return_address);
+    world::get().unsupported("ppoll", site)
+}
+
+unsafe extern "C" fn wait_for_sets(
+    count: c_int,
+    read: *mut libc::fd_set,
+    write: *mut libc::fd_set,
+    error: *mut libc::fd_set,
+    time: *mut libc::timeval,
+    frame: &Frame,
+) -> c_int {
+    type Sets = *mut libc::fd_set;
+    if !world::active() {
+        let real = real!(select: fn(c_int, Sets, Sets, Sets, *mut libc::timeval) -> c_int);
+        // SAFETY: the program's own arguments.
+        return unsafe { real(count, read, write, error, time) };
+    }
+    let nothing = count == 0 || read.is_null() && write.is_null() && error.is_null();
+    if nothing && !time.is_null() {
+        // SAFETY: the program's own variable.
+        let time = unsafe { &*time };
+        return pause(
+            frame,
+            time.tv_sec as u64 * 1_000_000_000 + time.tv_usec as u64 * 1000,
+        );
+    }
+    let site = call_sites::site(&frame.return_address);
+    world::get().unsupported("select", site)
+}
+
+/// Programs make one to wake themselves in handlers of signals that never come: it is whoever reads or writes it who is not under control.
+unsafe extern "C" fn make_pipe(ends: *mut c_int, frame: &Frame) -> c_int {
+    // SAFETY: as the call itself.
+    unsafe { make_pipe_with(ends, 0, frame) }
+}
+
+unsafe extern "C" fn make_pipe_with(ends: *mut c_int, flags: c_int, frame: &Frame) -> c_int {
+    let real = real!(pipe2: fn(*mut c_int, c_int) -> c_int);
+    let bytes = size_of::<[c_int; 2]>();
+    file_objects::changing();
+    if world::active() {
+        world::snapshot().touch_range(ends as usize, bytes);
+    }
+    // SAFETY: the program's own arguments.
+    let result = unsafe { real(ends, flags) };
+    if world::active() && result == 0 {
+        accesses::range(ends as usize, bytes, true, frame);
+        let site = call_sites::site(&frame.return_address);
+        // SAFETY: two descriptors that were just opened.
+        unsafe { descriptor_table::opened_both(&mut *ends.cast(), site) };
+    }
+    result
+}

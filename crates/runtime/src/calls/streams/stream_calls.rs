@@ -1,0 +1,370 @@
+//! Calls on streams: see [`crate::calls::streams::stream_objects`]. Those that take a lock wait for who has it ([`crate::calls::streams::stream_locks`]).
+
+use crate::{
+    calls::{
+        memory::formatted_text::{List, variadic},
+        streams::stream_cancellation::{Does, during},
+    },
+    core::{real::Real, world},
+    hooks::{Frame, accesses, passed_calls::called_with},
+    kernel::file_objects,
+    real, trampoline,
+};
+use core::ffi::{CStr, c_char, c_int, c_void};
+use libc::FILE;
+
+trampoline! {
+    fread => stream_read, "r8";
+    fread_unlocked => stream_read_unlocked, "r8";
+    __fread_chk => stream_read_checked, "r9";
+    fwrite => stream_write, "r8";
+    fwrite_unlocked => stream_write_unlocked, "r8";
+    fgets => stream_line, "rcx";
+    fgets_unlocked => stream_line_unlocked, "rcx";
+    __fgets_chk => stream_line_checked, "r8";
+    getline => stream_new_line, "rcx";
+    getdelim => stream_up_to, "r8";
+    __getdelim => stream_up_to, "r8";
+    fputs => put_text, "rdx";
+    fputs_unlocked => put_text_unlocked, "rdx";
+    puts => put_line, "rsi";
+}
+
+/// Which stream a call is about.
+enum Which {
+    Argument(usize),
+    Input,
+    Output,
+    Error,
+}
+
+impl Which {
+    fn among(&self, arguments: &[usize; 6]) -> usize {
+        match self {
+            Which::Argument(number) => arguments[*number],
+            Which::Input => file_objects::input(),
+            Which::Output => file_objects::output(),
+            Which::Error => file_objects::outputs()[1],
+        }
+    }
+}
+
+struct Call {
+    real: Real,
+    which: Which,
+    does: Does,
+    /// Whether it waits for who has locked the stream.
+    locks: bool,
+}
+
+/// Calls it, with its first six arguments.
+extern "C" fn called(call: &Call, arguments: &[usize; 6], frame: &Frame) -> isize {
+    type Function = unsafe extern "C" fn(usize, usize, usize, usize, usize, usize) -> isize;
+    // SAFETY: a function with at most six arguments; more of them than it wants do no harm.
+    let real: Function = unsafe { core::mem::transmute(call.real.get()) };
+    let [a, b, c, d, e, f] = *arguments;
+    let stream = call.which.among(arguments);
+    // SAFETY: the program's own call.
+    during(stream, call.does, call.locks, frame, || unsafe {
+        real(a, b, c, d, e, f)
+    })
+}
+
+macro_rules! on_streams {
+    ($which:expr, $does:ident, $locks:literal: $($name:ident)*) => {$(
+        const _: () = {
+            static CALL: Call = Call {
+                // SAFETY: ends with the only nul.
+                real: Real::new(unsafe {
+                    CStr::from_bytes_with_nul_unchecked(concat!(stringify!($name), "\0").as_bytes())
+                }),
+                which: $which,
+                does: Does::$does,
+                locks: $locks,
+            };
+            called_with!($name, CALL, called);
+        };
+    )*};
+}
+
+// What is read.
+on_streams! { Which::Argument(0), Reads, true:
+    fgetc getc vfscanf __isoc99_vfscanf __isoc23_vfscanf fgetwc getwc getw
+    vfwscanf __isoc99_vfwscanf __isoc23_vfwscanf __vfscanf
+}
+on_streams! { Which::Argument(0), Moves, true: fseek fseeko fseeko64 fsetpos fsetpos64 }
+on_streams! { Which::Argument(0), Rewinds, true: rewind }
+on_streams! { Which::Argument(0), Looks, true: ftell ftello ftello64 fgetpos fgetpos64 feof ferror clearerr fwide }
+on_streams! { Which::Argument(1), Looks, true: ungetc ungetwc }
+on_streams! { Which::Argument(2), Reads, true: fgetws }
+on_streams! { Which::Argument(0), Reads, false: fgetc_unlocked getc_unlocked fgetwc_unlocked getwc_unlocked }
+on_streams! { Which::Argument(0), Looks, false: feof_unlocked ferror_unlocked clearerr_unlocked }
+on_streams! { Which::Argument(2), Reads, false: fgetws_unlocked }
+// What compilers leave of those that take one character: an empty buffer is filled, a full one written.
+on_streams! { Which::Argument(0), Reads, false: __underflow __uflow __wunderflow __wuflow }
+on_streams! { Which::Argument(0), Writes, false: __overflow __woverflow }
+on_streams! { Which::Input, Reads, true:
+    getchar getwchar vscanf __isoc99_vscanf __isoc23_vscanf vwscanf __isoc99_vwscanf __isoc23_vwscanf
+}
+on_streams! { Which::Input, Reads, false: getchar_unlocked getwchar_unlocked }
+
+// What is written.
+on_streams! { Which::Argument(0), Writes, true: vfprintf __vfprintf_chk vfwprintf __vfwprintf_chk }
+on_streams! { Which::Argument(0), Sets, true: setbuf setbuffer setlinebuf setvbuf }
+on_streams! { Which::Argument(1), Writes, true: fputc putc fputwc putwc fputws putw }
+on_streams! { Which::Argument(0), Flushes, false: fflush_unlocked }
+on_streams! { Which::Argument(1), Writes, false:
+    fputc_unlocked putc_unlocked fputwc_unlocked putwc_unlocked fputws_unlocked
+}
+on_streams! { Which::Output, Writes, true: putchar vprintf __vprintf_chk putwchar vwprintf __vwprintf_chk }
+on_streams! { Which::Output, Writes, false: putchar_unlocked putwchar_unlocked }
+on_streams! { Which::Error, Writes, true: perror psignal psiginfo vwarn vwarnx }
+
+variadic! {
+    fprintf => print, "2", "rdx", "rcx";
+    __fprintf_chk => print_checked, "3", "rcx", "r8";
+    printf => print_output, "1", "rsi", "rdx";
+    __printf_chk => print_output_checked, "2", "rdx", "rcx";
+    fwprintf => print_wide, "2", "rdx", "rcx";
+    wprintf => print_wide_output, "1", "rsi", "rdx";
+    __fwprintf_chk => print_wide_checked, "3", "rcx", "r8";
+    __wprintf_chk => print_wide_output_checked, "2", "rdx", "rcx";
+    fscanf => scan, "2", "rdx", "rcx";
+    __isoc99_fscanf => scan_standard, "2", "rdx", "rcx";
+    __isoc23_fscanf => scan_newer, "2", "rdx", "rcx";
+    scanf => scan_input, "1", "rsi", "rdx";
+    __isoc99_scanf => scan_input_standard, "1", "rsi", "rdx";
+    __isoc23_scanf => scan_input_newer, "1", "rsi", "rdx";
+    fwscanf => scan_wide, "2", "rdx", "rcx";
+    __isoc99_fwscanf => scan_wide_standard, "2", "rdx", "rcx";
+    __isoc23_fwscanf => scan_wide_newer, "2", "rdx", "rcx";
+    wscanf => scan_wide_input, "1", "rsi", "rdx";
+    __isoc99_wscanf => scan_wide_input_standard, "1", "rsi", "rdx";
+    __isoc23_wscanf => scan_wide_input_newer, "1", "rsi", "rdx";
+}
+
+/// Those that take any number of arguments, by those that take a list.
+macro_rules! by_list {
+    ($($name:ident => $real:ident, $does:ident, [$($stream:expr)?], ($($argument:ident: $type:ty),*);)*) => {$(
+        unsafe extern "C" fn $name($($argument: $type,)* list: List, frame: &Frame) -> c_int {
+            let stream = by_list!(@stream [$($stream)?] $($argument)*);
+            let real = real!($real: fn($($type,)* List) -> c_int);
+            // SAFETY: the program's own arguments.
+            during(stream, Does::$does, true, frame, || unsafe { real($($argument,)* list) })
+        }
+    )*};
+    (@stream [$stream:expr] $($argument:ident)*) => { $stream };
+    (@stream [] $first:ident $($argument:ident)*) => { $first };
+}
+
+by_list! {
+    print => vfprintf, Writes, [], (stream: usize, format: usize);
+    print_checked => __vfprintf_chk, Writes, [], (stream: usize, flag: usize, format: usize);
+    print_output => vprintf, Writes, [file_objects::output()], (format: usize);
+    print_output_checked => __vprintf_chk, Writes, [file_objects::output()], (flag: usize, format: usize);
+    print_wide => vfwprintf, Writes, [], (stream: usize, format: usize);
+    print_wide_output => vwprintf, Writes, [file_objects::output()], (format: usize);
+    print_wide_checked => __vfwprintf_chk, Writes, [], (stream: usize, flag: usize, format: usize);
+    print_wide_output_checked => __vwprintf_chk, Writes, [file_objects::output()], (flag: usize, format: usize);
+    scan => vfscanf, Reads, [], (stream: usize, format: usize);
+    scan_standard => __isoc99_vfscanf, Reads, [], (stream: usize, format: usize);
+    scan_newer => __isoc23_vfscanf, Reads, [], (stream: usize, format: usize);
+    scan_input => vscanf, Reads, [file_objects::input()], (format: usize);
+    scan_input_standard => __isoc99_vscanf, Reads, [file_objects::input()], (format: usize);
+    scan_input_newer => __isoc23_vscanf, Reads, [file_objects::input()], (format: usize);
+    scan_wide => vfwscanf, Reads, [], (stream: usize, format: usize);
+    scan_wide_standard => __isoc99_vfwscanf, Reads, [], (stream: usize, format: usize);
+    scan_wide_newer => __isoc23_vfwscanf, Reads, [], (stream: usize, format: usize);
+    scan_wide_input => vwscanf, Reads, [file_objects::input()], (format: usize);
+    scan_wide_input_standard => __isoc99_vwscanf, Reads, [file_objects::input()], (format: usize);
+    scan_wide_input_newer => __isoc23_vwscanf, Reads, [file_objects::input()], (format: usize);
+}
+
+/// The same call, with and without the stream's lock.
+macro_rules! by_lock {
+    ($($name:ident => $by:ident, $real:ident, $locks:literal, ($($argument:ident: $type:ty),*) -> $result:ty;)*) => {$(
+        unsafe extern "C" fn $name($($argument: $type,)* frame: &Frame) -> $result {
+            let real = real!($real: fn($($type),*) -> $result);
+            // SAFETY: as the call itself.
+            unsafe { $by(($($argument),*), $locks, frame, real) }
+        }
+    )*};
+}
+
+by_lock! {
+    stream_read => read_pieces, fread, true, (into: *mut c_void, bytes: usize, count: usize, stream: *mut FILE) -> usize;
+    stream_read_unlocked => read_pieces, fread_unlocked, false, (into: *mut c_void, bytes: usize, count: usize, stream: *mut FILE) -> usize;
+    stream_write => write_pieces, fwrite, true, (from: *const c_void, bytes: usize, count: usize, stream: *mut FILE) -> usize;
+    stream_write_unlocked => write_pieces, fwrite_unlocked, false, (from: *const c_void, bytes: usize, count: usize, stream: *mut FILE) -> usize;
+    put_text => put, fputs, true, (text: *const c_char, stream: *mut FILE) -> c_int;
+    put_text_unlocked => put, fputs_unlocked, false, (text: *const c_char, stream: *mut FILE) -> c_int;
+    stream_line => read_line, fgets, true, (into: *mut c_char, bytes: c_int, stream: *mut FILE) -> *mut c_char;
+    stream_line_unlocked => read_line, fgets_unlocked, false, (into: *mut c_char, bytes: c_int, stream: *mut FILE) -> *mut c_char;
+}
+
+/// Reads whole pieces, by `real`.
+unsafe fn read_pieces(
+    (into, bytes, count, stream): (*mut c_void, usize, usize, *mut FILE),
+    locks: bool,
+    frame: &Frame,
+    real: unsafe extern "C" fn(*mut c_void, usize, usize, *mut FILE) -> usize,
+) -> usize {
+    during(stream as usize, Does::Reads, locks, frame, || {
+        if world::active() {
+            world::snapshot().touch_range(into as usize, bytes.saturating_mul(count));
+        }
+        // SAFETY: the program's own arguments.
+        let got = unsafe { real(into, bytes, count, stream) };
+        if world::active() {
+            accesses::range(into as usize, got * bytes, true, frame);
+        }
+        got
+    })
+}
+
+/// What the compiler knows of the room there is is checked before anything is read.
+unsafe extern "C" fn stream_read_checked(
+    into: *mut c_void,
+    room: usize,
+    bytes: usize,
+    count: usize,
+    stream: *mut FILE,
+    frame: &Frame,
+) -> usize {
+    let real = real!(__fread_chk: fn(*mut c_void, usize, usize, usize, *mut FILE) -> usize);
+    // SAFETY: as the call itself.
+    unsafe {
+        match bytes.saturating_mul(count) > room {
+            true => real(into, room, bytes, count, stream),
+            false => stream_read(into, bytes, count, stream, frame),
+        }
+    }
+}
+
+/// Writes whole pieces, by `real`.
+unsafe fn write_pieces(
+    (from, bytes, count, stream): (*const c_void, usize, usize, *mut FILE),
+    locks: bool,
+    frame: &Frame,
+    real: unsafe extern "C" fn(*const c_void, usize, usize, *mut FILE) -> usize,
+) -> usize {
+    if world::active() {
+        accesses::range(from as usize, bytes.saturating_mul(count), false, frame);
+    }
+    // SAFETY: the program's own arguments.
+    during(stream as usize, Does::Writes, locks, frame, || unsafe {
+        real(from, bytes, count, stream)
+    })
+}
+
+/// A text is read before it is written.
+unsafe fn note_text(text: *const c_char, frame: &Frame) {
+    if world::active() && !text.is_null() {
+        // SAFETY: ends with a nul.
+        let length = unsafe { CStr::from_ptr(text) }.count_bytes();
+        accesses::range(text as usize, length + 1, false, frame);
+    }
+}
+
+unsafe extern "C" fn put_line(text: *const c_char, frame: &Frame) -> c_int {
+    let real = real!(puts: fn(*const c_char) -> c_int);
+    // SAFETY: the program's own text.
+    unsafe { note_text(text, frame) };
+    // SAFETY: as above.
+    during(
+        file_objects::output(),
+        Does::Writes,
+        true,
+        frame,
+        || unsafe { real(text) },
+    )
+}
+
+/// Writes a text, by `real`.
+unsafe fn put(
+    (text, stream): (*const c_char, *mut FILE),
+    locks: bool,
+    frame: &Frame,
+    real: unsafe extern "C" fn(*const c_char, *mut FILE) -> c_int,
+) -> c_int {
+    // SAFETY: the program's own text.
+    unsafe { note_text(text, frame) };
+    // SAFETY: the program's own arguments.
+    during(stream as usize, Does::Writes, locks, frame, || unsafe {
+        real(text, stream)
+    })
+}
+
+type Line = unsafe extern "C" fn(*mut c_char, c_int, *mut FILE) -> *mut c_char;
+
+/// Reads a line, by `real`.
+unsafe fn read_line(
+    (into, bytes, stream): (*mut c_char, c_int, *mut FILE),
+    locks: bool,
+    frame: &Frame,
+    real: Line,
+) -> *mut c_char {
+    during(stream as usize, Does::Reads, locks, frame, || {
+        // SAFETY: the program's own arguments; what was read ends with a nul.
+        unsafe {
+            let got = real(into, bytes, stream);
+            if !got.is_null() && world::active() {
+                let length = CStr::from_ptr(got).count_bytes();
+                accesses::range(into as usize, length + 1, true, frame);
+            }
+            got
+        }
+    })
+}
+
+unsafe extern "C" fn stream_line_checked(
+    into: *mut c_char,
+    room: usize,
+    bytes: c_int,
+    stream: *mut FILE,
+    frame: &Frame,
+) -> *mut c_char {
+    let real = real!(__fgets_chk: fn(*mut c_char, usize, c_int, *mut FILE) -> *mut c_char);
+    // SAFETY: as the call itself.
+    unsafe {
+        match bytes.max(0) as usize > room {
+            true => real(into, room, bytes, stream),
+            false => stream_line(into, bytes, stream, frame),
+        }
+    }
+}
+
+unsafe extern "C" fn stream_new_line(
+    line: *mut *mut c_char,
+    bytes: *mut usize,
+    stream: *mut FILE,
+    frame: &Frame,
+) -> isize {
+    // SAFETY: as the call itself.
+    unsafe { stream_up_to(line, bytes, b'\n'.into(), stream, frame) }
+}
+
+unsafe extern "C" fn stream_up_to(
+    line: *mut *mut c_char,
+    bytes: *mut usize,
+    end: c_int,
+    stream: *mut FILE,
+    frame: &Frame,
+) -> isize {
+    let real = real!(getdelim: fn(*mut *mut c_char, *mut usize, c_int, *mut FILE) -> isize);
+    let looks = world::active();
+    if looks {
+        accesses::range(line as usize, size_of::<usize>(), true, frame);
+        accesses::range(bytes as usize, size_of::<usize>(), true, frame);
+    }
+    during(stream as usize, Does::Reads, true, frame, || {
+        // SAFETY: the program's own arguments; what was read ends with a nul.
+        unsafe {
+            let got = real(line, bytes, end, stream);
+            if looks && got >= 0 {
+                accesses::range(*line as usize, got as usize + 1, true, frame);
+            }
+            got
+        }
+    })
+}

@@ -1,0 +1,108 @@
+//! What stands behind a function of ours: the next one of its name in the order in which the loader searches.
+//!
+//! The loader's own answer (`dlsym`) would take away what `dlerror` has for the program, and frees memory, which is a function of ours as well.
+
+use crate::core::loader::{
+    Map, maps,
+    tables::{GNU_HASH, STRINGS, SYMBOLS, VERSIONS, entries},
+};
+use core::ffi::{CStr, c_char, c_void};
+
+unsafe extern "C" {
+    /// This library's own dynamic section, by which the loader's list is known to be at this library.
+    #[link_name = "_DYNAMIC"]
+    static OWN: [usize; 2];
+}
+
+/// A function of this name in what comes after this library.
+pub fn next(name: &CStr) -> Option<*mut c_void> {
+    // SAFETY: the loader's list.
+    let is_own = |map: &*const Map| unsafe { (**map).dynamic.cast_const() == &raw const OWN };
+    let mut later = maps().skip_while(|map| !is_own(map)).skip(1);
+    // SAFETY: libraries that are loaded.
+    later.find_map(|map| unsafe { function(map, name) })
+}
+
+/// A function that a library gives to those who ask for no version.
+///
+/// # Safety
+/// The loader has mapped it.
+unsafe fn function(map: *const Map, name: &CStr) -> Option<*mut c_void> {
+    const PLAIN: u8 = 2;
+    const CHOSEN: u8 = 10;
+    // SAFETY: as promised; tables are as the loader reads them.
+    unsafe {
+        let table = |tag| {
+            let entry = entries(map).find(|entry| (**entry)[0] == tag)?;
+            Some((*entry)[1])
+        };
+        let symbols = table(SYMBOLS)? as *const libc::Elf64_Sym;
+        let strings = table(STRINGS)? as *const c_char;
+        let versions = table(VERSIONS).map(|table| table as *const u16);
+        let hashes = Hashes::at(table(GNU_HASH)? as *const u32);
+        let fits = |place: &usize| {
+            let symbol = &*symbols.add(*place);
+            let kind = symbol.st_info & 0xf;
+            symbol.st_shndx != 0
+                && matches!(kind, PLAIN | CHOSEN)
+                && versions.is_none_or(|versions| is_default(versions.add(*place).read()))
+                && CStr::from_ptr(strings.add(symbol.st_name as usize)) == name
+        };
+        let symbol = &*symbols.add(hashes.candidates(name).find(fits)?);
+        let address = (*map).start + symbol.st_value as usize;
+        Some(match symbol.st_info & 0xf {
+            // It says itself which of several fits the processor.
+            CHOSEN => core::mem::transmute::<usize, extern "C" fn() -> *mut c_void>(address)(),
+            _ => address as *mut c_void,
+        })
+    }
+}
+
+/// Whether a version is what those get who ask for none: neither local nor one of the past.
+fn is_default(version: u16) -> bool {
+    const PAST: u16 = 0x8000;
+    version != 0 && version & PAST == 0
+}
+
+/// A library's table of names by their hashes.
+struct Hashes {
+    buckets: *const u32,
+    bucket_count: u32,
+    /// Hashes, of symbols from this one on.
+    chains: *const u32,
+    first: u32,
+}
+
+impl Hashes {
+    /// # Safety
+    /// There is such a table.
+    unsafe fn at(table: *const u32) -> Hashes {
+        // SAFETY: as promised: four numbers, a filter of words of 8 bytes, the buckets, the chains.
+        unsafe {
+            let [bucket_count, first, filter, _] = table.cast::<[u32; 4]>().read();
+            let buckets = table.add(4 + 2 * filter as usize);
+            Hashes {
+                buckets,
+                bucket_count,
+                chains: buckets.add(bucket_count as usize),
+                first,
+            }
+        }
+    }
+
+    /// Symbols with the hash of a name.
+    fn candidates(&self, name: &CStr) -> impl Iterator<Item = usize> {
+        let add = |hash: u32, byte: &u8| hash.wrapping_mul(33).wrapping_add((*byte).into());
+        let hash = name.to_bytes().iter().fold(5381, add);
+        let bucket = (hash % self.bucket_count) as usize;
+        // SAFETY: the table's own numbers; an odd one is the last of its chain.
+        unsafe {
+            let first = self.buckets.add(bucket).read();
+            let at = move |symbol: u32| self.chains.add((symbol - self.first) as usize).read();
+            let follows = move |symbol: &u32| (at(*symbol) & 1 == 0).then_some(symbol + 1);
+            core::iter::successors((first != 0).then_some(first), follows)
+                .filter(move |symbol| at(*symbol) | 1 == hash | 1)
+                .map(|symbol| symbol as usize)
+        }
+    }
+}

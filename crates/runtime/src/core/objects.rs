@@ -1,0 +1,274 @@
+//! Which object of the model lies at which address, in the run at hand.
+
+use crate::calls::Health;
+use alloc::{vec, vec::Vec};
+use reweave_model::ObjectId;
+
+/// What kind of object a call takes an address for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u8)]
+pub enum Sort {
+    Atomic,
+    Mutex,
+    Condvar,
+    RwLock,
+    Barrier,
+    Semaphore,
+    Once,
+    Futex,
+    /// A file or stream; its address is no place in memory.
+    File,
+    /// Whether something was sent to a thread; its address is no place in memory.
+    Signals,
+    /// An order that the program vouches for.
+    Vouched,
+    /// How many refer to a C++ exception.
+    Count,
+    /// An atomic that is no word: see [`crate::hooks::wide_values`].
+    Wide,
+    /// The runtime's own, such as a list of threads that wait: orders no memory.
+    Quiet,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    granule: usize,
+    /// The run it belongs to; one of another run is free.
+    run: u32,
+    /// Which bytes of the granule.
+    mask: u8,
+    sort: Sort,
+    object: ObjectId,
+}
+
+/// What is known about an object beyond the model.
+#[derive(Clone, Copy, Debug)]
+pub struct Known {
+    pub address: usize,
+    pub bytes: u32,
+    pub sort: Sort,
+    /// How often the holder of a recursive mutex has locked it again.
+    pub depth: u32,
+    /// Made by an `_init` call at this site, or 0.
+    pub made: u32,
+    /// Destroyed at this site, or 0.
+    pub destroyed: u32,
+    /// An atomic byte that compiled code looks at before a function-local static: see [`crate::calls`].
+    pub guard: bool,
+    /// Of a robust mutex.
+    pub health: Health,
+    /// The mutex that waiters of a condition variable gave up, while there are some.
+    pub mutex: Option<ObjectId>,
+}
+
+pub enum Found {
+    Object(ObjectId),
+    /// Nothing, or something of another sort.
+    Nothing,
+    /// Something of another size.
+    Overlap,
+}
+
+/// Open addressing; several entries may have one granule.
+pub struct Objects {
+    table: Vec<Entry>,
+    used: usize,
+    run: u32,
+    known: Vec<Known>,
+}
+
+impl Objects {
+    pub const fn new() -> Objects {
+        Objects {
+            table: Vec::new(),
+            used: 0,
+            run: 1,
+            known: Vec::new(),
+        }
+    }
+
+    pub fn clear(&mut self) {
+        self.known.clear();
+        self.used = 0;
+        self.run = self.run.wrapping_add(1);
+        if self.run == 0 {
+            self.table.clear();
+            self.run = 1;
+        }
+    }
+
+    pub fn known(&self) -> &[Known] {
+        &self.known
+    }
+
+    #[inline]
+    pub fn about(&mut self, object: ObjectId) -> &mut Known {
+        &mut self.known[object.index()]
+    }
+
+    #[inline]
+    fn slot(&self, granule: usize) -> usize {
+        let product = (granule as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        (product >> (64 - self.table.len().trailing_zeros())) as usize
+    }
+
+    #[inline]
+    fn place(&self, address: usize, mask: u8) -> Result<usize, bool> {
+        if self.table.is_empty() {
+            return Err(false);
+        }
+        let granule = address / 8;
+        let mut at = self.slot(granule);
+        loop {
+            let entry = &self.table[at];
+            if entry.run != self.run {
+                return Err(false);
+            }
+            if entry.granule == granule && entry.mask & mask != 0 {
+                return if entry.mask == mask {
+                    Ok(at)
+                } else {
+                    Err(true)
+                };
+            }
+            at = (at + 1) & (self.table.len() - 1);
+        }
+    }
+
+    #[inline]
+    pub fn find(&self, address: usize, bytes: usize, sort: Sort) -> Found {
+        match self.place(address, mask(address, bytes)) {
+            Ok(at) if self.table[at].sort == sort => Found::Object(self.table[at].object),
+            Ok(at) if sort == Sort::Atomic && self.table[at].sort == Sort::Wide => Found::Overlap,
+            Ok(_) | Err(false) => Found::Nothing,
+            // Objects other than atomics may come to lie where something else was.
+            Err(true) if sort != Sort::Atomic => Found::Nothing,
+            Err(true) => Found::Overlap,
+        }
+    }
+
+    /// The atomic at an address that is no word.
+    pub fn find_wide(&self, address: usize, bytes: usize) -> Found {
+        let mut found = None;
+        for (granule, mask) in pieces(address, bytes) {
+            let here = match self.place(granule * 8, mask).map(|at| &self.table[at]) {
+                Ok(entry) if entry.sort == Sort::Wide => Some(entry.object),
+                Ok(entry) if entry.sort != Sort::Atomic => None,
+                Err(false) => None,
+                Ok(_) | Err(true) => return Found::Overlap,
+            };
+            if let Some(object) = here {
+                let known = &self.known[object.index()];
+                if (known.address, known.bytes as usize) != (address, bytes) {
+                    return Found::Overlap;
+                }
+            }
+            if *found.get_or_insert(here) != here {
+                return Found::Nothing;
+            }
+        }
+        found.flatten().map_or(Found::Nothing, Found::Object)
+    }
+
+    /// Notes an object that goes by an address and does not lie there. Objects come in the order of their numbers.
+    pub fn note(&mut self, address: usize, bytes: usize, sort: Sort, object: ObjectId) {
+        debug_assert_eq!(object.index(), self.known.len());
+        self.known.push(Known {
+            address,
+            bytes: bytes as u32,
+            sort,
+            depth: 0,
+            made: 0,
+            destroyed: 0,
+            guard: false,
+            health: Health::Whole,
+            mutex: None,
+        });
+    }
+
+    /// From now on this object is what lies there.
+    pub fn put(&mut self, address: usize, bytes: usize, sort: Sort, object: ObjectId) {
+        self.note(address, bytes, sort, object);
+        let entry = Entry {
+            granule: address / 8,
+            run: self.run,
+            mask: mask(address, bytes),
+            sort,
+            object,
+        };
+        if sort != Sort::Wide {
+            return self.cover(entry);
+        }
+        for (granule, mask) in pieces(address, bytes) {
+            self.cover(Entry {
+                granule,
+                mask,
+                ..entry
+            });
+        }
+    }
+
+    /// Adds an entry; what it covers is gone.
+    fn cover(&mut self, entry: Entry) {
+        let Entry { granule, mask, .. } = entry;
+        let mut covered = false;
+        if !self.table.is_empty() {
+            let mut at = self.slot(granule);
+            while self.table[at].run == self.run {
+                let old = &mut self.table[at];
+                if old.granule == granule && old.mask & mask != 0 {
+                    if covered {
+                        old.mask &= !mask;
+                    } else {
+                        *old = entry;
+                        covered = true;
+                    }
+                }
+                at = (at + 1) & (self.table.len() - 1);
+            }
+        }
+        if !covered {
+            self.insert(entry);
+        }
+    }
+
+    fn insert(&mut self, entry: Entry) {
+        if self.table.len() < 2 * (self.used + 1) {
+            let size = (self.table.len() * 2).max(256);
+            let free = Entry { run: 0, ..entry };
+            let old = core::mem::replace(&mut self.table, vec![free; size]);
+            self.used = 0;
+            for entry in old {
+                if entry.run == self.run {
+                    self.insert(entry);
+                }
+            }
+        }
+        let mut at = self.slot(entry.granule);
+        while self.table[at].run == self.run {
+            at = (at + 1) & (self.table.len() - 1);
+        }
+        self.table[at] = entry;
+        self.used += 1;
+    }
+}
+
+/// The bytes of its granule that an object covers.
+#[inline]
+fn mask(address: usize, bytes: usize) -> u8 {
+    let bits = if bytes >= 8 {
+        0xff
+    } else {
+        (1_u32 << bytes) - 1
+    };
+    (bits << (address & 7)) as u8
+}
+
+/// The granules that memory lies in, and which bytes of each.
+fn pieces(address: usize, bytes: usize) -> impl Iterator<Item = (usize, u8)> {
+    let end = address + bytes;
+    (address / 8..end.div_ceil(8)).map(move |granule| {
+        let start = address.max(granule * 8);
+        (granule, mask(start, end.min(granule * 8 + 8) - start))
+    })
+}

@@ -1,0 +1,29 @@
+//! What a module keeps for each thread of the run.
+
+use super::cell::RunCell;
+use alloc::vec::Vec;
+use reweave_model::ThreadId;
+
+/// A value for each thread, made when it is first asked for.
+pub struct PerThread<T>(RunCell<Vec<T>>);
+
+impl<T: Default> PerThread<T> {
+    pub const fn new() -> PerThread<T> {
+        PerThread(RunCell::new(Vec::new()))
+    }
+
+    /// Uses the value of a thread. The closure must not switch threads, nor ask for a value of the same table.
+    #[track_caller]
+    pub fn with<R>(&self, thread: ThreadId, what: impl FnOnce(&mut T) -> R) -> R {
+        let mut all = self.0.borrow();
+        if all.len() <= thread.index() {
+            all.resize_with(thread.index() + 1, T::default);
+        }
+        what(&mut all[thread.index()])
+    }
+
+    /// Forgets all threads: a new run begins.
+    pub fn clear(&self) {
+        self.0.borrow().clear();
+    }
+}

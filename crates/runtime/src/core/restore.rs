@@ -1,0 +1,216 @@
+//! Memory as it was at `main`, again and again.
+//!
+//! All writable memory of the program and its libraries is copied once and then protected. The first write to a page traps, once
+//! ([`Snapshot::touch`], from the fault handler); from then on the page is *hot*: writable, and copied back after every run. Runs of one
+//! program write mostly the same few pages, so after the first ones nothing traps and little is copied.
+
+use crate::core::sys;
+use alloc::vec::Vec;
+
+pub const PAGE: usize = 4096;
+
+const WRITABLE: i32 = libc::PROT_READ | libc::PROT_WRITE;
+
+struct Region {
+    start: usize,
+    end: usize,
+    copy: usize,
+    hot: Vec<bool>,
+}
+
+impl Region {
+    /// All pages are hot from now on: there is no way to protect some of them.
+    #[cold]
+    fn heat(&mut self, hot: &mut Vec<(usize, usize)>) {
+        for (page, known) in self.hot.iter_mut().enumerate().filter(|(_, hot)| !**hot) {
+            *known = true;
+            hot.push((self.start + page * PAGE, self.copy + page * PAGE));
+        }
+        // One range instead of many.
+        // SAFETY: gives back access that the pages had.
+        if !unsafe { sys::protect(self.start, self.end - self.start, WRITABLE) } {
+            crate::give_up(format_args!(
+                "the operating system does not make the program's memory writable again"
+            ));
+        }
+    }
+}
+
+pub struct Snapshot {
+    regions: Vec<Region>,
+    /// Pages to be copied back, and where from.
+    hot: Vec<(usize, usize)>,
+    /// Where parts of pages begin, and what is in them.
+    parts: Vec<(usize, Vec<u8>)>,
+}
+
+impl Snapshot {
+    pub const fn new() -> Snapshot {
+        Snapshot {
+            regions: Vec::new(),
+            hot: Vec::new(),
+            parts: Vec::new(),
+        }
+    }
+
+    /// Adds a range that shares its pages with what is ours, as it is now. It is never protected.
+    ///
+    /// # Safety
+    /// As [`Snapshot::add`].
+    pub unsafe fn add_part(&mut self, start: usize, end: usize) {
+        // SAFETY: as promised.
+        let now = unsafe { core::slice::from_raw_parts(start as *const u8, end - start) };
+        self.parts.push((start, now.into()));
+    }
+
+    /// Adds the pages of a range (page aligned) to what is restored, as they are now.
+    ///
+    /// # Safety
+    /// They are mapped, readable and writable, and nobody else changes them.
+    pub unsafe fn add(&mut self, start: usize, end: usize, hot: bool) {
+        if start >= end {
+            return;
+        }
+        let pages = (end - start) / PAGE;
+        let Some(copy) = sys::map_own(end - start) else {
+            crate::give_up(format_args!(
+                "there is no memory for a copy of the program's"
+            ));
+        };
+        // SAFETY: both ranges are mapped, and the copy is ours alone.
+        unsafe { core::ptr::copy_nonoverlapping(start as *const u8, copy, end - start) };
+        self.regions.push(Region {
+            start,
+            end,
+            copy: copy as usize,
+            hot: alloc::vec![false; pages],
+        });
+        let all: usize = self.regions.iter().map(|region| region.hot.len()).sum();
+        // The fault handler must not allocate.
+        self.hot.reserve(all - self.hot.len());
+        if hot {
+            for page in 0..pages {
+                self.touch(start + page * PAGE);
+            }
+        // SAFETY: a write traps, and the handler takes the protection away.
+        } else if !unsafe { sys::protect(start, end - start, libc::PROT_READ) } {
+            let region = self.regions.last_mut().expect("just added");
+            region.heat(&mut self.hot);
+        }
+    }
+
+    /// A write to this address trapped. Whether it was to a protected page of ours; the write can now go on.
+    pub fn touch(&mut self, address: usize) -> bool {
+        let Some(region) = self
+            .regions
+            .iter_mut()
+            .find(|region| region.start <= address && address < region.end)
+        else {
+            return false;
+        };
+        let page = (address - region.start) / PAGE;
+        if region.hot[page] {
+            return false;
+        }
+        region.hot[page] = true;
+        let start = region.start + page * PAGE;
+        self.hot.push((start, region.copy + page * PAGE));
+        // SAFETY: gives back access that the page had.
+        if !unsafe { sys::protect(start, PAGE, WRITABLE) } {
+            region.heat(&mut self.hot);
+        }
+        true
+    }
+
+    /// Makes the pages of a range writable without a trap: the kernel is about to write to them, which does not trap but fails.
+    pub fn touch_range(&mut self, address: usize, bytes: usize) {
+        let mut page = address & !(PAGE - 1);
+        while page < address.saturating_add(bytes) {
+            self.touch(page);
+            page += PAGE;
+        }
+    }
+
+    /// Puts everything back.
+    ///
+    /// # Safety
+    /// No thread of the program goes on from where it is.
+    pub unsafe fn restore(&self) {
+        for (page, copy) in &self.hot {
+            // SAFETY: both were mapped by `add`; hot pages are writable.
+            unsafe {
+                core::ptr::copy_nonoverlapping(*copy as *const u8, *page as *mut u8, PAGE);
+            }
+        }
+        for (start, copy) in &self.parts {
+            // SAFETY: mapped and writable, as `add_part` was promised.
+            let now = unsafe { core::slice::from_raw_parts_mut(*start as *mut u8, copy.len()) };
+            if *now != **copy {
+                now.copy_from_slice(copy);
+            }
+        }
+    }
+
+    /// Puts a range back.
+    ///
+    /// # Safety
+    /// Nobody uses it.
+    pub unsafe fn restore_range(&self, range: &core::ops::Range<usize>) {
+        for (page, copy) in self.hot.iter().filter(|(page, _)| range.contains(page)) {
+            // SAFETY: as in `restore`.
+            unsafe {
+                core::ptr::copy_nonoverlapping(*copy as *const u8, *page as *mut u8, PAGE);
+            }
+        }
+    }
+
+    /// Makes all pages writable, between runs.
+    pub fn thaw(&self) {
+        for region in &self.regions {
+            // SAFETY: gives back access that the pages had.
+            unsafe { sys::protect(region.start, region.end - region.start, WRITABLE) };
+        }
+    }
+
+    /// After [`Snapshot::thaw`]: what the memory holds now is what runs begin with.
+    ///
+    /// # Safety
+    /// As [`Snapshot::restore`].
+    pub unsafe fn retake(&mut self) {
+        for region in &mut self.regions {
+            let bytes = region.end - region.start;
+            // SAFETY: both were mapped by `add`.
+            unsafe {
+                core::ptr::copy_nonoverlapping(
+                    region.start as *const u8,
+                    region.copy as *mut u8,
+                    bytes,
+                );
+            }
+            let cold = |page: &usize| !region.hot[*page];
+            let protects = |page: usize| {
+                // SAFETY: as in `add`.
+                unsafe { sys::protect(region.start + page * PAGE, PAGE, libc::PROT_READ) }
+            };
+            if !(0..region.hot.len()).filter(cold).all(protects) {
+                region.heat(&mut self.hot);
+            }
+        }
+    }
+
+    /// Pages written since the beginning of any run.
+    pub fn hot(&self) -> &[(usize, usize)] {
+        &self.hot
+    }
+
+    /// Parts of pages that are put back: begin and end.
+    pub fn parts(&self) -> impl Iterator<Item = (usize, usize)> + '_ {
+        let range = |(start, copy): &(usize, Vec<u8>)| (*start, *start + copy.len());
+        self.parts.iter().map(range)
+    }
+
+    pub fn covers(&self, address: usize) -> bool {
+        let within = |region: &Region| region.start <= address && address < region.end;
+        self.regions.iter().any(within)
+    }
+}

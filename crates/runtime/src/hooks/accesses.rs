@@ -1,0 +1,407 @@
+//! Plain accesses: the compiler's hooks for loads and stores, and what is wrong with them.
+//!
+//! They are checked and never scheduled. The world says with [`set_mode`] what is to be done with them; most of the time a look at one
+//! cell of the shadow is all.
+
+use crate::{
+    calls::libraries,
+    core::{dooms, spin, world},
+    hooks::{Frame, atomic_peeks, racy_units},
+};
+use alloc::format;
+use core::{arch::naked_asm, cell::UnsafeCell};
+use reweave_model::{Kind as ErrorKind, Site};
+use reweave_shadow::{Clash, Kind};
+use reweave_wire::Note;
+
+/// What is done with a plain access.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u8)]
+pub enum Mode {
+    /// Nothing: no run, or nobody looks.
+    Nothing,
+    /// Held against all others.
+    Check,
+    /// The thread is alone: only memory that was given back matters.
+    Freed,
+}
+
+struct Global(UnsafeCell<Mode>);
+// SAFETY: one OS thread runs all code that comes here, or nobody sets it.
+unsafe impl Sync for Global {}
+static MODE: Global = Global(UnsafeCell::new(Mode::Nothing));
+
+#[inline]
+fn mode() -> Mode {
+    // SAFETY: as above.
+    unsafe { *MODE.0.get() }
+}
+
+pub fn set_mode(mode: Mode) {
+    // SAFETY: as above.
+    unsafe { *MODE.0.get() = mode };
+}
+
+/// An access of the program.
+#[inline]
+pub fn access(address: usize, bytes: usize, kind: Kind, pc: usize) {
+    if kind == Kind::Write {
+        if dooms::ours(address) && world::active() {
+            dooms::trespass(address, pc);
+        }
+        spin::wrote(address, bytes);
+    }
+    atomic_peeks::plain(address, bytes);
+    match mode() {
+        Mode::Nothing => {}
+        Mode::Check => {
+            if !world::get().shadow.hot(address, bytes, kind) {
+                record(address, bytes, kind, pc);
+            }
+        }
+        Mode::Freed => look(address, bytes, kind, pc),
+    }
+}
+
+#[inline(never)]
+fn record(address: usize, bytes: usize, kind: Kind, pc: usize) {
+    let world = world::get();
+    let site = world.site(pc);
+    if world.detail {
+        world.log(site);
+    }
+    let clock = world.races.clock(world.current);
+    let clash = world.shadow.record(clock, address, bytes, kind, site);
+    if clash.is_some() {
+        clashes(kind, site);
+    }
+}
+
+#[inline(never)]
+fn look(address: usize, bytes: usize, kind: Kind, pc: usize) {
+    let world = world::get();
+    if let Some(clash) = world.shadow.freed(address, bytes) {
+        let site = world.site(pc);
+        world.clash(&clash, kind, site);
+    }
+}
+
+#[cold]
+fn clashes(kind: Kind, site: Site) {
+    let world = world::get();
+    let found: alloc::vec::Vec<Clash> = world.shadow.clashes().into();
+    for clash in &found {
+        world.clash(clash, kind, site);
+    }
+}
+
+/// A range that a library call reads or writes for the program.
+pub fn range(address: usize, bytes: usize, write: bool, frame: &Frame) {
+    let kind = if write { Kind::Write } else { Kind::Read };
+    if bytes > 0 {
+        racy_units::visible(address, bytes, kind, frame);
+    }
+}
+
+impl world::World {
+    /// After something that another thread can know of: accesses from now on are told apart from those before.
+    #[inline]
+    pub fn refresh(&mut self) {
+        let me = self.current;
+        if !self.check_races {
+            return;
+        }
+        libraries::refresh();
+        if self.races.alone(me) {
+            set_mode(if self.freed {
+                Mode::Freed
+            } else {
+                Mode::Nothing
+            });
+            return;
+        }
+        set_mode(Mode::Check);
+        self.shadow.turn(me, self.races.epoch(me));
+    }
+
+    /// The running thread's operation touched this memory.
+    #[inline]
+    pub fn touch(&mut self, address: usize, bytes: usize, kind: Kind, site: Site) {
+        match mode() {
+            Mode::Nothing => {}
+            Mode::Check => {
+                if self.detail {
+                    self.log(site);
+                }
+                let clock = self.races.clock(self.current);
+                if self
+                    .shadow
+                    .access(clock, address, bytes, kind, site)
+                    .is_some()
+                {
+                    clashes(kind, site);
+                }
+            }
+            Mode::Freed => {
+                if let Some(clash) = self.shadow.freed(address, bytes) {
+                    self.clash(&clash, kind, site);
+                }
+            }
+        }
+    }
+
+    /// Memory is given back, which is a write to all of it.
+    pub fn give_back(&mut self, address: usize, bytes: usize, site: Site) {
+        if !self.check_races {
+            return;
+        }
+        self.freed = true;
+        if self.detail {
+            self.log(site);
+        }
+        let me = self.current;
+        self.shadow.turn(me, self.races.epoch(me));
+        let clock = self.races.clock(me);
+        if self
+            .shadow
+            .free(clock, address, bytes.max(1), site)
+            .is_some()
+        {
+            clashes(Kind::Free, site);
+        }
+        self.refresh();
+    }
+
+    /// Two accesses that should not be.
+    #[cold]
+    pub fn clash(&mut self, first: &Clash, kind: Kind, site: Site) {
+        let sites = [first.site, site];
+        let (me, other) = (self.current, first.thread);
+        let who = |thread: reweave_model::ThreadId| {
+            let path = &self.run.execution().threads[thread.index()].path;
+            path.iter()
+                .fold(alloc::string::String::from("main"), |name, step| {
+                    format!("{name}.{step}")
+                })
+        };
+        let memory = Kind::Free;
+        let closed = libraries::name_at(first.address);
+        let (error, rule, message) = if let Some(library) = closed.filter(|_| first.kind == memory)
+        {
+            let message = format!("{} uses {library} after {} closed it", who(me), who(other));
+            (ErrorKind::Memory, Some("use-after-free"), message)
+        } else if let Some(library) = closed.filter(|_| kind == memory) {
+            let message = format!(
+                "{} closes {library}, which nothing orders after its use by {}",
+                who(me),
+                who(other)
+            );
+            (ErrorKind::Memory, Some("use-after-free"), message)
+        } else if first.kind == memory && kind == memory {
+            let message = format!("{{0}} was freed by {} and again by {}", who(other), who(me));
+            (ErrorKind::Memory, Some("double-free"), message)
+        } else if first.kind == memory {
+            let message = format!(
+                "{} {} {{0}} after {} freed it",
+                who(me),
+                verb(kind),
+                who(other)
+            );
+            (ErrorKind::Memory, Some("use-after-free"), message)
+        } else if kind == memory {
+            let message = format!(
+                "{} frees {{0}}, which nothing orders after the {} by {}",
+                who(me),
+                noun(first.kind),
+                who(other)
+            );
+            (ErrorKind::Memory, Some("use-after-free"), message)
+        } else if let Some((rule, message)) = crate::calls::unordered(self, first.address, sites) {
+            (ErrorKind::Misuse, Some(rule), message.into())
+        } else {
+            let message = format!(
+                "{} by {} and {} by {} of {{0}}: nothing orders them",
+                noun(first.kind),
+                who(other),
+                noun(kind),
+                who(me)
+            );
+            (ErrorKind::DataRace, None, message)
+        };
+        let same = |known: &reweave_model::Error| {
+            let turned = [site, first.site];
+            known.kind == error && (known.sites == sites || known.sites == turned)
+        };
+        if error == ErrorKind::DataRace {
+            self.note(Note::Racy(self.unit(first.address, first.bytes)));
+            if !self.report_races {
+                return;
+            }
+        }
+        if !self.run.execution().errors.iter().any(same) {
+            self.error_about(error, rule, message, &sites, first.address);
+            if self.detail {
+                self.stacks_of(&sites, other);
+            }
+        }
+    }
+}
+
+fn noun(kind: Kind) -> &'static str {
+    match kind {
+        Kind::AtomicRead => "atomic read",
+        Kind::AtomicWrite => "atomic write",
+        Kind::Read => "read",
+        Kind::Write => "write",
+        Kind::Free => "free",
+    }
+}
+
+fn verb(kind: Kind) -> &'static str {
+    match kind {
+        Kind::AtomicRead | Kind::Read => "reads",
+        _ => "writes",
+    }
+}
+
+/// Defines a hook: straight to the check, or, in a search with visible units, with a [`Frame`] to `units`.
+macro_rules! hook {
+    ($name:ident, $fast:ident, $slow:ident, $pc:literal) => {
+        #[unsafe(no_mangle)]
+        #[unsafe(naked)]
+        pub unsafe extern "C" fn $name() {
+            naked_asm!(
+                "cmp byte ptr [rip + {any}], 0",
+                "jne 2f",
+                concat!("mov ", $pc, ", [rsp]"),
+                "jmp {fast}",
+                "2:",
+                "push rbp",
+                "push rbx",
+                "push r12",
+                "push r13",
+                "push r14",
+                "push r15",
+                concat!("mov ", $pc, ", rsp"),
+                "sub rsp, 8",
+                "call {slow}",
+                "add rsp, 56",
+                "ret",
+                any = sym racy_units::LOOKED_AT,
+                fast = sym $fast,
+                slow = sym $slow,
+            )
+        }
+    };
+}
+
+macro_rules! plain {
+    ($($name:ident $module:ident $bytes:literal $kind:ident;)*) => {$(
+        mod $module {
+            use super::*;
+            extern "C" fn fast(address: usize, pc: usize) {
+                access(address, $bytes, Kind::$kind, pc);
+            }
+            extern "C" fn slow(address: usize, frame: &Frame) {
+                racy_units::visible(address, $bytes, Kind::$kind, frame);
+            }
+            hook!($name, fast, slow, "rsi");
+        }
+    )*};
+}
+
+plain! {
+    __tsan_read1 read1 1 Read;
+    __tsan_read2 read2 2 Read;
+    __tsan_read4 read4 4 Read;
+    __tsan_read8 read8 8 Read;
+    __tsan_read16 read16 16 Read;
+    __tsan_write1 write1 1 Write;
+    __tsan_write2 write2 2 Write;
+    __tsan_write4 write4 4 Write;
+    __tsan_write8 write8 8 Write;
+    __tsan_write16 write16 16 Write;
+    __tsan_unaligned_read2 unaligned_read2 2 Read;
+    __tsan_unaligned_read4 unaligned_read4 4 Read;
+    __tsan_unaligned_read8 unaligned_read8 8 Read;
+    __tsan_unaligned_read16 unaligned_read16 16 Read;
+    __tsan_unaligned_write2 unaligned_write2 2 Write;
+    __tsan_unaligned_write4 unaligned_write4 4 Write;
+    __tsan_unaligned_write8 unaligned_write8 8 Write;
+    __tsan_unaligned_write16 unaligned_write16 16 Write;
+    __tsan_volatile_read1 volatile_read1 1 Read;
+    __tsan_volatile_read2 volatile_read2 2 Read;
+    __tsan_volatile_read4 volatile_read4 4 Read;
+    __tsan_volatile_read8 volatile_read8 8 Read;
+    __tsan_volatile_read16 volatile_read16 16 Read;
+    __tsan_volatile_write1 volatile_write1 1 Write;
+    __tsan_volatile_write2 volatile_write2 2 Write;
+    __tsan_volatile_write4 volatile_write4 4 Write;
+    __tsan_volatile_write8 volatile_write8 8 Write;
+    __tsan_volatile_write16 volatile_write16 16 Write;
+    __tsan_unaligned_volatile_read2 unaligned_volatile_read2 2 Read;
+    __tsan_unaligned_volatile_read4 unaligned_volatile_read4 4 Read;
+    __tsan_unaligned_volatile_read8 unaligned_volatile_read8 8 Read;
+    __tsan_unaligned_volatile_read16 unaligned_volatile_read16 16 Read;
+    __tsan_unaligned_volatile_write2 unaligned_volatile_write2 2 Write;
+    __tsan_unaligned_volatile_write4 unaligned_volatile_write4 4 Write;
+    __tsan_unaligned_volatile_write8 unaligned_volatile_write8 8 Write;
+    __tsan_unaligned_volatile_write16 unaligned_volatile_write16 16 Write;
+    // clang: a read and then a write of the same.
+    __tsan_read_write1 change1 1 Write;
+    __tsan_read_write2 change2 2 Write;
+    __tsan_read_write4 change4 4 Write;
+    __tsan_read_write8 change8 8 Write;
+    __tsan_read_write16 change16 16 Write;
+    __tsan_unaligned_read_write2 unaligned_change2 2 Write;
+    __tsan_unaligned_read_write4 unaligned_change4 4 Write;
+    __tsan_unaligned_read_write8 unaligned_change8 8 Write;
+    __tsan_unaligned_read_write16 unaligned_change16 16 Write;
+    __tsan_vptr_read vptr_read 8 Read;
+}
+
+macro_rules! ranges {
+    ($($name:ident $module:ident $kind:ident;)*) => {$(
+        mod $module {
+            use super::*;
+            extern "C" fn fast(address: usize, bytes: usize, pc: usize) {
+                if bytes > 0 {
+                    access(address, bytes, Kind::$kind, pc);
+                }
+            }
+            extern "C" fn slow(address: usize, bytes: usize, frame: &Frame) {
+                racy_units::visible(address, bytes, Kind::$kind, frame);
+            }
+            hook!($name, fast, slow, "rdx");
+        }
+    )*};
+}
+
+ranges! {
+    __tsan_read_range read_range Read;
+    __tsan_write_range write_range Write;
+}
+
+/// A constructor or destructor sets the pointer to the virtual functions. Setting what is there already is no change that anybody could see.
+mod vptr_update {
+    use super::*;
+
+    fn changes(place: *const usize, new: usize) -> bool {
+        // SAFETY: the program is about to write there.
+        unsafe { *place != new }
+    }
+
+    extern "C" fn fast(place: *const usize, new: usize, pc: usize) {
+        if changes(place, new) {
+            access(place as usize, 8, Kind::Write, pc);
+        }
+    }
+
+    extern "C" fn slow(place: *const usize, new: usize, frame: &Frame) {
+        if changes(place, new) {
+            racy_units::visible(place as usize, 8, Kind::Write, frame);
+        }
+    }
+
+    hook!(__tsan_vptr_update, fast, slow, "rdx");
+}

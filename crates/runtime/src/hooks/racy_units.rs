@@ -1,0 +1,211 @@
+//! Plain accesses that are visible operations: those of memory on which some of them raced.
+//!
+//! The driver names the memory when it starts the process, in [`Unit`]s of a few bytes, each an object of the model. A load is an
+//! event before the program makes it; so is a store, whose value is known only afterwards: it is put in when the thread comes to whatever it does
+//! next ([`World::settle`]), before anybody else runs.
+
+use crate::{
+    core::{
+        objects::Sort,
+        plain_spin,
+        world::{self, World, poll_access},
+    },
+    hooks::{Frame, accesses::access},
+};
+use alloc::vec::Vec;
+use core::sync::atomic::{AtomicU8, Ordering};
+use reweave_model::{Object, Op};
+use reweave_shadow::Kind;
+use reweave_wire::{Note, Unit};
+
+/// Why hooks come here: looked at by every one.
+pub static LOOKED_AT: AtomicU8 = AtomicU8::new(0);
+/// There are some.
+const UNITS: u8 = 1;
+/// See [`plain_spin`].
+pub const STALLS: u8 = 2;
+
+/// Address and length, ascending, without overlap.
+#[derive(Default)]
+pub struct Units(Vec<(usize, usize)>);
+
+/// The part of a unit that an access is about.
+#[derive(Clone, Copy)]
+pub struct Part {
+    pub address: usize,
+    pub bytes: usize,
+    pub writes: bool,
+    /// Races are errors: the access orders nothing, and is still held against others.
+    pub races: bool,
+}
+
+impl Part {
+    pub fn kind(self) -> Kind {
+        match (self.writes, self.races) {
+            (true, true) => Kind::Write,
+            (false, true) => Kind::Read,
+            (true, false) => Kind::AtomicWrite,
+            (false, false) => Kind::AtomicRead,
+        }
+    }
+}
+
+/// Takes in what the driver says, once.
+pub fn prepare(units: &[Unit]) {
+    let world = world::get();
+    let mut found: Vec<(usize, usize)> = units
+        .iter()
+        .filter_map(|unit| {
+            let address = world.address(unit.place)?;
+            Some((address, unit.bytes as usize))
+        })
+        .collect();
+    found.sort_unstable();
+    LOOKED_AT.store(UNITS * u8::from(!found.is_empty()), Ordering::Relaxed);
+    world.units = Units(found);
+}
+
+impl World {
+    /// Bytes at an address, by a name that is the same in every process.
+    pub fn unit(&self, address: usize, bytes: usize) -> Unit {
+        let module = self
+            .modules
+            .iter()
+            .find(|module| module.start <= address && address < module.end);
+        let place = match module {
+            Some(module) => Unit::STATIC + (module.bias + address - module.start) as u64,
+            None => address as u64,
+        };
+        Unit {
+            place,
+            bytes: bytes as u64,
+        }
+    }
+
+    fn address(&self, place: u64) -> Option<usize> {
+        if place < Unit::STATIC {
+            return Some(place as usize);
+        }
+        let offset = (place - Unit::STATIC) as usize;
+        let module = self.modules.iter().find(|module| {
+            module.bias <= offset && offset < module.bias + (module.end - module.start)
+        })?;
+        Some(module.start + offset - module.bias)
+    }
+
+    /// The running thread has made the store that was announced as an event: its value is known now.
+    #[inline]
+    pub fn settle(&mut self) {
+        if let Some((address, bytes)) = self.unsettled.take() {
+            self.run.settle(read(address, bytes));
+        }
+    }
+}
+
+/// What a unit holds; of a large one, a number that differs when that does.
+fn read(address: usize, bytes: usize) -> u64 {
+    // SAFETY: memory that the program accesses.
+    let memory = unsafe { core::slice::from_raw_parts(address as *const u8, bytes) };
+    let word = |bytes: &[u8]| {
+        let mut word = [0; 8];
+        word[..bytes.len()].copy_from_slice(bytes);
+        u64::from_le_bytes(word)
+    };
+    if bytes <= 8 {
+        return word(memory);
+    }
+    memory.chunks(8).fold(0, |hash: u64, bytes| {
+        (hash.rotate_left(5) ^ word(bytes)).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+    })
+}
+
+/// An access of the program, of which parts may be visible.
+pub fn visible(address: usize, bytes: usize, kind: Kind, frame: &Frame) {
+    let end = address.saturating_add(bytes);
+    let world = world::get_if_active();
+    // One that is alone again reads what others have stored.
+    let checked = |world: &mut World| world.threads.len() > 1;
+    let why = LOOKED_AT.load(Ordering::Relaxed);
+    if why & STALLS != 0 && world.is_some() {
+        plain_spin::passes(address, bytes, kind, frame);
+    }
+    if why & UNITS == 0 || !world.is_some_and(checked) {
+        return access(address, bytes, kind, frame.return_address);
+    }
+    let units = &world::get().units;
+    let touched = units.touched(address, bytes);
+    let (first, last) = match units.0[touched.clone()] {
+        [] => return access(address, bytes, kind, frame.return_address),
+        [only] => (only, only),
+        // One access is one event: this memory has to be one unit.
+        [first, .., last] => (first, last),
+    };
+    if touched.len() > 1 {
+        let world = world::get();
+        let whole = world.unit(first.0, last.0 + last.1 - first.0);
+        world.note(Note::Racy(whole));
+    }
+    if address < first.0 {
+        access(address, first.0 - address, kind, frame.return_address);
+    }
+    let part = Part {
+        address: address.max(first.0),
+        bytes: end.min(first.0 + first.1) - address.max(first.0),
+        writes: kind == Kind::Write,
+        races: world::get().report_races,
+    };
+    event(first.0, first.1, part, frame);
+    let behind = last.0 + last.1;
+    if behind < end {
+        access(behind, end - behind, kind, frame.return_address);
+    }
+}
+
+impl Units {
+    /// Those that an access touches.
+    fn touched(&self, address: usize, bytes: usize) -> core::ops::Range<usize> {
+        let end = address.saturating_add(bytes);
+        let first = self
+            .0
+            .partition_point(|(start, length)| start + length <= address);
+        let count = self.0[first..].partition_point(|(start, _)| *start < end);
+        first..first + count
+    }
+
+    /// Whether an access touches some.
+    pub fn touches(&self, address: usize, bytes: usize) -> bool {
+        !self.touched(address, bytes).is_empty()
+    }
+
+    /// Whether an access touches some, and is not just one of them.
+    #[inline]
+    pub fn cut(&self, address: usize, bytes: usize) -> bool {
+        !self.0.is_empty() && {
+            let touched = &self.0[self.touched(address, bytes)];
+            !touched.is_empty() && touched != [(address, bytes)]
+        }
+    }
+}
+
+/// An event on one unit.
+fn event(address: usize, bytes: usize, part: Part, frame: &Frame) {
+    let world = world::get();
+    world.settle();
+    let site = world.site(frame.return_address);
+    let value = read(address, bytes);
+    let object = world.atomic(address, bytes, value, site);
+    debug_assert!(world.about(object).sort == Sort::Atomic);
+    debug_assert!(matches!(
+        world.run.state().object(object),
+        Object::Atomic(_)
+    ));
+    let op = match part.writes {
+        true => Op::Store(object, value),
+        false => Op::Load(object),
+    };
+    poll_access(op, frame, site, part);
+    if part.writes {
+        crate::core::spin::wrote(address, bytes);
+        world::get().unsettled = Some((address, bytes));
+    }
+}
