@@ -16,7 +16,7 @@ pub use ready::finish;
 
 use crate::{
     core::{
-        call_sites, channel, entry,
+        call_sites, channel,
         families::Family,
         hidden_objects::Hidden,
         loader::{self, Late},
@@ -134,8 +134,10 @@ fn state() -> &'static mut State {
 /// Opens all that is loaded, and loads what runs are known to open.
 pub fn prepare(wanted: &[Library]) {
     let real = real!(dlopen: fn(*const c_char, c_int) -> *mut c_void);
-    for module in &world::get().modules {
-        let Ok(path) = CString::new(module.path.as_bytes()) else {
+    let mut paths = Vec::new();
+    crate::core::modules::each(|module| paths.push(module.path.clone()));
+    for path in paths {
+        let Ok(path) = CString::new(path.as_bytes()) else {
             continue;
         };
         let name = match path.is_empty() {
@@ -157,7 +159,7 @@ pub fn prepare(wanted: &[Library]) {
     // SAFETY: a valid name.
     all().nothing = unsafe { real(c"libc.so.6".as_ptr(), libc::RTLD_LAZY | libc::RTLD_NOLOAD) };
     all().asked = wanted.len();
-    world::get().modules = entry::modules();
+    crate::core::modules::list();
 }
 
 /// Loads a library that runs are known to open.

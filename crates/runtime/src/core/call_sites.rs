@@ -6,29 +6,20 @@
 
 use crate::{
     calls::language::unwinding::{BACKTRACE, GET_CFA, GET_IP, GET_REGISTER, function},
-    core::{
-        entry,
-        world::{self, World},
-    },
+    core::{cell::RunCell, entry, modules},
     hooks,
 };
 use alloc::vec::Vec;
-use core::{
-    cell::UnsafeCell,
-    ffi::{c_int, c_void},
-};
+use core::ffi::{c_int, c_void};
 use reweave_model::Site;
 
 /// Places in libraries, and how far above the stack pointer there the return address of their function is.
-struct Known(UnsafeCell<Vec<(usize, usize)>>);
-// SAFETY: one OS thread.
-unsafe impl Sync for Known {}
-static KNOWN: Known = Known(UnsafeCell::new(Vec::new()));
+static KNOWN: RunCell<Vec<(usize, usize)>> = RunCell::new(Vec::new());
 
 /// The place in the program that this return address, where it lies on the stack, comes down to. Nobody asks where there is no driver.
 pub fn site(return_address: &usize) -> Site {
     match entry::driven() {
-        true => world::get().site(address(return_address)),
+        true => modules::site(address(return_address)),
         false => Site(1),
     }
 }
@@ -43,16 +34,13 @@ pub fn frame(frame: &hooks::Frame) -> hooks::Frame {
 
 /// As [`site`], the address.
 pub fn address(return_address: &usize) -> usize {
-    let world = world::get();
     let mut place = return_address;
-    while entry::driven() && world.is_library(*place) {
-        // SAFETY: as above.
-        let known = unsafe { &mut *KNOWN.0.get() };
-        let distance = match known.iter().find(|(address, _)| *address == *place) {
-            Some((_, distance)) => *distance,
+    while entry::driven() && modules::is_library(*place) {
+        let distance = match known_distance(*place) {
+            Some(distance) => distance,
             None => match unwind(place) {
                 Ok(distance) => {
-                    known.push((*place, distance));
+                    KNOWN.borrow().push((*place, distance));
                     distance
                 }
                 Err(address) => return address.unwrap_or(*return_address),
@@ -62,6 +50,12 @@ pub fn address(return_address: &usize) -> usize {
         place = unsafe { &*core::ptr::from_ref(place).byte_add(8 + distance) };
     }
     *place
+}
+
+fn known_distance(place: usize) -> Option<usize> {
+    let known = KNOWN.borrow();
+    let found = known.iter().find(|(address, _)| *address == place);
+    found.map(|(_, distance)| *distance)
 }
 
 /// One function on the stack: where it is, the stack pointer and the frame pointer there.
@@ -74,6 +68,9 @@ struct Frame {
 
 /// All functions that the running thread is in, innermost first, up to the first one of the program.
 fn frames() -> Vec<Frame> {
+    /// # Safety
+    ///
+    /// `context` is the unwinder's, and `frames` points to a live list of frames.
     unsafe extern "C" fn visit(context: *mut c_void, frames: *mut c_void) -> c_int {
         const FRAME_POINTER: c_int = 6;
         const STOP: c_int = 4;
@@ -83,7 +80,8 @@ fn frames() -> Vec<Frame> {
         let (Some(address), Some(stack), Some(register)) = (address, stack, register) else {
             return STOP;
         };
-        // SAFETY: the unwinder's own context; the list is ours.
+        // SAFETY: the unwinder calls `visit` with its own context, for which its accessors are made, and with
+        // the pointer that `frames` passed: a live list that nothing else uses meanwhile.
         unsafe {
             let frame = Frame {
                 address: address(context),
@@ -91,7 +89,7 @@ fn frames() -> Vec<Frame> {
                 pointer: register(context, FRAME_POINTER),
             };
             (*frames.cast::<Vec<Frame>>()).push(frame);
-            match World::is_library(world::get(), frame.address) {
+            match modules::is_library(frame.address) {
                 true => 0,
                 false => STOP,
             }
@@ -100,7 +98,7 @@ fn frames() -> Vec<Frame> {
     let mut frames: Vec<Frame> = Vec::new();
     type Visit = unsafe extern "C" fn(*mut c_void, *mut c_void) -> c_int;
     if let Some(walk) = function!(BACKTRACE: fn(Visit, *mut c_void) -> c_int) {
-        // SAFETY: `visit` has the type that is asked for.
+        // SAFETY: `visit` has the signature that `_Unwind_Backtrace` calls, and `frames` outlives the walk.
         unsafe { walk(visit, (&raw mut frames).cast()) };
     }
     frames
@@ -131,12 +129,12 @@ fn outermost(frames: &[Frame]) -> Option<usize> {
 /// As [`site`], from here.
 pub fn here() -> Site {
     let found = outermost(&frames());
-    world::get().site(found.unwrap_or(1))
+    modules::site(found.unwrap_or(1))
 }
 
 /// Whether an address is of a library whose path has this part.
 pub fn library(address: usize, part: &str) -> bool {
-    let mut modules = world::get().modules.iter();
-    let module = modules.find(|module| (module.start..module.end).contains(&address));
-    module.is_some_and(|module| module.path.contains(part))
+    modules::with(address, |module| {
+        module.is_some_and(|module| module.path.contains(part))
+    })
 }

@@ -166,6 +166,11 @@ impl<T: Copy> RunValue<T> {
         RunValue(UnsafeCell::new(value))
     }
 
+    /// Where the value lies, for assembly that stores it.
+    pub const fn as_ptr(&self) -> *mut T {
+        self.0.get()
+    }
+
     #[inline(always)]
     pub fn get(&self) -> T {
         // SAFETY: one OS thread at a time comes here, and no reference to the value exists anywhere.

@@ -84,7 +84,7 @@ pub fn complain(text: &[u8]) {
     // Before `main` it is not open yet.
     if BASE.load(Ordering::Relaxed).is_null() && !(crate::core::entry::driven() && open()) {
         let text = core::str::from_utf8(text).unwrap_or("?");
-        // SAFETY: writes a message to standard error.
+        // SAFETY: `write` reads `message`, a live slice of that length.
         unsafe {
             sys::call(
                 libc::SYS_write,

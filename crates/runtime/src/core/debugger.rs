@@ -64,10 +64,14 @@ pub fn wait() {
     }
 }
 
+/// The number of the step that the running thread is about to make.
+pub fn next_step(world: &World) -> u64 {
+    world.run.execution().events.len() as u64 + 1
+}
+
 /// The running thread is about to make a step.
 #[cold]
-pub fn at_step(world: &World) {
-    let step = world.run.execution().events.len() as u64 + 1;
+pub fn at_step(step: u64) {
     reweave_begun.store(step, Ordering::Relaxed);
     if step == reweave_stop_at.load(Ordering::Relaxed) {
         reweave_stop(AT_STEP, step);

@@ -7,12 +7,17 @@
 
 use crate::{
     calls::process::signals::Name,
-    core::{channel, objects::Sort, sys, world::World},
+    core::{
+        channel, modules,
+        objects::Sort,
+        sys,
+        world::{World, borrow, freeze},
+    },
 };
 use alloc::format;
 use core::{ptr, sync::atomic::Ordering};
 use reweave_model::{Kind, Object, Op, Site};
-use reweave_wire::{Death, Note};
+use reweave_wire::{Death, Doom};
 
 impl World {
     /// Leaves word of who runs, and how far it has come.
@@ -22,43 +27,6 @@ impl World {
         header.running.store(self.current.0, Ordering::Relaxed);
         let count = self.run.state().count(self.current);
         header.count.store(count, Ordering::Relaxed);
-    }
-
-    /// The running thread is about to go on after an operation, or begins.
-    #[cold]
-    pub fn meet_doom(&mut self, op: Option<Op>, site: Site) {
-        let count = self.run.state().count(self.current);
-        let here = |doom: &&reweave_wire::Doom| (doom.thread, doom.count) == (self.current, count);
-        let Some(doom) = self.dooms.iter().find(here) else {
-            return;
-        };
-        let message = match doom.death {
-            Death::Endless => {
-                let message =
-                    "a thread goes on for ever without an operation that others could see";
-                self.error(Kind::Livelock, None, message.into(), &[site]);
-                None
-            }
-            Death::Signal(signal) => Some(format!(
-                "the program was ended by {} after this",
-                Name(signal as i32)
-            )),
-            Death::Status(status) => Some(format!(
-                "the program's process ended after this with status {status}, and not by `exit`"
-            )),
-            Death::GivenUp => {
-                self.notes.push(Note::Unsupported {
-                    call: "what leaves the runtime unable to go on".into(),
-                    site,
-                });
-                None
-            }
-        };
-        if let Some(message) = message {
-            self.error(Kind::Crash, None, message, &[site]);
-        }
-        self.finish_store(op);
-        self.freeze(site)
     }
 
     /// The thread does not come to the memory of the atomic that it has just changed.
@@ -72,7 +40,8 @@ impl World {
         };
         if matches!(known.sort, Sort::Atomic | Sort::Wide) {
             let value = self.values.of(value, known.bytes as usize);
-            // SAFETY: the atomic lies there, and is that large.
+            // SAFETY: an object of this sort was found at the address by an access of the program to as many
+            // bytes, and its thread, which is about to write there, is the running one.
             unsafe {
                 ptr::copy_nonoverlapping(value.as_ptr(), known.address as *mut u8, value.len());
             }
@@ -80,11 +49,46 @@ impl World {
     }
 }
 
+/// The running thread is about to go on after an operation, or begins.
+#[cold]
+pub fn meet(op: Option<Op>, site: Site) {
+    let mut world = borrow();
+    let count = world.run.state().count(world.current);
+    let current = world.current;
+    let here = |doom: &&Doom| (doom.thread, doom.count) == (current, count);
+    let Some(death) = world.dooms.iter().find(here).map(|doom| doom.death) else {
+        return;
+    };
+    let message = match death {
+        Death::Endless => {
+            let message = "a thread goes on for ever without an operation that others could see";
+            world.error(Kind::Livelock, None, message.into(), &[site]);
+            None
+        }
+        Death::Signal(signal) => Some(format!(
+            "the program was ended by {} after this",
+            Name(signal as i32)
+        )),
+        Death::Status(status) => Some(format!(
+            "the program's process ended after this with status {status}, and not by `exit`"
+        )),
+        Death::GivenUp => {
+            world.note_unsupported("what leaves the runtime unable to go on", site);
+            None
+        }
+    };
+    if let Some(message) = message {
+        world.error(Kind::Crash, None, message, &[site]);
+    }
+    world.finish_store(op);
+    drop(world);
+    freeze(site)
+}
+
 /// The running thread is about to write to this memory, which is the runtime's.
 #[cold]
 pub fn trespass(address: usize, pc: usize) -> ! {
-    let world = crate::core::world::get();
-    let site = world.site(pc);
+    let site = modules::site(pc);
     let message = format!("a write to address {address:#x}, where the program has no memory");
     crate::calls::process::process_end::fail(Kind::Crash, message, site)
 }

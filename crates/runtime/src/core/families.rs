@@ -16,6 +16,8 @@ pub struct Family {
     pub thread_begins: fn(&Birth),
     /// After each run, before its execution is closed: judges what can only be judged then.
     pub conclude: fn(End),
+    /// After its execution was closed, before the report is written.
+    pub before_report: fn(),
     /// After each run, when nothing of it is needed any more: puts back what lies outside of memory.
     pub clean_up: fn(),
 }
@@ -37,6 +39,7 @@ impl Family {
         begin_run: || {},
         thread_begins: |_| {},
         conclude: |_| {},
+        before_report: || {},
         clean_up: || {},
     };
 }
@@ -63,6 +66,12 @@ pub fn conclude(end: End) {
     crate::FAMILIES
         .iter()
         .for_each(|family| (family.conclude)(end));
+}
+
+pub fn before_report() {
+    crate::FAMILIES
+        .iter()
+        .for_each(|family| (family.before_report)());
 }
 
 pub fn clean_up() {

@@ -2,17 +2,11 @@
 
 use crate::{
     calls::libraries::{self, Trap},
-    core::{
-        os_threads, plain_spin,
-        restore::PAGE,
-        sys,
-        world::{self, World},
-    },
+    core::{modules, os_threads, plain_spin, restore::PAGE, sys, world},
 };
 use alloc::format;
 use core::{ffi::c_void, mem::MaybeUninit};
 use reweave_model::{Kind, Site};
-use reweave_wire::Note;
 
 /// The driver asks whether a thread loops for ever.
 pub const ENDLESS: i32 = libc::SIGXCPU;
@@ -44,7 +38,8 @@ pub fn alternate_stack() {
         ss_flags: 0,
         ss_size: ALTERNATE,
     };
-    // SAFETY: the memory is ours for good.
+    // SAFETY: the kernel reads `stack`, a live local; the memory it names is mapped above and never given
+    // back.
     unsafe {
         sys::call(
             libc::SYS_sigaltstack,
@@ -56,7 +51,8 @@ pub fn alternate_stack() {
 /// Installs the handlers.
 pub fn install() {
     alternate_stack();
-    // SAFETY: the handler has the type that SA_SIGINFO asks for.
+    // SAFETY: `sigaction` reads `action`, a live local; zeros are a valid `sigaction`, and `handle` has the
+    // signature that SA_SIGINFO asks for.
     unsafe {
         let mut action = MaybeUninit::<libc::sigaction>::zeroed().assume_init();
         action.sa_sigaction = handle as *const () as usize;
@@ -71,13 +67,17 @@ pub fn install() {
     }
 }
 
+/// # Safety
+///
+/// Called by the kernel as a signal handler with SA_SIGINFO.
 unsafe extern "C" fn handle(signal: i32, info: *mut libc::siginfo_t, context: *mut c_void) {
     // SAFETY: the kernel passes valid ones; a fault has an address.
     let (address, code) = unsafe { ((*info).si_addr() as usize, (*info).si_code) };
-    if signal == libc::SIGSEGV && code > 0 && world::snapshot().touch(address) {
+    let written = || world::try_snapshot().is_some_and(|mut snapshot| snapshot.touch(address));
+    if signal == libc::SIGSEGV && code > 0 && written() {
         return;
     }
-    // SAFETY: as above, and nobody else has the context.
+    // SAFETY: the kernel passes a `ucontext_t` that belongs to this call of the handler alone.
     let registers = unsafe { &mut (*context.cast::<libc::ucontext_t>()).uc_mcontext.gregs };
     if signal == ENDLESS && (!world::active() || os_threads::pass_on(signal) || plain_spin::begin())
     {
@@ -89,49 +89,30 @@ unsafe extern "C" fn handle(signal: i32, info: *mut libc::siginfo_t, context: *m
             registers[libc::REG_RIP as usize]
         ));
     }
-    let world = world::get();
     let pc = registers[libc::REG_RIP as usize] as usize;
     let stack = registers[libc::REG_RSP as usize] as usize;
     let overflow = signal == libc::SIGSEGV && address.abs_diff(stack) < 16 * PAGE;
-    let site = match world.is_library(pc) && !overflow {
-        true => caller(world, stack),
-        false => world.site(pc + 1),
+    let runs = signal == libc::SIGSEGV && address == pc;
+    if !runs {
+        // SAFETY: the interrupted code does not go on: its thread is frozen below. (Code that traps because it was run is the
+        // program's, and the program does not run while anything is borrowed.)
+        unsafe { world::reclaim() };
+    }
+    let site = match modules::is_library(pc) && !overflow {
+        true => caller(stack),
+        false => modules::site(pc + 1),
     };
-    let trap = match signal == libc::SIGSEGV && address == pc {
+    let trap = match runs {
         true => libraries::ran(pc, site),
         false => Trap::Other,
     };
     if matches!(trap, Trap::GoesOn) {
         return;
     }
-    let world = world::get();
-    let name = SIGNALS.iter().find(|(known, _)| *known == signal);
-    let name = name.map_or("signal", |(_, name)| *name);
-    let message = if overflow {
-        format!("stack overflow ({name} at address {address:#x})")
-    } else if address < PAGE {
-        format!("{name}: null pointer")
-    } else {
-        format!("{name} at address {address:#x}")
-    };
-    match signal {
-        _ if matches!(trap, Trap::Told) => {}
-        ENDLESS => {
-            let message = "a thread goes on for ever without an operation that others could see";
-            world.error(Kind::Livelock, None, message.into(), &[site]);
-        }
-        _ if signal == libc::SIGABRT || halts(world, pc) => {
-            let message = "the C library ended the program";
-            world.error(Kind::Assertion, None, message.into(), &[site]);
-        }
-        _ if crate::calls::process::signals::handled(signal) => {
-            world.notes.push(Note::Unsupported {
-                call: format!("a handler of the program's own for a {name}"),
-                site,
-            })
-        }
-        _ => world.error(Kind::Crash, None, message, &[site]),
+    if !matches!(trap, Trap::Told) {
+        report(signal, address, overflow, pc, site);
     }
+    let mut world = world::borrow();
     world.spoilt = true;
     world.unsettled = None;
     // The thread ends here. What is on its stack is not needed any more.
@@ -141,15 +122,46 @@ unsafe extern "C" fn handle(signal: i32, info: *mut libc::siginfo_t, context: *m
     registers[libc::REG_EFL as usize] &= !(1 << 10 | 1 << 8);
 }
 
+/// Notes what the signal means for the run.
+fn report(signal: i32, address: usize, overflow: bool, pc: usize, site: Site) {
+    let name = SIGNALS.iter().find(|(known, _)| *known == signal);
+    let name = name.map_or("signal", |(_, name)| *name);
+    let message = if overflow {
+        format!("stack overflow ({name} at address {address:#x})")
+    } else if address < PAGE {
+        format!("{name}: null pointer")
+    } else {
+        format!("{name} at address {address:#x}")
+    };
+    let has_handler = crate::calls::process::signals::handled(signal);
+    let mut world = world::borrow();
+    match signal {
+        ENDLESS => {
+            let message = "a thread goes on for ever without an operation that others could see";
+            world.error(Kind::Livelock, None, message.into(), &[site]);
+        }
+        _ if signal == libc::SIGABRT || halts(pc) => {
+            let message = "the C library ended the program";
+            world.error(Kind::Assertion, None, message.into(), &[site]);
+        }
+        _ if has_handler => {
+            let call = format!("a handler of the program's own for a {name}");
+            world.note_unsupported(&call, site);
+        }
+        _ => world.error(Kind::Crash, None, message, &[site]),
+    }
+}
+
 /// Where the program called the library that it is in: the first place on the stack that looks like it.
-fn caller(world: &World, stack: usize) -> Site {
-    let top = world.threads[world.current.index()].top;
+fn caller(stack: usize) -> Site {
+    let top = world::borrow().me().top;
     let mut place = stack.next_multiple_of(8);
     while place < top {
-        // SAFETY: on the running thread's stack.
+        // SAFETY: `place` lies between the interrupted stack pointer and the top of the running thread's
+        // stack, all of which is mapped.
         let word = unsafe { *(place as *const usize) };
-        if !world.is_library(word) {
-            return world.site(word);
+        if !modules::is_library(word) {
+            return modules::site(word);
         }
         place += 8;
     }
@@ -157,12 +169,13 @@ fn caller(world: &World, stack: usize) -> Site {
 }
 
 /// Whether a library came to an instruction that no program can do, as `abort` does in the end.
-fn halts(world: &World, pc: usize) -> bool {
+fn halts(pc: usize) -> bool {
     const HALT: u8 = 0xf4;
-    // SAFETY: code that was about to be run.
-    world.is_library(pc) && world.site(pc) != Site(1) && unsafe { *(pc as *const u8) } == HALT
+    // SAFETY: the interrupted thread was about to run the instruction at `pc`, in a loaded module, so the
+    // byte is readable.
+    modules::is_library(pc) && modules::site(pc) != Site(1) && unsafe { *(pc as *const u8) } == HALT
 }
 
 extern "C" fn frozen(site: u32) -> ! {
-    world::get().freeze(Site(site))
+    world::freeze(Site(site))
 }

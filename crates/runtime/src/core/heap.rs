@@ -5,7 +5,7 @@
 //! an access to freed memory is always seen as one. What is allocated outside of runs (before `main`, by libc for parked threads) lies in an arena that is
 //! part of what every run begins with.
 
-use crate::core::{channel, slots, sys, world};
+use crate::core::{cell::RunValue, channel, slots, sys, world};
 use alloc::vec::Vec;
 use core::{ffi::c_void, ptr, sync::atomic::Ordering};
 use reweave_model::Site;
@@ -25,6 +25,9 @@ const FRESH: u8 = 0xa5;
 const LARGE: usize = 128 << 10;
 /// An arena of which a run has used more gives its pages back.
 const MUCH: usize = 32 << 20;
+
+/// Bytes that a thread can have by the program's own word.
+pub static LIMIT: RunValue<usize> = RunValue::new(usize::MAX);
 
 /// Bytes that a thread can have, of each kind. Not those of all threads together: whether there is memory left would depend on what others
 /// did.
@@ -98,7 +101,7 @@ impl Heap {
             return ptr::null_mut();
         };
         let used = (end - base).next_multiple_of(16);
-        if used > STRIDE || number != SYSTEM && used > world::get().calls.limits.memory() {
+        if used > STRIDE || number != SYSTEM && used > LIMIT.get().min(most()) {
             return ptr::null_mut();
         }
         if used > arena.mapped {
@@ -116,7 +119,8 @@ impl Heap {
             site,
             freed: 0,
         });
-        // SAFETY: within what was mapped.
+        // SAFETY: `HEADER` bytes before the block and the block itself lie below `arena.used`, all of which
+        // is mapped for this heap alone.
         unsafe {
             let header = (start - HEADER) as *mut u32;
             header.write(index);
@@ -137,7 +141,8 @@ impl Heap {
         if number > SYSTEM || address < base + HEADER || address >= base + arena.used {
             return None;
         }
-        // SAFETY: within what was mapped.
+        // SAFETY: `HEADER` bytes before the block and the block itself lie below `arena.used`, all of which
+        // is mapped for this heap alone.
         let (index, magic) = unsafe {
             let header = (address - HEADER) as *const u32;
             (header.read_unaligned(), header.add(1).read_unaligned())
@@ -202,7 +207,8 @@ impl Heap {
     pub fn reset(&mut self) {
         for (index, arena) in self.arenas.iter_mut().enumerate().skip(1) {
             if arena.large || arena.used > MUCH {
-                // SAFETY: nobody needs what is there.
+                // SAFETY: the run that used the arena is over: no thread of the program goes on, and its
+                // blocks are forgotten below.
                 unsafe { sys::discard(HEAPS_AT + (index - 1) * STRIDE, arena.mapped) };
                 arena.large = false;
             }
@@ -232,7 +238,7 @@ impl Heap {
 /// Whose arena the running code allocates in.
 fn arena() -> usize {
     if world::active() {
-        world::get().slot()
+        world::borrow().slot()
     } else {
         SYSTEM
     }
@@ -242,11 +248,12 @@ pub fn allocate(bytes: usize, align: usize, site: u32) -> *mut c_void {
     let number = arena();
     let block = world::heap().allocate(number, bytes, align, site);
     if block.is_null() {
-        if world::heap().mostly_freed(number) {
+        let mostly_freed = world::heap().mostly_freed(number);
+        if mostly_freed {
             let what = "a thread that allocates more than it may have, though most of it was freed";
-            world::get().unsupported(what, Site(site));
+            world::unsupported(what, Site(site));
         }
-        // SAFETY: the running thread's own.
+        // SAFETY: libc returns the address of the running thread's own `errno`.
         unsafe { *libc::__errno_location() = libc::ENOMEM };
     }
     block.cast()

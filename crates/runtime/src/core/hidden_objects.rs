@@ -45,6 +45,6 @@ impl Hidden {
             Hidden::Disk => (Sort::Quiet, Object::rwlock()),
             _ => (Sort::Mutex, Object::mutex()),
         };
-        world::get().object(self.address(), 8, sort, || fresh)
+        world::borrow().object(self.address(), 8, sort, || fresh)
     }
 }

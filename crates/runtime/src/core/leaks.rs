@@ -17,15 +17,15 @@ pub fn conclude() {
     if blocks.is_empty() {
         return;
     }
-    world::get().peek_all();
+    world::borrow().peek_all();
     blocks.sort_unstable_by_key(|block| block.start);
     let mut reached = alloc::vec![false; blocks.len()];
     let mut found: Vec<usize> = Vec::new();
-    let world = world::get();
     let mut look = |start: usize, end: usize, found: &mut Vec<usize>| {
         let mut address = start.next_multiple_of(8);
         while address + 8 <= end {
-            // SAFETY: callers pass memory that is mapped.
+            // SAFETY: the callers below pass hot pages, live stacks, mappings and live blocks, all of which
+            // are mapped and readable; the word is within the range.
             let word = unsafe { (address as *const usize).read_volatile() };
             address += 8;
             let Some(index) = blocks
@@ -41,12 +41,15 @@ pub fn conclude() {
             }
         }
     };
-    for (page, _) in world::snapshot().hot() {
+    let snapshot = world::snapshot();
+    for (page, _) in snapshot.hot() {
         look(*page, page + PAGE, &mut found);
     }
-    for (start, end) in world::snapshot().parts() {
+    for (start, end) in snapshot.parts() {
         look(start, end, &mut found);
     }
+    drop(snapshot);
+    let mut world = world::borrow();
     for (start, end) in world.live_stacks() {
         look(start, end, &mut found);
     }

@@ -4,10 +4,9 @@
 //! end the process with the run ([`leaves`]). What no call told of is looked for: after the first run, now and then, and after calls that libraries do
 //! much in. A process that is not as it was is not used again, and the driver hears of it.
 
-use crate::core::{channel, sys, world};
+use crate::core::{cell::RunValue, channel, sys, world};
 use alloc::{vec, vec::Vec};
 use core::{
-    cell::UnsafeCell,
     mem::MaybeUninit,
     sync::atomic::{AtomicBool, Ordering},
 };
@@ -15,10 +14,7 @@ use core::{
 /// What is looked at. The driver has words for each.
 const PARTS: usize = 5;
 
-struct Global(UnsafeCell<[u64; PARTS]>);
-// SAFETY: one OS thread.
-unsafe impl Sync for Global {}
-static BEFORE: Global = Global(UnsafeCell::new([0; PARTS]));
+static BEFORE: RunValue<[u64; PARTS]> = RunValue::new([0; PARTS]);
 
 /// Some library did something that nobody sees.
 static SUSPECT: AtomicBool = AtomicBool::new(true);
@@ -31,14 +27,13 @@ pub fn suspect() {
 /// The running program changes its process for good.
 pub fn leaves() {
     if world::active() {
-        world::get().spoilt = true;
+        world::borrow().spoilt = true;
     }
 }
 
 /// What there is before the first run.
 pub fn note() {
-    // SAFETY: as above.
-    unsafe { *BEFORE.0.get() = now() };
+    BEFORE.set(now());
 }
 
 /// Runs after which it is looked for in any case.
@@ -49,13 +44,12 @@ pub fn look(run: u32) {
     if !SUSPECT.swap(false, Ordering::Relaxed) && !run.is_multiple_of(EACH) {
         return;
     }
-    // SAFETY: as above.
-    let before = unsafe { &*BEFORE.0.get() };
+    let before = BEFORE.get();
     let after = now();
     if let Some(part) = (0..PARTS).find(|part| before[*part] != after[*part]) {
         let left = &channel::header().left;
         left.store(part as u32 + 1, Ordering::Relaxed);
-        world::get().spoilt = true;
+        world::borrow().spoilt = true;
     }
 }
 

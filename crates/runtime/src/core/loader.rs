@@ -9,12 +9,11 @@ mod tables;
 pub use symbols::next;
 
 use crate::{
-    core::{entry, restore::PAGE, sys},
+    core::{cell::RunCell, entry, restore::PAGE, sys},
     real,
 };
 use alloc::vec::Vec;
 use core::{
-    cell::UnsafeCell,
     ffi::{CStr, c_char, c_int, c_void},
     mem::MaybeUninit,
     ops::Range,
@@ -78,10 +77,7 @@ struct Watch {
     found: Vec<Late>,
 }
 
-struct Global(UnsafeCell<Option<Watch>>);
-// SAFETY: one thread, before the first run.
-unsafe impl Sync for Global {}
-static WATCH: Global = Global(UnsafeCell::new(None));
+static WATCH: RunCell<Option<Watch>> = RunCell::new(None);
 
 unsafe extern "C" {
     /// What the loader tells debuggers.
@@ -97,13 +93,14 @@ fn debug() -> &'static Debug {
 fn maps() -> impl Iterator<Item = *const Map> {
     let there = |map: *mut Map| (!map.is_null()).then_some(map.cast_const());
     let first = there(debug().first);
-    // SAFETY: the loader's list.
+    // SAFETY: the dynamic loader's list of loaded objects: entries stay valid while no library is closed, and
+    // nothing closes one here.
     core::iter::successors(first, move |map| unsafe { there((**map).next) })
 }
 
 /// The library that lies there.
 pub fn at(start: usize) -> Option<*const Map> {
-    // SAFETY: as above.
+    // SAFETY: entries of the loader's list stay valid while no library is closed, and nothing closes one here.
     maps().find(|map| unsafe { (**map).start } == start)
 }
 
@@ -114,7 +111,7 @@ pub fn load(path: &CStr, flags: c_int, late: &mut Vec<Late>) -> *mut c_void {
         return library;
     }
     // Whether it can be unloaded is known only to the loader.
-    // SAFETY: just opened, and nothing in it was called.
+    // SAFETY: `library` was returned by `dlopen` just now, and none of its code has run.
     unsafe { real!(dlclose: fn(*mut c_void) -> c_int)(library) };
     tried.retain_mut(|late| {
         late.stays = maps().any(|map| map == late.map);
@@ -134,13 +131,11 @@ fn found(path: &CStr, flags: c_int) -> (*mut c_void, Vec<Late>) {
         known: maps().collect(),
         found: Vec::new(),
     };
-    // SAFETY: one thread, as above, and a valid name.
-    unsafe {
-        *WATCH.0.get() = Some(watch);
-        let library = with_breakpoint(|| real(path.as_ptr(), flags));
-        let watch = (*WATCH.0.get()).take();
-        (library, watch.map_or_else(Vec::new, |watch| watch.found))
-    }
+    *WATCH.borrow() = Some(watch);
+    // SAFETY: the path is a C string. Constructors are taken out at the breakpoint, so none of the library's code runs.
+    let library = with_breakpoint(|| unsafe { real(path.as_ptr(), flags) });
+    let watch = WATCH.borrow().take();
+    (library, watch.map_or_else(Vec::new, |watch| watch.found))
 }
 
 /// Does something with a breakpoint where the loader tells of changes.
@@ -175,6 +170,10 @@ fn with_breakpoint<T>(work: impl FnOnce() -> T) -> T {
 }
 
 /// At the breakpoint: the function that is there only returns.
+///
+/// # Safety
+///
+/// Called by the kernel as a signal handler with SA_SIGINFO, at the breakpoint.
 unsafe extern "C" fn changed(_: c_int, _: *mut libc::siginfo_t, context: *mut c_void) {
     // SAFETY: the kernel's own context; its stack begins with the return address.
     unsafe {
@@ -183,8 +182,7 @@ unsafe extern "C" fn changed(_: c_int, _: *mut libc::siginfo_t, context: *mut c_
         registers[libc::REG_RIP as usize] = *(stack as *const i64);
         registers[libc::REG_RSP as usize] = stack + 8;
     }
-    // SAFETY: one thread, as above.
-    let watch = unsafe { &mut *WATCH.0.get() };
+    let mut watch = WATCH.borrow();
     let settled = debug().state == 0;
     let Some(watch) = watch.as_mut().filter(|_| settled) else {
         return;
@@ -202,7 +200,8 @@ unsafe extern "C" fn changed(_: c_int, _: *mut libc::siginfo_t, context: *mut c_
 /// As [`entries`], and nothing in it was called.
 unsafe fn take(map: *const Map) -> Late {
     extern "C" fn nothing() {}
-    // SAFETY: as promised.
+    // SAFETY: by the caller, the library is loaded and none of its code has run, so its dynamic section may
+    // be changed.
     unsafe {
         let count = entries(map).count();
         let (dynamic, start) = ((*map).dynamic as usize, (*map).start);
@@ -269,12 +268,13 @@ impl Late {
 
     /// Its file.
     pub fn path(&self) -> &CStr {
-        // SAFETY: the loader's own text.
+        // SAFETY: the loader keeps a nul-terminated name for as long as the library is loaded, and this one
+        // stays.
         unsafe { CStr::from_ptr((*self.map).name) }
     }
 
     pub fn starts_at(&self, start: usize) -> bool {
-        // SAFETY: the loader's own, which stays.
+        // SAFETY: the library stays loaded, so the loader's entry for it stays valid.
         unsafe { (*self.map).start == start }
     }
 
@@ -306,7 +306,7 @@ impl Late {
     pub fn destruct(&self) {
         let list: Vec<usize> = functions(self.last_list).collect();
         for function in list.into_iter().rev().chain(self.last) {
-            // SAFETY: as above.
+            // SAFETY: the library lists the function as a destructor, so it has this signature, and the library stays loaded.
             unsafe { core::mem::transmute::<usize, unsafe extern "C" fn()>(function)() };
         }
     }
@@ -314,7 +314,7 @@ impl Late {
 
 /// The functions of a list; some have places for none.
 fn functions((place, count): (usize, usize)) -> impl Iterator<Item = usize> {
-    // SAFETY: a list of the library's, which stays.
+    // SAFETY: `place` is an array of `count` function pointers in the library, which stays loaded.
     let function = move |index| unsafe { *(place as *const usize).add(index) };
     (0..count)
         .map(function)

@@ -1,7 +1,7 @@
 //! How library calls perform operations, report misuse and fail.
 
 use crate::core::{
-    call_sites,
+    call_sites, modules,
     world::{self, perform},
 };
 use reweave_model::{Gate, Kind, Op, Order, Site};
@@ -15,18 +15,17 @@ pub(crate) fn visible(op: Op, site: Site) -> world::Done {
 #[cold]
 pub(crate) fn misuse(rule: &str, message: &str, address: usize, site: Site) -> ! {
     // C++'s library calls for the program.
-    let site = match world::get().is_program(site) {
+    let site = match modules::is_program(site) {
         true => site,
         false => call_sites::here(),
     };
-    let world = world::get();
-    world.error_about(Kind::Misuse, Some(rule), message.into(), &[site], address);
-    world.freeze(site)
+    world::borrow().error_about(Kind::Misuse, Some(rule), message.into(), &[site], address);
+    world::freeze(site)
 }
 
 /// What a call that sets `errno` returns when it fails.
 pub(crate) fn failed(error: core::ffi::c_int) -> core::ffi::c_int {
-    // SAFETY: the running thread's own.
+    // SAFETY: libc returns the address of the running thread's own `errno`.
     unsafe { *libc::__errno_location() = error };
     -1
 }

@@ -40,7 +40,8 @@ impl Seat {
             crate::give_up(format_args!("there is no memory for another thread"));
         };
         let room = room.cast::<Seat>();
-        // SAFETY: just mapped, for good.
+        // SAFETY: `room` is new memory of this size that is never given back, so the reference may live for
+        // ever.
         unsafe {
             room.write(Seat {
                 told: AtomicU32::new(SLEEP),
@@ -74,7 +75,7 @@ impl Seat {
     fn wait(&self) -> u32 {
         loop {
             match self.told.swap(SLEEP, Ordering::Acquire) {
-                // SAFETY: waits on a live word.
+                // SAFETY: `told` is a live word of a seat that is never given back.
                 SLEEP => unsafe { reweave_waits(&self.told, libc::FUTEX_WAIT, SLEEP) },
                 told => return told,
             }
@@ -87,7 +88,8 @@ impl Seat {
     /// The running thread is this one; `save` is where its stack is remembered.
     #[inline(never)]
     pub unsafe fn hand(&'static self, save: *mut *mut u8, to: &'static Seat) {
-        // SAFETY: as promised.
+        // SAFETY: the caller passes on what `Safety` demands: this is the running thread's seat, and `save`
+        // is where its stack is remembered.
         unsafe { stand(save, self, to) };
     }
 
@@ -96,7 +98,8 @@ impl Seat {
     /// # Safety
     /// As [`Seat::hand`], and the thread is not gone on with.
     pub unsafe fn end(&self, save: *mut *mut u8, to: &'static Seat) -> ! {
-        // SAFETY: as promised.
+        // SAFETY: the caller passes on what `Safety` demands: this is the running thread's seat, and `save`
+        // is where its stack is remembered.
         unsafe { self.leave(save, to, GO) }
     }
 
@@ -105,10 +108,14 @@ impl Seat {
     /// # Safety
     /// As [`Seat::end`].
     pub unsafe fn end_run(&self, save: *mut *mut u8, first: &'static Seat) -> ! {
-        // SAFETY: as promised.
+        // SAFETY: the caller passes on what `Safety` demands: this is the running thread's seat, and `save`
+        // is where its stack is remembered.
         unsafe { self.leave(save, first, OVER) }
     }
 
+    /// # Safety
+    ///
+    /// `save` is where the stack of the running thread is remembered, and the seats are live.
     unsafe fn leave(&self, save: *mut *mut u8, to: &'static Seat, what: u32) -> ! {
         self.next.set(Some((to, what)));
         // SAFETY: the loop stands there, since this thread is not in it.
@@ -141,6 +148,10 @@ impl Seat {
 }
 
 /// The system call by which a real thread waits: a function of its own, since a debugger shows its name for all who do.
+///
+/// # Safety
+///
+/// `save` is where the stack of the running thread is remembered, and the seats are live.
 #[cfg_attr(not(test), unsafe(no_mangle))]
 #[unsafe(naked)]
 unsafe extern "C" fn reweave_waits(word: &AtomicU32, operation: i32, seen: u32) {
@@ -156,6 +167,10 @@ unsafe extern "C" fn reweave_waits(word: &AtomicU32, operation: i32, seen: u32) 
 }
 
 /// Sleeps until it is this thread's turn again, with all that it needs on its stack.
+///
+/// # Safety
+///
+/// `save` is where the stack of the running thread is remembered, and the seats are live.
 #[unsafe(naked)]
 unsafe extern "C" fn stand(save: *mut *mut u8, from: &Seat, to: &Seat) {
     core::arch::naked_asm!(
@@ -188,7 +203,8 @@ extern "C" fn sleep(_: *mut *mut u8, from: &Seat, to: &Seat) {
     to.tell(GO);
     if from.wait() == OVER {
         let mut nowhere = ptr::null_mut();
-        // SAFETY: the loop stands there; nobody comes back here.
+        // SAFETY: `back` points to where this thread's loop saved its stack, since the thread is not in the
+        // loop; nothing switches back to here.
         unsafe { switch::switch(&mut nowhere, *from.back.get()) };
     }
 }
@@ -204,7 +220,7 @@ pub fn sit() -> ! {
         crate::give_up(format_args!("there is no memory for another thread"));
     };
     let mut nowhere = ptr::null_mut();
-    // SAFETY: just mapped.
+    // SAFETY: the room was mapped above for this loop alone, and is never given back.
     unsafe {
         let begin = switch::prepare(room.add(LOOP_BYTES), between_runs);
         switch::switch(&mut nowhere, begin);
@@ -222,7 +238,7 @@ extern "C" fn between_runs() -> ! {
     loop {
         seat.wait();
         seat.resting.set(false);
-        let begin = world::get().me().saved() as *mut u8;
+        let begin = world::borrow().me().saved() as *mut u8;
         // SAFETY: a thread of the program that has not begun; it comes back by `leave` or `sleep`.
         unsafe { switch::switch(seat.back.get(), begin) };
         seat.rest();
@@ -235,7 +251,7 @@ pub fn seated() -> &'static Seat {
         sys::futex_wait(&READY, 0);
     }
     READY.store(0, Ordering::Relaxed);
-    // SAFETY: it stays for good.
+    // SAFETY: `between_runs` stored the address of a seat, which is never given back, before it set READY.
     unsafe { &*SEAT.load(Ordering::Relaxed) }
 }
 
@@ -247,12 +263,12 @@ pub fn alone() {
 /// Passes a signal for the process on to the thread that has the baton; `false`: that is the running one.
 pub fn pass_on(signal: i32) -> bool {
     let holder = HOLDER.load(Ordering::Relaxed);
-    // SAFETY: only asks.
+    // SAFETY: `gettid` has no arguments and no effect.
     let here = unsafe { sys::call(libc::SYS_gettid, [0; 6]) } as i32;
     if holder == 0 || holder == here {
         return false;
     }
-    // SAFETY: a signal to a thread of this process.
+    // SAFETY: `tgkill` and `getpid` take numbers only; the handler for this signal is installed.
     unsafe {
         let process = sys::call(libc::SYS_getpid, [0; 6]) as usize;
         let arguments = [process, holder as usize, signal as usize, 0, 0, 0];

@@ -45,11 +45,12 @@ fn class(layout: Layout) -> (usize, usize) {
 unsafe impl GlobalAlloc for Own {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         let (size, class) = class(layout);
-        // SAFETY: one thread, and nothing here allocates.
+        // SAFETY: one OS thread at a time allocates (see the module), and nothing between here and the end of
+        // the function allocates again.
         let lists = unsafe { &mut *self.0.get() };
         let head = lists.free[class];
         if !head.is_null() {
-            // SAFETY: a free block holds the next one.
+            // SAFETY: a block on a free list is ours, and its first word is the next block of the list.
             lists.free[class] = unsafe { *head.cast() };
             return head;
         }
@@ -65,7 +66,7 @@ unsafe impl GlobalAlloc for Own {
             lists.left = CHUNK;
         }
         let gap = lists.bump.align_offset(size.min(4096));
-        // SAFETY: the chunk has so much left.
+        // SAFETY: the chunk has at least `size + gap` bytes left, as checked above.
         unsafe {
             let block = lists.bump.add(gap);
             lists.bump = block.add(size);

@@ -6,18 +6,16 @@
 
 use crate::{
     core::{
-        channel,
+        cell::RunCell,
+        channel, modules,
         spin::{self, Print},
         world::{self, World},
     },
     hooks::{Frame, racy_units},
 };
 use alloc::vec::Vec;
-use core::{
-    cell::UnsafeCell,
-    sync::atomic::{AtomicU64, Ordering},
-};
-use reweave_shadow::Kind;
+use core::sync::atomic::{AtomicU64, Ordering};
+use reweave_memory::Kind;
 use reweave_wire::Note;
 
 /// Words of stack that are looked at, of all accesses together.
@@ -48,15 +46,12 @@ struct Place {
     print: Print,
 }
 
-struct Global(UnsafeCell<Look>);
-// SAFETY: of the thread that runs.
-unsafe impl Sync for Global {}
-static LOOK: Global = Global(UnsafeCell::new(Look {
+static LOOK: RunCell<Look> = RunCell::new(Look {
     left: 0,
     seen: 0,
     place: None,
     reads: Vec::new(),
-}));
+});
 
 fn steps() -> u64 {
     channel::header().steps.load(Ordering::Relaxed)
@@ -68,16 +63,16 @@ pub fn begin() -> bool {
         return false;
     }
     ASKED.store(steps(), Ordering::Relaxed);
-    // SAFETY: plain words; who is interrupted in between looks at some accesses more or less.
-    unsafe { (*LOOK.0.get()).left = WORDS };
+    // The signal may interrupt a look; then the driver asks again.
+    if let Some(mut look) = LOOK.try_borrow() {
+        look.left = WORDS;
+    }
     racy_units::LOOKED_AT.fetch_or(racy_units::STALLS, Ordering::Relaxed);
     true
 }
 
-fn end() {
+fn end(look: &mut Look) {
     racy_units::LOOKED_AT.fetch_and(!racy_units::STALLS, Ordering::Relaxed);
-    // SAFETY: as above.
-    let look = unsafe { &mut *LOOK.0.get() };
     look.left = 0;
     look.seen = 0;
     look.place = None;
@@ -85,19 +80,27 @@ fn end() {
 
 /// The running thread comes to an access.
 pub fn passes(address: usize, bytes: usize, kind: Kind, frame: &Frame) {
-    // SAFETY: as above.
-    let look = unsafe { &mut *LOOK.0.get() };
-    let top = world::get().me().top;
+    if let Some(reads) = look(address, bytes, kind, frame) {
+        waits(&reads, frame);
+    }
+}
+
+/// What the thread reads in its loop, if it was at this access before and changed nothing since.
+fn look(address: usize, bytes: usize, kind: Kind, frame: &Frame) -> Option<Vec<(usize, usize)>> {
+    let top = world::borrow().me().top;
+    let mut look = LOOK.borrow();
+    let look = &mut *look;
     let depth = top.wrapping_sub(core::ptr::from_ref(frame) as usize) / 8;
     let known = spin::on_stack(top, core::ptr::from_ref(frame) as usize);
     if look.left <= depth || !known || steps() != ASKED.load(Ordering::Relaxed) {
-        return end();
+        end(look);
+        return None;
     }
     look.left -= depth + 1;
     look.seen += 1;
     if kind == Kind::Write && !spin::on_stack(top, address) {
         look.place = None;
-        return;
+        return None;
     }
     let here = Place {
         pc: frame.return_address,
@@ -107,8 +110,8 @@ pub fn passes(address: usize, bytes: usize, kind: Kind, frame: &Frame) {
     };
     if look.place == Some(here) {
         let reads = core::mem::take(&mut look.reads);
-        end();
-        return waits(&reads, frame);
+        end(look);
+        return Some(reads);
     }
     // The way into a loop is no part of it.
     if look.place.is_none() || look.seen.is_power_of_two() {
@@ -121,24 +124,27 @@ pub fn passes(address: usize, bytes: usize, kind: Kind, frame: &Frame) {
     if look.reads.len() > READS {
         look.place = None;
     }
+    None
 }
 
 /// The running thread waits for one of these to change.
 fn waits(reads: &[(usize, usize)], frame: &Frame) {
-    let world = world::get();
+    let mut world = world::borrow();
     if world.threads.len() == 1 {
         return;
     }
     let hidden = |world: &World, read: &&(usize, usize)| !world.units.touches(read.0, read.1);
-    let hidden: Vec<_> = reads.iter().filter(|read| hidden(world, read)).collect();
+    let hidden: Vec<_> = reads.iter().filter(|read| hidden(&world, read)).collect();
     if hidden.is_empty() {
         return;
     }
     for (address, bytes) in hidden {
-        world.note(Note::Missing(world.unit(*address, *bytes)));
+        let unit = world.unit(*address, *bytes);
+        world.note(Note::Missing(unit));
     }
     world.spoilt = true;
     // Another one may wait next: that is to be asked for anew.
     channel::header().steps.fetch_add(1, Ordering::Relaxed);
-    world.freeze(world.site(frame.return_address))
+    drop(world);
+    world::freeze(modules::site(frame.return_address))
 }

@@ -34,7 +34,8 @@ impl Real {
     pub fn get_from(&self, library: &CStr) -> *mut c_void {
         let found = self.found.load(Ordering::Relaxed);
         if found.is_null() {
-            // SAFETY: a valid name; the library stays.
+            // SAFETY: the name is a C string, and loading one of libc's own companions runs only its
+            // initialisers.
             unsafe { libc::dlopen(library.as_ptr(), libc::RTLD_NOW | libc::RTLD_GLOBAL) };
         }
         self.get()
@@ -58,10 +59,10 @@ impl Real {
 macro_rules! real {
     ($name:ident : fn($($argument:ty),*) $(-> $result:ty)?) => {{
         static REAL: $crate::core::real::Real = $crate::core::real::Real::new(
-            // SAFETY: ends with the only nul.
+            // SAFETY: the text is an identifier followed by the only nul.
             unsafe { core::ffi::CStr::from_bytes_with_nul_unchecked(concat!(stringify!($name), "\0").as_bytes()) },
         );
-        // SAFETY: libc's function of this name has this type.
+        // SAFETY: the caller of the macro names libc's function with the signature that its manual gives.
         #[allow(unused_unsafe)]
         unsafe {
             core::mem::transmute::<*mut core::ffi::c_void, unsafe extern "C" fn($($argument),*) $(-> $result)?>(REAL.get())

@@ -82,7 +82,7 @@ impl World {
     }
 
     /// Everything, at the end of a run.
-    pub fn detail(&mut self) -> Detail {
+    pub fn detail(&mut self, output: Vec<u8>) -> Detail {
         let threads = self.threads.len();
         let last = (0..threads).map(|index| {
             let thread = ThreadId(index as u32);
@@ -109,7 +109,7 @@ impl World {
             errors: (0..errors).map(stacks).collect(),
             subjects: (0..errors).map(subject).collect(),
             objects: objects.map(|known| self.place(known.address)).collect(),
-            output: crate::calls::output(),
+            output,
         }
     }
 

@@ -27,7 +27,7 @@ impl Region {
             hot.push((self.start + page * PAGE, self.copy + page * PAGE));
         }
         // One range instead of many.
-        // SAFETY: gives back access that the pages had.
+        // SAFETY: the region is one that `add` protected: it gets back the access that it had.
         if !unsafe { sys::protect(self.start, self.end - self.start, WRITABLE) } {
             crate::give_up(format_args!(
                 "the operating system does not make the program's memory writable again"
@@ -58,7 +58,7 @@ impl Snapshot {
     /// # Safety
     /// As [`Snapshot::add`].
     pub unsafe fn add_part(&mut self, start: usize, end: usize) {
-        // SAFETY: as promised.
+        // SAFETY: the caller passes a mapped, readable range that nothing changes meanwhile.
         let now = unsafe { core::slice::from_raw_parts(start as *const u8, end - start) };
         self.parts.push((start, now.into()));
     }
@@ -115,7 +115,7 @@ impl Snapshot {
         region.hot[page] = true;
         let start = region.start + page * PAGE;
         self.hot.push((start, region.copy + page * PAGE));
-        // SAFETY: gives back access that the page had.
+        // SAFETY: the page is one that `add` protected: it gets back the access that it had.
         if !unsafe { sys::protect(start, PAGE, WRITABLE) } {
             region.heat(&mut self.hot);
         }
@@ -137,13 +137,14 @@ impl Snapshot {
     /// No thread of the program goes on from where it is.
     pub unsafe fn restore(&self) {
         for (page, copy) in &self.hot {
-            // SAFETY: both were mapped by `add`; hot pages are writable.
+            // SAFETY: `add` mapped the copy and was given the page; `touch` made it writable before it was
+            // listed as hot.
             unsafe {
                 core::ptr::copy_nonoverlapping(*copy as *const u8, *page as *mut u8, PAGE);
             }
         }
         for (start, copy) in &self.parts {
-            // SAFETY: mapped and writable, as `add_part` was promised.
+            // SAFETY: `add_part` was given a mapped and writable range of this length.
             let now = unsafe { core::slice::from_raw_parts_mut(*start as *mut u8, copy.len()) };
             if *now != **copy {
                 now.copy_from_slice(copy);
@@ -157,7 +158,8 @@ impl Snapshot {
     /// Nobody uses it.
     pub unsafe fn restore_range(&self, range: &core::ops::Range<usize>) {
         for (page, copy) in self.hot.iter().filter(|(page, _)| range.contains(page)) {
-            // SAFETY: as in `restore`.
+            // SAFETY: `add` mapped the copy and was given the page; `touch` made it writable before it was
+            // listed as hot.
             unsafe {
                 core::ptr::copy_nonoverlapping(*copy as *const u8, *page as *mut u8, PAGE);
             }
@@ -167,7 +169,7 @@ impl Snapshot {
     /// Makes all pages writable, between runs.
     pub fn thaw(&self) {
         for region in &self.regions {
-            // SAFETY: gives back access that the pages had.
+            // SAFETY: the region is one that `add` protected: it gets back the access that it had.
             unsafe { sys::protect(region.start, region.end - region.start, WRITABLE) };
         }
     }
@@ -179,7 +181,7 @@ impl Snapshot {
     pub unsafe fn retake(&mut self) {
         for region in &mut self.regions {
             let bytes = region.end - region.start;
-            // SAFETY: both were mapped by `add`.
+            // SAFETY: `add` mapped the copy, of the same length as the region it was given.
             unsafe {
                 core::ptr::copy_nonoverlapping(
                     region.start as *const u8,
@@ -189,7 +191,8 @@ impl Snapshot {
             }
             let cold = |page: &usize| !region.hot[*page];
             let protects = |page: usize| {
-                // SAFETY: as in `add`.
+                // SAFETY: the page belongs to a region of the program; a write to it traps, and `touch` takes
+                // the protection away.
                 unsafe { sys::protect(region.start + page * PAGE, PAGE, libc::PROT_READ) }
             };
             if !(0..region.hot.len()).filter(cold).all(protects) {

@@ -26,7 +26,7 @@ pub fn holds(rule: Rule) -> bool {
 /// It matters to this run; whether it holds already.
 pub fn needs(rule: Rule) -> bool {
     if !holds(rule) {
-        world::get().note(Note::Missing(Unit::of(rule)));
+        world::borrow().note(Note::Missing(Unit::of(rule)));
     }
     holds(rule)
 }

@@ -88,13 +88,13 @@ pub fn own_memory() -> usize {
 /// `base` is what [`own_memory`] said on a live thread, and the processor lets programs do this: see [`supported`].
 #[inline]
 pub unsafe fn set_own_memory(base: usize) {
-    // SAFETY: as promised.
+    // SAFETY: the caller passes the base of a real thread's thread-local memory.
     unsafe { asm!("wrfsbase {}", in(reg) base, options(nostack, preserves_flags)) };
 }
 
 /// Whether the kernel lets programs set where their thread-local memory is.
 pub fn supported() -> bool {
     const FSGSBASE: u64 = 1 << 1;
-    // SAFETY: only asks.
+    // SAFETY: `getauxval` takes a number and has no effect.
     unsafe { libc::getauxval(libc::AT_HWCAP2) & FSGSBASE != 0 }
 }

@@ -51,7 +51,7 @@ pub fn map(address: usize, bytes: usize) -> Option<*mut u8> {
     let flags =
         libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE | libc::MAP_FIXED_NOREPLACE;
     let access = libc::PROT_READ | libc::PROT_WRITE;
-    // SAFETY: a new mapping, which replaces nothing.
+    // SAFETY: MAP_FIXED_NOREPLACE or a free choice of address: the new mapping replaces nothing.
     let result = unsafe {
         call(
             libc::SYS_mmap,
@@ -73,7 +73,7 @@ pub fn map_file(descriptor: i32, bytes: usize) -> Option<*mut u8> {
     let access = libc::PROT_READ | libc::PROT_WRITE;
     let address = OWN_NEXT.fetch_add(bytes.next_multiple_of(PAGE), Ordering::Relaxed);
     let flags = libc::MAP_SHARED | libc::MAP_FIXED_NOREPLACE;
-    // SAFETY: a new mapping, which replaces nothing.
+    // SAFETY: MAP_FIXED_NOREPLACE or a free choice of address: the new mapping replaces nothing.
     let result = unsafe {
         call(
             libc::SYS_mmap,
@@ -96,7 +96,7 @@ pub fn map_file(descriptor: i32, bytes: usize) -> Option<*mut u8> {
 /// Nobody relies on the access that is taken away.
 pub unsafe fn protect(address: usize, bytes: usize, access: i32) -> bool {
     let arguments = [address, bytes, access as usize, 0, 0, 0];
-    // SAFETY: as promised by the caller.
+    // SAFETY: the caller passes a range that it owns (see `Safety`).
     unsafe { call(libc::SYS_mprotect, arguments) == 0 }
 }
 
@@ -105,7 +105,7 @@ pub unsafe fn protect(address: usize, bytes: usize, access: i32) -> bool {
 /// # Safety
 /// Nobody needs what is in them.
 pub unsafe fn discard(address: usize, bytes: usize) {
-    // SAFETY: as promised by the caller.
+    // SAFETY: the caller passes a range that it owns (see `Safety`).
     unsafe {
         call(
             libc::SYS_madvise,
@@ -116,7 +116,7 @@ pub unsafe fn discard(address: usize, bytes: usize) {
 
 /// Sleeps until somebody changes the word from `seen` and wakes us, or sometimes for no reason.
 pub fn futex_wait(word: &core::sync::atomic::AtomicU32, seen: u32) {
-    // SAFETY: waits on a live word.
+    // SAFETY: the kernel reads `word`, which is borrowed for the call.
     unsafe {
         call(
             libc::SYS_futex,
@@ -134,7 +134,7 @@ pub fn futex_wait(word: &core::sync::atomic::AtomicU32, seen: u32) {
 
 /// Wakes who sleeps on the word.
 pub fn futex_wake(word: &core::sync::atomic::AtomicU32) {
-    // SAFETY: names a live word.
+    // SAFETY: the kernel only uses the address of `word`, which is borrowed for the call.
     unsafe {
         call(
             libc::SYS_futex,
@@ -158,7 +158,7 @@ impl Places {
         let path = path.as_ptr() as usize;
         let flags = (libc::O_RDONLY | libc::O_CLOEXEC) as usize;
         let here = libc::AT_FDCWD as usize;
-        // SAFETY: a valid path.
+        // SAFETY: `path` is a C string, borrowed for the call.
         Places(unsafe { call(libc::SYS_openat, [here, path, flags, 0, 0, 0]) })
     }
 
@@ -167,14 +167,14 @@ impl Places {
         let bytes = size_of_val(into);
         let place = into.as_mut_ptr() as usize;
         let arguments = [self.0 as usize, place, bytes, from, 0, 0];
-        // SAFETY: writes to `into`.
+        // SAFETY: the kernel writes at most `bytes` bytes to `into`, which is that long.
         unsafe { call(libc::SYS_pread64, arguments) == bytes as isize }
     }
 }
 
 impl Drop for Places {
     fn drop(&mut self) {
-        // SAFETY: nobody else has it.
+        // SAFETY: the descriptor was opened by this value and is known to nothing else.
         unsafe { call(libc::SYS_close, [self.0 as usize, 0, 0, 0, 0, 0]) };
     }
 }
@@ -225,7 +225,7 @@ pub fn read_file(path: &core::ffi::CStr, into: &mut [u8]) -> usize {
 pub fn write_file(path: &core::ffi::CStr, text: &[u8]) {
     let (here, path) = (libc::AT_FDCWD as usize, path.as_ptr() as usize);
     let flags = (libc::O_WRONLY | libc::O_CLOEXEC) as usize;
-    // SAFETY: a valid path; the descriptor is used here only.
+    // SAFETY: `path` is a C string and `text` a live slice; the descriptor is opened and closed here.
     unsafe {
         let descriptor = call(libc::SYS_openat, [here, path, flags, 0, 0, 0]);
         if descriptor >= 0 {
@@ -244,14 +244,14 @@ pub fn sleep(milliseconds: i64) {
         tv_nsec: milliseconds * 1_000_000,
     };
     let time = &raw const time as usize;
-    // SAFETY: reads a local.
+    // SAFETY: the kernel reads `time`, a live local.
     unsafe { call(libc::SYS_nanosleep, [time, 0, 0, 0, 0, 0]) };
 }
 
 /// Ends the process at once.
 pub fn exit(code: i32) -> ! {
     loop {
-        // SAFETY: does not return.
+        // SAFETY: ends the process; takes a number only.
         unsafe { call(libc::SYS_exit_group, [code as usize, 0, 0, 0, 0, 0]) };
     }
 }
@@ -262,7 +262,7 @@ pub fn now() -> u64 {
         tv_sec: 0,
         tv_nsec: 0,
     };
-    // SAFETY: writes a local.
+    // SAFETY: the kernel writes `time`, a live local of the type that it expects.
     unsafe {
         call(
             libc::SYS_clock_gettime,

@@ -5,13 +5,13 @@
 
 use crate::{
     calls::libraries,
-    core::{dooms, spin, world},
-    hooks::{Frame, atomic_peeks, racy_units},
+    core::{cell::RunValue, dooms, modules, spin, world},
+    hooks::{Frame, atomic_peeks, racy_units, trampoline::assembly},
 };
-use alloc::format;
-use core::{arch::naked_asm, cell::UnsafeCell};
+use alloc::{format, vec::Vec};
+use core::arch::naked_asm;
+use reweave_memory::{Clash, Kind};
 use reweave_model::{Kind as ErrorKind, Site};
-use reweave_shadow::{Clash, Kind};
 use reweave_wire::Note;
 
 /// What is done with a plain access.
@@ -26,20 +26,15 @@ pub enum Mode {
     Freed,
 }
 
-struct Global(UnsafeCell<Mode>);
-// SAFETY: one OS thread runs all code that comes here, or nobody sets it.
-unsafe impl Sync for Global {}
-static MODE: Global = Global(UnsafeCell::new(Mode::Nothing));
+static MODE: RunValue<Mode> = RunValue::new(Mode::Nothing);
 
 #[inline]
 fn mode() -> Mode {
-    // SAFETY: as above.
-    unsafe { *MODE.0.get() }
+    MODE.get()
 }
 
 pub fn set_mode(mode: Mode) {
-    // SAFETY: as above.
-    unsafe { *MODE.0.get() = mode };
+    MODE.set(mode);
 }
 
 /// An access of the program.
@@ -55,7 +50,10 @@ pub fn access(address: usize, bytes: usize, kind: Kind, pc: usize) {
     match mode() {
         Mode::Nothing => {}
         Mode::Check => {
-            if !world::get().shadow.hot(address, bytes, kind) {
+            // SAFETY: an access of the program: no borrow is alive while its code runs, nor in the library calls that
+            // report their accesses.
+            let world = unsafe { world::borrow_in_hook() };
+            if !world.shadow.hot(address, bytes, kind) {
                 record(address, bytes, kind, pc);
             }
         }
@@ -65,33 +63,24 @@ pub fn access(address: usize, bytes: usize, kind: Kind, pc: usize) {
 
 #[inline(never)]
 fn record(address: usize, bytes: usize, kind: Kind, pc: usize) {
-    let world = world::get();
-    let site = world.site(pc);
+    let site = modules::site(pc);
+    let mut world = world::borrow();
+    let world = &mut *world;
     if world.detail {
         world.log(site);
     }
     let clock = world.races.clock(world.current);
     let clash = world.shadow.record(clock, address, bytes, kind, site);
     if clash.is_some() {
-        clashes(kind, site);
+        world.clashes(kind, site);
     }
 }
 
 #[inline(never)]
 fn look(address: usize, bytes: usize, kind: Kind, pc: usize) {
-    let world = world::get();
+    let mut world = world::borrow();
     if let Some(clash) = world.shadow.freed(address, bytes) {
-        let site = world.site(pc);
-        world.clash(&clash, kind, site);
-    }
-}
-
-#[cold]
-fn clashes(kind: Kind, site: Site) {
-    let world = world::get();
-    let found: alloc::vec::Vec<Clash> = world.shadow.clashes().into();
-    for clash in &found {
-        world.clash(clash, kind, site);
+        world.clash(&clash, kind, modules::site(pc));
     }
 }
 
@@ -139,7 +128,7 @@ impl world::World {
                     .access(clock, address, bytes, kind, site)
                     .is_some()
                 {
-                    clashes(kind, site);
+                    self.clashes(kind, site);
                 }
             }
             Mode::Freed => {
@@ -167,9 +156,18 @@ impl world::World {
             .free(clock, address, bytes.max(1), site)
             .is_some()
         {
-            clashes(Kind::Free, site);
+            self.clashes(Kind::Free, site);
         }
         self.refresh();
+    }
+
+    /// All accesses that the last one clashes with.
+    #[cold]
+    fn clashes(&mut self, kind: Kind, site: Site) {
+        let found: Vec<Clash> = self.shadow.clashes().into();
+        for clash in &found {
+            self.clash(clash, kind, site);
+        }
     }
 
     /// Two accesses that should not be.
@@ -267,26 +265,26 @@ fn verb(kind: Kind) -> &'static str {
 /// Defines a hook: straight to the check, or, in a search with visible units, with a [`Frame`] to `units`.
 macro_rules! hook {
     ($name:ident, $fast:ident, $slow:ident, $pc:literal) => {
+        /// # Safety
+        ///
+        /// Called by the compiler's instrumentation, before the access that it stands for.
         #[cfg_attr(not(test), unsafe(no_mangle))]
         #[unsafe(naked)]
         pub unsafe extern "C" fn $name() {
             naked_asm!(
+                ".cfi_startproc",
                 "cmp byte ptr [rip + {any}], 0",
                 "jne 2f",
                 concat!("mov ", $pc, ", [rsp]"),
                 "jmp {fast}",
                 "2:",
-                "push rbp",
-                "push rbx",
-                "push r12",
-                "push r13",
-                "push r14",
-                "push r15",
+                assembly!(push frame),
                 concat!("mov ", $pc, ", rsp"),
-                "sub rsp, 8",
+                assembly!(room "8"),
                 "call {slow}",
-                "add rsp, 56",
+                assembly!(drop "56"),
                 "ret",
+                ".cfi_endproc",
                 any = sym racy_units::LOOKED_AT,
                 fast = sym $fast,
                 slow = sym $slow,
@@ -387,7 +385,8 @@ mod vptr_update {
     use super::*;
 
     fn changes(place: *const usize, new: usize) -> bool {
-        // SAFETY: the program is about to write there.
+        // SAFETY: the compiler calls the hook before the program writes a pointer there, so the word is
+        // mapped and aligned.
         unsafe { *place != new }
     }
 

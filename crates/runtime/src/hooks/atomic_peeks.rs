@@ -4,11 +4,11 @@
 //! are known to have been made is told with the run, so that it is not explored as if nobody had read them.
 
 use crate::core::{
+    cell::RunValue,
     objects::Sort,
     world::{self, World},
 };
 use alloc::vec::Vec;
-use core::cell::UnsafeCell;
 use reweave_model::{ObjectId, ThreadId};
 
 /// Stores of the run at hand.
@@ -24,32 +24,19 @@ impl Stores {
     pub fn clear(&mut self) {
         self.last.clear();
         self.loose.clear();
-        set_range((usize::MAX, 0));
+        RANGE.set((usize::MAX, 0));
     }
 }
 
-struct Global(UnsafeCell<(usize, usize)>);
-// SAFETY: one OS thread runs all code that comes here.
-unsafe impl Sync for Global {}
 /// All loose memory lies between; looked at by every plain access.
-static RANGE: Global = Global(UnsafeCell::new((usize::MAX, 0)));
-
-fn range() -> (usize, usize) {
-    // SAFETY: as above.
-    unsafe { *RANGE.0.get() }
-}
-
-fn set_range(range: (usize, usize)) {
-    // SAFETY: as above.
-    unsafe { *RANGE.0.get() = range };
-}
+static RANGE: RunValue<(usize, usize)> = RunValue::new((usize::MAX, 0));
 
 /// The program accesses memory otherwise than by an operation.
 #[inline]
 pub fn plain(address: usize, bytes: usize) {
-    let (start, end) = range();
+    let (start, end) = RANGE.get();
     if address < end && start < address.saturating_add(bytes) {
-        world::get().peek(address, bytes);
+        world::borrow().peek(address, bytes);
     }
 }
 
@@ -75,8 +62,8 @@ impl World {
         if thread != me && !ordered {
             let bytes = known.bytes as usize;
             self.stores.loose.push((known.address, bytes));
-            let (start, end) = range();
-            set_range((start.min(known.address), end.max(known.address + bytes)));
+            let (start, end) = RANGE.get();
+            RANGE.set((start.min(known.address), end.max(known.address + bytes)));
         }
     }
 
@@ -95,7 +82,7 @@ impl World {
         if !self.stores.loose.is_empty() {
             self.run.peek();
             // More than once is not told.
-            set_range((usize::MAX, 0));
+            RANGE.set((usize::MAX, 0));
         }
     }
 }

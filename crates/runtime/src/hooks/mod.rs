@@ -6,61 +6,26 @@ pub(crate) mod atomic_peeks;
 pub(crate) mod passed_calls;
 pub(crate) mod racy_units;
 pub(crate) mod sized_atomics;
+pub(crate) mod trampoline;
 pub(crate) mod wide_atomics;
 pub(crate) mod wide_values;
 
+pub use trampoline::Frame;
+
 use crate::{
     calls::language::atomic_sections,
-    core::world::{self, perform, poll},
+    core::{
+        cell::RunValue,
+        modules,
+        world::{self, perform, poll},
+    },
+    trampoline,
 };
 use core::{
-    cell::UnsafeCell,
     ptr,
     sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering},
 };
 use reweave_model::{Gate, Op, Order, Rmw, RmwKind};
-
-/// What a trampoline pushes: callee-saved registers and the return address into the program.
-#[repr(C)]
-pub struct Frame {
-    pub registers: [usize; 6],
-    pub return_address: usize,
-}
-
-/// Defines functions for the program that pass on their arguments and, in the register named and on the stack, a [`Frame`].
-#[macro_export]
-macro_rules! trampoline {
-    ($($name:ident => $target:path, $frame:literal;)*) => {$(
-        #[cfg_attr(not(test), unsafe(no_mangle))]
-        #[unsafe(naked)]
-        pub unsafe extern "C" fn $name() {
-            core::arch::naked_asm!(
-                ".cfi_startproc",
-                "push rbp",
-                ".cfi_adjust_cfa_offset 8",
-                "push rbx",
-                ".cfi_adjust_cfa_offset 8",
-                "push r12",
-                ".cfi_adjust_cfa_offset 8",
-                "push r13",
-                ".cfi_adjust_cfa_offset 8",
-                "push r14",
-                ".cfi_adjust_cfa_offset 8",
-                "push r15",
-                ".cfi_adjust_cfa_offset 8",
-                concat!("mov ", $frame, ", rsp"),
-                concat!("push ", $frame),
-                ".cfi_adjust_cfa_offset 8",
-                "call {target}",
-                "add rsp, 56",
-                ".cfi_adjust_cfa_offset -56",
-                "ret",
-                ".cfi_endproc",
-                target = sym $target,
-            )
-        }
-    )*};
-}
 
 /// The memory order of a hook's argument.
 pub fn order(number: i32) -> Order {
@@ -81,22 +46,29 @@ macro_rules! atomics {
             /// # Safety
             /// As the operation it stands for.
             unsafe fn real<'a>(address: *mut $word) -> &'a $atomic {
-                // SAFETY: the program's own promise.
+                // SAFETY: the program performs an atomic operation of this width there, so the address is
+                // valid and aligned for it.
                 unsafe { <$atomic>::from_ptr(address) }
             }
 
+            /// # Safety
+            ///
+            /// `address` is valid for the atomic operation that the program performs there.
             pub unsafe extern "C" fn load(address: *mut $word, mo: i32, frame: &Frame) -> $word {
-                // SAFETY: the program's own access.
+                // SAFETY: the program performs an atomic operation of this width there, so the address is
+                // valid and aligned for it.
                 let value = unsafe { address.read_volatile() };
                 if !world::active() {
                     return value;
                 }
-                let world = world::get();
-                let site = world.site(frame.return_address);
-                let object = world.atomic(address as usize, $bits / 8, value.into(), site);
+                let site = modules::site(frame.return_address);
+                let object = world::borrow().atomic(address as usize, $bits / 8, value.into(), site);
                 poll(Op::Load(object), frame, site, order(mo), None).result as $word
             }
 
+            /// # Safety
+            ///
+            /// `address` is valid for the atomic operation that the program performs there.
             pub unsafe extern "C" fn store(
                 address: *mut $word,
                 value: $word,
@@ -104,19 +76,24 @@ macro_rules! atomics {
                 frame: &Frame,
             ) {
                 if !world::active() {
-                    // SAFETY: the program's own access.
+                    // SAFETY: the program performs an atomic operation of this width there, so the address is
+                    // valid and aligned for it.
                     return unsafe { real(address) }.store(value, Ordering::SeqCst);
                 }
-                // SAFETY: the program's own access.
+                // SAFETY: the program performs an atomic operation of this width there, so the address is
+                // valid and aligned for it.
                 let old = unsafe { address.read_volatile() };
-                let world = world::get();
-                let site = world.site(frame.return_address);
-                let object = world.atomic(address as usize, $bits / 8, old.into(), site);
+                let site = modules::site(frame.return_address);
+                let object = world::borrow().atomic(address as usize, $bits / 8, old.into(), site);
                 perform(Op::Store(object, value.into()), Gate::Open, site, order(mo), None);
-                // SAFETY: as above.
+                // SAFETY: the program's operation writes there, as the address was found valid and aligned
+                // for above.
                 unsafe { address.write_volatile(value) };
             }
 
+            /// # Safety
+            ///
+            /// `address` is valid for the atomic operation that the program performs there.
             #[inline(always)]
             unsafe fn modify(
                 address: *mut $word,
@@ -132,24 +109,29 @@ macro_rules! atomics {
                 };
                 if !world::active() {
                     let update = |old: $word| Some(rmw.apply(old.into()) as $word);
-                    // SAFETY: the program's own access.
+                    // SAFETY: the program performs an atomic operation of this width there, so the address is
+                    // valid and aligned for it.
                     let old = unsafe { real(address) }
                         .fetch_update(Ordering::SeqCst, Ordering::SeqCst, update);
                     return old.unwrap_or_default();
                 }
-                // SAFETY: the program's own access.
+                // SAFETY: the program performs an atomic operation of this width there, so the address is
+                // valid and aligned for it.
                 let old = unsafe { address.read_volatile() };
-                let world = world::get();
-                let site = world.site(frame.return_address);
-                let object = world.atomic(address as usize, $bits / 8, old.into(), site);
+                let site = modules::site(frame.return_address);
+                let object = world::borrow().atomic(address as usize, $bits / 8, old.into(), site);
                 let old = poll(Op::Rmw(object, rmw), frame, site, order(mo), None).result;
-                // SAFETY: as above.
+                // SAFETY: the program's operation writes there, as the address was found valid and aligned
+                // for above.
                 unsafe { address.write_volatile(rmw.apply(old) as $word) };
                 old as $word
             }
 
             atomics!(@modify $word, exchange Swap, fetch_add Add, fetch_sub Sub, fetch_and And, fetch_or Or, fetch_xor Xor, fetch_nand Nand);
 
+            /// # Safety
+            ///
+            /// `address` is valid for the atomic operation that the program performs there.
             #[inline(always)]
             unsafe fn compare(
                 address: *mut $word,
@@ -160,7 +142,8 @@ macro_rules! atomics {
                 frame: &Frame,
             ) -> (bool, $word) {
                 if !world::active() {
-                    // SAFETY: the program's own access.
+                    // SAFETY: the program performs an atomic operation of this width there, so the address is
+                    // valid and aligned for it.
                     let result = unsafe { real(address) }.compare_exchange(
                         expected,
                         new,
@@ -169,11 +152,11 @@ macro_rules! atomics {
                     );
                     return (result.is_ok(), result.unwrap_or_else(|old| old));
                 }
-                // SAFETY: the program's own access.
+                // SAFETY: the program performs an atomic operation of this width there, so the address is
+                // valid and aligned for it.
                 let old = unsafe { address.read_volatile() };
-                let world = world::get();
-                let site = world.site(frame.return_address);
-                let object = world.atomic(address as usize, $bits / 8, old.into(), site);
+                let site = modules::site(frame.return_address);
+                let object = world::borrow().atomic(address as usize, $bits / 8, old.into(), site);
                 let op = Op::CompareExchange {
                     object,
                     expected: expected.into(),
@@ -183,12 +166,16 @@ macro_rules! atomics {
                 let failure = Some(order(orders.1));
                 let event = poll(op, frame, site, order(orders.0), failure);
                 if event.ok {
-                    // SAFETY: as above.
+                    // SAFETY: the program's operation writes there, as the address was found valid and
+                    // aligned for above.
                     unsafe { address.write_volatile(new) };
                 }
                 (event.ok, event.result as $word)
             }
 
+            /// # Safety
+            ///
+            /// `address` is valid for the atomic operation that the program performs there.
             pub unsafe extern "C" fn strong(
                 address: *mut $word,
                 expected: *mut $word,
@@ -197,7 +184,8 @@ macro_rules! atomics {
                 fmo: i32,
                 frame: &Frame,
             ) -> bool {
-                // SAFETY: the program passes a variable of its own.
+                // SAFETY: the compiler passes the address of the program's variable for the expected value,
+                // of this width.
                 unsafe {
                     let (ok, old) = compare(address, *expected, new, (mo, fmo), false, frame);
                     if !ok {
@@ -207,6 +195,9 @@ macro_rules! atomics {
                 }
             }
 
+            /// # Safety
+            ///
+            /// `address` is valid for the atomic operation that the program performs there.
             pub unsafe extern "C" fn weak(
                 address: *mut $word,
                 expected: *mut $word,
@@ -215,7 +206,8 @@ macro_rules! atomics {
                 fmo: i32,
                 frame: &Frame,
             ) -> bool {
-                // SAFETY: as above.
+                // SAFETY: the program's operation writes there, as the address was found valid and aligned
+                // for above.
                 unsafe {
                     let (ok, old) = compare(address, *expected, new, (mo, fmo), true, frame);
                     if !ok {
@@ -225,6 +217,9 @@ macro_rules! atomics {
                 }
             }
 
+            /// # Safety
+            ///
+            /// `address` is valid for the atomic operation that the program performs there.
             pub unsafe extern "C" fn value(
                 address: *mut $word,
                 expected: $word,
@@ -233,19 +228,24 @@ macro_rules! atomics {
                 fmo: i32,
                 frame: &Frame,
             ) -> $word {
-                // SAFETY: as above.
+                // SAFETY: the program's operation writes there, as the address was found valid and aligned
+                // for above.
                 unsafe { compare(address, expected, new, (mo, fmo), false, frame) }.1
             }
         }
     };
     (@modify $word:ty, $($name:ident $kind:ident),*) => {$(
+        /// # Safety
+        ///
+        /// `address` is valid for the atomic operation that the program performs there.
         pub unsafe extern "C" fn $name(
             address: *mut $word,
             operand: $word,
             mo: i32,
             frame: &Frame,
         ) -> $word {
-            // SAFETY: the program's own access.
+            // SAFETY: the program performs an atomic operation of this width there, so the address is valid
+            // and aligned for it.
             unsafe { modify(address, operand, mo, frame, RmwKind::$kind) }
         }
     )*};
@@ -308,16 +308,19 @@ trampoline! {
     __tsan_atomic_thread_fence => fence, "rsi";
 }
 
+/// # Safety
+///
+/// `address` is valid for the atomic operation that the program performs there.
 unsafe extern "C" fn fence(mo: i32, frame: &Frame) {
     if !world::active() {
         core::sync::atomic::fence(Ordering::SeqCst);
         return;
     }
-    let world = world::get();
+    let mut world = world::borrow();
     let order = order(mo);
     let current = world.current;
     if order != Order::SeqCst {
-        let site = world.site(frame.return_address);
+        let site = modules::site(frame.return_address);
         world.races.weak_order(site);
     }
     world.races.fence(current, order);
@@ -330,14 +333,10 @@ extern "C" fn __tsan_atomic_signal_fence(_: i32) {}
 #[cfg_attr(not(test), unsafe(no_mangle))]
 extern "C" fn __tsan_init() {}
 
-/// Where the running thread's list of callers ends: see [`Calls`].
-static CALLS: Calls = Calls(UnsafeCell::new(ptr::null_mut()));
-
-/// The functions that the running thread is in, by their return addresses, outermost first; null when there is no run. The list of
-/// each thread lies in memory of its own, with room for as many calls as its stack can hold.
-struct Calls(UnsafeCell<*mut usize>);
-// SAFETY: one OS thread runs all code that comes here; elsewhere it is null.
-unsafe impl Sync for Calls {}
+/// Where the running thread's list of callers ends; null when there is no run. The list has the functions that the thread is
+/// in, by their return addresses, outermost first. It lies in memory of its own, with room for as many calls as the thread's
+/// stack can hold.
+static CALLS: RunValue<*mut usize> = RunValue::new(ptr::null_mut());
 
 /// Stands behind the last entry of every list.
 pub const FULL: usize = usize::MAX;
@@ -345,16 +344,19 @@ pub const FULL: usize = usize::MAX;
 /// Goes over to another thread's list; where the present one ends.
 #[inline]
 pub fn swap_calls(end: *mut usize) -> *mut usize {
-    // SAFETY: as above.
-    unsafe { core::mem::replace(&mut *CALLS.0.get(), end) }
+    let before = CALLS.get();
+    CALLS.set(end);
+    before
 }
 
 /// Where the running thread's list ends.
 pub fn calls_end() -> *mut usize {
-    // SAFETY: as above.
-    unsafe { *CALLS.0.get() }
+    CALLS.get()
 }
 
+/// # Safety
+///
+/// `address` is valid for the atomic operation that the program performs there.
 #[cfg_attr(not(test), unsafe(no_mangle))]
 #[unsafe(naked)]
 pub unsafe extern "C" fn __tsan_func_entry() {
@@ -362,30 +364,33 @@ pub unsafe extern "C" fn __tsan_func_entry() {
 }
 
 extern "C" fn entered(caller: usize, pc: usize) {
-    // SAFETY: as above; a list that is full (long jumps leave entries behind) grows no further.
+    let end = CALLS.get();
+    // SAFETY: `end` points into the running thread's list, whose last entry is FULL: a list that is full (long jumps leave
+    // entries behind) grows no further, so there is room for one more.
     unsafe {
-        let end = &mut *CALLS.0.get();
-        if !end.is_null() && end.read() != FULL {
-            end.write(caller);
-            *end = end.add(1);
-            if atomic_sections::any() {
-                atomic_sections::entered(pc);
-            }
+        if end.is_null() || end.read() == FULL {
+            return;
         }
+        end.write(caller);
+        CALLS.set(end.add(1));
+    }
+    if atomic_sections::any() {
+        atomic_sections::entered(pc);
     }
 }
 
 #[cfg_attr(not(test), unsafe(no_mangle))]
 extern "C" fn __tsan_func_exit() {
-    // SAFETY: as above. Before each list lies an entry that is 0, where it never shrinks further.
-    unsafe {
-        let end = &mut *CALLS.0.get();
-        if !end.is_null() && end.sub(1).read() != 0 {
-            if atomic_sections::any() {
-                atomic_sections::leaving();
-            }
-            let end = &mut *CALLS.0.get();
-            *end = end.sub(1);
-        }
+    let end = CALLS.get();
+    // SAFETY: `end` points into the running thread's list, and before each list lies an entry that is 0, where it never
+    // shrinks further.
+    if end.is_null() || unsafe { end.sub(1).read() } == 0 {
+        return;
     }
+    if atomic_sections::any() {
+        atomic_sections::leaving();
+    }
+    // SAFETY: the list of the thread has the entry that was just looked at; leaving a section may have switched threads, but
+    // this thread's list is the current one again.
+    CALLS.set(unsafe { CALLS.get().sub(1) });
 }

@@ -25,18 +25,16 @@ pub(crate) struct Call {
     pub(crate) look: fn(&'static CStr, &[usize; 6], &usize),
 }
 
-/// Looks at the arguments (the last of the six is the first); where to go on.
+/// Looks at the arguments; where to go on.
 pub(crate) extern "C" fn looked(
     call: &Call,
     arguments: &mut [usize; 6],
     return_address: &usize,
 ) -> *mut c_void {
-    arguments.reverse();
     descriptor_arguments::hide(call.name, arguments);
     if world::active() {
         (call.look)(call.name, arguments, return_address);
     }
-    arguments.reverse();
     call.real.get()
 }
 
@@ -56,7 +54,8 @@ pub(crate) extern "C" fn redirected(
     arguments: &[usize; 6],
     frame: &Frame,
 ) -> isize {
-    // SAFETY: as the type says.
+    // SAFETY: every function that is passed on this way takes at most six integer arguments and returns an
+    // integer or a pointer.
     let real: Function = unsafe { core::mem::transmute(call.real.get()) };
     let mut arguments = *arguments;
     descriptor_arguments::hide(call.name, &mut arguments);
@@ -64,7 +63,8 @@ pub(crate) extern "C" fn redirected(
         (call.look)(call.name, &mut arguments, &frame.return_address);
     }
     let [a, b, c, d, e, f] = arguments;
-    // SAFETY: the program's own call.
+    // SAFETY: the arguments are those of the program's own call, with paths and descriptors exchanged for
+    // valid ones.
     let result = path_resolution::make(failure(call.name), || unsafe { real(a, b, c, d, e, f) });
     if !world::active() {
         return result;
@@ -91,7 +91,7 @@ fn failure(name: &CStr) -> isize {
 macro_rules! passes {
     ($($name:ident => $look:expr;)*) => {$(
         const _: () = {
-            // SAFETY: ends with the only nul.
+            // SAFETY: the text is an identifier followed by the only nul.
             const NAME: &core::ffi::CStr = unsafe {
                 core::ffi::CStr::from_bytes_with_nul_unchecked(concat!(stringify!($name), "\0").as_bytes())
             };
@@ -100,53 +100,28 @@ macro_rules! passes {
                 real: $crate::core::real::Real::new(NAME),
                 look: $look,
             };
+            /// # Safety
+            ///
+            /// For the program, by the rules of the function that it stands for.
             #[cfg_attr(not(test), unsafe(no_mangle))]
             #[unsafe(naked)]
             pub unsafe extern "C" fn $name() {
                 core::arch::naked_asm!(
                     ".cfi_startproc",
-                    "push rax",
-                    "push rdi",
-                    "push rsi",
-                    "push rdx",
-                    "push rcx",
-                    "push r8",
-                    "push r9",
-                    ".cfi_adjust_cfa_offset 56",
+                    $crate::hooks::trampoline::assembly!(@push "rax"),
+                    $crate::hooks::trampoline::assembly!(push arguments),
                     "lea rdi, [rip + {call}]",
                     "mov rsi, rsp",
                     "lea rdx, [rsp + 56]",
                     // Floating-point arguments of what takes any number of them.
-                    "sub rsp, 128",
-                    ".cfi_adjust_cfa_offset 128",
-                    "movaps [rsp + 0], xmm0",
-                    "movaps [rsp + 16], xmm1",
-                    "movaps [rsp + 32], xmm2",
-                    "movaps [rsp + 48], xmm3",
-                    "movaps [rsp + 64], xmm4",
-                    "movaps [rsp + 80], xmm5",
-                    "movaps [rsp + 96], xmm6",
-                    "movaps [rsp + 112], xmm7",
+                    $crate::hooks::trampoline::assembly!(room "128"),
+                    $crate::hooks::trampoline::assembly!(store vectors "0"),
                     "call {looked}",
                     "mov r11, rax",
-                    "movaps xmm0, [rsp + 0]",
-                    "movaps xmm1, [rsp + 16]",
-                    "movaps xmm2, [rsp + 32]",
-                    "movaps xmm3, [rsp + 48]",
-                    "movaps xmm4, [rsp + 64]",
-                    "movaps xmm5, [rsp + 80]",
-                    "movaps xmm6, [rsp + 96]",
-                    "movaps xmm7, [rsp + 112]",
-                    "add rsp, 128",
-                    ".cfi_adjust_cfa_offset -128",
-                    "pop r9",
-                    "pop r8",
-                    "pop rcx",
-                    "pop rdx",
-                    "pop rsi",
-                    "pop rdi",
-                    "pop rax",
-                    ".cfi_adjust_cfa_offset -56",
+                    $crate::hooks::trampoline::assembly!(load vectors "0"),
+                    $crate::hooks::trampoline::assembly!(drop "128"),
+                    $crate::hooks::trampoline::assembly!(pop arguments),
+                    $crate::hooks::trampoline::assembly!(@pop "rax"),
                     "jmp r11",
                     ".cfi_endproc",
                     call = sym CALL,
@@ -160,33 +135,23 @@ macro_rules! passes {
 /// Defines a function that hands its first six arguments to another one, with `$call`.
 macro_rules! called_with {
     ($name:ident, $call:path, $target:path) => {
+        /// # Safety
+        ///
+        /// For the program, by the rules of the function that it stands for.
         #[cfg_attr(not(test), unsafe(no_mangle))]
         #[unsafe(naked)]
         pub unsafe extern "C" fn $name() {
             core::arch::naked_asm!(
                 ".cfi_startproc",
-                "push rbp",
-                "push rbx",
-                "push r12",
-                "push r13",
-                "push r14",
-                "push r15",
-                ".cfi_adjust_cfa_offset 48",
-                "mov rax, rdx",
-                "mov rdx, rsp",
-                "push r9",
-                "push r8",
-                "push rcx",
-                "push rax",
-                "push rsi",
-                "push rdi",
+                $crate::hooks::trampoline::assembly!(push frame),
+                "mov r11, rsp",
+                $crate::hooks::trampoline::assembly!(push arguments),
+                "mov rdx, r11",
                 "mov rsi, rsp",
                 "lea rdi, [rip + {call}]",
-                "sub rsp, 8",
-                ".cfi_adjust_cfa_offset 56",
+                $crate::hooks::trampoline::assembly!(room "8"),
                 "call {target}",
-                "add rsp, 104",
-                ".cfi_adjust_cfa_offset -104",
+                $crate::hooks::trampoline::assembly!(drop "104"),
                 "ret",
                 ".cfi_endproc",
                 call = sym $call,
@@ -202,7 +167,7 @@ macro_rules! redirects {
     (@or $default:expr, $given:expr) => { $given };
     ($($name:ident => $look:expr $(, $after:expr)?;)*) => {$(
         const _: () = {
-            // SAFETY: ends with the only nul.
+            // SAFETY: the text is an identifier followed by the only nul.
             const NAME: &core::ffi::CStr = unsafe {
                 core::ffi::CStr::from_bytes_with_nul_unchecked(concat!(stringify!($name), "\0").as_bytes())
             };
@@ -240,12 +205,12 @@ pub(crate) fn openable(path: &CStr, call: &CStr, from: &usize) {
     let call = call.to_str().unwrap_or("open");
     let site = call_sites::site(from);
     let reason = alloc::format!("{call} of {what}");
-    world::get().unsupported(&reason, site);
+    world::unsupported(&reason, site);
 }
 
 fn is_pipe(path: &CStr) -> bool {
     let mut stat = MaybeUninit::<libc::stat>::zeroed();
-    // SAFETY: writes a local.
+    // SAFETY: the kernel reads `path`, a C string, and writes `stat`, a live local; zeros are a valid `stat`.
     unsafe {
         let arguments = [
             path.as_ptr() as usize,
@@ -328,7 +293,8 @@ fn untouched(_: &[usize; 6], result: isize) -> isize {
 
 /// Calls it, with its first six arguments.
 extern "C" fn filled(call: &Fill, arguments: &[usize; 6], frame: &Frame) -> isize {
-    // SAFETY: as the type says.
+    // SAFETY: every function that is passed on this way takes at most six integer arguments and returns an
+    // integer or a pointer.
     let real: Function = unsafe { core::mem::transmute(call.real.get()) };
     let mut arguments = *arguments;
     descriptor_arguments::hide(call.real.name(), &mut arguments);
@@ -342,7 +308,8 @@ extern "C" fn filled(call: &Fill, arguments: &[usize; 6], frame: &Frame) -> isiz
     if looks {
         world::snapshot().touch_range(place, (call.bytes)(arguments, None));
     }
-    // SAFETY: the program's own call.
+    // SAFETY: the arguments are those of the program's own call, with paths and descriptors exchanged for
+    // valid ones.
     let mut result = path_resolution::make(-1, || unsafe { real(a, b, c, d, e, f) });
     if looks {
         // What is asked may have changed.
@@ -369,7 +336,7 @@ macro_rules! fills {
     ($($name:ident => $place:literal, $bytes:expr $(, $route:expr $(, $smooth:expr)?)?;)*) => {$(
         const _: () = {
             static CALL: Fill = Fill {
-                // SAFETY: ends with the only nul.
+                // SAFETY: the text is an identifier followed by the only nul.
                 real: Real::new(unsafe {
                     CStr::from_bytes_with_nul_unchecked(concat!(stringify!($name), "\0").as_bytes())
                 }),
@@ -403,7 +370,7 @@ fn counted<const LENGTH: usize>(arguments: &[usize; 6], result: Option<isize>) -
 fn text<const LENGTH: usize>(arguments: &[usize; 6], result: Option<isize>) -> usize {
     match result {
         Some(0) => 0,
-        // SAFETY: ends with a nul.
+        // SAFETY: the function returned a C string.
         Some(text) => unsafe { CStr::from_ptr(text as *const c_char) }.count_bytes() + 1,
         None => arguments[LENGTH],
     }
@@ -492,7 +459,7 @@ fn requests(_: &'static CStr, arguments: &[usize; 6], from: &usize) {
         libc::S_IFREG | libc::S_IFDIR | libc::S_IFBLK
     );
     if file && !asks.contains(&(arguments[1] as libc::c_ulong)) {
-        world::get().unsupported("ioctl of a file", site);
+        world::unsupported("ioctl of a file", site);
     }
     if arguments[2] != 0 {
         world::snapshot().touch_range(arguments[2], 256);

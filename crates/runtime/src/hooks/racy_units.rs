@@ -6,6 +6,7 @@
 
 use crate::{
     core::{
+        modules,
         objects::Sort,
         plain_spin,
         world::{self, World, poll_access},
@@ -14,8 +15,8 @@ use crate::{
 };
 use alloc::vec::Vec;
 use core::sync::atomic::{AtomicU8, Ordering};
+use reweave_memory::Kind;
 use reweave_model::{Object, Op};
-use reweave_shadow::Kind;
 use reweave_wire::{Note, Unit};
 
 /// Why hooks come here: looked at by every one.
@@ -52,7 +53,7 @@ impl Part {
 
 /// Takes in what the driver says, once.
 pub fn prepare(units: &[Unit]) {
-    let world = world::get();
+    let mut world = world::borrow();
     let mut found: Vec<(usize, usize)> = units
         .iter()
         .filter(|unit| !unit.is_rule())
@@ -69,14 +70,10 @@ pub fn prepare(units: &[Unit]) {
 impl World {
     /// Bytes at an address, by a name that is the same in every process.
     pub fn unit(&self, address: usize, bytes: usize) -> Unit {
-        let module = self
-            .modules
-            .iter()
-            .find(|module| module.start <= address && address < module.end);
-        let place = match module {
+        let place = modules::with(address, |module| match module {
             Some(module) => Unit::STATIC + (module.bias + address - module.start) as u64,
             None => address as u64,
-        };
+        });
         Unit {
             place,
             bytes: bytes as u64,
@@ -88,10 +85,7 @@ impl World {
             return Some(place as usize);
         }
         let offset = (place - Unit::STATIC) as usize;
-        let module = self.modules.iter().find(|module| {
-            module.bias <= offset && offset < module.bias + (module.end - module.start)
-        })?;
-        Some(module.start + offset - module.bias)
+        modules::address_of(offset)
     }
 
     /// The running thread has made the store that was announced as an event: its value is known now.
@@ -105,7 +99,7 @@ impl World {
 
 /// What a unit holds; of a large one, a number that differs when that does.
 fn read(address: usize, bytes: usize) -> u64 {
-    // SAFETY: memory that the program accesses.
+    // SAFETY: the program is accessing these bytes, or has accessed them as one unit, so they are mapped.
     let memory = unsafe { core::slice::from_raw_parts(address as *const u8, bytes) };
     let word = |bytes: &[u8]| {
         let mut word = [0; 8];
@@ -123,29 +117,16 @@ fn read(address: usize, bytes: usize) -> u64 {
 /// An access of the program, of which parts may be visible.
 pub fn visible(address: usize, bytes: usize, kind: Kind, frame: &Frame) {
     let end = address.saturating_add(bytes);
-    let world = world::get_if_active();
-    // One that is alone again reads what others have stored.
-    let checked = |world: &mut World| world.threads.len() > 1;
     let why = LOOKED_AT.load(Ordering::Relaxed);
-    if why & STALLS != 0 && world.is_some() {
+    if why & STALLS != 0 && world::active() {
         plain_spin::passes(address, bytes, kind, frame);
     }
-    if why & UNITS == 0 || !world.is_some_and(checked) {
+    if why & UNITS == 0 || !world::active() {
         return access(address, bytes, kind, frame.return_address);
     }
-    let units = &world::get().units;
-    let touched = units.touched(address, bytes);
-    let (first, last) = match units.0[touched.clone()] {
-        [] => return access(address, bytes, kind, frame.return_address),
-        [only] => (only, only),
-        // One access is one event: this memory has to be one unit.
-        [first, .., last] => (first, last),
+    let Some((first, last, races)) = touched_units(address, bytes) else {
+        return access(address, bytes, kind, frame.return_address);
     };
-    if touched.len() > 1 {
-        let world = world::get();
-        let whole = world.unit(first.0, last.0 + last.1 - first.0);
-        world.note(Note::Racy(whole));
-    }
     if address < first.0 {
         access(address, first.0 - address, kind, frame.return_address);
     }
@@ -153,13 +134,37 @@ pub fn visible(address: usize, bytes: usize, kind: Kind, frame: &Frame) {
         address: address.max(first.0),
         bytes: end.min(first.0 + first.1) - address.max(first.0),
         writes: kind == Kind::Write,
-        races: world::get().report_races,
+        races,
     };
     event(first.0, first.1, part, frame);
     let behind = last.0 + last.1;
     if behind < end {
         access(behind, end - behind, kind, frame.return_address);
     }
+}
+
+/// Where a unit begins, and its bytes.
+type Bounds = (usize, usize);
+
+/// The first and the last unit that an access touches, and whether races are reported.
+fn touched_units(address: usize, bytes: usize) -> Option<(Bounds, Bounds, bool)> {
+    let mut world = world::borrow();
+    // A thread that is alone again reads what others have stored.
+    if world.threads.len() == 1 {
+        return None;
+    }
+    let touched = world.units.touched(address, bytes);
+    let (first, last) = match world.units.0[touched.clone()] {
+        [] => return None,
+        [only] => (only, only),
+        // One access is one event: this memory has to be one unit.
+        [first, .., last] => (first, last),
+    };
+    if touched.len() > 1 {
+        let whole = world.unit(first.0, last.0 + last.1 - first.0);
+        world.note(Note::Racy(whole));
+    }
+    Some((first, last, world.report_races))
 }
 
 impl Units {
@@ -190,9 +195,9 @@ impl Units {
 
 /// An event on one unit.
 fn event(address: usize, bytes: usize, part: Part, frame: &Frame) {
-    let world = world::get();
+    let site = modules::site(frame.return_address);
+    let mut world = world::borrow();
     world.settle();
-    let site = world.site(frame.return_address);
     let value = read(address, bytes);
     let object = world.atomic(address, bytes, value, site);
     debug_assert!(world.about(object).sort == Sort::Atomic);
@@ -200,6 +205,7 @@ fn event(address: usize, bytes: usize, part: Part, frame: &Frame) {
         world.run.state().object(object),
         Object::Atomic(_)
     ));
+    drop(world);
     let op = match part.writes {
         true => Op::Store(object, value),
         false => Op::Load(object),
@@ -207,7 +213,7 @@ fn event(address: usize, bytes: usize, part: Part, frame: &Frame) {
     poll_access(op, frame, site, part);
     if part.writes {
         crate::core::spin::wrote(address, bytes);
-        world::get().unsettled = Some((address, bytes));
+        world::borrow().unsettled = Some((address, bytes));
     }
 }
 

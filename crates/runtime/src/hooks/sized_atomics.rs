@@ -25,6 +25,9 @@ type Load = unsafe extern "C" fn(usize, *mut u8, *mut u8, i32);
 type Exchange = unsafe extern "C" fn(usize, *mut u8, *mut u8, *mut u8, i32);
 type Compare = unsafe extern "C" fn(usize, *mut u8, *mut u8, *mut u8, i32, i32) -> bool;
 
+/// # Safety
+///
+/// The arguments are those of the function of libatomic that the program calls.
 unsafe extern "C" fn load(bytes: usize, address: *mut u8, into: *mut u8, mo: i32, frame: &Frame) {
     if !world::active() {
         static REAL: Real = Real::new(c"__atomic_load");
@@ -43,10 +46,14 @@ unsafe extern "C" fn load(bytes: usize, address: *mut u8, into: *mut u8, mo: i32
     access.read(into);
 }
 
+/// # Safety
+///
+/// The arguments are those of the function of libatomic that the program calls.
 unsafe extern "C" fn store(bytes: usize, address: *mut u8, value: *mut u8, mo: i32, frame: &Frame) {
     if !world::active() {
         static REAL: Real = Real::new(c"__atomic_store");
-        // SAFETY: as above.
+        // SAFETY: libatomic's function of this name has this signature; the arguments are those that the
+        // program passed for it.
         return unsafe {
             transmute::<*mut _, Load>(REAL.get_from(LIBRARY))(bytes, address, value, mo)
         };
@@ -60,6 +67,9 @@ unsafe extern "C" fn store(bytes: usize, address: *mut u8, value: *mut u8, mo: i
     access.store(value, mo);
 }
 
+/// # Safety
+///
+/// The arguments are those of the function of libatomic that the program calls.
 unsafe extern "C" fn exchange(
     bytes: usize,
     address: *mut u8,
@@ -70,7 +80,8 @@ unsafe extern "C" fn exchange(
 ) {
     if !world::active() {
         static REAL: Real = Real::new(c"__atomic_exchange");
-        // SAFETY: as above.
+        // SAFETY: libatomic's function of this name has this signature; the arguments are those that the
+        // program passed for it.
         return unsafe {
             let real = transmute::<*mut _, Exchange>(REAL.get_from(LIBRARY));
             real(bytes, address, value, into, mo)
@@ -86,6 +97,9 @@ unsafe extern "C" fn exchange(
     access.exchange(value, into, mo);
 }
 
+/// # Safety
+///
+/// The arguments are those of the function of libatomic that the program calls.
 unsafe extern "C" fn compare(
     bytes: usize,
     address: *mut u8,
@@ -97,7 +111,8 @@ unsafe extern "C" fn compare(
 ) -> bool {
     if !world::active() {
         static REAL: Real = Real::new(c"__atomic_compare_exchange");
-        // SAFETY: as above.
+        // SAFETY: libatomic's function of this name has this signature; the arguments are those that the
+        // program passed for it.
         return unsafe {
             let real = transmute::<*mut _, Compare>(REAL.get_from(LIBRARY));
             real(bytes, address, expected, new, mo, fmo)

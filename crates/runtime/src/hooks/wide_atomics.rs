@@ -41,6 +41,10 @@ trampoline! {
 }
 
 /// What was there; `new` is now, if that was `expected`. By the processor.
+///
+/// # Safety
+///
+/// `address` is valid for an atomic operation of 16 bytes, which the program performs there.
 unsafe fn swap(address: *mut u128, expected: u128, new: u128) -> u128 {
     let (mut low, mut high) = (expected as u64, (expected >> 64) as u64);
     // SAFETY: the program's own access, aligned as such atomics are. rbx is LLVM's, so it is put back.
@@ -68,10 +72,14 @@ fn access(address: *mut u128, frame: &Frame) -> Access<'_> {
 }
 
 /// Outside of runs: changes what is there.
+///
+/// # Safety
+///
+/// `address` is valid for an atomic operation of 16 bytes, which the program performs there.
 unsafe fn change(address: *mut u128, new: impl Fn(u128) -> u128) -> u128 {
     let mut old = 0;
     loop {
-        // SAFETY: the program's own access.
+        // SAFETY: by the caller, the program performs an atomic operation of 16 bytes there.
         let seen = unsafe { swap(address, old, new(old)) };
         if seen == old {
             return old;
@@ -80,28 +88,40 @@ unsafe fn change(address: *mut u128, new: impl Fn(u128) -> u128) -> u128 {
     }
 }
 
+/// # Safety
+///
+/// `address` is valid for an atomic operation of 16 bytes, which the program performs there.
 unsafe extern "C" fn load(address: *mut u128, mo: i32, frame: &Frame) -> u128 {
     if !world::active() {
-        // SAFETY: the program's own access, here and below.
+        // SAFETY: the program performs an atomic operation of 16 bytes there, so the address is valid and
+        // aligned.
         return unsafe { change(address, |old| old) };
     }
     access(address, frame).load(mo);
-    // SAFETY: as above; one thread runs.
+    // SAFETY: the program's operation reads 16 bytes there, and no other thread runs meanwhile.
     unsafe { address.read_volatile() }
 }
 
+/// # Safety
+///
+/// `address` is valid for an atomic operation of 16 bytes, which the program performs there.
 unsafe extern "C" fn store(address: *mut u128, value: u128, mo: i32, frame: &Frame) {
     if !world::active() {
-        // SAFETY: as above.
+        // SAFETY: the program performs an atomic operation of 16 bytes there, so the address is valid and
+        // aligned.
         unsafe { change(address, |_| value) };
         return;
     }
     access(address, frame).store((&raw const value).cast(), mo);
 }
 
+/// # Safety
+///
+/// `address` is valid for an atomic operation of 16 bytes, which the program performs there.
 unsafe extern "C" fn exchange(address: *mut u128, new: u128, mo: i32, frame: &Frame) -> u128 {
     if !world::active() {
-        // SAFETY: as above.
+        // SAFETY: the program performs an atomic operation of 16 bytes there, so the address is valid and
+        // aligned.
         return unsafe { change(address, |_| new) };
     }
     let mut old = 0_u128;
@@ -110,12 +130,17 @@ unsafe extern "C" fn exchange(address: *mut u128, new: u128, mo: i32, frame: &Fr
     old
 }
 
+/// # Safety
+///
+/// `address` is valid for an atomic operation of 16 bytes, which the program performs there.
 unsafe fn modify(address: *mut u128, mo: i32, frame: &Frame, new: impl Fn(u128) -> u128) -> u128 {
     if !world::active() {
-        // SAFETY: as above.
+        // SAFETY: the program performs an atomic operation of 16 bytes there, so the address is valid and
+        // aligned.
         return unsafe { change(address, new) };
     }
-    // SAFETY: as above.
+    // SAFETY: the program performs an atomic operation of 16 bytes there, so the address is valid and
+    // aligned.
     unsafe {
         let mut old = load(address, mo, frame);
         loop {
@@ -129,8 +154,12 @@ unsafe fn modify(address: *mut u128, mo: i32, frame: &Frame, new: impl Fn(u128) 
 
 macro_rules! modifications {
     ($($name:ident |$old:ident, $operand:ident| $new:expr;)*) => {$(
+        /// # Safety
+        ///
+        /// `address` is valid for an atomic operation of 16 bytes, which the program performs there.
         unsafe extern "C" fn $name(address: *mut u128, $operand: u128, mo: i32, frame: &Frame) -> u128 {
-            // SAFETY: as above.
+            // SAFETY: the program performs an atomic operation of 16 bytes there, so the address is valid and
+            // aligned.
             unsafe { modify(address, mo, frame, |$old| $new) }
         }
     )*};
@@ -145,6 +174,9 @@ modifications! {
     fetch_nand |old, operand| !(old & operand);
 }
 
+/// # Safety
+///
+/// `address` is valid for an atomic operation of 16 bytes, which the program performs there.
 unsafe fn compare(
     address: *mut u128,
     (expected, new): (u128, u128),
@@ -153,17 +185,21 @@ unsafe fn compare(
     frame: &Frame,
 ) -> (bool, u128) {
     if !world::active() {
-        // SAFETY: as above.
+        // SAFETY: the program performs an atomic operation of 16 bytes there, so the address is valid and
+        // aligned.
         let old = unsafe { swap(address, expected, new) };
         return (old == expected, old);
     }
     let (old, replacement) = (ptr::from_ref(&expected), ptr::from_ref(&new));
     let ok = access(address, frame).compare(old.cast(), replacement.cast(), orders, weak);
-    // SAFETY: as above; one thread runs.
+    // SAFETY: the program's operation reads 16 bytes there, and no other thread runs meanwhile.
     let found = unsafe { address.read_volatile() };
     (ok, if ok { expected } else { found })
 }
 
+/// # Safety
+///
+/// `address` is valid for an atomic operation of 16 bytes, which the program performs there.
 unsafe extern "C" fn strong(
     address: *mut u128,
     expected: *mut u128,
@@ -183,6 +219,9 @@ unsafe extern "C" fn strong(
     }
 }
 
+/// # Safety
+///
+/// `address` is valid for an atomic operation of 16 bytes, which the program performs there.
 unsafe extern "C" fn weak(
     address: *mut u128,
     expected: *mut u128,
@@ -191,7 +230,8 @@ unsafe extern "C" fn weak(
     fmo: i32,
     frame: &Frame,
 ) -> bool {
-    // SAFETY: as above.
+    // SAFETY: the program performs an atomic operation of 16 bytes there, so the address is valid and
+    // aligned.
     unsafe {
         let values = (expected.read_unaligned(), new);
         let (ok, old) = compare(address, values, Orders(mo, fmo), true, frame);
@@ -203,6 +243,10 @@ unsafe extern "C" fn weak(
 }
 
 /// The order of its failure lies behind the return address.
+///
+/// # Safety
+///
+/// `address` is valid for an atomic operation of 16 bytes, which the program performs there.
 unsafe extern "C" fn value(
     address: *mut u128,
     expected: u128,

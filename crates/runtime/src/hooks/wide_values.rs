@@ -5,7 +5,10 @@
 //! are one operation each.
 
 use crate::{
-    core::world::{self, Done, perform, poll},
+    core::{
+        modules,
+        world::{self, Done, perform, poll},
+    },
     hooks::{Frame, order},
 };
 use alloc::{collections::BTreeMap, vec::Vec};
@@ -74,10 +77,10 @@ impl Access<'_> {
     fn word(&self, value: *const u8) -> u64 {
         // SAFETY: a value of the program's, of this size.
         let value = unsafe { slice::from_raw_parts(value, self.bytes) };
-        let world = world::get();
-        world.values.word(value).unwrap_or_else(|| {
-            let site = world::get().site(self.frame.return_address);
-            world::get().unsupported("two values of an atomic that look alike", site)
+        let word = world::borrow().values.word(value);
+        word.unwrap_or_else(|| {
+            let site = modules::site(self.frame.return_address);
+            world::unsupported("two values of an atomic that look alike", site)
         })
     }
 
@@ -95,8 +98,8 @@ impl Access<'_> {
     /// Does what `op` makes of the object.
     fn perform(&self, orders: Orders, op: impl FnOnce(ObjectId) -> Op) -> Done {
         let now = self.word(self.address);
-        let world = world::get();
-        let site = world.site(self.frame.return_address);
+        let site = modules::site(self.frame.return_address);
+        let mut world = world::borrow();
         let address = self.address as usize;
         let object = match self.bytes {
             1 | 2 | 4 | 8 if address.is_multiple_of(self.bytes) => {
@@ -104,6 +107,7 @@ impl Access<'_> {
             }
             _ => world.wide(address, self.bytes, now, site),
         };
+        drop(world);
         let (success, failure) = (order(orders.0), order(orders.1));
         match op(object) {
             op @ Op::Store(..) => perform(op, Gate::Open, site, success, None),

@@ -11,8 +11,8 @@ use crate::{
 };
 use alloc::{format, vec::Vec};
 use core::{ffi::c_int, ops::Range};
+use reweave_memory::Kind;
 use reweave_model::{Site, ThreadId};
-use reweave_shadow::Kind;
 
 /// Of a run.
 #[derive(Default)]

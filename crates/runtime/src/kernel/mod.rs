@@ -24,6 +24,7 @@ pub(crate) static FAMILY: Family = Family {
         file_objects::prepare();
         waits::prepare();
     },
+    before_report: descriptor_table::conclude,
     clean_up: || {
         file_names::clean_up();
         file_objects::clean_up();

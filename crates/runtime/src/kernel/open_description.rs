@@ -11,8 +11,8 @@ use crate::{
     },
 };
 use core::ffi::c_int;
+use reweave_memory::Kind;
 use reweave_model::Site;
-use reweave_shadow::Kind;
 
 /// What a call does with an open file.
 #[derive(Clone, Copy)]

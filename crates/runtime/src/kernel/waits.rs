@@ -421,9 +421,7 @@ pub fn prepare() {
     unsafe extern "C" fn look(info: *mut libc::dl_phdr_info, _: usize, _: *mut c_void) -> c_int {
         // SAFETY: the loader passes a valid entry.
         let info = unsafe { &*info };
-        let modules = &mut world::get().modules.iter();
-        let ours = modules.find(|module| module.start == info.dlpi_addr as usize);
-        if ours.is_none_or(|module| module.library) {
+        if crate::core::modules::is_library(info.dlpi_addr as usize) {
             return 0;
         }
         // SAFETY: as above; the module is loaded.

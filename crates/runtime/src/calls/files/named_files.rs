@@ -15,8 +15,8 @@ use crate::{
     },
 };
 use core::ffi::{CStr, c_char, c_int};
+use reweave_memory::Kind;
 use reweave_model::Site;
-use reweave_shadow::Kind;
 
 /// Whether `open` makes a file that has no name.
 fn is_temporary(flags: c_int) -> bool {

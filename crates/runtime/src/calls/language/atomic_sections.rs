@@ -59,7 +59,7 @@ pub fn prepare() {
     let Some(file) = map(c"/proc/self/exe") else {
         return;
     };
-    let start = world::get().modules[0].start;
+    let start = crate::core::modules::program().start;
     let found = functions();
     found.clear();
     if let Some(symbols) = table(file) {

@@ -1,7 +1,7 @@
 //! Which file a program means when it opens a library.
 
 use crate::{
-    core::{loader, sys, world},
+    core::{loader, sys},
     hooks::Frame,
     kernel::file_names,
     real,
@@ -91,9 +91,8 @@ fn origin(address: usize) -> Option<Vec<u8>> {
 
 /// What the loader knows that by to which some place belongs.
 fn map_of(address: usize) -> Option<*const loader::Map> {
-    let within = |module: &&world::Module| (module.start..module.end).contains(&address);
-    let module = world::get().modules.iter().find(within)?;
-    loader::at(module.start)
+    let start = crate::core::modules::with(address, |module| module.map(|module| module.start))?;
+    loader::at(start)
 }
 
 /// The loader's answer about where it looks.

@@ -27,6 +27,7 @@ pub struct State(Vec<(c_int, rlimit)>);
 impl State {
     pub fn clear(&mut self) {
         self.0.clear();
+        heap::LIMIT.set(usize::MAX);
     }
 
     /// Bytes that a thread can have.
@@ -136,8 +137,9 @@ unsafe fn exchange(resource: c_int, new: *const rlimit, old: *mut rlimit, frame:
     if new.rlim_max > before.rlim_max {
         return crate::core::operations::failed(libc::EPERM);
     }
-    let set = &mut world::get().calls.limits.0;
-    set.retain(|(known, _)| *known != resource);
-    set.push((resource, new));
+    let limits = &mut world::get().calls.limits;
+    limits.0.retain(|(known, _)| *known != resource);
+    limits.0.push((resource, new));
+    heap::LIMIT.set(limits.memory());
     0
 }

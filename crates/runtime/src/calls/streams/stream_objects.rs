@@ -11,8 +11,8 @@ use crate::{
 use alloc::vec::Vec;
 use core::ffi::c_int;
 use libc::FILE;
+use reweave_memory::Kind;
 use reweave_model::{Site, ThreadId};
-use reweave_shadow::Kind;
 use reweave_wire::Rule;
 
 /// Of a run.

@@ -87,7 +87,7 @@ impl Deadline {
     pub fn after(time: *const timespec) -> Option<Deadline> {
         // SAFETY: the program's own variable.
         let time = join(unsafe { &*time })?;
-        Some(Deadline(world::get().me().clock.ns.saturating_add(time)))
+        Some(Deadline(world::get().time_ns().saturating_add(time)))
     }
 
     /// The running thread has waited until then.
@@ -232,8 +232,7 @@ const DOZES: u32 = 1000;
 pub fn doze(ns: u64, frame: &Frame) {
     let world = world::get();
     world.advance(ns);
-    let count = world.run.state().count(world.current);
-    if world.me().clock.doze(count) < DOZES {
+    if world.run.pause(world.current) < DOZES {
         return;
     }
     let site = crate::core::call_sites::site(&frame.return_address);
@@ -241,8 +240,9 @@ pub fn doze(ns: u64, frame: &Frame) {
     let acted = world.me().acted;
     let nothing = Op::Load(Hidden::Nothing.object());
     poll(nothing, frame, site, Order::SeqCst, None);
-    world::get().me().acted = acted;
-    world::get().me().clock.dozes(count + 1);
+    let world = world::get();
+    world.me().acted = acted;
+    world.run.keep_pausing(world.current);
 }
 
 /// As [`doze`]; an error number.
@@ -298,7 +298,7 @@ unsafe extern "C" fn clock_nano_sleep(
     // SAFETY: the program's own variable.
     match join(unsafe { &*time }) {
         Some(ns) => {
-            let now = world::get().me().clock.ns;
+            let now = world::get().time_ns();
             doze(ns.saturating_sub(beginning).saturating_sub(now), frame);
             0
         }

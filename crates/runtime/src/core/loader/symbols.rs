@@ -16,10 +16,10 @@ unsafe extern "C" {
 
 /// A function of this name in what comes after this library.
 pub fn next(name: &CStr) -> Option<*mut c_void> {
-    // SAFETY: the loader's list.
+    // SAFETY: the dynamic loader's list of loaded objects: entries stay valid while no library is closed.
     let is_own = |map: &*const Map| unsafe { (**map).dynamic.cast_const() == &raw const OWN };
     let mut later = maps().skip_while(|map| !is_own(map)).skip(1);
-    // SAFETY: libraries that are loaded.
+    // SAFETY: `maps` lists only libraries that are loaded.
     later.find_map(|map| unsafe { function(map, name) })
 }
 
@@ -30,7 +30,8 @@ pub fn next(name: &CStr) -> Option<*mut c_void> {
 unsafe fn function(map: *const Map, name: &CStr) -> Option<*mut c_void> {
     const PLAIN: u8 = 2;
     const CHOSEN: u8 = 10;
-    // SAFETY: as promised; tables are as the loader reads them.
+    // SAFETY: the caller passes a loaded library, whose dynamic section points to the tables that the loader
+    // itself reads.
     unsafe {
         let table = |tag| {
             let entry = entries(map).find(|entry| (**entry)[0] == tag)?;

@@ -32,7 +32,7 @@ pub const VERSIONS: usize = 0x6fff_fff0;
 /// # Safety
 /// The loader has mapped it.
 pub unsafe fn entries(map: *const Map) -> impl Iterator<Item = *mut [usize; 2]> {
-    // SAFETY: as promised; the last entry has tag 0.
+    // SAFETY: the caller passes a loaded library, whose dynamic section ends with an entry of tag 0.
     unsafe {
         let first = (*map).dynamic;
         core::iter::successors(Some(first), |entry| Some(entry.add(1)))
@@ -56,7 +56,7 @@ pub unsafe fn segments(start: usize, access: u32) -> Vec<Range<usize>> {
         let end = first + header.p_memsz as usize;
         first & !(PAGE - 1)..end.next_multiple_of(PAGE)
     };
-    // SAFETY: as promised.
+    // SAFETY: the caller passes where a loaded module begins, with its ELF header.
     let headers = unsafe { headers(start) };
     headers.iter().filter(loaded).map(range).collect()
 }
@@ -64,7 +64,7 @@ pub unsafe fn segments(start: usize, access: u32) -> Vec<Range<usize>> {
 /// # Safety
 /// As [`segments`].
 pub unsafe fn locals(start: usize) -> Option<Locals> {
-    // SAFETY: as promised.
+    // SAFETY: the caller passes where a loaded module begins, with its ELF header.
     let mut headers = unsafe { headers(start) }.iter();
     let locals = headers.find(|header| header.p_type == libc::PT_TLS)?;
     Some(Locals {
@@ -77,7 +77,7 @@ pub unsafe fn locals(start: usize) -> Option<Locals> {
 /// # Safety
 /// As [`segments`].
 pub unsafe fn headers(start: usize) -> &'static [libc::Elf64_Phdr] {
-    // SAFETY: as promised.
+    // SAFETY: the caller passes where a loaded module begins, with its ELF header.
     unsafe {
         let header = &*(start as *const libc::Elf64_Ehdr);
         let first = (start + header.e_phoff as usize) as *const libc::Elf64_Phdr;
