@@ -128,7 +128,7 @@ extern "C" fn next_long(_: &Frame) -> c_long {
 extern "C" fn set_seed(seed: c_uint, _: &Frame) {
     let set = with_own(|own| (own.seed, own.stream) = (seed.into(), seed.into()));
     if set.is_none() {
-        // SAFETY: `srandom` takes any number.
+        // SAFETY: `srandom` takes any number, and touches no memory of the program.
         unsafe { real!(srandom: fn(c_uint))(seed) };
         remember(seed.into());
     }
@@ -216,7 +216,7 @@ extern "C" fn set_seed48(seed: c_long, frame: &Frame) {
     touched48(frame);
     let set = with_own(|own| own.stream48 = (seed as u64 & 0xffff_ffff) << 16 | 0x330e);
     if set.is_none() {
-        // SAFETY: `srand48` takes any number.
+        // SAFETY: `srand48` takes any number, and touches no memory of the program.
         unsafe { real!(srand48: fn(c_long))(seed) };
         remember(seed as u64);
     }

@@ -93,7 +93,7 @@ fn install(signal: c_int, handler: usize, flags: c_int, frame: &Frame) -> usize 
     let mut old = default_action();
     new.sa_sigaction = handler;
     new.sa_flags = flags;
-    // SAFETY: both actions are locals.
+    // SAFETY: `new` and `old` are locals that outlive the call.
     match unsafe { set_action(signal, &new, &mut old, frame) } {
         0 => old.sa_sigaction,
         _ => libc::SIG_ERR,

@@ -59,7 +59,7 @@ extern "C" fn system_limit(name: c_int, _: &Frame) -> c_long {
     if processors && world::active() {
         return PROCESSORS as c_long;
     }
-    // SAFETY: `sysconf` takes any number.
+    // SAFETY: `sysconf` takes any number, and touches no memory of the program.
     unsafe { real!(sysconf: fn(c_int) -> c_long)(name) }
 }
 

@@ -50,7 +50,7 @@ unsafe extern "C" fn init_mutex(mutex: *mut Mutex, kind: c_int, frame: &Frame) -
 ///
 /// As `mtx_destroy`: `mutex` points to a mutex.
 unsafe extern "C" fn destroy_mutex(mutex: *mut Mutex, frame: &Frame) {
-    // SAFETY: `pthread_mutex_destroy` demands the same.
+    // SAFETY: `pthread_mutex_destroy` gets these arguments, and demands the same of them.
     unsafe { mutexes::destroy(mutex, frame) };
 }
 
@@ -58,7 +58,7 @@ unsafe extern "C" fn destroy_mutex(mutex: *mut Mutex, frame: &Frame) {
 ///
 /// As `mtx_lock`: `mutex` points to a mutex.
 unsafe extern "C" fn lock(mutex: *mut Mutex, frame: &Frame) -> c_int {
-    // SAFETY: `pthread_mutex_lock` demands the same.
+    // SAFETY: `pthread_mutex_lock` gets these arguments, and demands the same of them.
     answer(unsafe { mutexes::lock(mutex, frame) })
 }
 
@@ -66,7 +66,7 @@ unsafe extern "C" fn lock(mutex: *mut Mutex, frame: &Frame) -> c_int {
 ///
 /// As `mtx_trylock`: `mutex` points to a mutex.
 unsafe extern "C" fn try_lock(mutex: *mut Mutex, frame: &Frame) -> c_int {
-    // SAFETY: `pthread_mutex_trylock` demands the same.
+    // SAFETY: `pthread_mutex_trylock` gets these arguments, and demands the same of them.
     answer(unsafe { mutexes::try_lock(mutex, frame) })
 }
 
@@ -74,7 +74,7 @@ unsafe extern "C" fn try_lock(mutex: *mut Mutex, frame: &Frame) -> c_int {
 ///
 /// As `mtx_timedlock`: `mutex` points to a mutex, `until` to a time.
 unsafe extern "C" fn timed_lock(mutex: *mut Mutex, until: *const timespec, frame: &Frame) -> c_int {
-    // SAFETY: `pthread_mutex_timedlock` demands the same.
+    // SAFETY: `pthread_mutex_timedlock` gets these arguments, and demands the same of them.
     answer(unsafe { mutexes::timed_lock(mutex, until, frame) })
 }
 
@@ -82,7 +82,7 @@ unsafe extern "C" fn timed_lock(mutex: *mut Mutex, until: *const timespec, frame
 ///
 /// As `mtx_unlock`: `mutex` points to a mutex.
 unsafe extern "C" fn unlock(mutex: *mut Mutex, frame: &Frame) -> c_int {
-    // SAFETY: `pthread_mutex_unlock` demands the same.
+    // SAFETY: `pthread_mutex_unlock` gets these arguments, and demands the same of them.
     answer(unsafe { mutexes::unlock(mutex, frame) })
 }
 
@@ -90,7 +90,7 @@ unsafe extern "C" fn unlock(mutex: *mut Mutex, frame: &Frame) -> c_int {
 ///
 /// As `cnd_init`: `condvar` points to room for a condition variable.
 unsafe extern "C" fn init_condition(condvar: *mut Condvar, frame: &Frame) -> c_int {
-    // SAFETY: `pthread_cond_init` demands the same.
+    // SAFETY: `pthread_cond_init` gets these arguments, and demands the same of them.
     answer(unsafe { condvars::init(condvar, ptr::null(), frame) })
 }
 
@@ -98,7 +98,7 @@ unsafe extern "C" fn init_condition(condvar: *mut Condvar, frame: &Frame) -> c_i
 ///
 /// As `cnd_destroy`: `condvar` points to a condition variable.
 unsafe extern "C" fn destroy_condition(condvar: *mut Condvar, frame: &Frame) {
-    // SAFETY: `pthread_cond_destroy` demands the same.
+    // SAFETY: `pthread_cond_destroy` gets these arguments, and demands the same of them.
     unsafe { condvars::destroy(condvar, frame) };
 }
 
@@ -106,7 +106,7 @@ unsafe extern "C" fn destroy_condition(condvar: *mut Condvar, frame: &Frame) {
 ///
 /// As `cnd_wait`: `condvar` points to a condition variable, `mutex` to a mutex.
 unsafe extern "C" fn wait(condvar: *mut Condvar, mutex: *mut Mutex, frame: &Frame) -> c_int {
-    // SAFETY: `pthread_cond_wait` demands the same.
+    // SAFETY: `pthread_cond_wait` gets these arguments, and demands the same of them.
     answer(unsafe { condvars::wait(condvar, mutex, frame) })
 }
 
@@ -119,7 +119,7 @@ unsafe extern "C" fn timed_wait(
     until: *const timespec,
     frame: &Frame,
 ) -> c_int {
-    // SAFETY: `pthread_cond_timedwait` demands the same.
+    // SAFETY: `pthread_cond_timedwait` gets these arguments, and demands the same of them.
     answer(unsafe { condvars::timed_wait(condvar, mutex, until, frame) })
 }
 
@@ -127,7 +127,7 @@ unsafe extern "C" fn timed_wait(
 ///
 /// As `cnd_signal`: `condvar` points to a condition variable.
 unsafe extern "C" fn signal(condvar: *mut Condvar, frame: &Frame) -> c_int {
-    // SAFETY: `pthread_cond_signal` demands the same.
+    // SAFETY: `pthread_cond_signal` gets these arguments, and demands the same of them.
     answer(unsafe { condvars::signal(condvar, frame) })
 }
 
@@ -135,7 +135,7 @@ unsafe extern "C" fn signal(condvar: *mut Condvar, frame: &Frame) -> c_int {
 ///
 /// As `cnd_broadcast`: `condvar` points to a condition variable.
 unsafe extern "C" fn broadcast(condvar: *mut Condvar, frame: &Frame) -> c_int {
-    // SAFETY: `pthread_cond_broadcast` demands the same.
+    // SAFETY: `pthread_cond_broadcast` gets these arguments, and demands the same of them.
     answer(unsafe { condvars::broadcast(condvar, frame) })
 }
 
@@ -143,6 +143,6 @@ unsafe extern "C" fn broadcast(condvar: *mut Condvar, frame: &Frame) -> c_int {
 ///
 /// As `call_once`: `flag` points to a flag for this, `routine` can be called.
 unsafe extern "C" fn call_once_only(flag: *mut c_int, routine: extern "C" fn(), frame: &Frame) {
-    // SAFETY: `pthread_once` demands the same.
+    // SAFETY: `pthread_once` gets these arguments, and demands the same of them.
     unsafe { once::once(flag, routine, frame) };
 }

@@ -48,7 +48,7 @@ unsafe extern "C" fn create(
 unsafe extern "C" fn join(handle: Handle, result: *mut c_int, frame: &Frame) -> c_int {
     outside_run!(thrd_join: fn(handle: Handle, result: *mut c_int) -> c_int);
     let mut value = ptr::null_mut();
-    // SAFETY: `value` is a local.
+    // SAFETY: `value` is a local, with room for a pointer.
     let error = unsafe { joins::join(handle, &mut value, frame) };
     if error == 0 && !result.is_null() {
         // SAFETY: not null, so it points to room for a number, by this function's contract.
@@ -62,7 +62,7 @@ unsafe extern "C" fn join(handle: Handle, result: *mut c_int, frame: &Frame) -> 
 /// As `thrd_detach`: outside of runs, `handle` is that of a thread.
 unsafe extern "C" fn detach(handle: Handle, frame: &Frame) -> c_int {
     outside_run!(thrd_detach: fn(handle: Handle) -> c_int);
-    // SAFETY: `pthread_detach` demands the same.
+    // SAFETY: `pthread_detach` gets these arguments, and demands the same of them.
     answer(unsafe { joins::detach(handle, frame) })
 }
 
@@ -79,7 +79,7 @@ unsafe extern "C" fn create_key(
     destroy: Option<Destructor>,
     frame: &Frame,
 ) -> c_int {
-    // SAFETY: `pthread_key_create` demands the same.
+    // SAFETY: `pthread_key_create` gets these arguments, and demands the same of them.
     answer(unsafe { thread_keys::create(key, destroy, frame) })
 }
 

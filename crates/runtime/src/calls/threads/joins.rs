@@ -65,7 +65,7 @@ unsafe extern "C" fn timed_join(
     until: *const timespec,
     frame: &Frame,
 ) -> c_int {
-    // SAFETY: `pthread_clockjoin_np` demands the same.
+    // SAFETY: `pthread_clockjoin_np` gets these arguments, and demands the same of them.
     unsafe { clock_join(handle, result, libc::CLOCK_REALTIME, until, frame) }
 }
 
