@@ -3,10 +3,10 @@
 use reweave_check::{
     Check, Control, Fault, Outcome, Settings, StoredCheck, Subject, check, plan_of,
 };
+use reweave_conduct::{Next, Run};
 use reweave_explore::{Algorithm, Options, Target};
 use reweave_model::{
-    Divergence, Error, Execution, Gate, Kind, Next, Object, ObjectId, Op, Pending, Plan, Run, Site,
-    ThreadId,
+    Divergence, Error, Execution, Kind, Object, ObjectId, Op, Pending, Plan, Site, ThreadId,
 };
 use reweave_report::{Context, Position, Program, Trace};
 use std::{
@@ -80,8 +80,7 @@ impl Target for Machine {
         run.finish(ThreadId::MAIN);
         for (value, thread) in names.iter().enumerate() {
             let op = Op::Store(ObjectId(0), value as u64);
-            let (gate, site) = (Gate::Open, Site(1));
-            run.announce(*thread, Pending { op, gate, site });
+            run.announce(*thread, Pending::new(op, Site(1)));
         }
         loop {
             match run.next() {

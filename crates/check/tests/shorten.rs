@@ -1,10 +1,11 @@
 //! Random little programs that go wrong in some orders: what is told of an error is as simple as brute force says it can be.
 
 use reweave_check::{Control, Fault, Settings, Subject, check, plan_of};
+use reweave_conduct::{Next, Run};
 use reweave_explore::{Algorithm, Flow, Options, Schedule, Search, Target};
 use reweave_model::{
-    Divergence, End, Error, Execution, Gate, Kind, Next, Object, ObjectId, Op, Pending, Plan, Rmw,
-    RmwKind, Run, Site, ThreadId,
+    Divergence, End, Error, Execution, Kind, Object, ObjectId, Op, Pending, Plan, Rmw, RmwKind,
+    Site, ThreadId,
 };
 use reweave_report::{Context, Position, Program, Trace};
 use std::{cell::RefCell, sync::Mutex};
@@ -52,14 +53,10 @@ impl Machine {
         let own = &self.lines[thread.index() - 1];
         match own.get(line) {
             None => self.run.finish(thread),
-            Some(next) => self.run.announce(
-                thread,
-                Pending {
-                    op: next.op(),
-                    gate: Gate::Open,
-                    site: site(thread, line),
-                },
-            ),
+            Some(next) => {
+                let pending = Pending::new(next.op(), site(thread, line));
+                self.run.announce(thread, pending);
+            }
         }
     }
 }

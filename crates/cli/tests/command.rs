@@ -1,8 +1,7 @@
 //! The command as a user meets it: output, messages, exit codes.
 
-use reweave_model::{
-    Choice, Execution, Gate, Next, Object, ObjectId, Op, Pending, Plan, Run, Site, ThreadId,
-};
+use reweave_conduct::{Next, Run};
+use reweave_model::{Choice, Execution, Object, ObjectId, Op, Pending, Plan, Site, ThreadId};
 use reweave_report::{Context, Options, Position, Program, ResultDocument, Trace};
 use std::{
     io::{BufRead, BufReader, Read, Write},
@@ -33,11 +32,7 @@ fn execution(stores: u64) -> Execution {
     run.object(Object::Atomic(0));
     let main = ThreadId::MAIN;
     for value in 0..stores {
-        let pending = Pending {
-            op: Op::Store(ObjectId(0), value),
-            gate: Gate::Open,
-            site: Site(7),
-        };
+        let pending = Pending::new(Op::Store(ObjectId(0), value), Site(7));
         run.announce(main, pending);
         run.step(Choice {
             thread: main,

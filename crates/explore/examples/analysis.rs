@@ -4,10 +4,10 @@
 //! The programs are state machines, so that next to nothing is spent on themselves: the same plans are first explored,
 //! then only run. The difference is the analysis.
 
+use reweave_conduct::{Next, Run};
 use reweave_explore::{Flow, Options, Search, Target};
 use reweave_model::{
-    Divergence, Event, Execution, Gate, Next, Object, ObjectId, Op, Pending, Plan, Run, Site,
-    ThreadId,
+    Divergence, Event, Execution, Object, ObjectId, Op, Pending, Plan, Site, ThreadId,
 };
 use std::sync::Mutex;
 
@@ -273,11 +273,7 @@ impl Machine {
                 return;
             }
         };
-        let pending = Pending {
-            op,
-            gate: Gate::Open,
-            site: Site(1),
-        };
+        let pending = Pending::new(op, Site(1));
         self.run.announce(thread, pending);
     }
 }

@@ -326,22 +326,9 @@ impl Dpor {
         for event in &execution.events {
             let held = &mut self.held[event.thread.index()];
             self.locks.push(held.clone());
-            match event.op {
-                Op::Lock(lock)
-                | Op::TryLock(lock)
-                | Op::WriteAcquire(lock)
-                | Op::TryWriteLock(lock)
-                    if event.ok =>
-                {
-                    held.push(lock);
-                }
-                Op::Unlock(lock)
-                | Op::UnlockClean(lock)
-                | Op::WriteUnlock(lock)
-                | Op::Enqueue { mutex: lock, .. } => {
-                    held.retain(|other| *other != lock);
-                }
-                _ => {}
+            held.extend(event.op.locks().filter(|_| event.ok));
+            if let Some(lock) = event.op.unlocks() {
+                held.retain(|other| *other != lock);
             }
         }
     }

@@ -492,11 +492,6 @@ fn effect_of(event: &Event) -> Effect {
 
 /// For an operation that need not wait: the step that made it succeed and that it could have come before.
 fn turn(execution: &Execution, event: &Event) -> Option<Edge> {
-    let impatient = match event.op {
-        Op::Wake { timed, .. } => timed || execution.spurious,
-        Op::Recv { timed, .. } => timed,
-        Op::TryRecv(_) | Op::TrySend(_) => true,
-        _ => false,
-    };
+    let impatient = event.op.may_precede_cause(execution.spurious);
     event.after.filter(|_| impatient && event.ok)
 }

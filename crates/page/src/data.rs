@@ -149,7 +149,7 @@ fn threads<'a>(trace: &'a Trace, rows: &[Row]) -> Vec<Thread<'a>> {
 
 fn objects(trace: &Trace) -> Vec<Thing<'_>> {
     let state = Walk::new(trace);
-    let kinds = state.state().objects().iter();
+    let kinds = state.machine().objects().iter();
     let objects = trace
         .objects
         .iter()

@@ -91,7 +91,7 @@ struct Course {
 impl Learner<'_> {
     fn begin(&mut self, rows: &[Row]) {
         let trace = self.story.trace;
-        for (index, object) in self.walk.state().objects().iter().enumerate() {
+        for (index, object) in self.walk.machine().objects().iter().enumerate() {
             let state = look(self.story, index as u32, object);
             self.looks.push(state.clone());
             self.knowledge.changes.push(Change {
@@ -155,7 +155,7 @@ impl Learner<'_> {
         let state = look(
             self.story,
             object,
-            self.walk.state().object(ObjectId(object)),
+            self.walk.machine().object(ObjectId(object)),
         );
         if self.looks[object as usize] != state {
             self.looks[object as usize] = state.clone();
@@ -170,7 +170,7 @@ impl Learner<'_> {
             let come = thread.born && thread.rows.front().is_none_or(|operation| *operation);
             let next = thread.ahead.front().filter(|_| come);
             let stuck = next.filter(|next| {
-                let free = self.walk.state().enabled(ThreadId(index), next);
+                let free = self.walk.machine().enabled(ThreadId(index), next);
                 !free && !matches!(next.op, Op::Assume(_))
             });
             let stuck = stuck.map(|next| next.op);
@@ -212,9 +212,8 @@ impl Learner<'_> {
 
 fn pending(op: Op, saw: Option<u64>) -> Pending {
     Pending {
-        op,
         gate: saw.map_or(Gate::Open, Gate::Word),
-        site: Site::ANY,
+        ..Pending::new(op, Site::ANY)
     }
 }
 

@@ -3,7 +3,7 @@
 //! *Called by:* everything that leaves steps out or draws arrows. The edges are the model's: two touches of an object that do not commute, and
 //! the step that an event names itself (who notified, who sent, who was joined). Where the model cannot follow a trace there are none.
 
-use crate::{replay::Replayed, trace::Trace};
+use crate::{trace::Trace, walk::Walked};
 use reweave_model::{Access, Class};
 use std::collections::BTreeSet;
 
@@ -44,15 +44,15 @@ impl Why {
 }
 
 /// All arrows of a trace, by where they point to.
-pub(crate) fn arrows(trace: &Trace, replayed: &Replayed) -> Vec<Arrow> {
+pub(crate) fn arrows(trace: &Trace, walked: &Walked) -> Vec<Arrow> {
     let mut arrows = BTreeSet::new();
     let mut touches: Vec<Vec<(usize, Access)>> = vec![Vec::new(); trace.objects.len()];
     for (to, event) in trace.events.iter().enumerate() {
-        if let Some(from) = replayed.after(event.after).filter(|from| *from < to) {
+        if let Some(from) = walked.after(event.after).filter(|from| *from < to) {
             let why = Why::Wakes;
             arrows.insert(Arrow { from, to, why });
         }
-        for access in replayed.touched.get(to).into_iter().flatten().flatten() {
+        for access in walked.touched.get(to).into_iter().flatten().flatten() {
             let earlier = &mut touches[access.object.index()];
             for (from, other) in earlier.iter().rev().take(BACK) {
                 let cross = trace.events[*from].thread != event.thread;
@@ -87,11 +87,11 @@ fn reason(trace: &Trace, from: (usize, Access), to: (usize, Access)) -> Why {
 /// The steps that the given ones can depend on: of all that come before them, those in which threads meet.
 pub(crate) fn matter(
     trace: &Trace,
-    replayed: &Replayed,
+    walked: &Walked,
     arrows: &[Arrow],
     last: &BTreeSet<usize>,
 ) -> BTreeSet<usize> {
-    let past = past(trace, replayed, arrows, last);
+    let past = past(trace, walked, arrows, last);
     let mut matter = last.clone();
     for arrow in arrows.iter().filter(|arrow| past[arrow.to]) {
         matter.insert(arrow.to);
@@ -100,18 +100,18 @@ pub(crate) fn matter(
             matter.insert(arrow.from);
         }
     }
-    matter.extend(changes(trace, replayed, &past));
+    matter.extend(changes(trace, walked, &past));
     matter.extend(partners(trace, &past, &matter));
     matter
 }
 
 /// What was done to atomics and semaphores that several threads touch, also where the same thread went on with it: a value that came
 /// back is seen by nobody else.
-fn changes(trace: &Trace, replayed: &Replayed, past: &[bool]) -> Vec<usize> {
+fn changes(trace: &Trace, walked: &Walked, past: &[bool]) -> Vec<usize> {
     use crate::trace::ObjectState::{Atomic, Semaphore};
     let mut threads = vec![BTreeSet::new(); trace.objects.len()];
     let mut changes = Vec::new();
-    for (step, touched) in replayed
+    for (step, touched) in walked
         .touched
         .iter()
         .enumerate()
@@ -133,10 +133,10 @@ fn changes(trace: &Trace, replayed: &Replayed, past: &[bool]) -> Vec<usize> {
 }
 
 /// Which events happen before these, or are these.
-fn past(trace: &Trace, replayed: &Replayed, arrows: &[Arrow], last: &BTreeSet<usize>) -> Vec<bool> {
+fn past(trace: &Trace, walked: &Walked, arrows: &[Arrow], last: &BTreeSet<usize>) -> Vec<bool> {
     let mut past = vec![false; trace.events.len()];
     let mut nth = vec![0; trace.events.len()];
-    for steps in &replayed.steps {
+    for steps in &walked.steps {
         for (index, step) in steps.iter().enumerate() {
             nth[*step] = index;
         }
@@ -154,8 +154,8 @@ fn past(trace: &Trace, replayed: &Replayed, arrows: &[Arrow], last: &BTreeSet<us
         let entry = &trace.threads[thread];
         let before = match nth[step] {
             0 if thread == 0 => None,
-            0 => replayed.after(Some((entry.parent, entry.born_after))),
-            nth => Some(replayed.steps[thread][nth - 1]),
+            0 => walked.after(Some((entry.parent, entry.born_after))),
+            nth => Some(walked.steps[thread][nth - 1]),
         };
         if let Some(before) = before.filter(|before| *before < step) {
             past[before] = true;

@@ -12,7 +12,6 @@
 extern crate alloc;
 
 mod before;
-mod code;
 mod execution;
 mod header;
 mod hello;

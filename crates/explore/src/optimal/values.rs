@@ -87,9 +87,12 @@ impl Optimal {
             &execution.objects[object.index()],
         ) {
             (None, Object::Atomic(value)) => *value,
-            (Some(Op::Store(_, new) | Op::CompareExchange { new, .. }), _) => new,
-            (Some(Op::Rmw(_, rmw)), _) => rmw.apply(event.map_or(0, |event| event.result)),
-            (other, _) => unreachable!("an atomic was written by {other:?}"),
+            (Some(op), _) => {
+                let before = event.map_or(0, |event| event.result);
+                op.writes_after(before)
+                    .unwrap_or_else(|| unreachable!("an atomic was written by {op:?}"))
+            }
+            (None, other) => unreachable!("{} used as an atomic", other.kind_name()),
         }
     }
 }

@@ -234,12 +234,8 @@ impl Graph {
 
     /// What an event would write if it read this.
     pub fn would_write(&self, position: u32, value: u64) -> Option<u64> {
-        match self.skeleton.events[position as usize].op {
-            Op::Store(_, value) => Some(value),
-            Op::Rmw(_, rmw) => Some(rmw.apply(value)),
-            Op::CompareExchange { expected, new, .. } => (value == expected).then_some(new),
-            _ => None,
-        }
+        let op = self.skeleton.events[position as usize].op;
+        op.writes_after(value)
     }
 
     /// Whether an event that reads what it expects could still fail: a weak compare-exchange does so once, until one succeeds.
@@ -338,19 +334,13 @@ fn unfit(Pending { op, gate, .. }: Pending) -> Result<(), &'static str> {
     match (op, gate) {
         (Op::Await(..), _) | (_, Gate::Word(_)) => Err("a loop waits for something to change"),
         (_, Gate::Late) => Err("a time limit runs out when nothing else can go on"),
-        (Op::EnqueueIf { .. }, _) => Err("threads wait for a futex"),
+        (op, _) if op.atomic().is_some() => Err("threads wait for a futex"),
         _ => Ok(()),
     }
 }
 
 fn touch(execution: &Execution, event: &Event) -> Option<Touch> {
-    let (reads, writes) = match event.op {
-        Op::Load(_) => (true, false),
-        Op::Store(..) => (false, true),
-        Op::Rmw(..) => (true, true),
-        Op::CompareExchange { .. } => (true, event.ok),
-        _ => return None,
-    };
+    let (reads, writes) = event.op.reads_and_writes(event.ok)?;
     let object = event.op.object()?;
     match execution.objects[object.index()] {
         Object::Atomic(_) => Some(Touch {

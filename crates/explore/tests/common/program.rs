@@ -1,5 +1,6 @@
 //! A tiny language whose programs are targets: threads of instructions with one register each, no operating system.
 
+use reweave_conduct::{Next, Run};
 use reweave_explore::Target;
 use reweave_model::*;
 
@@ -457,7 +458,10 @@ impl Machine {
             (I::Join(n), _) => Op::Join(thread.children[n]),
             (I::Spawn(_) | I::SkipUnless(..), _) => unreachable!("no operation"),
         };
-        Pending { op, gate, site }
+        Pending {
+            gate,
+            ..Pending::new(op, site)
+        }
     }
 
     /// What the instruction makes of what happened.

@@ -1,9 +1,10 @@
 //! Straight-line programs, run by the model, so that the tests have real executions to write down.
 #![allow(dead_code, missing_docs)]
 
+use reweave_conduct::{Next, Run};
 use reweave_model::{
-    Choice, End, Error, Execution, Gate, Kind, Mark, Next, Object, Op, Pending, Plan, Policy, Run,
-    Site, Step, ThreadId,
+    Choice, End, Error, Execution, Kind, Mark, Object, Op, Pending, Plan, Policy, Site, Step,
+    ThreadId,
 };
 use reweave_report::{Context, Options, Position, Program, Trace};
 
@@ -64,14 +65,7 @@ pub fn follow(script: &Script, plan: &Plan) -> Execution {
     let come = |run: &mut Run, next: &[usize], thread: usize| {
         let id = ThreadId(thread as u32);
         match script.threads[thread].1.get(next[thread]) {
-            Some((op, line)) => run.announce(
-                id,
-                Pending {
-                    op: *op,
-                    gate: Gate::Open,
-                    site: Site(*line),
-                },
-            ),
+            Some((op, line)) => run.announce(id, Pending::new(*op, Site(*line))),
             None => run.finish(id),
         }
     };

@@ -13,7 +13,7 @@ pub use super::{
 use crate::{
     calls,
     core::{
-        cell::{Borrow, RunCell, RunValue},
+        cell::{self, Borrow, RunCell, RunValue},
         channel,
         heap::Heap,
         modules,
@@ -23,9 +23,7 @@ use crate::{
         restore::Snapshot,
         slots::{Slot, Slots},
         spin::Spin,
-        switch, sys,
-        times::{Clock, Times},
-        turns,
+        switch, sys, turns,
     },
     hooks::{
         FULL,
@@ -41,8 +39,9 @@ use core::{
     ptr::{self, NonNull},
     sync::atomic::Ordering,
 };
-use reweave_model::{Choice, End, Object, ObjectId, RaceDetector, Run, Site, ThreadId};
-use reweave_shadow::Shadow;
+use reweave_conduct::Run;
+use reweave_memory::{RaceDetector, Shadow};
+use reweave_model::{Choice, End, Object, ObjectId, Site, ThreadId};
 use reweave_wire::{Doom, Note, Races};
 
 /// A thread of the program in the run at hand.
@@ -66,7 +65,6 @@ pub struct Thread {
     pub finished: bool,
     pub detached: bool,
     pub joined: bool,
-    pub clock: Clock,
     /// The epoch of its last operation; 0: it made none.
     pub acted: u32,
     /// What library calls keep of it.
@@ -145,7 +143,6 @@ pub struct World {
     pub watched: Watched,
     /// What library calls keep of a run.
     pub calls: calls::State,
-    pub times: Times,
     /// Threads of this run that go no further than some step.
     pub dooms: Vec<Doom>,
     /// There is no way to have as many threads as a run wants.
@@ -209,6 +206,7 @@ pub fn try_borrow() -> Option<Borrow<'static, World>> {
 pub unsafe fn reclaim() {
     // SAFETY: by the caller, the code that held the borrows never goes on.
     unsafe {
+        cell::interrupted();
         WORLD.reclaim();
         HEAP.reclaim();
         SNAPSHOT.reclaim();
@@ -275,7 +273,6 @@ pub fn start(seated: bool) {
         about_errors: Vec::new(),
         watched: Watched::new(),
         calls: calls::State::default(),
-        times: Times::new(),
         dooms: Vec::new(),
         refused: false,
         short: false,
@@ -311,7 +308,6 @@ impl World {
         self.unsettled = None;
         self.stores.clear();
         self.values.clear();
-        self.times.clear();
         self.notes.clear();
         self.calls.clear();
         self.status = None;
@@ -408,7 +404,6 @@ impl World {
             finished: false,
             detached: false,
             joined: false,
-            clock: Clock::default(),
             acted: 0,
             own_calls: calls::Own::default(),
             calls,
@@ -433,16 +428,24 @@ impl World {
         }
     }
 
+    /// Makes an object known to the run.
+    fn introduce(&mut self, sort: Sort, object: Object) -> ObjectId {
+        match sort {
+            Sort::Quiet => self.run.hidden_object(object),
+            _ => self.run.object(object),
+        }
+    }
+
     /// A new object at an address.
     pub fn make(&mut self, address: usize, bytes: usize, sort: Sort, object: Object) -> ObjectId {
-        let id = self.run.object(object);
+        let id = self.introduce(sort, object);
         self.objects.put(address, bytes, sort, id);
         id
     }
 
     /// A new object of the runtime's own that goes by an address and does not lie there.
     pub fn make_beside(&mut self, address: usize, sort: Sort, object: Object) -> ObjectId {
-        let id = self.run.object(object);
+        let id = self.introduce(sort, object);
         self.objects.note(address, 0, sort, id);
         id
     }

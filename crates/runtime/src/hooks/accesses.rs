@@ -10,8 +10,8 @@ use crate::{
 };
 use alloc::{format, vec::Vec};
 use core::arch::naked_asm;
+use reweave_memory::{Clash, Kind};
 use reweave_model::{Kind as ErrorKind, Site};
-use reweave_shadow::{Clash, Kind};
 use reweave_wire::Note;
 
 /// What is done with a plain access.

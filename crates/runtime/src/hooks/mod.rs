@@ -62,7 +62,7 @@ macro_rules! atomics {
                     return value;
                 }
                 let site = modules::site(frame.return_address);
-                let object = world::borrow().atomic(address as usize, $bits / 8, value.into(), site);
+                let object = atomic_objects::atomic(address as usize, $bits / 8, value.into(), site);
                 poll(Op::Load(object), frame, site, order(mo), None).result as $word
             }
 
@@ -84,7 +84,7 @@ macro_rules! atomics {
                 // valid and aligned for it.
                 let old = unsafe { address.read_volatile() };
                 let site = modules::site(frame.return_address);
-                let object = world::borrow().atomic(address as usize, $bits / 8, old.into(), site);
+                let object = atomic_objects::atomic(address as usize, $bits / 8, old.into(), site);
                 perform(Op::Store(object, value.into()), Gate::Open, site, order(mo), None);
                 // SAFETY: the program's operation writes there, as the address was found valid and aligned
                 // for above.
@@ -119,7 +119,7 @@ macro_rules! atomics {
                 // valid and aligned for it.
                 let old = unsafe { address.read_volatile() };
                 let site = modules::site(frame.return_address);
-                let object = world::borrow().atomic(address as usize, $bits / 8, old.into(), site);
+                let object = atomic_objects::atomic(address as usize, $bits / 8, old.into(), site);
                 let old = poll(Op::Rmw(object, rmw), frame, site, order(mo), None).result;
                 // SAFETY: the program's operation writes there, as the address was found valid and aligned
                 // for above.
@@ -156,7 +156,7 @@ macro_rules! atomics {
                 // valid and aligned for it.
                 let old = unsafe { address.read_volatile() };
                 let site = modules::site(frame.return_address);
-                let object = world::borrow().atomic(address as usize, $bits / 8, old.into(), site);
+                let object = atomic_objects::atomic(address as usize, $bits / 8, old.into(), site);
                 let op = Op::CompareExchange {
                     object,
                     expected: expected.into(),

@@ -6,17 +6,15 @@
 
 use crate::{
     core::{
-        modules,
-        objects::Sort,
-        plain_spin,
+        modules, plain_spin,
         world::{self, World, poll_access},
     },
-    hooks::{Frame, accesses::access},
+    hooks::{Frame, accesses::access, atomic_objects},
 };
 use alloc::vec::Vec;
 use core::sync::atomic::{AtomicU8, Ordering};
+use reweave_memory::Kind;
 use reweave_model::{Object, Op};
-use reweave_shadow::Kind;
 use reweave_wire::{Note, Unit};
 
 /// Why hooks come here: looked at by every one.
@@ -196,16 +194,13 @@ impl Units {
 /// An event on one unit.
 fn event(address: usize, bytes: usize, part: Part, frame: &Frame) {
     let site = modules::site(frame.return_address);
-    let mut world = world::borrow();
-    world.settle();
+    world::borrow().settle();
     let value = read(address, bytes);
-    let object = world.atomic(address, bytes, value, site);
-    debug_assert!(world.about(object).sort == Sort::Atomic);
+    let object = atomic_objects::atomic(address, bytes, value, site);
     debug_assert!(matches!(
-        world.run.state().object(object),
+        world::borrow().run.state().object(object),
         Object::Atomic(_)
     ));
-    drop(world);
     let op = match part.writes {
         true => Op::Store(object, value),
         false => Op::Load(object),

@@ -18,8 +18,8 @@ use crate::{
 };
 use alloc::{format, vec::Vec};
 use core::{ffi::c_int, ops::Range};
+use reweave_memory::Kind;
 use reweave_model::Site;
-use reweave_shadow::Kind;
 
 /// A part of a file that is mapped.
 #[derive(Clone)]

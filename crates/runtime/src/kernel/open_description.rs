@@ -29,8 +29,8 @@ use crate::{
 };
 use alloc::{format, vec::Vec};
 use core::ffi::c_int;
+use reweave_memory::Kind as MemoryAccess;
 use reweave_model::Site;
-use reweave_shadow::Kind as MemoryAccess;
 use reweave_wire::Rule;
 
 /// An open description of the run, in the order of creation.

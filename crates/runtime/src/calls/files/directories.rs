@@ -18,8 +18,8 @@ use crate::{
 };
 use alloc::format;
 use core::ffi::{CStr, c_int};
+use reweave_memory::Kind;
 use reweave_model::Site;
-use reweave_shadow::Kind;
 
 redirects! {
     opendir => lists, opened_directory;

@@ -11,8 +11,8 @@ use core::{
     ffi::c_int,
     sync::atomic::{AtomicBool, Ordering},
 };
+use reweave_memory::Kind;
 use reweave_model::Site;
-use reweave_shadow::Kind;
 use reweave_wire::Rule;
 
 /// Whether code that can be run now is to trap after the next operation.

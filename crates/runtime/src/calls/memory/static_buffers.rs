@@ -16,7 +16,7 @@ use crate::{
     },
 };
 use core::ffi::{CStr, c_char};
-use reweave_shadow::Kind;
+use reweave_memory::Kind;
 
 /// Something that is kept: where it is.
 pub(crate) type Kept = fn() -> usize;

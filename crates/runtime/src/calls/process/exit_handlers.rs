@@ -89,8 +89,11 @@ pub fn clear() {
 
 /// Finds the functions that the loader would call at the end. Once in each process.
 pub fn prepare() {
+    /// # Safety
+    ///
+    /// `info` is the loader's entry for a loaded module.
     unsafe extern "C" fn add(info: *mut libc::dl_phdr_info, _: usize, _: *mut c_void) -> c_int {
-        // SAFETY: the loader passes the entry of a loaded module, whose program headers and dynamic section are mapped.
+        // SAFETY: `info` is the entry of a loaded module, whose program headers and dynamic section are mapped.
         unsafe {
             let info = &*info;
             let start = info.dlpi_addr as usize;

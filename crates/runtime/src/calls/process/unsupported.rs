@@ -47,6 +47,9 @@ macro_rules! unsupported {
                 // SAFETY: the name of a function has no nul, and one is added at its end.
                 unsafe { CStr::from_bytes_with_nul_unchecked(concat!(stringify!($name), "\0").as_bytes()) },
             );
+            /// # Safety
+            ///
+            /// As the function of this name demands: outside of runs libc's own gets the arguments.
             #[unsafe(no_mangle)]
             #[unsafe(naked)]
             pub unsafe extern "C" fn $name() {

@@ -19,8 +19,8 @@ use crate::{
 use alloc::vec::Vec;
 use core::ffi::c_int;
 use libc::FILE;
+use reweave_memory::Kind;
 use reweave_model::Site;
-use reweave_shadow::Kind;
 use reweave_wire::Rule;
 
 /// Streams that go through another descriptor for one call, since theirs was closed after it was looked up: with their own one.

@@ -12,7 +12,7 @@ use crate::{
         spin,
         world::{self, World},
     },
-    hooks::Frame,
+    hooks::{Frame, atomic_objects},
     outside_run, real, trampoline,
 };
 use alloc::vec::Vec;
@@ -59,8 +59,8 @@ fn end(object: ObjectId, done: bool, site: Site) {
     visible(Op::OnceEnd(object, done), site);
 }
 
-/// The object at an address whose memory says whether it was done; one that was done and is new again is another one. Memory says so before
-/// the last event of an initialisation: one that is under way stays what it is.
+/// The object at an address, whose memory says whether the initialisation is `done`. If the object was done and its memory is new
+/// again, it is another object. Memory says so before the last event of an initialisation, so an object under way stays the same.
 fn object(world: &mut World, address: usize, done: bool) -> ObjectId {
     if let Found::Object(object) = world.objects.find(address, 4, Sort::Once) {
         let same = match world.run.state().object(object) {
@@ -204,7 +204,7 @@ unsafe extern "C" fn release(guard: *mut u8, frame: &Frame) {
     let site = modules::site(frame.return_address);
     // SAFETY: `guard` points to a guard, by this function's contract.
     let (object, before) = unsafe { (guarded(guard), *guard) };
-    let byte = world::borrow().atomic(guard as usize, 1, before.into(), site);
+    let byte = atomic_objects::atomic(guard as usize, 1, before.into(), site);
     visible(Op::Store(byte, 1), site);
     // SAFETY: `guard` points to a guard, by this function's contract.
     unsafe { *guard = 1 };

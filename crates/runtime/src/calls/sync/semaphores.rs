@@ -71,8 +71,8 @@ unsafe extern "C" fn init(
     result
 }
 
-/// A thread that waits cannot be told from one that is about to wait: one that still waits afterwards is reported as using what was
-/// destroyed.
+/// A thread that waits looks the same as one that is about to wait. One that still waits at the end of the run is reported as using
+/// what was destroyed.
 ///
 /// # Safety
 ///

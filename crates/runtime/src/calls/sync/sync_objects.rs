@@ -115,7 +115,7 @@ impl Shape {
         }
     }
 
-    /// An object has come to be by another way, which orders it before all use.
+    /// An object was made in another way than by an `_init` call, which orders it before all use.
     pub fn appeared(&self, address: usize, model: Object) {
         self.put(address, model);
     }
@@ -134,7 +134,7 @@ impl Shape {
         self.disappeared(object, site);
     }
 
-    /// The object is gone, by what is no write to it.
+    /// The object is gone, without a write of the program to it.
     pub fn disappeared(&self, object: ObjectId, site: Site) {
         let address = {
             let mut world = world::borrow();
