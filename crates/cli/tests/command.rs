@@ -346,6 +346,41 @@ fn what_is_not_there_says_so() {
 }
 
 #[test]
+fn every_verb_has_help() {
+    for verb in [
+        "report", "replay", "check", "suite", "estimate", "evaluate", "build", "cc", "c++",
+    ] {
+        let output = reweave(&["help", verb]);
+        assert_eq!(output.status.code(), Some(0), "{verb}: {}", err(&output));
+        let usage = format!("Usage: reweave {verb}");
+        assert!(out(&output).contains(&usage), "{}", out(&output));
+    }
+    let help = out(&reweave(&["help", "check"]));
+    assert_eq!(help, out(&reweave(&["check", "--help"])));
+    assert!(help.contains("--races"), "{help}");
+}
+
+#[test]
+fn misspelt_verbs_and_options_have_a_hint() {
+    let cases: [(&[&str], &str); 4] = [
+        (&["chek", "a.c"], "did you mean check?"),
+        (
+            &["check", "a.c", "--keep-goin"],
+            "did you mean --keep-going?",
+        ),
+        (&["report", "--ful", "x"], "did you mean --full?"),
+        (&["fly"], "`--help` lists all"),
+    ];
+    for (args, says) in cases {
+        let output = reweave(args);
+        assert_eq!(output.status.code(), Some(2), "{args:?}");
+        assert!(err(&output).starts_with("reweave: "), "{}", err(&output));
+        assert!(err(&output).contains(says), "{}", err(&output));
+        assert_eq!(err(&output).lines().count(), 1, "{}", err(&output));
+    }
+}
+
+#[test]
 fn wrong_usage_is_code_2() {
     for args in [
         &["fly"][..],

@@ -5,10 +5,8 @@
 //! then only run. The difference is the analysis.
 
 use reweave_conduct::{Next, Run};
-use reweave_explore::{Flow, Options, Search, Target};
-use reweave_model::{
-    Divergence, Event, Execution, Object, ObjectId, Op, Pending, Plan, Site, ThreadId,
-};
+use reweave_explore::{Flow, Options, Search, Target, TargetError};
+use reweave_model::{Event, Execution, Object, ObjectId, Op, Pending, Plan, Site, ThreadId};
 use std::sync::Mutex;
 
 /// What a thread of a program knows.
@@ -279,7 +277,7 @@ impl Machine {
 }
 
 impl Target for Machine {
-    fn run(&mut self, plan: &Plan) -> Result<&Execution, Divergence> {
+    fn run(&mut self, plan: &Plan) -> Result<&Execution, TargetError> {
         self.run.begin(plan);
         self.program.reset();
         for object in &self.objects {
@@ -306,7 +304,7 @@ impl Target for Machine {
                 }
                 Next::End(end) => return Ok(self.run.end(end)),
                 Next::Diverged => {
-                    return Err(self.run.divergence().expect("it diverged").clone());
+                    return Err(self.run.divergence().expect("it diverged").clone().into());
                 }
             }
         }

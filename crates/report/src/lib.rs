@@ -7,9 +7,9 @@
 
 mod document;
 mod formats;
+mod happens_before;
 mod junit;
 mod operation;
-mod order;
 mod position;
 mod result;
 mod sources;

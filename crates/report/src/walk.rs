@@ -10,7 +10,7 @@ use reweave_model::{Access, Effect, Machine, Object, ObjectId, Op, ThreadId};
 /// What the walk found.
 pub(crate) struct Walked {
     /// For each event, what was true just before it.
-    pub before: Vec<Before>,
+    pub before: Vec<Situation>,
     /// For each object, who holds it at the end and since which event. Empty when the walk stopped early.
     pub held: Vec<Vec<Hold>>,
     /// For each thread, its events as indices.
@@ -32,7 +32,7 @@ impl Walked {
 
 /// The situation just before an event.
 #[derive(Clone, Default)]
-pub(crate) struct Before {
+pub(crate) struct Situation {
     /// Who waits on the condition variable.
     pub waiters: Option<Vec<u32>>,
     /// Who holds the object.
@@ -60,7 +60,7 @@ pub struct Walk<'a> {
 }
 
 impl<'a> Walk<'a> {
-    /// Before the first event.
+    /// Situation the first event.
     pub fn new(trace: &'a Trace) -> Walk<'a> {
         let mut left = vec![0; trace.threads.len()];
         for event in &trace.events {
@@ -123,7 +123,7 @@ pub(crate) fn walk(trace: &Trace) -> Walked {
     let mut touched = Vec::with_capacity(trace.events.len());
     for (index, event) in trace.events.iter().enumerate() {
         if !walk.come() {
-            before.resize(trace.events.len(), Before::default());
+            before.resize(trace.events.len(), Situation::default());
             return Walked {
                 before,
                 held: vec![Vec::new(); trace.objects.len()],
@@ -194,9 +194,9 @@ fn can_be(
     machine.can_replay(thread, op, outcome, event.ok)
 }
 
-fn situation(machine: &Machine, op: Op, held: &[Vec<Hold>]) -> Before {
+fn situation(machine: &Machine, op: Op, held: &[Vec<Hold>]) -> Situation {
     let Some(object) = op.object() else {
-        return Before::default();
+        return Situation::default();
     };
     let waiters = match machine.object(object) {
         Object::Condvar(waiters) => Some(waiters.iter().map(|waiter| waiter.0).collect()),
@@ -207,7 +207,7 @@ fn situation(machine: &Machine, op: Op, held: &[Vec<Hold>]) -> Before {
         Object::Semaphore(count) => Some(*count),
         _ => None,
     };
-    Before {
+    Situation {
         waiters,
         holders: holders.collect(),
         count,

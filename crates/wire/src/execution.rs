@@ -1,7 +1,7 @@
 //! Executions as words. An event takes three to seven.
 
 use crate::{
-    before::Before,
+    previous_events::PreviousEvents,
     words::{Malformed, Reader, Writer},
 };
 use alloc::{string::String, vec::Vec};
@@ -301,7 +301,7 @@ pub(crate) fn write_execution(out: &mut Writer<'_>, execution: &Execution) {
 pub(crate) fn read_execution(
     from: &mut Reader<'_>,
     into: &mut Execution,
-    before: &mut Before,
+    previous: &mut PreviousEvents,
 ) -> Result<(), Malformed> {
     let (end, flags) = from.pair()?;
     into.end = *ENDS.get(end as usize).ok_or(Malformed)?;
@@ -329,7 +329,7 @@ pub(crate) fn read_execution(
         let object = read_object(from)?;
         into.objects.push(object);
     }
-    before.read_events(from, into)?;
+    previous.read_events(from, into)?;
     check(into)?;
     let objects = into.objects.len();
     let (epochs, watches) = from.pair()?;

@@ -5,8 +5,8 @@ use reweave_model::{
     Operands, Order, Orders, Pending, Rmw, RmwKind, Site, ThreadId, ThreadRecord, Watch,
 };
 use reweave_wire::{
-    Detail, Malformed, Note, Parts, Place, PlaceKind, Reader, Report, Rule, Unit, Writer,
-    read_report, write_report,
+    Beginning, Detail, Library, Malformed, Note, Parts, Place, PlaceKind, Reader, Report, Rule,
+    Unit, Writer, read_beginning, read_report, write_beginning, write_report,
 };
 
 const A: ObjectId = ObjectId(0);
@@ -133,7 +133,11 @@ fn a_report_comes_back() {
             site: Site(5),
             address: u64::MAX,
         },
-        Note::Racy(Unit::of(Rule::Names)),
+        Note::Racy(Unit {
+            place: Unit::STATIC + 8,
+            bytes: 8,
+        }),
+        Note::Needs(Rule::Names),
     ];
     let detail = Detail {
         objects: vec![Place {
@@ -167,17 +171,30 @@ fn a_report_comes_back() {
     }
 }
 
-/// Rules are no memory, and stay apart from each other.
 #[test]
-fn rules_are_told_from_memory() {
-    let rules = [Unit::of(Rule::Ranges), Unit::of(Rule::Table)];
-    let memory = Unit {
-        place: Unit::STATIC + 8,
-        bytes: 8,
+fn a_beginning_comes_back() {
+    let beginning = Beginning {
+        units: vec![Unit {
+            place: Unit::STATIC + 8,
+            bytes: 8,
+        }],
+        rules: [Rule::Table, Rule::Handlers].into_iter().collect(),
+        slots: vec![3],
+        disk: "/tmp/copies".into(),
+        libraries: vec![Library {
+            path: "libz.so".into(),
+            global: true,
+        }],
     };
-    assert!(rules.iter().all(|rule| rule.is_rule()) && !memory.is_rule());
-    let all = Unit::merged(rules.into_iter().chain([memory, rules[0]]));
-    assert_eq!(all, [rules[0], rules[1], memory]);
+    let mut words = vec![0; 100];
+    let mut writer = Writer::new(&mut words);
+    write_beginning(&mut writer, &beginning);
+    let length = writer.len();
+    let read = |words: &[u64]| read_beginning(&mut Reader::new(words));
+    assert_eq!(read(&words[..length]), Ok(beginning));
+    for cut in 0..length {
+        assert!(read(&words[..cut]).is_err());
+    }
 }
 
 #[test]

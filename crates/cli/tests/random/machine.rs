@@ -6,10 +6,10 @@ use super::{
     parking::{Row, Variables},
 };
 use reweave_conduct::{Next, Run};
-use reweave_explore::Target;
+use reweave_explore::{Target, TargetError};
 use reweave_model::{
-    Divergence, Edge, End, Event, Execution, Gate, Object, ObjectId, OnceState, Op, Pending, Plan,
-    Rmw, Site, ThreadId,
+    Edge, End, Event, Execution, Gate, Object, ObjectId, OnceState, Op, Pending, Plan, Rmw, Site,
+    ThreadId,
 };
 
 /// Runs a program.
@@ -713,7 +713,7 @@ impl Thread {
 }
 
 impl Target for Machine {
-    fn run(&mut self, plan: &Plan) -> Result<&Execution, Divergence> {
+    fn run(&mut self, plan: &Plan) -> Result<&Execution, TargetError> {
         self.start(plan);
         self.proceed(ThreadId::MAIN);
         loop {
@@ -727,7 +727,7 @@ impl Target for Machine {
                     return Ok(self.run.end(end));
                 }
                 Next::Diverged => {
-                    return Err(self.run.divergence().expect("it diverged").clone());
+                    return Err(self.run.divergence().expect("it diverged").clone().into());
                 }
             }
         }

@@ -3,7 +3,7 @@
 //! Time is the number of the step: a thousandth of a second each, as there is no other time in an execution.
 
 use crate::{
-    order::arrows,
+    happens_before::arrows,
     text::{Story, harmless},
     trace::Trace,
 };

@@ -1,7 +1,7 @@
 //! The execution graph for Graphviz: threads as columns, program order downwards, and an arrow wherever one thread comes after another.
 
 use crate::{
-    order::{Why, arrows},
+    happens_before::{Why, arrows},
     text::{Story, harmless},
     trace::Trace,
 };

@@ -15,7 +15,7 @@ mod summary;
 mod waits;
 
 use crate::{
-    order::{arrows, matter},
+    happens_before::{arrows, matter},
     position::Position,
     sources::{Sources, named},
     trace::{Failure, PendingEntry, Trace},

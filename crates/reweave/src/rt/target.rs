@@ -15,9 +15,9 @@ use super::{
 };
 use crate::allocator::Watch;
 use reweave_conduct::Next;
-use reweave_explore::Target;
+use reweave_explore::{Target, TargetError};
 use reweave_fiber::{Fiber, Resumed, Unwound};
-use reweave_model::{Divergence, End, Error, Execution, Kind, Op, Pending, Plan, Site, ThreadId};
+use reweave_model::{End, Error, Execution, Kind, Op, Pending, Plan, Site, ThreadId};
 use std::{
     any::Any,
     panic::{AssertUnwindSafe, catch_unwind},
@@ -307,7 +307,7 @@ impl ClosureTarget {
 }
 
 impl Target for ClosureTarget {
-    fn run(&mut self, plan: &Plan) -> Result<&Execution, Divergence> {
+    fn run(&mut self, plan: &Plan) -> Result<&Execution, TargetError> {
         let over = self.once(plan);
         if self.clean(over) {
             let world = &self.world;
@@ -318,7 +318,7 @@ impl Target for ClosureTarget {
         let run = self.world.run.get_mut();
         match over {
             Next::End(_) => Ok(run.execution()),
-            _ => Err(run.divergence().expect("the run diverged").clone()),
+            _ => Err(run.divergence().expect("the run diverged").clone().into()),
         }
     }
 }

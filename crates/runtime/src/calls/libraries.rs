@@ -183,7 +183,7 @@ fn load(path: CString, global: bool) {
 }
 
 /// Outside of runs it goes on to the loader's own, which looks where its caller has libraries.
-#[unsafe(no_mangle)]
+#[cfg_attr(not(test), unsafe(no_mangle))]
 #[unsafe(naked)]
 pub unsafe extern "C" fn dlopen() {
     naked_asm!(

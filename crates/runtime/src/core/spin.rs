@@ -306,3 +306,21 @@ fn mixed(address: usize, word: u64) -> u64 {
     z = (z ^ (z >> 29)).wrapping_mul(0x94d0_49bb_1331_11eb);
     z ^ (z >> 32)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stack_reaches_down_from_its_end() {
+        let top = 1 << 40;
+        assert!(on_stack(top, top) && on_stack(top, top - STACK));
+        assert!(!on_stack(top, top + 1) && !on_stack(top, top - STACK - 1));
+    }
+
+    #[test]
+    fn prints_tell_words_and_their_places_apart() {
+        assert_ne!(mixed(8, 1), mixed(8, 2));
+        assert_ne!(mixed(8, 1), mixed(16, 1));
+    }
+}

@@ -270,7 +270,7 @@ macro_rules! hook {
         /// # Safety
         ///
         /// Called by the compiler's instrumentation, before the access that it stands for.
-        #[unsafe(no_mangle)]
+        #[cfg_attr(not(test), unsafe(no_mangle))]
         #[unsafe(naked)]
         pub unsafe extern "C" fn $name() {
             naked_asm!(

@@ -328,10 +328,10 @@ unsafe extern "C" fn fence(mo: i32, frame: &Frame) {
     world.refresh();
 }
 
-#[unsafe(no_mangle)]
+#[cfg_attr(not(test), unsafe(no_mangle))]
 extern "C" fn __tsan_atomic_signal_fence(_: i32) {}
 
-#[unsafe(no_mangle)]
+#[cfg_attr(not(test), unsafe(no_mangle))]
 extern "C" fn __tsan_init() {}
 
 /// Where the running thread's list of callers ends; null when there is no run. The list has the functions that the thread is
@@ -358,7 +358,7 @@ pub fn calls_end() -> *mut usize {
 /// # Safety
 ///
 /// `address` is valid for the atomic operation that the program performs there.
-#[unsafe(no_mangle)]
+#[cfg_attr(not(test), unsafe(no_mangle))]
 #[unsafe(naked)]
 pub unsafe extern "C" fn __tsan_func_entry() {
     core::arch::naked_asm!("mov rsi, [rsp]", "jmp {target}", target = sym entered)
@@ -380,7 +380,7 @@ extern "C" fn entered(caller: usize, pc: usize) {
     }
 }
 
-#[unsafe(no_mangle)]
+#[cfg_attr(not(test), unsafe(no_mangle))]
 extern "C" fn __tsan_func_exit() {
     let end = CALLS.get();
     // SAFETY: `end` points into the running thread's list, and before each list lies an entry that is 0, where it never

@@ -25,7 +25,7 @@ struct Answer {
 }
 
 /// Goes on to the loader's own, which asks who calls it.
-#[unsafe(no_mangle)]
+#[cfg_attr(not(test), unsafe(no_mangle))]
 #[unsafe(naked)]
 pub unsafe extern "C" fn dlsym() {
     naked_asm!(

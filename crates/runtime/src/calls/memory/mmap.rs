@@ -312,7 +312,7 @@ extern "C" fn map(arguments: &[usize; 6], return_address: &usize) -> usize {
 
 macro_rules! maps {
     ($($name:ident)*) => {$(
-        #[unsafe(no_mangle)]
+        #[cfg_attr(not(test), unsafe(no_mangle))]
         #[unsafe(naked)]
         pub unsafe extern "C" fn $name() {
             naked_asm!(

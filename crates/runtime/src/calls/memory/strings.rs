@@ -271,8 +271,8 @@ unsafe extern "C" fn append_within(to: TextMut, from: Text, most: usize, frame: 
 /// Notes that two strings were read up to their first difference.
 unsafe fn compared(one: Text, two: Text, most: usize, same: fn(u8) -> u8, frame: &Frame) {
     let mut at = 0;
-    // SAFETY: the program's own strings, neither of which is read behind its nul.
     while at < most {
+        // SAFETY: the program passes two strings, and neither is read behind its nul: the loop ends there.
         let (a, b) = unsafe { (*one.add(at) as u8, *two.add(at) as u8) };
         at += 1;
         if same(a) != same(b) || a == 0 {

@@ -51,7 +51,7 @@ macro_rules! entries {
             unsafe extern "C" fn target(call: &$crate::calls::openmp::call::Call) -> usize {
                 $target(call)
             }
-            #[unsafe(no_mangle)]
+            #[cfg_attr(not(test), unsafe(no_mangle))]
             #[unsafe(naked)]
             pub unsafe extern "C" fn $name() {
                 core::arch::naked_asm!(

@@ -118,7 +118,7 @@ fn name(number: c_long) -> Option<&'static str> {
 /// # Safety
 ///
 /// As `syscall` of libc: the arguments are what the system call of this number demands.
-#[unsafe(no_mangle)]
+#[cfg_attr(not(test), unsafe(no_mangle))]
 #[unsafe(naked)]
 pub unsafe extern "C" fn syscall() {
     naked_asm!(

@@ -50,7 +50,7 @@ macro_rules! unsupported {
             /// # Safety
             ///
             /// As the function of this name demands: outside of runs libc's own gets the arguments.
-            #[unsafe(no_mangle)]
+            #[cfg_attr(not(test), unsafe(no_mangle))]
             #[unsafe(naked)]
             pub unsafe extern "C" fn $name() {
                 naked_asm!(
