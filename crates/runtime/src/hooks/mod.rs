@@ -7,6 +7,7 @@ pub(crate) mod passed_calls;
 pub(crate) mod racy_units;
 pub(crate) mod sized_atomics;
 pub(crate) mod trampoline;
+pub(crate) mod variadic;
 pub(crate) mod wide_atomics;
 pub(crate) mod wide_values;
 

@@ -29,7 +29,7 @@ impl Stream {
     ///
     /// A stream of the C library lies there for as long as the result is used, and nothing writes to it in that time.
     pub(crate) unsafe fn at<'a>(stream: usize) -> &'a Stream {
-        // SAFETY: promised by the caller.
+        // SAFETY: the caller promises that a stream of the C library lies there, and that nothing writes to it meanwhile.
         unsafe { &*(stream as *const Stream) }
     }
 
@@ -39,7 +39,7 @@ impl Stream {
     ///
     /// A stream of the C library lies there.
     pub(crate) unsafe fn descriptor_of(stream: usize) -> c_int {
-        // SAFETY: promised by the caller; the reference ends with the statement.
+        // SAFETY: the caller promises that a stream lies there; the reference ends with the statement.
         unsafe { Stream::at(stream) }.descriptor
     }
 
@@ -49,7 +49,8 @@ impl Stream {
     ///
     /// A stream of the C library lies or lay there: memory that the program can no longer reach, if it is closed.
     pub(crate) unsafe fn set_descriptor(stream: usize, descriptor: c_int) {
-        // SAFETY: promised by the caller; the field is written through a raw pointer, and no reference to it is alive.
+        // SAFETY: the caller promises that a stream lies or lay there; the field is written through a raw pointer, and no reference
+        // to it is alive.
         unsafe { (&raw mut (*(stream as *mut Stream)).descriptor).write(descriptor) };
     }
 

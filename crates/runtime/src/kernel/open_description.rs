@@ -6,7 +6,8 @@
 //!   a call: which object it touches, and which kinds are not under control.
 //! * [`Modelled`] is what a run models itself, so that its operations can block in the model. The operating system only keeps
 //!   the number. A new kind is a variant here, a file in this folder with its objects, and a file in `calls/files` with the
-//!   functions that make it; the compiler asks for the rest.
+//!   functions that make it: those open a descriptor of any kind, [`create`] a description, and have
+//!   [`descriptor_table::opened_from`] connect both. The compiler asks for the rest.
 //! * [`read`] and [`write`] are the steps of all calls that read and write by descriptor. As in the operating system a call
 //!   first looks its descriptor up, which is one step, and then uses what it has found, which is another.
 //!
@@ -58,13 +59,13 @@ pub(crate) struct OpenDescription {
 pub(crate) enum Modelled {}
 
 impl Modelled {
-    /// Reads into memory; blocks in the model until there is something, unless the description is non-blocking.
-    fn read(self, _memory: &ProgramMemory, _frame: &Frame) -> isize {
+    /// Reads into memory; blocks in the model until there is something, unless the flags of the descriptor say otherwise.
+    fn read(self, _descriptor: c_int, _memory: &ProgramMemory, _frame: &Frame) -> isize {
         match self {}
     }
 
-    /// Writes from memory; blocks in the model until there is room, unless the description is non-blocking.
-    fn write(self, _memory: &ProgramMemory, _frame: &Frame) -> isize {
+    /// Writes from memory; blocks in the model until there is room, unless the flags of the descriptor say otherwise.
+    fn write(self, _descriptor: c_int, _memory: &ProgramMemory, _frame: &Frame) -> isize {
         match self {}
     }
 
@@ -291,6 +292,11 @@ pub(crate) fn look_up(descriptor: c_int, access: Access, frame: &Frame) -> Looke
 }
 
 impl LookedUp {
+    /// The descriptor to use: see [`descriptor_table::found`].
+    fn take(self) -> c_int {
+        descriptor_table::found(self.descriptor)
+    }
+
     /// Performs the operation of the call on what was found.
     pub(crate) fn reach(self, access: Access) -> Reached {
         let since = Moment::now().epoch();
@@ -363,7 +369,7 @@ pub(crate) fn read(
     let access = place.reading(call);
     let found = look_up(descriptor, access, frame);
     if let Some(modelled) = found.modelled {
-        return modelled.read(memory, frame);
+        return modelled.read(found.take(), memory, frame);
     }
     let file = found.reach(access);
     if file.is_output() {
@@ -397,7 +403,7 @@ pub(crate) fn write(
     let access = place.writing(call);
     let found = look_up(descriptor, access, frame);
     if let Some(modelled) = found.modelled {
-        return modelled.write(memory, frame);
+        return modelled.write(found.take(), memory, frame);
     }
     let file = found.reach(access);
     if file.is_output() && !access.moves {

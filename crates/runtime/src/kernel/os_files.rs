@@ -148,31 +148,31 @@ unsafe fn path_call(number: c_long, path: &[u8], a: usize, b: usize) -> isize {
 
 /// Opens what lies at a path; a descriptor, or a negative error number.
 pub(crate) fn open(path: &[u8], flags: c_int, mode: u32) -> c_int {
-    // SAFETY: `openat` takes flags and a mode, which are no pointers.
+    // SAFETY: beside the path, `openat` takes flags and a mode, no pointers.
     unsafe { path_call(libc::SYS_openat, path, flags as usize, mode as usize) as c_int }
 }
 
 /// Removes a file, or a directory that is empty.
 pub(crate) fn remove(path: &[u8], directory: bool) {
     let flags = if directory { libc::AT_REMOVEDIR } else { 0 };
-    // SAFETY: `unlinkat` takes flags.
+    // SAFETY: beside the path, `unlinkat` takes flags, no pointer.
     unsafe { path_call(libc::SYS_unlinkat, path, flags as usize, 0) };
 }
 
 /// Makes a directory; negative: an error number.
 pub(crate) fn make_directory(path: &[u8], mode: u32) -> isize {
-    // SAFETY: `mkdirat` takes a mode.
+    // SAFETY: beside the path, `mkdirat` takes a mode, no pointer.
     unsafe { path_call(libc::SYS_mkdirat, path, mode as usize, 0) }
 }
 
 pub(crate) fn set_mode(path: &[u8], mode: u32) {
-    // SAFETY: `fchmodat` takes a mode.
+    // SAFETY: beside the path, `fchmodat` takes a mode, no pointer.
     unsafe { path_call(libc::SYS_fchmodat, path, mode as usize, 0) };
 }
 
 /// Whether the process may write to what lies there; else an error number.
 pub(crate) fn writable(path: &[u8]) -> Result<(), c_int> {
-    // SAFETY: `faccessat` takes a mode.
+    // SAFETY: beside the path, `faccessat` takes a mode, no pointer.
     match unsafe { path_call(libc::SYS_faccessat, path, libc::W_OK as usize, 0) } {
         0 => Ok(()),
         error => Err(-error as c_int),

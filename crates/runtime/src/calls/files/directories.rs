@@ -65,7 +65,7 @@ struct Directory {
 ///
 /// A `DIR` of the C library lies at the address.
 unsafe fn descriptor_of(directory: usize) -> c_int {
-    // SAFETY: promised by the caller; the descriptor comes first.
+    // SAFETY: the caller promises that a `DIR` of the C library lies there.
     unsafe { (*(directory as *const Directory)).descriptor }
 }
 

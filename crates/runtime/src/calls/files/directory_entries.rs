@@ -69,7 +69,7 @@ pub(crate) unsafe fn remove_entry(
     let Some(stat) = there else {
         return libc::ENOENT;
     };
-    // SAFETY: promised by the caller.
+    // SAFETY: the caller promises that `path` is null or ends with a nul.
     let ending = Ending::of(unsafe { c_text(path) }.unwrap_or_default());
     if let Some(error) = refusal(&real, &stat, ending, removes) {
         return error;

@@ -2,9 +2,11 @@
 //! in [`crate::kernel::open_description`] how. Calls with several blocks of memory are in [`crate::calls::files::vectored_io`].
 
 use crate::{
-    calls::memory::formatted_text::{List, variadic},
     core::{cancellation, operations::failed, world},
-    hooks::Frame,
+    hooks::{
+        Frame,
+        variadic::{List, variadic},
+    },
     kernel::{
         descriptor_arguments, file_mappings,
         open_description::{self, Access, Place, READ, WRITE, WRITE_AT, reach},
@@ -245,7 +247,7 @@ extern "C" fn seek(descriptor: c_int, offset: i64, whence: c_int, frame: &Frame)
         }
         descriptor = file.descriptor;
     }
-    // SAFETY: `lseek` takes numbers only.
+    // SAFETY: `lseek` takes numbers, no pointers; a descriptor that is not open is an error of the call.
     unsafe { real(descriptor, offset, whence) }
 }
 
@@ -254,7 +256,7 @@ extern "C" fn truncate(descriptor: c_int, bytes: i64, frame: &Frame) -> c_int {
     let real = real!(ftruncate64: fn(c_int, i64) -> c_int);
     let descriptor = descriptor_arguments::own(descriptor);
     if !world::active() {
-        // SAFETY: `ftruncate` takes numbers only.
+        // SAFETY: `ftruncate` takes numbers, no pointers; a descriptor that is not open is an error of the call.
         return unsafe { real(descriptor, bytes) };
     }
     let call = "ftruncate";
@@ -263,7 +265,7 @@ extern "C" fn truncate(descriptor: c_int, bytes: i64, frame: &Frame) -> c_int {
         return failed(libc::EINVAL);
     }
     let before = os_files::status(file.descriptor).map_or(0, |stat| stat.st_size);
-    // SAFETY: `ftruncate` takes numbers only.
+    // SAFETY: `ftruncate` takes numbers, no pointers; a descriptor that is not open is an error of the call.
     let result = unsafe { real(file.descriptor, bytes) };
     if result == 0 {
         file_mappings::resized(file.descriptor, [before, bytes], &file.by);
@@ -301,7 +303,7 @@ extern "C" fn allocate(
 ) -> c_int {
     cancellation::point(frame);
     let real = real!(fallocate64: fn(c_int, c_int, i64, i64) -> c_int);
-    // SAFETY: `fallocate` takes numbers only.
+    // SAFETY: `fallocate` takes numbers, no pointers; a descriptor that is not open is an error of the call.
     allocated(descriptor, frame, failed, |file| unsafe {
         real(file, mode, offset, bytes)
     })
@@ -314,7 +316,7 @@ extern "C" fn allocate_all(descriptor: c_int, offset: i64, bytes: i64, frame: &F
         descriptor,
         frame,
         |error| error,
-        // SAFETY: `posix_fallocate` takes numbers only.
+        // SAFETY: `posix_fallocate` takes numbers, no pointers; a descriptor that is not open is an error of the call.
         |file| unsafe { real(file, offset, bytes) },
     )
 }

@@ -39,7 +39,7 @@ fn is_directory(stat: &libc::stat) -> bool {
 ///
 /// Both paths are null or point to a text that ends with a nul.
 unsafe fn rename_entry(old: Named, new: Named, replaces: bool, site: Site) -> c_int {
-    // SAFETY: promised by the caller.
+    // SAFETY: the caller promises that both paths are null or end with a nul.
     let endings =
         [old, new].map(|(_, path)| Ending::of(unsafe { c_text(path) }.unwrap_or_default()));
     if endings.contains(&Ending::Current) || endings.contains(&Ending::Parent) {

@@ -75,7 +75,8 @@ unsafe fn choose(entries: &mut [Entry], filter: Option<Filter>) -> usize {
     };
     let mut count = 0;
     for index in 0..entries.len() {
-        // SAFETY: promised by the caller; an entry that is freed is not used again.
+        // SAFETY: the caller promises that the C library has allocated the entries, and that the function takes them; one that is
+        // freed is not used again.
         unsafe {
             if filter(entries[index]) != 0 {
                 entries.swap(count, index);

@@ -53,7 +53,7 @@ unsafe fn temporary(
     how: PathUse,
     make: impl Fn(&[u8]) -> c_int,
 ) -> c_int {
-    // SAFETY: promised by the caller.
+    // SAFETY: the caller promises that `template` points to a text that ends with a nul.
     let length = unsafe { CStr::from_ptr(template) }.count_bytes();
     let end = length.checked_sub(suffix.max(0) as usize);
     let Some(start) = end.and_then(|end| end.checked_sub(PLACEHOLDER.len())) else {
@@ -61,7 +61,7 @@ unsafe fn temporary(
     };
     // SAFETY: these six bytes lie within the text.
     let place = unsafe { template.add(start).cast::<[u8; 6]>() };
-    // SAFETY: as before.
+    // SAFETY: these six bytes lie within the text, which the caller promises to be readable.
     if unsafe { *place } != *PLACEHOLDER {
         return failed(libc::EINVAL);
     }

@@ -9,7 +9,11 @@ use crate::{
         strings::{ALL, Text, TextMut, read, span_of, span_without},
     },
     core::{spin, world},
-    hooks::{Frame, accesses::range},
+    hooks::{
+        Frame,
+        accesses::range,
+        variadic::{List, variadic},
+    },
     real, trampoline,
 };
 use core::{
@@ -57,65 +61,6 @@ impl State {
         self.rest = 0;
     }
 }
-
-/// The arguments of a function that takes any number of them, as libc has them.
-pub(crate) type List = *mut [u64; 3];
-
-/// Functions that take any number of arguments become those that take a list: so many named ones, registers for the list and the frame.
-macro_rules! variadic {
-    ($($name:ident => $target:ident, $named:literal, $list:literal, $frame:literal;)*) => {$(
-        #[cfg_attr(not(test), unsafe(no_mangle))]
-        #[unsafe(naked)]
-        pub unsafe extern "C" fn $name() {
-            core::arch::naked_asm!(
-                ".cfi_startproc",
-                "push rbp",
-                "push rbx",
-                "push r12",
-                "push r13",
-                "push r14",
-                "push r15",
-                ".cfi_adjust_cfa_offset 48",
-                "mov r11, rsp",
-                "sub rsp, 200",
-                ".cfi_adjust_cfa_offset 200",
-                "mov [rsp], rdi",
-                "mov [rsp + 8], rsi",
-                "mov [rsp + 16], rdx",
-                "mov [rsp + 24], rcx",
-                "mov [rsp + 32], r8",
-                "mov [rsp + 40], r9",
-                "test al, al",
-                "je 2f",
-                "movaps [rsp + 48], xmm0",
-                "movaps [rsp + 64], xmm1",
-                "movaps [rsp + 80], xmm2",
-                "movaps [rsp + 96], xmm3",
-                "movaps [rsp + 112], xmm4",
-                "movaps [rsp + 128], xmm5",
-                "movaps [rsp + 144], xmm6",
-                "movaps [rsp + 160], xmm7",
-                "2:",
-                // Where the next one lies of each kind, then those on the stack, then those above.
-                concat!("mov dword ptr [rsp + 176], 8 * ", $named),
-                "mov dword ptr [rsp + 180], 48",
-                "lea rax, [r11 + 56]",
-                "mov [rsp + 184], rax",
-                "mov [rsp + 192], rsp",
-                concat!("lea ", $list, ", [rsp + 176]"),
-                concat!("mov ", $frame, ", r11"),
-                "call {target}",
-                "add rsp, 248",
-                ".cfi_adjust_cfa_offset -248",
-                "ret",
-                ".cfi_endproc",
-                target = sym $target,
-            )
-        }
-    )*};
-}
-
-pub(crate) use variadic;
 
 variadic! {
     __wrap_sprintf => print, "2", "rdx", "rcx";

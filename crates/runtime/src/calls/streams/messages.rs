@@ -3,12 +3,12 @@
 //! The C library would end the process by its own `exit`, which is not under control.
 
 use crate::{
-    calls::{
-        memory::formatted_text::{List, variadic},
-        streams::stream_cancellation::{StreamUse, during},
-    },
+    calls::streams::stream_cancellation::{StreamUse, during},
     core::process_end,
-    hooks::Frame,
+    hooks::{
+        Frame,
+        variadic::{List, variadic},
+    },
     kernel::start_state,
     real, trampoline,
 };

@@ -2,12 +2,13 @@
 //! for the lock that most of them take.
 
 use crate::{
-    calls::{
-        memory::formatted_text::{List, variadic},
-        streams::stream_cancellation::{StreamUse, during},
-    },
+    calls::streams::stream_cancellation::{StreamUse, during},
     core::{real::Real, world},
-    hooks::{Frame, accesses, passed_calls::called_with},
+    hooks::{
+        Frame, accesses,
+        passed_calls::called_with,
+        variadic::{List, variadic},
+    },
     kernel::start_state,
     real, trampoline,
 };

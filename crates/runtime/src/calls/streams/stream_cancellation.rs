@@ -60,7 +60,7 @@ impl StreamUse {
 ///
 /// A stream lies at the address.
 pub(crate) unsafe fn is_cancelled_at(stream: usize, frame: &Frame) -> bool {
-    // SAFETY: promised by the caller; the reference ends with the statement.
+    // SAFETY: the caller promises that a stream lies there; the reference ends with the statement.
     let goes = || StreamUse::Flushes.goes_to_file(unsafe { Stream::at(stream) });
     cancellation::possible() && goes() && cancellation::asked_at(frame)
 }
@@ -77,7 +77,7 @@ pub(crate) unsafe fn during<T>(
     frame: &Frame,
     call: impl FnOnce() -> T,
 ) -> T {
-    // SAFETY: promised by the caller.
+    // SAFETY: the caller promises that a stream lies at `stream`, or that it is 0.
     let result = unsafe { attempt(stream, does, locks, frame, call) };
     result.unwrap_or_else(|| cancellation::go())
 }
@@ -96,7 +96,7 @@ pub(crate) unsafe fn attempt<T>(
 ) -> Option<T> {
     let writes = does.writes();
     if !world::active() || stream == 0 || !cancellation::possible() {
-        // SAFETY: promised by the caller.
+        // SAFETY: the caller promises that a stream lies at `stream`, or that it is 0.
         return Some(unsafe { stream_objects::during(stream, writes, locks, frame, call) });
     }
     let site = call_sites::site(&frame.return_address);
@@ -104,13 +104,13 @@ pub(crate) unsafe fn attempt<T>(
     if waits {
         stream_locks::take(stream, site);
     }
-    // SAFETY: promised by the caller, and not null here; the reference ends with the statement.
+    // SAFETY: the caller promises that a stream lies at `stream` if it is not 0, and it is not; the reference ends with the statement.
     let predicted = does.goes_to_file(unsafe { Stream::at(stream) });
     let checked = || {
-        // SAFETY: promised by the caller.
+        // SAFETY: the caller promises that a stream lies at `stream`, or that it is 0.
         let before = unsafe { position(stream) };
         let result = call();
-        // SAFETY: promised by the caller; a call that closes the stream does not come here.
+        // SAFETY: the caller promises that a stream lies there; a call that closes the stream does not come here.
         if !predicted && does.uses_buffer() && unsafe { position(stream) } != before {
             let what = "cancellation in a call that fills or empties a buffer";
             world::unsupported(what, site);
@@ -119,7 +119,7 @@ pub(crate) unsafe fn attempt<T>(
     };
     let result = match predicted && cancellation::asked_at(frame) {
         true => None,
-        // SAFETY: promised by the caller.
+        // SAFETY: the caller promises that a stream lies at `stream`, or that it is 0.
         false => Some(unsafe { stream_objects::during(stream, writes, locks, frame, checked) }),
     };
     if waits {
@@ -134,6 +134,6 @@ pub(crate) unsafe fn attempt<T>(
 ///
 /// A stream lies at the address.
 unsafe fn position(stream: usize) -> isize {
-    // SAFETY: promised by the caller.
+    // SAFETY: the caller promises that a stream lies at `stream`, or that it is 0.
     os_files::offset(unsafe { Stream::descriptor_of(stream) })
 }

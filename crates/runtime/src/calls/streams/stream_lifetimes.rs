@@ -59,7 +59,7 @@ unsafe extern "C" fn open_descriptor(descriptor: c_int, mode: usize, frame: &Fra
 ///
 /// `stream` is 0, or an open stream lies there.
 unsafe fn flush(stream: usize) -> c_int {
-    // SAFETY: promised by the caller.
+    // SAFETY: the caller promises that an open stream lies at `stream`, or that it is 0, which flushes all.
     unsafe { real!(fflush: fn(*mut FILE) -> c_int)(stream as *mut FILE) }
 }
 

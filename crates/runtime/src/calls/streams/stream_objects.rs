@@ -50,11 +50,11 @@ pub(crate) unsafe fn opened(stream: usize, site: Site) {
     if stream == 0 {
         return;
     }
-    // SAFETY: promised by the caller.
+    // SAFETY: the caller promises that a stream lies at `stream`, or that it is 0.
     let descriptor = unsafe { Stream::descriptor_of(stream) };
     nameless_files::opened(descriptor, site);
     let number = descriptor_table::opened(descriptor, site);
-    // SAFETY: promised by the caller; no other thread knows the stream yet.
+    // SAFETY: the caller promises that a stream lies there that was just opened, so no other thread knows it.
     unsafe { Stream::set_descriptor(stream, number) };
     list(stream, site);
 }
@@ -84,7 +84,7 @@ pub(crate) unsafe fn during<T>(
     if locks {
         stream_locks::take(stream, site);
     }
-    // SAFETY: promised by the caller.
+    // SAFETY: the caller promises that a stream lies at `stream`, or that it is 0.
     unsafe { reach(stream, writes, &frame.return_address) };
     let result = call();
     if locks {
@@ -102,14 +102,14 @@ pub(crate) unsafe fn replacing(stream: usize, from: &usize) -> bool {
     if stream == 0 {
         return true;
     }
-    // SAFETY: promised by the caller. What is in the buffer belongs to this step, the descriptor to the next one.
+    // SAFETY: the caller promises that a stream lies at `stream`, and it is not 0. What is in the buffer belongs to this step, the descriptor to the next one.
     let written = unsafe {
         let file = file_of(Stream::descriptor_of(stream));
         reach(stream, file.is_none(), from);
         real!(fflush: fn(*mut FILE) -> c_int)(stream as *mut FILE) == 0
     };
     end_diversions();
-    // SAFETY: promised by the caller.
+    // SAFETY: the caller promises that a stream lies at `stream`, or that it is 0.
     let descriptor = unsafe { Stream::descriptor_of(stream) };
     descriptor_table::replacing(descriptor, call_sites::site(from));
     written
@@ -135,7 +135,7 @@ unsafe fn reach(stream: usize, writes: bool, from: &usize) {
     note_use(stream, from);
     end_diversions();
     let site = call_sites::site(from);
-    // SAFETY: promised by the caller.
+    // SAFETY: the caller promises that a stream lies at `stream`, or that it is 0.
     let descriptor = unsafe { Stream::descriptor_of(stream) };
     if writes && descriptor > 2 {
         start_state::protect(descriptor, site);
@@ -151,7 +151,7 @@ unsafe fn reach(stream: usize, writes: bool, from: &usize) {
         descriptor_table::look_up(descriptor, site);
     }
     let since = Moment::now().epoch();
-    // SAFETY: promised by the caller; the reference ends with the statement.
+    // SAFETY: the caller promises that a stream lies there; the reference ends with the statement.
     let writes = writes || unsafe { Stream::at(stream) }.has_unwritten();
     let file = file_of(descriptor);
     match file {
@@ -167,7 +167,7 @@ unsafe fn reach(stream: usize, writes: bool, from: &usize) {
     }
     if found != descriptor {
         DIVERTED.borrow().push((stream, descriptor));
-        // SAFETY: promised by the caller.
+        // SAFETY: the caller promises that a stream lies at `stream`, or that it is 0.
         unsafe { Stream::set_descriptor(stream, found) };
     }
     if file.is_some() || found == 0 && os_files::file_type_of_open(0) == libc::S_IFREG {
