@@ -25,6 +25,7 @@ static FAMILIES: [&Family; 11] = [
     &calls::language::FAMILY,
     &kernel::FAMILY,
     &calls::sync::FAMILY,
+    &calls::threads::FAMILY,
     &calls::process::FAMILY,
     &calls::libraries::FAMILY,
     &calls::memory::FAMILY,
@@ -32,7 +33,6 @@ static FAMILIES: [&Family; 11] = [
     &calls::streams::FAMILY,
     &calls::openmp::FAMILY,
     &calls::time::FAMILY,
-    &calls::threads::FAMILY,
 ];
 
 use ::core::fmt::{self, Write};

@@ -12,7 +12,6 @@ mod places;
 mod ready;
 
 pub use guard::{Trap, ran, refresh};
-pub use ready::finish;
 
 use crate::{
     core::{
@@ -41,6 +40,9 @@ use reweave_wire::Library;
 
 pub(crate) static FAMILY: Family = Family {
     prepare: |beginning| prepare(&beginning.libraries),
+    process_ends: |_, _| ready::finish(),
+    module_retained: keep,
+    module_released: let_go,
     clean_up: guard::clean_up,
     ..Family::QUIET
 };

@@ -5,8 +5,11 @@
 //! what it found is remembered by place. (Functions with frames of varying size have a frame pointer; they are not remembered.)
 
 use crate::{
-    calls::language::unwinding::{BACKTRACE, GET_CFA, GET_IP, GET_REGISTER, function},
-    core::{cell::RunCell, entry, modules},
+    core::{
+        cell::RunCell,
+        entry, modules,
+        unwinding::{BACKTRACE, GET_CFA, GET_IP, GET_REGISTER, function},
+    },
     hooks,
 };
 use alloc::vec::Vec;

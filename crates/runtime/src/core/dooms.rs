@@ -5,14 +5,13 @@
 //! further than this step and is told to have ended the process there: so the run has an end, the others run on to theirs, and
 //! nothing of the search is lost.
 
-use crate::{
-    calls::process::signals::Name,
-    core::{
-        channel, modules,
-        objects::Sort,
-        sys,
-        world::{World, borrow, freeze},
-    },
+use crate::core::{
+    channel, modules,
+    objects::Sort,
+    process_end,
+    signal_names::SignalName,
+    sys,
+    world::{World, borrow, freeze},
 };
 use alloc::format;
 use core::{ptr, sync::atomic::Ordering};
@@ -67,7 +66,7 @@ pub fn meet(op: Option<Op>, site: Site) {
         }
         Death::Signal(signal) => Some(format!(
             "the program was ended by {} after this",
-            Name(signal as i32)
+            SignalName(signal as i32)
         )),
         Death::Status(status) => Some(format!(
             "the program's process ended after this with status {status}, and not by `exit`"
@@ -90,7 +89,7 @@ pub fn meet(op: Option<Op>, site: Site) {
 pub fn trespass(address: usize, pc: usize) -> ! {
     let site = modules::site(pc);
     let message = format!("a write to address {address:#x}, where the program has no memory");
-    crate::calls::process::process_end::fail(Kind::Crash, message, site)
+    process_end::fail(Kind::Crash, message, site)
 }
 
 /// Whether memory is the runtime's.

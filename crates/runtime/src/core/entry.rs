@@ -1,9 +1,8 @@
 //! How the program begins: between libc's own start and `main`, and again for every plan.
 
 use crate::{
-    calls,
     core::{
-        channel, debugger, dooms, families, faults, leftovers, modules, rules, serve, snapshot,
+        channel, debugger, dooms, families, faults, leftovers, modules, process_end, rules, serve, snapshot,
         switch, sys, world,
     },
     hooks::racy_units,
@@ -132,7 +131,7 @@ pub extern "C" fn main_entry() -> ! {
         ARGV.load(Ordering::Relaxed),
         ENVP.load(Ordering::Relaxed),
     );
-    calls::end_process(status)
+    process_end::end_process(status)
 }
 
 /// What `main` is called with.

@@ -3,7 +3,8 @@
 //! `core` does not know the families. The root of the crate lists them ([`crate::FAMILIES`]), each with the functions it wants
 //! called, and `core` calls them in that order. A family keeps its own state, in cells of its own ([`super::cell`]).
 
-use reweave_model::{End, ThreadId};
+use core::ffi::c_int;
+use reweave_model::{End, Site, ThreadId};
 use reweave_wire::Beginning;
 
 /// A family of calls, as `core` sees it.
@@ -14,6 +15,13 @@ pub struct Family {
     pub begin_run: fn(),
     /// A thread is about to begin, the first one of the run included.
     pub thread_begins: fn(&Birth),
+    /// The running thread has left all functions of the program: destroys what belongs to it. Called in reverse order.
+    pub thread_ends: fn(),
+    /// The running thread ends the process with this status: runs what is to run then, as ordinary code.
+    pub process_ends: fn(c_int, Site),
+    /// The module at an address must stay until [`Family::module_released`]: an object of the running thread needs its code.
+    pub module_retained: fn(usize, Site),
+    pub module_released: fn(usize, Site),
     /// After each run, before its execution is closed: judges what can only be judged then.
     pub conclude: fn(End),
     /// After its execution was closed, before the report is written.
@@ -38,6 +46,10 @@ impl Family {
         prepare: |_| {},
         begin_run: || {},
         thread_begins: |_| {},
+        thread_ends: || {},
+        process_ends: |_, _| {},
+        module_retained: |_, _| {},
+        module_released: |_, _| {},
         conclude: |_| {},
         before_report: || {},
         clean_up: || {},
@@ -60,6 +72,29 @@ pub fn thread_begins(birth: &Birth) {
     crate::FAMILIES
         .iter()
         .for_each(|family| (family.thread_begins)(birth));
+}
+
+pub fn thread_ends() {
+    let families = crate::FAMILIES.iter().rev();
+    families.for_each(|family| (family.thread_ends)());
+}
+
+pub fn process_ends(status: c_int, site: Site) {
+    crate::FAMILIES
+        .iter()
+        .for_each(|family| (family.process_ends)(status, site));
+}
+
+pub fn module_retained(address: usize, site: Site) {
+    crate::FAMILIES
+        .iter()
+        .for_each(|family| (family.module_retained)(address, site));
+}
+
+pub fn module_released(address: usize, site: Site) {
+    crate::FAMILIES
+        .iter()
+        .for_each(|family| (family.module_released)(address, site));
 }
 
 pub fn conclude(end: End) {

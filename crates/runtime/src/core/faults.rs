@@ -2,7 +2,7 @@
 
 use crate::{
     calls::libraries::{self, Trap},
-    core::{modules, os_threads, plain_spin, restore::PAGE, sys, world},
+    core::{modules, os_threads, plain_spin, restore::PAGE, signal_actions, sys, world},
 };
 use alloc::format;
 use core::{ffi::c_void, mem::MaybeUninit};
@@ -133,7 +133,7 @@ fn report(signal: i32, address: usize, overflow: bool, pc: usize, site: Site) {
     } else {
         format!("{name} at address {address:#x}")
     };
-    let has_handler = crate::calls::process::signals::handled(signal);
+    let has_handler = signal_actions::handled(signal);
     let mut world = world::borrow();
     match signal {
         ENDLESS => {

@@ -73,7 +73,7 @@ pub fn conclude() {
 
 impl World {
     fn live_stacks(&self) -> impl Iterator<Item = (usize, usize)> + '_ {
-        let end = self.calls.process.end();
+        let end = crate::core::process_end::ending();
         self.threads
             .iter()
             .enumerate()

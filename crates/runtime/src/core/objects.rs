@@ -1,6 +1,5 @@
 //! Which object of the model lies at which address, in the run at hand.
 
-use crate::calls::Health;
 use alloc::{vec, vec::Vec};
 use reweave_model::ObjectId;
 
@@ -39,6 +38,16 @@ struct Entry {
     mask: u8,
     sort: Sort,
     object: ObjectId,
+}
+
+/// The state of a robust mutex. Only its holder looks at it, so its order is that of locking.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Health {
+    Whole,
+    /// A holder has ended, and no holder since has declared the mutex consistent.
+    Orphaned,
+    /// It was unlocked like that: no thread gets it any more.
+    Lost,
 }
 
 /// What is known about an object beyond the model.

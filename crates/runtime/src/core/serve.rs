@@ -200,7 +200,7 @@ fn run_here(request: &Request, forked: bool) -> bool {
 
 /// Writes down what came of the run; whether there was room for it.
 fn report(detail: bool) -> bool {
-    let output = detail.then(crate::calls::output);
+    let output = detail.then(crate::core::captured_output::written);
     let mut world = world::borrow();
     world.note_weak_orders();
     let detail = output.map(|output| world.detail(output));

@@ -3,14 +3,13 @@
 //! Nothing here holds a borrow of the world across a switch: what a switch needs is read first, then the borrow ends.
 
 use crate::{
-    calls,
     core::{
         cell::{Borrow, RunValue},
         debugger,
         families::{self, Birth},
         os_threads::Seat,
         slots::Slot,
-        spin, switch,
+        spin, switch, thread_end,
         world::{Outcome, Thread, World, borrow, set_active},
     },
     hooks::{
@@ -37,7 +36,6 @@ pub fn run_plan(entry: extern "C" fn() -> !) -> Outcome {
     let here = 0_u64;
     // The first thread's stack is what is left of the process's own.
     let main_top = (&raw const here as usize - (128 << 10)) & !4095;
-    calls::erase(&borrow());
     families::begin_run();
     {
         let mut world = borrow();
@@ -48,7 +46,7 @@ pub fn run_plan(entry: extern "C" fn() -> !) -> Outcome {
             own: world.root_own,
             seat: world.first_seat,
         };
-        world.add(0, slot, entry).own_calls = calls::Own::first();
+        world.add(0, slot, entry);
         world.current = ThreadId::MAIN;
         world.mark();
         if world.debugged {
@@ -114,9 +112,7 @@ pub fn spawn(
     {
         let mut world = borrow();
         let now = world.me().clock.ns;
-        let own_calls = world.me().own_calls.child(number);
         let thread = world.add(number, slot, thread_entry);
-        thread.own_calls = own_calls;
         thread.clock.ns = now;
         thread.start = Some(start);
         thread.argument = argument;
@@ -324,5 +320,5 @@ extern "C" fn thread_entry() -> ! {
     let argument = me.argument;
     drop(world);
     let result = start(argument);
-    calls::end_thread(result)
+    thread_end::end_thread(result)
 }

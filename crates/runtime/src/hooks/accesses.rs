@@ -5,7 +5,7 @@
 
 use crate::{
     calls::libraries,
-    core::{cell::RunValue, dooms, modules, spin, world},
+    core::{cell::RunValue, dooms, modules, object_lifetimes, spin, world},
     hooks::{Frame, atomic_peeks, racy_units, trampoline::assembly},
 };
 use alloc::{format, vec::Vec};
@@ -214,7 +214,9 @@ impl world::World {
                 who(other)
             );
             (ErrorKind::Memory, Some("use-after-free"), message)
-        } else if let Some((rule, message)) = crate::calls::unordered(self, first.address, sites) {
+        } else if let Some((rule, message)) =
+            object_lifetimes::unordered(self.objects.known(), first.address, sites)
+        {
             (ErrorKind::Misuse, Some(rule), message.into())
         } else {
             let message = format!(

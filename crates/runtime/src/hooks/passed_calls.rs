@@ -4,11 +4,8 @@
 //! The kernel does not trap on protected pages but fails, so they are made writable first.
 
 use crate::{
-    calls::{
-        files::{descriptor_calls, file_status},
-        threads::cancellation,
-    },
-    core::{call_sites, leftovers, real::Real, spin, world},
+    calls::files::{descriptor_calls, file_status},
+    core::{call_sites, cancellation, leftovers, real::Real, spin, world},
     hooks::{Frame, accesses},
     kernel::{descriptor_arguments, file_names, file_objects, path_resolution},
 };

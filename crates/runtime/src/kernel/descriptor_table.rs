@@ -333,7 +333,7 @@ fn choose(given: c_int, least: c_int) -> c_int {
 
 /// How many the program can have.
 fn most() -> c_int {
-    let most = world::get().calls.limits.descriptors();
+    let most = crate::core::resource_limits::descriptors();
     most.min(OURS as u64) as c_int
 }
 

@@ -10,10 +10,12 @@ pub(crate) mod file_locks;
 pub(crate) mod file_mappings;
 pub(crate) mod file_names;
 pub(crate) mod file_objects;
+pub(crate) mod futexes;
 pub(crate) mod offsets;
 pub(crate) mod open_description;
 pub(crate) mod overlay;
 pub(crate) mod path_resolution;
+pub(crate) mod signals;
 pub(crate) mod waits;
 
 use crate::core::families::Family;
@@ -25,6 +27,7 @@ pub(crate) static FAMILY: Family = Family {
         waits::prepare();
     },
     before_report: descriptor_table::conclude,
+    thread_ends: waits::end,
     clean_up: || {
         file_names::clean_up();
         file_objects::clean_up();

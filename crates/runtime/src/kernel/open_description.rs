@@ -1,8 +1,7 @@
 //! How calls reach what is open: a step that looks the descriptor up, and one of the file.
 
 use crate::{
-    calls::threads::cancellation,
-    core::{call_sites, world},
+    core::{call_sites, cancellation, world},
     hooks::Frame,
     kernel::{
         descriptor_table,

@@ -9,9 +9,9 @@
 //! functions in [`NAMES`] do without all this.
 
 use crate::{
-    calls::{threads::cancellation, time::clocks::Deadline},
     core::{
-        call_sites,
+        call_sites, cancellation,
+        deadlines::Deadline,
         hidden_objects::Hidden,
         objects::Sort,
         operations::{misuse, visible},
@@ -20,10 +20,7 @@ use crate::{
     hooks::Frame,
 };
 use alloc::{format, string::String, vec::Vec};
-use core::{
-    ffi::{CStr, c_int, c_void},
-    sync::atomic::{AtomicBool, Ordering},
-};
+use core::ffi::{CStr, c_int, c_void};
 use reweave_model::{Gate, Object, ObjectId, Op, Order, Site, ThreadId};
 
 /// A program that calls one of these has their names among its strings for the loader.
@@ -34,13 +31,8 @@ const NAMES: [&CStr; 4] = [
     c"pthread_clockjoin_np",
 ];
 
-static USED: AtomicBool = AtomicBool::new(false);
-
 /// Whether the program's waits are of this kind.
-#[inline]
-pub fn used() -> bool {
-    USED.load(Ordering::Relaxed)
-}
+pub use crate::core::cancellation::used;
 
 /// Of a run.
 #[derive(Default)]
@@ -429,7 +421,7 @@ pub fn prepare() {
         let mut names = strings.split(|byte| *byte == 0);
         let known = |name: &[u8]| NAMES.iter().any(|known| known.to_bytes() == name);
         if names.any(known) {
-            USED.store(true, Ordering::Relaxed);
+            cancellation::use_it();
         }
         0
     }

@@ -1,8 +1,8 @@
 //! Calls that close descriptors, or have numbers stand for something else: see [`crate::kernel::descriptor_table`].
 
 use crate::{
-    calls::{streams::stream_objects, threads::cancellation},
-    core::{call_sites, rules, world},
+    calls::streams::stream_objects,
+    core::{call_sites, cancellation, rules, world},
     hooks::{Frame, accesses, passed_calls::passes},
     kernel::{
         descriptor_arguments,
@@ -137,7 +137,7 @@ unsafe fn duplicated(
 
 /// A number that the program may have is the runtime's.
 fn refuse_beyond(number: c_int, frame: &Frame) {
-    if world::active() && (number as u64) < world::get().calls.limits.descriptors() {
+    if world::active() && (number as u64) < crate::core::resource_limits::descriptors() {
         let what = alloc::format!("more than {OURS} descriptors");
         world::get().unsupported(&what, site(frame));
     }

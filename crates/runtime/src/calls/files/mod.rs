@@ -3,6 +3,7 @@
 pub(crate) mod copies;
 pub(crate) mod descriptor_calls;
 pub(crate) mod directory_entries;
+pub(crate) mod disk_flushes;
 pub(crate) mod file_status;
 pub(crate) mod metadata;
 pub(crate) mod named_files;

@@ -1,11 +1,8 @@
 //! Reading and writing by descriptors: see [`crate::kernel::open_description`]. Calls with several pieces of memory are in [`crate::calls::files::vectored_io`].
 
 use crate::{
-    calls::{
-        memory::formatted_text::{List, variadic},
-        threads::cancellation,
-    },
-    core::{operations::failed, world},
+    calls::memory::formatted_text::{List, variadic},
+    core::{cancellation, operations::failed, world},
     hooks::{Frame, accesses},
     kernel::{
         descriptor_arguments,

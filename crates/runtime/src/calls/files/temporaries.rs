@@ -1,8 +1,8 @@
 //! Files and directories with a name that nobody has, the same in every run.
 
 use crate::{
-    calls::{files::directory_entries::answer, threads::cancellation},
-    core::{call_sites, world},
+    calls::files::directory_entries::answer,
+    core::{call_sites, cancellation, world},
     hooks::{Frame, accesses},
     kernel::{
         descriptor_table,

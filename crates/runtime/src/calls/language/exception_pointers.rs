@@ -2,8 +2,7 @@
 //! an operation, so that whoever destroys the exception comes after all who looked at it.
 
 use crate::{
-    calls::language::unwinding,
-    core::{call_sites, objects::Sort, operations::visible, world},
+    core::{call_sites, exceptions, objects::Sort, operations::visible, world},
     hooks::passed_calls::passes,
 };
 use alloc::vec::Vec;
@@ -48,7 +47,7 @@ fn released(_: &'static CStr, arguments: &[usize; 6], from: &usize) {
 
 /// A handler has come to its end. The last one gives up the exception.
 fn handled(_: &'static CStr, _: &[usize; 6], from: &usize) {
-    if let Some((object, 1)) = unwinding::caught() {
+    if let Some((object, 1)) = exceptions::caught() {
         give_up(object, from);
     }
 }

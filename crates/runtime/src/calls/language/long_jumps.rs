@@ -1,9 +1,9 @@
 //! Long jumps, which are libc's own. Only the mask of signals that goes with them is not the kernel's but ours, and comes back by this.
 
 use crate::{
-    calls::process::signals,
     core::{call_sites, world},
     hooks::passed_calls::passes,
+    kernel::signals,
 };
 use alloc::vec::Vec;
 use core::ffi::{CStr, c_int};

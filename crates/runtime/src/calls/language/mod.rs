@@ -2,16 +2,16 @@
 
 pub(crate) mod annotations;
 pub(crate) mod atomic_sections;
+pub(crate) mod cleanup_handlers;
 pub(crate) mod exception_pointers;
 pub(crate) mod long_jumps;
-pub(crate) mod unwinding;
 pub(crate) mod verifier;
 
 use crate::core::families::Family;
 
 pub(crate) static FAMILY: Family = Family {
     prepare: |_| {
-        unwinding::prepare();
+        crate::core::unwinding::prepare();
         atomic_sections::prepare();
     },
     ..Family::QUIET

@@ -1,8 +1,7 @@
 //! What a test driver may ask for: `reweave.h`, and the names of the software-verification competition.
 
 use crate::{
-    calls::process::process_end,
-    core::{hidden_objects::Hidden, operations::visible, world},
+    core::{c_text, hidden_objects::Hidden, operations::visible, process_end, world},
     hooks::Frame,
     trampoline,
 };
@@ -85,7 +84,7 @@ unsafe extern "C" fn check(holds: bool, message: *const c_char, frame: &Frame) {
         unsafe { crate::real!(abort: fn())() };
     }
     // SAFETY: the program's own text.
-    let message = unsafe { process_end::text(message) }.into_owned();
+    let message = unsafe { c_text::text(message) }.into_owned();
     process_end::fail(Kind::Assertion, message, site(frame))
 }
 

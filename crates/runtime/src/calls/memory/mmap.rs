@@ -92,7 +92,7 @@ pub fn clean_up() {
 /// Whether the running thread may have so many bytes more.
 fn affords(world: &mut World, bytes: usize) -> bool {
     let slot = world.slot();
-    let most = world.calls.limits.memory();
+    let most = crate::core::resource_limits::memory();
     let writable = &mut world.calls.mappings.writable;
     let index = match writable.iter().position(|(known, _)| *known == slot) {
         Some(index) => index,

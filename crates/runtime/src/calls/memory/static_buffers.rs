@@ -8,8 +8,7 @@
 //! *May miss* what functions read of the locale (`printf`, `isalpha`), and of time zones.
 
 use crate::{
-    calls::threads::cancellation,
-    core::{call_sites, real::Real, spin, world},
+    core::{call_sites, cancellation, real::Real, spin, world},
     hooks::{
         Frame,
         accesses::{access, range},
@@ -41,7 +40,6 @@ kept! {
     options = "getopt.state";
     hash_table = "hsearch.table";
     rest_of_text = "strtok.state";
-    random48 = "drand48.state";
     user_by_name = "getpwnam.result";
     user_by_number = "getpwuid.result";
     users = "getpwent.state";

@@ -1,15 +1,13 @@
 //! The locks of OpenMP. A lock's first four bytes say which object it is; libgomp's initialisers leave zeros there.
 
 use crate::{
-    calls::{
-        openmp::{
-            answer,
-            call::{Call, entries},
-            regions::release,
-        },
-        sync::mutexes::held,
+    calls::openmp::{
+        answer,
+        call::{Call, entries},
+        regions::release,
     },
     core::{
+        held_mutexes::held,
         objects::{Found, Sort},
         operations::misuse,
         spin,

@@ -1,20 +1,18 @@
 //! Regions, and how their threads wait for each other.
 
 use crate::{
-    calls::{
-        openmp::{
-            Body, Own, Place, Team,
-            call::{Call, entries},
-            hidden, own, place,
-            settings::{self, Schedule},
-            shares::{self, Sharing},
-            state,
-            tasks::{self, Tasks},
-            team_of,
-        },
-        sync::mutexes::held,
+    calls::openmp::{
+        Body, Own, Place, Team,
+        call::{Call, entries},
+        hidden, own, place,
+        settings::{self, Schedule},
+        shares::{self, Sharing},
+        state,
+        tasks::{self, Tasks},
+        team_of,
     },
     core::{
+        held_mutexes::held,
         hidden_objects::Hidden,
         objects::Sort,
         operations::{misuse, visible},

@@ -2,15 +2,12 @@
 //! mistakes, and fewer orders than a thread for each processor.
 
 use crate::{
-    calls::{
-        openmp::{
-            Own, answer,
-            call::{Call, entries},
-            own, place, size_of_team,
-        },
-        process::system_info,
+    calls::openmp::{
+        Own, answer,
+        call::{Call, entries},
+        own, place, size_of_team,
     },
-    core::{spin, world},
+    core::{process_identity, spin, world},
     hooks::accesses,
 };
 use core::{
@@ -22,7 +19,7 @@ entries! {
     omp_get_thread_num => |_: &Call| place().number as usize;
     omp_get_num_threads => |_: &Call| size_of_team(place()) as usize;
     omp_get_max_threads => |_: &Call| own().settings().threads as usize;
-    omp_get_num_procs => |_: &Call| system_info::PROCESSORS;
+    omp_get_num_procs => |_: &Call| process_identity::PROCESSORS;
     omp_get_thread_limit => |_: &Call| own().settings().limit as usize;
     omp_in_parallel => |_: &Call| answer(active_levels() > 0);
     omp_get_level => |_: &Call| levels();
@@ -49,7 +46,7 @@ entries! {
     omp_get_thread_num_ => |_: &Call| place().number as usize;
     omp_get_num_threads_ => |_: &Call| size_of_team(place()) as usize;
     omp_get_max_threads_ => |_: &Call| own().settings().threads as usize;
-    omp_get_num_procs_ => |_: &Call| system_info::PROCESSORS;
+    omp_get_num_procs_ => |_: &Call| process_identity::PROCESSORS;
     omp_get_thread_limit_ => |_: &Call| own().settings().limit as usize;
     omp_in_parallel_ => |_: &Call| answer(active_levels() > 0);
     omp_get_level_ => |_: &Call| levels();

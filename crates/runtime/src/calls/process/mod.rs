@@ -1,8 +1,9 @@
-//! The process: its end, signals, limits, identity, raw system calls, and calls that are not supported.
+//! The process: its end, signals, limits, identity, random numbers, raw system calls, and calls that are not supported.
+//!
+//! May import `core`, `hooks` and `kernel`, and no other family.
 
 pub(crate) mod awaited_signals;
 pub(crate) mod exit_handlers;
-pub(crate) mod output;
 pub(crate) mod process_end;
 pub(crate) mod random;
 pub(crate) mod resource_limits;
@@ -11,19 +12,34 @@ pub(crate) mod syscalls;
 pub(crate) mod system_info;
 pub(crate) mod unsupported;
 
-use crate::core::families::Family;
+use crate::{
+    core::{captured_output, families::Family, process_end as end, resource_limits as limits},
+    kernel::signals as kernel_signals,
+};
 use reweave_model::End;
 
 pub(crate) static FAMILY: Family = Family {
     prepare: |_| {
-        process_end::prepare();
-        output::prepare();
+        exit_handlers::prepare();
+        captured_output::prepare();
     },
-    conclude: |end| {
-        if end == End::Done {
-            process_end::conclude();
+    begin_run: || {
+        end::clear();
+        exit_handlers::clear();
+        limits::clear();
+        random::clear();
+        signals::clear();
+    },
+    thread_begins: |birth| {
+        kernel_signals::thread_begins(birth);
+        random::thread_begins(birth);
+    },
+    process_ends: exit_handlers::run_all,
+    conclude: |ended| {
+        if ended == End::Done {
+            end::conclude();
         }
     },
-    clean_up: output::clean_up,
+    clean_up: captured_output::clean_up,
     ..Family::QUIET
 };

@@ -1,11 +1,15 @@
-//! `syscall`, pipes that are made and not used, and waiting for nothing by `poll` and `select`.
+//! `syscall`, pipes that are made and not used, and sleeps by `poll` and `select` without a descriptor.
 
 use crate::{
-    calls::{process::system_info, sync::futexes, threads::cancellation, time::clocks},
-    core::{call_sites, world},
+    core::{
+        call_sites, cancellation, deadlines,
+        operations::failed,
+        process_identity::{PROCESS, current_thread},
+        world,
+    },
     hooks::{Frame, accesses},
-    kernel::{descriptor_arguments, descriptor_table, file_objects},
-    real, trampoline,
+    kernel::{descriptor_arguments, descriptor_table, file_objects, futexes},
+    outside_run, real, trampoline,
 };
 use alloc::format;
 use core::{
@@ -42,7 +46,7 @@ impl Arguments {
     }
 }
 
-/// Where to go on: libc's own, or back with this result.
+/// Where to continue: at libc's own function, or back in the program with this result.
 #[repr(C)]
 struct Answer {
     real: *const c_void,
@@ -53,7 +57,7 @@ extern "C" fn dispatch(arguments: &Arguments) -> Answer {
     if descriptor_arguments::to_kernel(arguments.number(), &arguments.all()) {
         return Answer {
             real: core::ptr::null(),
-            result: crate::core::operations::failed(libc::EBADF) as usize,
+            result: failed(libc::EBADF) as usize,
         };
     }
     if !world::active() {
@@ -63,14 +67,15 @@ extern "C" fn dispatch(arguments: &Arguments) -> Answer {
         };
     }
     let result = match arguments.number() {
-        libc::SYS_gettid => system_info::current_thread() as usize,
-        libc::SYS_getpid => system_info::PROCESS as usize,
+        libc::SYS_gettid => current_thread() as usize,
+        libc::SYS_getpid => PROCESS as usize,
         libc::SYS_sched_yield => 0,
         libc::SYS_futex => {
-            let site = world::get().site(arguments.return_address);
-            futexes::call(&arguments.all(), site) as usize
+            let site = world::borrow().site(arguments.return_address);
+            // SAFETY: the arguments are what the program passed to the system call, which demands the same of them.
+            unsafe { futexes::call(&arguments.all(), site) as usize }
         }
-        // Between threads that are never interrupted there is nothing to wait for.
+        // Threads are never interrupted, so there is nothing to wait for.
         libc::SYS_membarrier => 0,
         number => {
             let site = call_sites::site(&arguments.return_address);
@@ -79,7 +84,7 @@ extern "C" fn dispatch(arguments: &Arguments) -> Answer {
                 Some(name) => format!("syscall({name})"),
                 None => format!("syscall({number})"),
             };
-            world::get().unsupported(&call, site)
+            world::unsupported(&call, site)
         }
     };
     Answer {
@@ -110,6 +115,9 @@ fn name(number: c_long) -> Option<&'static str> {
     })
 }
 
+/// # Safety
+///
+/// As `syscall` of libc: the arguments are what the system call of this number demands.
 #[unsafe(no_mangle)]
 #[unsafe(naked)]
 pub unsafe extern "C" fn syscall() {
@@ -146,31 +154,33 @@ pub unsafe extern "C" fn syscall() {
     )
 }
 
-/// Sleeps for so long.
-fn pause(frame: &Frame, ns: u64) -> c_int {
+/// Sleeps for so long. A cancellation point.
+fn sleep(frame: &Frame, ns: u64) -> c_int {
     cancellation::point(frame);
-    clocks::doze(ns, frame);
+    deadlines::sleep(ns, frame);
     0
 }
 
+/// # Safety
+///
+/// As `poll`: `list` points to `count` entries.
 unsafe extern "C" fn wait_for_some(
     list: *mut libc::pollfd,
     count: libc::nfds_t,
     milliseconds: c_int,
     frame: &Frame,
 ) -> c_int {
-    if !world::active() {
-        let real = real!(poll: fn(*mut libc::pollfd, libc::nfds_t, c_int) -> c_int);
-        // SAFETY: the program's own arguments.
-        return unsafe { real(list, count, milliseconds) };
-    }
+    outside_run!(poll: fn(list: *mut libc::pollfd, count: libc::nfds_t, milliseconds: c_int) -> c_int);
     if count == 0 && milliseconds >= 0 {
-        return pause(frame, milliseconds as u64 * 1_000_000);
+        return sleep(frame, milliseconds as u64 * 1_000_000);
     }
     let site = call_sites::site(&frame.return_address);
-    world::get().unsupported("poll", site)
+    world::unsupported("poll", site)
 }
 
+/// # Safety
+///
+/// As `ppoll`: `list` points to `count` entries, `time` and `mask` are null or point to a time and to a set.
 unsafe extern "C" fn wait_for_some_exactly(
     list: *mut libc::pollfd,
     count: libc::nfds_t,
@@ -178,23 +188,22 @@ unsafe extern "C" fn wait_for_some_exactly(
     mask: *const libc::sigset_t,
     frame: &Frame,
 ) -> c_int {
-    if !world::active() {
-        let real = real!(ppoll: fn(*mut libc::pollfd, libc::nfds_t, *const libc::timespec, *const libc::sigset_t) -> c_int);
-        // SAFETY: the program's own arguments.
-        return unsafe { real(list, count, time, mask) };
-    }
+    outside_run!(ppoll: fn(list: *mut libc::pollfd, count: libc::nfds_t, time: *const libc::timespec, mask: *const libc::sigset_t) -> c_int);
     if count == 0 && !time.is_null() {
-        // SAFETY: the program's own variable.
+        // SAFETY: not null, so it points to a time, by this function's contract.
         let time = unsafe { &*time };
-        return pause(
+        return sleep(
             frame,
             time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64,
         );
     }
     let site = call_sites::site(&frame.return_address);
-    world::get().unsupported("ppoll", site)
+    world::unsupported("ppoll", site)
 }
 
+/// # Safety
+///
+/// As `select`: the sets and `time` are null or point to sets and to a time.
 unsafe extern "C" fn wait_for_sets(
     count: c_int,
     read: *mut libc::fd_set,
@@ -204,30 +213,34 @@ unsafe extern "C" fn wait_for_sets(
     frame: &Frame,
 ) -> c_int {
     type Sets = *mut libc::fd_set;
-    if !world::active() {
-        let real = real!(select: fn(c_int, Sets, Sets, Sets, *mut libc::timeval) -> c_int);
-        // SAFETY: the program's own arguments.
-        return unsafe { real(count, read, write, error, time) };
-    }
+    outside_run!(select: fn(count: c_int, read: Sets, write: Sets, error: Sets, time: *mut libc::timeval) -> c_int);
     let nothing = count == 0 || read.is_null() && write.is_null() && error.is_null();
     if nothing && !time.is_null() {
-        // SAFETY: the program's own variable.
+        // SAFETY: not null, so it points to a time, by this function's contract.
         let time = unsafe { &*time };
-        return pause(
+        return sleep(
             frame,
             time.tv_sec as u64 * 1_000_000_000 + time.tv_usec as u64 * 1000,
         );
     }
     let site = call_sites::site(&frame.return_address);
-    world::get().unsupported("select", site)
+    world::unsupported("select", site)
 }
 
-/// Programs make one to wake themselves in handlers of signals that never come: it is whoever reads or writes it who is not under control.
+/// Programs make a pipe to wake themselves in handlers of signals that never come. So making one is supported; reading and writing it
+/// are not.
+///
+/// # Safety
+///
+/// As `pipe`: `ends` points to room for two descriptors.
 unsafe extern "C" fn make_pipe(ends: *mut c_int, frame: &Frame) -> c_int {
-    // SAFETY: as the call itself.
+    // SAFETY: `ends` is what `pipe2` asks for too.
     unsafe { make_pipe_with(ends, 0, frame) }
 }
 
+/// # Safety
+///
+/// As `pipe2`: `ends` points to room for two descriptors.
 unsafe extern "C" fn make_pipe_with(ends: *mut c_int, flags: c_int, frame: &Frame) -> c_int {
     let real = real!(pipe2: fn(*mut c_int, c_int) -> c_int);
     let bytes = size_of::<[c_int; 2]>();
@@ -235,12 +248,12 @@ unsafe extern "C" fn make_pipe_with(ends: *mut c_int, flags: c_int, frame: &Fram
     if world::active() {
         world::snapshot().touch_range(ends as usize, bytes);
     }
-    // SAFETY: the program's own arguments.
+    // SAFETY: this function's own arguments, with the same contract.
     let result = unsafe { real(ends, flags) };
     if world::active() && result == 0 {
         accesses::range(ends as usize, bytes, true, frame);
         let site = call_sites::site(&frame.return_address);
-        // SAFETY: two descriptors that were just opened.
+        // SAFETY: the call went well, so `ends` points to two descriptors, which were just opened.
         unsafe { descriptor_table::opened_both(&mut *ends.cast(), site) };
     }
     result

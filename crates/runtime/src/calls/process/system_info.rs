@@ -1,9 +1,14 @@
-//! What programs ask of the machine and of themselves, with one answer in every process: ids, processors, what was used up.
+//! What programs ask about the machine and about themselves, with the same answer in every run: ids, processors, time and memory
+//! that were used.
 
 use crate::{
-    core::world,
+    core::{
+        operations::failed,
+        process_identity::{PARENT, PROCESS, PROCESSORS, current_thread},
+        world,
+    },
     hooks::{Frame, accesses},
-    real, trampoline,
+    outside_run, real, trampoline,
 };
 use core::ffi::{c_int, c_long, c_uint};
 
@@ -21,58 +26,32 @@ trampoline! {
     sysinfo => system_state, "rsi";
 }
 
-/// Ids as a program sees them: the process's, its parent's. A thread's is that of the process plus its slot.
-pub const PROCESS: c_int = 1000;
-const PARENT: c_int = 999;
-/// Few, for programs that start a thread on each.
-pub const PROCESSORS: usize = 2;
-
-unsafe extern "C" fn process_id(_: &Frame) -> c_int {
-    if !world::active() {
-        // SAFETY: no arguments.
-        return unsafe { real!(getpid: fn() -> c_int)() };
-    }
+extern "C" fn process_id(_: &Frame) -> c_int {
+    outside_run!(getpid: fn() -> c_int);
     PROCESS
 }
 
-unsafe extern "C" fn parent_id(_: &Frame) -> c_int {
-    if !world::active() {
-        // SAFETY: no arguments.
-        return unsafe { real!(getppid: fn() -> c_int)() };
-    }
+extern "C" fn parent_id(_: &Frame) -> c_int {
+    outside_run!(getppid: fn() -> c_int);
     PARENT
 }
 
-/// The running thread's id.
-pub fn current_thread() -> c_int {
-    PROCESS + world::get().slot() as c_int
-}
-
-unsafe extern "C" fn thread_id(_: &Frame) -> c_int {
-    if !world::active() {
-        // SAFETY: no arguments.
-        return unsafe { real!(gettid: fn() -> c_int)() };
-    }
+extern "C" fn thread_id(_: &Frame) -> c_int {
+    outside_run!(gettid: fn() -> c_int);
     current_thread()
 }
 
-unsafe extern "C" fn processors(_: &Frame) -> c_int {
-    if !world::active() {
-        // SAFETY: no arguments.
-        return unsafe { real!(get_nprocs: fn() -> c_int)() };
-    }
+extern "C" fn processors(_: &Frame) -> c_int {
+    outside_run!(get_nprocs: fn() -> c_int);
     PROCESSORS as c_int
 }
 
-unsafe extern "C" fn processors_configured(_: &Frame) -> c_int {
-    if !world::active() {
-        // SAFETY: no arguments.
-        return unsafe { real!(get_nprocs_conf: fn() -> c_int)() };
-    }
+extern "C" fn processors_configured(_: &Frame) -> c_int {
+    outside_run!(get_nprocs_conf: fn() -> c_int);
     PROCESSORS as c_int
 }
 
-unsafe extern "C" fn system_limit(name: c_int, _: &Frame) -> c_long {
+extern "C" fn system_limit(name: c_int, _: &Frame) -> c_long {
     let processors = matches!(
         name,
         libc::_SC_NPROCESSORS_ONLN | libc::_SC_NPROCESSORS_CONF
@@ -80,108 +59,113 @@ unsafe extern "C" fn system_limit(name: c_int, _: &Frame) -> c_long {
     if processors && world::active() {
         return PROCESSORS as c_long;
     }
-    // SAFETY: a number.
+    // SAFETY: `sysconf` takes any number.
     unsafe { real!(sysconf: fn(c_int) -> c_long)(name) }
 }
 
-unsafe extern "C" fn processor(_: &Frame) -> c_int {
-    if !world::active() {
-        // SAFETY: no arguments.
-        return unsafe { real!(sched_getcpu: fn() -> c_int)() };
-    }
+extern "C" fn processor(_: &Frame) -> c_int {
+    outside_run!(sched_getcpu: fn() -> c_int);
     0
 }
 
+/// # Safety
+///
+/// As `getcpu`: `processor` and `node` are null or point to room for a number.
 unsafe extern "C" fn processor_and_node(
     processor: *mut c_uint,
     node: *mut c_uint,
     frame: &Frame,
 ) -> c_int {
-    if !world::active() {
-        // SAFETY: the program's own arguments.
-        return unsafe { real!(getcpu: fn(*mut c_uint, *mut c_uint) -> c_int)(processor, node) };
-    }
+    outside_run!(getcpu: fn(processor: *mut c_uint, node: *mut c_uint) -> c_int);
     for place in [processor, node] {
         if !place.is_null() {
-            accesses::range(place as usize, size_of::<c_uint>(), true, frame);
-            // SAFETY: the program's own variable.
-            unsafe { *place = 0 };
+            // SAFETY: not null, so it points to room for a number, by this function's contract.
+            unsafe { answer(place, 0, frame) };
         }
     }
     0
 }
 
 /// Writes an answer to where the program wants it.
-unsafe fn tell<T>(into: *mut T, answer: T, frame: &Frame) {
+///
+/// # Safety
+///
+/// `into` points to room for a `T`.
+unsafe fn answer<T>(into: *mut T, answer: T, frame: &Frame) {
     accesses::range(into as usize, size_of::<T>(), true, frame);
-    // SAFETY: the program's own variable.
+    // SAFETY: `into` points to room for a `T`, by this function's contract.
     unsafe { into.write(answer) };
 }
 
+/// The running thread's virtual time in nanoseconds.
+fn virtual_time() -> u64 {
+    world::borrow().look_at_clock()
+}
+
 /// All that was used is time, which is virtual.
+///
+/// # Safety
+///
+/// As `getrusage`: `into` points to room for the answer.
 unsafe extern "C" fn usage(who: c_int, into: *mut libc::rusage, frame: &Frame) -> c_int {
-    if !world::active() {
-        let real = real!(getrusage: fn(c_int, *mut libc::rusage) -> c_int);
-        // SAFETY: the program's own arguments.
-        return unsafe { real(who, into) };
-    }
+    outside_run!(getrusage: fn(who: c_int, into: *mut libc::rusage) -> c_int);
     if !matches!(
         who,
         libc::RUSAGE_SELF | libc::RUSAGE_THREAD | libc::RUSAGE_CHILDREN
     ) {
-        return crate::core::operations::failed(libc::EINVAL);
+        return failed(libc::EINVAL);
     }
     let microseconds = match who {
         libc::RUSAGE_CHILDREN => 0,
-        _ => world::get().look_at_clock() / 1000,
+        _ => virtual_time() / 1000,
     };
-    // SAFETY: zeros are a value of it; the program's own variable.
-    unsafe {
-        let mut answer: libc::rusage = core::mem::zeroed();
-        answer.ru_utime.tv_sec = (microseconds / 1_000_000) as libc::time_t;
-        answer.ru_utime.tv_usec = (microseconds % 1_000_000) as libc::suseconds_t;
-        tell(into, answer, frame);
-    }
+    // SAFETY: `rusage` is made of numbers, so all zeros are a value of it.
+    let mut used: libc::rusage = unsafe { core::mem::zeroed() };
+    used.ru_utime.tv_sec = (microseconds / 1_000_000) as libc::time_t;
+    used.ru_utime.tv_usec = (microseconds % 1_000_000) as libc::suseconds_t;
+    // SAFETY: `into` points to room for the answer, by this function's contract.
+    unsafe { answer(into, used, frame) };
     0
 }
 
 /// In hundredths of a second.
+///
+/// # Safety
+///
+/// As `times`: `into` is null or points to room for the answer.
 unsafe extern "C" fn used_times(into: *mut libc::tms, frame: &Frame) -> libc::clock_t {
-    if !world::active() {
-        // SAFETY: the program's own argument.
-        return unsafe { real!(times: fn(*mut libc::tms) -> libc::clock_t)(into) };
-    }
-    let ticks = (world::get().look_at_clock() / 10_000_000) as libc::clock_t;
+    outside_run!(times: fn(into: *mut libc::tms) -> libc::clock_t);
+    let ticks = (virtual_time() / 10_000_000) as libc::clock_t;
     if !into.is_null() {
-        let answer = libc::tms {
+        let used = libc::tms {
             tms_utime: ticks,
             tms_stime: 0,
             tms_cutime: 0,
             tms_cstime: 0,
         };
-        // SAFETY: as above.
-        unsafe { tell(into, answer, frame) };
+        // SAFETY: not null, so it points to room for the answer, by this function's contract.
+        unsafe { answer(into, used, frame) };
     }
     ticks
 }
 
-/// The machine as it is, but for what differs from moment to moment.
+/// The machine as it is, except for what differs from moment to moment.
+///
+/// # Safety
+///
+/// As `sysinfo`: `into` points to room for the answer.
 unsafe extern "C" fn system_state(into: *mut libc::sysinfo, frame: &Frame) -> c_int {
-    let real = real!(sysinfo: fn(*mut libc::sysinfo) -> c_int);
-    if !world::active() {
-        // SAFETY: the program's own argument.
-        return unsafe { real(into) };
-    }
-    // SAFETY: zeros are a value of it, which the call fills; the program's own variable.
-    unsafe {
-        let mut answer: libc::sysinfo = core::mem::zeroed();
-        let result = real(&mut answer);
-        answer.uptime = (world::get().look_at_clock() / 1_000_000_000) as c_long;
-        answer.loads = [0; 3];
-        (answer.freeram, answer.bufferram) = (answer.totalram / 2, 0);
-        (answer.sharedram, answer.freeswap) = (0, answer.totalswap);
-        answer.procs = 1;
-        tell(into, answer, frame);
-        result
-    }
+    outside_run!(sysinfo: fn(into: *mut libc::sysinfo) -> c_int);
+    // SAFETY: `sysinfo` is made of numbers, so all zeros are a value of it.
+    let mut state: libc::sysinfo = unsafe { core::mem::zeroed() };
+    // SAFETY: the answer goes to a local.
+    let result = unsafe { real!(sysinfo: fn(*mut libc::sysinfo) -> c_int)(&mut state) };
+    state.uptime = (virtual_time() / 1_000_000_000) as c_long;
+    state.loads = [0; 3];
+    (state.freeram, state.bufferram) = (state.totalram / 2, 0);
+    (state.sharedram, state.freeswap) = (0, state.totalswap);
+    state.procs = 1;
+    // SAFETY: `into` points to room for the answer, by this function's contract.
+    unsafe { answer(into, state, frame) };
+    result
 }

@@ -1,5 +1,5 @@
-//! Calls that nobody has under control yet. Reaching one in a run stops the thread there, and the search says that it is incomplete; outside of
-//! runs they go to libc's own.
+//! Calls that are not supported. Reaching one in a run stops the thread there, and the search reports that it is incomplete;
+//! outside of runs they go to libc's own.
 
 use crate::core::{real::Real, world};
 use core::{
@@ -21,7 +21,7 @@ impl Call {
     }
 }
 
-/// Where to go instead, outside of runs.
+/// A call that is not supported; the address of libc's own function, outside of runs.
 extern "C" fn reached(call: &Call, return_address: &usize) -> *mut c_void {
     if !world::active() {
         return call.real.get();
@@ -36,7 +36,7 @@ extern "C" fn reached(call: &Call, return_address: &usize) -> *mut c_void {
         _ if name.starts_with("_ZNSt13random_device") => "std::random_device",
         _ => name,
     };
-    world::get().unsupported(name, site)
+    world::unsupported(name, site)
 }
 
 /// Defines functions of these names, with whatever arguments.
@@ -44,7 +44,7 @@ macro_rules! unsupported {
     ($($name:ident)*) => {$(
         const _: () = {
             static CALL: Call = Call::new(
-                // SAFETY: ends with the only nul.
+                // SAFETY: the name of a function has no nul, and one is added at its end.
                 unsafe { CStr::from_bytes_with_nul_unchecked(concat!(stringify!($name), "\0").as_bytes()) },
             );
             #[unsafe(no_mangle)]
@@ -112,7 +112,7 @@ unsupported! {
     aio_read64 aio_write64 aio_fsync64 aio_suspend64 aio_cancel64 aio_error64 aio_return64 lio_listio64
 }
 
-// What would change the machine, or the disk behind the back of all that names files; and names for files that differ from run to run.
+// What would change the machine, or files without the runtime's knowledge; and names for files that differ from run to run.
 unsupported! {
     acct mount umount umount2 mount_setattr move_mount fsmount fsopen open_tree swapon swapoff quotactl chroot
     init_module delete_module reboot sethostname setdomainname settimeofday stime clock_settime
@@ -142,7 +142,7 @@ unsupported! {
     __kmpc_fork_call __kmpc_fork_teams __kmpc_omp_task
 }
 
-// A future that becomes ready when its thread has ended: by an atomic operation inside of the C++ library, which nobody sees.
+// A future that becomes ready when its thread has ended: by an atomic operation inside the C++ library, which is not instrumented.
 unsupported! { _ZNSt13__future_base13_State_baseV211_Make_ready6_M_setEv }
 
 // Numbers that differ from run to run.

@@ -5,9 +5,9 @@
 use crate::{
     calls::{
         memory::formatted_text::{List, variadic},
-        process::process_end::ordinary_exit,
         streams::stream_cancellation::{Does, during},
     },
+    core::process_end,
     hooks::Frame,
     kernel::file_objects,
     real, trampoline,
@@ -51,7 +51,7 @@ unsafe extern "C" fn end_with_reason(status: c_int, format: Text, list: List, fr
     // SAFETY: as the call itself.
     unsafe {
         reason(format, list, frame);
-        ordinary_exit(status, frame)
+        process_end::exit(status, frame)
     }
 }
 
@@ -59,7 +59,7 @@ unsafe extern "C" fn end_with_words(status: c_int, format: Text, list: List, fra
     // SAFETY: as the call itself.
     unsafe {
         words(format, list, frame);
-        ordinary_exit(status, frame)
+        process_end::exit(status, frame)
     }
 }
 
@@ -113,7 +113,7 @@ unsafe fn told(status: c_int, format: Text, list: List, frame: &Frame, write: im
             libc::free(text.cast::<c_void>());
         }
         if status != 0 {
-            ordinary_exit(status, frame);
+            process_end::exit(status, frame);
         }
     }
 }

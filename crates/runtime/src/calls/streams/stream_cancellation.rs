@@ -6,11 +6,8 @@
 //! too small only by the call itself, which has then passed the point, the run ends there as unsupported.
 
 use crate::{
-    calls::{
-        streams::{stream_locks, stream_objects},
-        threads::cancellation,
-    },
-    core::{call_sites, rules, sys, world},
+    calls::streams::{stream_locks, stream_objects},
+    core::{call_sites, cancellation, rules, sys, world},
     hooks::Frame,
 };
 use core::ffi::c_int;

@@ -1,15 +1,12 @@
 //! Streams that are opened, written out and closed: see [`crate::calls::streams::stream_objects`].
 
 use crate::{
-    calls::{
-        streams::{
-            stream_cancellation::{Does, asked_to_go, attempt, during},
-            stream_locks,
-            stream_objects::{self, Stream},
-        },
-        threads::cancellation,
+    calls::streams::{
+        stream_cancellation::{Does, asked_to_go, attempt, during},
+        stream_locks,
+        stream_objects::{self, Stream},
     },
-    core::{call_sites, rules, world},
+    core::{call_sites, cancellation, rules, world},
     hooks::Frame,
     kernel::{descriptor_arguments, descriptor_table, file_locks, file_names, file_objects},
     real, trampoline,

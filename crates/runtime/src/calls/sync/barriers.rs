@@ -1,14 +1,14 @@
 //! Barriers.
 
 use crate::{
-    calls::sync::sync_objects::Shape,
+    calls::sync::sync_objects::{Shape, word},
     core::{
         objects::Sort,
         operations::misuse,
         world::{self, perform},
     },
     hooks::Frame,
-    real, trampoline,
+    outside_run, real, trampoline,
 };
 use core::ffi::{c_int, c_uint};
 use libc::{pthread_barrier_t as Barrier, pthread_barrierattr_t as Attributes};
@@ -20,29 +20,28 @@ trampoline! {
     pthread_barrier_wait => wait, "rsi";
 }
 
-/// As glibc has it: who came in, the round, the size, a flag, who went out.
+/// As glibc has it: threads that came in, the round, the size, a flag, threads that went out.
 pub const SHAPE: Shape = Shape {
     sort: Sort::Barrier,
     bytes: size_of::<Barrier>(),
     mark: 24,
-    // SAFETY: the caller's.
-    new: |words| unsafe {
-        *words == 0 && *words.add(1) == 0 && *words.add(SIZE) != 0 && *words.add(4) == 0
-    },
+    new: |word| word(0) == 0 && word(1) == 0 && word(SIZE) != 0 && word(4) == 0,
     statically: false,
 };
 
 const SIZE: usize = 2;
 
 fn model(barrier: *const Barrier) -> Object {
-    // SAFETY: the program says that a barrier lies there.
-    Object::barrier(unsafe { *barrier.cast::<u32>().add(SIZE) })
+    Object::barrier(word(barrier as usize, SIZE))
 }
 
 fn find(barrier: *const Barrier, site: Site) -> ObjectId {
     SHAPE.find(barrier as usize, site, || model(barrier))
 }
 
+/// # Safety
+///
+/// As `pthread_barrier_init`: `barrier` points to room for a barrier, `attributes` is null or points to attributes.
 unsafe extern "C" fn init(
     barrier: *mut Barrier,
     attributes: *const Attributes,
@@ -50,7 +49,7 @@ unsafe extern "C" fn init(
     frame: &Frame,
 ) -> c_int {
     let real = real!(pthread_barrier_init: fn(*mut Barrier, *const Attributes, c_uint) -> c_int);
-    // SAFETY: the program's own arguments.
+    // SAFETY: this function's own arguments, with the same contract.
     let result = unsafe { real(barrier, attributes, count) };
     if result == 0 {
         SHAPE.made(barrier as usize, frame, || model(barrier));
@@ -58,16 +57,15 @@ unsafe extern "C" fn init(
     result
 }
 
+/// # Safety
+///
+/// As `pthread_barrier_destroy`: `barrier` points to a barrier.
 unsafe extern "C" fn destroy(barrier: *mut Barrier, frame: &Frame) -> c_int {
-    if !world::active() {
-        // SAFETY: the program's own argument.
-        return unsafe { real!(pthread_barrier_destroy: fn(*mut Barrier) -> c_int)(barrier) };
-    }
-    let world = world::get();
-    let site = world.site(frame.return_address);
+    outside_run!(pthread_barrier_destroy: fn(barrier: *mut Barrier) -> c_int);
+    let site = world::borrow().site(frame.return_address);
     let object = find(barrier, site);
-    // Those of a full round do not wait any more.
-    let waited_at = match world.run.state().object(object) {
+    // Threads of a full round do not wait any more.
+    let waited_at = match world::borrow().run.state().object(object) {
         Object::Barrier { arrived, .. } => !arrived.is_empty(),
         _ => false,
     };
@@ -83,12 +81,12 @@ unsafe extern "C" fn destroy(barrier: *mut Barrier, frame: &Frame) -> c_int {
     0
 }
 
+/// # Safety
+///
+/// As `pthread_barrier_wait`: `barrier` points to a barrier.
 unsafe extern "C" fn wait(barrier: *mut Barrier, frame: &Frame) -> c_int {
-    if !world::active() {
-        // SAFETY: the program's own argument.
-        return unsafe { real!(pthread_barrier_wait: fn(*mut Barrier) -> c_int)(barrier) };
-    }
-    let site = world::get().site(frame.return_address);
+    outside_run!(pthread_barrier_wait: fn(barrier: *mut Barrier) -> c_int);
+    let site = world::borrow().site(frame.return_address);
     let object = find(barrier, site);
     let step = |op| perform(op, Gate::Open, site, Order::SeqCst, None);
     step(Op::Arrive(object));

@@ -1,25 +1,27 @@
-//! Condition variables. A wait is three events: give up the mutex and enqueue, wake, lock again.
+//! Condition variables. A wait is three events: release the mutex and enqueue, wake, lock again.
 
 use crate::{
-    calls::{
-        sync::{mutexes, robust_mutexes, sync_objects::Shape},
-        threads::cancellation,
-        time::clocks::{self, Deadline},
+    calls::sync::{
+        mutexes, robust_mutexes,
+        sync_objects::{Shape, word},
     },
     core::{
+        cancellation,
+        deadlines::{self, Deadline},
+        held_mutexes::held,
         objects::Sort,
-        operations::misuse,
-        world::{self, perform},
+        operations::{misuse, visible},
+        world,
     },
     hooks::Frame,
     kernel::waits::{self, Ended},
-    real, trampoline,
+    outside_run, real, trampoline,
 };
 use core::ffi::c_int;
 use libc::{
     pthread_cond_t as Condvar, pthread_condattr_t as Attributes, pthread_mutex_t as Mutex, timespec,
 };
-use reweave_model::{Gate, Object, ObjectId, Op, Order, Site};
+use reweave_model::{Object, ObjectId, Op, Site};
 
 trampoline! {
     pthread_cond_init => init, "rdx";
@@ -36,8 +38,7 @@ pub const SHAPE: Shape = Shape {
     sort: Sort::Condvar,
     bytes: size_of::<Condvar>(),
     mark: 40,
-    // SAFETY: the caller's.
-    new: |words| unsafe { (4..9).all(|word| *words.add(word) == 0) && *words.add(FLAGS) <= 3 },
+    new: |word| (4..9).all(|index| word(index) == 0) && word(FLAGS) <= 3,
     statically: true,
 };
 
@@ -48,13 +49,16 @@ fn find(condvar: *const Condvar, site: Site) -> ObjectId {
     SHAPE.find(condvar as usize, site, Object::condvar)
 }
 
-pub(crate) unsafe extern "C" fn init(
+/// # Safety
+///
+/// As `pthread_cond_init`: `condvar` points to room for a condition variable, `attributes` is null or points to attributes.
+pub(super) unsafe extern "C" fn init(
     condvar: *mut Condvar,
     attributes: *const Attributes,
     frame: &Frame,
 ) -> c_int {
     let real = real!(pthread_cond_init: fn(*mut Condvar, *const Attributes) -> c_int);
-    // SAFETY: the program's own arguments.
+    // SAFETY: this function's own arguments, with the same contract.
     let result = unsafe { real(condvar, attributes) };
     if result == 0 {
         SHAPE.made(condvar as usize, frame, Object::condvar);
@@ -62,13 +66,12 @@ pub(crate) unsafe extern "C" fn init(
     result
 }
 
-pub(crate) unsafe extern "C" fn destroy(condvar: *mut Condvar, frame: &Frame) -> c_int {
-    if !world::active() {
-        // SAFETY: the program's own argument.
-        return unsafe { real!(pthread_cond_destroy: fn(*mut Condvar) -> c_int)(condvar) };
-    }
-    let world = world::get();
-    let site = world.site(frame.return_address);
+/// # Safety
+///
+/// As `pthread_cond_destroy`: `condvar` points to a condition variable.
+pub(super) unsafe extern "C" fn destroy(condvar: *mut Condvar, frame: &Frame) -> c_int {
+    outside_run!(pthread_cond_destroy: fn(condvar: *mut Condvar) -> c_int);
+    let site = world::borrow().site(frame.return_address);
     let object = find(condvar, site);
     if waiting(object) > 0 {
         misuse(
@@ -83,49 +86,49 @@ pub(crate) unsafe extern "C" fn destroy(condvar: *mut Condvar, frame: &Frame) ->
 }
 
 fn waiting(condvar: ObjectId) -> usize {
-    match world::get().run.state().object(condvar) {
-        Object::Condvar(waiters) => waiters.len() + waits::waiting(condvar),
-        _ => 0,
-    }
+    let in_model = match world::borrow().run.state().object(condvar) {
+        Object::Condvar(waiters) => waiters.len(),
+        _ => return 0,
+    };
+    in_model + waits::waiting(condvar)
 }
 
-pub(crate) unsafe extern "C" fn wait(
+/// # Safety
+///
+/// As `pthread_cond_wait`: `condvar` points to a condition variable, `mutex` to a mutex.
+pub(super) unsafe extern "C" fn wait(
     condvar: *mut Condvar,
     mutex: *mut Mutex,
     frame: &Frame,
 ) -> c_int {
-    if !world::active() {
-        let real = real!(pthread_cond_wait: fn(*mut Condvar, *mut Mutex) -> c_int);
-        // SAFETY: the program's own arguments.
-        return unsafe { real(condvar, mutex) };
-    }
+    outside_run!(pthread_cond_wait: fn(condvar: *mut Condvar, mutex: *mut Mutex) -> c_int);
     wait_until(condvar, mutex, None, frame)
 }
 
-pub(crate) unsafe extern "C" fn timed_wait(
+/// # Safety
+///
+/// As `pthread_cond_timedwait`: `condvar` points to a condition variable, `mutex` to a mutex, `until` to a time.
+pub(super) unsafe extern "C" fn timed_wait(
     condvar: *mut Condvar,
     mutex: *mut Mutex,
     until: *const timespec,
     frame: &Frame,
 ) -> c_int {
-    if !world::active() {
-        let real =
-            real!(pthread_cond_timedwait: fn(*mut Condvar, *mut Mutex, *const timespec) -> c_int);
-        // SAFETY: the program's own arguments.
-        return unsafe { real(condvar, mutex, until) };
-    }
-    // SAFETY: the program says that a condition variable lies there.
-    let flags = unsafe { *condvar.cast::<u32>().add(FLAGS) };
-    let clock = match flags & MONOTONIC {
+    outside_run!(pthread_cond_timedwait: fn(condvar: *mut Condvar, mutex: *mut Mutex, until: *const timespec) -> c_int);
+    let clock = match word(condvar as usize, FLAGS) & MONOTONIC {
         0 => libc::CLOCK_REALTIME,
         _ => libc::CLOCK_MONOTONIC,
     };
-    match Deadline::new(clock, until) {
+    // SAFETY: `until` points to a time, by this function's contract.
+    match unsafe { Deadline::new(clock, until) } {
         Some(until) => wait_until(condvar, mutex, Some(until), frame),
         None => libc::EINVAL,
     }
 }
 
+/// # Safety
+///
+/// As `pthread_cond_clockwait`: `condvar` points to a condition variable, `mutex` to a mutex, `until` to a time.
 unsafe extern "C" fn clock_wait(
     condvar: *mut Condvar,
     mutex: *mut Mutex,
@@ -133,12 +136,9 @@ unsafe extern "C" fn clock_wait(
     until: *const timespec,
     frame: &Frame,
 ) -> c_int {
-    if !world::active() {
-        let real = real!(pthread_cond_clockwait: fn(*mut Condvar, *mut Mutex, libc::clockid_t, *const timespec) -> c_int);
-        // SAFETY: the program's own arguments.
-        return unsafe { real(condvar, mutex, clock, until) };
-    }
-    match Deadline::new(clock, until) {
+    outside_run!(pthread_cond_clockwait: fn(condvar: *mut Condvar, mutex: *mut Mutex, clock: libc::clockid_t, until: *const timespec) -> c_int);
+    // SAFETY: `until` points to a time, by this function's contract.
+    match unsafe { Deadline::new(clock, until) } {
         Some(until) => wait_until(condvar, mutex, Some(until), frame),
         None => libc::EINVAL,
     }
@@ -150,11 +150,11 @@ fn wait_until(
     until: Option<Deadline>,
     frame: &Frame,
 ) -> c_int {
-    let site = world::get().site(frame.return_address);
+    let site = world::borrow().site(frame.return_address);
     let address = condvar as usize;
     let condvar = find(condvar, site);
-    let given_up = mutexes::find(mutex, site);
-    if !mutexes::held(given_up) {
+    let released = mutexes::find(mutex, site);
+    if !held(released) {
         if mutexes::checks_errors(mutex) {
             return libc::EPERM;
         }
@@ -165,27 +165,41 @@ fn wait_until(
             site,
         );
     }
-    robust_mutexes::let_go(given_up);
-    let again = mutex;
-    let mutex = match world::get().about(given_up).depth {
-        0 => given_up,
-        // A recursive one that was locked more than once is not given up.
-        _ => nobodys(),
+    robust_mutexes::released_for_wait(released);
+    let depth = world::borrow().about(released).depth;
+    let enqueued = match depth {
+        0 => released,
+        // A recursive one that was locked more than once is not released.
+        _ => private_mutex(),
     };
-    if waits::used() {
-        let ended = waits::on_condvar(condvar, mutex, until, site);
-        return match (mutexes::taken(again, given_up, site), ended) {
-            (_, Ended::Cancelled) => cancellation::go(),
-            (0, Ended::Woken) => 0,
-            (0, Ended::Late) => libc::ETIMEDOUT,
-            (error, _) => error,
-        };
+    let ended = match waits::used() {
+        true => waits::on_condvar(condvar, enqueued, until, site),
+        false => wait_for_signal(condvar, enqueued, released, until, site),
+    };
+    match (mutexes::taken(mutex, released, site), ended) {
+        (_, Ended::Cancelled) => cancellation::go(),
+        (0, Ended::Late) => libc::ETIMEDOUT,
+        (error, _) => error,
     }
-    let step = |op| perform(op, Gate::Open, site, Order::SeqCst, None);
-    step(Op::Enqueue { condvar, mutex });
+}
+
+/// Waits, in a program that does not cancel threads. The mutex that is `enqueued` with the thread is held when it ends.
+fn wait_for_signal(
+    condvar: ObjectId,
+    enqueued: ObjectId,
+    released: ObjectId,
+    until: Option<Deadline>,
+    site: Site,
+) -> Ended {
+    let mutex = enqueued;
+    visible(Op::Enqueue { condvar, mutex }, site);
     let others = waiting(condvar) > 1;
-    let before = world::get().about(condvar).mutex.replace(given_up);
-    if others && before != Some(given_up) {
+    let (before, address) = {
+        let mut world = world::borrow();
+        let known = world.about(condvar);
+        (known.mutex.replace(released), known.address)
+    };
+    if others && before != Some(released) {
         misuse(
             "wait-with-two-mutexes",
             "two threads wait on {0} with different mutexes",
@@ -196,50 +210,50 @@ fn wait_until(
     let timed = until.is_some();
     let wake = Op::Wake { condvar, timed };
     let woken = match until {
-        Some(until) => clocks::perform_until(wake, until, site),
-        None => step(wake),
+        Some(until) => deadlines::perform_until(wake, until, site),
+        None => visible(wake, site),
     };
-    step(Op::Lock(mutex));
-    match mutexes::taken(again, given_up, site) {
-        0 if !woken.ok => libc::ETIMEDOUT,
-        error => error,
+    visible(Op::Lock(mutex), site);
+    match woken.ok {
+        true => Ended::Woken,
+        false => Ended::Late,
     }
 }
 
 /// A mutex that no other thread knows of.
-fn nobodys() -> ObjectId {
-    let world = world::get();
-    // An address that is none, and another one for each.
+fn private_mutex() -> ObjectId {
+    let mut world = world::borrow();
+    // No object lies at such an address, and each private mutex has another one.
     let address = usize::MAX - 8 * world.objects.known().len() - 7;
     world.make(address, 8, Sort::Mutex, Object::mutex())
 }
 
-pub(crate) unsafe extern "C" fn signal(condvar: *mut Condvar, frame: &Frame) -> c_int {
-    if !world::active() {
-        // SAFETY: the program's own argument.
-        return unsafe { real!(pthread_cond_signal: fn(*mut Condvar) -> c_int)(condvar) };
-    }
-    let site = world::get().site(frame.return_address);
+/// # Safety
+///
+/// As `pthread_cond_signal`: `condvar` points to a condition variable.
+pub(super) unsafe extern "C" fn signal(condvar: *mut Condvar, frame: &Frame) -> c_int {
+    outside_run!(pthread_cond_signal: fn(condvar: *mut Condvar) -> c_int);
+    let site = world::borrow().site(frame.return_address);
     let object = find(condvar, site);
     if waits::used() {
         waits::signal(object, site);
     } else {
-        perform(Op::NotifyOne(object), Gate::Open, site, Order::SeqCst, None);
+        visible(Op::NotifyOne(object), site);
     }
     0
 }
 
-pub(crate) unsafe extern "C" fn broadcast(condvar: *mut Condvar, frame: &Frame) -> c_int {
-    if !world::active() {
-        // SAFETY: the program's own argument.
-        return unsafe { real!(pthread_cond_broadcast: fn(*mut Condvar) -> c_int)(condvar) };
-    }
-    let site = world::get().site(frame.return_address);
+/// # Safety
+///
+/// As `pthread_cond_broadcast`: `condvar` points to a condition variable.
+pub(super) unsafe extern "C" fn broadcast(condvar: *mut Condvar, frame: &Frame) -> c_int {
+    outside_run!(pthread_cond_broadcast: fn(condvar: *mut Condvar) -> c_int);
+    let site = world::borrow().site(frame.return_address);
     let object = find(condvar, site);
     if waits::used() {
         waits::broadcast(object, site);
     } else {
-        perform(Op::NotifyAll(object), Gate::Open, site, Order::SeqCst, None);
+        visible(Op::NotifyAll(object), site);
     }
     0
 }

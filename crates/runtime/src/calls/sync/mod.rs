@@ -1,11 +1,15 @@
-//! Synchronisation objects: mutexes, condition variables, read-write locks, semaphores, barriers, one-time initialisation, futexes.
+//! Synchronisation objects: mutexes, condition variables, read-write locks, semaphores, barriers, one-time initialisation, and
+//! C11's names for them. Futexes, which come in by `syscall`, are in [`crate::kernel::futexes`].
+//!
+//! May import `core`, `hooks` and `kernel`, and no other family.
 
 pub(crate) mod barriers;
+pub(crate) mod c11_sync;
 pub(crate) mod condvars;
-pub(crate) mod futexes;
 pub(crate) mod mutexes;
 pub(crate) mod named_semaphores;
 pub(crate) mod once;
+pub(crate) mod process_shared;
 pub(crate) mod robust_mutexes;
 pub(crate) mod rwlocks;
 pub(crate) mod semaphores;
@@ -16,6 +20,13 @@ use crate::core::families::Family;
 
 pub(crate) static FAMILY: Family = Family {
     prepare: |_| named_semaphores::prepare(),
+    begin_run: || {
+        named_semaphores::clear();
+        once::clear();
+        robust_mutexes::clear();
+    },
+    thread_ends: robust_mutexes::orphan_all,
     conclude: sync_objects::conclude,
+    clean_up: sync_objects::erase_marks,
     ..Family::QUIET
 };

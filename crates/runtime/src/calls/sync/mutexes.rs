@@ -1,25 +1,27 @@
 //! Mutexes.
 //!
-//! Their kinds differ in what happens to a thread that locks a mutex it has, or unlocks one it has not. How often the holder of a recursive
-//! one has it is the holder's own business and no event.
+//! Their kinds differ in what happens to a thread that locks a mutex that it holds, or unlocks one that it does not hold. How often
+//! the holder of a recursive mutex has locked it is known to the holder alone, and no event.
 
 use crate::{
-    calls::{
-        sync::{robust_mutexes, sync_objects::Shape},
-        time::clocks::{self, Deadline},
+    calls::sync::{
+        robust_mutexes,
+        sync_objects::{Shape, word},
     },
     core::{
+        deadlines::{self, Deadline},
+        held_mutexes::{held, holder},
         objects::Sort,
-        operations::misuse,
+        operations::{misuse, visible},
         spin,
-        world::{self, perform, poll},
+        world::{self, poll},
     },
     hooks::Frame,
-    real, trampoline,
+    outside_run, real, trampoline,
 };
 use core::ffi::c_int;
 use libc::{pthread_mutex_t as Mutex, pthread_mutexattr_t as Attributes, timespec};
-use reweave_model::{Gate, Object, ObjectId, Op, Order, Site};
+use reweave_model::{Object, ObjectId, Op, Order, Site};
 
 trampoline! {
     pthread_mutex_init => init, "rdx";
@@ -36,15 +38,14 @@ pub const SHAPE: Shape = Shape {
     sort: Sort::Mutex,
     bytes: size_of::<Mutex>(),
     mark: 32,
-    // SAFETY: the caller's.
-    new: |words| unsafe {
+    new: |word| {
         // One with a ceiling keeps it where the lock is.
-        (*words == 0 || *words.add(KIND) & CEILING != 0)
-            && (1..4).all(|word| *words.add(word) == 0)
-            && *words.add(KIND) & 3 == *words.add(KIND) & 15
-            && *words.add(KIND) >> 10 == 0
-            && *words.add(6) == 0
-            && *words.add(7) == 0
+        (word(0) == 0 || word(KIND) & CEILING != 0)
+            && (1..4).all(|index| word(index) == 0)
+            && word(KIND) & 3 == word(KIND) & 15
+            && word(KIND) >> 10 == 0
+            && word(6) == 0
+            && word(7) == 0
     },
     statically: true,
 };
@@ -55,15 +56,14 @@ const ROBUST: c_int = 16;
 const CEILING: u32 = 64;
 
 fn kind(mutex: *const Mutex) -> c_int {
-    // SAFETY: `find` has seen that a mutex lies there.
-    unsafe { *mutex.cast::<c_int>().add(KIND) }
+    word(mutex as usize, KIND) as c_int
 }
 
 fn recursive(mutex: *const Mutex) -> bool {
     kind(mutex) & 3 == libc::PTHREAD_MUTEX_RECURSIVE
 }
 
-/// Whether wrong use of it is answered and not forbidden.
+/// Whether wrong use of a mutex is answered with an error number, and not forbidden.
 pub fn checks_errors(mutex: *const Mutex) -> bool {
     kind(mutex) & 3 == libc::PTHREAD_MUTEX_ERRORCHECK
 }
@@ -77,7 +77,7 @@ fn is_robust(mutex: *const Mutex) -> bool {
     kind(mutex) & ROBUST != 0
 }
 
-/// The running thread has just got a mutex: what it is told.
+/// The running thread has just locked a mutex: what the call returns.
 #[inline]
 pub fn taken(mutex: *const Mutex, object: ObjectId, site: Site) -> c_int {
     match is_robust(mutex) {
@@ -86,21 +86,16 @@ pub fn taken(mutex: *const Mutex, object: ObjectId, site: Site) -> c_int {
     }
 }
 
-/// Whether the running thread has it.
-#[inline]
-pub fn held(object: ObjectId) -> bool {
-    let world = world::get();
-    let me = Some(world.current);
-    matches!(world.run.state().object(object), Object::Mutex { holder, .. } if *holder == me)
-}
-
-pub(crate) unsafe extern "C" fn init(
+/// # Safety
+///
+/// As `pthread_mutex_init`: `mutex` points to room for a mutex, `attributes` is null or points to attributes.
+pub(super) unsafe extern "C" fn init(
     mutex: *mut Mutex,
     attributes: *const Attributes,
     frame: &Frame,
 ) -> c_int {
     let real = real!(pthread_mutex_init: fn(*mut Mutex, *const Attributes) -> c_int);
-    // SAFETY: the program's own arguments.
+    // SAFETY: this function's own arguments, with the same contract.
     let result = unsafe { real(mutex, attributes) };
     if result == 0 {
         SHAPE.made(mutex as usize, frame, Object::mutex);
@@ -108,18 +103,14 @@ pub(crate) unsafe extern "C" fn init(
     result
 }
 
-pub(crate) unsafe extern "C" fn destroy(mutex: *mut Mutex, frame: &Frame) -> c_int {
-    if !world::active() {
-        // SAFETY: the program's own argument.
-        return unsafe { real!(pthread_mutex_destroy: fn(*mut Mutex) -> c_int)(mutex) };
-    }
-    let world = world::get();
-    let site = world.site(frame.return_address);
+/// # Safety
+///
+/// As `pthread_mutex_destroy`: `mutex` points to a mutex.
+pub(super) unsafe extern "C" fn destroy(mutex: *mut Mutex, frame: &Frame) -> c_int {
+    outside_run!(pthread_mutex_destroy: fn(mutex: *mut Mutex) -> c_int);
+    let site = world::borrow().site(frame.return_address);
     let object = find(mutex, site);
-    if !matches!(
-        world.run.state().object(object),
-        Object::Mutex { holder: None, .. }
-    ) {
+    if holder(object).is_some() {
         misuse(
             "destroyed-in-use",
             "{0} is destroyed while it is locked",
@@ -131,11 +122,11 @@ pub(crate) unsafe extern "C" fn destroy(mutex: *mut Mutex, frame: &Frame) -> c_i
     0
 }
 
-/// What a thread gets that locks a mutex it has.
+/// The running thread locks a mutex that it holds already.
 #[cold]
-fn again(mutex: *mut Mutex, object: ObjectId, site: Site) -> c_int {
+fn lock_again(mutex: *mut Mutex, object: ObjectId, site: Site) -> c_int {
     if recursive(mutex) {
-        world::get().about(object).depth += 1;
+        world::borrow().about(object).depth += 1;
         spin::disturbed();
         return 0;
     }
@@ -150,29 +141,29 @@ fn again(mutex: *mut Mutex, object: ObjectId, site: Site) -> c_int {
     )
 }
 
-pub(crate) unsafe extern "C" fn lock(mutex: *mut Mutex, frame: &Frame) -> c_int {
-    if !world::active() {
-        // SAFETY: the program's own argument.
-        return unsafe { real!(pthread_mutex_lock: fn(*mut Mutex) -> c_int)(mutex) };
-    }
-    let site = world::get().site(frame.return_address);
+/// # Safety
+///
+/// As `pthread_mutex_lock`: `mutex` points to a mutex.
+pub(super) unsafe extern "C" fn lock(mutex: *mut Mutex, frame: &Frame) -> c_int {
+    outside_run!(pthread_mutex_lock: fn(mutex: *mut Mutex) -> c_int);
+    let site = world::borrow().site(frame.return_address);
     let object = find(mutex, site);
     if held(object) {
-        return again(mutex, object, site);
+        return lock_again(mutex, object, site);
     }
     poll(Op::Lock(object), frame, site, Order::SeqCst, None);
     taken(mutex, object, site)
 }
 
-pub(crate) unsafe extern "C" fn try_lock(mutex: *mut Mutex, frame: &Frame) -> c_int {
-    if !world::active() {
-        // SAFETY: the program's own argument.
-        return unsafe { real!(pthread_mutex_trylock: fn(*mut Mutex) -> c_int)(mutex) };
-    }
-    let site = world::get().site(frame.return_address);
+/// # Safety
+///
+/// As `pthread_mutex_trylock`: `mutex` points to a mutex.
+pub(super) unsafe extern "C" fn try_lock(mutex: *mut Mutex, frame: &Frame) -> c_int {
+    outside_run!(pthread_mutex_trylock: fn(mutex: *mut Mutex) -> c_int);
+    let site = world::borrow().site(frame.return_address);
     let object = find(mutex, site);
     if recursive(mutex) && held(object) {
-        return again(mutex, object, site);
+        return lock_again(mutex, object, site);
     }
     let event = poll(Op::TryLock(object), frame, site, Order::SeqCst, None);
     match event.ok {
@@ -181,48 +172,47 @@ pub(crate) unsafe extern "C" fn try_lock(mutex: *mut Mutex, frame: &Frame) -> c_
     }
 }
 
-pub(crate) unsafe extern "C" fn timed_lock(
+/// # Safety
+///
+/// As `pthread_mutex_timedlock`: `mutex` points to a mutex, `until` to a time.
+pub(super) unsafe extern "C" fn timed_lock(
     mutex: *mut Mutex,
     until: *const timespec,
     frame: &Frame,
 ) -> c_int {
-    if !world::active() {
-        let real = real!(pthread_mutex_timedlock: fn(*mut Mutex, *const timespec) -> c_int);
-        // SAFETY: the program's own arguments.
-        return unsafe { real(mutex, until) };
-    }
-    lock_until(mutex, Deadline::new(libc::CLOCK_REALTIME, until), frame)
+    outside_run!(pthread_mutex_timedlock: fn(mutex: *mut Mutex, until: *const timespec) -> c_int);
+    // SAFETY: `until` points to a time, by this function's contract.
+    let until = unsafe { Deadline::new(libc::CLOCK_REALTIME, until) };
+    lock_until(mutex, until, frame)
 }
 
+/// # Safety
+///
+/// As `pthread_mutex_clocklock`: `mutex` points to a mutex, `until` to a time.
 unsafe extern "C" fn clock_lock(
     mutex: *mut Mutex,
     clock: libc::clockid_t,
     until: *const timespec,
     frame: &Frame,
 ) -> c_int {
-    if !world::active() {
-        let real = real!(pthread_mutex_clocklock: fn(*mut Mutex, libc::clockid_t, *const timespec) -> c_int);
-        // SAFETY: the program's own arguments.
-        return unsafe { real(mutex, clock, until) };
-    }
-    lock_until(mutex, Deadline::new(clock, until), frame)
+    outside_run!(pthread_mutex_clocklock: fn(mutex: *mut Mutex, clock: libc::clockid_t, until: *const timespec) -> c_int);
+    // SAFETY: `until` points to a time, by this function's contract.
+    let until = unsafe { Deadline::new(clock, until) };
+    lock_until(mutex, until, frame)
 }
 
 fn lock_until(mutex: *mut Mutex, until: Option<Deadline>, frame: &Frame) -> c_int {
-    let site = world::get().site(frame.return_address);
+    let site = world::borrow().site(frame.return_address);
     let object = find(mutex, site);
     if held(object) && (recursive(mutex) || checks_errors(mutex)) {
-        return again(mutex, object, site);
+        return lock_again(mutex, object, site);
     }
-    // It gets the mutex when it goes while that is free, and else has waited in vain.
+    // The thread gets the mutex if that is free at this operation, and else has waited in vain.
     let op = Op::TryLock(object);
     let (event, error) = match until {
-        Some(until) => (clocks::perform_until(op, until, site), libc::ETIMEDOUT),
-        // No time at all matters only to one that would have to wait.
-        None => (
-            perform(op, Gate::Open, site, Order::SeqCst, None),
-            libc::EINVAL,
-        ),
+        Some(until) => (deadlines::perform_until(op, until, site), libc::ETIMEDOUT),
+        // A time that is none matters only to a thread that would have to wait.
+        None => (visible(op, site), libc::EINVAL),
     };
     match event.ok {
         true => taken(mutex, object, site),
@@ -230,12 +220,12 @@ fn lock_until(mutex: *mut Mutex, until: Option<Deadline>, frame: &Frame) -> c_in
     }
 }
 
-pub(crate) unsafe extern "C" fn unlock(mutex: *mut Mutex, frame: &Frame) -> c_int {
-    if !world::active() {
-        // SAFETY: the program's own argument.
-        return unsafe { real!(pthread_mutex_unlock: fn(*mut Mutex) -> c_int)(mutex) };
-    }
-    let site = world::get().site(frame.return_address);
+/// # Safety
+///
+/// As `pthread_mutex_unlock`: `mutex` points to a mutex.
+pub(super) unsafe extern "C" fn unlock(mutex: *mut Mutex, frame: &Frame) -> c_int {
+    outside_run!(pthread_mutex_unlock: fn(mutex: *mut Mutex) -> c_int);
+    let site = world::borrow().site(frame.return_address);
     let object = find(mutex, site);
     if !held(object) {
         // Recursive and robust ones answer too.
@@ -250,20 +240,25 @@ pub(crate) unsafe extern "C" fn unlock(mutex: *mut Mutex, frame: &Frame) -> c_in
         );
     }
     if recursive(mutex) {
-        let depth = &mut world::get().about(object).depth;
-        if *depth > 0 {
-            *depth -= 1;
+        let again = {
+            let mut world = world::borrow();
+            let depth = &mut world.about(object).depth;
+            let again = *depth > 0;
+            *depth -= u32::from(again);
+            again
+        };
+        if again {
             spin::disturbed();
             return 0;
         }
     }
     if is_robust(mutex) {
-        robust_mutexes::given_up(object);
+        robust_mutexes::released(object);
     }
     let op = match spin::clean(object, site, frame) {
         true => Op::UnlockClean(object),
         false => Op::Unlock(object),
     };
-    perform(op, Gate::Open, site, Order::SeqCst, None);
+    visible(op, site);
     0
 }

@@ -1,16 +1,19 @@
-//! Named semaphores, of this process alone: none is there when a run begins.
+//! Named semaphores, of this process alone: none exists when a run begins.
 //!
 //! Opening, closing and unlinking are steps of one hidden atomic, so what they find follows from their order.
 
 use crate::{
-    calls::{
-        process::process_end::text,
-        sync::semaphores::{self, SHAPE, model},
-        time::clocks::fail,
+    calls::sync::semaphores::{self, SHAPE, model},
+    core::{
+        c_text::text,
+        call_sites,
+        cell::RunCell,
+        hidden_objects::Hidden,
+        operations::{failed, visible},
+        sys,
     },
-    core::{call_sites, hidden_objects::Hidden, operations::visible, sys, world},
     hooks::Frame,
-    real, trampoline,
+    outside_run, real, trampoline,
 };
 use alloc::{string::String, vec::Vec};
 use core::{
@@ -27,17 +30,12 @@ trampoline! {
     sem_unlink => unlink, "rsi";
 }
 
-/// Of a run.
-#[derive(Default)]
-pub struct State {
-    /// In the order of their memory; what is closed and unlinked stays.
-    all: Vec<Named>,
-}
+/// Those of this run, in the order of their memory; what is closed and unlinked stays.
+static ALL: RunCell<Vec<Named>> = RunCell::new(Vec::new());
 
-impl State {
-    pub fn clear(&mut self) {
-        self.all.clear();
-    }
+/// A new run.
+pub fn clear() {
+    ALL.borrow().clear();
 }
 
 struct Named {
@@ -53,9 +51,9 @@ const MOST: usize = 256;
 const LONGEST: usize = 251;
 const LARGEST: c_uint = i32::MAX as c_uint;
 
-/// Memory of the program's, as it were, that nothing else uses.
+/// Where they lie: memory that counts as the program's, and that nothing else uses.
 const ROOM_AT: usize = 0x30c0_0000_0000;
-/// Where they lie. What a run leaves there is written over by the next one that opens so many.
+/// Their memory. What a run leaves there is overwritten by the next run that opens so many.
 static ROOM: AtomicPtr<Semaphore> = AtomicPtr::new(ptr::null_mut());
 
 /// Once, before memory is copied.
@@ -69,11 +67,7 @@ fn place(index: usize) -> *mut Semaphore {
     ROOM.load(Ordering::Relaxed).wrapping_add(index)
 }
 
-fn all() -> &'static mut Vec<Named> {
-    &mut world::get().calls.named.all
-}
-
-/// Comes before or after what others do with names.
+/// The running thread is about to do something with names, before or after what others do.
 fn step(site: Site) {
     let next = Rmw {
         kind: RmwKind::Add,
@@ -85,9 +79,12 @@ fn step(site: Site) {
 
 fn find(name: &str) -> Option<usize> {
     let named = |known: &Named| known.name.as_deref() == Some(name);
-    all().iter().position(named)
+    ALL.borrow().iter().position(named)
 }
 
+/// # Safety
+///
+/// As `sem_open`: `name` ends with a nul.
 unsafe extern "C" fn open(
     name: *const c_char,
     flags: c_int,
@@ -95,19 +92,14 @@ unsafe extern "C" fn open(
     count: c_uint,
     frame: &Frame,
 ) -> *mut Semaphore {
-    if !world::active() {
-        let real =
-            real!(sem_open: fn(*const c_char, c_int, libc::mode_t, c_uint) -> *mut Semaphore);
-        // SAFETY: the program's own arguments; what was not passed is not looked at.
-        return unsafe { real(name, flags, mode, count) };
-    }
-    // SAFETY: the program's own text.
+    outside_run!(sem_open: fn(name: *const c_char, flags: c_int, mode: libc::mode_t, count: c_uint) -> *mut Semaphore);
+    // SAFETY: `name` ends with a nul, by this function's contract.
     let name = unsafe { text(name) };
     step(call_sites::site(&frame.return_address));
     match open_named(name.trim_start_matches('/'), flags, count) {
         Ok(index) => place(index),
         Err(error) => {
-            fail(error);
+            failed(error);
             ptr::null_mut()
         }
     }
@@ -125,24 +117,27 @@ fn open_named(name: &str, flags: c_int, count: c_uint) -> Result<usize, c_int> {
     match find(name) {
         Some(_) if flags & only_new == only_new => Err(libc::EEXIST),
         Some(index) => {
-            all()[index].opened += 1;
+            ALL.borrow()[index].opened += 1;
             Ok(index)
         }
         None if flags & libc::O_CREAT == 0 => Err(libc::ENOENT),
         None if count > LARGEST => Err(libc::EINVAL),
-        None if all().len() == MOST => Err(libc::EMFILE),
+        None if ALL.borrow().len() == MOST => Err(libc::EMFILE),
         None => Ok(make(name, count)),
     }
 }
 
 fn make(name: &str, count: c_uint) -> usize {
-    let index = all().len();
-    all().push(Named {
-        name: Some(name.into()),
-        opened: 1,
-    });
+    let index = {
+        let mut all = ALL.borrow();
+        all.push(Named {
+            name: Some(name.into()),
+            opened: 1,
+        });
+        all.len() - 1
+    };
     let semaphore = place(index);
-    // SAFETY: nobody uses that place yet in this run.
+    // SAFETY: the place lies in the room that `prepare` mapped, and no semaphore of this run lies there yet.
     unsafe {
         ptr::write_bytes(semaphore, 0, 1);
         real!(sem_init: fn(*mut Semaphore, c_int, c_uint) -> c_int)(semaphore, 0, count);
@@ -151,39 +146,43 @@ fn make(name: &str, count: c_uint) -> usize {
     index
 }
 
+/// # Safety
+///
+/// As `sem_close`: outside of runs, `semaphore` points to a semaphore.
 unsafe extern "C" fn close(semaphore: *mut Semaphore, frame: &Frame) -> c_int {
-    if !world::active() {
-        // SAFETY: the program's own argument.
-        return unsafe { real!(sem_close: fn(*mut Semaphore) -> c_int)(semaphore) };
-    }
+    outside_run!(sem_close: fn(semaphore: *mut Semaphore) -> c_int);
     let site = call_sites::site(&frame.return_address);
     step(site);
-    let index = (0..all().len()).find(|index| place(*index) == semaphore);
-    let Some(known) = index.map(|index| &mut all()[index]) else {
-        return fail(libc::EINVAL);
+    let count = ALL.borrow().len();
+    let Some(index) = (0..count).find(|index| place(*index) == semaphore) else {
+        return failed(libc::EINVAL);
     };
-    if known.opened == 0 {
-        return fail(libc::EINVAL);
-    }
-    known.opened -= 1;
-    if known.opened == 0 && known.name.is_none() {
-        // Who closes it last is after all who have closed it before.
+    let gone = {
+        let known = &mut ALL.borrow()[index];
+        if known.opened == 0 {
+            return failed(libc::EINVAL);
+        }
+        known.opened -= 1;
+        known.opened == 0 && known.name.is_none()
+    };
+    if gone {
+        // The last thread that closes it comes after all that have closed it before.
         SHAPE.disappeared(semaphores::find(semaphore, site), site);
     }
     0
 }
 
+/// # Safety
+///
+/// As `sem_unlink`: `name` ends with a nul.
 unsafe extern "C" fn unlink(name: *const c_char, frame: &Frame) -> c_int {
-    if !world::active() {
-        // SAFETY: the program's own argument.
-        return unsafe { real!(sem_unlink: fn(*const c_char) -> c_int)(name) };
-    }
-    // SAFETY: the program's own text.
+    outside_run!(sem_unlink: fn(name: *const c_char) -> c_int);
+    // SAFETY: `name` ends with a nul, by this function's contract.
     let name = unsafe { text(name) };
     step(call_sites::site(&frame.return_address));
     let Some(index) = find(name.trim_start_matches('/')) else {
-        return fail(libc::ENOENT);
+        return failed(libc::ENOENT);
     };
-    all()[index].name = None;
+    ALL.borrow()[index].name = None;
     0
 }

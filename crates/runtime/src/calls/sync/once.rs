@@ -1,25 +1,26 @@
 //! One-time initialisation: `pthread_once`, and the guards of C++'s function-local statics.
 //!
 //! An initialiser that throws, or whose thread ends in it, has not initialised anything; the next one tries again. Rust frames let
-//! exceptions pass but do not notice them, so the initialiser is called by a frame whose personality does.
+//! exceptions pass but do not notice them, so a frame with a personality of its own calls the initialiser.
 
 use crate::{
     core::{
         call_sites,
         objects::{Found, Sort},
-        operations::misuse,
+        operations::{misuse, visible},
+        per_thread::PerThread,
         spin,
-        world::{self, World, perform},
+        world::{self, World},
     },
     hooks::Frame,
-    real, trampoline,
+    outside_run, real, trampoline,
 };
 use alloc::vec::Vec;
 use core::{
     arch::naked_asm,
     ffi::{c_int, c_void},
 };
-use reweave_model::{Gate, Object, ObjectId, OnceState, Op, Order, Site};
+use reweave_model::{Object, ObjectId, OnceState, Op, Site};
 
 trampoline! {
     pthread_once => once, "rdx";
@@ -28,11 +29,12 @@ trampoline! {
     __cxa_guard_abort => abort, "rsi";
 }
 
-/// What is kept of a thread.
-#[derive(Default)]
-pub struct Own {
-    /// The initialisations that it is in, by their variables.
-    under_way: Vec<(ObjectId, *mut c_int, Site)>,
+/// The initialisations that each thread is in, with their variables, innermost last.
+static UNDER_WAY: PerThread<Vec<(ObjectId, *mut c_int, Site)>> = PerThread::new();
+
+/// A new run.
+pub fn clear() {
+    UNDER_WAY.clear();
 }
 
 type Initialiser = extern "C" fn();
@@ -50,12 +52,11 @@ fn begin(object: ObjectId, site: Site) -> bool {
         object,
         force: true,
     };
-    perform(op, Gate::Open, site, Order::SeqCst, None).result != ALREADY
+    visible(op, site).result != ALREADY
 }
 
 fn end(object: ObjectId, done: bool, site: Site) {
-    let op = Op::OnceEnd(object, done);
-    perform(op, Gate::Open, site, Order::SeqCst, None);
+    visible(Op::OnceEnd(object, done), site);
 }
 
 /// The object at an address whose memory says whether it was done; one that was done and is new again is another one. Memory says so before
@@ -78,56 +79,64 @@ fn object(world: &mut World, address: usize, done: bool) -> ObjectId {
     world.make(address, 4, Sort::Once, Object::Once(state))
 }
 
-pub(crate) unsafe extern "C" fn once(
+/// # Safety
+///
+/// As `pthread_once`: `control` points to a variable for this, `routine` can be called.
+pub(super) unsafe extern "C" fn once(
     control: *mut c_int,
     routine: Initialiser,
     frame: &Frame,
 ) -> c_int {
     if !world::active() || by_unwinder(frame.return_address) {
         let real = real!(pthread_once: fn(*mut c_int, Initialiser) -> c_int);
-        // SAFETY: the program's own arguments.
+        // SAFETY: this function's own arguments, with the same contract.
         return unsafe { real(control, routine) };
     }
-    let world = world::get();
-    let site = world.site(frame.return_address);
-    // SAFETY: the program's own variable.
+    let site = world::borrow().site(frame.return_address);
+    // SAFETY: `control` points to a variable, by this function's contract.
     let word = unsafe { *control };
     // Higher bits count forks.
     if !matches!(word, NEW | RUNNING) && word & 3 != DONE {
         let message = "{0} is used and was never initialised";
         misuse("uninitialised", message, control as usize, site);
     }
-    let object = object(world, control as usize, word & 3 == DONE);
+    let object = object(&mut world::borrow(), control as usize, word & 3 == DONE);
     if !begin(object, site) {
         return 0;
     }
-    let own = &mut world::get().me().own_calls.once;
-    own.under_way.push((object, control, site));
-    // SAFETY: the program's own variable and function.
+    let me = world::borrow().current;
+    UNDER_WAY.with(me, |all| all.push((object, control, site)));
+    // SAFETY: `control` points to a variable and `routine` can be called, by this function's contract. No borrow is alive.
     unsafe {
         set(control, RUNNING);
         call(routine);
         set(control, DONE);
     }
-    world::get().me().own_calls.once.under_way.pop();
+    UNDER_WAY.with(me, Vec::pop);
     end(object, true, site);
     0
 }
 
 /// # Safety
-/// It is the program's own variable.
+///
+/// `control` points to a variable of `pthread_once`.
 unsafe fn set(control: *mut c_int, word: c_int) {
     spin::foreign(control as usize, size_of::<c_int>());
-    // SAFETY: as promised.
+    // SAFETY: `control` points to a variable, by this function's contract.
     unsafe { *control = word };
 }
 
-/// Whether the unwinder of exceptions calls from there. It initialises tables of its own, at the first exception of a run; nobody can tell by whom.
+/// Whether the unwinder of exceptions calls from there. It initialises tables of its own at the first exception of a run, which the
+/// program cannot observe.
 fn by_unwinder(address: usize) -> bool {
     call_sites::library(address, "/libgcc_s.so")
 }
 
 /// Calls an initialiser, which may throw.
+///
+/// # Safety
+///
+/// `routine` can be called.
 #[unsafe(naked)]
 unsafe extern "C" fn call(routine: Initialiser) {
     naked_asm!(
@@ -149,58 +158,65 @@ unsafe extern "C" fn call(routine: Initialiser) {
 extern "C" fn noticed(_: c_int, phase: c_int, _: u64, _: *mut c_void, _: *mut c_void) -> c_int {
     const CLEANING: c_int = 2;
     const GO_ON: c_int = 8;
-    let under_way = &mut world::get().me().own_calls.once.under_way;
-    let left = under_way.pop_if(|_| phase & CLEANING != 0);
-    if let Some((object, control, site)) = left {
-        // SAFETY: the program's own variable.
+    if phase & CLEANING == 0 {
+        return GO_ON;
+    }
+    let me = world::borrow().current;
+    if let Some((object, control, site)) = UNDER_WAY.with(me, Vec::pop) {
+        // SAFETY: the call of `pthread_once` with this variable has not returned.
         unsafe { set(control, NEW) };
         end(object, false, site);
     }
     GO_ON
 }
 
-/// A guard is eight bytes: compiled code looks at the first, which is 1 when all is done. The second half is where the model's object is.
-fn guarded(guard: *mut u8) -> ObjectId {
-    let world = world::get();
+/// The object of a guard. A guard is eight bytes: compiled code looks at the first, which is 1 when all is done. The object of the
+/// model lies in the second half.
+///
+/// # Safety
+///
+/// `guard` points to a guard.
+unsafe fn guarded(guard: *mut u8) -> ObjectId {
+    // SAFETY: `guard` points to a guard, by this function's contract.
+    let done = unsafe { *guard } != 0;
+    let mut world = world::borrow();
     if let Found::Object(byte) = world.objects.find(guard as usize, 1, Sort::Atomic) {
         world.about(byte).guard = true;
     }
-    // SAFETY: the program's own variable.
-    let done = unsafe { *guard } != 0;
-    object(world, guard as usize + 4, done)
+    object(&mut world, guard as usize + 4, done)
 }
 
+/// # Safety
+///
+/// As `__cxa_guard_acquire`: `guard` points to a guard.
 unsafe extern "C" fn acquire(guard: *mut u8, frame: &Frame) -> c_int {
-    if !world::active() {
-        // SAFETY: the program's own argument.
-        return unsafe { real!(__cxa_guard_acquire: fn(*mut u8) -> c_int)(guard) };
-    }
-    let site = world::get().site(frame.return_address);
-    begin(guarded(guard), site).into()
+    outside_run!(__cxa_guard_acquire: fn(guard: *mut u8) -> c_int);
+    let site = world::borrow().site(frame.return_address);
+    // SAFETY: `guard` points to a guard, by this function's contract.
+    begin(unsafe { guarded(guard) }, site).into()
 }
 
+/// # Safety
+///
+/// As `__cxa_guard_release`: `guard` points to a guard that the running thread has acquired.
 unsafe extern "C" fn release(guard: *mut u8, frame: &Frame) {
-    if !world::active() {
-        // SAFETY: the program's own argument.
-        return unsafe { real!(__cxa_guard_release: fn(*mut u8))(guard) };
-    }
-    let world = world::get();
-    let site = world.site(frame.return_address);
-    let object = guarded(guard);
-    // SAFETY: the program's own variable.
-    let before = unsafe { *guard };
-    let byte = world.atomic(guard as usize, 1, before.into(), site);
-    perform(Op::Store(byte, 1), Gate::Open, site, Order::SeqCst, None);
-    // SAFETY: as above.
+    outside_run!(__cxa_guard_release: fn(guard: *mut u8));
+    let site = world::borrow().site(frame.return_address);
+    // SAFETY: `guard` points to a guard, by this function's contract.
+    let (object, before) = unsafe { (guarded(guard), *guard) };
+    let byte = world::borrow().atomic(guard as usize, 1, before.into(), site);
+    visible(Op::Store(byte, 1), site);
+    // SAFETY: `guard` points to a guard, by this function's contract.
     unsafe { *guard = 1 };
     end(object, true, site);
 }
 
+/// # Safety
+///
+/// As `__cxa_guard_abort`: `guard` points to a guard that the running thread has acquired.
 unsafe extern "C" fn abort(guard: *mut u8, frame: &Frame) {
-    if !world::active() {
-        // SAFETY: the program's own argument.
-        return unsafe { real!(__cxa_guard_abort: fn(*mut u8))(guard) };
-    }
-    let site = world::get().site(frame.return_address);
-    end(guarded(guard), false, site);
+    outside_run!(__cxa_guard_abort: fn(guard: *mut u8));
+    let site = world::borrow().site(frame.return_address);
+    // SAFETY: `guard` points to a guard, by this function's contract.
+    end(unsafe { guarded(guard) }, false, site);
 }

@@ -1,10 +1,13 @@
-//! Robust mutexes: one whose holder has ended goes to the next who locks it, who is told so and says when what it protects is whole again.
+//! Robust mutexes. If the holder of one ends, the next thread that locks it learns of that, and declares what the mutex protects
+//! consistent again; if it does not, the mutex is lost.
 
 use crate::{
     calls::sync::mutexes,
-    core::{operations::visible, world},
+    core::{
+        held_mutexes::held, objects::Health, operations::visible, per_thread::PerThread, world,
+    },
     hooks::Frame,
-    real, trampoline,
+    outside_run, trampoline,
 };
 use alloc::vec::Vec;
 use core::ffi::c_int;
@@ -16,36 +19,30 @@ trampoline! {
     pthread_mutex_consistent_np => consistent, "rsi";
 }
 
-/// Of a thread.
-#[derive(Default)]
-pub struct Own {
-    /// The robust mutexes that it has.
-    held: Vec<ObjectId>,
+/// The robust mutexes that each thread holds.
+static HELD: PerThread<Vec<ObjectId>> = PerThread::new();
+
+/// A new run.
+pub fn clear() {
+    HELD.clear();
 }
 
-/// What has become of a robust mutex. Only its holder looks at that, so its order is that of locking.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Health {
-    Whole,
-    /// A holder has ended, and nobody has said since that all is well.
-    Orphaned,
-    /// It was unlocked like that: nobody gets it any more.
-    Lost,
+/// Uses the list of the running thread. The closure must not switch threads.
+fn with_held<R>(what: impl FnOnce(&mut Vec<ObjectId>) -> R) -> R {
+    let me = world::borrow().current;
+    HELD.with(me, what)
 }
 
-fn held() -> &'static mut Vec<ObjectId> {
-    &mut world::get().me().own_calls.robust.held
-}
-
-/// The running thread has just got a robust mutex: what it is told.
+/// The running thread has just locked a robust mutex: what the call returns.
 pub fn taken(object: ObjectId, site: Site) -> c_int {
-    match world::get().about(object).health {
+    let health = world::borrow().about(object).health;
+    match health {
         Health::Lost => {
             visible(Op::Unlock(object), site);
             libc::ENOTRECOVERABLE
         }
         health => {
-            held().push(object);
+            with_held(|held| held.push(object));
             match health {
                 Health::Orphaned => libc::EOWNERDEAD,
                 _ => 0,
@@ -55,40 +52,47 @@ pub fn taken(object: ObjectId, site: Site) -> c_int {
 }
 
 /// The running thread is about to unlock a robust mutex.
-pub fn given_up(object: ObjectId) {
-    let health = &mut world::get().about(object).health;
-    if *health == Health::Orphaned {
-        *health = Health::Lost;
+pub fn released(object: ObjectId) {
+    {
+        let mut world = world::borrow();
+        let health = &mut world.about(object).health;
+        if *health == Health::Orphaned {
+            *health = Health::Lost;
+        }
     }
-    let_go(object);
+    released_for_wait(object);
 }
 
-/// The running thread is about to give up a robust mutex for the time of a wait.
-pub fn let_go(object: ObjectId) {
-    held().retain(|other| *other != object);
+/// The running thread is about to release a robust mutex for the time of a wait.
+pub fn released_for_wait(object: ObjectId) {
+    with_held(|held| held.retain(|other| *other != object));
 }
 
-/// The running thread is at its end, and leaves behind what it holds.
-pub fn orphan() {
-    let site = Site(world::get().me().created);
-    while let Some(object) = held().pop() {
-        let world = world::get();
-        let known = world.about(object);
-        known.health = Health::Orphaned;
-        known.depth = 0;
+/// The running thread ends, and leaves behind the robust mutexes that it holds.
+pub fn orphan_all() {
+    let site = Site(world::borrow().me().created);
+    while let Some(object) = with_held(Vec::pop) {
+        {
+            let mut world = world::borrow();
+            let known = world.about(object);
+            known.health = Health::Orphaned;
+            known.depth = 0;
+        }
         visible(Op::Unlock(object), site);
     }
 }
 
+/// # Safety
+///
+/// As `pthread_mutex_consistent`: `mutex` points to a mutex.
 unsafe extern "C" fn consistent(mutex: *mut Mutex, frame: &Frame) -> c_int {
-    if !world::active() {
-        // SAFETY: the program's own argument.
-        return unsafe { real!(pthread_mutex_consistent: fn(*mut Mutex) -> c_int)(mutex) };
-    }
-    let site = world::get().site(frame.return_address);
+    outside_run!(pthread_mutex_consistent: fn(mutex: *mut Mutex) -> c_int);
+    let site = world::borrow().site(frame.return_address);
     let object = mutexes::find(mutex, site);
-    let health = &mut world::get().about(object).health;
-    if !mutexes::held(object) || *health != Health::Orphaned {
+    let holds = held(object);
+    let mut world = world::borrow();
+    let health = &mut world.about(object).health;
+    if !holds || *health != Health::Orphaned {
         return libc::EINVAL;
     }
     *health = Health::Whole;

@@ -1,17 +1,15 @@
 //! Read-write locks. Unless an attribute says otherwise, readers do not wait behind a writer that waits.
 
 use crate::{
-    calls::{
-        sync::sync_objects::Shape,
-        time::clocks::{self, Deadline},
-    },
+    calls::sync::sync_objects::{Shape, word},
     core::{
+        deadlines::{self, Deadline},
         objects::Sort,
-        operations::misuse,
-        world::{self, perform, poll},
+        operations::{misuse, visible},
+        world::{self, poll},
     },
     hooks::Frame,
-    real, trampoline,
+    outside_run, real, trampoline,
 };
 use core::ffi::c_int;
 use libc::{pthread_rwlock_t as Lock, pthread_rwlockattr_t as Attributes, timespec};
@@ -31,15 +29,12 @@ trampoline! {
     pthread_rwlock_unlock => unlock, "rsi";
 }
 
-/// As glibc has it: readers with two flags, writers, two words to wait for, the writer that has it, room, who goes first.
+/// As glibc has it: readers with two flags, writers, two words to wait for, the writer that holds it, room, which side goes first.
 pub const SHAPE: Shape = Shape {
     sort: Sort::RwLock,
     bytes: size_of::<Lock>(),
     mark: 40,
-    // SAFETY: the caller's.
-    new: |words| unsafe {
-        *words <= 1 && *words.add(1) == 0 && *words.add(6) == 0 && *words.add(KIND) < 3
-    },
+    new: |word| word(0) <= 1 && word(1) == 0 && word(6) == 0 && word(KIND) < 3,
     statically: true,
 };
 
@@ -47,8 +42,7 @@ const KIND: usize = 12;
 const WRITERS_FIRST: u32 = 2;
 
 fn model(lock: *const Lock) -> Object {
-    // SAFETY: the program says that a lock lies there.
-    match unsafe { *lock.cast::<u32>().add(KIND) } {
+    match word(lock as usize, KIND) {
         WRITERS_FIRST => Object::rwlock(),
         _ => Object::rwlock_readers_first(),
     }
@@ -59,9 +53,9 @@ fn find(lock: *const Lock, site: Site) -> ObjectId {
     SHAPE.find(lock as usize, site, || model(lock))
 }
 
-/// Who has it for writing, and how many have it for reading, how often the running thread.
+/// The thread that holds it for writing, how often it is held for reading, and how often of that by the running thread.
 fn holders(object: ObjectId) -> (Option<ThreadId>, usize, usize) {
-    let world = world::get();
+    let world = world::borrow();
     match world.run.state().object(object) {
         Object::RwLock {
             writer,
@@ -76,18 +70,18 @@ fn holders(object: ObjectId) -> (Option<ThreadId>, usize, usize) {
     }
 }
 
-/// Whether the running thread has it for writing.
+/// Whether the running thread holds it for writing.
 fn writes(object: ObjectId) -> bool {
-    holders(object).0 == Some(world::get().current)
+    let me = world::borrow().current;
+    holders(object).0 == Some(me)
 }
 
-fn step(op: Op, site: Site) -> world::Done {
-    perform(op, Gate::Open, site, Order::SeqCst, None)
-}
-
+/// # Safety
+///
+/// As `pthread_rwlock_init`: `lock` points to room for a lock, `attributes` is null or points to attributes.
 unsafe extern "C" fn init(lock: *mut Lock, attributes: *const Attributes, frame: &Frame) -> c_int {
     let real = real!(pthread_rwlock_init: fn(*mut Lock, *const Attributes) -> c_int);
-    // SAFETY: the program's own arguments.
+    // SAFETY: this function's own arguments, with the same contract.
     let result = unsafe { real(lock, attributes) };
     if result == 0 {
         SHAPE.made(lock as usize, frame, || model(lock));
@@ -95,12 +89,12 @@ unsafe extern "C" fn init(lock: *mut Lock, attributes: *const Attributes, frame:
     result
 }
 
+/// # Safety
+///
+/// As `pthread_rwlock_destroy`: `lock` points to a read-write lock.
 unsafe extern "C" fn destroy(lock: *mut Lock, frame: &Frame) -> c_int {
-    if !world::active() {
-        // SAFETY: the program's own argument.
-        return unsafe { real!(pthread_rwlock_destroy: fn(*mut Lock) -> c_int)(lock) };
-    }
-    let site = world::get().site(frame.return_address);
+    outside_run!(pthread_rwlock_destroy: fn(lock: *mut Lock) -> c_int);
+    let site = world::borrow().site(frame.return_address);
     let object = find(lock, site);
     if !matches!(holders(object), (None, 0, _)) {
         misuse(
@@ -114,12 +108,12 @@ unsafe extern "C" fn destroy(lock: *mut Lock, frame: &Frame) -> c_int {
     0
 }
 
+/// # Safety
+///
+/// As `pthread_rwlock_rdlock`: `lock` points to a read-write lock.
 unsafe extern "C" fn read(lock: *mut Lock, frame: &Frame) -> c_int {
-    if !world::active() {
-        // SAFETY: the program's own argument.
-        return unsafe { real!(pthread_rwlock_rdlock: fn(*mut Lock) -> c_int)(lock) };
-    }
-    let site = world::get().site(frame.return_address);
+    outside_run!(pthread_rwlock_rdlock: fn(lock: *mut Lock) -> c_int);
+    let site = world::borrow().site(frame.return_address);
     let object = find(lock, site);
     if writes(object) {
         return libc::EDEADLK;
@@ -128,106 +122,110 @@ unsafe extern "C" fn read(lock: *mut Lock, frame: &Frame) -> c_int {
     0
 }
 
+/// # Safety
+///
+/// As `pthread_rwlock_tryrdlock`: `lock` points to a read-write lock.
 unsafe extern "C" fn try_read(lock: *mut Lock, frame: &Frame) -> c_int {
-    if !world::active() {
-        // SAFETY: the program's own argument.
-        return unsafe { real!(pthread_rwlock_tryrdlock: fn(*mut Lock) -> c_int)(lock) };
-    }
-    let site = world::get().site(frame.return_address);
+    outside_run!(pthread_rwlock_tryrdlock: fn(lock: *mut Lock) -> c_int);
+    let site = world::borrow().site(frame.return_address);
     let op = Op::TryReadLock(find(lock, site));
     let event = poll(op, frame, site, Order::SeqCst, None);
     if event.ok { 0 } else { libc::EBUSY }
 }
 
+/// # Safety
+///
+/// As `pthread_rwlock_timedrdlock`: `lock` points to a read-write lock, `until` to a time.
 unsafe extern "C" fn timed_read(lock: *mut Lock, until: *const timespec, frame: &Frame) -> c_int {
-    if !world::active() {
-        let real = real!(pthread_rwlock_timedrdlock: fn(*mut Lock, *const timespec) -> c_int);
-        // SAFETY: the program's own arguments.
-        return unsafe { real(lock, until) };
-    }
-    read_until(lock, Deadline::new(libc::CLOCK_REALTIME, until), frame)
+    outside_run!(pthread_rwlock_timedrdlock: fn(lock: *mut Lock, until: *const timespec) -> c_int);
+    // SAFETY: `until` points to a time, by this function's contract.
+    let until = unsafe { Deadline::new(libc::CLOCK_REALTIME, until) };
+    read_until(lock, until, frame)
 }
 
+/// # Safety
+///
+/// As `pthread_rwlock_clockrdlock`: `lock` points to a read-write lock, `until` to a time.
 unsafe extern "C" fn clock_read(
     lock: *mut Lock,
     clock: libc::clockid_t,
     until: *const timespec,
     frame: &Frame,
 ) -> c_int {
-    if !world::active() {
-        let real = real!(pthread_rwlock_clockrdlock: fn(*mut Lock, libc::clockid_t, *const timespec) -> c_int);
-        // SAFETY: the program's own arguments.
-        return unsafe { real(lock, clock, until) };
-    }
-    read_until(lock, Deadline::new(clock, until), frame)
+    outside_run!(pthread_rwlock_clockrdlock: fn(lock: *mut Lock, clock: libc::clockid_t, until: *const timespec) -> c_int);
+    // SAFETY: `until` points to a time, by this function's contract.
+    let until = unsafe { Deadline::new(clock, until) };
+    read_until(lock, until, frame)
 }
 
 fn read_until(lock: *mut Lock, until: Option<Deadline>, frame: &Frame) -> c_int {
-    let site = world::get().site(frame.return_address);
+    let site = world::borrow().site(frame.return_address);
     let object = find(lock, site);
-    // Here it matters to everybody whether it is a time.
+    // Here a time that is none matters even if the thread does not have to wait.
     let Some(until) = until else {
         return libc::EINVAL;
     };
     if writes(object) {
         return libc::EDEADLK;
     }
-    match clocks::perform_until(Op::TryReadLock(object), until, site).ok {
+    match deadlines::perform_until(Op::TryReadLock(object), until, site).ok {
         true => 0,
         false => libc::ETIMEDOUT,
     }
 }
 
+/// # Safety
+///
+/// As `pthread_rwlock_wrlock`: `lock` points to a read-write lock.
 unsafe extern "C" fn write(lock: *mut Lock, frame: &Frame) -> c_int {
-    if !world::active() {
-        // SAFETY: the program's own argument.
-        return unsafe { real!(pthread_rwlock_wrlock: fn(*mut Lock) -> c_int)(lock) };
-    }
-    let site = world::get().site(frame.return_address);
+    outside_run!(pthread_rwlock_wrlock: fn(lock: *mut Lock) -> c_int);
+    let site = world::borrow().site(frame.return_address);
     let object = find(lock, site);
     if writes(object) {
         return libc::EDEADLK;
     }
-    step(Op::WriteBegin(object), site);
-    step(Op::WriteAcquire(object), site);
+    visible(Op::WriteBegin(object), site);
+    visible(Op::WriteAcquire(object), site);
     0
 }
 
+/// # Safety
+///
+/// As `pthread_rwlock_trywrlock`: `lock` points to a read-write lock.
 unsafe extern "C" fn try_write(lock: *mut Lock, frame: &Frame) -> c_int {
-    if !world::active() {
-        // SAFETY: the program's own argument.
-        return unsafe { real!(pthread_rwlock_trywrlock: fn(*mut Lock) -> c_int)(lock) };
-    }
-    let site = world::get().site(frame.return_address);
-    let event = step(Op::TryWriteLock(find(lock, site)), site);
+    outside_run!(pthread_rwlock_trywrlock: fn(lock: *mut Lock) -> c_int);
+    let site = world::borrow().site(frame.return_address);
+    let event = visible(Op::TryWriteLock(find(lock, site)), site);
     if event.ok { 0 } else { libc::EBUSY }
 }
 
+/// # Safety
+///
+/// As `pthread_rwlock_timedwrlock`: `lock` points to a read-write lock, `until` to a time.
 unsafe extern "C" fn timed_write(lock: *mut Lock, until: *const timespec, frame: &Frame) -> c_int {
-    if !world::active() {
-        let real = real!(pthread_rwlock_timedwrlock: fn(*mut Lock, *const timespec) -> c_int);
-        // SAFETY: the program's own arguments.
-        return unsafe { real(lock, until) };
-    }
-    write_until(lock, Deadline::new(libc::CLOCK_REALTIME, until), frame)
+    outside_run!(pthread_rwlock_timedwrlock: fn(lock: *mut Lock, until: *const timespec) -> c_int);
+    // SAFETY: `until` points to a time, by this function's contract.
+    let until = unsafe { Deadline::new(libc::CLOCK_REALTIME, until) };
+    write_until(lock, until, frame)
 }
 
+/// # Safety
+///
+/// As `pthread_rwlock_clockwrlock`: `lock` points to a read-write lock, `until` to a time.
 unsafe extern "C" fn clock_write(
     lock: *mut Lock,
     clock: libc::clockid_t,
     until: *const timespec,
     frame: &Frame,
 ) -> c_int {
-    if !world::active() {
-        let real = real!(pthread_rwlock_clockwrlock: fn(*mut Lock, libc::clockid_t, *const timespec) -> c_int);
-        // SAFETY: the program's own arguments.
-        return unsafe { real(lock, clock, until) };
-    }
-    write_until(lock, Deadline::new(clock, until), frame)
+    outside_run!(pthread_rwlock_clockwrlock: fn(lock: *mut Lock, clock: libc::clockid_t, until: *const timespec) -> c_int);
+    // SAFETY: `until` points to a time, by this function's contract.
+    let until = unsafe { Deadline::new(clock, until) };
+    write_until(lock, until, frame)
 }
 
 fn write_until(lock: *mut Lock, until: Option<Deadline>, frame: &Frame) -> c_int {
-    let site = world::get().site(frame.return_address);
+    let site = world::borrow().site(frame.return_address);
     let object = find(lock, site);
     let Some(until) = until else {
         return libc::EINVAL;
@@ -235,13 +233,13 @@ fn write_until(lock: *mut Lock, until: Option<Deadline>, frame: &Frame) -> c_int
     if writes(object) {
         return libc::EDEADLK;
     }
-    let gate = world::get().timed_gate(Op::TryWriteLock(object));
+    let gate = world::borrow().timed_gate(Op::TryWriteLock(object));
     // A try must not wait for several readers.
     let steps: &[Op] = match gate {
         Gate::Late => &[Op::WriteBegin(object), Op::WriteAcquire(object)],
         _ => &[Op::TryWriteLock(object)],
     };
-    let step = |op: &Op| clocks::perform_gated(*op, gate, until, site).ok;
+    let step = |op: &Op| deadlines::perform_gated(*op, gate, until, site).ok;
     if steps.iter().all(step) {
         0
     } else {
@@ -249,12 +247,12 @@ fn write_until(lock: *mut Lock, until: Option<Deadline>, frame: &Frame) -> c_int
     }
 }
 
+/// # Safety
+///
+/// As `pthread_rwlock_unlock`: `lock` points to a read-write lock.
 unsafe extern "C" fn unlock(lock: *mut Lock, frame: &Frame) -> c_int {
-    if !world::active() {
-        // SAFETY: the program's own argument.
-        return unsafe { real!(pthread_rwlock_unlock: fn(*mut Lock) -> c_int)(lock) };
-    }
-    let site = world::get().site(frame.return_address);
+    outside_run!(pthread_rwlock_unlock: fn(lock: *mut Lock) -> c_int);
+    let site = world::borrow().site(frame.return_address);
     let object = find(lock, site);
     let op = if writes(object) {
         Op::WriteUnlock(object)
@@ -268,6 +266,6 @@ unsafe extern "C" fn unlock(lock: *mut Lock, frame: &Frame) -> c_int {
             site,
         )
     };
-    step(op, site);
+    visible(op, site);
     0
 }

@@ -1,22 +1,24 @@
 //! Semaphores.
 
 use crate::{
-    calls::{
-        sync::sync_objects::Shape,
-        threads::{attributes, cancellation},
-        time::clocks::{self, Deadline, fail},
+    calls::sync::{
+        process_shared,
+        sync_objects::{Shape, word},
     },
     core::{
+        cancellation,
+        deadlines::{self, Deadline},
         objects::Sort,
-        world::{self, perform, poll},
+        operations::{failed, visible},
+        world::{self, poll},
     },
     hooks::{Frame, accesses},
     kernel::waits::{self, Ended},
-    real, trampoline,
+    outside_run, real, trampoline,
 };
 use core::ffi::{c_int, c_uint};
 use libc::{sem_t as Semaphore, timespec};
-use reweave_model::{Gate, Object, ObjectId, Op, Order, Site};
+use reweave_model::{Object, ObjectId, Op, Order, Site};
 
 trampoline! {
     sem_init => init, "rcx";
@@ -34,20 +36,21 @@ pub const SHAPE: Shape = Shape {
     sort: Sort::Semaphore,
     bytes: size_of::<Semaphore>(),
     mark: 16,
-    // SAFETY: the caller's.
-    new: |words| unsafe { *words.add(1) == 0 },
+    new: |word| word(1) == 0,
     statically: false,
 };
 
-pub(crate) fn model(semaphore: *const Semaphore) -> Object {
-    // SAFETY: the program says that a semaphore lies there.
-    Object::Semaphore(u64::from(unsafe { *semaphore.cast::<u32>() }))
+pub(super) fn model(semaphore: *const Semaphore) -> Object {
+    Object::Semaphore(word(semaphore as usize, 0).into())
 }
 
-pub(crate) fn find(semaphore: *const Semaphore, site: Site) -> ObjectId {
+pub(super) fn find(semaphore: *const Semaphore, site: Site) -> ObjectId {
     SHAPE.find(semaphore as usize, site, || model(semaphore))
 }
 
+/// # Safety
+///
+/// As `sem_init`: `semaphore` points to room for a semaphore.
 unsafe extern "C" fn init(
     semaphore: *mut Semaphore,
     shared: c_int,
@@ -55,10 +58,11 @@ unsafe extern "C" fn init(
     frame: &Frame,
 ) -> c_int {
     if shared != 0 && world::active() {
-        attributes::shared(c"sem_init", world::get().site(frame.return_address));
+        let site = world::borrow().site(frame.return_address);
+        process_shared::unsupported(c"sem_init", site);
     }
     let real = real!(sem_init: fn(*mut Semaphore, c_int, c_uint) -> c_int);
-    // SAFETY: the program's own arguments.
+    // SAFETY: this function's own arguments, with the same contract.
     let result = unsafe { real(semaphore, shared, count) };
     if result == 0 {
         SHAPE.made(semaphore as usize, frame, || model(semaphore));
@@ -66,129 +70,127 @@ unsafe extern "C" fn init(
     result
 }
 
-/// Whether somebody waits cannot be told from somebody who is about to: who still does afterwards is found to use what was destroyed.
+/// A thread that waits cannot be told from one that is about to wait: one that still waits afterwards is reported as using what was
+/// destroyed.
+///
+/// # Safety
+///
+/// As `sem_destroy`: `semaphore` points to a semaphore.
 unsafe extern "C" fn destroy(semaphore: *mut Semaphore, frame: &Frame) -> c_int {
-    if !world::active() {
-        // SAFETY: the program's own argument.
-        return unsafe { real!(sem_destroy: fn(*mut Semaphore) -> c_int)(semaphore) };
-    }
-    let site = world::get().site(frame.return_address);
+    outside_run!(sem_destroy: fn(semaphore: *mut Semaphore) -> c_int);
+    let site = world::borrow().site(frame.return_address);
     let object = find(semaphore, site);
     SHAPE.destroyed(object, frame);
     0
 }
 
-fn step(op: Op, site: Site) -> world::Done {
-    perform(op, Gate::Open, site, Order::SeqCst, None)
-}
-
+/// # Safety
+///
+/// As `sem_wait`: `semaphore` points to a semaphore.
 unsafe extern "C" fn wait(semaphore: *mut Semaphore, frame: &Frame) -> c_int {
-    if !world::active() {
-        // SAFETY: the program's own argument.
-        return unsafe { real!(sem_wait: fn(*mut Semaphore) -> c_int)(semaphore) };
-    }
-    let site = world::get().site(frame.return_address);
+    outside_run!(sem_wait: fn(semaphore: *mut Semaphore) -> c_int);
+    let site = world::borrow().site(frame.return_address);
     let object = find(semaphore, site);
     let timed = false;
     if waits::used() {
         return answer(waits::acquire(object, None, site));
     }
-    step(Op::SemAcquire { object, timed }, site);
+    visible(Op::SemAcquire { object, timed }, site);
     0
 }
 
-/// What a wait returns that several things may have ended.
+/// What a wait returns, by how it has ended.
 fn answer(ended: Ended) -> c_int {
     match ended {
         Ended::Woken => 0,
-        Ended::Late => fail(libc::ETIMEDOUT),
+        Ended::Late => failed(libc::ETIMEDOUT),
         Ended::Cancelled => cancellation::go(),
     }
 }
 
+/// # Safety
+///
+/// As `sem_trywait`: `semaphore` points to a semaphore.
 unsafe extern "C" fn try_wait(semaphore: *mut Semaphore, frame: &Frame) -> c_int {
-    if !world::active() {
-        // SAFETY: the program's own argument.
-        return unsafe { real!(sem_trywait: fn(*mut Semaphore) -> c_int)(semaphore) };
-    }
-    let site = world::get().site(frame.return_address);
+    outside_run!(sem_trywait: fn(semaphore: *mut Semaphore) -> c_int);
+    let site = world::borrow().site(frame.return_address);
     let op = Op::SemTryAcquire(find(semaphore, site));
     match poll(op, frame, site, Order::SeqCst, None).ok {
         true => 0,
-        false => fail(libc::EAGAIN),
+        false => failed(libc::EAGAIN),
     }
 }
 
+/// # Safety
+///
+/// As `sem_timedwait`: `semaphore` points to a semaphore, `until` to a time.
 unsafe extern "C" fn timed_wait(
     semaphore: *mut Semaphore,
     until: *const timespec,
     frame: &Frame,
 ) -> c_int {
-    if !world::active() {
-        let real = real!(sem_timedwait: fn(*mut Semaphore, *const timespec) -> c_int);
-        // SAFETY: the program's own arguments.
-        return unsafe { real(semaphore, until) };
-    }
-    wait_until(semaphore, Deadline::new(libc::CLOCK_REALTIME, until), frame)
+    outside_run!(sem_timedwait: fn(semaphore: *mut Semaphore, until: *const timespec) -> c_int);
+    // SAFETY: `until` points to a time, by this function's contract.
+    let until = unsafe { Deadline::new(libc::CLOCK_REALTIME, until) };
+    wait_until(semaphore, until, frame)
 }
 
+/// # Safety
+///
+/// As `sem_clockwait`: `semaphore` points to a semaphore, `until` to a time.
 unsafe extern "C" fn clock_wait(
     semaphore: *mut Semaphore,
     clock: libc::clockid_t,
     until: *const timespec,
     frame: &Frame,
 ) -> c_int {
-    if !world::active() {
-        let real =
-            real!(sem_clockwait: fn(*mut Semaphore, libc::clockid_t, *const timespec) -> c_int);
-        // SAFETY: the program's own arguments.
-        return unsafe { real(semaphore, clock, until) };
-    }
-    wait_until(semaphore, Deadline::new(clock, until), frame)
+    outside_run!(sem_clockwait: fn(semaphore: *mut Semaphore, clock: libc::clockid_t, until: *const timespec) -> c_int);
+    // SAFETY: `until` points to a time, by this function's contract.
+    let until = unsafe { Deadline::new(clock, until) };
+    wait_until(semaphore, until, frame)
 }
 
 fn wait_until(semaphore: *mut Semaphore, until: Option<Deadline>, frame: &Frame) -> c_int {
-    let site = world::get().site(frame.return_address);
+    let site = world::borrow().site(frame.return_address);
     let object = find(semaphore, site);
     let Some(until) = until else {
-        return fail(libc::EINVAL);
+        return failed(libc::EINVAL);
     };
     if waits::used() {
         return answer(waits::acquire(object, Some(until), site));
     }
     let timed = true;
-    match clocks::perform_until(Op::SemAcquire { object, timed }, until, site).ok {
+    match deadlines::perform_until(Op::SemAcquire { object, timed }, until, site).ok {
         true => 0,
-        false => fail(libc::ETIMEDOUT),
+        false => failed(libc::ETIMEDOUT),
     }
 }
 
+/// # Safety
+///
+/// As `sem_post`: `semaphore` points to a semaphore.
 unsafe extern "C" fn post(semaphore: *mut Semaphore, frame: &Frame) -> c_int {
-    if !world::active() {
-        // SAFETY: the program's own argument.
-        return unsafe { real!(sem_post: fn(*mut Semaphore) -> c_int)(semaphore) };
-    }
-    let site = world::get().site(frame.return_address);
+    outside_run!(sem_post: fn(semaphore: *mut Semaphore) -> c_int);
+    let site = world::borrow().site(frame.return_address);
     let object = find(semaphore, site);
     if waits::used() {
         waits::release(object, site);
     } else {
-        step(Op::SemRelease(object), site);
+        visible(Op::SemRelease(object), site);
     }
     0
 }
 
+/// # Safety
+///
+/// As `sem_getvalue`: `semaphore` points to a semaphore, `into` to room for a number.
 unsafe extern "C" fn value(semaphore: *mut Semaphore, into: *mut c_int, frame: &Frame) -> c_int {
-    if !world::active() {
-        let real = real!(sem_getvalue: fn(*mut Semaphore, *mut c_int) -> c_int);
-        // SAFETY: the program's own arguments.
-        return unsafe { real(semaphore, into) };
-    }
-    let site = world::get().site(frame.return_address);
+    outside_run!(sem_getvalue: fn(semaphore: *mut Semaphore, into: *mut c_int) -> c_int);
+    let site = world::borrow().site(frame.return_address);
     let op = Op::Load(find(semaphore, site));
     let count = poll(op, frame, site, Order::SeqCst, None).result;
     accesses::range(into as usize, size_of::<c_int>(), true, frame);
-    // SAFETY: the program's own variable.
+    // SAFETY: `into` points to room for a number, by this function's contract.
     unsafe { *into = count as c_int };
     0
 }

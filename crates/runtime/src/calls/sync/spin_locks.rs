@@ -1,18 +1,19 @@
-//! Spin locks: as mutexes, but nothing is answered that is forbidden.
+//! Spin locks: as mutexes, except that no wrong use is answered with an error number.
 
 use crate::{
     core::{
+        held_mutexes::{held, holder},
         objects::Sort,
-        operations::misuse,
+        operations::{misuse, visible},
         spin,
-        world::{self, perform, poll},
+        world::{self, poll},
     },
     hooks::{Frame, accesses},
-    real, trampoline,
+    outside_run, real, trampoline,
 };
 use core::ffi::c_int;
 use libc::pthread_spinlock_t as Spin;
-use reweave_model::{Gate, Object, ObjectId, Op, Order, Site};
+use reweave_model::{Object, ObjectId, Op, Order, Site};
 
 trampoline! {
     pthread_spin_init => init, "rdx";
@@ -22,14 +23,18 @@ trampoline! {
     pthread_spin_unlock => unlock, "rsi";
 }
 
-/// What glibc writes into one that is free, locked or not from then on. There is no room for a mark.
+/// What glibc writes into a new one, and what the runtime leaves there. There is no room for a mark.
 const FREE: Spin = 1;
-/// What we leave behind.
+/// What the runtime writes into one that is destroyed.
 const DESTROYED: Spin = -0x5a5a;
 
-fn find(lock: *const Spin, site: Site) -> ObjectId {
-    let world = world::get();
-    // SAFETY: the program says that a spin lock lies there.
+/// The object of a spin lock.
+///
+/// # Safety
+///
+/// `lock` points to a number.
+unsafe fn find(lock: *const Spin, site: Site) -> ObjectId {
+    // SAFETY: `lock` points to a number, by this function's contract.
     let word = unsafe { *lock };
     if word != FREE {
         let message = match word {
@@ -38,40 +43,34 @@ fn find(lock: *const Spin, site: Site) -> ObjectId {
         };
         misuse("uninitialised", message, lock as usize, site);
     }
-    world.object(lock as usize, size_of::<Spin>(), Sort::Mutex, Object::mutex)
+    let bytes = size_of::<Spin>();
+    world::borrow().object(lock as usize, bytes, Sort::Mutex, Object::mutex)
 }
 
-fn holder(object: ObjectId) -> Option<reweave_model::ThreadId> {
-    match world::get().run.state().object(object) {
-        Object::Mutex { holder, .. } => *holder,
-        _ => None,
-    }
-}
-
-fn held(object: ObjectId) -> bool {
-    holder(object) == Some(world::get().current)
-}
-
+/// # Safety
+///
+/// As `pthread_spin_init`: `lock` points to room for a spin lock.
 unsafe extern "C" fn init(lock: *mut Spin, shared: c_int, frame: &Frame) -> c_int {
-    // SAFETY: the program's own arguments.
+    // SAFETY: this function's own arguments, with the same contract.
     let result = unsafe { real!(pthread_spin_init: fn(*mut Spin, c_int) -> c_int)(lock, shared) };
     if result == 0 && world::active() {
         let bytes = size_of::<Spin>();
         accesses::range(lock as usize, bytes, true, frame);
-        let world = world::get();
+        let mut world = world::borrow();
         let object = world.make(lock as usize, bytes, Sort::Mutex, Object::mutex());
         world.about(object).made = world.site(frame.return_address).0;
     }
     result
 }
 
+/// # Safety
+///
+/// As `pthread_spin_destroy`: `lock` points to a spin lock.
 unsafe extern "C" fn destroy(lock: *mut Spin, frame: &Frame) -> c_int {
-    if !world::active() {
-        // SAFETY: the program's own argument.
-        return unsafe { real!(pthread_spin_destroy: fn(*mut Spin) -> c_int)(lock) };
-    }
-    let site = world::get().site(frame.return_address);
-    let object = find(lock, site);
+    outside_run!(pthread_spin_destroy: fn(lock: *mut Spin) -> c_int);
+    let site = world::borrow().site(frame.return_address);
+    // SAFETY: `lock` points to a spin lock, by this function's contract.
+    let object = unsafe { find(lock, site) };
     if holder(object).is_some() {
         misuse(
             "destroyed-in-use",
@@ -80,20 +79,21 @@ unsafe extern "C" fn destroy(lock: *mut Spin, frame: &Frame) -> c_int {
             site,
         );
     }
-    world::get().about(object).destroyed = site.0;
+    world::borrow().about(object).destroyed = site.0;
     accesses::range(lock as usize, size_of::<Spin>(), true, frame);
-    // SAFETY: the program's own.
+    // SAFETY: `lock` points to a spin lock, by this function's contract.
     unsafe { *lock = DESTROYED };
     0
 }
 
+/// # Safety
+///
+/// As `pthread_spin_lock`: `lock` points to a spin lock.
 unsafe extern "C" fn lock(lock: *mut Spin, frame: &Frame) -> c_int {
-    if !world::active() {
-        // SAFETY: the program's own argument.
-        return unsafe { real!(pthread_spin_lock: fn(*mut Spin) -> c_int)(lock) };
-    }
-    let site = world::get().site(frame.return_address);
-    let object = find(lock, site);
+    outside_run!(pthread_spin_lock: fn(lock: *mut Spin) -> c_int);
+    let site = world::borrow().site(frame.return_address);
+    // SAFETY: `lock` points to a spin lock, by this function's contract.
+    let object = unsafe { find(lock, site) };
     if held(object) {
         misuse(
             "relock",
@@ -106,26 +106,28 @@ unsafe extern "C" fn lock(lock: *mut Spin, frame: &Frame) -> c_int {
     0
 }
 
+/// # Safety
+///
+/// As `pthread_spin_trylock`: `lock` points to a spin lock.
 unsafe extern "C" fn try_lock(lock: *mut Spin, frame: &Frame) -> c_int {
-    if !world::active() {
-        // SAFETY: the program's own argument.
-        return unsafe { real!(pthread_spin_trylock: fn(*mut Spin) -> c_int)(lock) };
-    }
-    let site = world::get().site(frame.return_address);
-    let op = Op::TryLock(find(lock, site));
+    outside_run!(pthread_spin_trylock: fn(lock: *mut Spin) -> c_int);
+    let site = world::borrow().site(frame.return_address);
+    // SAFETY: `lock` points to a spin lock, by this function's contract.
+    let op = Op::TryLock(unsafe { find(lock, site) });
     match poll(op, frame, site, Order::SeqCst, None).ok {
         true => 0,
         false => libc::EBUSY,
     }
 }
 
+/// # Safety
+///
+/// As `pthread_spin_unlock`: `lock` points to a spin lock.
 unsafe extern "C" fn unlock(lock: *mut Spin, frame: &Frame) -> c_int {
-    if !world::active() {
-        // SAFETY: the program's own argument.
-        return unsafe { real!(pthread_spin_unlock: fn(*mut Spin) -> c_int)(lock) };
-    }
-    let site = world::get().site(frame.return_address);
-    let object = find(lock, site);
+    outside_run!(pthread_spin_unlock: fn(lock: *mut Spin) -> c_int);
+    let site = world::borrow().site(frame.return_address);
+    // SAFETY: `lock` points to a spin lock, by this function's contract.
+    let object = unsafe { find(lock, site) };
     if !held(object) {
         misuse(
             "unlock-not-owner",
@@ -138,6 +140,6 @@ unsafe extern "C" fn unlock(lock: *mut Spin, frame: &Frame) -> c_int {
         true => Op::UnlockClean(object),
         false => Op::Unlock(object),
     };
-    perform(op, Gate::Open, site, Order::SeqCst, None);
+    visible(op, site);
     0
 }

@@ -1,18 +1,17 @@
-//! Waiting for the end of threads, and letting go of them.
+//! Joining and detaching threads.
 
 use crate::{
-    calls::{
-        threads::{cancellation, lifecycle::find},
-        time::clocks::Deadline,
+    core::{
+        call_sites, cancellation, deadlines::Deadline, hidden_objects::Hidden, operations::visible,
+        per_thread::PerThread, thread_end::find, world,
     },
-    core::{call_sites, hidden_objects::Hidden, operations::visible, world},
     hooks::{Frame, accesses},
     kernel::waits::{self, Ended},
-    real, trampoline,
+    outside_run, trampoline,
 };
 use alloc::format;
 use core::ffi::{c_int, c_void};
-use libc::{pthread_t as Handle, timespec};
+use libc::{clockid_t as Clock, pthread_t as Handle, timespec};
 use reweave_model::{Kind, Op, Site, ThreadId};
 
 trampoline! {
@@ -23,58 +22,73 @@ trampoline! {
     pthread_detach => detach, "rsi";
 }
 
-pub(crate) unsafe extern "C" fn join(
+/// Where each thread was joined or detached, 0 if it was not.
+static SETTLED: PerThread<u32> = PerThread::new();
+
+/// A new run.
+pub fn clear() {
+    SETTLED.clear();
+}
+
+fn settle(thread: ThreadId, site: Site) {
+    SETTLED.with(thread, |settled| *settled = site.0);
+}
+
+/// # Safety
+///
+/// As `pthread_join`: `result` is null or points to room for a pointer.
+pub(super) unsafe extern "C" fn join(
     handle: Handle,
     result: *mut *mut c_void,
     frame: &Frame,
 ) -> c_int {
-    if !world::active() {
-        let real = real!(pthread_join: fn(Handle, *mut *mut c_void) -> c_int);
-        // SAFETY: the program's own arguments.
-        return unsafe { real(handle, result) };
-    }
-    // SAFETY: as the call itself.
+    outside_run!(pthread_join: fn(handle: Handle, result: *mut *mut c_void) -> c_int);
+    // SAFETY: `result` is null or points to room for a pointer, by this function's contract.
     unsafe { join_by(handle, result, Patience::Endless, frame) }
 }
 
+/// # Safety
+///
+/// As `pthread_tryjoin_np`: `result` is null or points to room for a pointer.
 unsafe extern "C" fn try_join(handle: Handle, result: *mut *mut c_void, frame: &Frame) -> c_int {
-    if !world::active() {
-        let real = real!(pthread_tryjoin_np: fn(Handle, *mut *mut c_void) -> c_int);
-        // SAFETY: the program's own arguments.
-        return unsafe { real(handle, result) };
-    }
-    // SAFETY: as the call itself.
+    outside_run!(pthread_tryjoin_np: fn(handle: Handle, result: *mut *mut c_void) -> c_int);
+    // SAFETY: `result` is null or points to room for a pointer, by this function's contract.
     unsafe { join_by(handle, result, Patience::None, frame) }
 }
 
+/// # Safety
+///
+/// As `pthread_timedjoin_np`: `result` is null or points to room for a pointer, `until` is null or points to a time.
 unsafe extern "C" fn timed_join(
     handle: Handle,
     result: *mut *mut c_void,
     until: *const timespec,
     frame: &Frame,
 ) -> c_int {
-    // SAFETY: as the call itself.
+    // SAFETY: `pthread_clockjoin_np` demands the same.
     unsafe { clock_join(handle, result, libc::CLOCK_REALTIME, until, frame) }
 }
 
+/// # Safety
+///
+/// As `pthread_clockjoin_np`: `result` is null or points to room for a pointer, `until` is null or points to a time.
 unsafe extern "C" fn clock_join(
     handle: Handle,
     result: *mut *mut c_void,
-    clock: libc::clockid_t,
+    clock: Clock,
     until: *const timespec,
     frame: &Frame,
 ) -> c_int {
-    if !world::active() {
-        let real = real!(pthread_clockjoin_np: fn(Handle, *mut *mut c_void, libc::clockid_t, *const timespec) -> c_int);
-        // SAFETY: the program's own arguments.
-        return unsafe { real(handle, result, clock, until) };
-    }
-    let patience = match Deadline::new(clock, until) {
-        _ if until.is_null() => Patience::Endless,
-        Some(until) => Patience::Until(until),
-        None => return libc::EINVAL,
+    outside_run!(pthread_clockjoin_np: fn(handle: Handle, result: *mut *mut c_void, clock: Clock, until: *const timespec) -> c_int);
+    let patience = match until.is_null() {
+        true => Patience::Endless,
+        // SAFETY: not null, so it points to a time, by this function's contract.
+        false => match unsafe { Deadline::new(clock, until) } {
+            Some(until) => Patience::Until(until),
+            None => return libc::EINVAL,
+        },
     };
-    // SAFETY: as the call itself.
+    // SAFETY: `result` is null or points to room for a pointer, by this function's contract.
     unsafe { join_by(handle, result, patience, frame) }
 }
 
@@ -111,6 +125,11 @@ fn await_end(thread: ThreadId, patience: Patience, frame: &Frame) -> c_int {
     0
 }
 
+/// Joins a thread; an error number.
+///
+/// # Safety
+///
+/// `result` is null or points to room for a pointer.
 unsafe fn join_by(
     handle: Handle,
     result: *mut *mut c_void,
@@ -121,39 +140,46 @@ unsafe fn join_by(
         return libc::ESRCH;
     };
     let site = call_sites::site(&frame.return_address);
-    let world = world::get();
-    if thread == world.current {
+    let (me, detached) = {
+        let world = world::borrow();
+        (world.current, world.threads[thread.index()].detached)
+    };
+    if thread == me {
         return libc::EDEADLK;
     }
-    if world.threads[thread.index()].detached {
-        again(thread, site);
+    if detached {
+        report_again(thread, site);
         return libc::EINVAL;
     }
     match await_end(thread, patience, frame) {
         0 => {}
         error => return error,
     }
-    let joined = &mut world::get().threads[thread.index()];
-    if joined.joined || joined.detached {
-        again(thread, site);
+    let value = {
+        let joined = &mut world::borrow().threads[thread.index()];
+        let first = !joined.joined && !joined.detached;
+        joined.joined |= first;
+        first.then_some(joined.result)
+    };
+    let Some(value) = value else {
+        report_again(thread, site);
         return libc::EINVAL;
-    }
-    joined.joined = true;
-    joined.own_calls.threads.settled = site.0;
+    };
+    settle(thread, site);
     if !result.is_null() {
         accesses::range(result as usize, size_of::<usize>(), true, frame);
-        // SAFETY: the program's own variable.
-        unsafe { *result = world::get().threads[thread.index()].result };
+        // SAFETY: not null, so it points to room for a pointer, by this function's contract.
+        unsafe { *result = value };
     }
     0
 }
 
-/// A thread that was joined or detached is so again.
-fn again(thread: ThreadId, site: Site) {
-    let world = world::get();
-    let record = &world.threads[thread.index()];
-    let before = record.own_calls.threads.settled;
-    let how = if record.joined { "joined" } else { "detached" };
+/// A thread that was joined or detached is joined or detached again: an error.
+fn report_again(thread: ThreadId, site: Site) {
+    let before = SETTLED.with(thread, |settled| *settled);
+    let mut world = world::borrow();
+    let joined = world.threads[thread.index()].joined;
+    let how = if joined { "joined" } else { "detached" };
     let message = format!("{} was {how} already", world.name_of(thread));
     let mut sites = [Site(before), site];
     sites.sort();
@@ -161,25 +187,28 @@ fn again(thread: ThreadId, site: Site) {
     world.error(Kind::Misuse, Some("join-twice"), message, sites);
 }
 
-pub(crate) unsafe extern "C" fn detach(handle: Handle, frame: &Frame) -> c_int {
-    if !world::active() {
-        // SAFETY: the program's own argument.
-        return unsafe { real!(pthread_detach: fn(Handle) -> c_int)(handle) };
-    }
+/// # Safety
+///
+/// As `pthread_detach`: outside of runs, `handle` is that of a thread.
+pub(super) unsafe extern "C" fn detach(handle: Handle, frame: &Frame) -> c_int {
+    outside_run!(pthread_detach: fn(handle: Handle) -> c_int);
     let Some(thread) = find(handle) else {
         return libc::ESRCH;
     };
     let site = call_sites::site(&frame.return_address);
-    let world = world::get();
-    let record = &mut world.threads[thread.index()];
-    if record.joined {
-        again(thread, site);
+    let (joined, detached) = {
+        let record = &mut world::borrow().threads[thread.index()];
+        let before = (record.joined, record.detached);
+        record.detached |= !record.joined;
+        before
+    };
+    if joined {
+        report_again(thread, site);
         return libc::ESRCH;
     }
-    if record.detached {
+    if detached {
         return libc::EINVAL;
     }
-    record.detached = true;
-    record.own_calls.threads.settled = site.0;
+    settle(thread, site);
     0
 }

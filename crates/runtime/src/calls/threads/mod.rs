@@ -1,17 +1,36 @@
-//! Threads: creation, joining, attributes, names, scheduling, cancellation, and C11's names for all of that.
+//! Threads: creation, joining, attributes, names, scheduling, cancellation, memory of their own, and C11's names for all of that.
+//!
+//! May import `core`, `hooks` and `kernel`, and no other family.
 
 pub(crate) mod attributes;
-pub(crate) mod c11;
+pub(crate) mod c11_threads;
 pub(crate) mod cancellation;
 pub(crate) mod joins;
 pub(crate) mod lifecycle;
 pub(crate) mod scheduling;
+pub(crate) mod thread_keys;
+pub(crate) mod thread_locals;
 pub(crate) mod thread_names;
 
-use crate::core::families::Family;
+use crate::core::{cancellation as core_cancellation, families::Family, unwinding};
 use reweave_model::End;
 
 pub(crate) static FAMILY: Family = Family {
+    begin_run: || {
+        core_cancellation::clear();
+        unwinding::clear();
+        joins::clear();
+        scheduling::clear();
+        thread_keys::clear();
+        thread_locals::clear();
+        thread_names::clear();
+    },
+    thread_begins: scheduling::thread_begins,
+    thread_ends: || {
+        thread_locals::destroy_all();
+        thread_keys::destroy_values();
+    },
+    process_ends: |_, _| thread_locals::destroy_all(),
     conclude: |end| {
         if end == End::Done {
             lifecycle::conclude();

@@ -1,12 +1,20 @@
-//! How threads are to be scheduled: processors, policies, priorities. What a program sets is remembered, thread by thread, and handed back when it asks; it has no
-//! effect. What is known of a thread is an object: to ask for it is a load.
+//! How threads are to be scheduled: processors, policies, priorities. What a program sets is remembered for each thread and answered
+//! when it asks; it has no effect. The settings of a thread are an object of the model: to ask for them is a load.
 
 use crate::{
-    calls::{process::system_info, threads::lifecycle::find},
-    core::{call_sites, operations::failed, world},
+    core::{
+        call_sites,
+        families::Birth,
+        operations::failed,
+        per_thread::PerThread,
+        process_identity::{PROCESS, PROCESSORS},
+        spin,
+        thread_end::find,
+        world,
+    },
     hooks::{Frame, accesses},
     kernel::file_objects,
-    real, trampoline,
+    outside_run, trampoline,
 };
 use core::{
     ffi::{c_int, c_uint, c_void},
@@ -32,18 +40,18 @@ trampoline! {
     setpriority => set_niceness, "rcx";
 }
 
-/// Of a thread.
+/// How a thread is to be scheduled.
 #[derive(Clone, Copy)]
-pub struct Own {
+struct Scheduling {
     processors: u64,
     policy: c_int,
     priority: c_int,
     nice: c_int,
 }
 
-impl Default for Own {
-    fn default() -> Own {
-        Own {
+impl Default for Scheduling {
+    fn default() -> Scheduling {
+        Scheduling {
             processors: ALL,
             policy: libc::SCHED_OTHER,
             priority: 0,
@@ -52,154 +60,187 @@ impl Default for Own {
     }
 }
 
+static SCHEDULING: PerThread<Scheduling> = PerThread::new();
+
 /// All processors there are.
-const ALL: u64 = (1 << system_info::PROCESSORS) - 1;
+const ALL: u64 = (1 << PROCESSORS) - 1;
 
+/// A new run.
+pub fn clear() {
+    SCHEDULING.clear();
+}
+
+/// A thread has its creator's settings.
+pub fn thread_begins(birth: &Birth) {
+    if let Some(parent) = birth.parent {
+        let inherited = known(parent);
+        SCHEDULING.with(birth.child, |own| *own = inherited);
+    }
+}
+
+/// The settings of a thread, without a look at the object.
+fn known(thread: ThreadId) -> Scheduling {
+    SCHEDULING.with(thread, |settings| *settings)
+}
+
+/// The number of the object that stands for a thread's settings.
 fn number(thread: ThreadId) -> usize {
-    file_objects::SCHEDULING + world::get().threads[thread.index()].slot
+    file_objects::SCHEDULING + world::borrow().threads[thread.index()].slot
 }
 
-/// What is known of a thread.
-fn of(thread: ThreadId, frame: &Frame) -> Own {
+/// The running thread asks for the settings of a thread.
+fn look_at(thread: ThreadId, frame: &Frame) -> Scheduling {
     file_objects::look_at(number(thread), call_sites::site(&frame.return_address));
-    world::get().threads[thread.index()].own_calls.scheduling
+    known(thread)
 }
 
-/// What is known of a thread, for somebody who changes it.
-fn change(thread: ThreadId, frame: &Frame) -> &'static mut Own {
+/// The running thread changes the settings of a thread.
+fn change(thread: ThreadId, frame: &Frame, change: impl FnOnce(&mut Scheduling)) {
     file_objects::touch(number(thread), call_sites::site(&frame.return_address));
-    crate::core::spin::disturbed();
-    &mut world::get().threads[thread.index()].own_calls.scheduling
+    spin::disturbed();
+    SCHEDULING.with(thread, change);
 }
 
-/// The thread with an id of the kernel's; zero is the one that asks.
+/// The thread with this id; zero is the running one.
 fn by_id(id: c_int) -> Option<ThreadId> {
-    let world = world::get();
+    let world = world::borrow();
     let slot = match id {
         0 => world.slot(),
-        _ => usize::try_from(id - system_info::PROCESS).ok()?,
+        _ => usize::try_from(id - PROCESS).ok()?,
     };
     let place = world.threads.iter().position(|thread| thread.slot == slot);
     place.map(|index| ThreadId(index as u32))
 }
 
-/// Which processors a program names in a set of this size, of those there are.
-unsafe fn named(bytes: usize, set: *const c_void, frame: &Frame) -> u64 {
+/// Processors in a set of this size, of those there are.
+///
+/// # Safety
+///
+/// `set` points to `bytes` bytes.
+unsafe fn read_set(bytes: usize, set: *const c_void, frame: &Frame) -> u64 {
     let bytes = bytes.min(8);
     accesses::range(set as usize, bytes, false, frame);
     let mut word = [0; 8];
-    // SAFETY: the program's own memory, as large as it says.
+    // SAFETY: `set` points to at least as many bytes, by this function's contract, and `word` has eight.
     unsafe { ptr::copy_nonoverlapping(set.cast::<u8>(), word.as_mut_ptr(), bytes) };
     u64::from_le_bytes(word) & ALL
 }
 
-/// Writes them into a set of this size; an error number.
-unsafe fn tell(processors: u64, bytes: usize, set: *mut c_void, frame: &Frame) -> c_int {
+/// Writes processors into a set of this size; an error number.
+///
+/// # Safety
+///
+/// `set` points to `bytes` bytes.
+unsafe fn write_set(processors: u64, bytes: usize, set: *mut c_void, frame: &Frame) -> c_int {
     if bytes < 8 || !bytes.is_multiple_of(8) {
         return libc::EINVAL;
     }
     accesses::range(set as usize, bytes, true, frame);
-    // SAFETY: the program's own memory, as large as it says.
+    // SAFETY: `set` points to `bytes` bytes, by this function's contract, which are at least eight.
     unsafe {
         ptr::write_bytes(set.cast::<u8>(), 0, bytes);
-        *set.cast::<u64>() = processors;
+        set.cast::<u64>().write_unaligned(processors);
     }
     0
 }
 
 /// An error number as a result with `errno`.
-fn answered(error: c_int) -> c_int {
+fn with_errno(error: c_int) -> c_int {
     match error {
         0 => 0,
         error => failed(error),
     }
 }
 
+/// # Safety
+///
+/// As `sched_getaffinity`: `set` points to `bytes` bytes.
 unsafe extern "C" fn affinity(
     process: c_int,
     bytes: usize,
     set: *mut c_void,
     frame: &Frame,
 ) -> c_int {
-    if !world::active() {
-        let real = real!(sched_getaffinity: fn(c_int, usize, *mut c_void) -> c_int);
-        // SAFETY: the program's own arguments.
-        return unsafe { real(process, bytes, set) };
-    }
+    outside_run!(sched_getaffinity: fn(process: c_int, bytes: usize, set: *mut c_void) -> c_int);
     let Some(thread) = by_id(process) else {
         return failed(libc::ESRCH);
     };
-    // SAFETY: as the call itself.
-    answered(unsafe { tell(of(thread, frame).processors, bytes, set, frame) })
+    // SAFETY: `set` points to `bytes` bytes, by this function's contract.
+    with_errno(unsafe { write_set(look_at(thread, frame).processors, bytes, set, frame) })
 }
 
+/// # Safety
+///
+/// As `pthread_getaffinity_np`: `set` points to `bytes` bytes.
 unsafe extern "C" fn thread_affinity(
     handle: Handle,
     bytes: usize,
     set: *mut c_void,
     frame: &Frame,
 ) -> c_int {
-    if !world::active() {
-        let real = real!(pthread_getaffinity_np: fn(Handle, usize, *mut c_void) -> c_int);
-        // SAFETY: the program's own arguments.
-        return unsafe { real(handle, bytes, set) };
-    }
+    outside_run!(pthread_getaffinity_np: fn(handle: Handle, bytes: usize, set: *mut c_void) -> c_int);
     let Some(thread) = find(handle) else {
         return libc::ESRCH;
     };
-    // SAFETY: as the call itself.
-    unsafe { tell(of(thread, frame).processors, bytes, set, frame) }
+    // SAFETY: `set` points to `bytes` bytes, by this function's contract.
+    unsafe { write_set(look_at(thread, frame).processors, bytes, set, frame) }
 }
 
-/// Sets them; an error number.
+/// Sets the processors of a thread; an error number.
+///
+/// # Safety
+///
+/// `set` points to `bytes` bytes.
 unsafe fn bind(thread: Option<ThreadId>, bytes: usize, set: *const c_void, frame: &Frame) -> c_int {
     let Some(thread) = thread else {
         return libc::ESRCH;
     };
-    // SAFETY: as the call itself.
-    match unsafe { named(bytes, set, frame) } {
+    // SAFETY: `set` points to `bytes` bytes, by this function's contract.
+    match unsafe { read_set(bytes, set, frame) } {
         0 => libc::EINVAL,
         processors => {
-            change(thread, frame).processors = processors;
+            change(thread, frame, |settings| settings.processors = processors);
             0
         }
     }
 }
 
+/// # Safety
+///
+/// As `sched_setaffinity`: `set` points to `bytes` bytes.
 unsafe extern "C" fn set_affinity(
     process: c_int,
     bytes: usize,
     set: *const c_void,
     frame: &Frame,
 ) -> c_int {
-    if !world::active() {
-        let real = real!(sched_setaffinity: fn(c_int, usize, *const c_void) -> c_int);
-        // SAFETY: the program's own arguments.
-        return unsafe { real(process, bytes, set) };
-    }
-    // SAFETY: as the call itself.
-    answered(unsafe { bind(by_id(process), bytes, set, frame) })
+    outside_run!(sched_setaffinity: fn(process: c_int, bytes: usize, set: *const c_void) -> c_int);
+    // SAFETY: `set` points to `bytes` bytes, by this function's contract.
+    with_errno(unsafe { bind(by_id(process), bytes, set, frame) })
 }
 
+/// # Safety
+///
+/// As `pthread_setaffinity_np`: `set` points to `bytes` bytes.
 unsafe extern "C" fn set_thread_affinity(
     handle: Handle,
     bytes: usize,
     set: *const c_void,
     frame: &Frame,
 ) -> c_int {
-    if !world::active() {
-        let real = real!(pthread_setaffinity_np: fn(Handle, usize, *const c_void) -> c_int);
-        // SAFETY: the program's own arguments.
-        return unsafe { real(handle, bytes, set) };
-    }
-    // SAFETY: as the call itself.
+    outside_run!(pthread_setaffinity_np: fn(handle: Handle, bytes: usize, set: *const c_void) -> c_int);
+    // SAFETY: `set` points to `bytes` bytes, by this function's contract.
     unsafe { bind(find(handle), bytes, set, frame) }
 }
 
-/// The priority that parameters say.
-unsafe fn said(parameters: *const Parameters, frame: &Frame) -> c_int {
+/// The priority in these parameters.
+///
+/// # Safety
+///
+/// `parameters` points to parameters.
+unsafe fn priority_of(parameters: *const Parameters, frame: &Frame) -> c_int {
     accesses::range(parameters as usize, size_of::<Parameters>(), false, frame);
-    // SAFETY: the program's own variable.
+    // SAFETY: `parameters` points to parameters, by this function's contract.
     unsafe { (*parameters).sched_priority }
 }
 
@@ -213,9 +254,7 @@ fn schedule(
     let Some(thread) = thread else {
         return libc::ESRCH;
     };
-    let world = world::get();
-    let known = world.threads[thread.index()].own_calls.scheduling;
-    let policy = policy.unwrap_or(known.policy);
+    let policy = policy.unwrap_or_else(|| known(thread).policy);
     let allowed = match policy & !libc::SCHED_RESET_ON_FORK {
         libc::SCHED_OTHER | libc::SCHED_BATCH | libc::SCHED_IDLE => 0..=0,
         libc::SCHED_FIFO | libc::SCHED_RR => 1..=99,
@@ -224,29 +263,29 @@ fn schedule(
     if !allowed.contains(&priority) {
         return libc::EINVAL;
     }
-    let own = change(thread, frame);
-    (own.policy, own.priority) = (policy, priority);
+    change(thread, frame, |settings| {
+        (settings.policy, settings.priority) = (policy, priority);
+    });
     0
 }
 
+/// # Safety
+///
+/// As `pthread_getschedparam`: `policy` and `parameters` point to room for the answers.
 unsafe extern "C" fn scheduling(
     handle: Handle,
     policy: *mut c_int,
     parameters: *mut Parameters,
     frame: &Frame,
 ) -> c_int {
-    if !world::active() {
-        let real = real!(pthread_getschedparam: fn(Handle, *mut c_int, *mut Parameters) -> c_int);
-        // SAFETY: the program's own arguments.
-        return unsafe { real(handle, policy, parameters) };
-    }
+    outside_run!(pthread_getschedparam: fn(handle: Handle, policy: *mut c_int, parameters: *mut Parameters) -> c_int);
     let Some(thread) = find(handle) else {
         return libc::ESRCH;
     };
-    let own = of(thread, frame);
+    let own = look_at(thread, frame);
     accesses::range(policy as usize, size_of::<c_int>(), true, frame);
     accesses::range(parameters as usize, size_of::<Parameters>(), true, frame);
-    // SAFETY: the program's own variables.
+    // SAFETY: `policy` and `parameters` point to room for a number and for parameters, by this function's contract.
     unsafe {
         *policy = own.policy;
         (*parameters).sched_priority = own.priority;
@@ -254,147 +293,116 @@ unsafe extern "C" fn scheduling(
     0
 }
 
+/// # Safety
+///
+/// As `pthread_setschedparam`: `parameters` points to parameters.
 unsafe extern "C" fn set_scheduling(
     handle: Handle,
     policy: c_int,
     parameters: *const Parameters,
     frame: &Frame,
 ) -> c_int {
-    if !world::active() {
-        let real = real!(pthread_setschedparam: fn(Handle, c_int, *const Parameters) -> c_int);
-        // SAFETY: the program's own arguments.
-        return unsafe { real(handle, policy, parameters) };
-    }
-    // SAFETY: as the call itself.
-    let priority = unsafe { said(parameters, frame) };
+    outside_run!(pthread_setschedparam: fn(handle: Handle, policy: c_int, parameters: *const Parameters) -> c_int);
+    // SAFETY: `parameters` points to parameters, by this function's contract.
+    let priority = unsafe { priority_of(parameters, frame) };
     schedule(find(handle), Some(policy), priority, frame)
 }
 
-unsafe extern "C" fn set_priority(handle: Handle, priority: c_int, frame: &Frame) -> c_int {
-    if !world::active() {
-        let real = real!(pthread_setschedprio: fn(Handle, c_int) -> c_int);
-        // SAFETY: the program's own arguments.
-        return unsafe { real(handle, priority) };
-    }
+extern "C" fn set_priority(handle: Handle, priority: c_int, frame: &Frame) -> c_int {
+    outside_run!(pthread_setschedprio: fn(handle: Handle, priority: c_int) -> c_int);
     schedule(find(handle), None, priority, frame)
 }
 
-unsafe extern "C" fn scheduler(process: c_int, frame: &Frame) -> c_int {
-    if !world::active() {
-        // SAFETY: a number.
-        return unsafe { real!(sched_getscheduler: fn(c_int) -> c_int)(process) };
-    }
+extern "C" fn scheduler(process: c_int, frame: &Frame) -> c_int {
+    outside_run!(sched_getscheduler: fn(process: c_int) -> c_int);
     match by_id(process) {
-        Some(thread) => of(thread, frame).policy,
+        Some(thread) => look_at(thread, frame).policy,
         None => failed(libc::ESRCH),
     }
 }
 
+/// # Safety
+///
+/// As `sched_setscheduler`: `parameters` points to parameters.
 unsafe extern "C" fn set_scheduler(
     process: c_int,
     policy: c_int,
     parameters: *const Parameters,
     frame: &Frame,
 ) -> c_int {
-    if !world::active() {
-        let real = real!(sched_setscheduler: fn(c_int, c_int, *const Parameters) -> c_int);
-        // SAFETY: the program's own arguments.
-        return unsafe { real(process, policy, parameters) };
-    }
-    // SAFETY: as the call itself.
-    let priority = unsafe { said(parameters, frame) };
-    answered(schedule(by_id(process), Some(policy), priority, frame))
+    outside_run!(sched_setscheduler: fn(process: c_int, policy: c_int, parameters: *const Parameters) -> c_int);
+    // SAFETY: `parameters` points to parameters, by this function's contract.
+    let priority = unsafe { priority_of(parameters, frame) };
+    with_errno(schedule(by_id(process), Some(policy), priority, frame))
 }
 
+/// # Safety
+///
+/// As `sched_getparam`: `parameters` points to room for parameters.
 unsafe extern "C" fn parameters(
     process: c_int,
     parameters: *mut Parameters,
     frame: &Frame,
 ) -> c_int {
-    if !world::active() {
-        let real = real!(sched_getparam: fn(c_int, *mut Parameters) -> c_int);
-        // SAFETY: the program's own arguments.
-        return unsafe { real(process, parameters) };
-    }
+    outside_run!(sched_getparam: fn(process: c_int, parameters: *mut Parameters) -> c_int);
     let Some(thread) = by_id(process) else {
         return failed(libc::ESRCH);
     };
-    let own = of(thread, frame);
+    let own = look_at(thread, frame);
     accesses::range(parameters as usize, size_of::<Parameters>(), true, frame);
-    // SAFETY: the program's own variable.
+    // SAFETY: `parameters` points to room for parameters, by this function's contract.
     unsafe { (*parameters).sched_priority = own.priority };
     0
 }
 
+/// # Safety
+///
+/// As `sched_setparam`: `parameters` points to parameters.
 unsafe extern "C" fn set_parameters(
     process: c_int,
     parameters: *const Parameters,
     frame: &Frame,
 ) -> c_int {
-    if !world::active() {
-        let real = real!(sched_setparam: fn(c_int, *const Parameters) -> c_int);
-        // SAFETY: the program's own arguments.
-        return unsafe { real(process, parameters) };
-    }
-    // SAFETY: as the call itself.
-    let priority = unsafe { said(parameters, frame) };
-    answered(schedule(by_id(process), None, priority, frame))
+    outside_run!(sched_setparam: fn(process: c_int, parameters: *const Parameters) -> c_int);
+    // SAFETY: `parameters` points to parameters, by this function's contract.
+    let priority = unsafe { priority_of(parameters, frame) };
+    with_errno(schedule(by_id(process), None, priority, frame))
 }
 
-/// As who has no privileges: it can only become larger. An error number.
+/// Sets how nice a thread is. Without privileges it can only become nicer. An error number.
 fn make_nice(thread: ThreadId, to: c_int, frame: &Frame) -> c_int {
     let to = to.clamp(-20, 19);
-    if to
-        < world::get().threads[thread.index()]
-            .own_calls
-            .scheduling
-            .nice
-    {
+    if to < known(thread).nice {
         return libc::EACCES;
     }
-    change(thread, frame).nice = to;
+    change(thread, frame, |settings| settings.nice = to);
     0
 }
 
 /// On Linux each thread has its own.
-unsafe extern "C" fn be_nice(by: c_int, frame: &Frame) -> c_int {
-    if !world::active() {
-        // SAFETY: a number.
-        return unsafe { real!(nice: fn(c_int) -> c_int)(by) };
-    }
-    let me = world::get().current;
-    let to = of(me, frame).nice.saturating_add(by);
+extern "C" fn be_nice(by: c_int, frame: &Frame) -> c_int {
+    outside_run!(nice: fn(by: c_int) -> c_int);
+    let me = world::borrow().current;
+    let to = look_at(me, frame).nice.saturating_add(by);
     match make_nice(me, to, frame) {
-        0 => of(me, frame).nice,
+        0 => look_at(me, frame).nice,
         _ => failed(libc::EPERM),
     }
 }
 
-unsafe extern "C" fn niceness(which: c_uint, who: c_uint, frame: &Frame) -> c_int {
-    if !world::active() {
-        // SAFETY: numbers.
-        return unsafe { real!(getpriority: fn(c_uint, c_uint) -> c_int)(which, who) };
-    }
+extern "C" fn niceness(which: c_uint, who: c_uint, frame: &Frame) -> c_int {
+    outside_run!(getpriority: fn(which: c_uint, who: c_uint) -> c_int);
     match (which, by_id(who as c_int)) {
-        (libc::PRIO_PROCESS, Some(thread)) => of(thread, frame).nice,
+        (libc::PRIO_PROCESS, Some(thread)) => look_at(thread, frame).nice,
         (libc::PRIO_PROCESS, None) => failed(libc::ESRCH),
         (libc::PRIO_PGRP | libc::PRIO_USER, _) => 0,
         _ => failed(libc::EINVAL),
     }
 }
 
-unsafe extern "C" fn set_niceness(
-    which: c_uint,
-    who: c_uint,
-    priority: c_int,
-    frame: &Frame,
-) -> c_int {
-    if !world::active() {
-        let real = real!(setpriority: fn(c_uint, c_uint, c_int) -> c_int);
-        // SAFETY: numbers.
-        return unsafe { real(which, who, priority) };
-    }
-    answered(match (which, by_id(who as c_int)) {
+extern "C" fn set_niceness(which: c_uint, who: c_uint, priority: c_int, frame: &Frame) -> c_int {
+    outside_run!(setpriority: fn(which: c_uint, who: c_uint, priority: c_int) -> c_int);
+    with_errno(match (which, by_id(who as c_int)) {
         (libc::PRIO_PROCESS, Some(thread)) => make_nice(thread, priority, frame),
         (libc::PRIO_PROCESS, None) => libc::ESRCH,
         (libc::PRIO_PGRP | libc::PRIO_USER, _) => 0,

@@ -1,13 +1,16 @@
-//! What threads are called. Each name is an object: to ask for it is a load.
+//! Names of threads. Each name is an object of the model: to ask for it is a load.
 
 use crate::{
-    calls::{process::process_end, threads::lifecycle::find},
-    core::{call_sites, debugger, world},
+    core::{c_text::text, call_sites, debugger, per_thread::PerThread, thread_end::find, world},
     hooks::{Frame, accesses, passed_calls},
     kernel::file_objects,
-    real, trampoline,
+    outside_run, real, trampoline,
 };
-use core::ffi::{c_char, c_int};
+use alloc::vec::Vec;
+use core::{
+    ffi::{c_char, c_int},
+    ptr,
+};
 use libc::pthread_t as Handle;
 use reweave_model::ThreadId;
 
@@ -20,77 +23,88 @@ trampoline! {
 /// Bytes of a name, with the nul.
 const NAME: usize = 16;
 
+static NAMES: PerThread<Vec<u8>> = PerThread::new();
+
+/// A new run.
+pub fn clear() {
+    NAMES.clear();
+}
+
+/// The number of the object that stands for a thread's name.
+fn number(thread: ThreadId) -> usize {
+    file_objects::THREADS + world::borrow().threads[thread.index()].slot
+}
+
+/// # Safety
+///
+/// As `pthread_setname_np`: `name` ends with a nul.
 unsafe extern "C" fn set_name(handle: Handle, name: *const c_char, frame: &Frame) -> c_int {
-    if !world::active() {
-        let real = real!(pthread_setname_np: fn(Handle, *const c_char) -> c_int);
-        // SAFETY: the program's own arguments.
-        return unsafe { real(handle, name) };
-    }
+    outside_run!(pthread_setname_np: fn(handle: Handle, name: *const c_char) -> c_int);
     let Some(thread) = find(handle) else {
         return libc::ESRCH;
     };
-    // SAFETY: the program's own text.
-    let name = unsafe { process_end::text(name) };
+    // SAFETY: `name` ends with a nul, by this function's contract.
+    let name = unsafe { text(name) };
     if name.len() >= NAME {
         return libc::ERANGE;
     }
-    let slot = world::get().threads[thread.index()].slot;
-    file_objects::touch(
-        file_objects::THREADS + slot,
-        call_sites::site(&frame.return_address),
-    );
-    call_it(thread, &name);
+    change(thread, &name, frame);
     0
 }
 
-fn call_it(thread: ThreadId, name: &str) {
-    let world = world::get();
-    world.threads[thread.index()].own_calls.threads.name = name.as_bytes().into();
+/// The running thread gives a thread this name.
+fn change(thread: ThreadId, name: &str, frame: &Frame) {
+    file_objects::touch(number(thread), call_sites::site(&frame.return_address));
+    NAMES.with(thread, |known| *known = name.as_bytes().into());
+    let mut world = world::borrow();
     world.run.name(thread, name);
     if world.debugged {
-        debugger::name(world, thread);
+        debugger::name(&world, thread);
     }
 }
 
+/// # Safety
+///
+/// As `pthread_getname_np`: `into` points to `bytes` bytes.
 unsafe extern "C" fn get_name(
     handle: Handle,
     into: *mut c_char,
     bytes: usize,
     frame: &Frame,
 ) -> c_int {
-    if !world::active() {
-        let real = real!(pthread_getname_np: fn(Handle, *mut c_char, usize) -> c_int);
-        // SAFETY: the program's own arguments.
-        return unsafe { real(handle, into, bytes) };
-    }
+    outside_run!(pthread_getname_np: fn(handle: Handle, into: *mut c_char, bytes: usize) -> c_int);
     let Some(thread) = find(handle) else {
         return libc::ESRCH;
     };
     if bytes < NAME {
         return libc::ERANGE;
     }
-    // SAFETY: the program's own memory, with room for that.
-    unsafe { tell(thread, into, frame) };
+    // SAFETY: `into` points to at least `NAME` bytes, by this function's contract.
+    unsafe { write_name(thread, into, frame) };
     0
 }
 
-/// Writes down what a thread is called.
-unsafe fn tell(thread: ThreadId, into: *mut c_char, frame: &Frame) {
-    let slot = world::get().threads[thread.index()].slot;
-    file_objects::look_at(
-        file_objects::THREADS + slot,
-        call_sites::site(&frame.return_address),
-    );
-    let name = &world::get().threads[thread.index()].own_calls.threads.name;
+/// Writes the name of a thread to where the program wants it.
+///
+/// # Safety
+///
+/// `into` points to room for `NAME` bytes.
+unsafe fn write_name(thread: ThreadId, into: *mut c_char, frame: &Frame) {
+    file_objects::look_at(number(thread), call_sites::site(&frame.return_address));
+    let name = NAMES.with(thread, |name| name.clone());
     accesses::range(into as usize, name.len() + 1, true, frame);
-    // SAFETY: room for a name and its nul.
+    // SAFETY: a name is shorter than `NAME`, and `into` has room for that and a nul, by this function's contract.
     unsafe {
-        core::ptr::copy_nonoverlapping(name.as_ptr(), into.cast(), name.len());
+        ptr::copy_nonoverlapping(name.as_ptr(), into.cast(), name.len());
         into.add(name.len()).write(0);
     }
 }
 
-/// A thread may name itself so, and ask; the rest changes the process.
+/// A thread may set and ask for its own name; the rest changes the process.
+///
+/// # Safety
+///
+/// As `prctl`: the arguments are what the operation demands.
 unsafe extern "C" fn control_process(
     what: c_int,
     a: usize,
@@ -99,29 +113,24 @@ unsafe extern "C" fn control_process(
     d: usize,
     frame: &Frame,
 ) -> c_int {
-    let me = || world::get().current;
-    match what {
-        libc::PR_SET_NAME if world::active() => {
-            // SAFETY: the program's own text.
-            let name = unsafe { process_end::text(a as *const c_char) };
-            let name = name.get(..NAME - 1).unwrap_or(&name);
-            let slot = world::get().slot();
-            file_objects::touch(
-                file_objects::THREADS + slot,
-                call_sites::site(&frame.return_address),
-            );
-            call_it(me(), name);
-            return 0;
+    if world::active() {
+        let me = world::borrow().current;
+        match what {
+            libc::PR_SET_NAME => {
+                // SAFETY: the first argument of this operation ends with a nul, by this function's contract.
+                let name = unsafe { text(a as *const c_char) };
+                change(me, name.get(..NAME - 1).unwrap_or(&name), frame);
+                return 0;
+            }
+            libc::PR_GET_NAME => {
+                // SAFETY: the first argument of this operation points to `NAME` bytes, by this function's contract.
+                unsafe { write_name(me, a as *mut c_char, frame) };
+                return 0;
+            }
+            _ => passed_calls::leaves(),
         }
-        libc::PR_GET_NAME if world::active() => {
-            // SAFETY: the program's own memory, with room for that.
-            unsafe { tell(me(), a as *mut c_char, frame) };
-            return 0;
-        }
-        _ if world::active() => passed_calls::leaves(),
-        _ => {}
     }
     let real = real!(prctl: fn(c_int, usize, usize, usize, usize) -> c_int);
-    // SAFETY: the program's own arguments.
+    // SAFETY: this function's own arguments, with the same contract.
     unsafe { real(what, a, b, c, d) }
 }

@@ -1,6 +1,9 @@
-//! Clocks, sleeps and deadlines, in virtual time.
+//! Clocks and sleeps, in virtual time. Deadlines, which other families need too, are in [`crate::core::deadlines`].
+//!
+//! May import `core`, `hooks` and `kernel`, and no other family.
 
 pub(crate) mod clocks;
+pub(crate) mod sleeps;
 
 use crate::core::families::Family;
 
