@@ -20,14 +20,9 @@ pub struct State {
     pub disk: crate::kernel::file_names::State,
     pub file_locks: crate::kernel::file_locks::State,
     pub files: crate::kernel::file_objects::State,
-    pub libraries: libraries::State,
     pub mapped: crate::kernel::file_mappings::State,
-    pub mappings: memory::mmap::State,
-    pub openmp: openmp::State,
-    pub pointers: language::exception_pointers::State,
     pub positions: crate::kernel::offsets::State,
     pub streams: streams::stream_objects::State,
-    pub texts: memory::formatted_text::State,
     pub waits: crate::kernel::waits::State,
 }
 
@@ -35,9 +30,6 @@ pub struct State {
 #[derive(Default)]
 pub struct Own {
     pub disk: crate::kernel::file_names::Own,
-    pub openmp: openmp::Own,
-    pub jumps: language::long_jumps::Own,
-    pub verifier: language::verifier::Own,
     pub waits: crate::kernel::waits::Own,
 }
 
@@ -48,13 +40,9 @@ impl State {
         self.descriptors.clear();
         self.file_locks.clear();
         self.files.clear();
-        self.libraries.clear();
         self.mapped.clear();
-        self.openmp.clear();
-        self.pointers.clear();
         self.positions.clear();
         self.streams.clear();
-        self.texts.clear();
         self.waits.clear();
     }
 }

@@ -2,8 +2,8 @@
 
 use crate::{
     core::{
-        channel, debugger, dooms, families, faults, leftovers, modules, process_end, rules, serve, snapshot,
-        switch, sys, world,
+        channel, debugger, dooms, families, faults, leftovers, modules, process_end, rules, serve,
+        snapshot, switch, sys, world,
     },
     hooks::racy_units,
 };

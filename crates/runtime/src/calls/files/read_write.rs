@@ -1,9 +1,11 @@
 //! Reading and writing by descriptors: see [`crate::kernel::open_description`]. Calls with several pieces of memory are in [`crate::calls::files::vectored_io`].
 
 use crate::{
-    calls::memory::formatted_text::{List, variadic},
     core::{cancellation, operations::failed, world},
-    hooks::{Frame, accesses},
+    hooks::{
+        Frame, accesses,
+        variadic::{List, variadic},
+    },
     kernel::{
         descriptor_arguments,
         file_mappings::{self, At},

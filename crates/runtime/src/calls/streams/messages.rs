@@ -3,12 +3,12 @@
 //! libc would end the process by its own `exit`, of which nobody would hear.
 
 use crate::{
-    calls::{
-        memory::formatted_text::{List, variadic},
-        streams::stream_cancellation::{Does, during},
-    },
+    calls::streams::stream_cancellation::{Does, during},
     core::process_end,
-    hooks::Frame,
+    hooks::{
+        Frame,
+        variadic::{List, variadic},
+    },
     kernel::file_objects,
     real, trampoline,
 };

@@ -1,12 +1,13 @@
 //! Calls on streams: see [`crate::calls::streams::stream_objects`]. Those that take a lock wait for who has it ([`crate::calls::streams::stream_locks`]).
 
 use crate::{
-    calls::{
-        memory::formatted_text::{List, variadic},
-        streams::stream_cancellation::{Does, during},
-    },
+    calls::streams::stream_cancellation::{Does, during},
     core::{real::Real, world},
-    hooks::{Frame, accesses, passed_calls::called_with},
+    hooks::{
+        Frame, accesses,
+        passed_calls::called_with,
+        variadic::{List, variadic},
+    },
     kernel::file_objects,
     real, trampoline,
 };

@@ -74,10 +74,10 @@ impl World {
         start: extern "C" fn(*mut core::ffi::c_void) -> *mut core::ffi::c_void,
         argument: *mut core::ffi::c_void,
         site: Site,
-        slot: Option<usize>,
+        reuses: Option<reweave_model::ThreadId>,
         ready: impl FnOnce(&mut super::Thread),
     ) -> reweave_model::ThreadId {
-        super::spawn(start, argument, site, slot, ready)
+        super::spawn(start, argument, site, reuses, ready)
     }
 
     /// For code that has not moved to scoped borrows yet.
