@@ -2,19 +2,23 @@
 //!
 //! [`check`] drives a search over a [`Subject`] within its limits, collects distinct errors, has each of them made simpler and run
 //! once more, writes their traces and says what came out and what was left unexplored. A [`Check`] is the same in slices of time: it can be paused, stored
-//! and gone on with. Nothing here prints.
+//! and continued. Nothing here prints.
 #![forbid(unsafe_code)]
 
-mod drive;
+mod check;
+mod control;
 mod found;
+mod outcome;
 mod repeats;
 mod settings;
 mod shorten;
 mod stored;
 mod subject;
 
-pub use drive::{Check, Control, Outcome, Settings, Witness, check};
+pub use check::{Check, check};
+pub use control::{Control, Witness};
 pub use found::Error;
-pub use settings::duration;
+pub use outcome::Outcome;
+pub use settings::{NotADuration, Settings, duration};
 pub use stored::StoredCheck;
 pub use subject::{Fault, Subject, difference, plan_of};

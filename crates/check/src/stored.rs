@@ -1,18 +1,14 @@
-//! A check that was paused, as plain data: to be written down and gone on with later, by another process.
+//! A check that was paused, as plain data: to be written down and continued later, by another process.
 
-use crate::{
-    drive::{Check, Settings},
-    found::StoredCase,
-    subject::Subject,
-};
-use reweave_explore::{Algorithm, Search, Stored};
+use crate::{check::Check, found::StoredCase, settings::Settings, subject::Subject};
+use reweave_explore::{AlgorithmName, Fragment, FragmentError, Search};
 use serde::{Deserialize, Serialize};
 use std::{sync::atomic::AtomicBool, sync::atomic::Ordering::Relaxed, time::Duration};
 
 /// A check as plain data, but for what its subject noticed.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct StoredCheck {
-    search: Stored,
+    search: Fragment,
     found: Vec<StoredCase>,
     races: bool,
     because: Option<String>,
@@ -34,15 +30,19 @@ impl<S: Subject> Check<S> {
         }
     }
 
-    /// Goes on where a check of the same program with the same settings stopped; an error is a sentence about why it cannot.
-    pub fn resume(subject: S, settings: Settings, stored: StoredCheck) -> Result<Check<S>, String> {
+    /// Goes on where a check of the same program with the same settings stopped.
+    pub fn resume(
+        subject: S,
+        settings: Settings,
+        stored: StoredCheck,
+    ) -> Result<Check<S>, FragmentError> {
         let search = Search::resume(stored.search)?;
         let mut expected = settings.options;
         if stored.because.is_some() {
-            expected.algorithm = Algorithm::Optimal;
+            expected.algorithm = AlgorithmName::Optimal;
         }
         if *search.options() != expected {
-            return Err("it was explored with other options".into());
+            return Err(FragmentError::OtherOptions);
         }
         let mut check = Check::new(subject, settings);
         check.settings.options = expected;

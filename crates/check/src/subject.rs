@@ -1,6 +1,6 @@
 //! What a check needs to know of the program that it checks.
 
-use reweave_explore::Target;
+use reweave_explore::{Target, TargetError};
 use reweave_model::{Choice, Divergence, Execution, Mark, Plan, Site, Step};
 use reweave_report::{Position, Trace};
 
@@ -18,8 +18,8 @@ pub trait Subject: Sync {
     /// For runs that are only tried, to make an execution simpler. Nobody hears of what it notices.
     fn trial(&self) -> Self::Target;
 
-    /// Asked before every execution, by any worker; `false`: there are to be no more, for a reason that [`Subject::fault`] or
-    /// [`Subject::incomplete`] tells.
+    /// Asked before every execution, by any worker; `false`: there are to be no more, for a reason that [`Subject::incomplete`]
+    /// reports or the caller of the check knows.
     fn proceed(&self) -> bool {
         true
     }
@@ -33,11 +33,6 @@ pub trait Subject: Sync {
     /// Whether that is so because steps are missing in the executions so far: what went wrong in them is told by the search that begins anew.
     fn lacks_steps(&self) -> bool {
         false
-    }
-
-    /// Why the program cannot be run any more.
-    fn fault(&self) -> Option<String> {
-        None
     }
 
     /// What was left unexplored beyond what the search knows, in words of the result document.
@@ -79,10 +74,6 @@ impl<S: Subject> Subject for &mut S {
         (**self).lacks_steps()
     }
 
-    fn fault(&self) -> Option<String> {
-        (**self).fault()
-    }
-
     fn incomplete(&self) -> Vec<String> {
         (**self).incomplete()
     }
@@ -106,9 +97,15 @@ pub enum Fault {
 }
 
 impl Fault {
-    /// Of a target that went another way.
-    pub fn of(subject: &impl Subject, divergence: &Divergence) -> Fault {
-        Fault::Differs(difference(divergence, |site| subject.position(site)))
+    /// Of a target that has no execution for a plan.
+    pub fn of(subject: &impl Subject, error: TargetError) -> Fault {
+        match error {
+            TargetError::Diverged(divergence) => {
+                Fault::Differs(difference(&divergence, |site| subject.position(site)))
+            }
+            TargetError::Unavailable(why) => Fault::Failed(why),
+            TargetError::Late => Fault::Failed(error.to_string()),
+        }
     }
 }
 

@@ -3,11 +3,9 @@
 use reweave_check::{
     Check, Control, Fault, Outcome, Settings, StoredCheck, Subject, check, plan_of,
 };
-use reweave_explore::{Algorithm, Options, Target};
-use reweave_model::{
-    Divergence, Error, Execution, Gate, Kind, Next, Object, ObjectId, Op, Pending, Plan, Run, Site,
-    ThreadId,
-};
+use reweave_conduct::{Next, Run};
+use reweave_explore::{AlgorithmName, Options, Target, TargetError};
+use reweave_model::{Error, Execution, Kind, Object, ObjectId, Op, Pending, Plan, Site, ThreadId};
 use reweave_report::{Context, Position, Program, Trace};
 use std::{
     sync::{
@@ -67,10 +65,14 @@ struct Machine {
     run: Run,
     threads: u32,
     wrong: Wrong,
+    /// How often it can be run.
+    left: u64,
 }
 
 impl Target for Machine {
-    fn run(&mut self, plan: &Plan) -> Result<&Execution, Divergence> {
+    fn run(&mut self, plan: &Plan) -> Result<&Execution, TargetError> {
+        let left = self.left.checked_sub(1);
+        self.left = left.ok_or_else(|| TargetError::Unavailable("it broke".into()))?;
         let run = &mut self.run;
         run.begin(plan);
         run.object(Object::Atomic(0));
@@ -80,8 +82,7 @@ impl Target for Machine {
         run.finish(ThreadId::MAIN);
         for (value, thread) in names.iter().enumerate() {
             let op = Op::Store(ObjectId(0), value as u64);
-            let (gate, site) = (Gate::Open, Site(1));
-            run.announce(*thread, Pending { op, gate, site });
+            run.announce(*thread, Pending::new(op, Site(1)));
         }
         loop {
             match run.next() {
@@ -89,7 +90,7 @@ impl Target for Machine {
                     run.step(choice);
                     run.finish(choice.thread);
                 }
-                Next::Diverged => return Err(run.divergence().expect("it did").clone()),
+                Next::Diverged => return Err(run.divergence().expect("it did").clone().into()),
                 Next::End(end) => {
                     let order = run.execution().events.iter();
                     let order: Vec<u32> = order.map(|event| event.thread.0 - 1).collect();
@@ -116,6 +117,7 @@ impl Subject for Writers {
             run: Run::default(),
             threads: self.threads + u32::from(self.begun_with_more),
             wrong: self.wrong,
+            left: self.breaks_after,
         }
     }
 
@@ -128,15 +130,11 @@ impl Subject for Writers {
         if asked >= self.one_more_after {
             self.more.store(true, Relaxed);
         }
-        asked < self.breaks_after
+        true
     }
 
     fn anew(&self) -> bool {
         self.more.load(Relaxed) != self.begun_with_more
-    }
-
-    fn fault(&self) -> Option<String> {
-        (self.asked.load(Relaxed) > self.breaks_after).then(|| "it broke".into())
     }
 
     /// Two sites a line.
@@ -156,7 +154,7 @@ impl Subject for Writers {
         let mut target = self.target();
         let again = target
             .run(&plan_of(execution))
-            .map_err(|divergence| Fault::of(self, &divergence))?;
+            .map_err(|error| Fault::of(self, error))?;
         assert_eq!(again.events, execution.events);
         Ok(Trace::from_execution(
             again,
@@ -187,7 +185,7 @@ fn bench() -> Bench {
         settings: Settings {
             // Nobody reads: all orders of the writes are one class by who reads from whom.
             options: Options {
-                algorithm: Algorithm::Optimal,
+                algorithm: AlgorithmName::Optimal,
                 ..Options::default()
             },
             workers: 1,
@@ -472,5 +470,5 @@ fn other_options_are_another_check() {
     bench.settings.options.max_steps = 7;
     let resumed = Check::resume(writers(3, never), bench.settings.clone(), stored);
     let why = resumed.err().expect("other options");
-    assert_eq!(why, "it was explored with other options");
+    assert_eq!(why.to_string(), "it was explored with other options");
 }

@@ -1,10 +1,10 @@
 //! Random little programs that go wrong in some orders: what is told of an error is as simple as brute force says it can be.
 
 use reweave_check::{Control, Fault, Settings, Subject, check, plan_of};
-use reweave_explore::{Algorithm, Flow, Options, Schedule, Search, Target};
+use reweave_conduct::{Next, Run};
+use reweave_explore::{AlgorithmName, Flow, Options, Schedule, Search, Target, TargetError};
 use reweave_model::{
-    Divergence, End, Error, Execution, Gate, Kind, Next, Object, ObjectId, Op, Pending, Plan, Rmw,
-    RmwKind, Run, Site, ThreadId,
+    End, Error, Execution, Kind, Object, ObjectId, Op, Pending, Plan, Rmw, RmwKind, Site, ThreadId,
 };
 use reweave_report::{Context, Position, Program, Trace};
 use std::{cell::RefCell, sync::Mutex};
@@ -52,14 +52,10 @@ impl Machine {
         let own = &self.lines[thread.index() - 1];
         match own.get(line) {
             None => self.run.finish(thread),
-            Some(next) => self.run.announce(
-                thread,
-                Pending {
-                    op: next.op(),
-                    gate: Gate::Open,
-                    site: site(thread, line),
-                },
-            ),
+            Some(next) => {
+                let pending = Pending::new(next.op(), site(thread, line));
+                self.run.announce(thread, pending);
+            }
         }
     }
 }
@@ -79,7 +75,7 @@ fn error(kind: Kind, sites: Vec<Site>) -> Error {
 }
 
 impl Target for Machine {
-    fn run(&mut self, plan: &Plan) -> Result<&Execution, Divergence> {
+    fn run(&mut self, plan: &Plan) -> Result<&Execution, TargetError> {
         self.run.begin(plan);
         for object in [
             Object::Atomic(0),
@@ -115,7 +111,9 @@ impl Target for Machine {
                     };
                     self.come(thread, at[thread.index()]);
                 }
-                Next::Diverged => return Err(self.run.divergence().expect("it did").clone()),
+                Next::Diverged => {
+                    return Err(self.run.divergence().expect("it did").clone().into());
+                }
                 Next::End(end) => {
                     if end == End::Deadlock {
                         let threads = (1..at.len()).map(|thread| ThreadId(thread as u32));
@@ -155,7 +153,7 @@ impl Subject for Script {
         let mut target = self.target();
         let again = target
             .run(&plan_of(execution))
-            .map_err(|divergence| Fault::of(self, &divergence))?;
+            .map_err(|error| Fault::of(self, error))?;
         assert_eq!(again, execution);
         Ok(Trace::from_execution(
             again,
@@ -253,7 +251,7 @@ type Cost = (u32, usize);
 /// For every execution within a bound, or for all, what it came to and how simple it is.
 fn all(lines: &Lines, bound: Option<u32>, most: usize) -> Option<Vec<(Execution, Cost)>> {
     let options = Options {
-        algorithm: Algorithm::Dfs,
+        algorithm: AlgorithmName::Dfs,
         preemptions: bound,
         ..Options::default()
     };
@@ -273,7 +271,7 @@ fn all(lines: &Lines, bound: Option<u32>, most: usize) -> Option<Vec<(Execution,
     search.exhausted().then(|| seen.into_inner().unwrap())
 }
 
-fn told(lines: &Lines, algorithm: Algorithm, minimise: bool) -> Option<Trace> {
+fn told(lines: &Lines, algorithm: AlgorithmName, minimise: bool) -> Option<Trace> {
     let place = tempfile::tempdir().unwrap();
     let settings = Settings {
         options: Options {
@@ -299,7 +297,11 @@ fn told(lines: &Lines, algorithm: Algorithm, minimise: bool) -> Option<Trace> {
 }
 
 /// All that a shortened execution must be. Says whether it was made simpler.
-fn examine(lines: &Lines, algorithm: Algorithm, everything: &[(Execution, Cost)]) -> Option<bool> {
+fn examine(
+    lines: &Lines,
+    algorithm: AlgorithmName,
+    everything: &[(Execution, Cost)],
+) -> Option<bool> {
     let first = told(lines, algorithm, false)?;
     let last = told(lines, algorithm, true)?;
     let same = |trace: &Trace| (trace.errors[0].kind, trace.errors[0].places.clone());
@@ -341,7 +343,7 @@ fn shortened_executions_are_the_simplest_there_are() {
         };
         println!("seed {seed}, program {number}: {lines:?}");
         // Random schedules have the most to be made simpler.
-        for algorithm in [Algorithm::Optimal, Algorithm::Random] {
+        for algorithm in [AlgorithmName::Optimal, AlgorithmName::Random] {
             if let Some(shortened) = examine(&lines, algorithm, &everything) {
                 failing += 1;
                 simpler += u32::from(shortened);

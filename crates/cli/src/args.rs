@@ -1,61 +1,122 @@
-//! The command line: what can be typed.
+//! The command line: every verb and its options, parsed by clap.
+//!
+//! *Decides:* which words are ours, which a compiler's and which the program's, and how mistakes are reported. *Called
+//! by:* `main`; by `suite` and `replay` for checks that are stored as words. *Owns:* nothing.
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+mod check;
+mod mistakes;
+mod word_groups;
+
+pub use check::{CheckOptions, CheckRequest, ProgramSource, Races, option_mistake};
+pub use mistakes::sentence;
+
+use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 use std::{
     ffi::OsString,
     num::{NonZeroU32, NonZeroUsize},
     path::PathBuf,
+    time::Duration,
 };
+use word_groups::WordGroups;
 
 /// Runs a concurrent program in every interleaving that matters.
 #[derive(Parser, Debug)]
 #[command(name = "reweave", version, after_help = CODES)]
 pub struct Cli {
+    /// What to do.
     #[command(subcommand)]
-    pub command: Command,
+    pub verb: Verb,
 }
 
 const CODES: &str = "Exit codes: 0 complete and no error, 1 error found, 2 wrong usage, \
                      3 no error but incomplete, 4 fault or a program that does not behave the same again";
 
-#[derive(Subcommand, Debug)]
-pub enum Command {
-    /// Show a trace file or a result document
-    Report(Report),
-    /// Run one recorded execution again
-    Replay(Replay),
-    /// Explore a C or C++ file, or a program
-    Check(Rest),
-    /// Explore many of them within one budget
-    Suite(Suite),
-    /// Say how large a search would be, in each way there is
-    Estimate(Rest),
-    /// Hold estimates against recorded searches
-    Evaluate(Evaluate),
-    /// Run a build (make, cmake, ninja) with instrumenting compilers
-    Build(Build),
-    /// The instrumenting C compiler
-    Cc(Rest),
-    /// The instrumenting C++ compiler
-    #[command(name = "c++")]
-    Cxx(Rest),
+impl Cli {
+    /// Parses the words of the command line, the first of which is the command itself.
+    pub fn read(words: Vec<OsString>) -> Result<Cli, clap::Error> {
+        let mut words = words.into_iter();
+        let mut front: Vec<OsString> = words.by_ref().take(2).collect();
+        match front.get(1).and_then(|verb| verb.to_str()) {
+            // Compilers' options and programs' arguments stand among ours; clap parses ours.
+            Some(name @ ("check" | "estimate")) => {
+                let mut command = Cli::command();
+                let verb = command.find_subcommand_mut(name);
+                let groups = WordGroups::of(words, verb.expect("it is a verb"));
+                front.extend(groups.ours.iter().cloned());
+                let mut cli = Cli::try_parse_from(front)?;
+                if let Verb::Check(options) | Verb::Estimate(options) = &mut cli.verb {
+                    options.groups = groups;
+                }
+                Ok(cli)
+            }
+            // All words are the compiler's, also `--help` and `--`.
+            Some("cc" | "c++") => {
+                front.push("--".into());
+                Cli::try_parse_from(front.into_iter().chain(words))
+            }
+            _ => Cli::try_parse_from(front.into_iter().chain(words)),
+        }
+    }
 }
 
+#[derive(Subcommand, Debug)]
+pub enum Verb {
+    /// Show a trace file or a result document
+    Report(ReportOptions),
+    /// Run one recorded execution again
+    Replay(ReplayOptions),
+    /// Explore a C or C++ file, or a program, in every interleaving that matters
+    #[command(override_usage = CHECK_USAGE, after_help = CHECK_HELP, args_override_self = true)]
+    Check(CheckOptions),
+    /// Explore many of them within one budget
+    Suite(SuiteOptions),
+    /// Explore a program for a moment in each way there is, and say how large each search would be
+    #[command(override_usage = ESTIMATE_USAGE, after_help = ESTIMATE_HELP, args_override_self = true)]
+    Estimate(CheckOptions),
+    /// Compare estimates with recorded searches
+    Evaluate(EvaluateOptions),
+    /// Run a build (make, cmake, ninja) with instrumenting compilers
+    Build(BuildOptions),
+    /// The instrumenting C compiler
+    #[command(disable_help_flag = true)]
+    Cc(CompilerWords),
+    /// The instrumenting C++ compiler
+    #[command(name = "c++", disable_help_flag = true)]
+    Cxx(CompilerWords),
+}
+
+const CHECK_USAGE: &str = "\
+reweave check [OPTIONS] FILE.c|.cc|.cpp ... [-- ARGS...]   compile with instrumentation, then explore
+       reweave check [OPTIONS] -- PROGRAM [ARGS...]               explore a program as it is";
+
+const CHECK_HELP: &str = "  \
+  -D -U -I -L -l -O -f -m -W -g -x -std= -include ...    passed to the compiler, anywhere before --
+
+Exit codes: 0 complete and no error, 1 error found, 2 wrong usage, 3 no error but incomplete, 4 fault or a program that \
+does not behave the same again";
+
+const ESTIMATE_USAGE: &str = "\
+reweave estimate [OPTIONS] FILE.c|.cc|.cpp ... [-- ARGS...]
+       reweave estimate [OPTIONS] -- PROGRAM [ARGS...]";
+
+const ESTIMATE_HELP: &str = "Options and arguments are those of `reweave check`; --budget is the time for each way, 1s by default.";
+
+/// Options of `report`.
 #[derive(Args, Debug)]
-pub struct Report {
+pub struct ReportOptions {
     /// A trace (`.rwt`) or a result document; with `--serve`, a directory of them [default: reweave-out]
     #[arg(required_unless_present = "serve")]
     pub file: Option<PathBuf>,
     /// Show every step, object and line of output
     #[arg(long)]
     pub full: bool,
-    /// One sentence after the other, for a screen reader
+    /// Write sentences, for a screen reader
     #[arg(long)]
     pub plain: bool,
-    /// How to write it
-    #[arg(long, value_enum, default_value_t = Shape::Text)]
-    pub format: Shape,
-    /// Writes JUnit XML as well, of a result or a suite
+    /// The format to write
+    #[arg(long, value_enum, default_value_t = ReportFormat::Text)]
+    pub format: ReportFormat,
+    /// Write JUnit XML as well, of a result or a suite
     #[arg(long, value_name = "FILE")]
     pub junit: Option<PathBuf>,
     /// Write a page for the browser instead: one file that needs nothing else
@@ -74,14 +135,15 @@ pub struct Report {
     pub port: u16,
 }
 
+/// Options of `replay`.
 #[derive(Args, Debug)]
-pub struct Replay {
+pub struct ReplayOptions {
     /// The trace to run again
     pub trace: PathBuf,
     /// Show every step, object and line of output
     #[arg(long)]
     pub full: bool,
-    /// One sentence after the other, for a screen reader
+    /// Write sentences, for a screen reader
     #[arg(long)]
     pub plain: bool,
     /// Run it in gdb, with its threads as real ones, and stop at the failure
@@ -95,76 +157,80 @@ pub struct Replay {
     pub debugger: Vec<OsString>,
 }
 
+/// Options of `evaluate`.
 #[derive(Args, Debug)]
-pub struct Evaluate {
-    /// What `check --log` wrote
+pub struct EvaluateOptions {
+    /// Files that `check --log` wrote
     #[arg(required = true, value_name = "LOG")]
     pub logs: Vec<PathBuf>,
 }
 
+/// Options of `suite`.
 #[derive(Args, Debug)]
-pub struct Suite {
+pub struct SuiteOptions {
     /// The tests
     #[arg(default_value = "reweave.toml")]
     pub file: PathBuf,
     /// Stop after 30s, 10m, 2h
-    #[arg(long, value_name = "TIME")]
-    pub budget: Option<String>,
+    #[arg(long, value_name = "TIME", value_parser = reweave_check::duration)]
+    pub budget: Option<Duration>,
     /// Which test goes on next: finish-most (the one that is done soonest), even (the one that is covered least), round-robin
     #[arg(long)]
     pub policy: Option<String>,
-    /// How many explore at once; one for each core unless said otherwise
+    /// How many workers explore at once [default: one for each core]
     #[arg(long, value_name = "N")]
     pub workers: Option<NonZeroUsize>,
-    /// Remembers what was left: that goes first next time, and goes on where it stopped
+    /// Remember unfinished tests: next time they go first, and continue where they stopped
     #[arg(long, value_name = "FILE")]
     pub state: Option<PathBuf>,
-    /// How to write it
+    /// The format to write
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub format: Format,
-    /// Writes JUnit XML as well
+    /// Write JUnit XML as well
     #[arg(long, value_name = "FILE")]
     pub junit: Option<PathBuf>,
     /// Where trace files go
     #[arg(long, value_name = "DIR", default_value = "reweave-out")]
     pub output: PathBuf,
-    /// Writes the file, with the programs that are found here
+    /// Write the file, with the programs that are found here
     #[arg(long)]
     pub init: bool,
-    /// Explores every test to its end, and tells what each policy would have done in less time
+    /// Explore every test to its end, and report what each policy would have done in less time
     #[arg(long, conflicts_with = "init")]
     pub simulate: bool,
-    /// With --simulate: explores every test so many times, by other dice, and tells means
+    /// With --simulate: explore every test so many times, with other seeds, and report means
     #[arg(long, value_name = "N", default_value = "1", requires = "simulate")]
     pub seeds: NonZeroU32,
 }
 
+/// Options of `build`.
 #[derive(Args, Debug)]
-pub struct Build {
+pub struct BuildOptions {
     /// The build and its arguments, after `--`
     #[arg(last = true, required = true, value_name = "COMMAND")]
     pub command: Vec<OsString>,
 }
 
-/// Arguments that are read elsewhere; here so that help lists the command.
+/// Words of `cc` and `c++`.
 #[derive(Args, Debug)]
-#[command(disable_help_flag = true)]
-pub struct Rest {
-    #[arg(trailing_var_arg = true, allow_hyphen_values = true, hide = true)]
-    pub args: Vec<OsString>,
+pub struct CompilerWords {
+    /// Arguments of the compiler
+    #[arg(value_name = "ARGS", allow_hyphen_values = true)]
+    pub words: Vec<OsString>,
 }
 
+/// How checks and suites are written.
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Format {
     /// For people
     Text,
-    /// The document itself, checked
+    /// One JSON document
     Json,
 }
 
 /// How `report` can write.
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Shape {
+pub enum ReportFormat {
     /// For people
     Text,
     /// The document itself, checked
@@ -179,4 +245,25 @@ pub enum Shape {
     Dot,
     /// Trace events, for Perfetto
     Chrome,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_definitions_are_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn compilers_get_all_their_words() {
+        let line = "reweave cc --help -c a.c -- --version -Wl,-z";
+        let words = line.split(' ').map(OsString::from).collect();
+        let Verb::Cc(given) = Cli::read(words).unwrap().verb else {
+            panic!("another verb")
+        };
+        let expected: Vec<_> = line.split(' ').skip(2).map(OsString::from).collect();
+        assert_eq!(given.words, expected);
+    }
 }

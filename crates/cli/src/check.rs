@@ -1,66 +1,54 @@
-//! `reweave check`: compiles, explores, tells.
+//! `reweave check`: compiles, explores, reports.
 
-pub mod args;
-mod debugger;
-mod names;
-mod native;
-mod noticed;
-pub mod progress;
-mod replay;
-mod session;
-mod size;
-mod stdin;
-
-use crate::{args::Format, kit, print, say, style, usage};
-use args::{Check, Races, Restart, Threads, What};
-pub use debugger::Debugging;
-pub use replay::replay;
-use reweave_check::{Control, Fault, Settings};
-use reweave_drive::{Launch, Limits, binary, compile};
-use reweave_explore::{Algorithm, Options, Probing};
-use reweave_report::{
-    ExitCode, Program, ResultDocument, Sources, Style, render_trace, render_untold,
+use crate::{
+    args::{CheckOptions, CheckRequest, Format, ProgramSource, Races},
+    output::{Failure, print, replay_line, say, style, usage},
+    progress,
 };
-pub use session::{Session, StoredSession, Told};
-pub use size::estimate;
+use reweave_check::{Control, Settings};
+use reweave_explore::{AlgorithmName, Options, Probing};
+use reweave_native::{
+    Finished, Ladder, NativeProgram, Session, copy_standard_input, name_of_files, name_of_program,
+};
+use reweave_report::{ExitCode, ResultDocument, Sources, Style, render_trace, render_untold};
 use std::{
     env,
-    ffi::{OsStr, OsString},
     fs::File,
-    path::{Path, PathBuf},
+    path::Path,
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering::Relaxed},
     },
-    time::Instant,
 };
 
-/// Runs the command and says with which code to exit.
-pub fn run(args: Vec<OsString>) -> ExitCode {
-    let check = match args::parse(args) {
-        Ok(Some(check)) => check,
-        Ok(None) => return print(args::HELP),
+/// Runs the command and returns its exit code.
+pub fn run(options: CheckOptions) -> ExitCode {
+    let request = match CheckRequest::new(options) {
+        Ok(request) => request,
         Err(sentence) => return usage(&sentence),
     };
-    match explore(&check) {
+    match explore(&request) {
         Ok(code) => code,
-        Err(Ending(code, sentence)) => {
-            say(&sentence);
-            if code == ExitCode::Fault && check.format == Format::Json {
-                print(&nothing_known(&check, &sentence).to_json());
+        Err(failure) => {
+            let code = failure.report();
+            if code == ExitCode::Fault && request.options.format == Format::Json {
+                print(&without_result(&request, &failure.sentence).to_json());
             }
             code
         }
     }
 }
 
-/// What is told of a program that could not be explored to any result.
-fn nothing_known(check: &Check, sentence: &str) -> ResultDocument {
-    let algorithm = match check.options.algorithm {
-        Algorithm::Auto => Algorithm::Rf,
+/// The document of a program that could not be explored to any result.
+fn without_result(request: &CheckRequest, sentence: &str) -> ResultDocument {
+    let algorithm = match request.search.algorithm {
+        AlgorithmName::Auto => AlgorithmName::Rf,
         named => named,
     };
-    let name = name(&check.what);
+    let name = match &request.source {
+        ProgramSource::Files(words) => name_of_files(words),
+        ProgramSource::Program(program) => name_of_program(program),
+    };
     let mut result = ResultDocument::new(&name, algorithm.name(), algorithm.equivalence());
     result.complete = false;
     let line = sentence.lines().next().unwrap_or_default();
@@ -68,263 +56,136 @@ fn nothing_known(check: &Check, sentence: &str) -> ResultDocument {
     result
 }
 
-/// Why there is no result.
-pub struct Ending(pub ExitCode, pub String);
-
-impl From<String> for Ending {
-    fn from(sentence: String) -> Ending {
-        Ending(ExitCode::Usage, sentence)
-    }
+/// The command's standard input, for the program.
+pub fn standard_input() -> Result<Option<Arc<File>>, Failure> {
+    let slow =
+        || say("standard input is read to its end, for the program; `< /dev/null` gives it none");
+    let copied = copy_standard_input(slow);
+    copied.map_err(|error| format!("standard input cannot be read: {error}").into())
 }
 
-impl From<Fault> for Ending {
-    fn from(fault: Fault) -> Ending {
-        let why = match fault {
-            Fault::Differs(what) => format!("{NOT_DETERMINISTIC}\n  {what}"),
-            Fault::Failed(why) => why,
-        };
-        Ending(ExitCode::Fault, why)
-    }
-}
-
-/// A program that can be started. Dropping it removes what was built.
-pub struct Prepared {
-    launch: Launch,
-    program: Program,
-    _built: Option<compile::Built>,
-}
-
-impl Prepared {
-    /// The program's file.
-    pub fn path(&self) -> &Path {
-        &self.launch.program
-    }
-
-    /// What is asked for, of this program.
-    pub fn settings(&self, check: &Check) -> Settings {
-        settings(check, &self.program)
-    }
-
-    /// A more trusted way to run it again, if there is one and we may choose.
-    fn lower(&self, check: &Check) -> Option<reweave_drive::Restart> {
-        use reweave_drive::Restart::{Exec, Fork, Warm};
-        match (check.restart, self.launch.restart) {
-            // A forked process has no other threads.
-            (Restart::Auto, Warm) if check.threads == Threads::Os => Some(Exec),
-            (Restart::Auto, Warm) => Some(Fork),
-            (Restart::Auto, Fork) => Some(Exec),
-            _ => None,
-        }
-    }
-}
-
-/// Whether somebody wants an end.
-fn stopped(interrupted: &AtomicBool) -> bool {
-    interrupted.load(Relaxed)
-}
-
-/// Has a program compiled, if it has to be, and ready to be started with this standard input.
-pub fn prepare(check: &Check, stdin: Option<Arc<File>>) -> Result<Prepared, Ending> {
-    let races = match check.races {
-        Races::Report => reweave_drive::Races::Check,
-        Races::Explore => reweave_drive::Races::Explore,
-        Races::Interleave => reweave_drive::Races::Interleave,
-        Races::Ignore => reweave_drive::Races::Ignore,
-    };
-    let restart = match check.restart {
-        Restart::Auto | Restart::Warm => reweave_drive::Restart::Warm,
-        Restart::Fork => reweave_drive::Restart::Fork,
-        Restart::Exec => reweave_drive::Restart::Exec,
-    };
-    let threads = match check.threads {
-        Threads::Fiber => reweave_drive::Threads::Fiber,
-        Threads::Os => reweave_drive::Threads::Os,
-    };
-    let (path, built) = match &check.what {
-        What::Files(words) => {
-            let kit = kit::unpack()?;
-            let built = compile::build(&kit, words.clone()).map_err(|error| error.to_string())?;
-            (built.program.clone(), Some(built))
-        }
-        What::Program(program) => {
-            let path = found(program);
-            let bare = binary::look(&path)?.bare;
-            binary::instrumented(&path)?;
-            if bare {
+/// Builds the program, if it has to be built, and makes it ready to be started with this standard input.
+pub fn prepare(request: &CheckRequest, stdin: Option<Arc<File>>) -> Result<NativeProgram, Failure> {
+    let options = &request.options;
+    let mut program = match &request.source {
+        ProgramSource::Files(words) => NativeProgram::build(words.clone())?,
+        ProgramSource::Program(path) => {
+            let program = NativeProgram::open(path)?;
+            if !program.has_debug_info() {
                 say(&format!(
                     "{}: has no debug information, so places are functions and addresses; build it with -g to see files and lines",
-                    program.display()
+                    path.display()
                 ));
             }
-            (path, None)
+            program
         }
     };
-    Ok(Prepared {
-        launch: Launch {
-            args: check.args.clone(),
-            stdin,
-            races,
-            restart,
-            limits: check.limits.clone(),
-            threads,
-            ..Launch::new(path)
-        },
-        program: described(check),
-        _built: built,
-    })
-}
-
-/// The file of a program, in the directories for programs if it is named without one.
-fn found(program: &Path) -> PathBuf {
-    let plain = !program.as_os_str().to_string_lossy().contains('/');
-    let path = env::var_os("PATH").filter(|_| plain).unwrap_or_default();
-    let files = env::split_paths(&path).map(|directory| directory.join(program));
-    let mut files = files.filter(|file| file.is_file());
-    files.next().unwrap_or_else(|| program.into())
-}
-
-/// The program in a trace: with the words that build and start it again.
-fn described(check: &Check) -> Program {
-    let mut command = Vec::new();
-    if check.races != Races::default() {
-        command.extend(["--races".into(), check.races.name().into()]);
-    }
-    if check.threads == Threads::Os {
-        command.extend(["--threads".into(), "os".into()]);
-    }
-    command.extend(check.limits());
-    let mut add = |words: &[OsString]| {
-        command.extend(words.iter().map(|word| word.to_string_lossy().into_owned()));
-    };
-    match &check.what {
-        What::Files(words) => {
-            add(words);
-            add(&["--".into()]);
-        }
-        What::Program(program) => add(&["--".into(), program.into()]),
-    }
-    add(&check.args);
+    program.ladder = Ladder::from(options.restart);
+    let launch = &mut program.launch;
+    launch.args.clone_from(&request.args);
+    launch.stdin = stdin;
+    launch.races = options.races.into();
+    launch.restart = program.ladder.first();
+    launch.limits = options.limits();
+    launch.threads = options.threads.into();
     let directory = env::current_dir().ok();
-    Program {
-        name: name(&check.what),
-        kind: "native".into(),
-        test: None,
-        command,
-        directory: directory.map(|directory| directory.display().to_string()),
-        visible: Vec::new(),
-        libraries: Vec::new(),
-        replay: Some("reweave replay {trace}".into()),
-    }
+    let description = &mut program.description;
+    description.command = request.to_words();
+    description.directory = directory.map(|directory| directory.display().to_string());
+    description.replay = Some("reweave replay {trace}".into());
+    Ok(program)
 }
 
-/// What the program is called: its first file.
-fn name(what: &What) -> String {
-    let path = match what {
-        What::Program(program) => program.clone(),
-        What::Files(words) => compile::Line::read(words.clone())
-            .first_file()
-            .map_or_else(PathBuf::new, PathBuf::from),
-    };
-    let name = path.file_name().map(OsStr::to_string_lossy);
-    name.map_or_else(|| "program".into(), String::from)
-}
-
-/// What is asked for, of this program.
-fn settings(check: &Check, program: &Program) -> Settings {
+/// The settings of a check of this program.
+pub fn settings(request: &CheckRequest, program: &NativeProgram) -> Settings {
     let cores = || std::thread::available_parallelism().map_or(1, usize::from);
-    let stem = Path::new(&program.name).file_stem();
+    let stem = Path::new(program.name()).file_stem();
+    let options = &request.options;
     Settings {
         options: Options {
-            // Who has no time for all of it wants to know how much that is.
-            probing: match check.budget {
+            // With a budget, the size of the search matters.
+            probing: match options.budget {
                 Some(_) => Probing::Often,
-                None => check.options.probing,
+                None => request.search.probing,
             },
-            ..check.options
+            ..request.search
         },
-        workers: check.workers.map_or_else(cores, usize::from),
-        budget: check.budget,
-        max_executions: check.max_executions,
-        keep_going: check.keep_going,
+        workers: options.workers.map_or_else(cores, usize::from),
+        budget: options.budget,
+        max_executions: options.max_executions,
+        keep_going: options.keep_going,
         every_race: true,
-        beyond_races: check.races == Races::Explore,
-        races_cut: check.races == Races::Report,
-        minimise: check.minimise,
-        directory: check.output.clone(),
+        beyond_races: options.races == Races::Explore,
+        races_cut: options.races == Races::Report,
+        minimise: !options.no_minimise,
+        directory: options.output.clone(),
         name: stem.unwrap_or_default().to_string_lossy().into_owned(),
-        log: check.log.clone(),
+        log: options.log.clone(),
     }
 }
 
-fn explore(check: &Check) -> Result<ExitCode, Ending> {
-    let mut prepared = prepare(check, stdin::read()?)?;
-    if let Some(log) = &check.log {
-        // Said now, and not after the search.
+fn explore(request: &CheckRequest) -> Result<ExitCode, Failure> {
+    let options = &request.options;
+    let mut program = prepare(request, standard_input()?)?;
+    if let Some(log) = &options.log {
+        // Reported now, and not after the search.
         File::create(log)
             .map_err(|error| format!("{}: no log can be written: {error}", log.display()))?;
     }
     let control = Control::default();
     let interrupted = progress::interrupts(&control)?;
-    let name = prepared.program.name.clone();
-    let settings = prepared.settings(check);
-    let workers = settings.workers;
-    let stem = settings.name.clone();
-    let limits = Limits {
-        stop: control.stop.clone(),
-        ..prepared.launch.limits.clone()
-    };
-    prepared.launch.limits = limits.clone();
-    let mut session = Session::new(check.clone(), prepared, settings)?;
-    // Compiling is not exploring.
-    let until = check
-        .budget
-        .and_then(|budget| Instant::now().checked_add(budget));
-    if let Some(until) = until {
-        let _ = limits.until.set(until);
-    }
-    let shown = check.format == Format::Text;
-    let told = loop {
+    program.stopped_by(&control);
+    let name = program.name().to_owned();
+    let settings = settings(request, &program);
+    let (workers, stem) = (settings.workers, settings.name.clone());
+    let mut session = Session::new(program, settings)?;
+    // Compiling does not count.
+    let until = session.start_clock();
+    let shown = options.format == Format::Text;
+    let finished = loop {
         progress::shown(&name, workers, &control, shown, || {
-            session.advance(&control, until)
+            session.advance(&control, until, &mut |step| say(&step.to_string()))
         })?;
-        if let Some(told) = session.conclude()? {
-            break told;
+        if let Some(finished) = session.conclude(&mut |step| say(&step.to_string()))? {
+            break finished;
         }
     };
     if stopped(&interrupted) {
         say("interrupted: this is what is known so far");
     }
-    keep(check, &stem, &told.result);
-    let text = match check.format {
-        Format::Json => told.result.to_json(),
-        Format::Text => story(&told, style(check.full, check.plain)),
+    keep(&options.output, &stem, &finished.result);
+    let text = match options.format {
+        Format::Json => finished.result.to_json(),
+        Format::Text => story(&finished, style(options.full, options.plain)),
     };
     Ok(match print(&text) {
-        ExitCode::Clean => told.result.exit_code(check.strict),
+        ExitCode::Clean => finished.result.exit_code(options.strict),
         failed => failed,
     })
 }
 
-const NOT_DETERMINISTIC: &str = "the program does not do the same when it is run the same way again (does it depend on \
-    addresses, on random numbers, on something outside that changes?)";
+/// Whether the user interrupted the command.
+pub fn stopped(interrupted: &AtomicBool) -> bool {
+    interrupted.load(Relaxed)
+}
 
-/// Stories that are told whole; of the others there is the trace file.
+/// Executions that are shown in full; of the others there is the trace file.
 const STORIES: usize = 3;
 
-/// Leaves the result beside the traces: where there are some, and where a directory for them stands ready.
-fn keep(check: &Check, name: &str, result: &ResultDocument) {
-    if check.output.is_dir() {
-        if let Err(error) = result.keep(&check.output, name) {
+/// Leaves the result beside the traces, if their directory exists.
+fn keep(output: &Path, name: &str, result: &ResultDocument) {
+    if output.is_dir() {
+        if let Err(error) = result.keep(output, name) {
             say(&format!("the result is not kept: {error}"));
         }
     }
 }
 
-fn story(told: &Told, style: Style) -> String {
+fn story(finished: &Finished, style: Style) -> String {
     let mut text = String::new();
-    for error in told.outcome.errors.iter().take(STORIES) {
+    for error in finished.outcome.errors.iter().take(STORIES) {
         let file = error.file.as_ref().ok();
-        let again = file.and_then(|file| crate::again(&error.trace.program, file));
+        let again = file.and_then(|file| replay_line(&error.trace.program, file));
         text += &render_trace(
             &error.trace,
             again.as_deref(),
@@ -336,6 +197,6 @@ fn story(told: &Told, style: Style) -> String {
         }
         text += "\n";
     }
-    let stories = told.outcome.errors.len().min(STORIES);
-    text + &render_untold(&told.result, stories, style)
+    let stories = finished.outcome.errors.len().min(STORIES);
+    text + &render_untold(&finished.result, stories, style)
 }

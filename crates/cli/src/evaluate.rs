@@ -1,6 +1,6 @@
 //! `reweave evaluate`: how right estimates would have been on recorded searches, in tables.
 
-use crate::{print, usage};
+use crate::output::{print, usage};
 use reweave_explore::{Curve, Estimator, Probing, Recorded, Strategy};
 use reweave_report::{ExitCode, grouped};
 use std::{
@@ -53,7 +53,7 @@ pub fn run(logs: &[PathBuf]) -> ExitCode {
 
 fn evaluate(log: &Path) -> Result<Evaluated, String> {
     let file = File::open(log).map_err(|error| error.to_string())?;
-    let recorded = Recorded::read(BufReader::new(file))?;
+    let recorded = Recorded::read(BufReader::new(file)).map_err(|error| error.to_string())?;
     let truth = recorded.time();
     let mut parts = recorded.replay(&PARTS).into_iter();
     let probed = PROBED.map(|(name, probing)| (name, recorded.probe(probing, &PARTS, SEEDS)));

@@ -1,6 +1,9 @@
 //! `reweave report --html` and `--serve`: results for the browser.
 
-use crate::{again, args::Report, print, usage};
+use crate::{
+    args::ReportOptions,
+    output::{print, replay_line, usage},
+};
 use reweave_page::Links;
 use reweave_report::{Document, ExitCode, save};
 use std::{
@@ -8,11 +11,11 @@ use std::{
     path::Path,
 };
 
-/// Writes the page of a trace, or of what a search came to.
+/// Writes the page of a trace, a result or a suite.
 pub fn write(document: Document, from: &Path, to: &Path) -> ExitCode {
     let page = match &document {
         Document::Trace(trace) => {
-            let again = again(&trace.program, from);
+            let again = replay_line(&trace.program, from);
             let links = Links {
                 again: again.as_deref(),
                 home: None,
@@ -28,7 +31,7 @@ pub fn write(document: Document, from: &Path, to: &Path) -> ExitCode {
 }
 
 /// Serves a directory to this machine until the process is ended.
-pub fn serve(options: &Report) -> ExitCode {
+pub fn serve(options: &ReportOptions) -> ExitCode {
     let directory = options.file.as_deref().unwrap_or(Path::new("reweave-out"));
     if !directory.is_dir() {
         return usage(&format!(
@@ -49,7 +52,7 @@ pub fn serve(options: &Report) -> ExitCode {
         ExitCode::Clean => {}
         code => return code,
     }
-    match reweave_page::serve(&listener, directory, again) {
+    match reweave_page::serve(&listener, directory, replay_line) {
         Ok(()) => ExitCode::Clean,
         Err(error) => failed(error),
     }

@@ -7,19 +7,20 @@ mod job;
 mod policy;
 mod schedule;
 mod simulate;
-mod state;
+mod state_file;
 
 use crate::{
-    args::{Format, Suite},
-    check::{Ending, progress},
-    kit, print, say, style, usage,
+    args::{Format, SuiteOptions},
+    output::{print, say, style, usage},
+    progress,
 };
 use file::SuiteFile;
 use job::Job;
 use policy::Policy;
 use reweave_check::Control;
 use reweave_report::{ExitCode, SuiteDocument, junit_suite, render_suite, save};
-use state::State;
+use reweave_toolchain::Kit;
+use state_file::StateFile;
 use std::{
     env, fs, io, path,
     path::{Path, PathBuf},
@@ -27,8 +28,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Runs the command and says with which code to exit.
-pub fn run(options: &Suite) -> ExitCode {
+/// Runs the command and returns its exit code.
+pub fn run(options: &SuiteOptions) -> ExitCode {
     let done = match (options.init, options.simulate) {
         (true, _) => init(&options.file),
         (false, true) => simulate(options),
@@ -44,25 +45,25 @@ fn init(file: &Path) -> Result<ExitCode, String> {
 }
 
 /// Explores every test to its end, once for each seed, without looking at what it comes to.
-fn simulate(options: &Suite) -> Result<ExitCode, String> {
+fn simulate(options: &SuiteOptions) -> Result<ExitCode, String> {
     let mut suite = file::read(&options.file)?;
     Places::new(options)?;
     let control = Control::default();
-    let (stop, state) = (progress::interrupts(&control)?, State::new());
+    let (stop, state) = (progress::interrupts(&control)?, StateFile::new());
     let mut turns = Vec::new();
     for seed in 0..options.seeds.get().into() {
         let mut courses = Vec::new();
         for test in &mut suite.tests {
-            test.check.options.seed = seed;
+            test.check.search.seed = seed;
             let course = Job::new(test, &state, &stop).record();
-            courses.push(course.map_err(|Ending(_, why)| format!("{}: {why}", test.name))?);
+            courses.push(course.map_err(|failure| format!("{}: {}", test.name, failure.sentence))?);
         }
         turns.push(courses);
     }
     Ok(print(&simulate::tables(&turns)))
 }
 
-fn tests(options: &Suite) -> Result<ExitCode, String> {
+fn tests(options: &SuiteOptions) -> Result<ExitCode, String> {
     let start = Instant::now();
     let suite = file::read(&options.file)?;
     let budget = budget(options, &suite)?;
@@ -70,8 +71,8 @@ fn tests(options: &Suite) -> Result<ExitCode, String> {
     let policy = policy.transpose()?.or(suite.policy).unwrap_or_default();
     let places = Places::new(options)?;
     let mut state = match &places.state {
-        Some(path) => State::read(path)?,
-        None => State::new(),
+        Some(path) => StateFile::read(path)?,
+        None => StateFile::new(),
     };
     let cores = || std::thread::available_parallelism().map_or(1, usize::from);
     let workers = options.workers.map_or_else(cores, usize::from);
@@ -85,12 +86,8 @@ fn tests(options: &Suite) -> Result<ExitCode, String> {
 }
 
 /// The command line's, or else the file's.
-fn budget(options: &Suite, suite: &SuiteFile) -> Result<Option<Duration>, String> {
-    let typed = options.budget.as_ref().map(|budget| {
-        let read = reweave_check::duration(budget);
-        read.map_err(|why| format!("--budget {budget}: {why}"))
-    });
-    match typed.transpose()?.or(suite.budget) {
+fn budget(options: &SuiteOptions, suite: &SuiteFile) -> Result<Option<Duration>, String> {
+    match options.budget.or(suite.budget) {
         Some(Duration::ZERO) => Err("a budget of nothing is enough for no test".into()),
         budget => Ok(budget),
     }
@@ -105,7 +102,7 @@ struct Places {
 
 impl Places {
     /// Goes to the place of the suite's file, with the others as they were meant before.
-    fn new(options: &Suite) -> Result<Places, String> {
+    fn new(options: &SuiteOptions) -> Result<Places, String> {
         let mut places = Places {
             state: options.state.clone(),
             junit: options.junit.clone(),
@@ -144,16 +141,16 @@ fn can_be_written(path: &Path) -> Result<(), String> {
 fn explore(
     mut suite: SuiteFile,
     places: &Places,
-    state: &mut State,
+    state: &mut StateFile,
     policy: Policy,
     workers: usize,
     until: Option<Instant>,
 ) -> Result<Vec<reweave_report::TestEntry>, String> {
     for test in &mut suite.tests {
-        test.check.output.clone_from(&places.output);
+        test.check.options.output.clone_from(&places.output);
     }
     // Now, and not by all workers at once.
-    kit::unpack()?;
+    Kit::unpack().map_err(|error| error.to_string())?;
     let control = Control::default();
     let stop = progress::interrupts(&control)?;
     let mut order: Vec<usize> = (0..suite.tests.len()).collect();
@@ -173,10 +170,10 @@ fn explore(
 }
 
 fn tell(
-    options: &Suite,
+    options: &SuiteOptions,
     places: &Places,
     document: &SuiteDocument,
-    state: &State,
+    state: &StateFile,
 ) -> Result<ExitCode, String> {
     let text = match options.format {
         Format::Json => document.to_json(),

@@ -1,8 +1,7 @@
 //! The command as a user meets it: output, messages, exit codes.
 
-use reweave_model::{
-    Choice, Execution, Gate, Next, Object, ObjectId, Op, Pending, Plan, Run, Site, ThreadId,
-};
+use reweave_conduct::{Next, Run};
+use reweave_model::{Choice, Execution, Object, ObjectId, Op, Pending, Plan, Site, ThreadId};
 use reweave_report::{Context, Options, Position, Program, ResultDocument, Trace};
 use std::{
     io::{BufRead, BufReader, Read, Write},
@@ -33,11 +32,7 @@ fn execution(stores: u64) -> Execution {
     run.object(Object::Atomic(0));
     let main = ThreadId::MAIN;
     for value in 0..stores {
-        let pending = Pending {
-            op: Op::Store(ObjectId(0), value),
-            gate: Gate::Open,
-            site: Site(7),
-        };
+        let pending = Pending::new(Op::Store(ObjectId(0), value), Site(7));
         run.announce(main, pending);
         run.step(Choice {
             thread: main,
@@ -346,6 +341,41 @@ fn what_is_not_there_says_so() {
             "{}",
             err(&output)
         );
+        assert_eq!(err(&output).lines().count(), 1, "{}", err(&output));
+    }
+}
+
+#[test]
+fn every_verb_has_help() {
+    for verb in [
+        "report", "replay", "check", "suite", "estimate", "evaluate", "build", "cc", "c++",
+    ] {
+        let output = reweave(&["help", verb]);
+        assert_eq!(output.status.code(), Some(0), "{verb}: {}", err(&output));
+        let usage = format!("Usage: reweave {verb}");
+        assert!(out(&output).contains(&usage), "{}", out(&output));
+    }
+    let help = out(&reweave(&["help", "check"]));
+    assert_eq!(help, out(&reweave(&["check", "--help"])));
+    assert!(help.contains("--races"), "{help}");
+}
+
+#[test]
+fn misspelt_verbs_and_options_have_a_hint() {
+    let cases: [(&[&str], &str); 4] = [
+        (&["chek", "a.c"], "did you mean check?"),
+        (
+            &["check", "a.c", "--keep-goin"],
+            "did you mean --keep-going?",
+        ),
+        (&["report", "--ful", "x"], "did you mean --full?"),
+        (&["fly"], "`--help` lists all"),
+    ];
+    for (args, says) in cases {
+        let output = reweave(args);
+        assert_eq!(output.status.code(), Some(2), "{args:?}");
+        assert!(err(&output).starts_with("reweave: "), "{}", err(&output));
+        assert!(err(&output).contains(says), "{}", err(&output));
         assert_eq!(err(&output).lines().count(), 1, "{}", err(&output));
     }
 }

@@ -1,4 +1,5 @@
-//! Rules about the tree itself, checked so that they stay true: what ARCHITECTURE.md claims, sizes, leftovers.
+//! Rules about the tree itself, checked so that they stay true: what ARCHITECTURE.md claims, sizes, leftovers, and numbers that may only shrink
+//! (`crates/testing/src/tidy`, one file a rule).
 //!
 //! An `*Invariant:*` line of ARCHITECTURE.md has one of the forms below, or names in parentheses the test that checks it:
 //!
@@ -7,63 +8,19 @@
 //! * `a`, `b` forbid unsafe code.
 //! * `a` never names `x`, `y`.
 
-use std::{
-    collections::BTreeSet,
-    fs,
-    path::{Path, PathBuf},
+use reweave_testing::tidy::{
+    self,
+    crates::{cycle, dependencies, differences, graph},
+    limits, strays,
+    tree::{files, read, root, sources},
 };
+use std::fs;
 
 /// Lines above which a file is hard to keep in one's head.
 const LONGEST: usize = 800;
 
 /// Files that are longer, with their length. Entries may shrink and go, never grow or come.
 const LONGER: &[(&str, usize)] = &[];
-
-fn root() -> PathBuf {
-    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
-    here.ancestors()
-        .nth(2)
-        .expect("crates/cli is two below")
-        .into()
-}
-
-/// All files of the tree that are not made by a build or a run.
-fn files() -> Vec<(String, PathBuf)> {
-    fn walk(dir: &Path, root: &Path, found: &mut Vec<(String, PathBuf)>) {
-        for entry in fs::read_dir(dir).expect("the tree can be read") {
-            let path = entry.expect("the tree can be read").path();
-            let name = path
-                .file_name()
-                .and_then(|name| name.to_str())
-                .unwrap_or_default();
-            if path.is_dir() {
-                let made = name.starts_with("target") || name == ".git" || name == "reweave-out";
-                if !made {
-                    walk(&path, root, found);
-                }
-            } else if name != ".git" {
-                let inside = path.strip_prefix(root).expect("found below the root");
-                found.push((inside.to_string_lossy().into_owned(), path));
-            }
-        }
-    }
-    let mut found = Vec::new();
-    walk(&root(), &root(), &mut found);
-    found.sort();
-    found
-}
-
-fn sources() -> Vec<(String, String)> {
-    let rust = files()
-        .into_iter()
-        .filter(|(name, _)| name.ends_with(".rs"));
-    rust.map(|(name, path)| (name, fs::read_to_string(path).expect("sources are UTF-8")))
-        .collect()
-}
-
-fn read(name: &str) -> String {
-    fs::read_to_string(root().join(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
-}
 
 /// What stands between backquotes.
 fn quoted(text: &str) -> Vec<&str> {
@@ -104,46 +61,6 @@ fn paths_in_the_architecture_exist() {
     fail_if_any("ARCHITECTURE.md names paths that are not there", &missing);
 }
 
-/// Names of the normal and build dependencies in a manifest; own crates by their short names.
-fn dependencies(manifest: &str) -> BTreeSet<String> {
-    let mut inside = false;
-    let mut names = BTreeSet::new();
-    for line in manifest.lines().map(str::trim) {
-        if let Some(section) = line
-            .strip_prefix('[')
-            .and_then(|rest| rest.strip_suffix(']'))
-        {
-            let dotted = section.rsplit_once("dependencies.");
-            inside = section.ends_with("dependencies") && !section.contains("dev-");
-            if let (Some((front, name)), true) = (dotted, !section.contains("dev-")) {
-                if front.is_empty() || front.ends_with(['.', '-']) {
-                    names.insert(name.to_owned());
-                }
-            }
-            continue;
-        }
-        let name = line.split(['=', '.', ' ']).next().unwrap_or_default();
-        if inside && !name.is_empty() && !name.starts_with('#') {
-            names.insert(name.trim_matches('"').to_owned());
-        }
-    }
-    let short = |name: String| {
-        name.strip_prefix("reweave-")
-            .map(String::from)
-            .unwrap_or(name)
-    };
-    names.into_iter().map(short).collect()
-}
-
-#[test]
-fn dependencies_are_found_in_every_form() {
-    let manifest = "[package]\nname = \"x\"\n[dependencies]\na.workspace = true\nb = \"1\"\n# c = \"1\"\n\
-                    [dev-dependencies]\nd = \"1\"\n[target.'cfg(unix)'.dependencies]\nreweave-e = { path = \"e\" }\n\
-                    [dependencies.f]\nversion = \"1\"\n[lints]\nworkspace = true\n";
-    let found: Vec<String> = dependencies(manifest).into_iter().collect();
-    assert_eq!(found, ["a", "b", "e", "f"]);
-}
-
 /// Why an invariant does not hold; `None`: it does.
 fn broken(line: &str) -> Option<String> {
     let says = |verb: &str| {
@@ -180,7 +97,8 @@ fn broken(line: &str) -> Option<String> {
     }
     if let Some((crates, words)) = says(" never names ").or_else(|| says(" never name ")) {
         let sources = sources();
-        return sources.iter().find_map(|(path, text)| {
+        return sources.iter().find_map(|source| {
+            let (path, text) = (&source.path, &source.text);
             let mine = |name: &&&str| path.starts_with(&format!("crates/{name}/src/"));
             crates.iter().find(mine)?;
             let word = words.iter().find(|word| finds(text, word))?;
@@ -245,10 +163,10 @@ fn crate_root(name: &str) -> String {
 
 #[test]
 fn modules_begin_with_what_they_are_for() {
-    let bare = sources().into_iter().filter(|(path, text)| {
-        path.starts_with("crates/") && path.contains("/src/") && !text.starts_with("//! ")
+    let bare = sources().into_iter().filter(|source| {
+        source.package().is_some() && source.is_library() && !source.text.starts_with("//! ")
     });
-    let bare: Vec<String> = bare.map(|(path, _)| path).collect();
+    let bare: Vec<String> = bare.map(|source| source.path).collect();
     fail_if_any("files whose first line is not `//! ...`", &bare);
 }
 
@@ -256,8 +174,9 @@ fn modules_begin_with_what_they_are_for() {
 fn no_file_is_too_long() {
     let mut wrong = Vec::new();
     let sources = sources();
-    for (path, text) in &sources {
-        let lines = text.lines().count();
+    for source in &sources {
+        let path = &source.path;
+        let lines = source.text.lines().count();
         let allowed = LONGER
             .iter()
             .find(|(name, _)| name == path)
@@ -271,11 +190,59 @@ fn no_file_is_too_long() {
         }
     }
     for (path, _) in LONGER {
-        if sources.iter().all(|(name, _)| name != path) {
+        if sources.iter().all(|source| source.path != *path) {
             wrong.push(format!("{path}: is gone; remove its entry"));
         }
     }
     fail_if_any("files above the limit", &wrong);
+}
+
+/// Long functions, errors that are strings, reasons for unsafe code, imports between families of calls, odd English.
+#[test]
+fn what_may_only_shrink_does_not_grow() {
+    let lines = limits::compare(&tidy::ratchets());
+    fail_if_any("ratchets (`scripts/ratchets`)", &limits::broken(&lines));
+}
+
+#[test]
+fn crates_are_those_of_the_architecture_and_have_no_cycle() {
+    fail_if_any("ARCHITECTURE.md and the manifests", &differences());
+    assert_eq!(cycle(&graph()), None);
+}
+
+#[test]
+fn every_file_is_explained() {
+    fail_if_any("no program and not named by one", &strays::below_programs());
+    fail_if_any("unknown in the root", &strays::in_the_root());
+}
+
+/// In unit tests of the runtime its calls must not take the place of the test's own.
+#[test]
+fn the_runtime_exports_nothing_in_unit_tests() {
+    let bare = ["no_mangle", "export_name"].map(|name| format!("#[unsafe({name}"));
+    let mut wrong = Vec::new();
+    for source in sources() {
+        let mut before = "";
+        for (line, number) in source.text.lines().zip(1..) {
+            let exports = bare.iter().any(|bare| line.contains(bare));
+            let left_out = before.trim() == "#[cfg(not(test))]";
+            if source.package() == Some("runtime") && exports && !left_out {
+                wrong.push(format!("{}:{number}", source.path));
+            }
+            before = line;
+        }
+    }
+    fail_if_any("not `cfg_attr(not(test), ...)`", &wrong);
+}
+
+/// What several crates share is in `crates/testing`.
+#[test]
+fn modules_are_where_their_names_say() {
+    let attribute = format!("#[{}", "path");
+    let sources = sources().into_iter();
+    let wrong = sources.filter(|source| source.text.contains(&attribute));
+    let wrong: Vec<String> = wrong.map(|source| source.path).collect();
+    fail_if_any("modules by path", &wrong);
 }
 
 #[test]
@@ -284,8 +251,9 @@ fn nothing_is_left_undone() {
     let words = ["todo", "unimplemented", "dbg"].map(|word| format!("{word}!("));
     let ignored = format!("#[{}", "ignore");
     let mut wrong = Vec::new();
-    for (path, text) in sources() {
-        for (number, line) in text.lines().enumerate() {
+    for source in sources() {
+        let path = &source.path;
+        for (number, line) in source.text.lines().enumerate() {
             let undone = words.iter().any(|word| finds(line, word));
             // The attribute of the macro crate keeps a test's own attributes, and says so.
             let skipped = line.contains(&ignored) && !path.starts_with("crates/macros/");

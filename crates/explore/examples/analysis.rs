@@ -4,11 +4,9 @@
 //! The programs are state machines, so that next to nothing is spent on themselves: the same plans are first explored,
 //! then only run. The difference is the analysis.
 
-use reweave_explore::{Flow, Options, Search, Target};
-use reweave_model::{
-    Divergence, Event, Execution, Gate, Next, Object, ObjectId, Op, Pending, Plan, Run, Site,
-    ThreadId,
-};
+use reweave_conduct::{Next, Run};
+use reweave_explore::{Flow, Options, Search, Target, TargetError};
+use reweave_model::{Event, Execution, Object, ObjectId, Op, Pending, Plan, Site, ThreadId};
 use std::sync::Mutex;
 
 /// What a thread of a program knows.
@@ -273,17 +271,13 @@ impl Machine {
                 return;
             }
         };
-        let pending = Pending {
-            op,
-            gate: Gate::Open,
-            site: Site(1),
-        };
+        let pending = Pending::new(op, Site(1));
         self.run.announce(thread, pending);
     }
 }
 
 impl Target for Machine {
-    fn run(&mut self, plan: &Plan) -> Result<&Execution, Divergence> {
+    fn run(&mut self, plan: &Plan) -> Result<&Execution, TargetError> {
         self.run.begin(plan);
         self.program.reset();
         for object in &self.objects {
@@ -310,7 +304,7 @@ impl Target for Machine {
                 }
                 Next::End(end) => return Ok(self.run.end(end)),
                 Next::Diverged => {
-                    return Err(self.run.divergence().expect("it diverged").clone());
+                    return Err(self.run.divergence().expect("it diverged").clone().into());
                 }
             }
         }

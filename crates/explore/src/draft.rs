@@ -10,8 +10,10 @@ use std::sync::Arc;
 
 /// A plan that begins like the execution it comes from: so many steps of that, then those of `rest`.
 #[derive(Clone, Debug)]
-pub(crate) struct Child {
+pub struct Child {
+    /// Steps that it has in common with the execution.
     pub shared: u32,
+    /// How it goes on.
     pub rest: Plan,
 }
 

@@ -1,30 +1,34 @@
 //! Exploration: executions in, plans out.
 //!
-//! [`Search`] drives a [`Target`] through everything that its [`Algorithm`] finds worth running. Algorithms are one file
-//! each over one happens-before kernel; they see finished executions and say which plans to run next. The crate knows no
-//! operating system, no clock, no file, and not what a target is made of.
+//! [`Search`] drives a [`Target`] through everything that its [`Algorithm`] finds worth running. Algorithms are one folder
+//! each over one happens-before kernel; they see finished executions and find the branches to run next. A [`Fragment`] is a piece of a search that
+//! another process can explore. The crate knows no operating system, no clock, no file, and not what a target is made of.
 #![forbid(unsafe_code)]
 
-mod dfs;
-mod dpor;
+mod algorithm;
+mod algorithms;
+mod claims;
 mod draft;
-mod estimate;
 mod explorer;
+mod fragment;
 mod happens;
-mod log;
-mod optimal;
-mod probing;
 mod replay;
-mod rf;
 mod schedule;
 mod search;
-mod stored;
 mod target;
 
-pub use estimate::{Curve, Estimate, Estimator, Gauge, Guess, Probing, Recorded, Strategy};
-pub use explorer::{Algorithm, Branch, Explorer, Options};
-pub use log::{Happened, Log, Reader};
+pub use algorithm::{
+    Algorithm, Found, Malformed, NewBranch, NodeStore, Options, Ran, StoredPayload, Unfit,
+};
+pub use algorithms::{AlgorithmName, AnyAlgorithm, AnyPayload, UnknownAlgorithm};
+pub use claims::{AtNodes, Claim, Claimed, Claims, Node, NodeId};
+pub use draft::Child;
+pub use explorer::{Branch, Explorer};
+pub use fragment::{Fragment, FragmentError};
+pub use reweave_estimate::{
+    Curve, Estimate, Estimator, Gauge, Guess, Happened, Log, LogError, Probing, Reader, Recorded,
+    Strategy,
+};
 pub use schedule::{Schedule, Wish};
 pub use search::{Flow, Search, Totals};
-pub use stored::Stored;
-pub use target::Target;
+pub use target::{Target, TargetError};

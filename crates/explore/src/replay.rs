@@ -4,12 +4,12 @@
 //! have been done by default from there on.
 
 use crate::happens::{Happens, Quad, Row, add_next, count};
-use reweave_model::{Edge, Execution, Op, Pending, State, ThreadId};
+use reweave_model::{Edge, Execution, Machine, Op, Pending, ThreadId};
 
 /// A point of an execution: which events were done, and the model's state after them.
 #[derive(Debug, Default)]
 pub(crate) struct Replay {
-    pub state: State,
+    pub state: Machine,
     /// For each thread, the event of its own line of ancestors that brings it to life.
     triggers: Vec<Edge>,
     /// The place of each thread in creation order.
@@ -129,7 +129,7 @@ impl Replay {
             .is_some_and(|pending| self.state.enabled(thread, &pending))
     }
 
-    /// Whether the thread could go on: see [`State::goes_on`].
+    /// Whether the thread could go on: see [`Machine::goes_on`].
     pub fn goes_on(&self, execution: &Execution, happens: &Happens, thread: ThreadId) -> bool {
         self.pending(execution, happens, thread)
             .is_some_and(|pending| self.state.goes_on(thread, &pending))

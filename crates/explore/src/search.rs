@@ -5,23 +5,28 @@
 //! `dpor`. A target that asks for it is told of the next few plans before they are run, so that it can work ahead. With
 //! one worker the order of executions is always the same.
 
+mod crew;
+mod probing;
 mod worker;
 
-pub(crate) use worker::Worker;
-
 use crate::{
-    estimate::{Estimate, Gauge, LogSum, Probing, Tally},
-    explorer::{Branch, Explorer, Options},
-    log::Log,
-    probing::Prober,
-    target::Target,
+    algorithm::{Algorithm, Options, Unfit},
+    algorithms::AnyAlgorithm,
+    claims::{AtNodes, Claims},
+    explorer::{Branch, Explorer},
+    fragment::{Exchange, Fragment, FragmentError},
+    target::{Target, TargetError},
 };
-use reweave_model::{Divergence, End, Execution, Plan};
+use crew::{Crew, StopOnPanic};
+use probing::takes;
+use reweave_estimate::{Estimate, Gauge, Log, LogSum, Prober, Probing, Tally};
+use reweave_model::{End, Execution, Plan};
 use serde::{Deserialize, Serialize};
 use std::sync::{
-    Arc, Condvar, Mutex, MutexGuard,
-    atomic::{AtomicBool, AtomicI64, AtomicUsize, Ordering},
+    Arc, Mutex, MutexGuard,
+    atomic::{AtomicBool, AtomicI64, Ordering},
 };
+use worker::Worker;
 
 /// What a search has seen so far.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
@@ -57,7 +62,7 @@ impl Totals {
         self.threads_max = self.threads_max.max(execution.threads.len() as u32);
     }
 
-    fn merge(&mut self, other: &Totals) {
+    pub(crate) fn merge(&mut self, other: &Totals) {
         self.executions += other.executions;
         self.assume_blocked += other.assume_blocked;
         self.redundant += other.redundant;
@@ -82,68 +87,68 @@ pub enum Flow {
     Stop,
 }
 
-/// The whole state of an exploration.
+/// An exploration under way: a frontier of branches, and what was seen.
 #[derive(Debug)]
-pub struct Search {
+pub struct Search<A: Algorithm = AnyAlgorithm> {
     options: Options,
-    pub(crate) frontier: Vec<Branch>,
-    totals: Totals,
+    pub(crate) frontier: Vec<Branch<A::Payload>>,
+    pub(crate) totals: Totals,
     gauge: Arc<Gauge>,
-    prober: Mutex<Prober>,
-    unfit: Option<&'static str>,
+    prober: Mutex<Prober<Branch<A::Payload>>>,
+    pub(crate) unfit: Option<Unfit>,
     log: Option<Mutex<Log>>,
-}
-
-impl Clone for Search {
-    fn clone(&self) -> Search {
-        let frontier = self.waiting();
-        let tally = self.gauge.tally();
-        Search {
-            unfit: self.unfit,
-            ..Search::from_parts(self.options, frontier, self.totals, tally)
-        }
-    }
+    claims: Arc<dyn Claims>,
+    pub(crate) exchange: Exchange<A::Payload>,
 }
 
 impl Search {
     /// A search that has not begun.
     pub fn new(options: Options) -> Search {
-        let frontier = vec![Explorer::root(&options)];
-        Search::from_parts(options, frontier, Totals::default(), Tally::default())
+        Search::of(options, Arc::new(AtNodes))
     }
 
-    pub(crate) fn from_parts(
-        options: Options,
-        frontier: Vec<Branch>,
-        totals: Totals,
-        tally: Tally,
-    ) -> Search {
-        let mut search = Search {
+    /// Goes on where a stored search stopped, or explores a fragment of one.
+    pub fn resume(fragment: Fragment) -> Result<Search, FragmentError> {
+        Search::restore(fragment, Arc::new(AtNodes))
+    }
+}
+
+impl<A: Algorithm> Search<A> {
+    /// A search that has not begun, with any algorithm and any claims.
+    pub fn of(options: Options, claims: Arc<dyn Claims>) -> Search<A> {
+        let mut search = Search::empty(options, claims);
+        search.frontier.push(Explorer::<A>::first(&options));
+        search.measure(Tally::default());
+        search
+    }
+
+    pub(crate) fn empty(options: Options, claims: Arc<dyn Claims>) -> Search<A> {
+        Search {
             options,
-            frontier,
-            totals,
+            frontier: Vec::new(),
+            totals: Totals::default(),
             gauge: Arc::new(Gauge::new(Tally::default(), LogSum::default())),
             prober: Mutex::new(Prober::new(options.seed)),
             unfit: None,
             log: None,
-        };
-        search.measure(tally);
-        search
+            claims,
+            exchange: Exchange::default(),
+        }
     }
 
-    fn prober(&self) -> MutexGuard<'_, Prober> {
+    fn prober(&self) -> MutexGuard<'_, Prober<Branch<A::Payload>>> {
         self.prober.lock().expect("nobody panics while probing")
     }
 
-    /// Calls all branches back that wait in a pass, which is given up.
-    fn settle(&mut self) {
+    /// Calls all branches back that wait in a pass, which is abandoned.
+    pub(crate) fn settle(&mut self) {
         let prober = self.prober.get_mut();
         let prober = prober.expect("nobody panics while probing");
-        prober.give_up(&mut self.frontier);
+        prober.abandon(&mut self.frontier);
     }
 
     /// Begins a gauge for what was done and what is left.
-    fn measure(&mut self, tally: Tally) {
+    pub(crate) fn measure(&mut self, tally: Tally) {
         let mut whole = LogSum::default();
         self.frontier
             .iter()
@@ -151,7 +156,7 @@ impl Search {
         self.gauge = Arc::new(Gauge::new(tally, whole));
     }
 
-    /// From now on writes down what it does. It is explored depth first then: estimators are held against that.
+    /// From now on writes down what it does. It is explored depth first then: estimators are compared with that.
     pub fn record(&mut self, log: Log) {
         self.options.probing = Probing::Never;
         self.log = Some(Mutex::new(log));
@@ -168,13 +173,13 @@ impl Search {
         self.gauge.estimate()
     }
 
-    /// Tells how large it is while it is run, until it is split or put together with another.
+    /// Estimates how large it is while it is run, until it is split or put together with another.
     pub fn gauge(&self) -> Arc<Gauge> {
         self.gauge.clone()
     }
 
-    /// Everything that is left to be explored.
-    pub(crate) fn waiting(&self) -> Vec<Branch> {
+    /// Everything that is left to be explored here.
+    pub(crate) fn waiting(&self) -> Vec<Branch<A::Payload>> {
         let prober = self.prober();
         let all = self.frontier.iter().chain(prober.waiting());
         all.cloned().collect()
@@ -194,51 +199,23 @@ impl Search {
         &self.totals
     }
 
-    /// Whether nothing is left to be explored.
+    /// Whether nothing is left to be explored: neither here, nor branches for other processes.
     pub fn exhausted(&self) -> bool {
+        self.is_done() && self.exchange.offers.is_empty()
+    }
+
+    /// Whether nothing is left to be explored here.
+    fn is_done(&self) -> bool {
         self.frontier.is_empty() && self.prober().waiting().next().is_none()
     }
 
-    /// Why `rf` cannot explore this program; then the search has stopped and what it saw is not all there is.
-    pub fn unfit(&self) -> Option<&'static str> {
-        self.unfit
-    }
-
-    /// Hands out about half of what is left, to be explored by somebody else; `None` if there is only one branch.
-    /// What both find adds up to what this one would have found.
-    pub fn split(&mut self) -> Option<Search> {
-        self.settle();
-        if self.frontier.len() < 2 {
-            return None;
-        }
-        let keep = self.frontier.len() / 2;
-        let frontier = self.frontier.drain(..keep).collect();
-        let mut tally = self.gauge.tally();
-        tally.forget_passes();
-        self.measure(tally);
-        let (options, totals) = (self.options, Totals::default());
-        Some(Search::from_parts(
-            options,
-            frontier,
-            totals,
-            Tally::default(),
-        ))
-    }
-
-    /// Takes in what somebody else has done of a part that was split off, and what is left of it.
-    pub fn absorb(&mut self, mut other: Search) {
-        self.settle();
-        other.settle();
-        self.frontier.extend(other.frontier);
-        self.totals.merge(&other.totals);
-        let mut tally = self.gauge.tally();
-        tally.merge(&other.gauge.tally());
-        self.measure(tally);
-        self.unfit = self.unfit.or(other.unfit);
+    /// Why the algorithm cannot explore this program; then the search has stopped and what it saw is not all there is.
+    pub fn unfit(&self) -> Option<&Unfit> {
+        self.unfit.as_ref()
     }
 
     /// Explores until nothing is left or somebody says stop: `before` before every run (from any worker), `after` with
-    /// every execution. A divergence stops too, with its branch put back.
+    /// every execution. A target that fails stops it too; its branch stays.
     ///
     /// A pass of probing is about all branches there are, so before each several workers put theirs together; one of them makes the pass,
     /// the others go on with what it leaves.
@@ -248,7 +225,7 @@ impl Search {
         target: impl Fn(usize) -> T + Sync,
         before: impl Fn() -> Flow + Sync,
         after: impl Fn(&Plan, &Execution) -> Flow + Sync,
-    ) -> Result<(), Divergence> {
+    ) -> Result<(), TargetError> {
         let workers = workers.max(1);
         if workers == 1 || !self.probes() {
             self.settle_for(workers);
@@ -260,7 +237,7 @@ impl Search {
             flow
         };
         let mut last = Ok(());
-        while last.is_ok() && !self.exhausted() && self.unfit.is_none() {
+        while last.is_ok() && !self.is_done() && self.unfit.is_none() {
             let pass = self.pass_is_due();
             let runs = self.totals.runs() as i64;
             let left = AtomicI64::new(match pass {
@@ -283,7 +260,7 @@ impl Search {
     fn pass_is_due(&self) -> bool {
         let (runs, probed, _) = self.gauge.so_far();
         let prober = self.prober();
-        prober.is_due(self.options.probing, runs, probed) && prober.takes(&self.frontier)
+        prober.is_due(self.options.probing, runs, probed) && takes(&prober, &self.frontier)
     }
 
     /// Whether branches are also drawn at random.
@@ -306,36 +283,24 @@ impl Search {
         target: &(impl Fn(usize) -> T + Sync),
         before: &(impl Fn() -> Flow + Sync),
         after: &(impl Fn(&Plan, &Execution) -> Flow + Sync),
-    ) -> Result<(), Divergence> {
+    ) -> Result<(), TargetError> {
         let frontier = std::mem::take(&mut self.frontier);
         let (first, branches) = match pass {
             true => (frontier, Vec::new()),
             false => (Vec::new(), frontier),
         };
-        let crew = Crew {
-            workers,
-            gauge: &self.gauge,
-            prober: &self.prober,
-            log: self.log.as_ref(),
-            pool: Mutex::new(Pool {
-                branches,
-                busy: workers,
-            }),
-            changed: Condvar::new(),
-            hungry: AtomicUsize::new(0),
-            stop: AtomicBool::new(false),
-        };
-        self.gauge.set_busy(workers);
+        let log = self.log.as_ref();
+        let crew = Crew::new(workers, branches, &self.gauge, &self.prober, log);
         let options = self.options;
         let probes = self.probes();
-        let work = |index: usize, mine: Vec<Branch>| {
-            let mut worker = Worker {
+        let work = |index: usize, mine: Vec<Branch<A::Payload>>| {
+            let mut worker: Worker<'_, A> = Worker {
                 crew: &crew,
                 probing: match probes && index == 0 && (pass || workers == 1) {
                     true => options.probing,
                     false => Probing::Never,
                 },
-                explorer: Explorer::new(&options),
+                explorer: Explorer::of(&options, &self.claims),
                 mine,
                 batch: Vec::new(),
                 plans: Vec::new(),
@@ -347,8 +312,8 @@ impl Search {
             let result = worker.work(&mut target, before, after);
             worker.totals.cut = worker.explorer.cut();
             crew.gauge.merge(&worker.tally);
-            crew.lock().branches.append(&mut worker.mine);
-            (result, worker.totals, worker.explorer.unfit())
+            crew.give(worker.mine.drain(..));
+            (result, worker.totals, worker.explorer)
         };
         let done = match workers {
             1 => vec![work(0, first)],
@@ -364,12 +329,16 @@ impl Search {
                     .collect()
             }),
         };
-        self.frontier = crew.pool.into_inner().expect("workers are done").branches;
-        let mut result = Ok(());
-        for (outcome, totals, unfit) in done {
+        self.frontier = crew.into_branches();
+        let mut result: Result<(), TargetError> = Ok(());
+        for (outcome, totals, mut explorer) in done {
             self.totals.merge(&totals);
-            self.unfit = self.unfit.or(unfit);
-            result = result.and(outcome);
+            self.unfit = self.unfit.take().or(explorer.unfit().cloned());
+            self.exchange.offers.append(&mut explorer.offers);
+            result = match (result, outcome) {
+                (Err(one), Err(other)) => Err(one.or(other)),
+                (one, other) => one.and(other),
+            };
         }
         result
     }
@@ -377,91 +346,3 @@ impl Search {
 
 /// Executions that several workers run before they look up again.
 const LEAST: i64 = 500;
-
-/// What workers share.
-pub(crate) struct Crew<'a> {
-    pub workers: usize,
-    pub gauge: &'a Gauge,
-    prober: &'a Mutex<Prober>,
-    log: Option<&'a Mutex<Log>>,
-    pool: Mutex<Pool>,
-    changed: Condvar,
-    /// Workers that have nothing to do.
-    hungry: AtomicUsize,
-    stop: AtomicBool,
-}
-
-struct Pool {
-    branches: Vec<Branch>,
-    /// Workers that may still find something.
-    busy: usize,
-}
-
-impl Crew<'_> {
-    fn lock(&self) -> MutexGuard<'_, Pool> {
-        self.pool
-            .lock()
-            .expect("nobody panics while holding the pool")
-    }
-
-    fn stop(&self) {
-        self.stop.store(true, Ordering::SeqCst);
-        let _pool = self.lock();
-        self.changed.notify_all();
-    }
-
-    /// Takes what lies there, without waiting: it is older, and goes below.
-    pub fn take_all(&self, mine: &mut Vec<Branch>) {
-        let mut all = std::mem::take(&mut self.lock().branches);
-        if !all.is_empty() {
-            all.append(mine);
-            *mine = all;
-        }
-    }
-
-    /// Waits for branches and takes some, at most so many; says `false` when there will never be any.
-    fn take(&self, mine: &mut Vec<Branch>, most: usize) -> bool {
-        let mut pool = self.lock();
-        loop {
-            if self.stop.load(Ordering::SeqCst) {
-                return false;
-            }
-            let all = pool.branches.len();
-            if all > 0 {
-                let some = (all / self.workers).min(most).max(1);
-                mine.extend(pool.branches.drain(all - some..));
-                return true;
-            }
-            pool.busy -= 1;
-            self.gauge.set_busy(pool.busy);
-            if pool.busy == 0 {
-                self.changed.notify_all();
-                return false;
-            }
-            self.hungry.fetch_add(1, Ordering::SeqCst);
-            while pool.branches.is_empty() && pool.busy > 0 && !self.stop.load(Ordering::SeqCst) {
-                pool = self
-                    .changed
-                    .wait(pool)
-                    .expect("nobody panics while holding the pool");
-            }
-            self.hungry.fetch_sub(1, Ordering::SeqCst);
-            if pool.branches.is_empty() {
-                return false;
-            }
-            pool.busy += 1;
-            self.gauge.set_busy(pool.busy);
-        }
-    }
-}
-
-/// A worker that panics takes the others along instead of leaving them waiting.
-struct StopOnPanic<'a>(&'a Crew<'a>);
-
-impl Drop for StopOnPanic<'_> {
-    fn drop(&mut self) {
-        if std::thread::panicking() {
-            self.0.stop();
-        }
-    }
-}

@@ -3,16 +3,14 @@
 //! `REWEAVE_CASES` sets the number of programs a mix (default 250), `REWEAVE_SEED` the seed, which is printed. Without it the same
 //! programs are compared every time.
 
-mod common;
-
-use common::{
+use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestRng, TestRunner};
+use reweave_explore::{AlgorithmName, Flow, Options, Search, Unfit};
+use reweave_model::End;
+use reweave_testing::{
     class::{class, class_by_reads, in_one_step},
     program::{I, Machine, Objects, Program, preemptions},
     random::{Mix, program},
 };
-use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestRng, TestRunner};
-use reweave_explore::{Algorithm, Flow, Options, Search};
-use reweave_model::End;
 use std::{
     cell::Cell,
     collections::{BTreeMap, BTreeSet},
@@ -30,7 +28,7 @@ struct Found {
     /// By who reads from whom.
     by_reads: Classes,
     /// Why `rf` gave up.
-    unfit: Option<&'static str>,
+    unfit: Option<Unfit>,
     /// Of runs that foretold what cannot come true, or too early.
     untrue: Classes,
     cut: bool,
@@ -55,7 +53,7 @@ fn explore(program: &Program, options: Options, workers: usize, limit: u64) -> O
     let target = |_| Machine::new(program);
     let outcome = search.run(workers, target, before, |_, execution| {
         if execution.end != End::Redundant {
-            if algorithm != Algorithm::Rf {
+            if algorithm != AlgorithmName::Rf {
                 let count = preemptions(program, execution);
                 let mut classes = classes.lock().unwrap();
                 let entry = classes.entry(class(execution)).or_insert((0, count));
@@ -66,7 +64,7 @@ fn explore(program: &Program, options: Options, workers: usize, limit: u64) -> O
                 .entry(class_by_reads(execution))
                 .or_insert((0, 0))
                 .0 += 1;
-        } else if algorithm != Algorithm::Dpor {
+        } else if algorithm != AlgorithmName::Dpor {
             let mut untrue = untrue.lock().unwrap();
             untrue.entry(class(execution)).or_insert((0, 0)).0 += 1;
         }
@@ -77,7 +75,7 @@ fn explore(program: &Program, options: Options, workers: usize, limit: u64) -> O
         return None;
     }
     let untrue = untrue.into_inner().unwrap();
-    let unfit = search.unfit();
+    let unfit = search.unfit().cloned();
     (search.exhausted() || unfit.is_some()).then(|| Found {
         classes: classes.into_inner().unwrap(),
         by_reads: by_reads.into_inner().unwrap(),
@@ -87,7 +85,7 @@ fn explore(program: &Program, options: Options, workers: usize, limit: u64) -> O
     })
 }
 
-fn options(algorithm: Algorithm) -> Options {
+fn options(algorithm: AlgorithmName) -> Options {
     Options {
         algorithm,
         ..Options::default()
@@ -118,12 +116,12 @@ fn once_each(name: &str, classes: &Classes, untrue: &Classes) -> Result<(), Test
 }
 
 fn compare(program: &Program) -> Result<bool, TestCaseError> {
-    let Some(oracle) = explore(program, options(Algorithm::Dfs), 1, LIMIT) else {
+    let Some(oracle) = explore(program, options(AlgorithmName::Dfs), 1, LIMIT) else {
         return Ok(false);
     };
     for workers in [1, 2] {
         let name = format!("optimal with {workers} workers");
-        let Some(found) = explore(program, options(Algorithm::Optimal), workers, LIMIT) else {
+        let Some(found) = explore(program, options(AlgorithmName::Optimal), workers, LIMIT) else {
             return fail(format!("{name} runs more than brute force"));
         };
         same_classes(&name, &oracle.classes, &found.classes)?;
@@ -131,10 +129,11 @@ fn compare(program: &Program) -> Result<bool, TestCaseError> {
         once_each(&name, &found.classes, &found.untrue)?;
 
         let name = format!("rf with {workers} workers");
-        reads(&name, program, options(Algorithm::Rf), workers, &oracle)?;
+        reads(&name, program, options(AlgorithmName::Rf), workers, &oracle)?;
 
         let name = format!("dpor with {workers} workers");
-        let Some(found) = explore(program, options(Algorithm::Dpor), workers, 10 * LIMIT) else {
+        let Some(found) = explore(program, options(AlgorithmName::Dpor), workers, 10 * LIMIT)
+        else {
             return fail(format!("{name} does not end"));
         };
         same_classes(&name, &oracle.classes, &found.classes)?;
@@ -168,30 +167,30 @@ fn compare(program: &Program) -> Result<bool, TestCaseError> {
         max_steps: 3,
         ..options(algorithm)
     };
-    if let Some(oracle) = explore(program, short(Algorithm::Dfs), 1, LIMIT) {
-        for algorithm in [Algorithm::Dpor, Algorithm::Optimal] {
+    if let Some(oracle) = explore(program, short(AlgorithmName::Dfs), 1, LIMIT) {
+        for algorithm in [AlgorithmName::Dpor, AlgorithmName::Optimal] {
             let name = format!("{algorithm:?} with at most 3 steps a thread");
             let Some(found) = explore(program, short(algorithm), 1, 10 * LIMIT) else {
                 return fail(format!("{name} does not end"));
             };
             same_classes(&name, &oracle.classes, &found.classes)?;
-            if algorithm == Algorithm::Optimal {
+            if algorithm == AlgorithmName::Optimal {
                 once_each(&name, &found.classes, &found.untrue)?;
             }
         }
     }
-    stop_and_go(program, &oracle.classes, Algorithm::Optimal)?;
-    stop_and_go(program, &oracle.classes, Algorithm::Dpor)?;
+    stop_and_go(program, &oracle.classes, AlgorithmName::Optimal)?;
+    stop_and_go(program, &oracle.classes, AlgorithmName::Dpor)?;
     let bit_by_bit = Options {
         at_once: 1,
-        ..options(Algorithm::Optimal)
+        ..options(AlgorithmName::Optimal)
     };
     let Some(found) = explore(program, bit_by_bit, 1, 10 * LIMIT) else {
         return fail("optimal, child by child, does not end".into());
     };
     same_classes("optimal, child by child", &oracle.classes, &found.classes)?;
     once_each("optimal, child by child", &found.classes, &found.untrue)?;
-    for algorithm in [Algorithm::Random, Algorithm::Pct] {
+    for algorithm in [AlgorithmName::Random, AlgorithmName::Pct] {
         let sampling = Options {
             samples: 20,
             ..options(algorithm)
@@ -230,9 +229,9 @@ fn reads(
 
 /// `rf` alone, on more programs: whole, with threads stopped in the middle, and in pieces.
 fn compare_reads(program: &Program) -> Result<bool, TestCaseError> {
-    let rf = options(Algorithm::Rf);
+    let rf = options(AlgorithmName::Rf);
     // What is too big for brute force is known by `optimal`.
-    let mut oracles = [Algorithm::Dfs, Algorithm::Optimal].into_iter();
+    let mut oracles = [AlgorithmName::Dfs, AlgorithmName::Optimal].into_iter();
     let oracle = oracles.find_map(|by| explore(program, options(by), 1, LIMIT / 5));
     let Some(oracle) = oracle else {
         return Ok(false);
@@ -248,12 +247,12 @@ fn compare_reads(program: &Program) -> Result<bool, TestCaseError> {
             max_steps,
             ..options(algorithm)
         };
-        if let Some(oracle) = explore(program, short(Algorithm::Dfs), 1, LIMIT) {
+        if let Some(oracle) = explore(program, short(AlgorithmName::Dfs), 1, LIMIT) {
             let name = format!("rf with at most {max_steps} steps a thread");
-            reads(&name, program, short(Algorithm::Rf), 1, &oracle)?;
+            reads(&name, program, short(AlgorithmName::Rf), 1, &oracle)?;
         }
     }
-    stop_and_go(program, &oracle.by_reads, Algorithm::Rf)?;
+    stop_and_go(program, &oracle.by_reads, AlgorithmName::Rf)?;
     Ok(true)
 }
 
@@ -261,7 +260,7 @@ fn compare_reads(program: &Program) -> Result<bool, TestCaseError> {
 fn stop_and_go(
     program: &Program,
     oracle: &Classes,
-    algorithm: Algorithm,
+    algorithm: AlgorithmName,
 ) -> Result<(), TestCaseError> {
     let mut search = Search::new(options(algorithm));
     let classes = Mutex::new(Classes::new());
@@ -287,7 +286,7 @@ fn stop_and_go(
         let after = |_: &_, execution: &reweave_model::Execution| {
             if execution.end != End::Redundant {
                 let class = match algorithm {
-                    Algorithm::Rf => class_by_reads(execution),
+                    AlgorithmName::Rf => class_by_reads(execution),
                     _ => class(execution),
                 };
                 classes.lock().unwrap().entry(class).or_insert((0, 0)).0 += 1;
@@ -298,7 +297,7 @@ fn stop_and_go(
             .run(1, |_| Machine::new(program), before, after)
             .expect("programs are deterministic");
         if let Some(other) = other {
-            search.absorb(other);
+            search.absorb(other).expect("it was just split off");
         }
         if search.unfit().is_some() {
             return Ok(());
@@ -308,7 +307,7 @@ fn stop_and_go(
     same_classes("a search in pieces", oracle, &classes)?;
     match classes
         .iter()
-        .find(|(_, (times, _))| algorithm != Algorithm::Dpor && *times != 1)
+        .find(|(_, (times, _))| algorithm != AlgorithmName::Dpor && *times != 1)
     {
         Some((class, (times, _))) => {
             fail(format!("a search in pieces meets {times} times {class}"))
@@ -323,10 +322,10 @@ fn foretold(program: &Program) -> Result<bool, TestCaseError> {
         one_step: true,
         ..program.clone()
     };
-    let Some(real) = explore(&real, options(Algorithm::Dfs), 1, LIMIT) else {
+    let Some(real) = explore(&real, options(AlgorithmName::Dfs), 1, LIMIT) else {
         return Ok(false);
     };
-    let mut search = Search::new(options(Algorithm::Optimal));
+    let mut search = Search::new(options(AlgorithmName::Optimal));
     let classes = Mutex::new(Classes::new());
     let outcome = search.run(
         1,

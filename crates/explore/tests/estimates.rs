@@ -1,12 +1,10 @@
 //! Estimates of whole searches, and what probing does to them.
 
-mod common;
-
-use common::program::{I, Machine, Objects, Program};
 use reweave_explore::{
-    Algorithm, Curve, Estimator, Flow, Log, Options, Probing, Recorded, Search, Strategy,
+    AlgorithmName, Curve, Estimator, Flow, Log, Options, Probing, Recorded, Search, Strategy,
 };
 use reweave_model::Plan;
+use reweave_testing::program::{I, Machine, Objects, Program};
 use std::{
     io::{self, Write},
     sync::{
@@ -33,7 +31,7 @@ fn program() -> Program {
     }
 }
 
-fn options(algorithm: Algorithm, probing: Probing) -> Options {
+fn options(algorithm: AlgorithmName, probing: Probing) -> Options {
     Options {
         algorithm,
         probing,
@@ -68,7 +66,7 @@ fn plans(options: Options, workers: usize, piece: i64) -> (Search, Vec<String>) 
 
 #[test]
 fn a_finished_search_is_estimated_exactly() {
-    for (_, algorithm) in Algorithm::NAMES {
+    for (_, algorithm) in AlgorithmName::NAMES {
         for (probing, workers, piece) in [
             (Probing::Never, 1, i64::MAX),
             (Probing::Seldom, 1, i64::MAX),
@@ -87,7 +85,7 @@ fn a_finished_search_is_estimated_exactly() {
 /// What follows from an execution does not depend on when it is run: probing changes the order alone.
 #[test]
 fn probing_runs_what_would_be_run_anyway() {
-    for algorithm in [Algorithm::Dfs, Algorithm::Optimal] {
+    for algorithm in [AlgorithmName::Dfs, AlgorithmName::Optimal] {
         let (_, expected) = plans(options(algorithm, Probing::Never), 1, i64::MAX);
         // The first executions are run depth first anyway.
         assert!(expected.len() > 40, "{}", expected.len());
@@ -106,7 +104,7 @@ fn probing_runs_what_would_be_run_anyway() {
 #[test]
 fn slices_do_not_change_what_is_known() {
     let known = |slice: i64| {
-        let mut search = Search::new(options(Algorithm::Dfs, Probing::Often));
+        let mut search = Search::new(options(AlgorithmName::Dfs, Probing::Often));
         let mut left = 150;
         while left > 0 {
             let this = AtomicI64::new(slice.min(left));
@@ -129,8 +127,8 @@ fn slices_do_not_change_what_is_known() {
 
 #[test]
 fn estimates_under_way_are_of_the_right_size() {
-    let (_, all) = plans(options(Algorithm::Dfs, Probing::Never), 1, i64::MAX);
-    let mut search = Search::new(options(Algorithm::Dfs, Probing::Often));
+    let (_, all) = plans(options(AlgorithmName::Dfs, Probing::Never), 1, i64::MAX);
+    let mut search = Search::new(options(AlgorithmName::Dfs, Probing::Often));
     assert_eq!(search.estimate(), None);
     let gauge = search.gauge();
     let left = AtomicI64::new(all.len() as i64 / 10);
@@ -167,7 +165,7 @@ impl Write for Shared {
 }
 
 /// The log of a search that is stopped after so many executions, and what was said of its size then.
-fn recorded(algorithm: Algorithm, workers: usize, executions: i64) -> (Vec<u8>, f64) {
+fn recorded(algorithm: AlgorithmName, workers: usize, executions: i64) -> (Vec<u8>, f64) {
     let file = Shared::default();
     let mut search = Search::new(options(algorithm, Probing::Often));
     search.record(Log::new(Box::new(file.clone())));
@@ -188,7 +186,11 @@ fn recorded(algorithm: Algorithm, workers: usize, executions: i64) -> (Vec<u8>, 
 
 #[test]
 fn a_whole_log_is_estimated_exactly() {
-    for algorithm in [Algorithm::Dfs, Algorithm::Dpor, Algorithm::Optimal] {
+    for algorithm in [
+        AlgorithmName::Dfs,
+        AlgorithmName::Dpor,
+        AlgorithmName::Optimal,
+    ] {
         for workers in [1, 3] {
             let (log, _) = recorded(algorithm, workers, i64::MAX);
             let recorded = Recorded::read(log.as_slice()).unwrap();
@@ -207,7 +209,11 @@ fn a_whole_log_is_estimated_exactly() {
 /// The simulator says of a recorded search what the search itself said at that time.
 #[test]
 fn simulated_estimates_are_those_of_the_search() {
-    for algorithm in [Algorithm::Dfs, Algorithm::Dpor, Algorithm::Optimal] {
+    for algorithm in [
+        AlgorithmName::Dfs,
+        AlgorithmName::Dpor,
+        AlgorithmName::Optimal,
+    ] {
         let (whole, ln_runs) = recorded(algorithm, 1, i64::MAX);
         let recorded_whole = Recorded::read(whole.as_slice()).unwrap();
         let half = (ln_runs.exp() / 2.0) as i64;
@@ -231,15 +237,15 @@ fn simulated_estimates_are_those_of_the_search() {
 
 #[test]
 fn a_damaged_log_is_a_sentence() {
-    let (log, _) = recorded(Algorithm::Optimal, 1, 40);
+    let (log, _) = recorded(AlgorithmName::Optimal, 1, 40);
     let unfinished = Recorded::read(log.as_slice()).unwrap_err();
     assert_eq!(
-        unfinished,
+        unfinished.to_string(),
         "the recorded search was not explored to its end"
     );
-    let (log, _) = recorded(Algorithm::Optimal, 1, i64::MAX);
+    let (log, _) = recorded(AlgorithmName::Optimal, 1, i64::MAX);
     for length in 0..log.len() {
-        let error = Recorded::read(&log[..length]).unwrap_err();
+        let error = Recorded::read(&log[..length]).unwrap_err().to_string();
         match length {
             0..22 => assert_eq!(error, "not an exploration log"),
             _ => assert!(error.contains("is cut"), "{error}"),
@@ -259,6 +265,7 @@ fn a_damaged_log_is_a_sentence() {
     assert!(
         Recorded::read(newer.as_slice())
             .unwrap_err()
+            .to_string()
             .contains("another version")
     );
 }

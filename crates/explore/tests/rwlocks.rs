@@ -1,10 +1,8 @@
 //! The two kinds of read-write locks: how many executions, and who deadlocks.
 
-mod common;
-
-use common::program::{I, Machine, Objects, Program};
-use reweave_explore::{Algorithm, Flow, Options, Search, Totals};
+use reweave_explore::{AlgorithmName, Flow, Options, Search, Totals};
 use reweave_model::End;
+use reweave_testing::program::{I, Machine, Objects, Program};
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 
 /// Writers go first.
@@ -30,7 +28,7 @@ fn program(threads: Vec<Vec<I>>) -> Program {
 }
 
 /// What is seen in all, and how many deadlocks.
-fn explore(program: &Program, algorithm: Algorithm) -> (Totals, u64) {
+fn explore(program: &Program, algorithm: AlgorithmName) -> (Totals, u64) {
     let deadlocks = AtomicU64::new(0);
     let mut search = Search::new(Options {
         algorithm,
@@ -63,12 +61,12 @@ fn each_reader_comes_before_or_after_each_writer() {
         for readers in 0..6 {
             let mut threads = vec![read(lock); readers];
             threads.push(write(lock));
-            let (totals, deadlocks) = explore(&program(threads.clone()), Algorithm::Optimal);
+            let (totals, deadlocks) = explore(&program(threads.clone()), AlgorithmName::Optimal);
             assert_eq!(totals.executions, 1 << readers);
             assert_eq!((totals.redundant, deadlocks), (0, 0));
             // Two writers in either order, each reader before, between or behind them.
             threads.push(write(lock));
-            let (totals, deadlocks) = explore(&program(threads), Algorithm::Optimal);
+            let (totals, deadlocks) = explore(&program(threads), AlgorithmName::Optimal);
             assert_eq!(totals.executions, 2 * 3u64.pow(readers as u32));
             assert_eq!((totals.redundant, deadlocks), (0, 0));
         }
@@ -78,12 +76,16 @@ fn each_reader_comes_before_or_after_each_writer() {
 /// A reader that reads again while a writer waits.
 #[test]
 fn reading_twice_deadlocks_where_writers_go_first() {
-    for algorithm in [Algorithm::Dfs, Algorithm::Dpor, Algorithm::Optimal] {
+    for algorithm in [
+        AlgorithmName::Dfs,
+        AlgorithmName::Dpor,
+        AlgorithmName::Optimal,
+    ] {
         for lock in [ANNOUNCED, SHARED] {
             let twice = [read(lock)[0], read(lock)[0], read(lock)[1], read(lock)[1]];
             let (totals, deadlocks) = explore(&program(vec![twice.into(), write(lock)]), algorithm);
             assert_eq!(deadlocks > 0, lock == ANNOUNCED);
-            if algorithm == Algorithm::Optimal && lock == SHARED {
+            if algorithm == AlgorithmName::Optimal && lock == SHARED {
                 assert_eq!((totals.executions, totals.redundant), (2, 0));
             }
         }
@@ -93,7 +95,11 @@ fn reading_twice_deadlocks_where_writers_go_first() {
 /// A reader inside waits for one that comes later: with a writer between them, where that is possible, for ever.
 #[test]
 fn a_reader_that_waits_for_a_reader() {
-    for algorithm in [Algorithm::Dfs, Algorithm::Dpor, Algorithm::Optimal] {
+    for algorithm in [
+        AlgorithmName::Dfs,
+        AlgorithmName::Dpor,
+        AlgorithmName::Optimal,
+    ] {
         for lock in [ANNOUNCED, SHARED] {
             let outer = vec![
                 I::ReadLock(lock),
@@ -105,7 +111,7 @@ fn a_reader_that_waits_for_a_reader() {
             program.bodies.push(read(lock));
             let (totals, deadlocks) = explore(&program, algorithm);
             assert_eq!(deadlocks > 0, lock == ANNOUNCED);
-            if algorithm == Algorithm::Optimal && lock == SHARED {
+            if algorithm == AlgorithmName::Optimal && lock == SHARED {
                 // The writer first, or last; foretold in between it cannot be.
                 assert_eq!((totals.executions, totals.redundant), (2, 1));
             }
@@ -118,7 +124,7 @@ fn a_reader_that_waits_for_a_reader() {
 fn a_stuck_writer_keeps_no_reader_out() {
     let upgrade = [read(SHARED)[0], write(SHARED)[0]];
     let threads = vec![upgrade.into(), read(SHARED), read(SHARED), write(SHARED)];
-    let (totals, deadlocks) = explore(&program(threads), Algorithm::Optimal);
+    let (totals, deadlocks) = explore(&program(threads), AlgorithmName::Optimal);
     // The other writer may come first, and each reader before or behind it; else it is stuck, too.
     assert_eq!((totals.executions, deadlocks), (5, 5));
 }
@@ -127,9 +133,9 @@ fn a_stuck_writer_keeps_no_reader_out() {
 #[test]
 fn the_count_of_a_semaphore() {
     let threads = vec![vec![I::Acquire(0)], vec![I::Acquire(0)], vec![I::Count(0)]];
-    let (totals, _) = explore(&program(threads.clone()), Algorithm::Optimal);
+    let (totals, _) = explore(&program(threads.clone()), AlgorithmName::Optimal);
     // Who looks sees the others' acquisitions; these do not see each other.
     assert_eq!(totals.executions, 4);
-    let (totals, _) = explore(&program(threads), Algorithm::Dfs);
+    let (totals, _) = explore(&program(threads), AlgorithmName::Dfs);
     assert_eq!(totals.executions, 6);
 }

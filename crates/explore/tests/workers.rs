@@ -1,10 +1,8 @@
 //! Workers among themselves.
 
-mod common;
-
-use common::program::{I, Machine, Objects, Program};
-use reweave_explore::{Algorithm, Flow, Options, Probing, Search, Target, Totals};
-use reweave_model::{Divergence, Execution, Plan};
+use reweave_explore::{AlgorithmName, Flow, Options, Probing, Search, Target, TargetError, Totals};
+use reweave_model::{Execution, Plan};
+use reweave_testing::program::{I, Machine, Objects, Program};
 use std::{
     collections::VecDeque,
     sync::{
@@ -28,7 +26,7 @@ fn program() -> Program {
     }
 }
 
-fn by(algorithm: Algorithm) -> Options {
+fn by(algorithm: AlgorithmName) -> Options {
     Options {
         algorithm,
         ..Options::default()
@@ -40,7 +38,7 @@ struct Fragile {
 }
 
 impl Target for Fragile {
-    fn run(&mut self, plan: &Plan) -> Result<&Execution, Divergence> {
+    fn run(&mut self, plan: &Plan) -> Result<&Execution, TargetError> {
         static RUNS: AtomicU64 = AtomicU64::new(0);
         assert!(RUNS.fetch_add(1, SeqCst) < 20, "the target breaks");
         self.machine.run(plan)
@@ -66,7 +64,7 @@ struct Slow<'a> {
 }
 
 impl Target for Slow<'_> {
-    fn run(&mut self, plan: &Plan) -> Result<&Execution, Divergence> {
+    fn run(&mut self, plan: &Plan) -> Result<&Execution, TargetError> {
         self.runs.fetch_add(1, SeqCst);
         std::thread::sleep(Duration::from_millis(2));
         self.machine.run(plan)
@@ -83,7 +81,7 @@ fn nobody_waits_for_a_pass() {
     };
     let mut search = Search::new(Options {
         probing: Probing::Often,
-        ..by(Algorithm::Optimal)
+        ..by(AlgorithmName::Optimal)
     });
     let left = AtomicI64::new(0);
     let mut advance = |workers, executions| {
@@ -104,7 +102,7 @@ fn nobody_waits_for_a_pass() {
     assert!(one.min(other) >= 16, "{one} and {other}");
 }
 
-fn totals(program: &Program, algorithm: Algorithm, workers: usize) -> Totals {
+fn totals(program: &Program, algorithm: AlgorithmName, workers: usize) -> Totals {
     let mut search = Search::new(by(algorithm));
     let outcome = search.run(
         workers,
@@ -119,7 +117,7 @@ fn totals(program: &Program, algorithm: Algorithm, workers: usize) -> Totals {
 
 #[test]
 fn many_workers_count_like_one() {
-    for algorithm in [Algorithm::Optimal, Algorithm::Rf] {
+    for algorithm in [AlgorithmName::Optimal, AlgorithmName::Rf] {
         for workers in [1, 2, 8, 32] {
             let totals = totals(&program(), algorithm, workers);
             assert_eq!((totals.executions, totals.redundant), (120, 0));
@@ -154,11 +152,11 @@ fn crowded() -> Program {
 
 #[test]
 fn reads_are_counted_alike_by_many_workers() {
-    let one = totals(&crowded(), Algorithm::Rf, 1);
+    let one = totals(&crowded(), AlgorithmName::Rf, 1);
     assert!(one.executions > 1000, "{one:?}");
     for workers in [2, 8, 32] {
         for _ in 0..3 {
-            assert_eq!(totals(&crowded(), Algorithm::Rf, workers), one);
+            assert_eq!(totals(&crowded(), AlgorithmName::Rf, workers), one);
         }
     }
 }
@@ -184,7 +182,7 @@ impl Batching {
 static LARGEST: AtomicU64 = AtomicU64::new(0);
 
 impl Target for Batching {
-    fn run(&mut self, plan: &Plan) -> Result<&Execution, Divergence> {
+    fn run(&mut self, plan: &Plan) -> Result<&Execution, TargetError> {
         let next = self.ahead.pop_front();
         assert_eq!(Some(plan), next.as_ref(), "run in the order it was told of");
         self.machine.run(plan)
@@ -236,19 +234,23 @@ fn a_target_is_told_of_plans_in_batches() {
         plans.sort_by_key(|plan| format!("{plan:?}"));
         plans
     };
-    let expected = sorted(plans(1, 1, i64::MAX, by(Algorithm::Optimal)));
+    let expected = sorted(plans(1, 1, i64::MAX, by(AlgorithmName::Optimal)));
     assert_eq!(expected.len(), 120);
     for batch in [2, 16, 1000] {
         for workers in [1, 2, 8] {
             for piece in [1, 7, i64::MAX] {
-                let found = plans(batch, workers, piece, by(Algorithm::Optimal));
+                let found = plans(batch, workers, piece, by(AlgorithmName::Optimal));
                 assert_eq!(sorted(found), expected);
             }
         }
     }
     assert!(LARGEST.load(SeqCst) > 16, "batches are used");
     // One worker does the same every time, whatever the algorithm.
-    for algorithm in [Algorithm::Optimal, Algorithm::Dpor, Algorithm::Rf] {
+    for algorithm in [
+        AlgorithmName::Optimal,
+        AlgorithmName::Dpor,
+        AlgorithmName::Rf,
+    ] {
         let once = plans(16, 1, i64::MAX, by(algorithm));
         assert!(once.len() >= 120);
         assert_eq!(plans(16, 1, i64::MAX, by(algorithm)), once);
@@ -287,7 +289,7 @@ fn long_executions_are_not_for_reads() {
         ..Program::default()
     };
     for (adds, fits) in [(100, true), (6000, false)] {
-        let mut search = Search::new(by(Algorithm::Rf));
+        let mut search = Search::new(by(AlgorithmName::Rf));
         let program = long(adds);
         let target = |_| Machine::new(&program);
         let outcome = search.run(1, target, || Flow::Continue, |_, _| Flow::Continue);

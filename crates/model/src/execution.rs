@@ -1,12 +1,14 @@
 //! Executions: what a target hands back after one run.
 
 use crate::{
-    access::Access,
-    object::Object,
+    dependence::Access,
+    objects::Object,
     op::{ObjectId, Op, ThreadId},
+    order::Orders,
     verdict::Error,
 };
 use alloc::{string::String, vec::Vec};
+use core::mem::size_of;
 use serde::{Deserialize, Serialize};
 
 /// A source position, as an index into a table of the target.
@@ -48,10 +50,21 @@ pub struct Pending {
     pub op: Op,
     pub gate: Gate,
     pub site: Site,
+    pub order: Orders,
 }
 
 impl Pending {
-    /// Whether it waits for nothing but the end of a thread. Where nobody can go on, that is a consequence and not the cause.
+    /// An operation that waits for nothing but itself and declares no memory order.
+    pub fn new(op: Op, site: Site) -> Pending {
+        Pending {
+            op,
+            gate: Gate::Open,
+            site,
+            order: Orders::IMPLIED,
+        }
+    }
+
+    /// Whether it waits for nothing but the end of a thread. Where no thread can go on, that is a consequence and not the cause.
     pub fn joins(&self) -> bool {
         matches!(self.op, Op::Join(_))
     }
@@ -80,7 +93,12 @@ pub struct Event {
     pub access: [Option<Access>; 2],
     /// Where in the source.
     pub site: Site,
+    /// Its memory orders. Stored nowhere: a trace is sequentially consistent.
+    pub order: Orders,
 }
+
+// Events are copied and moved all the time; the orders fit into what was padding.
+const _: () = assert!(size_of::<Event>() == 96 && size_of::<Pending>() == 48);
 
 impl Event {
     /// Whether the two touch something in ways that do not commute.
@@ -95,6 +113,7 @@ impl Event {
             op: self.op,
             gate: self.gate,
             site: self.site,
+            order: self.order,
         }
     }
 }
@@ -133,7 +152,7 @@ pub enum End {
     Livelock,
     /// A failed `assume` keeps some thread from going on.
     Blocked,
-    /// Given up: it could only repeat another one, or what it foretold cannot come true.
+    /// Discarded: it could only repeat another one, or a predicted writer cannot acquire its lock.
     Redundant,
     /// Some thread was stopped by the limit on steps.
     MaxSteps,

@@ -1,5 +1,14 @@
 //! Visible operations: what a thread may ask for.
+//!
+//! `table` lists them, one row each; `generate` makes everything from it that depends on the kind of operation alone. Here are the types of the columns, and the
+//! questions about an operation that other crates ask. What an operation does is in the file of its object, in `objects/`.
 
+mod generate;
+mod table;
+
+pub use table::Op;
+
+use alloc::string::String;
 use serde::{Deserialize, Serialize};
 
 /// A thread of one execution, numbered in order of creation. Across executions threads are matched by creation path.
@@ -41,118 +50,6 @@ impl ObjectId {
     }
 }
 
-/// An operation that other threads can notice. A thread runs from one to the next without being interrupted.
-///
-/// A condition-variable wait is `Enqueue`, `Wake`, `Lock`; taking a write lock is `WriteBegin`, `WriteAcquire`; a
-/// barrier is `Arrive`, then `Leave`. Timed operations (`timed: true`) never block: run before what they wait for, they
-/// time out.
-///
-/// Taking a lock with a time limit is trying to take it: `TryLock`, `TryReadLock`, `TryWriteLock`. One that timed out before with
-/// nothing changed since is `TryLock` or `TryReadLock` with [`Gate::Late`](crate::Gate::Late), which wait until then; for
-/// writing it is `WriteBegin`, then `WriteAcquire`, both with that gate, since `TryWriteLock` must not wait for several readers.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
-#[allow(missing_docs)]
-pub enum Op {
-    /// Waits for the end of a thread.
-    Join(ThreadId),
-    /// An unordered choice: every outcome `0..n` is explored.
-    Any(u32),
-    /// A false one blocks its thread for ever.
-    Assume(bool),
-
-    Load(ObjectId),
-    Store(ObjectId, u64),
-    Rmw(ObjectId, Rmw),
-    CompareExchange {
-        object: ObjectId,
-        expected: u64,
-        new: u64,
-        weak: bool,
-    },
-    /// A parked spin loop waits here until the object differs from what the loop saw: see [`Object::sees`](crate::Object::sees).
-    Await(ObjectId, u64),
-
-    Lock(ObjectId),
-    TryLock(ObjectId),
-    Unlock(ObjectId),
-    /// As `Unlock`, after a section that did not change what the mutex protects.
-    UnlockClean(ObjectId),
-
-    ReadLock(ObjectId),
-    TryReadLock(ObjectId),
-    ReadUnlock(ObjectId),
-    /// Announces a writer: later readers and writers queue up behind it.
-    ///
-    /// Where readers go first nobody waits behind a writer. There this step only *foretells* that no other will get
-    /// the lock before this writer, and holds back those who would. When that does not come true, because what keeps the lock
-    /// depends on somebody who is held back, the run ends as [`End::Redundant`](crate::End::Redundant): those who
-    /// were held back go first in another one.
-    WriteBegin(ObjectId),
-    /// The announced writer has the lock once the last reader is gone.
-    WriteAcquire(ObjectId),
-    TryWriteLock(ObjectId),
-    WriteUnlock(ObjectId),
-
-    /// Gives up the mutex and joins the condition variable's waiters, in one step.
-    Enqueue {
-        condvar: ObjectId,
-        mutex: ObjectId,
-    },
-    /// Joins the condition variable's waiters if the atomic has this value, in one step: how threads wait for a futex. Otherwise it fails, and
-    /// there is no wait to leave.
-    EnqueueIf {
-        condvar: ObjectId,
-        atomic: ObjectId,
-        expected: u64,
-    },
-    /// Leaves the wait: notified, timed out, or (when the run allows it) spuriously.
-    Wake {
-        condvar: ObjectId,
-        timed: bool,
-    },
-    NotifyOne(ObjectId),
-    NotifyAll(ObjectId),
-
-    SemAcquire {
-        object: ObjectId,
-        timed: bool,
-    },
-    SemTryAcquire(ObjectId),
-    SemRelease(ObjectId),
-
-    Arrive(ObjectId),
-    /// Leaves a barrier whose generation is full. The first of the arrived threads (in creation order) leaves first and
-    /// settles who is the leader; the others follow in any order.
-    Leave(ObjectId),
-
-    OnceBegin {
-        object: ObjectId,
-        /// Runs again after a failed initialisation.
-        force: bool,
-    },
-    /// `true`: initialised; `false`: the initialiser failed.
-    OnceEnd(ObjectId, bool),
-
-    Send(ObjectId),
-    TrySend(ObjectId),
-    /// The sender on a channel without room waits until its message was taken.
-    Handoff(ObjectId, u64),
-    Recv {
-        object: ObjectId,
-        timed: bool,
-    },
-    TryRecv(ObjectId),
-    SenderAdd(ObjectId),
-    SenderDrop(ObjectId),
-    ReceiverDrop(ObjectId),
-
-    Park {
-        object: ObjectId,
-        timed: bool,
-    },
-    Unpark(ObjectId),
-}
-
 /// A read-modify-write that always writes.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub struct Rmw {
@@ -183,7 +80,57 @@ pub enum RmwKind {
     MinSigned,
 }
 
+/// Functions with their names in files; the place is the number.
+const FUNCTIONS: [(&str, RmwKind); 11] = [
+    ("swap", RmwKind::Swap),
+    ("add", RmwKind::Add),
+    ("sub", RmwKind::Sub),
+    ("and", RmwKind::And),
+    ("nand", RmwKind::Nand),
+    ("or", RmwKind::Or),
+    ("xor", RmwKind::Xor),
+    ("max", RmwKind::Max),
+    ("min", RmwKind::Min),
+    ("max-signed", RmwKind::MaxSigned),
+    ("min-signed", RmwKind::MinSigned),
+];
+
+const _: () = {
+    let mut place = 0;
+    while place < FUNCTIONS.len() {
+        assert!(
+            FUNCTIONS[place].1 as usize == place,
+            "in the order of the enum"
+        );
+        place += 1;
+    }
+};
+
+impl RmwKind {
+    /// As files and reports spell it.
+    pub fn name(self) -> &'static str {
+        FUNCTIONS[self as usize].0
+    }
+
+    /// The function with this name.
+    pub fn of_name(name: &str) -> Option<RmwKind> {
+        let known = FUNCTIONS.iter().find(|(known, _)| *known == name);
+        known.map(|(_, kind)| *kind)
+    }
+}
+
 impl Rmw {
+    /// From [`Code::words`]; `None`: no such function or width.
+    fn from_words([head, operand]: [u64; 2]) -> Option<Rmw> {
+        let (_, kind) = *FUNCTIONS.get((head & 0xff) as usize)?;
+        let bits = u8::try_from(head >> 8).ok()?;
+        matches!(bits, 8 | 16 | 32 | 64).then_some(Rmw {
+            kind,
+            operand,
+            bits,
+        })
+    }
+
     /// The value after the operation.
     pub fn apply(self, old: u64) -> u64 {
         let shift = 64 - u32::from(self.bits);
@@ -207,224 +154,154 @@ impl Rmw {
     }
 }
 
-/// An operation without its operands: enough to notice that a replay went another way.
+/// An operation without its operands: enough to notice that a replay went another way. Its number and all that it implies are in
+/// the table of operations.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub struct OpKind(pub u8);
 
-/// Names in the order of [`Op::kind`], as reports print them.
-const NAMES: [&str; 41] = [
-    "join",
-    "choose",
-    "assume",
-    "load",
-    "store",
-    "read-modify-write",
-    "compare-exchange",
-    "await",
-    "lock",
-    "try-lock",
-    "unlock",
-    "read-lock",
-    "try-read-lock",
-    "read-unlock",
-    "write-announce",
-    "write-lock",
-    "try-write-lock",
-    "write-unlock",
-    "wait",
-    "wake",
-    "notify-one",
-    "notify-all",
-    "acquire",
-    "try-acquire",
-    "release",
-    "arrive",
-    "leave",
-    "once-begin",
-    "once-end",
-    "send",
-    "try-send",
-    "hand-over",
-    "receive",
-    "try-receive",
-    "sender-clone",
-    "sender-drop",
-    "receiver-drop",
-    "park",
-    "unpark",
-    "unlock-clean",
-    "wait-if",
-];
+/// When an operation can go.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Turn {
+    /// At once.
+    Goes,
+    /// It may have to wait, and another thread's operation can take its turn away: it competes with every earlier taker of the same
+    /// object, not only with the last. With a time limit it does not wait.
+    Competes,
+    /// It may have to wait, and does more than order.
+    Waits,
+    /// It does nothing but order: its turn comes by itself, and no other thread can take it away.
+    Follows,
+}
 
-impl OpKind {
-    /// A word for people.
-    pub fn name(self) -> &'static str {
-        NAMES.get(usize::from(self.0)).copied().unwrap_or("?")
+/// How an operation that succeeds orders threads: its part in happens-before. One that fails orders nothing, except for atomics
+/// and messages.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Synchronises {
+    /// Not at all.
+    Nothing,
+    /// By its memory order.
+    Atomic,
+    /// Comes after all of a finished thread.
+    Join,
+    /// Comes after the object's releases.
+    Acquire,
+    /// Comes after the object's releases, shared ones too.
+    AcquireAll,
+    /// Comes before later acquires. Earlier releases do not count any more: they came before it.
+    Release,
+    /// Comes before later acquires, as earlier releases do.
+    ReleaseMore,
+    /// Comes before later acquires of all releases.
+    ReleaseShared,
+    /// Comes before every [`Synchronises::Leave`] of the same round.
+    Arrive,
+    /// Comes after every arrival of its round.
+    Leave,
+    /// By the step that it comes after ([`Event::after`](crate::Event)); found that the other side is gone, by its release.
+    Message,
+}
+
+/// What a thread waits for at an operation, for people.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Waiting {
+    /// A sentence without its subject; `{}` stands for the object, or the thread.
+    pub what: &'static str,
+    /// Why it does not come, in a few words.
+    pub brief: &'static str,
+}
+
+impl Waiting {
+    /// The sentence with the name of the object, or the thread.
+    pub fn about(self, name: &str) -> String {
+        self.what.replace("{}", name)
     }
 }
 
-impl Op {
-    /// The operation without its operands.
-    #[inline]
-    pub fn kind(self) -> OpKind {
-        OpKind(match self {
-            Op::Join(_) => 0,
-            Op::Any(_) => 1,
-            Op::Assume(_) => 2,
-            Op::Load(_) => 3,
-            Op::Store(..) => 4,
-            Op::Rmw(..) => 5,
-            Op::CompareExchange { .. } => 6,
-            Op::Await(..) => 7,
-            Op::Lock(_) => 8,
-            Op::TryLock(_) => 9,
-            Op::Unlock(_) => 10,
-            Op::ReadLock(_) => 11,
-            Op::TryReadLock(_) => 12,
-            Op::ReadUnlock(_) => 13,
-            Op::WriteBegin(_) => 14,
-            Op::WriteAcquire(_) => 15,
-            Op::TryWriteLock(_) => 16,
-            Op::WriteUnlock(_) => 17,
-            Op::Enqueue { .. } => 18,
-            Op::Wake { .. } => 19,
-            Op::NotifyOne(_) => 20,
-            Op::NotifyAll(_) => 21,
-            Op::SemAcquire { .. } => 22,
-            Op::SemTryAcquire(_) => 23,
-            Op::SemRelease(_) => 24,
-            Op::Arrive(_) => 25,
-            Op::Leave(_) => 26,
-            Op::OnceBegin { .. } => 27,
-            Op::OnceEnd(..) => 28,
-            Op::Send(_) => 29,
-            Op::TrySend(_) => 30,
-            Op::Handoff(..) => 31,
-            Op::Recv { .. } => 32,
-            Op::TryRecv(_) => 33,
-            Op::SenderAdd(_) => 34,
-            Op::SenderDrop(_) => 35,
-            Op::ReceiverDrop(_) => 36,
-            Op::Park { .. } => 37,
-            Op::Unpark(_) => 38,
-            Op::UnlockClean(_) => 39,
-            Op::EnqueueIf { .. } => 40,
-        })
-    }
+/// Operands by their roles; which of them an operation has depends on its kind.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Operands {
+    /// What it is about.
+    pub object: Option<ObjectId>,
+    /// A mutex that it unlocks besides.
+    pub mutex: Option<ObjectId>,
+    /// An atomic that it reads besides.
+    pub atomic: Option<ObjectId>,
+    /// A thread that it waits for.
+    pub thread: Option<ThreadId>,
+    /// How many ways there are.
+    pub count: Option<u32>,
+    /// What it writes, saw, or which message it is.
+    pub value: Option<u64>,
+    /// What it expects.
+    pub expected: Option<u64>,
+    /// The function of a read-modify-write.
+    pub rmw: Option<Rmw>,
+    /// Whether it has a time limit.
+    pub timed: Option<bool>,
+    /// Another yes or no.
+    pub flag: Option<bool>,
+}
 
-    /// The object it is about; a wait is about its condition variable.
-    #[inline]
-    pub fn object(self) -> Option<ObjectId> {
-        match self {
-            Op::Join(_) | Op::Any(_) | Op::Assume(_) => None,
-            Op::Load(object)
-            | Op::Store(object, _)
-            | Op::Rmw(object, _)
-            | Op::CompareExchange { object, .. }
-            | Op::Await(object, _)
-            | Op::Lock(object)
-            | Op::TryLock(object)
-            | Op::Unlock(object)
-            | Op::UnlockClean(object)
-            | Op::ReadLock(object)
-            | Op::TryReadLock(object)
-            | Op::ReadUnlock(object)
-            | Op::WriteBegin(object)
-            | Op::WriteAcquire(object)
-            | Op::TryWriteLock(object)
-            | Op::WriteUnlock(object)
-            | Op::Enqueue {
-                condvar: object, ..
-            }
-            | Op::EnqueueIf {
-                condvar: object, ..
-            }
-            | Op::Wake {
-                condvar: object, ..
-            }
-            | Op::NotifyOne(object)
-            | Op::NotifyAll(object)
-            | Op::SemAcquire { object, .. }
-            | Op::SemTryAcquire(object)
-            | Op::SemRelease(object)
-            | Op::Arrive(object)
-            | Op::Leave(object)
-            | Op::OnceBegin { object, .. }
-            | Op::OnceEnd(object, _)
-            | Op::Send(object)
-            | Op::TrySend(object)
-            | Op::Handoff(object, _)
-            | Op::Recv { object, .. }
-            | Op::TryRecv(object)
-            | Op::SenderAdd(object)
-            | Op::SenderDrop(object)
-            | Op::ReceiverDrop(object)
-            | Op::Park { object, .. }
-            | Op::Unpark(object) => Some(object),
+/// An operation as numbers. How many words count depends on the kind: [`OpKind::words`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[allow(missing_docs)]
+pub struct Code {
+    /// See [`OpKind`].
+    pub kind: u8,
+    pub flag: bool,
+    /// The object, or the thread.
+    pub object: u32,
+    pub words: [u64; 2],
+}
+
+/// The most that one of the fields of a row needs.
+const fn words_of(fields: &[u8]) -> u8 {
+    let (mut most, mut field) = (0, 0);
+    while field < fields.len() {
+        if fields[field] > most {
+            most = fields[field];
         }
+        field += 1;
     }
+    most
+}
 
+impl Op {
     /// The other object that it touches, if there is one.
     pub fn second(self) -> Option<ObjectId> {
-        match self {
-            Op::Enqueue { mutex, .. } => Some(mutex),
-            Op::EnqueueIf { atomic, .. } => Some(atomic),
-            _ => None,
-        }
+        self.mutex().or(self.atomic())
     }
 
     /// Whether another thread's operation can take away its turn: such an operation competes with every earlier
     /// taker of the same object, not only with the last.
     #[inline]
     pub fn competes(self) -> bool {
-        matches!(
-            self,
-            Op::Await(..)
-                | Op::Lock(_)
-                | Op::ReadLock(_)
-                | Op::TryReadLock(_)
-                | Op::WriteBegin(_)
-                | Op::TryWriteLock(_)
-                | Op::SemAcquire { timed: false, .. }
-                | Op::OnceBegin { .. }
-                | Op::Send(_)
-                | Op::Recv { timed: false, .. }
-        )
+        self.kind().turn() == Turn::Competes && self.timed() != Some(true)
     }
 
-    /// Whether it does nothing but order (its turn comes by itself and nobody can take it away).
-    pub fn only_orders(self) -> bool {
-        matches!(self, Op::Join(_) | Op::Leave(_) | Op::Handoff(..))
-    }
-
-    /// Whether it is the second half of a lock: the limit on steps never falls before it.
+    /// Whether it does nothing but order (its turn comes by itself and no other thread can take it away).
     #[inline]
-    pub fn completes(self) -> bool {
-        matches!(self, Op::WriteAcquire(_))
+    pub fn only_orders(self) -> bool {
+        self.kind().turn() == Turn::Follows
     }
 
     /// The same operation without its time limit.
     pub(crate) fn untimed(self) -> Op {
         match self {
-            Op::Wake { condvar, .. } => Op::Wake {
-                condvar,
-                timed: false,
-            },
-            Op::SemAcquire { object, .. } => Op::SemAcquire {
-                object,
-                timed: false,
-            },
-            Op::Recv { object, .. } => Op::Recv {
-                object,
-                timed: false,
-            },
-            Op::Park { object, .. } => Op::Park {
-                object,
-                timed: false,
-            },
             Op::TryLock(mutex) => Op::Lock(mutex),
             Op::TryReadLock(lock) => Op::ReadLock(lock),
-            other => other,
+            other => other.with_timed(false),
+        }
+    }
+
+    /// The object that it releases to those that acquire it later.
+    #[inline]
+    pub fn released(self) -> Option<ObjectId> {
+        match self.kind().synchronises() {
+            Synchronises::Release | Synchronises::ReleaseMore | Synchronises::ReleaseShared => {
+                self.mutex().or(self.object())
+            }
+            _ => None,
         }
     }
 }

@@ -1,10 +1,10 @@
-//! Happens-before between threads, as arrows from row to row: who handed what to whom.
+//! Happens-before between threads, as arrows from row to row: what each step learned from an earlier one.
 //!
 //! Only what orders two threads is drawn; within a thread the lane itself is the order. An arrow ends at the step that
 //! learned something and begins at the step that it learned it from, the latest one where there are several.
 
 use crate::rows::{Kind, Row};
-use reweave_model::{ObjectId, Op};
+use reweave_model::{ObjectId, ObjectKind, Op, Synchronises};
 use reweave_report::Trace;
 use std::collections::HashMap;
 
@@ -74,7 +74,7 @@ impl Drawing<'_> {
             let kind = match op {
                 Op::Join(_) => "join",
                 Op::Wake { .. } => "wake",
-                // Who of them leads was settled there.
+                // The leader was settled there.
                 Op::Leave(_) => "arrival",
                 _ => "message",
             };
@@ -108,46 +108,48 @@ impl Drawing<'_> {
     }
 }
 
-/// What an operation hands on to whoever takes the object next.
+/// What an operation hands on to the next thread that takes the object.
 fn gives(op: Op, ok: bool) -> Option<(ObjectId, &'static str)> {
-    match op {
-        Op::Store(object, _) | Op::Rmw(object, _) => Some((object, "value")),
-        Op::CompareExchange { object, .. } if ok => Some((object, "value")),
-        Op::Unlock(mutex) | Op::UnlockClean(mutex) | Op::Enqueue { mutex, .. } => {
-            Some((mutex, "lock"))
+    let object = op.object()?;
+    match op.kind().synchronises() {
+        Synchronises::Atomic => {
+            let (_, writes) = op.reads_and_writes(ok)?;
+            writes.then_some((object, "value"))
         }
-        Op::WriteUnlock(lock) => Some((lock, "lock")),
-        Op::ReadUnlock(lock) => Some((lock, "read")),
-        Op::OnceEnd(object, _) => Some((object, "done")),
-        Op::SemRelease(object) => Some((object, "permit")),
-        Op::Unpark(object) => Some((object, "wake")),
-        Op::Arrive(barrier) => Some((barrier, "arrival")),
-        Op::SenderDrop(channel) => Some((channel, "close")),
-        _ => None,
+        Synchronises::ReleaseShared => Some((object, "read")),
+        Synchronises::Arrive => Some((object, "arrival")),
+        _ => Some((op.released()?, label(op))),
     }
 }
 
-/// From what an operation learns of what others did.
+/// From what an operation learns of what other threads did.
 fn taken(op: Op, ok: bool) -> [Option<(ObjectId, &'static str)>; 2] {
-    let one = |object, kind| [Some((object, kind)), None];
-    match op {
-        Op::Load(object)
-        | Op::Await(object, _)
-        | Op::Rmw(object, _)
-        | Op::CompareExchange { object, .. }
-        | Op::EnqueueIf { atomic: object, .. } => one(object, "value"),
-        Op::Lock(object) => one(object, "lock"),
-        Op::TryLock(object) | Op::ReadLock(object) | Op::TryReadLock(object) if ok => {
-            one(object, "lock")
-        }
-        Op::WriteAcquire(object) | Op::TryWriteLock(object) if ok => {
-            [Some((object, "lock")), Some((object, "read"))]
-        }
-        Op::OnceBegin { object, .. } => one(object, "done"),
-        Op::SemAcquire { object, .. } | Op::SemTryAcquire(object) if ok => one(object, "permit"),
-        Op::Park { object, .. } if ok => one(object, "wake"),
-        Op::Leave(barrier) => one(barrier, "arrival"),
-        Op::Recv { object, .. } | Op::TryRecv(object) if !ok => one(object, "close"),
-        _ => [None, None],
+    let nothing = [None, None];
+    let Some(object) = op.object() else {
+        return nothing;
+    };
+    let one = |kind| [Some((object, kind)), None];
+    match op.kind().synchronises() {
+        Synchronises::Acquire if ok => one(label(op)),
+        Synchronises::AcquireAll if ok => [Some((object, "lock")), Some((object, "read"))],
+        Synchronises::Leave => one("arrival"),
+        Synchronises::Message if !ok && receives(op) => one("close"),
+        _ => [op.returns_value_of().map(|atomic| (atomic, "value")), None],
     }
+}
+
+/// What an object other than an atomic hands over, as the script knows it.
+fn label(op: Op) -> &'static str {
+    match op.kind().object_kind() {
+        Some(ObjectKind::Once) => "done",
+        Some(ObjectKind::Semaphore) => "permit",
+        Some(ObjectKind::Parker) => "wake",
+        Some(ObjectKind::Barrier) => "arrival",
+        Some(ObjectKind::Channel) => "close",
+        _ => "lock",
+    }
+}
+
+fn receives(op: Op) -> bool {
+    matches!(op, Op::Recv { .. } | Op::TryRecv(_))
 }

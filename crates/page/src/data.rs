@@ -3,9 +3,9 @@
 use crate::{
     arrows::arrows,
     document::Links,
-    knowledge::learn,
     rows::{Access, Kind, Row, accesses, rows},
     sources::{Source, Sources},
+    timeline::timeline,
 };
 use reweave_report::{Position, Shortened, Story, Trace, Walk, mattering};
 use serde::Serialize;
@@ -91,10 +91,10 @@ struct Stuck {
 pub(crate) fn data<'a>(trace: &'a Trace, links: &Links<'a>) -> Data<'a> {
     let story = Story::new(trace);
     let rows = rows(&story);
-    let knowledge = learn(&story, &rows);
-    let changes = knowledge.changes.into_iter();
+    let timeline = timeline(&story, &rows);
+    let changes = timeline.changes.into_iter();
     let changes = changes.map(|it| (it.row, it.object, it.state.holders, it.state.value));
-    let waits = knowledge.waits.iter();
+    let waits = timeline.waits.iter();
     let waits = waits.map(|it| {
         (
             it.thread,
@@ -126,7 +126,7 @@ pub(crate) fn data<'a>(trace: &'a Trace, links: &Links<'a>) -> Data<'a> {
         arrows: arrows.iter().map(|a| (a.from, a.to, a.kind)).collect(),
         changes: changes.collect(),
         waits: waits.collect(),
-        known: knowledge.known,
+        known: timeline.known,
         matter: matter(&story, &rows),
         sources: sources.list,
     }
@@ -149,7 +149,7 @@ fn threads<'a>(trace: &'a Trace, rows: &[Row]) -> Vec<Thread<'a>> {
 
 fn objects(trace: &Trace) -> Vec<Thing<'_>> {
     let state = Walk::new(trace);
-    let kinds = state.state().objects().iter();
+    let kinds = state.machine().objects().iter();
     let objects = trace
         .objects
         .iter()

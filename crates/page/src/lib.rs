@@ -8,10 +8,10 @@
 mod arrows;
 mod data;
 mod document;
-mod knowledge;
 mod rows;
 mod serve;
 mod sources;
+mod timeline;
 
 pub use document::{Links, page};
 pub use serve::{Again, overview, serve};

@@ -1,12 +1,9 @@
 //! Traces that make no sense are shown as far as they do: no page is worth a crash.
 
-#[path = "../../report/tests/common/mod.rs"]
-mod common;
-
-use common::{Script, Thread, run, trace};
 use reweave_model::{Object, ObjectId, Op, Policy};
 use reweave_page::{Links, page};
 use reweave_report::Trace;
+use reweave_testing::script::{Script, Thread, run, trace};
 use std::path::Path;
 
 /// Locks, waits, notifications, values and permits, in an order that makes sense.

@@ -1,11 +1,8 @@
 //! What the page is told of an execution, held against executions whose answers are known: arrows, states, waits.
 
-#[path = "../../report/tests/common/mod.rs"]
-mod common;
-
-use common::{Script, Thread, run, trace};
 use reweave_model::{Object, ObjectId, Op, Policy, ThreadId};
 use reweave_page::{Links, page};
+use reweave_testing::script::{Script, Thread, run, trace};
 use serde_json::{Value, json};
 
 const A: ObjectId = ObjectId(0);

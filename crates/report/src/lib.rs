@@ -6,25 +6,25 @@
 #![forbid(unsafe_code)]
 
 mod document;
-mod flaw;
 mod formats;
+mod happens_before;
 mod junit;
 mod operation;
-mod order;
 mod position;
-mod replay;
 mod result;
 mod sources;
 mod suite;
 mod text;
 mod trace;
+mod validate;
+mod walk;
 
 pub use document::{Document, ReadError, WriteError, save};
 pub use formats::{Shown, chrome, dot, github, sarif};
 pub use junit::{junit_result, junit_suite};
 pub use operation::Operation;
-pub use position::Position;
-pub use replay::{Hold, Walk, holders};
+pub use position::{NotAPosition, Position};
+
 pub use result::{BlockedBy, Estimated, ExitCode, Finding, ResultDocument};
 pub use sources::{Sources, record_sources};
 pub use suite::{SuiteDocument, TestEntry, Verdict};
@@ -36,3 +36,4 @@ pub use trace::{
     Context, Difference, Failure, ObjectEntry, ObjectState, Options, PendingEntry, PlanStep,
     Program, Shortened, SourceEntry, ThreadEntry, Trace, TraceEvent,
 };
+pub use walk::{Hold, Walk, holders};

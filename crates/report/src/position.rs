@@ -36,11 +36,23 @@ impl fmt::Display for Position {
     }
 }
 
-impl FromStr for Position {
-    type Err = String;
+/// A text that does not name a place.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct NotAPosition(String);
 
-    fn from_str(text: &str) -> Result<Position, String> {
-        let wrong = || format!("`{text}` is not file:line:column");
+impl fmt::Display for NotAPosition {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "`{}` is not file:line:column", self.0)
+    }
+}
+
+impl std::error::Error for NotAPosition {}
+
+impl FromStr for Position {
+    type Err = NotAPosition;
+
+    fn from_str(text: &str) -> Result<Position, NotAPosition> {
+        let wrong = || NotAPosition(text.into());
         let (rest, last) = text.rsplit_once(':').ok_or_else(wrong)?;
         let last: u32 = last.parse().map_err(|_| wrong())?;
         let split = rest

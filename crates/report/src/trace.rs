@@ -76,6 +76,9 @@ pub struct Program {
     /// Memory whose plain accesses were operations, because some raced: place and length, in words of its kind.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub visible: Vec<(u64, u64)>,
+    /// Rules that the run followed, by name: modelling that few programs need.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rules: Vec<String>,
     /// Libraries that runs open, in the order in which they were met, and whether others see their names.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub libraries: Vec<(String, bool)>,

@@ -1,14 +1,12 @@
 //! What is stored: round trips, files that are wrong in every way, comparison.
 
-mod common;
-
-use common::{Script, Thread, run, trace};
 use proptest::prelude::*;
 use reweave_model::{Object, ObjectId, OnceState, Op, Policy, Rmw, RmwKind, Site, ThreadId};
 use reweave_report::{
     Document, Operation, ReadError, ResultDocument, Shown, Sources, Style, Trace, chrome, dot,
     github, render_result, sarif,
 };
+use reweave_testing::script::{Script, Thread, run, trace};
 use std::{fs, path::Path};
 
 const ATOMIC: ObjectId = ObjectId(0);
@@ -187,8 +185,8 @@ proptest! {
         let text = trace.to_json();
         let plan = Trace::parse(Path::new("any.rwt"), text.as_bytes()).unwrap().plan();
         prop_assert!(plan.steps.iter().all(|step| step.site == Site::ANY));
-        let execution = common::follow(&script, &plan);
-        let mut second = common::trace("any", &execution);
+        let execution = reweave_testing::script::follow(&script, &plan);
+        let mut second = reweave_testing::script::trace("any", &execution);
         second.options.max_steps = plan.max_steps;
         prop_assert_eq!(trace.differs(&second), None);
     }

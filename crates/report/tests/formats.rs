@@ -1,10 +1,8 @@
 //! What other programs read: each format of a classic bug, and strings that try to break out of it.
 
-mod common;
-
-use common::{Script, Thread, run, trace};
 use reweave_model::{Kind, Object, ObjectId, Op, Policy, Site};
 use reweave_report::{Finding, ResultDocument, Shown, Trace, chrome, dot, github, sarif};
+use reweave_testing::script::{Script, Thread, run, trace};
 use serde_json::Value;
 use std::path::Path;
 
@@ -32,7 +30,7 @@ fn inversion() -> Trace {
         &run(&script, &[0, 1, 1, 0], Policy::First, 1000),
     );
     trace.errors[0].places = [7, 13]
-        .map(|line| common::position(Site(line)).unwrap())
+        .map(|line| reweave_testing::script::position(Site(line)).unwrap())
         .into();
     trace
 }

@@ -1,13 +1,11 @@
 //! What people read: three classic bugs, and the shapes a listing can take.
 
-mod common;
-
-use common::{Script, Thread, run, trace};
 use reweave_model::{Edge, Error, Kind, Object, ObjectId, Op, Policy, Site, ThreadId};
 use reweave_report::{
     BlockedBy, Context, ExitCode, Finding, ResultDocument, Shortened, Sources, Style, Trace,
     record_sources, render_result, render_trace, render_untold, summary,
 };
+use reweave_testing::script::{Script, Thread, run, trace};
 use std::fs;
 
 const A: ObjectId = ObjectId(0);
@@ -112,7 +110,7 @@ fn assertion() -> Trace {
         Context {
             program: known.program.clone(),
             options: known.options,
-            site: &common::position,
+            site: &reweave_testing::script::position,
             output: Some("thread main.0: counted\nthread main.1: counted\n".into()),
             blame: &[Some(blame)],
         },
@@ -150,7 +148,7 @@ fn a_race_names_both_places() {
     let mut trace = lock_inversion();
     trace.errors[0].kind = Kind::DataRace;
     trace.errors[0].places = [12, 21]
-        .map(|line| common::position(Site(line)).unwrap())
+        .map(|line| reweave_testing::script::position(Site(line)).unwrap())
         .into();
     trace.errors[0].stacks = vec![
         vec![

@@ -3,7 +3,7 @@
 //! Environment variables win over what the program says, so that a CI job can change a search without a rebuild.
 
 use crate::{check, report::Report, share::share};
-use reweave_explore::{Algorithm, Options};
+use reweave_explore::{AlgorithmName as Algorithm, Options};
 use std::{
     fmt::Display,
     num::NonZeroUsize,
@@ -228,10 +228,10 @@ impl Builder {
         if let Some(seed) = variable("REWEAVE_SEED", number::<u64>)? {
             self = self.seed(seed);
         }
-        if let Some(directory) = variable("REWEAVE_OUTPUT", |text| Ok(PathBuf::from(text)))? {
+        if let Some(directory) = variable("REWEAVE_OUTPUT", PathBuf::from_str)? {
             self = self.trace_dir(directory);
         }
-        if let Some(trace) = variable("REWEAVE_REPLAY", |text| Ok(PathBuf::from(text)))? {
+        if let Some(trace) = variable("REWEAVE_REPLAY", PathBuf::from_str)? {
             self = self.replay(trace);
         }
         if self.options.preemptions.is_some() && self.options.algorithm.samples() {
@@ -241,7 +241,10 @@ impl Builder {
     }
 }
 
-fn variable<T>(name: &str, parse: impl Fn(&str) -> Result<T, String>) -> Result<Option<T>, String> {
+fn variable<T, E: Display>(
+    name: &str,
+    parse: impl Fn(&str) -> Result<T, E>,
+) -> Result<Option<T>, String> {
     match std::env::var(name) {
         Ok(text) if text.is_empty() => Ok(None),
         Ok(text) => match parse(&text) {

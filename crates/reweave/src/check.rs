@@ -7,8 +7,8 @@ use crate::{
     watchdog::Watched,
 };
 use reweave_check::{Control, Fault, Settings, Subject, check, difference};
-use reweave_explore::{Algorithm, Target};
-use reweave_model::{Divergence, End, Execution, Plan, Site};
+use reweave_explore::{AlgorithmName as Algorithm, Target, TargetError};
+use reweave_model::{End, Execution, Plan, Site};
 use reweave_report::{
     BlockedBy, Context, Failure, Options, Position, Program, ResultDocument, Sources, Trace,
     render_trace,
@@ -94,7 +94,7 @@ impl Subject for Test<'_> {
         let trace = trace_of(self.builder, execution, self.ends);
         let mut target = self.quiet(Arc::new(AtomicBool::new(self.ends)));
         let again = target.run(&trace.plan());
-        let again = again.map_err(|divergence| Fault::of(self, &divergence))?;
+        let again = again.map_err(|error| Fault::of(self, error))?;
         match trace.differs(&trace_of(self.builder, again, self.ends)) {
             Some(difference) => Err(Fault::Differs(difference.to_string())),
             None => Ok(trace),
@@ -237,7 +237,7 @@ struct Attentive {
 }
 
 impl Target for Attentive {
-    fn run(&mut self, plan: &Plan) -> Result<&Execution, Divergence> {
+    fn run(&mut self, plan: &Plan) -> Result<&Execution, TargetError> {
         self.target.run(plan)
     }
 }
@@ -267,7 +267,7 @@ fn replay(builder: &Builder, path: &Path, closure: Closure) -> Result<Report, St
     target.share_ends(Arc::new(AtomicBool::new(ends)));
     let execution = target
         .run(&recorded.plan())
-        .map_err(|divergence| went_another_way(path, &divergence))?
+        .map_err(|error| cannot_replay(path, error))?
         .clone();
     let mut now = trace_of(builder, &execution, ends);
     (now.preemptions, now.shortened) = (recorded.preemptions, recorded.shortened);
@@ -316,11 +316,14 @@ fn replay(builder: &Builder, path: &Path, closure: Closure) -> Result<Report, St
 const NOT_DETERMINISTIC: &str = "the check does not do the same when it is run the same way again \
     (does it read the clock, iterate over a HashMap, use random numbers, or keep something from run to run?)";
 
-fn went_another_way(path: &Path, divergence: &Divergence) -> String {
+fn cannot_replay(path: &Path, error: TargetError) -> String {
+    let TargetError::Diverged(divergence) = error else {
+        return error.to_string();
+    };
     format!(
         "{} went another way when it was run again: the program has changed, or is not deterministic\n  {}",
         path.display(),
-        difference(divergence, position)
+        difference(&divergence, position)
     )
 }
 

@@ -39,7 +39,7 @@ pub use builder::Builder;
 #[cfg(not(feature = "std"))]
 pub use report::{Error, Report, Warning};
 #[cfg(not(feature = "std"))]
-pub use reweave_explore::Algorithm;
+pub use reweave_explore::AlgorithmName as Algorithm;
 #[cfg(not(feature = "std"))]
 pub use reweave_macros::test;
 #[cfg(not(feature = "std"))]
@@ -95,6 +95,6 @@ pub use std::{hint, thread, thread_local, time};
 #[doc(hidden)]
 pub mod target {
     pub use crate::rt::ClosureTarget;
-    pub use reweave_explore::Target;
+    pub use reweave_explore::{Target, TargetError};
     pub use reweave_model as model;
 }

@@ -1,6 +1,6 @@
 //! What a check came out with.
 
-use reweave_explore::Algorithm;
+use reweave_explore::AlgorithmName as Algorithm;
 use reweave_model::Kind;
 use reweave_report::{BlockedBy, Finding, ResultDocument, Style};
 use std::{fmt, io::Write, path::PathBuf, time::Duration};

@@ -21,26 +21,11 @@ enum When {
     Std(std::time::Instant),
 }
 
-/// What a look at the clock takes, so that a loop until some time ends.
-const LOOK: Duration = Duration::from_millis(1);
-
-/// Lets the running thread's clock go forward.
+/// Moves the running thread's clock forward.
 pub(crate) fn advance(duration: Duration) {
     if let Some(task) = rt::task() {
-        let mut threads = task.world().threads.borrow_mut();
-        task.world().times.note();
-        let clock = &mut threads[task.thread.index()].clock_ns;
-        *clock = clock.saturating_add(u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX));
-    }
-}
-
-/// The running thread has waited for the end of another.
-pub(crate) fn meet(other: reweave_model::ThreadId) {
-    if let Some(task) = rt::task() {
-        let mut threads = task.world().threads.borrow_mut();
-        let theirs = threads[other.index()].clock_ns;
-        let clock = &mut threads[task.thread.index()].clock_ns;
-        *clock = theirs.max(*clock);
+        let ns = u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX);
+        task.world().run.borrow_mut().advance(task.thread, ns);
     }
 }
 
@@ -51,9 +36,8 @@ impl Instant {
             None => When::Std(std::time::Instant::now()),
             Some(task) => {
                 rt::disturbed(task);
-                advance(LOOK);
-                let threads = task.world().threads.borrow();
-                When::Check(Duration::from_nanos(threads[task.thread.index()].clock_ns))
+                let mut run = task.world().run.borrow_mut();
+                When::Check(Duration::from_nanos(run.look_at_clock(task.thread)))
             }
         })
     }

@@ -1,11 +1,11 @@
 //! The corpus of classic bugs: each is found for what it is, each corrected twin is explored
 //! completely and clean.
 
-#[path = "corpus/mod.rs"]
-mod corpus;
+mod classic_bugs;
 mod harness;
+mod prelude;
 
-use corpus::CASES;
+use classic_bugs::CASES;
 
 #[test]
 fn names_are_distinct() {

@@ -9,7 +9,7 @@ use reweave::{
         atomic::{AtomicUsize, Ordering::SeqCst},
     },
     target::{
-        Target,
+        Target, TargetError,
         model::{Choice, End, Kind, Mark, OpKind, Plan, Policy, Site, Step, ThreadId},
     },
     thread,
@@ -220,6 +220,9 @@ fn a_plan_of_another_program_diverges() {
         ..Plan::default()
     };
     let divergence = target.run(&plan).expect_err("it does not lock");
+    let TargetError::Diverged(divergence) = divergence else {
+        panic!("{divergence}");
+    };
     assert_eq!(divergence.step, 0);
     assert_eq!(divergence.actual.expect("it loads").0, OpKind(3));
     assert!(target.run(&Plan::default()).is_ok());

@@ -15,7 +15,7 @@ use reweave::{
     },
     thread,
 };
-use reweave_explore::{Algorithm, Explorer, Options};
+use reweave_explore::{AlgorithmName as Algorithm, Explorer, Options};
 use std::{
     cell::{Cell, RefCell},
     collections::BTreeSet,

@@ -5,7 +5,6 @@
 //! Threads borrow from their scope: nothing but the operations under test is shared. Joins come
 //! last.
 
-#[path = "corpus/prelude.rs"]
 mod prelude;
 
 use prelude::{

@@ -12,7 +12,7 @@ use reweave::{
     target::model::{End, Kind},
     thread,
 };
-use reweave_explore::Algorithm;
+use reweave_explore::AlgorithmName as Algorithm;
 use std::time::Duration;
 
 /// Main waits in a loop for a flag that another thread sets.

@@ -1,11 +1,11 @@
 //! Structures of some size: explored completely and clean as they are, and caught when a bug is
 //! seeded.
 
+mod data_structures;
 mod harness;
-#[path = "structures/mod.rs"]
-mod structures;
+mod prelude;
 
-use structures::CASES;
+use data_structures::CASES;
 
 #[test]
 fn names_are_distinct() {

@@ -7,7 +7,9 @@
 //! run, memory is put back as it was at `main` ([`restore`]) and the next plan is run.
 //!
 //! A program that is started without the driver behaves as if this library were not there.
-#![no_std]
+// Unit tests of the pure parts have std around them. Nothing is exported then (`cfg_attr(not(test), unsafe(no_mangle))`): the test's own calls must not come here.
+#![cfg_attr(not(test), no_std)]
+#![cfg_attr(test, allow(non_snake_case, non_upper_case_globals, unused))]
 #![allow(clippy::missing_safety_doc)]
 #![allow(dead_code)]
 
@@ -63,12 +65,14 @@ pub(crate) fn give_up(why: fmt::Arguments<'_>) -> ! {
 
 /// Asked when something of the program's is thrown through a frame of ours, such as that of `pthread_once`: it goes on. Panics of ours are
 /// never thrown; they end the process.
-#[unsafe(no_mangle)]
+#[cfg(not(test))]
+#[cfg_attr(not(test), unsafe(no_mangle))]
 extern "C" fn rust_eh_personality() -> i32 {
     const GO_ON: i32 = 8;
     GO_ON
 }
 
+#[cfg(not(test))]
 #[panic_handler]
 fn panic(info: &::core::panic::PanicInfo<'_>) -> ! {
     give_up(format_args!("{info}"))

@@ -1,14 +1,13 @@
 //! Executions as words. An event takes three to seven.
 
 use crate::{
-    before::Before,
-    code::{self, Code},
+    previous_events::PreviousEvents,
     words::{Malformed, Reader, Writer},
 };
 use alloc::{string::String, vec::Vec};
 use reweave_model::{
-    Access, Edge, End, Error, Event, Execution, Gate, Kind, Object, ObjectId, OnceState, Pending,
-    Site, ThreadId, ThreadRecord, Watch,
+    Access, Class, Code, Edge, End, Error, Event, Execution, Gate, Kind, Object, ObjectId,
+    OnceState, Op, OpKind, Orders, Pending, Site, ThreadId, ThreadRecord, Watch,
 };
 
 const OK: u64 = 1;
@@ -19,8 +18,20 @@ const FIRST: u64 = 16;
 const SECOND: u64 = 32;
 const FLAG: u64 = 64;
 
-/// Bits that an object's number has in the word of accesses.
+/// Bits that an object's number has, with an access class or memory orders above them.
 const OBJECT_BITS: u32 = 24;
+
+/// The number of an object or a thread, and above it the orders. Most operations have the orders whose number is 0.
+#[inline]
+fn with_orders(object: u32, orders: Orders) -> u32 {
+    object | u32::from(orders.number()) << OBJECT_BITS
+}
+
+#[inline]
+fn without_orders(word: u32) -> Result<(u32, Orders), Malformed> {
+    let orders = Orders::of_number((word >> OBJECT_BITS) as u8).ok_or(Malformed)?;
+    Ok((word & ((1 << OBJECT_BITS) - 1), orders))
+}
 
 fn gate_flags(gate: Gate) -> u64 {
     match gate {
@@ -31,7 +42,7 @@ fn gate_flags(gate: Gate) -> u64 {
 }
 
 fn write_operation(out: &mut Writer<'_>, code: &Code, gate: Gate) {
-    for operand in &code.operands[..code::operands(code.kind)] {
+    for operand in &code.words[..OpKind(code.kind).words()] {
         out.word(*operand);
     }
     if let Gate::Word(word) = gate {
@@ -39,23 +50,20 @@ fn write_operation(out: &mut Writer<'_>, code: &Code, gate: Gate) {
     }
 }
 
-fn read_operation(
-    from: &mut Reader<'_>,
-    head: u64,
-    object: u32,
-) -> Result<(reweave_model::Op, Gate), Malformed> {
+fn read_operation(from: &mut Reader<'_>, head: u64, object: u32) -> Result<(Op, Gate), Malformed> {
     let kind = (head >> 16) as u8;
     let flags = head >> 24;
-    let mut operands = [0; 2];
-    for operand in operands.iter_mut().take(code::operands(kind)) {
-        *operand = from.word()?;
+    let mut words = [0; 2];
+    for word in words.iter_mut().take(OpKind(kind).words()) {
+        *word = from.word()?;
     }
-    let op = code::op(Code {
+    let code = Code {
         kind,
         flag: flags & FLAG != 0,
         object,
-        operands,
-    })?;
+        words,
+    };
+    let op = code.op().ok_or(Malformed)?;
     let gate = match (flags & WORD != 0, flags & LATE != 0) {
         (true, _) => Gate::Word(from.word()?),
         (_, true) => Gate::Late,
@@ -72,7 +80,7 @@ fn touch(access: Option<Access>) -> u64 {
 
 #[inline]
 fn write_event(out: &mut Writer<'_>, event: &Event) {
-    let code = code::of(event.op);
+    let code = event.op.code();
     let [first, second] = event.access;
     let bit = |holds: bool, bit: u64| if holds { bit } else { 0 };
     let flags = gate_flags(event.gate)
@@ -88,7 +96,7 @@ fn write_event(out: &mut Writer<'_>, event: &Event) {
             | u64::from(event.outcome) << 32
             | u64::from(event.outcomes) << 48,
     );
-    out.pair(code.object, event.site.0);
+    out.pair(with_orders(code.object, event.order), event.site.0);
     out.word(event.result);
     write_operation(out, &code, event.gate);
     if let Some(edge) = event.after {
@@ -103,6 +111,7 @@ fn write_event(out: &mut Writer<'_>, event: &Event) {
 pub(crate) fn read_event(from: &mut Reader<'_>, objects: usize) -> Result<Event, Malformed> {
     let head = from.word()?;
     let (object, site) = from.pair()?;
+    let (object, order) = without_orders(object)?;
     let result = from.word()?;
     let (op, gate) = read_operation(from, head, object)?;
     let flags = head >> 24;
@@ -121,7 +130,7 @@ pub(crate) fn read_event(from: &mut Reader<'_>, objects: usize) -> Result<Event,
                 }
                 access[place] = Some(Access {
                     object: ObjectId(object),
-                    class: code::class((half >> OBJECT_BITS) as u8)?,
+                    class: Class::of_number((half >> OBJECT_BITS) as u8).ok_or(Malformed)?,
                 });
             }
         }
@@ -137,6 +146,7 @@ pub(crate) fn read_event(from: &mut Reader<'_>, objects: usize) -> Result<Event,
         after,
         access,
         site: Site(site),
+        order,
     })
 }
 
@@ -162,10 +172,10 @@ fn write_thread(out: &mut Writer<'_>, thread: &ThreadRecord) {
         out.bytes(name.as_bytes());
     }
     if let Some(pending) = &thread.pending {
-        let code = code::of(pending.op);
+        let code = pending.op.code();
         let flags = gate_flags(pending.gate) | if code.flag { FLAG } else { 0 };
         out.word(u64::from(code.kind) << 16 | flags << 24);
-        out.pair(code.object, pending.site.0);
+        out.pair(with_orders(code.object, pending.order), pending.site.0);
         write_operation(out, &code, pending.gate);
     }
 }
@@ -186,11 +196,13 @@ fn read_thread(from: &mut Reader<'_>, thread: &mut ThreadRecord) -> Result<(), M
         _ => {
             let head = from.word()?;
             let (object, site) = from.pair()?;
+            let (object, order) = without_orders(object)?;
             let (op, gate) = read_operation(from, head, object)?;
             Some(Pending {
                 op,
                 gate,
                 site: Site(site),
+                order,
             })
         }
     };
@@ -289,7 +301,7 @@ pub(crate) fn write_execution(out: &mut Writer<'_>, execution: &Execution) {
 pub(crate) fn read_execution(
     from: &mut Reader<'_>,
     into: &mut Execution,
-    before: &mut Before,
+    previous: &mut PreviousEvents,
 ) -> Result<(), Malformed> {
     let (end, flags) = from.pair()?;
     into.end = *ENDS.get(end as usize).ok_or(Malformed)?;
@@ -317,7 +329,7 @@ pub(crate) fn read_execution(
         let object = read_object(from)?;
         into.objects.push(object);
     }
-    before.read_events(from, into)?;
+    previous.read_events(from, into)?;
     check(into)?;
     let objects = into.objects.len();
     let (epochs, watches) = from.pair()?;

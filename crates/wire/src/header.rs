@@ -5,7 +5,7 @@ use core::sync::atomic::{AtomicU32, AtomicU64};
 /// First word of the file.
 pub const MAGIC: u64 = u64::from_le_bytes(*b"reweave\0");
 /// Grows with every change of anything in this crate.
-pub const VERSION: u32 = 4;
+pub const VERSION: u32 = 5;
 
 /// Where plans begin.
 pub const PLANS_AT: usize = 4096;
@@ -132,7 +132,7 @@ pub enum Debugged {
 pub enum Races {
     /// A race is an error.
     #[default]
-    Check = 0,
+    Report = 0,
     /// They are not looked at.
     Ignore = 1,
     /// A race is an error, and its accesses are to be explored: see [`Unit`](crate::Unit).

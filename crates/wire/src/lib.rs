@@ -11,13 +11,13 @@
 
 extern crate alloc;
 
-mod before;
-mod code;
 mod execution;
 mod header;
 mod hello;
 mod plan;
+mod previous_events;
 mod report;
+mod rules;
 mod words;
 
 pub use header::{
@@ -26,8 +26,9 @@ pub use header::{
 };
 pub use hello::{Hello, HelloModule, read_hello, write_hello};
 pub use plan::{
-    Beginning, Death, Doom, Library, Request, Rule, Unit, read_beginning, read_request,
-    write_beginning, write_request,
+    Beginning, Death, Doom, Library, Request, Unit, read_beginning, read_request, write_beginning,
+    write_request,
 };
 pub use report::{Detail, Note, Parts, Place, PlaceKind, Report, Stack, read_report, write_report};
+pub use rules::{Rule, Rules};
 pub use words::{Malformed, Reader, Writer};

@@ -1,6 +1,9 @@
 //! Plans as words.
 
-use crate::words::{Malformed, Reader, Writer};
+use crate::{
+    rules::Rules,
+    words::{Malformed, Reader, Writer},
+};
 use alloc::{string::String, vec::Vec};
 use reweave_model::{Choice, Mark, OpKind, Plan, Policy, Site, Step, ThreadId};
 
@@ -66,6 +69,8 @@ impl Death {
 pub struct Beginning {
     /// Memory whose plain accesses are visible operations.
     pub units: Vec<Unit>,
+    /// Rules that all runs follow.
+    pub rules: Rules,
     /// Slots that runs are known to need.
     pub slots: Vec<u32>,
     /// Where copies of the files go that it changes.
@@ -92,48 +97,9 @@ pub struct Unit {
     pub bytes: u64,
 }
 
-/// What costs events, and is done by all runs once one of them shows that it matters.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[repr(u8)]
-pub enum Rule {
-    /// Threads get descriptors from ranges of their own: they open and close them in no order.
-    Ranges,
-    /// All that changes descriptors is in one order: some are used after they were closed, when they may stand for something else.
-    Table,
-    /// Standard output and standard error are descriptors like others: they are closed, or put elsewhere.
-    Output,
-    /// Who names a file locks the names of all: directories, links and names are made, renamed and removed.
-    Names,
-    /// Whoever uses a key of threads' own values looks whether it is still there.
-    Keys,
-    /// Which libraries are open matters to who looks for names and to who runs code in them: some are closed, and names come and go, beside other threads.
-    Libraries,
-    /// Calls on streams take their locks, and streams are in a list that has one: threads hold such locks, or write out all streams at once.
-    Streams,
-    /// Where an open file stands belongs to the file: threads share what is open, in no order.
-    Positions,
-    /// Who registers functions for the end of the process, and who calls them, is in one order: several threads do.
-    Handlers,
-}
-
 impl Unit {
     /// See [`Unit::place`].
     pub const STATIC: u64 = 1 << 63;
-    /// Places from here to there are no memory, but [`Rule`]s.
-    const RULES: u64 = 1 << 62;
-
-    /// What the rule is about.
-    pub const fn of(rule: Rule) -> Unit {
-        Unit {
-            place: Unit::RULES + rule as u64,
-            bytes: 1,
-        }
-    }
-
-    /// Whether it is a rule's.
-    pub const fn is_rule(self) -> bool {
-        Unit::RULES <= self.place && self.place < Unit::STATIC
-    }
 
     /// Units that cover the same bytes and do not overlap.
     pub fn merged(units: impl IntoIterator<Item = Unit>) -> Vec<Unit> {
@@ -160,6 +126,7 @@ pub fn write_beginning(out: &mut Writer<'_>, beginning: &Beginning) {
         out.word(unit.place);
         out.word(unit.bytes);
     }
+    out.word(beginning.rules.bits().into());
     out.word(beginning.slots.len() as u64);
     for slot in &beginning.slots {
         out.word((*slot).into());
@@ -181,6 +148,7 @@ pub fn read_beginning(from: &mut Reader<'_>) -> Result<Beginning, Malformed> {
             bytes: from.word()?,
         });
     }
+    beginning.rules = Rules::read(from.word()?)?;
     for _ in 0..from.count()? {
         beginning.slots.push(from.word()? as u32);
     }

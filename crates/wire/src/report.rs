@@ -1,9 +1,10 @@
 //! What a target hands back for each plan.
 
 use crate::{
-    before::Before,
     execution::{read_execution, write_execution},
     plan::Unit,
+    previous_events::PreviousEvents,
+    rules::Rule,
     words::{Malformed, Reader, Writer},
 };
 use alloc::{string::String, vec::Vec};
@@ -23,7 +24,7 @@ pub struct Report {
     pub notes: Vec<Note>,
     /// What was asked for beyond that.
     pub detail: Option<Detail>,
-    before: Before,
+    previous: PreviousEvents,
 }
 
 /// Something to say that is no error of the execution.
@@ -42,8 +43,10 @@ pub enum Note {
     Weak(Site),
     /// Two accesses of these bytes raced.
     Racy(Unit),
-    /// This run lacks steps: of a rule that matters, or accesses of bytes that a loop waits for.
+    /// This run lacks steps: accesses of these bytes, for which a loop waits.
     Missing(Unit),
+    /// This run lacks steps: a rule matters that it does not follow.
+    Needs(Rule),
 }
 
 /// What lies at an address.
@@ -132,7 +135,7 @@ pub struct Parts<'a> {
 /// Reads a report over another one.
 pub fn read_report(from: &mut Reader<'_>, into: &mut Report) -> Result<(), Malformed> {
     from.count()?;
-    read_execution(from, &mut into.execution, &mut into.before)?;
+    read_execution(from, &mut into.execution, &mut into.previous)?;
     into.divergence = match from.word()? {
         0 => None,
         _ => Some(read_divergence(from)?),
@@ -211,6 +214,7 @@ fn write_note(out: &mut Writer<'_>, note: &Note) {
         Note::Weak(site) => out.pair(2, site.0),
         Note::Racy(unit) => write_unit(out, 3, unit),
         Note::Missing(unit) => write_unit(out, 4, unit),
+        Note::Needs(rule) => out.pair(5, *rule as u32),
     }
 }
 
@@ -243,6 +247,7 @@ fn read_note(from: &mut Reader<'_>) -> Result<Note, Malformed> {
         2 => Note::Weak(site),
         3 => Note::Racy(read_unit(from)?),
         4 => Note::Missing(read_unit(from)?),
+        5 => Note::Needs(Rule::read(site.0.into())?),
         _ => return Err(Malformed),
     })
 }

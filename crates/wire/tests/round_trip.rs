@@ -1,85 +1,53 @@
 //! What is written comes back: every operation that a native program can do, every object, every field of an event.
 
 use reweave_model::{
-    Access, Class, Edge, End, Event, Execution, Gate, Object, ObjectId, OnceState, Op, Pending,
-    Rmw, RmwKind, Site, ThreadId, ThreadRecord, Watch,
+    Access, Class, Edge, End, Event, Execution, Gate, Object, ObjectId, OnceState, Op, OpKind,
+    Operands, Order, Orders, Pending, Rmw, RmwKind, Site, ThreadId, ThreadRecord, Watch,
 };
 use reweave_wire::{
-    Detail, Malformed, Note, Parts, Place, PlaceKind, Reader, Report, Rule, Unit, Writer,
-    read_report, write_report,
+    Beginning, Detail, Library, Malformed, Note, Parts, Place, PlaceKind, Reader, Report, Rule,
+    Unit, Writer, read_beginning, read_report, write_beginning, write_report,
 };
 
 const A: ObjectId = ObjectId(0);
 const B: ObjectId = ObjectId(1);
 
-/// All but those on channels.
+/// Every row of the table of operations, with every operand that it can have.
 fn operations() -> Vec<Op> {
     let big = u64::MAX - 3;
-    let rmw = Rmw {
-        kind: RmwKind::MinSigned,
-        operand: big,
-        bits: 16,
-    };
-    let mut ops = vec![
-        Op::Join(ThreadId(1)),
-        Op::Any(7),
-        Op::Assume(true),
-        Op::Assume(false),
-        Op::Load(A),
-        Op::Store(A, big),
-        Op::Rmw(A, rmw),
-        Op::Await(B, big),
-        Op::Lock(B),
-        Op::TryLock(B),
-        Op::Unlock(B),
-        Op::UnlockClean(B),
-        Op::ReadLock(B),
-        Op::TryReadLock(B),
-        Op::ReadUnlock(B),
-        Op::WriteBegin(B),
-        Op::WriteAcquire(B),
-        Op::TryWriteLock(B),
-        Op::WriteUnlock(B),
-        Op::Enqueue {
-            condvar: B,
-            mutex: A,
-        },
-        Op::EnqueueIf {
-            condvar: B,
-            atomic: A,
-            expected: big,
-        },
-        Op::NotifyOne(B),
-        Op::NotifyAll(B),
-        Op::SemTryAcquire(B),
-        Op::SemRelease(B),
-        Op::Arrive(B),
-        Op::Leave(B),
-        Op::Unpark(B),
-    ];
+    let mut ops = Vec::new();
     for flag in [false, true] {
-        let (object, timed) = (B, flag);
-        ops.extend([
-            Op::CompareExchange {
-                object,
-                expected: 1,
-                new: big,
-                weak: flag,
-            },
-            Op::Wake { condvar: B, timed },
-            Op::SemAcquire { object, timed },
-            Op::Park { object, timed },
-            Op::OnceBegin {
-                object,
-                force: flag,
-            },
-            Op::OnceEnd(object, flag),
-        ]);
+        let operands = Operands {
+            object: Some(B),
+            mutex: Some(A),
+            atomic: Some(A),
+            thread: Some(ThreadId(1)),
+            count: Some(7),
+            value: Some(big),
+            expected: Some(big - 1),
+            rmw: Some(Rmw {
+                kind: RmwKind::MinSigned,
+                operand: big,
+                bits: 16,
+            }),
+            timed: Some(flag),
+            flag: Some(flag),
+        };
+        let kinds = (0..OpKind::COUNT).map(OpKind);
+        ops.extend(kinds.map(|kind| kind.with(&operands).expect("it has all operands")));
     }
     ops
 }
 
 fn execution(ops: &[Op]) -> Execution {
+    let orders = [
+        Orders::IMPLIED,
+        Orders::from(Order::Relaxed),
+        Orders::from(Order::Acquire),
+        Orders::from(Order::Release),
+        Orders::new(Order::AcqRel, Some(Order::Relaxed)),
+        Orders::new(Order::SeqCst, Some(Order::Acquire)),
+    ];
     let gates = [Gate::Open, Gate::Late, Gate::Word(u64::MAX)];
     let touch = |object, class| Some(Access { object, class });
     let accesses = [
@@ -105,6 +73,7 @@ fn execution(ops: &[Op]) -> Execution {
         }),
         access: accesses[index % 3],
         site: Site(index as u32 * 1000),
+        order: orders[index % orders.len()],
     };
     let thread = |path: &[u32], pending| ThreadRecord {
         born: Edge {
@@ -123,6 +92,7 @@ fn execution(ops: &[Op]) -> Execution {
         },
         gate: Gate::Word(5),
         site: Site(77),
+        order: Orders::new(Order::Release, Some(Order::Acquire)),
     };
     Execution {
         events: ops.iter().enumerate().map(event).collect(),
@@ -163,7 +133,11 @@ fn a_report_comes_back() {
             site: Site(5),
             address: u64::MAX,
         },
-        Note::Racy(Unit::of(Rule::Names)),
+        Note::Racy(Unit {
+            place: Unit::STATIC + 8,
+            bytes: 8,
+        }),
+        Note::Needs(Rule::Names),
     ];
     let detail = Detail {
         objects: vec![Place {
@@ -197,17 +171,30 @@ fn a_report_comes_back() {
     }
 }
 
-/// Rules are no memory, and stay apart from each other.
 #[test]
-fn rules_are_told_from_memory() {
-    let rules = [Unit::of(Rule::Ranges), Unit::of(Rule::Table)];
-    let memory = Unit {
-        place: Unit::STATIC + 8,
-        bytes: 8,
+fn a_beginning_comes_back() {
+    let beginning = Beginning {
+        units: vec![Unit {
+            place: Unit::STATIC + 8,
+            bytes: 8,
+        }],
+        rules: [Rule::Table, Rule::Handlers].into_iter().collect(),
+        slots: vec![3],
+        disk: "/tmp/copies".into(),
+        libraries: vec![Library {
+            path: "libz.so".into(),
+            global: true,
+        }],
     };
-    assert!(rules.iter().all(|rule| rule.is_rule()) && !memory.is_rule());
-    let all = Unit::merged(rules.into_iter().chain([memory, rules[0]]));
-    assert_eq!(all, [rules[0], rules[1], memory]);
+    let mut words = vec![0; 100];
+    let mut writer = Writer::new(&mut words);
+    write_beginning(&mut writer, &beginning);
+    let length = writer.len();
+    let read = |words: &[u64]| read_beginning(&mut Reader::new(words));
+    assert_eq!(read(&words[..length]), Ok(beginning));
+    for cut in 0..length {
+        assert!(read(&words[..cut]).is_err());
+    }
 }
 
 #[test]

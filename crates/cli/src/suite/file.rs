@@ -1,7 +1,7 @@
 //! The file of a suite: tests in TOML. Whatever is wrong with it is told with its line.
 
 use super::{expect::Expect, policy::Policy};
-use crate::check::args::{self, Check};
+use crate::args::{CheckRequest, option_mistake};
 use reweave_explore::Probing;
 use serde::Deserialize;
 use std::{
@@ -24,7 +24,7 @@ pub struct SuiteFile {
 /// One test.
 pub struct Test {
     pub name: String,
-    pub check: Check,
+    pub check: CheckRequest,
     /// What the program reads; `None`: nothing.
     pub stdin: Option<PathBuf>,
     pub expect: Expect,
@@ -156,12 +156,14 @@ fn test(defaults: &Table, table: &Spanned<Table>) -> Result<Test, Wrong> {
     };
     words.extend(args.into_iter().flatten().map(OsString::from));
     let wrong = |why: String| (here.clone(), why);
-    let check = args::parse(words).map_err(wrong)?;
-    let mut check = check.ok_or_else(|| wrong("--help has no place in a suite".into()))?;
-    check.options.probing = Probing::Often;
-    defaults.set(&mut check)?;
-    table.set(&mut check)?;
-    args::agree(&check).map_err(wrong)?;
+    let mut options = defaults.option_words()?;
+    options.extend(table.option_words()?);
+    options.extend(words);
+    let mut check = CheckRequest::from_words(options).map_err(wrong)?;
+    check.search.probing = Probing::Often;
+    let flag = |own: Option<bool>, all: Option<bool>| own.or(all).unwrap_or(false);
+    check.options.keep_going = flag(table.keep_going, defaults.keep_going);
+    check.options.strict = flag(table.strict, defaults.strict);
     let expect = table.expect.as_ref().or(defaults.expect.as_ref());
     let expect = expect.map(|expect| {
         let read = expect.as_ref().parse::<Expect>();
@@ -181,45 +183,40 @@ fn test(defaults: &Table, table: &Spanned<Table>) -> Result<Test, Wrong> {
 }
 
 impl Table {
-    /// What stands here in words of the command line, each with where it stands.
-    fn set(&self, check: &mut Check) -> Result<(), Wrong> {
-        let texts = [
-            ("--algorithm", &self.algorithm),
-            ("--races", &self.races),
-            ("--restart", &self.restart),
-            ("--threads", &self.threads),
+    /// The options of this table as words of the command line; an error has the place of the option.
+    fn option_words(&self) -> Result<Vec<OsString>, Wrong> {
+        fn placed<T: ToString>(value: &Option<Spanned<T>>) -> Option<(Range<usize>, String)> {
+            let value = value.as_ref()?;
+            Some((value.span(), value.as_ref().to_string()))
+        }
+        let options = [
+            ("--algorithm", placed(&self.algorithm)),
+            ("--races", placed(&self.races)),
+            ("--restart", placed(&self.restart)),
+            ("--threads", placed(&self.threads)),
+            ("--preemptions", placed(&self.preemptions)),
+            ("--max-steps", placed(&self.max_steps)),
+            ("--max-executions", placed(&self.max_executions)),
         ];
-        let texts = texts.map(|(option, value)| {
-            let value = value.as_ref();
-            (option, value.map(|it| (it.span(), it.as_ref().clone())))
-        });
-        let small = [
-            ("--preemptions", &self.preemptions),
-            ("--max-steps", &self.max_steps),
-        ];
-        let small = small.map(|(option, value)| {
-            let value = value.as_ref();
-            (option, value.map(|it| (it.span(), it.as_ref().to_string())))
-        });
-        let most = self.max_executions.as_ref();
-        let most = most.map(|it| (it.span(), it.as_ref().to_string()));
-        let options = texts.into_iter().chain(small);
-        for (option, value) in options.chain([("--max-executions", most)]) {
+        let mut words = Vec::new();
+        for (option, value) in options {
             if let Some((span, value)) = value {
-                args::set(check, option, &value).map_err(|why| (span, why))?;
+                let word = format!("{option}={value}");
+                if let Some(why) = option_mistake(&word) {
+                    return Err((span, why));
+                }
+                words.push(word.into());
             }
         }
-        check.keep_going = self.keep_going.unwrap_or(check.keep_going);
-        check.strict = self.strict.unwrap_or(check.strict);
-        Ok(())
+        Ok(words)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::check::args::{Races, What};
-    use reweave_explore::Algorithm;
+    use crate::args::{ProgramSource, Races};
+    use reweave_explore::AlgorithmName;
 
     fn sentence(text: &str) -> String {
         let place = tempfile::tempdir().unwrap();
@@ -262,25 +259,28 @@ mod tests {
             panic!("two tests")
         };
         let words = ["a/queue.c", "b.cc", "-O2", "-DN=3", "-lm"].map(OsString::from);
-        assert_eq!(queue.check.what, What::Files(words.to_vec()));
+        assert_eq!(queue.check.source, ProgramSource::Files(words.to_vec()));
         assert_eq!(queue.check.args, ["1", "--help"].map(OsString::from));
         assert_eq!(
             (queue.name.as_str(), &queue.expect),
             ("queue", &Expect::Clean)
         );
-        let options = &queue.check.options;
+        let options = &queue.check.search;
         assert_eq!((options.max_steps, options.preemptions), (50, Some(2)));
-        assert_eq!(options.algorithm, Algorithm::Dpor);
-        assert!(queue.check.keep_going && queue.check.strict);
-        assert_eq!(queue.check.races, Races::Ignore);
-        assert_eq!(other.check.what, What::Program("./queue_test".into()));
+        assert_eq!(options.algorithm, AlgorithmName::Dpor);
+        assert!(queue.check.options.keep_going && queue.check.options.strict);
+        assert_eq!(queue.check.options.races, Races::Ignore);
         assert_eq!(
-            (other.name.as_str(), other.check.races),
+            other.check.source,
+            ProgramSource::Program("./queue_test".into())
+        );
+        assert_eq!(
+            (other.name.as_str(), other.check.options.races),
             ("the other", Races::Explore)
         );
         assert_eq!(other.stdin.as_deref(), Some(Path::new("input")));
-        assert_eq!(other.check.options.samples, 9);
-        assert!(!other.check.strict);
+        assert_eq!(other.check.search.samples, 9);
+        assert!(!other.check.options.strict);
     }
 
     #[test]
@@ -297,7 +297,7 @@ mod tests {
             ),
             (
                 format!("{test}races = \"maybe\""),
-                "3: --races maybe: one of report",
+                "3: --races maybe: invalid value; one of report",
             ),
             (format!("{test}preemptions = -1"), "3: invalid value"),
             (format!("{test}preemptions = \"two\""), "3: invalid type"),

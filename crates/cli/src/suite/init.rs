@@ -1,6 +1,6 @@
 //! A first suite file, from the programs that are found: C and C++ files with a `main`, programs that were built with instrumentation.
 
-use reweave_drive::compile::{Kit, Language};
+use reweave_toolchain::{Kit, compile::Language};
 use std::{
     fs,
     io::{self, Write},

@@ -4,15 +4,17 @@ use super::{
     file::Test,
     policy::Outlook,
     simulate::Course,
-    state::{Kept, State},
+    state_file::{Kept, StateFile},
 };
 use crate::{
-    check::{Ending, Session, prepare},
-    say,
+    check::{prepare, settings},
+    output::{Failure, say},
 };
 use reweave_check::{Control, Settings};
 use reweave_explore::Estimate;
+use reweave_native::{Session, StepDown};
 use reweave_report::{TestEntry, Verdict};
+use reweave_toolchain::Kit;
 use std::{
     fs::{self, File},
     hash::{DefaultHasher, Hash, Hasher},
@@ -53,7 +55,7 @@ pub enum Turn {
 
 impl<'a> Job<'a> {
     /// A test that has not begun; `stop` stops it.
-    pub fn new(test: &'a Test, state: &State, stop: &Arc<AtomicBool>) -> Job<'a> {
+    pub fn new(test: &'a Test, state: &StateFile, stop: &Arc<AtomicBool>) -> Job<'a> {
         Job {
             test,
             control: Control::stopped_by(stop.clone()),
@@ -67,32 +69,32 @@ impl<'a> Job<'a> {
         match self.explore(until, workers) {
             Ok(true) => Turn::More(self.outlook()),
             Ok(false) => self.conclude(),
-            Err(ending) => Turn::Done(Box::new(self.broken(ending))),
+            Err(failure) => Turn::Done(Box::new(self.broken(failure))),
         }
     }
 
-    fn explore(&mut self, until: Instant, workers: usize) -> Result<bool, Ending> {
+    fn explore(&mut self, until: Instant, workers: usize) -> Result<bool, Failure> {
         if self.session.is_none() {
             self.session = Some(self.begin()?);
         }
         let session = self.session.as_mut().expect("just begun");
         session.set_workers(workers);
-        session.advance(&self.control, Some(until))
+        Ok(session.advance(&self.control, Some(until), &mut report)?)
     }
 
-    fn begin(&mut self) -> Result<Session, Ending> {
+    fn begin(&mut self) -> Result<Session, Failure> {
         let test = self.test;
         let stdin = test.stdin.as_ref().map(|path| {
             let file = File::open(path).map(Arc::new);
             file.map_err(|error| format!("{}: cannot be read: {error}", path.display()))
         });
-        let prepared = prepare(&test.check, stdin.transpose()?)?;
-        let program = prepared.path().to_path_buf();
+        let native = prepare(&test.check, stdin.transpose()?)?;
+        let program = native.launch.program.clone();
         let settings = Settings {
             name: file_name(&test.name),
-            ..prepared.settings(&test.check)
+            ..settings(&test.check, &native)
         };
-        let mut session = Session::new(test.check.clone(), prepared, settings)?;
+        let mut session = Session::new(native, settings)?;
         let program = fingerprint(test, &program)
             .map_err(|error| format!("{}: cannot be read: {error}", program.display()))?;
         let kept = self.kept.take();
@@ -121,13 +123,13 @@ impl<'a> Job<'a> {
     }
 
     fn outlook(&self) -> Option<Outlook> {
-        let check = self.session.as_ref()?.under_way();
+        let check = self.session.as_ref()?.check();
         let elapsed = check.elapsed().as_secs_f64();
         check.estimate().map(|it| Outlook::new(&it, elapsed))
     }
 
     /// Explores it to its end, and tells what could be told on the way.
-    pub fn record(&mut self) -> Result<Course, Ending> {
+    pub fn record(&mut self) -> Result<Course, Failure> {
         let mut session = self.begin()?;
         session.set_workers(1);
         let seen: Arc<Mutex<Seen>> = Arc::default();
@@ -142,7 +144,7 @@ impl<'a> Job<'a> {
                 points.extend(control.estimate().map(|it| (*now, it)));
             }
         }));
-        session.advance(&self.control, None)?;
+        session.advance(&self.control, None, &mut report)?;
         if self.control.stop.load(Relaxed) {
             return Err("interrupted".to_owned().into());
         }
@@ -153,7 +155,7 @@ impl<'a> Job<'a> {
             name: self.test.name.clone(),
             points: points.iter().map(outlook).collect(),
             estimates: points.iter().map(|(_, it)| *it).collect(),
-            runs: session.under_way().totals().runs(),
+            runs: session.check().totals().runs(),
             length: *length,
         })
     }
@@ -161,14 +163,14 @@ impl<'a> Job<'a> {
     /// How long its next turn is. The longer it has been explored the less is decided by a short one, and estimates want some time.
     pub fn slice(&self) -> Duration {
         let session = self.session.as_ref();
-        let elapsed = session.map_or(Duration::ZERO, |it| it.under_way().elapsed());
+        let elapsed = session.map_or(Duration::ZERO, |it| it.check().elapsed());
         (elapsed / 4).clamp(SLICE, LONGEST)
     }
 
     /// Ends its processes until its next turn; a compiled program stays.
     pub fn rest(&self) {
         if let Some(session) = &self.session {
-            session.rest();
+            session.end_processes();
         }
     }
 
@@ -179,14 +181,17 @@ impl<'a> Job<'a> {
             return Turn::Done(Box::new(self.entry(Verdict::Unfinished, Some(why))));
         };
         let stored = session.store();
-        let told = match session.conclude() {
-            Ok(Some(told)) => told,
+        let finished = match session.conclude(&mut report) {
+            Ok(Some(finished)) => finished,
             Ok(None) => return Turn::More(None),
-            Err(ending) => return Turn::Done(Box::new(self.broken(ending))),
+            Err(failure) => return Turn::Done(Box::new(self.broken(failure.into()))),
         };
-        let (verdict, message) = self.test.expect.judge(&told.result, self.test.check.strict);
+        let (verdict, message) = self
+            .test
+            .expect
+            .judge(&finished.result, self.test.check.options.strict);
         let mut entry = self.entry(verdict, message);
-        entry.result = Some(told.result);
+        entry.result = Some(finished.result);
         if let Some(kept) = &mut self.kept {
             kept.search = Some(stored).filter(|_| verdict == Verdict::Unfinished);
         }
@@ -194,14 +199,14 @@ impl<'a> Job<'a> {
         Turn::Done(Box::new(entry))
     }
 
-    fn broken(&mut self, Ending(_, why): Ending) -> TestEntry {
+    fn broken(&mut self, failure: Failure) -> TestEntry {
         self.session = None;
         self.kept.get_or_insert_with(|| Kept {
             verdict: Verdict::Broken,
             program: String::new(),
             search: None,
         });
-        self.entry(Verdict::Broken, Some(why))
+        self.entry(Verdict::Broken, Some(failure.sentence))
     }
 
     fn entry(&mut self, verdict: Verdict, message: Option<String>) -> TestEntry {
@@ -223,6 +228,11 @@ impl<'a> Job<'a> {
     }
 }
 
+/// Prints that a check starts over on another rung.
+fn report(step: &StepDown) {
+    say(&step.to_string());
+}
+
 /// Stands for the program and everything that decides what its search is: another one cannot go on where this one stopped.
 fn fingerprint(test: &Test, program: &Path) -> io::Result<String> {
     let mut hasher = DefaultHasher::new();
@@ -231,9 +241,10 @@ fn fingerprint(test: &Test, program: &Path) -> io::Result<String> {
     let stdin = test.stdin.as_ref().map(fs::read);
     stdin.transpose()?.hash(&mut hasher);
     let check = &test.check;
-    let options = (check.options, check.races, check.restart, check.keep_going);
-    format!("{options:?} {:?}", check.max_executions).hash(&mut hasher);
-    (env!("CARGO_PKG_VERSION"), env!("REWEAVE_KIT")).hash(&mut hasher);
+    let typed = &check.options;
+    let options = (check.search, typed.races, typed.restart, typed.keep_going);
+    format!("{options:?} {:?}", typed.max_executions).hash(&mut hasher);
+    (env!("CARGO_PKG_VERSION"), Kit::FINGERPRINT).hash(&mut hasher);
     Ok(format!("{:016x}", hasher.finish()))
 }
 

@@ -3,7 +3,7 @@
 use crate::{
     brute::{self, Counted, Counts},
     command::words,
-    expect::Verdict,
+    expect::{Expected, Verdict},
     trial::Trial,
 };
 use reweave_model::Kind;
@@ -11,15 +11,15 @@ use reweave_report::{Finding, ResultDocument};
 use std::collections::BTreeSet;
 
 impl Trial<'_> {
+    /// Whether the algorithm is open, so that several can be compared.
+    pub fn compares_algorithms(expected: &Expected) -> bool {
+        let decided = ["algorithm", "preemptions"];
+        let mut decided = decided.iter();
+        !decided.any(|name| expected.check.contains_key(*name))
+    }
+
     /// `optimal` and `rf` come to the same errors; and, if the program is small enough, count the classes that there are.
     pub fn agree(&self, program: &str) -> Result<(), String> {
-        let decided = ["algorithm", "preemptions"];
-        if decided
-            .iter()
-            .any(|name| self.expected.check.contains_key(*name))
-        {
-            return Ok(());
-        }
         let counts = self.brute_force(program)?;
         let mut options = self.options();
         if !self.expected.keeps_going() {

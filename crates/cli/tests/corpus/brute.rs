@@ -1,10 +1,10 @@
 //! A compiled program by several algorithms: `optimal` meets the classes of all its interleavings, `rf` those by who reads from whom, each
 //! once and with the same ends and errors.
 
-use super::class::{class, class_by_reads};
-use reweave_drive::{Launch, Native, Note, Unit};
-use reweave_explore::{Algorithm, Flow, Options, Search, Target};
-use reweave_model::{Divergence, End, Execution, Plan};
+use reweave_explore::{AlgorithmName, Flow, Options, Search, Target, TargetError};
+use reweave_model::{End, Execution, Plan};
+use reweave_native::{Launch, NativeTarget, Note};
+use reweave_testing::class::{class, class_by_reads};
 use std::{collections::BTreeMap, path::PathBuf, sync::Mutex};
 
 /// How often each class was met.
@@ -53,7 +53,7 @@ enum Went {
     /// `rf` does not serve.
     Unfit,
     /// Something turned out that all runs have to look at.
-    Anew(Vec<Unit>),
+    Anew(Vec<Note>),
 }
 
 /// Compares the algorithms; `None`: `optimal` has more runs than that.
@@ -61,18 +61,18 @@ pub fn force(program: &str, args: &[String], most: u64) -> Result<Option<Counts>
     let mut launch = Launch::new(PathBuf::from(program));
     launch.args = args.iter().map(Into::into).collect();
     let optimal = loop {
-        match search(&launch, Algorithm::Optimal, most)? {
+        match search(&launch, AlgorithmName::Optimal, most)? {
             Went::Whole(met) => break met,
-            Went::Anew(units) => launch.units.extend(units),
+            Went::Anew(notes) => follow(&mut launch, notes),
             Went::TooMany | Went::Unfit => return Ok(None),
         }
     };
     once_each("optimal", &optimal.classes)?;
-    if let Went::Whole(all) = search(&launch, Algorithm::Dfs, most)? {
+    if let Went::Whole(all) = search(&launch, AlgorithmName::Dfs, most)? {
         same("optimal", &all.classes, &optimal.classes)?;
     }
     let counted = Counted::of(&optimal.classes);
-    let rf = match search(&launch, Algorithm::Rf, most)? {
+    let rf = match search(&launch, AlgorithmName::Rf, most)? {
         Went::Whole(rf) => {
             same("rf", &optimal.by_reads, &rf.by_reads)?;
             once_each("rf", &rf.by_reads)?;
@@ -86,6 +86,17 @@ pub fn force(program: &str, args: &[String], most: u64) -> Result<Option<Counts>
         optimal: counted,
         rf,
     }))
+}
+
+/// From now on runs have the steps that they lacked.
+fn follow(launch: &mut Launch, lacking: Vec<Note>) {
+    for note in lacking {
+        match note {
+            Note::Missing(unit) => launch.units.push(unit),
+            Note::Needs(rule) => launch.rules.extend([rule]),
+            _ => {}
+        }
+    }
 }
 
 fn same(name: &str, all: &Classes, found: &Classes) -> Result<(), String> {
@@ -117,13 +128,14 @@ fn end(execution: &Execution) -> String {
     format!("{front}{:?}{}", execution.end, errors.concat())
 }
 
-fn search(launch: &Launch, algorithm: Algorithm, most: u64) -> Result<Went, String> {
+fn search(launch: &Launch, algorithm: AlgorithmName, most: u64) -> Result<Went, String> {
     let mut search = Search::new(Options {
         algorithm,
         ..Options::default()
     });
-    let native = Mutex::new(Some(Native::start(launch)?));
-    let rules = Mutex::new(Vec::new());
+    let native = NativeTarget::start(launch);
+    let native = Mutex::new(Some(native.map_err(|error| error.to_string())?));
+    let lacking = Mutex::new(Vec::new());
     let runs = Mutex::new(0);
     let met = Mutex::new(Met::default());
     let before = || {
@@ -150,15 +162,15 @@ fn search(launch: &Launch, algorithm: Algorithm, most: u64) -> Result<Went, Stri
         let native = native.lock().expect("there is one worker").take();
         Attentive {
             native: native.expect("there is one worker"),
-            rules: &rules,
+            lacking: &lacking,
         }
     };
     let outcome = search.run(1, target, before, after);
-    let rules = rules.into_inner().expect("there is one worker");
-    if !rules.is_empty() {
-        return Ok(Went::Anew(rules));
+    let lacking = lacking.into_inner().expect("there is one worker");
+    if !lacking.is_empty() {
+        return Ok(Went::Anew(lacking));
     }
-    outcome.map_err(|divergence| format!("{algorithm:?} diverges: {divergence:?}"))?;
+    outcome.map_err(|error| format!("{algorithm:?} stops: {error:?}"))?;
     Ok(match (search.unfit(), search.exhausted()) {
         (Some(_), _) => Went::Unfit,
         (None, true) => Went::Whole(met.into_inner().expect("there is one worker")),
@@ -168,23 +180,21 @@ fn search(launch: &Launch, algorithm: Algorithm, most: u64) -> Result<Went, Stri
 
 /// A target that leaves word of what turned out.
 struct Attentive<'a> {
-    native: Native,
-    rules: &'a Mutex<Vec<Unit>>,
+    native: NativeTarget,
+    lacking: &'a Mutex<Vec<Note>>,
 }
 
 impl Target for Attentive<'_> {
-    fn run(&mut self, plan: &Plan) -> Result<&Execution, Divergence> {
+    fn run(&mut self, plan: &Plan) -> Result<&Execution, TargetError> {
         self.native.run(plan)
     }
 }
 
 impl Drop for Attentive<'_> {
     fn drop(&mut self) {
-        let rules = self.native.notes().iter().filter_map(|note| match note {
-            Note::Missing(unit) => Some(*unit),
-            _ => None,
-        });
-        let mut known = self.rules.lock().expect("there is one worker");
-        known.extend(rules);
+        let lacking = |note: &&Note| matches!(note, Note::Missing(_) | Note::Needs(_));
+        let lacking = self.native.notes().iter().filter(lacking);
+        let mut known = self.lacking.lock().expect("there is one worker");
+        known.extend(lacking.cloned());
     }
 }

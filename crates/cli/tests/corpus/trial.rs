@@ -1,8 +1,12 @@
-//! One program: all runs that its expectations ask for, and what they must come to.
+//! The tests of one program: each is a search that its expectations ask for, and what that search must come to.
+//!
+//! The first search, of the source file itself on a warm restart, is the reference: searches on other rungs, with more workers or on threads of the operating
+//! system must come to the same result. A test that needs the reference or the compiled program takes it from the store (`store.rs`) or makes it.
 
 use crate::{
     command::{Ran, words},
     expect::{Count, Expected, Mistake, NoError, Verdict, Word, defines},
+    store::Store,
 };
 use reweave_model::Kind;
 use reweave_report::{Failure, Finding, Position, ResultDocument, Trace};
@@ -35,61 +39,193 @@ fn most(way: [&str; 2], slow: bool) -> u64 {
 /// What this version cannot explore with yet.
 const LATER: [&str; 1] = ["stateful"];
 
-/// Checks a program; an error is a sentence about the first thing that is not as expected.
-pub fn of(programs: &Path, name: &str, expected: &Expected, slow: bool) -> Result<(), String> {
-    let path = programs.join(name);
-    let output = tempfile::tempdir().expect("there is a directory for temporary files");
-    let trial = Trial {
-        slow,
-        directory: path.parent().expect("a program has a group").into(),
-        sources: expected.sources(&path.with_extension("toml")),
-        expected,
-        output: output.path().into(),
-    };
-    if !expected.slow || slow {
-        trial.verdict()?;
+/// One test of a program. They are listed in this order, so that tests of one program rarely wait for each other's builds.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Part {
+    /// The source file on a warm restart and one worker; every trace is shown, and replayed twice.
+    Verdict,
+    /// The compiled program by itself, without the command.
+    Alone,
+    /// On `fork`, with one worker and with two.
+    Fork,
+    /// On a warm restart with two workers.
+    TwoWorkers,
+    /// On threads of the operating system, with one worker and with two.
+    OsThreads,
+    /// On `exec`.
+    Exec,
+    /// With errors made simple.
+    Minimised,
+    /// By `optimal`, `rf` and, if it is small enough, brute force.
+    Agree,
+    /// A count that is written down, by its place in the file.
+    Count(usize),
+}
+
+impl Part {
+    /// The tests that these expectations ask for.
+    pub fn all(expected: &Expected) -> Vec<Part> {
+        let clean = matches!(expected.verdict, Verdict::None(NoError::Clean));
+        let error = matches!(expected.verdict, Verdict::Error(_));
+        let mut parts = vec![
+            Part::Verdict,
+            Part::Fork,
+            Part::TwoWorkers,
+            Part::OsThreads,
+            Part::Exec,
+        ];
+        parts.extend((clean && expected.tsan.is_none()).then_some(Part::Alone));
+        parts.extend(error.then_some(Part::Minimised));
+        parts.extend(Trial::compares_algorithms(expected).then_some(Part::Agree));
+        let counts = expected.count.iter().enumerate();
+        let counts = counts.filter(|(_, count)| !LATER.contains(&&*count.algorithm));
+        parts.extend(counts.map(|(index, _)| Part::Count(index)));
+        parts.sort();
+        parts
     }
-    for count in &expected.count {
-        let skipped = count.slow || expected.slow;
-        if (!skipped || slow) && !LATER.contains(&&*count.algorithm) {
-            trial.count(count)?;
+
+    /// What stands behind the name of the program in the name of the test.
+    pub fn suffix(self, expected: &Expected) -> String {
+        match self {
+            Part::Verdict => String::new(),
+            Part::Alone => "@alone".into(),
+            Part::Fork => "@fork".into(),
+            Part::TwoWorkers => "@two-workers".into(),
+            Part::OsThreads => "@os-threads".into(),
+            Part::Exec => "@exec".into(),
+            Part::Minimised => "@minimised".into(),
+            Part::Agree => "@agree".into(),
+            Part::Count(index) => {
+                let count = &expected.count[index];
+                let defines = count.define.iter();
+                let defines = defines.map(|(name, value)| format!(",{name}={value}"));
+                let defines: String = defines.collect();
+                format!("@count:{}{defines}", count.algorithm)
+            }
         }
     }
-    Ok(())
+
+    /// Whether it takes too long for every run of the tests.
+    pub fn is_slow(self, expected: &Expected) -> bool {
+        match self {
+            Part::Count(index) => expected.slow || expected.count[index].slow,
+            _ => expected.slow,
+        }
+    }
+}
+
+/// What a test came to: an error is a sentence about the first thing that is not as expected.
+pub type Outcome = Result<Done, String>;
+
+/// Whether there was something to do.
+#[derive(PartialEq, Eq, Debug)]
+pub enum Done {
+    Checked,
+    /// The searches that this test repeats are too large for it, for this reason.
+    Skipped(String),
 }
 
 pub struct Trial<'a> {
     directory: PathBuf,
     sources: Vec<String>,
     pub expected: &'a Expected,
-    /// For everything that is made.
+    /// For traces and documents of this test.
     output: PathBuf,
+    /// What tests of this program share.
+    store: Store,
     /// Whether to take one's time.
     pub slow: bool,
 }
 
+/// Runs one test of a program; what tests share is kept below `stores`.
+pub fn of(
+    programs: &Path,
+    stores: &Path,
+    (name, expected): (&str, &Expected),
+    part: Part,
+    slow: bool,
+) -> Outcome {
+    let path = programs.join(name);
+    let directory: PathBuf = path.parent().expect("a program has a group").into();
+    let expectations = path.with_extension("toml");
+    let sources = expected.sources(&expectations);
+    let mut inputs: Vec<PathBuf> = sources.iter().map(|file| directory.join(file)).collect();
+    inputs.push(expectations);
+    let output = tempfile::tempdir().expect("there is a directory for temporary files");
+    let trial = Trial {
+        slow,
+        store: Store::open(stores, name, &inputs),
+        directory,
+        sources,
+        expected,
+        output: output.path().into(),
+    };
+    match part {
+        Part::Verdict => trial.verdict()?,
+        Part::Alone => trial.alone()?,
+        Part::Fork => return trial.repeats(&[(FORK, 1), (FORK, 2)]),
+        Part::TwoWorkers => return trial.repeats(&[(WARM, 2)]),
+        Part::OsThreads => return trial.repeats(&[(OS, 1), (OS, 2)]),
+        Part::Exec => return trial.repeats(&[(EXEC, 1)]),
+        Part::Minimised => trial.simple()?,
+        Part::Agree => trial.agree(&trial.program()?)?,
+        Part::Count(index) => trial.count(&expected.count[index])?,
+    }
+    Ok(Done::Checked)
+}
+
 impl Trial<'_> {
-    fn verdict(&self) -> Result<(), String> {
-        let none = Default::default();
-        let compiled = self.compiler_words(&defines(&self.expected.define, &none));
-        let (options, args) = (self.options(), &self.expected.args);
+    fn words_of_the_verdict(&self) -> Vec<String> {
+        self.compiler_words(&defines(&self.expected.define, &Default::default()))
+    }
+
+    /// The program as the verdict is about, compiled.
+    fn program(&self) -> Result<String, String> {
+        self.build(&self.words_of_the_verdict())
+    }
+
+    /// The reference: the source file on a warm restart and one worker. Its document is left in the store.
+    fn search_the_source(&self) -> Result<(ResultDocument, Ran), String> {
         let check = [
-            &options[..],
+            &self.options()[..],
             &mode(WARM, 1),
-            &compiled,
+            &self.words_of_the_verdict(),
             &words(["--"]),
-            args,
+            &self.expected.args,
         ]
         .concat();
         let ran = self.check(check);
-        let first = self.as_expected(&ran)?;
-        self.traces(&first, &ran)?;
+        let document = self.as_expected(&ran)?;
+        self.store.put("result.json", &ran.out);
+        Ok((document, ran))
+    }
 
-        let program = self.build(&compiled)?;
-        self.alone(&program)?;
+    fn verdict(&self) -> Result<(), String> {
+        let (document, ran) = self.search_the_source()?;
+        self.traces(&document, &ran)
+    }
+
+    /// What the reference came to.
+    fn reference(&self) -> Result<ResultDocument, String> {
+        let _alone = self.store.lock("result.json");
+        let Some(text) = self.store.get("result.json") else {
+            return Ok(self.search_the_source()?.0);
+        };
+        let name = PathBuf::from("result.json");
+        ResultDocument::parse(&name, &text).map_err(|error| error.to_string())
+    }
+
+    /// The compiled program, in other ways and with so many workers each.
+    fn repeats(&self, ways: &[([&str; 2], u32)]) -> Outcome {
+        let first = self.reference()?;
         let explored = first.errors.is_empty() || self.expected.keeps_going();
         let runs = first.executions + first.blocked;
-        for (way, workers) in [(FORK, 1), (WARM, 2), (FORK, 2), (OS, 1), (OS, 2), (EXEC, 1)] {
+        if ways.iter().all(|(way, _)| runs > most(*way, self.slow)) {
+            return Ok(Done::Skipped(format!("{runs} executions are too many")));
+        }
+        let program = self.program()?;
+        let (options, args) = (self.options(), &self.expected.args);
+        for (way, workers) in ways.iter().copied() {
             if runs > most(way, self.slow) {
                 continue;
             }
@@ -101,25 +237,20 @@ impl Trial<'_> {
                 same(&first, &document).map_err(|what| ran.wrong(what))?;
             }
         }
-        if !first.errors.is_empty() {
-            self.simple(&first, &program)?;
-        }
-        self.agree(&program)
+        Ok(Done::Checked)
     }
 
-    /// A program without an error runs by itself as if nobody had touched it.
-    fn alone(&self, program: &str) -> Result<(), String> {
-        let clean = matches!(self.expected.verdict, Verdict::None(NoError::Clean));
-        if !clean || self.expected.tsan.is_some() {
-            return Ok(());
-        }
+    /// A program without an error runs by itself as if it had not been instrumented.
+    fn alone(&self) -> Result<(), String> {
+        let program = self.program()?;
         let place = tempfile::tempdir().expect("there is a directory for temporary files");
-        Ran::of(place.path(), program, program, &self.expected.args).exits(0)
+        Ran::of(place.path(), &program, &program, &self.expected.args).exits(0)
     }
 
     /// Errors made simple are the same errors, with no more preemptions and steps than they were found with, nor more preemptions than the
     /// best known.
-    fn simple(&self, found: &ResultDocument, program: &str) -> Result<(), String> {
+    fn simple(&self) -> Result<(), String> {
+        let (found, program) = (self.reference()?, self.program()?);
         let mut options = self.options();
         options.retain(|option| option != "--no-minimise");
         let mode = mode(WARM, 1);
@@ -127,7 +258,7 @@ impl Trial<'_> {
             [
                 &options[..],
                 &mode,
-                &words(["--", program]),
+                &words(["--", &program]),
                 &self.expected.args,
             ]
             .concat(),
@@ -241,16 +372,19 @@ impl Trial<'_> {
             .filter(|word| word.starts_with("-D"))
             .cloned()
             .collect();
-        let program = self.output.join(format!("program{}", name.concat()));
-        let program = program.display().to_string();
+        let name = format!("program{}", name.concat());
+        let _alone = self.store.lock(&name);
+        let program = self.store.path(&name).display().to_string();
         if !Path::new(&program).exists() {
+            let made = self.store.draft(&name).display().to_string();
             let compiler = if self.cxx() { "c++" } else { "cc" };
-            let command = [&words([compiler]), compiled, &words(["-o", &program])].concat();
+            let command = [&words([compiler]), compiled, &words(["-o", &made])].concat();
             let ran = Ran::new(&self.directory, &command);
             ran.exits(0)?;
             if !ran.err.is_empty() {
                 return Err(ran.wrong("compiles with a warning"));
             }
+            self.store.keep(&name);
         }
         Ok(program)
     }

@@ -1,13 +1,13 @@
 //! What brute force finds on the model, and what is found with the compiled program.
 
 use super::{
-    class::{Order, class, in_one_step},
     language::Program,
     machine::{Machine, needs_two_steps},
 };
-use reweave_drive::{Launch, Native, Note, Restart, Threads};
-use reweave_explore::{Algorithm, Flow, Options, Search, Target};
+use reweave_explore::{AlgorithmName, Flow, Options, Search, Target};
 use reweave_model::{End, Event, Execution, Kind, Op, Plan, ThreadId};
+use reweave_native::{Launch, NativeTarget, Note, Restart, Threads};
+use reweave_testing::class::{Order, class, in_one_step};
 use std::{
     collections::BTreeMap,
     ffi::OsString,
@@ -57,9 +57,9 @@ impl Found {
     }
 
     /// What an algorithm meets once each.
-    fn by(&self, algorithm: Algorithm) -> &Classes {
+    fn by(&self, algorithm: AlgorithmName) -> &Classes {
         match algorithm {
-            Algorithm::Rf => &self.by_reads,
+            AlgorithmName::Rf => &self.by_reads,
             _ => &self.classes,
         }
     }
@@ -101,7 +101,7 @@ pub struct Oracle {
 /// A thread that goes further than this is never parked where it should be.
 const MAX_STEPS: u32 = 200;
 
-fn options(algorithm: Algorithm) -> Options {
+fn options(algorithm: AlgorithmName) -> Options {
     Options {
         algorithm,
         max_steps: MAX_STEPS,
@@ -112,7 +112,7 @@ fn options(algorithm: Algorithm) -> Options {
 /// Runs a search on whatever runs the program, until it has more runs than that.
 fn explore<T: Target>(
     target: impl Fn(usize) -> T + Sync,
-    algorithm: Algorithm,
+    algorithm: AlgorithmName,
     workers: usize,
     limit: u64,
     note: impl Fn(&Execution) + Sync,
@@ -141,7 +141,7 @@ fn brute_force(program: &Program, one_step: bool, limit: u64) -> Option<Found> {
     let found = Mutex::new(Found::default());
     let search = explore(
         |_| Machine::new(program, one_step),
-        Algorithm::Dfs,
+        AlgorithmName::Dfs,
         1,
         limit,
         |execution| found.lock().expect("one worker").note(execution, false),
@@ -175,7 +175,7 @@ pub struct Built<'a> {
 /// How to run one.
 #[derive(Clone, Copy, Debug)]
 pub struct Way {
-    pub algorithm: Algorithm,
+    pub algorithm: AlgorithmName,
     pub workers: usize,
     pub restart: Restart,
     pub threads: Threads,
@@ -183,7 +183,7 @@ pub struct Way {
 
 impl Way {
     pub const USUAL: Way = Way {
-        algorithm: Algorithm::Optimal,
+        algorithm: AlgorithmName::Optimal,
         workers: 1,
         restart: Restart::Warm,
         threads: Threads::Fiber,
@@ -207,7 +207,7 @@ impl Built<'_> {
         let wrong = Mutex::new(None);
         let fault = Mutex::new(None);
         let target = |_| Watched {
-            native: Native::start(&launch).expect("the program starts"),
+            native: NativeTarget::start(&launch).expect("the program starts"),
             fault: &fault,
         };
         let search = explore(target, way.algorithm, way.workers, limit, |execution| {
@@ -246,7 +246,7 @@ impl Built<'_> {
         let classes = found.by(way.algorithm);
         self.same(oracle.found.by(way.algorithm), classes, false)
             .map_err(name)?;
-        if !oracle.one_step && way.algorithm != Algorithm::Rf {
+        if !oracle.one_step && way.algorithm != AlgorithmName::Rf {
             self.same(&oracle.found.untrue, &found.untrue, false)
                 .map_err(name)?;
         }
@@ -266,7 +266,7 @@ impl Built<'_> {
     pub fn whole(&self, program: &Program, oracle: &Oracle, limit: u64) -> Result<(), String> {
         let name = |why: String| format!("dfs: {why}");
         let way = Way {
-            algorithm: Algorithm::Dfs,
+            algorithm: AlgorithmName::Dfs,
             ..Way::USUAL
         };
         if let Some(model) = brute_force(program, false, limit) {
@@ -281,7 +281,7 @@ impl Built<'_> {
         }
         let name = |why: String| format!("dpor: {why}");
         let way = Way {
-            algorithm: Algorithm::Dpor,
+            algorithm: AlgorithmName::Dpor,
             ..way
         };
         let found = self.all(way, oracle.one_step, 20 * limit).map_err(name)?;
@@ -302,7 +302,7 @@ impl Built<'_> {
     pub fn command(
         &self,
         oracle: &Oracle,
-        algorithm: Algorithm,
+        algorithm: AlgorithmName,
         restart: &str,
     ) -> Result<(), String> {
         let output = Command::new(env!("CARGO_BIN_EXE_reweave"))
@@ -354,12 +354,12 @@ impl Built<'_> {
 
 /// A target that says why it cannot run, and what it met that it should not.
 struct Watched<'a> {
-    native: Native,
+    native: NativeTarget,
     fault: &'a Mutex<Option<String>>,
 }
 
 impl Target for Watched<'_> {
-    fn run(&mut self, plan: &Plan) -> Result<&Execution, reweave_model::Divergence> {
+    fn run(&mut self, plan: &Plan) -> Result<&Execution, reweave_explore::TargetError> {
         self.native.run(plan)
     }
 
@@ -379,7 +379,7 @@ impl Drop for Watched<'_> {
             Note::Unsupported { call, .. } => Some(format!("unsupported: {call}")),
             _ => None,
         });
-        let fault = self.native.fault().map(String::from).or(unsupported);
+        let fault = self.native.fault().map(ToString::to_string).or(unsupported);
         if let (Some(fault), Ok(mut place)) = (fault, self.fault.lock()) {
             place.get_or_insert(fault);
         }

@@ -5,10 +5,11 @@ use super::{
     language::{Ending, How, Kind, Objects, Program, Stmt, Storage, Test, Value, each},
     parking::{Row, Variables},
 };
-use reweave_explore::Target;
+use reweave_conduct::{Next, Run};
+use reweave_explore::{Target, TargetError};
 use reweave_model::{
-    Divergence, Edge, End, Event, Execution, Gate, Next, Object, ObjectId, OnceState, Op, Pending,
-    Plan, Rmw, Run, Site, ThreadId,
+    Edge, End, Event, Execution, Gate, Object, ObjectId, OnceState, Op, Pending, Plan, Rmw, Site,
+    ThreadId,
 };
 
 /// Runs a program.
@@ -344,7 +345,11 @@ impl Machine {
             }
             Act::Result => open(Op::Store(ObjectId(b.result), thread.acc)),
         };
-        Step::Come(self.announced(id, Pending { op, gate, site }, looks))
+        let pending = Pending {
+            gate,
+            ..Pending::new(op, site)
+        };
+        Step::Come(self.announced(id, pending, looks))
     }
 
     /// Acts that are no operation as things are.
@@ -480,13 +485,7 @@ impl Machine {
 
     /// The end of a thread, which may be the end of the process.
     fn end(&mut self, id: ThreadId, ending: Ending, site: Site) -> Step {
-        let open = |op| {
-            Step::Come(Pending {
-                op,
-                gate: Gate::Open,
-                site,
-            })
-        };
+        let open = |op| Step::Come(Pending::new(op, site));
         let main = id == ThreadId::MAIN;
         let thread = &mut self.threads[id.index()];
         thread.row.pass();
@@ -714,7 +713,7 @@ impl Thread {
 }
 
 impl Target for Machine {
-    fn run(&mut self, plan: &Plan) -> Result<&Execution, Divergence> {
+    fn run(&mut self, plan: &Plan) -> Result<&Execution, TargetError> {
         self.start(plan);
         self.proceed(ThreadId::MAIN);
         loop {
@@ -728,7 +727,7 @@ impl Target for Machine {
                     return Ok(self.run.end(end));
                 }
                 Next::Diverged => {
-                    return Err(self.run.divergence().expect("it diverged").clone());
+                    return Err(self.run.divergence().expect("it diverged").clone().into());
                 }
             }
         }

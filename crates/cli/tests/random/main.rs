@@ -1,7 +1,7 @@
 //! Random C programs, compiled and checked, against brute force on the model: the same classes of executions, each once.
 //!
 //! A program is a tree of statements (`language.rs`). Written as C (`emit.rs`) it is compiled and explored as any program is; interpreted on
-//! the model (`machine.rs`) it is explored by brute force. Both give sets of classes (`crates/explore/tests/common/class.rs`), which must be
+//! the model (`machine.rs`) it is explored by brute force. Both give sets of classes (`crates/testing/src/class.rs`), which must be
 //! equal: with `optimal`, warm, forked and on threads of the operating system, with one worker and two, at several levels of optimisation, and for some programs also with
 //! `dfs`, with `dpor`, and as the command counts them. `rf` has classes of its own, by who reads from whom; where it serves, these must be
 //! equal too, and more programs are compared by them alone.
@@ -9,9 +9,6 @@
 //! `REWEAVE_CASES` sets the number of programs, `REWEAVE_SEED` the seed of the first one; the others follow by counting on. A failure
 //! names the seed of its program, and leaves the smallest program that still fails in a file.
 
-#[allow(dead_code)] // Not all of it is of use here.
-#[path = "../../../explore/tests/common/class.rs"]
-mod class;
 mod code;
 mod compare;
 mod emit;
@@ -22,8 +19,8 @@ mod parking;
 
 use compare::{Built, Oracle, Way};
 use language::Program;
-use reweave_drive::{Restart, Threads};
-use reweave_explore::Algorithm;
+use reweave_explore::AlgorithmName;
+use reweave_native::{Restart, Threads};
 use std::{
     env, fs,
     path::{Path, PathBuf},
@@ -147,14 +144,14 @@ fn every_way(case: &Case, number: usize, programs: &[PathBuf]) -> Result<bool, S
         first.whole(&case.program, oracle, 2000)?;
     }
     if case.seed.is_multiple_of(4) {
-        first.command(oracle, Algorithm::Optimal, restart(case.seed))?;
+        first.command(oracle, AlgorithmName::Optimal, restart(case.seed))?;
     }
     by_reads(case, &first)
 }
 
 /// `rf` meets each of its classes once, with one worker and with several.
 fn by_reads(case: &Case, built: &Built) -> Result<bool, String> {
-    let algorithm = Algorithm::Rf;
+    let algorithm = AlgorithmName::Rf;
     let several = if case.seed % 4 == 2 { 8 } else { 2 };
     for workers in [1, several] {
         let way = Way {

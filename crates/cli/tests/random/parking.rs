@@ -4,7 +4,7 @@
 //! time before, and has seen one word of each object in the round from there to here, goes on only when one of these words differs. Its
 //! variables are compared from the second visit on, so a loop looks twice before it is parked.
 
-use reweave_model::{Event, ObjectId, Op, Site, State};
+use reweave_model::{Event, Machine, ObjectId, Op, Site};
 
 /// What a thread has done since it last changed anything.
 #[derive(Clone, Debug, Default)]
@@ -113,7 +113,7 @@ impl Row {
     }
 
     /// After an operation of the thread.
-    pub fn done(&mut self, event: &Event, state: &State) {
+    pub fn done(&mut self, event: &Event, state: &Machine) {
         let variables = self.variables.take().or(self.left.take());
         let Some(object) = event.op.object() else {
             self.visits.clear();

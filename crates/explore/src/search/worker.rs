@@ -1,23 +1,23 @@
 //! One worker: takes branches, runs them, keeps what follows from them.
 
-use super::{Crew, Flow, Totals};
+use super::{Flow, Totals, crew::Crew};
 use crate::{
-    estimate::{Probing, Tally},
+    algorithm::Algorithm,
     explorer::{Branch, Explorer},
-    target::Target,
+    target::{Target, TargetError},
 };
-use reweave_model::{Divergence, Execution, Plan};
-use std::sync::atomic::Ordering;
+use reweave_estimate::{Probing, Tally};
+use reweave_model::{Execution, Plan};
 
 /// See the module.
-pub(crate) struct Worker<'a> {
-    pub crew: &'a Crew<'a>,
+pub(crate) struct Worker<'a, A: Algorithm> {
+    pub crew: &'a Crew<'a, A::Payload>,
     /// How many branches are drawn at random.
     pub probing: Probing,
-    pub explorer: Explorer,
-    pub mine: Vec<Branch>,
+    pub explorer: Explorer<A>,
+    pub mine: Vec<Branch<A::Payload>>,
     /// What the target was told of and has not run yet, the next one last.
-    pub batch: Vec<Branch>,
+    pub batch: Vec<Branch<A::Payload>>,
     /// Its plans, the next one first; those behind them are kept for their memory.
     pub plans: Vec<Plan>,
     pub totals: Totals,
@@ -25,13 +25,13 @@ pub(crate) struct Worker<'a> {
     pub tally: Tally,
 }
 
-impl Worker<'_> {
+impl<A: Algorithm> Worker<'_, A> {
     pub fn work<T: Target>(
         &mut self,
         target: &mut T,
         before: &impl Fn() -> Flow,
         after: &impl Fn(&Plan, &Execution) -> Flow,
-    ) -> Result<(), Divergence> {
+    ) -> Result<(), TargetError> {
         loop {
             let flow = match self.pass(target, before, after)? {
                 Some(flow) => flow,
@@ -50,7 +50,7 @@ impl Worker<'_> {
         target: &mut T,
         before: &impl Fn() -> Flow,
         after: &impl Fn(&Plan, &Execution) -> Flow,
-    ) -> Result<Option<Flow>, Divergence> {
+    ) -> Result<Option<Flow>, TargetError> {
         if self.probing == Probing::Never {
             return Ok(None);
         }
@@ -72,7 +72,7 @@ impl Worker<'_> {
         target: &mut T,
         before: &impl Fn() -> Flow,
         after: &impl Fn(&Plan, &Execution) -> Flow,
-    ) -> Result<Flow, Divergence> {
+    ) -> Result<Flow, TargetError> {
         let mut next = 0;
         while !self.batch.is_empty() {
             let flow = self.run_next(target, next, before, after);
@@ -93,9 +93,9 @@ impl Worker<'_> {
         plan: usize,
         before: &impl Fn() -> Flow,
         after: &impl Fn(&Plan, &Execution) -> Flow,
-    ) -> Result<Flow, Divergence> {
-        let branch = self.batch.pop().expect("somebody looked");
-        if self.crew.stop.load(Ordering::Relaxed) || before() == Flow::Stop {
+    ) -> Result<Flow, TargetError> {
+        let branch = self.batch.pop().expect("the batch is not empty");
+        if self.crew.stopped() || before() == Flow::Stop {
             self.batch.push(branch);
             self.crew.stop();
             return Ok(Flow::Stop);
@@ -103,14 +103,14 @@ impl Worker<'_> {
         let plan = &self.plans[plan];
         let execution = match target.run(plan) {
             Ok(execution) => execution,
-            Err(divergence) => {
+            Err(error) => {
                 self.batch.push(branch);
                 self.crew.stop();
-                return Err(divergence);
+                return Err(error);
             }
         };
         let mut flow = Flow::Continue;
-        if branch.from == 0 {
+        if !branch.again {
             self.totals.add(execution);
             flow = after(plan, execution);
         }
@@ -122,8 +122,12 @@ impl Worker<'_> {
         self.crew.gauge.offer(&mut self.tally);
         if let Some(log) = self.crew.log {
             let alternatives = self.explorer.alternatives(plan, execution);
+            let found = &mut self.mine[stack..];
+            let positions: Vec<u32> = found.iter().map(|it| it.place.position).collect();
             let mut log = log.lock().expect("nobody panics while writing");
-            log.execution(node, &mut self.mine[stack..], &alternatives);
+            let nodes = log.execution(node, &positions, &alternatives);
+            let named = found.iter_mut().zip(nodes);
+            named.for_each(|(branch, node)| branch.node = node);
         }
         if flow == Flow::Stop || self.explorer.unfit().is_some() {
             self.crew.stop();
@@ -163,15 +167,13 @@ impl Worker<'_> {
 
     /// Gives away the older half, if others have nothing to do: the branches nearer to the root, with more below them.
     pub fn share(&mut self) {
-        if self.crew.hungry.load(Ordering::Relaxed) == 0 {
+        if !self.crew.is_hungry() {
             return;
         }
         let half = (self.mine.len() + self.batch.len()) / 2;
         let give = half.min(self.mine.len());
         if give > 0 {
-            let mut pool = self.crew.lock();
-            pool.branches.extend(self.mine.drain(..give));
-            self.crew.changed.notify_all();
+            self.crew.give(self.mine.drain(..give));
         }
     }
 }

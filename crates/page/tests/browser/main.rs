@@ -3,17 +3,15 @@
 //! Pictures go to `screenshots/` at the root. Times are printed and never judged.
 
 mod chromium;
-#[path = "../../../report/tests/common/mod.rs"]
-mod common;
 mod hostile;
 mod length;
 mod samples;
 
 use chromium::Browser;
-use common::{Script, Thread, run, trace};
 use reweave_model::{Kind, Object, ObjectId, Op, Policy, ThreadId};
 use reweave_page::serve;
 use reweave_report::{Failure, Position, ResultDocument};
+use reweave_testing::script::{Script, Thread, run, trace};
 use samples::{A, B, inversion, long, lost_wakeup, open, store};
 use serde_json::json;
 use std::{net::TcpListener, thread};

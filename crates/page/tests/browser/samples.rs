@@ -1,12 +1,10 @@
 //! Executions to look at, and their pages on disk.
 
-use crate::{
-    chromium::Browser,
-    common::{Script, Thread, run, trace},
-};
+use crate::chromium::Browser;
 use reweave_model::{Object, ObjectId, Op, Policy, ThreadId};
 use reweave_page::{Links, page};
 use reweave_report::Trace;
+use reweave_testing::script::{Script, Thread, run, trace};
 use std::{fs, path::PathBuf};
 
 pub const A: ObjectId = ObjectId(0);

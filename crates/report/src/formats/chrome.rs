@@ -3,7 +3,7 @@
 //! Time is the number of the step: a thousandth of a second each, as there is no other time in an execution.
 
 use crate::{
-    order::arrows,
+    happens_before::arrows,
     text::{Story, harmless},
     trace::Trace,
 };
@@ -48,13 +48,13 @@ pub fn chrome(trace: &Trace) -> String {
             "ts": trace.events.len() * STEP, "dur": TAKES, "args": { "at": at },
         }));
     }
-    for (id, arrow) in arrows(trace, &story.replayed).iter().enumerate() {
+    for (id, arrow) in arrows(trace, &story.walked).iter().enumerate() {
         events.push(end_of_arrow("s", id, arrow.from, arrow.why.name(), trace));
         events.push(end_of_arrow("f", id, arrow.to, arrow.why.name(), trace));
     }
     for error in &trace.errors {
         let (thread, _) = error.after.unwrap_or((0, 0));
-        let step = story.replayed.after(error.after);
+        let step = story.walked.after(error.after);
         let when = step.map_or(trace.events.len(), |step| step + 1);
         events.push(json!({
             "name": error.kind.name(), "cat": "error", "ph": "i", "s": "g", "pid": 1, "tid": thread,

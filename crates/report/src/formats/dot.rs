@@ -1,7 +1,7 @@
 //! The execution graph for Graphviz: threads as columns, program order downwards, and an arrow wherever one thread comes after another.
 
 use crate::{
-    order::{Why, arrows},
+    happens_before::{Why, arrows},
     text::{Story, harmless},
     trace::Trace,
 };
@@ -21,7 +21,7 @@ pub fn dot(trace: &Trace) -> String {
         let label = format!("{}{}", entry.path, name.unwrap_or_default());
         let _ = writeln!(out, "    label={};", quoted(&label));
         let _ = writeln!(out, "    t{thread} [shape=point];");
-        for step in &story.replayed.steps[thread] {
+        for step in &story.walked.steps[thread] {
             let at = trace.events[*step].at.as_ref();
             let at = at.map_or_else(String::new, |at| format!("\n{}", at.line()));
             let label = format!("{}  {}{at}", step + 1, story.event(*step));
@@ -34,7 +34,7 @@ pub fn dot(trace: &Trace) -> String {
         }
         out += "  }\n";
     }
-    for (thread, steps) in story.replayed.steps.iter().enumerate() {
+    for (thread, steps) in story.walked.steps.iter().enumerate() {
         let mut line = vec![format!("t{thread}")];
         line.extend(steps.iter().map(|step| format!("s{}", step + 1)));
         let pending = trace.threads[thread].pending.as_ref();
@@ -44,7 +44,7 @@ pub fn dot(trace: &Trace) -> String {
         }
         if thread > 0 {
             let entry = &trace.threads[thread];
-            let from = story.replayed.after(Some((entry.parent, entry.born_after)));
+            let from = story.walked.after(Some((entry.parent, entry.born_after)));
             let from =
                 from.map_or_else(|| format!("t{}", entry.parent), |it| format!("s{}", it + 1));
             let _ = writeln!(
@@ -53,7 +53,7 @@ pub fn dot(trace: &Trace) -> String {
             );
         }
     }
-    for arrow in arrows(trace, &story.replayed) {
+    for arrow in arrows(trace, &story.walked) {
         let colour = match arrow.why {
             Why::ReadsFrom => "blue",
             Why::Lock => "red",

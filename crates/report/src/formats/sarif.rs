@@ -87,7 +87,7 @@ fn flows(trace: &Trace) -> Vec<Value> {
     let matter = mattering(&story);
     let mut flows = Vec::new();
     for (thread, entry) in trace.threads.iter().enumerate() {
-        let steps = &story.replayed.steps[thread];
+        let steps = &story.walked.steps[thread];
         let done = steps.iter().filter_map(|step| {
             let at = trace.events[*step].at.as_ref()?;
             let matters = matter.as_ref().is_none_or(|matter| matter.contains(step));

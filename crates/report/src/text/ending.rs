@@ -22,7 +22,7 @@ pub(crate) fn last_steps(story: &Story<'_>) -> BTreeSet<usize> {
     let trace = story.trace;
     let errors = trace.errors.iter().filter_map(|error| error.after);
     let mut last: BTreeSet<usize> = errors
-        .filter_map(|after| story.replayed.after(Some(after)))
+        .filter_map(|after| story.walked.after(Some(after)))
         .collect();
     if stuck(trace) {
         for (thread, pending) in story.unfinished() {
@@ -32,7 +32,7 @@ pub(crate) fn last_steps(story: &Story<'_>) -> BTreeSet<usize> {
             last.extend(&wait.steps);
             // Who waits for no lock and no thread waits because of what it did or saw itself.
             if wait.on.is_empty() {
-                last.extend(story.replayed.steps[thread.index()].last());
+                last.extend(story.walked.steps[thread.index()].last());
             }
         }
     }

@@ -15,7 +15,7 @@ mod summary;
 mod waits;
 
 use crate::{
-    order::{arrows, matter},
+    happens_before::{arrows, matter},
     position::Position,
     sources::{Sources, named},
     trace::{Failure, PendingEntry, Trace},
@@ -358,9 +358,9 @@ fn rows(story: &Story<'_>, sources: &Sources, style: Style) -> Vec<Row> {
 pub fn mattering(story: &Story<'_>) -> Option<BTreeSet<usize>> {
     let last = last_steps(story);
     let moment = story.trace.errors.iter().any(|error| error.after.is_some());
-    let known = (moment || !last.is_empty()) && story.replayed.state.is_some();
-    let arrows = arrows(story.trace, &story.replayed);
-    known.then(|| matter(story.trace, &story.replayed, &arrows, &last))
+    let known = (moment || !last.is_empty()) && story.walked.machine.is_some();
+    let arrows = arrows(story.trace, &story.walked);
+    known.then(|| matter(story.trace, &story.walked, &arrows, &last))
 }
 
 /// Where the objects of the listing come from: those whose name does not tell.

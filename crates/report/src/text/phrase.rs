@@ -1,9 +1,8 @@
 //! One operation in a few words.
 
 use crate::{
-    operation::function_name,
-    replay::{Replayed, replay},
     trace::{ObjectState, PendingEntry, Trace, pointer},
+    walk::{Walked, walk},
 };
 use reweave_model::{ObjectId, Op, RmwKind};
 use std::collections::BTreeMap;
@@ -12,7 +11,7 @@ use std::collections::BTreeMap;
 pub struct Story<'a> {
     /// The trace.
     pub trace: &'a Trace,
-    pub(crate) replayed: Replayed,
+    pub(crate) walked: Walked,
     /// Parking tokens, with the threads that park on them.
     owners: BTreeMap<u32, u32>,
 }
@@ -33,7 +32,7 @@ impl<'a> Story<'a> {
         let owners = parks.filter_map(|(thread, operation)| Some((operation.object?, thread)));
         Story {
             trace,
-            replayed: replay(trace),
+            walked: walk(trace),
             owners: owners.collect(),
         }
     }
@@ -64,7 +63,7 @@ impl<'a> Story<'a> {
                 format!("fails, {} is not {}", word(result), word(expected))
             }
             Op::TryLock(_) | Op::TryReadLock(_) | Op::TryWriteLock(_) if !ok => {
-                match self.replayed.before[index].holders.first() {
+                match self.walked.before[index].holders.first() {
                     Some(holder) => format!("fails, {} has it", self.thread(*holder)),
                     None => "fails".into(),
                 }
@@ -80,7 +79,7 @@ impl<'a> Story<'a> {
             Op::NotifyAll(_) => self.notify_all(index),
             Op::SemAcquire { timed: true, .. } | Op::SemTryAcquire(_) if !ok => "none left".into(),
             Op::SemAcquire { .. } | Op::SemTryAcquire(_) | Op::SemRelease(_) => {
-                let Some(count) = self.replayed.before[index].count else {
+                let Some(count) = self.walked.before[index].count else {
                     return what;
                 };
                 let after = match op {
@@ -123,7 +122,7 @@ impl<'a> Story<'a> {
     }
 
     fn notify_all(&self, index: usize) -> String {
-        match self.replayed.before[index].waiters.as_deref() {
+        match self.walked.before[index].waiters.as_deref() {
             Some([]) => "nobody waits".into(),
             Some(woken) if woken.len() <= 3 => {
                 let names: Vec<_> = woken.iter().map(|thread| self.thread(*thread)).collect();
@@ -136,7 +135,7 @@ impl<'a> Story<'a> {
 
     /// The event that event `index` comes after, beyond program order.
     fn after(&self, index: usize) -> Option<usize> {
-        self.replayed.after(self.trace.events[index].after)
+        self.walked.after(self.trace.events[index].after)
     }
 
     /// An operation that was not done.
@@ -180,7 +179,7 @@ impl<'a> Story<'a> {
                 RmwKind::Swap => format!("swap {on}"),
                 kind => {
                     let operand = rmw.operand & (u64::MAX >> (64 - u32::from(rmw.bits)));
-                    format!("fetch-{} {on} {}", function_name(kind), value(operand))
+                    format!("fetch-{} {on} {}", kind.name(), value(operand))
                 }
             },
             Op::Await(object, _) if !self.has_value(object) => format!("spin on {on}"),

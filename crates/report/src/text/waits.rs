@@ -2,10 +2,10 @@
 
 use super::phrase::Story;
 use crate::{
-    replay::Hold,
     trace::{Failure, PendingEntry},
+    walk::Hold,
 };
-use reweave_model::{Object, ObjectId, Op, ThreadId};
+use reweave_model::{Object, ObjectId, Op, ThreadId, Waiting};
 
 /// Why a thread cannot go on.
 pub struct Wait {
@@ -38,46 +38,23 @@ impl Story<'_> {
         if spins {
             return Some(self.spins(op, pending.saw, name));
         }
-        let held = |what: String| self.held(thread, op, what);
+        let waiting = op.kind().waiting()?;
+        let (what, brief) = (waiting.about(name), waiting.brief);
         let wait = match op {
-            Op::Join(other) => self.joins(other),
-            Op::Assume(_) => simple(
-                "stands at an assumption that does not hold",
-                "does not hold",
-            ),
-            Op::Lock(_) | Op::ReadLock(_) | Op::WriteBegin(_) => held(format!("waits for {name}")),
-            Op::WriteAcquire(_) => held(format!("waits for the readers of {name}")),
-            Op::OnceBegin { .. } => held(format!("waits for {name} to be initialised")),
-            Op::Wake { condvar, .. } => self.unnotified(thread, condvar, name),
+            Op::Join(other) => self.joins(other, waiting),
+            Op::Wake { condvar, .. } => self.unnotified(thread, condvar, simple(&what, brief)),
             Op::SemAcquire { object, .. } => {
-                let what = format!("waits for {name}, which has none left");
-                self.since(
-                    what,
-                    "none left",
-                    object,
-                    &["acquire", "try-acquire"],
-                    "taken",
-                )
+                let takers = ["acquire", "try-acquire"];
+                self.since(what, brief, object, &takers, "taken")
             }
             Op::Leave(object) | Op::Arrive(object) => {
-                let come = self.at_barrier(object);
-                simple(&format!("waits at {name}{come}"), "others are missing")
-            }
-            Op::Send(_) => simple(&format!("waits for room in {name}, which is full"), "full"),
-            Op::Handoff(..) => {
-                let what = format!("waits for its message to be taken from {name}");
-                simple(&what, "nobody takes it")
-            }
-            Op::Recv { .. } => {
-                let what = format!("waits for a message in {name}, which is empty");
-                simple(&what, "empty")
+                simple(&format!("{what}{}", self.at_barrier(object)), brief)
             }
             Op::Park { .. } if self.has_signals() => simple(
                 "waits for a signal, and nobody sends one",
                 "nobody sends one",
             ),
-            Op::Park { .. } => simple("is parked, and nobody unparks it", "nobody unparks it"),
-            _ => return None,
+            _ => self.held(thread, op, simple(&what, brief)),
         };
         Some(wait)
     }
@@ -97,7 +74,7 @@ impl Story<'_> {
         self.since(what, "nobody changes it", object, &writes, "written")
     }
 
-    fn joins(&self, other: ThreadId) -> Wait {
+    fn joins(&self, other: ThreadId, waiting: Waiting) -> Wait {
         let unfinished = self.trace.threads[other.index()].pending.is_some();
         let more = match unfinished {
             true if self.failed(other) => ", which failed",
@@ -107,10 +84,7 @@ impl Story<'_> {
         Wait {
             more: more.into(),
             on: vec![(other.0, None)],
-            ..simple(
-                &format!("waits for the end of {}", self.thread(other.0)),
-                "it does not end",
-            )
+            ..simple(&waiting.about(self.thread(other.0)), waiting.brief)
         }
     }
 
@@ -140,11 +114,13 @@ impl Story<'_> {
         wait
     }
 
-    fn held(&self, me: u32, op: Op, what: String) -> Wait {
-        let mut wait = simple(&what, "cannot be had");
-        let object = op.object().expect("a lock is an object");
+    /// With the threads that hold the object, if it can be held.
+    fn held(&self, me: u32, op: Op, mut wait: Wait) -> Wait {
+        let Some(object) = op.object() else {
+            return wait;
+        };
         let acquires = matches!(op, Op::WriteAcquire(_));
-        let holds = self.replayed.held[object.index()].iter();
+        let holds = self.walked.held[object.index()].iter();
         // A writer that is announced does not wait for itself.
         let own = |hold: &&Hold| !acquires || hold.thread != me || self.readers_first(object);
         let (mut long, mut short) = (Vec::new(), Vec::new());
@@ -173,11 +149,7 @@ impl Story<'_> {
     }
 
     /// A notification that came too early is the usual reason for a wait without end.
-    fn unnotified(&self, thread: u32, condvar: ObjectId, name: &str) -> Wait {
-        let mut wait = simple(
-            &format!("waits for a notification of {name}"),
-            "nobody notifies any more",
-        );
+    fn unnotified(&self, thread: u32, condvar: ObjectId, mut wait: Wait) -> Wait {
         let notified = self.trace.events.iter().rposition(|event| {
             matches!(event.op(), Op::NotifyOne(object) | Op::NotifyAll(object) if object == condvar)
         });
@@ -187,7 +159,7 @@ impl Story<'_> {
         };
         wait.steps.push(index);
         let (step, who) = (index + 1, self.thread(self.trace.events[index].thread));
-        wait.more = match &self.replayed.before[index].waiters {
+        wait.more = match &self.walked.before[index].waiters {
             Some(waiters) if waiters.is_empty() => {
                 format!("; the last one, step {step} by {who}, found nobody waiting")
             }
@@ -206,7 +178,7 @@ impl Story<'_> {
     }
 
     fn at_barrier(&self, barrier: ObjectId) -> String {
-        let Some(state) = &self.replayed.state else {
+        let Some(state) = &self.walked.machine else {
             return String::new();
         };
         match state.object(barrier) {

@@ -9,7 +9,8 @@
 //! loop that asks is parked. A trace says which way it was recorded.
 
 use super::{Task, World, give_up, perform_gated, poll};
-use reweave_model::{End, Gate, Next, Object, ObjectId, Op, Site, ThreadId};
+use reweave_conduct::Next;
+use reweave_model::{End, Gate, Object, ObjectId, Op, Site, ThreadId};
 use std::sync::atomic::Ordering::Relaxed;
 
 /// Whether a thread has ended; an event. Relaxed, as std's answer is: that a thread has ended does not order what it did before.

@@ -3,9 +3,8 @@
 //! *Decides:* the text of deadlock and livelock errors. *Called by:* `target` when a run ended so.
 
 use super::{World, location};
-use reweave_model::{
-    Error, Gate, Kind, Object, ObjectId, OnceState, Op, Pending, Run, Site, ThreadId,
-};
+use reweave_conduct::Run;
+use reweave_model::{Error, Gate, Kind, Object, ObjectId, Op, Pending, Site, ThreadId};
 use std::fmt::Write;
 
 /// The error of a run whose threads cannot go on.
@@ -64,44 +63,22 @@ fn place(site: Site) -> String {
 
 fn waits(world: &World, run: &Run, thread: ThreadId, pending: &Pending) -> String {
     let Some(object) = pending.op.object() else {
-        return match pending.op {
-            Op::Join(other) => format!("waits for the end of {}", name(world, other)),
-            op => format!("waits at {}", op.kind().name()),
+        let of = match pending.op {
+            Op::Join(other) => name(world, other),
+            _ => String::new(),
         };
+        return waiting(pending.op, &of);
     };
     let known = object_name(run, object);
-    if let (Op::Await(..), _) | (_, Gate::Word(_)) = (pending.op, pending.gate) {
+    if let Gate::Word(_) = pending.gate {
         return format!("spins until {known} changes");
     }
-    match pending.op {
-        Op::Wake { .. } => format!("waits for a notification of {known}"),
-        Op::Park { .. } => "is parked".into(),
-        Op::Recv { .. } => format!("waits for a message on {known}"),
-        Op::Send(_) => format!("waits for room in {known}"),
-        Op::Handoff(..) => format!("waits for a receiver on {known}"),
-        _ => held(world, run, thread, object),
-    }
-}
-
-/// For what has holders, or a count.
-fn held(world: &World, run: &Run, thread: ThreadId, object: ObjectId) -> String {
     let state = run.state().object(object);
-    let mut text = format!("waits for {}", object_name(run, object));
-    let holders: Vec<ThreadId> = match state {
-        Object::Mutex { holder, .. } => holder.iter().copied().collect(),
-        Object::RwLock {
-            writer, readers, ..
-        } => {
-            let writer = writer.iter().filter(|_| state.foretold().is_none());
-            writer.chain(readers).copied().collect()
-        }
-        Object::Once(OnceState::Running(initialiser)) => vec![*initialiser],
-        Object::Barrier { size, arrived, .. } => {
-            let _ = write!(text, " ({} of {size} have arrived)", arrived.len());
-            Vec::new()
-        }
-        _ => Vec::new(),
-    };
+    let mut text = waiting(pending.op, &known);
+    if let Object::Barrier { size, arrived, .. } = state {
+        let _ = write!(text, " ({} of {size} have arrived)", arrived.len());
+    }
+    let holders = state.holders();
     let others = holders.iter().map(|holder| match *holder == thread {
         true => "itself".to_owned(),
         false => name(world, *holder),
@@ -111,4 +88,12 @@ fn held(world: &World, run: &Run, thread: ThreadId, object: ObjectId) -> String 
         let _ = write!(text, ", held by {others}");
     }
     text
+}
+
+/// What an operation waits for, as reports say it.
+fn waiting(op: Op, about: &str) -> String {
+    match op.kind().waiting() {
+        Some(waiting) => waiting.about(about),
+        None => format!("waits at {}", op.kind().name()),
+    }
 }

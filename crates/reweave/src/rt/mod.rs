@@ -1,6 +1,6 @@
 //! The runtime inside a check: threads are fibers, operations go to the model.
 //!
-//! *Decides:* nothing; [`reweave_model::Run`] does. It brings each thread to its next operation, asks who goes, and lets that one go.
+//! *Decides:* nothing; [`reweave_conduct::Run`] does. It brings each thread to its next operation, asks who goes, and lets that one go.
 //! *Called by:* the shims (`sync`, `thread`, ...) from inside a check; [`ClosureTarget`] by the search. *Owns:* one [`World`] for each
 //! worker, with the fibers, the run and what is kept for each execution.
 //!
@@ -27,7 +27,6 @@ mod spin;
 mod statics;
 mod tag;
 mod target;
-mod times;
 mod world;
 
 pub(crate) use self::{
@@ -45,7 +44,8 @@ pub(crate) use self::{
 pub use self::target::ClosureTarget;
 
 use crate::allocator::Ledger;
-use reweave_model::{Error, Event, Gate, Next, Op, Order, Pending, Site};
+use reweave_conduct::Next;
+use reweave_model::{Error, Event, Gate, Op, Orders, Pending, Site};
 use std::{
     any::Any,
     panic::Location,
@@ -87,14 +87,14 @@ pub(crate) fn give_up() -> ! {
 #[inline]
 #[track_caller]
 pub(crate) fn op(op: Op) -> Event {
-    perform(op, Location::caller(), IMPLIED, None)
+    perform(op, Location::caller(), Orders::IMPLIED, None)
 }
 
 /// As [`op`], with the memory order that the program declared: on success, and for a compare-exchange on failure.
 #[inline]
 #[track_caller]
 pub(crate) fn op_ordered(op: Op, order: Ordering, failure: Option<Ordering>) -> Event {
-    let orders = (order.into(), failure.map(Into::into));
+    let orders = Orders::new(order.into(), failure.map(Into::into));
     perform(op, Location::caller(), orders, None)
 }
 
@@ -108,17 +108,15 @@ pub(crate) fn op_timed(op: Op) -> Event {
     let site = task.world().seen.site(Location::caller());
     task.check_stack();
     spin::leaves(task);
-    let event = perform_gated(task, op, spin::timed_gate(task, site), site);
-    spin::after(task, task.world(), &event);
-    spin::timed(task, &event);
+    let (world, thread) = (task.world(), task.thread);
+    let object = op.object().expect("a timed operation has an object");
+    let gate = world.run.borrow_mut().timed_gate(thread, object, site);
+    let event = perform_gated(task, op, gate, site);
+    spin::after(task, world, &event);
+    let mut run = world.run.borrow_mut();
+    run.timed(thread, object, site, event.ok);
     event
 }
-
-/// The orders that an operation declares: on success, on failure.
-type Orders = (Order, Option<Order>);
-
-/// For operations other than those of atomics.
-const IMPLIED: Orders = (Order::SeqCst, None);
 
 #[inline]
 fn perform(
@@ -137,7 +135,7 @@ fn perform(
     };
     let event = perform_ordered(task, op, gate, site, orders);
     spin::after(task, world, &event);
-    if orders != IMPLIED && orders != (Order::SeqCst, Some(Order::SeqCst)) {
+    if orders.weak() {
         world.weak_order(site);
     }
     event
@@ -145,7 +143,7 @@ fn perform(
 
 /// An operation that implies its order.
 fn perform_gated(task: &Task, op: Op, gate: Gate, site: Site) -> Event {
-    perform_ordered(task, op, gate, site, IMPLIED)
+    perform_ordered(task, op, gate, site, Orders::IMPLIED)
 }
 
 #[inline]
@@ -157,15 +155,18 @@ fn perform_ordered(task: &Task, op: Op, gate: Gate, site: Site, orders: Orders) 
     }
     {
         let mut run = world.run.borrow_mut();
-        run.announce(thread, Pending { op, gate, site });
+        let pending = Pending {
+            op,
+            gate,
+            site,
+            order: orders,
+        };
+        run.announce(thread, pending);
         if world.newborns.get() == 0 {
             match run.next() {
                 Next::Go(choice) if choice.thread == thread => {
                     let event = run.step(choice);
-                    world.races.borrow_mut().event(&event, orders.0, orders.1);
-                    if world.times.used() {
-                        world.carry_time(&event, &run);
-                    }
+                    world.races.borrow_mut().event(&event);
                     return event;
                 }
                 next => world.next.set(Some(next)),
@@ -178,10 +179,7 @@ fn perform_ordered(task: &Task, op: Op, gate: Gate, site: Site, orders: Orders) 
     }
     let mut run = world.run.borrow_mut();
     let event = run.step(world.chosen.get());
-    world.races.borrow_mut().event(&event, orders.0, orders.1);
-    if world.times.used() {
-        world.carry_time(&event, &run);
-    }
+    world.races.borrow_mut().event(&event);
     event
 }
 
@@ -200,6 +198,7 @@ fn inert_event(task: &Task, op: Op, site: Site) -> Event {
         after: None,
         access: [None, None],
         site,
+        order: Orders::IMPLIED,
     }
 }
 
@@ -215,10 +214,8 @@ pub(crate) fn ledger<'a>() -> Option<&'a Arc<Ledger>> {
 /// A loop of pauses alone would never end: after some of them each takes a millisecond of the thread's own time.
 pub(crate) fn pause() {
     let Some(task) = task() else { return };
-    let mut spin = task.spin.borrow_mut();
-    spin.pauses += 1;
-    if spin.pauses > 100 {
-        drop(spin);
+    let pauses = task.world().run.borrow_mut().pause(task.thread);
+    if pauses > 100 {
         crate::time::advance(Duration::from_millis(1));
     }
 }

@@ -7,10 +7,7 @@
 //! crashed; the SIGABRT that follows ends its fiber by touching the guard page below its stack, as an overflow would, and the others
 //! go on. (Staying in the hook for ever would be simpler, but std holds the hook's lock meanwhile, and libtest wants it at its end.)
 
-use super::{
-    Task, explain, site, task,
-    world::{Began, now},
-};
+use super::{Task, explain, site, task, world::Began};
 use reweave_model::{Edge, Error, Kind, Site, ThreadId};
 use std::{
     any::Any,
@@ -92,7 +89,7 @@ fn record(task: &Task, info: &PanicHookInfo<'_>) {
     });
     // The run is in use when it is the model that panics.
     let after = world.run.try_borrow().ok();
-    let after = after.map(|run| now(&run, task.thread));
+    let after = after.map(|run| run.moment(task.thread));
     *task.panic.borrow_mut() = Some(Began {
         message,
         site,

@@ -7,8 +7,8 @@
 //! from round to round and mean nothing. The registers that a function must preserve are written into that frame before the call, so
 //! all that the program's next steps depend on is there or above.
 
-use super::{IMPLIED, Orders, perform};
-use reweave_model::{ObjectId, Op, Rmw, RmwKind};
+use super::perform;
+use reweave_model::{ObjectId, Op, Orders, Rmw, RmwKind};
 use std::{panic::Location, sync::atomic::Ordering};
 
 /// Where the program's frame begins, with what its registers held.
@@ -57,7 +57,7 @@ pub(crate) fn load(object: ObjectId, order: Ordering) -> u64 {
 
 #[inline(never)]
 fn load_at(object: u32, order: Ordering, place: Place, frame: &Frame) -> u64 {
-    let orders = (order.into(), None);
+    let orders = Orders::new(order.into(), None);
     perform(Op::Load(ObjectId(object)), place, orders, Some(frame)).result
 }
 
@@ -91,7 +91,7 @@ fn modify_at(
         bits,
     };
     let op = Op::Rmw(ObjectId(object), rmw);
-    perform(op, place, (order.into(), None), Some(frame)).result
+    perform(op, place, Orders::new(order.into(), None), Some(frame)).result
 }
 
 /// The value before, and whether it was exchanged.
@@ -123,7 +123,8 @@ fn exchange_at(
         new,
         weak: how >> 8 != 0,
     };
-    let orders: Orders = (decode(how >> 4 & 15).into(), Some(decode(how & 15).into()));
+    let failure = decode(how & 15).into();
+    let orders = Orders::new(decode(how >> 4 & 15).into(), Some(failure));
     let event = perform(op, place, orders, Some(frame));
     (event.result, event.ok)
 }
@@ -205,7 +206,7 @@ pub(crate) fn leave(section: Section, object: ObjectId) {
         Section::Changed => Op::Unlock(object),
         Section::Read => Op::ReadUnlock(object),
     };
-    perform(op, Location::caller(), IMPLIED, None);
+    perform(op, Location::caller(), Orders::IMPLIED, None);
 }
 
 #[inline(never)]
@@ -221,6 +222,6 @@ fn attempt_at(what: Attempt, object: u32, place: Place, frame: &Frame) -> (bool,
         Attempt::Send => Op::TrySend(object),
         Attempt::Receive => Op::TryRecv(object),
     };
-    let event = perform(op, place, IMPLIED, Some(frame));
+    let event = perform(op, place, Orders::IMPLIED, Some(frame));
     (event.ok, event.result)
 }

@@ -5,9 +5,8 @@
 //! *Owns:* the detector and the notes of the execution under way.
 
 use super::{World, explain, location};
-use reweave_model::{
-    Error, Event, Execution, Kind, Order, RaceDetector, RaceFound, Site, ThreadId,
-};
+use reweave_memory::{RaceDetector, RaceFound};
+use reweave_model::{Error, Event, Execution, Kind, Order, Site, ThreadId};
 
 /// See the module.
 #[derive(Default)]
@@ -23,7 +22,7 @@ pub(crate) struct Races {
 #[derive(Clone, Copy)]
 enum Note {
     /// The next event of the execution.
-    Event(Order, Option<Order>),
+    Event,
     Spawn(ThreadId, ThreadId),
     Fence(ThreadId, Order),
 }
@@ -38,11 +37,11 @@ impl Races {
     }
 
     #[inline]
-    pub(crate) fn event(&mut self, event: &Event, order: Order, failure: Option<Order>) {
+    pub(crate) fn event(&mut self, event: &Event) {
         if self.on {
-            self.detector.event(event, order, failure);
+            self.detector.event(event);
         } else {
-            self.notes.push(Note::Event(order, failure));
+            self.notes.push(Note::Event);
         }
     }
 
@@ -89,9 +88,9 @@ impl Races {
         let mut events = so_far.events.iter();
         for note in self.notes.drain(..) {
             match note {
-                Note::Event(order, failure) => {
+                Note::Event => {
                     let event = events.next().expect("a note for each event");
-                    self.detector.event(event, order, failure);
+                    self.detector.event(event);
                 }
                 Note::Spawn(parent, child) => self.detector.spawn(parent, child),
                 Note::Fence(thread, order) => self.detector.fence(thread, order),

@@ -1,27 +1,21 @@
-//! Loops that only wait for others.
+//! Loops that only wait for other threads, in Rust tests.
 //!
-//! *Decides:* when a thread is parked in such a loop, and when an operation that may time out does so only late. *Called by:* the runtime
-//! before and after each operation. *Owns:* what a thread has read since it last changed anything, in its task.
+//! *Decides:* how a fingerprint of a thread is taken, and whether a loop whose round repeats is endless. When a round repeats, and how a thread
+//! is parked, is decided by [`reweave_conduct::parking`]. *Called by:* the runtime before and after each operation. *Owns:* the row of polls of
+//! a thread and the trial of its loop, in its task.
 //!
-//! A thread comes to an operation that changed nothing the last time. When it is there for the third time, with nothing changed by it in
-//! between, the same registers and the same stack as at the second, the round from there to here will repeat for ever, unless memory
-//! that is not on the stack counts the rounds. So it is tried: the loop runs on for [`PROBE_ROUNDS`] rounds, alone, with
-//! the results it had before; these rounds are no events. If it leaves the loop or its stack changes, the site is remembered as one that never parks, and the
-//! execution is begun again. Else the thread is parked: its operation is announced with the word that it saw, and can go when the
-//! object's word differs. A loop that looks at several objects first guesses (an event: every guess is explored) which will change.
+//! When a round repeats it will do so for ever, unless memory that is not on the stack counts the rounds. So the loop is tried: it runs on for
+//! [`PROBE_ROUNDS`] rounds, alone, with the results it had before; these rounds are no events. If it leaves the loop or its stack changes, the
+//! site is remembered as one that never parks, and the execution is restarted. Otherwise the thread is parked.
 //!
-//! *Locks.* A round may take locks, if what they protect is only looked at: a mutex whose guard was never dereferenced mutably, a read lock. The
-//! model counts, for each lock, the releases after which its data may differ; that count is what the round saw. Such a round is tried with the
-//! real data, so only when nobody else is inside or has changed it; otherwise the thread is parked untried, which is harmless: it can go as
-//! soon as the other has left, if that changed anything. It is never parked inside a section of the round, where it would keep others out.
-//!
-//! Every decision here is a function of what the thread itself has done and read, never of what others did meanwhile: equivalent
-//! executions park alike.
+//! *Locks.* A round may take locks if what they protect is only looked at: a mutex whose guard was never dereferenced mutably, a read lock. Such a
+//! round is tried with the real data, so only when no other thread is inside or has changed it. Otherwise the thread is parked untried, which is
+//! harmless: it can go as soon as the other has left, if that changed anything.
 //!
 //! *Limits.*
 //! 1. A loop that counts in heap memory and leaves only after more rounds is parked though it should not be.
 //! 2. Interior mutability under a lock (`Mutex<Cell<..>>`) is not seen: a section that changes data so counts as one that only looks. If the loop
-//!    itself does, the trial finds out, mostly; if another thread does, a parked loop is not woken by it, and a livelock may be reported that is
+//!    itself does, the trial mostly finds out; if another thread does, a parked loop is not woken by it, and a livelock may be reported that is
 //!    none.
 //! 3. A loop that takes its guard mutably in each round (`queue.lock().unwrap().pop()`, a write lock) or gets it by `try_lock` may change
 //!    something; it ends at the limit on steps.
@@ -29,37 +23,30 @@
 //!    explored only as failing because of an earlier one.
 
 use super::{Task, World, perform_gated, poll::Frame};
-use reweave_model::{End, Event, Gate, Next, Object, ObjectId, Op, Site, ThreadId};
+use reweave_conduct::{
+    Next,
+    parking::{self, Fingerprint, Polls, Waiter},
+};
+use reweave_model::{End, Event, Gate, Object, ObjectId, Op, Orders, Site, ThreadId};
 
 /// How long a loop must run on unchanged before it is taken for endless. A thousand rounds the first time would cost a check of three
 /// executions 25 us with an atomic and 58 us with a mutex, two and three times what it takes now.
 const PROBE_ROUNDS: u32 = 200;
 
-/// Longer rounds are not recognised.
-const ROW: usize = 48;
-
-/// What one thread has done since it last changed anything.
+/// The polls of one thread.
 #[derive(Default)]
 pub(crate) struct Spin {
-    row: Vec<Visit>,
+    polls: Polls<Print>,
     probe: Option<Probe>,
-    /// Timed operations that timed out the last time: site, and how many events the thread had done then.
-    late: Vec<(Site, u32)>,
-    /// Pauses since the last operation.
-    pub(crate) pauses: u32,
 }
 
-/// An operation that changed nothing.
-#[derive(Clone, Copy)]
-struct Visit {
-    site: Site,
-    op: Op,
-    ok: bool,
-    result: u64,
-    /// What the object looked like.
-    word: u64,
-    /// Of registers and stack, from the second visit on.
-    print: Option<u64>,
+/// A hash of registers and live stack.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Print(u64);
+
+impl Fingerprint for Print {
+    // Plain writes are not seen; only a guard knows that it was dereferenced mutably.
+    const SEES_WRITES: bool = false;
 }
 
 /// A loop that is being tried: its round is the row.
@@ -67,9 +54,11 @@ struct Probe {
     /// The next operation in the row, if the loop goes on.
     place: usize,
     rounds: u32,
-    print: u64,
+    print: Print,
     clock_ns: u64,
 }
+
+type Visit = parking::Visit<Print>;
 
 /// What to do with an operation.
 pub(crate) enum Before {
@@ -79,154 +68,100 @@ pub(crate) enum Before {
     Served(Event),
 }
 
-/// Whether an event changed nothing and would do the same again.
-#[inline]
-fn quiet(event: &Event) -> bool {
-    match event.op {
-        Op::Load(_) => true,
-        Op::Rmw(_, rmw) => rmw.apply(event.result) == event.result,
-        // A weak one that failed for no reason will not do so again; one that succeeded may fail then.
-        Op::CompareExchange {
-            expected,
-            new,
-            weak,
-            ..
-        } => match event.ok {
-            true => new == expected && !weak,
-            false => event.result != expected,
-        },
-        // Not an attempt to write-lock: several readers together keep it from going, and `optimal` needs those who do to come one after
-        // the other.
-        Op::TryLock(_)
-        | Op::TryReadLock(_)
-        | Op::SemTryAcquire(_)
-        | Op::TrySend(_)
-        | Op::TryRecv(_) => !event.ok,
-        // A section that turns out to have changed something ends with another operation.
-        op => enters(op) || exits(op),
-    }
-}
-
-/// Begins a section that looks at what a lock protects.
-fn enters(op: Op) -> bool {
-    matches!(op, Op::Lock(_) | Op::ReadLock(_))
-}
-
-/// Ends a section that changed nothing.
-fn exits(op: Op) -> bool {
-    matches!(op, Op::UnlockClean(_) | Op::ReadUnlock(_))
-}
-
 /// Before an operation is announced.
 #[inline]
 pub(crate) fn before(task: &Task, op: Op, site: Site, frame: Option<&Frame>) -> Before {
     let spin = task.spin.borrow();
-    if spin.row.is_empty() {
+    if spin.polls.row().is_empty() {
         return Before::Go(Gate::Open);
     }
     if frame.is_none() && spin.probe.is_none() {
         return Before::Go(Gate::Open);
     }
+    let tried = spin.probe.is_some();
     drop(spin);
-    revisit(task, op, site, frame)
+    match (tried, frame) {
+        (true, frame) => go_on_trying(task, op, site, frame),
+        (false, Some(frame)) => revisit(task, op, site, frame),
+        (false, None) => Before::Go(Gate::Open),
+    }
+}
+
+/// The loop of the thread is being tried, and comes to this operation.
+#[inline(never)]
+fn go_on_trying(task: &Task, op: Op, site: Site, frame: Option<&Frame>) -> Before {
+    let mut spin = task.spin.borrow_mut();
+    let Spin { polls, probe } = &mut *spin;
+    let trial = probe.as_mut().expect("the loop is being tried");
+    let expected = polls.row()[trial.place];
+    if (expected.site, expected.op) != (site, op) {
+        drop(spin);
+        leaves(task);
+        return Before::Go(Gate::Open);
+    }
+    if trial.place == 0 {
+        trial.rounds += 1;
+        if trial.rounds > PROBE_ROUNDS {
+            let same = frame.is_some_and(|frame| print(task, frame.start()) == trial.print);
+            let clock_ns = trial.clock_ns;
+            *probe = None;
+            drop(spin);
+            if !same {
+                restart(task, site);
+            }
+            let mut run = task.world().run.borrow_mut();
+            run.restore_clock(task.thread, clock_ns);
+            drop(run);
+            return Before::Go(park(task, op, site));
+        }
+    }
+    trial.place = (trial.place + 1) % polls.row().len();
+    Before::Served(event(&expected, task.thread))
 }
 
 #[inline(never)]
-fn revisit(task: &Task, op: Op, site: Site, frame: Option<&Frame>) -> Before {
+fn revisit(task: &Task, op: Op, site: Site, frame: &Frame) -> Before {
     let mut spin = task.spin.borrow_mut();
-    let Spin { row, probe, .. } = &mut *spin;
-    let frame = frame.map(Frame::start);
-    if let Some(trial) = probe {
-        let expected = row[trial.place];
-        if (expected.site, expected.op) != (site, op) {
-            drop(spin);
-            leaves(task);
-            return Before::Go(Gate::Open);
-        }
-        if trial.place == 0 {
-            trial.rounds += 1;
-            if trial.rounds > PROBE_ROUNDS {
-                let same = frame.is_some_and(|frame| print(task, frame) == trial.print);
-                let clock_ns = trial.clock_ns;
-                *probe = None;
-                drop(spin);
-                if !same {
-                    begin_again(task, site);
-                }
-                task.world().threads.borrow_mut()[task.thread.index()].clock_ns = clock_ns;
-                return Before::Go(park(task, op, site));
-            }
-        }
-        trial.place = (trial.place + 1) % row.len();
-        return Before::Served(expected.event(task.thread));
-    }
-    let Some(frame) = frame else {
+    let Spin { polls, probe } = &mut *spin;
+    let mut now = None;
+    let take = || *now.insert(print(task, frame.start()));
+    let Some(start) = polls.revisit(op, site, take) else {
         return Before::Go(Gate::Open);
     };
-    let Some(last) = row
-        .iter()
-        .rposition(|visit| (visit.site, visit.op) == (site, op))
-    else {
-        return Before::Go(Gate::Open);
-    };
-    let now = print(task, frame);
-    let before = row[last].print;
-    let round = &row[last..];
-    let repeats = before == Some(now) && steady(round) && outside(round);
-    if !repeats || task.world().never_parks(site) {
-        task.print.set(Some(now));
+    let print = now.expect("taken to find that the round repeats");
+    if task.world().never_parks(site) {
         return Before::Go(Gate::Open);
     }
-    row.drain(..last);
-    if !untouched(task, row) {
+    polls.keep_round(start);
+    let round = polls.row();
+    if !untouched(task, round) {
         drop(spin);
         return Before::Go(park(task, op, site));
     }
-    let first = row[0];
+    let first = round[0];
     *probe = Some(Probe {
-        place: 1 % row.len(),
+        place: 1 % round.len(),
         rounds: 1,
-        print: now,
-        clock_ns: task.world().threads.borrow()[task.thread.index()].clock_ns,
+        print,
+        clock_ns: task.world().run.borrow().time_ns(task.thread),
     });
-    Before::Served(first.event(task.thread))
+    Before::Served(event(&first, task.thread))
 }
 
 /// After an operation was done.
 #[inline]
 pub(crate) fn after(task: &Task, world: &World, event: &Event) {
-    let mut spin = task.spin.borrow_mut();
-    spin.pauses = 0;
-    let print = task.print.take();
-    if !quiet(event) {
-        spin.row.clear();
-        return;
-    }
-    if spin.row.len() == ROW {
-        spin.row.drain(..ROW / 2);
-    }
-    let object = event.op.object().expect("what polls has an object");
-    let word = match event.op {
-        Op::Load(_) | Op::Rmw(..) | Op::CompareExchange { .. } => event.result,
-        op => world.run.borrow().state().object(object).sees(op),
-    };
-    spin.row.push(Visit {
-        site: event.site,
-        op: event.op,
-        ok: event.ok,
-        result: event.result,
-        word,
-        print,
-    });
+    let run = world.run.borrow();
+    task.spin.borrow_mut().polls.record(event, run.state());
 }
 
 /// The thread creates another, or ends: it has left the loop it was tried in.
 pub(crate) fn leaves(task: &Task) {
     let spin = task.spin.borrow();
     if spin.probe.is_some() {
-        let culprit = spin.row[0].site;
+        let culprit = spin.polls.row()[0].site;
         drop(spin);
-        begin_again(task, culprit);
+        restart(task, culprit);
     }
 }
 
@@ -234,57 +169,27 @@ pub(crate) fn leaves(task: &Task) {
 /// never the same as the one before.
 pub(crate) fn disturbed(task: &Task) {
     leaves(task);
-    task.spin.borrow_mut().row.clear();
+    task.spin.borrow_mut().polls.clear_row();
 }
 
-impl Visit {
-    fn event(&self, thread: ThreadId) -> Event {
-        Event {
-            thread,
-            op: self.op,
-            gate: Gate::Open,
-            outcome: 0,
-            outcomes: 1,
-            ok: self.ok,
-            result: self.result,
-            after: None,
-            access: [None, None],
-            site: self.site,
-        }
-    }
-
-    fn seen(&self) -> (ObjectId, u64) {
-        (
-            self.op.object().expect("what polls has an object"),
-            self.word,
-        )
+/// What a visit looks like as an event.
+fn event(visit: &Visit, thread: ThreadId) -> Event {
+    Event {
+        thread,
+        op: visit.op,
+        gate: Gate::Open,
+        outcome: 0,
+        outcomes: 1,
+        ok: visit.ok,
+        result: visit.result,
+        after: None,
+        access: [None, None],
+        site: visit.site,
+        order: Orders::IMPLIED,
     }
 }
 
-/// Whether a round saw one word of each object.
-fn steady(round: &[Visit]) -> bool {
-    let differ = |a: &Visit, b: &Visit| a.seen().0 == b.seen().0 && a.word != b.word;
-    !round
-        .iter()
-        .any(|visit| round.iter().any(|other| differ(visit, other)))
-}
-
-/// Whether a round begins outside of its sections: a thread that is parked inside would keep others out.
-fn outside(round: &[Visit]) -> bool {
-    let mut inside: Vec<ObjectId> = Vec::new();
-    round.iter().all(|visit| {
-        let object = visit.seen().0;
-        if enters(visit.op) {
-            inside.push(object);
-        } else if exits(visit.op) {
-            let entered = inside.iter().rposition(|other| *other == object);
-            return entered.map(|place| inside.remove(place)).is_some();
-        }
-        true
-    }) && inside.is_empty()
-}
-
-/// Whether a round can be tried now: nobody is in one of its sections or has changed what they look at.
+/// Whether a round can be tried now: no other thread is in one of its sections or has changed what they look at.
 fn untouched(task: &Task, round: &[Visit]) -> bool {
     let run = task.world().run.borrow();
     round.iter().all(|visit| {
@@ -295,40 +200,38 @@ fn untouched(task: &Task, round: &[Visit]) -> bool {
             // Of these it is served what it saw.
             _ => return true,
         };
-        let looks = enters(visit.op) || matches!(visit.op, Op::Load(_));
+        let looks = matches!(visit.op, Op::Lock(_) | Op::ReadLock(_) | Op::Load(_));
         !looks || (open && !object.differs(visit.word))
     })
 }
 
-/// Parks the thread at the first operation of its round: the gate to announce that one with.
+/// Parks the thread at the first operation of its round, which is the row: the gate to announce that one with.
 fn park(task: &Task, op: Op, site: Site) -> Gate {
-    let row = std::mem::take(&mut task.spin.borrow_mut().row);
-    // In the order of the round, which is the same in equivalent executions; numbers of objects are not.
-    let mut seen: Vec<(ObjectId, u64)> = Vec::new();
-    for visit in &row {
-        if !seen.contains(&visit.seen()) {
-            seen.push(visit.seen());
-        }
-    }
-    let own = op.object().expect("what polls has an object");
-    if let [(_, word)] = seen[..] {
-        return Gate::Word(word);
-    }
-    let guess = perform_gated(task, Op::Any(seen.len() as u32), Gate::Open, site).result;
-    let (object, word) = seen[guess as usize];
-    seen.remove(guess as usize);
-    let world = task.world();
-    world.run.borrow_mut().watch(task.thread, seen);
-    if object == own {
-        return Gate::Word(word);
-    }
-    perform_gated(task, Op::Await(object, word), Gate::Word(word), site);
-    Gate::Open
+    // It goes on with no fingerprint: what a wake-up changes outside of the stack is not seen.
+    let (_, seen) = task.spin.borrow_mut().polls.take_round(0);
+    parking::park(op, seen, &mut Parked { task, site })
 }
 
-/// The site never parks; the execution is begun again with that knowledge.
+/// A thread that is being parked here.
+struct Parked<'a> {
+    task: &'a Task,
+    site: Site,
+}
+
+impl Waiter for Parked<'_> {
+    fn perform(&mut self, op: Op, gate: Gate) -> u64 {
+        perform_gated(self.task, op, gate, self.site).result
+    }
+
+    fn watch(&mut self, words: Vec<(ObjectId, u64)>) {
+        let mut run = self.task.world().run.borrow_mut();
+        run.watch(self.task.thread, words);
+    }
+}
+
+/// The site never parks; the execution is restarted with that knowledge.
 #[cold]
-fn begin_again(task: &Task, site: Site) -> ! {
+fn restart(task: &Task, site: Site) -> ! {
     let world = task.world();
     world.never_park(site);
     world.restart.set(true);
@@ -337,7 +240,7 @@ fn begin_again(task: &Task, site: Site) -> ! {
 }
 
 /// Of the registers (saved at `frame`) and of the live stack above it.
-fn print(task: &Task, frame: usize) -> u64 {
+fn print(task: &Task, frame: usize) -> Print {
     let end = std::ptr::from_ref(task) as usize;
     let mut hash = frame as u64;
     let mut address = frame & !7;
@@ -348,27 +251,5 @@ fn print(task: &Task, frame: usize) -> u64 {
         hash = (hash.rotate_left(5) ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         address += 8;
     }
-    hash
-}
-
-/// The gate of an operation that may time out: late, when it did so the last time and the thread has heard nothing of others since.
-pub(crate) fn timed_gate(task: &Task, site: Site) -> Gate {
-    let spin = task.spin.borrow();
-    let Some(&(_, since)) = spin.late.iter().find(|(late, _)| *late == site) else {
-        return Gate::Open;
-    };
-    match task.world().run.borrow_mut().heard(task.thread, since) {
-        true => Gate::Open,
-        false => Gate::Late,
-    }
-}
-
-/// How an operation that may time out ended.
-pub(crate) fn timed(task: &Task, event: &Event) {
-    let mut spin = task.spin.borrow_mut();
-    spin.late.retain(|(site, _)| *site != event.site);
-    if !event.ok {
-        let done = task.world().run.borrow().state().count(event.thread);
-        spin.late.push((event.site, done));
-    }
+    Print(hash)
 }

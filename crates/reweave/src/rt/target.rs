@@ -11,14 +11,13 @@ use super::{
     Habit, Task, World, explain,
     panics::{self, Panic},
     statics,
-    world::{Thread, now},
+    world::Thread,
 };
 use crate::allocator::Watch;
-use reweave_explore::Target;
+use reweave_conduct::Next;
+use reweave_explore::{Target, TargetError};
 use reweave_fiber::{Fiber, Resumed, Unwound};
-use reweave_model::{
-    Divergence, End, Error, Execution, Gate, Kind, Next, Op, Pending, Plan, Site, ThreadId,
-};
+use reweave_model::{End, Error, Execution, Kind, Op, Pending, Plan, Site, ThreadId};
 use std::{
     any::Any,
     panic::{AssertUnwindSafe, catch_unwind},
@@ -124,7 +123,6 @@ impl ClosureTarget {
         }
         world.races.borrow_mut().begin();
         world.pointers.begin();
-        world.times.begin();
         world.ending.set(false);
         world.ends.set(self.ends_wanted());
         world.next.set(None);
@@ -132,7 +130,7 @@ impl ClosureTarget {
         world
             .threads
             .borrow_mut()
-            .push(Thread::new(None, Site::ANY, 0));
+            .push(Thread::new(None, Site::ANY));
         let (place, closure) = (&raw const **world, self.closure.clone());
         let job = Box::new(move || {
             // SAFETY: the world outlives its fibers.
@@ -182,11 +180,7 @@ impl ClosureTarget {
         };
         // Its frames stay as they are; those who wait for it wait for ever.
         self.leaked += 1;
-        let never = Pending {
-            op: Op::Assume(false),
-            gate: Gate::Open,
-            site: Site::ANY,
-        };
+        let never = Pending::new(Op::Assume(false), Site::ANY);
         self.world.run.borrow_mut().announce(thread, never);
         if self.world.crash_told.take() {
             return;
@@ -313,7 +307,7 @@ impl ClosureTarget {
 }
 
 impl Target for ClosureTarget {
-    fn run(&mut self, plan: &Plan) -> Result<&Execution, Divergence> {
+    fn run(&mut self, plan: &Plan) -> Result<&Execution, TargetError> {
         let over = self.once(plan);
         if self.clean(over) {
             let world = &self.world;
@@ -324,7 +318,7 @@ impl Target for ClosureTarget {
         let run = self.world.run.get_mut();
         match over {
             Next::End(_) => Ok(run.execution()),
-            _ => Err(run.divergence().expect("the run diverged").clone()),
+            _ => Err(run.divergence().expect("the run diverged").clone().into()),
         }
     }
 }
@@ -370,7 +364,7 @@ impl Task {
         let run = world.run.borrow();
         let (message, site, after) = match self.panic.take() {
             Some(began) => (began.message, Some(began.site), began.after),
-            None => (panics::text(payload), None, Some(now(&run, self.thread))),
+            None => (panics::text(payload), None, Some(run.moment(self.thread))),
         };
         let at = run.execution().events.len();
         world.panics.borrow_mut().push(Panic {

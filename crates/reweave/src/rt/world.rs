@@ -4,11 +4,12 @@
 
 use super::{
     habits::Habits, local::Locals, panics::Panic, pointers::Pointers, races::Races, site::Seen,
-    slot::Slot, spin::Spin, statics::Copies, times::Times,
+    slot::Slot, spin::Spin, statics::Copies,
 };
 use crate::allocator::Watch;
+use reweave_conduct::{Next, Run};
 use reweave_fiber::Pool;
-use reweave_model::{Choice, Edge, Error, Next, Run, Site, ThreadId};
+use reweave_model::{Choice, Edge, Error, Site, ThreadId};
 use std::{
     cell::{Cell, RefCell},
     collections::{HashSet, VecDeque},
@@ -57,7 +58,6 @@ pub(crate) struct World {
     pub(crate) seen: Seen,
     weak_seen: Seen,
     weak: RefCell<HashSet<u32>>,
-    pub(crate) times: Times,
     pub(crate) pool: RefCell<Pool>,
 }
 
@@ -82,8 +82,6 @@ pub(crate) struct Thread {
     pub(crate) joined: bool,
     /// Where it was created.
     pub(crate) spawned: Site,
-    /// Nanoseconds of virtual time.
-    pub(crate) clock_ns: u64,
 }
 
 /// A panic that has begun.
@@ -105,8 +103,6 @@ pub(crate) struct Task {
     /// Std is about to abort the process because of it.
     pub(crate) aborting: Cell<bool>,
     pub(crate) spin: RefCell<Spin>,
-    /// Of the operation under way, from its second visit on.
-    pub(crate) print: Cell<Option<u64>>,
 }
 
 thread_local! {
@@ -139,7 +135,6 @@ impl Task {
             panic: RefCell::new(None),
             aborting: Cell::new(false),
             spin: RefCell::default(),
-            print: Cell::new(None),
         };
         TASK.set(&task);
         let _reset = Reset;
@@ -227,7 +222,6 @@ impl World {
             seen: Seen::new(),
             weak_seen: Seen::new(),
             weak: RefCell::default(),
-            times: Times::default(),
             pool: RefCell::new(SPARE.take().unwrap_or_else(|| Pool::new(stack_bytes))),
         }
     }
@@ -246,8 +240,7 @@ impl World {
         }
         self.races.borrow_mut().spawn(parent, id);
         let mut threads = self.threads.borrow_mut();
-        let clock_ns = threads[parent.index()].clock_ns;
-        threads.push(Thread::new(name, self.seen.site(place), clock_ns));
+        threads.push(Thread::new(name, self.seen.site(place)));
         id
     }
 
@@ -270,7 +263,7 @@ impl World {
     pub(crate) fn error(&self, thread: ThreadId, mut error: Error) {
         let run = self.run.borrow();
         let place = run.execution().events.len();
-        error.after.get_or_insert_with(|| now(&run, thread));
+        error.after.get_or_insert_with(|| run.moment(thread));
         self.errors.borrow_mut().push((place, error));
     }
 
@@ -306,23 +299,14 @@ impl World {
     }
 }
 
-/// This moment of a thread.
-pub(crate) fn now(run: &Run, thread: ThreadId) -> Edge {
-    Edge {
-        thread,
-        count: run.state().count(thread),
-    }
-}
-
 impl Thread {
-    pub(crate) fn new(name: Option<Arc<str>>, spawned: Site, clock_ns: u64) -> Thread {
+    pub(crate) fn new(name: Option<Arc<str>>, spawned: Site) -> Thread {
         Thread {
             name,
             parker: Slot::new(),
             life: Slot::new(),
             joined: false,
             spawned,
-            clock_ns,
         }
     }
 }

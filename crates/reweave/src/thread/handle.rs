@@ -188,7 +188,6 @@ pub(super) fn join(thread: &Thread) {
     if let Ok(mut threads) = world.threads.try_borrow_mut() {
         threads[id.index()].joined = true;
     }
-    crate::time::meet(id);
 }
 
 #[inline(always)]

@@ -5,7 +5,7 @@ use reweave::target::{
     ClosureTarget, Target,
     model::{Error, Execution, Kind, Plan, Policy},
 };
-use reweave_explore::{Algorithm, Explorer, Options};
+use reweave_explore::{AlgorithmName as Algorithm, Explorer, Options};
 use std::sync::Arc;
 
 /// What a number of executions had to show.

@@ -11,38 +11,3 @@ pub(crate) mod streams;
 pub(crate) mod sync;
 pub(crate) mod threads;
 pub(crate) mod time;
-
-/// What the calls of a run leave for each other.
-#[derive(Default)]
-pub struct State {
-    pub copies: files::copies::State,
-    pub descriptors: crate::kernel::descriptor_table::State,
-    pub disk: crate::kernel::file_names::State,
-    pub file_locks: crate::kernel::file_locks::State,
-    pub files: crate::kernel::file_objects::State,
-    pub mapped: crate::kernel::file_mappings::State,
-    pub positions: crate::kernel::offsets::State,
-    pub streams: streams::stream_objects::State,
-    pub waits: crate::kernel::waits::State,
-}
-
-/// The same, of one thread.
-#[derive(Default)]
-pub struct Own {
-    pub disk: crate::kernel::file_names::Own,
-    pub waits: crate::kernel::waits::Own,
-}
-
-impl State {
-    /// Before a run.
-    pub fn clear(&mut self) {
-        self.copies.clear();
-        self.descriptors.clear();
-        self.file_locks.clear();
-        self.files.clear();
-        self.mapped.clear();
-        self.positions.clear();
-        self.streams.clear();
-        self.waits.clear();
-    }
-}

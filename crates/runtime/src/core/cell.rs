@@ -18,6 +18,19 @@ const FREE: u8 = 0;
 const BORROWED: u8 = 1;
 const EMPTY: u8 = 2;
 
+/// Whether a fault has interrupted a thread, which never goes on. It may have borrowed any cell.
+static INTERRUPTED: RunValue<bool> = RunValue::new(false);
+
+/// A fault has interrupted the running thread: what it has borrowed can be borrowed by others from now on. The process is not used
+/// for another run, so this is never taken back.
+///
+/// # Safety
+///
+/// The interrupted code never goes on.
+pub unsafe fn interrupted() {
+    INTERRUPTED.set(true);
+}
+
 /// Global state that is borrowed for a scope. See the module.
 pub struct RunCell<T> {
     state: UnsafeCell<u8>,
@@ -68,7 +81,7 @@ impl<T> RunCell<T> {
         // SAFETY: one OS thread at a time comes here; the flag is not kept by reference anywhere.
         unsafe {
             if *self.state.get() != FREE {
-                self.refuse(Location::caller());
+                self.take_over(Location::caller());
             }
             *self.state.get() = BORROWED;
             #[cfg(debug_assertions)]
@@ -88,7 +101,7 @@ impl<T> RunCell<T> {
         free.then(|| self.borrow())
     }
 
-    /// Where the value lies, for code that has not moved to scoped borrows yet.
+    /// Where the value lies, for hooks that cannot afford the check of a borrow.
     pub fn raw(&self) -> *mut T {
         self.value.get().cast()
     }
@@ -107,8 +120,18 @@ impl<T> RunCell<T> {
         }
     }
 
+    /// The value is borrowed already, or there is none. That is allowed only where a fault has interrupted the code that borrowed
+    /// it; else the process ends.
     #[cold]
     #[inline(never)]
+    fn take_over(&self, second: &'static Location<'static>) {
+        // SAFETY: one OS thread at a time comes here; the flag is not kept by reference anywhere.
+        let borrowed = unsafe { *self.state.get() } == BORROWED;
+        if !borrowed || !INTERRUPTED.get() {
+            self.refuse(second);
+        }
+    }
+
     fn refuse(&self, second: &'static Location<'static>) -> ! {
         #[cfg(debug_assertions)]
         // SAFETY: one OS thread at a time comes here.

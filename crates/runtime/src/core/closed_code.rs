@@ -13,8 +13,8 @@ use crate::core::{
 };
 use alloc::{string::String, vec::Vec};
 use core::{ffi::c_int, ops::Range};
+use reweave_memory::Kind;
 use reweave_model::Site;
-use reweave_shadow::Kind;
 use reweave_wire::Rule;
 
 /// What is known of a library that the program can open.

@@ -81,7 +81,7 @@ impl Deadline {
     pub unsafe fn after(time: *const timespec) -> Option<Deadline> {
         // SAFETY: `time` points to a `timespec`, by this function's contract.
         let time = to_ns(unsafe { &*time })?;
-        let now = world::borrow().me().clock.ns;
+        let now = world::borrow().time_ns();
         Some(Deadline(now.saturating_add(time)))
     }
 
@@ -114,14 +114,14 @@ const SLEEPS: u32 = 1000;
 /// loads, from some time on, something that never changes: if it does so for ever it is found to be a loop that waits
 /// ([`crate::core::spin`]), and the others go on.
 pub fn sleep(ns: u64, frame: &Frame) {
-    let (count, acted) = {
+    let acted = {
         let mut world = world::borrow();
+        let me = world.current;
         world.advance(ns);
-        let count = world.run.state().count(world.current);
-        if world.me().clock.doze(count) < SLEEPS {
+        if world.run.pause(me) < SLEEPS {
             return;
         }
-        (count, world.me().acted)
+        world.me().acted
     };
     let site = call_sites::site(&frame.return_address);
     let nothing = Op::Load(Hidden::Nothing.object());
@@ -129,5 +129,6 @@ pub fn sleep(ns: u64, frame: &Frame) {
     let mut world = world::borrow();
     // The load is nothing that the program did.
     world.me().acted = acted;
-    world.me().clock.dozes(count + 1);
+    let me = world.current;
+    world.run.keep_pausing(me);
 }

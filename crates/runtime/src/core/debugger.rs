@@ -16,21 +16,21 @@ use reweave_model::ThreadId;
 use reweave_wire::Debugged;
 
 /// Set by the debugger when it is ready.
-#[unsafe(no_mangle)]
+#[cfg_attr(not(test), unsafe(no_mangle))]
 static reweave_attached: AtomicU32 = AtomicU32::new(0);
 
 /// Set by the debugger: the step to stop at.
-#[unsafe(no_mangle)]
+#[cfg_attr(not(test), unsafe(no_mangle))]
 static reweave_stop_at: AtomicU64 = AtomicU64::new(0);
 
 /// Read by the debugger: the steps that were begun, and those of them that it let go.
-#[unsafe(no_mangle)]
+#[cfg_attr(not(test), unsafe(no_mangle))]
 static reweave_begun: AtomicU64 = AtomicU64::new(0);
-#[unsafe(no_mangle)]
+#[cfg_attr(not(test), unsafe(no_mangle))]
 static reweave_done: AtomicU64 = AtomicU64::new(0);
 
 /// Read by the debugger: the kernel's numbers of the first threads.
-#[unsafe(no_mangle)]
+#[cfg_attr(not(test), unsafe(no_mangle))]
 static reweave_numbers: [AtomicI32; 1024] = [const { AtomicI32::new(0) }; 1024];
 
 /// Why it stops.
@@ -39,7 +39,7 @@ const AT_ERROR: u32 = 2;
 const AT_END: u32 = 3;
 
 /// The debugger stops here: at a step, at the error with a number, or at the end.
-#[unsafe(no_mangle)]
+#[cfg_attr(not(test), unsafe(no_mangle))]
 #[inline(never)]
 extern "C" fn reweave_stop(why: u32, which: u64) {
     core::hint::black_box((why, which));

@@ -55,7 +55,7 @@ fn named_in_environment() -> bool {
 /// # Safety
 ///
 /// Called by the program's start code, with the arguments of libc's own function.
-#[unsafe(no_mangle)]
+#[cfg_attr(not(test), unsafe(no_mangle))]
 unsafe extern "C" fn __libc_start_main(
     main: Main,
     argc: c_int,
@@ -98,7 +98,7 @@ extern "C" fn instead_of_main(
     world::start(seated);
     let beginning = beginning();
     modules::list();
-    rules::prepare(&beginning.units);
+    rules::prepare(beginning.rules);
     families::prepare(&beginning);
     modules::list();
     racy_units::prepare(&beginning.units);

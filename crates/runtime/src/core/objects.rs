@@ -281,3 +281,94 @@ fn pieces(address: usize, bytes: usize) -> impl Iterator<Item = (usize, u8)> {
         (granule, mask(start, end.min(granule * 8 + 8) - start))
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use reweave_model::ObjectId;
+
+    fn at(objects: &Objects, address: usize, bytes: usize, sort: Sort) -> Option<u32> {
+        match objects.find(address, bytes, sort) {
+            Found::Object(object) => Some(object.0),
+            Found::Nothing => None,
+            Found::Overlap => Some(u32::MAX),
+        }
+    }
+
+    #[test]
+    fn atomics_are_found_by_address_and_size() {
+        let mut objects = Objects::new();
+        objects.put(0x1000, 4, Sort::Atomic, ObjectId(0));
+        objects.put(0x1004, 4, Sort::Atomic, ObjectId(1));
+        assert_eq!(at(&objects, 0x1000, 4, Sort::Atomic), Some(0));
+        assert_eq!(at(&objects, 0x1004, 4, Sort::Atomic), Some(1));
+        assert_eq!(at(&objects, 0x1008, 4, Sort::Atomic), None);
+        assert_eq!(
+            at(&objects, 0x1000, 8, Sort::Atomic),
+            Some(u32::MAX),
+            "overlap"
+        );
+        assert_eq!(at(&objects, 0x1000, 4, Sort::Mutex), None, "another sort");
+    }
+
+    #[test]
+    fn an_object_replaces_what_it_covers() {
+        let mut objects = Objects::new();
+        objects.put(0x1000, 4, Sort::Atomic, ObjectId(0));
+        objects.put(0x1004, 4, Sort::Atomic, ObjectId(1));
+        objects.put(0x1000, 8, Sort::Mutex, ObjectId(2));
+        assert_eq!(at(&objects, 0x1000, 8, Sort::Mutex), Some(2));
+        assert_eq!(at(&objects, 0x1000, 4, Sort::Atomic), Some(u32::MAX));
+    }
+
+    #[test]
+    fn wide_atomics_are_whole_or_overlap() {
+        let mut objects = Objects::new();
+        objects.put(0x1000, 24, Sort::Wide, ObjectId(0));
+        let wide = |address, bytes| match objects.find_wide(address, bytes) {
+            Found::Object(object) => Some(object.0),
+            Found::Nothing => None,
+            Found::Overlap => Some(u32::MAX),
+        };
+        assert_eq!(wide(0x1000, 24), Some(0));
+        assert_eq!(wide(0x1008, 16), Some(u32::MAX));
+        assert_eq!(wide(0x1018, 16), None);
+        assert_eq!(at(&objects, 0x1008, 8, Sort::Atomic), Some(u32::MAX));
+    }
+
+    #[test]
+    fn a_run_begins_without_the_objects_of_the_last() {
+        let mut objects = Objects::new();
+        objects.put(0x1000, 4, Sort::Atomic, ObjectId(0));
+        objects.clear();
+        assert_eq!(at(&objects, 0x1000, 4, Sort::Atomic), None);
+        assert!(objects.known().is_empty());
+        objects.put(0x1000, 4, Sort::Mutex, ObjectId(0));
+        assert_eq!(at(&objects, 0x1000, 4, Sort::Mutex), Some(0));
+    }
+
+    /// The table grows several times; every entry is found afterwards.
+    #[test]
+    fn many_objects_are_found() {
+        let mut objects = Objects::new();
+        for number in 0..5000 {
+            objects.put(
+                0x4_0000 + 4 * number,
+                4,
+                Sort::Atomic,
+                ObjectId(number as u32),
+            );
+        }
+        for number in 0..5000 {
+            let found = at(&objects, 0x4_0000 + 4 * number, 4, Sort::Atomic);
+            assert_eq!(found, Some(number as u32));
+        }
+    }
+
+    #[test]
+    fn granules_are_eight_bytes() {
+        assert_eq!(mask(0x1002, 2), 0b1100);
+        assert_eq!(mask(0x1000, 8), 0xff);
+        assert!(pieces(0x1006, 12).eq([(0x200, 0b1100_0000), (0x201, 0xff), (0x202, 0b11)]));
+    }
+}

@@ -152,7 +152,7 @@ impl Seat {
 /// # Safety
 ///
 /// `save` is where the stack of the running thread is remembered, and the seats are live.
-#[unsafe(no_mangle)]
+#[cfg_attr(not(test), unsafe(no_mangle))]
 #[unsafe(naked)]
 unsafe extern "C" fn reweave_waits(word: &AtomicU32, operation: i32, seen: u32) {
     core::arch::naked_asm!(

@@ -24,7 +24,7 @@ struct Own(UnsafeCell<Lists>);
 // SAFETY: only the one OS thread that runs the program's threads allocates.
 unsafe impl Sync for Own {}
 
-#[global_allocator]
+#[cfg_attr(not(test), global_allocator)]
 static OWN: Own = Own(UnsafeCell::new(Lists {
     free: [ptr::null_mut(); 48],
     bump: ptr::null_mut(),

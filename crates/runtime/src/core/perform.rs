@@ -10,8 +10,9 @@ use crate::{
     hooks::{Frame, racy_units::Part},
 };
 use core::sync::atomic::Ordering;
-use reweave_model::{Class, Event, Gate, ObjectId, Op, Order, Pending, Run, Site, ThreadId};
-use reweave_shadow::Kind as Access;
+use reweave_conduct::Run;
+use reweave_memory::Kind as Access;
+use reweave_model::{Class, Event, Gate, ObjectId, Op, Order, Orders, Pending, Site, ThreadId};
 
 /// What came of an operation.
 #[derive(Clone, Copy)]
@@ -46,7 +47,13 @@ fn done(op: Op, gate: Gate, site: Site, order: Order, failure: Option<Order>) ->
     let mut world = borrow();
     world.settle();
     let me = world.current;
-    world.run.announce(me, Pending { op, gate, site });
+    let pending = Pending {
+        op,
+        gate,
+        site,
+        order: Orders::new(order, failure),
+    };
+    world.run.announce(me, pending);
     turns::turn(world);
     let mut world = borrow();
     if world.debugged {
@@ -65,7 +72,7 @@ fn done(op: Op, gate: Gate, site: Site, order: Order, failure: Option<Order>) ->
         },
     );
     let looks = event.access[0].is_some_and(|access| access.class == Class::Read);
-    world.follow(me, op, looks, site, order, failure);
+    world.follow(me, op, looks, site);
     world.count_step();
     let doomed = !world.dooms.is_empty();
     drop(world);
@@ -77,7 +84,7 @@ fn done(op: Op, gate: Gate, site: Site, order: Order, failure: Option<Order>) ->
 
 /// The event that was done last.
 #[inline]
-fn last(run: &Run) -> &Event {
+pub(super) fn last_event(run: &Run) -> &Event {
     let events = &run.execution().events;
     events.last().expect("an event was just done")
 }
@@ -85,15 +92,7 @@ fn last(run: &Run) -> &Event {
 impl World {
     /// What follows from the event that the running thread has just done: clocks, shadow, time, loops.
     #[inline]
-    fn follow(
-        &mut self,
-        me: ThreadId,
-        op: Op,
-        looks: bool,
-        site: Site,
-        order: Order,
-        failure: Option<Order>,
-    ) {
+    fn follow(&mut self, me: ThreadId, op: Op, looks: bool, site: Site) {
         let epoch = self.races.epoch(me);
         self.me().acted = epoch;
         if let Op::Store(object, _) = op {
@@ -101,17 +100,13 @@ impl World {
         }
         let access = self.me().access.take();
         let object = op.object();
-        let quiet = object.is_some_and(|object| self.objects.about(object).sort == Sort::Quiet);
+        let quiet = object.is_some_and(|object| self.run.is_hidden(object));
         match quiet || access.is_some_and(|part| part.races) {
             true => self.races.plain(me),
             false => {
-                let event = last(&self.run);
-                self.races.event(event, order, failure);
+                let event = last_event(&self.run);
+                self.races.event(event);
             }
-        }
-        if self.times.used() {
-            let event = *last(&self.run);
-            self.carry_time(&event);
         }
         // After waking, a waiter never accesses the object again: its memory may be gone by then.
         let leaves = matches!(op, Op::Wake { .. } | Op::Leave(_));
@@ -120,7 +115,7 @@ impl World {
         } else if let Some(object) = object.filter(|_| !leaves && !quiet) {
             self.touch_object(object, looks, site);
         }
-        spin::after(last(&self.run));
+        self.record_poll();
         self.refresh();
         if self.detail {
             self.watch_event(site);
@@ -143,7 +138,7 @@ impl World {
             false => Access::AtomicWrite,
         };
         if kind == Access::AtomicWrite {
-            spin::foreign(address, all);
+            self.foreign(address, all);
         }
         if sort != Sort::Futex && bytes > 0 {
             self.touch(address, bytes, kind, site);

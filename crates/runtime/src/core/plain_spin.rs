@@ -15,7 +15,7 @@ use crate::{
 };
 use alloc::vec::Vec;
 use core::sync::atomic::{AtomicU64, Ordering};
-use reweave_shadow::Kind;
+use reweave_memory::Kind;
 use reweave_wire::Note;
 
 /// Words of stack that are looked at, of all accesses together.

@@ -7,7 +7,8 @@
 
 use crate::{
     core::{
-        cell::RunCell, entry, families, hidden_objects::Hidden, operations::visible, sys, world,
+        cell::RunCell, entry, families, hidden_objects::Hidden, modules, operations::visible, sys,
+        world,
     },
     hooks::Frame,
     leave_outside_run,
@@ -41,14 +42,14 @@ pub fn ending() -> Option<(ThreadId, Option<usize>)> {
 
 /// The program returned from `main`.
 pub fn end_process(status: c_int) -> ! {
-    let site = world::borrow().site(entry::main_address() + 1);
+    let site = modules::site(entry::main_address() + 1);
     leave(status, site, None)
 }
 
 /// `exit`, called from this frame.
 pub fn exit(status: c_int, frame: &Frame) -> ! {
     leave_outside_run!(exit: fn(status: c_int));
-    let site = world::borrow().site(frame.return_address);
+    let site = modules::site(frame.return_address);
     leave(status, site, Some(frame))
 }
 

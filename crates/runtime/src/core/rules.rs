@@ -1,32 +1,25 @@
-//! What costs events, and matters to few programs: it begins with a run that shows that it matters, and the search begins anew with it.
+//! Expensive modelling that few programs need. It is off until a run shows that it matters; then the search restarts with it.
 
 use crate::core::world;
 use core::sync::atomic::{AtomicU32, Ordering};
-use reweave_wire::{Note, Rule, Unit};
+use reweave_wire::{Note, Rule, Rules};
 
-/// Those that hold, by number.
-static HOLDING: AtomicU32 = AtomicU32::new(0);
+/// The rules that this process follows, as [`Rules::bits`].
+static FOLLOWED: AtomicU32 = AtomicU32::new(0);
 
-/// Takes in what the driver says, once.
-pub fn prepare(units: &[Unit]) {
-    use Rule::*;
-    let given = [
-        Ranges, Table, Output, Names, Keys, Libraries, Streams, Positions, Handlers,
-    ]
-    .into_iter();
-    let holding = given.filter(|rule| units.contains(&Unit::of(*rule)));
-    let holding = holding.fold(0, |all, rule| all | 1 << rule as u32);
-    HOLDING.store(holding, Ordering::Relaxed);
+/// Takes in the driver's rules, once.
+pub fn prepare(rules: Rules) {
+    FOLLOWED.store(rules.bits(), Ordering::Relaxed);
 }
 
 pub fn holds(rule: Rule) -> bool {
-    HOLDING.load(Ordering::Relaxed) & 1 << rule as u32 != 0
+    FOLLOWED.load(Ordering::Relaxed) & 1 << rule as u32 != 0
 }
 
-/// It matters to this run; whether it holds already.
+/// The rule matters to this run. Returns whether the process follows it already.
 pub fn needs(rule: Rule) -> bool {
     if !holds(rule) {
-        world::borrow().note(Note::Missing(Unit::of(rule)));
+        world::borrow().note(Note::Needs(rule));
     }
     holds(rule)
 }

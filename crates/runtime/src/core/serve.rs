@@ -1,8 +1,8 @@
 //! Runs plan after plan for the driver: warm in this process, or in a fork of it for each.
 
 use crate::core::{
-    channel, debugger, entry, families, faults, leaks, leftovers, os_threads, slots, snapshot,
-    switch, sys, turns,
+    captured_output, channel, debugger, entry, families, faults, leaks, leftovers, os_threads,
+    slots, snapshot, switch, sys, turns,
     world::{self, Outcome},
 };
 use alloc::{string::String, vec::Vec};
@@ -200,7 +200,7 @@ fn run_here(request: &Request, forked: bool) -> bool {
 
 /// Writes down what came of the run; whether there was room for it.
 fn report(detail: bool) -> bool {
-    let output = detail.then(crate::core::captured_output::written);
+    let output = detail.then(captured_output::written);
     let mut world = world::borrow();
     world.note_weak_orders();
     let detail = output.map(|output| world.detail(output));

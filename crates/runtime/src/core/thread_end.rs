@@ -4,7 +4,8 @@
 //! thread's end is not that of the process, which ends with its last thread.
 
 use crate::core::{
-    cancellation, entry, families, hidden_objects::Hidden, operations::visible, process_end, world,
+    cancellation, entry, families, hidden_objects::Hidden, modules, operations::visible,
+    process_end, world,
 };
 use alloc::vec::Vec;
 use core::ffi::c_void;
@@ -38,7 +39,7 @@ pub fn at_end() -> ! {
 
 /// The first thread has left by `pthread_exit`: the process ends with the last thread.
 fn end_main() -> ! {
-    let site = world::borrow().site(entry::main_address() + 1);
+    let site = modules::site(entry::main_address() + 1);
     visible(Op::SemRelease(Hidden::MainExit.object()), site);
     // Each thread before its children: when it is at its end, all of them exist. The order is that of their paths, whatever
     // the order of the run.

@@ -18,7 +18,8 @@ use crate::{
     },
 };
 use core::{ffi::c_void, ptr};
-use reweave_model::{Gate, Next, Op, Pending, Site, ThreadId};
+use reweave_conduct::Next;
+use reweave_model::{Op, Pending, Site, ThreadId};
 
 /// Reported when a run creates one more thread than there can be.
 const TOO_MANY: &str = "more threads than there is room for";
@@ -113,12 +114,7 @@ pub fn spawn(
     let (number, slot) = slot_for(id, wanted, site);
     {
         let mut world = borrow();
-        let now = world.me().clock.ns;
-        let kept = reuses.map(|before| &mut world.threads[before.index()].own_calls);
-        let kept = kept.map(core::mem::take).unwrap_or_default();
         let thread = world.add(number, slot, thread_entry);
-        thread.own_calls = kept;
-        thread.clock.ns = now;
         thread.start = Some(start);
         thread.argument = argument;
         thread.starter = Some(me);
@@ -295,14 +291,9 @@ pub fn freeze(site: Site) -> ! {
     let mut world = borrow();
     world.settle();
     let me = world.current;
-    world.run.announce(
-        me,
-        Pending {
-            op: Op::Assume(false),
-            gate: Gate::Open,
-            site,
-        },
-    );
+    world
+        .run
+        .announce(me, Pending::new(Op::Assume(false), site));
     turn(world);
     unreachable!("a frozen thread does not go on")
 }

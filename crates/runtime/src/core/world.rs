@@ -1,7 +1,7 @@
 //! The run at hand: its threads, whose turn it is, and how an operation is done.
 //!
-//! One OS thread at a time runs what is here, so the world is one value without locks. It is borrowed anew after every switch: [`get`] is
-//! called for a few lines at a time and never kept across [`World::turn`].
+//! One OS thread at a time runs what is here, so the world is one value without locks. It is borrowed for a few lines at a time
+//! ([`borrow`]), and never across a switch of threads.
 
 mod notes;
 
@@ -11,9 +11,8 @@ pub use super::{
 };
 
 use crate::{
-    calls,
     core::{
-        cell::{Borrow, RunCell, RunValue},
+        cell::{self, Borrow, RunCell, RunValue},
         channel,
         heap::Heap,
         modules,
@@ -23,9 +22,7 @@ use crate::{
         restore::Snapshot,
         slots::{Slot, Slots},
         spin::Spin,
-        switch, sys,
-        times::{Clock, Times},
-        turns,
+        switch, sys, turns,
     },
     hooks::{
         FULL,
@@ -41,8 +38,9 @@ use core::{
     ptr::{self, NonNull},
     sync::atomic::Ordering,
 };
-use reweave_model::{Choice, End, Object, ObjectId, RaceDetector, Run, Site, ThreadId};
-use reweave_shadow::Shadow;
+use reweave_conduct::Run;
+use reweave_memory::{RaceDetector, Shadow};
+use reweave_model::{Choice, End, Object, ObjectId, Site, ThreadId};
 use reweave_wire::{Doom, Note, Races};
 
 /// A thread of the program in the run at hand.
@@ -66,11 +64,8 @@ pub struct Thread {
     pub finished: bool,
     pub detached: bool,
     pub joined: bool,
-    pub clock: Clock,
     /// The epoch of its last operation; 0: it made none.
     pub acted: u32,
-    /// What library calls keep of it.
-    pub own_calls: calls::Own,
     /// Its list of callers, and where that ends while it does not run: see [`crate::hooks`].
     pub(super) calls: *mut usize,
     pub(super) calls_end: *mut usize,
@@ -143,9 +138,6 @@ pub struct World {
     pub about_errors: Vec<usize>,
     /// When a run is to be shown: stacks of events and accesses.
     pub watched: Watched,
-    /// What library calls keep of a run.
-    pub calls: calls::State,
-    pub times: Times,
     /// Threads of this run that go no further than some step.
     pub dooms: Vec<Doom>,
     /// There is no way to have as many threads as a run wants.
@@ -167,13 +159,6 @@ pub fn active() -> bool {
 
 pub(crate) fn set_active(active: bool) {
     ACTIVE.set(active);
-}
-
-/// The world, for code that has not moved to scoped borrows yet.
-#[inline]
-pub fn get() -> &'static mut World {
-    // SAFETY: the world is made before `main`; callers keep the reference for a few lines and do not switch threads.
-    unsafe { &mut *WORLD.raw() }
 }
 
 /// The world, for a scope. Never kept across an operation of the running thread or anything else that may switch threads.
@@ -209,16 +194,11 @@ pub fn try_borrow() -> Option<Borrow<'static, World>> {
 pub unsafe fn reclaim() {
     // SAFETY: by the caller, the code that held the borrows never goes on.
     unsafe {
+        cell::interrupted();
         WORLD.reclaim();
         HEAP.reclaim();
         SNAPSHOT.reclaim();
     }
-}
-
-/// The world, while a run is going on.
-#[inline]
-pub fn get_if_active() -> Option<&'static mut World> {
-    active().then(get)
 }
 
 /// The program's heap, for a scope.
@@ -274,8 +254,6 @@ pub fn start(seated: bool) {
         freed: false,
         about_errors: Vec::new(),
         watched: Watched::new(),
-        calls: calls::State::default(),
-        times: Times::new(),
         dooms: Vec::new(),
         refused: false,
         short: false,
@@ -311,9 +289,7 @@ impl World {
         self.unsettled = None;
         self.stores.clear();
         self.values.clear();
-        self.times.clear();
         self.notes.clear();
-        self.calls.clear();
         self.status = None;
         self.short = false;
         self.outcome = Outcome::Running;
@@ -408,9 +384,7 @@ impl World {
             finished: false,
             detached: false,
             joined: false,
-            clock: Clock::default(),
             acted: 0,
-            own_calls: calls::Own::default(),
             calls,
             calls_end: calls,
             spin,
@@ -433,16 +407,24 @@ impl World {
         }
     }
 
+    /// Makes an object known to the run.
+    fn introduce(&mut self, sort: Sort, object: Object) -> ObjectId {
+        match sort {
+            Sort::Quiet => self.run.hidden_object(object),
+            _ => self.run.object(object),
+        }
+    }
+
     /// A new object at an address.
     pub fn make(&mut self, address: usize, bytes: usize, sort: Sort, object: Object) -> ObjectId {
-        let id = self.run.object(object);
+        let id = self.introduce(sort, object);
         self.objects.put(address, bytes, sort, id);
         id
     }
 
     /// A new object of the runtime's own that goes by an address and does not lie there.
     pub fn make_beside(&mut self, address: usize, sort: Sort, object: Object) -> ObjectId {
-        let id = self.run.object(object);
+        let id = self.introduce(sort, object);
         self.objects.note(address, 0, sort, id);
         id
     }

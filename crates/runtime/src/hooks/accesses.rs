@@ -9,8 +9,8 @@ use crate::{
 };
 use alloc::{format, vec::Vec};
 use core::arch::naked_asm;
+use reweave_memory::{Clash, Kind};
 use reweave_model::{Kind as ErrorKind, Site};
-use reweave_shadow::{Clash, Kind};
 use reweave_wire::Note;
 
 /// What is done with a plain access.
@@ -269,7 +269,7 @@ macro_rules! hook {
         /// # Safety
         ///
         /// Called by the compiler's instrumentation, before the access that it stands for.
-        #[unsafe(no_mangle)]
+        #[cfg_attr(not(test), unsafe(no_mangle))]
         #[unsafe(naked)]
         pub unsafe extern "C" fn $name() {
             naked_asm!(

@@ -3,32 +3,47 @@
 use crate::core::{
     objects::{Found, Sort},
     slots::{STACK_BYTES, slot_of},
-    world::World,
+    world::{self, World},
 };
 use reweave_model::{Object, ObjectId, Site};
 
+/// The atomic object at an address, whose memory holds `value`. Plain writes bypass the model: where one has changed the value, the
+/// memory is a new object.
+#[inline]
+pub fn atomic(address: usize, bytes: usize, value: u64, site: Site) -> ObjectId {
+    let found = world::borrow().find_atomic(address, bytes, value, site);
+    found.unwrap_or_else(|call| world::unsupported(call, site))
+}
+
+/// As [`atomic`], of an object that is no word.
+pub fn wide(address: usize, bytes: usize, value: u64, site: Site) -> ObjectId {
+    let found = world::borrow().find_wide(address, bytes, value, site);
+    found.unwrap_or_else(|call| world::unsupported(call, site))
+}
+
+/// An object, or what is not supported.
+type Supported = Result<ObjectId, &'static str>;
+
 impl World {
-    /// The atomic object at an address, whose memory holds `value`. Plain writes pass the model by: where one has changed the
-    /// value, an object begins anew.
-    #[inline]
-    pub fn atomic(&mut self, address: usize, bytes: usize, value: u64, site: Site) -> ObjectId {
-        self.whole(address, bytes, site);
+    #[inline(always)]
+    fn find_atomic(&mut self, address: usize, bytes: usize, value: u64, site: Site) -> Supported {
+        self.whole(address, bytes)?;
         let found = self.objects.find(address, bytes, Sort::Atomic);
         self.renew(found, (address, bytes, Sort::Atomic), value, site)
     }
 
-    /// As [`World::atomic`], of one that is no word.
-    pub fn wide(&mut self, address: usize, bytes: usize, value: u64, site: Site) -> ObjectId {
-        self.whole(address, bytes, site);
+    fn find_wide(&mut self, address: usize, bytes: usize, value: u64, site: Site) -> Supported {
+        self.whole(address, bytes)?;
         let found = self.objects.find_wide(address, bytes);
         self.renew(found, (address, bytes, Sort::Wide), value, site)
     }
 
     #[inline(always)]
-    fn whole(&mut self, address: usize, bytes: usize, site: Site) {
+    fn whole(&mut self, address: usize, bytes: usize) -> Result<(), &'static str> {
         self.settle();
-        if self.units.cut(address, bytes) {
-            self.unsupported("atomic accesses to a part of racy memory", site);
+        match self.units.cut(address, bytes) {
+            true => Err("atomic accesses to a part of racy memory"),
+            false => Ok(()),
         }
     }
 
@@ -40,21 +55,19 @@ impl World {
         (address, bytes, sort): (usize, usize, Sort),
         value: u64,
         site: Site,
-    ) -> ObjectId {
+    ) -> Supported {
         match found {
             Found::Object(object) => {
                 if matches!(self.run.state().object(object), Object::Atomic(known) if *known == value)
                 {
-                    return object;
+                    return Ok(object);
                 }
             }
             Found::Nothing => {}
             Found::Overlap if self.is_gone(address, bytes, site) => {}
-            Found::Overlap => {
-                self.unsupported("atomic accesses of different sizes to one place", site)
-            }
+            Found::Overlap => return Err("atomic accesses of different sizes to one place"),
         }
-        self.make(address, bytes, sort, Object::Atomic(value))
+        Ok(self.make(address, bytes, sort, Object::Atomic(value)))
     }
 
     /// Whether an atomic of another size lay at a place of some stack and is gone: all that was done to it happens before.

@@ -63,7 +63,7 @@ macro_rules! atomics {
                     return value;
                 }
                 let site = modules::site(frame.return_address);
-                let object = world::borrow().atomic(address as usize, $bits / 8, value.into(), site);
+                let object = atomic_objects::atomic(address as usize, $bits / 8, value.into(), site);
                 poll(Op::Load(object), frame, site, order(mo), None).result as $word
             }
 
@@ -85,7 +85,7 @@ macro_rules! atomics {
                 // valid and aligned for it.
                 let old = unsafe { address.read_volatile() };
                 let site = modules::site(frame.return_address);
-                let object = world::borrow().atomic(address as usize, $bits / 8, old.into(), site);
+                let object = atomic_objects::atomic(address as usize, $bits / 8, old.into(), site);
                 perform(Op::Store(object, value.into()), Gate::Open, site, order(mo), None);
                 // SAFETY: the program's operation writes there, as the address was found valid and aligned
                 // for above.
@@ -120,7 +120,7 @@ macro_rules! atomics {
                 // valid and aligned for it.
                 let old = unsafe { address.read_volatile() };
                 let site = modules::site(frame.return_address);
-                let object = world::borrow().atomic(address as usize, $bits / 8, old.into(), site);
+                let object = atomic_objects::atomic(address as usize, $bits / 8, old.into(), site);
                 let old = poll(Op::Rmw(object, rmw), frame, site, order(mo), None).result;
                 // SAFETY: the program's operation writes there, as the address was found valid and aligned
                 // for above.
@@ -157,7 +157,7 @@ macro_rules! atomics {
                 // valid and aligned for it.
                 let old = unsafe { address.read_volatile() };
                 let site = modules::site(frame.return_address);
-                let object = world::borrow().atomic(address as usize, $bits / 8, old.into(), site);
+                let object = atomic_objects::atomic(address as usize, $bits / 8, old.into(), site);
                 let op = Op::CompareExchange {
                     object,
                     expected: expected.into(),
@@ -328,10 +328,10 @@ unsafe extern "C" fn fence(mo: i32, frame: &Frame) {
     world.refresh();
 }
 
-#[unsafe(no_mangle)]
+#[cfg_attr(not(test), unsafe(no_mangle))]
 extern "C" fn __tsan_atomic_signal_fence(_: i32) {}
 
-#[unsafe(no_mangle)]
+#[cfg_attr(not(test), unsafe(no_mangle))]
 extern "C" fn __tsan_init() {}
 
 /// Where the running thread's list of callers ends; null when there is no run. The list has the functions that the thread is
@@ -358,7 +358,7 @@ pub fn calls_end() -> *mut usize {
 /// # Safety
 ///
 /// `address` is valid for the atomic operation that the program performs there.
-#[unsafe(no_mangle)]
+#[cfg_attr(not(test), unsafe(no_mangle))]
 #[unsafe(naked)]
 pub unsafe extern "C" fn __tsan_func_entry() {
     core::arch::naked_asm!("mov rsi, [rsp]", "jmp {target}", target = sym entered)
@@ -380,7 +380,7 @@ extern "C" fn entered(caller: usize, pc: usize) {
     }
 }
 
-#[unsafe(no_mangle)]
+#[cfg_attr(not(test), unsafe(no_mangle))]
 extern "C" fn __tsan_func_exit() {
     let end = CALLS.get();
     // SAFETY: `end` points into the running thread's list, and before each list lies an entry that is 0, where it never

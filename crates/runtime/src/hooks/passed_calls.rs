@@ -4,15 +4,11 @@
 //! The kernel does not trap on protected pages but fails, so they are made writable first.
 
 use crate::{
-    calls::files::{descriptor_calls, file_status},
-    core::{call_sites, cancellation, leftovers, real::Real, spin, world},
+    core::{call_sites, leftovers, real::Real, spin, world},
     hooks::{Frame, accesses},
-    kernel::{descriptor_arguments, file_names, file_objects, path_resolution},
+    kernel::{descriptor_arguments, file_names, path_resolution, start_state},
 };
-use core::{
-    ffi::{CStr, c_char, c_int, c_void},
-    mem::MaybeUninit,
-};
+use core::ffi::{CStr, c_int, c_void};
 use reweave_model::Site;
 
 /// A function of a library's, and what to look at first: its name, its arguments, where it returns to.
@@ -100,7 +96,7 @@ macro_rules! passes {
             /// # Safety
             ///
             /// For the program, by the rules of the function that it stands for.
-            #[unsafe(no_mangle)]
+            #[cfg_attr(not(test), unsafe(no_mangle))]
             #[unsafe(naked)]
             pub unsafe extern "C" fn $name() {
                 core::arch::naked_asm!(
@@ -135,7 +131,7 @@ macro_rules! called_with {
         /// # Safety
         ///
         /// For the program, by the rules of the function that it stands for.
-        #[unsafe(no_mangle)]
+        #[cfg_attr(not(test), unsafe(no_mangle))]
         #[unsafe(naked)]
         pub unsafe extern "C" fn $name() {
             core::arch::naked_asm!(
@@ -185,48 +181,10 @@ pub(crate) fn unchanged(result: isize, _: Site) -> isize {
 
 pub(crate) use {called_with, passes, redirects};
 
-/// Something that has no end or no order cannot be opened.
-pub(crate) fn openable(path: &CStr, call: &CStr, from: &usize) {
-    let name = call.to_bytes();
-    let name = name.strip_prefix(b"__").unwrap_or(name);
-    let opens: [&[u8]; 4] = [b"open", b"creat", b"fopen", b"freopen"];
-    if opens.iter().any(|start| name.starts_with(start)) && name != b"opendir" {
-        cancellation::point_at(from);
-    }
-    crate::kernel::file_objects::changing();
-    let what = match path.to_bytes() {
-        b"/dev/random" | b"/dev/urandom" => "a file of random numbers",
-        _ if is_pipe(path) => "a pipe",
-        _ => return,
-    };
-    let call = call.to_str().unwrap_or("open");
-    let site = call_sites::site(from);
-    let reason = alloc::format!("{call} of {what}");
-    world::unsupported(&reason, site);
-}
-
-fn is_pipe(path: &CStr) -> bool {
-    let mut stat = MaybeUninit::<libc::stat>::zeroed();
-    // SAFETY: the kernel reads `path`, a C string, and writes `stat`, a live local; zeros are a valid `stat`.
-    unsafe {
-        let arguments = [
-            path.as_ptr() as usize,
-            stat.as_mut_ptr() as usize,
-            0,
-            0,
-            0,
-            0,
-        ];
-        let found = crate::core::sys::call(libc::SYS_stat, arguments) == 0;
-        let kind = stat.assume_init().st_mode & libc::S_IFMT;
-        found && matches!(kind, libc::S_IFIFO | libc::S_IFSOCK)
-    }
-}
-
 /// It may open a descriptor for itself, map memory or load libraries.
 pub(crate) fn prepares() {
     spin::disturbed();
-    crate::kernel::file_objects::changing();
+    start_state::descriptors_change();
     leftovers::suspect();
 }
 
@@ -273,23 +231,23 @@ passes! {
 /// A function through which the kernel writes to where an argument points. How many bytes that can be; afterwards, with the result, how
 /// many it was.
 pub(crate) struct Fill {
-    real: Real,
-    place: usize,
-    bytes: fn(&[usize; 6], Option<isize>) -> usize,
+    pub(crate) real: Real,
+    pub(crate) place: usize,
+    pub(crate) bytes: fn(&[usize; 6], Option<isize>) -> usize,
     /// Exchanges a path for where it is to be looked for.
-    route: fn(&mut [usize; 6], &usize),
+    pub(crate) route: fn(&mut [usize; 6], &usize),
     /// Afterwards, for what is different in every run; what it returns.
-    smooth: fn(&[usize; 6], isize) -> isize,
+    pub(crate) smooth: fn(&[usize; 6], isize) -> isize,
 }
 
-fn stays(_: &mut [usize; 6], _: &usize) {}
+pub(crate) fn stays(_: &mut [usize; 6], _: &usize) {}
 
-fn untouched(_: &[usize; 6], result: isize) -> isize {
+pub(crate) fn untouched(_: &[usize; 6], result: isize) -> isize {
     result
 }
 
 /// Calls it, with its first six arguments.
-extern "C" fn filled(call: &Fill, arguments: &[usize; 6], frame: &Frame) -> isize {
+pub(crate) extern "C" fn filled(call: &Fill, arguments: &[usize; 6], frame: &Frame) -> isize {
     // SAFETY: every function that is passed on this way takes at most six integer arguments and returns an
     // integer or a pointer.
     let real: Function = unsafe { core::mem::transmute(call.real.get()) };
@@ -327,57 +285,34 @@ extern "C" fn filled(call: &Fill, arguments: &[usize; 6], frame: &Frame) -> isiz
     result
 }
 
+/// Defines functions through which the kernel writes to memory: see [`Fill`].
 macro_rules! fills {
     (@or $default:expr) => { $default };
     (@or $default:expr, $given:expr) => { $given };
     ($($name:ident => $place:literal, $bytes:expr $(, $route:expr $(, $smooth:expr)?)?;)*) => {$(
         const _: () = {
-            static CALL: Fill = Fill {
+            static CALL: $crate::hooks::passed_calls::Fill = $crate::hooks::passed_calls::Fill {
                 // SAFETY: the text is an identifier followed by the only nul.
-                real: Real::new(unsafe {
-                    CStr::from_bytes_with_nul_unchecked(concat!(stringify!($name), "\0").as_bytes())
+                real: $crate::core::real::Real::new(unsafe {
+                    core::ffi::CStr::from_bytes_with_nul_unchecked(concat!(stringify!($name), "\0").as_bytes())
                 }),
                 place: $place,
                 bytes: $bytes,
-                route: fills!(@or stays $(, $route)?),
-                smooth: fills!(@or untouched $($(, $smooth)?)?),
+                route: $crate::hooks::passed_calls::fills!(@or $crate::hooks::passed_calls::stays $(, $route)?),
+                smooth: $crate::hooks::passed_calls::fills!(@or $crate::hooks::passed_calls::untouched $($(, $smooth)?)?),
             };
-            called_with!($name, CALL, filled);
+            $crate::hooks::passed_calls::called_with!($name, CALL, $crate::hooks::passed_calls::filled);
         };
     )*};
 }
 
+pub(crate) use fills;
+
 /// So many, unless it fails.
-fn all<const BYTES: usize>(_: &[usize; 6], result: Option<isize>) -> usize {
+pub(crate) fn all<const BYTES: usize>(_: &[usize; 6], result: Option<isize>) -> usize {
     match result {
         Some(result) if (result as c_int) < 0 => 0,
         _ => BYTES,
-    }
-}
-
-/// As many as it says, at most what this argument says.
-fn counted<const LENGTH: usize>(arguments: &[usize; 6], result: Option<isize>) -> usize {
-    match result {
-        Some(result) => arguments[LENGTH].min(result.max(0) as usize),
-        None => arguments[LENGTH],
-    }
-}
-
-/// A text, of at most so many bytes as this argument says; the result is null or where it lies.
-fn text<const LENGTH: usize>(arguments: &[usize; 6], result: Option<isize>) -> usize {
-    match result {
-        Some(0) => 0,
-        // SAFETY: the function returned a C string.
-        Some(text) => unsafe { CStr::from_ptr(text as *const c_char) }.count_bytes() + 1,
-        None => arguments[LENGTH],
-    }
-}
-
-/// A text, of at most as many bytes as a path has.
-fn longest(arguments: &[usize; 6], result: Option<isize>) -> usize {
-    match result {
-        None => libc::PATH_MAX as usize,
-        result => text::<1>(arguments, result),
     }
 }
 
@@ -390,79 +325,7 @@ fn groups(arguments: &[usize; 6], result: Option<isize>) -> usize {
     }
 }
 
-const STAT: usize = size_of::<libc::stat>();
-const STATFS: usize = size_of::<libc::statfs>();
-const STATVFS: usize = size_of::<libc::statvfs>();
-
 fills! {
-    stat => 1, all::<STAT>, file_status::path::<0>, file_status::smooth::<1>;
-    stat64 => 1, all::<STAT>, file_status::path::<0>, file_status::smooth::<1>;
-    lstat => 1, all::<STAT>, file_status::link::<0>, file_status::smooth::<1>;
-    lstat64 => 1, all::<STAT>, file_status::link::<0>, file_status::smooth::<1>;
-    fstat => 1, all::<STAT>, file_status::open_file::<0>, file_status::smooth::<1>;
-    fstat64 => 1, all::<STAT>, file_status::open_file::<0>, file_status::smooth::<1>;
-    fstatat => 2, all::<STAT>, file_status::path_at::<0, 1, 3>, file_status::smooth::<2>;
-    fstatat64 => 2, all::<STAT>, file_status::path_at::<0, 1, 3>, file_status::smooth::<2>;
-    __xstat => 2, all::<STAT>, file_status::path::<1>, file_status::smooth::<2>;
-    __lxstat => 2, all::<STAT>, file_status::link::<1>, file_status::smooth::<2>;
-    __fxstat => 2, all::<STAT>, file_status::open_file::<1>, file_status::smooth::<2>;
-    __xstat64 => 2, all::<STAT>, file_status::path::<1>, file_status::smooth::<2>;
-    __lxstat64 => 2, all::<STAT>, file_status::link::<1>, file_status::smooth::<2>;
-    __fxstat64 => 2, all::<STAT>, file_status::open_file::<1>, file_status::smooth::<2>;
-    __fxstatat => 3, all::<STAT>, file_status::path_at::<1, 2, 4>, file_status::smooth::<3>;
-    __fxstatat64 => 3, all::<STAT>, file_status::path_at::<1, 2, 4>, file_status::smooth::<3>;
-    statx => 4, all::<{ size_of::<libc::statx>() }>, file_status::path_at::<0, 1, 2>, file_status::smooth_extended;
-    statfs => 1, all::<STATFS>, file_status::original;
-    statfs64 => 1, all::<STATFS>, file_status::original;
-    statvfs => 1, all::<STATVFS>, file_status::original;
-    statvfs64 => 1, all::<STATVFS>, file_status::original;
-    fstatvfs => 1, all::<STATVFS>, file_status::open_file::<0>;
-    fstatvfs64 => 1, all::<STATVFS>, file_status::open_file::<0>;
-    getxattr => 2, counted::<3>, file_status::path::<0>;
-    lgetxattr => 2, counted::<3>, file_status::link::<0>;
-    fgetxattr => 2, counted::<3>, file_status::open_file::<0>;
-    listxattr => 1, counted::<2>, file_status::path::<0>;
-    llistxattr => 1, counted::<2>, file_status::link::<0>;
-    flistxattr => 1, counted::<2>, file_status::open_file::<0>;
-    fstatfs => 1, all::<STATFS>, file_status::open_file::<0>;
-    fstatfs64 => 1, all::<STATFS>, file_status::open_file::<0>;
     uname => 0, all::<{ size_of::<libc::utsname>() }>;
-    getcwd => 0, text::<1>, file_status::here, file_status::smooth_directory;
-    __getcwd_chk => 0, text::<1>, file_status::here, file_status::smooth_directory;
-    getwd => 0, longest, file_status::here, file_status::smooth_directory;
-    getdents64 => 1, counted::<2>, file_status::entries;
-    readlink => 1, counted::<2>, file_status::link::<0>, file_status::smooth_link::<1, 2>;
-    __readlink_chk => 1, counted::<2>, file_status::link::<0>, file_status::smooth_link::<1, 2>;
-    __readlinkat_chk => 2, counted::<3>, file_status::link_at, file_status::smooth_link::<2, 3>;
-    readlinkat => 2, counted::<3>, file_status::link_at, file_status::smooth_link::<2, 3>;
     getgroups => 1, groups;
-}
-
-/// What the kernel writes depends on the request: no more than this. Files are only asked.
-fn requests(_: &'static CStr, arguments: &[usize; 6], from: &usize) {
-    spin::disturbed();
-    let (descriptor, site) = (arguments[0] as c_int, call_sites::site(from));
-    descriptor_calls::asked(descriptor, site);
-    let asks = [
-        libc::FIONREAD,
-        libc::FIOCLEX,
-        libc::FIONCLEX,
-        libc::FIONBIO,
-        libc::TCGETS,
-        libc::TIOCGWINSZ,
-    ];
-    let file = matches!(
-        file_objects::kind(descriptor),
-        libc::S_IFREG | libc::S_IFDIR | libc::S_IFBLK
-    );
-    if file && !asks.contains(&(arguments[1] as libc::c_ulong)) {
-        world::unsupported("ioctl of a file", site);
-    }
-    if arguments[2] != 0 {
-        world::snapshot().touch_range(arguments[2], 256);
-    }
-}
-
-passes! {
-    ioctl => requests;
 }

@@ -6,17 +6,15 @@
 
 use crate::{
     core::{
-        modules,
-        objects::Sort,
-        plain_spin,
+        modules, plain_spin,
         world::{self, World, poll_access},
     },
-    hooks::{Frame, accesses::access},
+    hooks::{Frame, accesses::access, atomic_objects},
 };
 use alloc::vec::Vec;
 use core::sync::atomic::{AtomicU8, Ordering};
+use reweave_memory::Kind;
 use reweave_model::{Object, Op};
-use reweave_shadow::Kind;
 use reweave_wire::{Note, Unit};
 
 /// Why hooks come here: looked at by every one.
@@ -56,7 +54,6 @@ pub fn prepare(units: &[Unit]) {
     let mut world = world::borrow();
     let mut found: Vec<(usize, usize)> = units
         .iter()
-        .filter(|unit| !unit.is_rule())
         .filter_map(|unit| {
             let address = world.address(unit.place)?;
             Some((address, unit.bytes as usize))
@@ -196,16 +193,13 @@ impl Units {
 /// An event on one unit.
 fn event(address: usize, bytes: usize, part: Part, frame: &Frame) {
     let site = modules::site(frame.return_address);
-    let mut world = world::borrow();
-    world.settle();
+    world::borrow().settle();
     let value = read(address, bytes);
-    let object = world.atomic(address, bytes, value, site);
-    debug_assert!(world.about(object).sort == Sort::Atomic);
+    let object = atomic_objects::atomic(address, bytes, value, site);
     debug_assert!(matches!(
-        world.run.state().object(object),
+        world::borrow().run.state().object(object),
         Object::Atomic(_)
     ));
-    drop(world);
     let op = match part.writes {
         true => Op::Store(object, value),
         false => Op::Load(object),
@@ -214,5 +208,57 @@ fn event(address: usize, bytes: usize, part: Part, frame: &Frame) {
     if part.writes {
         crate::core::spin::wrote(address, bytes);
         world::borrow().unsettled = Some((address, bytes));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::vec;
+
+    /// [8, 12), [12, 16), [32, 40).
+    fn units() -> Units {
+        Units(vec![(8, 4), (12, 4), (32, 8)])
+    }
+
+    #[test]
+    fn an_access_touches_what_it_overlaps() {
+        let units = units();
+        assert_eq!(units.touched(0, 8), 0..0, "ends where the first begins");
+        assert_eq!(units.touched(0, 9), 0..1);
+        assert_eq!(units.touched(11, 2), 0..2);
+        assert_eq!(units.touched(16, 16), 2..2, "between two of them");
+        assert_eq!(units.touched(0, usize::MAX), 0..3);
+        assert!(units.touches(39, 1) && !units.touches(40, 1));
+    }
+
+    #[test]
+    fn an_access_of_just_one_unit_does_not_cut_it() {
+        let units = units();
+        assert!(!units.cut(8, 4));
+        assert!(units.cut(8, 2), "a part of one");
+        assert!(units.cut(8, 8), "two of them");
+        assert!(!units.cut(20, 4), "none");
+        assert!(!Units::default().cut(8, 4));
+    }
+
+    #[test]
+    fn values_of_up_to_eight_bytes_are_exact() {
+        let memory: [u8; 16] = core::array::from_fn(|at| at as u8 + 1);
+        let at = memory.as_ptr() as usize;
+        assert_eq!(read(at, 1), 1);
+        assert_eq!(read(at, 3), 0x03_02_01);
+        assert_eq!(read(at, 8), 0x0807_0605_0403_0201);
+    }
+
+    #[test]
+    fn values_of_more_bytes_differ_when_one_byte_does() {
+        let mut memory = [0_u8; 20];
+        let before = read(memory.as_ptr() as usize, 20);
+        for at in 0..20 {
+            memory[at] = 1;
+            assert_ne!(read(memory.as_ptr() as usize, 20), before, "byte {at}");
+            memory[at] = 0;
+        }
     }
 }

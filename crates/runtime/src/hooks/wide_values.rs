@@ -9,7 +9,7 @@ use crate::{
         modules,
         world::{self, Done, perform, poll},
     },
-    hooks::{Frame, order},
+    hooks::{Frame, atomic_objects, order},
 };
 use alloc::{collections::BTreeMap, vec::Vec};
 use core::{ptr, slice};
@@ -99,15 +99,13 @@ impl Access<'_> {
     fn perform(&self, orders: Orders, op: impl FnOnce(ObjectId) -> Op) -> Done {
         let now = self.word(self.address);
         let site = modules::site(self.frame.return_address);
-        let mut world = world::borrow();
         let address = self.address as usize;
         let object = match self.bytes {
             1 | 2 | 4 | 8 if address.is_multiple_of(self.bytes) => {
-                world.atomic(address, self.bytes, now, site)
+                atomic_objects::atomic(address, self.bytes, now, site)
             }
-            _ => world.wide(address, self.bytes, now, site),
+            _ => atomic_objects::wide(address, self.bytes, now, site),
         };
-        drop(world);
         let (success, failure) = (order(orders.0), order(orders.1));
         match op(object) {
             op @ Op::Store(..) => perform(op, Gate::Open, site, success, None),

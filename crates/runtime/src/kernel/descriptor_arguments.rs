@@ -1,18 +1,23 @@
-//! Descriptors that calls are given. Those from [`OURS`] on are the runtime's own, and stand for nothing in a program.
+//! Descriptors among the arguments of calls. The runtime's own ([`RUNTIME_DESCRIPTORS`]) stand for nothing in the program.
 
-use crate::{core::entry, kernel::file_objects::OURS};
+use crate::{core::entry, kernel::start_state::RUNTIME_DESCRIPTORS};
 use core::ffi::{CStr, c_int, c_long};
 
-/// What a program means by this number: one of the runtime's stands for nothing.
-pub fn own(descriptor: c_int) -> c_int {
-    match descriptor >= OURS && entry::driven() {
+/// What the program means by a descriptor: a number of the runtime stands for nothing.
+pub(crate) fn own(descriptor: c_int) -> c_int {
+    match is_runtimes(descriptor) {
         true => -1,
         false => descriptor,
     }
 }
 
-/// Which arguments of calls are descriptors, and calls that are passed on with their arguments. Others see to it themselves.
-const GIVEN: &[(&[usize], &[&str])] = &[
+/// Whether a descriptor belongs to the runtime, in a program that is driven.
+pub(crate) fn is_runtimes(descriptor: c_int) -> bool {
+    descriptor >= RUNTIME_DESCRIPTORS && entry::driven()
+}
+
+/// Calls that are passed on with their arguments: which of these are descriptors. Other calls use [`own`].
+const ARGUMENTS: &[(&[usize], &[&str])] = &[
     (
         &[0],
         &[
@@ -86,24 +91,29 @@ const GIVEN: &[(&[usize], &[&str])] = &[
     ),
 ];
 
-/// Takes the runtime's own out of the arguments of a call.
-pub fn hide(call: &CStr, arguments: &mut [usize; 6]) {
-    let numbers = OURS as usize..c_int::MAX as usize;
+/// Takes descriptors of the runtime out of the arguments of a call.
+pub(crate) fn hide(call: &CStr, arguments: &mut [usize; 6]) {
+    let numbers = RUNTIME_DESCRIPTORS as usize..c_int::MAX as usize;
     if !arguments.iter().any(|argument| numbers.contains(argument)) {
         return;
     }
-    let is_it = |(_, names): &&(_, &[&str])| {
-        let mut names = names.iter();
-        names.any(|name| name.as_bytes() == call.to_bytes())
-    };
-    let places = GIVEN.iter().find(is_it).map_or(&[][..], |found| found.0);
-    for place in places {
+    for place in descriptors_of(call) {
         arguments[*place] = own(arguments[*place] as c_int) as usize;
     }
 }
 
+/// The places of descriptors among the arguments of a call.
+fn descriptors_of(call: &CStr) -> &'static [usize] {
+    let is_listed = |(_, names): &&(_, &[&str])| {
+        let mut names = names.iter();
+        names.any(|name| name.as_bytes() == call.to_bytes())
+    };
+    let found = ARGUMENTS.iter().find(is_listed);
+    found.map_or(&[], |found| found.0)
+}
+
 /// System calls whose first argument is a descriptor.
-const BY_FIRST: &[c_long] = &[
+const FIRST_IS_DESCRIPTOR: &[c_long] = &[
     libc::SYS_read,
     libc::SYS_write,
     libc::SYS_pread64,
@@ -131,11 +141,32 @@ const BY_FIRST: &[c_long] = &[
     libc::SYS_fdatasync,
 ];
 
-/// Whether a system call is given one of the runtime's own.
-pub fn to_kernel(number: c_long, arguments: &[usize; 6]) -> bool {
-    let ours = |place: usize| own(arguments[place] as c_int) != arguments[place] as c_int;
+/// Whether a system call is given a descriptor of the runtime.
+pub(crate) fn to_kernel(number: c_long, arguments: &[usize; 6]) -> bool {
+    let runtimes = |place: usize| is_runtimes(arguments[place] as c_int);
     let copies = number == libc::SYS_dup2 || number == libc::SYS_dup3;
-    BY_FIRST.contains(&number) && ours(0)
-        || copies && ours(1)
-        || number == libc::SYS_mmap && ours(4)
+    FIRST_IS_DESCRIPTOR.contains(&number) && runtimes(0)
+        || copies && runtimes(1)
+        || number == libc::SYS_mmap && runtimes(4)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_call_is_listed_once() {
+        let all = || ARGUMENTS.iter().flat_map(|(_, names)| names.iter());
+        for name in all() {
+            assert_eq!(all().filter(|other| *other == name).count(), 1, "{name}");
+        }
+    }
+
+    #[test]
+    fn descriptors_are_found_by_the_name_of_the_call() {
+        assert_eq!(descriptors_of(c"fstat"), [0]);
+        assert_eq!(descriptors_of(c"__fxstat"), [1]);
+        assert_eq!(descriptors_of(c"renameat"), [0, 2]);
+        assert!(descriptors_of(c"stat").is_empty());
+    }
 }

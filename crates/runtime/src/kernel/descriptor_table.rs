@@ -1,195 +1,213 @@
-//! Descriptors: which number stands for what, who gets which, who closes one that others use.
+//! The descriptor table: which number stands for which open description, which number a thread gets, and what happens to a number
+//! that one thread closes while another uses it.
 //!
-//! As in the kernel a call first looks its descriptor up and then does what it does, to what it has found, whoever closes the descriptor in
-//! between. Each number is an object: to look it up is a load, to open or close it changes it. Two steps of one object each keep the rule that what an
-//! event does follows from its object alone.
+//! As in the operating system a call first looks its descriptor up and then uses what it has found, even if another thread closes
+//! the descriptor in between. Each number is an object of the model: a lookup loads it, opening and closing change it. Two steps of
+//! one object each keep the rule that the effect of an event follows from its object alone.
 //!
-//! Which number is the lowest that is free depends on all that was opened and closed. As long as that happens in an order that the program itself makes, the
-//! kernel's answer is the right one. Where threads open files in no order ([`Rule::Ranges`]) each has numbers of its own, and nobody can tell the orders
-//! apart but by the numbers themselves; none is given twice. If one is used that is not open (so that it might stand for another thread's file), or
-//! something goes wrong in a run with numbers that the kernel would not give, all orders are gone through ([`Rule::Table`]): all numbers are one object then.
+//! The lowest free number depends on everything that was opened and closed. As long as that happens in an order that the program
+//! itself makes, the operating system's answer is right. Where threads open files in no order ([`Rule::Ranges`]) each thread has
+//! numbers of its own, none of which is given twice, and the program can tell orders apart only by looking at the numbers. If a
+//! number is used that is not open (in another order it might stand for another thread's file), or a run with numbers that the
+//! operating system would not give finds an error, all orders are explored: the table is one object then ([`Rule::Table`]).
 
 use crate::{
-    core::{rules, sys, world},
+    core::{cell::RunCell, resource_limits, rules, world},
     kernel::{
         descriptor_arguments,
         descriptor_ranges::{self, FIRST},
-        file_names, file_objects,
-        offsets::{self, Open},
+        file_objects,
+        open_description::{self, DescriptionId},
+        ordering::{Moment, alone},
+        os_files::{self, close, is_open},
+        start_state::{self, COPIES, RUNTIME_DESCRIPTORS},
     },
 };
-use alloc::vec::Vec;
+use alloc::{format, vec::Vec};
 use core::ffi::c_int;
-use file_objects::OURS;
 use reweave_model::{Site, ThreadId};
 use reweave_wire::Rule;
 
-/// Of a run.
-#[derive(Default)]
-pub struct State {
-    /// Who has looked a number up and not used what it found.
-    uses: Vec<Use>,
+/// See the module.
+struct DescriptorTable {
+    /// By number.
+    entries: Vec<Entry>,
+    /// Entries differ from those at `main`.
+    changed: bool,
+    /// Lookups whose results were not used yet.
+    lookups: Vec<Lookup>,
     /// Copies of what threads are about to have under a number of their own.
-    hidden: Vec<c_int>,
-    /// Descriptors out of the program's reach that are of no more use.
-    done: Vec<c_int>,
-    /// Who opened or closed one last, and when.
-    last: Option<(ThreadId, u32)>,
-    /// Numbers that stand or stood for something.
-    known: Vec<bool>,
-    /// Some were opened beside other threads; some were used beside other threads that stood for nothing.
-    opened: bool,
-    stale: bool,
-    /// Some are others than the kernel would have given.
-    strange: bool,
-    /// Which of the first three are no longer what they were, since before there were other threads.
-    moved: [bool; FIRST as usize],
+    pending: Vec<c_int>,
+    /// Descriptors of the runtime that are of no more use.
+    unused: Vec<c_int>,
+    /// The last time a descriptor was opened or closed.
+    last_change: Option<Moment>,
+    /// Some were opened beside other threads.
+    opened_beside_others: bool,
+    /// Some that were not open were used beside other threads.
+    stale_used: bool,
+    /// Some have other numbers than the operating system would have given.
+    renumbered: bool,
+    /// Which standard streams became something else while there were no other threads.
+    standard_replaced: [bool; FIRST as usize],
 }
 
-impl State {
-    pub fn clear(&mut self) {
-        let kept = self.uses.drain(..).filter_map(|found| found.kept);
-        self.done.extend(kept);
-        self.done.drain(..).for_each(shut);
-        self.hidden.drain(..).for_each(shut);
-        self.last = None;
-        self.known.clear();
-        self.known.resize(OURS as usize, false);
-        for descriptor in file_objects::open_at_start() {
-            self.known[descriptor as usize] = true;
-        }
-        (self.opened, self.stale, self.strange) = (false, false, false);
-        self.moved = [false; FIRST as usize];
-    }
+/// A number.
+#[derive(Clone, Copy, Default)]
+struct Entry {
+    /// What it stands for, or stood for.
+    description: DescriptionId,
+    /// It stands or stood for something in this run.
+    known: bool,
 }
 
-struct Use {
+/// A thread has looked a number up.
+struct Lookup {
     thread: ThreadId,
     number: c_int,
-    /// What it stood for.
-    open: Open,
-    /// The same, if it stands for something else by now; -1: nothing.
+    description: DescriptionId,
+    /// A copy of what it stood for, if it stands for something else by now; -1: it stood for nothing.
     kept: Option<c_int>,
 }
 
-fn state() -> &'static mut State {
-    &mut world::get().calls.descriptors
-}
+static TABLE: RunCell<DescriptorTable> = RunCell::new(DescriptorTable {
+    entries: Vec::new(),
+    changed: true,
+    lookups: Vec::new(),
+    pending: Vec::new(),
+    unused: Vec::new(),
+    last_change: None,
+    opened_beside_others: false,
+    stale_used: false,
+    renumbered: false,
+    standard_replaced: [false; FIRST as usize],
+});
 
-fn ask(descriptor: c_int, what: c_int, argument: c_int) -> c_int {
-    let arguments = [
-        descriptor as usize,
-        what as usize,
-        argument as usize,
-        0,
-        0,
-        0,
-    ];
-    // SAFETY: asks about a descriptor, or makes a copy of it.
-    unsafe { sys::call(libc::SYS_fcntl, arguments) as c_int }
-}
-
-pub(crate) fn shut(descriptor: c_int) {
-    if descriptor >= 0 {
-        // SAFETY: one of ours, or one that is put elsewhere.
-        unsafe { sys::call(libc::SYS_close, [descriptor as usize, 0, 0, 0, 0, 0]) };
+/// A new run.
+pub(crate) fn begin_run() {
+    let at_start = TABLE.borrow().changed.then(start_state::descriptors);
+    let mut guard = TABLE.borrow();
+    let table = &mut *guard;
+    let kept = table.lookups.drain(..).filter_map(|lookup| lookup.kept);
+    table.unused.extend(kept);
+    table.unused.drain(..).for_each(close);
+    table.pending.drain(..).for_each(close);
+    table.last_change = None;
+    table.opened_beside_others = false;
+    table.stale_used = false;
+    table.renumbered = false;
+    table.standard_replaced = [false; FIRST as usize];
+    // Most runs open nothing.
+    if let Some(at_start) = at_start {
+        table.entries.clear();
+        let numbers = RUNTIME_DESCRIPTORS as usize;
+        table.entries.resize(numbers, Entry::default());
+        for descriptor in at_start {
+            table.entries[descriptor as usize].known = true;
+        }
+        table.changed = false;
     }
 }
 
-pub(crate) fn is_open(descriptor: c_int) -> bool {
-    ask(descriptor, libc::F_GETFD, 0) >= 0
+fn is_number(number: c_int) -> bool {
+    (0..RUNTIME_DESCRIPTORS).contains(&number)
 }
 
-/// What was said when it was opened; negative: it is not open.
-pub(crate) fn flags(descriptor: c_int) -> c_int {
-    ask(descriptor, libc::F_GETFL, 0)
+/// What a number stands for now.
+pub(crate) fn description(number: c_int) -> DescriptionId {
+    let table = TABLE.borrow();
+    let entry = table.entries.get(number as usize);
+    entry.map_or(DescriptionId::AT_START, |entry| entry.description)
 }
 
-/// A copy out of the program's reach; -1: it stands for nothing.
+/// Whether some descriptor stands for an open description.
+pub(crate) fn has_descriptor(description: DescriptionId) -> bool {
+    let table = TABLE.borrow();
+    let mut entries = table.entries.iter().zip(0..);
+    entries.any(|(entry, number)| entry.description == description && is_open(number))
+}
+
+/// A copy of a descriptor with a number of the runtime; -1: it stands for nothing.
 pub(crate) fn copy(descriptor: c_int, site: Site) -> c_int {
-    let copy = ask(
-        descriptor,
-        libc::F_DUPFD_CLOEXEC,
-        file_objects::COPIES as c_int,
-    );
+    let copy = os_files::duplicate_above(descriptor, COPIES);
     if copy < 0 && is_open(descriptor) {
-        world::get().unsupported("more descriptors than the process may have", site);
+        world::unsupported("more descriptors than the process may have", site);
     }
     copy.max(-1)
 }
 
-/// Whether a descriptor is the program's, or about to be, or was when somebody looked it up.
+/// Whether a descriptor is the program's, is about to be, or was when a thread looked it up.
 pub(crate) fn is_programs(descriptor: c_int) -> bool {
-    let State { hidden, uses, .. } = state();
-    let kept = || uses.iter().any(|found| found.kept == Some(descriptor));
-    descriptor < OURS || hidden.contains(&descriptor) || kept()
+    if descriptor < RUNTIME_DESCRIPTORS {
+        return true;
+    }
+    let table = TABLE.borrow();
+    let mut lookups = table.lookups.iter();
+    table.pending.contains(&descriptor) || lookups.any(|found| found.kept == Some(descriptor))
 }
 
 /// Takes a descriptor out of the program's reach until it has its number.
-fn hide(descriptor: c_int, site: Site) -> Hidden {
-    let closes = ask(descriptor, libc::F_GETFD, 0) & libc::FD_CLOEXEC != 0;
+fn set_aside(descriptor: c_int, site: Site) -> Pending {
+    let closes_on_exec = os_files::closes_on_exec(descriptor);
     let copy = copy(descriptor, site);
-    state().hidden.push(copy);
-    shut(descriptor);
-    Hidden { copy, closes }
+    TABLE.borrow().pending.push(copy);
+    close(descriptor);
+    Pending {
+        copy,
+        closes_on_exec,
+    }
 }
 
-/// See [`hide`].
+/// See [`set_aside`].
 #[derive(Clone, Copy)]
-struct Hidden {
+struct Pending {
     copy: c_int,
-    /// With the program, when another takes its place.
-    closes: bool,
+    closes_on_exec: bool,
 }
 
-impl Hidden {
-    /// Under the lowest number that is free.
-    fn show(self) -> c_int {
-        let how = match self.closes {
+impl Pending {
+    /// Installs it under the lowest free number.
+    fn install_lowest(self) -> c_int {
+        let command = match self.closes_on_exec {
             true => libc::F_DUPFD_CLOEXEC,
             false => libc::F_DUPFD,
         };
-        let number = ask(self.copy, how, 0);
-        self.forget();
+        let number = os_files::control(self.copy, command, 0);
+        self.drop_copy();
         number
     }
 
-    /// Under a number that is free.
-    fn show_as(self, number: c_int) {
-        let flags = match self.closes {
-            true => libc::O_CLOEXEC as usize,
-            false => 0,
-        };
-        let arguments = [self.copy as usize, number as usize, flags, 0, 0, 0];
-        // SAFETY: the number is free.
-        unsafe { sys::call(libc::SYS_dup3, arguments) };
-        self.forget();
+    /// Installs it under a number that is free.
+    fn install_as(self, number: c_int) {
+        os_files::duplicate_to(self.copy, number, self.closes_on_exec);
+        self.drop_copy();
     }
 
-    fn forget(self) {
-        state().hidden.retain(|hidden| *hidden != self.copy);
-        shut(self.copy);
+    fn drop_copy(self) {
+        let mut table = TABLE.borrow();
+        table.pending.retain(|pending| *pending != self.copy);
+        close(self.copy);
     }
 }
 
-/// Whether it is standard input, output or error, which nobody has put elsewhere.
+/// Whether a number is standard input, output or error, and was not replaced.
 pub(crate) fn is_standard(number: c_int) -> bool {
     let standard = (0..FIRST).contains(&number) && !rules::holds(Rule::Output);
-    standard && !state().moved[number as usize]
+    standard && !TABLE.borrow().standard_replaced[number as usize]
 }
 
-/// What goes to the terminal is no operation.
+/// Whether a number is standard output or error: what is written there is no operation.
 pub(crate) fn is_output(number: c_int) -> bool {
     number != 0 && is_standard(number)
 }
 
-/// Standard input, output or error may become something else.
-pub(crate) fn put_elsewhere(number: c_int) {
+/// A number may become something else; that matters if it is a standard stream.
+pub(crate) fn note_replaced(number: c_int) {
     if !(0..FIRST).contains(&number) {
         return;
     }
-    match file_names::alone() {
-        true => state().moved[number as usize] = true,
+    match alone() {
+        true => TABLE.borrow().standard_replaced[number as usize] = true,
         false => _ = rules::needs(Rule::Output),
     }
 }
@@ -202,32 +220,39 @@ fn object(number: c_int) -> usize {
     }
 }
 
-/// The running thread looks a number up. What that stands for now is what it will use: see [`found`].
-pub fn look_up(number: c_int, site: Site) {
-    if !(0..OURS).contains(&number) || is_output(number) {
+/// The running thread looks a number up. It will use what the number stands for now: see [`take_found`].
+pub(crate) fn look_up(number: c_int, site: Site) {
+    if !is_number(number) || is_output(number) {
         return;
     }
-    if !file_names::alone() {
+    if !alone() {
         file_objects::look_at(object(number), site);
     }
     note_stale(number);
-    if !file_names::alone() {
-        let thread = world::get().current;
-        state().uses.push(Use {
+    if !alone() {
+        let thread = world::borrow().current;
+        let description = description(number);
+        TABLE.borrow().lookups.push(Lookup {
             thread,
             number,
-            open: offsets::of(number),
+            description,
             kept: None,
         });
     }
 }
 
-/// What belongs to the number itself, and not to what it stands for, is about to be changed.
-pub(crate) fn mark(number: c_int, site: Site) {
-    if !(0..OURS).contains(&number) {
+/// As [`look_up`] and [`found`], for a call that only asks about a descriptor.
+pub(crate) fn ask(number: c_int, site: Site) {
+    look_up(number, site);
+    found(number);
+}
+
+/// What belongs to the number itself, such as whether it is closed on exec, is about to be changed.
+pub(crate) fn change_flags(number: c_int, site: Site) {
+    if !is_number(number) {
         return;
     }
-    if !file_names::alone() && (number == 1 || number == 2) {
+    if !alone() && (number == 1 || number == 2) {
         rules::needs(Rule::Output);
     }
     if !is_output(number) {
@@ -236,165 +261,187 @@ pub(crate) fn mark(number: c_int, site: Site) {
     note_stale(number);
 }
 
-/// Where each thread has numbers of its own, one that stands for nothing would stand for something else in another order.
+/// Where each thread has numbers of its own, a number that stands for nothing would stand for something in another order.
 pub(crate) fn note_stale(number: c_int) {
     let ranges = rules::holds(Rule::Ranges) && !rules::holds(Rule::Table);
-    if !ranges || !(0..OURS).contains(&number) || is_open(number) {
+    if !ranges || !is_number(number) || is_open(number) {
         return;
     }
-    match state().opened {
-        true => _ = rules::needs(Rule::Table),
-        false => state().stale |= !file_names::alone(),
-    }
-}
-
-/// The run is over. Nothing that went wrong is told with numbers that the kernel would not give.
-pub fn conclude() {
-    let world = world::get();
-    if world.calls.descriptors.strange && !world.run.execution().errors.is_empty() {
+    let beside_others = !alone();
+    let opened = {
+        let mut table = TABLE.borrow();
+        table.stale_used |= !table.opened_beside_others && beside_others;
+        table.opened_beside_others
+    };
+    if opened {
         rules::needs(Rule::Table);
     }
 }
 
-/// What the running thread has found when it looked this number up: a descriptor to be used before its next operation.
-pub fn found(number: c_int) -> c_int {
-    found_open(number).0
+/// After a run. An error is not reported with numbers that the operating system would not give.
+pub(crate) fn conclude() {
+    let failed = !world::borrow().run.execution().errors.is_empty();
+    let renumbered = TABLE.borrow().renumbered;
+    if renumbered && failed {
+        rules::needs(Rule::Table);
+    }
 }
 
-/// The same, and what it stands for.
-pub(crate) fn found_open(number: c_int) -> (c_int, Open) {
-    if number >= OURS {
+/// What the running thread has found when it looked a number up: a descriptor to be used before its next operation.
+pub(crate) fn found(number: c_int) -> c_int {
+    take_found(number).0
+}
+
+/// As [`found`], with the open description.
+pub(crate) fn take_found(number: c_int) -> (c_int, DescriptionId) {
+    if number >= RUNTIME_DESCRIPTORS {
         // Nothing that the program knows of.
-        return (-1, Open::default());
+        return (-1, DescriptionId::AT_START);
     }
-    let me = world::get().current;
-    let state = state();
-    state.done.drain(..).for_each(shut);
-    let mine = |found: &Use| (found.thread, found.number) == (me, number);
-    let Some(index) = state.uses.iter().rposition(mine) else {
-        return (descriptor_arguments::own(number), offsets::of(number));
+    let me = world::borrow().current;
+    let mut table = TABLE.borrow();
+    table.unused.drain(..).for_each(close);
+    let mine = |found: &Lookup| (found.thread, found.number) == (me, number);
+    let Some(index) = table.lookups.iter().rposition(mine) else {
+        drop(table);
+        return (descriptor_arguments::own(number), description(number));
     };
-    let Use { open, kept, .. } = state.uses.swap_remove(index);
-    state.done.extend(kept);
-    (kept.unwrap_or(number), open)
+    let Lookup {
+        description, kept, ..
+    } = table.lookups.swap_remove(index);
+    table.unused.extend(kept);
+    (kept.unwrap_or(number), description)
 }
 
-/// A number is about to stand for something else: who has looked it up keeps what it found.
-pub(crate) fn replace(number: c_int, site: Site) {
-    let uses = state().uses.iter_mut();
-    for found in uses.filter(|found| found.number == number && found.kept.is_none()) {
-        found.kept = Some(copy(number, site));
+/// A number is about to stand for something else: threads that have looked it up keep what they found.
+pub(crate) fn keep_found(number: c_int, site: Site) {
+    let not_kept = |found: &Lookup| found.number == number && found.kept.is_none();
+    loop {
+        let index = TABLE.borrow().lookups.iter().position(not_kept);
+        let Some(index) = index else {
+            break;
+        };
+        let kept = copy(number, site);
+        TABLE.borrow().lookups[index].kept = Some(kept);
     }
-    file_objects::changing();
+    start_state::descriptors_change();
 }
 
-/// Whether all that was opened and closed so far comes before what the running thread does now.
-fn ordered() -> bool {
-    let world = world::get();
-    let me = world.current;
-    let now = (me, world.races.epoch(me));
-    let last = world.calls.descriptors.last.replace(now);
-    last.is_none_or(is_before)
-}
-
-/// Whether what a thread did in this epoch comes before what the running thread does now.
-pub(crate) fn is_before((thread, epoch): (ThreadId, u32)) -> bool {
-    let world = world::get();
-    let clock = world.races.clock(world.current);
-    clock.get(thread.index()).is_some_and(|it| epoch <= *it)
+/// The running thread opens or closes a descriptor; whether all earlier changes happened before this one.
+fn changes_in_order() -> bool {
+    let now = Moment::now();
+    let last = TABLE.borrow().last_change.replace(now);
+    last.is_none_or(Moment::is_before_now)
 }
 
 /// The running thread changes what a number stands for.
 pub(crate) fn change(number: c_int, site: Site) {
-    put_elsewhere(number);
+    note_replaced(number);
     if !is_output(number) {
         file_objects::touch(object(number), site);
     }
-    if !ordered() {
+    if !changes_in_order() {
         rules::needs(Rule::Ranges);
     }
-    replace(number, site);
+    keep_found(number, site);
 }
 
-/// The number that a thread gets which opens something: where all share them, the one that the kernel gave it.
+/// The number that the running thread gets for what it opens: its own next one, or the one that the operating system gave.
 fn choose(given: c_int, least: c_int) -> c_int {
     if !rules::holds(Rule::Ranges) {
         return given;
     }
-    let known = |number: &c_int| state().known[*number as usize] || is_open(*number);
-    let fresh = descriptor_ranges::of(world::get().slot(), most()).find(|number| !known(number));
+    let slot = world::borrow().slot();
+    let known = |number: &c_int| TABLE.borrow().entries[*number as usize].known;
+    let mut own = descriptor_ranges::of(slot, limit());
+    let fresh = own.find(|number| !known(number) && !is_open(*number));
     let Some(chosen) = fresh.filter(|_| least == 0) else {
         rules::needs(Rule::Table);
         return given;
     };
-    state().strange |= chosen != given;
+    TABLE.borrow().renumbered |= chosen != given;
     chosen
 }
 
-/// How many the program can have.
-fn most() -> c_int {
-    let most = crate::core::resource_limits::descriptors();
-    most.min(OURS as u64) as c_int
+/// How many descriptors the program can have.
+fn limit() -> c_int {
+    let limit = resource_limits::descriptors();
+    limit.min(RUNTIME_DESCRIPTORS as u64) as c_int
 }
 
 /// A call has opened a descriptor: the number that it is to have.
-pub fn opened(given: c_int, site: Site) -> c_int {
+pub(crate) fn opened(given: c_int, site: Site) -> c_int {
     opened_from(given, 0, None, site)
 }
 
-/// The same, of two at once.
-pub fn opened_both(given: &mut [c_int; 2], site: Site) {
-    if file_names::alone() {
+/// As [`opened`], for two at once.
+pub(crate) fn opened_both(given: &mut [c_int; 2], site: Site) {
+    if alone() {
         return given.iter_mut().for_each(|one| *one = opened(*one, site));
     }
-    // Both are out of the way before others can do anything.
-    let hidden = given.map(|given| hide(given, site));
-    for (given, hidden) in given.iter_mut().zip(hidden) {
-        *given = opened(hidden.show(), site);
+    // Both are out of the way before other threads can do anything.
+    let pending = given.map(|given| set_aside(given, site));
+    for (given, pending) in given.iter_mut().zip(pending) {
+        *given = opened(pending.install_lowest(), site);
     }
 }
 
-/// The same, from some number on, and for something that is open already.
-pub(crate) fn opened_from(given: c_int, least: c_int, open: Option<Open>, site: Site) -> c_int {
+/// As [`opened`], with a number from `least` on, and for an open description that there is already.
+pub(crate) fn opened_from(
+    given: c_int,
+    least: c_int,
+    description: Option<DescriptionId>,
+    site: Site,
+) -> c_int {
     if given < 0 || !world::active() {
         return given;
     }
-    file_objects::changing();
-    let most = most();
-    if given >= most {
-        shut(given);
-        let what = alloc::format!("more than {most} descriptors");
-        world::get().unsupported(&what, site);
+    start_state::descriptors_change();
+    let limit = limit();
+    if given >= limit {
+        close(given);
+        let what = format!("more than {limit} descriptors");
+        world::unsupported(&what, site);
     }
-    let number = match file_names::alone() && ordered() {
+    let number = match alone() && changes_in_order() {
         true => given,
         false => install(given, least, site),
     };
-    known(number, open);
+    note_open(number, description);
     number
 }
 
-/// From now on it stands or stood for something: this, or something new.
-pub(crate) fn known(number: c_int, open: Option<Open>) {
-    if let Some(known) = state().known.get_mut(number as usize) {
-        *known = true;
-        offsets::stands_for(number, open);
+/// A number stands for this open description from now on, or for a new one.
+pub(crate) fn note_open(number: c_int, description: Option<DescriptionId>) {
+    if !is_number(number) {
+        return;
     }
+    let description = description.unwrap_or_else(|| open_description::create(None));
+    let mut table = TABLE.borrow();
+    table.changed = true;
+    table.entries[number as usize] = Entry {
+        description,
+        known: true,
+    };
 }
 
-/// Puts a descriptor where the running thread is to have it, by a step of its own.
+/// Gives a descriptor the number that the running thread is to have for it, by a step of its own.
 fn install(given: c_int, least: c_int, site: Site) -> c_int {
-    let hidden = hide(given, site);
-    state().opened = true;
-    if state().stale {
+    let pending = set_aside(given, site);
+    let stale = {
+        let mut table = TABLE.borrow();
+        table.opened_beside_others = true;
+        table.stale_used
+    };
+    if stale {
         rules::needs(Rule::Table);
     }
     let number = match rules::holds(Rule::Table) {
         true => {
             file_objects::touch(file_objects::TABLE, site);
-            let lowest = (least..OURS).find(|number| !is_open(*number));
+            let lowest = (least..RUNTIME_DESCRIPTORS).find(|number| !is_open(*number));
             let lowest = lowest.unwrap_or(given);
-            replace(lowest, site);
+            keep_found(lowest, site);
             lowest
         }
         false => {
@@ -403,21 +450,26 @@ fn install(given: c_int, least: c_int, site: Site) -> c_int {
             chosen
         }
     };
-    hidden.show_as(number);
+    pending.install_as(number);
     number
 }
 
 /// A descriptor is about to stand for something else.
-pub fn replacing(descriptor: c_int, site: Site) {
-    if (0..OURS).contains(&descriptor) {
+pub(crate) fn replacing(descriptor: c_int, site: Site) {
+    if is_number(descriptor) {
         change(descriptor, site);
     }
 }
 
-/// A descriptor is about to be closed by the running thread.
-pub fn closing(descriptor: c_int, site: Site) {
+/// The running thread is about to close a descriptor.
+pub(crate) fn closing(descriptor: c_int, site: Site) {
     if world::active() {
         replacing(descriptor, site);
         note_stale(descriptor);
     }
+}
+
+/// Whether the limits of the program allow a number.
+pub(crate) fn is_allowed(number: c_int) -> bool {
+    (number as u64) < resource_limits::descriptors()
 }

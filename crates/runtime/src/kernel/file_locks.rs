@@ -1,183 +1,180 @@
-//! Locks of files. Those of `flock`, and those that `fcntl` calls a file description's own, belong to what `open` has made: threads with descriptors of their own
-//! exclude each other, and `dup` shares. To take one is to take a read-write lock of the model; the kernel is not asked. The last descriptor that is closed gives it back.
+//! Locks of files.
 //!
-//! Locks of the process (`F_SETLK`, `lockf`) never keep its own threads from anything: they are the kernel's.
+//! Locks of `flock`, and those that `fcntl` calls a file description's own, belong to open descriptions: threads with open
+//! descriptions of their own exclude each other, and `dup` shares. Taking one takes a read-write lock of the model; the operating
+//! system is not asked. Closing the last descriptor releases it.
+//!
+//! Locks of the process (`F_SETLK`, `lockf`) never exclude its own threads: they are the operating system's.
 
 use crate::{
     core::{
         call_sites,
+        cell::RunCell,
         objects::Sort,
-        operations::visible,
+        operations::{failed, visible},
         world::{self, poll},
     },
     hooks::Frame,
     kernel::{
-        descriptor_arguments, descriptor_table, file_names, file_objects,
-        offsets::{self, Open},
-        overlay as kernel,
+        descriptor_table, file_names, file_objects,
+        open_description::DescriptionId,
+        ordering::alone,
+        os_files::{self, FileIdentity},
     },
-    real, trampoline,
 };
 use alloc::vec::Vec;
 use core::ffi::c_int;
-use reweave_model::{Object, ObjectId, Op, Order, Site, ThreadId};
+use reweave_model::{Object, ObjectId, Op, Order, Site};
 
-trampoline! {
-    flock => lock_file, "rdx";
-}
-
-/// Of a run.
-#[derive(Default)]
-pub struct State {
+/// See the module.
+struct FileLocks {
+    /// Files that were locked.
     locks: Vec<Lock>,
-    held: Vec<Held>,
-    /// Who locked or unlocked by what was opened, and when.
-    uses: Vec<(Open, (ThreadId, u32))>,
-    /// Some are the process's, or of a part of a file.
+    held: Vec<HeldLock>,
+    /// There are locks of the process, or of a part of a file.
     others: bool,
 }
 
-impl State {
-    pub fn clear(&mut self) {
-        self.locks.clear();
-        self.held.clear();
-        self.uses.clear();
-        self.others = false;
-    }
+static LOCKS: RunCell<FileLocks> = RunCell::new(FileLocks {
+    locks: Vec::new(),
+    held: Vec::new(),
+    others: false,
+});
+
+/// A new run.
+pub(crate) fn begin_run() {
+    let mut locks = LOCKS.borrow();
+    locks.locks.clear();
+    locks.held.clear();
+    locks.others = false;
 }
 
-/// The two kinds do not know of each other.
+/// The function that takes a lock; locks of different ones do not exclude each other.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum LockKind {
     Flock,
     Fcntl,
 }
 
-/// A file that was locked.
 struct Lock {
-    kind: Kind,
-    file: (u64, u64),
+    kind: LockKind,
+    file: FileIdentity,
     object: ObjectId,
 }
 
 #[derive(Clone, Copy)]
-struct Held {
-    by: Open,
-    kind: Kind,
+struct HeldLock {
+    holder: DescriptionId,
+    kind: LockKind,
     object: ObjectId,
-    alone: bool,
+    exclusive: bool,
 }
 
-impl Held {
-    fn give_back(self, site: Site) {
-        state()
-            .held
-            .retain(|held| (held.by, held.kind) != (self.by, self.kind));
-        let back = match self.alone {
+impl HeldLock {
+    fn is(&self, holder: DescriptionId, kind: LockKind) -> bool {
+        (self.holder, self.kind) == (holder, kind)
+    }
+
+    fn release(self, site: Site) {
+        let mut locks = LOCKS.borrow();
+        locks.held.retain(|held| !held.is(self.holder, self.kind));
+        drop(locks);
+        let release = match self.exclusive {
             true => Op::WriteUnlock(self.object),
             false => Op::ReadUnlock(self.object),
         };
-        visible(back, site);
+        visible(release, site);
     }
 }
 
-fn state() -> &'static mut State {
-    &mut world::get().calls.file_locks
-}
-
-fn held(by: Open, kind: Kind) -> Option<Held> {
-    let mine = |held: &&Held| (held.by, held.kind) == (by, kind);
-    state().held.iter().find(mine).copied()
+fn held(holder: DescriptionId, kind: LockKind) -> Option<HeldLock> {
+    let locks = LOCKS.borrow();
+    let mut held = locks.held.iter();
+    held.find(|held| held.is(holder, kind)).copied()
 }
 
 /// What a call asks for.
 #[derive(Clone, Copy)]
-struct Wish {
-    kind: Kind,
-    /// `None`: to give it back. Otherwise whether nobody else is to have it.
-    alone: Option<bool>,
-    waits: bool,
+pub(crate) struct LockRequest {
+    pub(crate) kind: LockKind,
+    /// `None`: to release it. Otherwise whether it excludes all others.
+    pub(crate) exclusive: Option<bool>,
+    pub(crate) waits: bool,
 }
 
-/// The lock of a file; whatever happens to its name, it is the same file.
-fn lock_of(descriptor: c_int, kind: Kind) -> Option<ObjectId> {
-    let stat = kernel::look_at_open(descriptor)?;
-    let file = (stat.st_dev, stat.st_ino);
+/// The lock of the file that a descriptor is open on; it stays the same whatever happens to the file's name.
+fn lock_of(descriptor: c_int, kind: LockKind) -> Option<ObjectId> {
+    let file = FileIdentity::of_open(descriptor)?;
     let known = |lock: &&Lock| (lock.kind, lock.file) == (kind, file);
-    if let Some(known) = state().locks.iter().find(known) {
-        return Some(known.object);
+    let found = LOCKS.borrow().locks.iter().find(known).map(|it| it.object);
+    if found.is_some() {
+        return found;
     }
     let address = file_objects::address(file_names::number_of_open(descriptor));
     let object = Object::rwlock_readers_first();
-    let object = world::get().make_beside(address, Sort::RwLock, object);
-    state().locks.push(Lock { kind, file, object });
+    let object = world::borrow().make_beside(address, Sort::RwLock, object);
+    LOCKS.borrow().locks.push(Lock { kind, file, object });
     Some(object)
 }
 
-/// A file is another one for the kernel from now on.
+/// A file is another one for the operating system from now on.
 pub(crate) fn moved(from: &libc::stat, to: &libc::stat) {
-    for lock in &mut state().locks {
-        if lock.file == (from.st_dev, from.st_ino) {
-            lock.file = (to.st_dev, to.st_ino);
+    let (from, to) = (FileIdentity::of(from), FileIdentity::of(to));
+    for lock in &mut LOCKS.borrow().locks {
+        if lock.file == from {
+            lock.file = to;
         }
     }
 }
 
-/// Which lock is held by what was opened is known only where threads come to that one after the other.
-fn in_order(by: Open, site: Site) {
-    let world = world::get();
-    let now = (world.current, world.races.epoch(world.current));
-    let uses = &mut state().uses;
-    let last = match uses.iter_mut().find(|(known, _)| *known == by) {
-        Some((_, last)) => core::mem::replace(last, now),
-        None => {
-            uses.push((by, now));
-            now
-        }
-    };
-    let unknown = by == Open::default() && !file_names::alone();
-    if unknown || !descriptor_table::is_before(last) {
+/// Which lock an open description holds is known only if threads use it one after the other.
+fn use_in_order(holder: DescriptionId, site: Site) {
+    if !holder.use_locks() {
         let what = "locks of a file by a descriptor that several threads use";
-        world.unsupported(what, site);
+        world::unsupported(what, site);
     }
 }
 
-/// Has a lock changed by a descriptor that was looked up; an error number, or 0.
-fn change(descriptor: c_int, by: Open, wish: Wish, frame: &Frame) -> c_int {
+/// Changes the lock that an open description holds, by a descriptor that was looked up; an error number, or 0.
+pub(crate) fn change(
+    (descriptor, holder): (c_int, DescriptionId),
+    request: LockRequest,
+    frame: &Frame,
+) -> c_int {
     let site = call_sites::site(&frame.return_address);
-    let Some(lock) = lock_of(descriptor, wish.kind) else {
+    let Some(lock) = lock_of(descriptor, request.kind) else {
         return libc::EBADF;
     };
-    in_order(by, site);
-    let before = held(by, wish.kind);
-    if before.map(|held| held.alone) == wish.alone {
+    use_in_order(holder, site);
+    let before = held(holder, request.kind);
+    if before.map(|held| held.exclusive) == request.exclusive {
         return 0;
     }
     if let Some(before) = before {
-        if wish.kind == Kind::Fcntl && wish.alone.is_some() {
-            // The old one is kept until there is the new one.
-            world::get().unsupported("fcntl that changes the kind of a lock", site);
+        if request.kind == LockKind::Fcntl && request.exclusive.is_some() {
+            // The old one would have to be kept until there is the new one.
+            world::unsupported("fcntl that changes the kind of a lock", site);
         }
-        before.give_back(site);
+        before.release(site);
     }
-    let Some(alone) = wish.alone else {
+    let Some(exclusive) = request.exclusive else {
         return 0;
     };
-    if !take(lock, alone, wish.waits, frame, site) {
+    if !take(lock, exclusive, request.waits, frame, site) {
         return libc::EAGAIN;
     }
-    state().held.push(Held {
-        by,
-        kind: wish.kind,
+    LOCKS.borrow().held.push(HeldLock {
+        holder,
+        kind: request.kind,
         object: lock,
-        alone,
+        exclusive,
     });
     0
 }
 
-fn take(lock: ObjectId, alone: bool, waits: bool, frame: &Frame, site: Site) -> bool {
+fn take(lock: ObjectId, exclusive: bool, waits: bool, frame: &Frame, site: Site) -> bool {
     let poll = |op| poll(op, frame, site, Order::SeqCst, None).ok;
-    match (alone, waits) {
+    match (exclusive, waits) {
         (true, true) => {
             visible(Op::WriteBegin(lock), site);
             visible(Op::WriteAcquire(lock), site).ok
@@ -189,110 +186,89 @@ fn take(lock: ObjectId, alone: bool, waits: bool, frame: &Frame, site: Site) -> 
     }
 }
 
-unsafe extern "C" fn lock_file(descriptor: c_int, how: c_int, frame: &Frame) -> c_int {
-    let descriptor = descriptor_arguments::own(descriptor);
-    if !world::active() {
-        // SAFETY: the program's own arguments.
-        return unsafe { real!(flock: fn(c_int, c_int) -> c_int)(descriptor, how) };
-    }
-    let alone = match how & !libc::LOCK_NB {
-        libc::LOCK_SH => Some(false),
-        libc::LOCK_EX => Some(true),
-        libc::LOCK_UN => None,
-        _ => return crate::core::operations::failed(libc::EINVAL),
-    };
-    descriptor_table::look_up(descriptor, call_sites::site(&frame.return_address));
-    let (found, by) = descriptor_table::found_open(descriptor);
-    let wish = Wish {
-        kind: Kind::Flock,
-        alone,
-        waits: how & libc::LOCK_NB == 0,
-    };
-    answer(change(found, by, wish, frame))
-}
-
-fn answer(error: c_int) -> c_int {
+/// Returns an error number as C functions do.
+pub(crate) fn answer(error: c_int) -> c_int {
     match error {
         0 => 0,
-        error => crate::core::operations::failed(error),
+        error => failed(error),
     }
 }
 
-/// `fcntl` that locks, by a descriptor that was looked up; `None`: it is the kernel's.
-pub(crate) unsafe fn controlled(
-    (descriptor, by): (c_int, Open),
-    what: c_int,
-    argument: usize,
+/// `fcntl` that locks, by a descriptor that was looked up; `None`: it is the operating system's.
+pub(crate) fn control(
+    (descriptor, holder): (c_int, DescriptionId),
+    command: c_int,
+    asked: &libc::flock,
     frame: &Frame,
 ) -> Option<c_int> {
     use libc::{F_OFD_GETLK, F_OFD_SETLK, F_OFD_SETLKW};
     let site = call_sites::site(&frame.return_address);
-    let own = matches!(what, F_OFD_GETLK | F_OFD_SETLK | F_OFD_SETLKW);
-    // SAFETY: the program's own argument.
-    let asked = unsafe { &mut *(argument as *mut libc::flock) };
+    let of_description = matches!(command, F_OFD_GETLK | F_OFD_SETLK | F_OFD_SETLKW);
     let whole = asked.l_whence as c_int == libc::SEEK_SET && (asked.l_start, asked.l_len) == (0, 0);
-    let modelled = own && whole && what != F_OFD_GETLK;
-    let both = match modelled {
-        true => state().others,
-        false => state().locks.iter().any(|lock| lock.kind == Kind::Fcntl),
+    let modelled = of_description && whole && command != F_OFD_GETLK;
+    let both = {
+        let locks = LOCKS.borrow();
+        match modelled {
+            true => locks.others,
+            false => locks.locks.iter().any(|lock| lock.kind == LockKind::Fcntl),
+        }
     };
-    if both || own && !modelled && !file_names::alone() {
-        world::get().unsupported(
-            "fcntl that locks parts of a file, or for the process as well",
-            site,
-        );
+    if both || of_description && !modelled && !alone() {
+        let what = "fcntl that locks parts of a file, or for the process as well";
+        world::unsupported(what, site);
     }
     if !modelled {
-        state().others = true;
+        LOCKS.borrow().others = true;
         return None;
     }
-    let flags = descriptor_table::flags(descriptor);
-    let (alone, needs) = match asked.l_type as c_int {
+    let flags = os_files::flags(descriptor);
+    let (exclusive, wrong_mode) = match asked.l_type as c_int {
         libc::F_RDLCK => (Some(false), libc::O_WRONLY),
         libc::F_WRLCK => (Some(true), libc::O_RDONLY),
         libc::F_UNLCK => (None, -1),
-        _ => return Some(crate::core::operations::failed(libc::EINVAL)),
+        _ => return Some(failed(libc::EINVAL)),
     };
     if asked.l_pid != 0 {
-        return Some(crate::core::operations::failed(libc::EINVAL));
+        return Some(failed(libc::EINVAL));
     }
-    if flags < 0 || flags & libc::O_ACCMODE == needs {
-        return Some(crate::core::operations::failed(libc::EBADF));
+    if flags < 0 || flags & libc::O_ACCMODE == wrong_mode {
+        return Some(failed(libc::EBADF));
     }
-    let wish = Wish {
-        kind: Kind::Fcntl,
-        alone,
-        waits: what == F_OFD_SETLKW,
+    let request = LockRequest {
+        kind: LockKind::Fcntl,
+        exclusive,
+        waits: command == F_OFD_SETLKW,
     };
-    Some(answer(change(descriptor, by, wish, frame)))
+    Some(answer(change((descriptor, holder), request, frame)))
 }
 
-/// What holds locks and is about to lose a descriptor.
-pub(crate) fn losing(descriptor: c_int) -> Option<Open> {
-    let by = offsets::of(descriptor);
-    let holds = !state().held.is_empty() && descriptor_table::is_open(descriptor);
-    let holds = holds && state().held.iter().any(|held| held.by == by);
-    holds.then_some(by)
+/// The open description that holds locks and is about to lose a descriptor.
+pub(crate) fn losing(descriptor: c_int) -> Option<DescriptionId> {
+    let holder = descriptor_table::description(descriptor);
+    let locks = LOCKS.borrow();
+    let holds = locks.held.iter().any(|held| held.holder == holder);
+    (holds && os_files::is_open(descriptor)).then_some(holder)
 }
 
-/// It has lost it, and may have no other.
-pub(crate) fn lost(by: Option<Open>, site: Site) {
-    let Some(by) = by.filter(|by| !offsets::is_open(*by)) else {
+/// It has lost the descriptor. If that was its last one, its locks are released.
+pub(crate) fn lost(holder: Option<DescriptionId>, site: Site) {
+    let Some(holder) = holder.filter(|holder| !descriptor_table::has_descriptor(*holder)) else {
         return;
     };
-    in_order(by, site);
-    for kind in [Kind::Flock, Kind::Fcntl] {
-        if let Some(held) = held(by, kind) {
-            held.give_back(site);
+    use_in_order(holder, site);
+    for kind in [LockKind::Flock, LockKind::Fcntl] {
+        if let Some(held) = held(holder, kind) {
+            held.release(site);
         }
     }
 }
 
-/// Many descriptors are about to be closed at once, or one in the midst of something else.
+/// Stops the thread if it closes descriptors that hold locks: many at once, or one within another call.
 pub(crate) fn refuse_held(descriptors: impl IntoIterator<Item = c_int>, site: Site) {
+    let any = !LOCKS.borrow().held.is_empty();
     let holds = |descriptor| losing(descriptor).is_some();
-    if !state().held.is_empty() && descriptors.into_iter().any(holds) {
+    if any && descriptors.into_iter().any(holds) {
         let what = "several descriptors closed at once, with locks of files";
-        world::get().unsupported(what, site);
+        world::unsupported(what, site);
     }
 }

@@ -1,47 +1,50 @@
-//! Files that are mapped: what is in them is reached by addresses as well as by calls.
+//! Mapped files: their contents are reached by addresses as well as by calls.
 //!
-//! Accesses to mapped memory are held against each other like all others. So what a call reads or writes of a file is an access to wherever that
-//! is mapped, and races like one. Not under control, beside other threads: one file at two addresses, of which one is written to; calls that
-//! do not tell which bytes they are about; and changes of what is mapped privately, where it is anybody's guess who sees them.
+//! Accesses to mapped memory are checked for races like all others. So what a call reads or writes of a file is also an access to
+//! the memory where that part of the file is mapped. Not under control, beside other threads: one file at two addresses, one of
+//! which is written to; calls that do not say which bytes they are about; changes of a file that is mapped privately, since
+//! nothing says who sees them.
 
 use crate::{
-    core::{sys, world},
+    core::{cell::RunCell, world},
     hooks::accesses,
-    kernel::{descriptor_table, file_names, file_objects, overlay as kernel},
+    kernel::{
+        file_names,
+        open_description::Place,
+        ordering::{Moment, alone},
+        os_files::{self, FileIdentity},
+        start_state,
+    },
 };
 use alloc::{format, vec::Vec};
 use core::{ffi::c_int, ops::Range};
-use reweave_model::{Site, ThreadId};
-use reweave_shadow::Kind;
+use reweave_memory::Kind;
+use reweave_model::Site;
 
-/// Of a run.
-#[derive(Default)]
-pub struct State {
-    all: Vec<Mapped>,
-}
-
-impl State {
-    pub fn clear(&mut self) {
-        self.all.clear();
-    }
-}
-
+/// A part of a file that is mapped.
 #[derive(Clone)]
-pub(crate) struct Mapped {
+pub(crate) struct Mapping {
     memory: Range<usize>,
-    device: u64,
-    inode: u64,
+    file: FileIdentity,
     /// Where in the file it begins.
     offset: usize,
-    /// Changes are the file's.
+    /// Changes of the memory are changes of the file.
     shared: bool,
     /// It is shared, and can be written to.
     writes: bool,
-    /// Who took it away, and when.
-    gone: Option<(ThreadId, u32)>,
+    /// When it was unmapped.
+    gone: Option<Moment>,
 }
 
-impl Mapped {
+/// Mappings of this run. Those that are gone may still be in use by threads that do not know it.
+static MAPPINGS: RunCell<Vec<Mapping>> = RunCell::new(Vec::new());
+
+/// A new run.
+pub(crate) fn begin_run() {
+    MAPPINGS.borrow().clear();
+}
+
+impl Mapping {
     /// What `mmap` is about to map; `None`: no file.
     pub(crate) fn new(
         memory: Range<usize>,
@@ -49,12 +52,11 @@ impl Mapped {
         offset: usize,
         shared: bool,
         writes: bool,
-    ) -> Option<Mapped> {
-        let stat = kernel::look_at_open(descriptor)?;
-        (kernel::kind(&stat) == libc::S_IFREG).then_some(Mapped {
+    ) -> Option<Mapping> {
+        let stat = os_files::status(descriptor)?;
+        (os_files::file_type(&stat) == libc::S_IFREG).then_some(Mapping {
             memory,
-            device: stat.st_dev,
-            inode: stat.st_ino,
+            file: FileIdentity::of(&stat),
             offset,
             shared,
             writes: shared && writes,
@@ -62,16 +64,12 @@ impl Mapped {
         })
     }
 
-    fn is_of(&self, file: &libc::stat) -> bool {
-        (self.device, self.inode) == (file.st_dev, file.st_ino)
-    }
-
-    /// Which part of the file it is.
+    /// Which bytes of the file it is.
     fn place(&self) -> Range<usize> {
         self.offset..self.offset.saturating_add(self.memory.len())
     }
 
-    /// Where bytes of the file lie.
+    /// Its memory for these bytes of the file; empty: there is none.
     fn memory_of(&self, place: &Range<usize>) -> Range<usize> {
         let within = |place: usize| {
             let ahead = place.saturating_sub(self.offset);
@@ -80,31 +78,34 @@ impl Mapped {
         within(place.start)..within(place.end)
     }
 
-    /// This memory of it.
-    fn part(&self, memory: Range<usize>) -> Mapped {
-        Mapped {
+    /// The part of it with this memory.
+    fn part(&self, memory: Range<usize>) -> Mapping {
+        Mapping {
             offset: self.offset + (memory.start - self.memory.start),
             memory,
             ..self.clone()
         }
     }
 
-    /// Whether the running thread can know that nobody uses it any more.
+    /// Whether the running thread can know that no thread uses it any more.
     fn is_over(&self) -> bool {
-        self.gone.is_some_and(descriptor_table::is_before)
+        self.gone.is_some_and(Moment::is_before_now)
     }
 
     /// Whether a store through one can be seen through the other.
-    fn shows_in(&self, other: &Mapped) -> bool {
-        let same = (self.device, self.inode) == (other.device, other.inode);
-        let place = self.place();
-        let common = |place: Range<usize>| !other.memory_of(&place).is_empty();
-        same && (self.writes || other.writes) && common(place)
+    fn shows_in(&self, other: &Mapping) -> bool {
+        let common = !other.memory_of(&self.place()).is_empty();
+        self.file == other.file && (self.writes || other.writes) && common
     }
-}
 
-fn all() -> &'static mut Vec<Mapped> {
-    &mut world::get().calls.mapped.all
+    /// What is left of it when this memory is unmapped: the parts before, after and within.
+    fn cut(&self, memory: &Range<usize>) -> ([Option<Mapping>; 2], Mapping) {
+        let Range { start, end } = self.memory.clone();
+        let rest = [start..memory.start.max(start), memory.end.min(end)..end];
+        let rest = rest.map(|part| (!part.is_empty()).then(|| self.part(part)));
+        let within = start.max(memory.start)..end.min(memory.end);
+        (rest, self.part(within))
+    }
 }
 
 fn refuse(what: &str, site: Site) -> ! {
@@ -112,93 +113,97 @@ fn refuse(what: &str, site: Site) -> ! {
 }
 
 /// A file is mapped from now on.
-pub(crate) fn added(mapped: Mapped, site: Site) {
-    if mapped.writes && file_objects::is_from_before(mapped.device, mapped.inode) {
+pub(crate) fn added(mapping: Mapping, site: Site) {
+    if mapping.writes && start_state::was_open(mapping.file) {
         let what = "mmap of a file from before main that is shared and written to";
-        world::get().unsupported(what, site);
+        world::unsupported(what, site);
     }
-    all().push(mapped);
-    apart(site);
+    MAPPINGS.borrow().push(mapping);
+    refuse_twice_beside_others(site);
 }
 
-/// Nothing of one file may be at two addresses, where others could write to one of them.
-fn apart(site: Site) {
-    if !file_names::alone() {
+/// No part of a file may be at two addresses while other threads could write to one of them.
+fn refuse_twice_beside_others(site: Site) {
+    if !alone() {
         spawning(site);
     }
 }
 
 /// There is another thread from now on.
 pub(crate) fn spawning(site: Site) {
-    let all = all();
-    let twice = |index: usize| {
-        let (one, others) = (&all[index], &all[..index]);
-        let shows = |other: &Mapped| !other.is_over() && one.shows_in(other);
-        !one.is_over() && others.iter().any(shows)
+    let twice = {
+        let all = MAPPINGS.borrow();
+        let twice = |index: usize| {
+            let (one, others) = (&all[index], &all[..index]);
+            let shows = |other: &Mapping| !other.is_over() && one.shows_in(other);
+            !one.is_over() && others.iter().any(shows)
+        };
+        (0..all.len()).any(twice)
     };
-    if (0..all.len()).any(twice) {
+    if twice {
         let what = "a file that is mapped twice and written to beside other threads";
-        world::get().unsupported(what, site);
+        world::unsupported(what, site);
     }
 }
 
 /// This memory can be written to from now on.
 pub(crate) fn writable(memory: &Range<usize>, site: Site) {
-    let touched = |mapped: &&mut Mapped| overlap(&mapped.memory, memory);
-    for mapped in all().iter_mut().filter(touched) {
-        mapped.writes |= mapped.shared;
+    for mapping in MAPPINGS.borrow().iter_mut() {
+        if overlap(&mapping.memory, memory) {
+            mapping.writes |= mapping.shared;
+        }
     }
-    apart(site);
+    refuse_twice_beside_others(site);
 }
 
 fn overlap(one: &Range<usize>, other: &Range<usize>) -> bool {
     one.start < other.end && other.start < one.end
 }
 
-/// This memory is about to be no mapping any more, or another one.
+/// This memory is about to be unmapped, or to become another mapping.
 pub(crate) fn removed(memory: &Range<usize>) {
-    let world = world::get();
-    let now = (world.current, world.races.epoch(world.current));
-    let here = |mapped: &Mapped| mapped.gone.is_none() && overlap(&mapped.memory, memory);
-    let cut: Vec<Mapped> = all().extract_if(.., |mapped| here(mapped)).collect();
-    for mapped in cut {
-        let Range { start, end } = mapped.memory.clone();
-        let rest = [start..memory.start.max(start), memory.end.min(end)..end];
-        let rest = rest.into_iter().filter(|part| !part.is_empty());
-        all().extend(rest.map(|part| mapped.part(part)));
-        all().push(Mapped {
+    let now = Moment::now();
+    let mut all = MAPPINGS.borrow();
+    let here = |mapping: &Mapping| mapping.gone.is_none() && overlap(&mapping.memory, memory);
+    let cut: Vec<Mapping> = all.extract_if(.., |mapping| here(mapping)).collect();
+    for mapping in cut {
+        let (rest, within) = mapping.cut(memory);
+        all.extend(rest.into_iter().flatten());
+        all.push(Mapping {
             gone: Some(now),
-            ..mapped.part(start.max(memory.start)..end.min(memory.end))
+            ..within
         });
     }
 }
 
-/// It has moved, and may have grown.
+/// A mapping has moved, and may have grown.
 pub(crate) fn moved(from: &Range<usize>, to: &Range<usize>, site: Site) {
-    let here = |mapped: &&Mapped| mapped.gone.is_none() && mapped.memory.start == from.start;
-    let Some(mapped) = all().iter().find(here).cloned() else {
+    let here = |mapping: &&Mapping| mapping.gone.is_none() && mapping.memory.start == from.start;
+    let found = MAPPINGS.borrow().iter().find(here).cloned();
+    let Some(mapping) = found else {
         return;
     };
     removed(from);
     added(
-        Mapped {
+        Mapping {
             memory: to.clone(),
-            ..mapped
+            ..mapping
         },
         site,
     );
 }
 
-/// Mappings of an open file that others may use.
-fn of(descriptor: c_int) -> Vec<Mapped> {
-    if all().is_empty() || file_names::alone() {
+/// Mappings of an open file that other threads may use.
+fn of(descriptor: c_int) -> Vec<Mapping> {
+    if MAPPINGS.borrow().is_empty() || alone() {
         return Vec::new();
     }
-    let Some(file) = kernel::look_at_open(descriptor) else {
+    let Some(file) = FileIdentity::of_open(descriptor) else {
         return Vec::new();
     };
-    let used = |mapped: &&Mapped| mapped.is_of(&file) && !mapped.is_over();
-    all().iter().filter(used).cloned().collect()
+    let used = |mapping: &&Mapping| mapping.file == file && !mapping.is_over();
+    let all = MAPPINGS.borrow();
+    all.iter().filter(used).cloned().collect()
 }
 
 /// Which call it is.
@@ -209,86 +214,147 @@ pub(crate) struct By {
     pub(crate) since: u32,
 }
 
-/// Which bytes a call has read or written.
-#[derive(Clone, Copy)]
-pub(crate) enum At {
-    /// Those before where the file stands now.
-    Position,
-    Offset(i64),
-}
-
 /// A call has read or written so many bytes of an open file.
-pub(crate) fn accessed(descriptor: c_int, at: At, bytes: isize, kind: Kind, by: &By) {
-    let mapped = of(descriptor);
-    if mapped.is_empty() || bytes <= 0 {
+pub(crate) fn accessed(descriptor: c_int, place: Place, bytes: isize, kind: Kind, by: &By) {
+    let mappings = of(descriptor);
+    if mappings.is_empty() || bytes <= 0 {
         return;
     }
-    let position = || {
-        let from = libc::SEEK_CUR as usize;
-        // SAFETY: asks about a descriptor.
-        unsafe { sys::call(libc::SYS_lseek, [descriptor as usize, 0, from, 0, 0, 0]) }
-    };
-    let appends = descriptor_table::flags(descriptor) & libc::O_APPEND != 0;
-    let end = match at {
+    let appends = os_files::flags(descriptor) & libc::O_APPEND != 0;
+    let end = match place {
         _ if kind == Kind::Write && appends => {
-            kernel::look_at_open(descriptor).map_or(0, |file| file.st_size as isize)
+            os_files::status(descriptor).map_or(0, |file| file.st_size as isize)
         }
-        At::Position => position(),
-        At::Offset(offset) => offset as isize + bytes,
+        Place::Offset => os_files::offset(descriptor),
+        Place::At(offset) => offset as isize + bytes,
     };
     let place = (end - bytes).max(0) as usize..end.max(0) as usize;
-    touch(&mapped, &place, kind, by);
+    access_memory(&mappings, &place, kind, by);
 }
 
 /// The length of an open file changes from one of these to the other.
 pub(crate) fn resized(descriptor: c_int, lengths: [i64; 2], by: &By) {
     let [one, other] = lengths.map(|length| length.max(0) as usize);
     let place = one.min(other)..one.max(other);
-    touch(&of(descriptor), &place, Kind::Write, by);
+    access_memory(&of(descriptor), &place, Kind::Write, by);
 }
 
-fn touch(mapped: &[Mapped], place: &Range<usize>, kind: Kind, by: &By) {
-    for mapped in mapped {
-        let memory = mapped.memory_of(place);
-        let seen = kind == Kind::Write || mapped.writes;
+/// A call has accessed these bytes of a file that has these mappings.
+fn access_memory(mappings: &[Mapping], place: &Range<usize>, kind: Kind, by: &By) {
+    for mapping in mappings {
+        let memory = mapping.memory_of(place);
+        let seen = kind == Kind::Write || mapping.writes;
         if memory.is_empty() || !seen {
             continue;
         }
-        let visible = world::get().units.touches(memory.start, memory.len());
-        if visible || !mapped.shared || mapped.gone.is_some() {
+        let visible = world::borrow().units.touches(memory.start, memory.len());
+        if visible || !mapping.shared || mapping.gone.is_some() {
             refuse("a change", by.site);
         }
-        let world = world::get();
-        if world.check_races {
-            // As a part of the step: those who come after the step come after it.
-            world.shadow.turn(world.current, by.since);
+        let checked = {
+            let mut world = world::borrow();
+            let current = world.current;
+            if world.check_races {
+                // It belongs to the step: what is ordered after the step is ordered after it.
+                world.shadow.turn(current, by.since);
+            }
+            world.check_races
+        };
+        if checked {
             accesses::access(memory.start, memory.len(), kind, by.pc);
-            world::get().refresh();
+            world::borrow().refresh();
         }
     }
 }
 
-/// A call does something to an open file, nobody knows to which bytes.
+/// A call reads or writes an open file, and nothing says which bytes.
 pub(crate) fn anywhere(descriptor: c_int, writes: bool, call: &str, site: Site) {
-    if of(descriptor).iter().any(|mapped| writes || mapped.writes) {
+    if of(descriptor)
+        .iter()
+        .any(|mapping| writes || mapping.writes)
+    {
         refuse(call, site);
     }
 }
 
-/// A file is about to be truncated, or to be something else than what is mapped.
+/// A file is about to be truncated, or a name to mean another file than the one that is mapped.
 pub(crate) fn changing(file: &libc::stat, moves: bool, site: Site) {
-    let used = |mapped: &Mapped| match file_names::alone() {
-        true => moves && mapped.gone.is_none(),
-        false => !mapped.is_over(),
+    let (file, alone) = (FileIdentity::of(file), alone());
+    let used = |mapping: &Mapping| match alone {
+        true => moves && mapping.gone.is_none(),
+        false => !mapping.is_over(),
     };
-    let mut all = all().iter();
-    if all.any(|mapped| mapped.is_of(file) && used(mapped)) {
+    let is_used = {
+        let all = MAPPINGS.borrow();
+        all.iter()
+            .any(|mapping| mapping.file == file && used(mapping))
+    };
+    if is_used {
         refuse("a change", site);
     }
 }
 
-/// Whether some of it is mapped.
+/// Whether some of a file is mapped.
 pub(crate) fn is_mapped(file: &libc::stat) -> bool {
-    let mut all = all().iter();
-    all.any(|mapped| mapped.is_of(file) && mapped.gone.is_none())
+    let file = FileIdentity::of(file);
+    let all = MAPPINGS.borrow();
+    all.iter()
+        .any(|mapping| mapping.file == file && mapping.gone.is_none())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Pages 0x1000 to 0x4000 show the file from byte 0x2000 on.
+    fn mapping() -> Mapping {
+        let null = os_files::look(b"/dev/null").expect("every system has it");
+        Mapping {
+            memory: 0x1000..0x4000,
+            file: FileIdentity::of(&null),
+            offset: 0x2000,
+            shared: true,
+            writes: false,
+            gone: None,
+        }
+    }
+
+    #[test]
+    fn bytes_of_the_file_are_found_in_memory() {
+        assert_eq!(mapping().memory_of(&(0x2010..0x2020)), 0x1010..0x1020);
+        assert_eq!(mapping().memory_of(&(0..0x2010)), 0x1000..0x1010);
+        assert!(mapping().memory_of(&(0..0x2000)).is_empty());
+        assert!(mapping().memory_of(&(0x5000..0x6000)).is_empty());
+    }
+
+    #[test]
+    fn unmapping_the_middle_leaves_both_ends() {
+        let ([before, after], within) = mapping().cut(&(0x2000..0x3000));
+        let part = |mapping: Mapping| (mapping.memory.clone(), mapping.offset);
+        assert_eq!(before.map(part), Some((0x1000..0x2000, 0x2000)));
+        assert_eq!(after.map(part), Some((0x3000..0x4000, 0x4000)));
+        assert_eq!(part(within), (0x2000..0x3000, 0x3000));
+    }
+
+    #[test]
+    fn unmapping_more_leaves_nothing() {
+        let (rest, within) = mapping().cut(&(0..0x9000));
+        assert!(rest.iter().all(Option::is_none));
+        assert_eq!(within.memory, 0x1000..0x4000);
+    }
+
+    #[test]
+    fn stores_show_only_in_the_same_bytes_of_the_file() {
+        let writes = Mapping {
+            writes: true,
+            ..mapping()
+        };
+        let elsewhere = Mapping {
+            offset: 0x9000,
+            ..writes.clone()
+        };
+        assert!(writes.shows_in(&mapping()));
+        assert!(!mapping().shows_in(&mapping()));
+        assert!(!writes.shows_in(&elsewhere));
+    }
 }

@@ -1,112 +1,66 @@
-//! What calls do that name files ([`crate::calls::files::named_files`], [`crate::calls::files::directory_entries`]): what they change lies elsewhere, see [`crate::kernel::overlay`]. Where they are sent is decided in
-//! [`crate::kernel::path_resolution`].
+//! Files as objects of the model, and the lock of all names.
 //!
-//! A file is an object of the model, whether it is reached by a path, a descriptor or a stream, and whether it is there at all. An operation touches one object, but
-//! directories, links, new names, and another place to start from change where many paths lead. So there is a lock of all names ([`Rule::Names`]): who changes some,
-//! or lists them, has it alone; who names a file has it together with others, and still touches the file.
+//! A file is one object, whether a call reaches it by path, descriptor or stream, under whichever of its names, and whether it
+//! exists or not: its number is a hash of the first name that it had in the run ([`Renames`]).
+//!
+//! An operation touches one object, but directories, links, renames and a change of the current directory change where many paths
+//! lead. So there is a read-write lock of all names ([`Rule::Names`]): a call that changes or lists names holds it exclusively; a
+//! call that names a file holds it together with others, and also touches the file.
 
 use crate::{
-    core::{hidden_objects::Hidden, operations::visible, rules, sys, world},
+    core::{
+        cell::RunCell, families::Birth, hidden_objects::Hidden, operations::visible,
+        per_thread::PerThread, rules, world,
+    },
     kernel::{
-        descriptor_table, file_objects,
-        overlay::{self, Disk, Real},
+        file_objects, nameless_files, os_files,
+        overlay::overlay,
+        paths::{RealPath, beneath, hash},
     },
 };
-use alloc::vec::Vec;
-use core::ffi::{CStr, c_char, c_int};
+use alloc::{format, vec::Vec};
+use core::ffi::c_int;
 use reweave_model::{Op, Site};
 use reweave_wire::Rule;
 
-/// Of a run.
-#[derive(Default)]
-pub struct State {
-    pub(crate) disk: Disk,
-    /// Paths that calls were given instead of theirs.
-    pub(crate) texts: [Vec<u8>; 2],
-    /// How many names each thread has asked for, by slot.
-    pub(crate) temporary: Vec<(usize, u64)>,
-    /// New names, in the order in which they were given.
-    given: Vec<Given>,
-    /// Files that are open and have no name: another file got it, or they never had one.
-    nameless: Vec<Nameless>,
-    /// The call at hand makes one.
-    makes_nameless: bool,
-    /// The call at hand opens once more what this descriptor stands for, which goes to the driver.
-    pub(crate) output: Option<c_int>,
-    /// The call at hand fails with this number.
-    pub(crate) denied: Option<c_int>,
-    /// When the process was about to begin, in seconds.
-    pub(crate) began: i64,
+pub(crate) use crate::kernel::ordering::alone;
+
+static RENAMES: RunCell<Renames> = RunCell::new(Renames::new());
+
+/// How many temporary names each thread has asked for, by slot.
+static TEMPORARIES: RunCell<Vec<(usize, u64)>> = RunCell::new(Vec::new());
+
+/// What releases the lock of all names, for a thread that holds it.
+static HELD: PerThread<Option<Op>> = PerThread::new();
+
+/// A new run.
+pub(crate) fn begin_run() {
+    HELD.clear();
 }
 
-struct Nameless {
-    device: u64,
-    inode: u64,
-    number: usize,
-    /// What goes for a name, if it never had one.
-    name: Option<Real>,
-    /// Keeps it, so that no other file can be taken for it.
-    open: c_int,
+pub(crate) fn thread_begins(birth: &Birth) {
+    HELD.take_over(birth);
 }
 
-/// Another name for what is called so already.
-struct Given {
-    old: Real,
-    new: Real,
-    /// The old one is none any more.
-    moved: bool,
+/// After a run.
+pub(crate) fn clean_up() {
+    overlay().clear();
+    TEMPORARIES.borrow().clear();
+    RENAMES.borrow().all.clear();
 }
 
-/// Of a thread.
-#[derive(Default)]
-pub struct Own {
-    /// What gives back the lock of all names, while it has that.
-    held: Option<Op>,
-}
-
-pub(crate) fn state() -> &'static mut State {
-    &mut world::get().calls.disk
-}
-
-pub fn prepare(root: &str) {
-    state().disk.at(root);
-    let mut now = [0; 2];
-    let arguments = [
-        libc::CLOCK_REALTIME as usize,
-        now.as_mut_ptr() as usize,
-        0,
-        0,
-        0,
-        0,
-    ];
-    // SAFETY: writes a local.
-    unsafe { sys::call(libc::SYS_clock_gettime, arguments) };
-    state().began = now[0];
-}
-
-pub fn clean_up() {
-    state().disk.forget();
-    state().temporary.clear();
-    state().given.clear();
-    state().makes_nameless = false;
-    state().denied = None;
-    state().output = None;
-    for file in state().nameless.drain(..) {
-        descriptor_table::shut(file.open);
-    }
-}
-
-/// Takes the lock of all names until [`leave`]: alone, for those who change some, or with others.
+/// Takes the lock of all names until [`leave`]: exclusively for a call that changes some, or together with others.
 pub(crate) fn enter(changes: bool, site: Site) {
-    let held = || &mut world::get().me().own_calls.disk.held;
-    if alone() || held().is_some() || changes && !rules::needs(Rule::Names) {
+    let me = world::borrow().current;
+    let holds = HELD.with(me, |held| held.is_some());
+    if alone() || holds || changes && !rules::needs(Rule::Names) {
         return;
     }
     if !rules::holds(Rule::Names) {
         return;
     }
     let lock = Hidden::Disk.object();
-    let (steps, back) = match changes {
+    let (steps, release) = match changes {
         true => (
             &[Op::WriteBegin(lock), Op::WriteAcquire(lock)][..],
             Op::WriteUnlock(lock),
@@ -116,191 +70,142 @@ pub(crate) fn enter(changes: bool, site: Site) {
     for step in steps {
         visible(*step, site);
     }
-    *held() = Some(back);
+    HELD.with(me, |held| *held = Some(release));
 }
 
+/// Releases the lock of all names, if the running thread holds it.
 pub(crate) fn leave(site: Site) {
-    if let Some(back) = world::get().me().own_calls.disk.held.take() {
-        visible(back, site);
+    let me = world::borrow().current;
+    if let Some(release) = HELD.with(me, Option::take) {
+        visible(release, site);
     }
 }
 
-/// Not under control. Nobody is kept from names by a thread that goes no further.
+/// Stops the thread at a call that is not under control. Other threads can go on to name files.
 pub(crate) fn refuse(what: &str, site: Site) -> ! {
     leave(site);
-    world::get().unsupported(what, site)
+    world::unsupported(what, site)
 }
 
-/// Where the process is.
+/// The current directory, for calls that take a directory.
 pub(crate) const HERE: c_int = libc::AT_FDCWD;
 
-/// What the kernel has files for that are none.
-pub(crate) fn is_system(real: &[u8]) -> bool {
-    let shared = overlay::beneath(real, b"/dev/shm");
-    [&b"/proc"[..], b"/sys", b"/dev"]
-        .iter()
-        .any(|system| overlay::beneath(real, system))
-        && !shared
+/// Names that files got in this run, in order.
+struct Renames {
+    all: Vec<Rename>,
 }
 
-/// A new name for what had another one, or has.
-pub(crate) fn give(old: &[u8], new: &[u8], moved: bool) {
-    let (old, new) = (old.into(), new.into());
-    state().given.push(Given { old, new, moved });
+/// A file got another name.
+struct Rename {
+    old: RealPath,
+    new: RealPath,
+    /// It lost the old one.
+    moved: bool,
 }
 
-/// How many names the running thread has asked for, with this one.
-pub(crate) fn next_temporary() -> u64 {
-    let slot = world::get().slot();
-    let known = &mut state().temporary;
-    let index = known.iter().position(|(known, _)| *known == slot);
-    let index = index.unwrap_or_else(|| {
-        known.push((slot, 0));
-        known.len() - 1
-    });
-    known[index].1 += 1;
-    known[index].1
-}
-
-/// The call at hand makes a file that has no name.
-pub(crate) fn makes_nameless() {
-    state().makes_nameless = true;
-}
-
-/// Something was opened by the call at hand: a file without a name is known by who made it, since its inode differs from run to run.
-pub(crate) fn made(descriptor: c_int, site: Site) {
-    if let Some(output) = state().output.take()
-        && descriptor >= 0
-    {
-        overlay::stand_for(descriptor, output);
+impl Renames {
+    const fn new() -> Renames {
+        Renames { all: Vec::new() }
     }
-    if !core::mem::take(&mut state().makes_nameless) || descriptor < 0 {
-        return;
-    }
-    let Some(stat) = overlay::look_at_open(descriptor) else {
-        return;
-    };
-    let (slot, count) = (world::get().slot(), next_temporary());
-    let name = alloc::format!("(temporary {slot}.{count})");
-    let number = hash(name.as_bytes());
-    file_objects::is_called(number, name.as_bytes());
-    let link = alloc::format!("/proc/self/fd/{descriptor}");
-    remember(link.as_bytes(), 0, number, &stat, site);
-    if let Some(file) = state().nameless.last_mut() {
-        file.name = Some(name.into_bytes());
-    }
-}
 
-/// An open file is about to lose its name to another one, and stays the object that it is.
-pub(crate) fn keep(real: &[u8], stat: &libc::stat, site: Site) {
-    let (place, number) = (state().disk.place(real), number(real));
-    remember(&place, libc::O_NOFOLLOW, number, stat, site);
-}
-
-fn remember(place: &[u8], flags: c_int, number: usize, stat: &libc::stat, site: Site) {
-    let flags = (libc::O_PATH | libc::O_CLOEXEC | flags) as usize;
-    let low = overlay::at(libc::SYS_openat, place, flags, 0) as c_int;
-    let open = descriptor_table::copy(low, site);
-    descriptor_table::shut(low);
-    if open < 0 {
-        refuse("a file without a name", site);
-    }
-    state().nameless.push(Nameless {
-        device: stat.st_dev,
-        inode: stat.st_ino,
-        number,
-        name: None,
-        open,
-    });
-}
-
-/// Whether an open file has no name.
-pub(crate) fn is_nameless(descriptor: c_int) -> bool {
-    number_of_nameless(descriptor).is_some()
-}
-
-/// A file without a name gets one.
-pub(crate) fn christen(descriptor: c_int, new: &[u8]) {
-    let number = number_of_nameless(descriptor);
-    let nameless = state().nameless.iter();
-    let mut known = nameless.filter(|file| Some(file.number) == number);
-    if let Some(name) = known.find_map(|file| file.name.clone()) {
-        give(&name, new, false);
-    }
-}
-
-/// The object of an open file that has lost its name.
-fn number_of_nameless(descriptor: c_int) -> Option<usize> {
-    let nameless = &state().nameless;
-    if nameless.is_empty() {
-        return None;
-    }
-    let stat = overlay::look_at_open(descriptor)?;
-    let found = nameless
-        .iter()
-        .find(|file| (file.device, file.inode) == (stat.st_dev, stat.st_ino));
-    found.map(|file| file.number)
-}
-
-/// What a path was called at first: a file stays the same object under all its names.
-fn first_name(real: &[u8]) -> Real {
-    let mut name: Real = real.into();
-    for (index, given) in state().given.iter().enumerate().rev() {
-        if overlay::beneath(&name, &given.new) {
-            name = [&given.old, &name[given.new.len()..]].concat();
-        } else if given.moved && overlay::beneath(&name, &given.old) {
-            // Something else, since.
-            name = [alloc::format!("//{index}").as_bytes(), &name].concat();
+    /// The first name of what is called so now.
+    fn first_name(&self, real: &[u8]) -> RealPath {
+        let mut name: RealPath = real.into();
+        for (index, rename) in self.all.iter().enumerate().rev() {
+            if beneath(&name, &rename.new) {
+                name = [&rename.old, &name[rename.new.len()..]].concat();
+            } else if rename.moved && beneath(&name, &rename.old) {
+                // Another file has got the name since.
+                name = [format!("//{index}").as_bytes(), &name].concat();
+            }
         }
+        name
     }
-    name
 }
 
-/// A path as an object: a number for which one it is.
+/// A file got another name; whether it lost the old one.
+pub(crate) fn note_rename(old: &[u8], new: &[u8], moved: bool) {
+    RENAMES.borrow().all.push(Rename {
+        old: old.into(),
+        new: new.into(),
+        moved,
+    });
+}
+
+/// How many temporary names the running thread has asked for, with this one.
+pub(crate) fn next_temporary() -> u64 {
+    let slot = world::borrow().slot();
+    let mut counts = TEMPORARIES.borrow();
+    let index = counts.iter().position(|(known, _)| *known == slot);
+    let index = index.unwrap_or_else(|| {
+        counts.push((slot, 0));
+        counts.len() - 1
+    });
+    counts[index].1 += 1;
+    counts[index].1
+}
+
+/// The number of the file's object.
 pub(crate) fn number(real: &[u8]) -> usize {
-    let number = hash(&first_name(real));
-    file_objects::is_called(number, real);
+    let number = hash(&RENAMES.borrow().first_name(real));
+    file_objects::note_path(number, real);
     number
 }
 
-fn hash(path: &[u8]) -> usize {
-    let hash = path.iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-        (hash ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3)
-    });
-    (hash ^ hash >> 44) as usize
-}
-
-/// The path of an open file as an object, the same as for calls that name the path.
+/// The number of the object of the file that a descriptor is open on: the same as by path.
 pub(crate) fn number_of_open(descriptor: c_int) -> usize {
-    if let Some(number) = number_of_nameless(descriptor) {
+    if let Some(number) = nameless_files::number_of(descriptor) {
         return number;
     }
-    let link = alloc::format!("/proc/self/fd/{descriptor}");
-    let path = overlay::read_link(link.as_bytes()).unwrap_or_default();
+    let path = os_files::path_of_open(descriptor).unwrap_or_default();
+    // The operating system says so of a file whose name was removed; a file may also be called so.
     let path = match path.strip_suffix(b" (deleted)") {
-        Some(name) if !is_called(descriptor, &path) => name,
+        Some(name) if !os_files::is_open_at(descriptor, &path) => name,
         _ => &path,
     };
-    number(&state().disk.original_of(path))
+    let real = overlay().original_of(path);
+    number(&real)
 }
 
-/// Whether an open file has this very path.
-fn is_called(descriptor: c_int, path: &[u8]) -> bool {
-    let files = (overlay::look(path), overlay::look_at_open(descriptor));
-    matches!(files, (Some(one), Some(other)) if overlay::identity(&one) == overlay::identity(&other))
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-pub(crate) fn alone() -> bool {
-    let world = world::get();
-    world.races.alone(world.current)
-}
-
-/// # Safety
-/// The text is the program's, and ends with a nul.
-pub(crate) unsafe fn bytes<'a>(path: usize) -> Option<&'a [u8]> {
-    if path == 0 {
-        return None;
+    fn renames(all: &[(&str, &str, bool)]) -> Renames {
+        let rename = |(old, new, moved): &(&str, &str, bool)| Rename {
+            old: old.as_bytes().into(),
+            new: new.as_bytes().into(),
+            moved: *moved,
+        };
+        Renames {
+            all: all.iter().map(rename).collect(),
+        }
     }
-    // SAFETY: as promised.
-    Some(unsafe { CStr::from_ptr(path as *const c_char) }.to_bytes())
+
+    #[test]
+    fn a_file_keeps_its_first_name() {
+        let renames = renames(&[("/a", "/b", true), ("/b", "/c", true)]);
+        assert_eq!(renames.first_name(b"/c"), b"/a");
+        assert_eq!(renames.first_name(b"/d"), b"/d");
+    }
+
+    #[test]
+    fn what_lies_beneath_moves_along() {
+        let renames = renames(&[("/a", "/b", true)]);
+        assert_eq!(renames.first_name(b"/b/x"), b"/a/x");
+        assert_eq!(renames.first_name(b"/bx"), b"/bx");
+    }
+
+    #[test]
+    fn a_name_that_is_free_again_is_another_file() {
+        let renames = renames(&[("/a", "/b", true)]);
+        assert_eq!(renames.first_name(b"/a"), b"//0/a");
+    }
+
+    #[test]
+    fn a_second_name_leaves_the_first() {
+        let renames = renames(&[("/a", "/b", false)]);
+        assert_eq!(renames.first_name(b"/a"), b"/a");
+        assert_eq!(renames.first_name(b"/b"), b"/a");
+    }
 }

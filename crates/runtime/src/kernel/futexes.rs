@@ -4,11 +4,14 @@
 //! their own in the model, apart from the word. C++'s library wakes waiters of memory that was freed, which is harmless: so a wake
 //! is no use of the memory.
 
-use crate::core::{
-    deadlines::{self, Deadline},
-    objects::Sort,
-    operations::{failed, visible},
-    world,
+use crate::{
+    core::{
+        deadlines::{self, Deadline},
+        objects::Sort,
+        operations::{failed, visible},
+        world,
+    },
+    hooks::atomic_objects,
 };
 use alloc::format;
 use core::ffi::{c_int, c_long};
@@ -72,7 +75,7 @@ unsafe fn wait(
     };
     // SAFETY: `word` points to a number, by this function's contract.
     let value = unsafe { word.read_volatile() };
-    let atomic = world::borrow().atomic(word as usize, 4, value.into(), site);
+    let atomic = atomic_objects::atomic(word as usize, 4, value.into(), site);
     let condvar = queue(word);
     let enqueue = Op::EnqueueIf {
         condvar,

@@ -1,7 +1,18 @@
-//! What the operating system keeps for a process, as a run sees it: descriptors and what they are open on, offsets, file locks, file
-//! mappings, the overlay that keeps the user's disk untouched, and waiting on several objects.
+//! What the operating system keeps for a process, as a run sees it.
 //!
-//! May import `core` and `hooks`, never a family of calls.
+//! | part | files |
+//! | --- | --- |
+//! | open descriptions, what a descriptor is open on | `open_description` |
+//! | descriptor table, numbers of each thread | `descriptor_table`, `descriptor_ranges`, `descriptor_arguments` |
+//! | disk overlay, names and paths | `overlay`, `file_names`, `nameless_files`, `path_resolution`, `open_checks`, `paths` |
+//! | files as objects of the model | `file_objects` |
+//! | file locks, mapped files | `file_locks`, `file_mappings` |
+//! | what the process had at `main` | `start_state` |
+//! | waiting on several objects, futexes, signals | `waits`, `imported_names`, `futexes`, `signals` |
+//! | the operating system and the C library | `os_files`, `libc_streams`, `program_memory` |
+//! | happens-before | `ordering` |
+//!
+//! Each part keeps its state in one cell. May import `core` and `hooks`, never a family of calls.
 
 pub(crate) mod descriptor_arguments;
 pub(crate) mod descriptor_ranges;
@@ -11,26 +22,51 @@ pub(crate) mod file_mappings;
 pub(crate) mod file_names;
 pub(crate) mod file_objects;
 pub(crate) mod futexes;
-pub(crate) mod offsets;
+pub(crate) mod imported_names;
+pub(crate) mod libc_streams;
+pub(crate) mod nameless_files;
+pub(crate) mod open_checks;
 pub(crate) mod open_description;
+pub(crate) mod ordering;
+pub(crate) mod os_files;
 pub(crate) mod overlay;
 pub(crate) mod path_resolution;
+pub(crate) mod paths;
+pub(crate) mod program_memory;
 pub(crate) mod signals;
+pub(crate) mod start_state;
 pub(crate) mod waits;
 
 use crate::core::families::Family;
 
 pub(crate) static FAMILY: Family = Family {
     prepare: |beginning| {
-        file_names::prepare(&beginning.disk);
-        file_objects::prepare();
+        overlay::overlay().set_root(&beginning.disk);
+        start_state::prepare();
         waits::prepare();
     },
-    before_report: descriptor_table::conclude,
+    begin_run: || {
+        descriptor_table::begin_run();
+        file_locks::begin_run();
+        file_mappings::begin_run();
+        file_names::begin_run();
+        file_objects::begin_run();
+        libc_streams::begin_run();
+        open_description::begin_run();
+        start_state::begin_run();
+        waits::begin_run();
+    },
+    thread_begins: |birth| {
+        file_names::thread_begins(birth);
+        waits::thread_begins(birth);
+    },
     thread_ends: waits::end,
+    before_report: descriptor_table::conclude,
     clean_up: || {
         file_names::clean_up();
-        file_objects::clean_up();
+        nameless_files::clean_up();
+        path_resolution::clean_up();
+        start_state::clean_up();
     },
     ..Family::QUIET
 };

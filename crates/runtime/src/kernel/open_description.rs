@@ -1,130 +1,324 @@
-//! How calls reach what is open: a step that looks the descriptor up, and one of the file.
+//! Open descriptions: what `open` and its like make, what descriptors stand for, and what `dup` shares.
+//!
+//! This is the one place that decides by what is open how a call reads or writes:
+//!
+//! * [`Kind`] says what a descriptor is open on, as far as the operating system has it, and one table says what that means for
+//!   a call: which object it touches, and which kinds are not under control.
+//! * [`Modelled`] is what a run models itself, so that its operations can block in the model. The operating system only keeps
+//!   the number. A new kind is a variant here, a file in this folder with its objects, and a file in `calls/files` with the
+//!   functions that make it; the compiler asks for the rest.
+//! * [`read`] and [`write`] are the steps of all calls that read and write by descriptor. As in the operating system a call
+//!   first looks its descriptor up, which is one step, and then uses what it has found, which is another.
+//!
+//! An offset belongs to the open description. As long as threads use it one after the other, in an order that the program makes,
+//! it concerns no other thread: a read from a file only looks at the file. Where threads use one offset in no order
+//! ([`Rule::Positions`]), a read changes the file's object.
 
 use crate::{
-    core::{call_sites, cancellation, world},
+    core::{call_sites, cancellation, cell::RunCell, operations::failed, rules, world},
     hooks::Frame,
     kernel::{
-        descriptor_table,
-        file_mappings::{self, At, By},
-        file_names, file_objects, offsets,
+        descriptor_arguments, descriptor_table,
+        file_mappings::{self, By},
+        file_names, file_objects,
+        ordering::{Moment, alone},
+        os_files,
+        program_memory::ProgramMemory,
+        start_state,
     },
 };
+use alloc::{format, vec::Vec};
 use core::ffi::c_int;
+use reweave_memory::Kind as MemoryAccess;
 use reweave_model::Site;
-use reweave_shadow::Kind;
+use reweave_wire::Rule;
 
-/// What a call does with an open file.
+/// An open description of the run, in the order of creation.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub(crate) struct DescriptionId(u32);
+
+impl DescriptionId {
+    /// Stands for all that were open at `main`: which descriptors share one is not known.
+    pub(crate) const AT_START: DescriptionId = DescriptionId(0);
+}
+
+/// What is known about an open description.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct OpenDescription {
+    /// What the run models; `None`: the operating system has it, see [`Kind::of`].
+    modelled: Option<Modelled>,
+    /// The last use of the offset.
+    offset_used: Option<Moment>,
+    /// The last change of file locks that it holds.
+    locks_used: Option<Moment>,
+}
+
+/// Open descriptions that the run models. There are none yet: the next are eventfd, timers, pipes and sockets.
 #[derive(Clone, Copy)]
-pub(crate) struct Way {
+pub(crate) enum Modelled {}
+
+impl Modelled {
+    /// Reads into memory; blocks in the model until there is something, unless the description is non-blocking.
+    fn read(self, _memory: &ProgramMemory, _frame: &Frame) -> isize {
+        match self {}
+    }
+
+    /// Writes from memory; blocks in the model until there is room, unless the description is non-blocking.
+    fn write(self, _memory: &ProgramMemory, _frame: &Frame) -> isize {
+        match self {}
+    }
+
+    /// What it is called in messages.
+    fn name(self) -> &'static str {
+        match self {}
+    }
+}
+
+static DESCRIPTIONS: RunCell<Vec<OpenDescription>> = RunCell::new(Vec::new());
+
+/// A new run.
+pub(crate) fn begin_run() {
+    let mut all = DESCRIPTIONS.borrow();
+    all.clear();
+    all.push(OpenDescription::default());
+}
+
+/// A new open description.
+pub(crate) fn create(modelled: Option<Modelled>) -> DescriptionId {
+    let mut all = DESCRIPTIONS.borrow();
+    all.push(OpenDescription {
+        modelled,
+        ..OpenDescription::default()
+    });
+    DescriptionId(all.len() as u32 - 1)
+}
+
+/// Whether offsets are shared between threads in no order.
+pub(crate) fn offsets_are_shared() -> bool {
+    rules::holds(Rule::Positions)
+}
+
+impl DescriptionId {
+    fn with<R>(self, then: impl FnOnce(&mut OpenDescription) -> R) -> R {
+        then(&mut DESCRIPTIONS.borrow()[self.0 as usize])
+    }
+
+    fn modelled(self) -> Option<Modelled> {
+        self.with(|description| description.modelled)
+    }
+
+    /// The running thread uses the offset, in a step that began in this epoch.
+    pub(crate) fn use_offset(self, since: u32) {
+        if alone() || offsets_are_shared() {
+            return;
+        }
+        let now = Moment::since(since);
+        let last = self.with(|description| description.offset_used.replace(now));
+        if last.is_some_and(|last| !last.is_before_now()) {
+            rules::needs(Rule::Positions);
+        }
+    }
+
+    /// The running thread changes the file locks that it holds; whether all earlier changes happened before this one.
+    pub(crate) fn use_locks(self) -> bool {
+        let now = Moment::now();
+        let last = self.with(|description| description.locks_used.replace(now));
+        let unknown = self == DescriptionId::AT_START && !alone();
+        !unknown && last.is_none_or(Moment::is_before_now)
+    }
+}
+
+/// What a descriptor is open on, as far as the operating system has it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Kind {
+    /// What the driver takes output from. For the program it is a pipe that can only be written to.
+    Output,
+    RegularFile,
+    Directory,
+    BlockDevice,
+    Pipe,
+    Socket,
+    /// A terminal or another character device, something without a type, or nothing.
+    Other,
+}
+
+/// What a kind means for calls.
+struct KindRules {
+    /// It has an object of the model.
+    is_file: bool,
+    /// Threads share its offset whether the run shows that or not.
+    shares_offset: bool,
+    /// It is not under control: what to call it.
+    refused: Option<&'static str>,
+}
+
+impl Kind {
+    pub(crate) fn of(descriptor: c_int) -> Kind {
+        if descriptor_table::is_output(descriptor) {
+            return Kind::Output;
+        }
+        match os_files::file_type_of_open(descriptor) {
+            libc::S_IFREG if start_state::is_output(descriptor) => Kind::Output,
+            libc::S_IFREG => Kind::RegularFile,
+            libc::S_IFDIR => Kind::Directory,
+            libc::S_IFBLK => Kind::BlockDevice,
+            libc::S_IFIFO => Kind::Pipe,
+            libc::S_IFSOCK => Kind::Socket,
+            _ => Kind::Other,
+        }
+    }
+
+    const fn rules(self) -> KindRules {
+        let (is_file, shares_offset, refused) = match self {
+            Kind::RegularFile => (true, false, None),
+            Kind::Directory | Kind::BlockDevice => (true, true, None),
+            Kind::Pipe | Kind::Socket => (false, false, Some("a pipe")),
+            Kind::Output | Kind::Other => (false, false, None),
+        };
+        KindRules {
+            is_file,
+            shares_offset,
+            refused,
+        }
+    }
+}
+
+/// What a call does with what is open.
+#[derive(Clone, Copy)]
+pub(crate) struct Access {
     pub(crate) call: &'static str,
-    /// It changes what is in it.
+    /// It changes the contents.
     pub(crate) writes: bool,
-    /// It begins where that stands, and moves it.
+    /// It begins at the offset, and moves it.
     pub(crate) moves: bool,
-    /// It sees what is in it.
+    /// It sees the contents.
     pub(crate) looks: bool,
 }
 
-/// From where it stands.
-pub(crate) const READS: Way = Way {
+/// Reads from the offset on.
+pub(crate) const READ: Access = Access {
     call: "read",
     writes: false,
     moves: true,
     looks: true,
 };
-pub(crate) const WRITES: Way = Way {
+/// Writes from the offset on.
+pub(crate) const WRITE: Access = Access {
     call: "write",
     writes: true,
-    ..READS
+    ..READ
 };
-/// From where the call says.
-pub(crate) const READS_AT: Way = Way {
+/// Reads from a place that the call names.
+pub(crate) const READ_AT: Access = Access {
     call: "pread",
     moves: false,
-    ..READS
+    ..READ
 };
-pub(crate) const WRITES_AT: Way = Way {
+/// Writes to a place that the call names.
+pub(crate) const WRITE_AT: Access = Access {
     call: "pwrite",
     moves: false,
-    ..WRITES
+    ..WRITE
 };
 
-/// What a descriptor stood for when it was looked up.
+/// Where in a file a call reads or writes.
 #[derive(Clone, Copy)]
-pub(crate) struct Looked {
+pub(crate) enum Place {
+    /// From the offset on.
+    Offset,
+    At(i64),
+}
+
+impl Place {
+    /// What a call that reads there does.
+    pub(crate) fn reading(self, call: &'static str) -> Access {
+        let access = match self {
+            Place::Offset => READ,
+            Place::At(_) => READ_AT,
+        };
+        Access { call, ..access }
+    }
+
+    /// What a call that writes there does.
+    pub(crate) fn writing(self, call: &'static str) -> Access {
+        let access = match self {
+            Place::Offset => WRITE,
+            Place::At(_) => WRITE_AT,
+        };
+        Access { call, ..access }
+    }
+}
+
+/// What a descriptor was open on when it was looked up.
+#[derive(Clone, Copy)]
+pub(crate) struct LookedUp {
     descriptor: c_int,
-    /// 0: none that matters here.
-    kind: u32,
-    /// It is for output.
-    output: bool,
+    kind: Kind,
+    modelled: Option<Modelled>,
     /// The object of the file, beside other threads.
     file: Option<usize>,
     site: Site,
     pc: usize,
 }
 
-/// A file that a call has reached.
+/// A file that a call has reached: the next thing it does is to use the descriptor.
 pub(crate) struct Reached {
+    /// Not the program's number, if that stands for something else by now.
     pub(crate) descriptor: c_int,
     writes: bool,
-    /// It is for output: a pipe, as far as the program can tell.
-    pub(crate) output: bool,
+    pub(crate) kind: Kind,
     pub(crate) by: By,
 }
 
 /// Looks a descriptor up.
-pub(crate) fn look_up(descriptor: c_int, way: Way, frame: &Frame) -> Looked {
-    if !matches!(way.call, "lseek" | "ftruncate" | "fallocate") {
+pub(crate) fn look_up(descriptor: c_int, access: Access, frame: &Frame) -> LookedUp {
+    if !matches!(access.call, "lseek" | "ftruncate" | "fallocate") {
         cancellation::point(frame);
     }
-    file_objects::moving();
+    start_state::offsets_change();
     let site = call_sites::site(&frame.return_address);
     descriptor_table::look_up(descriptor, site);
-    let (kind, output) = match file_objects::kind(descriptor) {
-        _ if descriptor_table::is_output(descriptor) => (0, true),
-        libc::S_IFREG if file_objects::is_output(descriptor) => (0, true),
-        kind => (kind, false),
-    };
-    let is_file = matches!(kind, libc::S_IFREG | libc::S_IFBLK | libc::S_IFDIR);
-    let file = (is_file && !file_names::alone()).then(|| file_names::number_of_open(descriptor));
-    Looked {
+    let kind = Kind::of(descriptor);
+    let has_object = kind.rules().is_file && !alone();
+    LookedUp {
         descriptor,
         kind,
-        output,
-        file,
+        modelled: descriptor_table::description(descriptor).modelled(),
+        file: has_object.then(|| file_names::number_of_open(descriptor)),
         site,
         pc: frame.return_address,
     }
 }
 
-impl Looked {
-    /// Touches the file, unless that is for output. Pipes and the like are not under control.
-    pub(crate) fn reach(self, way: Way) -> Reached {
-        let world = world::get();
-        let since = world.races.epoch(world.current);
-        if matches!(self.kind, libc::S_IFIFO | libc::S_IFSOCK) {
-            let what = alloc::format!("{} of a pipe", way.call);
-            world.unsupported(&what, self.site);
+impl LookedUp {
+    /// Performs the operation of the call on what was found.
+    pub(crate) fn reach(self, access: Access) -> Reached {
+        let since = Moment::now().epoch();
+        let rules = self.kind.rules();
+        let modelled = self.modelled.map(Modelled::name);
+        if let Some(refused) = rules.refused.or(modelled) {
+            let what = format!("{} of {refused}", access.call);
+            world::unsupported(&what, self.site);
         }
         if let Some(file) = self.file {
-            let shared = self.kind != libc::S_IFREG || offsets::are_shared();
-            if way.writes || way.moves && shared {
+            let shared = rules.shares_offset || offsets_are_shared();
+            if access.writes || access.moves && shared {
                 file_objects::touch(file, self.site);
-            } else if way.looks {
+            } else if access.looks {
                 file_objects::look_at(file, self.site);
             }
         }
-        let (descriptor, open) = descriptor_table::found_open(self.descriptor);
-        if way.writes && self.kind == libc::S_IFREG {
-            file_objects::spare(descriptor, self.site);
+        let (descriptor, description) = descriptor_table::take_found(self.descriptor);
+        if access.writes && self.kind == Kind::RegularFile {
+            start_state::protect(descriptor, self.site);
         }
-        if way.moves && self.file.is_some() {
-            offsets::used(open, since);
+        if access.moves && self.file.is_some() {
+            description.use_offset(since);
         }
         Reached {
             descriptor,
-            writes: way.writes,
-            output: self.output,
+            writes: access.writes,
+            kind: self.kind,
             by: By {
                 pc: self.pc,
                 site: self.site,
@@ -134,18 +328,109 @@ impl Looked {
     }
 }
 
-/// Looks a descriptor up and touches its file.
-pub(crate) fn reach(descriptor: c_int, way: Way, frame: &Frame) -> Reached {
-    look_up(descriptor, way, frame).reach(way)
+/// Looks a descriptor up and performs the operation of the call.
+pub(crate) fn reach(descriptor: c_int, access: Access, frame: &Frame) -> Reached {
+    look_up(descriptor, access, frame).reach(access)
 }
 
 impl Reached {
-    /// It was read or written.
-    pub(crate) fn accessed(&self, at: At, bytes: isize) {
+    pub(crate) fn is_output(&self) -> bool {
+        self.kind == Kind::Output
+    }
+
+    /// The call has read or written so many bytes: other threads may see them in memory that is mapped.
+    pub(crate) fn accessed(&self, place: Place, bytes: isize) {
         let kind = match self.writes {
-            true => Kind::Write,
-            false => Kind::Read,
+            true => MemoryAccess::Write,
+            false => MemoryAccess::Read,
         };
-        file_mappings::accessed(self.descriptor, at, bytes, kind, &self.by);
+        file_mappings::accessed(self.descriptor, place, bytes, kind, &self.by);
+    }
+}
+
+/// A call that reads by descriptor into memory. `real` has the operating system do it.
+pub(crate) fn read(
+    descriptor: c_int,
+    (call, place): (&'static str, Place),
+    memory: &ProgramMemory,
+    frame: &Frame,
+    real: impl FnOnce(c_int) -> isize,
+) -> isize {
+    let descriptor = descriptor_arguments::own(descriptor);
+    if !world::active() {
+        return real(descriptor);
+    }
+    let access = place.reading(call);
+    let found = look_up(descriptor, access, frame);
+    if let Some(modelled) = found.modelled {
+        return modelled.read(memory, frame);
+    }
+    let file = found.reach(access);
+    if file.is_output() {
+        return failed(match place {
+            Place::Offset => libc::EBADF,
+            Place::At(_) => libc::ESPIPE,
+        }) as isize;
+    }
+    memory.note_list(frame);
+    memory.prepare_for_writes();
+    let got = real(file.descriptor);
+    file.accessed(place, got);
+    memory.note_written(got.max(0) as usize, frame);
+    got
+}
+
+/// A call that writes by descriptor from memory. `real` has the operating system do it.
+pub(crate) fn write(
+    descriptor: c_int,
+    (call, place): (&'static str, Place),
+    memory: &ProgramMemory,
+    frame: &Frame,
+    real: impl FnOnce(c_int) -> isize,
+) -> isize {
+    let descriptor = descriptor_arguments::own(descriptor);
+    if !world::active() {
+        return real(descriptor);
+    }
+    memory.note_list(frame);
+    memory.note_read(frame);
+    let access = place.writing(call);
+    let found = look_up(descriptor, access, frame);
+    if let Some(modelled) = found.modelled {
+        return modelled.write(memory, frame);
+    }
+    let file = found.reach(access);
+    if file.is_output() && !access.moves {
+        return failed(libc::ESPIPE) as isize;
+    }
+    let put = real(file.descriptor);
+    file.accessed(place, put);
+    put
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pipes_and_sockets_are_refused_and_have_no_object() {
+        for kind in [Kind::Pipe, Kind::Socket] {
+            assert_eq!(kind.rules().refused, Some("a pipe"));
+            assert!(!kind.rules().is_file);
+        }
+    }
+
+    #[test]
+    fn only_a_regular_file_can_keep_its_offset_to_itself() {
+        assert!(!Kind::RegularFile.rules().shares_offset);
+        assert!(Kind::Directory.rules().shares_offset);
+        assert!(Kind::BlockDevice.rules().shares_offset);
+    }
+
+    #[test]
+    fn a_call_that_names_its_place_leaves_the_offset() {
+        assert!(Place::Offset.reading("readv").moves);
+        assert!(!Place::At(0).writing("pwritev").moves);
+        assert_eq!(Place::At(0).writing("pwritev").call, "pwritev");
     }
 }

@@ -1,30 +1,41 @@
 //! Where calls that name files are sent.
 //!
-//! This is the only place where it is decided which path the kernel is given. A call that only looks may see the original. One that changes something is sent to a
-//! copy, or to a device; it fails here if the program may not do that to the original, and is refused by name if there can be no copy. So nothing that a run does can reach the
-//! user's own files.
+//! This is the only place that decides which path the operating system is given. A call that only looks may see the original. A
+//! call that changes something is sent to a copy, or to a device; it fails here if the program may not do that to the original, and
+//! is refused by name if there can be no copy. So nothing that a run does can reach the user's own files.
+//!
+//! Between [`redirect`] and [`make`] the thread performs no operation, so what the call at hand needs is kept in one place.
 
 use crate::{
-    core::{call_sites, sys, world},
+    core::{
+        call_sites,
+        cell::{RunCell, RunValue},
+        operations::failed,
+        world,
+    },
     kernel::{
         descriptor_table, file_locks, file_mappings,
-        file_names::{
-            HERE, alone, bytes, enter, is_nameless, is_system, leave, number, refuse, state,
-        },
+        file_names::{HERE, enter, leave, number, refuse},
         file_objects,
-        overlay::{self, Dead, Real, Where},
+        nameless_files::is_nameless,
+        ordering::alone,
+        os_files::{self, file_type},
+        overlay::{DeadEnd, Where, overlay},
+        paths::{self, RealPath, beneath, descriptor_in_proc, is_system, parent},
+        program_memory::c_text,
+        start_state,
     },
 };
-use alloc::vec::Vec;
+use alloc::{format, vec::Vec};
 use core::ffi::c_int;
 use reweave_model::Site;
 
 /// What a call does with a path.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Use {
+pub(crate) enum PathUse {
     Look,
-    /// Goes there, which changes where other paths lead.
-    Go,
+    /// Makes it the current directory, which changes where other paths lead.
+    Enter,
     List,
     /// Makes, renames or removes it, and other paths with it.
     Entry,
@@ -36,72 +47,149 @@ pub(crate) enum Use {
     Within,
     /// Opens it for changes, and makes none.
     Open,
-    /// Changes what is in it; whether that matters, and whether it makes it.
+    /// Changes its contents; whether the old ones matter, and whether it makes the file.
     Change {
-        whole: bool,
+        keeps: bool,
         makes: bool,
     },
-    /// Changes what is known of it, as its owner may, and sometimes those who may write to it.
-    Mark {
+    /// Changes its attributes, as its owner may, and sometimes those who may write to it.
+    Attributes {
         writers: bool,
     },
 }
 
-pub(crate) const WHOLE: Use = Use::Change {
-    whole: true,
+/// Changes contents that matter, of a file that there is.
+pub(crate) const CHANGE: PathUse = PathUse::Change {
+    keeps: true,
     makes: false,
 };
 
-impl Use {
+impl PathUse {
     /// Whether there may be nothing yet.
     fn makes(self) -> bool {
-        matches!(
-            self,
-            Use::Entry | Use::New | Use::Make | Use::Change { makes: true, .. }
-        )
+        use PathUse::*;
+        matches!(self, Entry | New | Make | Change { makes: true, .. })
     }
 
     /// Whether nothing is changed.
-    fn looks(self) -> bool {
-        matches!(self, Use::Look | Use::Go | Use::List)
+    fn only_looks(self) -> bool {
+        matches!(self, PathUse::Look | PathUse::Enter | PathUse::List)
+    }
+
+    /// Whether it needs the lock of all names exclusively.
+    fn excludes(self) -> bool {
+        matches!(self, PathUse::List | PathUse::Enter | PathUse::Entry)
     }
 }
 
+/// Paths that the call at hand is given instead of its own.
+static TEXTS: RunCell<[Vec<u8>; 2]> = RunCell::new([Vec::new(), Vec::new()]);
+
+/// What else is known about the call at hand.
+#[derive(Clone, Copy)]
+struct CallAtHand {
+    /// It fails with this number.
+    denied: Option<c_int>,
+    /// It opens what this descriptor is open on, which goes to the driver.
+    output: Option<c_int>,
+    /// It makes a file that has no name.
+    makes_nameless: bool,
+}
+
+impl CallAtHand {
+    const NONE: CallAtHand = CallAtHand {
+        denied: None,
+        output: None,
+        makes_nameless: false,
+    };
+}
+
+static CALL: RunValue<CallAtHand> = RunValue::new(CallAtHand::NONE);
+
+/// After a run.
+pub(crate) fn clean_up() {
+    CALL.set(CallAtHand::NONE);
+}
+
+fn change_call(change: impl FnOnce(&mut CallAtHand)) {
+    let mut call = CALL.get();
+    change(&mut call);
+    CALL.set(call);
+}
+
+/// The call at hand fails with this number.
+pub(crate) fn deny(error: c_int) {
+    change_call(|call| call.denied = Some(error));
+}
+
+/// The call at hand makes a file that has no name.
+pub(crate) fn makes_nameless() {
+    change_call(|call| call.makes_nameless = true);
+}
+
+/// Whether the call at hand has made a file that has no name.
+pub(crate) fn take_makes_nameless() -> bool {
+    let taken = CALL.get().makes_nameless;
+    change_call(|call| call.makes_nameless = false);
+    taken
+}
+
+/// The descriptor for which the call at hand has opened another one.
+pub(crate) fn take_output() -> Option<c_int> {
+    let taken = CALL.get().output;
+    change_call(|call| call.output = None);
+    taken
+}
+
+/// The path that the call at hand is given instead of its own, without the nul; empty: its own.
+pub(crate) fn replaced_path() -> Vec<u8> {
+    let texts = TEXTS.borrow();
+    texts[0].strip_suffix(b"\0").unwrap_or(&texts[0]).to_vec()
+}
+
+/// Remembers a path for what comes after the call at hand, which is not given to it.
+pub(crate) fn remember_path(path: Vec<u8>) {
+    TEXTS.borrow()[0] = path;
+}
+
 /// Where a path leads now.
-fn lead(path: &[u8], follow: bool, how: Use) -> Result<Real, Dead> {
-    let disk = &state().disk;
+fn lead(path: &[u8], follow: bool, how: PathUse) -> Result<RealPath, DeadEnd> {
+    let disk = overlay();
     let slash = path.ends_with(b"/");
-    let looks = matches!(how, Use::Look | Use::Mark { .. });
-    let real = disk.real(HERE, path, follow || slash && looks)?;
+    let looks = matches!(how, PathUse::Look | PathUse::Attributes { .. });
+    let real = disk.resolve(HERE, path, follow || slash && looks)?;
     let dead = match slash && disk.stat(&real).is_none() {
-        true if how == Use::Entry => None,
+        true if how == PathUse::Entry => None,
         true if how.makes() => Some(libc::EISDIR),
         true => Some(libc::ENOENT),
         false => None,
     };
     match dead {
-        Some(error) => Err(Dead { at: real, error }),
+        Some(error) => Err(DeadEnd { at: real, error }),
         None => Ok(real),
     }
 }
 
-/// Where a path leads; others see what the call does to it from now on, or it sees what they have done. Until [`crate::kernel::file_names::leave`] it
-/// leads there. Else an error number.
+/// Where a path leads; or an error number. Performs the operation of the call on it, so that other threads see what the call does, or
+/// it sees what they did. The path leads there until [`leave`].
+///
+/// `path` is the address that the program passed for a path to a function of the C library.
 pub(crate) fn reach(
     directory: c_int,
     path: usize,
     follow: bool,
-    how: Use,
+    how: PathUse,
     site: Site,
-) -> Result<Real, c_int> {
-    // SAFETY: the program's own text.
-    let mut path = unsafe { bytes(path) }.ok_or(libc::EFAULT)?;
-    enter(matches!(how, Use::List | Use::Go | Use::Entry), site);
+) -> Result<RealPath, c_int> {
+    // SAFETY: the C library demands of its caller that a path is null or ends with a nul, and stays until the call returns.
+    let mut path = unsafe { c_text(path) }.ok_or(libc::EFAULT)?;
+    enter(how.excludes(), site);
     let whole;
     if directory != HERE && path.first().is_some_and(|first| *first != b'/') {
         descriptor_table::look_up(directory, site);
-        let start = state().disk.directory(descriptor_table::found(directory));
-        whole = [&start.ok_or(libc::EBADF)?, &b"/"[..], path].concat();
+        let found = descriptor_table::found(directory);
+        let start = overlay().directory(found).ok_or(libc::EBADF)?;
+        whole = paths::entry(&start, path);
         path = &whole;
     }
     let mut found = lead(path, follow, how);
@@ -111,9 +199,11 @@ pub(crate) fn reach(
     };
     if !alone() && !is_system(place) {
         match how {
-            // Nobody else names anything.
-            Use::List | Use::Go | Use::Entry => {}
-            Use::Look | Use::Open | Use::Within => file_objects::look_at(number(place), site),
+            // No other thread names anything.
+            _ if how.excludes() => {}
+            PathUse::Look | PathUse::Open | PathUse::Within => {
+                file_objects::look_at(number(place), site);
+            }
             _ if found.is_err() => file_objects::look_at(number(place), site),
             _ => file_objects::touch(number(place), site),
         }
@@ -122,52 +212,46 @@ pub(crate) fn reach(
     found.map_err(|dead| dead.error)
 }
 
-/// Exchanges the path of a call for where it is to be made, or has it fail.
+/// Replaces the path of a call by the one that the operating system is to be given, or has the call fail. See [`reach`].
 pub(crate) fn redirect(
     directory: c_int,
     path: &mut usize,
     follow: bool,
-    how: Use,
+    how: PathUse,
     from: &usize,
-    text: usize,
 ) {
-    state().texts[text].clear();
-    state().output = None;
-    if how.looks() && alone() && !state().disk.used() {
+    TEXTS.borrow()[0].clear();
+    take_output();
+    if how.only_looks() && alone() && !overlay().is_used() {
         return;
     }
     let site = call_sites::site(from);
-    let mut place = reach(directory, *path, follow, how, site);
-    if matches!(how, Use::Mark { .. })
-        && !alone()
-        && place.as_ref().is_ok_and(|real| leads_on(real))
-    {
-        // Who may go through a directory matters to all that lies beneath.
+    let address = *path;
+    let mut place = reach(directory, address, follow, how, site);
+    let attributes = matches!(how, PathUse::Attributes { .. });
+    if attributes && !alone() && place.as_ref().is_ok_and(|real| is_directory(real)) {
+        // The rights of a directory matter to everything beneath.
         leave(site);
         enter(true, site);
-        place = reach(directory, *path, follow, how, site);
+        place = reach(directory, address, follow, how, site);
     }
-    send(
-        place.and_then(|real| place_for(&real, how, site)),
-        path,
-        text,
-    );
+    let place = place.and_then(|real| place_for(&real, how, site));
+    send(place, path, 0);
 }
 
-fn leads_on(real: &[u8]) -> bool {
-    let stat = state().disk.stat(real);
-    stat.is_some_and(|stat| overlay::kind(&stat) == libc::S_IFDIR)
+fn is_directory(real: &[u8]) -> bool {
+    overlay().file_type(real) == Some(libc::S_IFDIR)
 }
 
-/// Has a call be made there, or fail.
+/// Gives the call at hand this path, or has it fail.
 pub(crate) fn send(place: Result<Vec<u8>, c_int>, path: &mut usize, text: usize) {
-    let state = state();
     match place {
         Ok(place) => {
-            state.texts[text] = overlay::terminated(&place);
-            *path = state.texts[text].as_ptr() as usize;
+            let mut texts = TEXTS.borrow();
+            texts[text] = paths::terminated(&place);
+            *path = texts[text].as_ptr() as usize;
         }
-        Err(error) => state.denied = Some(error),
+        Err(error) => deny(error),
     }
 }
 
@@ -176,43 +260,49 @@ pub(crate) fn make<T>(failure: T, call: impl FnOnce() -> T) -> T {
     if !world::active() {
         return call();
     }
-    match state().denied.take() {
+    let denied = CALL.get().denied;
+    change_call(|call| call.denied = None);
+    match denied {
         Some(error) => {
-            crate::core::operations::failed(error);
+            failed(error);
             failure
         }
         None => call(),
     }
 }
 
-/// Where a call is to be made that does this to what lies there; or an error number.
-pub(crate) fn place_for(real: &[u8], how: Use, site: Site) -> Result<Vec<u8>, c_int> {
-    let disk = &mut state().disk;
-    let there = disk.stat(real);
+/// The path that a call is to be given which does this to what lies there; or an error number.
+pub(crate) fn place_for(real: &[u8], how: PathUse, site: Site) -> Result<Vec<u8>, c_int> {
+    let there = overlay().stat(real);
     match how {
-        Use::Look | Use::Go => {}
-        Use::Make if there.is_some() => {}
-        Use::List => {
-            // What others change from now on is to be seen as well.
-            if !alone() && there.is_some() && !is_system(real) {
+        PathUse::Look | PathUse::Enter => {}
+        PathUse::Make if there.is_some() => {}
+        PathUse::List => {
+            // What other threads change from now on is to be seen as well.
+            let copies = !alone() && there.is_some() && !is_system(real);
+            let mut disk = overlay();
+            if copies {
                 disk.copy(real, true);
             }
-            disk.list(real);
+            disk.complete_listing(real);
         }
-        Use::Entry | Use::New if there.is_some() => return Err(libc::EEXIST),
-        _ => return change(real, how, site),
+        PathUse::Entry | PathUse::New if there.is_some() => return Err(libc::EEXIST),
+        _ => return change(real, there.as_ref(), how, site),
     }
-    Ok(disk.place(real))
+    Ok(overlay().place(real))
 }
 
-/// Has a copy made of what is about to be changed: where that is, or an error number.
-fn change(real: &[u8], how: Use, site: Site) -> Result<Vec<u8>, c_int> {
-    let disk = &mut state().disk;
-    let there = disk.stat(real);
-    if let Some(stat) = &there
-        && is_elsewhere(real, stat)
+/// Makes a copy of what is about to be changed: its path, or an error number.
+fn change(
+    real: &[u8],
+    there: Option<&libc::stat>,
+    how: PathUse,
+    site: Site,
+) -> Result<Vec<u8>, c_int> {
+    if let Some(stat) = there
+        && !can_be_copied(real, stat)
     {
-        return special(real, how, site);
+        return change_special(real, how, site);
     }
     if is_system(real) {
         return Err(if how.makes() {
@@ -221,30 +311,28 @@ fn change(real: &[u8], how: Use, site: Site) -> Result<Vec<u8>, c_int> {
             libc::ENOENT
         });
     }
-    allowed(real, there.as_ref(), how)?;
-    let disk = &mut state().disk;
+    allowed(real, there, how)?;
     match there {
-        Some(stat) => copy(real, &stat, how, site),
-        None => disk.prepare(real),
+        Some(stat) => copy(real, stat, how, site),
+        None => overlay().prepare(real),
     }
-    Ok(state().disk.copy_of(real))
+    Ok(overlay().copy_of(real))
 }
 
-/// Whether something is none that could be copied.
-fn is_elsewhere(real: &[u8], stat: &libc::stat) -> bool {
-    let kind = overlay::kind(stat);
-    is_system(real) || !matches!(kind, libc::S_IFREG | libc::S_IFDIR | libc::S_IFLNK)
+fn can_be_copied(real: &[u8], stat: &libc::stat) -> bool {
+    let copied = [libc::S_IFREG, libc::S_IFDIR, libc::S_IFLNK];
+    !is_system(real) && copied.contains(&file_type(stat))
 }
 
-/// A change of something else than a file: what is the process's own, or leads out of it.
-fn special(real: &[u8], how: Use, site: Site) -> Result<Vec<u8>, c_int> {
-    let place = state().disk.place(real);
-    let opens = matches!(how, Use::Open | Use::Change { .. });
-    let kind = overlay::look_behind(&place).map_or(0, |stat| overlay::kind(&stat));
-    let output = descriptor_behind(real).filter(|open| file_objects::is_output(*open));
+/// A change of something that is no file on a disk: what belongs to the process, or leads out of it.
+fn change_special(real: &[u8], how: PathUse, site: Site) -> Result<Vec<u8>, c_int> {
+    let place = overlay().place(real);
+    let opens = matches!(how, PathUse::Open | PathUse::Change { .. });
+    let kind = os_files::look_behind(&place).map_or(0, |stat| file_type(&stat));
+    let output = descriptor_in_proc(real).filter(|open| start_state::is_output(*open));
     if opens && output.is_some() {
-        // The driver reads what is there: nobody may begin anew.
-        state().output = output;
+        // The driver reads what is there, so it must not be truncated.
+        change_call(|call| call.output = output);
         return Ok(b"/dev/null".to_vec());
     }
     match kind {
@@ -257,106 +345,90 @@ fn special(real: &[u8], how: Use, site: Site) -> Result<Vec<u8>, c_int> {
     }
 }
 
-/// Whether it belongs to the process: what is known of it, and what it has open and nobody else can.
+/// Whether something of `/proc` belongs to the process and to no other: its settings, and what it alone can have open.
 fn is_own(real: &[u8]) -> bool {
-    // SAFETY: asks for a number.
-    let own = alloc::format!("/proc/{}", unsafe { sys::call(libc::SYS_getpid, [0; 6]) });
-    match descriptor_behind(real) {
-        Some(descriptor) => is_thrown_away(descriptor),
+    match descriptor_in_proc(real) {
+        Some(descriptor) => is_gone_with_run(descriptor),
         None => {
-            let device = |path: &[u8]| Some(overlay::look_behind(path)?.st_dev);
-            overlay::beneath(real, own.as_bytes()) && device(real) == device(b"/proc")
+            let own = format!("/proc/{}", os_files::process_id());
+            beneath(real, own.as_bytes()) && os_files::same_device(real, b"/proc")
         }
     }
 }
 
-/// The descriptor that a path of `/proc` is for.
-pub(crate) fn descriptor_behind(real: &[u8]) -> Option<c_int> {
-    let number = real
-        .strip_prefix(overlay::parent(real))?
-        .strip_prefix(b"/")?;
-    let within = overlay::parent(real).ends_with(b"/fd") && overlay::beneath(real, b"/proc");
-    let number = core::str::from_utf8(number).ok().filter(|_| within);
-    number?.parse().ok()
-}
-
-/// Whether what is open is gone with the run.
-pub(crate) fn is_thrown_away(descriptor: c_int) -> bool {
-    let link = alloc::format!("/proc/self/fd/{descriptor}");
-    let path = overlay::read_link(link.as_bytes()).unwrap_or_default();
-    let copies = state().disk.copy_of(b"");
-    let copy = state().disk.used() && overlay::beneath(&path, &copies);
-    copy || is_nameless(descriptor) || file_objects::is_output(descriptor)
+/// Whether what is open is gone when the run is over.
+pub(crate) fn is_gone_with_run(descriptor: c_int) -> bool {
+    let path = os_files::path_of_open(descriptor).unwrap_or_default();
+    let copy = overlay().holds(&path);
+    copy || is_nameless(descriptor) || start_state::is_output(descriptor)
 }
 
 /// Whether the program may do this to the original; else an error number.
-fn allowed(real: &[u8], there: Option<&libc::stat>, how: Use) -> Result<(), c_int> {
-    let disk = &state().disk;
+fn allowed(real: &[u8], there: Option<&libc::stat>, how: PathUse) -> Result<(), c_int> {
+    let disk = overlay();
     let Some(stat) = there else {
         return match how.makes() {
-            true => disk.writable(overlay::parent(real)),
+            true => disk.writable(parent(real)),
             false => Err(libc::ENOENT),
         };
     };
-    // SAFETY: asks for a number.
-    let user = unsafe { sys::call(libc::SYS_geteuid, [0; 6]) } as u32;
-    let owner = user == 0 || user == stat.st_uid;
-    match (how, overlay::kind(stat)) {
-        (Use::Mark { .. }, _) if owner => Ok(()),
-        (Use::Mark { writers: true }, libc::S_IFREG | libc::S_IFDIR) => disk.writable(real),
-        (Use::Mark { .. }, _) => Err(libc::EPERM),
-        (Use::Within, libc::S_IFDIR) => disk.writable(real),
-        (Use::Within, _) => Err(libc::ENOTDIR),
+    use PathUse::{Attributes, Within};
+    match (how, file_type(stat)) {
+        (Attributes { .. }, _) if os_files::owns(stat) => Ok(()),
+        (Attributes { writers: true }, libc::S_IFREG | libc::S_IFDIR) => disk.writable(real),
+        (Attributes { .. }, _) => Err(libc::EPERM),
+        (Within, libc::S_IFDIR) => disk.writable(real),
+        (Within, _) => Err(libc::ENOTDIR),
         (_, libc::S_IFDIR) => Err(libc::EISDIR),
         (_, libc::S_IFLNK) => Err(libc::ELOOP),
         _ => disk.writable(real),
     }
 }
 
-/// A file is about to lose its name. If it is open it is the run's own from now on, so that who asks how many names it has is told.
+/// A file is about to lose its name. If it is open it becomes the run's own, so that its number of names is right.
 pub(crate) fn detach(real: &[u8], stat: &libc::stat) {
-    let alone = overlay::kind(stat) == libc::S_IFREG && stat.st_nlink == 1;
-    let disk = &mut state().disk;
-    let original = disk.find(real) == Where::Original;
-    if alone
+    let only_name = file_type(stat) == libc::S_IFREG && stat.st_nlink == 1;
+    let original = overlay().find(real) == Where::Original;
+    if only_name
         && original
         && !file_mappings::is_mapped(stat)
-        && overlay::is_open(stat, descriptor_table::is_programs)
+        && os_files::is_open_somewhere(stat, descriptor_table::is_programs)
     {
-        disk.copy(real, true);
-        follow(stat, real);
+        overlay().copy(real, true);
+        move_open(stat, real);
     }
 }
 
-/// Who has a file open that was copied has the copy from now on.
-pub(crate) fn follow(file: &libc::stat, real: &[u8]) {
-    file_objects::changing();
-    let disk = &mut state().disk;
-    overlay::follow(file, &disk.copy_of(real), descriptor_table::is_programs);
-    if let Some(copy) = disk.stat(real) {
-        file_locks::moved(file, &copy);
+/// Descriptors that are open on a file that was copied are open on the copy from now on.
+pub(crate) fn move_open(file: &libc::stat, real: &[u8]) {
+    start_state::descriptors_change();
+    let copy = overlay().copy_of(real);
+    os_files::move_to_copy(file, &copy, descriptor_table::is_programs);
+    let copied = overlay().stat(real);
+    if let Some(copied) = copied {
+        file_locks::moved(file, &copied);
     }
 }
 
-/// Sees to it that there is a copy, and that what is open stands for it.
-fn copy(real: &[u8], stat: &libc::stat, how: Use, site: Site) {
-    let original = state().disk.find(real) == Where::Original;
-    let plain = overlay::kind(stat) == libc::S_IFREG;
+/// Makes a copy unless there is one, and has what is open be open on it.
+fn copy(real: &[u8], stat: &libc::stat, how: PathUse, site: Site) {
+    let original = overlay().find(real) == Where::Original;
+    let plain = file_type(stat) == libc::S_IFREG;
     if original && plain && stat.st_nlink > 1 {
         refuse("a change of a file that has several names", site);
     }
-    let empties = matches!(how, Use::Change { whole: false, .. });
-    if original || empties {
+    let truncates = matches!(how, PathUse::Change { keeps: false, .. });
+    if original || truncates {
         file_mappings::changing(stat, original, site);
     }
     if original {
-        let disk = &mut state().disk;
-        disk.copy(real, !empties);
-        if disk.has_failed() {
+        overlay().copy(real, !truncates);
+        let failed = overlay().has_failed();
+        if failed {
             refuse("a change of a file that cannot be copied", site);
         }
         if plain {
-            follow(stat, real);
+            move_open(stat, real);
         }
     }
 }

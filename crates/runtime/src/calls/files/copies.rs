@@ -1,18 +1,18 @@
-//! Calls that copy from one file to another. To read and to write are two steps, as in the kernel; what was read waits in between.
+//! Calls that copy from one file to another. Reading and writing are two steps, as in the operating system; what was read waits in
+//! between.
 
 use crate::{
-    core::{call_sites, sys, world},
+    core::{call_sites, cell::RunCell, operations::failed, spin, sys, world},
     hooks::{Frame, accesses},
     kernel::{
-        descriptor_table,
-        file_mappings::At,
-        file_names, file_objects,
-        open_description::{self, READS, READS_AT, Reached, WRITES, WRITES_AT, Way},
-        overlay as kernel,
+        open_description::{self, Access, Place, Reached},
+        ordering::alone,
+        os_files::{self, FileIdentity},
+        start_state,
     },
     real, trampoline,
 };
-use alloc::vec::Vec;
+use alloc::{format, vec::Vec};
 use core::ffi::{c_int, c_long, c_uint};
 use reweave_model::ThreadId;
 
@@ -23,160 +23,142 @@ trampoline! {
     copy_file_range => copy_range, "rax";
 }
 
-/// Of a run: what threads have read and not written.
-#[derive(Default)]
-pub struct State {
-    read: Vec<(ThreadId, Vec<u8>)>,
+/// What threads have read and not written yet.
+static READ: RunCell<Vec<(ThreadId, Vec<u8>)>> = RunCell::new(Vec::new());
+
+/// A new run.
+pub(crate) fn begin_run() {
+    READ.borrow().clear();
 }
 
-impl State {
-    pub fn clear(&mut self) {
-        self.read.clear();
-    }
-}
-
-/// One of the two files: a descriptor, and where to begin if that is not where the file stands.
+/// One of the two files: a descriptor, and a variable with the place to begin at, unless that is the offset of the descriptor.
+///
+/// *Invariant:* the pointer is null or points to a variable of the program, as the call demands.
 #[derive(Clone, Copy)]
 struct End {
     descriptor: c_int,
-    offset: *mut i64,
+    variable: *mut i64,
 }
 
 impl End {
-    fn at(self) -> At {
-        match self.offset.is_null() {
-            true => At::Position,
-            // SAFETY: the program's own variable.
-            false => At::Offset(unsafe { *self.offset }),
+    fn place(self) -> Place {
+        match self.variable.is_null() {
+            true => Place::Offset,
+            // SAFETY: not null, so it points to a variable of the program.
+            false => Place::At(unsafe { *self.variable }),
         }
-    }
-
-    fn way(self, call: &'static str, moving: Way, still: Way) -> Way {
-        let way = match self.offset.is_null() {
-            true => moving,
-            false => still,
-        };
-        Way { call, ..way }
     }
 
     /// So many bytes were copied.
     fn advance(self, bytes: isize, frame: &Frame) {
-        if !self.offset.is_null() {
-            accesses::range(self.offset as usize, size_of::<i64>(), true, frame);
-            // SAFETY: as above.
-            unsafe { *self.offset += bytes as i64 };
+        if !self.variable.is_null() {
+            accesses::range(self.variable as usize, size_of::<i64>(), true, frame);
+            // SAFETY: not null, so it points to a variable of the program; `touch_range` has made its page writable.
+            unsafe { *self.variable += bytes as i64 };
         }
     }
 }
 
-/// Reads or writes, by the calls with and without an offset.
-fn transfer(file: &Reached, at: At, calls: [c_long; 2], bytes: &mut [u8]) -> isize {
-    let (call, offset) = match at {
-        At::Position => (calls[0], 0),
-        At::Offset(offset) => (calls[1], offset as usize),
+/// Reads or writes, by the system calls with and without an offset.
+fn transfer(file: &Reached, place: Place, calls: [c_long; 2], bytes: &mut [u8]) -> isize {
+    let (call, offset) = match place {
+        Place::Offset => (calls[0], 0),
+        Place::At(offset) => (calls[1], offset as usize),
     };
-    let (place, length) = (bytes.as_mut_ptr() as usize, bytes.len());
-    let arguments = [file.descriptor as usize, place, length, offset, 0, 0];
-    // SAFETY: memory of ours.
+    let (memory, length) = (bytes.as_mut_ptr() as usize, bytes.len());
+    let arguments = [file.descriptor as usize, memory, length, offset, 0, 0];
+    // SAFETY: one of `read`, `pread`, `write` and `pwrite`, with memory of the runtime that is so large.
     let done = unsafe { sys::call(call, arguments) };
-    file.accessed(at, done);
+    file.accessed(place, done);
     done
 }
 
-/// Why a file cannot be written, before anything is read; `appends`: what the call says to a file that is only appended to.
-fn refusal(source: c_int, target: c_int, appends: c_int) -> Option<c_int> {
-    let [read, written] = [source, target].map(descriptor_table::flags);
+/// Why the files cannot be copied, before anything is read. `append` is what the call says to a file that is only appended to.
+fn refusal(source: c_int, target: c_int, append: c_int) -> Option<c_int> {
+    let [read, written] = [source, target].map(os_files::flags);
     let wrong = |flags: c_int, access| flags < 0 || flags & libc::O_ACCMODE == access;
     match () {
         () if wrong(read, libc::O_WRONLY) || wrong(written, libc::O_RDONLY) => Some(libc::EBADF),
-        () if written & libc::O_APPEND != 0 => Some(appends),
+        () if written & libc::O_APPEND != 0 => Some(append),
         () => None,
     }
 }
 
-fn are_one(one: c_int, other: c_int) -> bool {
-    let file = |descriptor| {
-        let stat = kernel::look_at_open(descriptor)?;
-        Some((stat.st_dev, stat.st_ino))
-    };
-    file(one) == file(other)
-}
-
 /// Copies beside other threads; a count, or an error number below zero.
 fn copy(
-    from: End,
-    to: End,
+    [from, to]: [End; 2],
     bytes: usize,
-    (call, appends): (&'static str, c_int),
+    (call, append): (&'static str, c_int),
     frame: &Frame,
 ) -> isize {
-    let reads = from.way(call, READS, READS_AT);
-    let writes = to.way(call, WRITES, WRITES_AT);
+    let reads: Access = from.place().reading(call);
+    let writes: Access = to.place().writing(call);
     let source = open_description::look_up(from.descriptor, reads, frame);
     let target = open_description::look_up(to.descriptor, writes, frame);
-    if let Some(error) = refusal(from.descriptor, to.descriptor, appends) {
+    if let Some(error) = refusal(from.descriptor, to.descriptor, append) {
         return -error as isize;
     }
-    if are_one(from.descriptor, to.descriptor) {
-        let what = alloc::format!("{call} within one file");
-        world::get().unsupported(&what, call_sites::site(&frame.return_address));
+    if FileIdentity::of_open(from.descriptor) == FileIdentity::of_open(to.descriptor) {
+        let what = format!("{call} within one file");
+        world::unsupported(&what, call_sites::site(&frame.return_address));
     }
     let source = source.reach(reads);
-    let length = kernel::look_at_open(source.descriptor).map_or(0, |stat| stat.st_size as usize);
+    let length = os_files::status(source.descriptor).map_or(0, |stat| stat.st_size as usize);
     let mut room = alloc::vec![0; bytes.min(length)];
-    let got = transfer(
-        &source,
-        from.at(),
-        [libc::SYS_read, libc::SYS_pread64],
-        &mut room,
-    );
+    let calls = [libc::SYS_read, libc::SYS_pread64];
+    let got = transfer(&source, from.place(), calls, &mut room);
     if got <= 0 {
         return got;
     }
     room.truncate(got as usize);
-    let me = world::get().current;
-    let state = || &mut world::get().calls.copies;
-    state().read.push((me, room));
+    let me = world::borrow().current;
+    READ.borrow().push((me, room));
     let target = target.reach(writes);
-    let mine = state().read.iter().rposition(|(thread, _)| *thread == me);
-    let Some(mine) = mine else { return 0 };
-    let mut read = state().read.swap_remove(mine).1;
-    let put = transfer(
-        &target,
-        to.at(),
-        [libc::SYS_write, libc::SYS_pwrite64],
-        &mut read,
-    );
+    let mut read = take_read(me);
+    let calls = [libc::SYS_write, libc::SYS_pwrite64];
+    let put = transfer(&target, to.place(), calls, &mut read);
     if put != got {
-        let what = alloc::format!("{call} that copies less than it has read");
-        world::get().unsupported(&what, target.by.site);
+        let what = format!("{call} that copies less than it has read");
+        world::unsupported(&what, target.by.site);
     }
     from.advance(put, frame);
     to.advance(put, frame);
     put
 }
 
-/// Whether libc is to do it: the thread is alone.
-fn is_alone(ends: [End; 2]) -> bool {
+/// What a thread has read last.
+fn take_read(thread: ThreadId) -> Vec<u8> {
+    let mut all = READ.borrow();
+    let own = all.iter().rposition(|(reader, _)| *reader == thread);
+    own.map_or_else(Vec::new, |own| all.swap_remove(own).1)
+}
+
+/// Whether the C library is to do it, since no other thread runs.
+fn is_libcs(ends: [End; 2]) -> bool {
     if !world::active() {
         return true;
     }
-    crate::core::spin::disturbed();
-    file_objects::changing();
-    file_objects::moving();
-    for end in ends.iter().filter(|end| !end.offset.is_null()) {
-        world::snapshot().touch_range(end.offset as usize, size_of::<i64>());
+    spin::disturbed();
+    start_state::descriptors_change();
+    start_state::offsets_change();
+    for end in ends.iter().filter(|end| !end.variable.is_null()) {
+        world::snapshot().touch_range(end.variable as usize, size_of::<i64>());
     }
-    file_names::alone()
+    alone()
 }
 
 fn answer(result: isize) -> isize {
     match result {
-        ..0 => crate::core::operations::failed(-result as c_int) as isize,
+        ..0 => failed(-result as c_int) as isize,
         result => result,
     }
 }
 
+/// `sendfile`.
+///
+/// # Safety
+///
+/// As the C library demands of the caller: `offset` is null or points to a variable.
 unsafe extern "C" fn send(
     to: c_int,
     from: c_int,
@@ -184,17 +166,24 @@ unsafe extern "C" fn send(
     bytes: usize,
     frame: &Frame,
 ) -> isize {
-    let end = |descriptor, offset| End { descriptor, offset };
+    let end = |descriptor, variable| End {
+        descriptor,
+        variable,
+    };
     let ends = [end(from, offset), end(to, core::ptr::null_mut())];
-    if is_alone(ends) {
+    if is_libcs(ends) {
         let real = real!(sendfile: fn(c_int, c_int, *mut i64, usize) -> isize);
-        // SAFETY: the program's own arguments.
+        // SAFETY: passed on as the caller promises.
         return unsafe { real(to, from, offset, bytes) };
     }
-    let call = "sendfile";
-    answer(copy(ends[0], ends[1], bytes, (call, libc::EINVAL), frame))
+    answer(copy(ends, bytes, ("sendfile", libc::EINVAL), frame))
 }
 
+/// `copy_file_range`.
+///
+/// # Safety
+///
+/// As the C library demands of the caller: each offset is null or points to a variable.
 unsafe extern "C" fn copy_range(
     from: c_int,
     from_at: *mut i64,
@@ -204,12 +193,15 @@ unsafe extern "C" fn copy_range(
     flags: c_uint,
     frame: &Frame,
 ) -> isize {
-    let end = |descriptor, offset| End { descriptor, offset };
+    let end = |descriptor, variable| End {
+        descriptor,
+        variable,
+    };
     let ends = [end(from, from_at), end(to, to_at)];
-    if is_alone(ends) {
+    if is_libcs(ends) {
         let real =
             real!(copy_file_range: fn(c_int, *mut i64, c_int, *mut i64, usize, c_uint) -> isize);
-        // SAFETY: the program's own arguments, and the running thread's own number.
+        // SAFETY: passed on as the caller promises; `errno` of the running thread is always there.
         let (copied, error) = unsafe {
             let copied = real(from, from_at, to, to_at, bytes, flags);
             (copied, *libc::__errno_location())
@@ -220,9 +212,8 @@ unsafe extern "C" fn copy_range(
             return copied;
         }
     }
-    let call = "copy_file_range";
     answer(match flags {
-        0 => copy(ends[0], ends[1], bytes, (call, libc::EBADF), frame),
+        0 => copy(ends, bytes, ("copy_file_range", libc::EBADF), frame),
         _ => -libc::EINVAL as isize,
     })
 }

@@ -1,19 +1,21 @@
-//! Calls that close descriptors, or have numbers stand for something else: see [`crate::kernel::descriptor_table`].
+//! Calls that close descriptors, make numbers stand for something else, or ask about what is open: see
+//! [`crate::kernel::descriptor_table`].
 
 use crate::{
-    calls::streams::stream_objects,
-    core::{call_sites, cancellation, rules, world},
+    core::{call_sites, cancellation, operations::failed, rules, spin, world},
     hooks::{Frame, accesses, passed_calls::passes},
     kernel::{
-        descriptor_arguments,
-        descriptor_table::{
-            self, change, closing, found, found_open, look_up, opened_from, replace,
-        },
-        file_locks, file_names,
-        file_objects::{self, OURS},
+        descriptor_arguments::{self, is_runtimes},
+        descriptor_table::{self, ask, change, closing, found, look_up, opened_from, take_found},
+        file_locks::{self, LockKind, LockRequest},
+        file_names, file_objects, libc_streams,
+        ordering::alone,
+        os_files,
+        start_state::{self, RUNTIME_DESCRIPTORS},
     },
-    real, trampoline,
+    outside_run, real, trampoline,
 };
+use alloc::format;
 use core::ffi::{CStr, c_int, c_uint};
 use reweave_model::Site;
 use reweave_wire::Rule;
@@ -30,89 +32,71 @@ trampoline! {
     fcntl => control, "rcx";
     __fcntl => control, "rcx";
     fcntl64 => control, "rcx";
-}
-
-/// Whether a descriptor is the runtime's, of a driven program.
-fn ours(descriptor: c_int) -> bool {
-    descriptor >= OURS && crate::core::entry::driven()
+    flock => lock_file, "rdx";
 }
 
 fn site(frame: &Frame) -> Site {
     call_sites::site(&frame.return_address)
 }
 
-/// Where a descriptor is closed behind a stream's back, streams look theirs up as well.
-fn behind_streams(descriptor: c_int) {
-    if world::active() && !file_names::alone() && stream_objects::goes_through(descriptor) {
+/// Where a descriptor is closed that a stream goes through, streams look theirs up as well.
+fn note_stream_of(descriptor: c_int) {
+    if world::active() && !alone() && libc_streams::goes_through(descriptor) {
         rules::needs(Rule::Table);
     }
 }
 
-unsafe extern "C" fn close_one(descriptor: c_int, frame: &Frame) -> c_int {
+/// `close`.
+extern "C" fn close_one(descriptor: c_int, frame: &Frame) -> c_int {
     cancellation::point(frame);
-    if ours(descriptor) {
-        return crate::core::operations::failed(libc::EBADF);
+    if is_runtimes(descriptor) {
+        return failed(libc::EBADF);
     }
-    let real = real!(close: fn(c_int) -> c_int);
-    if !world::active() {
-        // SAFETY: the program's own descriptor.
-        return unsafe { real(descriptor) };
-    }
+    outside_run!(close: fn(descriptor: c_int) -> c_int);
     closing(descriptor, site(frame));
-    behind_streams(descriptor);
+    note_stream_of(descriptor);
     let locks = file_locks::losing(descriptor);
-    // SAFETY: as above.
-    let result = unsafe { real(descriptor) };
+    // SAFETY: a descriptor of the program, which it wants closed.
+    let result = unsafe { real!(close: fn(c_int) -> c_int)(descriptor) };
     file_locks::lost(locks, site(frame));
     result
 }
 
-unsafe extern "C" fn duplicate(from: c_int, frame: &Frame) -> c_int {
-    let real = real!(dup: fn(c_int) -> c_int);
-    if ours(from) {
-        return crate::core::operations::failed(libc::EBADF);
+/// `dup`.
+extern "C" fn duplicate(from: c_int, frame: &Frame) -> c_int {
+    if is_runtimes(from) {
+        return failed(libc::EBADF);
     }
-    if !world::active() {
-        // SAFETY: the program's own descriptor.
-        return unsafe { real(from) };
-    }
+    outside_run!(dup: fn(from: c_int) -> c_int);
     let site = site(frame);
     look_up(from, site);
-    let (found, open) = found_open(from);
-    // SAFETY: as above.
-    opened_from(unsafe { real(found) }, 0, Some(open), site)
+    let (found, description) = take_found(from);
+    // SAFETY: `dup` takes a number; one that is not open is an error of the call.
+    let number = unsafe { real!(dup: fn(c_int) -> c_int)(found) };
+    opened_from(number, 0, Some(description), site)
 }
 
-unsafe extern "C" fn duplicate_to(from: c_int, to: c_int, frame: &Frame) -> c_int {
-    // SAFETY: as the call itself.
-    unsafe {
-        duplicated(from, to, frame, |from| {
-            real!(dup2: fn(c_int, c_int) -> c_int)(from, to)
-        })
-    }
+/// `dup2`.
+extern "C" fn duplicate_to(from: c_int, to: c_int, frame: &Frame) -> c_int {
+    let real = real!(dup2: fn(c_int, c_int) -> c_int);
+    // SAFETY: `dup2` takes numbers; `to` is no descriptor of the runtime, or the function does not get here.
+    duplicated(from, to, frame, |from| unsafe { real(from, to) })
 }
 
-unsafe extern "C" fn duplicate_with(from: c_int, to: c_int, flags: c_int, frame: &Frame) -> c_int {
-    // SAFETY: as the call itself.
-    unsafe {
-        duplicated(from, to, frame, |from| {
-            real!(dup3: fn(c_int, c_int, c_int) -> c_int)(from, to, flags)
-        })
-    }
+/// `dup3`.
+extern "C" fn duplicate_with(from: c_int, to: c_int, flags: c_int, frame: &Frame) -> c_int {
+    let real = real!(dup3: fn(c_int, c_int, c_int) -> c_int);
+    // SAFETY: `dup3` takes numbers; `to` is no descriptor of the runtime, or the function does not get here.
+    duplicated(from, to, frame, |from| unsafe { real(from, to, flags) })
 }
 
-unsafe fn duplicated(
-    from: c_int,
-    to: c_int,
-    frame: &Frame,
-    real: impl FnOnce(c_int) -> c_int,
-) -> c_int {
-    if ours(from) {
-        return crate::core::operations::failed(libc::EBADF);
+fn duplicated(from: c_int, to: c_int, frame: &Frame, real: impl FnOnce(c_int) -> c_int) -> c_int {
+    if is_runtimes(from) {
+        return failed(libc::EBADF);
     }
-    if ours(to) {
+    if is_runtimes(to) {
         refuse_beyond(to, frame);
-        return crate::core::operations::failed(libc::EBADF);
+        return failed(libc::EBADF);
     }
     if !world::active() || to < 0 {
         return real(from);
@@ -124,143 +108,168 @@ unsafe fn duplicated(
     }
     change(to, site);
     descriptor_table::note_stale(to);
-    behind_streams(to);
+    note_stream_of(to);
     let locks = file_locks::losing(to);
-    let (found, open) = found_open(from);
+    let (found, description) = take_found(from);
     let result = real(found);
     if result >= 0 {
-        descriptor_table::known(to, Some(open));
+        descriptor_table::note_open(to, Some(description));
     }
     file_locks::lost(locks, site);
     result
 }
 
-/// A number that the program may have is the runtime's.
+/// Stops the thread if the program may use a number that belongs to the runtime.
 fn refuse_beyond(number: c_int, frame: &Frame) {
-    if world::active() && (number as u64) < crate::core::resource_limits::descriptors() {
-        let what = alloc::format!("more than {OURS} descriptors");
-        world::get().unsupported(&what, site(frame));
+    if world::active() && descriptor_table::is_allowed(number) {
+        let what = format!("more than {RUNTIME_DESCRIPTORS} descriptors");
+        world::unsupported(&what, site(frame));
     }
 }
 
-unsafe extern "C" fn close_from(lowest: c_int, frame: &Frame) {
-    // SAFETY: as the call itself.
-    unsafe { close_several(lowest.max(0) as c_uint, c_uint::MAX, 0, frame) };
+/// `closefrom`.
+extern "C" fn close_from(lowest: c_int, frame: &Frame) {
+    close_several(lowest.max(0) as c_uint, c_uint::MAX, 0, frame);
 }
 
-unsafe extern "C" fn close_several(
-    first: c_uint,
-    last: c_uint,
-    flags: c_int,
-    frame: &Frame,
-) -> c_int {
+/// `close_range`.
+extern "C" fn close_several(first: c_uint, last: c_uint, flags: c_int, frame: &Frame) -> c_int {
+    const PAST: c_uint = RUNTIME_DESCRIPTORS as c_uint;
     let last = match crate::core::entry::driven() {
-        true => last.min(OURS as c_uint - 1),
+        true => last.min(PAST - 1),
         false => last,
     };
-    if world::active() && !file_names::alone() {
+    if world::active() && !alone() {
         let numbers = first as c_int..=last as c_int;
         if rules::needs(Rule::Table) && rules::needs(Rule::Output) {
             file_objects::touch(file_objects::TABLE, site(frame));
         }
-        numbers.for_each(|number| replace(number, site(frame)));
+        numbers.for_each(|number| descriptor_table::keep_found(number, site(frame)));
     }
     if world::active() {
-        let numbers = first.min(OURS as c_uint) as c_int..=last.min(OURS as c_uint - 1) as c_int;
+        let numbers = first.min(PAST) as c_int..=last.min(PAST - 1) as c_int;
         file_locks::refuse_held(numbers, site(frame));
         let standard = first.min(3)..=last.min(2);
-        standard.for_each(|number| descriptor_table::put_elsewhere(number as c_int));
+        standard.for_each(|number| descriptor_table::note_replaced(number as c_int));
     }
-    file_objects::changing();
-    // SAFETY: the program's own descriptors.
+    start_state::descriptors_change();
+    // SAFETY: `close_range` takes numbers, and those of the runtime were taken out.
     unsafe { real!(close_range: fn(c_uint, c_uint, c_int) -> c_int)(first, last, flags) }
 }
 
+/// `flock`.
+extern "C" fn lock_file(descriptor: c_int, how: c_int, frame: &Frame) -> c_int {
+    let descriptor = descriptor_arguments::own(descriptor);
+    outside_run!(flock: fn(descriptor: c_int, how: c_int) -> c_int);
+    let exclusive = match how & !libc::LOCK_NB {
+        libc::LOCK_SH => Some(false),
+        libc::LOCK_EX => Some(true),
+        libc::LOCK_UN => None,
+        _ => return failed(libc::EINVAL),
+    };
+    look_up(descriptor, site(frame));
+    let request = LockRequest {
+        kind: LockKind::Flock,
+        exclusive,
+        waits: how & libc::LOCK_NB == 0,
+    };
+    let error = file_locks::change(take_found(descriptor), request, frame);
+    file_locks::answer(error)
+}
+
+/// `fcntl`.
+///
+/// # Safety
+///
+/// As POSIX demands of the caller: the argument is what the command takes.
 unsafe extern "C" fn control(
     descriptor: c_int,
-    what: c_int,
+    command: c_int,
     argument: usize,
     frame: &Frame,
 ) -> c_int {
-    let real = real!(fcntl: fn(c_int, c_int, usize) -> c_int);
     let descriptor = descriptor_arguments::own(descriptor);
-    if !world::active() {
-        // SAFETY: the program's own arguments.
-        return unsafe { real(descriptor, what, argument) };
-    }
-    crate::core::spin::disturbed();
-    file_objects::changing();
+    outside_run!(fcntl: fn(descriptor: c_int, command: c_int, argument: usize) -> c_int);
+    spin::disturbed();
+    start_state::descriptors_change();
     let site = site(frame);
-    match what {
-        libc::F_SETFD => descriptor_table::mark(descriptor, site),
-        _ => look_up(descriptor, site),
-    }
-    match what {
-        libc::F_SETFL if !file_names::alone() => file_objects::touch(flags_of(descriptor), site),
-        libc::F_GETFL if !file_names::alone() => file_objects::look_at(flags_of(descriptor), site),
-        libc::F_SETLEASE | libc::F_GETLEASE if !file_names::alone() => {
-            world::get().unsupported("leases of files beside other threads", site)
-        }
-        _ => {}
-    }
-    let (found, open) = found_open(descriptor);
-    if locks(what) && argument != 0 {
-        let asks = matches!(what, libc::F_GETLK | libc::F_OFD_GETLK);
+    look_up_for(descriptor, command, site);
+    let (found, description) = take_found(descriptor);
+    if locks(command) && argument != 0 {
+        let asks = matches!(command, libc::F_GETLK | libc::F_OFD_GETLK);
         if asks {
             world::snapshot().touch_range(argument, size_of::<libc::flock>());
         }
         accesses::range(argument, size_of::<libc::flock>(), asks, frame);
-        // SAFETY: as above.
-        if let Some(result) =
-            unsafe { file_locks::controlled((found, open), what, argument, frame) }
-        {
+        // SAFETY: a command that locks takes a pointer to a `flock`, as the caller promises, and it is not null.
+        let asked = unsafe { *(argument as *const libc::flock) };
+        let result = file_locks::control((found, description), command, &asked, frame);
+        if let Some(result) = result {
             return result;
         }
     }
-    // SAFETY: as above.
-    let result = unsafe { real(found, at_once(what), argument) };
-    if result < 0 && what != at_once(what) && would_wait() {
-        world::get().unsupported("fcntl that waits for a lock", site);
+    let real = real!(fcntl: fn(c_int, c_int, usize) -> c_int);
+    // SAFETY: the argument is what the command takes, as the caller promises; `without_waiting` takes the same.
+    let result = unsafe { real(found, without_waiting(command), argument) };
+    if result < 0 && command != without_waiting(command) && would_wait() {
+        world::unsupported("fcntl that waits for a lock", site);
     }
-    match what {
+    match command {
         libc::F_DUPFD | libc::F_DUPFD_CLOEXEC => {
-            opened_from(result, argument as c_int, Some(open), site)
+            opened_from(result, argument as c_int, Some(description), site)
         }
         _ => result,
     }
 }
 
-/// The flags of what is open belong to its file; those of all that is none are one object.
-fn flags_of(descriptor: c_int) -> usize {
-    match file_objects::kind(descriptor) {
-        libc::S_IFREG if !file_objects::is_output(descriptor) => {
+/// Performs the operations of an `fcntl` on the descriptor, and on the flags of what it is open on.
+fn look_up_for(descriptor: c_int, command: c_int, site: Site) {
+    match command {
+        libc::F_SETFD => descriptor_table::change_flags(descriptor, site),
+        _ => look_up(descriptor, site),
+    }
+    if alone() {
+        return;
+    }
+    match command {
+        libc::F_SETFL => file_objects::touch(flags_object(descriptor), site),
+        libc::F_GETFL => file_objects::look_at(flags_object(descriptor), site),
+        libc::F_SETLEASE | libc::F_GETLEASE => {
+            world::unsupported("leases of files beside other threads", site)
+        }
+        _ => {}
+    }
+}
+
+/// The flags of an open file belong to the file's object; those of everything else are one object.
+fn flags_object(descriptor: c_int) -> usize {
+    match os_files::file_type_of_open(descriptor) {
+        libc::S_IFREG if !start_state::is_output(descriptor) => {
             file_names::number_of_open(descriptor)
         }
         _ => file_objects::FLAGS,
     }
 }
 
-fn locks(what: c_int) -> bool {
+fn locks(command: c_int) -> bool {
     use libc::*;
-    let asks = matches!(what, F_GETLK | F_OFD_GETLK);
-    asks || matches!(what, F_SETLK | F_OFD_SETLK | F_SETLKW | F_OFD_SETLKW)
+    let asks = matches!(command, F_GETLK | F_OFD_GETLK);
+    asks || matches!(command, F_SETLK | F_OFD_SETLK | F_SETLKW | F_OFD_SETLKW)
 }
 
-/// The same, without waiting: a thread that is alone would wait for itself.
-fn at_once(what: c_int) -> c_int {
-    match what {
+/// The same command without waiting: a thread that runs alone would wait for itself.
+fn without_waiting(command: c_int) -> c_int {
+    match command {
         libc::F_SETLKW => libc::F_SETLK,
         libc::F_OFD_SETLKW => libc::F_OFD_SETLK,
-        _ => what,
+        _ => command,
     }
 }
 
 fn would_wait() -> bool {
-    // SAFETY: the running thread's own.
-    matches!(
-        unsafe { *libc::__errno_location() },
-        libc::EAGAIN | libc::EACCES
-    )
+    // SAFETY: `errno` of the running thread is always there.
+    let error = unsafe { *libc::__errno_location() };
+    matches!(error, libc::EAGAIN | libc::EACCES)
 }
 
 passes! {
@@ -278,24 +287,46 @@ passes! {
     fopencookie => refused;
     lockf => asks;
     lockf64 => asks;
+    ioctl => requests;
 }
 
-/// It asks about a descriptor, and does nothing to its file.
+/// A call that asks about a descriptor, and does nothing to its file.
 fn asks(_: &'static CStr, arguments: &[usize; 6], from: &usize) {
-    asked(arguments[0] as c_int, call_sites::site(from));
+    ask(arguments[0] as c_int, call_sites::site(from));
 }
 
-pub(crate) fn asked(descriptor: c_int, site: Site) {
-    look_up(descriptor, site);
-    found(descriptor);
-}
-
-/// It opens a descriptor that it does not give away, or calls functions of the program's.
+/// A call that opens a descriptor which it does not return, or calls functions of the program.
 fn refused(name: &'static CStr, _: &[usize; 6], from: &usize) {
-    file_objects::changing();
-    file_objects::moving();
-    if !file_names::alone() {
-        let what = alloc::format!("{} beside other threads", name.to_str().unwrap_or("?"));
-        world::get().unsupported(&what, call_sites::site(from));
+    start_state::descriptors_change();
+    start_state::offsets_change();
+    if !alone() {
+        let what = format!("{} beside other threads", name.to_str().unwrap_or("?"));
+        world::unsupported(&what, call_sites::site(from));
+    }
+}
+
+/// `ioctl`: files are only asked. What the operating system writes depends on the request; it is no more than [`MOST`].
+fn requests(_: &'static CStr, arguments: &[usize; 6], from: &usize) {
+    const MOST: usize = 256;
+    const ASKING: [libc::c_ulong; 6] = [
+        libc::FIONREAD,
+        libc::FIOCLEX,
+        libc::FIONCLEX,
+        libc::FIONBIO,
+        libc::TCGETS,
+        libc::TIOCGWINSZ,
+    ];
+    spin::disturbed();
+    let (descriptor, site) = (arguments[0] as c_int, call_sites::site(from));
+    ask(descriptor, site);
+    let is_file = matches!(
+        os_files::file_type_of_open(descriptor),
+        libc::S_IFREG | libc::S_IFDIR | libc::S_IFBLK
+    );
+    if is_file && !ASKING.contains(&(arguments[1] as libc::c_ulong)) {
+        world::unsupported("ioctl of a file", site);
+    }
+    if arguments[2] != 0 {
+        world::snapshot().touch_range(arguments[2], MOST);
     }
 }

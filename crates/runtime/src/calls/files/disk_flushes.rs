@@ -1,9 +1,9 @@
 //! Calls that wait until data has reached the disk: to the runtime they are cancellation points and uses of a descriptor.
 
 use crate::{
-    calls::files::descriptor_calls,
     core::{call_sites, cancellation},
     hooks::passed_calls::passes,
+    kernel::descriptor_table,
 };
 use core::ffi::{CStr, c_int};
 
@@ -17,7 +17,7 @@ passes! {
 
 fn flush(_: &'static CStr, arguments: &[usize; 6], from: &usize) {
     cancellation::point_at(from);
-    descriptor_calls::asked(arguments[0] as c_int, call_sites::site(from));
+    descriptor_table::ask(arguments[0] as c_int, call_sites::site(from));
 }
 
 fn flush_memory(_: &'static CStr, _: &[usize; 6], from: &usize) {

@@ -1,13 +1,20 @@
 //! Files, by descriptor and by name.
+//!
+//! The calls decode their arguments and go through [`crate::kernel`], which has the state. Streams are in
+//! [`crate::calls::streams`].
 
 pub(crate) mod copies;
 pub(crate) mod descriptor_calls;
+pub(crate) mod directories;
 pub(crate) mod directory_entries;
 pub(crate) mod disk_flushes;
 pub(crate) mod file_status;
+pub(crate) mod links;
 pub(crate) mod metadata;
 pub(crate) mod named_files;
 pub(crate) mod read_write;
+pub(crate) mod real_paths;
+pub(crate) mod renames;
 pub(crate) mod scandir;
 pub(crate) mod shared_memory;
 pub(crate) mod temporaries;
@@ -15,4 +22,7 @@ pub(crate) mod vectored_io;
 
 use crate::core::families::Family;
 
-pub(crate) static FAMILY: Family = Family::QUIET;
+pub(crate) static FAMILY: Family = Family {
+    begin_run: copies::begin_run,
+    ..Family::QUIET
+};

@@ -1,16 +1,17 @@
-//! Reading and writing by descriptors: see [`crate::kernel::open_description`]. Calls with several pieces of memory are in [`crate::calls::files::vectored_io`].
+//! Reading and writing by descriptor, and what else is done to the contents of an open file. What a descriptor is open on decides
+//! in [`crate::kernel::open_description`] how. Calls with several blocks of memory are in [`crate::calls::files::vectored_io`].
 
 use crate::{
     core::{cancellation, operations::failed, world},
     hooks::{
-        Frame, accesses,
+        Frame,
         variadic::{List, variadic},
     },
     kernel::{
-        descriptor_arguments,
-        file_mappings::{self, At},
-        open_description::{READS, READS_AT, WRITES, WRITES_AT, Way, reach},
-        overlay as kernel,
+        descriptor_arguments, file_mappings,
+        open_description::{self, Access, Place, READ, WRITE, WRITE_AT, reach},
+        os_files,
+        program_memory::ProgramMemory,
     },
     real, trampoline,
 };
@@ -43,6 +44,11 @@ trampoline! {
     posix_fallocate64 => allocate_all, "rcx";
 }
 
+/// `read`.
+///
+/// # Safety
+///
+/// As POSIX demands of the caller: `into` has room for `bytes` bytes.
 unsafe extern "C" fn read_some(
     descriptor: c_int,
     into: *mut c_void,
@@ -50,23 +56,22 @@ unsafe extern "C" fn read_some(
     frame: &Frame,
 ) -> isize {
     let real = real!(read: fn(c_int, *mut c_void, usize) -> isize);
-    let descriptor = descriptor_arguments::own(descriptor);
-    if !world::active() {
-        // SAFETY: the program's own arguments.
-        return unsafe { real(descriptor, into, bytes) };
-    }
-    let file = reach(descriptor, READS, frame);
-    if file.output {
-        return failed(libc::EBADF) as isize;
-    }
-    world::snapshot().touch_range(into as usize, bytes);
-    // SAFETY: as above.
-    let got = unsafe { real(file.descriptor, into, bytes) };
-    file.accessed(At::Position, got);
-    accesses::range(into as usize, got.max(0) as usize, true, frame);
-    got
+    let memory = ProgramMemory::block(into as usize, bytes);
+    open_description::read(
+        descriptor,
+        ("read", Place::Offset),
+        &memory,
+        frame,
+        // SAFETY: the memory is as large as the caller promises; a descriptor that is not open is an error of the call.
+        |descriptor| unsafe { real(descriptor, into, bytes) },
+    )
 }
 
+/// `write`.
+///
+/// # Safety
+///
+/// As POSIX demands of the caller: `from` points to `bytes` bytes.
 unsafe extern "C" fn write_some(
     descriptor: c_int,
     from: *const c_void,
@@ -74,19 +79,22 @@ unsafe extern "C" fn write_some(
     frame: &Frame,
 ) -> isize {
     let real = real!(write: fn(c_int, *const c_void, usize) -> isize);
-    let descriptor = descriptor_arguments::own(descriptor);
-    if !world::active() {
-        // SAFETY: the program's own arguments.
-        return unsafe { real(descriptor, from, bytes) };
-    }
-    accesses::range(from as usize, bytes, false, frame);
-    let file = reach(descriptor, WRITES, frame);
-    // SAFETY: as above.
-    let put = unsafe { real(file.descriptor, from, bytes) };
-    file.accessed(At::Position, put);
-    put
+    let memory = ProgramMemory::block(from as usize, bytes);
+    open_description::write(
+        descriptor,
+        ("write", Place::Offset),
+        &memory,
+        frame,
+        // SAFETY: the memory is as large as the caller promises; a descriptor that is not open is an error of the call.
+        |descriptor| unsafe { real(descriptor, from, bytes) },
+    )
 }
 
+/// `pread`.
+///
+/// # Safety
+///
+/// As POSIX demands of the caller: `into` has room for `bytes` bytes.
 unsafe extern "C" fn read_at(
     descriptor: c_int,
     into: *mut c_void,
@@ -95,23 +103,22 @@ unsafe extern "C" fn read_at(
     frame: &Frame,
 ) -> isize {
     let real = real!(pread64: fn(c_int, *mut c_void, usize, i64) -> isize);
-    let descriptor = descriptor_arguments::own(descriptor);
-    if !world::active() {
-        // SAFETY: the program's own arguments.
-        return unsafe { real(descriptor, into, bytes, offset) };
-    }
-    let file = reach(descriptor, READS_AT, frame);
-    if file.output {
-        return failed(libc::ESPIPE) as isize;
-    }
-    world::snapshot().touch_range(into as usize, bytes);
-    // SAFETY: as above.
-    let got = unsafe { real(file.descriptor, into, bytes, offset) };
-    file.accessed(At::Offset(offset), got);
-    accesses::range(into as usize, got.max(0) as usize, true, frame);
-    got
+    let memory = ProgramMemory::block(into as usize, bytes);
+    open_description::read(
+        descriptor,
+        ("pread", Place::At(offset)),
+        &memory,
+        frame,
+        // SAFETY: the memory is as large as the caller promises; a descriptor that is not open is an error of the call.
+        |descriptor| unsafe { real(descriptor, into, bytes, offset) },
+    )
 }
 
+/// `pwrite`.
+///
+/// # Safety
+///
+/// As POSIX demands of the caller: `from` points to `bytes` bytes.
 unsafe extern "C" fn write_at(
     descriptor: c_int,
     from: *const c_void,
@@ -120,20 +127,15 @@ unsafe extern "C" fn write_at(
     frame: &Frame,
 ) -> isize {
     let real = real!(pwrite64: fn(c_int, *const c_void, usize, i64) -> isize);
-    let descriptor = descriptor_arguments::own(descriptor);
-    if !world::active() {
-        // SAFETY: the program's own arguments.
-        return unsafe { real(descriptor, from, bytes, offset) };
-    }
-    accesses::range(from as usize, bytes, false, frame);
-    let file = reach(descriptor, WRITES_AT, frame);
-    if file.output {
-        return failed(libc::ESPIPE) as isize;
-    }
-    // SAFETY: as above.
-    let put = unsafe { real(file.descriptor, from, bytes, offset) };
-    file.accessed(At::Offset(offset), put);
-    put
+    let memory = ProgramMemory::block(from as usize, bytes);
+    open_description::write(
+        descriptor,
+        ("pwrite", Place::At(offset)),
+        &memory,
+        frame,
+        // SAFETY: the memory is as large as the caller promises; a descriptor that is not open is an error of the call.
+        |descriptor| unsafe { real(descriptor, from, bytes, offset) },
+    )
 }
 
 variadic! {
@@ -141,24 +143,35 @@ variadic! {
     __dprintf_chk => print_checked, "3", "rcx", "r8";
 }
 
+/// Prints by descriptor; `real` has the C library do it.
 fn printed(descriptor: c_int, frame: &Frame, real: impl FnOnce(c_int) -> c_int) -> c_int {
     let descriptor = descriptor_arguments::own(descriptor);
     if !world::active() {
         return real(descriptor);
     }
     let call = "dprintf";
-    let file = reach(descriptor, Way { call, ..WRITES }, frame);
+    let file = reach(descriptor, Access { call, ..WRITE }, frame);
     let put = real(file.descriptor);
-    file.accessed(At::Position, put as isize);
+    file.accessed(Place::Offset, put as isize);
     put
 }
 
+/// `vdprintf`.
+///
+/// # Safety
+///
+/// As the C library demands of the caller: a format, and a list of arguments that fit it.
 unsafe extern "C" fn print(descriptor: c_int, format: usize, list: List, frame: &Frame) -> c_int {
     let real = real!(vdprintf: fn(c_int, usize, List) -> c_int);
-    // SAFETY: the program's own arguments.
+    // SAFETY: format and list are as the caller promises, and passed on unchanged.
     printed(descriptor, frame, |to| unsafe { real(to, format, list) })
 }
 
+/// `__vdprintf_chk`.
+///
+/// # Safety
+///
+/// As [`print`].
 unsafe extern "C" fn print_checked(
     descriptor: c_int,
     flag: c_int,
@@ -167,13 +180,17 @@ unsafe extern "C" fn print_checked(
     frame: &Frame,
 ) -> c_int {
     let real = real!(__vdprintf_chk: fn(c_int, c_int, usize, List) -> c_int);
-    // SAFETY: the program's own arguments.
+    // SAFETY: format and list are as the caller promises, and passed on unchanged.
     printed(descriptor, frame, |to| unsafe {
         real(to, flag, format, list)
     })
 }
 
-/// What the compiler knows of the room there is is checked before anything is read.
+/// `__read_chk`: the C library ends the program if more is asked for than there is room.
+///
+/// # Safety
+///
+/// As `read`, or `room` is less than `bytes`.
 unsafe extern "C" fn read_checked(
     descriptor: c_int,
     into: *mut c_void,
@@ -181,17 +198,21 @@ unsafe extern "C" fn read_checked(
     room: usize,
     frame: &Frame,
 ) -> isize {
-    // SAFETY: as the call itself.
+    let real = real!(__read_chk: fn(c_int, *mut c_void, usize, usize) -> isize);
+    // SAFETY: passed on unchanged; if `bytes` fit, the caller's promise is the one that `read` needs.
     unsafe {
         match bytes > room {
-            true => real!(__read_chk: fn(c_int, *mut c_void, usize, usize) -> isize)(
-                descriptor, into, bytes, room,
-            ),
+            true => real(descriptor, into, bytes, room),
             false => read_some(descriptor, into, bytes, frame),
         }
     }
 }
 
+/// `__pread_chk`: see [`read_checked`].
+///
+/// # Safety
+///
+/// As `pread`, or `room` is less than `bytes`.
 unsafe extern "C" fn read_checked_at(
     descriptor: c_int,
     into: *mut c_void,
@@ -200,50 +221,51 @@ unsafe extern "C" fn read_checked_at(
     room: usize,
     frame: &Frame,
 ) -> isize {
-    // SAFETY: as the call itself.
+    let real = real!(__pread_chk: fn(c_int, *mut c_void, usize, i64, usize) -> isize);
+    // SAFETY: passed on unchanged; if `bytes` fit, the caller's promise is the one that `pread` needs.
     unsafe {
         match bytes > room {
-            true => real!(__pread_chk: fn(c_int, *mut c_void, usize, i64, usize) -> isize)(
-                descriptor, into, bytes, offset, room,
-            ),
+            true => real(descriptor, into, bytes, offset, room),
             false => read_at(descriptor, into, bytes, offset, frame),
         }
     }
 }
 
-unsafe extern "C" fn seek(descriptor: c_int, offset: i64, whence: c_int, frame: &Frame) -> i64 {
+/// `lseek`.
+extern "C" fn seek(descriptor: c_int, offset: i64, whence: c_int, frame: &Frame) -> i64 {
     let real = real!(lseek64: fn(c_int, i64, c_int) -> i64);
     let mut descriptor = descriptor_arguments::own(descriptor);
     if world::active() {
-        let way = Way {
+        let access = Access {
             call: "lseek",
             looks: !matches!(whence, libc::SEEK_SET | libc::SEEK_CUR),
-            ..READS
+            ..READ
         };
-        let file = reach(descriptor, way, frame);
-        if file.output {
+        let file = reach(descriptor, access, frame);
+        if file.is_output() {
             return failed(libc::ESPIPE).into();
         }
         descriptor = file.descriptor;
     }
-    // SAFETY: numbers.
+    // SAFETY: `lseek` takes numbers only.
     unsafe { real(descriptor, offset, whence) }
 }
 
-unsafe extern "C" fn truncate(descriptor: c_int, bytes: i64, frame: &Frame) -> c_int {
+/// `ftruncate`.
+extern "C" fn truncate(descriptor: c_int, bytes: i64, frame: &Frame) -> c_int {
     let real = real!(ftruncate64: fn(c_int, i64) -> c_int);
     let descriptor = descriptor_arguments::own(descriptor);
     if !world::active() {
-        // SAFETY: numbers.
+        // SAFETY: `ftruncate` takes numbers only.
         return unsafe { real(descriptor, bytes) };
     }
     let call = "ftruncate";
-    let file = reach(descriptor, Way { call, ..WRITES_AT }, frame);
-    if file.output {
+    let file = reach(descriptor, Access { call, ..WRITE_AT }, frame);
+    if file.is_output() {
         return failed(libc::EINVAL);
     }
-    let before = kernel::look_at_open(file.descriptor).map_or(0, |stat| stat.st_size);
-    // SAFETY: numbers.
+    let before = os_files::status(file.descriptor).map_or(0, |stat| stat.st_size);
+    // SAFETY: `ftruncate` takes numbers only.
     let result = unsafe { real(file.descriptor, bytes) };
     if result == 0 {
         file_mappings::resized(file.descriptor, [before, bytes], &file.by);
@@ -251,7 +273,7 @@ unsafe extern "C" fn truncate(descriptor: c_int, bytes: i64, frame: &Frame) -> c
     result
 }
 
-/// Has room made in a file, or given back, by `real`.
+/// Allocates room of a file, or gives it back; `real` has the C library do it, `refuse` returns an error number as the call does.
 fn allocated(
     descriptor: c_int,
     frame: &Frame,
@@ -263,15 +285,16 @@ fn allocated(
         return real(descriptor);
     }
     let call = "fallocate";
-    let file = reach(descriptor, Way { call, ..WRITES_AT }, frame);
-    if file.output {
+    let file = reach(descriptor, Access { call, ..WRITE_AT }, frame);
+    if file.is_output() {
         return refuse(libc::ESPIPE);
     }
     file_mappings::anywhere(file.descriptor, true, call, file.by.site);
     real(file.descriptor)
 }
 
-unsafe extern "C" fn allocate(
+/// `fallocate`.
+extern "C" fn allocate(
     descriptor: c_int,
     mode: c_int,
     offset: i64,
@@ -280,24 +303,20 @@ unsafe extern "C" fn allocate(
 ) -> c_int {
     cancellation::point(frame);
     let real = real!(fallocate64: fn(c_int, c_int, i64, i64) -> c_int);
-    // SAFETY: numbers.
+    // SAFETY: `fallocate` takes numbers only.
     allocated(descriptor, frame, failed, |file| unsafe {
         real(file, mode, offset, bytes)
     })
 }
 
-unsafe extern "C" fn allocate_all(
-    descriptor: c_int,
-    offset: i64,
-    bytes: i64,
-    frame: &Frame,
-) -> c_int {
+/// `posix_fallocate`, which returns its error number.
+extern "C" fn allocate_all(descriptor: c_int, offset: i64, bytes: i64, frame: &Frame) -> c_int {
     let real = real!(posix_fallocate64: fn(c_int, i64, i64) -> c_int);
-    // SAFETY: numbers.
     allocated(
         descriptor,
         frame,
         |error| error,
+        // SAFETY: `posix_fallocate` takes numbers only.
         |file| unsafe { real(file, offset, bytes) },
     )
 }

@@ -1,19 +1,20 @@
-//! Files and directories with a name that nobody has, the same in every run.
+//! `mkstemp` and its like: files and directories with names that are free, the same in every run.
 
 use crate::{
     calls::files::directory_entries::answer,
-    core::{call_sites, cancellation, world},
+    core::{call_sites, cancellation, operations::failed, world},
     hooks::{Frame, accesses},
     kernel::{
         descriptor_table,
-        file_names::{HERE, leave, next_temporary, state},
-        file_objects, overlay,
-        path_resolution::{Use, place_for, reach},
+        file_names::{HERE, leave, next_temporary},
+        os_files,
+        overlay::overlay,
+        path_resolution::{PathUse, place_for, reach},
+        start_state,
     },
-    real, trampoline,
+    outside_run, trampoline,
 };
 use core::ffi::{CStr, c_char, c_int};
-use reweave_model::Site;
 
 trampoline! {
     mkstemp => make_temporary, "rsi";
@@ -27,48 +28,61 @@ trampoline! {
     mkdtemp => make_temporary_directory, "rsi";
 }
 
-fn site(frame: &Frame) -> Site {
-    call_sites::site(&frame.return_address)
+/// What stands in a template for the letters that differ.
+const PLACEHOLDER: &[u8; 6] = b"XXXXXX";
+
+/// Writes the letters of a number.
+fn write_letters(number: u64, into: &mut [u8]) {
+    const LETTERS: &[u8; 32] = b"abcdefghijklmnopqrstuvwxyz234567";
+    let mut bits = number;
+    for letter in into {
+        *letter = LETTERS[bits as usize % 32];
+        bits /= 32;
+    }
 }
 
-/// Fills in a name that nobody has, the same in every run, and makes it by `make`.
+/// Writes a free name to a template, the same in every run, and has `make` make it.
+///
+/// # Safety
+///
+/// `template` points to a text that ends with a nul, and can be written to.
 unsafe fn temporary(
     template: *mut c_char,
     suffix: c_int,
     frame: &Frame,
-    how: Use,
-    make: impl FnOnce(&[u8]) -> isize,
+    how: PathUse,
+    make: impl Fn(&[u8]) -> c_int,
 ) -> c_int {
-    const LETTERS: &[u8; 32] = b"abcdefghijklmnopqrstuvwxyz234567";
-    // SAFETY: the program's own text.
+    // SAFETY: promised by the caller.
     let length = unsafe { CStr::from_ptr(template) }.count_bytes();
     let end = length.checked_sub(suffix.max(0) as usize);
-    let Some(start) = end.and_then(|end| end.checked_sub(6)) else {
-        return crate::core::operations::failed(libc::EINVAL);
+    let Some(start) = end.and_then(|end| end.checked_sub(PLACEHOLDER.len())) else {
+        return failed(libc::EINVAL);
     };
-    // SAFETY: within the text.
-    let place = unsafe { core::slice::from_raw_parts_mut(template.add(start).cast::<u8>(), 6) };
-    if place != b"XXXXXX" {
-        return crate::core::operations::failed(libc::EINVAL);
+    // SAFETY: these six bytes lie within the text.
+    let place = unsafe { template.add(start).cast::<[u8; 6]>() };
+    // SAFETY: as before.
+    if unsafe { *place } != *PLACEHOLDER {
+        return failed(libc::EINVAL);
     }
-    if !matches!(how, Use::Entry) {
+    if how != PathUse::Entry {
         cancellation::point(frame);
     }
-    accesses::range(place.as_ptr() as usize, 6, true, frame);
-    let site = site(frame);
-    file_objects::changing();
-    let slot = world::get().slot();
+    accesses::range(place as usize, PLACEHOLDER.len(), true, frame);
+    let site = call_sites::site(&frame.return_address);
+    start_state::descriptors_change();
+    let slot = world::borrow().slot() as u64;
     loop {
-        let mut bits = (slot as u64) << 15 | next_temporary();
-        for letter in place.iter_mut() {
-            *letter = LETTERS[bits as usize % 32];
-            bits /= 32;
-        }
+        let mut letters = *PLACEHOLDER;
+        write_letters(slot << 15 | next_temporary(), &mut letters);
+        // SAFETY: these six bytes lie within the text, which can be written to, as promised by the caller.
+        unsafe { *place = letters };
         let real = match reach(HERE, template as usize, false, how, site) {
             Ok(real) => real,
             Err(error) => return answer(error, frame),
         };
-        if state().disk.stat(&real).is_some() {
+        let taken = overlay().stat(&real).is_some();
+        if taken {
             leave(site);
             continue;
         }
@@ -77,8 +91,8 @@ unsafe fn temporary(
             Err(error) => return answer(error, frame),
         };
         let made = match how {
-            Use::Entry => made as c_int,
-            _ => descriptor_table::opened(made as c_int, site),
+            PathUse::Entry => made,
+            _ => descriptor_table::opened(made, site),
         };
         return match made {
             ..0 => answer(-made, frame),
@@ -90,74 +104,64 @@ unsafe fn temporary(
     }
 }
 
-fn make_file(path: &[u8], flags: c_int) -> isize {
+fn make_file(path: &[u8], flags: c_int) -> c_int {
     let flags = libc::O_RDWR | libc::O_CREAT | libc::O_EXCL | flags & !libc::O_ACCMODE;
-    overlay::at(libc::SYS_openat, path, flags as usize, 0o600)
+    os_files::open(path, flags, 0o600)
 }
 
-unsafe extern "C" fn make_temporary(template: *mut c_char, frame: &Frame) -> c_int {
-    if !world::active() {
-        // SAFETY: the program's own argument.
-        return unsafe { real!(mkstemp: fn(*mut c_char) -> c_int)(template) };
-    }
-    // SAFETY: as the call itself.
-    unsafe { temporary(template, 0, frame, Use::New, |path| make_file(path, 0)) }
+/// Defines calls that make a file: which arguments are the length of a suffix and flags.
+macro_rules! temporary_files {
+    ($($name:ident => $call:ident($($argument:ident),*), $suffix:expr, $flags:expr;)*) => {$(
+        #[doc = concat!("`", stringify!($call), "`.")]
+        ///
+        /// # Safety
+        ///
+        /// As POSIX demands of the caller: `template` points to a text that ends with a nul and can be written to.
+        unsafe extern "C" fn $name(template: *mut c_char, $($argument: c_int,)* frame: &Frame) -> c_int {
+            outside_run!($call: fn(template: *mut c_char $(, $argument: c_int)*) -> c_int);
+            // SAFETY: the template is as the caller promises.
+            unsafe { temporary(template, $suffix, frame, PathUse::New, |path| make_file(path, $flags)) }
+        }
+    )*};
 }
 
-unsafe extern "C" fn make_temporary_with(
-    template: *mut c_char,
-    flags: c_int,
-    frame: &Frame,
-) -> c_int {
-    if !world::active() {
-        // SAFETY: the program's own arguments.
-        return unsafe { real!(mkostemp: fn(*mut c_char, c_int) -> c_int)(template, flags) };
-    }
-    // SAFETY: as the call itself.
-    unsafe { temporary(template, 0, frame, Use::New, |path| make_file(path, flags)) }
+temporary_files! {
+    make_temporary => mkstemp(), 0, 0;
+    make_temporary_with => mkostemp(flags), 0, flags;
+    make_temporary_called => mkstemps(suffix), suffix, 0;
+    make_temporary_called_with => mkostemps(suffix, flags), suffix, flags;
 }
 
-unsafe extern "C" fn make_temporary_called(
-    template: *mut c_char,
-    suffix: c_int,
-    frame: &Frame,
-) -> c_int {
-    if !world::active() {
-        // SAFETY: the program's own arguments.
-        return unsafe { real!(mkstemps: fn(*mut c_char, c_int) -> c_int)(template, suffix) };
-    }
-    // SAFETY: as the call itself.
-    unsafe { temporary(template, suffix, frame, Use::New, |path| make_file(path, 0)) }
-}
-
-unsafe extern "C" fn make_temporary_called_with(
-    template: *mut c_char,
-    suffix: c_int,
-    flags: c_int,
-    frame: &Frame,
-) -> c_int {
-    if !world::active() {
-        let real = real!(mkostemps: fn(*mut c_char, c_int, c_int) -> c_int);
-        // SAFETY: the program's own arguments.
-        return unsafe { real(template, suffix, flags) };
-    }
-    // SAFETY: as the call itself.
-    unsafe {
-        temporary(template, suffix, frame, Use::New, |path| {
-            make_file(path, flags)
-        })
-    }
-}
-
+/// `mkdtemp`.
+///
+/// # Safety
+///
+/// As POSIX demands of the caller: `template` points to a text that ends with a nul and can be written to.
 unsafe extern "C" fn make_temporary_directory(template: *mut c_char, frame: &Frame) -> *mut c_char {
-    if !world::active() {
-        // SAFETY: the program's own argument.
-        return unsafe { real!(mkdtemp: fn(*mut c_char) -> *mut c_char)(template) };
-    }
-    let make = |path: &[u8]| overlay::at(libc::SYS_mkdirat, path, 0o700, 0);
-    // SAFETY: as the call itself.
-    match unsafe { temporary(template, 0, frame, Use::Entry, make) } {
+    outside_run!(mkdtemp: fn(template: *mut c_char) -> *mut c_char);
+    let make = |path: &[u8]| os_files::make_directory(path, 0o700) as c_int;
+    // SAFETY: the template is as the caller promises.
+    match unsafe { temporary(template, 0, frame, PathUse::Entry, make) } {
         0 => template,
         _ => core::ptr::null_mut(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn letters_differ_for_slots_and_counts() {
+        let letters = |number| {
+            let mut letters = *PLACEHOLDER;
+            write_letters(number, &mut letters);
+            letters
+        };
+        assert_eq!(&letters(0), b"aaaaaa");
+        assert_eq!(&letters(1), b"baaaaa");
+        assert_eq!(&letters(33), b"bbaaaa");
+        // The first slot's second name, the second slot's first.
+        assert_ne!(letters(2), letters(1 << 15 | 1));
     }
 }

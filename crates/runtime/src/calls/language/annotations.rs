@@ -60,7 +60,7 @@ fn order(at: *mut c_void, frame: &Frame, order: Order, op: impl FnOnce(ObjectId)
 /// Functions that do nothing, with whatever arguments.
 macro_rules! nothing {
     ($($name:ident)*) => {$(
-        #[unsafe(no_mangle)]
+        #[cfg_attr(not(test), unsafe(no_mangle))]
         pub extern "C" fn $name() {}
     )*};
 }
@@ -81,22 +81,22 @@ nothing! {
 }
 
 /// How often a recursive mutex is unlocked at once: once.
-#[unsafe(no_mangle)]
+#[cfg_attr(not(test), unsafe(no_mangle))]
 pub extern "C" fn __tsan_mutex_pre_unlock() -> c_int {
     1
 }
 
-#[unsafe(no_mangle)]
+#[cfg_attr(not(test), unsafe(no_mangle))]
 pub extern "C" fn RunningOnValgrind() -> c_int {
     0
 }
 
-#[unsafe(no_mangle)]
+#[cfg_attr(not(test), unsafe(no_mangle))]
 pub extern "C" fn ThreadSanitizerQuery(_: *const c_char) -> *const c_char {
     c"0".as_ptr()
 }
 
-#[unsafe(no_mangle)]
+#[cfg_attr(not(test), unsafe(no_mangle))]
 pub extern "C" fn ValgrindSlowdown() -> c_double {
     1.0
 }

@@ -205,7 +205,7 @@ fn prepare(wanted: &[Library]) {
 /// # Safety
 ///
 /// For the program, by the rules of `dlopen`.
-#[unsafe(no_mangle)]
+#[cfg_attr(not(test), unsafe(no_mangle))]
 #[unsafe(naked)]
 pub unsafe extern "C" fn dlopen() {
     naked_asm!(

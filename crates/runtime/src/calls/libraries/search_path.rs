@@ -3,7 +3,7 @@
 use crate::{
     core::{loader, modules, sys},
     hooks::Frame,
-    kernel::{file_names, overlay},
+    kernel::overlay::{Where, overlay},
     real,
 };
 use alloc::{
@@ -51,9 +51,9 @@ fn identity(path: &CStr) -> Option<(u64, u64)> {
 pub fn path_of(name: &CStr, frame: &Frame) -> Option<CString> {
     let name = &expanded(name.to_bytes(), frame)?[..];
     if name.contains(&b'/') {
-        let disk = &file_names::state().disk;
-        let real = disk.real(libc::AT_FDCWD, name, true).ok()?;
-        let original = matches!(disk.find(&real), overlay::Where::Original);
+        let disk = overlay();
+        let real = disk.resolve(libc::AT_FDCWD, name, true).ok()?;
+        let original = disk.find(&real) == Where::Original;
         return CString::new(real).ok().filter(|_| original);
     }
     let directories = directories(frame.return_address);

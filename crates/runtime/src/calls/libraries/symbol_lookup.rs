@@ -29,7 +29,7 @@ struct Answer {
 /// # Safety
 ///
 /// For the program, by the rules of `dlsym`.
-#[unsafe(no_mangle)]
+#[cfg_attr(not(test), unsafe(no_mangle))]
 #[unsafe(naked)]
 pub unsafe extern "C" fn dlsym() {
     naked_asm!(

@@ -17,8 +17,8 @@ use crate::{
     hooks::{Frame, accesses, trampoline::assembly},
     kernel::{
         descriptor_arguments, descriptor_table,
-        file_mappings::{self, Mapped},
-        file_objects,
+        file_mappings::{self, Mapping},
+        file_objects, start_state,
     },
     outside_run, real, trampoline,
 };
@@ -320,7 +320,7 @@ extern "C" fn map(arguments: &[usize; 6], return_address: &usize) -> usize {
         file_objects::look_at_open(number, return_address);
         request.descriptor = descriptor_table::found(number) as usize;
         // Output goes to the driver, and cannot be mapped, as a pipe cannot.
-        if file_objects::is_output(request.descriptor as c_int) {
+        if start_state::is_output(request.descriptor as c_int) {
             return result(-libc::EACCES as isize);
         }
     }
@@ -334,7 +334,7 @@ fn map_at(request: &Request, fixed: bool, costs: bool, site: Site) -> usize {
     }
     let file = match request.has(libc::MAP_ANONYMOUS) {
         true => None,
-        false => Mapped::new(
+        false => Mapping::new(
             request.pages(),
             request.descriptor as c_int,
             request.offset,
@@ -374,7 +374,7 @@ macro_rules! maps {
         /// # Safety
         ///
         /// For the program, by the rules of `mmap`.
-        #[unsafe(no_mangle)]
+        #[cfg_attr(not(test), unsafe(no_mangle))]
         #[unsafe(naked)]
         pub unsafe extern "C" fn $name() {
             naked_asm!(

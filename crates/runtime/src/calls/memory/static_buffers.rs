@@ -16,7 +16,7 @@ use crate::{
     },
 };
 use core::ffi::{CStr, c_char};
-use reweave_shadow::Kind;
+use reweave_memory::Kind;
 
 /// Something that is kept: where it is.
 pub(crate) type Kept = fn() -> usize;
@@ -25,7 +25,7 @@ pub(crate) type Kept = fn() -> usize;
 macro_rules! kept {
     ($($what:ident = $name:literal;)*) => {$(
         pub(crate) fn $what() -> usize {
-            #[unsafe(export_name = $name)]
+            #[cfg_attr(not(test), unsafe(export_name = $name))]
             static PLACE: u64 = 0;
             &raw const PLACE as usize
         }

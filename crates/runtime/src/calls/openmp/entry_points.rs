@@ -55,7 +55,7 @@ macro_rules! entries {
             /// # Safety
             ///
             /// For compiled code, by the rules of the function that it stands for.
-            #[unsafe(no_mangle)]
+            #[cfg_attr(not(test), unsafe(no_mangle))]
             #[unsafe(naked)]
             pub unsafe extern "C" fn $name() {
                 core::arch::naked_asm!(

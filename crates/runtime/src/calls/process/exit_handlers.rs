@@ -5,7 +5,7 @@
 //! explored, once a run has shown two threads at it.
 
 use crate::{
-    core::{call_sites, cell::RunCell, entry, rules, world},
+    core::{call_sites, cell::RunCell, entry, modules, rules, world},
     hooks::Frame,
     kernel::file_objects,
     outside_run, real, trampoline,
@@ -89,8 +89,11 @@ pub fn clear() {
 
 /// Finds the functions that the loader would call at the end. Once in each process.
 pub fn prepare() {
+    /// # Safety
+    ///
+    /// `info` is the loader's entry for a loaded module.
     unsafe extern "C" fn add(info: *mut libc::dl_phdr_info, _: usize, _: *mut c_void) -> c_int {
-        // SAFETY: the loader passes the entry of a loaded module, whose program headers and dynamic section are mapped.
+        // SAFETY: `info` is the entry of a loaded module, whose program headers and dynamic section are mapped.
         unsafe {
             let info = &*info;
             let start = info.dlpi_addr as usize;
@@ -100,7 +103,7 @@ pub fn prepare() {
                 return 0;
             };
             let dynamic = start + dynamic.p_vaddr as usize;
-            let of_library = world::borrow().is_library(dynamic);
+            let of_library = modules::is_library(dynamic);
             if !of_library {
                 add_finishers(dynamic as *const [usize; 2], start);
             }

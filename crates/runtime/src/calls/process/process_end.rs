@@ -5,9 +5,8 @@ use crate::{
     calls::process::exit_handlers,
     core::{
         c_text::text,
-        call_sites, exceptions,
+        call_sites, exceptions, modules,
         process_end::{self, claim, fail, stay},
-        world,
     },
     hooks::Frame,
     kernel::signals,
@@ -41,14 +40,14 @@ extern "C" fn ordinary_exit(status: c_int, frame: &Frame) -> ! {
 
 extern "C" fn exit_at_once(status: c_int, frame: &Frame) -> ! {
     leave_outside_run!(_exit: fn(status: c_int));
-    let site = world::borrow().site(frame.return_address);
+    let site = modules::site(frame.return_address);
     claim(status, site, Some(frame));
     stay(site)
 }
 
 extern "C" fn exit_quickly(status: c_int, frame: &Frame) -> ! {
     leave_outside_run!(quick_exit: fn(status: c_int));
-    let site = world::borrow().site(frame.return_address);
+    let site = modules::site(frame.return_address);
     claim(status, site, Some(frame));
     exit_handlers::run_quick(status, site);
     stay(site)
@@ -57,7 +56,7 @@ extern "C" fn exit_quickly(status: c_int, frame: &Frame) -> ! {
 extern "C" fn aborted(frame: &Frame) -> ! {
     leave_outside_run!(abort: fn());
     let site = call_sites::site(&frame.return_address);
-    let by_library = world::borrow().is_library(frame.return_address);
+    let by_library = modules::is_library(frame.return_address);
     if by_library {
         exceptions::terminate(site);
     }

@@ -5,7 +5,7 @@
 //! thread's slot.
 
 use crate::{
-    core::{call_sites, families::Birth, per_thread::PerThread, spin, world},
+    core::{call_sites, families::Birth, modules, per_thread::PerThread, spin, world},
     hooks::{Frame, accesses::range},
     real, trampoline,
 };
@@ -175,7 +175,7 @@ unsafe extern "C" fn set_state(state: *mut c_char, frame: &Frame) -> *mut c_char
 /// Calls that only make sense for libc's streams.
 fn only_first(call: &str, frame: &Frame) {
     if with_own(|_| {}).is_some() {
-        let site = world::borrow().site(frame.return_address);
+        let site = modules::site(frame.return_address);
         world::unsupported(call, site);
     }
 }

@@ -5,6 +5,7 @@ use crate::{
     core::{
         call_sites,
         families::Birth,
+        modules,
         operations::failed,
         per_thread::PerThread,
         process_identity::PROCESS,
@@ -126,7 +127,7 @@ extern "C" fn set_interrupt(signal: c_int, interrupts: c_int, _: &Frame) -> c_in
 ///
 /// `new` and `old` are null or point to a set and to room for one.
 unsafe fn mask(how: c_int, new: *const Set, old: *mut Set, frame: &Frame) -> c_int {
-    let site = world::borrow().site(frame.return_address);
+    let site = modules::site(frame.return_address);
     let before = blocked();
     spin::disturbed();
     if !new.is_null() {

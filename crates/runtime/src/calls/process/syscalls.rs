@@ -2,13 +2,13 @@
 
 use crate::{
     core::{
-        call_sites, cancellation, deadlines,
+        call_sites, cancellation, deadlines, modules,
         operations::failed,
         process_identity::{PROCESS, current_thread},
         world,
     },
     hooks::{Frame, accesses},
-    kernel::{descriptor_arguments, descriptor_table, file_objects, futexes},
+    kernel::{descriptor_arguments, descriptor_table, futexes, start_state},
     outside_run, real, trampoline,
 };
 use alloc::format;
@@ -71,7 +71,7 @@ extern "C" fn dispatch(arguments: &Arguments) -> Answer {
         libc::SYS_getpid => PROCESS as usize,
         libc::SYS_sched_yield => 0,
         libc::SYS_futex => {
-            let site = world::borrow().site(arguments.return_address);
+            let site = modules::site(arguments.return_address);
             // SAFETY: the arguments are what the program passed to the system call, which demands the same of them.
             unsafe { futexes::call(&arguments.all(), site) as usize }
         }
@@ -118,7 +118,7 @@ fn name(number: c_long) -> Option<&'static str> {
 /// # Safety
 ///
 /// As `syscall` of libc: the arguments are what the system call of this number demands.
-#[unsafe(no_mangle)]
+#[cfg_attr(not(test), unsafe(no_mangle))]
 #[unsafe(naked)]
 pub unsafe extern "C" fn syscall() {
     naked_asm!(
@@ -244,7 +244,7 @@ unsafe extern "C" fn make_pipe(ends: *mut c_int, frame: &Frame) -> c_int {
 unsafe extern "C" fn make_pipe_with(ends: *mut c_int, flags: c_int, frame: &Frame) -> c_int {
     let real = real!(pipe2: fn(*mut c_int, c_int) -> c_int);
     let bytes = size_of::<[c_int; 2]>();
-    file_objects::changing();
+    start_state::descriptors_change();
     if world::active() {
         world::snapshot().touch_range(ends as usize, bytes);
     }

@@ -47,7 +47,10 @@ macro_rules! unsupported {
                 // SAFETY: the name of a function has no nul, and one is added at its end.
                 unsafe { CStr::from_bytes_with_nul_unchecked(concat!(stringify!($name), "\0").as_bytes()) },
             );
-            #[unsafe(no_mangle)]
+            /// # Safety
+            ///
+            /// As the function of this name demands: outside of runs libc's own gets the arguments.
+            #[cfg_attr(not(test), unsafe(no_mangle))]
             #[unsafe(naked)]
             pub unsafe extern "C" fn $name() {
                 naked_asm!(

@@ -1,15 +1,15 @@
-//! Messages on standard error, by functions of libc that compose them, and end the process with them.
+//! Messages on standard error, by functions of the C library that compose them, and end the process with them.
 //!
-//! libc would end the process by its own `exit`, of which nobody would hear.
+//! The C library would end the process by its own `exit`, which is not under control.
 
 use crate::{
-    calls::streams::stream_cancellation::{Does, during},
+    calls::streams::stream_cancellation::{StreamUse, during},
     core::process_end,
     hooks::{
         Frame,
         variadic::{List, variadic},
     },
-    kernel::file_objects,
+    kernel::start_state,
     real, trampoline,
 };
 use core::{
@@ -34,43 +34,69 @@ variadic! {
 
 type Text = *const c_char;
 
-/// What the format says, and what `errno` stands for.
+/// `vwarn`: what the format says, and what `errno` stands for.
+///
+/// # Safety
+///
+/// As the C library demands of the caller: a format, and a list of arguments that fit it.
 unsafe extern "C" fn reason(format: Text, list: List, frame: &Frame) {
     let real = real!(vwarn: fn(Text, List));
-    // SAFETY: the program's own arguments.
+    // SAFETY: format and list are as the caller promises, and passed on unchanged.
     on_error(frame, || unsafe { real(format, list) });
 }
 
+/// `vwarnx`: what the format says.
+///
+/// # Safety
+///
+/// As [`reason`].
 unsafe extern "C" fn words(format: Text, list: List, frame: &Frame) {
     let real = real!(vwarnx: fn(Text, List));
-    // SAFETY: the program's own arguments.
+    // SAFETY: format and list are as the caller promises, and passed on unchanged.
     on_error(frame, || unsafe { real(format, list) });
 }
 
+/// `verr`.
+///
+/// # Safety
+///
+/// As [`reason`].
 unsafe extern "C" fn end_with_reason(status: c_int, format: Text, list: List, frame: &Frame) -> ! {
-    // SAFETY: as the call itself.
+    // SAFETY: format and list are as the caller promises, and passed on unchanged.
     unsafe {
         reason(format, list, frame);
         process_end::exit(status, frame)
     }
 }
 
+/// `verrx`.
+///
+/// # Safety
+///
+/// As [`reason`].
 unsafe extern "C" fn end_with_words(status: c_int, format: Text, list: List, frame: &Frame) -> ! {
-    // SAFETY: as the call itself.
+    // SAFETY: format and list are as the caller promises, and passed on unchanged.
     unsafe {
         words(format, list, frame);
         process_end::exit(status, frame)
     }
 }
 
+/// Writes to standard error.
 fn on_error(frame: &Frame, write: impl FnOnce()) {
-    during(file_objects::outputs()[1], Does::Writes, true, frame, write);
+    let [_, error] = start_state::outputs();
+    // SAFETY: standard error is a stream.
+    unsafe { during(error, StreamUse::Writes, true, frame, write) };
 }
 
-/// Standard output comes first.
+/// `error`: standard output is flushed first.
+///
+/// # Safety
+///
+/// As [`reason`].
 unsafe extern "C" fn tell(status: c_int, number: c_int, format: Text, list: List, frame: &Frame) {
     let real = real!(error: fn(c_int, c_int, Text, Text));
-    // SAFETY: as the call itself.
+    // SAFETY: format and list are as the caller promises; the text that was composed is passed as an argument of `%s`.
     unsafe {
         told(status, format, list, frame, |text| {
             real(0, number, c"%s".as_ptr(), text);
@@ -78,6 +104,11 @@ unsafe extern "C" fn tell(status: c_int, number: c_int, format: Text, list: List
     }
 }
 
+/// `error_at_line`.
+///
+/// # Safety
+///
+/// As [`reason`]; `file` ends with a nul.
 unsafe extern "C" fn tell_of_place(
     status: c_int,
     number: c_int,
@@ -87,7 +118,7 @@ unsafe extern "C" fn tell_of_place(
     list: List,
 ) {
     let real = real!(error_at_line: fn(c_int, c_int, Text, c_uint, Text, Text));
-    // SAFETY: as the call itself; the frame lies behind the list.
+    // SAFETY: the arguments are as the caller promises; the trampoline has put the frame behind the list.
     unsafe {
         let frame = &*list.add(1).cast::<Frame>();
         told(status, format, list, frame, |text| {
@@ -97,15 +128,20 @@ unsafe extern "C" fn tell_of_place(
 }
 
 /// Composes a message, has it written, and ends the process unless the status is 0.
+///
+/// # Safety
+///
+/// As [`reason`].
 unsafe fn told(status: c_int, format: Text, list: List, frame: &Frame, write: impl FnOnce(Text)) {
     let compose = real!(vasprintf: fn(*mut *mut c_char, Text, List) -> c_int);
     let flush = real!(fflush: fn(*mut FILE) -> c_int);
     let mut text = ptr::null_mut();
-    let output = file_objects::output();
-    // SAFETY: the program's own arguments, libc's own stream; the text is nobody else's.
+    let output = start_state::output();
+    // SAFETY: format and list are as the caller promises; standard output is a stream; the text was allocated by `vasprintf` and
+    // is used here only.
     unsafe {
         let composed = compose(&mut text, format, list) >= 0;
-        during(output, Does::Flushes, true, frame, || {
+        during(output, StreamUse::Flushes, true, frame, || {
             flush(output as *mut FILE)
         });
         on_error(frame, || write(if composed { text } else { format }));

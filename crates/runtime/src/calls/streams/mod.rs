@@ -1,4 +1,4 @@
-//! Streams of stdio.
+//! Streams of stdio. What they have in common with calls on descriptors is in [`crate::kernel`].
 
 pub(crate) mod messages;
 pub(crate) mod stream_calls;
@@ -6,7 +6,14 @@ pub(crate) mod stream_cancellation;
 pub(crate) mod stream_lifetimes;
 pub(crate) mod stream_locks;
 pub(crate) mod stream_objects;
+pub(crate) mod stream_opening;
 
 use crate::core::families::Family;
 
-pub(crate) static FAMILY: Family = Family::QUIET;
+pub(crate) static FAMILY: Family = Family {
+    begin_run: || {
+        stream_locks::begin_run();
+        stream_objects::begin_run();
+    },
+    ..Family::QUIET
+};

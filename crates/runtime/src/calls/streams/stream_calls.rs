@@ -1,14 +1,15 @@
-//! Calls on streams: see [`crate::calls::streams::stream_objects`]. Those that take a lock wait for who has it ([`crate::calls::streams::stream_locks`]).
+//! Calls on streams: see [`crate::calls::streams::stream_objects`] for what they touch, and [`crate::calls::streams::stream_locks`]
+//! for the lock that most of them take.
 
 use crate::{
-    calls::streams::stream_cancellation::{Does, during},
+    calls::streams::stream_cancellation::{StreamUse, during},
     core::{real::Real, world},
     hooks::{
         Frame, accesses,
         passed_calls::called_with,
         variadic::{List, variadic},
     },
-    kernel::file_objects,
+    kernel::start_state,
     real, trampoline,
 };
 use core::ffi::{CStr, c_char, c_int, c_void};
@@ -43,9 +44,9 @@ impl Which {
     fn among(&self, arguments: &[usize; 6]) -> usize {
         match self {
             Which::Argument(number) => arguments[*number],
-            Which::Input => file_objects::input(),
-            Which::Output => file_objects::output(),
-            Which::Error => file_objects::outputs()[1],
+            Which::Input => start_state::input(),
+            Which::Output => start_state::output(),
+            Which::Error => start_state::outputs()[1],
         }
     }
 }
@@ -53,34 +54,41 @@ impl Which {
 struct Call {
     real: Real,
     which: Which,
-    does: Does,
-    /// Whether it waits for who has locked the stream.
+    does: StreamUse,
+    /// Whether it takes the lock of the stream.
     locks: bool,
 }
 
-/// Calls it, with its first six arguments.
-extern "C" fn called(call: &Call, arguments: &[usize; 6], frame: &Frame) -> isize {
+/// Makes a call with its first six arguments.
+///
+/// # Safety
+///
+/// The arguments are as the function of this name demands of its caller.
+unsafe extern "C" fn called(call: &Call, arguments: &[usize; 6], frame: &Frame) -> isize {
     type Function = unsafe extern "C" fn(usize, usize, usize, usize, usize, usize) -> isize;
-    // SAFETY: a function with at most six arguments; more of them than it wants do no harm.
+    // SAFETY: a function with at most six arguments, all of them in registers; it ignores those that it does not take.
     let real: Function = unsafe { core::mem::transmute(call.real.get()) };
     let [a, b, c, d, e, f] = *arguments;
     let stream = call.which.among(arguments);
-    // SAFETY: the program's own call.
-    during(stream, call.does, call.locks, frame, || unsafe {
-        real(a, b, c, d, e, f)
-    })
+    // SAFETY: the arguments are as the caller promises, and one of them is the stream, or it is a standard stream.
+    unsafe {
+        during(stream, call.does, call.locks, frame, || {
+            real(a, b, c, d, e, f)
+        })
+    }
 }
 
+/// Defines calls on streams: on which, what they do, whether they take its lock.
 macro_rules! on_streams {
     ($which:expr, $does:ident, $locks:literal: $($name:ident)*) => {$(
         const _: () = {
             static CALL: Call = Call {
-                // SAFETY: ends with the only nul.
+                // SAFETY: a name of a function has no nul, so the one that is added is the only one, at the end.
                 real: Real::new(unsafe {
                     CStr::from_bytes_with_nul_unchecked(concat!(stringify!($name), "\0").as_bytes())
                 }),
                 which: $which,
-                does: Does::$does,
+                does: StreamUse::$does,
                 locks: $locks,
             };
             called_with!($name, CALL, called);
@@ -144,14 +152,19 @@ variadic! {
     __isoc23_wscanf => scan_wide_input_newer, "1", "rsi", "rdx";
 }
 
-/// Those that take any number of arguments, by those that take a list.
+/// Defines functions that take any number of arguments by those that take a list.
 macro_rules! by_list {
     ($($name:ident => $real:ident, $does:ident, [$($stream:expr)?], ($($argument:ident: $type:ty),*);)*) => {$(
+        #[doc = concat!("`", stringify!($real), "`.")]
+        ///
+        /// # Safety
+        ///
+        /// As the C standard demands of the caller: a format, and a list of arguments that fit it.
         unsafe extern "C" fn $name($($argument: $type,)* list: List, frame: &Frame) -> c_int {
             let stream = by_list!(@stream [$($stream)?] $($argument)*);
             let real = real!($real: fn($($type,)* List) -> c_int);
-            // SAFETY: the program's own arguments.
-            during(stream, Does::$does, true, frame, || unsafe { real($($argument,)* list) })
+            // SAFETY: the arguments are as the caller promises, and passed on unchanged.
+            unsafe { during(stream, StreamUse::$does, true, frame, || real($($argument,)* list)) }
         }
     )*};
     (@stream [$stream:expr] $($argument:ident)*) => { $stream };
@@ -161,32 +174,37 @@ macro_rules! by_list {
 by_list! {
     print => vfprintf, Writes, [], (stream: usize, format: usize);
     print_checked => __vfprintf_chk, Writes, [], (stream: usize, flag: usize, format: usize);
-    print_output => vprintf, Writes, [file_objects::output()], (format: usize);
-    print_output_checked => __vprintf_chk, Writes, [file_objects::output()], (flag: usize, format: usize);
+    print_output => vprintf, Writes, [start_state::output()], (format: usize);
+    print_output_checked => __vprintf_chk, Writes, [start_state::output()], (flag: usize, format: usize);
     print_wide => vfwprintf, Writes, [], (stream: usize, format: usize);
-    print_wide_output => vwprintf, Writes, [file_objects::output()], (format: usize);
+    print_wide_output => vwprintf, Writes, [start_state::output()], (format: usize);
     print_wide_checked => __vfwprintf_chk, Writes, [], (stream: usize, flag: usize, format: usize);
-    print_wide_output_checked => __vwprintf_chk, Writes, [file_objects::output()], (flag: usize, format: usize);
+    print_wide_output_checked => __vwprintf_chk, Writes, [start_state::output()], (flag: usize, format: usize);
     scan => vfscanf, Reads, [], (stream: usize, format: usize);
     scan_standard => __isoc99_vfscanf, Reads, [], (stream: usize, format: usize);
     scan_newer => __isoc23_vfscanf, Reads, [], (stream: usize, format: usize);
-    scan_input => vscanf, Reads, [file_objects::input()], (format: usize);
-    scan_input_standard => __isoc99_vscanf, Reads, [file_objects::input()], (format: usize);
-    scan_input_newer => __isoc23_vscanf, Reads, [file_objects::input()], (format: usize);
+    scan_input => vscanf, Reads, [start_state::input()], (format: usize);
+    scan_input_standard => __isoc99_vscanf, Reads, [start_state::input()], (format: usize);
+    scan_input_newer => __isoc23_vscanf, Reads, [start_state::input()], (format: usize);
     scan_wide => vfwscanf, Reads, [], (stream: usize, format: usize);
     scan_wide_standard => __isoc99_vfwscanf, Reads, [], (stream: usize, format: usize);
     scan_wide_newer => __isoc23_vfwscanf, Reads, [], (stream: usize, format: usize);
-    scan_wide_input => vwscanf, Reads, [file_objects::input()], (format: usize);
-    scan_wide_input_standard => __isoc99_vwscanf, Reads, [file_objects::input()], (format: usize);
-    scan_wide_input_newer => __isoc23_vwscanf, Reads, [file_objects::input()], (format: usize);
+    scan_wide_input => vwscanf, Reads, [start_state::input()], (format: usize);
+    scan_wide_input_standard => __isoc99_vwscanf, Reads, [start_state::input()], (format: usize);
+    scan_wide_input_newer => __isoc23_vwscanf, Reads, [start_state::input()], (format: usize);
 }
 
-/// The same call, with and without the stream's lock.
+/// Defines calls that differ in whether they take the stream's lock.
 macro_rules! by_lock {
     ($($name:ident => $by:ident, $real:ident, $locks:literal, ($($argument:ident: $type:ty),*) -> $result:ty;)*) => {$(
+        #[doc = concat!("`", stringify!($real), "`.")]
+        ///
+        /// # Safety
+        ///
+        /// As the C standard demands of the caller.
         unsafe extern "C" fn $name($($argument: $type,)* frame: &Frame) -> $result {
             let real = real!($real: fn($($type),*) -> $result);
-            // SAFETY: as the call itself.
+            // SAFETY: the arguments are as the caller promises, and passed on unchanged.
             unsafe { $by(($($argument),*), $locks, frame, real) }
         }
     )*};
@@ -203,27 +221,37 @@ by_lock! {
     stream_line_unlocked => read_line, fgets_unlocked, false, (into: *mut c_char, bytes: c_int, stream: *mut FILE) -> *mut c_char;
 }
 
-/// Reads whole pieces, by `real`.
+/// Reads `count` items; `real` has the C library do it.
+///
+/// # Safety
+///
+/// As the C standard demands of a caller of `fread`: there is room for the items, and `stream` is a stream.
 unsafe fn read_pieces(
     (into, bytes, count, stream): (*mut c_void, usize, usize, *mut FILE),
     locks: bool,
     frame: &Frame,
     real: unsafe extern "C" fn(*mut c_void, usize, usize, *mut FILE) -> usize,
 ) -> usize {
-    during(stream as usize, Does::Reads, locks, frame, || {
+    let reads = || {
         if world::active() {
             world::snapshot().touch_range(into as usize, bytes.saturating_mul(count));
         }
-        // SAFETY: the program's own arguments.
+        // SAFETY: the arguments are as the caller promises, and passed on unchanged.
         let got = unsafe { real(into, bytes, count, stream) };
         if world::active() {
             accesses::range(into as usize, got * bytes, true, frame);
         }
         got
-    })
+    };
+    // SAFETY: a stream, as the caller promises.
+    unsafe { during(stream as usize, StreamUse::Reads, locks, frame, reads) }
 }
 
-/// What the compiler knows of the room there is is checked before anything is read.
+/// `__fread_chk`: the C library ends the program if more is asked for than there is room.
+///
+/// # Safety
+///
+/// As `fread`, or `room` is less than what is asked for.
 unsafe extern "C" fn stream_read_checked(
     into: *mut c_void,
     room: usize,
@@ -233,7 +261,7 @@ unsafe extern "C" fn stream_read_checked(
     frame: &Frame,
 ) -> usize {
     let real = real!(__fread_chk: fn(*mut c_void, usize, usize, usize, *mut FILE) -> usize);
-    // SAFETY: as the call itself.
+    // SAFETY: passed on unchanged; if the items fit, the caller's promise is the one that `fread` needs.
     unsafe {
         match bytes.saturating_mul(count) > room {
             true => real(into, room, bytes, count, stream),
@@ -242,7 +270,11 @@ unsafe extern "C" fn stream_read_checked(
     }
 }
 
-/// Writes whole pieces, by `real`.
+/// Writes `count` items; `real` has the C library do it.
+///
+/// # Safety
+///
+/// As the C standard demands of a caller of `fwrite`: the items are there, and `stream` is a stream.
 unsafe fn write_pieces(
     (from, bytes, count, stream): (*const c_void, usize, usize, *mut FILE),
     locks: bool,
@@ -252,72 +284,93 @@ unsafe fn write_pieces(
     if world::active() {
         accesses::range(from as usize, bytes.saturating_mul(count), false, frame);
     }
-    // SAFETY: the program's own arguments.
-    during(stream as usize, Does::Writes, locks, frame, || unsafe {
-        real(from, bytes, count, stream)
-    })
+    // SAFETY: the arguments are as the caller promises, and passed on unchanged.
+    unsafe {
+        during(stream as usize, StreamUse::Writes, locks, frame, || {
+            real(from, bytes, count, stream)
+        })
+    }
 }
 
 /// A text is read before it is written.
+///
+/// # Safety
+///
+/// `text` is null or ends with a nul.
 unsafe fn note_text(text: *const c_char, frame: &Frame) {
     if world::active() && !text.is_null() {
-        // SAFETY: ends with a nul.
+        // SAFETY: not null, so it ends with a nul, as the caller promises.
         let length = unsafe { CStr::from_ptr(text) }.count_bytes();
         accesses::range(text as usize, length + 1, false, frame);
     }
 }
 
+/// `puts`.
+///
+/// # Safety
+///
+/// As the C standard demands of the caller: `text` ends with a nul.
 unsafe extern "C" fn put_line(text: *const c_char, frame: &Frame) -> c_int {
     let real = real!(puts: fn(*const c_char) -> c_int);
-    // SAFETY: the program's own text.
-    unsafe { note_text(text, frame) };
-    // SAFETY: as above.
-    during(
-        file_objects::output(),
-        Does::Writes,
-        true,
-        frame,
-        || unsafe { real(text) },
-    )
+    let output = start_state::output();
+    // SAFETY: the text is as the caller promises; standard output is a stream.
+    unsafe {
+        note_text(text, frame);
+        during(output, StreamUse::Writes, true, frame, || real(text))
+    }
 }
 
-/// Writes a text, by `real`.
+/// Writes a text; `real` has the C library do it.
+///
+/// # Safety
+///
+/// As the C standard demands of a caller of `fputs`: `text` ends with a nul, and `stream` is a stream.
 unsafe fn put(
     (text, stream): (*const c_char, *mut FILE),
     locks: bool,
     frame: &Frame,
     real: unsafe extern "C" fn(*const c_char, *mut FILE) -> c_int,
 ) -> c_int {
-    // SAFETY: the program's own text.
-    unsafe { note_text(text, frame) };
-    // SAFETY: the program's own arguments.
-    during(stream as usize, Does::Writes, locks, frame, || unsafe {
-        real(text, stream)
-    })
+    // SAFETY: the arguments are as the caller promises, and passed on unchanged.
+    unsafe {
+        note_text(text, frame);
+        during(stream as usize, StreamUse::Writes, locks, frame, || {
+            real(text, stream)
+        })
+    }
 }
 
 type Line = unsafe extern "C" fn(*mut c_char, c_int, *mut FILE) -> *mut c_char;
 
-/// Reads a line, by `real`.
+/// Reads a line; `real` has the C library do it.
+///
+/// # Safety
+///
+/// As the C standard demands of a caller of `fgets`: there is room for `bytes` bytes, and `stream` is a stream.
 unsafe fn read_line(
     (into, bytes, stream): (*mut c_char, c_int, *mut FILE),
     locks: bool,
     frame: &Frame,
     real: Line,
 ) -> *mut c_char {
-    during(stream as usize, Does::Reads, locks, frame, || {
-        // SAFETY: the program's own arguments; what was read ends with a nul.
-        unsafe {
+    // SAFETY: the arguments are as the caller promises, and passed on unchanged; what was read ends with a nul.
+    unsafe {
+        during(stream as usize, StreamUse::Reads, locks, frame, || {
             let got = real(into, bytes, stream);
             if !got.is_null() && world::active() {
                 let length = CStr::from_ptr(got).count_bytes();
                 accesses::range(into as usize, length + 1, true, frame);
             }
             got
-        }
-    })
+        })
+    }
 }
 
+/// `__fgets_chk`: the C library ends the program if more is asked for than there is room.
+///
+/// # Safety
+///
+/// As `fgets`, or `room` is less than `bytes`.
 unsafe extern "C" fn stream_line_checked(
     into: *mut c_char,
     room: usize,
@@ -326,7 +379,7 @@ unsafe extern "C" fn stream_line_checked(
     frame: &Frame,
 ) -> *mut c_char {
     let real = real!(__fgets_chk: fn(*mut c_char, usize, c_int, *mut FILE) -> *mut c_char);
-    // SAFETY: as the call itself.
+    // SAFETY: passed on unchanged; if the line fits, the caller's promise is the one that `fgets` needs.
     unsafe {
         match bytes.max(0) as usize > room {
             true => real(into, room, bytes, stream),
@@ -335,16 +388,26 @@ unsafe extern "C" fn stream_line_checked(
     }
 }
 
+/// `getline`.
+///
+/// # Safety
+///
+/// As [`stream_up_to`].
 unsafe extern "C" fn stream_new_line(
     line: *mut *mut c_char,
     bytes: *mut usize,
     stream: *mut FILE,
     frame: &Frame,
 ) -> isize {
-    // SAFETY: as the call itself.
+    // SAFETY: the arguments are as the caller promises.
     unsafe { stream_up_to(line, bytes, b'\n'.into(), stream, frame) }
 }
 
+/// `getdelim`.
+///
+/// # Safety
+///
+/// As POSIX demands of the caller: the variables hold null or allocated memory and its size, and `stream` is a stream.
 unsafe extern "C" fn stream_up_to(
     line: *mut *mut c_char,
     bytes: *mut usize,
@@ -358,14 +421,14 @@ unsafe extern "C" fn stream_up_to(
         accesses::range(line as usize, size_of::<usize>(), true, frame);
         accesses::range(bytes as usize, size_of::<usize>(), true, frame);
     }
-    during(stream as usize, Does::Reads, true, frame, || {
-        // SAFETY: the program's own arguments; what was read ends with a nul.
-        unsafe {
+    // SAFETY: the arguments are as the caller promises; what was read lies where `line` points now.
+    unsafe {
+        during(stream as usize, StreamUse::Reads, true, frame, || {
             let got = real(line, bytes, end, stream);
             if looks && got >= 0 {
                 accesses::range(*line as usize, got as usize + 1, true, frame);
             }
             got
-        }
-    })
+        })
+    }
 }

@@ -1,112 +1,126 @@
-//! Cancellation in calls on streams: those act on it that read from a file or write to one, as in the C library, where what is behind a stream
-//! are the cancellation points `read` and `write`. A call that goes to its stream's buffer only is none.
+//! Cancellation in calls on streams. As in the C library, where the cancellation points are the `read` and `write` behind a stream,
+//! a call acts on it if it reads from the file or writes to it. A call that only uses the stream's buffer is no cancellation point.
 //!
-//! Whether a call will go further is told from the stream before it: nothing was read ahead, something waits to be written out, nothing is kept back. (A stream that is
-//! written out at every end of a line counts as one of those, whether the text has one or not; POSIX lets all these calls act.) Where a buffer turns out to have been
-//! too small only by the call itself, which has then passed the point, the run ends there as unsupported.
+//! Whether a call will go to the file is predicted from the stream: nothing was read ahead, something waits to be written, there is
+//! no buffer. (A line-buffered stream counts as such, whether the text has an end of line or not; POSIX lets all these calls act.)
+//! If the buffer turns out to be too small during the call itself, which has then passed the point, the call is unsupported.
 
 use crate::{
     calls::streams::{stream_locks, stream_objects},
-    core::{call_sites, cancellation, rules, sys, world},
+    core::{call_sites, cancellation, rules, world},
     hooks::Frame,
+    kernel::{libc_streams::Stream, os_files},
 };
-use core::ffi::c_int;
 use reweave_wire::Rule;
 
 /// What a call does to a stream.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Does {
-    /// Asks something, or puts something back.
+pub(crate) enum StreamUse {
+    /// Asks something, or puts a character back.
     Looks,
     Reads,
-    /// Goes elsewhere: writes out what waits, and reads ahead.
+    /// Changes the position: writes what is in the buffer, and reads ahead.
     Moves,
-    /// Goes to the beginning, where it reads nothing ahead.
+    /// Goes to the beginning, and reads nothing ahead.
     Rewinds,
     Writes,
-    /// Writes out what waits.
+    /// Writes what is in the buffer.
     Flushes,
-    /// Sets how it is kept.
+    /// Sets the buffer.
     Sets,
 }
 
-impl Does {
+impl StreamUse {
     fn writes(self) -> bool {
-        matches!(self, Does::Writes | Does::Flushes | Does::Sets)
+        use StreamUse::*;
+        matches!(self, Writes | Flushes | Sets)
     }
 
-    /// Whether it reads and writes until the buffer is empty or full, and no further unless that comes to its end.
+    /// Whether it goes to the file only when it comes to the end of the buffer.
     fn uses_buffer(self) -> bool {
-        matches!(self, Does::Reads | Does::Writes | Does::Sets)
+        use StreamUse::*;
+        matches!(self, Reads | Writes | Sets)
     }
 
-    /// Whether it reads from the file behind the stream or writes to it, as far as the stream tells.
-    fn goes_further(self, stream: usize) -> bool {
-        const UNBUFFERED: c_int = 0x2;
-        const BY_LINES: c_int = 0x200;
-        // SAFETY: the program's own stream, in libc's layout: its flags come first.
-        let flags = unsafe { *(stream as *const c_int) };
+    /// Whether it reads from the file behind a stream or writes to it, as far as the stream shows.
+    fn goes_to_file(self, stream: &Stream) -> bool {
         match self {
-            Does::Looks | Does::Sets => false,
-            Does::Moves => true,
-            Does::Reads => {
-                let [next, end] = stream_objects::read_of(stream);
-                next >= end
-            }
-            Does::Writes => flags & (UNBUFFERED | BY_LINES) != 0,
-            // SAFETY: as above.
-            Does::Flushes | Does::Rewinds => {
-                unsafe { stream_objects::Stream::of(stream) }.is_waiting()
-            }
+            StreamUse::Looks | StreamUse::Sets => false,
+            StreamUse::Moves => true,
+            StreamUse::Reads => stream.is_read_out(),
+            StreamUse::Writes => stream.writes_early(),
+            StreamUse::Flushes | StreamUse::Rewinds => stream.has_unwritten(),
         }
     }
 }
 
-/// Whether the running thread, which has locked a stream, is to go instead of writing out what waits there.
-pub(crate) fn asked_to_go(stream: usize, frame: &Frame) -> bool {
-    cancellation::possible() && Does::Flushes.goes_further(stream) && cancellation::asked_at(frame)
+/// Whether the running thread, which has locked a stream, is cancelled instead of writing what is in the buffer.
+///
+/// # Safety
+///
+/// A stream lies at the address.
+pub(crate) unsafe fn is_cancelled_at(stream: usize, frame: &Frame) -> bool {
+    // SAFETY: promised by the caller; the reference ends with the statement.
+    let goes = || StreamUse::Flushes.goes_to_file(unsafe { Stream::at(stream) });
+    cancellation::possible() && goes() && cancellation::asked_at(frame)
 }
 
-/// As [`stream_objects::during`], of a call that may be a cancellation point.
-pub(crate) fn during<T>(
+/// As [`stream_objects::during`], for a call that may be a cancellation point.
+///
+/// # Safety
+///
+/// `stream` is 0, or a stream lies there.
+pub(crate) unsafe fn during<T>(
     stream: usize,
-    does: Does,
+    does: StreamUse,
     locks: bool,
     frame: &Frame,
     call: impl FnOnce() -> T,
 ) -> T {
-    attempt(stream, does, locks, frame, call).unwrap_or_else(|| cancellation::go())
+    // SAFETY: promised by the caller.
+    let result = unsafe { attempt(stream, does, locks, frame, call) };
+    result.unwrap_or_else(|| cancellation::go())
 }
 
-/// The same, if the running thread is not to go instead.
-pub(crate) fn attempt<T>(
+/// As [`during`]; `None`: the running thread is cancelled instead.
+///
+/// # Safety
+///
+/// `stream` is 0, or a stream lies there.
+pub(crate) unsafe fn attempt<T>(
     stream: usize,
-    does: Does,
+    does: StreamUse,
     locks: bool,
     frame: &Frame,
     call: impl FnOnce() -> T,
 ) -> Option<T> {
     let writes = does.writes();
     if !world::active() || stream == 0 || !cancellation::possible() {
-        return Some(stream_objects::during(stream, writes, locks, frame, call));
+        // SAFETY: promised by the caller.
+        return Some(unsafe { stream_objects::during(stream, writes, locks, frame, call) });
     }
     let site = call_sites::site(&frame.return_address);
     let waits = locks && rules::holds(Rule::Streams);
     if waits {
         stream_locks::take(stream, site);
     }
-    let told = does.goes_further(stream);
-    let result = match told && cancellation::asked_at(frame) {
+    // SAFETY: promised by the caller, and not null here; the reference ends with the statement.
+    let predicted = does.goes_to_file(unsafe { Stream::at(stream) });
+    let checked = || {
+        // SAFETY: promised by the caller.
+        let before = unsafe { position(stream) };
+        let result = call();
+        // SAFETY: promised by the caller; a call that closes the stream does not come here.
+        if !predicted && does.uses_buffer() && unsafe { position(stream) } != before {
+            let what = "cancellation in a call that fills or empties a buffer";
+            world::unsupported(what, site);
+        }
+        result
+    };
+    let result = match predicted && cancellation::asked_at(frame) {
         true => None,
-        false => Some(stream_objects::during(stream, writes, locks, frame, || {
-            let before = position(stream);
-            let result = call();
-            if !told && does.uses_buffer() && position(stream) != before {
-                let what = "cancellation in a call that fills or empties a buffer";
-                world::get().unsupported(what, site);
-            }
-            result
-        })),
+        // SAFETY: promised by the caller.
+        false => Some(unsafe { stream_objects::during(stream, writes, locks, frame, checked) }),
     };
     if waits {
         stream_locks::give_back(stream, site);
@@ -114,12 +128,12 @@ pub(crate) fn attempt<T>(
     result
 }
 
-/// How far the file behind a stream was read or written.
-fn position(stream: usize) -> isize {
-    // SAFETY: an open stream; its descriptor is only asked.
-    unsafe {
-        let descriptor = stream_objects::Stream::of(stream).descriptor as usize;
-        let arguments = [descriptor, 0, libc::SEEK_CUR as usize, 0, 0, 0];
-        sys::call(libc::SYS_lseek, arguments)
-    }
+/// The offset of the file behind a stream.
+///
+/// # Safety
+///
+/// A stream lies at the address.
+unsafe fn position(stream: usize) -> isize {
+    // SAFETY: promised by the caller.
+    os_files::offset(unsafe { Stream::descriptor_of(stream) })
 }

@@ -1,15 +1,19 @@
-//! Streams that are opened, written out and closed: see [`crate::calls::streams::stream_objects`].
+//! Streams that are made of descriptors, flushed and closed: see [`crate::calls::streams::stream_objects`].
 
 use crate::{
     calls::streams::{
-        stream_cancellation::{Does, asked_to_go, attempt, during},
-        stream_locks,
-        stream_objects::{self, Stream},
+        stream_cancellation::{StreamUse, attempt, during, is_cancelled_at},
+        stream_locks, stream_objects,
     },
-    core::{call_sites, cancellation, rules, world},
+    core::{call_sites, cancellation, operations::failed, rules, spin, world},
     hooks::Frame,
-    kernel::{descriptor_arguments, descriptor_table, file_locks, file_names, file_objects},
-    real, trampoline,
+    kernel::{
+        descriptor_arguments, descriptor_table, file_locks,
+        libc_streams::{self, Stream},
+        ordering::alone,
+        start_state,
+    },
+    outside_run, real, trampoline,
 };
 use core::ffi::c_int;
 use libc::FILE;
@@ -27,60 +31,70 @@ fn site(frame: &Frame) -> Site {
     call_sites::site(&frame.return_address)
 }
 
+/// `fdopen`.
+///
+/// # Safety
+///
+/// As POSIX demands of the caller: `mode` points to a text that ends with a nul.
 unsafe extern "C" fn open_descriptor(descriptor: c_int, mode: usize, frame: &Frame) -> usize {
-    let real = real!(fdopen: fn(c_int, usize) -> usize);
     let descriptor = descriptor_arguments::own(descriptor);
-    if !world::active() {
-        // SAFETY: the program's own arguments.
-        return unsafe { real(descriptor, mode) };
-    }
-    crate::core::spin::disturbed();
-    file_objects::changing();
+    outside_run!(fdopen: fn(descriptor: c_int, mode: usize) -> usize);
+    spin::disturbed();
+    start_state::descriptors_change();
     descriptor_table::look_up(descriptor, site(frame));
     let found = descriptor_table::found(descriptor);
-    // SAFETY: as above.
-    let stream = unsafe { real(found, mode) };
+    // SAFETY: the mode is as the caller promises; a descriptor that is not open is an error of the call.
+    let stream = unsafe { real!(fdopen: fn(c_int, usize) -> usize)(found, mode) };
     if stream != 0 {
-        // SAFETY: libc's layout.
-        unsafe { (*(stream as *mut Stream)).descriptor = descriptor };
-        stream_objects::listed(stream, site(frame));
+        // SAFETY: the C library has just made the stream, and no other thread knows it.
+        unsafe { Stream::set_descriptor(stream, descriptor) };
+        stream_objects::list(stream, site(frame));
     }
     stream
 }
 
+/// The C library's own `fflush`.
+///
+/// # Safety
+///
+/// `stream` is 0, or an open stream lies there.
 unsafe fn flush(stream: usize) -> c_int {
-    // SAFETY: one that is open.
+    // SAFETY: promised by the caller.
     unsafe { real!(fflush: fn(*mut FILE) -> c_int)(stream as *mut FILE) }
 }
 
+/// `fflush`.
+///
+/// # Safety
+///
+/// As the C standard demands of the caller: `stream` is null or an open stream.
 unsafe extern "C" fn flush_stream(stream: *mut FILE, frame: &Frame) -> c_int {
     let stream = stream as usize;
-    let by_others = || !file_names::alone() || rules::holds(Rule::Streams);
+    let by_others = || !alone() || rules::holds(Rule::Streams);
     if stream == 0 && world::active() && by_others() {
         return flush_all(frame);
     }
-    // SAFETY: the program's own stream, or null.
-    during(stream, Does::Flushes, true, frame, || unsafe {
-        flush(stream)
-    })
+    // SAFETY: null or a stream, as the caller promises.
+    unsafe { during(stream, StreamUse::Flushes, true, frame, || flush(stream)) }
 }
 
-/// One after the other, while no other thread opens or closes one.
+/// Flushes all streams, one after the other, while no other thread opens or closes one.
 fn flush_all(frame: &Frame) -> c_int {
     rules::needs(Rule::Streams);
     let written = stream_locks::with_list(site(frame), || {
         let mut result = 0;
-        for stream in stream_objects::all() {
-            if stream_objects::is_listed(stream) {
-                let flushes = || write_out(stream);
-                let written = attempt(stream, Does::Flushes, true, frame, flushes)?;
+        for stream in libc_streams::all() {
+            if libc_streams::is_open(stream) {
+                let flushes = || flush_if_open(stream);
+                // SAFETY: it is on the list, so it is open, and a stream lies there.
+                let written = unsafe { attempt(stream, StreamUse::Flushes, true, frame, flushes) }?;
                 result = result.min(written);
             }
         }
-        for stream in file_objects::outputs() {
-            // SAFETY: always there.
-            let flushes = || unsafe { flush(stream) };
-            let written = attempt(stream, Does::Flushes, true, frame, flushes)?;
+        for stream in start_state::outputs() {
+            // SAFETY: standard output and standard error are always there.
+            let written =
+                unsafe { attempt(stream, StreamUse::Flushes, true, frame, || flush(stream)) }?;
             result = result.min(written);
         }
         Some(result)
@@ -88,26 +102,30 @@ fn flush_all(frame: &Frame) -> c_int {
     written.unwrap_or_else(|| cancellation::go())
 }
 
-/// Writes out what waits for that; what was read ahead stays.
-fn write_out(stream: usize) -> c_int {
-    // Without the rule somebody may have closed it since.
-    if !stream_objects::is_listed(stream) {
+/// Writes what is in the buffer of a stream; what was read ahead stays.
+fn flush_if_open(stream: usize) -> c_int {
+    // Without the rule another thread may have closed it since.
+    if !libc_streams::is_open(stream) {
         return 0;
     }
-    // SAFETY: it is open.
+    // SAFETY: it is on the list, so it is open, and a stream lies there.
     unsafe {
-        match Stream::of(stream).is_waiting() {
+        match Stream::at(stream).has_unwritten() {
             true => flush(stream),
             false => 0,
         }
     }
 }
 
+/// `fclose`.
+///
+/// # Safety
+///
+/// As the C standard demands of the caller: `stream` is an open stream.
 unsafe extern "C" fn close_stream(stream: *mut FILE, frame: &Frame) -> c_int {
-    let real = real!(fclose: fn(*mut FILE) -> c_int);
     if !world::active() || stream.is_null() {
-        // SAFETY: the program's own stream.
-        return unsafe { real(stream) };
+        // SAFETY: passed on as the caller promises.
+        return unsafe { real!(fclose: fn(*mut FILE) -> c_int)(stream) };
     }
     let (place, site) = (stream as usize, site(frame));
     let locks = rules::holds(Rule::Streams);
@@ -115,9 +133,10 @@ unsafe extern "C" fn close_stream(stream: *mut FILE, frame: &Frame) -> c_int {
         if locks {
             stream_locks::take(place, site);
         }
-        let closes = !asked_to_go(place, frame);
-        // SAFETY: the program's own stream.
-        let result = closes.then(|| unsafe { close_now(stream, frame) });
+        // SAFETY: an open stream, as the caller promises.
+        let cancelled = unsafe { is_cancelled_at(place, frame) };
+        // SAFETY: as before: it was not closed here yet.
+        let result = (!cancelled).then(|| unsafe { close_now(stream, frame) });
         if locks {
             stream_locks::give_back(place, site);
         }
@@ -126,28 +145,36 @@ unsafe extern "C" fn close_stream(stream: *mut FILE, frame: &Frame) -> c_int {
     closed.unwrap_or_else(|| cancellation::go())
 }
 
+/// Closes a stream whose lock is held.
+///
+/// # Safety
+///
+/// `stream` is an open stream, and is not used afterwards.
 unsafe fn close_now(stream: *mut FILE, frame: &Frame) -> c_int {
     let place = stream as usize;
-    let written = stream_objects::replacing(place, &frame.return_address);
-    // SAFETY: the running thread's own.
-    let error = unsafe { *libc::__errno_location() };
-    stream_objects::unlisted(place);
-    // SAFETY: the program's own stream.
-    let held = file_locks::losing(unsafe { Stream::of(place) }.descriptor);
-    // SAFETY: as above.
+    // SAFETY: an open stream, as the caller promises; `errno` of the running thread is always there.
+    let (written, error) = unsafe {
+        let written = stream_objects::replacing(place, &frame.return_address);
+        (written, *libc::__errno_location())
+    };
+    libc_streams::remove(place);
+    // SAFETY: still an open stream.
+    let held = file_locks::losing(unsafe { Stream::descriptor_of(place) });
+    // SAFETY: an open stream, which is not used afterwards, as the caller promises.
     let result = unsafe { real!(fclose: fn(*mut FILE) -> c_int)(stream) };
     file_locks::lost(held, site(frame));
     match written {
         true => result,
-        false => crate::core::operations::failed(error),
+        false => failed(error),
     }
 }
 
-unsafe extern "C" fn close_all_streams(frame: &Frame) -> c_int {
-    if world::active() && !file_names::alone() {
-        world::get().unsupported("fcloseall beside other threads", site(frame));
+/// `fcloseall`.
+extern "C" fn close_all_streams(frame: &Frame) -> c_int {
+    if world::active() && !alone() {
+        world::unsupported("fcloseall beside other threads", site(frame));
     }
-    file_objects::changing();
-    // SAFETY: no arguments.
+    start_state::descriptors_change();
+    // SAFETY: `fcloseall` takes nothing; that the program does not use its streams afterwards is its own promise.
     unsafe { real!(fcloseall: fn() -> c_int)() }
 }

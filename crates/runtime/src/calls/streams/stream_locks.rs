@@ -1,14 +1,16 @@
-//! `flockfile` and its like: a stream is a mutex that its holder may take again. Other calls take it as well, as soon as some thread is seen to ([`Rule::Streams`]).
+//! `flockfile` and its like: a stream is a recursive mutex. Other calls on streams take it as well as soon as a thread is seen to
+//! take it ([`Rule::Streams`]).
 
 use crate::{
-    core::{call_sites, operations::visible, rules, world},
+    core::{call_sites, cell::RunCell, operations::visible, rules, world},
     hooks::Frame,
     kernel::file_objects,
-    real, trampoline,
+    outside_run, trampoline,
 };
+use alloc::vec::Vec;
 use core::ffi::c_int;
 use libc::FILE;
-use reweave_model::{ObjectId, Op, Site};
+use reweave_model::{ObjectId, Op, Site, ThreadId};
 use reweave_wire::Rule;
 
 trampoline! {
@@ -17,40 +19,55 @@ trampoline! {
     funlockfile => unlock_stream, "rsi";
 }
 
+/// A lock that a thread holds.
+struct HeldLock {
+    stream: usize,
+    holder: ThreadId,
+    /// How often.
+    depth: u32,
+}
+
+static HELD: RunCell<Vec<HeldLock>> = RunCell::new(Vec::new());
+
+/// A new run.
+pub(crate) fn begin_run() {
+    HELD.borrow().clear();
+}
+
 fn site(frame: &Frame) -> Site {
     call_sites::site(&frame.return_address)
 }
 
-/// The lock of a stream. It goes by another place than the stream, which may be an object itself.
+/// The lock of a stream. It goes by another address than the stream, which may be an object itself.
 fn stream_lock(stream: usize) -> ObjectId {
     const LOCK: usize = 136;
     file_objects::lock_of((stream + LOCK) / 8)
 }
 
-/// How often the running thread holds the lock of a stream.
-fn held(stream: usize) -> Option<&'static mut u32> {
-    let world = world::get();
-    let me = world.current;
-    let mut locks = world.calls.streams.locks.iter_mut();
-    let mine = locks.find(|(locked, holder, _)| (*locked, *holder) == (stream, me));
-    mine.map(|(_, _, depth)| depth)
+/// Uses the lock of a stream, if the running thread holds it.
+fn with_held<T>(stream: usize, then: impl FnOnce(&mut HeldLock) -> T) -> Option<T> {
+    let me = world::borrow().current;
+    let mut held = HELD.borrow();
+    let mut held = held.iter_mut();
+    let own = held.find(|held| (held.stream, held.holder) == (stream, me));
+    own.map(then)
 }
 
-/// Whether the running thread had it already, and now has it once more.
+/// Whether the running thread held the lock already, and now holds it once more.
 fn holds_again(stream: usize) -> bool {
-    held(stream).is_some_and(|depth| {
-        *depth += 1;
-        true
-    })
+    with_held(stream, |held| held.depth += 1).is_some()
 }
 
 fn holds_now(stream: usize) {
-    let world = world::get();
-    let me = world.current;
-    world.calls.streams.locks.push((stream, me, 1));
+    let holder = world::borrow().current;
+    HELD.borrow().push(HeldLock {
+        stream,
+        holder,
+        depth: 1,
+    });
 }
 
-/// The running thread waits for the lock of a stream.
+/// The running thread takes the lock of a stream.
 pub(crate) fn take(stream: usize, site: Site) {
     if !holds_again(stream) {
         visible(Op::Lock(stream_lock(stream)), site);
@@ -58,21 +75,19 @@ pub(crate) fn take(stream: usize, site: Site) {
     }
 }
 
+/// The running thread releases the lock of a stream, if it holds it.
 pub(crate) fn give_back(stream: usize, site: Site) {
-    let Some(depth) = held(stream) else {
-        return;
-    };
-    *depth -= 1;
-    if *depth == 0 {
-        let world = world::get();
-        let me = world.current;
-        let locks = &mut world.calls.streams.locks;
-        locks.retain(|(locked, holder, _)| (*locked, *holder) != (stream, me));
+    let left = with_held(stream, |held| {
+        held.depth -= 1;
+        held.depth
+    });
+    if left == Some(0) {
+        HELD.borrow().retain(|held| held.depth > 0);
         visible(Op::Unlock(stream_lock(stream)), site);
     }
 }
 
-/// While no other thread opens, closes or lists streams.
+/// Does something while no other thread opens, closes or lists streams.
 pub(crate) fn with_list<T>(site: Site, then: impl FnOnce() -> T) -> T {
     if !rules::holds(Rule::Streams) {
         return then();
@@ -86,20 +101,24 @@ pub(crate) fn with_list<T>(site: Site, then: impl FnOnce() -> T) -> T {
     result
 }
 
+/// `flockfile`.
+///
+/// # Safety
+///
+/// As POSIX demands of the caller: `stream` is a stream.
 unsafe extern "C" fn lock_stream(stream: *mut FILE, frame: &Frame) {
-    if !world::active() {
-        // SAFETY: the program's own stream.
-        return unsafe { real!(flockfile: fn(*mut FILE))(stream) };
-    }
+    outside_run!(flockfile: fn(stream: *mut FILE));
     rules::needs(Rule::Streams);
     take(stream as usize, site(frame));
 }
 
+/// `ftrylockfile`.
+///
+/// # Safety
+///
+/// As POSIX demands of the caller: `stream` is a stream.
 unsafe extern "C" fn try_lock_stream(stream: *mut FILE, frame: &Frame) -> c_int {
-    if !world::active() {
-        // SAFETY: the program's own stream.
-        return unsafe { real!(ftrylockfile: fn(*mut FILE) -> c_int)(stream) };
-    }
+    outside_run!(ftrylockfile: fn(stream: *mut FILE) -> c_int);
     rules::needs(Rule::Streams);
     let stream = stream as usize;
     if holds_again(stream) {
@@ -112,10 +131,12 @@ unsafe extern "C" fn try_lock_stream(stream: *mut FILE, frame: &Frame) -> c_int 
     0
 }
 
+/// `funlockfile`.
+///
+/// # Safety
+///
+/// As POSIX demands of the caller: `stream` is a stream.
 unsafe extern "C" fn unlock_stream(stream: *mut FILE, frame: &Frame) {
-    if !world::active() {
-        // SAFETY: the program's own stream.
-        return unsafe { real!(funlockfile: fn(*mut FILE))(stream) };
-    }
+    outside_run!(funlockfile: fn(stream: *mut FILE));
     give_back(stream as usize, site(frame));
 }

@@ -1,126 +1,75 @@
-//! Streams. To read from one or write to one is an operation on its file; standard output and standard error order nothing. A stream is memory as well, which is used
-//! by all these calls and given back by `fclose`: who uses one that another thread closes in no order races with it. The calls are in [`crate::calls::streams::stream_calls`].
+//! What a call on a stream touches. Reading from a stream or writing to it is an operation on its file; standard output and
+//! standard error have none. A stream is also memory, which all calls use and `fclose` frees: a call on a stream that another
+//! thread closes in no order races with that. The calls are in [`crate::calls::streams::stream_calls`].
 
 use crate::{
     calls::streams::stream_locks,
-    core::{call_sites, rules, world},
+    core::{call_sites, cell::RunCell, rules, world},
     hooks::{Frame, accesses},
-    kernel::{descriptor_table, file_mappings, file_names, file_objects, offsets},
+    kernel::{
+        descriptor_table, file_mappings, file_names, file_objects,
+        libc_streams::{self, Stream},
+        nameless_files,
+        open_description::offsets_are_shared,
+        ordering::{Moment, alone},
+        os_files, start_state,
+    },
     real,
 };
 use alloc::vec::Vec;
 use core::ffi::c_int;
 use libc::FILE;
-use reweave_model::{Site, ThreadId};
-use reweave_shadow::Kind;
+use reweave_memory::Kind;
+use reweave_model::Site;
 use reweave_wire::Rule;
 
-/// Of a run.
-#[derive(Default)]
-pub struct State {
-    /// Those that are open.
-    open: Vec<usize>,
-    /// Those that go through another descriptor for one call, since theirs was closed after it was looked up.
-    lent: Vec<(usize, c_int)>,
-    /// Those that are locked: by whom, how often.
-    pub(crate) locks: Vec<(usize, ThreadId, u32)>,
+/// Streams that go through another descriptor for one call, since theirs was closed after it was looked up: with their own one.
+static DIVERTED: RunCell<Vec<(usize, c_int)>> = RunCell::new(Vec::new());
+
+/// A new run.
+pub(crate) fn begin_run() {
+    DIVERTED.borrow().clear();
 }
 
-impl State {
-    pub fn clear(&mut self) {
-        self.open.clear();
-        self.lent.clear();
-        self.locks.clear();
-    }
-}
-
-fn state() -> &'static mut State {
-    &mut world::get().calls.streams
-}
-
-/// What libc knows of a stream, as it lies there.
-#[repr(C)]
-pub(crate) struct Stream {
-    flags: usize,
-    read: usize,
-    read_end: usize,
-    read_base: usize,
-    write_base: usize,
-    write: usize,
-    write_end: usize,
-    buffer: usize,
-    others: [usize; 6],
-    pub(crate) descriptor: c_int,
-}
-
-impl Stream {
-    /// Whether something waits to be written. Wide characters wait elsewhere.
-    pub(crate) fn is_waiting(&self) -> bool {
-        /// Where a stream has whether it is for wide characters.
-        const MODE: usize = 192;
-        // SAFETY: libc's layout.
-        let mode = unsafe { *(&raw const *self).byte_add(MODE).cast::<c_int>() };
-        mode > 0 || self.write > self.write_base
-    }
-
-    /// # Safety
-    /// The program's own stream, which is open.
-    pub(crate) unsafe fn of<'a>(stream: usize) -> &'a Stream {
-        // SAFETY: libc's layout.
-        unsafe { &*(stream as *const Stream) }
-    }
-
-    /// The object of its file, if that is one that others may read or write.
-    fn file(&self) -> Option<usize> {
-        let output = descriptor_table::is_output(self.descriptor);
-        let input = self.descriptor == 0 && !offsets::are_shared();
-        let standard = output || input && descriptor_table::is_standard(0);
-        let file = !standard && file_objects::kind(self.descriptor) == libc::S_IFREG;
-        let file = file && !file_objects::is_output(self.descriptor);
-        file.then(|| file_names::number_of_open(self.descriptor))
-    }
-}
-
-/// How far a stream has read: where it is in its buffer, and where that ends.
-pub(crate) fn read_of(stream: usize) -> [usize; 2] {
-    // SAFETY: a stream of libc's own.
-    let stream = unsafe { Stream::of(stream) };
-    [stream.read, stream.read_end]
+/// The object of the file that a descriptor of a stream is open on, if other threads may read or write it.
+fn file_of(descriptor: c_int) -> Option<usize> {
+    let output = descriptor_table::is_output(descriptor);
+    let input = descriptor == 0 && !offsets_are_shared();
+    let standard = output || input && descriptor_table::is_standard(0);
+    let is_file = !standard && os_files::file_type_of_open(descriptor) == libc::S_IFREG;
+    let is_file = is_file && !start_state::is_output(descriptor);
+    is_file.then(|| file_names::number_of_open(descriptor))
 }
 
 /// A call has opened a stream: its descriptor gets the number that it is to have.
-pub(crate) fn opened(stream: usize, site: Site) {
+///
+/// # Safety
+///
+/// `stream` is 0, or a stream that was just opened lies there.
+pub(crate) unsafe fn opened(stream: usize, site: Site) {
     if stream == 0 {
         return;
     }
-    // SAFETY: libc's layout; nobody else knows of the stream yet.
-    let known = unsafe { &mut *(stream as *mut Stream) };
-    file_names::made(known.descriptor, site);
-    known.descriptor = descriptor_table::opened(known.descriptor, site);
-    listed(stream, site);
+    // SAFETY: promised by the caller.
+    let descriptor = unsafe { Stream::descriptor_of(stream) };
+    nameless_files::opened(descriptor, site);
+    let number = descriptor_table::opened(descriptor, site);
+    // SAFETY: promised by the caller; no other thread knows the stream yet.
+    unsafe { Stream::set_descriptor(stream, number) };
+    list(stream, site);
 }
 
-/// A stream is new.
-pub(crate) fn listed(stream: usize, site: Site) {
-    stream_locks::with_list(site, || state().open.push(stream));
+/// Puts a new stream on the list of all streams.
+pub(crate) fn list(stream: usize, site: Site) {
+    stream_locks::with_list(site, || libc_streams::add(stream));
 }
 
-/// It is none any more.
-pub(crate) fn unlisted(stream: usize) {
-    state().open.retain(|open| *open != stream);
-}
-
-pub(crate) fn is_listed(stream: usize) -> bool {
-    state().open.contains(&stream)
-}
-
-/// All that were opened.
-pub(crate) fn all() -> Vec<usize> {
-    state().open.clone()
-}
-
-/// Calls what uses a stream: after others that have locked it, if it locks it itself, and with its file touched.
-pub(crate) fn during<T>(
+/// Makes a call on a stream: takes its lock, if the call does that itself and other threads may hold it, and touches its file.
+///
+/// # Safety
+///
+/// `stream` is 0, or a stream lies there.
+pub(crate) unsafe fn during<T>(
     stream: usize,
     writes: bool,
     locks: bool,
@@ -135,7 +84,8 @@ pub(crate) fn during<T>(
     if locks {
         stream_locks::take(stream, site);
     }
-    reach(stream, writes, &frame.return_address);
+    // SAFETY: promised by the caller.
+    unsafe { reach(stream, writes, &frame.return_address) };
     let result = call();
     if locks {
         stream_locks::give_back(stream, site);
@@ -143,92 +93,92 @@ pub(crate) fn during<T>(
     result
 }
 
-/// The descriptor of a stream is about to stand for something else; whether all was written that is to be.
-pub(crate) fn replacing(stream: usize, from: &usize) -> bool {
+/// The descriptor of a stream is about to be closed or replaced; whether everything could be written that was in the buffer.
+///
+/// # Safety
+///
+/// `stream` is 0, or a stream lies there.
+pub(crate) unsafe fn replacing(stream: usize, from: &usize) -> bool {
     if stream == 0 {
         return true;
     }
-    // SAFETY: the program's own stream.
-    let file = unsafe { Stream::of(stream) }.file();
-    reach(stream, file.is_none(), from);
-    // SAFETY: the program's own stream. What is in its buffer belongs to this step, its descriptor to the next.
-    let written = unsafe { real!(fflush: fn(*mut FILE) -> c_int)(stream as *mut FILE) } == 0;
-    give_back();
-    // SAFETY: as above.
-    let descriptor = unsafe { Stream::of(stream) }.descriptor;
+    // SAFETY: promised by the caller. What is in the buffer belongs to this step, the descriptor to the next one.
+    let written = unsafe {
+        let file = file_of(Stream::descriptor_of(stream));
+        reach(stream, file.is_none(), from);
+        real!(fflush: fn(*mut FILE) -> c_int)(stream as *mut FILE) == 0
+    };
+    end_diversions();
+    // SAFETY: promised by the caller.
+    let descriptor = unsafe { Stream::descriptor_of(stream) };
     descriptor_table::replacing(descriptor, call_sites::site(from));
     written
 }
 
-/// Whether some stream that was opened goes through a descriptor.
-pub(crate) fn goes_through(descriptor: c_int) -> bool {
-    // SAFETY: they are open.
-    let mut open = state()
-        .open
-        .iter()
-        .map(|stream| unsafe { Stream::of(*stream) });
-    open.any(|stream| stream.descriptor == descriptor)
-}
-
-/// A call uses the memory of a stream. Those that are always there have none that could be given back.
-fn used(stream: usize, from: &usize) {
-    if world::heap().around(stream).is_some() {
+/// A call uses the memory of a stream. Standard streams are always there.
+fn note_use(stream: usize, from: &usize) {
+    let allocated = world::heap().around(stream).is_some();
+    if allocated {
         accesses::access(stream, 8, Kind::Read, *from);
     }
 }
 
-/// Touches the file of a stream, or the stream itself where it has none, unless it is for output.
-fn reach(stream: usize, writes: bool, from: &usize) {
+/// Touches the file of a stream, or the stream itself if it has none, unless it is for output.
+///
+/// # Safety
+///
+/// `stream` is 0, or a stream lies there.
+unsafe fn reach(stream: usize, writes: bool, from: &usize) {
     if stream == 0 {
         return;
     }
-    used(stream, from);
-    give_back();
+    note_use(stream, from);
+    end_diversions();
     let site = call_sites::site(from);
-    // SAFETY: the program's own stream, in libc's layout.
-    let known = unsafe { &mut *(stream as *mut Stream) };
-    if writes && known.descriptor > 2 {
-        file_objects::spare(known.descriptor, site);
+    // SAFETY: promised by the caller.
+    let descriptor = unsafe { Stream::descriptor_of(stream) };
+    if writes && descriptor > 2 {
+        start_state::protect(descriptor, site);
     }
-    if file_names::alone() {
+    if alone() {
         return;
     }
-    let looks = rules::holds(match known.descriptor {
+    let looks_up = rules::holds(match descriptor {
         0..=2 => Rule::Output,
         _ => Rule::Table,
     });
-    if looks {
-        descriptor_table::look_up(known.descriptor, site);
+    if looks_up {
+        descriptor_table::look_up(descriptor, site);
     }
-    let world = world::get();
-    let since = world.races.epoch(world.current);
-    let writes = writes || known.is_waiting();
-    let file = known.file();
+    let since = Moment::now().epoch();
+    // SAFETY: promised by the caller; the reference ends with the statement.
+    let writes = writes || unsafe { Stream::at(stream) }.has_unwritten();
+    let file = file_of(descriptor);
     match file {
-        Some(number) if writes || offsets::are_shared() => file_objects::touch(number, site),
+        Some(number) if writes || offsets_are_shared() => file_objects::touch(number, site),
         Some(number) => file_objects::look_at(number, site),
-        None if writes && descriptor_table::is_standard(known.descriptor) => {}
+        None if writes && descriptor_table::is_standard(descriptor) => {}
         None => file_objects::touch(stream / 8, site),
     }
-    file_mappings::anywhere(known.descriptor, writes, "a stream", site);
-    let mut open = offsets::of(known.descriptor);
-    if looks {
-        let found;
-        (found, open) = descriptor_table::found_open(known.descriptor);
-        if found != known.descriptor {
-            state().lent.push((stream, known.descriptor));
-            known.descriptor = found;
-        }
+    file_mappings::anywhere(descriptor, writes, "a stream", site);
+    let (mut found, mut description) = (descriptor, descriptor_table::description(descriptor));
+    if looks_up {
+        (found, description) = descriptor_table::take_found(descriptor);
     }
-    if file.is_some() || known.descriptor == 0 && file_objects::kind(0) == libc::S_IFREG {
-        offsets::used(open, since);
+    if found != descriptor {
+        DIVERTED.borrow().push((stream, descriptor));
+        // SAFETY: promised by the caller.
+        unsafe { Stream::set_descriptor(stream, found) };
+    }
+    if file.is_some() || found == 0 && os_files::file_type_of_open(0) == libc::S_IFREG {
+        description.use_offset(since);
     }
 }
 
-/// What was lent for a call that is over.
-fn give_back() {
-    for (stream, descriptor) in state().lent.drain(..) {
-        // SAFETY: memory is not given out twice, so it is still the stream's or nobody's.
-        unsafe { (*(stream as *mut Stream)).descriptor = descriptor };
+/// Calls that went through another descriptor are over: their streams get their own ones back.
+fn end_diversions() {
+    for (stream, descriptor) in DIVERTED.borrow().drain(..) {
+        // SAFETY: a stream lay there, and memory is not given out twice in a run, so it is still the stream's or unused.
+        unsafe { Stream::set_descriptor(stream, descriptor) };
     }
 }

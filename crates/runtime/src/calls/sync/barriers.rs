@@ -3,6 +3,7 @@
 use crate::{
     calls::sync::sync_objects::{Shape, word},
     core::{
+        modules,
         objects::Sort,
         operations::misuse,
         world::{self, perform},
@@ -62,7 +63,7 @@ unsafe extern "C" fn init(
 /// As `pthread_barrier_destroy`: `barrier` points to a barrier.
 unsafe extern "C" fn destroy(barrier: *mut Barrier, frame: &Frame) -> c_int {
     outside_run!(pthread_barrier_destroy: fn(barrier: *mut Barrier) -> c_int);
-    let site = world::borrow().site(frame.return_address);
+    let site = modules::site(frame.return_address);
     let object = find(barrier, site);
     // Threads of a full round do not wait any more.
     let waited_at = match world::borrow().run.state().object(object) {
@@ -86,7 +87,7 @@ unsafe extern "C" fn destroy(barrier: *mut Barrier, frame: &Frame) -> c_int {
 /// As `pthread_barrier_wait`: `barrier` points to a barrier.
 unsafe extern "C" fn wait(barrier: *mut Barrier, frame: &Frame) -> c_int {
     outside_run!(pthread_barrier_wait: fn(barrier: *mut Barrier) -> c_int);
-    let site = world::borrow().site(frame.return_address);
+    let site = modules::site(frame.return_address);
     let object = find(barrier, site);
     let step = |op| perform(op, Gate::Open, site, Order::SeqCst, None);
     step(Op::Arrive(object));

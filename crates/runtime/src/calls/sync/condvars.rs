@@ -9,6 +9,7 @@ use crate::{
         cancellation,
         deadlines::{self, Deadline},
         held_mutexes::held,
+        modules,
         objects::Sort,
         operations::{misuse, visible},
         world,
@@ -71,7 +72,7 @@ pub(super) unsafe extern "C" fn init(
 /// As `pthread_cond_destroy`: `condvar` points to a condition variable.
 pub(super) unsafe extern "C" fn destroy(condvar: *mut Condvar, frame: &Frame) -> c_int {
     outside_run!(pthread_cond_destroy: fn(condvar: *mut Condvar) -> c_int);
-    let site = world::borrow().site(frame.return_address);
+    let site = modules::site(frame.return_address);
     let object = find(condvar, site);
     if waiting(object) > 0 {
         misuse(
@@ -150,7 +151,7 @@ fn wait_until(
     until: Option<Deadline>,
     frame: &Frame,
 ) -> c_int {
-    let site = world::borrow().site(frame.return_address);
+    let site = modules::site(frame.return_address);
     let address = condvar as usize;
     let condvar = find(condvar, site);
     let released = mutexes::find(mutex, site);
@@ -233,7 +234,7 @@ fn private_mutex() -> ObjectId {
 /// As `pthread_cond_signal`: `condvar` points to a condition variable.
 pub(super) unsafe extern "C" fn signal(condvar: *mut Condvar, frame: &Frame) -> c_int {
     outside_run!(pthread_cond_signal: fn(condvar: *mut Condvar) -> c_int);
-    let site = world::borrow().site(frame.return_address);
+    let site = modules::site(frame.return_address);
     let object = find(condvar, site);
     if waits::used() {
         waits::signal(object, site);
@@ -248,7 +249,7 @@ pub(super) unsafe extern "C" fn signal(condvar: *mut Condvar, frame: &Frame) -> 
 /// As `pthread_cond_broadcast`: `condvar` points to a condition variable.
 pub(super) unsafe extern "C" fn broadcast(condvar: *mut Condvar, frame: &Frame) -> c_int {
     outside_run!(pthread_cond_broadcast: fn(condvar: *mut Condvar) -> c_int);
-    let site = world::borrow().site(frame.return_address);
+    let site = modules::site(frame.return_address);
     let object = find(condvar, site);
     if waits::used() {
         waits::broadcast(object, site);

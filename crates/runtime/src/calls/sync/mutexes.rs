@@ -11,6 +11,7 @@ use crate::{
     core::{
         deadlines::{self, Deadline},
         held_mutexes::{held, holder},
+        modules,
         objects::Sort,
         operations::{misuse, visible},
         spin,
@@ -108,7 +109,7 @@ pub(super) unsafe extern "C" fn init(
 /// As `pthread_mutex_destroy`: `mutex` points to a mutex.
 pub(super) unsafe extern "C" fn destroy(mutex: *mut Mutex, frame: &Frame) -> c_int {
     outside_run!(pthread_mutex_destroy: fn(mutex: *mut Mutex) -> c_int);
-    let site = world::borrow().site(frame.return_address);
+    let site = modules::site(frame.return_address);
     let object = find(mutex, site);
     if holder(object).is_some() {
         misuse(
@@ -146,7 +147,7 @@ fn lock_again(mutex: *mut Mutex, object: ObjectId, site: Site) -> c_int {
 /// As `pthread_mutex_lock`: `mutex` points to a mutex.
 pub(super) unsafe extern "C" fn lock(mutex: *mut Mutex, frame: &Frame) -> c_int {
     outside_run!(pthread_mutex_lock: fn(mutex: *mut Mutex) -> c_int);
-    let site = world::borrow().site(frame.return_address);
+    let site = modules::site(frame.return_address);
     let object = find(mutex, site);
     if held(object) {
         return lock_again(mutex, object, site);
@@ -160,7 +161,7 @@ pub(super) unsafe extern "C" fn lock(mutex: *mut Mutex, frame: &Frame) -> c_int 
 /// As `pthread_mutex_trylock`: `mutex` points to a mutex.
 pub(super) unsafe extern "C" fn try_lock(mutex: *mut Mutex, frame: &Frame) -> c_int {
     outside_run!(pthread_mutex_trylock: fn(mutex: *mut Mutex) -> c_int);
-    let site = world::borrow().site(frame.return_address);
+    let site = modules::site(frame.return_address);
     let object = find(mutex, site);
     if recursive(mutex) && held(object) {
         return lock_again(mutex, object, site);
@@ -202,7 +203,7 @@ unsafe extern "C" fn clock_lock(
 }
 
 fn lock_until(mutex: *mut Mutex, until: Option<Deadline>, frame: &Frame) -> c_int {
-    let site = world::borrow().site(frame.return_address);
+    let site = modules::site(frame.return_address);
     let object = find(mutex, site);
     if held(object) && (recursive(mutex) || checks_errors(mutex)) {
         return lock_again(mutex, object, site);
@@ -225,7 +226,7 @@ fn lock_until(mutex: *mut Mutex, until: Option<Deadline>, frame: &Frame) -> c_in
 /// As `pthread_mutex_unlock`: `mutex` points to a mutex.
 pub(super) unsafe extern "C" fn unlock(mutex: *mut Mutex, frame: &Frame) -> c_int {
     outside_run!(pthread_mutex_unlock: fn(mutex: *mut Mutex) -> c_int);
-    let site = world::borrow().site(frame.return_address);
+    let site = modules::site(frame.return_address);
     let object = find(mutex, site);
     if !held(object) {
         // Recursive and robust ones answer too.

@@ -7,13 +7,14 @@ use crate::{
     core::{
         call_sites,
         families::Birth,
+        modules,
         objects::{Found, Sort},
         operations::{misuse, visible},
         per_thread::PerThread,
         spin,
         world::{self, World},
     },
-    hooks::Frame,
+    hooks::{Frame, atomic_objects},
     outside_run, real, trampoline,
 };
 use alloc::vec::Vec;
@@ -64,8 +65,8 @@ fn end(object: ObjectId, done: bool, site: Site) {
     visible(Op::OnceEnd(object, done), site);
 }
 
-/// The object at an address whose memory says whether it was done; one that was done and is new again is another one. Memory says so before
-/// the last event of an initialisation: one that is under way stays what it is.
+/// The object at an address, whose memory says whether the initialisation is `done`. If the object was done and its memory is new
+/// again, it is another object. Memory says so before the last event of an initialisation, so an object under way stays the same.
 fn object(world: &mut World, address: usize, done: bool) -> ObjectId {
     if let Found::Object(object) = world.objects.find(address, 4, Sort::Once) {
         let same = match world.run.state().object(object) {
@@ -97,7 +98,7 @@ pub(super) unsafe extern "C" fn once(
         // SAFETY: this function's own arguments, with the same contract.
         return unsafe { real(control, routine) };
     }
-    let site = world::borrow().site(frame.return_address);
+    let site = modules::site(frame.return_address);
     // SAFETY: `control` points to a variable, by this function's contract.
     let word = unsafe { *control };
     // Higher bits count forks.
@@ -196,7 +197,7 @@ unsafe fn guarded(guard: *mut u8) -> ObjectId {
 /// As `__cxa_guard_acquire`: `guard` points to a guard.
 unsafe extern "C" fn acquire(guard: *mut u8, frame: &Frame) -> c_int {
     outside_run!(__cxa_guard_acquire: fn(guard: *mut u8) -> c_int);
-    let site = world::borrow().site(frame.return_address);
+    let site = modules::site(frame.return_address);
     // SAFETY: `guard` points to a guard, by this function's contract.
     begin(unsafe { guarded(guard) }, site).into()
 }
@@ -206,10 +207,10 @@ unsafe extern "C" fn acquire(guard: *mut u8, frame: &Frame) -> c_int {
 /// As `__cxa_guard_release`: `guard` points to a guard that the running thread has acquired.
 unsafe extern "C" fn release(guard: *mut u8, frame: &Frame) {
     outside_run!(__cxa_guard_release: fn(guard: *mut u8));
-    let site = world::borrow().site(frame.return_address);
+    let site = modules::site(frame.return_address);
     // SAFETY: `guard` points to a guard, by this function's contract.
     let (object, before) = unsafe { (guarded(guard), *guard) };
-    let byte = world::borrow().atomic(guard as usize, 1, before.into(), site);
+    let byte = atomic_objects::atomic(guard as usize, 1, before.into(), site);
     visible(Op::Store(byte, 1), site);
     // SAFETY: `guard` points to a guard, by this function's contract.
     unsafe { *guard = 1 };
@@ -221,7 +222,7 @@ unsafe extern "C" fn release(guard: *mut u8, frame: &Frame) {
 /// As `__cxa_guard_abort`: `guard` points to a guard that the running thread has acquired.
 unsafe extern "C" fn abort(guard: *mut u8, frame: &Frame) {
     outside_run!(__cxa_guard_abort: fn(guard: *mut u8));
-    let site = world::borrow().site(frame.return_address);
+    let site = modules::site(frame.return_address);
     // SAFETY: `guard` points to a guard, by this function's contract.
     end(unsafe { guarded(guard) }, false, site);
 }

@@ -4,7 +4,7 @@
 use crate::{
     calls::sync::mutexes,
     core::{
-        families::Birth, held_mutexes::held, objects::Health, operations::visible,
+        families::Birth, held_mutexes::held, modules, objects::Health, operations::visible,
         per_thread::PerThread, world,
     },
     hooks::Frame,
@@ -92,7 +92,7 @@ pub fn orphan_all() {
 /// As `pthread_mutex_consistent`: `mutex` points to a mutex.
 unsafe extern "C" fn consistent(mutex: *mut Mutex, frame: &Frame) -> c_int {
     outside_run!(pthread_mutex_consistent: fn(mutex: *mut Mutex) -> c_int);
-    let site = world::borrow().site(frame.return_address);
+    let site = modules::site(frame.return_address);
     let object = mutexes::find(mutex, site);
     let holds = held(object);
     let mut world = world::borrow();

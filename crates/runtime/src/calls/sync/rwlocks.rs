@@ -4,6 +4,7 @@ use crate::{
     calls::sync::sync_objects::{Shape, word},
     core::{
         deadlines::{self, Deadline},
+        modules,
         objects::Sort,
         operations::{misuse, visible},
         world::{self, poll},
@@ -94,7 +95,7 @@ unsafe extern "C" fn init(lock: *mut Lock, attributes: *const Attributes, frame:
 /// As `pthread_rwlock_destroy`: `lock` points to a read-write lock.
 unsafe extern "C" fn destroy(lock: *mut Lock, frame: &Frame) -> c_int {
     outside_run!(pthread_rwlock_destroy: fn(lock: *mut Lock) -> c_int);
-    let site = world::borrow().site(frame.return_address);
+    let site = modules::site(frame.return_address);
     let object = find(lock, site);
     if !matches!(holders(object), (None, 0, _)) {
         misuse(
@@ -113,7 +114,7 @@ unsafe extern "C" fn destroy(lock: *mut Lock, frame: &Frame) -> c_int {
 /// As `pthread_rwlock_rdlock`: `lock` points to a read-write lock.
 unsafe extern "C" fn read(lock: *mut Lock, frame: &Frame) -> c_int {
     outside_run!(pthread_rwlock_rdlock: fn(lock: *mut Lock) -> c_int);
-    let site = world::borrow().site(frame.return_address);
+    let site = modules::site(frame.return_address);
     let object = find(lock, site);
     if writes(object) {
         return libc::EDEADLK;
@@ -127,7 +128,7 @@ unsafe extern "C" fn read(lock: *mut Lock, frame: &Frame) -> c_int {
 /// As `pthread_rwlock_tryrdlock`: `lock` points to a read-write lock.
 unsafe extern "C" fn try_read(lock: *mut Lock, frame: &Frame) -> c_int {
     outside_run!(pthread_rwlock_tryrdlock: fn(lock: *mut Lock) -> c_int);
-    let site = world::borrow().site(frame.return_address);
+    let site = modules::site(frame.return_address);
     let op = Op::TryReadLock(find(lock, site));
     let event = poll(op, frame, site, Order::SeqCst, None);
     if event.ok { 0 } else { libc::EBUSY }
@@ -159,7 +160,7 @@ unsafe extern "C" fn clock_read(
 }
 
 fn read_until(lock: *mut Lock, until: Option<Deadline>, frame: &Frame) -> c_int {
-    let site = world::borrow().site(frame.return_address);
+    let site = modules::site(frame.return_address);
     let object = find(lock, site);
     // Here a time that is none matters even if the thread does not have to wait.
     let Some(until) = until else {
@@ -179,7 +180,7 @@ fn read_until(lock: *mut Lock, until: Option<Deadline>, frame: &Frame) -> c_int 
 /// As `pthread_rwlock_wrlock`: `lock` points to a read-write lock.
 unsafe extern "C" fn write(lock: *mut Lock, frame: &Frame) -> c_int {
     outside_run!(pthread_rwlock_wrlock: fn(lock: *mut Lock) -> c_int);
-    let site = world::borrow().site(frame.return_address);
+    let site = modules::site(frame.return_address);
     let object = find(lock, site);
     if writes(object) {
         return libc::EDEADLK;
@@ -194,7 +195,7 @@ unsafe extern "C" fn write(lock: *mut Lock, frame: &Frame) -> c_int {
 /// As `pthread_rwlock_trywrlock`: `lock` points to a read-write lock.
 unsafe extern "C" fn try_write(lock: *mut Lock, frame: &Frame) -> c_int {
     outside_run!(pthread_rwlock_trywrlock: fn(lock: *mut Lock) -> c_int);
-    let site = world::borrow().site(frame.return_address);
+    let site = modules::site(frame.return_address);
     let event = visible(Op::TryWriteLock(find(lock, site)), site);
     if event.ok { 0 } else { libc::EBUSY }
 }
@@ -225,7 +226,7 @@ unsafe extern "C" fn clock_write(
 }
 
 fn write_until(lock: *mut Lock, until: Option<Deadline>, frame: &Frame) -> c_int {
-    let site = world::borrow().site(frame.return_address);
+    let site = modules::site(frame.return_address);
     let object = find(lock, site);
     let Some(until) = until else {
         return libc::EINVAL;
@@ -252,7 +253,7 @@ fn write_until(lock: *mut Lock, until: Option<Deadline>, frame: &Frame) -> c_int
 /// As `pthread_rwlock_unlock`: `lock` points to a read-write lock.
 unsafe extern "C" fn unlock(lock: *mut Lock, frame: &Frame) -> c_int {
     outside_run!(pthread_rwlock_unlock: fn(lock: *mut Lock) -> c_int);
-    let site = world::borrow().site(frame.return_address);
+    let site = modules::site(frame.return_address);
     let object = find(lock, site);
     let op = if writes(object) {
         Op::WriteUnlock(object)

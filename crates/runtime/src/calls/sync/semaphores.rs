@@ -8,6 +8,7 @@ use crate::{
     core::{
         cancellation,
         deadlines::{self, Deadline},
+        modules,
         objects::Sort,
         operations::{failed, visible},
         world::{self, poll},
@@ -58,7 +59,7 @@ unsafe extern "C" fn init(
     frame: &Frame,
 ) -> c_int {
     if shared != 0 && world::active() {
-        let site = world::borrow().site(frame.return_address);
+        let site = modules::site(frame.return_address);
         process_shared::unsupported(c"sem_init", site);
     }
     let real = real!(sem_init: fn(*mut Semaphore, c_int, c_uint) -> c_int);
@@ -70,15 +71,15 @@ unsafe extern "C" fn init(
     result
 }
 
-/// A thread that waits cannot be told from one that is about to wait: one that still waits afterwards is reported as using what was
-/// destroyed.
+/// A thread that waits looks the same as one that is about to wait. One that still waits at the end of the run is reported as using
+/// what was destroyed.
 ///
 /// # Safety
 ///
 /// As `sem_destroy`: `semaphore` points to a semaphore.
 unsafe extern "C" fn destroy(semaphore: *mut Semaphore, frame: &Frame) -> c_int {
     outside_run!(sem_destroy: fn(semaphore: *mut Semaphore) -> c_int);
-    let site = world::borrow().site(frame.return_address);
+    let site = modules::site(frame.return_address);
     let object = find(semaphore, site);
     SHAPE.destroyed(object, frame);
     0
@@ -89,7 +90,7 @@ unsafe extern "C" fn destroy(semaphore: *mut Semaphore, frame: &Frame) -> c_int 
 /// As `sem_wait`: `semaphore` points to a semaphore.
 unsafe extern "C" fn wait(semaphore: *mut Semaphore, frame: &Frame) -> c_int {
     outside_run!(sem_wait: fn(semaphore: *mut Semaphore) -> c_int);
-    let site = world::borrow().site(frame.return_address);
+    let site = modules::site(frame.return_address);
     let object = find(semaphore, site);
     let timed = false;
     if waits::used() {
@@ -113,7 +114,7 @@ fn answer(ended: Ended) -> c_int {
 /// As `sem_trywait`: `semaphore` points to a semaphore.
 unsafe extern "C" fn try_wait(semaphore: *mut Semaphore, frame: &Frame) -> c_int {
     outside_run!(sem_trywait: fn(semaphore: *mut Semaphore) -> c_int);
-    let site = world::borrow().site(frame.return_address);
+    let site = modules::site(frame.return_address);
     let op = Op::SemTryAcquire(find(semaphore, site));
     match poll(op, frame, site, Order::SeqCst, None).ok {
         true => 0,
@@ -151,7 +152,7 @@ unsafe extern "C" fn clock_wait(
 }
 
 fn wait_until(semaphore: *mut Semaphore, until: Option<Deadline>, frame: &Frame) -> c_int {
-    let site = world::borrow().site(frame.return_address);
+    let site = modules::site(frame.return_address);
     let object = find(semaphore, site);
     let Some(until) = until else {
         return failed(libc::EINVAL);
@@ -171,7 +172,7 @@ fn wait_until(semaphore: *mut Semaphore, until: Option<Deadline>, frame: &Frame)
 /// As `sem_post`: `semaphore` points to a semaphore.
 unsafe extern "C" fn post(semaphore: *mut Semaphore, frame: &Frame) -> c_int {
     outside_run!(sem_post: fn(semaphore: *mut Semaphore) -> c_int);
-    let site = world::borrow().site(frame.return_address);
+    let site = modules::site(frame.return_address);
     let object = find(semaphore, site);
     if waits::used() {
         waits::release(object, site);
@@ -186,7 +187,7 @@ unsafe extern "C" fn post(semaphore: *mut Semaphore, frame: &Frame) -> c_int {
 /// As `sem_getvalue`: `semaphore` points to a semaphore, `into` to room for a number.
 unsafe extern "C" fn value(semaphore: *mut Semaphore, into: *mut c_int, frame: &Frame) -> c_int {
     outside_run!(sem_getvalue: fn(semaphore: *mut Semaphore, into: *mut c_int) -> c_int);
-    let site = world::borrow().site(frame.return_address);
+    let site = modules::site(frame.return_address);
     let op = Op::Load(find(semaphore, site));
     let count = poll(op, frame, site, Order::SeqCst, None).result;
     accesses::range(into as usize, size_of::<c_int>(), true, frame);

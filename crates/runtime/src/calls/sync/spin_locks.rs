@@ -3,6 +3,7 @@
 use crate::{
     core::{
         held_mutexes::{held, holder},
+        modules,
         objects::Sort,
         operations::{misuse, visible},
         spin,
@@ -58,7 +59,7 @@ unsafe extern "C" fn init(lock: *mut Spin, shared: c_int, frame: &Frame) -> c_in
         accesses::range(lock as usize, bytes, true, frame);
         let mut world = world::borrow();
         let object = world.make(lock as usize, bytes, Sort::Mutex, Object::mutex());
-        world.about(object).made = world.site(frame.return_address).0;
+        world.about(object).made = modules::site(frame.return_address).0;
     }
     result
 }
@@ -68,7 +69,7 @@ unsafe extern "C" fn init(lock: *mut Spin, shared: c_int, frame: &Frame) -> c_in
 /// As `pthread_spin_destroy`: `lock` points to a spin lock.
 unsafe extern "C" fn destroy(lock: *mut Spin, frame: &Frame) -> c_int {
     outside_run!(pthread_spin_destroy: fn(lock: *mut Spin) -> c_int);
-    let site = world::borrow().site(frame.return_address);
+    let site = modules::site(frame.return_address);
     // SAFETY: `lock` points to a spin lock, by this function's contract.
     let object = unsafe { find(lock, site) };
     if holder(object).is_some() {
@@ -91,7 +92,7 @@ unsafe extern "C" fn destroy(lock: *mut Spin, frame: &Frame) -> c_int {
 /// As `pthread_spin_lock`: `lock` points to a spin lock.
 unsafe extern "C" fn lock(lock: *mut Spin, frame: &Frame) -> c_int {
     outside_run!(pthread_spin_lock: fn(lock: *mut Spin) -> c_int);
-    let site = world::borrow().site(frame.return_address);
+    let site = modules::site(frame.return_address);
     // SAFETY: `lock` points to a spin lock, by this function's contract.
     let object = unsafe { find(lock, site) };
     if held(object) {
@@ -111,7 +112,7 @@ unsafe extern "C" fn lock(lock: *mut Spin, frame: &Frame) -> c_int {
 /// As `pthread_spin_trylock`: `lock` points to a spin lock.
 unsafe extern "C" fn try_lock(lock: *mut Spin, frame: &Frame) -> c_int {
     outside_run!(pthread_spin_trylock: fn(lock: *mut Spin) -> c_int);
-    let site = world::borrow().site(frame.return_address);
+    let site = modules::site(frame.return_address);
     // SAFETY: `lock` points to a spin lock, by this function's contract.
     let op = Op::TryLock(unsafe { find(lock, site) });
     match poll(op, frame, site, Order::SeqCst, None).ok {
@@ -125,7 +126,7 @@ unsafe extern "C" fn try_lock(lock: *mut Spin, frame: &Frame) -> c_int {
 /// As `pthread_spin_unlock`: `lock` points to a spin lock.
 unsafe extern "C" fn unlock(lock: *mut Spin, frame: &Frame) -> c_int {
     outside_run!(pthread_spin_unlock: fn(lock: *mut Spin) -> c_int);
-    let site = world::borrow().site(frame.return_address);
+    let site = modules::site(frame.return_address);
     // SAFETY: `lock` points to a spin lock, by this function's contract.
     let object = unsafe { find(lock, site) };
     if !held(object) {

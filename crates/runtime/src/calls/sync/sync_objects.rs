@@ -12,6 +12,7 @@ use crate::{
     calls::sync::{barriers, condvars, mutexes, rwlocks, semaphores},
     core::{
         entry::driven,
+        modules,
         objects::{Found, Known, Sort},
         operations::misuse,
         slots, spin,
@@ -108,13 +109,13 @@ impl Shape {
             accesses::range(address, self.bytes, true, frame);
             let object = self.put(address, model());
             let mut world = world::borrow();
-            world.about(object).made = world.site(frame.return_address).0;
+            world.about(object).made = modules::site(frame.return_address).0;
         } else if driven() {
             self.set_mark(address, MADE);
         }
     }
 
-    /// An object has come to be by another way, which orders it before all use.
+    /// An object was made in another way than by an `_init` call, which orders it before all use.
     pub fn appeared(&self, address: usize, model: Object) {
         self.put(address, model);
     }
@@ -123,7 +124,7 @@ impl Shape {
     pub fn destroyed(&self, object: ObjectId, frame: &Frame) {
         let (address, site) = {
             let mut world = world::borrow();
-            let site = world.site(frame.return_address);
+            let site = modules::site(frame.return_address);
             let known = world.about(object);
             // Before the access, which may be in a race: that is reported as what it is then.
             known.destroyed = site.0;
@@ -133,7 +134,7 @@ impl Shape {
         self.disappeared(object, site);
     }
 
-    /// The object is gone, by what is no write to it.
+    /// The object is gone, without a write of the program to it.
     pub fn disappeared(&self, object: ObjectId, site: Site) {
         let address = {
             let mut world = world::borrow();

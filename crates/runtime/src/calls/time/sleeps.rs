@@ -80,7 +80,7 @@ unsafe extern "C" fn clock_nano_sleep(
     // SAFETY: `time` points to a time, by this function's contract.
     match to_ns(unsafe { &*time }) {
         Some(ns) => {
-            let now = world::borrow().me().clock.ns;
+            let now = world::borrow().time_ns();
             deadlines::sleep(ns.saturating_sub(beginning).saturating_sub(now), frame);
             0
         }

@@ -1,0 +1,338 @@
+//! Drives one search to its end or its limits, at once or in slices of time, and says what came out.
+
+use crate::{
+    control::Control,
+    found::Found,
+    outcome::Outcome,
+    repeats::Repeats,
+    settings::Settings,
+    subject::{Fault, Subject},
+};
+use reweave_explore::{AlgorithmName, Estimate, Flow, Log, Search, TargetError, Totals};
+use reweave_model::{Execution, Kind, Plan};
+use std::{
+    fs::File,
+    io::{self, BufWriter},
+    path::Path,
+    sync::atomic::{AtomicBool, Ordering::Relaxed},
+    time::{Duration, Instant},
+};
+
+/// How long errors are made simpler, all together.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// Makes the check, from its beginning to its end or its limits.
+pub fn check<S: Subject>(
+    subject: &mut S,
+    settings: &Settings,
+    control: &Control,
+) -> Result<Outcome, Fault> {
+    let start = Instant::now();
+    let until = settings.budget.and_then(|budget| start.checked_add(budget));
+    let mut check = Check::new(subject, settings.clone());
+    check.advance(control, until)?;
+    check.conclude()
+}
+
+fn begin_log(file: &Path) -> Result<Log, Fault> {
+    let made = File::create(file).map_err(|error| no_log(file, &error))?;
+    Ok(Log::new(Box::new(BufWriter::new(made))))
+}
+
+fn no_log(file: &Path, error: &io::Error) -> Fault {
+    Fault::Failed(format!(
+        "{}: the log cannot be written: {error}",
+        file.display()
+    ))
+}
+
+/// One worker runs so many executions, or for so long, before others join in: most checks are over before those would have started.
+const ALONE: u64 = 500;
+const SOON: Duration = Duration::from_millis(300);
+
+/// One check under way. It is advanced in slices of time; between two of them it is a value that can wait, be stored and be gone on with.
+pub struct Check<S> {
+    pub(crate) subject: S,
+    pub(crate) settings: Settings,
+    pub(crate) search: Search,
+    pub(crate) found: Found,
+    repeats: Repeats,
+    /// Whether there were any.
+    pub(crate) races: AtomicBool,
+    /// Of all slices.
+    pub(crate) elapsed: Duration,
+    /// Whether there would be more to do, had there been more time.
+    paused: bool,
+    /// Why it is not explored by who reads from whom.
+    pub(crate) because: Option<String>,
+}
+
+impl<S: Subject> Check<S> {
+    /// A check that has not begun.
+    pub fn new(mut subject: S, settings: Settings) -> Check<S> {
+        subject.begin();
+        Check {
+            subject,
+            search: Search::new(settings.options),
+            settings,
+            found: Found::default(),
+            repeats: Repeats::default(),
+            races: AtomicBool::new(false),
+            elapsed: Duration::ZERO,
+            paused: true,
+            because: None,
+        }
+    }
+
+    /// What is checked.
+    pub fn subject(&self) -> &S {
+        &self.subject
+    }
+
+    /// What it has seen so far.
+    pub fn totals(&self) -> &Totals {
+        self.search.totals()
+    }
+
+    /// How large it is; `None` before the first execution.
+    pub fn estimate(&self) -> Option<Estimate> {
+        self.search.estimate()
+    }
+
+    /// How long it was under way.
+    pub fn elapsed(&self) -> Duration {
+        self.elapsed
+    }
+
+    /// How many explore at once from here on.
+    pub fn set_workers(&mut self, workers: usize) {
+        self.settings.workers = workers;
+    }
+
+    /// Explores until then, and says whether there is more to do.
+    pub fn advance(&mut self, control: &Control, until: Option<Instant>) -> Result<bool, Fault> {
+        let start = Instant::now();
+        let slice = Slice { control, until };
+        let done = loop {
+            if self.subject.anew() {
+                self.begin();
+            }
+            match self.explore(&slice) {
+                Err(fault) => break Err(fault),
+                Ok(Explored::Unfit(why)) => {
+                    self.settings.options.algorithm = AlgorithmName::Optimal;
+                    self.because = Some(why);
+                    self.begin();
+                }
+                Ok(Explored::Late) => break Ok(true),
+                Ok(Explored::Stopped) if !self.subject.anew() || slice.over() || self.failed() => {
+                    break Ok(slice.over());
+                }
+                Ok(Explored::Stopped) => {}
+            }
+        };
+        let over = matches!(done, Ok(true)) || slice.over();
+        self.paused = !self.finished() && over;
+        self.elapsed += start.elapsed();
+        done.map(|_| self.paused)
+    }
+
+    /// Forgets what was explored.
+    pub(crate) fn begin(&mut self) {
+        self.subject.begin();
+        self.search = Search::new(self.settings.options);
+        self.found = Found::default();
+        self.repeats = Repeats::default();
+        self.races = AtomicBool::new(false);
+    }
+
+    /// Explores until the search is over, the slice is, or it turns out that the program has to be explored in another way.
+    fn explore(&mut self, slice: &Slice<'_>) -> Result<Explored, Fault> {
+        let control = slice.control;
+        let begun = self.search.totals().runs();
+        control.runs.store(begun, Relaxed);
+        if begun == 0 {
+            control.failures.store(0, Relaxed);
+            if let Some(file) = &self.settings.log {
+                self.search.record(begin_log(file)?);
+            }
+        }
+        control.watch(&self.search);
+        // The search is taken out so that workers can look at everything else.
+        let mut search = std::mem::replace(&mut self.search, Search::new(self.settings.options));
+        let target = |_| self.subject.target();
+        let after = |plan: &Plan, execution: &Execution| self.after(control, plan, execution);
+        let before = || self.before(slice);
+        let start = Instant::now();
+        let long = || control.runs.load(Relaxed) >= ALONE || start.elapsed() >= SOON;
+        let alone = || match long() {
+            true => Flow::Stop,
+            false => self.before(slice),
+        };
+        let several = self.settings.workers > 1;
+        let mut outcome = match several {
+            true => search.run(1, target, alone, after),
+            false => search.run(1, target, before, after),
+        };
+        let undecided = several && long() && !search.exhausted() && search.unfit().is_none();
+        if outcome.is_ok() && undecided && !self.failed() {
+            outcome = search.run(self.settings.workers, target, before, after);
+        }
+        self.search = search;
+        let options = &self.settings.options;
+        let by_reads = matches!(options.algorithm, AlgorithmName::Auto | AlgorithmName::Rf);
+        match outcome {
+            Ok(()) => Ok(match self.search.unfit() {
+                Some(unfit) => Explored::Unfit(unfit.to_string()),
+                None => Explored::Stopped,
+            }),
+            Err(error @ TargetError::Unavailable(_)) => Err(Fault::of(&self.subject, error)),
+            // The branch of the run that was ended waits.
+            Err(TargetError::Late) => Ok(Explored::Late),
+            Err(TargetError::Diverged(_)) if slice.over() => Ok(Explored::Stopped),
+            // The prefixes of these plans were run before something turned out that all runs need, so runs may differ from them.
+            Err(TargetError::Diverged(_)) if self.subject.anew() => Ok(Explored::Stopped),
+            // Destructors are run by the thread that comes last, and `rf` does not distinguish which thread that is.
+            Err(TargetError::Diverged(_)) if by_reads && options.preemptions.is_none() => {
+                let why = "what it does depends on the order of stores that nobody reads";
+                Ok(Explored::Unfit(why.into()))
+            }
+            Err(error) => Err(Fault::of(&self.subject, error)),
+        }
+    }
+
+    fn before(&self, slice: &Slice<'_>) -> Flow {
+        let limit = self.settings.max_executions.unwrap_or(u64::MAX);
+        let go = !slice.over() && !self.subject.anew() && self.subject.proceed();
+        // Counted last: a run that is counted is made.
+        match go && slice.control.runs.fetch_add(1, Relaxed) < limit {
+            true => Flow::Continue,
+            false => Flow::Stop,
+        }
+    }
+
+    fn after(&self, control: &Control, plan: &Plan, execution: &Execution) -> Flow {
+        if self.subject.lacks_steps() {
+            return Flow::Stop;
+        }
+        self.repeats.note(execution);
+        let depth = execution.events.len() as u64;
+        control.depth.store(depth, Relaxed);
+        if let Some(witness) = &control.witness {
+            witness(control, execution.events.len());
+        }
+        let keep_going = self.settings.keep_going;
+        let beyond = self.settings.beyond_races;
+        let all = (keep_going || beyond) && self.settings.every_race;
+        if !self.found.note(plan, execution, all, beyond) {
+            return Flow::Continue;
+        }
+        control.failures.fetch_add(1, Relaxed);
+        let race = |error: &reweave_model::Error| error.kind == Kind::DataRace;
+        if execution.errors.iter().any(race) {
+            self.races.store(true, Relaxed);
+        }
+        let passable = beyond && execution.errors.iter().all(race);
+        match keep_going || passable {
+            true => Flow::Continue,
+            false => Flow::Stop,
+        }
+    }
+
+    /// Whether an error stopped it.
+    fn failed(&self) -> bool {
+        !self.settings.keep_going && self.found.any(self.settings.beyond_races)
+    }
+
+    /// Whether so many runs were made as there may be.
+    fn limited(&self) -> bool {
+        let limit = self.settings.max_executions;
+        limit.is_some_and(|limit| self.totals().runs() >= limit)
+    }
+
+    fn finished(&self) -> bool {
+        let exhausted = self.search.exhausted() && !self.subject.anew();
+        exhausted || self.failed() || self.limited()
+    }
+
+    /// Has every error's execution run once more, writes their traces and says what came out.
+    pub fn conclude(&mut self) -> Result<Outcome, Fault> {
+        let start = Instant::now();
+        let settings = &self.settings;
+        if let (Some(log), Some(file)) = (self.search.take_log(), &settings.log) {
+            let closed = log.close(self.search.exhausted());
+            closed.map_err(|error| no_log(file, &error))?;
+        }
+        let failed = self.failed();
+        let totals = *self.search.totals();
+        let found = std::mem::take(&mut self.found);
+        let patience = settings.budget.map_or(PATIENCE, |it| it.min(PATIENCE));
+        let late = || !settings.minimise || self.paused || start.elapsed() >= patience;
+        let (directory, name) = (&settings.directory, &settings.name);
+        let mut errors = found.confirm(&self.subject, &late, directory, name)?;
+        // What is one error by its places may have come up at several sites of one execution.
+        for error in &mut errors {
+            error.seen = error.seen.min(totals.runs());
+        }
+        if errors.is_empty() {
+            std::mem::take(&mut self.repeats).confirm(&self.subject)?;
+        }
+        let left = !self.search.exhausted() || self.subject.anew();
+        let stopped = failed && !errors.is_empty();
+        let reasons = [
+            ("budget", left && self.paused && !stopped),
+            ("max-executions", left && self.limited() && !stopped),
+            ("max-steps", totals.max_steps > 0),
+            ("preemptions", totals.cut),
+            ("stopped-at-error", stopped),
+            ("sampling", settings.options.algorithm.samples()),
+            ("races", self.races.load(Relaxed) && settings.races_cut),
+        ];
+        let reasons = reasons.into_iter().filter(|(_, holds)| *holds);
+        let mut incomplete: Vec<String> = reasons.map(|(name, _)| name.into()).collect();
+        incomplete.extend(self.subject.incomplete());
+        assert!(
+            !left || !incomplete.is_empty(),
+            "a search that was stopped was stopped for a reason"
+        );
+        Ok(Outcome {
+            // A bound is kept by going through all schedules within it.
+            algorithm: match (settings.options.preemptions, settings.options.algorithm) {
+                (Some(_), _) => AlgorithmName::Dfs,
+                (None, AlgorithmName::Auto) => AlgorithmName::Rf,
+                (None, algorithm) => algorithm,
+            },
+            because: self.because.clone(),
+            totals,
+            estimate: self.search.estimate(),
+            incomplete,
+            errors,
+            workers: settings.workers,
+            elapsed: self.elapsed + start.elapsed(),
+        })
+    }
+}
+
+/// How a part of a check ended.
+enum Explored {
+    /// The search is complete, or was stopped.
+    Stopped,
+    /// A run took longer than there was time.
+    Late,
+    /// `rf` cannot explore the program, and why.
+    Unfit(String),
+}
+
+/// Some time for a check.
+struct Slice<'a> {
+    control: &'a Control,
+    until: Option<Instant>,
+}
+
+impl Slice<'_> {
+    /// Whether it is up.
+    fn over(&self) -> bool {
+        let late = |until| Instant::now() >= until;
+        self.control.stop.load(Relaxed) || self.until.is_some_and(late)
+    }
+}

@@ -1,0 +1,531 @@
+//! What `check` and `estimate` are asked for: options, and files or a program.
+//!
+//! *Called by:* `check`, `estimate` and `suite`, and `replay`, whose traces store the words that build and start a
+//! program. *Owns:* nothing.
+
+use super::{Format, mistakes::sentence, word_groups::WordGroups};
+use clap::{Args, CommandFactory, Parser, ValueEnum};
+use reweave_explore::{AlgorithmName, Options};
+use reweave_native::{Ladder, Limits, Restart, Threads};
+use std::{ffi::OsString, num::NonZeroUsize, path::PathBuf, time::Duration};
+
+/// Options of `check`.
+#[derive(Args, Clone, Debug)]
+pub struct CheckOptions {
+    /// How to explore; auto needs the fewest executions
+    #[arg(long, value_name = "auto|dfs|dpor|optimal|rf|random|pct", default_value = "auto", hide_default_value = true, value_parser = algorithm)]
+    pub algorithm: AlgorithmName,
+    /// How many workers explore at once [default: one for each core]
+    #[arg(long, value_name = "N", value_parser = number::<NonZeroUsize>)]
+    pub workers: Option<NonZeroUsize>,
+    /// Stop after 500ms, 30s, 10m, 2h
+    #[arg(long, value_name = "TIME", value_parser = reweave_check::duration)]
+    pub budget: Option<Duration>,
+    /// Stop after so many executions
+    #[arg(long, value_name = "N", value_parser = number::<u64>)]
+    pub max_executions: Option<u64>,
+    /// Stop a thread after so many of its steps
+    #[arg(long, value_name = "N", value_parser = number::<u32>)]
+    pub max_steps: Option<u32>,
+    /// How long a thread may go on without a visible operation
+    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = reweave_check::duration)]
+    pub max_time: Duration,
+    /// How much each thread can allocate, such as 500K, 64M, 2G
+    #[arg(long, value_name = "BYTES", default_value = "1G", value_parser = bytes)]
+    pub max_memory: u64,
+    /// How much of a run's output is kept
+    #[arg(long, value_name = "BYTES", default_value = "1M", value_parser = bytes)]
+    pub max_output: u64,
+    /// Only schedules with at most so many preemptions
+    #[arg(long, value_name = "N", value_parser = number::<u32>)]
+    pub preemptions: Option<u32>,
+    /// Go on after an error, and report every distinct one
+    #[arg(long)]
+    pub keep_going: bool,
+    /// Show a failing execution as it was found, not the simplest one that fails so
+    #[arg(long)]
+    pub no_minimise: bool,
+    /// How races of plain accesses are treated
+    #[arg(long, value_enum, default_value = "report")]
+    pub races: Races,
+    /// Warnings are errors
+    #[arg(long)]
+    pub strict: bool,
+    /// How the program's threads are run
+    #[arg(long, value_enum, default_value = "fiber")]
+    pub threads: ThreadKind,
+    /// How the program is run again
+    #[arg(long, value_enum, default_value = "auto")]
+    pub restart: RestartChoice,
+    /// The format to write
+    #[arg(long, value_enum, default_value = "text")]
+    pub format: Format,
+    /// Show every step of a failing execution, not only those that the failure depends on
+    #[arg(long)]
+    pub full: bool,
+    /// Write sentences, for a screen reader
+    #[arg(long)]
+    pub plain: bool,
+    /// Where trace files go
+    #[arg(long, value_name = "DIR", default_value = "reweave-out")]
+    pub output: PathBuf,
+    /// Record the exploration, for `reweave evaluate`
+    #[arg(long, value_name = "FILE")]
+    pub log: Option<PathBuf>,
+    /// All other words of the command line.
+    #[arg(skip)]
+    pub groups: WordGroups,
+}
+
+/// How plain accesses that nothing orders are treated.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Races {
+    /// A race is an error
+    #[default]
+    Report,
+    /// A race is an error, and what it can do is explored too
+    Explore,
+    /// Racy accesses are explored like atomics
+    Interleave,
+    /// Not looked at
+    Ignore,
+}
+
+/// How the program's threads are run.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum ThreadKind {
+    /// On one thread, switched in user space
+    #[default]
+    Fiber,
+    /// As real threads, one at a time; slower
+    Os,
+}
+
+/// How the program is run again.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum RestartChoice {
+    /// Start warm, step down if state leaks between runs
+    #[default]
+    Auto,
+    /// Restore memory in place
+    Warm,
+    /// Fork a process for each run
+    Fork,
+    /// Start a process for each run
+    Exec,
+}
+
+/// What is explored.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum ProgramSource {
+    /// Files, with options for their compiler, as they were typed.
+    Files(Vec<OsString>),
+    /// A program as it is.
+    Program(PathBuf),
+}
+
+/// One check as it was asked for.
+#[derive(Clone, Debug)]
+pub struct CheckRequest {
+    /// What to explore.
+    pub source: ProgramSource,
+    /// The program's arguments.
+    pub args: Vec<OsString>,
+    /// How to explore it.
+    pub search: Options,
+    /// All options.
+    pub options: CheckOptions,
+}
+
+/// The words of a check, without a verb in front.
+#[derive(Parser, Debug)]
+#[command(no_binary_name = true, args_override_self = true)]
+struct StoredCheck {
+    #[command(flatten)]
+    options: CheckOptions,
+}
+
+impl CheckRequest {
+    /// What a command line asks for; an error is a sentence about what to do.
+    pub fn new(options: CheckOptions) -> Result<CheckRequest, String> {
+        let groups = options.groups.clone();
+        if let Some(mistake) = groups.mistake {
+            return Err(mistake);
+        }
+        let (source, args) = match (groups.files, groups.program) {
+            (true, args) => (
+                ProgramSource::Files(groups.compiler),
+                args.unwrap_or_default(),
+            ),
+            (false, Some(program)) => {
+                if let Some(option) = groups.compiler.first() {
+                    return Err(format!(
+                        "{} is for a compiler, and a program after `--` is explored as it is; name files before `--` to have them compiled",
+                        option.to_string_lossy()
+                    ));
+                }
+                let mut words = program.into_iter();
+                let program = words.next().ok_or("which program? It stands after `--`")?;
+                (ProgramSource::Program(program.into()), words.collect())
+            }
+            (false, None) => {
+                return Err(
+                    "what is to be explored? Name a C or C++ file; `--help` lists all that can be typed".into(),
+                );
+            }
+        };
+        let usual = Options::default();
+        let request = CheckRequest {
+            source,
+            args,
+            search: Options {
+                algorithm: options.algorithm,
+                preemptions: options.preemptions,
+                max_steps: options.max_steps.unwrap_or(usual.max_steps),
+                samples: options.max_executions.unwrap_or(usual.samples),
+                ..usual
+            },
+            options,
+        };
+        request.agree()?;
+        Ok(request)
+    }
+
+    /// Reads a check that is stored as words, in a trace or by a suite.
+    pub fn from_words(words: Vec<OsString>) -> Result<CheckRequest, String> {
+        let groups = WordGroups::of(words.into_iter(), &StoredCheck::command());
+        if groups
+            .ours
+            .iter()
+            .any(|word| word == "--help" || word == "-h")
+        {
+            return Err("it asks for help".into());
+        }
+        let read = StoredCheck::try_parse_from(&groups.ours);
+        let mut options = read.map_err(|error| sentence(&error))?.options;
+        options.groups = groups;
+        CheckRequest::new(options)
+    }
+
+    /// Whether the options agree with each other.
+    fn agree(&self) -> Result<(), String> {
+        if self.search.preemptions.is_some() && self.search.algorithm.samples() {
+            return Err("a bound on preemptions goes through all schedules within it: it has no use for random ones".into());
+        }
+        let options = &self.options;
+        if options.threads == ThreadKind::Os && options.restart == RestartChoice::Fork {
+            return Err("--threads os goes with --restart warm or exec: a forked process has only the thread that forked".into());
+        }
+        Ok(())
+    }
+
+    /// The words that build and start the program again, for a trace: [`CheckRequest::from_words`] reads them.
+    pub fn to_words(&self) -> Vec<String> {
+        let options = &self.options;
+        let mut words = Vec::new();
+        if options.races != Races::default() {
+            words.extend(["--races".into(), spelled(options.races)]);
+        }
+        if options.threads == ThreadKind::Os {
+            words.extend(["--threads".into(), "os".into()]);
+        }
+        words.extend(options.limit_words());
+        let mut add = |more: &[OsString]| {
+            words.extend(more.iter().map(|word| word.to_string_lossy().into_owned()));
+        };
+        match &self.source {
+            ProgramSource::Files(files) => {
+                add(files);
+                add(&["--".into()]);
+            }
+            ProgramSource::Program(program) => add(&["--".into(), program.into()]),
+        }
+        add(&self.args);
+        words
+    }
+}
+
+impl CheckOptions {
+    /// The limits of the program.
+    pub fn limits(&self) -> Limits {
+        Limits {
+            memory: self.max_memory,
+            output: self.max_output,
+            time: self.max_time,
+            ..Limits::default()
+        }
+    }
+
+    /// Limits that are not the usual ones, as words: runs depend on them.
+    fn limit_words(&self) -> Vec<String> {
+        let (set, usual) = (self.limits(), Limits::default());
+        let mut words = Vec::new();
+        if set.time != usual.time {
+            let milliseconds = set.time.as_millis();
+            words.extend(["--max-time".into(), format!("{milliseconds}ms")]);
+        }
+        if set.memory != usual.memory {
+            words.extend(["--max-memory".into(), set.memory.to_string()]);
+        }
+        if set.output != usual.output {
+            words.extend(["--max-output".into(), set.output.to_string()]);
+        }
+        words
+    }
+}
+
+/// What is wrong with one option by itself, in a sentence.
+pub fn option_mistake(word: &str) -> Option<String> {
+    let error = StoredCheck::try_parse_from([word]).err()?;
+    Some(sentence(&error))
+}
+
+impl From<Races> for reweave_native::Races {
+    fn from(races: Races) -> reweave_native::Races {
+        match races {
+            Races::Report => reweave_native::Races::Report,
+            Races::Explore => reweave_native::Races::Explore,
+            Races::Interleave => reweave_native::Races::Interleave,
+            Races::Ignore => reweave_native::Races::Ignore,
+        }
+    }
+}
+
+impl From<ThreadKind> for Threads {
+    fn from(kind: ThreadKind) -> Threads {
+        match kind {
+            ThreadKind::Fiber => Threads::Fiber,
+            ThreadKind::Os => Threads::Os,
+        }
+    }
+}
+
+impl From<RestartChoice> for Ladder {
+    fn from(choice: RestartChoice) -> Ladder {
+        match choice {
+            RestartChoice::Auto => Ladder::Auto,
+            RestartChoice::Warm => Ladder::Only(Restart::Warm),
+            RestartChoice::Fork => Ladder::Only(Restart::Fork),
+            RestartChoice::Exec => Ladder::Only(Restart::Exec),
+        }
+    }
+}
+
+/// As users spell it.
+fn spelled(value: impl ValueEnum) -> String {
+    let value = value.to_possible_value();
+    value.map_or_else(String::new, |value| value.get_name().to_owned())
+}
+
+fn algorithm(text: &str) -> Result<AlgorithmName, String> {
+    match text {
+        // In the contract, and not yet here.
+        "stateful" => Err(format!(
+            "not in this version (reweave {})",
+            env!("CARGO_PKG_VERSION")
+        )),
+        _ => text
+            .parse::<AlgorithmName>()
+            .map_err(|error| error.to_string()),
+    }
+}
+
+fn number<T: std::str::FromStr>(text: &str) -> Result<T, String> {
+    let number = text.parse();
+    number.map_err(|_| "a number is expected, and not so large or small a one".into())
+}
+
+/// A number of bytes, or of KiB, MiB or GiB.
+fn bytes(text: &str) -> Result<u64, String> {
+    let units = [("K", 10), ("M", 20), ("G", 30)];
+    let unit = units.iter().find_map(|(unit, bits)| {
+        let digits = text.strip_suffix(unit)?;
+        Some((digits, *bits))
+    });
+    let (digits, bits) = unit.unwrap_or((text, 0));
+    let number = digits.parse::<u64>().ok().filter(|number| *number > 0);
+    let bytes = number.and_then(|number| number.checked_mul(1 << bits));
+    bytes.ok_or_else(|| "a number of bytes is expected, such as 500K, 64M or 2G".into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(line: &str) -> Result<CheckRequest, String> {
+        CheckRequest::from_words(words(line))
+    }
+
+    fn check(line: &str) -> CheckRequest {
+        read(line).unwrap_or_else(|why| panic!("{line}: {why}"))
+    }
+
+    fn words(words: &str) -> Vec<OsString> {
+        words.split_whitespace().map(OsString::from).collect()
+    }
+
+    #[test]
+    fn options_of_ours_and_of_compilers_mix() {
+        let it = check(
+            "-DN=3 --workers 2 queue.c -I inc -O2 --budget=1m -x c++ other --races explore -lm -include a.h -- 1 --workers -x",
+        );
+        let compiler = "-DN=3 queue.c -I inc -O2 -x c++ other -lm -include a.h";
+        assert_eq!(it.source, ProgramSource::Files(words(compiler)));
+        assert_eq!(it.args, words("1 --workers -x"));
+        assert_eq!(it.options.workers.map(NonZeroUsize::get), Some(2));
+        assert_eq!(it.options.budget, Some(Duration::from_secs(60)));
+        assert_eq!(it.options.races, Races::Explore);
+    }
+
+    #[test]
+    fn joined_and_separate_values() {
+        for line in [
+            "-D N=1 a.c",
+            "-DN=1 a.c",
+            "-I dir a.c",
+            "-Idir a.c",
+            "-l m a.c",
+            "-lm a.c",
+            "-L . a.c",
+            "-U N a.c",
+            "-std=c11 a.c",
+            "-fno-inline a.c",
+            "-march=native a.c",
+            "-Wall a.c",
+            "-Wl,-z,now a.c",
+            "-g3 a.c",
+            "-x c a.c",
+            "-xc a.c",
+            "-isystem dir a.c",
+            "-Xlinker -v a.c",
+            "--param x=1 a.c",
+            "a.cc b.cpp c.o libd.a -pthread",
+            "@args",
+        ] {
+            assert_eq!(
+                check(line).source,
+                ProgramSource::Files(words(line)),
+                "{line}"
+            );
+        }
+    }
+
+    #[test]
+    fn every_option_is_set() {
+        let it = check(
+            "--algorithm dfs --workers 3 --budget 500ms --max-executions 7 --max-steps 8 --max-time 2s --max-memory 64M --max-output=500 --preemptions 2 --keep-going --no-minimise --races ignore \
+             --strict --threads os --restart warm --format json --full --plain --output out a.c",
+        );
+        assert_eq!(it.search.algorithm, AlgorithmName::Dfs);
+        assert_eq!(it.options.budget, Some(Duration::from_millis(500)));
+        assert_eq!((it.options.max_executions, it.search.samples), (Some(7), 7));
+        assert_eq!((it.search.max_steps, it.search.preemptions), (8, Some(2)));
+        assert_eq!(
+            (it.options.max_memory, it.options.max_output),
+            (64 << 20, 500)
+        );
+        assert_eq!(it.options.max_time, Duration::from_secs(2));
+        let again = "--max-time 2000ms --max-memory 67108864 --max-output 500";
+        assert_eq!(it.options.limit_words().join(" "), again);
+        let options = &it.options;
+        assert!(options.keep_going && options.strict && options.no_minimise);
+        assert!(options.full && options.plain);
+        assert_eq!(
+            (options.races, options.restart),
+            (Races::Ignore, RestartChoice::Warm)
+        );
+        assert_eq!(options.threads, ThreadKind::Os);
+        assert_eq!(
+            (options.format, options.output.as_path()),
+            (Format::Json, std::path::Path::new("out"))
+        );
+    }
+
+    #[test]
+    fn a_program_stands_after_two_dashes() {
+        let it = check("--workers 1 -- ./a.out -x --workers 3");
+        assert_eq!(it.source, ProgramSource::Program("./a.out".into()));
+        assert_eq!(it.args, words("-x --workers 3"));
+        assert_eq!(it.options.workers.map(NonZeroUsize::get), Some(1));
+    }
+
+    #[test]
+    fn mistakes_have_sentences() {
+        let cases = [
+            ("", "what is to be explored?"),
+            ("--", "which program?"),
+            ("-DN -- ./a.out", "-DN is for a compiler"),
+            ("./a.out", "`reweave check -- ./a.out` explores"),
+            ("--bugdet 3s a.c", "did you mean --budget?"),
+            ("--keepgoing a.c", "did you mean --keep-going?"),
+            ("--worker=3 a.c", "did you mean --workers?"),
+            (
+                "--completely-else a.c",
+                "there is no option --completely-else;",
+            ),
+            ("-q a.c", "there is no option -q;"),
+            ("a.c -o a", "-o: check makes a program of its own"),
+            ("a.c -c", "-c: check makes a program of its own"),
+            ("a.c -I", "-I needs a value"),
+            ("a.c --budget", "--budget needs a value"),
+            ("a.c --strict=yes", "--strict has no value"),
+            ("a.c --budget 30", "--budget 30: a time such as"),
+            ("a.c --max-memory 2T", "a number of bytes is expected"),
+            ("a.c --max-output 0", "a number of bytes is expected"),
+            ("a.c --workers 0", "--workers 0: a number"),
+            (
+                "a.c --max-executions many",
+                "--max-executions many: a number",
+            ),
+            (
+                "a.c --races maybe",
+                "one of report, explore, interleave, ignore",
+            ),
+            ("a.c --format xml", "one of text, json"),
+            ("a.c --algorithm quick", "no algorithm is called `quick`"),
+            (
+                "a.c --algorithm stateful",
+                "--algorithm stateful: not in this version",
+            ),
+            ("a.c --threads green", "one of fiber, os"),
+            (
+                "a.c --threads os --restart fork",
+                "--threads os goes with --restart warm or exec",
+            ),
+            (
+                "a.c --algorithm pct --preemptions 2",
+                "a bound on preemptions",
+            ),
+        ];
+        for (line, says) in cases {
+            let sentence = read(line).expect_err(line);
+            assert!(sentence.contains(says), "{line}: {sentence}");
+        }
+    }
+
+    #[test]
+    fn the_last_of_two_values_counts() {
+        let it = check("a.c --workers 2 --strict --workers 3 --strict");
+        assert_eq!(it.options.workers.map(NonZeroUsize::get), Some(3));
+    }
+
+    #[test]
+    fn stored_words_come_back() {
+        let line = "--races explore --threads os --max-time 2000ms -DN=3 a.c -lm -- 1 --help";
+        assert_eq!(check(line).to_words().join(" "), line);
+        let line = "-- ./a.out -x --workers 3";
+        assert_eq!(check(line).to_words().join(" "), line);
+    }
+
+    #[test]
+    fn help_may_be_asked_for_but_not_by_the_program() {
+        let asks = |line: &str| {
+            let line = format!("reweave check {line}");
+            let error = super::super::Cli::read(words(&line)).err();
+            error.is_some_and(|error| error.kind() == clap::error::ErrorKind::DisplayHelp)
+        };
+        assert!(asks("--help") && asks("a.c -h"));
+        assert!(!asks("a.c -- --help"));
+        assert_eq!(check("a.c -- --help").args, words("--help"));
+    }
+}

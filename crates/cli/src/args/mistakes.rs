@@ -1,0 +1,62 @@
+//! Wrong usage as one sentence that says what to do.
+
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use std::error::Error;
+
+const SEE_HELP: &str = "`--help` lists all that can be typed";
+
+/// What is wrong with a command line, in one line.
+pub fn sentence(error: &clap::Error) -> String {
+    let text = |kind| match error.get(kind) {
+        Some(ContextValue::String(text)) => text.clone(),
+        Some(ContextValue::Strings(texts)) => texts.join(", "),
+        Some(ContextValue::StyledStrs(texts)) => {
+            let texts: Vec<String> = texts.iter().map(ToString::to_string).collect();
+            texts.join(", ")
+        }
+        _ => String::new(),
+    };
+    // Of `--budget <TIME>`, the option.
+    let argument = text(ContextKind::InvalidArg);
+    let argument = argument.split(' ').next().unwrap_or_default();
+    let value = text(ContextKind::InvalidValue);
+    let meant = |kind: ContextKind, otherwise: &str| match text(kind).as_str() {
+        "" => otherwise.to_owned(),
+        name => format!("did you mean {name}?"),
+    };
+    match error.kind() {
+        ErrorKind::ValueValidation => {
+            let why = error.source().map(ToString::to_string).unwrap_or_default();
+            format!("{argument} {value}: {why}")
+        }
+        ErrorKind::InvalidValue if value.is_empty() => {
+            format!("{argument} needs a value; {SEE_HELP}")
+        }
+        ErrorKind::InvalidValue => {
+            let values = text(ContextKind::ValidValue);
+            format!("{argument} {value}: invalid value; one of {values} is expected")
+        }
+        ErrorKind::TooManyValues => format!("{argument} has no value"),
+        ErrorKind::UnknownArgument => {
+            let meant = meant(ContextKind::SuggestedArg, SEE_HELP);
+            format!("there is no option {argument}; {meant}")
+        }
+        ErrorKind::InvalidSubcommand => {
+            let name = text(ContextKind::InvalidSubcommand);
+            let meant = meant(ContextKind::SuggestedSubcommand, SEE_HELP);
+            format!("there is no command `{name}`; {meant}")
+        }
+        _ => flattened(error),
+    }
+}
+
+/// Clap's own text, without usage and hints.
+fn flattened(error: &clap::Error) -> String {
+    let text = error.to_string();
+    let text = text.strip_prefix("error: ").unwrap_or(&text);
+    let lines = text.lines().map(str::trim);
+    let lines = lines.take_while(|line| !line.starts_with("Usage:"));
+    let lines = lines.filter(|line| !line.is_empty() && !line.starts_with("For more information"));
+    let lines: Vec<&str> = lines.collect();
+    format!("{}; {SEE_HELP}", lines.join(" "))
+}

@@ -1,0 +1,110 @@
+//! What the command prints, and the exit codes of failures.
+//!
+//! *Called by:* every verb. *Invariants:* results go to standard output, everything else to standard error in sentences.
+
+use reweave_native::{CheckError, PrepareError, StartError};
+use reweave_report::{ExitCode, Program, Style};
+use std::{
+    io::{self, IsTerminal, Write},
+    path::Path,
+};
+
+/// Why there is no result: the exit code, and a sentence that says what to do.
+#[derive(Debug)]
+pub struct Failure {
+    pub code: ExitCode,
+    pub sentence: String,
+}
+
+impl Failure {
+    /// Of reweave itself, or of a program that does not behave the same again.
+    pub fn fault(sentence: String) -> Failure {
+        Failure {
+            code: ExitCode::Fault,
+            sentence,
+        }
+    }
+
+    /// Prints the sentence and returns the code.
+    pub fn report(&self) -> ExitCode {
+        say(&self.sentence);
+        self.code
+    }
+}
+
+/// Wrong usage.
+impl From<String> for Failure {
+    fn from(sentence: String) -> Failure {
+        Failure {
+            code: ExitCode::Usage,
+            sentence,
+        }
+    }
+}
+
+impl From<PrepareError> for Failure {
+    fn from(error: PrepareError) -> Failure {
+        error.to_string().into()
+    }
+}
+
+impl From<StartError> for Failure {
+    fn from(error: StartError) -> Failure {
+        error.to_string().into()
+    }
+}
+
+impl From<CheckError> for Failure {
+    fn from(error: CheckError) -> Failure {
+        match error {
+            CheckError::Start(error) => error.into(),
+            CheckError::Fault(_) => Failure::fault(error.to_string()),
+        }
+    }
+}
+
+/// The command line that replays the trace in this file.
+pub fn replay_line(program: &Program, file: &Path) -> Option<String> {
+    let file = file.display().to_string();
+    let plain = |c: char| c.is_alphanumeric() || "/._-+:@%,".contains(c);
+    let quoted = match file.chars().all(plain) {
+        true => file,
+        false => format!("'{}'", file.replace('\'', r"'\''")),
+    };
+    Some(program.replay.as_ref()?.replace("{trace}", &quoted))
+}
+
+/// Colour only on a terminal, unless `NO_COLOR` is set; as wide as the terminal.
+pub fn style(full: bool, plain: bool) -> Style {
+    let refused = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+    let terminal = io::stdout().is_terminal();
+    let width = terminal_size::terminal_size_of(io::stdout());
+    let width = width.map(|(width, _)| usize::from(width.0));
+    Style {
+        colour: terminal && !refused && !plain,
+        width: width.map_or(Style::default().width, |width| width.clamp(40, 200)),
+        full,
+        plain,
+    }
+}
+
+/// Writes to standard output, and returns the code for having shown something. A closed pipe (`| head`) is no error.
+pub fn print(text: &str) -> ExitCode {
+    let mut out = io::stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Ok(()) => ExitCode::Clean,
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => ExitCode::Clean,
+        Err(error) => usage(&format!("standard output cannot be written: {error}")),
+    }
+}
+
+/// Reports wrong usage.
+pub fn usage(sentence: &str) -> ExitCode {
+    say(sentence);
+    ExitCode::Usage
+}
+
+/// A sentence on standard error. If that is closed, the exit code still reports the problem.
+pub fn say(sentence: &str) {
+    let _ = writeln!(io::stderr(), "reweave: {sentence}");
+}

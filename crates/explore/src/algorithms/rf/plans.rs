@@ -1,0 +1,180 @@
+//! Writes the plans of branches.
+
+use super::{
+    Rf, Run, Trail, claim,
+    graph::{Graph, mix},
+    owner,
+};
+use crate::{
+    algorithm::{NewBranch, Unfit},
+    algorithms::optimal::Detour,
+    draft::Draft,
+    happens::add_next,
+};
+use reweave_model::{Mark, Pending, ThreadId};
+
+/// One step of a plan in the making.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Item {
+    /// The event that it was, if it does the same again.
+    pub(super) old: Option<u32>,
+    pub(super) step: Step,
+    /// In the order of decisions.
+    pub(super) place: u32,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Step {
+    thread: ThreadId,
+    pending: Pending,
+    outcome: u16,
+    mark: Mark,
+}
+
+impl Rf {
+    /// Adds the plan of something that overtakes something else, none of it a read of an atomic.
+    pub(super) fn take_detour(&mut self, detour: &Detour, run: &mut Run) {
+        let Detour { e, leads, .. } = detour;
+        let (thread, pending) = detour.overtaker;
+        let event = self.graph.skeleton.events[*e as usize];
+        if self.graph.touches[*e as usize].is_some() {
+            // Other outcomes of reads come with their sources.
+            return;
+        }
+        run.elsewhere = None;
+        if thread != event.thread {
+            let happens = &self.others.happens;
+            let hashes = leads
+                .iter()
+                .map(|lead| self.graph.hash_of_event(happens, *lead));
+            let leads = hashes.fold(0, u128::wrapping_add);
+            let nth = match detour.position {
+                Some(position) => happens.nth(position),
+                None => happens.of_thread(thread).len(),
+            };
+            let name = self.graph.name(thread);
+            let step = mix(name, (nth as u64) << 16 | u64::from(detour.outcome));
+            if !claim(run, *e, leads.wrapping_add(step)) {
+                return;
+            }
+        }
+        let end = e + leads.len() as u32;
+        let takes_part = |position: &u32| *position < *e || leads.binary_search(position).is_ok();
+        let mut order = std::mem::take(&mut self.witness.order);
+        order.clear();
+        order.extend(self.graph.done.iter().copied().filter(takes_part));
+        let shared = self.shared(&order, *e, |_| false);
+        self.items.clear();
+        for &position in &order[shared..] {
+            let item = Item::old(&self.graph, leads, *e, position);
+            self.items.push(item);
+        }
+        self.witness.order = order;
+        let mut add = |thread, pending, outcome, mark, place| {
+            self.items.push(Item {
+                old: None,
+                step: Step {
+                    thread,
+                    pending,
+                    outcome,
+                    mark,
+                },
+                place,
+            });
+        };
+        add(
+            thread,
+            pending,
+            detour.outcome,
+            Mark::Overtakes(event.thread),
+            end,
+        );
+        if detour.next {
+            add(event.thread, event.pending(), 0, Mark::Default, end + 1);
+        }
+        self.write(shared, *e, end, 0, run);
+    }
+
+    /// Writes down the plan that begins like this run and goes on with the items. The decision that is new was made after so
+    /// many events.
+    pub(super) fn write(
+        &mut self,
+        shared: usize,
+        place: u32,
+        fresh: u32,
+        above: u32,
+        run: &mut Run,
+    ) {
+        let graph = &self.graph;
+        let before = &graph.done[..shared];
+        self.row.clear();
+        self.row.resize(self.others.happens.done().len(), [0; 4]);
+        for &position in before {
+            add_next(&mut self.row, self.others.happens.thread(position));
+        }
+        let triggers = self.others.replay.triggers();
+        let skeleton = &graph.skeleton;
+        let mut draft = Draft::new(run.plan, skeleton, &self.row, triggers, shared as u32);
+        draft.expect(self.items.len());
+        for Item { old, step, .. } in &self.items {
+            match old {
+                Some(position) => draft.event(*position, step.mark),
+                None => {
+                    draft.push(step.thread, step.pending, step.outcome, step.mark);
+                    draft.unsure();
+                }
+            }
+        }
+        if !draft.complete() {
+            let why = "threads are created by threads whose creation is explored too";
+            run.fit = Err(Unfit::because(why));
+            return;
+        }
+        let places = before.iter().copied();
+        let places = places.chain(self.items.iter().map(|item| item.place));
+        let straight = places.clone().zip(0..).all(|(place, index)| place == index);
+        let order = match straight {
+            true => Vec::new(),
+            false => places.collect(),
+        };
+        let trail = Trail {
+            order,
+            fresh,
+            node: Some(owner(&run.node, place).0.clone()),
+        };
+        run.found.children.push(NewBranch {
+            above,
+            claim: run.elsewhere.clone().map(Box::new),
+            ..NewBranch::new(draft.child, trail)
+        });
+    }
+}
+
+impl Item {
+    /// An event that is done again as it was, before a place or as one of the leads.
+    pub(super) fn old(graph: &Graph, leads: &[u32], place: u32, position: u32) -> Item {
+        let mut item = Item::new(graph, position, 0, graph.marks[position as usize]);
+        item.old = Some(position);
+        if position >= place {
+            let index = leads.binary_search(&position).expect("it is a lead");
+            item.place = place + index as u32;
+            item.step.mark = Mark::Leads;
+        }
+        item
+    }
+
+    /// One that may do something else this time.
+    pub(super) fn new(graph: &Graph, position: u32, outcome: u16, mark: Mark) -> Item {
+        let event = &graph.skeleton.events[position as usize];
+        Item {
+            old: None,
+            step: Step {
+                thread: event.thread,
+                pending: event.pending(),
+                outcome,
+                mark,
+            },
+            place: position,
+        }
+    }
+}

@@ -1,0 +1,366 @@
+//! Searches that are taken apart: fragments of fragments, explored by different searches in any order, with only bytes going from
+//! one to another, come to what one search comes to.
+//!
+//! `REWEAVE_CASES` sets the number of programs an algorithm (default 100), `REWEAVE_SEED` the seed, which is printed.
+
+use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestRng, TestRunner};
+use reweave_explore::{
+    Algorithm, AlgorithmName, AtNodes, Child, Claim, Claimed, Claims, Flow, Found, Fragment,
+    FragmentError, Malformed, NewBranch, Node, NodeStore, Options, Ran, Search, StoredPayload,
+    Totals, Unfit,
+};
+use reweave_model::{End, Execution, Plan, Policy};
+use reweave_testing::{
+    class::{class, class_by_reads},
+    program::{I, Machine, Objects, Program},
+    random::{Mix, program},
+};
+use std::{
+    cell::Cell,
+    collections::BTreeMap,
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicU64, Ordering::SeqCst},
+    },
+};
+
+/// How often each class was met.
+type Classes = BTreeMap<String, u64>;
+
+fn options(algorithm: AlgorithmName) -> Options {
+    Options {
+        algorithm,
+        ..Options::default()
+    }
+}
+
+/// Explores so many executions.
+fn advance(search: &mut Search, program: &Program, most: u64, classes: &mut Classes) {
+    let seen = Mutex::new(std::mem::take(classes));
+    let runs = AtomicU64::new(0);
+    let by_reads = search.options().algorithm == AlgorithmName::Rf;
+    let before = || match runs.fetch_add(1, SeqCst) < most {
+        true => Flow::Continue,
+        false => Flow::Stop,
+    };
+    let after = |_: &Plan, execution: &Execution| {
+        if execution.end != End::Redundant {
+            let class = match by_reads {
+                true => class_by_reads(execution),
+                false => class(execution),
+            };
+            *seen.lock().unwrap().entry(class).or_default() += 1;
+        }
+        Flow::Continue
+    };
+    let done = search.run(1, |_| Machine::new(program), before, after);
+    done.expect("programs are deterministic");
+    *classes = seen.into_inner().unwrap();
+}
+
+/// What one search finds; `None`: too much, or nothing that the algorithm serves.
+fn whole(program: &Program, algorithm: AlgorithmName) -> Option<(Totals, Classes)> {
+    let mut search = Search::new(options(algorithm));
+    let mut classes = Classes::new();
+    advance(&mut search, program, 2_000, &mut classes);
+    let served = search.exhausted() && search.unfit().is_none();
+    served.then(|| (*search.totals(), classes))
+}
+
+/// Numbers that only the seed decides.
+struct Dice(u64);
+
+impl Dice {
+    fn below(&mut self, bound: usize) -> usize {
+        self.0 = self
+            .0
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) as usize % bound
+    }
+}
+
+fn send(fragment: &Fragment) -> Vec<u8> {
+    serde_json::to_vec(fragment).unwrap()
+}
+
+fn receive(bytes: &[u8]) -> Fragment {
+    serde_json::from_slice(bytes).unwrap()
+}
+
+/// Explores a program in fragments. They are split off, explored a little, split again, sent on and absorbed, by the first search or by each
+/// other, all at random moments.
+fn in_fragments(
+    program: &Program,
+    algorithm: AlgorithmName,
+    seed: u64,
+) -> (Totals, Classes, usize) {
+    let mut dice = Dice(seed);
+    let mut home = Search::new(options(algorithm));
+    let mut travelling: Vec<Vec<u8>> = Vec::new();
+    let mut classes = Classes::new();
+    let mut splits = 0;
+    for round in 0.. {
+        assert!(round < 100_000, "a search in fragments does not end");
+        if home.exhausted() && travelling.is_empty() {
+            break;
+        }
+        // In the end everything comes home.
+        let late = round > 200;
+        match dice.below(if late { 2 } else { 4 }) {
+            0 => {
+                let most = 1 + dice.below(4) as u64;
+                advance(&mut home, program, most, &mut classes);
+            }
+            1 if !travelling.is_empty() => {
+                let one = dice.below(travelling.len());
+                let one = receive(&travelling.swap_remove(one));
+                home.absorb(one).unwrap();
+            }
+            2 => {
+                let fragment = home.split();
+                splits += usize::from(fragment.is_some());
+                travelling.extend(fragment.as_ref().map(send));
+            }
+            3 if !travelling.is_empty() => {
+                let one = dice.below(travelling.len());
+                let mut worker = Search::resume(receive(&travelling.swap_remove(one))).unwrap();
+                advance(&mut worker, program, 1 + dice.below(6) as u64, &mut classes);
+                let part = worker.split().filter(|_| dice.below(2) == 0 || !late);
+                splits += usize::from(part.is_some());
+                travelling.extend(part.as_ref().map(send));
+                if dice.below(3) == 0 && !travelling.is_empty() {
+                    let other = dice.below(travelling.len());
+                    worker
+                        .absorb(receive(&travelling.swap_remove(other)))
+                        .unwrap();
+                }
+                travelling.push(send(&worker.store()));
+            }
+            _ => {}
+        }
+    }
+    (*home.totals(), classes, splits)
+}
+
+fn compare(program: &Program, algorithm: AlgorithmName, seed: u64) -> Result<usize, TestCaseError> {
+    let Some((totals, classes)) = whole(program, algorithm) else {
+        return Ok(0);
+    };
+    let (parts, found, splits) = in_fragments(program, algorithm, seed);
+    let fail = |what: String| Err(TestCaseError::fail(format!("{algorithm:?}: {what}")));
+    if !classes.keys().eq(found.keys()) {
+        return fail(format!("{} classes, {}", classes.len(), found.len()));
+    }
+    // Which node is claimed first decides how often `dpor` meets a class.
+    if algorithm != AlgorithmName::Dpor && (parts != totals || found != classes) {
+        return fail(format!("{totals:?} became {parts:?}"));
+    }
+    Ok(splits)
+}
+
+fn check(algorithm: AlgorithmName, mix: Mix) {
+    let number = |name: &str, default: u64| -> u64 {
+        let text = std::env::var(name);
+        text.map_or(default, |text| text.parse().expect("a number"))
+    };
+    let cases = number("REWEAVE_CASES", 100) as u32;
+    let seed = number("REWEAVE_SEED", 5);
+    let mut bytes = [0; 32];
+    bytes[..8].copy_from_slice(&seed.to_le_bytes());
+    let config = Config {
+        cases,
+        failure_persistence: None,
+        ..Config::default()
+    };
+    let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &bytes);
+    let mut runner = TestRunner::new_with_rng(config, rng);
+    let splits = Cell::new(0);
+    let result = runner.run(&program(mix), |program| {
+        for order in 0..3 {
+            splits.set(splits.get() + compare(&program, algorithm, seed + order)?);
+        }
+        Ok(())
+    });
+    if let Err(error) = result {
+        panic!("{algorithm:?}, REWEAVE_SEED={seed}: {error}");
+    }
+    assert!(splits.get() > cases as usize, "searches are split");
+}
+
+fn mix() -> Mix {
+    Mix {
+        atomics: true,
+        mutexes: true,
+        choices: true,
+        ..Mix::default()
+    }
+}
+
+#[test]
+fn dfs_in_fragments() {
+    check(AlgorithmName::Dfs, mix());
+}
+
+#[test]
+fn optimal_in_fragments() {
+    check(AlgorithmName::Optimal, Mix::ALL);
+}
+
+#[test]
+fn dpor_in_fragments() {
+    check(AlgorithmName::Dpor, Mix::ALL);
+}
+
+#[test]
+fn rf_in_fragments() {
+    check(
+        AlgorithmName::Rf,
+        Mix {
+            prompt: true,
+            ..mix()
+        },
+    );
+}
+
+/// Threads that claim at decisions of each other.
+fn crowded() -> Program {
+    let thread = |first: u32, second: u32| {
+        vec![
+            I::Add(first, 1),
+            I::Cas(second, 1, 2),
+            I::Load(first),
+            I::Load(second),
+        ]
+    };
+    let mut bodies = vec![Vec::from_iter((1..=3).map(I::Spawn))];
+    bodies.extend([thread(0, 1), thread(1, 0), thread(0, 1)]);
+    Program {
+        objects: Objects {
+            atomics: 2,
+            ..Objects::default()
+        },
+        bodies,
+        ..Program::default()
+    }
+}
+
+#[test]
+fn a_crowded_program_in_fragments() {
+    for algorithm in [AlgorithmName::Rf, AlgorithmName::Optimal] {
+        for seed in 0..20 {
+            assert!(compare(&crowded(), algorithm, seed).unwrap() > 0);
+        }
+    }
+}
+
+/// How claims are made can be replaced: here they are counted.
+#[test]
+fn claims_go_through_the_trait() {
+    #[derive(Debug, Default)]
+    struct Counting(AtomicU64);
+
+    impl Claims for Counting {
+        fn claim(&self, node: &Node, what: Claim) -> Claimed {
+            self.0.fetch_add(1, SeqCst);
+            AtNodes.claim(node, what)
+        }
+    }
+
+    for algorithm in [AlgorithmName::Rf, AlgorithmName::Dpor] {
+        let claims = Arc::new(Counting::default());
+        let mut search: Search = Search::of(options(algorithm), claims.clone());
+        let mut classes = Classes::new();
+        advance(&mut search, &crowded(), u64::MAX, &mut classes);
+        assert_eq!(
+            whole(&crowded(), algorithm),
+            Some((*search.totals(), classes))
+        );
+        assert!(claims.0.load(SeqCst) > 100, "{algorithm:?}");
+    }
+}
+
+#[test]
+fn a_fragment_of_another_search_is_refused() {
+    let mut search = Search::new(options(AlgorithmName::Rf));
+    let other = Search::new(options(AlgorithmName::Optimal)).store();
+    assert_eq!(search.absorb(other), Err(FragmentError::OtherOptions));
+    advance(&mut search, &crowded(), 20, &mut Classes::new());
+    let text = serde_json::to_string(&search.store()).unwrap();
+    let newer = text.replace("\"version\":10", "\"version\":11");
+    let refused = |text: &str| Search::resume(serde_json::from_str(text).unwrap()).err();
+    assert_eq!(refused(&newer), Some(FragmentError::Version(11)));
+    let lost = text.replace("\"nodes\":[{", "\"nodes\":[],\"lost\":[{");
+    assert!(matches!(refused(&lost), Some(FragmentError::Damaged(_))));
+    // A node has one owner.
+    let fragment = search.split().expect("there are some branches");
+    let mut worker = Search::resume(fragment).unwrap();
+    advance(&mut worker, &crowded(), 5, &mut Classes::new());
+    assert_eq!(search.absorb(worker.store()), Ok(()));
+}
+
+/// An algorithm that the crate does not know: one run for each of a few seeds.
+#[derive(Debug)]
+struct Seeds;
+
+impl Algorithm for Seeds {
+    /// Seeds that are left.
+    type Payload = u64;
+
+    fn new(_: &Options, _: &Arc<dyn Claims>) -> Seeds {
+        Seeds
+    }
+
+    fn first(options: &Options) -> (Policy, u64) {
+        (Policy::Random(options.samples), options.samples)
+    }
+
+    fn branches(&mut self, ran: Ran<'_, u64>, found: &mut Found<u64>) -> Result<(), Unfit> {
+        if let Some(left) = ran.payload.checked_sub(1) {
+            let rest = Plan {
+                policy: Policy::Random(left),
+                ..ran.plan.clone()
+            };
+            found
+                .children
+                .push(NewBranch::new(Child { shared: 0, rest }, left));
+        }
+        Ok(())
+    }
+
+    fn store(left: &u64, _: &mut NodeStore) -> StoredPayload {
+        StoredPayload::of([*left])
+    }
+
+    fn restore(_: &Options, stored: StoredPayload, _: &[Arc<Node>]) -> Result<u64, Malformed> {
+        stored.numbers().map(|[left]| left)
+    }
+}
+
+/// Nothing but its own code is needed for one more algorithm; with a row in the table it has a name, too.
+#[test]
+fn a_new_algorithm_is_explored_stored_and_split() {
+    let options = Options {
+        samples: 9,
+        ..Options::default()
+    };
+    let mut search: Search<Seeds> = Search::of(options, Arc::new(AtNodes));
+    let program = crowded();
+    let target = |_| Machine::new(&program);
+    for rounds in 1..=10 {
+        let runs = AtomicU64::new(0);
+        let before = || match runs.fetch_add(1, SeqCst) {
+            0 => Flow::Continue,
+            _ => Flow::Stop,
+        };
+        search
+            .run(1, target, before, |_, _| Flow::Continue)
+            .unwrap();
+        assert_eq!(
+            (search.totals().runs(), search.exhausted()),
+            (rounds, rounds == 10)
+        );
+        let bytes = send(&search.store());
+        search = Search::restore(receive(&bytes), Arc::new(AtNodes)).unwrap();
+    }
+}

@@ -1,0 +1,60 @@
+//! How a native program is started: the program itself, its input, its limits and how its runs are controlled.
+//!
+//! *Called by:* whoever prepares a program; `target` and `process` read it. *Invariants:* a launch is plain data, apart
+//! from the list of libraries, which all processes of one program share.
+
+use crate::{limits::Limits, loaded_libraries::LoadedLibraries};
+use reweave_wire::{Races, Restart, Rules, Threads, Unit};
+use std::{ffi::OsString, fs::File, path::PathBuf, sync::Arc};
+
+/// How to start a program.
+#[derive(Clone, Debug)]
+pub struct Launch {
+    /// The program, built with instrumentation.
+    pub program: PathBuf,
+    /// Its arguments.
+    pub args: Vec<OsString>,
+    /// Its standard input, read from the beginning in every run; `None`: empty.
+    pub stdin: Option<Arc<File>>,
+    /// How races of plain accesses are treated.
+    pub races: Races,
+    /// Memory whose plain accesses are visible operations.
+    pub units: Vec<Unit>,
+    /// Rules that all runs follow.
+    pub rules: Rules,
+    /// Slots of thread-local memory that runs are known to need.
+    pub slots: Vec<u32>,
+    /// Libraries that runs are known to open.
+    pub libraries: LoadedLibraries,
+    /// How runs are restarted.
+    pub restart: Restart,
+    /// Its limits.
+    pub limits: Limits,
+    /// How its threads are run.
+    pub threads: Threads,
+    /// Whether it is only for [`NativeTarget::debug`].
+    pub debugged: bool,
+    /// Whether to measure where time goes: [`NativeTarget::spent`].
+    pub measure: bool,
+}
+
+impl Launch {
+    /// A program without arguments, with races checked.
+    pub fn new(program: PathBuf) -> Launch {
+        Launch {
+            program,
+            args: Vec::new(),
+            stdin: None,
+            races: Races::default(),
+            units: Vec::new(),
+            rules: Rules::default(),
+            slots: Vec::new(),
+            libraries: LoadedLibraries::default(),
+            restart: Restart::default(),
+            limits: Limits::default(),
+            threads: Threads::default(),
+            debugged: false,
+            measure: false,
+        }
+    }
+}

@@ -1,0 +1,89 @@
+//! Limits of a program: memory, output, time.
+//!
+//! *Called by:* `process` and `subject`. *Owns:* nothing; `until` and `stop` are shared with the check.
+
+use std::{
+    sync::{
+        Arc, OnceLock,
+        atomic::{AtomicBool, Ordering::Relaxed},
+    },
+    time::{Duration, Instant},
+};
+
+/// See the module.
+#[derive(Clone, Debug)]
+pub struct Limits {
+    /// Bytes of heap and other memory that each thread of the program can have; 0: no limit.
+    pub memory: u64,
+    /// Bytes of a run's output that are kept.
+    pub output: u64,
+    /// How long a thread may go on without a visible operation.
+    pub time: Duration,
+    /// When a run that is under way is discarded.
+    pub until: Arc<OnceLock<Instant>>,
+    /// Set to have the run under way discarded.
+    pub stop: Arc<AtomicBool>,
+}
+
+impl Default for Limits {
+    fn default() -> Limits {
+        Limits {
+            memory: 1 << 30,
+            output: 1 << 20,
+            time: Duration::from_secs(10),
+            until: Arc::default(),
+            stop: Arc::default(),
+        }
+    }
+}
+
+/// The most output of a run that the runtime reports.
+const HANDED_OUT: u64 = 1 << 20;
+
+impl Limits {
+    /// The part of a run's output that is kept; a note at its end says if it was cut.
+    pub fn kept(&self, output: &[u8]) -> String {
+        let most = self.output.min(HANDED_OUT) as usize;
+        // Output of exactly this length was almost certainly cut before.
+        if output.len() < most {
+            return String::from_utf8_lossy(output).into_owned();
+        }
+        let text = String::from_utf8_lossy(&output[..most]);
+        format!("{}\n(cut after {most} bytes)", text.trim_end_matches('\n'))
+    }
+
+    /// The same without deadline and stop flag.
+    #[must_use]
+    pub fn without_end(&self) -> Limits {
+        Limits {
+            until: Arc::default(),
+            stop: Arc::default(),
+            ..self.clone()
+        }
+    }
+
+    /// Whether there is no time left.
+    pub(crate) fn late(&self) -> bool {
+        let over = |until: &Instant| Instant::now() >= *until;
+        self.stop.load(Relaxed) || self.until.get().is_some_and(over)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn output_is_kept_up_to_the_limit() {
+        let mut limits = Limits {
+            output: 5,
+            ..Limits::default()
+        };
+        assert_eq!(limits.kept(b"abcd"), "abcd");
+        assert_eq!(limits.kept(b"abcdefg"), "abcde\n(cut after 5 bytes)");
+        assert_eq!(limits.kept(b"abcd\nfg"), "abcd\n(cut after 5 bytes)");
+        limits.output = 1 << 30;
+        let cut = "\n(cut after 1048576 bytes)";
+        assert!(limits.kept(&[b'a'; 1 << 20]).ends_with(cut));
+    }
+}

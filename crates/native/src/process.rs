@@ -1,0 +1,383 @@
+//! One process of a native program under the runtime, driven through shared memory.
+//!
+//! *Decides:* how a process is set up between `fork` and `exec`, and when a process that does not answer is dead, stuck or
+//! late. *Called by:* `target`. *Owns:* the child, its channel, its output and its scratch disk; dropping it ends the child.
+
+use crate::{
+    channel::{Channel, anonymous, futex, map},
+    errors::StartError,
+    launch::Launch,
+    limits::Limits,
+    scratch_disk::ScratchDisk,
+    spawn::{be_first_victim, descriptors, processor_time, spawn},
+};
+use reweave_wire::{Beginning, Death, Debugged, Header, Library, Writer, write_beginning};
+use std::{
+    fs::File,
+    io,
+    os::{
+        fd::{AsRawFd, OwnedFd},
+        unix::process::{CommandExt, ExitStatusExt},
+    },
+    process::{Child, Command, ExitStatus, Stdio},
+    sync::atomic::{
+        AtomicU32,
+        Ordering::{Acquire, Relaxed, Release},
+    },
+    time::{Duration, Instant},
+};
+
+/// Descriptors that the runtime expects.
+const CHANNEL: i32 = 1000;
+const OUTPUT: i32 = 1001;
+/// How many descriptors a process must be able to have: those two, and copies of what the program begins with.
+const NEEDED: u64 = 1024;
+
+/// Why a process did not answer.
+#[derive(Debug)]
+pub(crate) enum Silence {
+    /// It ended, and left this sentence if any.
+    Ended(ExitStatus, Option<String>),
+    /// It made no step for too long.
+    Stuck,
+    /// There is no time left.
+    Late,
+    /// It cannot be watched.
+    Unknown(io::Error),
+}
+
+pub(crate) struct Process {
+    channel: Channel,
+    child: Child,
+    batch: u32,
+    output: OwnedFd,
+    limits: Limits,
+    /// Libraries that it loads before its first run.
+    libraries: usize,
+    _disk: ScratchDisk,
+}
+
+impl Process {
+    /// Starts the program and waits until it stands at `main`.
+    pub(crate) fn start(launch: &Launch) -> Result<Process, StartError> {
+        let channel_file = anonymous(c"reweave-channel", libc::MFD_ALLOW_SEALING)
+            .map_err(StartError::SharedMemory)?;
+        let output = anonymous(c"reweave-output", 0).map_err(StartError::OutputMemory)?;
+        let mut channel = map(&channel_file).map_err(StartError::Mapping)?;
+        let disk = ScratchDisk::new();
+        let beginning = Beginning {
+            units: launch.units.clone(),
+            rules: launch.rules,
+            slots: launch.slots.clone(),
+            disk: disk.path(),
+            libraries: launch.libraries.wanted(),
+        };
+        write_beginning(&mut Writer::new(channel.plans()), &beginning);
+        let descriptors = descriptors();
+        if descriptors.rlim_max < NEEDED {
+            return Err(StartError::OpenFiles {
+                limit: descriptors.rlim_max,
+                needed: NEEDED,
+            });
+        }
+        fill_header(channel.header(), launch, descriptors.rlim_cur);
+        let command = command(launch, &channel_file, &output, descriptors)?;
+        let program = || launch.program.clone();
+        let child = spawn(command).map_err(|error| StartError::Spawn(program(), error))?;
+        let mut process = Process {
+            channel,
+            child,
+            batch: 1,
+            output,
+            limits: launch.limits.without_end(),
+            libraries: beginning.libraries.len(),
+            _disk: disk,
+        };
+        process
+            .wait(Duration::from_secs(20))
+            .map_err(|silence| match silence {
+                Silence::Ended(_, Some(why)) => StartError::Refused(why),
+                Silence::Ended(status, None) => StartError::EndedEarly(program(), status),
+                Silence::Stuck | Silence::Late => StartError::NoMain(program()),
+                Silence::Unknown(error) => StartError::Unwatchable(error),
+            })?;
+        process.limits = launch.limits.clone();
+        Ok(process)
+    }
+
+    /// Libraries that it loads before its first run.
+    pub(crate) fn libraries(&self) -> usize {
+        self.libraries
+    }
+
+    pub(crate) fn header(&self) -> &Header {
+        self.channel.header()
+    }
+
+    /// Room for plans. Only while no batch is under way.
+    pub(crate) fn plans(&mut self) -> &mut [u64] {
+        self.channel.plans()
+    }
+
+    /// What it wrote. Only while no batch is under way.
+    pub(crate) fn reports(&self) -> &[u64] {
+        self.channel.reports()
+    }
+
+    /// Asks for the plans that were written.
+    pub(crate) fn request(&mut self, plans: u32) {
+        self.batch += 1;
+        let header = self.header();
+        header.plans.store(plans, Relaxed);
+        header.done.store(0, Relaxed);
+        header.library_bytes.store(0, Relaxed);
+        header.request.store(self.batch, Release);
+        futex(&header.request, libc::FUTEX_WAKE, i32::MAX as u32, None);
+    }
+
+    /// Its number for the operating system.
+    pub(crate) fn number(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Waits until it waits for a debugger; whether it does.
+    pub(crate) fn wait_for_debugger(&mut self, patience: Duration) -> bool {
+        let since = Instant::now();
+        loop {
+            let debugged = self.header().debugged.load(Acquire);
+            if debugged == Debugged::Waits as u32 {
+                return true;
+            }
+            if since.elapsed() > patience || !matches!(self.child.try_wait(), Ok(None)) {
+                return false;
+            }
+            std::thread::sleep(Duration::from_millis(2));
+        }
+    }
+
+    /// Waits for the answer. A process that makes no step for this long, by its own clock, is stuck; one that sleeps may take
+    /// several times as long, since the machine can be busy.
+    pub(crate) fn wait(&mut self, patience: Duration) -> Result<(), Silence> {
+        let answered = |process: &Process| process.header().reply.load(Acquire) == process.batch;
+        let asleep = (4 * patience).max(ASLEEP);
+        let mut steps = u64::MAX;
+        let mut since = (Instant::now(), Duration::ZERO);
+        let first = STALLED.min(patience / 2);
+        let mut asks = first;
+        loop {
+            let seen = self.header().reply.load(Acquire);
+            if seen == self.batch {
+                return Ok(());
+            }
+            futex(
+                &self.header().reply,
+                libc::FUTEX_WAIT,
+                seen,
+                Some(Duration::from_millis(20)),
+            );
+            if answered(self) {
+                return Ok(());
+            }
+            match self.child.try_wait() {
+                Ok(Some(status)) if !answered(self) => {
+                    return Err(Silence::Ended(status, self.message()));
+                }
+                Ok(_) => {}
+                Err(error) => return Err(Silence::Unknown(error)),
+            }
+            self.cut_output();
+            let now = self.header().steps.load(Relaxed);
+            let used = self.processor_time();
+            if now != steps {
+                (steps, since, asks) = (now, (Instant::now(), used), first);
+            } else if used.saturating_sub(since.1) > patience || since.0.elapsed() > asleep {
+                return Err(Silence::Stuck);
+            } else if self.limits.late() {
+                return Err(Silence::Late);
+            } else if used.saturating_sub(since.1) > asks {
+                // It may compute for a while before it waits.
+                asks *= 2;
+                self.nudge(false);
+            }
+        }
+    }
+
+    /// Discards output beyond the limit.
+    fn cut_output(&self) {
+        let file = self.output.as_raw_fd();
+        let most = self.limits.output as libc::off_t;
+        // SAFETY: the descriptor is open and owned by `self`; the program shares its position, so both move together.
+        unsafe {
+            if libc::lseek(file, 0, libc::SEEK_CUR) > most {
+                libc::ftruncate(file, most);
+                libc::lseek(file, most, libc::SEEK_SET);
+            }
+        }
+    }
+
+    /// What it has used, with the process that it has forked for the run under way.
+    fn processor_time(&self) -> Duration {
+        let forked = self.header().forked.load(Relaxed);
+        let ids = [self.child.id(), forked];
+        ids.into_iter()
+            .filter(|id| *id != 0)
+            .map(processor_time)
+            .sum()
+    }
+
+    /// Where it was when it ended or was ended: the running thread, the steps it had made, and the cause.
+    pub(crate) fn last_seen(&self, status: Option<ExitStatus>, gave_up: bool) -> (u32, u32, Death) {
+        let header = self.header();
+        let lost = header.lost.load(Relaxed);
+        let status = match lost {
+            0 => status,
+            lost => Some(ExitStatus::from_raw(lost as i32)),
+        };
+        let death = match status {
+            _ if gave_up => Death::GivenUp,
+            None => Death::Endless,
+            Some(status) => match status.signal() {
+                Some(signal) => Death::Signal(signal as u32),
+                None => Death::Status(status.code().unwrap_or(0) as u32),
+            },
+        };
+        let (thread, count) = (&header.running, &header.count);
+        let place = (thread.load(Relaxed), count.load(Relaxed));
+        (place.0, place.1, death)
+    }
+
+    /// As [`Process::wait`], but a stuck process is asked to report that itself.
+    pub(crate) fn wait_or_nudge(&mut self, patience: Duration) -> Result<(), Silence> {
+        match self.wait(patience) {
+            Err(Silence::Stuck) => {
+                self.nudge(true);
+                self.wait(ANSWER)
+            }
+            answer => answer,
+        }
+    }
+
+    /// Signals the process, or the one that it forked for the run under way, that it makes no progress: it looks for the
+    /// reason, or ends the running thread.
+    fn nudge(&self, give_up: bool) {
+        let endless = &self.header().endless;
+        endless.store(u32::from(give_up), Relaxed);
+        let process = match self.header().forked.load(Relaxed) {
+            0 => self.child.id(),
+            forked => forked,
+        };
+        // SAFETY: the process is a child that has not been waited for, or its child, so the number is not reused.
+        unsafe { libc::kill(process as libc::pid_t, libc::SIGXCPU) };
+    }
+
+    /// The sentence it left.
+    fn message(&self) -> Option<String> {
+        self.text(&self.header().message_bytes)
+    }
+
+    /// The library that it wants to be loaded.
+    pub(crate) fn library(&self) -> Option<Library> {
+        let header = self.header();
+        let path = self.text(&header.library_bytes)?;
+        let global = header.library_global.load(Relaxed) != 0;
+        Some(Library { path, global })
+    }
+
+    /// A text of this length that it left.
+    fn text(&self, length: &AtomicU32) -> Option<String> {
+        let length = length.load(Acquire) as usize;
+        let words = self.header().message.iter();
+        let bytes: Vec<u8> = words
+            .flat_map(|word| word.load(Relaxed).to_le_bytes())
+            .take(length)
+            .collect();
+        (length > 0).then(|| String::from_utf8_lossy(&bytes).into_owned())
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        // It waits for plans, or hangs: nothing of it is needed any more.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Tells the runtime how to run.
+fn fill_header(header: &Header, launch: &Launch, max_descriptors: u64) {
+    header.max_memory.store(launch.limits.memory, Relaxed);
+    header.max_descriptors.store(max_descriptors, Relaxed);
+    header.races.store(launch.races as u32, Relaxed);
+    header.restart.store(launch.restart as u32, Relaxed);
+    header.threads.store(launch.threads as u32, Relaxed);
+    if launch.debugged {
+        header.debugged.store(Debugged::Wanted as u32, Relaxed);
+    }
+    header.measure.store(launch.measure.into(), Relaxed);
+}
+
+/// The command that starts the program, with its descriptors, environment and limits.
+fn command(
+    launch: &Launch,
+    channel: &OwnedFd,
+    output: &OwnedFd,
+    descriptors: libc::rlimit,
+) -> Result<Command, StartError> {
+    let mut command = Command::new(&launch.program);
+    command.args(&launch.args);
+    command.env("REWEAVE_CHANNEL", "1");
+    // Every restart would undo lazy binding, and the kernel must not write into thread-local memory.
+    command.env("LD_BIND_NOW", "1");
+    command.env("GLIBC_TUNABLES", "glibc.pthread.rseq=0");
+    command.stdin(match &launch.stdin {
+        // Opened again, so that each process has its own position in it.
+        Some(file) => File::open(format!("/proc/self/fd/{}", file.as_raw_fd()))
+            .map_err(StartError::StandardInput)?
+            .into(),
+        None => Stdio::null(),
+    });
+    let stdout = || {
+        let copy = output.try_clone().map(Stdio::from);
+        copy.map_err(StartError::OutputMemory)
+    };
+    command.stdout(stdout()?);
+    command.stderr(stdout()?);
+    // Signals typed at a terminal are for this process, not for the program.
+    command.process_group(0);
+    let (channel, output) = (channel.as_raw_fd(), output.as_raw_fd());
+    // SAFETY: between fork and exec the closure makes async-signal-safe calls only, and allocates nothing.
+    unsafe {
+        command.pre_exec(move || {
+            libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
+            // The program shall not inherit what happens to be open here.
+            libc::syscall(libc::SYS_close_range, 3, u32::MAX, CLOSE_ON_EXEC);
+            be_first_victim();
+            // The runtime needs some descriptors besides the program's.
+            let raised = libc::rlimit {
+                rlim_cur: descriptors.rlim_max,
+                ..descriptors
+            };
+            libc::setrlimit(libc::RLIMIT_NOFILE, &raised);
+            // The same addresses in every process, where that is allowed.
+            libc::personality(libc::ADDR_NO_RANDOMIZE as libc::c_ulong);
+            for (from, to) in [(channel, CHANNEL), (output, OUTPUT)] {
+                if libc::dup2(from, to) < 0 {
+                    return Err(io::Error::last_os_error());
+                }
+            }
+            Ok(())
+        });
+    }
+    Ok(command)
+}
+
+const CLOSE_ON_EXEC: u32 = 4;
+
+/// How long to wait at least for a program that sleeps.
+const ASLEEP: Duration = Duration::from_secs(10);
+
+/// A program that makes no step for this long may wait in a loop without steps.
+const STALLED: Duration = Duration::from_millis(250);
+
+/// How long a program may take to report that it loops forever.
+const ANSWER: Duration = Duration::from_millis(500);

@@ -1,0 +1,228 @@
+//! A check of one native program: explored in slices of time, restarted on a lower rung when state leaks, reported.
+//!
+//! *Decides:* when a check steps down the ladder. *Called by:* `reweave check` with one slice, `reweave suite` with many,
+//! [`check_program`]. *Owns:* the program and its processes. *Invariants:* after a step down the check starts over, so all
+//! executions of a result were run on one rung.
+
+use crate::{
+    errors::{CheckError, StartError},
+    ladder::{rung_name, rung_named},
+    notes::StoredNotes,
+    program::NativeProgram,
+    subject::NativeSubject,
+};
+use reweave_check::{Check, Control, Fault, Outcome, Settings, StoredCheck};
+use reweave_report::ResultDocument;
+use reweave_wire::Restart;
+use serde::{Deserialize, Serialize};
+use std::{fmt, time::Instant};
+
+/// See the module.
+pub struct Session {
+    program: NativeProgram,
+    settings: Settings,
+    check: Check<NativeSubject>,
+}
+
+/// The result of a check.
+pub struct Finished {
+    /// With the trace of each error.
+    pub outcome: Outcome,
+    /// The result document.
+    pub result: ResultDocument,
+}
+
+/// A step down the ladder: state leaked between runs, so the check starts over on another rung.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct StepDown {
+    /// The program.
+    pub program: String,
+    /// The rung from here on.
+    pub rung: Restart,
+    /// What differed or was left behind.
+    pub because: String,
+}
+
+impl fmt::Display for StepDown {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let instead = match self.rung {
+            Restart::Exec => "a newly started process",
+            _ => "a process of its own",
+        };
+        let (program, because) = (&self.program, &self.because);
+        write!(
+            f,
+            "{program}: state leaked between runs; from here on every run gets {instead} ({because})"
+        )
+    }
+}
+
+/// A session as plain data.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct StoredSession {
+    /// The name of its rung.
+    restart: String,
+    notes: StoredNotes,
+    check: StoredCheck,
+}
+
+/// Why a stored session cannot be continued.
+#[derive(Debug)]
+pub enum ResumeError {
+    /// The program cannot be started.
+    Start(StartError),
+    /// The stored search does not fit, for this reason.
+    Mismatch(String),
+}
+
+impl fmt::Display for ResumeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ResumeError::Start(error) => error.fmt(f),
+            ResumeError::Mismatch(why) => f.write_str(why),
+        }
+    }
+}
+
+impl std::error::Error for ResumeError {}
+
+/// Checks a program from beginning to end, within the budget of its settings. `stepped_down` is called for each step down.
+pub fn check_program(
+    mut program: NativeProgram,
+    settings: Settings,
+    control: &Control,
+    mut stepped_down: impl FnMut(&StepDown),
+) -> Result<Finished, CheckError> {
+    program.stopped_by(control);
+    let mut session = Session::new(program, settings)?;
+    let until = session.start_clock();
+    loop {
+        session.advance(control, until, &mut stepped_down)?;
+        if let Some(finished) = session.conclude(&mut stepped_down)? {
+            return Ok(finished);
+        }
+    }
+}
+
+impl Session {
+    /// A check that has not begun.
+    pub fn new(program: NativeProgram, settings: Settings) -> Result<Session, StartError> {
+        let subject = subject(&program, &settings)?;
+        Ok(Session {
+            check: Check::new(subject, settings.clone()),
+            program,
+            settings,
+        })
+    }
+
+    /// Continues a stored check. After an error, the check starts from the beginning.
+    pub fn resume(&mut self, stored: StoredSession) -> Result<(), ResumeError> {
+        let restart = self.program.launch.restart;
+        if let Some(stored) = rung_named(&stored.restart) {
+            self.program.launch.restart = stored.max(restart);
+        }
+        let resumed = subject(&self.program, &self.settings)
+            .map_err(ResumeError::Start)
+            .and_then(|mut subject| {
+                subject.restore(stored.notes);
+                let check = Check::resume(subject, self.settings.clone(), stored.check);
+                check.map_err(|error| ResumeError::Mismatch(error.to_string()))
+            });
+        if resumed.is_err() {
+            self.program.launch.restart = restart;
+        }
+        self.check = resumed?;
+        Ok(())
+    }
+
+    /// The check as plain data. Before it is concluded.
+    pub fn store(&mut self) -> StoredSession {
+        let check = self.check.store();
+        StoredSession {
+            restart: rung_name(self.program.launch.restart).into(),
+            notes: self.check.subject().store(),
+            check,
+        }
+    }
+
+    /// The number of workers from here on.
+    pub fn set_workers(&mut self, workers: usize) {
+        self.check.set_workers(workers);
+    }
+
+    /// Ends its processes until it is advanced again.
+    pub fn end_processes(&self) {
+        self.check.subject().end_processes();
+    }
+
+    /// The check itself.
+    pub fn check(&self) -> &Check<NativeSubject> {
+        &self.check
+    }
+
+    /// Starts the budget of its settings, for the check and for runs under way; returns when it is over.
+    pub fn start_clock(&self) -> Option<Instant> {
+        let budget = self.settings.budget?;
+        let until = Instant::now().checked_add(budget)?;
+        let _ = self.program.launch.limits.until.set(until);
+        Some(until)
+    }
+
+    /// Explores until then, and returns whether there is more to do.
+    pub fn advance(
+        &mut self,
+        control: &Control,
+        until: Option<Instant>,
+        stepped_down: &mut dyn FnMut(&StepDown),
+    ) -> Result<bool, CheckError> {
+        loop {
+            let more = self.check.advance(control, until);
+            let fault = match (more, self.check.subject().leftover()) {
+                (Err(fault), _) => fault,
+                (Ok(_), Some(leftover)) => Fault::Differs(format!("{leftover} were left behind")),
+                (Ok(more), None) => return Ok(more),
+            };
+            stepped_down(&self.step_down(fault)?);
+        }
+    }
+
+    /// The result; `None`: the check was restarted and must be advanced again.
+    pub fn conclude(
+        &mut self,
+        stepped_down: &mut dyn FnMut(&StepDown),
+    ) -> Result<Option<Finished>, CheckError> {
+        let outcome = match self.check.conclude() {
+            Ok(outcome) => outcome,
+            Err(fault) => {
+                stepped_down(&self.step_down(fault)?);
+                return Ok(None);
+            }
+        };
+        let subject = self.check.subject();
+        let mut result = outcome.document(self.program.name());
+        result.restart = rung_name(self.program.launch.restart).into();
+        result.weak_orders = subject.weak_orders();
+        result.warnings = subject.warnings();
+        Ok(Some(Finished { outcome, result }))
+    }
+
+    /// Restarts the check on the next rung, if there is one that could help.
+    fn step_down(&mut self, fault: Fault) -> Result<StepDown, CheckError> {
+        let (Fault::Differs(because), Some(rung)) = (&fault, self.program.rung_below()) else {
+            return Err(fault.into());
+        };
+        self.program.launch.restart = rung;
+        let subject = subject(&self.program, &self.settings)?;
+        self.check = Check::new(subject, self.settings.clone());
+        Ok(StepDown {
+            program: self.program.name().into(),
+            rung,
+            because: because.clone(),
+        })
+    }
+}
+
+fn subject(program: &NativeProgram, settings: &Settings) -> Result<NativeSubject, StartError> {
+    let subject = program.subject(settings.options.max_steps)?;
+    Ok(subject.steps_down(program.rung_below().is_some()))
+}

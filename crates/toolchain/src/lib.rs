@@ -1,0 +1,16 @@
+//! Builds native programs so that they can be explored, and reads their files.
+//!
+//! * [`kit`]: the runtime and headers that programs are compiled and linked against, embedded in this crate.
+//! * [`compile`]: real compilers with instrumentation added, for one program, for `cc` and `c++`, for a whole build.
+//! * [`executable`]: whether a program's file can be run under the runtime.
+//! * [`symbols`]: functions, lines and variables from debug information.
+//!
+//! It knows nothing of searches and starts no program.
+#![forbid(unsafe_code)]
+
+pub mod compile;
+pub mod executable;
+pub mod kit;
+pub mod symbols;
+
+pub use kit::Kit;
