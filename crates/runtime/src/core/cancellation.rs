@@ -9,6 +9,7 @@
 use crate::{
     core::{
         call_sites,
+        families::Birth,
         objects::Sort,
         operations::visible,
         per_thread::PerThread,
@@ -53,6 +54,10 @@ pub fn use_it() {
 /// A new run.
 pub fn clear() {
     CANCELABILITY.clear();
+}
+
+pub fn thread_begins(birth: &Birth) {
+    CANCELABILITY.take_over(birth);
 }
 
 /// Uses the running thread's settings. The closure must not switch threads.

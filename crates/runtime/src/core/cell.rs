@@ -101,7 +101,7 @@ impl<T> RunCell<T> {
         free.then(|| self.borrow())
     }
 
-    /// Where the value lies, for code that has not moved to scoped borrows yet.
+    /// Where the value lies, for hooks that cannot afford the check of a borrow.
     pub fn raw(&self) -> *mut T {
         self.value.get().cast()
     }

@@ -22,6 +22,8 @@ pub struct Family {
     /// The module at an address must stay until [`Family::module_released`]: an object of the running thread needs its code.
     pub module_retained: fn(usize, Site),
     pub module_released: fn(usize, Site),
+    /// Passes each page that the program has mapped and written to, when a run has ended.
+    pub each_mapped_page: fn(&mut PageVisitor<'_>),
     /// After each run, before its execution is closed: judges what can only be judged then.
     pub conclude: fn(End),
     /// After its execution was closed, before the report is written.
@@ -29,6 +31,9 @@ pub struct Family {
     /// After each run, when nothing of it is needed any more: puts back what lies outside of memory.
     pub clean_up: fn(),
 }
+
+/// Called with the words of a page.
+pub type PageVisitor<'a> = dyn FnMut(&[u64]) + 'a;
 
 /// A thread that is about to begin.
 #[derive(Clone, Copy)]
@@ -38,6 +43,9 @@ pub struct Birth {
     pub child: ThreadId,
     /// The slot whose stack and thread-local memory it uses.
     pub slot: usize,
+    /// The ended thread whose place it takes, with its slot and thread-local memory. What a family keeps of that thread is to
+    /// become the new thread's ([`super::per_thread::PerThread::take_over`]).
+    pub reuses: Option<ThreadId>,
 }
 
 impl Family {
@@ -50,6 +58,7 @@ impl Family {
         process_ends: |_, _| {},
         module_retained: |_, _| {},
         module_released: |_, _| {},
+        each_mapped_page: |_| {},
         conclude: |_| {},
         before_report: || {},
         clean_up: || {},
@@ -95,6 +104,12 @@ pub fn module_released(address: usize, site: Site) {
     crate::FAMILIES
         .iter()
         .for_each(|family| (family.module_released)(address, site));
+}
+
+pub fn each_mapped_page(each: &mut PageVisitor<'_>) {
+    for family in crate::FAMILIES {
+        (family.each_mapped_page)(each);
+    }
 }
 
 pub fn conclude(end: End) {

@@ -1,8 +1,10 @@
 //! Signals that the kernel sends because of what the program does.
 
-use crate::{
-    calls::libraries::{self, Trap},
-    core::{modules, os_threads, plain_spin, restore::PAGE, signal_actions, sys, world},
+use crate::core::{
+    closed_code::{self, Trap},
+    modules, os_threads, plain_spin,
+    restore::PAGE,
+    signal_actions, sys, world,
 };
 use alloc::format;
 use core::{ffi::c_void, mem::MaybeUninit};
@@ -103,13 +105,13 @@ unsafe extern "C" fn handle(signal: i32, info: *mut libc::siginfo_t, context: *m
         false => modules::site(pc + 1),
     };
     let trap = match runs {
-        true => libraries::ran(pc, site),
+        true => closed_code::ran(pc, site),
         false => Trap::Other,
     };
     if matches!(trap, Trap::GoesOn) {
         return;
     }
-    if !matches!(trap, Trap::Told) {
+    if !matches!(trap, Trap::Reported) {
         report(signal, address, overflow, pc, site);
     }
     let mut world = world::borrow();

@@ -6,9 +6,9 @@
 //! part of what every run begins with.
 
 use crate::core::{cell::RunValue, channel, slots, sys, world};
-use alloc::vec::Vec;
+use alloc::{format, vec::Vec};
 use core::{ffi::c_void, ptr, sync::atomic::Ordering};
-use reweave_model::Site;
+use reweave_model::{Kind, Site};
 
 const HEAPS_AT: usize = 0x2000_0000_0000;
 const STRIDE: usize = 1 << 30;
@@ -257,4 +257,26 @@ pub fn allocate(bytes: usize, align: usize, site: u32) -> *mut c_void {
         unsafe { *libc::__errno_location() = libc::ENOMEM };
     }
     block.cast()
+}
+
+/// Frees a block for the program, as `free` does. Wrong ones are errors of the run.
+pub fn release(address: usize, site: u32) {
+    let freed = world::heap().free(address, site);
+    if !world::active() {
+        return;
+    }
+    let mut world = world::borrow();
+    let site = Site(site);
+    match freed {
+        Free::Done(block) => world.give_back(block.start, block.bytes, site),
+        Free::Twice(block) => {
+            let message = "{0} is freed a second time".into();
+            let sites = [Site(block.freed), site];
+            world.error_about(Kind::Memory, Some("double-free"), message, &sites, address);
+        }
+        Free::Unknown => {
+            let message = format!("{address:#x} is freed, and was never allocated");
+            world.error(Kind::Memory, Some("double-free"), message, &[site]);
+        }
+    }
 }

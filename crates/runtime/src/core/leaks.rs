@@ -4,6 +4,7 @@
 //! keep, what the program has mapped, and blocks that are themselves pointed to. Anything that looks like a pointer to or into a block counts as one.
 
 use crate::core::{
+    families,
     restore::PAGE,
     world::{self, World},
 };
@@ -49,14 +50,14 @@ pub fn conclude() {
         look(start, end, &mut found);
     }
     drop(snapshot);
+    families::each_mapped_page(&mut |page| {
+        let start = page.as_ptr() as usize;
+        look(start, start + PAGE, &mut found);
+    });
     let mut world = world::borrow();
     for (start, end) in world.live_stacks() {
         look(start, end, &mut found);
     }
-    world.calls.mappings.each_page(|page| {
-        let start = page.as_ptr() as usize;
-        look(start, start + PAGE, &mut found);
-    });
     while let Some(index) = found.pop() {
         let block = blocks[index];
         look(block.start, block.start + block.bytes, &mut found);

@@ -1,6 +1,6 @@
 //! What a module keeps for each thread of the run.
 
-use super::cell::RunCell;
+use super::{cell::RunCell, families::Birth};
 use alloc::vec::Vec;
 use reweave_model::ThreadId;
 
@@ -20,6 +20,16 @@ impl<T: Default> PerThread<T> {
             all.resize_with(thread.index() + 1, T::default);
         }
         what(&mut all[thread.index()])
+    }
+
+    /// Gives a new thread the value of the thread whose place it takes; whether there is one.
+    pub fn take_over(&self, birth: &Birth) -> bool {
+        let Some(before) = birth.reuses else {
+            return false;
+        };
+        let value = self.with(before, core::mem::take);
+        self.with(birth.child, |own| *own = value);
+        true
     }
 
     /// Forgets all threads: a new run begins.

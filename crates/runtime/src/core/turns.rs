@@ -58,6 +58,7 @@ pub fn run_plan(entry: extern "C" fn() -> !) -> Outcome {
         parent: None,
         child: ThreadId::MAIN,
         slot: 0,
+        reuses: None,
     });
     set_active(true);
     let (list, to) = {
@@ -100,16 +101,17 @@ fn gather() {
 }
 
 /// The running thread creates another, which runs to its first operation before this one goes on. `ready` sees its record before
-/// that. It gets the `slot` of a thread that has ended, or one of its own.
+/// that. It takes the place of a thread that has ended, with its slot and what families keep of it, or gets a slot of its own.
 pub fn spawn(
     start: extern "C" fn(*mut c_void) -> *mut c_void,
     argument: *mut c_void,
     site: Site,
-    slot: Option<usize>,
+    reuses: Option<ThreadId>,
     ready: impl FnOnce(&mut Thread),
 ) -> ThreadId {
     let (me, id) = begin_thread(site);
-    let (number, slot) = slot_for(id, slot, site);
+    let wanted = reuses.map(|before| borrow().threads[before.index()].slot);
+    let (number, slot) = slot_for(id, wanted, site);
     {
         let mut world = borrow();
         let thread = world.add(number, slot, thread_entry);
@@ -122,6 +124,7 @@ pub fn spawn(
         parent: Some(me),
         child: id,
         slot: number,
+        reuses,
     });
     {
         let mut world = borrow();

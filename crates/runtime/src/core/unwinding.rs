@@ -4,7 +4,8 @@
 //! cleanup handlers of C code run. `call_sites.rs` uses it to find callers, `exceptions.rs` to describe an exception.
 
 use crate::core::{
-    call_sites, cancellation, per_thread::PerThread, process_end, thread_end, world,
+    call_sites, cancellation, families::Birth, per_thread::PerThread, process_end, thread_end,
+    world,
 };
 use alloc::{boxed::Box, vec::Vec};
 use core::{
@@ -117,6 +118,10 @@ static UNWOUND: PerThread<Unwound> = PerThread::new();
 /// A new run.
 pub fn clear() {
     UNWOUND.clear();
+}
+
+pub fn thread_begins(birth: &Birth) {
+    UNWOUND.take_over(birth);
 }
 
 /// Uses what is kept of the running thread. The closure must not switch threads.

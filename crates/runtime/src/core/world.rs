@@ -1,7 +1,7 @@
 //! The run at hand: its threads, whose turn it is, and how an operation is done.
 //!
-//! One OS thread at a time runs what is here, so the world is one value without locks. It is borrowed anew after every switch: [`get`] is
-//! called for a few lines at a time and never kept across [`World::turn`].
+//! One OS thread at a time runs what is here, so the world is one value without locks. It is borrowed for a few lines at a time
+//! ([`borrow`]), and never across a switch of threads.
 
 mod notes;
 
@@ -11,7 +11,6 @@ pub use super::{
 };
 
 use crate::{
-    calls,
     core::{
         cell::{self, Borrow, RunCell, RunValue},
         channel,
@@ -67,8 +66,6 @@ pub struct Thread {
     pub joined: bool,
     /// The epoch of its last operation; 0: it made none.
     pub acted: u32,
-    /// What library calls keep of it.
-    pub own_calls: calls::Own,
     /// Its list of callers, and where that ends while it does not run: see [`crate::hooks`].
     pub(super) calls: *mut usize,
     pub(super) calls_end: *mut usize,
@@ -141,8 +138,6 @@ pub struct World {
     pub about_errors: Vec<usize>,
     /// When a run is to be shown: stacks of events and accesses.
     pub watched: Watched,
-    /// What library calls keep of a run.
-    pub calls: calls::State,
     /// Threads of this run that go no further than some step.
     pub dooms: Vec<Doom>,
     /// There is no way to have as many threads as a run wants.
@@ -164,13 +159,6 @@ pub fn active() -> bool {
 
 pub(crate) fn set_active(active: bool) {
     ACTIVE.set(active);
-}
-
-/// The world, for code that has not moved to scoped borrows yet.
-#[inline]
-pub fn get() -> &'static mut World {
-    // SAFETY: the world is made before `main`; callers keep the reference for a few lines and do not switch threads.
-    unsafe { &mut *WORLD.raw() }
 }
 
 /// The world, for a scope. Never kept across an operation of the running thread or anything else that may switch threads.
@@ -211,12 +199,6 @@ pub unsafe fn reclaim() {
         HEAP.reclaim();
         SNAPSHOT.reclaim();
     }
-}
-
-/// The world, while a run is going on.
-#[inline]
-pub fn get_if_active() -> Option<&'static mut World> {
-    active().then(get)
 }
 
 /// The program's heap, for a scope.
@@ -272,7 +254,6 @@ pub fn start(seated: bool) {
         freed: false,
         about_errors: Vec::new(),
         watched: Watched::new(),
-        calls: calls::State::default(),
         dooms: Vec::new(),
         refused: false,
         short: false,
@@ -309,7 +290,6 @@ impl World {
         self.stores.clear();
         self.values.clear();
         self.notes.clear();
-        self.calls.clear();
         self.status = None;
         self.short = false;
         self.outcome = Outcome::Running;
@@ -405,7 +385,6 @@ impl World {
             detached: false,
             joined: false,
             acted: 0,
-            own_calls: calls::Own::default(),
             calls,
             calls_end: calls,
             spin,

@@ -4,8 +4,7 @@
 //! cell of the shadow is all.
 
 use crate::{
-    calls::libraries,
-    core::{cell::RunValue, dooms, modules, object_lifetimes, spin, world},
+    core::{cell::RunValue, closed_code, dooms, modules, object_lifetimes, spin, world},
     hooks::{Frame, atomic_peeks, racy_units, trampoline::assembly},
 };
 use alloc::{format, vec::Vec};
@@ -100,7 +99,7 @@ impl world::World {
         if !self.check_races {
             return;
         }
-        libraries::refresh();
+        closed_code::refresh();
         if self.races.alone(me) {
             set_mode(if self.freed {
                 Mode::Freed
@@ -183,51 +182,51 @@ impl world::World {
                 })
         };
         let memory = Kind::Free;
-        let closed = libraries::name_at(first.address);
-        let (error, rule, message) = if let Some(library) = closed.filter(|_| first.kind == memory)
-        {
-            let message = format!("{} uses {library} after {} closed it", who(me), who(other));
-            (ErrorKind::Memory, Some("use-after-free"), message)
-        } else if let Some(library) = closed.filter(|_| kind == memory) {
-            let message = format!(
-                "{} closes {library}, which nothing orders after its use by {}",
-                who(me),
-                who(other)
-            );
-            (ErrorKind::Memory, Some("use-after-free"), message)
-        } else if first.kind == memory && kind == memory {
-            let message = format!("{{0}} was freed by {} and again by {}", who(other), who(me));
-            (ErrorKind::Memory, Some("double-free"), message)
-        } else if first.kind == memory {
-            let message = format!(
-                "{} {} {{0}} after {} freed it",
-                who(me),
-                verb(kind),
-                who(other)
-            );
-            (ErrorKind::Memory, Some("use-after-free"), message)
-        } else if kind == memory {
-            let message = format!(
-                "{} frees {{0}}, which nothing orders after the {} by {}",
-                who(me),
-                noun(first.kind),
-                who(other)
-            );
-            (ErrorKind::Memory, Some("use-after-free"), message)
-        } else if let Some((rule, message)) =
-            object_lifetimes::unordered(self.objects.known(), first.address, sites)
-        {
-            (ErrorKind::Misuse, Some(rule), message.into())
-        } else {
-            let message = format!(
-                "{} by {} and {} by {} of {{0}}: nothing orders them",
-                noun(first.kind),
-                who(other),
-                noun(kind),
-                who(me)
-            );
-            (ErrorKind::DataRace, None, message)
-        };
+        let closed = closed_code::name_at(first.address);
+        let (error, rule, message) =
+            if let Some(library) = closed.as_ref().filter(|_| first.kind == memory) {
+                let message = format!("{} uses {library} after {} closed it", who(me), who(other));
+                (ErrorKind::Memory, Some("use-after-free"), message)
+            } else if let Some(library) = closed.as_ref().filter(|_| kind == memory) {
+                let message = format!(
+                    "{} closes {library}, which nothing orders after its use by {}",
+                    who(me),
+                    who(other)
+                );
+                (ErrorKind::Memory, Some("use-after-free"), message)
+            } else if first.kind == memory && kind == memory {
+                let message = format!("{{0}} was freed by {} and again by {}", who(other), who(me));
+                (ErrorKind::Memory, Some("double-free"), message)
+            } else if first.kind == memory {
+                let message = format!(
+                    "{} {} {{0}} after {} freed it",
+                    who(me),
+                    verb(kind),
+                    who(other)
+                );
+                (ErrorKind::Memory, Some("use-after-free"), message)
+            } else if kind == memory {
+                let message = format!(
+                    "{} frees {{0}}, which nothing orders after the {} by {}",
+                    who(me),
+                    noun(first.kind),
+                    who(other)
+                );
+                (ErrorKind::Memory, Some("use-after-free"), message)
+            } else if let Some((rule, message)) =
+                object_lifetimes::unordered(self.objects.known(), first.address, sites)
+            {
+                (ErrorKind::Misuse, Some(rule), message.into())
+            } else {
+                let message = format!(
+                    "{} by {} and {} by {} of {{0}}: nothing orders them",
+                    noun(first.kind),
+                    who(other),
+                    noun(kind),
+                    who(me)
+                );
+                (ErrorKind::DataRace, None, message)
+            };
         let same = |known: &reweave_model::Error| {
             let turned = [site, first.site];
             known.kind == error && (known.sites == sites || known.sites == turned)

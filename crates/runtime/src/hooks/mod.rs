@@ -3,6 +3,7 @@
 pub(crate) mod accesses;
 pub(crate) mod atomic_objects;
 pub(crate) mod atomic_peeks;
+pub(crate) mod atomic_sections;
 pub(crate) mod passed_calls;
 pub(crate) mod racy_units;
 pub(crate) mod sized_atomics;
@@ -14,7 +15,6 @@ pub(crate) mod wide_values;
 pub use trampoline::Frame;
 
 use crate::{
-    calls::language::atomic_sections,
     core::{
         cell::RunValue,
         modules,

@@ -9,8 +9,8 @@
 
 use crate::{
     core::{
-        cell::RunCell, hidden_objects::Hidden, operations::visible, per_thread::PerThread, rules,
-        world,
+        cell::RunCell, families::Birth, hidden_objects::Hidden, operations::visible,
+        per_thread::PerThread, rules, world,
     },
     kernel::{
         file_objects, nameless_files, os_files,
@@ -36,6 +36,10 @@ static HELD: PerThread<Option<Op>> = PerThread::new();
 /// A new run.
 pub(crate) fn begin_run() {
     HELD.clear();
+}
+
+pub(crate) fn thread_begins(birth: &Birth) {
+    HELD.take_over(birth);
 }
 
 /// After a run.

@@ -56,6 +56,10 @@ pub(crate) static FAMILY: Family = Family {
         start_state::begin_run();
         waits::begin_run();
     },
+    thread_begins: |birth| {
+        file_names::thread_begins(birth);
+        waits::thread_begins(birth);
+    },
     thread_ends: waits::end,
     before_report: descriptor_table::conclude,
     clean_up: || {

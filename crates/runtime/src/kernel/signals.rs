@@ -68,6 +68,9 @@ pub fn clear() {
 
 /// A thread has its creator's mask.
 pub fn thread_begins(birth: &Birth) {
+    if THREADS.take_over(birth) {
+        return;
+    }
     if let Some(parent) = birth.parent {
         let blocked = THREADS.with(parent, |parent| parent.blocked);
         THREADS.with(birth.child, |child| child.blocked = blocked);

@@ -14,6 +14,7 @@ use crate::{
         call_sites, cancellation,
         cell::RunCell,
         deadlines::Deadline,
+        families::Birth,
         hidden_objects::Hidden,
         objects::Sort,
         operations::{misuse, visible},
@@ -49,6 +50,10 @@ pub fn prepare() {
 pub(crate) fn begin_run() {
     WAITS.borrow().clear();
     PROGRESS.clear();
+}
+
+pub(crate) fn thread_begins(birth: &Birth) {
+    PROGRESS.take_over(birth);
 }
 
 /// The list of the threads that wait.

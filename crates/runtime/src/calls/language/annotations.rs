@@ -1,7 +1,7 @@
-//! What programs tell the compiler's own sanitizer when they find it on: dynamic annotations and its public interface.
+//! Dynamic annotations and the public interface of the compiler's thread sanitizer, which programs use when they find it on.
 //!
-//! An order that the program vouches for is one, by an operation on the address. All else is passed over: locks that a program makes of atomics
-//! are understood without being pointed out, and a race that is called benign is a race.
+//! An order that the program declares becomes an operation on the address. Everything else is ignored: locks that a program builds
+//! from atomics are understood without annotations, and a race that is declared benign is a race.
 
 use crate::{
     core::{
@@ -24,17 +24,15 @@ trampoline! {
     __tsan_acquire => acquire, "rsi";
 }
 
-unsafe extern "C" fn happens_before(_: *const c_char, _: c_int, at: *mut c_void, frame: &Frame) {
-    // SAFETY: as the call itself.
-    unsafe { release(at, frame) };
+extern "C" fn happens_before(_: *const c_char, _: c_int, at: *mut c_void, frame: &Frame) {
+    release(at, frame);
 }
 
-unsafe extern "C" fn happens_after(_: *const c_char, _: c_int, at: *mut c_void, frame: &Frame) {
-    // SAFETY: as the call itself.
-    unsafe { acquire(at, frame) };
+extern "C" fn happens_after(_: *const c_char, _: c_int, at: *mut c_void, frame: &Frame) {
+    acquire(at, frame);
 }
 
-unsafe extern "C" fn release(at: *mut c_void, frame: &Frame) {
+extern "C" fn release(at: *mut c_void, frame: &Frame) {
     let rmw = Rmw {
         kind: RmwKind::Add,
         operand: 0,
@@ -43,7 +41,7 @@ unsafe extern "C" fn release(at: *mut c_void, frame: &Frame) {
     order(at, frame, Order::Release, |object| Op::Rmw(object, rmw));
 }
 
-unsafe extern "C" fn acquire(at: *mut c_void, frame: &Frame) {
+extern "C" fn acquire(at: *mut c_void, frame: &Frame) {
     order(at, frame, Order::Acquire, Op::Load);
 }
 
@@ -52,10 +50,10 @@ fn order(at: *mut c_void, frame: &Frame, order: Order, op: impl FnOnce(ObjectId)
         return;
     }
     let site = call_sites::site(&frame.return_address);
-    // Beside the memory itself, whose accesses this is not one of.
+    // An address of its own, since the operation is not an access to the memory.
     const ELSEWHERE: usize = 1 << 48;
     let address = ELSEWHERE | at as usize & !7;
-    let object = world::get().object(address, 8, Sort::Vouched, || Object::Atomic(0));
+    let object = world::borrow().object(address, 8, Sort::Vouched, || Object::Atomic(0));
     perform(op(object), Gate::Open, site, order, None);
 }
 
@@ -82,7 +80,7 @@ nothing! {
     __tsan_mutex_pre_signal __tsan_mutex_post_signal __tsan_mutex_pre_divert __tsan_mutex_post_divert __tsan_mutex_post_unlock
 }
 
-/// How often a recursive mutex was given up at once: once.
+/// How often a recursive mutex is unlocked at once: once.
 #[cfg_attr(not(test), unsafe(no_mangle))]
 pub extern "C" fn __tsan_mutex_pre_unlock() -> c_int {
     1

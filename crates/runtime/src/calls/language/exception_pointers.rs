@@ -1,8 +1,8 @@
-//! C++ exceptions that several threads refer to, by `std::exception_ptr`. libstdc++ counts references without instrumentation; giving one up is
-//! an operation, so that whoever destroys the exception comes after all who looked at it.
+//! C++ exceptions that several threads refer to, by `std::exception_ptr`. libstdc++ counts references without instrumentation. To
+//! drop a reference is an operation, so that the thread that destroys the exception comes after all threads that used it.
 
 use crate::{
-    core::{call_sites, exceptions, objects::Sort, operations::visible, world},
+    core::{call_sites, cell::RunCell, exceptions, objects::Sort, operations::visible, world},
     hooks::passed_calls::passes,
 };
 use alloc::vec::Vec;
@@ -16,52 +16,46 @@ passes! {
     __cxa_end_catch => handled;
 }
 
-/// Of a run.
-#[derive(Default)]
-pub struct State {
-    /// Exceptions to which there was a reference.
-    shared: Vec<*mut c_void>,
-}
+/// Exceptions that this run has had references to.
+static SHARED: RunCell<Vec<*mut c_void>> = RunCell::new(Vec::new());
 
-impl State {
-    pub fn clear(&mut self) {
-        self.shared.clear();
-    }
+/// A new run.
+pub fn clear() {
+    SHARED.borrow().clear();
 }
 
 /// A first reference to an exception.
 fn made(_: &'static CStr, arguments: &[usize; 6], _: &usize) {
     let object = arguments[1] as *mut c_void;
-    let shared = &mut world::get().calls.pointers.shared;
+    let mut shared = SHARED.borrow();
     if !object.is_null() && !shared.contains(&object) {
         shared.push(object);
     }
 }
 
-/// A reference is given up.
+/// A reference is dropped.
 fn released(_: &'static CStr, arguments: &[usize; 6], from: &usize) {
-    // SAFETY: a reference is a pointer to the thrown object, or null.
+    // SAFETY: the argument is the `this` of a `std::exception_ptr`, which consists of a pointer to the thrown object, or null.
     let object = unsafe { *(arguments[0] as *const *mut c_void) };
-    give_up(object, from);
+    drop_reference(object, from);
 }
 
-/// A handler has come to its end. The last one gives up the exception.
+/// A handler has come to its end. The last one drops the exception.
 fn handled(_: &'static CStr, _: &[usize; 6], from: &usize) {
     if let Some((object, 1)) = exceptions::caught() {
-        give_up(object, from);
+        drop_reference(object, from);
     }
 }
 
-fn give_up(object: *mut c_void, from: &usize) {
+fn drop_reference(object: *mut c_void, from: &usize) {
     /// From the thrown object back to the counter.
     const COUNTER: usize = 128;
-    let world = world::get();
-    if !world.calls.pointers.shared.contains(&object) {
+    if !SHARED.borrow().contains(&object) {
         return;
     }
     let site = call_sites::site(from);
     let counter = object as usize - COUNTER;
-    let counter = world::get().object(counter, 8, Sort::Count, || Object::Atomic(0));
+    let counter = world::borrow().object(counter, 8, Sort::Count, || Object::Atomic(0));
     let less = Rmw {
         kind: RmwKind::Sub,
         operand: 1,

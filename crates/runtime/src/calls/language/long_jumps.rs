@@ -1,7 +1,8 @@
-//! Long jumps, which are libc's own. Only the mask of signals that goes with them is not the kernel's but ours, and comes back by this.
+//! Long jumps, which are libc's own. The signal mask that goes with them is the runtime's and not the kernel's, so it is kept and
+//! restored here.
 
 use crate::{
-    core::{call_sites, world},
+    core::{call_sites, families::Birth, per_thread::PerThread, world},
     hooks::passed_calls::passes,
     kernel::signals,
 };
@@ -16,34 +17,47 @@ passes! {
     __longjmp_chk => jump;
 }
 
-/// Of a thread.
-#[derive(Default)]
-pub struct Own {
-    /// The masks that go with buffers, by their addresses.
-    masks: Vec<(usize, u64)>,
+/// The signal masks that go with jump buffers, by their addresses.
+type Masks = Vec<(usize, u64)>;
+
+static MASKS: PerThread<Masks> = PerThread::new();
+
+/// A new run.
+pub fn clear() {
+    MASKS.clear();
 }
 
-/// Where in a buffer it stands whether the mask was kept.
+pub fn thread_begins(birth: &Birth) {
+    MASKS.take_over(birth);
+}
+
+/// Uses the running thread's masks. The closure must not switch threads.
+fn with_own<R>(what: impl FnOnce(&mut Masks) -> R) -> R {
+    let me = world::borrow().current;
+    MASKS.with(me, what)
+}
+
+/// Offset of the flag in a buffer that says whether the mask was kept.
 const KEPT_AT: usize = 64;
-
-fn masks() -> &'static mut Vec<(usize, u64)> {
-    &mut world::get().me().own_calls.jumps.masks
-}
 
 fn set(_: &'static CStr, arguments: &[usize; 6], _: &usize) {
     let [buffer, keeps, ..] = *arguments;
-    masks().retain(|(known, _)| *known != buffer);
-    if keeps as c_int != 0 {
-        masks().push((buffer, signals::blocked()));
-    }
+    let mask = (keeps as c_int != 0).then(signals::blocked);
+    with_own(|masks| {
+        masks.retain(|(known, _)| *known != buffer);
+        masks.extend(mask.map(|mask| (buffer, mask)));
+    });
 }
 
 fn jump(_: &'static CStr, arguments: &[usize; 6], from: &usize) {
     let buffer = arguments[0];
-    // SAFETY: the program's own buffer, which a call of `sigsetjmp` has filled.
+    // SAFETY: the program passes a buffer that `sigsetjmp` has filled, so the flag in it is readable.
     let kept = unsafe { *((buffer + KEPT_AT) as *const c_int) } != 0;
-    let found = masks().iter().find(|(known, _)| *known == buffer);
-    if let (true, Some(&(_, mask))) = (kept, found) {
+    let mask = with_own(|masks| {
+        let found = masks.iter().find(|(known, _)| *known == buffer);
+        found.map(|(_, mask)| *mask)
+    });
+    if let Some(mask) = mask.filter(|_| kept) {
         signals::block(mask, call_sites::site(from));
     }
 }

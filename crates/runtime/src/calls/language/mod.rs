@@ -1,18 +1,31 @@
-//! Support for languages and tools: unwinding and exceptions, long jumps, annotations, the verifier's interface, atomic sections.
+//! Support for languages and tools: exceptions, cleanup handlers, long jumps, annotations, the verifier's interface.
+//!
+//! May import `core`, `hooks` and `kernel`, and no other family.
 
 pub(crate) mod annotations;
-pub(crate) mod atomic_sections;
 pub(crate) mod cleanup_handlers;
 pub(crate) mod exception_pointers;
 pub(crate) mod long_jumps;
 pub(crate) mod verifier;
 
-use crate::core::families::Family;
+use crate::{
+    core::{families::Family, unwinding},
+    hooks::atomic_sections,
+};
 
 pub(crate) static FAMILY: Family = Family {
     prepare: |_| {
-        crate::core::unwinding::prepare();
+        unwinding::prepare();
         atomic_sections::prepare();
+    },
+    begin_run: || {
+        atomic_sections::clear();
+        exception_pointers::clear();
+        long_jumps::clear();
+    },
+    thread_begins: |birth| {
+        atomic_sections::thread_begins(birth);
+        long_jumps::thread_begins(birth);
     },
     ..Family::QUIET
 };

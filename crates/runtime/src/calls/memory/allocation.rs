@@ -1,21 +1,15 @@
-//! `malloc` and its family, of a driven program from the very first one on.
+//! `malloc` and its relatives, and C++'s `new` and `delete`. In a driven program all blocks, the first ones included, come from the
+//! runtime's heap for the program ([`heap`]).
 
 use crate::{
-    core::{
-        entry::driven,
-        heap::{self, Free},
-        restore::PAGE,
-        world,
-    },
+    core::{entry::driven, heap, modules, operations::failed, restore::PAGE, world},
     hooks::{Frame, accesses},
     real, trampoline,
 };
-use alloc::format;
 use core::{
     ffi::{c_int, c_void},
     ptr,
 };
-use reweave_model::{Kind, Site};
 
 trampoline! {
     malloc => allocate, "rsi";
@@ -47,65 +41,72 @@ trampoline! {
 }
 
 fn site(frame: &Frame) -> u32 {
-    if world::active() {
-        world::get().site(frame.return_address).0
-    } else {
-        1
+    match world::active() {
+        true => modules::site(frame.return_address).0,
+        false => 1,
     }
 }
 
-unsafe extern "C" fn allocate(bytes: usize, frame: &Frame) -> *mut c_void {
-    if !driven() {
-        // SAFETY: the program's own arguments.
-        return unsafe { real!(malloc: fn(usize) -> *mut c_void)(bytes) };
-    }
+/// Returns what libc's own function returns, unless the program is driven.
+macro_rules! undriven {
+    ($name:ident : fn($($argument:ident : $type:ty),*) $(-> $result:ty)?) => {
+        if !driven() {
+            // SAFETY: the caller promises of these arguments what the function of this name demands, and libc's own gets them.
+            return unsafe { real!($name: fn($($type),*) $(-> $result)?)($($argument),*) };
+        }
+    };
+}
+
+extern "C" fn allocate(bytes: usize, frame: &Frame) -> *mut c_void {
+    undriven!(malloc: fn(bytes: usize) -> *mut c_void);
     heap::allocate(bytes, 16, site(frame))
 }
 
-unsafe extern "C" fn allocate_zeroed(count: usize, bytes: usize, frame: &Frame) -> *mut c_void {
-    if !driven() {
-        // SAFETY: the program's own arguments.
-        return unsafe { real!(calloc: fn(usize, usize) -> *mut c_void)(count, bytes) };
-    }
+extern "C" fn allocate_zeroed(count: usize, bytes: usize, frame: &Frame) -> *mut c_void {
+    undriven!(calloc: fn(count: usize, bytes: usize) -> *mut c_void);
     let Some(bytes) = count.checked_mul(bytes) else {
         return ptr::null_mut();
     };
     let block = heap::allocate(bytes, 16, site(frame));
     if !block.is_null() {
-        // SAFETY: the block is that large.
+        // SAFETY: the block was just allocated with `bytes` bytes, and no other code knows it.
         unsafe { ptr::write_bytes(block.cast::<u8>(), 0, bytes) };
     }
     block
 }
 
+/// # Safety
+///
+/// As `realloc`: `old` is null or a block that the caller does not use any more. Others are reported.
 unsafe extern "C" fn reallocate(old: *mut c_void, bytes: usize, frame: &Frame) -> *mut c_void {
-    if !driven() {
-        // SAFETY: the program's own arguments.
-        return unsafe { real!(realloc: fn(*mut c_void, usize) -> *mut c_void)(old, bytes) };
-    }
+    undriven!(realloc: fn(old: *mut c_void, bytes: usize) -> *mut c_void);
     let site = site(frame);
     if old.is_null() {
         return heap::allocate(bytes, 16, site);
     }
     if bytes == 0 {
         // As glibc does.
-        give_back(old as usize, site);
+        heap::release(old as usize, site);
         return ptr::null_mut();
     }
     let block = world::heap().block(old as usize);
     let Some(block) = block.filter(|block| block.freed == 0) else {
-        give_back(old as usize, site);
+        heap::release(old as usize, site);
         return heap::allocate(bytes, 16, site);
     };
     let new = heap::allocate(bytes, 16, site);
     if !new.is_null() {
-        // SAFETY: both are that large, and the new one is nobody else's yet.
+        // SAFETY: `old` is a live block of `block.bytes` bytes, `new` one of `bytes` bytes that no other code knows, so they do
+        // not overlap.
         unsafe { ptr::copy_nonoverlapping(old.cast::<u8>(), new.cast(), bytes.min(block.bytes)) };
-        give_back(old as usize, site);
+        heap::release(old as usize, site);
     }
     new
 }
 
+/// # Safety
+///
+/// As `reallocarray`: `old` is null or a block that the caller does not use any more. Others are reported.
 unsafe extern "C" fn reallocate_array(
     old: *mut c_void,
     count: usize,
@@ -113,128 +114,104 @@ unsafe extern "C" fn reallocate_array(
     frame: &Frame,
 ) -> *mut c_void {
     match count.checked_mul(bytes) {
-        // SAFETY: as the call itself.
+        // SAFETY: this function has the same contract.
         Some(bytes) => unsafe { reallocate(old, bytes, frame) },
         None => {
-            crate::core::operations::failed(libc::ENOMEM);
+            failed(libc::ENOMEM);
             ptr::null_mut()
         }
     }
 }
 
+/// # Safety
+///
+/// As `free`: `block` is null or a block that the caller does not use any more. Others are reported.
 unsafe extern "C" fn release(block: *mut c_void, frame: &Frame) {
-    if !driven() {
-        // SAFETY: the program's own arguments.
-        return unsafe { real!(free: fn(*mut c_void))(block) };
-    }
+    undriven!(free: fn(block: *mut c_void));
     if block.is_null() {
         return;
     }
     let site = site(frame);
-    give_back(block as usize, site);
+    heap::release(block as usize, site);
 }
 
+/// # Safety
+///
+/// As `memalign`: `align` is a power of two.
 unsafe extern "C" fn allocate_aligned(align: usize, bytes: usize, frame: &Frame) -> *mut c_void {
-    if !driven() {
-        // SAFETY: the program's own arguments.
-        return unsafe { real!(memalign: fn(usize, usize) -> *mut c_void)(align, bytes) };
-    }
+    undriven!(memalign: fn(align: usize, bytes: usize) -> *mut c_void);
     heap::allocate(bytes, align, site(frame))
 }
 
-unsafe extern "C" fn allocate_pages(bytes: usize, frame: &Frame) -> *mut c_void {
-    // SAFETY: as the call itself.
+extern "C" fn allocate_pages(bytes: usize, frame: &Frame) -> *mut c_void {
+    // SAFETY: the size of a page is a power of two.
     unsafe { allocate_aligned(PAGE, bytes, frame) }
 }
 
-unsafe extern "C" fn allocate_whole_pages(bytes: usize, frame: &Frame) -> *mut c_void {
+extern "C" fn allocate_whole_pages(bytes: usize, frame: &Frame) -> *mut c_void {
     let whole = bytes.checked_next_multiple_of(PAGE).unwrap_or(usize::MAX);
-    // SAFETY: as the call itself.
+    // SAFETY: the size of a page is a power of two.
     unsafe { allocate_aligned(PAGE, whole, frame) }
 }
 
+/// # Safety
+///
+/// As `posix_memalign`: `into` points to room for a pointer, `align` is a power of two.
 unsafe extern "C" fn allocate_aligned_into(
     into: *mut *mut c_void,
     align: usize,
     bytes: usize,
     frame: &Frame,
 ) -> c_int {
-    if !driven() {
-        // SAFETY: the program's own arguments.
-        return unsafe {
-            real!(posix_memalign: fn(*mut *mut c_void, usize, usize) -> c_int)(into, align, bytes)
-        };
-    }
+    undriven!(posix_memalign: fn(into: *mut *mut c_void, align: usize, bytes: usize) -> c_int);
     let block = heap::allocate(bytes, align, site(frame));
     if block.is_null() {
         return libc::ENOMEM;
     }
     accesses::range(into as usize, size_of::<usize>(), true, frame);
-    // SAFETY: the program's own variable.
+    // SAFETY: `into` points to room for a pointer, by this function's contract.
     unsafe { *into = block };
     0
 }
 
+/// # Safety
+///
+/// As `malloc_usable_size`: `block` is null or a block.
 unsafe extern "C" fn usable(block: *mut c_void, _: &Frame) -> usize {
-    if !driven() {
-        // SAFETY: the program's own arguments.
-        return unsafe { real!(malloc_usable_size: fn(*mut c_void) -> usize)(block) };
-    }
+    undriven!(malloc_usable_size: fn(block: *mut c_void) -> usize);
     let block = world::heap().block(block as usize);
     block.map_or(0, |block| block.bytes)
 }
 
-/// Gives a block back. Wrong ones are errors of the run.
-pub fn give_back(address: usize, site: u32) {
-    let freed = world::heap().free(address, site);
-    if !world::active() {
-        return;
-    }
-    let world = world::get();
-    let site = Site(site);
-    match freed {
-        Free::Done(block) => world.give_back(block.start, block.bytes, site),
-        Free::Twice(block) => {
-            let message = "{0} is freed a second time".into();
-            let sites = [Site(block.freed), site];
-            world.error_about(Kind::Memory, Some("double-free"), message, &sites, address);
-        }
-        Free::Unknown => {
-            let message = format!("{address:#x} is freed, and was never allocated");
-            world.error(Kind::Memory, Some("double-free"), message, &[site]);
-        }
-    }
-}
-
-/// No block is this large here. Throwing `std::bad_alloc` would be another program.
+/// There are no blocks of this size. `std::bad_alloc` is not thrown: on a machine with more memory the program would not see it.
 #[cold]
 fn too_large(bytes: usize, frame: &Frame) -> ! {
     if world::active() {
-        let world = world::get();
-        let site = world.site(frame.return_address);
-        world.unsupported("new of a gigabyte or more", site);
+        let site = modules::site(frame.return_address);
+        world::unsupported("new of a gigabyte or more", site);
     }
     crate::give_up(format_args!(
         "there is no memory for `new` of {bytes} bytes"
     ))
 }
 
-unsafe extern "C" fn new(bytes: usize, frame: &Frame) -> *mut c_void {
-    // SAFETY: as for C.
-    let block = unsafe { allocate(bytes.max(1), frame) };
+extern "C" fn new(bytes: usize, frame: &Frame) -> *mut c_void {
+    let block = allocate(bytes.max(1), frame);
     if block.is_null() {
         too_large(bytes, frame);
     }
     block
 }
 
-unsafe extern "C" fn new_or_null(bytes: usize, _: usize, frame: &Frame) -> *mut c_void {
-    // SAFETY: as for C.
-    unsafe { allocate(bytes.max(1), frame) }
+extern "C" fn new_or_null(bytes: usize, _: usize, frame: &Frame) -> *mut c_void {
+    allocate(bytes.max(1), frame)
 }
 
+/// # Safety
+///
+/// As `operator new`: `align` is a power of two.
 unsafe extern "C" fn new_aligned(bytes: usize, align: usize, frame: &Frame) -> *mut c_void {
-    // SAFETY: as for C.
+    // SAFETY: this function has the same contract.
     let block = unsafe { allocate_aligned(align, bytes.max(1), frame) };
     if block.is_null() {
         too_large(bytes, frame);
@@ -242,12 +219,18 @@ unsafe extern "C" fn new_aligned(bytes: usize, align: usize, frame: &Frame) -> *
     block
 }
 
+/// # Safety
+///
+/// As `operator delete`: `block` is null or a block that the caller does not use any more. Others are reported.
 unsafe extern "C" fn delete_sized(block: *mut c_void, _: usize, frame: &Frame) {
-    // SAFETY: as for C.
+    // SAFETY: this function has the same contract.
     unsafe { release(block, frame) }
 }
 
+/// # Safety
+///
+/// As `operator delete`: `block` is null or a block that the caller does not use any more. Others are reported.
 unsafe extern "C" fn delete_sized_aligned(block: *mut c_void, _: usize, _: usize, frame: &Frame) {
-    // SAFETY: as for C.
+    // SAFETY: this function has the same contract.
     unsafe { release(block, frame) }
 }

@@ -1,5 +1,5 @@
 //! Functions of the C library that write to memory of the program: text that is printed and taken apart, numbers, times, sorted arrays.
-//! Programs are linked as for [`crate::calls::memory::strings`]. What is written is noted before it is.
+//! Programs are linked as for [`crate::calls::memory::strings`]. Writes are noted before they are made.
 //!
 //! *May miss* what `sprintf` reads by `%s` and where `sscanf` puts what it finds.
 
@@ -8,13 +8,13 @@ use crate::{
         static_buffers,
         strings::{ALL, Text, TextMut, read, span_of, span_without},
     },
-    core::{spin, world},
+    core::{cell::RunValue, spin},
     hooks::{
         Frame,
         accesses::range,
         variadic::{List, variadic},
     },
-    real, trampoline,
+    outside_run, real, trampoline,
 };
 use core::{
     ffi::{c_int, c_long, c_uint, c_ulong, c_void},
@@ -50,16 +50,12 @@ trampoline! {
     __wrap_rand_r => next_random, "rsi";
 }
 
-/// Of a run: what `strtok` has not looked at yet.
-#[derive(Default)]
-pub struct State {
-    rest: usize,
-}
+/// What is left of the text that this run's `strtok` takes apart.
+static REST: RunValue<usize> = RunValue::new(0);
 
-impl State {
-    pub fn clear(&mut self) {
-        self.rest = 0;
-    }
+/// A new run.
+pub fn clear() {
+    REST.set(0);
 }
 
 variadic! {
@@ -70,8 +66,11 @@ variadic! {
     __wrap___isoc23_sscanf => scan, "2", "rdx", "rcx";
 }
 
+/// # Safety
+///
+/// As `vsprintf`: `format` is a C string, `list` has the arguments that it names, and `to` has room for the text.
 unsafe extern "C" fn print(to: TextMut, format: Text, list: List, frame: &Frame) -> c_int {
-    // SAFETY: as below.
+    // SAFETY: by this function's contract, which is that of libc's function.
     unsafe {
         printed(to, ALL, format, list, frame);
         real!(vsprintf: fn(TextMut, Text, List) -> c_int)(to, format, list)
@@ -79,9 +78,14 @@ unsafe extern "C" fn print(to: TextMut, format: Text, list: List, frame: &Frame)
 }
 
 /// Notes what is about to be printed.
+///
+/// # Safety
+///
+/// `format` is a C string, and `list` has the arguments that it names.
 unsafe fn printed(to: TextMut, most: usize, format: Text, list: List, frame: &Frame) {
     let real = real!(vsnprintf: fn(TextMut, usize, Text, List) -> c_int);
-    // SAFETY: the program's own arguments. A list that was gone through is used up, so this is a copy.
+    // SAFETY: by this function's contract. Printing uses a list up, so this is a copy; nothing is written to null with room for 0
+    // bytes.
     unsafe {
         let mut list = *list;
         let length = real(ptr::null_mut(), 0, format, &mut list);
@@ -91,6 +95,9 @@ unsafe fn printed(to: TextMut, most: usize, format: Text, list: List, frame: &Fr
     }
 }
 
+/// # Safety
+///
+/// As `vsnprintf`: `format` is a C string, `list` has the arguments that it names, and `to` is writable for `bytes` bytes.
 unsafe extern "C" fn print_within(
     to: TextMut,
     bytes: usize,
@@ -98,36 +105,46 @@ unsafe extern "C" fn print_within(
     list: List,
     frame: &Frame,
 ) -> c_int {
-    // SAFETY: the program's own call.
+    // SAFETY: by this function's contract, which is that of libc's function.
     unsafe {
         printed(to, bytes, format, list, frame);
         real!(vsnprintf: fn(TextMut, usize, Text, List) -> c_int)(to, bytes, format, list)
     }
 }
 
+/// # Safety
+///
+/// As `vsscanf`: `text` and `format` are C strings, and `list` has the variables that `format` names.
 unsafe extern "C" fn scan(text: Text, format: Text, list: List, frame: &Frame) -> c_int {
     spin::disturbed();
-    // SAFETY: the program's own call.
+    // SAFETY: by this function's contract, which is that of libc's function.
     unsafe {
         read(text, ALL, frame);
         real!(vsscanf: fn(Text, Text, List) -> c_int)(text, format, list)
     }
 }
 
-/// Notes that a number was read up to its end, which is told if the program wants to know.
+/// Notes that a number was read up to its end, and writes the end to the program's variable, if there is one.
+///
+/// # Safety
+///
+/// `text` and `stopped` point into one C string; `end` is null or points to room for a pointer.
 unsafe fn number(text: Text, stopped: TextMut, end: *mut TextMut, frame: &Frame) {
     let length = stopped as usize - text as usize;
     range(text as usize, length + 1, false, frame);
     if !end.is_null() {
         range(end as usize, size_of::<TextMut>(), true, frame);
-        // SAFETY: the program's own variable.
+        // SAFETY: not null, so it points to room for a pointer, by this function's contract.
         unsafe { *end = stopped };
     }
 }
 
+/// # Safety
+///
+/// As `strtol`: `text` is a C string, `end` is null or points to room for a pointer.
 unsafe extern "C" fn signed(text: Text, end: *mut TextMut, base: c_int, frame: &Frame) -> c_long {
     let mut stopped = text.cast_mut();
-    // SAFETY: the program's own call.
+    // SAFETY: by this function's contract, which is that of libc's function.
     unsafe {
         let real = real!(strtol: fn(Text, *mut TextMut, c_int) -> c_long);
         let value = real(text, &mut stopped, base);
@@ -136,6 +153,9 @@ unsafe extern "C" fn signed(text: Text, end: *mut TextMut, base: c_int, frame: &
     }
 }
 
+/// # Safety
+///
+/// As `strtoul`: `text` is a C string, `end` is null or points to room for a pointer.
 unsafe extern "C" fn unsigned(
     text: Text,
     end: *mut TextMut,
@@ -143,7 +163,7 @@ unsafe extern "C" fn unsigned(
     frame: &Frame,
 ) -> c_ulong {
     let mut stopped = text.cast_mut();
-    // SAFETY: the program's own call.
+    // SAFETY: by this function's contract, which is that of libc's function.
     unsafe {
         let real = real!(strtoul: fn(Text, *mut TextMut, c_int) -> c_ulong);
         let value = real(text, &mut stopped, base);
@@ -152,9 +172,12 @@ unsafe extern "C" fn unsigned(
     }
 }
 
+/// # Safety
+///
+/// As `strtod`: `text` is a C string, `end` is null or points to room for a pointer.
 unsafe extern "C" fn fraction(text: Text, end: *mut TextMut, frame: &Frame) -> f64 {
     let mut stopped = text.cast_mut();
-    // SAFETY: the program's own call.
+    // SAFETY: by this function's contract, which is that of libc's function.
     unsafe {
         let value = real!(strtod: fn(Text, *mut TextMut) -> f64)(text, &mut stopped);
         number(text, stopped, end, frame);
@@ -162,19 +185,29 @@ unsafe extern "C" fn fraction(text: Text, end: *mut TextMut, frame: &Frame) -> f
     }
 }
 
+/// # Safety
+///
+/// As `atoi`: `text` is a C string.
 unsafe extern "C" fn integer(text: Text, frame: &Frame) -> c_int {
-    // SAFETY: as the call itself.
+    // SAFETY: by this function's contract, which is no weaker; null is allowed for the end.
     unsafe { signed(text, ptr::null_mut(), 10, frame) as c_int }
 }
 
+/// # Safety
+///
+/// As `atol`: `text` is a C string.
 unsafe extern "C" fn long_integer(text: Text, frame: &Frame) -> c_long {
-    // SAFETY: as the call itself.
+    // SAFETY: by this function's contract, which is no weaker; null is allowed for the end.
     unsafe { signed(text, ptr::null_mut(), 10, frame) }
 }
 
 /// The next token, null if there is none, and what is left behind it.
+///
+/// # Safety
+///
+/// `text` is a C string that can be written, `between` a C string.
 unsafe fn token(text: TextMut, between: Text, frame: &Frame) -> (TextMut, TextMut) {
-    // SAFETY: the program's own text.
+    // SAFETY: by this function's contract; spans end at the nul at the latest, so all pointers stay within the text.
     unsafe {
         let start = text.add(span_of(text, between, frame));
         if *start == 0 {
@@ -190,36 +223,39 @@ unsafe fn token(text: TextMut, between: Text, frame: &Frame) -> (TextMut, TextMu
     }
 }
 
+/// # Safety
+///
+/// As `strtok`: `text` is null or a C string that can be written, `between` a C string.
 unsafe extern "C" fn next_token(text: TextMut, between: Text, frame: &Frame) -> TextMut {
-    if !world::active() {
-        // SAFETY: the program's own call.
-        return unsafe { real!(strtok: fn(TextMut, Text) -> TextMut)(text, between) };
-    }
+    outside_run!(strtok: fn(text: TextMut, between: Text) -> TextMut);
     let shared = static_buffers::rest_of_text();
     let text = match text.is_null() {
         true => {
             range(shared, 8, false, frame);
-            world::get().calls.texts.rest as TextMut
+            REST.get() as TextMut
         }
         false => text,
     };
     if text.is_null() {
         return text;
     }
-    // SAFETY: as above.
+    // SAFETY: by this function's contract; what is left of an earlier text is a C string as well.
     let (found, rest) = unsafe { token(text, between, frame) };
     range(shared, 8, true, frame);
-    world::get().calls.texts.rest = rest as usize;
+    REST.set(rest as usize);
     found
 }
 
+/// # Safety
+///
+/// As `strtok_r`: `text` is null or a C string that can be written, `between` a C string, `rest` the caller's pointer.
 unsafe extern "C" fn next_token_of(
     text: TextMut,
     between: Text,
     rest: *mut TextMut,
     frame: &Frame,
 ) -> TextMut {
-    // SAFETY: the program's own call.
+    // SAFETY: by this function's contract, which is that of libc's function.
     unsafe {
         let text = match text.is_null() {
             true => {
@@ -239,6 +275,9 @@ type Array = *mut c_void;
 type Compare = extern "C" fn(*const c_void, *const c_void) -> c_int;
 type CompareWith = extern "C" fn(*const c_void, *const c_void, *mut c_void) -> c_int;
 
+/// # Safety
+///
+/// As `qsort`: `array` has `count` elements of `bytes` bytes, which `compare` compares.
 unsafe extern "C" fn sort(
     array: Array,
     count: usize,
@@ -247,10 +286,13 @@ unsafe extern "C" fn sort(
     frame: &Frame,
 ) {
     range(array as usize, count.saturating_mul(bytes), true, frame);
-    // SAFETY: the program's own call.
+    // SAFETY: by this function's contract, which is that of libc's function.
     unsafe { real!(qsort: fn(Array, usize, usize, Compare))(array, count, bytes, compare) };
 }
 
+/// # Safety
+///
+/// As `qsort_r`: `array` has `count` elements of `bytes` bytes, which `compare` compares.
 unsafe extern "C" fn sort_with(
     array: Array,
     count: usize,
@@ -261,10 +303,13 @@ unsafe extern "C" fn sort_with(
 ) {
     range(array as usize, count.saturating_mul(bytes), true, frame);
     let real = real!(qsort_r: fn(Array, usize, usize, CompareWith, *mut c_void));
-    // SAFETY: the program's own call.
+    // SAFETY: by this function's contract, which is that of libc's function.
     unsafe { real(array, count, bytes, compare, argument) };
 }
 
+/// # Safety
+///
+/// As `strftime`: `format` is a C string, `time` points to a time, `to` is writable for `bytes` bytes.
 unsafe extern "C" fn print_time(
     to: TextMut,
     bytes: usize,
@@ -275,7 +320,7 @@ unsafe extern "C" fn print_time(
     let real = real!(strftime: fn(TextMut, usize, Text, *const libc::tm) -> usize);
     range(time as usize, size_of::<libc::tm>(), false, frame);
     let mut first = [0; 512];
-    // SAFETY: the program's own call, and the same with a place of ours.
+    // SAFETY: by this function's contract, which is that of libc's function; `first` is writable for `most` bytes.
     unsafe {
         let most = bytes.min(first.len());
         match real(first.as_mut_ptr(), most, format, time) {
@@ -289,23 +334,32 @@ unsafe extern "C" fn print_time(
 type Time = *const libc::time_t;
 type Parts = *mut libc::tm;
 
+/// # Safety
+///
+/// As `gmtime_r`: `time` points to a time, `into` to room for its parts.
 unsafe extern "C" fn split_time(time: Time, into: Parts, frame: &Frame) -> Parts {
     range(time as usize, size_of::<libc::time_t>(), false, frame);
     range(into as usize, size_of::<libc::tm>(), true, frame);
-    // SAFETY: the program's own call.
+    // SAFETY: by this function's contract, which is that of libc's function.
     unsafe { real!(gmtime_r: fn(Time, Parts) -> Parts)(time, into) }
 }
 
+/// # Safety
+///
+/// As `localtime_r`: `time` points to a time, `into` to room for its parts.
 unsafe extern "C" fn split_local_time(time: Time, into: Parts, frame: &Frame) -> Parts {
     range(time as usize, size_of::<libc::time_t>(), false, frame);
     range(into as usize, size_of::<libc::tm>(), true, frame);
-    // SAFETY: the program's own call.
+    // SAFETY: by this function's contract, which is that of libc's function.
     unsafe { real!(localtime_r: fn(Time, Parts) -> Parts)(time, into) }
 }
 
+/// # Safety
+///
+/// As `rand_r`: `seed` points to the caller's seed.
 unsafe extern "C" fn next_random(seed: *mut c_uint, frame: &Frame) -> c_int {
     range(seed as usize, size_of::<c_uint>(), false, frame);
     range(seed as usize, size_of::<c_uint>(), true, frame);
-    // SAFETY: the program's own call.
+    // SAFETY: by this function's contract, which is that of libc's function.
     unsafe { real!(rand_r: fn(*mut c_uint) -> c_int)(seed) }
 }

@@ -1,27 +1,32 @@
-//! Memory that a program maps itself. It lies in a range of its thread's own, so that addresses do not depend on the order of the run;
-//! nothing is mapped twice at one place within a run, and all of it is gone afterwards.
+//! Memory that a program maps itself: `mmap` and its relatives, and the program break.
+//!
+//! A mapping lies in a range of its thread's own, so that addresses do not depend on the order of the run. Nothing is mapped twice
+//! at one address within a run, and all of it is gone afterwards.
 
 use crate::{
     core::{
+        call_sites,
+        cell::{RunCell, RunValue},
         entry,
+        families::PageVisitor,
+        operations::failed,
+        resource_limits,
         restore::PAGE,
-        slots, sys,
-        world::{self, World},
+        slots, sys, world,
     },
-    hooks::{Frame, accesses},
+    hooks::{Frame, accesses, trampoline::assembly},
     kernel::{
         descriptor_arguments, descriptor_table,
         file_mappings::{self, Mapping},
         file_objects, start_state,
     },
-    real, trampoline,
+    outside_run, real, trampoline,
 };
 use alloc::vec::Vec;
 use core::{
     arch::naked_asm,
     ffi::{c_int, c_void},
     ops::Range,
-    sync::atomic::{AtomicUsize, Ordering},
 };
 use reweave_model::Site;
 
@@ -34,9 +39,8 @@ trampoline! {
     sbrk => move_break, "rsi";
 }
 
-/// Of a run.
-#[derive(Default)]
-pub struct State {
+/// What this run has mapped.
+struct Mappings {
     maps: Vec<Range<usize>>,
     /// Heap memory whose protection was changed.
     protected: Vec<Range<usize>>,
@@ -49,6 +53,15 @@ pub struct State {
     moved_break: bool,
 }
 
+static MAPPINGS: RunCell<Mappings> = RunCell::new(Mappings {
+    maps: Vec::new(),
+    protected: Vec::new(),
+    used: Vec::new(),
+    writable: Vec::new(),
+    counted: Vec::new(),
+    moved_break: false,
+});
+
 /// Ranges of threads: of this size for each slot, and larger ones for the first few.
 const SMALL_AT: usize = 0x3100_0000_0000;
 const SMALL: usize = 256 << 20;
@@ -57,116 +70,158 @@ const LARGE: usize = 64 << 30;
 const LARGE_SLOTS: usize = 48;
 const _: () = assert!(SMALL_AT + slots::MOST * SMALL <= LARGE_AT);
 
-/// Where the program's break was at `main`.
-static BREAK: AtomicUsize = AtomicUsize::new(0);
+/// The program break at `main`.
+static BREAK: RunValue<usize> = RunValue::new(0);
+
+/// The program break as it is now.
+fn program_break() -> usize {
+    // SAFETY: `brk` with 0 changes nothing and returns the present break.
+    (unsafe { sys::call(libc::SYS_brk, [0; 6]) }) as usize
+}
 
 pub fn prepare() {
-    // SAFETY: only asks.
-    let now = unsafe { sys::call(libc::SYS_brk, [0; 6]) };
-    BREAK.store(now as usize, Ordering::Relaxed);
+    BREAK.set(program_break());
 }
 
 /// After a run: everything is gone.
 pub fn clean_up() {
-    let state = &mut world::get().calls.mappings;
-    // SAFETY: the program's own mappings, which nobody uses any more.
-    unsafe {
-        for map in state.maps.drain(..) {
-            sys::call(libc::SYS_munmap, [map.start, map.len(), 0, 0, 0, 0]);
-        }
-        for range in state.protected.drain(..) {
-            let access = libc::PROT_READ | libc::PROT_WRITE;
-            sys::protect(range.start, range.len(), access);
-        }
-        if state.moved_break {
-            let before = BREAK.load(Ordering::Relaxed);
-            sys::call(libc::SYS_brk, [before, 0, 0, 0, 0, 0]);
-            state.moved_break = false;
-        }
+    let mut mappings = MAPPINGS.borrow();
+    for map in mappings.maps.drain(..) {
+        // SAFETY: the program mapped this range in the run that is over, in a part of the address space where the runtime has
+        // nothing.
+        unsafe { sys::call(libc::SYS_munmap, [map.start, map.len(), 0, 0, 0, 0]) };
     }
-    state.used.clear();
-    state.writable.clear();
-    state.counted.clear();
+    unprotect(mappings.protected.drain(..));
+    if mappings.moved_break {
+        // SAFETY: the break goes back to where it was at `main`: what the run had above it is not used any more.
+        unsafe { sys::call(libc::SYS_brk, [BREAK.get(), 0, 0, 0, 0, 0]) };
+        mappings.moved_break = false;
+    }
+    mappings.used.clear();
+    mappings.writable.clear();
+    mappings.counted.clear();
+}
+
+/// Heap memory can be read and written again.
+fn unprotect(ranges: impl Iterator<Item = Range<usize>>) {
+    for range in ranges {
+        let access = libc::PROT_READ | libc::PROT_WRITE;
+        // SAFETY: the range is memory of the program's heap, which has this access unless the program changed it; the run is
+        // over.
+        unsafe { sys::protect(range.start, range.len(), access) };
+    }
+}
+
+/// What is counted for a slot, made if there is nothing yet.
+fn of_slot<T: Default>(all: &mut Vec<(usize, T)>, slot: usize) -> &mut T {
+    let index = match all.iter().position(|(known, _)| *known == slot) {
+        Some(index) => index,
+        None => {
+            all.push((slot, T::default()));
+            all.len() - 1
+        }
+    };
+    &mut all[index].1
+}
+
+impl Mappings {
+    /// A place for so many bytes in the range of a thread.
+    fn place(&mut self, slot: usize, bytes: usize) -> Option<usize> {
+        let small = bytes <= SMALL / 4;
+        let place = small.then(|| self.place_in(slot, bytes, true)).flatten();
+        place.or_else(|| self.place_in(slot, bytes, false))
+    }
+
+    /// The same, in its small range or in its large one, if it has that.
+    fn place_in(&mut self, slot: usize, bytes: usize, small: bool) -> Option<usize> {
+        if !small && slot >= LARGE_SLOTS {
+            return None;
+        }
+        let (start, room) = match small {
+            true => (SMALL_AT + slot * SMALL, SMALL),
+            false => (LARGE_AT + slot * LARGE, LARGE),
+        };
+        let used = &mut of_slot(&mut self.used, slot)[usize::from(!small)];
+        // A page that cannot be accessed comes after each.
+        let next = used.checked_add(bytes)?.checked_add(PAGE)?;
+        if next > room {
+            return None;
+        }
+        let address = start + *used;
+        *used = next;
+        Some(address)
+    }
 }
 
 /// Whether the running thread may have so many bytes more.
-fn affords(world: &mut World, bytes: usize) -> bool {
-    let slot = world.slot();
-    let most = crate::core::resource_limits::memory();
-    let writable = &mut world.calls.mappings.writable;
-    let index = match writable.iter().position(|(known, _)| *known == slot) {
-        Some(index) => index,
-        None => {
-            writable.push((slot, 0));
-            writable.len() - 1
-        }
-    };
-    let all = writable[index].1.saturating_add(bytes);
+fn affords(bytes: usize) -> bool {
+    let slot = world::borrow().slot();
+    let most = resource_limits::memory();
+    let mut mappings = MAPPINGS.borrow();
+    let writable = of_slot(&mut mappings.writable, slot);
+    let all = writable.saturating_add(bytes);
     if all > most {
         return false;
     }
-    writable[index].1 = all;
+    *writable = all;
     true
 }
 
-/// What the running thread has mapped itself and now gives back is its own again. What others give back is not: it would depend on when they do.
-fn give_back(world: &mut World, range: &Range<usize>) {
-    let slot = world.slot();
-    let state = &mut world.calls.mappings;
-    let given = |(owner, map): &(usize, Range<usize>)| {
+/// Memory that the running thread mapped and now unmaps counts as its own again. Memory that others unmap does not: the count
+/// would depend on when they do.
+fn give_back(range: &Range<usize>) {
+    let slot = world::borrow().slot();
+    let mut mappings = MAPPINGS.borrow();
+    let given = |(owner, map): &mut (usize, Range<usize>)| {
         *owner == slot && range.start <= map.start && map.end <= range.end
     };
-    let bytes: usize = state
+    let bytes = mappings
         .counted
-        .extract_if(.., |it| given(it))
-        .map(|it| it.1.len())
-        .sum();
-    if let Some((_, all)) = state.writable.iter_mut().find(|(known, _)| *known == slot) {
+        .extract_if(.., given)
+        .map(|(_, map)| map.len());
+    let bytes: usize = bytes.sum();
+    let mut writable = mappings.writable.iter_mut();
+    if let Some((_, all)) = writable.find(|(known, _)| *known == slot) {
         *all = all.saturating_sub(bytes);
     }
 }
 
-impl State {
-    /// What there is in pages that the program has mapped and written to, one after the other. Heap memory that it has protected can be
-    /// read again.
-    pub fn each_page(&self, mut each: impl FnMut(&[u64])) {
-        /// Asked about at a time.
-        const PAGES: usize = 4096;
-        /// In memory, or where the kernel puts what is not used for long.
-        const THERE: u64 = 3 << 62;
-        for range in &self.protected {
-            let access = libc::PROT_READ | libc::PROT_WRITE;
-            // SAFETY: the run is over.
-            unsafe { sys::protect(range.start, range.len(), access) };
+/// Passes each page that the program has mapped and written to. Heap memory that it has protected can be read again.
+pub fn each_page(each: &mut PageVisitor<'_>) {
+    /// Asked about at a time.
+    const PAGES: usize = 4096;
+    /// In memory, or where the kernel puts pages that are not used for long.
+    const THERE: u64 = 3 << 62;
+    let mut all = {
+        let mappings = MAPPINGS.borrow();
+        unprotect(mappings.protected.iter().cloned());
+        let mut all = mappings.maps.clone();
+        if mappings.moved_break {
+            let start = BREAK.get() & !(PAGE - 1);
+            all.push(start..program_break().next_multiple_of(PAGE));
         }
-        let mut all = self.maps.clone();
-        if self.moved_break {
-            // SAFETY: only asks.
-            let end = unsafe { sys::call(libc::SYS_brk, [0; 6]) } as usize;
-            let start = BREAK.load(Ordering::Relaxed) & !(PAGE - 1);
-            all.push(start..end.next_multiple_of(PAGE));
-        }
-        if all.is_empty() {
-            return;
-        }
-        let memory = sys::Places::open(c"/proc/self/mem");
-        let known = sys::Places::open(c"/proc/self/pagemap");
-        let mut pages = alloc::vec![0_u64; PAGES];
-        let mut page = alloc::vec![0_u64; PAGE / 8];
-        for map in all {
-            for part in map.clone().step_by(PAGES * PAGE) {
-                let pages = &mut pages[..(map.end - part).div_ceil(PAGE).min(PAGES)];
-                if !known.read(part / PAGE * 8, pages) {
-                    pages.fill(THERE);
-                }
-                let there = pages
-                    .iter()
-                    .enumerate()
-                    .filter(|(_, page)| **page & THERE != 0);
-                for (index, _) in there {
-                    if memory.read(part + index * PAGE, &mut page) {
-                        each(&page);
-                    }
+        all
+    };
+    if all.is_empty() {
+        return;
+    }
+    let memory = sys::Places::open(c"/proc/self/mem");
+    let known = sys::Places::open(c"/proc/self/pagemap");
+    let mut pages = alloc::vec![0_u64; PAGES];
+    let mut page = alloc::vec![0_u64; PAGE / 8];
+    for map in all.drain(..) {
+        for part in map.clone().step_by(PAGES * PAGE) {
+            let pages = &mut pages[..(map.end - part).div_ceil(PAGE).min(PAGES)];
+            if !known.read(part / PAGE * 8, pages) {
+                pages.fill(THERE);
+            }
+            let there = pages
+                .iter()
+                .enumerate()
+                .filter(|(_, page)| **page & THERE != 0);
+            for (index, _) in there {
+                if memory.read(part + index * PAGE, &mut page) {
+                    each(&page);
                 }
             }
         }
@@ -174,47 +229,17 @@ impl State {
 }
 
 /// A place for so many bytes in the running thread's range.
-fn place(world: &mut World, bytes: usize) -> Option<usize> {
-    let small = bytes <= SMALL / 4;
-    let place = small.then(|| place_in(world, bytes, true)).flatten();
-    place.or_else(|| place_in(world, bytes, false))
-}
-
-/// The same, in its small range or in its large one, if it has that.
-fn place_in(world: &mut World, bytes: usize, small: bool) -> Option<usize> {
-    let slot = world.slot();
-    if !small && slot >= LARGE_SLOTS {
-        return None;
-    }
-    let (start, room) = match small {
-        true => (SMALL_AT + slot * SMALL, SMALL),
-        false => (LARGE_AT + slot * LARGE, LARGE),
-    };
-    let used = &mut world.calls.mappings.used;
-    let index = match used.iter().position(|(known, _)| *known == slot) {
-        Some(index) => index,
-        None => {
-            used.push((slot, [0; 2]));
-            used.len() - 1
-        }
-    };
-    let used = &mut used[index].1[usize::from(!small)];
-    // A page that cannot be accessed comes after each.
-    let next = used.checked_add(bytes)?.checked_add(PAGE)?;
-    if next > room {
-        return None;
-    }
-    let address = start + *used;
-    *used = next;
-    Some(address)
+fn place(bytes: usize) -> Option<usize> {
+    let slot = world::borrow().slot();
+    MAPPINGS.borrow().place(slot, bytes)
 }
 
 /// Whether a range is one of those mapped in this run.
-fn mapped(world: &World, address: usize, bytes: usize) -> bool {
+fn mapped(address: usize, bytes: usize) -> bool {
     let end = address.saturating_add(bytes);
-    let maps = &world.calls.mappings.maps;
-    maps.iter()
-        .any(|map| map.start <= address && end <= map.end)
+    let mappings = MAPPINGS.borrow();
+    let mut maps = mappings.maps.iter();
+    maps.any(|map| map.start <= address && end <= map.end)
 }
 
 /// The pages that so many bytes lie in.
@@ -222,89 +247,123 @@ fn pages(address: usize, bytes: usize) -> Range<usize> {
     address..address.saturating_add(bytes).next_multiple_of(PAGE)
 }
 
+/// The result of a system call as libc returns it.
 fn result(value: isize) -> usize {
     if (-4095..0).contains(&value) {
-        crate::core::operations::failed(-value as c_int);
+        failed(-value as c_int);
         return usize::MAX;
     }
     value as usize
 }
 
+/// A call of `mmap`.
+struct Request {
+    address: usize,
+    bytes: usize,
+    access: usize,
+    flags: usize,
+    descriptor: usize,
+    offset: usize,
+}
+
+impl Request {
+    fn has(&self, flag: c_int) -> bool {
+        self.flags & flag as usize != 0
+    }
+
+    fn writes(&self) -> bool {
+        self.access & libc::PROT_WRITE as usize != 0
+    }
+
+    fn pages(&self) -> Range<usize> {
+        pages(self.address, self.bytes)
+    }
+}
+
 extern "C" fn map(arguments: &[usize; 6], return_address: &usize) -> usize {
-    let [offset, descriptor, flags, access, bytes, address] = *arguments;
+    let [address, bytes, access, flags, descriptor, offset] = *arguments;
     let descriptor = descriptor_arguments::own(descriptor as c_int) as usize;
-    if !world::active() {
-        type Map = unsafe extern "C" fn(usize, usize, usize, usize, usize, usize) -> usize;
-        let real = real!(mmap: fn(usize, usize, usize, usize, usize, usize) -> usize);
-        let real: Map = real;
-        // SAFETY: the program's own arguments.
-        return unsafe { real(address, bytes, access, flags, descriptor, offset) };
-    }
-    let site = crate::core::call_sites::site(return_address);
-    let world = world::get();
-    let has = |flag: c_int| flags & flag as usize != 0;
-    let mut flags = flags;
-    if has(libc::MAP_SHARED) && has(libc::MAP_ANONYMOUS) {
-        // Nobody else is there to share it with, and nobody notices.
+    outside_run!(mmap: fn(address: usize, bytes: usize, access: usize, flags: usize, descriptor: usize, offset: usize) -> usize);
+    let mut request = Request {
+        address,
+        bytes,
+        access,
+        flags,
+        descriptor,
+        offset,
+    };
+    let site = call_sites::site(return_address);
+    if request.has(libc::MAP_SHARED) && request.has(libc::MAP_ANONYMOUS) {
+        // There is no other process to share it with, so it may be private.
         let kind = libc::MAP_SHARED_VALIDATE as usize;
-        flags = flags & !kind | libc::MAP_PRIVATE as usize;
+        request.flags = flags & !kind | libc::MAP_PRIVATE as usize;
     }
-    let fixed = has(libc::MAP_FIXED) || has(libc::MAP_FIXED_NOREPLACE);
-    if fixed && !mapped(world, address, bytes) {
-        world.unsupported("mmap at a fixed address", site);
+    let fixed = request.has(libc::MAP_FIXED) || request.has(libc::MAP_FIXED_NOREPLACE);
+    if fixed && !mapped(address, bytes) {
+        world::unsupported("mmap at a fixed address", site);
     }
-    // What is only reserved costs nothing.
-    let costs = access & libc::PROT_WRITE as usize != 0 && !has(libc::MAP_NORESERVE);
-    if costs && !affords(world, bytes) {
+    // Memory that is only reserved costs nothing.
+    let costs = request.writes() && !request.has(libc::MAP_NORESERVE);
+    if costs && !affords(bytes) {
         return result(-libc::ENOMEM as isize);
     }
-    let address = match fixed {
-        true => address,
-        false => {
-            let Some(place) = place(world, bytes.next_multiple_of(PAGE)) else {
-                return result(-libc::ENOMEM as isize);
-            };
-            flags |= libc::MAP_FIXED as usize;
-            place
-        }
-    };
-    let mut descriptor = descriptor;
-    if !has(libc::MAP_ANONYMOUS) {
+    if !fixed {
+        let Some(place) = place(bytes.next_multiple_of(PAGE)) else {
+            return result(-libc::ENOMEM as isize);
+        };
+        request.address = place;
+        request.flags |= libc::MAP_FIXED as usize;
+    }
+    if !request.has(libc::MAP_ANONYMOUS) {
         let number = descriptor as c_int;
         descriptor_table::look_up(number, site);
         file_objects::look_at_open(number, return_address);
-        descriptor = descriptor_table::found(number) as usize;
-        // As with a pipe.
-        if start_state::is_output(descriptor as c_int) {
+        request.descriptor = descriptor_table::found(number) as usize;
+        // Output goes to the driver, and cannot be mapped, as a pipe cannot.
+        if start_state::is_output(request.descriptor as c_int) {
             return result(-libc::EACCES as isize);
         }
     }
+    map_at(&request, fixed, costs, site)
+}
+
+/// Makes a mapping where it is to be: in a place of the running thread's range, or over another mapping.
+fn map_at(request: &Request, fixed: bool, costs: bool, site: Site) -> usize {
     if fixed {
-        file_mappings::removed(&pages(address, bytes));
+        file_mappings::removed(&request.pages());
     }
-    let writes = access & libc::PROT_WRITE as usize != 0;
-    let file = (!has(libc::MAP_ANONYMOUS)).then_some(descriptor as c_int);
-    let file = file.and_then(|file| {
-        let shared = has(libc::MAP_SHARED);
-        Mapping::new(pages(address, bytes), file, offset, shared, writes)
-    });
-    let world = world::get();
-    // SAFETY: nothing lies there but what the program has mapped itself.
-    let value = unsafe {
-        sys::call(
-            libc::SYS_mmap,
-            [address, bytes, access, flags, descriptor, offset],
-        )
+    let file = match request.has(libc::MAP_ANONYMOUS) {
+        true => None,
+        false => Mapping::new(
+            request.pages(),
+            request.descriptor as c_int,
+            request.offset,
+            request.has(libc::MAP_SHARED),
+            request.writes(),
+        ),
     };
-    if value as usize == address && !fixed {
-        let slot = world.slot();
-        let state = &mut world.calls.mappings;
-        state.maps.push(pages(address, bytes));
+    let arguments = [
+        request.address,
+        request.bytes,
+        request.access,
+        request.flags,
+        request.descriptor,
+        request.offset,
+    ];
+    // SAFETY: the address is a place that nothing else was mapped at in this run, or lies within a mapping of the program: checked
+    // by the caller.
+    let value = unsafe { sys::call(libc::SYS_mmap, arguments) };
+    let made = value as usize == request.address;
+    if made && !fixed {
+        let slot = world::borrow().slot();
+        let mut mappings = MAPPINGS.borrow();
+        mappings.maps.push(request.pages());
         if costs {
-            state.counted.push((slot, address..address + bytes));
+            let range = request.address..request.address + request.bytes;
+            mappings.counted.push((slot, range));
         }
     }
-    if let Some(file) = file.filter(|_| value as usize == address) {
+    if let Some(file) = file.filter(|_| made) {
         file_mappings::added(file, site);
     }
     result(value)
@@ -312,24 +371,20 @@ extern "C" fn map(arguments: &[usize; 6], return_address: &usize) -> usize {
 
 macro_rules! maps {
     ($($name:ident)*) => {$(
+        /// # Safety
+        ///
+        /// For the program, by the rules of `mmap`.
         #[cfg_attr(not(test), unsafe(no_mangle))]
         #[unsafe(naked)]
         pub unsafe extern "C" fn $name() {
             naked_asm!(
                 ".cfi_startproc",
-                "push rdi",
-                "push rsi",
-                "push rdx",
-                "push rcx",
-                "push r8",
-                "push r9",
+                assembly!(push arguments),
                 "mov rdi, rsp",
                 "lea rsi, [rsp + 48]",
-                "sub rsp, 8",
-                ".cfi_adjust_cfa_offset 56",
+                assembly!(room "8"),
                 "call {map}",
-                "add rsp, 56",
-                ".cfi_adjust_cfa_offset -56",
+                assembly!(drop "56"),
                 "ret",
                 ".cfi_endproc",
                 map = sym map,
@@ -341,29 +396,30 @@ macro_rules! maps {
 maps! { mmap mmap64 }
 
 fn site(frame: &Frame) -> Site {
-    crate::core::call_sites::site(&frame.return_address)
+    call_sites::site(&frame.return_address)
 }
 
-/// Bytes of a range that are held against other accesses when it is unmapped. An access that comes later crashes by itself.
+/// Bytes of a range that are checked against other accesses when it is unmapped. A later access crashes by itself.
 const LOOKED_AT: usize = 1 << 20;
 
+/// # Safety
+///
+/// As `munmap`: the program does not use the range any more.
 unsafe extern "C" fn unmap(address: usize, bytes: usize, frame: &Frame) -> c_int {
-    if !world::active() {
-        // SAFETY: the program's own arguments.
-        return unsafe { real!(munmap: fn(usize, usize) -> c_int)(address, bytes) };
-    }
-    let world = world::get();
-    if !mapped(world, address, bytes) {
-        let site = site(frame);
-        world.unsupported("munmap of memory from before main", site);
+    outside_run!(munmap: fn(address: usize, bytes: usize) -> c_int);
+    if !mapped(address, bytes) {
+        world::unsupported("munmap of memory from before main", site(frame));
     }
     accesses::range(address, bytes.min(LOOKED_AT), true, frame);
-    give_back(world::get(), &(address..address + bytes));
+    give_back(&(address..address + bytes));
     file_mappings::removed(&pages(address, bytes));
-    // SAFETY: the program's own mapping.
+    // SAFETY: the range lies within a mapping of the program's, by `mapped` above, and the program gives it up.
     result(unsafe { sys::call(libc::SYS_munmap, [address, bytes, 0, 0, 0, 0]) }) as c_int
 }
 
+/// # Safety
+///
+/// As `mremap`: the program does not use the old range any more.
 unsafe extern "C" fn remap(
     address: usize,
     old: usize,
@@ -372,106 +428,96 @@ unsafe extern "C" fn remap(
     wanted: usize,
     frame: &Frame,
 ) -> usize {
-    if !world::active() {
-        let real = real!(mremap: fn(usize, usize, usize, c_int, usize) -> usize);
-        // SAFETY: the program's own arguments.
-        return unsafe { real(address, old, new, flags, wanted) };
-    }
-    let world = world::get();
-    if flags & !libc::MREMAP_MAYMOVE != 0 || !mapped(world, address, old) {
-        let site = site(frame);
-        world.unsupported("mremap at a fixed address", site);
+    outside_run!(mremap: fn(address: usize, old: usize, new: usize, flags: c_int, wanted: usize) -> usize);
+    if flags & !libc::MREMAP_MAYMOVE != 0 || !mapped(address, old) {
+        world::unsupported("mremap at a fixed address", site(frame));
     }
     let (old, new) = (old.next_multiple_of(PAGE), new.next_multiple_of(PAGE));
     if new <= old {
         file_mappings::removed(&(address + new..address + old));
-        // SAFETY: the program gives the rest up.
+        // SAFETY: the rest lies within a mapping of the program's, by `mapped` above, and the program gives it up.
         unsafe { sys::call(libc::SYS_munmap, [address + new, old - new, 0, 0, 0, 0]) };
         return address;
     }
     let place = match flags & libc::MREMAP_MAYMOVE {
         0 => None,
-        _ if !affords(world, new - old) => None,
-        _ => place(world, new),
+        _ if !affords(new - old) => None,
+        _ => place(new),
     };
     let Some(place) = place else {
         return result(-libc::ENOMEM as isize);
     };
     let flags = (libc::MREMAP_MAYMOVE | libc::MREMAP_FIXED) as usize;
-    // SAFETY: nothing lies there.
+    // SAFETY: the old range lies within a mapping of the program's, by `mapped` above; nothing was mapped at `place` in this run.
     let value = unsafe { sys::call(libc::SYS_mremap, [address, old, new, flags, place, 0]) };
     if value as usize == place {
-        world.calls.mappings.maps.push(place..place + new);
-        file_mappings::moved(
-            &(address..address + old),
-            &(place..place + new),
-            site(frame),
-        );
+        MAPPINGS.borrow().maps.push(place..place + new);
+        let (from, to) = (address..address + old, place..place + new);
+        file_mappings::moved(&from, &to, site(frame));
     }
     result(value)
 }
 
+/// # Safety
+///
+/// As `mprotect`: the program uses the range as the new access allows.
 unsafe extern "C" fn protect(address: usize, bytes: usize, access: c_int, frame: &Frame) -> c_int {
-    if !world::active() {
-        let real = real!(mprotect: fn(usize, usize, c_int) -> c_int);
-        // SAFETY: the program's own arguments.
-        return unsafe { real(address, bytes, access) };
-    }
-    let world = world::get();
-    if !mapped(world, address, bytes) {
+    outside_run!(mprotect: fn(address: usize, bytes: usize, access: c_int) -> c_int);
+    if !mapped(address, bytes) {
         if world::heap().around(address).is_none() {
-            let site = site(frame);
-            world.unsupported("mprotect of memory from before main", site);
+            world::unsupported("mprotect of memory from before main", site(frame));
         }
         let end = (address + bytes).next_multiple_of(PAGE);
-        world.calls.mappings.protected.push(address..end);
+        MAPPINGS.borrow().protected.push(address..end);
     } else if access & libc::PROT_WRITE != 0 {
         file_mappings::writable(&pages(address, bytes), site(frame));
     }
     let arguments = [address, bytes, access as usize, 0, 0, 0];
-    // SAFETY: the program's own memory.
+    // SAFETY: the range lies in a mapping of the program's or in its heap, as found above; the runtime keeps nothing there.
     result(unsafe { sys::call(libc::SYS_mprotect, arguments) }) as c_int
 }
 
+/// # Safety
+///
+/// As `madvise`: the program does not need what the advice discards.
 unsafe extern "C" fn advise(address: usize, bytes: usize, advice: c_int, frame: &Frame) -> c_int {
-    if !world::active() {
-        let real = real!(madvise: fn(usize, usize, c_int) -> c_int);
-        // SAFETY: the program's own arguments.
-        return unsafe { real(address, bytes, advice) };
-    }
-    let world = world::get();
-    let own = mapped(world, address, bytes) || world::heap().around(address).is_some();
+    outside_run!(madvise: fn(address: usize, bytes: usize, advice: c_int) -> c_int);
+    let own = mapped(address, bytes) || world::heap().around(address).is_some();
     if !own {
         if matches!(
             advice,
             libc::MADV_DONTNEED | libc::MADV_FREE | libc::MADV_REMOVE
         ) {
-            let site = site(frame);
-            world.unsupported("madvise of memory from before main", site);
+            world::unsupported("madvise of memory from before main", site(frame));
         }
         return 0;
     }
     let arguments = [address, bytes, advice as usize, 0, 0, 0];
-    // SAFETY: the program's own memory.
+    // SAFETY: the range lies in a mapping of the program's or in its heap, as found above; the runtime keeps nothing there.
     result(unsafe { sys::call(libc::SYS_madvise, arguments) }) as c_int
 }
 
+/// # Safety
+///
+/// As `brk`: the program does not use memory above the new break.
 unsafe extern "C" fn set_break(address: *mut c_void, _: &Frame) -> c_int {
     if world::active() {
-        world::get().calls.mappings.moved_break = true;
+        MAPPINGS.borrow().moved_break = true;
     }
-    // SAFETY: the program's own argument.
+    // SAFETY: this function's own argument, with the same contract.
     unsafe { real!(brk: fn(*mut c_void) -> c_int)(address) }
 }
 
+/// # Safety
+///
+/// As `sbrk`: the program does not use memory above the new break.
 unsafe extern "C" fn move_break(by: isize, _: &Frame) -> *mut c_void {
     if by != 0 && entry::driven() && world::active() {
-        let world = world::get();
-        if by > 0 && !affords(world, by as usize) {
+        if by > 0 && !affords(by as usize) {
             return result(-libc::ENOMEM as isize) as *mut c_void;
         }
-        world.calls.mappings.moved_break = true;
+        MAPPINGS.borrow().moved_break = true;
     }
-    // SAFETY: a number.
+    // SAFETY: this function's own argument, with the same contract.
     unsafe { real!(sbrk: fn(isize) -> *mut c_void)(by) }
 }

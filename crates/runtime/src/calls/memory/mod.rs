@@ -1,4 +1,6 @@
 //! Memory: allocation, mappings, and library functions that read or write memory of the program.
+//!
+//! May import `core`, `hooks` and `kernel`, and no other family.
 
 pub(crate) mod allocation;
 pub(crate) mod formatted_text;
@@ -10,6 +12,8 @@ use crate::core::families::Family;
 
 pub(crate) static FAMILY: Family = Family {
     prepare: |_| mmap::prepare(),
+    begin_run: formatted_text::clear,
+    each_mapped_page: mmap::each_page,
     clean_up: mmap::clean_up,
     ..Family::QUIET
 };

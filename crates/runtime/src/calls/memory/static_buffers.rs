@@ -1,9 +1,9 @@
-//! Functions of the C library that keep something in memory which all threads share: results, what comes next, the environment, the locale.
-//! Two calls that nothing orders race there, as the library's own documentation says (`attributes(7)`: *MT-Unsafe*), and so does who uses a result with
-//! the next call.
+//! Functions of the C library that keep something in memory which all threads share: results, positions, the environment, the
+//! locale. Two unordered calls race there, as the library's own documentation says (`attributes(7)`: *MT-Unsafe*), and so do the
+//! use of a result and the next call.
 //!
-//! Of the memory itself only the environment and results have an address that programs know; the rest is stood for by variables here, named for people: no
-//! program can have a variable of such a name.
+//! Only the environment and results have addresses that programs know. Variables here stand for the rest; their names appear in
+//! reports, and no program can have a variable of such a name.
 //!
 //! *May miss* what functions read of the locale (`printf`, `isalpha`), and of time zones.
 
@@ -153,11 +153,12 @@ struct Call {
 /// Calls it, with its first six arguments.
 extern "C" fn called(call: &Call, arguments: &[usize; 6], frame: &Frame) -> isize {
     type Function = unsafe extern "C" fn(usize, usize, usize, usize, usize, usize) -> isize;
-    // SAFETY: a function with at most six arguments; more of them than it wants do no harm.
+    // SAFETY: every function of `keeps!` takes at most six integer arguments and returns an integer or a pointer; further arguments
+    // in registers are ignored.
     let real: Function = unsafe { core::mem::transmute(call.real.get()) };
     let [a, b, c, d, e, f] = *arguments;
     if !world::active() {
-        // SAFETY: the program's own call.
+        // SAFETY: the arguments are those of the program's own call of this function.
         return unsafe { real(a, b, c, d, e, f) };
     }
     if call.effort == Effort::Asks {
@@ -170,7 +171,7 @@ extern "C" fn called(call: &Call, arguments: &[usize; 6], frame: &Frame) -> isiz
     for touch in call.touches.iter().filter(|touch| touch.happens(arguments)) {
         touched(touch.what, touch.writes, frame);
     }
-    // SAFETY: as above.
+    // SAFETY: the arguments are those of the program's own call of this function. No borrow is alive.
     let result = unsafe { real(a, b, c, d, e, f) };
     if result != 0 {
         let place = result as usize;
@@ -202,7 +203,7 @@ fn bytes<const BYTES: usize>(_: usize) -> usize {
 
 /// A text.
 fn text(place: usize) -> usize {
-    // SAFETY: ends with a nul.
+    // SAFETY: `place` is what a function returned that returns a C string or null, and it is not null.
     unsafe { CStr::from_ptr(place as *const c_char) }.count_bytes() + 1
 }
 
@@ -210,7 +211,7 @@ macro_rules! keeps {
     ($effort:ident: $($name:ident => $result:expr, [$($touch:expr),*];)*) => {$(
         const _: () = {
             static CALL: Call = Call {
-                // SAFETY: ends with the only nul.
+                // SAFETY: the text is an identifier followed by the only nul.
                 real: Real::new(unsafe {
                     CStr::from_bytes_with_nul_unchecked(concat!(stringify!($name), "\0").as_bytes())
                 }),

@@ -1,10 +1,11 @@
 //! Functions on memory and strings. Programs are linked so that their calls come here by the name `__wrap_...`; other libraries keep
-//! libc's own. What is read and written is held against other threads' accesses, as if the program had done it byte by byte.
+//! libc's own. Accesses of these functions are checked against other threads' accesses, as if the program had made them byte by
+//! byte.
 
 use crate::{
-    core::{heap, world},
+    core::{entry::driven, heap, modules, world},
     hooks::{Frame, accesses::range},
-    trampoline,
+    real, trampoline,
 };
 use core::{
     ffi::{c_char, c_int, c_void},
@@ -59,8 +60,12 @@ pub(crate) type TextMut = *mut c_char;
 pub(crate) const ALL: usize = usize::MAX;
 
 /// Notes that a string was read with its nul, or so much of it; its length within that.
+///
+/// # Safety
+///
+/// `text` is a C string, or `most` bytes of it are readable.
 pub(crate) unsafe fn read(text: Text, most: usize, frame: &Frame) -> usize {
-    // SAFETY: the program's own string.
+    // SAFETY: by this function's contract, `text` is a C string or readable for as many bytes as are asked for.
     let length = unsafe { libc::strnlen(text, most) };
     range(
         text as usize,
@@ -77,6 +82,9 @@ fn moved(to: usize, from: usize, bytes: usize, frame: &Frame) {
     range(to, bytes, true, frame);
 }
 
+/// # Safety
+///
+/// As `memmove`: `from` is readable and `to` writable for `bytes` bytes.
 unsafe extern "C" fn copy(
     to: *mut c_void,
     from: *const c_void,
@@ -84,30 +92,39 @@ unsafe extern "C" fn copy(
     frame: &Frame,
 ) -> *mut c_void {
     moved(to as usize, from as usize, bytes, frame);
-    // SAFETY: the program's own call; ranges that overlap do no harm.
+    // SAFETY: by this function's contract; `memmove` allows ranges that overlap.
     unsafe { libc::memmove(to, from, bytes) }
 }
 
+/// # Safety
+///
+/// As `mempcpy`: `from` is readable and `to` writable for `bytes` bytes.
 unsafe extern "C" fn copy_to_end(
     to: *mut c_void,
     from: *const c_void,
     bytes: usize,
     frame: &Frame,
 ) -> *mut c_void {
-    // SAFETY: as the call itself.
+    // SAFETY: by this function's contract, which is no weaker.
     unsafe { copy(to, from, bytes, frame).byte_add(bytes) }
 }
 
+/// # Safety
+///
+/// As `bcopy`: `from` is readable and `to` writable for `bytes` bytes.
 unsafe extern "C" fn copy_backwards_named(
     from: *const c_void,
     to: *mut c_void,
     bytes: usize,
     frame: &Frame,
 ) {
-    // SAFETY: as the call itself.
+    // SAFETY: by this function's contract, which is no weaker.
     unsafe { copy(to, from, bytes, frame) };
 }
 
+/// # Safety
+///
+/// As `memccpy`: `from` is readable and `to` writable up to the byte, or for `most` bytes.
 unsafe extern "C" fn copy_until(
     to: *mut c_void,
     from: *const c_void,
@@ -115,7 +132,7 @@ unsafe extern "C" fn copy_until(
     most: usize,
     frame: &Frame,
 ) -> *mut c_void {
-    // SAFETY: as the call itself; the search ends at the byte.
+    // SAFETY: by this function's contract; `memchr` reads no further than the byte, and as many bytes are copied as it read.
     unsafe {
         let found = libc::memchr(from, byte, most);
         let bytes = match found.is_null() {
@@ -131,6 +148,9 @@ unsafe extern "C" fn copy_until(
     }
 }
 
+/// # Safety
+///
+/// As `memset`: `to` is writable for `bytes` bytes.
 unsafe extern "C" fn fill(
     to: *mut c_void,
     byte: c_int,
@@ -138,15 +158,21 @@ unsafe extern "C" fn fill(
     frame: &Frame,
 ) -> *mut c_void {
     range(to as usize, bytes, true, frame);
-    // SAFETY: the program's own call.
+    // SAFETY: by this function's contract, which is that of libc's function.
     unsafe { libc::memset(to, byte, bytes) }
 }
 
+/// # Safety
+///
+/// As `bzero`: `to` is writable for `bytes` bytes.
 unsafe extern "C" fn zero(to: *mut c_void, bytes: usize, frame: &Frame) {
-    // SAFETY: as the call itself.
+    // SAFETY: by this function's contract, which is no weaker.
     unsafe { fill(to, 0, bytes, frame) };
 }
 
+/// # Safety
+///
+/// As `memcmp`: both are readable for `bytes` bytes.
 unsafe extern "C" fn compare(
     one: *const c_void,
     two: *const c_void,
@@ -155,11 +181,11 @@ unsafe extern "C" fn compare(
 ) -> c_int {
     let (a, b) = (one.cast::<u8>(), two.cast::<u8>());
     // Bytes behind the first difference need not be looked at.
-    // SAFETY: the program's own call.
+    // SAFETY: by this function's contract, which is that of libc's function.
     let same = (0..bytes).take_while(|at| unsafe { *a.add(*at) == *b.add(*at) });
     let looked = same.count().saturating_add(1).min(bytes);
     both(one as usize, two as usize, looked, frame);
-    // SAFETY: as above.
+    // SAFETY: by this function's contract, which is that of libc's function.
     unsafe { libc::memcmp(one, two, bytes) }
 }
 
@@ -172,18 +198,24 @@ fn searched(start: *const c_void, found: *const c_void, bytes: usize, frame: &Fr
     range(start as usize, looked, false, frame);
 }
 
+/// # Safety
+///
+/// As `memchr`: `start` is readable up to the byte, or for `bytes` bytes.
 unsafe extern "C" fn find_byte(
     start: *const c_void,
     byte: c_int,
     bytes: usize,
     frame: &Frame,
 ) -> *mut c_void {
-    // SAFETY: the program's own call.
+    // SAFETY: by this function's contract, which is that of libc's function.
     let found = unsafe { libc::memchr(start, byte, bytes) };
     searched(start, found, bytes, frame);
     found
 }
 
+/// # Safety
+///
+/// As `memrchr`: `start` is readable for `bytes` bytes.
 unsafe extern "C" fn find_last_byte(
     start: *const c_void,
     byte: c_int,
@@ -191,30 +223,42 @@ unsafe extern "C" fn find_last_byte(
     frame: &Frame,
 ) -> *mut c_void {
     range(start as usize, bytes, false, frame);
-    // SAFETY: the program's own call.
+    // SAFETY: by this function's contract, which is that of libc's function.
     unsafe { libc::memrchr(start, byte, bytes) }
 }
 
+/// # Safety
+///
+/// As `strlen`: `text` is a C string.
 unsafe extern "C" fn length(text: Text, frame: &Frame) -> usize {
-    // SAFETY: the program's own string.
+    // SAFETY: by this function's contract, `text` is a C string or readable for as many bytes as are asked for.
     unsafe { read(text, ALL, frame) }
 }
 
+/// # Safety
+///
+/// As `strnlen`: `text` is a C string, or `most` bytes of it are readable.
 unsafe extern "C" fn length_within(text: Text, most: usize, frame: &Frame) -> usize {
-    // SAFETY: the program's own string.
+    // SAFETY: by this function's contract, `text` is a C string or readable for as many bytes as are asked for.
     unsafe { read(text, most, frame) }
 }
 
+/// # Safety
+///
+/// As `strcpy`: `from` is a C string, and `to` has room for it.
 unsafe extern "C" fn copy_string(to: TextMut, from: Text, frame: &Frame) -> TextMut {
-    // SAFETY: as the call itself.
+    // SAFETY: by this function's contract, which is no weaker.
     unsafe {
         copy_string_to_end(to, from, frame);
     }
     to
 }
 
+/// # Safety
+///
+/// As `stpcpy`: `from` is a C string, and `to` has room for it.
 unsafe extern "C" fn copy_string_to_end(to: TextMut, from: Text, frame: &Frame) -> TextMut {
-    // SAFETY: the program's own call.
+    // SAFETY: by this function's contract, which is that of libc's function.
     unsafe {
         let length = read(from, ALL, frame);
         range(to as usize, length + 1, true, frame);
@@ -223,24 +267,30 @@ unsafe extern "C" fn copy_string_to_end(to: TextMut, from: Text, frame: &Frame) 
     }
 }
 
+/// # Safety
+///
+/// As `strncpy`: `from` is a C string or readable for `most` bytes, and `to` is writable for `most` bytes.
 unsafe extern "C" fn copy_string_within(
     to: TextMut,
     from: Text,
     most: usize,
     frame: &Frame,
 ) -> TextMut {
-    // SAFETY: as the call itself.
+    // SAFETY: by this function's contract, which is no weaker.
     unsafe { copy_string_within_to_end(to, from, most, frame) };
     to
 }
 
+/// # Safety
+///
+/// As `stpncpy`: `from` is a C string or readable for `most` bytes, and `to` is writable for `most` bytes.
 unsafe extern "C" fn copy_string_within_to_end(
     to: TextMut,
     from: Text,
     most: usize,
     frame: &Frame,
 ) -> TextMut {
-    // SAFETY: the program's own call.
+    // SAFETY: by this function's contract, which is that of libc's function.
     unsafe {
         let length = read(from, most, frame);
         range(to as usize, most, true, frame);
@@ -250,13 +300,19 @@ unsafe extern "C" fn copy_string_within_to_end(
     }
 }
 
+/// # Safety
+///
+/// As `strcat`: both are C strings, and `to` has room for `from` behind its own.
 unsafe extern "C" fn append(to: TextMut, from: Text, frame: &Frame) -> TextMut {
-    // SAFETY: as the call itself.
+    // SAFETY: by this function's contract, which is no weaker.
     unsafe { append_within(to, from, ALL, frame) }
 }
 
+/// # Safety
+///
+/// As `strncat`: `to` is a C string with room behind it, `from` a C string or readable for `most` bytes.
 unsafe extern "C" fn append_within(to: TextMut, from: Text, most: usize, frame: &Frame) -> TextMut {
-    // SAFETY: the program's own call.
+    // SAFETY: by this function's contract, which is that of libc's function.
     unsafe {
         let before = read(to, ALL, frame);
         let length = read(from, most, frame);
@@ -269,10 +325,14 @@ unsafe extern "C" fn append_within(to: TextMut, from: Text, most: usize, frame: 
 }
 
 /// Notes that two strings were read up to their first difference.
+///
+/// # Safety
+///
+/// `one` and `two` are C strings, or equal and readable for `most` bytes.
 unsafe fn compared(one: Text, two: Text, most: usize, same: fn(u8) -> u8, frame: &Frame) {
     let mut at = 0;
     while at < most {
-        // SAFETY: the program passes two strings, and neither is read behind its nul: the loop ends there.
+        // SAFETY: by this function's contract; neither string is read behind its nul.
         let (a, b) = unsafe { (*one.add(at) as u8, *two.add(at) as u8) };
         at += 1;
         if same(a) != same(b) || a == 0 {
@@ -282,7 +342,7 @@ unsafe fn compared(one: Text, two: Text, most: usize, same: fn(u8) -> u8, frame:
     both(one as usize, two as usize, at, frame);
 }
 
-/// Two texts are read. One that is held against itself is read once: twice from one place would look like a loop.
+/// Two texts are read. One that is compared with itself is read once: two reads at one site would look like a loop.
 fn both(one: usize, two: usize, bytes: usize, frame: &Frame) {
     range(one, bytes, false, frame);
     if one != two {
@@ -298,50 +358,65 @@ fn folded(byte: u8) -> u8 {
     byte.to_ascii_lowercase()
 }
 
+/// # Safety
+///
+/// As `strcmp`: `one` and `two` are C strings.
 unsafe extern "C" fn compare_strings(one: Text, two: Text, frame: &Frame) -> c_int {
-    // SAFETY: the program's own call.
+    // SAFETY: by this function's contract, which is that of libc's function.
     unsafe {
         compared(one, two, ALL, itself, frame);
         libc::strcmp(one, two)
     }
 }
 
+/// # Safety
+///
+/// As `strncmp`: `one` and `two` are C strings, or equal and readable for `most` bytes.
 unsafe extern "C" fn compare_strings_within(
     one: Text,
     two: Text,
     most: usize,
     frame: &Frame,
 ) -> c_int {
-    // SAFETY: the program's own call.
+    // SAFETY: by this function's contract, which is that of libc's function.
     unsafe {
         compared(one, two, most, itself, frame);
         libc::strncmp(one, two, most)
     }
 }
 
+/// # Safety
+///
+/// As `strcasecmp`: `one` and `two` are C strings.
 unsafe extern "C" fn compare_letters(one: Text, two: Text, frame: &Frame) -> c_int {
-    // SAFETY: the program's own call.
+    // SAFETY: by this function's contract, which is that of libc's function.
     unsafe {
         compared(one, two, ALL, folded, frame);
         libc::strcasecmp(one, two)
     }
 }
 
+/// # Safety
+///
+/// As `strncasecmp`: `one` and `two` are C strings, or equal and readable for `most` bytes.
 unsafe extern "C" fn compare_letters_within(
     one: Text,
     two: Text,
     most: usize,
     frame: &Frame,
 ) -> c_int {
-    // SAFETY: the program's own call.
+    // SAFETY: by this function's contract, which is that of libc's function.
     unsafe {
         compared(one, two, most, folded, frame);
         libc::strncasecmp(one, two, most)
     }
 }
 
+/// # Safety
+///
+/// As `strchr`: `text` is a C string.
 unsafe extern "C" fn find_char(text: Text, byte: c_int, frame: &Frame) -> TextMut {
-    // SAFETY: the program's own call.
+    // SAFETY: by this function's contract, which is that of libc's function.
     unsafe {
         let end = find_char_or_end(text, byte, frame);
         if *end == byte as c_char {
@@ -352,9 +427,12 @@ unsafe extern "C" fn find_char(text: Text, byte: c_int, frame: &Frame) -> TextMu
     }
 }
 
+/// # Safety
+///
+/// As `strchrnul`: `text` is a C string.
 unsafe extern "C" fn find_char_or_end(text: Text, byte: c_int, frame: &Frame) -> TextMut {
     let mut end = text;
-    // SAFETY: the program's own string, which is not read behind its nul.
+    // SAFETY: `text` is a C string, by this function's contract, and is not read behind its nul.
     unsafe {
         while *end != 0 && *end != byte as c_char {
             end = end.add(1);
@@ -369,16 +447,22 @@ unsafe extern "C" fn find_char_or_end(text: Text, byte: c_int, frame: &Frame) ->
     end.cast_mut()
 }
 
+/// # Safety
+///
+/// As `strrchr`: `text` is a C string.
 unsafe extern "C" fn find_last_char(text: Text, byte: c_int, frame: &Frame) -> TextMut {
-    // SAFETY: the program's own call.
+    // SAFETY: by this function's contract, which is that of libc's function.
     unsafe {
         read(text, ALL, frame);
         libc::strrchr(text, byte)
     }
 }
 
+/// # Safety
+///
+/// As `strstr`: `text` and `wanted` are C strings.
 unsafe extern "C" fn find_string(text: Text, wanted: Text, frame: &Frame) -> TextMut {
-    // SAFETY: the program's own call.
+    // SAFETY: by this function's contract, which is that of libc's function.
     unsafe {
         let length = read(wanted, ALL, frame);
         let found = libc::strstr(text, wanted);
@@ -395,8 +479,11 @@ unsafe extern "C" fn find_string(text: Text, wanted: Text, frame: &Frame) -> Tex
     }
 }
 
+/// # Safety
+///
+/// As `strspn`: `text` and `bytes` are C strings.
 pub(crate) unsafe extern "C" fn span_of(text: Text, bytes: Text, frame: &Frame) -> usize {
-    // SAFETY: the program's own call.
+    // SAFETY: by this function's contract, which is that of libc's function.
     unsafe {
         read(bytes, ALL, frame);
         let length = libc::strspn(text, bytes);
@@ -405,8 +492,11 @@ pub(crate) unsafe extern "C" fn span_of(text: Text, bytes: Text, frame: &Frame) 
     }
 }
 
+/// # Safety
+///
+/// As `strcspn`: `text` and `bytes` are C strings.
 pub(crate) unsafe extern "C" fn span_without(text: Text, bytes: Text, frame: &Frame) -> usize {
-    // SAFETY: the program's own call.
+    // SAFETY: by this function's contract, which is that of libc's function.
     unsafe {
         read(bytes, ALL, frame);
         let length = libc::strcspn(text, bytes);
@@ -415,8 +505,11 @@ pub(crate) unsafe extern "C" fn span_without(text: Text, bytes: Text, frame: &Fr
     }
 }
 
+/// # Safety
+///
+/// As `strpbrk`: `text` and `bytes` are C strings.
 unsafe extern "C" fn find_one_of(text: Text, bytes: Text, frame: &Frame) -> TextMut {
-    // SAFETY: the program's own call.
+    // SAFETY: by this function's contract, which is that of libc's function.
     unsafe {
         let found = text.add(span_without(text, bytes, frame));
         if *found == 0 {
@@ -427,26 +520,31 @@ unsafe extern "C" fn find_one_of(text: Text, bytes: Text, frame: &Frame) -> Text
     }
 }
 
+/// # Safety
+///
+/// As `strdup`: `text` is a C string.
 unsafe extern "C" fn duplicate(text: Text, frame: &Frame) -> TextMut {
-    // SAFETY: as the call itself.
+    // SAFETY: by this function's contract, which is no weaker.
     unsafe { duplicate_within(text, ALL, frame) }
 }
 
+/// # Safety
+///
+/// As `strndup`: `text` is a C string, or `most` bytes of it are readable.
 unsafe extern "C" fn duplicate_within(text: Text, most: usize, frame: &Frame) -> TextMut {
-    // SAFETY: the program's own string; the block is large enough for it.
+    // SAFETY: `text` is readable for `length` bytes, by this function's contract; the copy has `length + 1` bytes, and no other code
+    // knows it.
     unsafe {
         let length = read(text, most, frame);
-        let copy: TextMut = match crate::core::entry::driven() {
+        let copy: TextMut = match driven() {
             true => {
-                let active = world::active();
-                let site = if active {
-                    world::get().site(frame.return_address).0
-                } else {
-                    1
+                let site = match world::active() {
+                    true => modules::site(frame.return_address).0,
+                    false => 1,
                 };
                 heap::allocate(length + 1, 16, site).cast()
             }
-            false => crate::real!(malloc: fn(usize) -> TextMut)(length + 1),
+            false => real!(malloc: fn(usize) -> TextMut)(length + 1),
         };
         if !copy.is_null() {
             ptr::copy_nonoverlapping(text, copy, length);

@@ -1,13 +1,13 @@
-//! The locks of OpenMP. A lock's first four bytes say which object it is; libgomp's initialisers leave zeros there.
+//! The locks of OpenMP. A lock's first four bytes name its object; libgomp's initialisers leave zeros there.
 
 use crate::{
     calls::openmp::{
         answer,
-        call::{Call, entries},
+        entry_points::{Call, entries},
         regions::release,
     },
     core::{
-        held_mutexes::held,
+        held_mutexes::{held, holder},
         objects::{Found, Sort},
         operations::misuse,
         spin,
@@ -49,25 +49,27 @@ fn address(call: &Call) -> usize {
 }
 
 /// # Safety
-/// The program says that a lock lies there.
+///
+/// A lock of the program lies at the address.
 unsafe fn write(address: usize, word: u32) {
     spin::foreign(address, BYTES);
-    // SAFETY: as promised.
+    // SAFETY: a lock has at least these four bytes, which only functions of OpenMP access.
     unsafe { *(address as *mut u32) = word };
 }
 
 fn make(address: usize) -> ObjectId {
-    let object = world::get().make(address, BYTES, Sort::Mutex, Object::mutex());
-    // SAFETY: the caller is asked for a lock there.
+    let object = world::borrow().make(address, BYTES, Sort::Mutex, Object::mutex());
+    // SAFETY: the program passes the address of a lock to OpenMP's functions.
     unsafe { write(address, object.0 + 1) };
     object
 }
 
 fn find(call: &Call) -> ObjectId {
     let address = address(call);
-    // SAFETY: the program says that a lock lies there.
+    // SAFETY: the program passes the address of a lock to OpenMP's functions.
     let word = unsafe { *(address as *const u32) };
-    let message = match (world::get().objects.find(address, BYTES, Sort::Mutex), word) {
+    let found = world::borrow().objects.find(address, BYTES, Sort::Mutex);
+    let message = match (found, word) {
         (Found::Object(object), word) if word == object.0 + 1 => return object,
         (_, NEW) => return make(address),
         (_, DESTROYED) => "{0} is used after it was destroyed",
@@ -79,31 +81,28 @@ fn find(call: &Call) -> ObjectId {
 fn init(call: &Call) -> usize {
     accesses::range(address(call), BYTES, true, &call.frame);
     let object = make(address(call));
-    world::get().about(object).made = call.site().0;
+    world::borrow().about(object).made = call.site().0;
     0
 }
 
 fn destroy(call: &Call) -> usize {
     let object = find(call);
-    let world = world::get();
-    if !matches!(
-        world.run.state().object(object),
-        Object::Mutex { holder: None, .. }
-    ) {
+    if holder(object).is_some() {
         let message = "{0} is destroyed while it is locked";
         misuse("destroyed-in-use", message, address(call), call.site());
     }
-    world.about(object).destroyed = call.site().0;
+    world::borrow().about(object).destroyed = call.site().0;
     accesses::range(address(call), BYTES, true, &call.frame);
-    // SAFETY: it lay there until now.
+    // SAFETY: the program passes the address of a lock, which was found there.
     unsafe { write(address(call), DESTROYED) };
     0
 }
 
-/// The running thread has it, and takes it once more; how often it has it then.
+/// The running thread locks a lock once more that it holds; how often it holds it then.
 fn again(object: ObjectId) -> u32 {
     spin::disturbed();
-    let depth = &mut world::get().about(object).depth;
+    let mut world = world::borrow();
+    let depth = &mut world.about(object).depth;
     *depth += 1;
     *depth + 1
 }
@@ -121,7 +120,7 @@ fn set(call: &Call, nests: bool) -> usize {
     0
 }
 
-/// How often the running thread has it then; 0: another one has it.
+/// How often the running thread holds it then; 0: another thread does.
 fn test(call: &Call, nests: bool) -> usize {
     let (object, site) = (find(call), call.site());
     if nests && held(object) {
@@ -137,9 +136,14 @@ fn unset(call: &Call, nests: bool) -> usize {
         let message = "{0} is unlocked by a thread that does not have it";
         misuse("unlock-not-owner", message, address(call), site);
     }
-    let depth = &mut world::get().about(object).depth;
-    if nests && *depth > 0 {
-        *depth -= 1;
+    let nested = nests && {
+        let mut world = world::borrow();
+        let depth = &mut world.about(object).depth;
+        let nested = *depth > 0;
+        *depth = depth.saturating_sub(1);
+        nested
+    };
+    if nested {
         spin::disturbed();
     } else {
         release(object, call);

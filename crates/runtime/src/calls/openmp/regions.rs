@@ -1,15 +1,14 @@
-//! Regions, and how their threads wait for each other.
+//! Regions: their teams of threads, their barriers, and critical sections.
 
 use crate::{
     calls::openmp::{
-        Body, Own, Place, Team,
-        call::{Call, entries},
-        hidden, own, place,
+        Body, Member, NEXT, Place, TEAMS, Team,
+        entry_points::{Call, entries},
+        hidden, place,
         settings::{self, Schedule},
-        shares::{self, Sharing},
-        state,
         tasks::{self, Tasks},
-        team_of,
+        with_own, with_team,
+        worksharing::{self, Sharing},
     },
     core::{
         held_mutexes::held,
@@ -27,15 +26,15 @@ use reweave_model::{Object, ObjectId, Op, Order, Site, ThreadId};
 
 entries! {
     GOMP_parallel => |call: &Call| region(call, None);
-    GOMP_parallel_loop_static => |call: &Call| region(call, Some(shares::combined(call, Schedule::Static)));
-    GOMP_parallel_loop_dynamic => |call: &Call| region(call, Some(shares::combined(call, Schedule::Dynamic)));
-    GOMP_parallel_loop_nonmonotonic_dynamic => |call: &Call| region(call, Some(shares::combined(call, Schedule::Dynamic)));
-    GOMP_parallel_loop_guided => |call: &Call| region(call, Some(shares::combined(call, Schedule::Guided)));
-    GOMP_parallel_loop_nonmonotonic_guided => |call: &Call| region(call, Some(shares::combined(call, Schedule::Guided)));
-    GOMP_parallel_loop_runtime => |call: &Call| region(call, Some(shares::combined_runtime(call)));
-    GOMP_parallel_loop_nonmonotonic_runtime => |call: &Call| region(call, Some(shares::combined_runtime(call)));
-    GOMP_parallel_loop_maybe_nonmonotonic_runtime => |call: &Call| region(call, Some(shares::combined_runtime(call)));
-    GOMP_parallel_sections => |call: &Call| region(call, Some(shares::sections(call.argument(3))));
+    GOMP_parallel_loop_static => |call: &Call| region(call, Some(worksharing::combined(call, Schedule::Static)));
+    GOMP_parallel_loop_dynamic => |call: &Call| region(call, Some(worksharing::combined(call, Schedule::Dynamic)));
+    GOMP_parallel_loop_nonmonotonic_dynamic => |call: &Call| region(call, Some(worksharing::combined(call, Schedule::Dynamic)));
+    GOMP_parallel_loop_guided => |call: &Call| region(call, Some(worksharing::combined(call, Schedule::Guided)));
+    GOMP_parallel_loop_nonmonotonic_guided => |call: &Call| region(call, Some(worksharing::combined(call, Schedule::Guided)));
+    GOMP_parallel_loop_runtime => |call: &Call| region(call, Some(worksharing::combined_runtime(call)));
+    GOMP_parallel_loop_nonmonotonic_runtime => |call: &Call| region(call, Some(worksharing::combined_runtime(call)));
+    GOMP_parallel_loop_maybe_nonmonotonic_runtime => |call: &Call| region(call, Some(worksharing::combined_runtime(call)));
+    GOMP_parallel_sections => |call: &Call| region(call, Some(worksharing::sections(call.argument(3))));
     GOMP_barrier => barrier;
     GOMP_barrier_cancel => barrier;
     GOMP_critical_start => |call: &Call| lock(Hidden::Critical.object(), call);
@@ -46,24 +45,12 @@ entries! {
     GOMP_atomic_end => |call: &Call| unlock(Hidden::Atomic.object(), call);
 }
 
-/// A region: the function, its argument and the wanted number of threads come first. Its first loop or the like may begin with it.
+/// A region: the function, its argument and the wanted number of threads come first. A worksharing construct may begin with it.
 fn region(call: &Call, sharing: Option<Sharing>) -> usize {
     let site = call.site();
     let size = settings::team_size(call.argument(2) as u32);
-    let (body, data) = (call.argument(0), call.argument(1) as *mut c_void);
-    let team = state().teams.len();
-    let tasks = Tasks::new(size);
-    state().teams.push(Team {
-        size,
-        // SAFETY: the compiler passes a function of this type.
-        body: unsafe { core::mem::transmute::<usize, Body>(body) },
-        data,
-        others: Vec::new(),
-        barrier: None,
-        shares: Vec::new(),
-        tasks,
-    });
-    let nested = own().places.iter().any(|place| place.team.is_some());
+    let team = new_team(call, size);
+    let nested = with_own(|own| own.places.iter().any(|place| place.team.is_some()));
     let first = Place {
         team: Some(team),
         number: 0,
@@ -73,69 +60,90 @@ fn region(call: &Call, sharing: Option<Sharing>) -> usize {
     };
     for number in 1..size {
         let thread = begin(Place { number, ..first }, nested, site);
-        state().teams[team].others.push(thread);
+        TEAMS.borrow()[team].others.push(thread);
     }
-    own().places.push(first);
-    // SAFETY: the compiler's own function and argument.
-    unsafe { (state().teams[team].body)(data) };
+    with_own(|own| own.places.push(first));
+    run_body(team);
     tasks::finish(site);
-    own().places.pop();
+    with_own(|own| own.places.pop());
     for index in 0..size as usize - 1 {
-        let thread = state().teams[team].others[index];
+        let thread = TEAMS.borrow()[team].others[index];
         visible(Op::Join(thread), site);
-        world::get().threads[thread.index()].joined = true;
+        world::borrow().threads[thread.index()].joined = true;
     }
     0
 }
 
-/// Creates a thread for a place in a team of the running thread's. The threads of outermost regions are the same ones in the next: what is in their
-/// thread-local memory stays.
+/// Makes the team of a region; its number.
+fn new_team(call: &Call, size: u32) -> usize {
+    let tasks = Tasks::new(size);
+    let mut teams = TEAMS.borrow();
+    teams.push(Team {
+        size,
+        // SAFETY: the compiler passes the function of the region, which has this type.
+        body: unsafe { core::mem::transmute::<usize, Body>(call.argument(0)) },
+        data: call.argument(1) as *mut c_void,
+        others: Vec::new(),
+        barrier: None,
+        shares: Vec::new(),
+        tasks,
+    });
+    teams.len() - 1
+}
+
+/// Runs the function of a team's region.
+fn run_body(team: usize) {
+    let (body, data) = {
+        let teams = TEAMS.borrow();
+        (teams[team].body, teams[team].data)
+    };
+    // SAFETY: the compiler passed the function with this argument, which stays until the region ends. No borrow is alive.
+    unsafe { body(data) };
+}
+
+/// Creates a thread for a place in a team of the running thread's. A thread of an outermost region takes the place of one of the
+/// region before: what is in thread-local memory stays.
 fn begin(place: Place, nested: bool, site: Site) -> ThreadId {
     let index = place.number as usize - 1;
-    let world = world::get();
-    let own = &mut world.me().own_calls.openmp;
-    let mut places = own.places.clone();
-    places.push(place);
-    let openmp = Own {
-        places,
-        settings: Some(*own.settings()),
-        pool: Vec::new(),
-    };
-    let before = own.pool.get(index).copied().filter(|_| !nested);
-    let before = before.map(|thread| &mut world.threads[thread.index()]);
-    let before = before.map(|thread| (thread.slot, core::mem::take(&mut thread.own_calls)));
-    let (slot, kept) = before.unzip();
-    let start = if nested { member } else { lasting_member };
-    let argument = core::ptr::null_mut();
-    file_mappings::spawning(site);
-    let thread = world::get().spawn(start, argument, site, slot, |thread| {
-        if let Some(kept) = kept {
-            thread.own_calls = kept;
-        }
-        thread.own_calls.openmp = openmp;
+    let (member, before) = with_own(|own| {
+        let mut places = own.places.clone();
+        places.push(place);
+        let member = Member {
+            places,
+            settings: Some(*own.settings()),
+            pool: Vec::new(),
+        };
+        let before = own.pool.get(index).copied().filter(|_| !nested);
+        (member, before)
     });
+    let start = if nested {
+        run_member
+    } else {
+        run_lasting_member
+    };
+    file_mappings::spawning(site);
+    *NEXT.borrow() = Some(member);
+    let thread = world::spawn(start, core::ptr::null_mut(), site, before, |_| {});
     if !nested {
-        let pool = &mut crate::calls::openmp::own().pool;
-        match pool.get_mut(index) {
+        with_own(|own| match own.pool.get_mut(index) {
             Some(before) => *before = thread,
-            None => pool.push(thread),
-        }
+            None => own.pool.push(thread),
+        });
     }
     thread
 }
 
-extern "C" fn member(_: *mut c_void) -> *mut c_void {
-    let team = team_of(place()).expect("created for one");
-    // SAFETY: the compiler's own function and argument.
-    unsafe { (team.body)(team.data) };
-    tasks::finish(Site(world::get().me().created));
+extern "C" fn run_member(_: *mut c_void) -> *mut c_void {
+    run_body(place().team.expect("created for a team"));
+    let created = world::borrow().me().created;
+    tasks::finish(Site(created));
     core::ptr::null_mut()
 }
 
-/// As [`member`], but nothing of the thread is destroyed yet.
-extern "C" fn lasting_member(argument: *mut c_void) -> *mut c_void {
-    member(argument);
-    world::get().finish()
+/// As [`run_member`], but nothing of the thread is destroyed yet.
+extern "C" fn run_lasting_member(argument: *mut c_void) -> *mut c_void {
+    run_member(argument);
+    world::finish()
 }
 
 fn barrier(call: &Call) -> usize {
@@ -146,26 +154,26 @@ fn barrier(call: &Call) -> usize {
 /// Waits for all of the team.
 pub fn wait(site: Site) {
     tasks::finish(site);
-    let Some(team) = team_of(place()).filter(|team| team.size > 1) else {
-        return;
-    };
-    let object = *team.barrier.get_or_insert_with(|| {
-        let object = Object::barrier_without_leader(team.size);
-        hidden(Sort::Barrier, object)
+    let barrier = with_team(&place(), |team| {
+        let size = team.size;
+        let made = || hidden(Sort::Barrier, Object::barrier_without_leader(size));
+        (size > 1).then(|| *team.barrier.get_or_insert_with(made))
     });
-    visible(Op::Arrive(object), site);
-    visible(Op::Leave(object), site);
+    if let Some(barrier) = barrier.flatten() {
+        visible(Op::Arrive(barrier), site);
+        visible(Op::Leave(barrier), site);
+    }
 }
 
 /// The lock of a critical section with a name, which a variable of the program stands for.
 fn named(call: &Call) -> ObjectId {
-    world::get().object(call.argument(0), 8, Sort::Mutex, Object::mutex)
+    world::borrow().object(call.argument(0), 8, Sort::Mutex, Object::mutex)
 }
 
 fn lock(object: ObjectId, call: &Call) -> usize {
     let site = call.site();
     if held(object) {
-        let address = world::get().about(object).address;
+        let address = world::borrow().about(object).address;
         let message = "{0} is locked again by the thread that has it";
         misuse("relock", message, address, site);
     }
@@ -178,7 +186,7 @@ fn unlock(object: ObjectId, call: &Call) -> usize {
     0
 }
 
-/// Gives a lock back that the running thread has.
+/// Releases a lock that the running thread holds.
 pub fn release(object: ObjectId, call: &Call) {
     let site = call.site();
     let op = match spin::clean(object, site, &call.frame) {

@@ -1,26 +1,22 @@
-//! Tasks: work that some thread of the team does later, as libgomp has it. A thread takes tasks where it waits: at a barrier the oldest of the team, at
-//! the end of a group and of `taskwait` the youngest of those that it waits for. It is not interrupted by another one in the middle of a task, which is
-//! what deadlocks of tasks come from.
+//! Tasks: work that some thread of the team does later, as in libgomp. A thread takes tasks where it waits: at a barrier the oldest
+//! of the team, at the end of a group and at `taskwait` the youngest of those that it waits for. It does not change to another task
+//! in the middle of one, which is what deadlocks of tasks come from.
 //!
-//! Who takes what is settled under a lock of the team, which orders nothing for the race detector. What does is a semaphore for each task: its
-//! creation comes before it, and its end before what waits for it.
+//! Tasks are taken under a lock of the team, which orders nothing for the race detector. Semaphores do: the creation of a task
+//! happens before the task, and its end before what waits for it.
 
 use crate::{
-    calls::{
-        memory::allocation,
-        openmp::{
-            Body, NOWHERE, answer,
-            call::{Call, entries},
-            hidden, place, size_of_team, team_of,
-        },
+    calls::openmp::{
+        Body, NOWHERE, answer, change_place,
+        entry_points::{Call, entries},
+        hidden, place, size_of_team, with_team,
     },
-    core::{heap, objects::Sort, operations::visible, world},
+    core::{cell::RunValue, heap, modules, objects::Sort, operations::visible, world},
 };
 use alloc::vec::Vec;
 use core::{
     ffi::{c_int, c_void},
-    slice,
-    sync::atomic::{AtomicBool, Ordering},
+    mem, slice,
 };
 use reweave_model::{Object, ObjectId, Op, Site};
 
@@ -40,7 +36,7 @@ pub struct Tasks {
     changed: ObjectId,
     tasks: Vec<Task>,
     groups: Vec<Awaiting>,
-    /// Those that nobody has taken, oldest first.
+    /// Those that no thread has taken, oldest first.
     ready: Vec<usize>,
     unfinished: u32,
     /// How many threads have come to the barrier, and how often all of them have.
@@ -97,13 +93,18 @@ enum Awaited {
     Group(usize),
 }
 
-static USED: AtomicBool = AtomicBool::new(false);
+/// Whether the program has tasks.
+static USED: RunValue<bool> = RunValue::new(false);
 
-/// Whether the program has tasks: who waits at a barrier may get some that are created later.
+/// Finds out whether the program has tasks: threads that wait at a barrier may get some that are created later.
 pub fn prepare() {
     const NAME: &[u8] = b"GOMP_task\0";
+    /// # Safety
+    ///
+    /// `info` is a valid entry, and `used` points to a `bool`.
     unsafe extern "C" fn look(info: *mut libc::dl_phdr_info, _: usize, used: *mut c_void) -> c_int {
-        // SAFETY: the loader's own description; segments are mapped, and readable as they say.
+        // SAFETY: the loader passes a valid entry, whose segments are mapped, those that say so readable, and the pointer that it
+        // was given below.
         unsafe {
             let info = &*info;
             let segments = slice::from_raw_parts(info.dlpi_phdr, info.dlpi_phnum.into());
@@ -114,8 +115,7 @@ pub fn prepare() {
             for segment in segments.iter().filter(readable) {
                 let start = (info.dlpi_addr + segment.p_vaddr) as usize;
                 let bytes = slice::from_raw_parts(start as *const u8, segment.p_filesz as usize);
-                if !world::get().is_library(start)
-                    && bytes.windows(NAME.len()).any(|text| text == NAME)
+                if !modules::is_library(start) && bytes.windows(NAME.len()).any(|text| text == NAME)
                 {
                     *used.cast::<bool>() = true;
                 }
@@ -124,18 +124,17 @@ pub fn prepare() {
         0
     }
     let mut used = false;
-    // SAFETY: as libc's manual has it.
+    // SAFETY: `look` has the type that `dl_iterate_phdr` calls, and `used` outlives the call.
     unsafe { libc::dl_iterate_phdr(Some(look), (&raw mut used).cast()) };
-    USED.store(used, Ordering::Relaxed);
+    USED.set(used);
 }
 
 impl Tasks {
     /// Of a new team of this size, if the program has any.
     pub fn new(size: u32) -> Option<Tasks> {
-        if !USED.load(Ordering::Relaxed) {
+        if !USED.get() {
             return None;
         }
-        let world = world::get();
         let part = |number| Task {
             parent: number,
             group: None,
@@ -144,8 +143,8 @@ impl Tasks {
             work: None,
         };
         Some(Tasks {
-            lock: world.make_quiet(NOWHERE, Object::mutex()),
-            changed: world.make_quiet(NOWHERE, Object::condvar()),
+            lock: world::borrow().make_quiet(NOWHERE, Object::mutex()),
+            changed: world::borrow().make_quiet(NOWHERE, Object::condvar()),
             tasks: (0..size as usize).map(part).collect(),
             groups: Vec::new(),
             ready: Vec::new(),
@@ -171,16 +170,44 @@ impl Tasks {
             Awaited::Group(group) => &mut self.groups[group],
         }
     }
+
+    /// A task has ended; whether something may have waited for that.
+    fn end(&mut self, parent: usize, group: Option<usize>) -> bool {
+        self.unfinished -= 1;
+        let children = &mut self.tasks[parent].children.unfinished;
+        *children -= 1;
+        let mut last = *children == 0 || self.unfinished == 0;
+        if let Some(group) = group {
+            let unfinished = &mut self.groups[group].unfinished;
+            *unfinished -= 1;
+            last |= *unfinished == 0;
+        }
+        last
+    }
+
+    /// What a thread does at a barrier of a team of this size.
+    fn next_at_barrier(&mut self, size: u32) -> Next {
+        if !self.ready.is_empty() {
+            return Next::Run(self.ready.remove(0));
+        }
+        if self.arrived != size || self.unfinished > 0 {
+            return Next::Wait;
+        }
+        self.arrived = 0;
+        self.round += 1;
+        Next::GoOn
+    }
 }
 
-/// The tasks of the running thread's team; `None`: it is in none, or the program has no tasks.
-fn tasks() -> Option<&'static mut Tasks> {
-    team_of(place())?.tasks.as_mut()
+/// Uses the tasks of the running thread's team; `None`: it is in none, or the program has no tasks. The closure must not switch
+/// threads.
+fn with_tasks<R>(what: impl FnOnce(&mut Tasks) -> R) -> Option<R> {
+    with_team(&place(), |team| team.tasks.as_mut().map(what)).flatten()
 }
 
-/// The same where there are some.
-fn there() -> &'static mut Tasks {
-    tasks().expect("asked for by one of them")
+/// As [`with_tasks`], where there are some.
+fn with_own_tasks<R>(what: impl FnOnce(&mut Tasks) -> R) -> R {
+    with_tasks(what).expect("called for a task of the team")
 }
 
 /// The task that the running thread is in.
@@ -190,20 +217,21 @@ fn current() -> usize {
 }
 
 fn in_final() -> bool {
-    tasks().is_some_and(|tasks| tasks.tasks[current()].is_final)
+    let current = current();
+    with_tasks(|tasks| tasks.tasks[current].is_final).unwrap_or(false)
 }
 
 fn lock(site: Site) {
-    visible(Op::Lock(there().lock), site);
+    visible(Op::Lock(with_own_tasks(|tasks| tasks.lock)), site);
 }
 
 fn unlock(site: Site) {
-    visible(Op::Unlock(there().lock), site);
+    visible(Op::Unlock(with_own_tasks(|tasks| tasks.lock)), site);
 }
 
 /// Waits for a change, with the lock.
 fn wait(site: Site) {
-    let (condvar, mutex) = (there().changed, there().lock);
+    let (condvar, mutex) = with_own_tasks(|tasks| (tasks.changed, tasks.lock));
     visible(Op::Enqueue { condvar, mutex }, site);
     let timed = false;
     visible(Op::Wake { condvar, timed }, site);
@@ -211,29 +239,30 @@ fn wait(site: Site) {
 }
 
 fn notify(site: Site) {
-    visible(Op::NotifyAll(there().changed), site);
+    visible(Op::NotifyAll(with_own_tasks(|tasks| tasks.changed)), site);
 }
 
-/// The function, its argument, how to copy that, its size and alignment, whether it may be done later, and what kind of task it is.
+/// The function, its argument, the function that copies the argument, its size and alignment, whether it may be deferred, and the
+/// kind of task.
 fn create(call: &Call) -> usize {
     const FINAL: usize = 2;
     const DEPENDS: usize = 8;
     const DETACHED: usize = 1 << 13;
     let (site, kind) = (call.site(), call.argument(6));
     if kind & (DEPENDS | DETACHED) != 0 {
-        world::get().unsupported("GOMP_task with dependences", site);
+        world::unsupported("GOMP_task with dependences", site);
     }
-    // SAFETY: the compiler passes functions of these types.
+    // SAFETY: the compiler passes functions of these types; the second may be null.
     let (body, copy) = unsafe {
         let copy = call.argument(2);
-        let body = core::mem::transmute::<usize, Body>(call.argument(0));
-        (body, core::mem::transmute::<usize, Option<Copy>>(copy))
+        let body = mem::transmute::<usize, Body>(call.argument(0));
+        (body, mem::transmute::<usize, Option<Copy>>(copy))
     };
     let is_final = in_final() || kind & FINAL != 0;
-    let later = call.argument(5) as u8 != 0 && !in_final();
+    let may_defer = call.argument(5) as u8 != 0 && !in_final();
     let data = copied(call, copy, site);
-    let task = tasks().map(|tasks| {
-        let parent = current();
+    let parent = current();
+    let task = with_tasks(|tasks| {
         tasks.tasks.push(Task {
             parent,
             group: tasks.tasks[parent].group,
@@ -243,20 +272,21 @@ fn create(call: &Call) -> usize {
         });
         tasks.tasks.len() - 1
     });
-    if !task.is_some_and(|task| later && defer(task, body, data, site)) {
-        inside(task, body, data);
-        allocation::give_back(data as usize, site.0);
+    if !task.is_some_and(|task| may_defer && defer(task, body, data, site)) {
+        run_inside(task, body, data);
+        heap::release(data as usize, site.0);
     }
     0
 }
 
 type Copy = unsafe extern "C" fn(*mut c_void, *mut c_void);
 
-/// A copy of the argument, which the creator's may not outlive.
+/// A copy of the argument, which may not live as long as the task.
 fn copied(call: &Call, copy: Option<Copy>, site: Site) -> *mut c_void {
     let (from, bytes) = (call.argument(1) as *mut c_void, call.argument(3));
     let data = heap::allocate(bytes, call.argument(4).max(16), site.0);
-    // SAFETY: the compiler's own function, or as many bytes as it says.
+    // SAFETY: the compiler passes an argument of `bytes` bytes and the function that copies it, if bytes are not enough; `data` has
+    // room for it. No borrow is alive.
     unsafe {
         match copy {
             Some(copy) => copy(data, from),
@@ -266,69 +296,66 @@ fn copied(call: &Call, copy: Option<Copy>, site: Site) -> *mut c_void {
     data
 }
 
-/// Leaves a task to whoever comes for it, unless there are too many already.
+/// Leaves a task to the thread that takes it, unless there are too many already.
 fn defer(number: usize, body: Body, data: *mut c_void, site: Site) -> bool {
     /// For each thread of the team.
     const MOST: u32 = 64;
     let created = hidden(Sort::Semaphore, Object::Semaphore(0));
     visible(Op::SemRelease(created), site);
     lock(site);
-    let tasks = there();
-    if tasks.unfinished > MOST * size_of_team(place()) {
-        unlock(site);
-        return false;
-    }
-    let task = &mut tasks.tasks[number];
-    task.work = Some(Work {
-        body,
-        data,
-        created,
+    let most = MOST * size_of_team(&place());
+    let deferred = with_own_tasks(|tasks| {
+        if tasks.unfinished > most {
+            return false;
+        }
+        let task = &mut tasks.tasks[number];
+        task.work = Some(Work {
+            body,
+            data,
+            created,
+        });
+        let (parent, group) = (task.parent, task.group);
+        tasks.tasks[parent].children.add();
+        if let Some(group) = group {
+            tasks.groups[group].add();
+        }
+        tasks.ready.push(number);
+        tasks.unfinished += 1;
+        true
     });
-    let (parent, group) = (task.parent, task.group);
-    tasks.tasks[parent].children.add();
-    if let Some(group) = group {
-        tasks.groups[group].add();
+    if deferred {
+        notify(site);
     }
-    tasks.ready.push(number);
-    tasks.unfinished += 1;
-    notify(site);
     unlock(site);
-    true
+    deferred
 }
 
-/// The running thread is in a task, and then in the one before again.
-fn inside(task: Option<usize>, body: Body, data: *mut c_void) {
-    let before = core::mem::replace(&mut place().task, task);
-    // SAFETY: the compiler's own function and argument.
+/// Runs a task in the running thread, which is in the task before again afterwards.
+fn run_inside(task: Option<usize>, body: Body, data: *mut c_void) {
+    let before = change_place(|place| mem::replace(&mut place.task, task));
+    // SAFETY: the compiler passed the function, and `data` is a copy of its argument. No borrow is alive.
     unsafe { body(data) };
-    place().task = before;
+    change_place(|place| place.task = before);
 }
 
-/// Does a task that was taken under the lock, which the running thread has before and afterwards.
+/// Runs a task that was taken under the lock, which the running thread has before and afterwards.
 fn run(number: usize, site: Site) {
     unlock(site);
-    let tasks = there();
-    let (parent, group) = (tasks.tasks[number].parent, tasks.tasks[number].group);
-    let work = tasks.tasks[number].work.expect("it was deferred");
+    let (parent, group, work) = with_own_tasks(|tasks| {
+        let task = &tasks.tasks[number];
+        (task.parent, task.group, task.work.expect("it was deferred"))
+    });
     acquire(work.created, site);
-    inside(Some(number), work.body, work.data);
-    allocation::give_back(work.data as usize, site.0);
-    let ended = there().tasks[parent].children.ended;
+    run_inside(Some(number), work.body, work.data);
+    heap::release(work.data as usize, site.0);
+    let ended = with_own_tasks(|tasks| tasks.tasks[parent].children.ended);
     visible(Op::SemRelease(ended), site);
     if let Some(group) = group {
-        visible(Op::SemRelease(there().groups[group].ended), site);
+        let ended = with_own_tasks(|tasks| tasks.groups[group].ended);
+        visible(Op::SemRelease(ended), site);
     }
     lock(site);
-    let tasks = there();
-    tasks.unfinished -= 1;
-    let children = &mut tasks.tasks[parent].children.unfinished;
-    *children -= 1;
-    let mut last = *children == 0 || tasks.unfinished == 0;
-    if let Some(group) = group {
-        let unfinished = &mut tasks.groups[group].unfinished;
-        *unfinished -= 1;
-        last |= *unfinished == 0;
-    }
+    let last = with_own_tasks(|tasks| tasks.end(parent, group));
     if last {
         notify(site);
     }
@@ -339,67 +366,75 @@ fn acquire(object: ObjectId, site: Site) {
     visible(Op::SemAcquire { object, timed }, site);
 }
 
-/// Waits until these are done, and does those of them that nobody has taken.
+/// Waits until these tasks are done, and does those of them that no thread has taken.
 fn wait_for(awaited: Awaited, site: Site) -> usize {
     let task = current();
-    let any = |tasks: &mut Tasks| tasks.awaiting(task, awaited).any;
-    if !tasks().is_some_and(any) {
+    if !with_tasks(|tasks| tasks.awaiting(task, awaited).any).unwrap_or(false) {
         return 0;
     }
     lock(site);
-    while there().awaiting(task, awaited).unfinished > 0 {
-        match there().take(task, awaited) {
+    while with_own_tasks(|tasks| tasks.awaiting(task, awaited).unfinished) > 0 {
+        let taken = with_own_tasks(|tasks| tasks.take(task, awaited));
+        match taken {
             Some(task) => run(task, site),
             None => wait(site),
         }
     }
     unlock(site);
-    let awaiting = there().awaiting(task, awaited);
-    awaiting.any = false;
-    acquire(awaiting.ended, site);
+    let ended = with_own_tasks(|tasks| {
+        let awaiting = tasks.awaiting(task, awaited);
+        awaiting.any = false;
+        awaiting.ended
+    });
+    acquire(ended, site);
     0
 }
 
 fn begin_group(_: &Call) -> usize {
-    if let Some(tasks) = tasks() {
-        let task = &mut tasks.tasks[current()];
+    let current = current();
+    with_tasks(|tasks| {
         let group = tasks.groups.len();
+        let task = &mut tasks.tasks[current];
         tasks.groups.push(Awaiting::new(task.group));
         task.group = Some(group);
-    }
+    });
     0
 }
 
 fn end_group(call: &Call) -> usize {
-    let group = tasks().and_then(|tasks| tasks.tasks[current()].group);
+    let task = current();
+    let group = with_tasks(|tasks| tasks.tasks[task].group).flatten();
     if let Some(group) = group {
         wait_for(Awaited::Group(group), call.site());
-        let tasks = there();
-        tasks.tasks[current()].group = tasks.groups[group].outer;
+        with_own_tasks(|tasks| tasks.tasks[task].group = tasks.groups[group].outer);
     }
     0
 }
 
-/// All of a team come to a barrier: nobody goes on before all tasks are done.
+/// What a thread does next at a barrier.
+enum Next {
+    Run(usize),
+    GoOn,
+    Wait,
+}
+
+/// All threads of a team come to a barrier: none goes on before all tasks are done.
 pub fn finish(site: Site) {
-    if tasks().is_none() {
+    if with_tasks(|_| ()).is_none() {
         return;
     }
-    let size = size_of_team(place());
+    let size = size_of_team(&place());
     lock(site);
-    let round = there().round;
-    there().arrived += 1;
-    while there().round == round {
-        let tasks = there();
-        if !tasks.ready.is_empty() {
-            let task = tasks.ready.remove(0);
-            run(task, site);
-        } else if tasks.arrived == size && tasks.unfinished == 0 {
-            tasks.arrived = 0;
-            tasks.round += 1;
-            notify(site);
-        } else {
-            wait(site);
+    let round = with_own_tasks(|tasks| {
+        tasks.arrived += 1;
+        tasks.round
+    });
+    while with_own_tasks(|tasks| tasks.round) == round {
+        let next = with_own_tasks(|tasks| tasks.next_at_barrier(size));
+        match next {
+            Next::Run(task) => run(task, site),
+            Next::GoOn => notify(site),
+            Next::Wait => wait(site),
         }
     }
     unlock(site);

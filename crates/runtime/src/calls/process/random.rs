@@ -56,6 +56,9 @@ pub fn clear() {
 
 /// A new thread gets streams of its own; those of the first one are libc's.
 pub fn thread_begins(birth: &Birth) {
+    if STREAMS.take_over(birth) {
+        return;
+    }
     let streams = match birth.parent {
         None => Streams {
             seed: EARLY.load(Ordering::Relaxed),

@@ -3,7 +3,9 @@
 use crate::{
     calls::process::awaited_signals::bits,
     core::{
-        call_sites, modules,
+        call_sites,
+        families::Birth,
+        modules,
         operations::failed,
         per_thread::PerThread,
         process_identity::PROCESS,
@@ -52,6 +54,10 @@ pub fn clear() {
     ALTERNATE_STACKS.clear();
     signal_actions::clear();
     signals::clear();
+}
+
+pub fn thread_begins(birth: &Birth) {
+    ALTERNATE_STACKS.take_over(birth);
 }
 
 /// # Safety

@@ -25,6 +25,10 @@ pub(crate) static FAMILY: Family = Family {
         once::clear();
         robust_mutexes::clear();
     },
+    thread_begins: |birth| {
+        once::thread_begins(birth);
+        robust_mutexes::thread_begins(birth);
+    },
     thread_ends: robust_mutexes::orphan_all,
     conclude: sync_objects::conclude,
     clean_up: sync_objects::erase_marks,

@@ -5,7 +5,9 @@
 
 use crate::{
     core::{
-        call_sites, modules,
+        call_sites,
+        families::Birth,
+        modules,
         objects::{Found, Sort},
         operations::{misuse, visible},
         per_thread::PerThread,
@@ -35,6 +37,10 @@ static UNDER_WAY: PerThread<Vec<(ObjectId, *mut c_int, Site)>> = PerThread::new(
 /// A new run.
 pub fn clear() {
     UNDER_WAY.clear();
+}
+
+pub fn thread_begins(birth: &Birth) {
+    UNDER_WAY.take_over(birth);
 }
 
 type Initialiser = extern "C" fn();

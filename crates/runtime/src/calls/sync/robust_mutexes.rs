@@ -4,8 +4,8 @@
 use crate::{
     calls::sync::mutexes,
     core::{
-        held_mutexes::held, modules, objects::Health, operations::visible, per_thread::PerThread,
-        world,
+        families::Birth, held_mutexes::held, modules, objects::Health, operations::visible,
+        per_thread::PerThread, world,
     },
     hooks::Frame,
     outside_run, trampoline,
@@ -26,6 +26,10 @@ static HELD: PerThread<Vec<ObjectId>> = PerThread::new();
 /// A new run.
 pub fn clear() {
     HELD.clear();
+}
+
+pub fn thread_begins(birth: &Birth) {
+    HELD.take_over(birth);
 }
 
 /// Uses the list of the running thread. The closure must not switch threads.

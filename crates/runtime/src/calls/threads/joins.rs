@@ -2,8 +2,8 @@
 
 use crate::{
     core::{
-        call_sites, cancellation, deadlines::Deadline, hidden_objects::Hidden, operations::visible,
-        per_thread::PerThread, thread_end::find, world,
+        call_sites, cancellation, deadlines::Deadline, families::Birth, hidden_objects::Hidden,
+        operations::visible, per_thread::PerThread, thread_end::find, world,
     },
     hooks::{Frame, accesses},
     kernel::waits::{self, Ended},
@@ -28,6 +28,10 @@ static SETTLED: PerThread<u32> = PerThread::new();
 /// A new run.
 pub fn clear() {
     SETTLED.clear();
+}
+
+pub fn thread_begins(birth: &Birth) {
+    SETTLED.take_over(birth);
 }
 
 fn settle(thread: ThreadId, site: Site) {

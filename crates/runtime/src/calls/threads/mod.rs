@@ -25,7 +25,14 @@ pub(crate) static FAMILY: Family = Family {
         thread_locals::clear();
         thread_names::clear();
     },
-    thread_begins: scheduling::thread_begins,
+    thread_begins: |birth| {
+        core_cancellation::thread_begins(birth);
+        unwinding::thread_begins(birth);
+        joins::thread_begins(birth);
+        scheduling::thread_begins(birth);
+        thread_locals::thread_begins(birth);
+        thread_names::thread_begins(birth);
+    },
     thread_ends: || {
         thread_locals::destroy_all();
         thread_keys::destroy_values();

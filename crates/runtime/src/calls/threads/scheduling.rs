@@ -72,6 +72,9 @@ pub fn clear() {
 
 /// A thread has its creator's settings.
 pub fn thread_begins(birth: &Birth) {
+    if SCHEDULING.take_over(birth) {
+        return;
+    }
     if let Some(parent) = birth.parent {
         let inherited = known(parent);
         SCHEDULING.with(birth.child, |own| *own = inherited);

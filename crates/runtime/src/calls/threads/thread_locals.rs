@@ -4,7 +4,8 @@ use crate::{
     core::{
         call_sites,
         cell::{RunCell, RunValue},
-        entry, families,
+        entry,
+        families::{self, Birth},
         per_thread::PerThread,
         world,
     },
@@ -41,6 +42,10 @@ static EARLY_DONE: RunValue<usize> = RunValue::new(0);
 pub fn clear() {
     LOCALS.clear();
     EARLY_DONE.set(0);
+}
+
+pub fn thread_begins(birth: &Birth) {
+    LOCALS.take_over(birth);
 }
 
 /// Destroys the running thread's objects.

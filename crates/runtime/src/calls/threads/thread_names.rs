@@ -1,7 +1,10 @@
 //! Names of threads. Each name is an object of the model: to ask for it is a load.
 
 use crate::{
-    core::{c_text::text, call_sites, debugger, per_thread::PerThread, thread_end::find, world},
+    core::{
+        c_text::text, call_sites, debugger, families::Birth, per_thread::PerThread,
+        thread_end::find, world,
+    },
     hooks::{Frame, accesses, passed_calls},
     kernel::file_objects,
     outside_run, real, trampoline,
@@ -28,6 +31,10 @@ static NAMES: PerThread<Vec<u8>> = PerThread::new();
 /// A new run.
 pub fn clear() {
     NAMES.clear();
+}
+
+pub fn thread_begins(birth: &Birth) {
+    NAMES.take_over(birth);
 }
 
 /// The number of the object that stands for a thread's name.

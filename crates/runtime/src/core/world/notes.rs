@@ -53,38 +53,6 @@ impl World {
         });
     }
 
-    /// For code that has not moved to scoped borrows yet.
-    pub fn unsupported(&mut self, call: &str, site: Site) -> ! {
-        super::unsupported(call, site)
-    }
-
-    /// For code that has not moved to scoped borrows yet.
-    pub fn finish(&mut self) -> ! {
-        super::finish()
-    }
-
-    /// For code that has not moved to scoped borrows yet.
-    pub fn leave(&mut self, outcome: super::Outcome) -> ! {
-        super::leave(outcome)
-    }
-
-    /// For code that has not moved to scoped borrows yet.
-    pub fn spawn(
-        &mut self,
-        start: extern "C" fn(*mut core::ffi::c_void) -> *mut core::ffi::c_void,
-        argument: *mut core::ffi::c_void,
-        site: Site,
-        slot: Option<usize>,
-        ready: impl FnOnce(&mut super::Thread),
-    ) -> reweave_model::ThreadId {
-        super::spawn(start, argument, site, slot, ready)
-    }
-
-    /// For code that has not moved to scoped borrows yet.
-    pub fn freeze(&mut self, site: Site) -> ! {
-        super::freeze(site)
-    }
-
     /// Passes on places that ask for less than sequential consistency, when there are new ones.
     pub fn note_weak_orders(&mut self) {
         if self.races.weak_orders() > self.weak_orders {

@@ -1,4 +1,4 @@
-//! How calls of libgomp's functions come in: some have more arguments than there are registers.
+//! The entry points of libgomp: functions in assembly, since some have more arguments than there are registers.
 
 use crate::{
     core::{call_sites, real::Real, world},
@@ -7,7 +7,7 @@ use crate::{
 use core::ffi::c_void;
 use reweave_model::Site;
 
-/// A call: the arguments in registers, and what a trampoline keeps; the other arguments lie behind the return address.
+/// A call: the arguments in registers, and the callee-saved registers; the other arguments lie behind the return address.
 #[repr(C)]
 pub struct Call {
     registers: [usize; 6],
@@ -20,19 +20,20 @@ impl Call {
             Some(argument) => *argument,
             None => {
                 let address = &raw const self.frame.return_address;
-                // SAFETY: the caller has put it there.
+                // SAFETY: a `Call` lies on the stack where an entry point made it; callers put the arguments that have no register
+                // behind the return address, and each function is asked only for arguments that it has.
                 unsafe { *address.add(1 + index - self.registers.len()) }
             }
         }
     }
 
-    /// Where in the program it was made.
+    /// The site in the program that it comes from.
     pub fn site(&self) -> Site {
         call_sites::site(&self.frame.return_address)
     }
 }
 
-/// Where to go instead, outside of runs.
+/// The function to go on with outside of runs; null in a run.
 pub extern "C" fn outside(real: &Real) -> *mut c_void {
     match world::active() {
         true => core::ptr::null_mut(),
@@ -45,57 +46,42 @@ macro_rules! entries {
     ($($name:ident => $target:expr;)*) => {$(
         const _: () = {
             static REAL: $crate::core::real::Real = $crate::core::real::Real::new(
-                // SAFETY: ends with the only nul.
+                // SAFETY: the text is an identifier followed by the only nul.
                 unsafe { core::ffi::CStr::from_bytes_with_nul_unchecked(concat!(stringify!($name), "\0").as_bytes()) },
             );
-            unsafe extern "C" fn target(call: &$crate::calls::openmp::call::Call) -> usize {
+            extern "C" fn target(call: &$crate::calls::openmp::entry_points::Call) -> usize {
                 $target(call)
             }
+            /// # Safety
+            ///
+            /// For compiled code, by the rules of the function that it stands for.
             #[cfg_attr(not(test), unsafe(no_mangle))]
             #[unsafe(naked)]
             pub unsafe extern "C" fn $name() {
                 core::arch::naked_asm!(
                     ".cfi_startproc",
-                    "push rbp",
-                    "push rbx",
-                    "push r12",
-                    "push r13",
-                    "push r14",
-                    "push r15",
-                    "push r9",
-                    "push r8",
-                    "push rcx",
-                    "push rdx",
-                    "push rsi",
-                    "push rdi",
-                    "sub rsp, 8",
-                    ".cfi_adjust_cfa_offset 104",
+                    $crate::hooks::trampoline::assembly!(push frame),
+                    $crate::hooks::trampoline::assembly!(push arguments),
+                    $crate::hooks::trampoline::assembly!(room "8"),
                     "lea rdi, [rip + {real}]",
                     "call {outside}",
                     "test rax, rax",
                     "jnz 2f",
                     "lea rdi, [rsp + 8]",
                     "call {target}",
-                    "add rsp, 104",
                     ".cfi_remember_state",
-                    ".cfi_adjust_cfa_offset -104",
+                    $crate::hooks::trampoline::assembly!(drop "104"),
                     "ret",
                     ".cfi_restore_state",
                     "2:",
                     "mov r11, rax",
-                    "add rsp, 8",
-                    "pop rdi",
-                    "pop rsi",
-                    "pop rdx",
-                    "pop rcx",
-                    "pop r8",
-                    "pop r9",
-                    "add rsp, 48",
-                    ".cfi_adjust_cfa_offset -104",
+                    $crate::hooks::trampoline::assembly!(drop "8"),
+                    $crate::hooks::trampoline::assembly!(pop arguments),
+                    $crate::hooks::trampoline::assembly!(drop "48"),
                     "jmp r11",
                     ".cfi_endproc",
                     real = sym REAL,
-                    outside = sym $crate::calls::openmp::call::outside,
+                    outside = sym $crate::calls::openmp::entry_points::outside,
                     target = sym target,
                 )
             }

@@ -1,7 +1,7 @@
 //! Which file a program means when it opens a library.
 
 use crate::{
-    core::{loader, sys},
+    core::{loader, modules, sys},
     hooks::Frame,
     kernel::overlay::{Where, overlay},
     real,
@@ -27,7 +27,7 @@ pub fn goes_by(path: &CStr, name: &CStr) -> bool {
     file == Some(name.to_bytes())
 }
 
-/// What tells files apart.
+/// Device and inode of a file.
 fn identity(path: &CStr) -> Option<(u64, u64)> {
     let mut stat = MaybeUninit::<libc::stat>::zeroed();
     let arguments = [
@@ -38,7 +38,7 @@ fn identity(path: &CStr) -> Option<(u64, u64)> {
         0,
         0,
     ];
-    // SAFETY: writes a local.
+    // SAFETY: the path is a C string, and the answer goes to a local; all zeros are a valid `stat` too.
     unsafe {
         let found = sys::call(libc::SYS_stat, arguments) == 0;
         let stat = stat.assume_init();
@@ -46,7 +46,8 @@ fn identity(path: &CStr) -> Option<(u64, u64)> {
     }
 }
 
-/// The file that is meant, whether it is there or not; `None`: the run itself has written or removed it, and what is there is known to this run alone.
+/// The file that a name means, whether it exists or not; `None`: the run itself has written or removed the file, which only this
+/// run knows.
 pub fn path_of(name: &CStr, frame: &Frame) -> Option<CString> {
     let name = &expanded(name.to_bytes(), frame)?[..];
     if name.contains(&b'/') {
@@ -63,7 +64,7 @@ pub fn path_of(name: &CStr, frame: &Frame) -> Option<CString> {
     there.next().or_else(|| CString::new(name).ok())
 }
 
-/// A name with the caller's own directory in it; `None`: with something else that only the loader knows.
+/// A name with the caller's own directory for `$ORIGIN`; `None`: with another variable, which only the loader knows.
 fn expanded(name: &[u8], frame: &Frame) -> Option<Vec<u8>> {
     const ORIGINS: [&[u8]; 2] = [b"$ORIGIN", b"${ORIGIN}"];
     let Some(at) = name.iter().position(|byte| *byte == b'$') else {
@@ -77,25 +78,25 @@ fn expanded(name: &[u8], frame: &Frame) -> Option<Vec<u8>> {
     (!rest.contains(&b'$')).then_some(whole)
 }
 
-/// The directory of what some place belongs to.
+/// The directory of the module that an address lies in.
 fn origin(address: usize) -> Option<Vec<u8>> {
     const ORIGIN: c_int = 6;
     let about = real!(dlinfo: fn(*const c_void, c_int, *mut c_char) -> c_int);
     let mut path = [0; libc::PATH_MAX as usize];
-    // SAFETY: a library that is loaded, and room for any path.
+    // SAFETY: the handle is that of a loaded library, and `path` has room for any path. No borrow is alive.
     unsafe {
         let found = about(map_of(address)?.cast(), ORIGIN, path.as_mut_ptr()) == 0;
         found.then(|| CStr::from_ptr(path.as_ptr()).to_bytes().to_vec())
     }
 }
 
-/// What the loader knows that by to which some place belongs.
+/// The loader's handle of the module that an address lies in.
 fn map_of(address: usize) -> Option<*const loader::Map> {
-    let start = crate::core::modules::with(address, |module| module.map(|module| module.start))?;
+    let start = modules::with(address, |module| module.map(|module| module.start))?;
     loader::at(start)
 }
 
-/// The loader's answer about where it looks.
+/// The loader's answer about the directories that it searches.
 #[repr(C)]
 struct Search {
     bytes: usize,
@@ -103,7 +104,7 @@ struct Search {
     paths: [(*const c_char, u32); 0],
 }
 
-/// Directories in which the loader looks for libraries that some place opens.
+/// The directories that the loader searches for libraries that the module at an address opens.
 fn directories(address: usize) -> Vec<Vec<u8>> {
     const SEARCH: c_int = 4;
     const SEARCH_BYTES: c_int = 5;
@@ -112,7 +113,8 @@ fn directories(address: usize) -> Vec<Vec<u8>> {
     };
     let about = real!(dlinfo: fn(*const c_void, c_int, *mut Search) -> c_int);
     let mut size = MaybeUninit::<Search>::zeroed();
-    // SAFETY: a library that is loaded; the second answer has the room that the first asked for.
+    // SAFETY: the handle is that of a loaded library; the second answer has the room that the first asked for, and its paths are C
+    // strings within it. No borrow is alive.
     unsafe {
         if about(map.cast(), SEARCH_BYTES, size.as_mut_ptr()) != 0 {
             return Vec::new();

@@ -1,15 +1,16 @@
-//! What the threads of a team share out among them: the iterations of loops, sections, and what only one of them does.
+//! Worksharing constructs: the iterations of loops, sections, and `single`, which are divided among the threads of a team.
 //!
-//! All of it comes in parts that are the same for everybody, and each thread comes to all of them in the same order. To take a part is to get a lock of
-//! its own that nobody gives back, by a try: that orders nothing but the tries. Where the schedule is static, parts are not taken but known.
+//! Each construct consists of parts that are the same for all threads, and each thread comes to all parts in the same order. To
+//! take a part is to try for its lock, which is never released: that orders nothing but the tries. With a static schedule, parts
+//! are not taken but known.
 
 use crate::{
     calls::openmp::{
-        Place, answer,
-        call::{Call, entries},
-        hidden, own, place, regions,
-        settings::Schedule,
-        size_of_team, team_of,
+        answer, change_place,
+        entry_points::{Call, entries},
+        hidden, place, regions,
+        settings::{Schedule, settings},
+        size_of_team, with_team,
     },
     core::{objects::Sort, operations::visible, spin},
     hooks::accesses,
@@ -81,18 +82,18 @@ entries! {
     GOMP_single_copy_end => copy_end;
 }
 
-/// What a team shares out at one place: kept for as long as the team is.
+/// What a team shares at one worksharing construct: kept for as long as the team is.
 #[derive(Default)]
 pub struct Share {
-    /// The locks of the parts, as far as somebody has come.
+    /// The locks of the parts, as far as the first thread has come.
     parts: Vec<ObjectId>,
     /// Of each part of an ordered loop: whether those before it are done.
     turns: Vec<ObjectId>,
-    /// What the one who did it has for the others.
+    /// What the thread that did a `single` has for the others.
     copied: usize,
 }
 
-/// How it is shared out, and how far the thread has come.
+/// How a construct is divided, and how far the thread has come.
 #[derive(Clone, Copy)]
 pub struct Sharing {
     schedule: Schedule,
@@ -166,14 +167,14 @@ impl Sharing {
     }
 }
 
-/// What a loop that begins with its region shares out: its bounds and its step follow the wanted number of threads.
+/// A loop that begins with its region: its bounds and its step follow the wanted number of threads.
 pub fn combined(call: &Call, schedule: Schedule) -> Sharing {
     bounded(call, 3, (schedule, call.argument(6) as u64))
 }
 
 /// As [`combined`], where the schedule is a setting.
 pub fn combined_runtime(call: &Call) -> Sharing {
-    bounded(call, 3, own().settings().schedule)
+    bounded(call, 3, settings().schedule)
 }
 
 fn bounded(call: &Call, at: usize, schedule: (Schedule, u64)) -> Sharing {
@@ -188,54 +189,63 @@ pub fn sections(count: usize) -> Sharing {
 }
 
 fn begin(sharing: Sharing) {
-    let place = place();
-    place.shares += 1;
-    place.sharing = Some(sharing);
+    change_place(|place| {
+        place.shares += 1;
+        place.sharing = Some(sharing);
+    });
 }
 
-/// What the team shares out at the place where the running thread is.
-fn share(place: &Place) -> Option<&'static mut Share> {
-    let shares = &mut team_of(place)?.shares;
-    if shares.len() < place.shares {
-        shares.resize_with(place.shares, Share::default);
-    }
-    shares.get_mut(place.shares - 1)
+/// Uses what the team shares out at the construct that the running thread is in; `None`: it is alone. The closure must not switch
+/// threads.
+fn with_share<R>(what: impl FnOnce(&mut Share) -> R) -> Option<R> {
+    let place = place();
+    with_team(&place, |team| {
+        if team.shares.len() < place.shares {
+            team.shares.resize_with(place.shares, Share::default);
+        }
+        team.shares.get_mut(place.shares - 1).map(what)
+    })
+    .flatten()
 }
 
 /// The next part that is the running thread's.
 fn take(site: Site) -> Option<(Sharing, Part)> {
     loop {
         let place = place();
-        let size = size_of_team(place);
-        let sharing = place.sharing.as_mut()?;
+        place.sharing?;
+        let size = size_of_team(&place);
         spin::disturbed();
-        let part = sharing.advance(size)?;
+        let (sharing, part) = change_place(|place| {
+            let sharing = place.sharing.as_mut()?;
+            let part = sharing.advance(size)?;
+            Some((*sharing, part))
+        })?;
         let mine = match sharing.schedule {
             Schedule::Static => part.number as u64 % u64::from(size) == u64::from(place.number),
             _ => size == 1 || try_for(part.number, site),
         };
         if mine {
-            return Some((*sharing, part));
+            return Some((sharing, part));
         }
     }
 }
 
-/// Whether the running thread is the first who tries for this part.
+/// Whether the running thread is the first that tries for this part.
 fn try_for(part: usize, site: Site) -> bool {
-    let Some(share) = share(place()) else {
-        return true;
-    };
-    if part == share.parts.len() {
-        share.parts.push(hidden(Sort::Mutex, Object::mutex()));
-    }
-    visible(Op::TryLock(share.parts[part]), site).ok
+    let lock = with_share(|share| {
+        if part == share.parts.len() {
+            share.parts.push(hidden(Sort::Mutex, Object::mutex()));
+        }
+        share.parts[part]
+    });
+    lock.is_none_or(|lock| visible(Op::TryLock(lock), site).ok)
 }
 
 /// A loop over signed numbers begins: bounds, step and chunk, unless the schedule is a setting.
 fn signed(call: &Call, schedule: Option<Schedule>, ordered: bool) -> usize {
     let (schedule, into) = match schedule {
         Some(schedule) => ((schedule, call.argument(3) as u64), 4),
-        None => (own().settings().schedule, 3),
+        None => (settings().schedule, 3),
     };
     begin(Sharing {
         ordered,
@@ -248,7 +258,7 @@ fn signed(call: &Call, schedule: Option<Schedule>, ordered: bool) -> usize {
 fn unsigned(call: &Call, schedule: Option<Schedule>, ordered: bool) -> usize {
     let (schedule, into) = match schedule {
         Some(schedule) => ((schedule, call.argument(4) as u64), 5),
-        None => (own().settings().schedule, 4),
+        None => (settings().schedule, 4),
     };
     let value = |index| call.argument(index) as i128;
     let step = match call.argument(0) as u8 {
@@ -266,20 +276,20 @@ fn next(call: &Call) -> usize {
     iterations(call, 0)
 }
 
-/// Takes the next part of a loop, and says by two arguments where it begins and ends.
+/// Takes the next part of a loop, and writes its beginning and end to the variables that two arguments point to.
 fn iterations(call: &Call, into: usize) -> usize {
     let site = call.site();
     end_turn(site);
     let Some((sharing, part)) = take(site) else {
         return answer(false);
     };
-    if sharing.ordered && size_of_team(place()) > 1 {
-        place().sharing.as_mut().expect("under way").turn = Some((part.number, false));
+    if sharing.ordered && size_of_team(&place()) > 1 {
+        set_turn(Some((part.number, false)));
     }
     for (index, iteration) in [part.from, part.from + part.length].into_iter().enumerate() {
         let variable = call.argument(into + index);
         accesses::range(variable, 8, true, &call.frame);
-        // SAFETY: the program's own variable.
+        // SAFETY: compiled code passes the address of a variable of eight bytes.
         unsafe { *(variable as *mut u64) = sharing.value(iteration) };
     }
     answer(true)
@@ -290,29 +300,27 @@ fn end(call: &Call) -> usize {
     0
 }
 
-/// Whose turn it is with a part of an ordered loop is a semaphore, which the one before it releases.
+/// A semaphore for each part of an ordered loop: the thread of the part before releases it.
 fn turn(part: usize) -> ObjectId {
-    let turns = &mut share(place()).expect("several share it").turns;
-    while turns.len() <= part {
-        let first = u64::from(turns.is_empty());
-        turns.push(hidden(Sort::Semaphore, Object::Semaphore(first)));
-    }
-    turns[part]
+    let turn = with_share(|share| {
+        while share.turns.len() <= part {
+            let first = u64::from(share.turns.is_empty());
+            let turn = hidden(Sort::Semaphore, Object::Semaphore(first));
+            share.turns.push(turn);
+        }
+        share.turns[part]
+    });
+    turn.expect("several threads share it")
 }
 
-/// The running thread goes on when the parts before its own are done.
+/// Waits until the parts before the running thread's own are done.
 fn wait_turn(site: Site) -> Option<usize> {
     let (part, come) = place().sharing?.turn?;
     if !come {
         let object = turn(part);
-        visible(
-            Op::SemAcquire {
-                object,
-                timed: false,
-            },
-            site,
-        );
-        place().sharing.as_mut()?.turn = Some((part, true));
+        let timed = false;
+        visible(Op::SemAcquire { object, timed }, site);
+        set_turn(Some((part, true)));
     }
     Some(part)
 }
@@ -320,8 +328,15 @@ fn wait_turn(site: Site) -> Option<usize> {
 fn end_turn(site: Site) {
     if let Some(part) = wait_turn(site) {
         visible(Op::SemRelease(turn(part + 1)), site);
-        place().sharing.as_mut().expect("under way").turn = None;
+        set_turn(None);
     }
+}
+
+fn set_turn(turn: Option<(usize, bool)>) {
+    change_place(|place| {
+        let sharing = place.sharing.as_mut();
+        sharing.expect("in an ordered loop").turn = turn;
+    });
 }
 
 fn ordered(call: &Call) -> usize {
@@ -334,26 +349,24 @@ fn section(call: &Call) -> usize {
     take(call.site()).map_or(0, |(sharing, part)| sharing.value(part.from) as usize)
 }
 
-/// Whether the running thread is the one to do it.
+/// Whether the running thread is the one that does it.
 fn single(site: Site) -> bool {
     begin(sections(1));
     take(site).is_some()
 }
 
-/// As [`single`]; those who are not get what the one has for them.
+/// As [`single`]; the other threads get what that one has for them.
 fn copy_start(call: &Call) -> usize {
     let site = call.site();
     if single(site) {
         return 0;
     }
     regions::wait(site);
-    share(place()).map_or(0, |share| share.copied)
+    with_share(|share| share.copied).unwrap_or(0)
 }
 
 fn copy_end(call: &Call) -> usize {
-    if let Some(share) = share(place()) {
-        share.copied = call.argument(0);
-    }
+    with_share(|share| share.copied = call.argument(0));
     regions::wait(call.site());
     0
 }
