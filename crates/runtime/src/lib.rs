@@ -1,17 +1,26 @@
-//! The shared object inside native programs: compiler hooks, pthread interposers, in-place restart. Mechanism only: what operations
-//! mean is the model's business, which of them goes next is the plan's.
+//! The shared object inside native programs: compiler hooks, interposed library calls, in-place restart. Mechanism only: the model
+//! says what operations mean, the plan says which thread goes next.
 //!
-//! The program's threads are fibers of one OS thread ([`slots`]); a real thread each, parked for ever, lends them its stack and
-//! thread-local memory. Between two visible operations a thread is not interrupted. An operation comes in by a hook the compiler put
-//! there or by a library call of ours ([`hooks`], [`calls`]), is announced to the model ([`world`]), and goes when the plan says so. After a
-//! run, memory is put back as it was at `main` ([`restore`]) and the next plan is run.
+//! The program's threads are fibers of one OS thread. Each borrows the stack and the thread-local memory of a real thread that is parked
+//! for ever. A thread is not interrupted between two visible operations. An operation comes in through a hook that the compiler inserted or
+//! through an interposed library call, is announced to the model, and is performed when it is the thread's turn. After a run, memory is
+//! restored to what it was at `main`, and the next plan runs.
 //!
 //! A program that is started without the driver behaves as if this library were not there.
-// Unit tests of the pure parts have std around them. Nothing is exported then (`cfg_attr(not(test), unsafe(no_mangle))`): the test's own calls must not come here.
+//!
+//! | room | holds | may import |
+//! | --- | --- | --- |
+//! | `core` | what needs no run: cells, system calls, switching, restart, modules, the driver's channel, trampolines | - |
+//! | `run` | the run at hand: world, turns, operations, checked accesses, waiting loops, faults, serving plans | `core` |
+//! | `hooks` | what the compiler's instrumentation calls | `core`, `run` |
+//! | `shared` | what several families and the kernel need | `core`, `run` |
+//! | `kernel` | descriptors and what they are open on, the overlay over the disk, signals, futexes, waiting on several objects | `core`, `run`, `shared` |
+//! | `calls/<family>` | interposed library calls | all of the above, no other family |
+//!
+//! `scripts/import-graph` prints the graph; `tidy` fails when an import breaks the table.
+// Unit tests of the pure parts run with std. They export nothing (`cfg_attr(not(test), unsafe(no_mangle))`), or the test's own calls would come here.
 #![cfg_attr(not(test), no_std)]
 #![cfg_attr(test, allow(non_snake_case, non_upper_case_globals, unused))]
-#![allow(clippy::missing_safety_doc)]
-#![allow(dead_code)]
 
 extern crate alloc;
 
@@ -19,6 +28,8 @@ mod calls;
 mod core;
 mod hooks;
 mod kernel;
+mod run;
+mod shared;
 
 use core::families::Family;
 

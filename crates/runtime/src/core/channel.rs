@@ -82,7 +82,7 @@ pub fn reply(batch: u32) {
 /// Leaves a sentence about why the target ends.
 pub fn complain(text: &[u8]) {
     // Before `main` it is not open yet.
-    if BASE.load(Ordering::Relaxed).is_null() && !(crate::core::entry::driven() && open()) {
+    if BASE.load(Ordering::Relaxed).is_null() && !(crate::core::program_start::driven() && open()) {
         let text = core::str::from_utf8(text).unwrap_or("?");
         // SAFETY: `write` reads `message`, a live slice of that length.
         unsafe {

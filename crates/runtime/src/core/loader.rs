@@ -9,7 +9,7 @@ mod tables;
 pub use symbols::next;
 
 use crate::{
-    core::{cell::RunCell, entry, restore::PAGE, sys},
+    core::{cell::RunCell, program_start, restore::PAGE, sys},
     real,
 };
 use alloc::vec::Vec;
@@ -292,7 +292,7 @@ impl Late {
     /// Calls its constructors, as the loader would.
     pub fn construct(&self) {
         type Function = unsafe extern "C" fn(c_int, *const *mut c_char, *const *mut c_char);
-        let (count, arguments, environment) = entry::arguments();
+        let (count, arguments, environment) = program_start::arguments();
         for function in self.first.into_iter().chain(functions(self.list)) {
             // SAFETY: one of the functions that the loader would call now.
             unsafe {

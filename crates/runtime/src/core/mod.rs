@@ -1,56 +1,22 @@
-//! What every other room stands on: the run and its threads, switching, restart, the program's heap, the runtime's own memory.
+//! What every other room stands on, without a run: cells, system calls, the runtime's own memory, switching and restart, modules and
+//! symbols, the driver's channel, trampolines.
 //!
 //! May import `model`, `wire` and itself.
 
-pub(crate) mod c11_answers;
-pub(crate) mod c_text;
-pub(crate) mod call_sites;
-pub(crate) mod cancellation;
-pub(crate) mod captured_output;
 pub(crate) mod cell;
 pub(crate) mod channel;
-pub(crate) mod closed_code;
-pub(crate) mod deadlines;
-pub(crate) mod debugger;
-pub(crate) mod dooms;
-pub(crate) mod entry;
-pub(crate) mod exceptions;
 pub(crate) mod families;
-pub(crate) mod faults;
-pub(crate) mod heap;
-pub(crate) mod held_mutexes;
-pub(crate) mod hidden_objects;
-pub(crate) mod leaks;
-pub(crate) mod leftovers;
 pub(crate) mod loader;
 pub(crate) mod modules;
-pub(crate) mod object_lifetimes;
 pub(crate) mod objects;
-pub(crate) mod operations;
-pub(crate) mod os_threads;
-pub(crate) mod outside_run;
 pub(crate) mod own_memory;
 pub(crate) mod per_thread;
-pub(crate) mod perform;
-pub(crate) mod plain_spin;
-pub(crate) mod process_end;
-pub(crate) mod process_identity;
+pub(crate) mod program_start;
 pub(crate) mod program_symbols;
 pub(crate) mod real;
-pub(crate) mod recording;
-pub(crate) mod resource_limits;
 pub(crate) mod restore;
-pub(crate) mod rules;
-pub(crate) mod serve;
-pub(crate) mod signal_actions;
 pub(crate) mod signal_names;
-pub(crate) mod slots;
-pub(crate) mod snapshot;
-pub(crate) mod spin;
 pub(crate) mod switch;
 pub(crate) mod sys;
-pub(crate) mod thread_end;
-pub(crate) mod times;
-pub(crate) mod turns;
-pub(crate) mod unwinding;
-pub(crate) mod world;
+pub(crate) mod trampoline;
+pub(crate) mod variadic;

@@ -23,7 +23,7 @@ pub enum Sort {
     Vouched,
     /// How many refer to a C++ exception.
     Count,
-    /// An atomic that is no word: see [`crate::hooks::wide_values`].
+    /// An atomic that is no word: see [`crate::run::wide_values`].
     Wide,
     /// The runtime's own, such as a list of threads that wait: orders no memory.
     Quiet,

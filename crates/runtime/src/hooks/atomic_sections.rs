@@ -8,13 +8,11 @@ use crate::{
     core::{
         cell::{RunCell, RunValue},
         families::Birth,
-        hidden_objects::Hidden,
         modules,
-        operations::visible,
         per_thread::PerThread,
-        program_symbols, sys, world,
+        program_symbols, sys,
     },
-    hooks::calls_end,
+    run::{callers::calls_end, hidden_objects::Hidden, operations::visible, world},
 };
 use alloc::vec::Vec;
 use core::{ffi::CStr, ops::Range};

@@ -1,43 +1,21 @@
 //! What the compiler's thread-sanitizer instrumentation calls.
 
-pub(crate) mod accesses;
-pub(crate) mod atomic_objects;
-pub(crate) mod atomic_peeks;
 pub(crate) mod atomic_sections;
-pub(crate) mod passed_calls;
-pub(crate) mod racy_units;
+pub(crate) mod plain_accesses;
 pub(crate) mod sized_atomics;
-pub(crate) mod trampoline;
-pub(crate) mod variadic;
 pub(crate) mod wide_atomics;
-pub(crate) mod wide_values;
-
-pub use trampoline::Frame;
 
 use crate::{
-    core::{
-        cell::RunValue,
-        modules,
+    core::{modules, trampoline::Frame},
+    run::{
+        atomic_objects::{self, order},
+        callers,
         world::{self, perform, poll},
     },
     trampoline,
 };
-use core::{
-    ptr,
-    sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering},
-};
+use core::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering};
 use reweave_model::{Gate, Op, Order, Rmw, RmwKind};
-
-/// The memory order of a hook's argument.
-pub fn order(number: i32) -> Order {
-    match number & 7 {
-        0 => Order::Relaxed,
-        1 | 2 => Order::Acquire,
-        3 => Order::Release,
-        4 => Order::AcqRel,
-        _ => Order::SeqCst,
-    }
-}
 
 macro_rules! atomics {
     ($width:ident, $bits:literal, $word:ty, $atomic:ty) => {
@@ -334,30 +312,9 @@ extern "C" fn __tsan_atomic_signal_fence(_: i32) {}
 #[cfg_attr(not(test), unsafe(no_mangle))]
 extern "C" fn __tsan_init() {}
 
-/// Where the running thread's list of callers ends; null when there is no run. The list has the functions that the thread is
-/// in, by their return addresses, outermost first. It lies in memory of its own, with room for as many calls as the thread's
-/// stack can hold.
-static CALLS: RunValue<*mut usize> = RunValue::new(ptr::null_mut());
-
-/// Stands behind the last entry of every list.
-pub const FULL: usize = usize::MAX;
-
-/// Goes over to another thread's list; where the present one ends.
-#[inline]
-pub fn swap_calls(end: *mut usize) -> *mut usize {
-    let before = CALLS.get();
-    CALLS.set(end);
-    before
-}
-
-/// Where the running thread's list ends.
-pub fn calls_end() -> *mut usize {
-    CALLS.get()
-}
-
 /// # Safety
 ///
-/// `address` is valid for the atomic operation that the program performs there.
+/// Called by the compiler's instrumentation at the beginning of a function.
 #[cfg_attr(not(test), unsafe(no_mangle))]
 #[unsafe(naked)]
 pub unsafe extern "C" fn __tsan_func_entry() {
@@ -365,33 +322,17 @@ pub unsafe extern "C" fn __tsan_func_entry() {
 }
 
 extern "C" fn entered(caller: usize, pc: usize) {
-    let end = CALLS.get();
-    // SAFETY: `end` points into the running thread's list, whose last entry is FULL: a list that is full (long jumps leave
-    // entries behind) grows no further, so there is room for one more.
-    unsafe {
-        if end.is_null() || end.read() == FULL {
-            return;
-        }
-        end.write(caller);
-        CALLS.set(end.add(1));
-    }
-    if atomic_sections::any() {
+    if callers::push(caller) && atomic_sections::any() {
         atomic_sections::entered(pc);
     }
 }
 
 #[cfg_attr(not(test), unsafe(no_mangle))]
 extern "C" fn __tsan_func_exit() {
-    let end = CALLS.get();
-    // SAFETY: `end` points into the running thread's list, and before each list lies an entry that is 0, where it never
-    // shrinks further.
-    if end.is_null() || unsafe { end.sub(1).read() } == 0 {
-        return;
+    if !callers::is_empty() {
+        if atomic_sections::any() {
+            atomic_sections::leaving();
+        }
+        callers::pop();
     }
-    if atomic_sections::any() {
-        atomic_sections::leaving();
-    }
-    // SAFETY: the list of the thread has the entry that was just looked at; leaving a section may have switched threads, but
-    // this thread's list is the current one again.
-    CALLS.set(unsafe { CALLS.get().sub(1) });
 }

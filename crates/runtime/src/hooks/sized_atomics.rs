@@ -2,10 +2,11 @@
 //! words.
 
 use crate::{
-    core::{real::Real, world},
-    hooks::{
-        Frame, accesses,
+    core::{real::Real, trampoline::Frame},
+    run::{
+        accesses,
         wide_values::{Access, Orders},
+        world,
     },
     trampoline,
 };

@@ -1,11 +1,11 @@
-//! Atomics of 16 bytes. Loads, stores, exchanges and compare-exchanges are one operation each ([`crate::hooks::wide_values`]); for anything else processors have no
+//! Atomics of 16 bytes. Loads, stores, exchanges and compare-exchanges are one operation each ([`crate::run::wide_values`]); for anything else processors have no
 //! instruction of that size either, and it is a load and compare-exchanges until one succeeds.
 
 use crate::{
-    core::world,
-    hooks::{
-        Frame,
+    core::trampoline::Frame,
+    run::{
         wide_values::{Access, Orders},
+        world,
     },
     trampoline,
 };

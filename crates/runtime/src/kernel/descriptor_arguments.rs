@@ -1,6 +1,6 @@
 //! Descriptors among the arguments of calls. The runtime's own ([`RUNTIME_DESCRIPTORS`]) stand for nothing in the program.
 
-use crate::{core::entry, kernel::start_state::RUNTIME_DESCRIPTORS};
+use crate::{core::program_start, kernel::start_state::RUNTIME_DESCRIPTORS};
 use core::ffi::{CStr, c_int, c_long};
 
 /// What the program means by a descriptor: a number of the runtime stands for nothing.
@@ -13,7 +13,7 @@ pub(crate) fn own(descriptor: c_int) -> c_int {
 
 /// Whether a descriptor belongs to the runtime, in a program that is driven.
 pub(crate) fn is_runtimes(descriptor: c_int) -> bool {
-    descriptor >= RUNTIME_DESCRIPTORS && entry::driven()
+    descriptor >= RUNTIME_DESCRIPTORS && program_start::driven()
 }
 
 /// Calls that are passed on with their arguments: which of these are descriptors. Other calls use [`own`].

@@ -12,7 +12,7 @@
 //! operating system would not give finds an error, all orders are explored: the table is one object then ([`Rule::Table`]).
 
 use crate::{
-    core::{cell::RunCell, resource_limits, rules, world},
+    core::cell::RunCell,
     kernel::{
         descriptor_arguments,
         descriptor_ranges::{self, FIRST},
@@ -22,6 +22,8 @@ use crate::{
         os_files::{self, close, is_open},
         start_state::{self, COPIES, RUNTIME_DESCRIPTORS},
     },
+    run::{rules, world},
+    shared::resource_limits,
 };
 use alloc::{format, vec::Vec};
 use core::ffi::c_int;

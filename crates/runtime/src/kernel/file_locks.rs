@@ -7,19 +7,17 @@
 //! Locks of the process (`F_SETLK`, `lockf`) never exclude its own threads: they are the operating system's.
 
 use crate::{
-    core::{
-        call_sites,
-        cell::RunCell,
-        objects::Sort,
-        operations::{failed, visible},
-        world::{self, poll},
-    },
-    hooks::Frame,
+    core::{cell::RunCell, objects::Sort, trampoline::Frame},
     kernel::{
         descriptor_table, file_names, file_objects,
         open_description::DescriptionId,
         ordering::alone,
         os_files::{self, FileIdentity},
+    },
+    run::{
+        call_sites,
+        operations::{failed, visible},
+        world::{self, poll},
     },
 };
 use alloc::vec::Vec;

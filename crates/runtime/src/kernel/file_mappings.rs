@@ -6,8 +6,7 @@
 //! nothing says who sees them.
 
 use crate::{
-    core::{cell::RunCell, world},
-    hooks::accesses,
+    core::cell::RunCell,
     kernel::{
         file_names,
         open_description::Place,
@@ -15,6 +14,7 @@ use crate::{
         os_files::{self, FileIdentity},
         start_state,
     },
+    run::{accesses, world},
 };
 use alloc::{format, vec::Vec};
 use core::{ffi::c_int, ops::Range};

@@ -8,15 +8,13 @@
 //! call that names a file holds it together with others, and also touches the file.
 
 use crate::{
-    core::{
-        cell::RunCell, families::Birth, hidden_objects::Hidden, operations::visible,
-        per_thread::PerThread, rules, world,
-    },
+    core::{cell::RunCell, families::Birth, per_thread::PerThread},
     kernel::{
         file_objects, nameless_files, os_files,
         overlay::overlay,
         paths::{RealPath, beneath, hash},
     },
+    run::{hidden_objects::Hidden, operations::visible, rules, world},
 };
 use alloc::{format, vec::Vec};
 use core::ffi::c_int;

@@ -9,15 +9,14 @@
 //! hashes of their names.
 
 use crate::{
-    core::{
+    core::{cell::RunCell, objects::Sort},
+    kernel::{file_names, ordering::alone, os_files, start_state, waits},
+    run::{
         call_sites,
-        cell::RunCell,
         hidden_objects::Hidden,
-        objects::Sort,
         operations::visible,
         world::{self, World},
     },
-    kernel::{file_names, ordering::alone, os_files, start_state, waits},
 };
 use alloc::{format, string::String, vec::Vec};
 use core::ffi::c_int;

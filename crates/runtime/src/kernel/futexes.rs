@@ -5,13 +5,13 @@
 //! is no use of the memory.
 
 use crate::{
-    core::{
-        deadlines::{self, Deadline},
-        objects::Sort,
+    core::objects::Sort,
+    run::{
+        atomic_objects,
         operations::{failed, visible},
         world,
     },
-    hooks::atomic_objects,
+    shared::deadlines::{self, Deadline},
 };
 use alloc::format;
 use core::ffi::{c_int, c_long};

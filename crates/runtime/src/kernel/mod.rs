@@ -12,7 +12,7 @@
 //! | the operating system and the C library | `os_files`, `libc_streams`, `program_memory` |
 //! | happens-before | `ordering` |
 //!
-//! Each part keeps its state in one cell. May import `core` and `hooks`, never a family of calls.
+//! Each part keeps its state in one cell. May import `core`, `run` and `shared`, never a family of calls.
 
 pub(crate) mod descriptor_arguments;
 pub(crate) mod descriptor_ranges;
@@ -30,6 +30,7 @@ pub(crate) mod open_description;
 pub(crate) mod ordering;
 pub(crate) mod os_files;
 pub(crate) mod overlay;
+pub(crate) mod passed_calls;
 pub(crate) mod path_resolution;
 pub(crate) mod paths;
 pub(crate) mod program_memory;
@@ -37,13 +38,14 @@ pub(crate) mod signals;
 pub(crate) mod start_state;
 pub(crate) mod waits;
 
-use crate::core::families::Family;
+use crate::{core::families::Family, run::recording};
 
 pub(crate) static FAMILY: Family = Family {
     prepare: |beginning| {
         overlay::overlay().set_root(&beginning.disk);
         start_state::prepare();
         waits::prepare();
+        recording::NAMES.set(file_objects::named);
     },
     begin_run: || {
         descriptor_table::begin_run();

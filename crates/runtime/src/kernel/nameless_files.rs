@@ -4,7 +4,7 @@
 //! can get the same identity in this run.
 
 use crate::{
-    core::{cell::RunCell, world},
+    core::cell::RunCell,
     kernel::{
         descriptor_table, file_names, file_objects,
         os_files::{self, FileIdentity},
@@ -12,6 +12,7 @@ use crate::{
         path_resolution,
         paths::{RealPath, hash},
     },
+    run::world,
 };
 use alloc::{format, vec::Vec};
 use core::ffi::c_int;

@@ -1,8 +1,8 @@
 //! Files that cannot be opened in a run: they have no end, or no order.
 
 use crate::{
-    core::{call_sites, cancellation, world},
     kernel::{os_files, program_memory::c_text, start_state},
+    run::{call_sites, cancellation, world},
 };
 use core::ffi::CStr;
 

@@ -16,8 +16,7 @@
 //! ([`Rule::Positions`]), a read changes the file's object.
 
 use crate::{
-    core::{call_sites, cancellation, cell::RunCell, operations::failed, rules, world},
-    hooks::Frame,
+    core::{cell::RunCell, trampoline::Frame},
     kernel::{
         descriptor_arguments, descriptor_table,
         file_mappings::{self, By},
@@ -27,6 +26,7 @@ use crate::{
         program_memory::ProgramMemory,
         start_state,
     },
+    run::{call_sites, cancellation, operations::failed, rules, world},
 };
 use alloc::{format, vec::Vec};
 use core::ffi::c_int;

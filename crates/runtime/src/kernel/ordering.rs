@@ -3,7 +3,7 @@
 //! Much of this folder is exact only as long as threads come to a thing one after the other, in an order that the program itself
 //! makes. A [`Moment`] remembers the last use; the next use asks whether the last one happened before it.
 
-use crate::core::world;
+use crate::run::world;
 use reweave_model::ThreadId;
 
 /// A step of a thread.

@@ -7,12 +7,7 @@
 //! Between [`redirect`] and [`make`] the thread performs no operation, so what the call at hand needs is kept in one place.
 
 use crate::{
-    core::{
-        call_sites,
-        cell::{RunCell, RunValue},
-        operations::failed,
-        world,
-    },
+    core::cell::{RunCell, RunValue},
     kernel::{
         descriptor_table, file_locks, file_mappings,
         file_names::{HERE, enter, leave, number, refuse},
@@ -25,6 +20,7 @@ use crate::{
         program_memory::c_text,
         start_state,
     },
+    run::{call_sites, operations::failed, world},
 };
 use alloc::{format, vec::Vec};
 use core::ffi::c_int;

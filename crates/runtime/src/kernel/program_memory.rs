@@ -1,8 +1,8 @@
 //! Memory of the program that a call hands to the operating system: one block, or several (`iovec`).
 
 use crate::{
-    core::world,
-    hooks::{Frame, accesses},
+    core::trampoline::Frame,
+    run::{accesses, world},
 };
 use core::ffi::{CStr, c_char, c_int};
 

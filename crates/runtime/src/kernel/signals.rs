@@ -12,22 +12,21 @@
 
 use crate::{
     core::{
-        cancellation,
-        cell::RunValue,
-        deadlines::{self, Deadline},
-        families::Birth,
-        objects::Sort,
-        operations::visible,
-        per_thread::PerThread,
-        process_end,
-        signal_actions::{self, action, handled},
+        cell::RunValue, families::Birth, objects::Sort, per_thread::PerThread,
         signal_names::SignalName,
-        thread_end, world,
     },
     kernel::{
         file_objects::{self, Whole},
         waits::{self, Ended},
     },
+    run::{
+        cancellation,
+        operations::visible,
+        process_end,
+        signal_actions::{self, action, handled},
+        thread_end, world,
+    },
+    shared::deadlines::{self, Deadline},
 };
 use alloc::format;
 use core::{

@@ -6,13 +6,14 @@
 use crate::{
     core::{
         cell::{RunCell, RunValue},
-        channel, sys, world,
+        channel, sys,
     },
     kernel::{
         libc_streams::Stream,
         os_files::{self, FileIdentity},
     },
     real,
+    run::world,
 };
 use alloc::vec::Vec;
 use core::ffi::{c_char, c_int};

@@ -11,18 +11,16 @@
 
 use crate::{
     core::{
+        cell::RunCell, families::Birth, objects::Sort, per_thread::PerThread, trampoline::Frame,
+    },
+    kernel::imported_names,
+    run::{
         call_sites, cancellation,
-        cell::RunCell,
-        deadlines::Deadline,
-        families::Birth,
         hidden_objects::Hidden,
-        objects::Sort,
         operations::{misuse, visible},
-        per_thread::PerThread,
         world::{self, World, perform, poll},
     },
-    hooks::Frame,
-    kernel::imported_names,
+    shared::deadlines::Deadline,
 };
 use alloc::{format, string::String, vec::Vec};
 use core::ffi::CStr;
@@ -37,7 +35,7 @@ const NAMES: [&CStr; 4] = [
 ];
 
 /// Whether the program's waits are of this kind.
-pub use crate::core::cancellation::used;
+pub use crate::run::cancellation::used;
 
 /// Looks at what the program's modules name.
 pub fn prepare() {

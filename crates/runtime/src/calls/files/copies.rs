@@ -2,15 +2,16 @@
 //! between.
 
 use crate::{
-    core::{call_sites, cell::RunCell, operations::failed, spin, sys, world},
-    hooks::{Frame, accesses},
+    core::{cell::RunCell, sys, trampoline::Frame},
     kernel::{
         open_description::{self, Access, Place, Reached},
         ordering::alone,
         os_files::{self, FileIdentity},
         start_state,
     },
-    real, trampoline,
+    real,
+    run::{accesses, call_sites, operations::failed, spin, world},
+    trampoline,
 };
 use alloc::{format, vec::Vec};
 use core::ffi::{c_int, c_long, c_uint};

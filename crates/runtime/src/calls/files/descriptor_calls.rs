@@ -2,8 +2,7 @@
 //! [`crate::kernel::descriptor_table`].
 
 use crate::{
-    core::{call_sites, cancellation, operations::failed, rules, spin, world},
-    hooks::{Frame, accesses, passed_calls::passes},
+    core::trampoline::Frame,
     kernel::{
         descriptor_arguments::{self, is_runtimes},
         descriptor_table::{self, ask, change, closing, found, look_up, opened_from, take_found},
@@ -11,9 +10,12 @@ use crate::{
         file_names, file_objects, libc_streams,
         ordering::alone,
         os_files,
+        passed_calls::passes,
         start_state::{self, RUNTIME_DESCRIPTORS},
     },
-    outside_run, real, trampoline,
+    outside_run, real,
+    run::{accesses, call_sites, cancellation, operations::failed, rules, spin, world},
+    trampoline,
 };
 use alloc::format;
 use core::ffi::{CStr, c_int, c_uint};
@@ -135,7 +137,7 @@ extern "C" fn close_from(lowest: c_int, frame: &Frame) {
 /// `close_range`.
 extern "C" fn close_several(first: c_uint, last: c_uint, flags: c_int, frame: &Frame) -> c_int {
     const PAST: c_uint = RUNTIME_DESCRIPTORS as c_uint;
-    let last = match crate::core::entry::driven() {
+    let last = match crate::core::program_start::driven() {
         true => last.min(PAST - 1),
         false => last,
     };

@@ -2,8 +2,6 @@
 
 use crate::{
     calls::files::file_status,
-    core::{call_sites, spin, world},
-    hooks::{accesses, passed_calls::redirects},
     kernel::{
         descriptor_table, file_locks,
         file_names::{HERE, enter, refuse},
@@ -12,9 +10,11 @@ use crate::{
         ordering::alone,
         os_files,
         overlay::overlay,
+        passed_calls::redirects,
         path_resolution::{PathUse, redirect},
         start_state,
     },
+    run::{accesses, call_sites, spin, world},
 };
 use alloc::format;
 use core::ffi::{CStr, c_int};

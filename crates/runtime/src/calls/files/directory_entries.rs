@@ -1,8 +1,7 @@
 //! Removing entries of directories. Renaming is in [`crate::calls::files::renames`].
 
 use crate::{
-    core::{call_sites, operations::failed},
-    hooks::Frame,
+    core::trampoline::Frame,
     kernel::{
         file_names::{HERE, leave, number, refuse},
         file_objects,
@@ -13,7 +12,9 @@ use crate::{
         paths::{Ending, RealPath, is_system, parent},
         program_memory::c_text,
     },
-    outside_run, trampoline,
+    outside_run,
+    run::{call_sites, operations::failed},
+    trampoline,
 };
 use core::ffi::c_int;
 use reweave_model::Site;

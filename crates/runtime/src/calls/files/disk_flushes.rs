@@ -1,9 +1,8 @@
 //! Calls that wait until data has reached the disk: to the runtime they are cancellation points and uses of a descriptor.
 
 use crate::{
-    core::{call_sites, cancellation},
-    hooks::passed_calls::passes,
-    kernel::descriptor_table,
+    kernel::{descriptor_table, passed_calls::passes},
+    run::{call_sites, cancellation},
 };
 use core::ffi::{CStr, c_int};
 

@@ -1,8 +1,6 @@
 //! Calls that write to memory what is known about files: where they look, and which of their answers differ from run to run.
 
 use crate::{
-    core::call_sites,
-    hooks::passed_calls::{all, fills},
     kernel::{
         descriptor_table,
         file_names::{HERE, enter, refuse},
@@ -10,11 +8,13 @@ use crate::{
         ordering::alone,
         os_files,
         overlay::overlay,
+        passed_calls::{all, fills},
         path_resolution::{PathUse, redirect, remember_path, replaced_path, send},
         paths::{beneath, terminated},
         program_memory::c_text,
         start_state,
     },
+    run::call_sites,
 };
 use core::ffi::{CStr, c_char, c_int};
 

@@ -1,16 +1,16 @@
 //! `link` and `linkat`: a second name for a file. Both names are of one file, so it has to be in the overlay.
 
 use crate::{
-    core::call_sites,
-    hooks::passed_calls::redirects,
     kernel::{
         file_names::{HERE, note_rename, number},
         file_objects, nameless_files,
         overlay::overlay,
+        passed_calls::redirects,
         path_resolution::{PathUse, place_for, reach, send},
         paths::descriptor_in_proc,
         program_memory::c_text,
     },
+    run::call_sites,
 };
 use alloc::{format, vec::Vec};
 use core::ffi::{CStr, c_int};

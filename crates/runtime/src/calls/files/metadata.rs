@@ -2,17 +2,17 @@
 //! [`crate::kernel::path_resolution`].
 
 use crate::{
-    core::call_sites,
-    hooks::passed_calls::redirects,
     kernel::{
         descriptor_table, file_mappings,
         file_names::{HERE, number_of_open, refuse},
         file_objects,
         ordering::alone,
         os_files,
+        passed_calls::redirects,
         path_resolution::{CHANGE, PathUse, deny, is_gone_with_run, redirect},
         program_memory::c_text,
     },
+    run::call_sites,
 };
 use alloc::format;
 use core::ffi::{CStr, c_int};

@@ -3,16 +3,16 @@
 //! [`crate::calls::files::metadata`], those about directories in [`crate::calls::files::directories`].
 
 use crate::{
-    core::spin,
-    hooks::passed_calls::redirects,
     kernel::{
         descriptor_table,
         file_names::HERE,
         nameless_files,
         open_checks::check_openable,
+        passed_calls::redirects,
         path_resolution::{PathUse, makes_nameless, redirect},
         start_state,
     },
+    run::spin,
 };
 use core::ffi::{CStr, c_int};
 use reweave_model::Site;

@@ -2,9 +2,8 @@
 //! in [`crate::kernel::open_description`] how. Calls with several blocks of memory are in [`crate::calls::files::vectored_io`].
 
 use crate::{
-    core::{cancellation, operations::failed, world},
-    hooks::{
-        Frame,
+    core::{
+        trampoline::Frame,
         variadic::{List, variadic},
     },
     kernel::{
@@ -13,7 +12,9 @@ use crate::{
         os_files,
         program_memory::ProgramMemory,
     },
-    real, trampoline,
+    real,
+    run::{cancellation, operations::failed, world},
+    trampoline,
 };
 use core::ffi::{c_int, c_void};
 

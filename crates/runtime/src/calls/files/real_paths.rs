@@ -1,8 +1,7 @@
 //! `realpath`: where a path leads, as the program calls it.
 
 use crate::{
-    core::{call_sites, heap, operations::failed, world},
-    hooks::{Frame, accesses},
+    core::trampoline::Frame,
     kernel::{
         file_names::{HERE, leave},
         ordering::alone,
@@ -10,7 +9,9 @@ use crate::{
         path_resolution::{PathUse, reach},
         paths::terminated,
     },
-    real, trampoline,
+    real,
+    run::{accesses, call_sites, heap, operations::failed, world},
+    trampoline,
 };
 use core::ffi::c_char;
 

@@ -2,8 +2,7 @@
 
 use crate::{
     calls::files::directory_entries::answer,
-    core::call_sites,
-    hooks::Frame,
+    core::trampoline::Frame,
     kernel::{
         descriptor_table, file_mappings,
         file_names::{HERE, note_rename, number, refuse},
@@ -15,7 +14,9 @@ use crate::{
         paths::{Ending, beneath, is_system, parent},
         program_memory::c_text,
     },
-    outside_run, trampoline,
+    outside_run,
+    run::call_sites,
+    trampoline,
 };
 use core::ffi::{c_int, c_uint};
 use reweave_model::Site;

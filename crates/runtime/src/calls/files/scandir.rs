@@ -2,10 +2,11 @@
 
 use crate::{
     calls::files::directories,
-    core::{call_sites, spin},
-    hooks::{Frame, accesses},
+    core::trampoline::Frame,
     kernel::{file_names::leave, path_resolution::make},
-    outside_run, real, trampoline,
+    outside_run, real,
+    run::{accesses, call_sites, spin},
+    trampoline,
 };
 use core::ffi::{c_int, c_void};
 use libc::dirent64;

@@ -5,15 +5,16 @@ use crate::{
         directory_entries::{Removes, answer, remove_entry},
         named_files,
     },
-    core::{call_sites, operations::failed},
-    hooks::Frame,
+    core::trampoline::Frame,
     kernel::{
         file_names::{HERE, leave},
         path_resolution::make,
         paths::terminated,
         program_memory::c_text,
     },
-    outside_run, real, trampoline,
+    outside_run, real,
+    run::{call_sites, operations::failed},
+    trampoline,
 };
 use alloc::vec::Vec;
 use core::ffi::{c_char, c_int};

@@ -2,8 +2,7 @@
 
 use crate::{
     calls::files::directory_entries::answer,
-    core::{call_sites, cancellation, operations::failed, world},
-    hooks::{Frame, accesses},
+    core::trampoline::Frame,
     kernel::{
         descriptor_table,
         file_names::{HERE, leave, next_temporary},
@@ -12,7 +11,9 @@ use crate::{
         path_resolution::{PathUse, place_for, reach},
         start_state,
     },
-    outside_run, trampoline,
+    outside_run,
+    run::{accesses, call_sites, cancellation, operations::failed, world},
+    trampoline,
 };
 use core::ffi::{CStr, c_char, c_int};
 

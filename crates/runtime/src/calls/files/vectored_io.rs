@@ -1,7 +1,7 @@
 //! Reading and writing by descriptor, into and from several blocks of memory: see [`crate::calls::files::read_write`].
 
 use crate::{
-    hooks::Frame,
+    core::trampoline::Frame,
     kernel::{
         open_description::{Place, read, write},
         program_memory::ProgramMemory,

@@ -4,12 +4,11 @@
 //! from atomics are understood without annotations, and a race that is declared benign is a race.
 
 use crate::{
-    core::{
+    core::{objects::Sort, trampoline::Frame},
+    run::{
         call_sites,
-        objects::Sort,
         world::{self, perform},
     },
-    hooks::Frame,
     trampoline,
 };
 use core::ffi::{c_char, c_double, c_int, c_void};

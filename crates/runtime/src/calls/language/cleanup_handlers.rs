@@ -1,9 +1,10 @@
 //! Cleanup handlers of C code (`pthread_cleanup_push`), which run when their thread leaves by `pthread_exit` or is cancelled.
 
 use crate::{
-    core::{unwinding, world},
-    hooks::Frame,
-    real, trampoline,
+    core::trampoline::Frame,
+    real,
+    run::{unwinding, world},
+    trampoline,
 };
 use core::ffi::c_void;
 

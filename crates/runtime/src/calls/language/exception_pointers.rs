@@ -2,8 +2,10 @@
 //! drop a reference is an operation, so that the thread that destroys the exception comes after all threads that used it.
 
 use crate::{
-    core::{call_sites, cell::RunCell, exceptions, objects::Sort, operations::visible, world},
-    hooks::passed_calls::passes,
+    core::{cell::RunCell, objects::Sort},
+    kernel::passed_calls::passes,
+    run::{call_sites, operations::visible, world},
+    shared::exceptions,
 };
 use alloc::vec::Vec;
 use core::ffi::{CStr, c_void};

@@ -2,9 +2,9 @@
 //! restored here.
 
 use crate::{
-    core::{call_sites, families::Birth, per_thread::PerThread, world},
-    hooks::passed_calls::passes,
-    kernel::signals,
+    core::{families::Birth, per_thread::PerThread},
+    kernel::{passed_calls::passes, signals},
+    run::{call_sites, world},
 };
 use alloc::vec::Vec;
 use core::ffi::{CStr, c_int};

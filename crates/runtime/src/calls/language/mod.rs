@@ -8,10 +8,7 @@ pub(crate) mod exception_pointers;
 pub(crate) mod long_jumps;
 pub(crate) mod verifier;
 
-use crate::{
-    core::{families::Family, unwinding},
-    hooks::atomic_sections,
-};
+use crate::{core::families::Family, hooks::atomic_sections, run::unwinding};
 
 pub(crate) static FAMILY: Family = Family {
     prepare: |_| {

@@ -1,9 +1,12 @@
 //! The interface for test drivers: `reweave.h`, and the names of the software-verification competition.
 
 use crate::{
-    core::{c_text, modules, operations::visible, process_end, world},
-    hooks::{Frame, atomic_sections},
-    leave_outside_run, trampoline,
+    core::{modules, trampoline::Frame},
+    hooks::atomic_sections,
+    leave_outside_run,
+    run::{operations::visible, process_end, world},
+    shared::c_text,
+    trampoline,
 };
 use core::ffi::{c_char, c_int, c_uint};
 use reweave_model::{Kind, Op, Site};

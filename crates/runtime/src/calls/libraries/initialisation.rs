@@ -2,8 +2,8 @@
 
 use crate::{
     calls::libraries::{OPENED, loaded, thread_locals},
-    core::{closed_code, rules, world},
     kernel::file_names,
+    run::{closed_code, rules, world},
 };
 use alloc::{collections::VecDeque, vec::Vec};
 use core::mem;

@@ -4,7 +4,7 @@
 //! program with that library loaded before the first run ([`loader`]), so that it is restored like everything else and its sites
 //! have the same numbers in every run. It is *late* then: to open it is to call its constructors, to close it for the last time is
 //! to call its destructors, under the loader's lock ([`initialisation`]). While it is closed, its code cannot be run
-//! ([`crate::core::closed_code`]) and its symbols cannot be found ([`symbol_lookup`]).
+//! ([`crate::run::closed_code`]) and its symbols cannot be found ([`symbol_lookup`]).
 //!
 //! May import `core`, `hooks` and `kernel`, and no other family.
 
@@ -15,19 +15,22 @@ mod thread_locals;
 
 use crate::{
     core::{
-        call_sites,
         cell::{RunCell, RunValue},
-        channel, closed_code,
+        channel,
         families::Family,
-        hidden_objects::Hidden,
         loader::{self, Late},
         modules,
+        trampoline::{Frame, assembly},
+    },
+    kernel::file_names,
+    outside_run, real,
+    run::{
+        call_sites, closed_code,
+        hidden_objects::Hidden,
         operations::visible,
         world::{self, Outcome},
     },
-    hooks::{Frame, trampoline::assembly},
-    kernel::file_names,
-    outside_run, real, trampoline,
+    trampoline,
 };
 use alloc::{boxed::Box, ffi::CString, vec::Vec};
 use core::{

@@ -1,8 +1,7 @@
 //! Which file a program means when it opens a library.
 
 use crate::{
-    core::{loader, modules, sys},
-    hooks::Frame,
+    core::{loader, modules, sys, trampoline::Frame},
     kernel::overlay::{Where, overlay},
     real,
 };

@@ -4,9 +4,14 @@
 
 use crate::{
     calls::libraries::{OPENED, enter, leave, loaded},
-    core::{call_sites, modules, real::Real, rules, world},
-    hooks::{Frame, trampoline::assembly},
-    real, trampoline,
+    core::{
+        modules,
+        real::Real,
+        trampoline::{Frame, assembly},
+    },
+    real,
+    run::{call_sites, rules, world},
+    trampoline,
 };
 use core::{
     arch::naked_asm,

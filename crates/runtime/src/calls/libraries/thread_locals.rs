@@ -1,9 +1,6 @@
 //! Thread-local variables of libraries: when a library is closed and opened again, they have their first values.
 
-use crate::{
-    core::{loader::Late, world},
-    real,
-};
+use crate::{core::loader::Late, real, run::world};
 use alloc::vec::Vec;
 use core::{
     ffi::{c_int, c_void},

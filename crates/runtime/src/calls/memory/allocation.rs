@@ -2,9 +2,10 @@
 //! runtime's heap for the program ([`heap`]).
 
 use crate::{
-    core::{entry::driven, heap, modules, operations::failed, restore::PAGE, world},
-    hooks::{Frame, accesses},
-    real, trampoline,
+    core::{modules, program_start::driven, restore::PAGE, trampoline::Frame},
+    real,
+    run::{accesses, heap, operations::failed, world},
+    trampoline,
 };
 use core::{
     ffi::{c_int, c_void},

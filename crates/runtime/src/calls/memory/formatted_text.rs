@@ -8,13 +8,14 @@ use crate::{
         static_buffers,
         strings::{ALL, Text, TextMut, read, span_of, span_without},
     },
-    core::{cell::RunValue, spin},
-    hooks::{
-        Frame,
-        accesses::range,
+    core::{
+        cell::RunValue,
+        trampoline::Frame,
         variadic::{List, variadic},
     },
-    outside_run, real, trampoline,
+    outside_run, real,
+    run::{accesses::range, spin},
+    trampoline,
 };
 use core::{
     ffi::{c_int, c_long, c_uint, c_ulong, c_void},

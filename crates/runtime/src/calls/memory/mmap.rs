@@ -5,22 +5,22 @@
 
 use crate::{
     core::{
-        call_sites,
         cell::{RunCell, RunValue},
-        entry,
         families::PageVisitor,
-        operations::failed,
-        resource_limits,
+        program_start,
         restore::PAGE,
-        slots, sys, world,
+        sys,
+        trampoline::{Frame, assembly},
     },
-    hooks::{Frame, accesses, trampoline::assembly},
     kernel::{
         descriptor_arguments, descriptor_table,
         file_mappings::{self, Mapping},
         file_objects, start_state,
     },
-    outside_run, real, trampoline,
+    outside_run, real,
+    run::{accesses, call_sites, operations::failed, slots, world},
+    shared::resource_limits,
+    trampoline,
 };
 use alloc::vec::Vec;
 use core::{
@@ -512,7 +512,7 @@ unsafe extern "C" fn set_break(address: *mut c_void, _: &Frame) -> c_int {
 ///
 /// As `sbrk`: the program does not use memory above the new break.
 unsafe extern "C" fn move_break(by: isize, _: &Frame) -> *mut c_void {
-    if by != 0 && entry::driven() && world::active() {
+    if by != 0 && program_start::driven() && world::active() {
         if by > 0 && !affords(by as usize) {
             return result(-libc::ENOMEM as isize) as *mut c_void;
         }

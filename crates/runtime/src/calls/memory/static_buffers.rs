@@ -8,11 +8,11 @@
 //! *May miss* what functions read of the locale (`printf`, `isalpha`), and of time zones.
 
 use crate::{
-    core::{call_sites, cancellation, real::Real, spin, world},
-    hooks::{
-        Frame,
+    core::{real::Real, trampoline::Frame},
+    kernel::passed_calls,
+    run::{
         accesses::{access, range},
-        passed_calls,
+        call_sites, cancellation, spin, world,
     },
 };
 use core::ffi::{CStr, c_char};

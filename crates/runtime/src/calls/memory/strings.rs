@@ -3,9 +3,10 @@
 //! byte.
 
 use crate::{
-    core::{entry::driven, heap, modules, world},
-    hooks::{Frame, accesses::range},
-    real, trampoline,
+    core::{modules, program_start::driven, trampoline::Frame},
+    real,
+    run::{accesses::range, heap, world},
+    trampoline,
 };
 use core::{
     ffi::{c_char, c_int, c_void},

@@ -1,8 +1,8 @@
 //! The entry points of libgomp: functions in assembly, since some have more arguments than there are registers.
 
 use crate::{
-    core::{call_sites, real::Real, world},
-    hooks::Frame,
+    core::{real::Real, trampoline::Frame},
+    run::{call_sites, world},
 };
 use core::ffi::c_void;
 use reweave_model::Site;
@@ -60,9 +60,9 @@ macro_rules! entries {
             pub unsafe extern "C" fn $name() {
                 core::arch::naked_asm!(
                     ".cfi_startproc",
-                    $crate::hooks::trampoline::assembly!(push frame),
-                    $crate::hooks::trampoline::assembly!(push arguments),
-                    $crate::hooks::trampoline::assembly!(room "8"),
+                    $crate::core::trampoline::assembly!(push frame),
+                    $crate::core::trampoline::assembly!(push arguments),
+                    $crate::core::trampoline::assembly!(room "8"),
                     "lea rdi, [rip + {real}]",
                     "call {outside}",
                     "test rax, rax",
@@ -70,14 +70,14 @@ macro_rules! entries {
                     "lea rdi, [rsp + 8]",
                     "call {target}",
                     ".cfi_remember_state",
-                    $crate::hooks::trampoline::assembly!(drop "104"),
+                    $crate::core::trampoline::assembly!(drop "104"),
                     "ret",
                     ".cfi_restore_state",
                     "2:",
                     "mov r11, rax",
-                    $crate::hooks::trampoline::assembly!(drop "8"),
-                    $crate::hooks::trampoline::assembly!(pop arguments),
-                    $crate::hooks::trampoline::assembly!(drop "48"),
+                    $crate::core::trampoline::assembly!(drop "8"),
+                    $crate::core::trampoline::assembly!(pop arguments),
+                    $crate::core::trampoline::assembly!(drop "48"),
                     "jmp r11",
                     ".cfi_endproc",
                     real = sym REAL,

@@ -6,14 +6,14 @@ use crate::{
         entry_points::{Call, entries},
         regions::release,
     },
-    core::{
-        held_mutexes::{held, holder},
-        objects::{Found, Sort},
+    core::objects::{Found, Sort},
+    run::{
+        accesses,
         operations::misuse,
         spin,
         world::{self, poll},
     },
-    hooks::accesses,
+    shared::held_mutexes::{held, holder},
 };
 use reweave_model::{Object, ObjectId, Op, Order};
 

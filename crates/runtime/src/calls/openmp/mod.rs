@@ -14,13 +14,14 @@ mod settings;
 mod tasks;
 mod worksharing;
 
-use crate::core::{
-    call_sites,
-    cell::RunCell,
-    families::{Birth, Family},
-    objects::Sort,
-    per_thread::PerThread,
-    world,
+use crate::{
+    core::{
+        cell::RunCell,
+        families::{Birth, Family},
+        objects::Sort,
+        per_thread::PerThread,
+    },
+    run::{call_sites, world},
 };
 use alloc::vec::Vec;
 use core::ffi::{c_int, c_void};

@@ -10,15 +10,15 @@ use crate::{
         with_own, with_team,
         worksharing::{self, Sharing},
     },
-    core::{
-        held_mutexes::held,
+    core::objects::Sort,
+    kernel::file_mappings,
+    run::{
         hidden_objects::Hidden,
-        objects::Sort,
         operations::{misuse, visible},
         spin,
         world::{self, poll},
     },
-    kernel::file_mappings,
+    shared::held_mutexes::held,
 };
 use alloc::vec::Vec;
 use core::ffi::c_void;

@@ -7,8 +7,9 @@ use crate::{
         entry_points::{Call, entries},
         place, size_of_team, with_own,
     },
-    core::{cell::RunValue, process_identity, spin, world},
-    hooks::accesses,
+    core::cell::RunValue,
+    run::{accesses, spin, world},
+    shared::process_identity,
 };
 use core::ffi::{CStr, c_int};
 

@@ -11,7 +11,8 @@ use crate::{
         entry_points::{Call, entries},
         hidden, place, size_of_team, with_team,
     },
-    core::{cell::RunValue, heap, modules, objects::Sort, operations::visible, world},
+    core::{cell::RunValue, modules, objects::Sort},
+    run::{heap, operations::visible, world},
 };
 use alloc::vec::Vec;
 use core::{

@@ -12,8 +12,8 @@ use crate::{
         settings::{Schedule, settings},
         size_of_team, with_team,
     },
-    core::{objects::Sort, operations::visible, spin},
-    hooks::accesses,
+    core::objects::Sort,
+    run::{accesses, operations::visible, spin},
 };
 use alloc::vec::Vec;
 use reweave_model::{Object, ObjectId, Op, Site};

@@ -1,10 +1,12 @@
 //! Calls that wait for signals: `sigwait` and its family, `sigsuspend`. The waits are in [`crate::kernel::signals`].
 
 use crate::{
-    core::{call_sites, deadlines::Deadline, operations::failed},
-    hooks::{Frame, accesses},
+    core::trampoline::Frame,
     kernel::signals::{self, take, take_any},
-    outside_run, trampoline,
+    outside_run,
+    run::{accesses, call_sites, operations::failed},
+    shared::deadlines::Deadline,
+    trampoline,
 };
 use core::{ffi::c_int, mem::MaybeUninit};
 use libc::{siginfo_t as Info, sigset_t as Set, timespec};

@@ -5,10 +5,11 @@
 //! explored, once a run has shown two threads at it.
 
 use crate::{
-    core::{call_sites, cell::RunCell, entry, modules, rules, world},
-    hooks::Frame,
+    core::{cell::RunCell, modules, program_start, trampoline::Frame},
     kernel::file_objects,
-    outside_run, real, trampoline,
+    outside_run, real,
+    run::{call_sites, rules, world},
+    trampoline,
 };
 use alloc::vec::Vec;
 use core::{
@@ -187,7 +188,7 @@ unsafe extern "C" fn at_exit(
     object: *mut c_void,
     frame: &Frame,
 ) -> c_int {
-    if !entry::driven() {
+    if !program_start::driven() {
         let real = real!(__cxa_atexit: fn(CxaFunction, *mut c_void, *mut c_void) -> c_int);
         // SAFETY: this function's own arguments, with the same contract.
         return unsafe { real(function, argument, object) };
@@ -203,7 +204,7 @@ unsafe extern "C" fn at_exit_with_status(
     argument: *mut c_void,
     frame: &Frame,
 ) -> c_int {
-    if !entry::driven() {
+    if !program_start::driven() {
         let real = real!(on_exit: fn(OnExitFunction, *mut c_void) -> c_int);
         // SAFETY: this function's own arguments, with the same contract.
         return unsafe { real(function, argument) };
@@ -232,7 +233,7 @@ unsafe extern "C" fn at_quick_exit(
 ///
 /// As `__cxa_finalize`: `object` is null or the handle of a module.
 unsafe extern "C" fn finalize(object: *mut c_void, _: &Frame) {
-    if !entry::driven() {
+    if !program_start::driven() {
         // SAFETY: this function's own argument, with the same contract.
         unsafe { real!(__cxa_finalize: fn(*mut c_void))(object) };
     }

@@ -13,8 +13,10 @@ pub(crate) mod system_info;
 pub(crate) mod unsupported;
 
 use crate::{
-    core::{captured_output, families::Family, process_end as end, resource_limits as limits},
+    core::families::Family,
     kernel::signals as kernel_signals,
+    run::{captured_output, process_end as end},
+    shared::resource_limits as limits,
 };
 use reweave_model::End;
 

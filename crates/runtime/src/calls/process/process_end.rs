@@ -1,16 +1,17 @@
 //! Calls that end the process or fail: `exit` and its family, `abort`, failed assertions and checks. What the end of the process
-//! means is in [`crate::core::process_end`].
+//! means is in [`crate::run::process_end`].
 
 use crate::{
     calls::process::exit_handlers,
-    core::{
-        c_text::text,
-        call_sites, exceptions, modules,
+    core::{modules, trampoline::Frame},
+    kernel::signals,
+    leave_outside_run,
+    run::{
+        call_sites,
         process_end::{self, claim, fail, stay},
     },
-    hooks::Frame,
-    kernel::signals,
-    leave_outside_run, trampoline,
+    shared::{c_text::text, exceptions},
+    trampoline,
 };
 use alloc::format;
 use core::{

@@ -5,9 +5,10 @@
 //! thread's slot.
 
 use crate::{
-    core::{call_sites, families::Birth, modules, per_thread::PerThread, spin, world},
-    hooks::{Frame, accesses::range},
-    real, trampoline,
+    core::{families::Birth, modules, per_thread::PerThread, trampoline::Frame},
+    real,
+    run::{accesses::range, call_sites, spin, world},
+    trampoline,
 };
 use core::{
     ffi::{c_char, c_int, c_long, c_uint, c_ushort},

@@ -1,13 +1,12 @@
-//! Calls that read and set resource limits. The limits are in [`crate::core::resource_limits`].
+//! Calls that read and set resource limits. The limits are in [`crate::shared::resource_limits`].
 
 use crate::{
-    core::{
-        call_sites, operations::failed, process_identity::PROCESS, resource_limits as limits, spin,
-        world,
-    },
-    hooks::{Frame, accesses},
+    core::trampoline::Frame,
     kernel::file_objects::Whole,
-    outside_run, trampoline,
+    outside_run,
+    run::{accesses, call_sites, operations::failed, spin, world},
+    shared::{process_identity::PROCESS, resource_limits as limits},
+    trampoline,
 };
 use core::{ffi::c_int, ptr};
 use libc::rlimit;

@@ -2,22 +2,20 @@
 
 use crate::{
     calls::process::awaited_signals::bits,
-    core::{
-        call_sites,
-        families::Birth,
-        modules,
-        operations::failed,
-        per_thread::PerThread,
-        process_identity::PROCESS,
-        signal_actions::{self, MOST, action, default_action},
-        spin, world,
-    },
-    hooks::{Frame, accesses},
+    core::{families::Birth, modules, per_thread::PerThread, trampoline::Frame},
     kernel::{
         file_objects,
         signals::{self, action_object, bit, blocked, deliver_pending, send},
     },
-    outside_run, trampoline,
+    outside_run,
+    run::{
+        accesses, call_sites,
+        operations::failed,
+        signal_actions::{self, MOST, action, default_action},
+        spin, world,
+    },
+    shared::process_identity::PROCESS,
+    trampoline,
 };
 use core::{
     ffi::{c_int, c_void},

@@ -1,15 +1,15 @@
 //! `syscall`, pipes that are made and not used, and sleeps by `poll` and `select` without a descriptor.
 
 use crate::{
-    core::{
-        call_sites, cancellation, deadlines, modules,
-        operations::failed,
-        process_identity::{PROCESS, current_thread},
-        world,
-    },
-    hooks::{Frame, accesses},
+    core::{modules, trampoline::Frame},
     kernel::{descriptor_arguments, descriptor_table, futexes, start_state},
-    outside_run, real, trampoline,
+    outside_run, real,
+    run::{accesses, call_sites, cancellation, operations::failed, world},
+    shared::{
+        deadlines,
+        process_identity::{PROCESS, current_thread},
+    },
+    trampoline,
 };
 use alloc::format;
 use core::{

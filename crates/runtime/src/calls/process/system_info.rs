@@ -2,13 +2,11 @@
 //! that were used.
 
 use crate::{
-    core::{
-        operations::failed,
-        process_identity::{PARENT, PROCESS, PROCESSORS, current_thread},
-        world,
-    },
-    hooks::{Frame, accesses},
-    outside_run, real, trampoline,
+    core::trampoline::Frame,
+    outside_run, real,
+    run::{accesses, operations::failed, world},
+    shared::process_identity::{PARENT, PROCESS, PROCESSORS, current_thread},
+    trampoline,
 };
 use core::ffi::{c_int, c_long, c_uint};
 

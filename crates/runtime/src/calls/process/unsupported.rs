@@ -1,7 +1,7 @@
 //! Calls that are not supported. Reaching one in a run stops the thread there, and the search reports that it is incomplete;
 //! outside of runs they go to libc's own.
 
-use crate::core::{real::Real, world};
+use crate::{core::real::Real, run::world};
 use core::{
     arch::naked_asm,
     ffi::{CStr, c_void},
@@ -26,7 +26,7 @@ extern "C" fn reached(call: &Call, return_address: &usize) -> *mut c_void {
     if !world::active() {
         return call.real.get();
     }
-    let site = crate::core::call_sites::site(return_address);
+    let site = crate::run::call_sites::site(return_address);
     let name = call.name.to_str().unwrap_or("?");
     // Constructors and members of C++ classes go by what they are.
     let name = match name {

@@ -4,13 +4,14 @@
 
 use crate::{
     calls::streams::stream_cancellation::{StreamUse, during},
-    core::process_end,
-    hooks::{
-        Frame,
+    core::{
+        trampoline::Frame,
         variadic::{List, variadic},
     },
     kernel::start_state,
-    real, trampoline,
+    real,
+    run::process_end,
+    trampoline,
 };
 use core::{
     ffi::{c_char, c_int, c_uint, c_void},

@@ -3,14 +3,15 @@
 
 use crate::{
     calls::streams::stream_cancellation::{StreamUse, during},
-    core::{real::Real, world},
-    hooks::{
-        Frame, accesses,
-        passed_calls::called_with,
+    core::{
+        real::Real,
+        trampoline::Frame,
         variadic::{List, variadic},
     },
-    kernel::start_state,
-    real, trampoline,
+    kernel::{passed_calls::called_with, start_state},
+    real,
+    run::{accesses, world},
+    trampoline,
 };
 use core::ffi::{CStr, c_char, c_int, c_void};
 use libc::FILE;

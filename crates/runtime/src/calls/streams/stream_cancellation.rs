@@ -7,9 +7,9 @@
 
 use crate::{
     calls::streams::{stream_locks, stream_objects},
-    core::{call_sites, cancellation, rules, world},
-    hooks::Frame,
+    core::trampoline::Frame,
     kernel::{libc_streams::Stream, os_files},
+    run::{call_sites, cancellation, rules, world},
 };
 use reweave_wire::Rule;
 

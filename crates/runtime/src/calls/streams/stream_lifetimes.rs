@@ -5,15 +5,16 @@ use crate::{
         stream_cancellation::{StreamUse, attempt, during, is_cancelled_at},
         stream_locks, stream_objects,
     },
-    core::{call_sites, cancellation, operations::failed, rules, spin, world},
-    hooks::Frame,
+    core::trampoline::Frame,
     kernel::{
         descriptor_arguments, descriptor_table, file_locks,
         libc_streams::{self, Stream},
         ordering::alone,
         start_state,
     },
-    outside_run, real, trampoline,
+    outside_run, real,
+    run::{call_sites, cancellation, operations::failed, rules, spin, world},
+    trampoline,
 };
 use core::ffi::c_int;
 use libc::FILE;

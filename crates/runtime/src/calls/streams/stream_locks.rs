@@ -2,10 +2,11 @@
 //! take it ([`Rule::Streams`]).
 
 use crate::{
-    core::{call_sites, cell::RunCell, operations::visible, rules, world},
-    hooks::Frame,
+    core::{cell::RunCell, trampoline::Frame},
     kernel::file_objects,
-    outside_run, trampoline,
+    outside_run,
+    run::{call_sites, operations::visible, rules, world},
+    trampoline,
 };
 use alloc::vec::Vec;
 use core::ffi::c_int;

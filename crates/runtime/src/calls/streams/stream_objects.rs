@@ -4,8 +4,7 @@
 
 use crate::{
     calls::streams::stream_locks,
-    core::{call_sites, cell::RunCell, rules, world},
-    hooks::{Frame, accesses},
+    core::{cell::RunCell, trampoline::Frame},
     kernel::{
         descriptor_table, file_mappings, file_names, file_objects,
         libc_streams::{self, Stream},
@@ -15,6 +14,7 @@ use crate::{
         os_files, start_state,
     },
     real,
+    run::{accesses, call_sites, rules, world},
 };
 use alloc::vec::Vec;
 use core::ffi::c_int;

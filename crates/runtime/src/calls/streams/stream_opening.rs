@@ -2,18 +2,18 @@
 
 use crate::{
     calls::streams::stream_objects,
-    core::{call_sites, spin},
-    hooks::passed_calls::redirects,
     kernel::{
         file_names::{HERE, refuse},
         open_checks::check_openable,
         ordering::alone,
         overlay::overlay,
+        passed_calls::redirects,
         path_resolution::{PathUse, makes_nameless, redirect},
         paths::is_system,
         program_memory::c_text,
         start_state,
     },
+    run::{call_sites, spin},
 };
 use alloc::format;
 use core::ffi::CStr;

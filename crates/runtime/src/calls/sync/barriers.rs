@@ -2,14 +2,13 @@
 
 use crate::{
     calls::sync::sync_objects::{Shape, word},
-    core::{
-        modules,
-        objects::Sort,
+    core::{modules, objects::Sort, trampoline::Frame},
+    outside_run, real,
+    run::{
         operations::misuse,
         world::{self, perform},
     },
-    hooks::Frame,
-    outside_run, real, trampoline,
+    trampoline,
 };
 use core::ffi::{c_int, c_uint};
 use libc::{pthread_barrier_t as Barrier, pthread_barrierattr_t as Attributes};

@@ -2,8 +2,8 @@
 
 use crate::{
     calls::sync::{condvars, mutexes, once},
-    core::c11_answers::answer,
-    hooks::Frame,
+    core::trampoline::Frame,
+    shared::c11_answers::answer,
     trampoline,
 };
 use core::{ffi::c_int, mem::MaybeUninit, ptr};

@@ -5,18 +5,19 @@ use crate::{
         mutexes, robust_mutexes,
         sync_objects::{Shape, word},
     },
-    core::{
+    core::{modules, objects::Sort, trampoline::Frame},
+    kernel::waits::{self, Ended},
+    outside_run, real,
+    run::{
         cancellation,
-        deadlines::{self, Deadline},
-        held_mutexes::held,
-        modules,
-        objects::Sort,
         operations::{misuse, visible},
         world,
     },
-    hooks::Frame,
-    kernel::waits::{self, Ended},
-    outside_run, real, trampoline,
+    shared::{
+        deadlines::{self, Deadline},
+        held_mutexes::held,
+    },
+    trampoline,
 };
 use core::ffi::c_int;
 use libc::{

@@ -8,17 +8,18 @@ use crate::{
         robust_mutexes,
         sync_objects::{Shape, word},
     },
-    core::{
-        deadlines::{self, Deadline},
-        held_mutexes::{held, holder},
-        modules,
-        objects::Sort,
+    core::{modules, objects::Sort, trampoline::Frame},
+    outside_run, real,
+    run::{
         operations::{misuse, visible},
         spin,
         world::{self, poll},
     },
-    hooks::Frame,
-    outside_run, real, trampoline,
+    shared::{
+        deadlines::{self, Deadline},
+        held_mutexes::{held, holder},
+    },
+    trampoline,
 };
 use core::ffi::c_int;
 use libc::{pthread_mutex_t as Mutex, pthread_mutexattr_t as Attributes, timespec};

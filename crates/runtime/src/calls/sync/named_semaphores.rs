@@ -4,16 +4,15 @@
 
 use crate::{
     calls::sync::semaphores::{self, SHAPE, model},
-    core::{
-        c_text::text,
+    core::{cell::RunCell, sys, trampoline::Frame},
+    outside_run, real,
+    run::{
         call_sites,
-        cell::RunCell,
         hidden_objects::Hidden,
         operations::{failed, visible},
-        sys,
     },
-    hooks::Frame,
-    outside_run, real, trampoline,
+    shared::c_text::text,
+    trampoline,
 };
 use alloc::{string::String, vec::Vec};
 use core::{

@@ -5,17 +5,20 @@
 
 use crate::{
     core::{
-        call_sites,
         families::Birth,
         modules,
         objects::{Found, Sort},
-        operations::{misuse, visible},
         per_thread::PerThread,
+        trampoline::Frame,
+    },
+    outside_run, real,
+    run::{
+        atomic_objects, call_sites,
+        operations::{misuse, visible},
         spin,
         world::{self, World},
     },
-    hooks::{Frame, atomic_objects},
-    outside_run, real, trampoline,
+    trampoline,
 };
 use alloc::vec::Vec;
 use core::{

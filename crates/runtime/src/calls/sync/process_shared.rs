@@ -1,8 +1,8 @@
 //! Synchronisation objects that are to be shared with other processes, which is not supported.
 
 use crate::{
-    core::{call_sites, world},
-    hooks::passed_calls::passes,
+    kernel::passed_calls::passes,
+    run::{call_sites, world},
 };
 use alloc::format;
 use core::ffi::{CStr, c_int};

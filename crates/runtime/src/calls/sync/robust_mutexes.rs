@@ -3,12 +3,11 @@
 
 use crate::{
     calls::sync::mutexes,
-    core::{
-        families::Birth, held_mutexes::held, modules, objects::Health, operations::visible,
-        per_thread::PerThread, world,
-    },
-    hooks::Frame,
-    outside_run, trampoline,
+    core::{families::Birth, modules, objects::Health, per_thread::PerThread, trampoline::Frame},
+    outside_run,
+    run::{operations::visible, world},
+    shared::held_mutexes::held,
+    trampoline,
 };
 use alloc::vec::Vec;
 use core::ffi::c_int;

@@ -2,15 +2,14 @@
 
 use crate::{
     calls::sync::sync_objects::{Shape, word},
-    core::{
-        deadlines::{self, Deadline},
-        modules,
-        objects::Sort,
+    core::{modules, objects::Sort, trampoline::Frame},
+    outside_run, real,
+    run::{
         operations::{misuse, visible},
         world::{self, poll},
     },
-    hooks::Frame,
-    outside_run, real, trampoline,
+    shared::deadlines::{self, Deadline},
+    trampoline,
 };
 use core::ffi::c_int;
 use libc::{pthread_rwlock_t as Lock, pthread_rwlockattr_t as Attributes, timespec};

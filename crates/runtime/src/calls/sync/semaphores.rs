@@ -5,17 +5,16 @@ use crate::{
         process_shared,
         sync_objects::{Shape, word},
     },
-    core::{
-        cancellation,
-        deadlines::{self, Deadline},
-        modules,
-        objects::Sort,
+    core::{modules, objects::Sort, trampoline::Frame},
+    kernel::waits::{self, Ended},
+    outside_run, real,
+    run::{
+        accesses, cancellation,
         operations::{failed, visible},
         world::{self, poll},
     },
-    hooks::{Frame, accesses},
-    kernel::waits::{self, Ended},
-    outside_run, real, trampoline,
+    shared::deadlines::{self, Deadline},
+    trampoline,
 };
 use core::ffi::{c_int, c_uint};
 use libc::{sem_t as Semaphore, timespec};

@@ -1,16 +1,16 @@
 //! Spin locks: as mutexes, except that no wrong use is answered with an error number.
 
 use crate::{
-    core::{
-        held_mutexes::{held, holder},
-        modules,
-        objects::Sort,
+    core::{modules, objects::Sort, trampoline::Frame},
+    outside_run, real,
+    run::{
+        accesses,
         operations::{misuse, visible},
         spin,
         world::{self, poll},
     },
-    hooks::{Frame, accesses},
-    outside_run, real, trampoline,
+    shared::held_mutexes::{held, holder},
+    trampoline,
 };
 use core::ffi::c_int;
 use libc::pthread_spinlock_t as Spin;

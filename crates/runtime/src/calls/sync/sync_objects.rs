@@ -11,14 +11,17 @@
 use crate::{
     calls::sync::{barriers, condvars, mutexes, rwlocks, semaphores},
     core::{
-        entry::driven,
         modules,
         objects::{Found, Known, Sort},
+        program_start::driven,
+        trampoline::Frame,
+    },
+    run::{
+        accesses,
         operations::misuse,
         slots, spin,
         world::{self, World},
     },
-    hooks::{Frame, accesses},
 };
 use reweave_model::{End, Kind, Object, ObjectId, Site, ThreadId};
 use reweave_wire::Note;

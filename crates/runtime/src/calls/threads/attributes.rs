@@ -1,9 +1,10 @@
 //! Clocks of threads.
 
 use crate::{
-    core::{call_sites, world},
-    hooks::{Frame, accesses},
-    outside_run, trampoline,
+    core::trampoline::Frame,
+    outside_run,
+    run::{accesses, call_sites, world},
+    trampoline,
 };
 use core::ffi::c_int;
 use libc::{clockid_t as Clock, pthread_t as Handle};

@@ -6,9 +6,10 @@ use crate::{
         joins, lifecycle,
         thread_keys::{self, Destructor},
     },
-    core::c11_answers::answer,
-    hooks::Frame,
-    leave_outside_run, outside_run, trampoline,
+    core::trampoline::Frame,
+    leave_outside_run, outside_run,
+    shared::c11_answers::answer,
+    trampoline,
 };
 use core::{
     ffi::{c_int, c_uint, c_void},

@@ -1,15 +1,16 @@
 //! Calls that cancel threads, test for cancellation, and enable or disable it. What cancellation means is in
-//! [`crate::core::cancellation`].
+//! [`crate::run::cancellation`].
 
 use crate::{
-    core::{
-        call_sites,
+    core::trampoline::Frame,
+    kernel::waits,
+    outside_run,
+    run::{
+        accesses, call_sites,
         cancellation::{Cancelability, point, used, with_own},
         spin, thread_end, world,
     },
-    hooks::{Frame, accesses},
-    kernel::waits,
-    outside_run, trampoline,
+    trampoline,
 };
 use core::{ffi::c_int, mem};
 use libc::pthread_t as Handle;

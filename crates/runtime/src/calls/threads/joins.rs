@@ -1,13 +1,15 @@
 //! Joining and detaching threads.
 
 use crate::{
-    core::{
-        call_sites, cancellation, deadlines::Deadline, families::Birth, hidden_objects::Hidden,
-        operations::visible, per_thread::PerThread, thread_end::find, world,
-    },
-    hooks::{Frame, accesses},
+    core::{families::Birth, per_thread::PerThread, trampoline::Frame},
     kernel::waits::{self, Ended},
-    outside_run, trampoline,
+    outside_run,
+    run::{
+        accesses, call_sites, cancellation, hidden_objects::Hidden, operations::visible,
+        thread_end::find, world,
+    },
+    shared::deadlines::Deadline,
+    trampoline,
 };
 use alloc::format;
 use core::ffi::{c_int, c_void};

@@ -1,10 +1,11 @@
-//! Creating threads, and leaving them. What happens at the end of a thread is in [`crate::core::thread_end`].
+//! Creating threads, and leaving them. What happens at the end of a thread is in [`crate::run::thread_end`].
 
 use crate::{
-    core::{call_sites, entry, process_end, unwinding, world},
-    hooks::{Frame, accesses},
+    core::{program_start, trampoline::Frame},
     kernel::{file_mappings, signals},
-    leave_outside_run, outside_run, real, trampoline,
+    leave_outside_run, outside_run, real,
+    run::{accesses, call_sites, process_end, unwinding, world},
+    trampoline,
 };
 use core::ffi::{c_int, c_void};
 use libc::pthread_t as Handle;
@@ -30,7 +31,7 @@ pub(super) unsafe extern "C" fn create(
     argument: *mut c_void,
     frame: &Frame,
 ) -> c_int {
-    if !world::active() && entry::driven() {
+    if !world::active() && program_start::driven() {
         crate::give_up(format_args!(
             "the program creates a thread before its `main`, which cannot be controlled"
         ));

@@ -12,7 +12,10 @@ pub(crate) mod thread_keys;
 pub(crate) mod thread_locals;
 pub(crate) mod thread_names;
 
-use crate::core::{cancellation as core_cancellation, families::Family, unwinding};
+use crate::{
+    core::families::Family,
+    run::{cancellation as core_cancellation, unwinding},
+};
 use reweave_model::End;
 
 pub(crate) static FAMILY: Family = Family {

@@ -2,19 +2,12 @@
 //! when it asks; it has no effect. The settings of a thread are an object of the model: to ask for them is a load.
 
 use crate::{
-    core::{
-        call_sites,
-        families::Birth,
-        operations::failed,
-        per_thread::PerThread,
-        process_identity::{PROCESS, PROCESSORS},
-        spin,
-        thread_end::find,
-        world,
-    },
-    hooks::{Frame, accesses},
+    core::{families::Birth, per_thread::PerThread, trampoline::Frame},
     kernel::file_objects,
-    outside_run, trampoline,
+    outside_run,
+    run::{accesses, call_sites, operations::failed, spin, thread_end::find, world},
+    shared::process_identity::{PROCESS, PROCESSORS},
+    trampoline,
 };
 use core::{
     ffi::{c_int, c_uint, c_void},

@@ -4,10 +4,11 @@
 //! of a real thread.
 
 use crate::{
-    core::{call_sites, cell::RunCell, entry, rules, spin, world},
-    hooks::{Frame, accesses, passed_calls::passes},
-    kernel::{file_names, file_objects},
-    real, trampoline,
+    core::{cell::RunCell, program_start, trampoline::Frame},
+    kernel::{file_names, file_objects, passed_calls::passes},
+    real,
+    run::{accesses, call_sites, rules, spin, world},
+    trampoline,
 };
 use alloc::vec::Vec;
 use core::ffi::{CStr, c_int, c_uint, c_void};
@@ -127,7 +128,7 @@ pub(super) unsafe extern "C" fn create(
     let real = real!(pthread_key_create: fn(*mut c_uint, Option<Destructor>) -> c_int);
     // SAFETY: this function's own arguments, with the same contract.
     let result = unsafe { real(key, destroy) };
-    if result == 0 && entry::driven() {
+    if result == 0 && program_start::driven() {
         // SAFETY: the call went well, so `key` points to a key.
         let index = unsafe { *key } as usize;
         {
@@ -147,7 +148,7 @@ pub(super) extern "C" fn delete(key: c_uint, frame: &Frame) -> c_int {
         rules::needs(Rule::Keys);
         file_objects::touch(file_objects::KEYS, call_sites::site(&frame.return_address));
     }
-    if entry::driven()
+    if program_start::driven()
         && let Some(destroy) = destructors().borrow().get_mut(key as usize)
     {
         *destroy = None;

@@ -2,15 +2,15 @@
 
 use crate::{
     core::{
-        call_sites,
         cell::{RunCell, RunValue},
-        entry,
         families::{self, Birth},
         per_thread::PerThread,
-        world,
+        program_start,
+        trampoline::Frame,
     },
-    hooks::Frame,
-    real, trampoline,
+    real,
+    run::{call_sites, world},
+    trampoline,
 };
 use alloc::vec::Vec;
 use core::ffi::{c_int, c_void};
@@ -85,7 +85,7 @@ unsafe extern "C" fn at_thread_exit(
     module: *mut c_void,
     frame: &Frame,
 ) -> c_int {
-    if !entry::driven() {
+    if !program_start::driven() {
         let real =
             real!(__cxa_thread_atexit_impl: fn(Destructor, *mut c_void, *mut c_void) -> c_int);
         // SAFETY: this function's own arguments, with the same contract.

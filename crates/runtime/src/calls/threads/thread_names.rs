@@ -1,13 +1,12 @@
 //! Names of threads. Each name is an object of the model: to ask for it is a load.
 
 use crate::{
-    core::{
-        c_text::text, call_sites, debugger, families::Birth, per_thread::PerThread,
-        thread_end::find, world,
-    },
-    hooks::{Frame, accesses, passed_calls},
-    kernel::file_objects,
-    outside_run, real, trampoline,
+    core::{families::Birth, per_thread::PerThread, trampoline::Frame},
+    kernel::{file_objects, passed_calls},
+    outside_run, real,
+    run::{accesses, call_sites, debugger, thread_end::find, world},
+    shared::c_text::text,
+    trampoline,
 };
 use alloc::vec::Vec;
 use core::{

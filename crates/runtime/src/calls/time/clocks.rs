@@ -1,14 +1,14 @@
-//! What clocks show, in virtual time: see [`crate::core::times`].
+//! What clocks show, in virtual time: see [`crate::run::times`].
 
 use crate::{
-    core::{
+    core::trampoline::Frame,
+    outside_run, real,
+    run::{accesses, operations::failed, world},
+    shared::{
         deadlines::{CALENDAR, beginning, to_timespec},
-        operations::failed,
         process_identity::PROCESS,
-        world,
     },
-    hooks::{Frame, accesses},
-    outside_run, real, trampoline,
+    trampoline,
 };
 use core::ffi::{c_int, c_long, c_void};
 use libc::{clockid_t, time_t, timespec, timeval};

@@ -1,4 +1,4 @@
-//! Clocks and sleeps, in virtual time. Deadlines, which other families need too, are in [`crate::core::deadlines`].
+//! Clocks and sleeps, in virtual time. Deadlines, which other families need too, are in [`crate::shared::deadlines`].
 //!
 //! May import `core`, `hooks` and `kernel`, and no other family.
 

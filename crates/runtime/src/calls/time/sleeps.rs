@@ -1,14 +1,11 @@
 //! Sleeping and yielding, in virtual time. Which thread runs next is never a matter of these calls.
 
 use crate::{
-    core::{
-        cancellation,
-        deadlines::{self, SECOND, beginning, to_ns},
-        operations::failed,
-        world,
-    },
-    hooks::Frame,
-    outside_run, trampoline,
+    core::trampoline::Frame,
+    outside_run,
+    run::{cancellation, operations::failed, world},
+    shared::deadlines::{self, SECOND, beginning, to_ns},
+    trampoline,
 };
 use core::ffi::{c_int, c_uint};
 use libc::{clockid_t, timespec};

@@ -1,0 +1,54 @@
+//! How the program was started: by the driver or by itself, and with which arguments.
+
+use crate::core::sys;
+use core::{
+    ffi::{c_char, c_int, c_void},
+    sync::atomic::{AtomicPtr, AtomicU32, AtomicUsize, Ordering},
+};
+
+pub(crate) static MAIN: AtomicPtr<c_void> = AtomicPtr::new(core::ptr::null_mut());
+pub(crate) static ARGC: AtomicUsize = AtomicUsize::new(0);
+pub(crate) static ARGV: AtomicPtr<*mut c_char> = AtomicPtr::new(core::ptr::null_mut());
+pub(crate) static ENVP: AtomicPtr<*mut c_char> = AtomicPtr::new(core::ptr::null_mut());
+
+/// Whether the driver started this process. Asked by the first allocation, before libc has its own environment.
+pub fn driven() -> bool {
+    static KNOWN: AtomicU32 = AtomicU32::new(0);
+    match KNOWN.load(Ordering::Relaxed) {
+        0 => {
+            let driven = named_in_environment();
+            KNOWN.store(1 + u32::from(driven), Ordering::Relaxed);
+            driven
+        }
+        known => known == 2,
+    }
+}
+
+fn named_in_environment() -> bool {
+    const ROOM: usize = 4 << 20;
+    let Some(memory) = sys::map_own(ROOM) else {
+        return false;
+    };
+    // SAFETY: `map_own` returned ROOM bytes of new memory that nothing else refers to.
+    let text = unsafe { core::slice::from_raw_parts_mut(memory, ROOM) };
+    let length = sys::read_file(c"/proc/self/environ", text);
+    let mut entries = text[..length].split(|byte| *byte == 0);
+    let found = entries.any(|entry| entry.starts_with(b"REWEAVE_CHANNEL="));
+    // SAFETY: the bytes were mapped above, and `text` is not used after this.
+    unsafe { sys::discard(memory as usize, ROOM) };
+    found
+}
+
+/// What `main` is called with.
+pub fn arguments() -> (c_int, *const *mut c_char, *const *mut c_char) {
+    (
+        ARGC.load(Ordering::Relaxed) as c_int,
+        ARGV.load(Ordering::Relaxed),
+        ENVP.load(Ordering::Relaxed),
+    )
+}
+
+/// Where the program's `main` is.
+pub fn main_address() -> usize {
+    MAIN.load(Ordering::Relaxed) as usize
+}

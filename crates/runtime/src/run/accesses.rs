@@ -1,0 +1,263 @@
+//! Plain accesses: how they are checked, and what is wrong with them.
+//!
+//! They are checked and never scheduled. The world says with [`set_mode`] what is to be done with them; most of the time a look at one
+//! cell of the shadow is all.
+
+use crate::{
+    core::{cell::RunValue, modules, trampoline::Frame},
+    run::{atomic_peeks, closed_code, dooms, object_lifetimes, racy_units, spin, world},
+};
+use alloc::{format, vec::Vec};
+use reweave_memory::{Clash, Kind};
+use reweave_model::{Kind as ErrorKind, Site};
+use reweave_wire::Note;
+
+/// What is done with a plain access.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u8)]
+pub enum Mode {
+    /// Nothing: no run, or nobody looks.
+    Nothing,
+    /// Held against all others.
+    Check,
+    /// The thread is alone: only memory that was given back matters.
+    Freed,
+}
+
+static MODE: RunValue<Mode> = RunValue::new(Mode::Nothing);
+
+#[inline]
+fn mode() -> Mode {
+    MODE.get()
+}
+
+pub fn set_mode(mode: Mode) {
+    MODE.set(mode);
+}
+
+/// An access of the program.
+#[inline]
+pub fn access(address: usize, bytes: usize, kind: Kind, pc: usize) {
+    if kind == Kind::Write {
+        if dooms::ours(address) && world::active() {
+            dooms::trespass(address, pc);
+        }
+        spin::wrote(address, bytes);
+    }
+    atomic_peeks::plain(address, bytes);
+    match mode() {
+        Mode::Nothing => {}
+        Mode::Check => {
+            // SAFETY: an access of the program: no borrow is alive while its code runs, nor in the library calls that
+            // report their accesses.
+            let world = unsafe { world::borrow_in_hook() };
+            if !world.shadow.hot(address, bytes, kind) {
+                record(address, bytes, kind, pc);
+            }
+        }
+        Mode::Freed => look(address, bytes, kind, pc),
+    }
+}
+
+#[inline(never)]
+fn record(address: usize, bytes: usize, kind: Kind, pc: usize) {
+    let site = modules::site(pc);
+    let mut world = world::borrow();
+    let world = &mut *world;
+    if world.detail {
+        world.log(site);
+    }
+    let clock = world.races.clock(world.current);
+    let clash = world.shadow.record(clock, address, bytes, kind, site);
+    if clash.is_some() {
+        world.clashes(kind, site);
+    }
+}
+
+#[inline(never)]
+fn look(address: usize, bytes: usize, kind: Kind, pc: usize) {
+    let mut world = world::borrow();
+    if let Some(clash) = world.shadow.freed(address, bytes) {
+        world.clash(&clash, kind, modules::site(pc));
+    }
+}
+
+/// A range that a library call reads or writes for the program.
+pub fn range(address: usize, bytes: usize, write: bool, frame: &Frame) {
+    let kind = if write { Kind::Write } else { Kind::Read };
+    if bytes > 0 {
+        racy_units::visible(address, bytes, kind, frame);
+    }
+}
+
+impl world::World {
+    /// After something that another thread can know of: accesses from now on are told apart from those before.
+    #[inline]
+    pub fn refresh(&mut self) {
+        let me = self.current;
+        if !self.check_races {
+            return;
+        }
+        closed_code::refresh();
+        if self.races.alone(me) {
+            set_mode(if self.freed {
+                Mode::Freed
+            } else {
+                Mode::Nothing
+            });
+            return;
+        }
+        set_mode(Mode::Check);
+        self.shadow.turn(me, self.races.epoch(me));
+    }
+
+    /// The running thread's operation touched this memory.
+    #[inline]
+    pub fn touch(&mut self, address: usize, bytes: usize, kind: Kind, site: Site) {
+        match mode() {
+            Mode::Nothing => {}
+            Mode::Check => {
+                if self.detail {
+                    self.log(site);
+                }
+                let clock = self.races.clock(self.current);
+                if self
+                    .shadow
+                    .access(clock, address, bytes, kind, site)
+                    .is_some()
+                {
+                    self.clashes(kind, site);
+                }
+            }
+            Mode::Freed => {
+                if let Some(clash) = self.shadow.freed(address, bytes) {
+                    self.clash(&clash, kind, site);
+                }
+            }
+        }
+    }
+
+    /// Memory is given back, which is a write to all of it.
+    pub fn give_back(&mut self, address: usize, bytes: usize, site: Site) {
+        if !self.check_races {
+            return;
+        }
+        self.freed = true;
+        if self.detail {
+            self.log(site);
+        }
+        let me = self.current;
+        self.shadow.turn(me, self.races.epoch(me));
+        let clock = self.races.clock(me);
+        if self
+            .shadow
+            .free(clock, address, bytes.max(1), site)
+            .is_some()
+        {
+            self.clashes(Kind::Free, site);
+        }
+        self.refresh();
+    }
+
+    /// All accesses that the last one clashes with.
+    #[cold]
+    fn clashes(&mut self, kind: Kind, site: Site) {
+        let found: Vec<Clash> = self.shadow.clashes().into();
+        for clash in &found {
+            self.clash(clash, kind, site);
+        }
+    }
+
+    /// Two accesses that should not be.
+    #[cold]
+    pub fn clash(&mut self, first: &Clash, kind: Kind, site: Site) {
+        let sites = [first.site, site];
+        let (me, other) = (self.current, first.thread);
+        let who = |thread: reweave_model::ThreadId| {
+            let path = &self.run.execution().threads[thread.index()].path;
+            path.iter()
+                .fold(alloc::string::String::from("main"), |name, step| {
+                    format!("{name}.{step}")
+                })
+        };
+        let memory = Kind::Free;
+        let closed = closed_code::name_at(first.address);
+        let (error, rule, message) =
+            if let Some(library) = closed.as_ref().filter(|_| first.kind == memory) {
+                let message = format!("{} uses {library} after {} closed it", who(me), who(other));
+                (ErrorKind::Memory, Some("use-after-free"), message)
+            } else if let Some(library) = closed.as_ref().filter(|_| kind == memory) {
+                let message = format!(
+                    "{} closes {library}, which nothing orders after its use by {}",
+                    who(me),
+                    who(other)
+                );
+                (ErrorKind::Memory, Some("use-after-free"), message)
+            } else if first.kind == memory && kind == memory {
+                let message = format!("{{0}} was freed by {} and again by {}", who(other), who(me));
+                (ErrorKind::Memory, Some("double-free"), message)
+            } else if first.kind == memory {
+                let message = format!(
+                    "{} {} {{0}} after {} freed it",
+                    who(me),
+                    verb(kind),
+                    who(other)
+                );
+                (ErrorKind::Memory, Some("use-after-free"), message)
+            } else if kind == memory {
+                let message = format!(
+                    "{} frees {{0}}, which nothing orders after the {} by {}",
+                    who(me),
+                    noun(first.kind),
+                    who(other)
+                );
+                (ErrorKind::Memory, Some("use-after-free"), message)
+            } else if let Some((rule, message)) =
+                object_lifetimes::unordered(self.objects.known(), first.address, sites)
+            {
+                (ErrorKind::Misuse, Some(rule), message.into())
+            } else {
+                let message = format!(
+                    "{} by {} and {} by {} of {{0}}: nothing orders them",
+                    noun(first.kind),
+                    who(other),
+                    noun(kind),
+                    who(me)
+                );
+                (ErrorKind::DataRace, None, message)
+            };
+        let same = |known: &reweave_model::Error| {
+            let turned = [site, first.site];
+            known.kind == error && (known.sites == sites || known.sites == turned)
+        };
+        if error == ErrorKind::DataRace {
+            self.note(Note::Racy(self.unit(first.address, first.bytes)));
+            if !self.report_races {
+                return;
+            }
+        }
+        if !self.run.execution().errors.iter().any(same) {
+            self.error_about(error, rule, message, &sites, first.address);
+            if self.detail {
+                self.stacks_of(&sites, other);
+            }
+        }
+    }
+}
+
+fn noun(kind: Kind) -> &'static str {
+    match kind {
+        Kind::AtomicRead => "atomic read",
+        Kind::AtomicWrite => "atomic write",
+        Kind::Read => "read",
+        Kind::Write => "write",
+        Kind::Free => "free",
+    }
+}
+
+fn verb(kind: Kind) -> &'static str {
+    match kind {
+        Kind::AtomicRead | Kind::Read => "reads",
+        _ => "writes",
+    }
+}

@@ -1,0 +1,120 @@
+//! How the program begins: between libc's own start and `main`, and again for every plan.
+
+use crate::{
+    core::{
+        channel, families, modules,
+        program_start::{ARGC, ARGV, ENVP, MAIN, driven, main_address},
+        switch,
+    },
+    run::{
+        debugger, dooms, faults, leftovers, process_end, racy_units, rules, serve, snapshot, world,
+    },
+};
+use alloc::vec::Vec;
+use core::{
+    ffi::{c_char, c_int, c_void},
+    sync::atomic::Ordering,
+};
+use reweave_wire::{
+    Beginning, Hello, HelloModule, Reader, Threads, Writer, read_beginning, write_hello,
+};
+
+type Main = extern "C" fn(c_int, *mut *mut c_char, *mut *mut c_char) -> c_int;
+type Hook = extern "C" fn();
+
+/// # Safety
+///
+/// Called by the program's start code, with the arguments of libc's own function.
+#[cfg_attr(not(test), unsafe(no_mangle))]
+unsafe extern "C" fn __libc_start_main(
+    main: Main,
+    argc: c_int,
+    argv: *mut *mut c_char,
+    init: Option<Hook>,
+    fini: Option<Hook>,
+    rtld_fini: Option<Hook>,
+    stack_end: *mut c_void,
+) -> c_int {
+    let mut begin = main;
+    if driven() {
+        MAIN.store(main as *mut c_void, Ordering::Relaxed);
+        begin = instead_of_main;
+    }
+    let real = crate::real!(__libc_start_main: fn(Main, c_int, *mut *mut c_char, Option<Hook>, Option<Hook>, Option<Hook>, *mut c_void) -> c_int);
+    // SAFETY: these are the arguments that the start code passed to libc's own function; only `main` may be
+    // another function of the same type.
+    unsafe { real(begin, argc, argv, init, fini, rtld_fini, stack_end) }
+}
+
+extern "C" fn instead_of_main(
+    argc: c_int,
+    argv: *mut *mut c_char,
+    envp: *mut *mut c_char,
+) -> c_int {
+    if !channel::open() {
+        crate::give_up(format_args!(
+            "this program's runtime and the driver are of different versions"
+        ));
+    }
+    let seated = channel::header().threads.load(Ordering::Relaxed) == Threads::Os as u32;
+    if !seated && !switch::supported() {
+        crate::give_up(format_args!(
+            "this kernel does not let programs set their thread-local memory (FSGSBASE); `--threads os` does without"
+        ));
+    }
+    ARGC.store(argc as usize, Ordering::Relaxed);
+    ARGV.store(argv, Ordering::Relaxed);
+    ENVP.store(envp, Ordering::Relaxed);
+    world::start(seated);
+    let beginning = beginning();
+    modules::list();
+    rules::prepare(beginning.rules);
+    families::prepare(&beginning);
+    modules::list();
+    racy_units::prepare(&beginning.units);
+    faults::install();
+    let wanted = beginning.slots.iter().map(|slot| *slot as usize);
+    if !debugger::wanted() {
+        (1..=4).chain(wanted).for_each(serve::grow);
+    }
+    snapshot::take(argv);
+    leftovers::note();
+    hello();
+    serve::serve()
+}
+
+/// What the driver says at first.
+fn beginning() -> Beginning {
+    match read_beginning(&mut Reader::new(channel::plans())) {
+        Ok(beginning) => beginning,
+        Err(_) => crate::give_up(format_args!("what the driver says makes no sense")),
+    }
+}
+
+/// The first thread of a run.
+pub extern "C" fn main_entry() -> ! {
+    dooms::meet(None, modules::site(main_address() + 1));
+    // SAFETY: MAIN holds the `main` that libc's start was called with, stored as a pointer of the same size.
+    let main: Main = unsafe { core::mem::transmute(MAIN.load(Ordering::Relaxed)) };
+    let status = main(
+        ARGC.load(Ordering::Relaxed) as c_int,
+        ARGV.load(Ordering::Relaxed),
+        ENVP.load(Ordering::Relaxed),
+    );
+    process_end::end_process(status)
+}
+
+/// Tells the driver what it needs to know about this process.
+fn hello() {
+    let mut modules = Vec::new();
+    modules::each(|module| {
+        modules.push(HelloModule {
+            bias: module.bias as u32,
+            bytes: (module.end - module.start) as u32,
+            base: module.start as u64,
+            path: module.path.clone(),
+        });
+    });
+    let hello = Hello { modules };
+    write_hello(&mut Writer::new(channel::reports()), &hello);
+}

@@ -1,0 +1,184 @@
+//! Signals that the kernel sends because of what the program does.
+
+use crate::{
+    core::{modules, restore::PAGE, sys},
+    run::{
+        closed_code::{self, Trap},
+        os_threads, plain_spin, signal_actions, world,
+    },
+};
+use alloc::format;
+use core::{ffi::c_void, mem::MaybeUninit};
+use reweave_model::{Kind, Site};
+
+/// The driver asks whether a thread loops for ever.
+pub const ENDLESS: i32 = libc::SIGXCPU;
+
+const SIGNALS: [(i32, &str); 7] = [
+    (libc::SIGSEGV, "segmentation fault"),
+    (libc::SIGBUS, "bus error"),
+    (libc::SIGFPE, "arithmetic error"),
+    (libc::SIGILL, "illegal instruction"),
+    (libc::SIGTRAP, "trap"),
+    (libc::SIGABRT, "abort"),
+    (ENDLESS, "endless loop"),
+];
+
+const ALTERNATE: usize = 256 << 10;
+
+/// Whether a signal is caught here.
+pub fn catches(signal: i32) -> bool {
+    SIGNALS.iter().any(|(known, _)| *known == signal)
+}
+
+/// Gives the running thread a stack for handlers.
+pub fn alternate_stack() {
+    let Some(memory) = sys::map_own(ALTERNATE) else {
+        crate::give_up(format_args!("there is no memory for a signal stack"));
+    };
+    let stack = libc::stack_t {
+        ss_sp: memory.cast(),
+        ss_flags: 0,
+        ss_size: ALTERNATE,
+    };
+    // SAFETY: the kernel reads `stack`, a live local; the memory it names is mapped above and never given
+    // back.
+    unsafe {
+        sys::call(
+            libc::SYS_sigaltstack,
+            [&raw const stack as usize, 0, 0, 0, 0, 0],
+        );
+    }
+}
+
+/// Installs the handlers.
+pub fn install() {
+    alternate_stack();
+    // SAFETY: `sigaction` reads `action`, a live local; zeros are a valid `sigaction`, and `handle` has the
+    // signature that SA_SIGINFO asks for.
+    unsafe {
+        let mut action = MaybeUninit::<libc::sigaction>::zeroed().assume_init();
+        action.sa_sigaction = handle as *const () as usize;
+        action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK | libc::SA_NODEFER | libc::SA_RESTART;
+        for (signal, _) in SIGNALS {
+            crate::real!(sigaction: fn(i32, *const libc::sigaction, *mut libc::sigaction) -> i32)(
+                signal,
+                &action,
+                core::ptr::null_mut(),
+            );
+        }
+    }
+}
+
+/// # Safety
+///
+/// Called by the kernel as a signal handler with SA_SIGINFO.
+unsafe extern "C" fn handle(signal: i32, info: *mut libc::siginfo_t, context: *mut c_void) {
+    // SAFETY: the kernel passes valid ones; a fault has an address.
+    let (address, code) = unsafe { ((*info).si_addr() as usize, (*info).si_code) };
+    let written = || world::try_snapshot().is_some_and(|mut snapshot| snapshot.touch(address));
+    if signal == libc::SIGSEGV && code > 0 && written() {
+        return;
+    }
+    // SAFETY: the kernel passes a `ucontext_t` that belongs to this call of the handler alone.
+    let registers = unsafe { &mut (*context.cast::<libc::ucontext_t>()).uc_mcontext.gregs };
+    if signal == ENDLESS && (!world::active() || os_threads::pass_on(signal) || plain_spin::begin())
+    {
+        return;
+    }
+    if !world::active() {
+        crate::give_up(format_args!(
+            "signal {signal} at {:#x} for {address:#x} outside of a run",
+            registers[libc::REG_RIP as usize]
+        ));
+    }
+    let pc = registers[libc::REG_RIP as usize] as usize;
+    let stack = registers[libc::REG_RSP as usize] as usize;
+    let overflow = signal == libc::SIGSEGV && address.abs_diff(stack) < 16 * PAGE;
+    let runs = signal == libc::SIGSEGV && address == pc;
+    if !runs {
+        // SAFETY: the interrupted code does not go on: its thread is frozen below. (Code that traps because it was run is the
+        // program's, and the program does not run while anything is borrowed.)
+        unsafe { world::reclaim() };
+    }
+    let site = match modules::is_library(pc) && !overflow {
+        true => caller(stack),
+        false => modules::site(pc + 1),
+    };
+    let trap = match runs {
+        true => closed_code::ran(pc, site),
+        false => Trap::Other,
+    };
+    if matches!(trap, Trap::GoesOn) {
+        return;
+    }
+    if !matches!(trap, Trap::Reported) {
+        report(signal, address, overflow, pc, site);
+    }
+    let mut world = world::borrow();
+    world.spoilt = true;
+    world.unsettled = None;
+    // The thread ends here. What is on its stack is not needed any more.
+    registers[libc::REG_RIP as usize] = frozen as *const () as i64;
+    registers[libc::REG_RSP as usize] = (world.me().top - 64 - 8) as i64;
+    registers[libc::REG_RDI as usize] = i64::from(site.0);
+    registers[libc::REG_EFL as usize] &= !(1 << 10 | 1 << 8);
+}
+
+/// Notes what the signal means for the run.
+fn report(signal: i32, address: usize, overflow: bool, pc: usize, site: Site) {
+    let name = SIGNALS.iter().find(|(known, _)| *known == signal);
+    let name = name.map_or("signal", |(_, name)| *name);
+    let message = if overflow {
+        format!("stack overflow ({name} at address {address:#x})")
+    } else if address < PAGE {
+        format!("{name}: null pointer")
+    } else {
+        format!("{name} at address {address:#x}")
+    };
+    let has_handler = signal_actions::handled(signal);
+    let mut world = world::borrow();
+    match signal {
+        ENDLESS => {
+            let message = "a thread goes on for ever without an operation that others could see";
+            world.error(Kind::Livelock, None, message.into(), &[site]);
+        }
+        _ if signal == libc::SIGABRT || halts(pc) => {
+            let message = "the C library ended the program";
+            world.error(Kind::Assertion, None, message.into(), &[site]);
+        }
+        _ if has_handler => {
+            let call = format!("a handler of the program's own for a {name}");
+            world.note_unsupported(&call, site);
+        }
+        _ => world.error(Kind::Crash, None, message, &[site]),
+    }
+}
+
+/// Where the program called the library that it is in: the first place on the stack that looks like it.
+fn caller(stack: usize) -> Site {
+    let top = world::borrow().me().top;
+    let mut place = stack.next_multiple_of(8);
+    while place < top {
+        // SAFETY: `place` lies between the interrupted stack pointer and the top of the running thread's
+        // stack, all of which is mapped.
+        let word = unsafe { *(place as *const usize) };
+        if !modules::is_library(word) {
+            return modules::site(word);
+        }
+        place += 8;
+    }
+    Site(1)
+}
+
+/// Whether a library came to an instruction that no program can do, as `abort` does in the end.
+fn halts(pc: usize) -> bool {
+    const HALT: u8 = 0xf4;
+    // SAFETY: the interrupted thread was about to run the instruction at `pc`, in a loaded module, so the
+    // byte is readable.
+    modules::is_library(pc) && modules::site(pc) != Site(1) && unsafe { *(pc as *const u8) } == HALT
+}
+
+extern "C" fn frozen(site: u32) -> ! {
+    world::freeze(Site(site))
+}

@@ -1,0 +1,285 @@
+//! The program's allocator.
+//!
+//! Each thread of the program allocates in an arena of its own, by slot, from the beginning of it on: an address is a function of
+//! the thread's path and of how much it has allocated before, never of the order of the run. Nothing is given out twice within a run, so
+//! an access to freed memory is always seen as one. What is allocated outside of runs (before `main`, by libc for parked threads) lies in an arena that is
+//! part of what every run begins with.
+
+use crate::{
+    core::{cell::RunValue, channel, sys},
+    run::{slots, world},
+};
+use alloc::{format, vec::Vec};
+use core::{ffi::c_void, ptr, sync::atomic::Ordering};
+use reweave_model::{Kind, Site};
+
+const HEAPS_AT: usize = 0x2000_0000_0000;
+const STRIDE: usize = 1 << 30;
+/// The arena of what is allocated outside of runs.
+const SYSTEM: usize = slots::MOST;
+/// Mapped at a time.
+const PIECE: usize = 1 << 20;
+/// Stands before every block.
+const HEADER: usize = 16;
+const MAGIC: u32 = 0x7277_6d65;
+/// What new memory holds: nothing that a program can take for its own, and the same in every run.
+const FRESH: u8 = 0xa5;
+/// Larger blocks come as zeroed pages.
+const LARGE: usize = 128 << 10;
+/// An arena of which a run has used more gives its pages back.
+const MUCH: usize = 32 << 20;
+
+/// Bytes that a thread can have by the program's own word.
+pub static LIMIT: RunValue<usize> = RunValue::new(usize::MAX);
+
+/// Bytes that a thread can have, of each kind. Not those of all threads together: whether there is memory left would depend on what others
+/// did.
+pub fn most() -> usize {
+    match channel::header().max_memory.load(Ordering::Relaxed) as usize {
+        0 => usize::MAX,
+        most => most,
+    }
+}
+
+#[derive(Clone, Copy)]
+pub struct Block {
+    pub start: usize,
+    pub bytes: usize,
+    /// Where it was allocated, as a site.
+    pub site: u32,
+    /// Where it was freed; 0: it was not.
+    pub freed: u32,
+}
+
+struct Arena {
+    used: usize,
+    mapped: usize,
+    blocks: Vec<Block>,
+    large: bool,
+}
+
+pub struct Heap {
+    arenas: Vec<Arena>,
+    /// Blocks of the system's arena that were freed in this run.
+    freed: Vec<usize>,
+}
+
+pub enum Free {
+    Done(Block),
+    Twice(Block),
+    Unknown,
+}
+
+impl Heap {
+    pub const fn new() -> Heap {
+        Heap {
+            arenas: Vec::new(),
+            freed: Vec::new(),
+        }
+    }
+
+    fn arena(&mut self, number: usize) -> &mut Arena {
+        while self.arenas.len() <= number {
+            self.arenas.push(Arena {
+                used: 0,
+                mapped: 0,
+                blocks: Vec::new(),
+                large: false,
+            });
+        }
+        &mut self.arenas[number]
+    }
+
+    fn index(number: usize) -> usize {
+        // The system's arena is the first in the table, so that the table is short.
+        if number == SYSTEM { 0 } else { number + 1 }
+    }
+
+    pub fn allocate(&mut self, number: usize, bytes: usize, align: usize, site: u32) -> *mut u8 {
+        let base = HEAPS_AT + number * STRIDE;
+        let arena = self.arena(Heap::index(number));
+        let align = align.max(16);
+        let start = (base + arena.used + HEADER).next_multiple_of(align);
+        let Some(end) = start.checked_add(bytes.max(1)) else {
+            return ptr::null_mut();
+        };
+        let used = (end - base).next_multiple_of(16);
+        if used > STRIDE || number != SYSTEM && used > LIMIT.get().min(most()) {
+            return ptr::null_mut();
+        }
+        if used > arena.mapped {
+            let more = (used - arena.mapped).next_multiple_of(PIECE);
+            if sys::map(base + arena.mapped, more.min(STRIDE - arena.mapped)).is_none() {
+                return ptr::null_mut();
+            }
+            arena.mapped += more;
+        }
+        arena.used = used;
+        let index = arena.blocks.len() as u32;
+        arena.blocks.push(Block {
+            start,
+            bytes,
+            site,
+            freed: 0,
+        });
+        // SAFETY: `HEADER` bytes before the block and the block itself lie below `arena.used`, all of which
+        // is mapped for this heap alone.
+        unsafe {
+            let header = (start - HEADER) as *mut u32;
+            header.write(index);
+            header.add(1).write(MAGIC);
+            if bytes < LARGE {
+                ptr::write_bytes(start as *mut u8, FRESH, bytes);
+            } else {
+                arena.large = true;
+            }
+        }
+        start as *mut u8
+    }
+
+    fn find(&mut self, address: usize) -> Option<(usize, usize)> {
+        let number = address.checked_sub(HEAPS_AT)? / STRIDE;
+        let base = HEAPS_AT + number * STRIDE;
+        let arena = self.arenas.get(Heap::index(number))?;
+        if number > SYSTEM || address < base + HEADER || address >= base + arena.used {
+            return None;
+        }
+        // SAFETY: `HEADER` bytes before the block and the block itself lie below `arena.used`, all of which
+        // is mapped for this heap alone.
+        let (index, magic) = unsafe {
+            let header = (address - HEADER) as *const u32;
+            (header.read_unaligned(), header.add(1).read_unaligned())
+        };
+        let block = arena.blocks.get(index as usize)?;
+        (magic == MAGIC && block.start == address).then_some((number, index as usize))
+    }
+
+    /// The block that begins at this address.
+    pub fn block(&mut self, address: usize) -> Option<Block> {
+        let (number, index) = self.find(address)?;
+        Some(self.arenas[Heap::index(number)].blocks[index])
+    }
+
+    /// The block that this address is in: whose arena, the how-many-th there.
+    pub fn around(&self, address: usize) -> Option<(usize, usize, Block)> {
+        let number = address.checked_sub(HEAPS_AT)? / STRIDE;
+        let arena = self.arenas.get(Heap::index(number))?;
+        if number > SYSTEM {
+            return None;
+        }
+        let after = arena.blocks.partition_point(|block| block.start <= address);
+        let index = after.checked_sub(1)?;
+        let block = arena.blocks[index];
+        (address < block.start + block.bytes.max(1)).then_some((number, index, block))
+    }
+
+    pub fn free(&mut self, address: usize, site: u32) -> Free {
+        let Some((number, index)) = self.find(address) else {
+            return Free::Unknown;
+        };
+        if number == SYSTEM {
+            self.freed.push(index);
+        }
+        let block = &mut self.arenas[Heap::index(number)].blocks[index];
+        if block.freed != 0 {
+            return Free::Twice(*block);
+        }
+        block.freed = site.max(1);
+        Free::Done(*block)
+    }
+
+    /// Whether a thread has given most of what it had back: not that it has too much is why there is no more then, but that nothing is given
+    /// out twice.
+    fn mostly_freed(&self, number: usize) -> bool {
+        let Some(arena) = self.arenas.get(Heap::index(number)) else {
+            return false;
+        };
+        let left = arena.blocks.iter().filter(|block| block.freed == 0);
+        number != SYSTEM && left.map(|block| block.bytes).sum::<usize>() < arena.used / 2
+    }
+
+    /// All that this run has allocated and not freed.
+    pub fn left(&self) -> impl Iterator<Item = Block> + '_ {
+        let own = self.arenas.iter().skip(1);
+        own.flat_map(|arena| arena.blocks.iter())
+            .filter(|block| block.freed == 0)
+            .copied()
+    }
+
+    /// Before a run: everything of the one before is gone.
+    pub fn reset(&mut self) {
+        for (index, arena) in self.arenas.iter_mut().enumerate().skip(1) {
+            if arena.large || arena.used > MUCH {
+                // SAFETY: the run that used the arena is over: no thread of the program goes on, and its
+                // blocks are forgotten below.
+                unsafe { sys::discard(HEAPS_AT + (index - 1) * STRIDE, arena.mapped) };
+                arena.large = false;
+            }
+            arena.used = 0;
+            arena.blocks.clear();
+        }
+        for index in self.freed.drain(..) {
+            self.arenas[0].blocks[index].freed = 0;
+        }
+    }
+
+    /// What lies in the system's arena.
+    pub fn system(&self) -> (usize, usize) {
+        let used = self.arenas.first().map_or(0, |arena| arena.used);
+        let base = HEAPS_AT + SYSTEM * STRIDE;
+        (base, base + used.next_multiple_of(4096))
+    }
+
+    /// What is allocated there from now on lies on pages of its own.
+    pub fn close_page(&mut self) {
+        if let Some(arena) = self.arenas.first_mut() {
+            arena.used = arena.used.next_multiple_of(4096);
+        }
+    }
+}
+
+/// Whose arena the running code allocates in.
+fn arena() -> usize {
+    if world::active() {
+        world::borrow().slot()
+    } else {
+        SYSTEM
+    }
+}
+
+pub fn allocate(bytes: usize, align: usize, site: u32) -> *mut c_void {
+    let number = arena();
+    let block = world::heap().allocate(number, bytes, align, site);
+    if block.is_null() {
+        let mostly_freed = world::heap().mostly_freed(number);
+        if mostly_freed {
+            let what = "a thread that allocates more than it may have, though most of it was freed";
+            world::unsupported(what, Site(site));
+        }
+        // SAFETY: libc returns the address of the running thread's own `errno`.
+        unsafe { *libc::__errno_location() = libc::ENOMEM };
+    }
+    block.cast()
+}
+
+/// Frees a block for the program, as `free` does. Wrong ones are errors of the run.
+pub fn release(address: usize, site: u32) {
+    let freed = world::heap().free(address, site);
+    if !world::active() {
+        return;
+    }
+    let mut world = world::borrow();
+    let site = Site(site);
+    match freed {
+        Free::Done(block) => world.give_back(block.start, block.bytes, site),
+        Free::Twice(block) => {
+            let message = "{0} is freed a second time".into();
+            let sites = [Site(block.freed), site];
+            world.error_about(Kind::Memory, Some("double-free"), message, &sites, address);
+        }
+        Free::Unknown => {
+            let message = format!("{address:#x} is freed, and was never allocated");
+            world.error(Kind::Memory, Some("double-free"), message, &[site]);
+        }
+    }
+}

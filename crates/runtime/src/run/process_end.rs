@@ -1,0 +1,162 @@
+//! The end of the process.
+//!
+//! A thread that ends the process takes a lock that it never releases: of several, the first one counts, and which thread that is
+//! gets explored. It runs what is to run at the end as ordinary code ([`Family::process_ends`](super::families::Family)) and then
+//! stays where it is. The end takes effect when no other thread can go on: what the others do meanwhile decides which races are
+//! seen. The calls that end the process are in `calls/process/process_end.rs`.
+
+use crate::{
+    core::{cell::RunCell, families, modules, program_start, sys, trampoline::Frame},
+    leave_outside_run,
+    run::{hidden_objects::Hidden, operations::visible, world},
+};
+use alloc::{format, string::String, vec::Vec};
+use core::{ffi::c_int, ptr};
+use reweave_model::{Kind, Op, Site, ThreadId};
+
+/// How this run's process comes to its end.
+struct Ending {
+    thread: ThreadId,
+    site: Site,
+    /// Where the frames begin that are still there; `None`: `main` has returned.
+    frame: Option<usize>,
+    /// The clock of the thread: what happens before the end.
+    clock: Vec<u32>,
+}
+
+static ENDING: RunCell<Option<Ending>> = RunCell::new(None);
+
+/// A new run.
+pub fn clear() {
+    *ENDING.borrow() = None;
+}
+
+/// The thread that ends the process, and where its frames begin, if any are left.
+pub fn ending() -> Option<(ThreadId, Option<usize>)> {
+    let ending = ENDING.borrow();
+    ending.as_ref().map(|ending| (ending.thread, ending.frame))
+}
+
+/// The program returned from `main`.
+pub fn end_process(status: c_int) -> ! {
+    let site = modules::site(program_start::main_address() + 1);
+    leave(status, site, None)
+}
+
+/// `exit`, called from this frame.
+pub fn exit(status: c_int, frame: &Frame) -> ! {
+    leave_outside_run!(exit: fn(status: c_int));
+    let site = modules::site(frame.return_address);
+    leave(status, site, Some(frame))
+}
+
+/// Ends the process, with everything that runs at its end.
+pub fn leave(status: c_int, site: Site, frame: Option<&Frame>) -> ! {
+    claim(status, site, frame);
+    families::process_ends(status, site);
+    // Handlers and destructors may have waited for threads.
+    let clock = own_clock();
+    if let Some(ending) = &mut *ENDING.borrow() {
+        ending.clock = clock;
+    }
+    stay(site)
+}
+
+fn own_clock() -> Vec<u32> {
+    let world = world::borrow();
+    world.races.clock(world.current).into()
+}
+
+/// From here on the running thread is the one that ends the process. A second one stays here for ever.
+pub fn claim(status: c_int, site: Site, frame: Option<&Frame>) {
+    let frame = frame.map(|frame| ptr::from_ref(frame) as usize);
+    let (me, alone) = {
+        let world = world::borrow();
+        (world.current, world.races.alone(world.current))
+    };
+    if let Some(ending) = &mut *ENDING.borrow()
+        && ending.thread == me
+    {
+        // From a handler: the rest of them is called, and the status is settled.
+        ending.frame = frame;
+        return;
+    }
+    // A single thread has no need to be the first.
+    if !alone {
+        visible(Op::Lock(Hidden::Exit.object()), site);
+    }
+    let status = status & 0xff;
+    let clock = own_clock();
+    *ENDING.borrow() = Some(Ending {
+        thread: me,
+        site,
+        frame,
+        clock,
+    });
+    let mut world = world::borrow();
+    world.status = Some(status);
+    if status != 0 {
+        let message = format!("the program ended with status {status}");
+        world.error(Kind::ExitStatus, None, message, &[site]);
+    }
+}
+
+/// The thread has ended the process and goes no further. It is not at its end, though: it cannot be joined.
+pub fn stay(site: Site) -> ! {
+    let alone = {
+        let world = world::borrow();
+        world.races.alone(world.current)
+    };
+    if alone {
+        world::finish();
+    }
+    visible(Op::Lock(Hidden::Exit.object()), site);
+    unreachable!("a lock that is never released")
+}
+
+/// After a run: whether the first thread ended the process while others had something to do: operations that do not happen before
+/// that, or anything at all if it never heard of them.
+pub fn conclude() {
+    let ending = ENDING.borrow();
+    let Some(end) = &*ending else {
+        return;
+    };
+    let mut world = world::borrow();
+    if end.thread != ThreadId::MAIN || !world.run.execution().errors.is_empty() {
+        return;
+    }
+    let busy = |index: &usize| {
+        let thread = &world.threads[*index];
+        match end.clock.get(*index).copied().unwrap_or(0) {
+            0 => {
+                thread.acted > 0 || world.ran(*index) || world.shadow.knows(ThreadId(*index as u32))
+            }
+            known => thread.acted > known,
+        }
+    };
+    let others = (1..world.threads.len()).filter(busy);
+    let path = |index: &usize| world.run.execution().threads[*index].path.clone();
+    let Some(first) = others.min_by_key(path) else {
+        return;
+    };
+    let sites = [end.site, Site(world.threads[first].created)];
+    let message = format!(
+        "main ends the program while {} still has something to do",
+        world.name_of(ThreadId(first as u32))
+    );
+    world.error(Kind::Misuse, Some("main-returned-early"), message, &sites);
+}
+
+/// The running thread fails and goes no further.
+pub fn fail(kind: Kind, message: String, site: Site) -> ! {
+    let detail = world::borrow().detail;
+    if detail {
+        // As libc would print it.
+        let text = format!("{message}\n");
+        let arguments = [2, text.as_ptr() as usize, text.len(), 0, 0, 0];
+        // SAFETY: the kernel reads `text.len()` bytes of `text`, which lives until after the call.
+        unsafe { sys::call(libc::SYS_write, arguments) };
+    }
+    world::borrow().error(kind, None, message, &[site]);
+    world::freeze(site)
+}

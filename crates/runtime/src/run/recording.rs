@@ -1,0 +1,162 @@
+//! What is noted only when a run is to be shown: stacks, places, output.
+
+use crate::{
+    core::cell::RunValue,
+    run::{slots, world::World},
+};
+use alloc::{string::String, vec, vec::Vec};
+use reweave_model::{Site, ThreadId};
+use reweave_wire::{Detail, Place, PlaceKind, Stack};
+
+/// The latest accesses that are remembered; older ones lose their stacks.
+const LOG: usize = 1 << 18;
+
+/// Calls that are kept of a stack, innermost first: nobody reads more, and copying a deep stack for every access takes for ever.
+const DEEPEST: usize = 48;
+
+/// Collected on the way.
+pub struct Watched {
+    events: Vec<Stack>,
+    /// Accesses with their stacks, in order.
+    log: Vec<(ThreadId, Site, Stack)>,
+    /// Whose access was noted last, where, in how many calls.
+    latest: Option<(ThreadId, Site, usize)>,
+    /// Of the sites of errors that have some, by the error's number.
+    errors: Vec<(usize, Vec<Stack>)>,
+}
+
+impl Watched {
+    pub const fn new() -> Watched {
+        Watched {
+            events: Vec::new(),
+            log: Vec::new(),
+            latest: None,
+            errors: Vec::new(),
+        }
+    }
+
+    pub fn clear(&mut self) {
+        self.events.clear();
+        self.log.clear();
+        self.latest = None;
+        self.errors.clear();
+    }
+}
+
+/// How an object that stands for no memory of the program is called, by its address. Set once, by the room that makes such objects.
+pub static NAMES: RunValue<fn(&World, usize) -> Option<String>> = RunValue::new(|_, _| None);
+
+impl World {
+    /// The running thread's stack, from this place on.
+    fn stack(&self, site: Site) -> Stack {
+        let callers = self.callers(self.current).iter().rev().take(DEEPEST);
+        let callers = callers.map(|caller| self.site(*caller));
+        core::iter::once(site).chain(callers).collect()
+    }
+
+    /// An event was done here.
+    #[cold]
+    pub fn watch_event(&mut self, site: Site) {
+        let stack = self.stack(site);
+        self.watched.events.push(stack);
+    }
+
+    /// An access was made here.
+    #[cold]
+    pub fn log(&mut self, site: Site) {
+        if self.watched.log.len() == LOG {
+            self.watched.log.drain(..LOG / 2);
+        }
+        let depth = self.callers(self.current).len();
+        let key = (self.current, site, depth);
+        // A loop comes here again and again, from the same calls.
+        if self.watched.latest != Some(key) {
+            self.watched.latest = Some(key);
+            let stack = self.stack(site);
+            self.watched.log.push((self.current, site, stack));
+        }
+    }
+
+    /// The error just noted is about an access of another thread and one of this.
+    pub fn stacks_of(&mut self, sites: &[Site; 2], other: ThreadId) {
+        let error = self.run.execution().errors.len() - 1;
+        let mut log = self.watched.log.iter().rev();
+        let first = log.find(|(thread, site, _)| (*thread, *site) == (other, sites[0]));
+        let first = first.map_or_else(|| vec![sites[0]], |(_, _, stack)| stack.clone());
+        let stacks = vec![first, self.stack(sites[1])];
+        self.watched.errors.push((error, stacks));
+    }
+
+    /// Everything, at the end of a run.
+    pub fn detail(&mut self, output: Vec<u8>) -> Detail {
+        let threads = self.threads.len();
+        let last = (0..threads).map(|index| {
+            let thread = ThreadId(index as u32);
+            let callers = self.callers(thread).iter().rev().take(DEEPEST);
+            callers.map(|caller| self.site(*caller)).collect()
+        });
+        let errors = self.run.execution().errors.len();
+        let stacks = |error: usize| {
+            let found = self
+                .watched
+                .errors
+                .iter()
+                .find(|(known, _)| *known == error);
+            found.map_or_else(Vec::new, |(_, stacks)| stacks.clone())
+        };
+        let subject = |error: usize| {
+            let address = self.about_errors.get(error).copied().unwrap_or(0);
+            (address != 0).then(|| self.place(address))
+        };
+        let objects = self.objects.known().iter();
+        Detail {
+            stacks: self.watched.events.clone(),
+            last: last.collect(),
+            errors: (0..errors).map(stacks).collect(),
+            subjects: (0..errors).map(subject).collect(),
+            objects: objects.map(|known| self.place(known.address)).collect(),
+            output,
+        }
+    }
+
+    /// What lies at an address.
+    pub fn place(&self, address: usize) -> Place {
+        let kind = if let Some(name) = NAMES.get()(self, address) {
+            PlaceKind::Named(name)
+        } else if let Some((slot, number, block)) = crate::run::world::heap().around(address) {
+            let owner = self.threads.iter().position(|thread| thread.slot == slot);
+            let path = |index: usize| self.run.execution().threads[index].path.clone();
+            PlaceKind::Heap {
+                thread: owner.map_or_else(Vec::new, path),
+                number: number as u32,
+                site: Site(block.site),
+                offset: (address - block.start) as u64,
+            }
+        } else if let Some(thread) = self.stack_owner(address) {
+            PlaceKind::Stack {
+                thread: thread as u32,
+                below: (self.threads[thread].top - address) as u64,
+            }
+        } else {
+            match self.site(address) {
+                Site(1) => PlaceKind::Unknown,
+                Site(offset) => PlaceKind::Static { offset },
+            }
+        };
+        Place {
+            address: address as u64,
+            kind,
+        }
+    }
+
+    fn stack_owner(&self, address: usize) -> Option<usize> {
+        let first = &self.threads[0];
+        if address < first.top && first.top - address < (8 << 20) {
+            return Some(0);
+        }
+        let slot = slots::slot_of(address)?;
+        let within =
+            |thread: &crate::run::world::Thread| thread.slot == slot && address < thread.top;
+        self.threads.iter().rposition(within)
+    }
+}

@@ -1,0 +1,328 @@
+//! Loops that only wait for other threads, in native code.
+//!
+//! *Decides:* how a fingerprint of a thread is taken, and what counts as written by it. When a round repeats, and how a thread is parked, is
+//! decided by [`reweave_conduct::parking`]. *Called by:* the runtime before and after each operation, and at each write of the program.
+//! *Owns:* where the running thread has written since its last operation.
+//!
+//! *Locks.* A repeated round that wrote nothing releases its locks without being counted ([`clean`]). Any other section is counted, whatever it
+//! did: code without hooks may have written.
+//!
+//! *Stacks.* What a thread writes to its own stack shows in its registers and its stack, which are compared: no need to look at such
+//! writes one by one. But other threads may know variables there. What they write to them is not the thread's own doing
+//! ([`foreign`]): it is taken as if it had always been there. And a section that wrote to its thread's stack is clean only when it leaves the
+//! same there as the time before.
+
+use crate::{
+    core::{
+        cell::{Borrow, RunValue},
+        trampoline::Frame,
+    },
+    run::{
+        perform::last_event,
+        slots,
+        world::{self, World, perform},
+    },
+};
+use alloc::vec::Vec;
+use core::sync::atomic::{AtomicUsize, Ordering};
+use reweave_conduct::parking::{self, Fingerprint, Polls, Waiter};
+use reweave_model::{Gate, ObjectId, Op, Order, Site};
+
+/// Where the running thread has written since its last operation.
+#[derive(Clone, Copy, Default)]
+pub struct Wrote {
+    outside: bool,
+    /// To its own stack.
+    inside: bool,
+}
+
+impl Wrote {
+    const NOTHING: Wrote = Wrote {
+        outside: false,
+        inside: false,
+    };
+}
+
+static WROTE: RunValue<Wrote> = RunValue::new(Wrote::NOTHING);
+
+/// Where the running thread's stack ends: what it writes there shows when it is parked.
+static TOP: AtomicUsize = AtomicUsize::new(0);
+/// Where the first thread's does; those of the others lie together.
+static MAIN_TOP: AtomicUsize = AtomicUsize::new(0);
+const STACK: usize = 8 << 20;
+
+/// A run begins, with the first thread.
+pub fn begin(top: usize) {
+    MAIN_TOP.store(top, Ordering::Relaxed);
+    switched(top);
+}
+
+/// Another thread goes on, whose stack ends here. What this one has written is its own: [`back`] wants to know.
+#[inline]
+pub fn switched(top: usize) -> Wrote {
+    TOP.store(top, Ordering::Relaxed);
+    take_wrote()
+}
+
+/// The thread goes on that had written this when it was left.
+#[inline]
+pub fn back(wrote: Wrote) {
+    WROTE.set(wrote);
+}
+
+/// Whether an address is on the stack that ends here.
+#[inline]
+pub fn on_stack(top: usize, address: usize) -> bool {
+    top.wrapping_sub(address) <= STACK
+}
+
+/// The running thread writes.
+#[inline]
+pub fn wrote(address: usize, bytes: usize) {
+    let mut wrote = WROTE.get();
+    let outside = !on_stack(TOP.load(Ordering::Relaxed), address);
+    wrote.outside |= outside;
+    wrote.inside |= !outside;
+    WROTE.set(wrote);
+    if outside {
+        foreign(address, bytes);
+    }
+}
+
+/// The running thread has changed something that no hook sees: what a library keeps for it, or the kernel.
+pub fn disturbed() {
+    if world::active() {
+        WROTE.set(Wrote {
+            outside: true,
+            ..WROTE.get()
+        });
+    }
+}
+
+fn take_wrote() -> Wrote {
+    let wrote = WROTE.get();
+    WROTE.set(Wrote::NOTHING);
+    wrote
+}
+
+/// As [`World::foreign`], for code that has borrowed nothing.
+#[inline]
+pub fn foreign(address: usize, bytes: usize) {
+    if may_be_foreign(address) && world::active() {
+        world::borrow().note_foreign(address, bytes);
+    }
+}
+
+/// Whether an address lies on the stack of some thread.
+#[inline]
+fn may_be_foreign(address: usize) -> bool {
+    on_stack(MAIN_TOP.load(Ordering::Relaxed), address) || slots::slot_of(address).is_some()
+}
+
+impl World {
+    /// Memory is about to be written that may be on the stack of another thread than the running one.
+    #[inline]
+    pub fn foreign(&mut self, address: usize, bytes: usize) {
+        if may_be_foreign(address) {
+            self.note_foreign(address, bytes);
+        }
+    }
+
+    #[cold]
+    fn note_foreign(&mut self, address: usize, bytes: usize) {
+        let current = self.current.index();
+        let mut threads = self.threads.iter_mut().enumerate();
+        let owner = threads.find(|(_, thread)| !thread.finished && on_stack(thread.top, address));
+        let Some((_, owner)) = owner.filter(|(index, _)| *index != current) else {
+            return;
+        };
+        let spin = &mut owner.spin;
+        if spin.polls.is_blank() && spin.parked.is_none() {
+            return;
+        }
+        let mut word = address & !7;
+        while word < (address + bytes).min(owner.top) {
+            if !spin.changed.iter().any(|(known, _)| *known == word) {
+                // SAFETY: the word lies below the top of the stack of a thread that has not ended, within the bytes that are
+                // about to be written there.
+                let value = unsafe { (word as *const u64).read_volatile() };
+                spin.changed.push((word, value));
+            }
+            word += 8;
+        }
+    }
+}
+
+/// The polls of one thread.
+#[derive(Default)]
+pub struct Spin {
+    polls: Polls<Print>,
+    /// Of a thread that is parked and will announce its operation.
+    parked: Option<Print>,
+    /// Words of its stack that other threads have written to since it last ran, as they were.
+    changed: Vec<(usize, u64)>,
+}
+
+/// Registers and live stack at some moment.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Print {
+    /// A sum over all words, each with its address, so that words can be exchanged.
+    sum: u64,
+    /// Where it begins.
+    from: usize,
+}
+
+impl Fingerprint for Print {
+    // Every write of the program has a hook.
+    const SEES_WRITES: bool = true;
+}
+
+impl Spin {
+    pub fn clear(&mut self) {
+        self.polls.clear();
+    }
+
+    /// As of a thread that begins, keeping memory.
+    pub fn reset(&mut self) {
+        self.polls.reset();
+        self.parked = None;
+        self.changed.clear();
+    }
+
+    /// The thread goes on: what others have written to its stack meanwhile counts as if it had been there before.
+    #[cold]
+    fn accept(&mut self) {
+        for (word, before) in self.changed.drain(..) {
+            // SAFETY: the word was found on the stack of this thread, which has not left the frame it lies in.
+            let now = unsafe { (word as *const u64).read_volatile() };
+            for print in self.polls.prints_mut().chain(&mut self.parked) {
+                if print.from <= word {
+                    let less = mixed(word, before);
+                    print.sum = print.sum.wrapping_sub(less).wrapping_add(mixed(word, now));
+                }
+            }
+        }
+    }
+}
+
+/// Before an operation of the running thread is announced: the gate to announce it with.
+#[inline]
+pub fn before(op: Op, site: Site, frame: Option<&Frame>) -> Gate {
+    let mut world = world::borrow();
+    let polls = &mut world.me().spin.polls;
+    let wrote = take_wrote();
+    if wrote.outside {
+        polls.clear_row();
+    }
+    polls.arrive(wrote.inside);
+    match frame {
+        Some(frame) if !polls.row().is_empty() => revisit(world, op, site, frame),
+        _ => Gate::Open,
+    }
+}
+
+#[inline(never)]
+fn revisit(mut world: Borrow<'_, World>, op: Op, site: Site, frame: &Frame) -> Gate {
+    let me = world.me();
+    let top = me.top;
+    if !on_stack(top, core::ptr::from_ref(frame) as usize) {
+        // On a stack that the program made: what is on it is not known.
+        return Gate::Open;
+    }
+    let polls = &mut me.spin.polls;
+    let Some(start) = polls.revisit(op, site, || print(frame, top)) else {
+        return Gate::Open;
+    };
+    let (now, seen) = polls.take_round(start);
+    me.spin.parked = now;
+    drop(world);
+    let gate = parking::park(op, seen, &mut Parked(site));
+    // When it goes on it is in the same round again.
+    let mut world = world::borrow();
+    let spin = &mut world.me().spin;
+    let parked = spin.parked.take();
+    spin.polls.resume(parked);
+    gate
+}
+
+/// The running thread, which is being parked here.
+struct Parked(Site);
+
+impl Waiter for Parked {
+    fn perform(&mut self, op: Op, gate: Gate) -> u64 {
+        perform(op, gate, self.0, Order::SeqCst, None).result
+    }
+
+    fn watch(&mut self, words: Vec<(ObjectId, u64)>) {
+        let mut world = world::borrow();
+        let current = world.current;
+        world.run.watch(current, words);
+    }
+}
+
+/// Whether the section that ends here belongs to a round that was the same before, and leaves nothing new.
+pub fn clean(mutex: ObjectId, site: Site, frame: &Frame) -> bool {
+    let wrote = WROTE.get();
+    if wrote.outside {
+        return false;
+    }
+    let mut world = world::borrow();
+    let me = world.me();
+    let (top, from) = (me.top, core::ptr::from_ref(frame) as usize);
+    let take = || on_stack(top, from).then(|| print(frame, top));
+    let polls = &mut me.spin.polls;
+    polls.leaves_clean(mutex, site, wrote.inside, take)
+}
+
+impl World {
+    /// The running thread has done the last event of the run.
+    #[inline]
+    pub fn record_poll(&mut self) {
+        let current = self.current.index();
+        let spin = &mut self.threads[current].spin;
+        if !spin.changed.is_empty() {
+            spin.accept();
+        }
+        spin.polls.record(last_event(&self.run), self.run.state());
+    }
+}
+
+/// The registers at a call and the live stack above it.
+pub fn print(frame: &Frame, top: usize) -> Print {
+    let from = core::ptr::from_ref(frame) as usize;
+    let mut sum = 0_u64;
+    let mut address = from;
+    while address < top {
+        // SAFETY: the word lies between the frame of the running call and the top of its thread's stack, all of which is mapped.
+        let word = unsafe { (address as *const u64).read_volatile() };
+        sum = sum.wrapping_add(mixed(address, word));
+        address += 8;
+    }
+    Print { sum, from }
+}
+
+/// A word at its address as a number that says little of either: sums of such numbers differ when a word does.
+fn mixed(address: usize, word: u64) -> u64 {
+    let mut z = word ^ (address as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    z = (z ^ (z >> 32)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 29)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 32)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stack_reaches_down_from_its_end() {
+        let top = 1 << 40;
+        assert!(on_stack(top, top) && on_stack(top, top - STACK));
+        assert!(!on_stack(top, top + 1) && !on_stack(top, top - STACK - 1));
+    }
+
+    #[test]
+    fn prints_tell_words_and_their_places_apart() {
+        assert_ne!(mixed(8, 1), mixed(8, 2));
+        assert_ne!(mixed(8, 1), mixed(16, 1));
+    }
+}

@@ -1,0 +1,134 @@
+//! Clocks, deadlines and sleeps in virtual time, for everything that has a time limit. See [`crate::run::times`] for how virtual
+//! time moves.
+
+use crate::{
+    core::trampoline::Frame,
+    run::{
+        call_sites,
+        hidden_objects::Hidden,
+        world::{self, Done, perform, poll},
+    },
+};
+use core::ffi::c_long;
+use libc::{clockid_t, time_t, timespec};
+use reweave_model::{Gate, Op, Order, Site};
+
+/// Nanoseconds of a second.
+pub const SECOND: u64 = 1_000_000_000;
+
+/// Where the clocks are when a run begins: 2026 began, and the machine had run for a while.
+pub const CALENDAR: u64 = 1_767_225_600 * SECOND;
+const MONOTONIC: u64 = 1000 * SECOND;
+
+/// What a clock shows at the beginning of a run; `None`: there is no such clock.
+pub fn beginning(clock: clockid_t) -> Option<u64> {
+    match clock {
+        libc::CLOCK_REALTIME | libc::CLOCK_REALTIME_COARSE | libc::CLOCK_TAI => Some(CALENDAR),
+        libc::CLOCK_MONOTONIC
+        | libc::CLOCK_MONOTONIC_RAW
+        | libc::CLOCK_MONOTONIC_COARSE
+        | libc::CLOCK_BOOTTIME => Some(MONOTONIC),
+        libc::CLOCK_PROCESS_CPUTIME_ID | libc::CLOCK_THREAD_CPUTIME_ID => Some(0),
+        _ => None,
+    }
+}
+
+/// Nanoseconds as seconds and the rest.
+pub fn to_timespec(ns: u64) -> timespec {
+    timespec {
+        tv_sec: (ns / SECOND) as time_t,
+        tv_nsec: (ns % SECOND) as c_long,
+    }
+}
+
+/// Nanoseconds; those before 1970 are 0. `None`: it is no time.
+pub fn to_ns(time: &timespec) -> Option<u64> {
+    if !(0..SECOND as c_long).contains(&time.tv_nsec) {
+        return None;
+    }
+    let seconds = u64::try_from(time.tv_sec).unwrap_or(0);
+    Some(
+        seconds
+            .saturating_mul(SECOND)
+            .saturating_add(time.tv_nsec as u64),
+    )
+}
+
+/// When something times out, in nanoseconds since the beginning of the run.
+#[derive(Clone, Copy)]
+pub struct Deadline(u64);
+
+impl Deadline {
+    /// By a clock that a thread can wait for. `None`: there is no such clock, or it is no time.
+    ///
+    /// # Safety
+    ///
+    /// If the clock is one of those, `time` points to a `timespec`.
+    pub unsafe fn new(clock: clockid_t, time: *const timespec) -> Option<Deadline> {
+        if !matches!(clock, libc::CLOCK_REALTIME | libc::CLOCK_MONOTONIC) {
+            return None;
+        }
+        // SAFETY: `time` points to a `timespec`, by this function's contract.
+        let time = to_ns(unsafe { &*time })?;
+        Some(Deadline(time.saturating_sub(beginning(clock)?)))
+    }
+
+    /// So long from now.
+    ///
+    /// # Safety
+    ///
+    /// `time` points to a `timespec`.
+    pub unsafe fn after(time: *const timespec) -> Option<Deadline> {
+        // SAFETY: `time` points to a `timespec`, by this function's contract.
+        let time = to_ns(unsafe { &*time })?;
+        let now = world::borrow().time_ns();
+        Some(Deadline(now.saturating_add(time)))
+    }
+
+    /// The running thread has waited until then.
+    pub fn reached(self) {
+        world::borrow().advance_to(self.0);
+    }
+}
+
+/// An operation that may time out: it does when it goes before what it waits for.
+pub fn perform_until(op: Op, until: Deadline, site: Site) -> Done {
+    let gate = world::borrow().timed_gate(op);
+    perform_gated(op, gate, until, site)
+}
+
+/// As [`perform_until`], when [`World::timed_gate`](crate::run::world::World::timed_gate) was asked already.
+pub fn perform_gated(op: Op, gate: Gate, until: Deadline, site: Site) -> Done {
+    let done = perform(op, gate, site, Order::SeqCst, None);
+    world::borrow().timed(op, done.ok);
+    if !done.ok {
+        until.reached();
+    }
+    done
+}
+
+/// Sleeps in a row after which the other threads get their turn.
+const SLEEPS: u32 = 1000;
+
+/// The running thread sleeps so long. That is no operation: no other thread waits for it. A thread that does nothing but sleep
+/// loads, from some time on, something that never changes: if it does so for ever it is found to be a loop that waits
+/// ([`crate::run::spin`]), and the others go on.
+pub fn sleep(ns: u64, frame: &Frame) {
+    let acted = {
+        let mut world = world::borrow();
+        let me = world.current;
+        world.advance(ns);
+        if world.run.pause(me) < SLEEPS {
+            return;
+        }
+        world.me().acted
+    };
+    let site = call_sites::site(&frame.return_address);
+    let nothing = Op::Load(Hidden::Nothing.object());
+    poll(nothing, frame, site, Order::SeqCst, None);
+    let mut world = world::borrow();
+    // The load is nothing that the program did.
+    world.me().acted = acted;
+    let me = world.current;
+    world.run.keep_pausing(me);
+}
