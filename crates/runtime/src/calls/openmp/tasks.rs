@@ -143,9 +143,10 @@ impl Tasks {
             children: Awaiting::new(None),
             work: None,
         };
+        let quiet = |object| world::borrow().make_quiet(NOWHERE, object);
         Some(Tasks {
-            lock: world::borrow().make_quiet(NOWHERE, Object::mutex()),
-            changed: world::borrow().make_quiet(NOWHERE, Object::condvar()),
+            lock: quiet(Object::mutex()),
+            changed: quiet(Object::condvar()),
             tasks: (0..size as usize).map(part).collect(),
             groups: Vec::new(),
             ready: Vec::new(),
