@@ -33,20 +33,40 @@ mod shared;
 
 use core::families::Family;
 
-/// All families of calls and what stands below them, in the order in which `core` calls their functions.
-static FAMILIES: [&Family; 11] = [
-    &calls::language::FAMILY,
-    &kernel::FAMILY,
-    &calls::sync::FAMILY,
-    &calls::threads::FAMILY,
-    &calls::process::FAMILY,
-    &calls::libraries::FAMILY,
-    &calls::memory::FAMILY,
-    &calls::files::FAMILY,
-    &calls::streams::FAMILY,
-    &calls::openmp::FAMILY,
-    &calls::time::FAMILY,
-];
+/// Defines two functions that go through all families of calls and what stands below them, in this order and in reverse. They are written out
+/// instead of looped over, so that the compiler sees which functions a family does not have.
+macro_rules! families {
+    (@define $name:ident $([$($family:tt)*])*) => {
+        #[inline(always)]
+        fn $name(mut what: impl FnMut(&'static Family)) {
+            $(what(&$($family)*);)*
+        }
+    };
+    (@reverse [] $($done:tt)*) => {
+        families!(@define each_family_reversed $($done)*);
+    };
+    (@reverse [$first:tt $($rest:tt)*] $($done:tt)*) => {
+        families!(@reverse [$($rest)*] $first $($done)*);
+    };
+    ($($family:tt)*) => {
+        families!(@define each_family $($family)*);
+        families!(@reverse [$($family)*]);
+    };
+}
+
+families! {
+    [calls::language::FAMILY]
+    [kernel::FAMILY]
+    [calls::sync::FAMILY]
+    [calls::threads::FAMILY]
+    [calls::process::FAMILY]
+    [calls::libraries::FAMILY]
+    [calls::memory::FAMILY]
+    [calls::files::FAMILY]
+    [calls::streams::FAMILY]
+    [calls::openmp::FAMILY]
+    [calls::time::FAMILY]
+}
 
 use ::core::fmt::{self, Write};
 

@@ -1,6 +1,6 @@
 //! What the families of calls do at certain moments of a process and of a run.
 //!
-//! `core` does not know the families. The root of the crate lists them ([`crate::FAMILIES`]), each with the functions it wants
+//! `core` does not know the families. The root of the crate lists them (`each_family`), each with the functions it wants
 //! called, and `core` calls them in that order. A family keeps its own state, in cells of its own ([`super::cell`]).
 
 use core::ffi::c_int;
@@ -66,66 +66,45 @@ impl Family {
 }
 
 pub fn prepare(beginning: &Beginning) {
-    crate::FAMILIES
-        .iter()
-        .for_each(|family| (family.prepare)(beginning));
+    crate::each_family(|family| (family.prepare)(beginning));
 }
 
 pub fn begin_run() {
-    crate::FAMILIES
-        .iter()
-        .for_each(|family| (family.begin_run)());
+    crate::each_family(|family| (family.begin_run)());
 }
 
 pub fn thread_begins(birth: &Birth) {
-    crate::FAMILIES
-        .iter()
-        .for_each(|family| (family.thread_begins)(birth));
+    crate::each_family(|family| (family.thread_begins)(birth));
 }
 
 pub fn thread_ends() {
-    let families = crate::FAMILIES.iter().rev();
-    families.for_each(|family| (family.thread_ends)());
+    crate::each_family_reversed(|family| (family.thread_ends)());
 }
 
 pub fn process_ends(status: c_int, site: Site) {
-    crate::FAMILIES
-        .iter()
-        .for_each(|family| (family.process_ends)(status, site));
+    crate::each_family(|family| (family.process_ends)(status, site));
 }
 
 pub fn module_retained(address: usize, site: Site) {
-    crate::FAMILIES
-        .iter()
-        .for_each(|family| (family.module_retained)(address, site));
+    crate::each_family(|family| (family.module_retained)(address, site));
 }
 
 pub fn module_released(address: usize, site: Site) {
-    crate::FAMILIES
-        .iter()
-        .for_each(|family| (family.module_released)(address, site));
+    crate::each_family(|family| (family.module_released)(address, site));
 }
 
 pub fn each_mapped_page(each: &mut PageVisitor<'_>) {
-    for family in crate::FAMILIES {
-        (family.each_mapped_page)(each);
-    }
+    crate::each_family(|family| (family.each_mapped_page)(each));
 }
 
 pub fn conclude(end: End) {
-    crate::FAMILIES
-        .iter()
-        .for_each(|family| (family.conclude)(end));
+    crate::each_family(|family| (family.conclude)(end));
 }
 
 pub fn before_report() {
-    crate::FAMILIES
-        .iter()
-        .for_each(|family| (family.before_report)());
+    crate::each_family(|family| (family.before_report)());
 }
 
 pub fn clean_up() {
-    crate::FAMILIES
-        .iter()
-        .for_each(|family| (family.clean_up)());
+    crate::each_family(|family| (family.clean_up)());
 }

@@ -12,16 +12,22 @@ pub(crate) static ARGV: AtomicPtr<*mut c_char> = AtomicPtr::new(core::ptr::null_
 pub(crate) static ENVP: AtomicPtr<*mut c_char> = AtomicPtr::new(core::ptr::null_mut());
 
 /// Whether the driver started this process. Asked by the first allocation, before libc has its own environment.
+#[inline]
 pub fn driven() -> bool {
-    static KNOWN: AtomicU32 = AtomicU32::new(0);
     match KNOWN.load(Ordering::Relaxed) {
-        0 => {
-            let driven = named_in_environment();
-            KNOWN.store(1 + u32::from(driven), Ordering::Relaxed);
-            driven
-        }
+        0 => find_out(),
         known => known == 2,
     }
+}
+
+/// 0: not known yet; 1: by itself; 2: by the driver.
+static KNOWN: AtomicU32 = AtomicU32::new(0);
+
+#[cold]
+fn find_out() -> bool {
+    let driven = named_in_environment();
+    KNOWN.store(1 + u32::from(driven), Ordering::Relaxed);
+    driven
 }
 
 fn named_in_environment() -> bool {

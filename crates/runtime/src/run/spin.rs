@@ -36,14 +36,9 @@ pub struct Wrote {
     inside: bool,
 }
 
-impl Wrote {
-    const NOTHING: Wrote = Wrote {
-        outside: false,
-        inside: false,
-    };
-}
-
-static WROTE: RunValue<Wrote> = RunValue::new(Wrote::NOTHING);
+/// The parts of [`Wrote`] for the running thread. Two values: every write of the program sets one of them, and reads none.
+static OUTSIDE: RunValue<bool> = RunValue::new(false);
+static INSIDE: RunValue<bool> = RunValue::new(false);
 
 /// Where the running thread's stack ends: what it writes there shows when it is parked.
 static TOP: AtomicUsize = AtomicUsize::new(0);
@@ -67,7 +62,8 @@ pub fn switched(top: usize) -> Wrote {
 /// The thread goes on that had written this when it was left.
 #[inline]
 pub fn back(wrote: Wrote) {
-    WROTE.set(wrote);
+    OUTSIDE.set(wrote.outside);
+    INSIDE.set(wrote.inside);
 }
 
 /// Whether an address is on the stack that ends here.
@@ -79,12 +75,10 @@ pub fn on_stack(top: usize, address: usize) -> bool {
 /// The running thread writes.
 #[inline]
 pub fn wrote(address: usize, bytes: usize) {
-    let mut wrote = WROTE.get();
-    let outside = !on_stack(TOP.load(Ordering::Relaxed), address);
-    wrote.outside |= outside;
-    wrote.inside |= !outside;
-    WROTE.set(wrote);
-    if outside {
+    if on_stack(TOP.load(Ordering::Relaxed), address) {
+        INSIDE.set(true);
+    } else {
+        OUTSIDE.set(true);
         foreign(address, bytes);
     }
 }
@@ -92,16 +86,20 @@ pub fn wrote(address: usize, bytes: usize) {
 /// The running thread has changed something that no hook sees: what a library keeps for it, or the kernel.
 pub fn disturbed() {
     if world::active() {
-        WROTE.set(Wrote {
-            outside: true,
-            ..WROTE.get()
-        });
+        OUTSIDE.set(true);
+    }
+}
+
+fn wrote_so_far() -> Wrote {
+    Wrote {
+        outside: OUTSIDE.get(),
+        inside: INSIDE.get(),
     }
 }
 
 fn take_wrote() -> Wrote {
-    let wrote = WROTE.get();
-    WROTE.set(Wrote::NOTHING);
+    let wrote = wrote_so_far();
+    back(Wrote::default());
     wrote
 }
 
@@ -262,7 +260,7 @@ impl Waiter for Parked {
 
 /// Whether the section that ends here belongs to a round that was the same before, and leaves nothing new.
 pub fn clean(mutex: ObjectId, site: Site, frame: &Frame) -> bool {
-    let wrote = WROTE.get();
+    let wrote = wrote_so_far();
     if wrote.outside {
         return false;
     }
