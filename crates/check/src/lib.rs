@@ -17,7 +17,7 @@ mod subject;
 
 pub use check::{Check, check};
 pub use control::{Control, Witness};
-pub use found::Error;
+pub use found::{Error, TraceFileError};
 pub use outcome::Outcome;
 pub use settings::{NotADuration, Settings, duration};
 pub use stored::StoredCheck;

@@ -1,4 +1,4 @@
-//! The file of a suite: tests in TOML. Whatever is wrong with it is told with its line.
+//! The file of a suite: tests in TOML. Mistakes are reported with their line.
 
 use super::{expect::Expect, policy::Policy};
 use crate::args::{CheckRequest, option_mistake};

@@ -189,7 +189,7 @@ fn failure(failure: &Failure, program: &str, sources: &Sources, style: Style) ->
     let name = failure.kind.name();
     let head = format!("{name}{} in {program}", rule.unwrap_or_default());
     let mut out = style.red(&head) + "\n";
-    // What each thread waits for is told on its own, as far as it is known.
+    // What each thread waits for is reported separately, as far as it is known.
     if matches!(failure.kind, Kind::Deadlock | Kind::Livelock) && !failure.places.is_empty() {
         return out;
     }
