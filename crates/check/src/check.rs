@@ -114,7 +114,7 @@ impl<S: Subject> Check<S> {
         let start = Instant::now();
         let slice = Slice { control, until };
         let done = loop {
-            if self.subject.anew() {
+            if self.subject.must_restart() {
                 self.begin();
             }
             match self.explore(&slice) {
@@ -125,7 +125,9 @@ impl<S: Subject> Check<S> {
                     self.begin();
                 }
                 Ok(Explored::Late) => break Ok(true),
-                Ok(Explored::Stopped) if !self.subject.anew() || slice.over() || self.failed() => {
+                Ok(Explored::Stopped)
+                    if !self.subject.must_restart() || slice.over() || self.failed() =>
+                {
                     break Ok(slice.over());
                 }
                 Ok(Explored::Stopped) => {}
@@ -191,7 +193,7 @@ impl<S: Subject> Check<S> {
             Err(TargetError::Late) => Ok(Explored::Late),
             Err(TargetError::Diverged(_)) if slice.over() => Ok(Explored::Stopped),
             // The prefixes of these plans were run before something turned out that all runs need, so runs may differ from them.
-            Err(TargetError::Diverged(_)) if self.subject.anew() => Ok(Explored::Stopped),
+            Err(TargetError::Diverged(_)) if self.subject.must_restart() => Ok(Explored::Stopped),
             // Destructors are run by the thread that comes last, and `rf` does not distinguish which thread that is.
             Err(TargetError::Diverged(_)) if by_reads && options.preemptions.is_none() => {
                 let why = "what it does depends on the order of stores that nobody reads";
@@ -203,7 +205,7 @@ impl<S: Subject> Check<S> {
 
     fn before(&self, slice: &Slice<'_>) -> Flow {
         let limit = self.settings.max_executions.unwrap_or(u64::MAX);
-        let go = !slice.over() && !self.subject.anew() && self.subject.proceed();
+        let go = !slice.over() && !self.subject.must_restart() && self.subject.proceed();
         // Counted last: a run that is counted is made.
         match go && slice.control.runs.fetch_add(1, Relaxed) < limit {
             true => Flow::Continue,
@@ -251,7 +253,7 @@ impl<S: Subject> Check<S> {
     }
 
     fn finished(&self) -> bool {
-        let exhausted = self.search.exhausted() && !self.subject.anew();
+        let exhausted = self.search.exhausted() && !self.subject.must_restart();
         exhausted || self.failed() || self.limited()
     }
 
@@ -277,7 +279,7 @@ impl<S: Subject> Check<S> {
         if errors.is_empty() {
             std::mem::take(&mut self.repeats).confirm(&self.subject)?;
         }
-        let left = !self.search.exhausted() || self.subject.anew();
+        let left = !self.search.exhausted() || self.subject.must_restart();
         let stopped = failed && !errors.is_empty();
         let reasons = [
             ("budget", left && self.paused && !stopped),

@@ -17,7 +17,7 @@ pub struct Control {
     pub failures: AtomicU64,
     /// Events of the last execution.
     pub depth: AtomicU64,
-    /// Is told of every execution, with its number of events, if somebody wants to know.
+    /// Called after every execution with its number of events.
     pub witness: Option<Witness>,
     gauge: Mutex<Option<Arc<Gauge>>>,
 }

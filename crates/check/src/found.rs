@@ -6,14 +6,14 @@ use crate::{
 };
 use reweave_explore::Schedule;
 use reweave_model::{Choice, End, Execution, Kind, Plan, Site};
-use reweave_report::{Finding, Position, Trace, record_sources};
+use reweave_report::{Finding, Position, Trace, WriteError, record_sources};
 use serde::{Deserialize, Serialize};
 use std::{
     cmp::Ordering,
     collections::HashMap,
-    fs,
+    fmt, fs, io,
     path::{Path, PathBuf},
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
 /// One distinct error, with the least execution that showed it.
@@ -26,8 +26,30 @@ pub struct Error {
     /// In how many executions it came up.
     pub seen: u64,
     /// The file that the trace was written to, or why there is none.
-    pub file: Result<PathBuf, String>,
+    pub file: Result<PathBuf, TraceFileError>,
 }
+
+/// Why there is no trace file. [`fmt::Display`] is a sentence.
+#[derive(Clone, Debug)]
+pub enum TraceFileError {
+    /// The directory for it cannot be made.
+    NoDirectory(PathBuf, Arc<io::Error>),
+    /// It cannot be written.
+    NotWritten(Arc<WriteError>),
+}
+
+impl fmt::Display for TraceFileError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            TraceFileError::NoDirectory(directory, error) => {
+                write!(f, "{}: cannot be created: {error}", directory.display())
+            }
+            TraceFileError::NotWritten(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for TraceFileError {}
 
 impl Error {
     /// For the result document.
@@ -259,11 +281,11 @@ fn choices(plan: &Plan) -> impl Iterator<Item = Choice> {
     plan.steps.iter().map(|step| step.choice)
 }
 
-/// Writes a trace file, or says why not.
-fn write(trace: &Trace, path: &Path) -> Result<(), String> {
+fn write(trace: &Trace, path: &Path) -> Result<(), TraceFileError> {
     if let Some(directory) = path.parent() {
         fs::create_dir_all(directory)
-            .map_err(|error| format!("{}: cannot be created: {error}", directory.display()))?;
+            .map_err(|error| TraceFileError::NoDirectory(directory.into(), Arc::new(error)))?;
     }
-    trace.write(path).map_err(|error| error.to_string())
+    let written = trace.write(path);
+    written.map_err(|error| TraceFileError::NotWritten(Arc::new(error)))
 }

@@ -23,7 +23,7 @@ pub struct Settings {
     pub beyond_races: bool,
     /// Whether what a race can do beyond the order that was run is left unexplored.
     pub races_cut: bool,
-    /// Whether an execution that shows an error is made simpler before it is told.
+    /// Whether a failing execution is made simpler before it is reported.
     pub minimise: bool,
     /// Where trace files go.
     pub directory: PathBuf,

@@ -16,9 +16,9 @@ pub struct StoredCheck {
 }
 
 impl<S: Subject> Check<S> {
-    /// As plain data. Where the search has to begin anew it does so first.
+    /// As plain data. A search that has to restart does so first.
     pub fn store(&mut self) -> StoredCheck {
-        if self.subject.anew() {
+        if self.subject.must_restart() {
             self.begin();
         }
         StoredCheck {

@@ -4,12 +4,12 @@ use reweave_explore::{Target, TargetError};
 use reweave_model::{Choice, Divergence, Execution, Mark, Plan, Site, Step};
 use reweave_report::{Position, Trace};
 
-/// A program of some kind: how it is run by workers, and how an execution of it is told.
+/// A program of some kind: how workers run it, and how an execution of it is reported.
 pub trait Subject: Sync {
     /// What runs it.
     type Target: Target;
 
-    /// A search begins, or begins anew.
+    /// A search starts or restarts.
     fn begin(&mut self) {}
 
     /// For one worker. What it noticed, it leaves with the subject when it is dropped.
@@ -24,13 +24,13 @@ pub trait Subject: Sync {
         true
     }
 
-    /// Whether the search has to begin anew: something turned out that all executions have to be run with. Executions so far were still
-    /// run as the last [`Subject::begin`] had it, and so is [`Subject::confirm`].
-    fn anew(&self) -> bool {
+    /// Whether the search has to restart: an execution needed something that all executions have to be run with. Until then executions,
+    /// and [`Subject::confirm`], run as the last [`Subject::begin`] had it.
+    fn must_restart(&self) -> bool {
         false
     }
 
-    /// Whether that is so because steps are missing in the executions so far: what went wrong in them is told by the search that begins anew.
+    /// Whether it has to restart because steps are missing in the executions so far. Their errors are reported by the restarted search.
     fn lacks_steps(&self) -> bool {
         false
     }
@@ -66,8 +66,8 @@ impl<S: Subject> Subject for &mut S {
         (**self).proceed()
     }
 
-    fn anew(&self) -> bool {
-        (**self).anew()
+    fn must_restart(&self) -> bool {
+        (**self).must_restart()
     }
 
     fn lacks_steps(&self) -> bool {

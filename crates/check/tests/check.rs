@@ -133,7 +133,7 @@ impl Subject for Writers {
         true
     }
 
-    fn anew(&self) -> bool {
+    fn must_restart(&self) -> bool {
         self.more.load(Relaxed) != self.begun_with_more
     }
 
@@ -356,7 +356,7 @@ fn it_can_be_stopped_from_outside() {
 }
 
 #[test]
-fn a_search_may_begin_anew() {
+fn a_search_may_restart() {
     let mut writers = writers(3, never);
     writers.one_more_after = 2;
     let outcome = bench().check(writers).unwrap();
@@ -364,7 +364,7 @@ fn a_search_may_begin_anew() {
     assert!(outcome.incomplete.is_empty());
 }
 
-/// An error that stops the search stops it before it begins anew.
+/// An error that stops the search stops it before it restarts.
 #[test]
 fn an_error_counts_though_something_turned_out() {
     let mut writers = writers(3, |_| vec![error(Kind::Crash, &[2])]);
@@ -395,7 +395,7 @@ fn traces_that_cannot_be_written_say_so() {
         .check(writers(3, |_| vec![error(Kind::Crash, &[2])]))
         .unwrap();
     let why = outcome.errors[0].file.as_ref().unwrap_err();
-    assert!(why.contains("cannot be created"), "{why}");
+    assert!(why.to_string().contains("cannot be created"), "{why}");
     assert_eq!(outcome.document("x").errors[0].trace, None);
 }
 
@@ -447,7 +447,7 @@ fn a_check_that_was_paused_is_incomplete() {
 
 /// What turned out before the pause is known after it.
 #[test]
-fn a_paused_search_may_begin_anew() {
+fn a_paused_search_may_restart() {
     let bench = bench();
     let mut odd = writers(3, never);
     odd.one_more_after = 2;

@@ -1,4 +1,4 @@
-//! Random little programs that go wrong in some orders: what is told of an error is as simple as brute force says it can be.
+//! Small random programs that fail in some schedules: the reported execution is as simple as the simplest that brute force finds.
 
 use reweave_check::{Control, Fault, Settings, Subject, check, plan_of};
 use reweave_conduct::{Next, Run};

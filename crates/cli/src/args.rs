@@ -10,6 +10,7 @@ mod word_groups;
 pub use check::{CheckOptions, CheckRequest, ProgramSource, Races, option_mistake};
 pub use mistakes::sentence;
 
+use check::number;
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 use std::{
     ffi::OsString,
@@ -21,7 +22,7 @@ use word_groups::WordGroups;
 
 /// Runs a concurrent program in every interleaving that matters.
 #[derive(Parser, Debug)]
-#[command(name = "reweave", version, after_help = CODES)]
+#[command(name = "reweave", bin_name = "reweave", version, after_help = CODES)]
 pub struct Cli {
     /// What to do.
     #[command(subcommand)]
@@ -129,7 +130,8 @@ pub struct ReportOptions {
     #[arg(
         long,
         requires = "serve",
-        default_value_t = 0,
+        default_value = "0",
+        value_parser = number::<u16>,
         hide_default_value = true
     )]
     pub port: u16,
@@ -150,7 +152,7 @@ pub struct ReplayOptions {
     #[arg(long)]
     pub gdb: bool,
     /// The step to stop at
-    #[arg(long, value_name = "STEP", requires = "gdb")]
+    #[arg(long, value_name = "STEP", requires = "gdb", value_parser = number::<u64>)]
     pub until: Option<u64>,
     /// Further arguments for gdb, after `--`
     #[arg(last = true, requires = "gdb", value_name = "ARGS")]
@@ -178,7 +180,7 @@ pub struct SuiteOptions {
     #[arg(long)]
     pub policy: Option<String>,
     /// How many workers explore at once [default: one for each core]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = number::<NonZeroUsize>)]
     pub workers: Option<NonZeroUsize>,
     /// Remember unfinished tests: next time they go first, and continue where they stopped
     #[arg(long, value_name = "FILE")]
@@ -199,7 +201,7 @@ pub struct SuiteOptions {
     #[arg(long, conflicts_with = "init")]
     pub simulate: bool,
     /// With --simulate: explore every test so many times, with other seeds, and report means
-    #[arg(long, value_name = "N", default_value = "1", requires = "simulate")]
+    #[arg(long, value_name = "N", default_value = "1", requires = "simulate", value_parser = number::<NonZeroU32>)]
     pub seeds: NonZeroU32,
 }
 
@@ -265,5 +267,53 @@ mod tests {
         };
         let expected: Vec<_> = line.split(' ').skip(2).map(OsString::from).collect();
         assert_eq!(given.words, expected);
+    }
+
+    #[test]
+    fn mistakes_of_every_verb_have_sentences() {
+        let cases = [
+            ("chek", "there is no command `chek`; did you mean check?"),
+            ("report", "FILE is missing; `--help` shows the usage"),
+            (
+                "report a b",
+                "unexpected argument `b`; `--help` shows the usage",
+            ),
+            ("report a --port x", "--port x: a number is expected"),
+            (
+                "report --serve --port 70000",
+                "--port 70000: a number is expected, and this one is too large",
+            ),
+            (
+                "report a --port 1",
+                "--serve is missing; `--help` shows the usage",
+            ),
+            ("replay", "TRACE is missing; `--help` shows the usage"),
+            ("evaluate", "LOG is missing; `--help` shows the usage"),
+            (
+                "suite --workers 0",
+                "--workers 0: a number is expected, and this one is too small",
+            ),
+            (
+                "build",
+                "COMMAND is missing: it stands after `--`; `--help` shows the usage",
+            ),
+            (
+                "build --",
+                "COMMAND is missing: it stands after `--`; `--help` shows the usage",
+            ),
+            (
+                "build make",
+                "unexpected argument `make`; is `--` missing before it?",
+            ),
+            (
+                "build --fast -- make",
+                "there is no option --fast; `--help` shows the usage",
+            ),
+        ];
+        for (line, says) in cases {
+            let words = std::iter::once("reweave").chain(line.split(' '));
+            let error = Cli::read(words.map(OsString::from).collect()).expect_err(line);
+            assert_eq!(sentence(&error), says, "{line}");
+        }
     }
 }

@@ -10,13 +10,13 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Parts of a search after which its estimate is held against the truth.
+/// Parts of a search after which its estimate is compared with the actual size.
 const PARTS: [f64; 3] = [0.01, 0.05, 0.25];
 
 /// Probing is random: its accuracy is the mean over these seeds.
 const SEEDS: std::ops::Range<u64> = 0..5;
 
-/// What is held against the techniques that only look on.
+/// Techniques with probes, compared with those that only observe the search.
 const PROBED: [(&str, Probing); 2] = [
     ("probing seldom", Probing::Seldom),
     ("probing often", Probing::Often),

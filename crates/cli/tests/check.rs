@@ -654,7 +654,7 @@ fn help_names_every_option() {
     }
 }
 
-/// The trace file cannot be written; the error is told all the same.
+/// The trace file cannot be written; the error is reported all the same.
 #[test]
 fn a_place_for_traces_that_is_none() {
     let bench = Bench::new(&[("race.c", RACE), ("out", "a file")]);

@@ -51,7 +51,7 @@ static ALLOCATOR: Allocator = Allocator;
 unsafe impl GlobalAlloc for Allocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         if !INSIDE.get() {
-            // SAFETY: the caller's layout.
+            // SAFETY: the layout is the caller's, who promises that it is not of size 0.
             return unsafe { System.alloc(layout) };
         }
         let bytes = layout.size() + layout.align();

@@ -34,7 +34,7 @@ pub struct Guess {
 }
 
 impl Recorded {
-    /// Reads a log. A search that did not come to its end has no size to be held against.
+    /// Reads a log. An unfinished search has no size to compare estimates with.
     pub fn read(mut from: impl Read) -> Result<Recorded, LogError> {
         let mut log = Vec::new();
         let read = from.read_to_end(&mut log);

@@ -193,7 +193,7 @@ impl Tree {
         }
     }
 
-    /// Makes the sums of a node anew.
+    /// Computes the sums of a node from its children.
     fn add_up(&mut self, node: usize) {
         let mut sums = [[0.0; 2]; 3];
         let mut child = self.nodes[node].youngest;
@@ -357,7 +357,7 @@ mod tests {
     }
 
     #[test]
-    fn kept_sums_are_those_made_anew() {
+    fn kept_sums_are_those_computed_from_children() {
         for seed in 0..300 {
             let last = grow(seed, &mut |_, _, _| {}, &mut |_| {});
             let ever = last.scheduled;

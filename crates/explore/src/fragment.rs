@@ -59,7 +59,7 @@ impl Fragment {
     }
 }
 
-/// How a search is told from other parts of the same one. The first one is 0.
+/// Distinguishes a search from other fragments of it. The first search has id 0.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 struct Identity {
     id: u64,

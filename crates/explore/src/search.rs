@@ -2,7 +2,7 @@
 //!
 //! [`Search`] is a value: it can be stored, split and gone on with, and ends with the same totals. Workers
 //! keep their own branches and share out the oldest when others have none; otherwise they meet only in the claims of
-//! `dpor`. A target that asks for it is told of the next few plans before they are run, so that it can work ahead. With
+//! `dpor`. A target that asks for it sees the next few plans before they are run, so that it can work ahead. With
 //! one worker the order of executions is always the same.
 
 mod crew;

@@ -138,6 +138,17 @@ fn compare(program: &Program) -> Result<bool, TestCaseError> {
         };
         same_classes(&name, &oracle.classes, &found.classes)?;
     }
+    bounded(program, &oracle)?;
+    short(program)?;
+    stop_and_go(program, &oracle.classes, AlgorithmName::Optimal)?;
+    stop_and_go(program, &oracle.classes, AlgorithmName::Dpor)?;
+    child_by_child(program, &oracle)?;
+    samples(program, &oracle)?;
+    Ok(true)
+}
+
+/// A bound on preemptions keeps the classes within it, and says that it cut the others.
+fn bounded(program: &Program, oracle: &Found) -> Result<(), TestCaseError> {
     for bound in 0..3 {
         let bounded = Options {
             preemptions: Some(bound),
@@ -162,7 +173,11 @@ fn compare(program: &Program) -> Result<bool, TestCaseError> {
             ));
         }
     }
-    // With threads stopped in the middle of what they do.
+    Ok(())
+}
+
+/// With threads stopped in the middle of what they do.
+fn short(program: &Program) -> Result<(), TestCaseError> {
     let short = |algorithm| Options {
         max_steps: 3,
         ..options(algorithm)
@@ -179,8 +194,11 @@ fn compare(program: &Program) -> Result<bool, TestCaseError> {
             }
         }
     }
-    stop_and_go(program, &oracle.classes, AlgorithmName::Optimal)?;
-    stop_and_go(program, &oracle.classes, AlgorithmName::Dpor)?;
+    Ok(())
+}
+
+/// `optimal` with one child of a decision at a time.
+fn child_by_child(program: &Program, oracle: &Found) -> Result<(), TestCaseError> {
     let bit_by_bit = Options {
         at_once: 1,
         ..options(AlgorithmName::Optimal)
@@ -190,6 +208,11 @@ fn compare(program: &Program) -> Result<bool, TestCaseError> {
     };
     same_classes("optimal, child by child", &oracle.classes, &found.classes)?;
     once_each("optimal, child by child", &found.classes, &found.untrue)?;
+    Ok(())
+}
+
+/// Random searches run as many executions as asked, all of classes that exist.
+fn samples(program: &Program, oracle: &Found) -> Result<(), TestCaseError> {
     for algorithm in [AlgorithmName::Random, AlgorithmName::Pct] {
         let sampling = Options {
             samples: 20,
@@ -205,7 +228,7 @@ fn compare(program: &Program) -> Result<bool, TestCaseError> {
             ));
         }
     }
-    Ok(true)
+    Ok(())
 }
 
 /// `rf` meets the classes by who reads from whom, each once; `false`: it does not serve.

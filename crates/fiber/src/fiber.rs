@@ -16,12 +16,12 @@ const ATTEMPTS_ON_DROP: u32 = 8;
 pub struct Fiber {
     /// `Some` until the fiber is unwound or dropped.
     strand: Option<Box<Strand>>,
-    state: State,
+    state: FiberState,
     idle: Rc<Idle>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum State {
+enum FiberState {
     /// Before its first turn, or between two.
     Alive,
     /// The body waits for the next job.
@@ -62,7 +62,7 @@ impl Fiber {
     pub(crate) fn new(strand: Box<Strand>, idle: Rc<Idle>) -> Fiber {
         Fiber {
             strand: Some(strand),
-            state: State::Alive,
+            state: FiberState::Alive,
             idle,
         }
     }
@@ -74,7 +74,7 @@ impl Fiber {
     #[inline]
     pub fn resume(&mut self) -> Resumed {
         assert!(
-            self.state == State::Alive,
+            self.state == FiberState::Alive,
             "a fiber that has ended is not resumed"
         );
         let strand = self
@@ -84,7 +84,7 @@ impl Fiber {
         match strand.enter() {
             Some(Pause::Suspended) => Resumed::Suspended,
             Some(Pause::Finished) => {
-                self.state = State::Finished;
+                self.state = FiberState::Finished;
                 Resumed::Finished
             }
             None => self.faulted(),
@@ -103,7 +103,7 @@ impl Fiber {
         let Some(strand) = &self.strand else {
             return Unwound::Done;
         };
-        if self.state == State::Alive {
+        if self.state == FiberState::Alive {
             strand.core().set_unwinding(true);
             for _ in 0..=attempts {
                 if self.resume() != Resumed::Suspended {
@@ -112,7 +112,7 @@ impl Fiber {
             }
         }
         let strand = self.strand.take().expect("looked at above");
-        if self.state != State::Finished {
+        if self.state != FiberState::Finished {
             strand.abandon();
             return Unwound::Leaked;
         }
@@ -123,7 +123,7 @@ impl Fiber {
 
     #[cold]
     fn faulted(&mut self) -> Resumed {
-        self.state = State::Faulted;
+        self.state = FiberState::Faulted;
         let core = self.strand.as_ref().expect("it has just run").core();
         let Fault { signal, address } = core
             .fault

@@ -140,7 +140,7 @@ unsafe impl Stack for ParkedStack {
 #[inline(never)]
 fn seat_body(seat: &Seat) {
     let stack_pointer: usize;
-    // SAFETY: copies a register.
+    // SAFETY: only copies a register; memory, stack and flags stay as they are.
     unsafe {
         asm!("mov {}, rsp", out(reg) stack_pointer, options(nomem, nostack, preserves_flags))
     };

@@ -69,7 +69,7 @@ impl Strand {
         // SAFETY: the base of the parked thread, which is live; no thread-local is touched until the next call.
         unsafe { machine::set_fs_base(theirs) };
         let result = self.coroutine.resume(());
-        // SAFETY: the caller's own base.
+        // SAFETY: this thread had this base before, and its thread-local block lives as long as the thread.
         unsafe { machine::set_fs_base(own) };
         let their_fp = FpControl::read();
         self.core.fp.set(their_fp);

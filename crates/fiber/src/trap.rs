@@ -86,6 +86,10 @@ fn ensure_alternate_stack() {
 }
 
 /// The handler. Async-signal-safe: no allocation, no lock, no panic.
+///
+/// # Safety
+///
+/// The kernel calls it as a handler with SA_SIGINFO: `info` and `context` are valid until it returns.
 unsafe extern "C" fn handle(signal: c_int, info: *mut siginfo_t, context: *mut c_void) {
     // SAFETY: the kernel passes a valid siginfo_t and ucontext_t, ours alone until the handler returns.
     let taken = unsafe { end_fiber(signal, &*info, &mut *context.cast::<ucontext_t>()) };
@@ -154,7 +158,7 @@ unsafe fn pass_on(signal: c_int, info: *mut siginfo_t, context: *mut c_void) {
                 std::mem::transmute(action);
             action(signal, info, context);
         },
-        // SAFETY: without it, of one.
+        // SAFETY: without SA_SIGINFO it is a function of one argument, the signal.
         action => unsafe {
             let action: unsafe extern "C" fn(c_int) = std::mem::transmute(action);
             action(signal);

@@ -178,44 +178,41 @@ mod tests {
         );
     }
 
+    #[track_caller]
+    fn refuses(options: TokenStream, function: TokenStream, says: &str) {
+        let shown = format!("{options} {function}");
+        let error = expand(options, function).expect_err(&shown).to_string();
+        assert!(error.contains(says), "{shown}: {error}");
+    }
+
     #[test]
-    fn wrong_input_is_told() {
-        let plain = || {
-            quote!(
-                fn t() {}
-            )
-        };
+    fn wrong_functions_are_reported() {
         let cases = [
             (
-                quote!(),
                 quote!(
                     async fn t() {}
                 ),
                 "not async",
             ),
             (
-                quote!(),
                 quote!(
                     const fn t() {}
                 ),
                 "not const",
             ),
             (
-                quote!(),
                 quote!(
                     fn t(n: u32) {}
                 ),
                 "no arguments",
             ),
             (
-                quote!(),
                 quote!(
                     fn t<T>() {}
                 ),
                 "no type parameters",
             ),
             (
-                quote!(),
                 quote!(
                     #[test]
                     fn t() {}
@@ -223,60 +220,49 @@ mod tests {
                 "leave this one out",
             ),
             (
-                quote!(),
                 quote!(
                     struct S;
                 ),
                 "stands on a function",
             ),
+        ];
+        for (function, says) in cases {
+            refuses(quote!(), function, says);
+        }
+    }
+
+    #[test]
+    fn wrong_options_are_reported() {
+        let cases = [
             (
                 quote!(speed = 3),
-                plain(),
                 "unknown option `speed`; there are `algorithm`",
             ),
-            (
-                quote!(workers),
-                plain(),
-                "`workers` needs a value: a number",
-            ),
-            (
-                quote!(workers = "2"),
-                plain(),
-                "the value of `workers` is a number",
-            ),
-            (
-                quote!(workers = 0),
-                plain(),
-                "0 is out of range for `workers`",
-            ),
+            (quote!(workers), "`workers` needs a value: a number"),
+            (quote!(workers = "2"), "the value of `workers` is a number"),
+            (quote!(workers = 0), "0 is out of range for `workers`"),
             (
                 quote!(max_steps = 5_000_000_000),
-                plain(),
                 "5000000000 is out of range",
             ),
-            (
-                quote!(algorithm = "best"),
-                plain(),
-                "one of \"auto\", \"dfs\"",
-            ),
+            (quote!(algorithm = "best"), "one of \"auto\", \"dfs\""),
             (
                 quote!(expect = "hang"),
-                plain(),
                 "one of \"data-race\", \"deadlock\"",
             ),
-            (quote!(budget = "soon"), plain(), "such as \"10s\""),
-            (quote!(budget = 10), plain(), "a time such as \"10s\""),
-            (quote!(keep_going = 1), plain(), "`true` or `false`"),
+            (quote!(budget = "soon"), "such as \"10s\""),
+            (quote!(budget = 10), "a time such as \"10s\""),
+            (quote!(keep_going = 1), "`true` or `false`"),
             (
                 quote!(keep_going, keep_going),
-                plain(),
                 "`keep_going` is given twice",
             ),
         ];
-        for (options, function, says) in cases {
-            let shown = options.to_string();
-            let error = expand(options, function).expect_err(&shown).to_string();
-            assert!(error.contains(says), "{shown}: {error}");
+        for (options, says) in cases {
+            let plain = quote!(
+                fn t() {}
+            );
+            refuses(options, plain, says);
         }
     }
 }

@@ -184,7 +184,7 @@ impl Shadow {
     }
 
     /// Whether some of the bytes were given back, and by whom; asks only. For accesses of a thread that is alone
-    /// ([`RaceDetector::alone`](reweave_model::RaceDetector::alone)): they race with nothing and need not be recorded, but the
+    /// ([`RaceDetector::alone`](crate::RaceDetector::alone)): they race with nothing and need not be recorded, but the
     /// memory may be gone. Giving back and forgetting are recorded always.
     #[inline]
     pub fn freed(&self, address: usize, bytes: usize) -> Option<Clash> {

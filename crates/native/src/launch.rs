@@ -32,9 +32,9 @@ pub struct Launch {
     pub limits: Limits,
     /// How its threads are run.
     pub threads: Threads,
-    /// Whether it is only for [`NativeTarget::debug`].
+    /// Whether it is only for [`NativeTarget::debug`](crate::target::NativeTarget::debug).
     pub debugged: bool,
-    /// Whether to measure where time goes: [`NativeTarget::spent`].
+    /// Whether to measure where time goes: [`NativeTarget::spent`](crate::target::NativeTarget::spent).
     pub measure: bool,
 }
 

@@ -31,7 +31,7 @@ pub struct NativeSubject {
     names: Mutex<ProgramNames>,
     notes: Arc<Mutex<Notes>>,
     /// Accesses raced that are to be explored and are not yet.
-    anew: Arc<AtomicBool>,
+    must_restart: Arc<AtomicBool>,
     /// Processes that wait for the next worker.
     idle: IdleProcesses,
     /// What an earlier part of the check notes.
@@ -54,7 +54,7 @@ impl NativeSubject {
             program,
             max_steps,
             notes: Arc::default(),
-            anew: Arc::default(),
+            must_restart: Arc::default(),
             idle: Arc::new(Mutex::new(vec![first])),
             restored: None,
             steps_down: false,
@@ -143,10 +143,10 @@ impl NativeSubject {
     }
 
     /// A target for a worker, in an idle process or a new one.
-    fn worker(&self, notes: Arc<Mutex<Notes>>, anew: Arc<AtomicBool>) -> WorkerTarget {
+    fn worker(&self, notes: Arc<Mutex<Notes>>, must_restart: Arc<AtomicBool>) -> WorkerTarget {
         let idle = self.idle().pop();
         let native = idle.map_or_else(|| NativeTarget::start(&self.launch), Ok);
-        WorkerTarget::new(native, &self.launch, self.idle.clone(), notes, anew)
+        WorkerTarget::new(native, &self.launch, self.idle.clone(), notes, must_restart)
     }
 
     fn names(&self) -> MutexGuard<'_, ProgramNames> {
@@ -186,19 +186,19 @@ impl Subject for NativeSubject {
         // Notes from before a pause count once: a search that restarts makes them again.
         let restored = self.restored.take().map(Notes::from);
         self.notes = Arc::new(Mutex::new(restored.unwrap_or_default()));
-        self.anew.store(false, Relaxed);
+        self.must_restart.store(false, Relaxed);
     }
 
-    fn anew(&self) -> bool {
-        self.anew.load(Relaxed)
+    fn must_restart(&self) -> bool {
+        self.must_restart.load(Relaxed)
     }
 
     fn lacks_steps(&self) -> bool {
-        self.anew() && self.notes().lacking
+        self.must_restart() && self.notes().lacking
     }
 
     fn target(&self) -> WorkerTarget {
-        self.worker(self.notes.clone(), self.anew.clone())
+        self.worker(self.notes.clone(), self.must_restart.clone())
     }
 
     fn trial(&self) -> WorkerTarget {

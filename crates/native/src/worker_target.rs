@@ -29,17 +29,17 @@ pub struct WorkerTarget {
     races: Races,
     /// How many notes were looked at.
     known: usize,
-    anew: Arc<AtomicBool>,
+    must_restart: Arc<AtomicBool>,
 }
 
 impl WorkerTarget {
-    /// For a program launched in this way. `anew` is set when the search has to restart.
+    /// For a program launched in this way. `must_restart` is set when the search has to restart.
     pub(crate) fn new(
         started: Result<NativeTarget, StartError>,
         launch: &Launch,
         idle: IdleProcesses,
         notes: Arc<Mutex<Notes>>,
-        anew: Arc<AtomicBool>,
+        must_restart: Arc<AtomicBool>,
     ) -> WorkerTarget {
         let (native, unavailable) = match started {
             Ok(native) => (Some(native), None),
@@ -54,7 +54,7 @@ impl WorkerTarget {
             rules: launch.rules,
             races: launch.races,
             known: 0,
-            anew,
+            must_restart,
         }
     }
 
@@ -101,7 +101,7 @@ impl WorkerTarget {
             notes.hidden.extend(racy);
             notes.hidden.extend(missing);
             notes.needed.extend(needed.iter());
-            self.anew.store(true, Relaxed);
+            self.must_restart.store(true, Relaxed);
         }
     }
 }

@@ -1,6 +1,6 @@
 //! A small server for the results of a directory, for one person at the same machine.
 //!
-//! *Called by:* `reweave report --serve`. It answers GET on three kinds of address and reads the directory anew each time, so
+//! *Called by:* `reweave report --serve`. It answers GET on three kinds of address and rereads the directory each time, so
 //! that a page shows what is there now. Files go by names from a list of what was found ([`shelf`]): there is no way to name
 //! anything else. A request must name this server as its host, or a page from elsewhere could read it by way of a name that
 //! leads here.

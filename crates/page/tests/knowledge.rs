@@ -1,4 +1,4 @@
-//! What the page is told of an execution, held against executions whose answers are known: arrows, states, waits.
+//! The data of a page, checked on executions whose answers are known: arrows, states, waits.
 
 use reweave_model::{Object, ObjectId, Op, Policy, ThreadId};
 use reweave_page::{Links, page};

@@ -99,7 +99,7 @@ pub struct Options {
     pub thread_ends: bool,
 }
 
-/// An execution that fails the same way as the one that is told, and was found first.
+/// The execution that was found first, which fails the same way as the reported one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Shortened {
     /// Its events.

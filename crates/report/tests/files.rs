@@ -51,6 +51,16 @@ fn objects() -> Vec<Object> {
 
 /// Groups of operations that belong together in one thread.
 fn group() -> impl Strategy<Value = Vec<Op>> {
+    let all = [
+        atomic_groups(),
+        lock_groups(),
+        wait_groups(),
+        message_groups(),
+    ];
+    prop::sample::select(all.concat())
+}
+
+fn atomic_groups() -> Vec<Vec<Op>> {
     let rmw = Rmw {
         kind: RmwKind::MinSigned,
         operand: u64::MAX,
@@ -62,6 +72,47 @@ fn group() -> impl Strategy<Value = Vec<Op>> {
         new: u64::MAX,
         weak,
     };
+    vec![
+        vec![Op::Load(ATOMIC)],
+        vec![Op::Store(ATOMIC, 1 << 63)],
+        vec![Op::Rmw(ATOMIC, rmw)],
+        vec![cas(false), cas(true)],
+        vec![Op::Await(ATOMIC, 3)],
+        vec![Op::Any(3), Op::Assume(true)],
+        vec![Op::Assume(false)],
+    ]
+}
+
+fn lock_groups() -> Vec<Vec<Op>> {
+    let write = |lock| {
+        vec![
+            Op::WriteBegin(lock),
+            Op::WriteAcquire(lock),
+            Op::WriteUnlock(lock),
+        ]
+    };
+    let acquire = |timed| Op::SemAcquire {
+        object: SEMAPHORE,
+        timed,
+    };
+    vec![
+        vec![Op::Lock(MUTEX), Op::Unlock(MUTEX)],
+        vec![Op::Lock(MUTEX), Op::UnlockClean(MUTEX)],
+        vec![Op::Load(MUTEX), Op::Store(MUTEX, 0)],
+        vec![Op::TryLock(MUTEX)],
+        write(RWLOCK),
+        write(SHARED),
+        vec![Op::ReadLock(RWLOCK), Op::ReadUnlock(RWLOCK)],
+        vec![Op::ReadLock(SHARED), Op::ReadUnlock(SHARED)],
+        vec![Op::TryReadLock(RWLOCK)],
+        vec![Op::TryWriteLock(RWLOCK)],
+        vec![Op::Load(SEMAPHORE)],
+        vec![acquire(false), Op::SemRelease(SEMAPHORE)],
+        vec![acquire(true), Op::SemTryAcquire(SEMAPHORE)],
+    ]
+}
+
+fn wait_groups() -> Vec<Vec<Op>> {
     let wait = |timed| {
         let (condvar, mutex) = (CONDVAR, MUTEX);
         vec![
@@ -72,64 +123,40 @@ fn group() -> impl Strategy<Value = Vec<Op>> {
             Op::Unlock(mutex),
         ]
     };
-    let acquire = |timed| Op::SemAcquire {
-        object: SEMAPHORE,
-        timed,
-    };
-    let receive = |timed| Op::Recv {
-        object: CHANNEL,
-        timed,
-    };
     let park = |timed| Op::Park {
         object: PARKER,
         timed,
     };
-    let write = |lock| {
-        vec![
-            Op::WriteBegin(lock),
-            Op::WriteAcquire(lock),
-            Op::WriteUnlock(lock),
-        ]
+    let enqueue = Op::EnqueueIf {
+        condvar: CONDVAR,
+        atomic: ATOMIC,
+        expected: 0,
     };
     let once = Op::OnceBegin {
         object: ONCE,
         force: false,
     };
-    prop::sample::select(vec![
-        vec![Op::Load(ATOMIC)],
-        vec![Op::Store(ATOMIC, 1 << 63)],
-        vec![Op::Rmw(ATOMIC, rmw)],
-        vec![cas(false), cas(true)],
-        vec![Op::Await(ATOMIC, 3)],
-        vec![Op::Any(3), Op::Assume(true)],
-        vec![Op::Assume(false)],
-        vec![Op::Lock(MUTEX), Op::Unlock(MUTEX)],
-        vec![Op::Lock(MUTEX), Op::UnlockClean(MUTEX)],
-        vec![Op::Load(MUTEX), Op::Store(MUTEX, 0)],
-        vec![Op::TryLock(MUTEX)],
+    vec![
         wait(false),
         wait(true),
-        vec![
-            Op::EnqueueIf {
-                condvar: CONDVAR,
-                atomic: ATOMIC,
-                expected: 0,
-            },
-            Op::NotifyAll(CONDVAR),
-        ],
+        vec![enqueue, Op::NotifyAll(CONDVAR)],
         vec![Op::NotifyOne(CONDVAR)],
         vec![Op::NotifyAll(CONDVAR)],
-        write(RWLOCK),
-        write(SHARED),
-        vec![Op::ReadLock(RWLOCK), Op::ReadUnlock(RWLOCK)],
-        vec![Op::ReadLock(SHARED), Op::ReadUnlock(SHARED)],
-        vec![Op::Load(SEMAPHORE)],
-        vec![Op::TryReadLock(RWLOCK)],
-        vec![Op::TryWriteLock(RWLOCK)],
-        vec![acquire(false), Op::SemRelease(SEMAPHORE)],
-        vec![acquire(true), Op::SemTryAcquire(SEMAPHORE)],
         vec![Op::Arrive(BARRIER), Op::Leave(BARRIER)],
         vec![once, Op::OnceEnd(ONCE, true)],
+        vec![park(false)],
+        vec![park(true)],
+        vec![Op::Unpark(PARKER)],
+        vec![Op::Join(ThreadId(1))],
+    ]
+}
+
+fn message_groups() -> Vec<Vec<Op>> {
+    let receive = |timed| Op::Recv {
+        object: CHANNEL,
+        timed,
+    };
+    vec![
         vec![
             Op::SenderAdd(CHANNEL),
             Op::Send(CHANNEL),
@@ -139,11 +166,7 @@ fn group() -> impl Strategy<Value = Vec<Op>> {
         vec![receive(false)],
         vec![receive(true), Op::TryRecv(CHANNEL)],
         vec![Op::ReceiverDrop(CHANNEL)],
-        vec![park(false)],
-        vec![park(true)],
-        vec![Op::Unpark(PARKER)],
-        vec![Op::Join(ThreadId(1))],
-    ])
+    ]
 }
 
 prop_compose! {

@@ -76,77 +76,84 @@ fn a_timeline_for_perfetto() {
     assert_eq!((&lock["tid"], &lock["ts"]), (&1.into(), &2000.into()));
 }
 
+/// That an object has the required members, and no others than allowed.
+fn only(value: &Value, required: &[&str], allowed: &[&str]) {
+    let members = value
+        .as_object()
+        .unwrap_or_else(|| panic!("no object: {value}"));
+    for name in required {
+        assert!(members.contains_key(*name), "{name} is missing: {value}");
+    }
+    for name in members.keys() {
+        let name = name.as_str();
+        assert!(
+            required.contains(&name) || allowed.contains(&name),
+            "{name}?"
+        );
+    }
+}
+
+fn list(value: &Value) -> Vec<Value> {
+    value.as_array().expect("a list").clone()
+}
+
 /// What the published schema requires of the members that we write, and that we write no others.
 fn sound(log: &Value) {
-    let only = |value: &Value, required: &[&str], allowed: &[&str]| {
-        let members = value
-            .as_object()
-            .unwrap_or_else(|| panic!("no object: {value}"));
-        for name in required {
-            assert!(members.contains_key(*name), "{name} is missing: {value}");
-        }
-        for name in members.keys() {
-            let name = name.as_str();
-            assert!(
-                required.contains(&name) || allowed.contains(&name),
-                "{name}?"
-            );
-        }
-    };
-    let all = |value: &Value| value.as_array().expect("a list").clone();
-    let message = |value: &Value| {
-        only(value, &["text"], &[]);
-        assert!(value["text"].is_string());
-    };
-    let location = |value: &Value| {
-        only(value, &["physicalLocation"], &["message", "id"]);
-        let place = &value["physicalLocation"];
-        only(place, &["artifactLocation", "region"], &[]);
-        only(&place["artifactLocation"], &["uri"], &[]);
-        let uri = place["artifactLocation"]["uri"].as_str().unwrap();
-        let plain = |c: char| c.is_ascii_alphanumeric() || "/.-_~+%:".contains(c);
-        assert!(uri.chars().all(plain), "{uri}");
-        only(&place["region"], &["startLine"], &["startColumn"]);
-        for number in place["region"].as_object().unwrap().values() {
-            assert!(number.as_u64().unwrap() >= 1);
-        }
-    };
     only(log, &["$schema", "version", "runs"], &[]);
     assert_eq!(log["version"], "2.1.0");
-    for run in all(&log["runs"]) {
+    for run in list(&log["runs"]) {
         only(&run, &["tool", "results", "columnKind"], &[]);
         let driver = &run["tool"]["driver"];
         only(driver, &["name", "version", "rules"], &[]);
-        let rules = all(&driver["rules"]);
+        let rules = list(&driver["rules"]);
         for rule in &rules {
             only(rule, &["id", "shortDescription"], &[]);
         }
-        for result in all(&run["results"]) {
-            let required = ["ruleId", "ruleIndex", "level", "message", "locations"];
-            only(&result, &required, &["relatedLocations", "codeFlows"]);
-            let index = result["ruleIndex"].as_u64().unwrap() as usize;
-            assert_eq!(rules[index]["id"], result["ruleId"]);
-            assert!(["error", "warning"].contains(&result["level"].as_str().unwrap()));
-            message(&result["message"]);
-            all(&result["locations"]).iter().for_each(location);
-            let related = result.get("relatedLocations").map(all);
-            related.unwrap_or_default().iter().for_each(location);
-            for flow in result.get("codeFlows").map(all).unwrap_or_default() {
-                only(&flow, &["threadFlows", "message"], &[]);
-                let threads = all(&flow["threadFlows"]);
-                assert!(!threads.is_empty());
-                for thread in threads {
-                    only(&thread, &["id", "locations", "message"], &[]);
-                    let stops = all(&thread["locations"]);
-                    assert!(!stops.is_empty());
-                    for stop in stops {
-                        only(&stop, &["location", "executionOrder", "importance"], &[]);
-                        location(&stop["location"]);
-                        assert!(stop["executionOrder"].as_u64().is_some());
-                    }
-                }
+        for result in list(&run["results"]) {
+            sound_result(&result, &rules);
+        }
+    }
+}
+
+fn sound_result(result: &Value, rules: &[Value]) {
+    let required = ["ruleId", "ruleIndex", "level", "message", "locations"];
+    only(result, &required, &["relatedLocations", "codeFlows"]);
+    let index = result["ruleIndex"].as_u64().unwrap() as usize;
+    assert_eq!(rules[index]["id"], result["ruleId"]);
+    assert!(["error", "warning"].contains(&result["level"].as_str().unwrap()));
+    only(&result["message"], &["text"], &[]);
+    assert!(result["message"]["text"].is_string());
+    list(&result["locations"]).iter().for_each(sound_location);
+    let related = result.get("relatedLocations").map(list);
+    related.unwrap_or_default().iter().for_each(sound_location);
+    for flow in result.get("codeFlows").map(list).unwrap_or_default() {
+        only(&flow, &["threadFlows", "message"], &[]);
+        let threads = list(&flow["threadFlows"]);
+        assert!(!threads.is_empty());
+        for thread in threads {
+            only(&thread, &["id", "locations", "message"], &[]);
+            let stops = list(&thread["locations"]);
+            assert!(!stops.is_empty());
+            for stop in stops {
+                only(&stop, &["location", "executionOrder", "importance"], &[]);
+                sound_location(&stop["location"]);
+                assert!(stop["executionOrder"].as_u64().is_some());
             }
         }
+    }
+}
+
+fn sound_location(value: &Value) {
+    only(value, &["physicalLocation"], &["message", "id"]);
+    let place = &value["physicalLocation"];
+    only(place, &["artifactLocation", "region"], &[]);
+    only(&place["artifactLocation"], &["uri"], &[]);
+    let uri = place["artifactLocation"]["uri"].as_str().unwrap();
+    let plain = |c: char| c.is_ascii_alphanumeric() || "/.-_~+%:".contains(c);
+    assert!(uri.chars().all(plain), "{uri}");
+    only(&place["region"], &["startLine"], &["startColumn"]);
+    for number in place["region"].as_object().unwrap().values() {
+        assert!(number.as_u64().unwrap() >= 1);
     }
 }
 

@@ -36,7 +36,7 @@ pub struct Allocator;
 unsafe impl GlobalAlloc for Allocator {
     #[inline]
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        // SAFETY: as the caller promises.
+        // SAFETY: the layout is not of size 0, as the caller promises.
         let block = unsafe { System.alloc(layout) };
         if WATCHING.load(Relaxed) != 0 {
             note(block, layout.size());
@@ -46,7 +46,7 @@ unsafe impl GlobalAlloc for Allocator {
 
     #[inline]
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
-        // SAFETY: as the caller promises.
+        // SAFETY: the layout is not of size 0, as the caller promises.
         let block = unsafe { System.alloc_zeroed(layout) };
         if WATCHING.load(Relaxed) != 0 {
             note(block, layout.size());
@@ -59,7 +59,7 @@ unsafe impl GlobalAlloc for Allocator {
         if WATCHING.load(Relaxed) != 0 {
             strike(block);
         }
-        // SAFETY: as the caller promises.
+        // SAFETY: the block is the system allocator's, with this layout: all memory of `alloc` is.
         unsafe { System.dealloc(block, layout) };
     }
 
@@ -70,7 +70,7 @@ unsafe impl GlobalAlloc for Allocator {
             0 => None,
             _ => strike(block),
         };
-        // SAFETY: as the caller promises.
+        // SAFETY: the block is the system allocator's, with this layout; the caller promises that `bytes` is not 0 and fits.
         let moved = unsafe { System.realloc(block, layout, bytes) };
         if let Some(owner) = owner {
             match moved.is_null() {

@@ -2,11 +2,16 @@
 //!
 //! Environment variables win over what the program says, so that a CI job can change a search without a rebuild.
 
-use crate::{check, report::Report, share::share};
+use crate::{
+    check,
+    error::{CheckError, ValueError, VariableError},
+    report::Report,
+    share::share,
+};
 use reweave_explore::{AlgorithmName as Algorithm, Options};
 use std::{
-    fmt::Display,
-    num::NonZeroUsize,
+    env::VarError,
+    num::{NonZeroUsize, ParseIntError},
     path::{Path, PathBuf},
     str::FromStr,
     time::Duration,
@@ -127,7 +132,7 @@ impl Builder {
         self
     }
 
-    /// Whether a failing execution is made simpler before it is told (it is, unless said otherwise): few preemptions, then few steps.
+    /// Whether a failing execution is made simpler before it is reported (by default it is): few preemptions, then few steps.
     pub fn minimise(mut self, minimise: bool) -> Builder {
         self.minimise = minimise;
         self
@@ -172,8 +177,8 @@ impl Builder {
         }
     }
 
-    /// As [`Builder::run`], with a sentence instead of a panic when the check could not be made.
-    pub fn try_run(self, check: impl Fn() + Send + Sync + 'static) -> Result<Report, String> {
+    /// As [`Builder::run`], with an error instead of a panic when the check could not be made.
+    pub fn try_run(self, check: impl Fn() + Send + Sync + 'static) -> Result<Report, CheckError> {
         check::run(self.with_environment()?, std::sync::Arc::new(check))
     }
 
@@ -187,23 +192,23 @@ impl Builder {
         }
     }
 
-    fn with_environment(mut self) -> Result<Builder, String> {
+    fn with_environment(mut self) -> Result<Builder, CheckError> {
         if self.name.is_empty() {
             // Test runners name the thread of a test after it.
             let thread = std::thread::current();
             let test = thread.name().filter(|name| *name != "main");
             self.name = test.map_or(String::new(), |test| format!("test::{test}"));
         }
-        if let Some(algorithm) = variable("REWEAVE_ALGORITHM", Algorithm::from_str)? {
+        if let Some(algorithm) = variable("REWEAVE_ALGORITHM", algorithm)? {
             self.options.algorithm = algorithm;
         }
         if let Some(workers) = variable("REWEAVE_WORKERS", number::<NonZeroUsize>)? {
             self = self.workers(workers.get());
         }
-        if let Some(budget) = variable("REWEAVE_BUDGET", reweave_check::duration)? {
+        if let Some(budget) = variable("REWEAVE_BUDGET", duration)? {
             self = self.budget(budget);
         }
-        if let Some(total) = variable("REWEAVE_TOTAL_BUDGET", reweave_check::duration)? {
+        if let Some(total) = variable("REWEAVE_TOTAL_BUDGET", duration)? {
             let share = share(total);
             self.budget = Some(self.budget.map_or(share, |own| own.min(share)));
         }
@@ -228,43 +233,55 @@ impl Builder {
         if let Some(seed) = variable("REWEAVE_SEED", number::<u64>)? {
             self = self.seed(seed);
         }
-        if let Some(directory) = variable("REWEAVE_OUTPUT", PathBuf::from_str)? {
+        if let Some(directory) = variable("REWEAVE_OUTPUT", path)? {
             self = self.trace_dir(directory);
         }
-        if let Some(trace) = variable("REWEAVE_REPLAY", PathBuf::from_str)? {
+        if let Some(trace) = variable("REWEAVE_REPLAY", path)? {
             self = self.replay(trace);
         }
         if self.options.preemptions.is_some() && self.options.algorithm.samples() {
-            return Err("a bound on preemptions goes through all schedules within it: it has no use for random ones".into());
+            return Err(CheckError::BoundedSampling);
         }
         Ok(self)
     }
 }
 
-fn variable<T, E: Display>(
-    name: &str,
-    parse: impl Fn(&str) -> Result<T, E>,
-) -> Result<Option<T>, String> {
+fn variable<T>(
+    name: &'static str,
+    parse: impl Fn(&str) -> Result<T, ValueError>,
+) -> Result<Option<T>, CheckError> {
+    let wrong = |error| CheckError::Variable { name, error };
     match std::env::var(name) {
         Ok(text) if text.is_empty() => Ok(None),
         Ok(text) => match parse(&text) {
             Ok(value) => Ok(Some(value)),
-            Err(why) => Err(format!("{name}={text}: {why}")),
+            Err(error) => Err(wrong(VariableError::Value { text, error })),
         },
-        Err(std::env::VarError::NotPresent) => Ok(None),
-        Err(error) => Err(format!("{name}: {error}")),
+        Err(VarError::NotPresent) => Ok(None),
+        Err(error) => Err(wrong(VariableError::NotText(error))),
     }
 }
 
-fn number<T: FromStr<Err: Display>>(text: &str) -> Result<T, String> {
-    text.parse()
-        .map_err(|error| format!("a number is expected: {error}"))
+fn algorithm(text: &str) -> Result<Algorithm, ValueError> {
+    text.parse().map_err(ValueError::Algorithm)
 }
 
-fn yes_or_no(text: &str) -> Result<bool, String> {
+fn duration(text: &str) -> Result<Duration, ValueError> {
+    reweave_check::duration(text).map_err(ValueError::Duration)
+}
+
+fn number<T: FromStr<Err = ParseIntError>>(text: &str) -> Result<T, ValueError> {
+    text.parse().map_err(ValueError::Number)
+}
+
+fn yes_or_no(text: &str) -> Result<bool, ValueError> {
     match text {
         "1" | "true" | "yes" => Ok(true),
         "0" | "false" | "no" => Ok(false),
-        _ => Err("1 or 0 is expected".into()),
+        _ => Err(ValueError::NotABool),
     }
+}
+
+fn path(text: &str) -> Result<PathBuf, ValueError> {
+    Ok(text.into())
 }

@@ -1,7 +1,8 @@
-//! Makes a check of a closure: how it is run and run again, what is told of it. The search itself is driven by `reweave-check`.
+//! Makes a check of a closure: how it is run and replayed, and what is reported. `reweave-check` drives the search itself.
 
 use crate::{
     builder::Builder,
+    error::CheckError,
     report::{self, Error, Report, Warning},
     rt::{self, ClosureTarget, Habit},
     watchdog::Watched,
@@ -25,8 +26,8 @@ use std::{
 
 type Closure = Arc<dyn Fn() + Send + Sync>;
 
-/// Makes the check; an error is a sentence about why it could not be made.
-pub(crate) fn run(builder: Builder, closure: Closure) -> Result<Report, String> {
+/// Makes the check.
+pub(crate) fn run(builder: Builder, closure: Closure) -> Result<Report, CheckError> {
     match &builder.replay {
         Some(path) => replay(&builder, path, closure),
         None => explore(&builder, closure),
@@ -82,7 +83,7 @@ impl Subject for Test<'_> {
         true
     }
 
-    fn anew(&self) -> bool {
+    fn must_restart(&self) -> bool {
         self.ends_wanted.load(Relaxed) != self.ends
     }
 
@@ -102,7 +103,7 @@ impl Subject for Test<'_> {
     }
 }
 
-fn explore(builder: &Builder, closure: Closure) -> Result<Report, String> {
+fn explore(builder: &Builder, closure: Closure) -> Result<Report, CheckError> {
     // Says now what would be wrong with any of them.
     drop(new_target(&closure, builder.spurious, builder.leaks)?);
     let cores = || std::thread::available_parallelism().map_or(1, usize::from);
@@ -131,8 +132,8 @@ fn explore(builder: &Builder, closure: Closure) -> Result<Report, String> {
     };
     let outcome = check(&mut test, &settings, &Control::default());
     let outcome = outcome.map_err(|fault| match fault {
-        Fault::Differs(what) => format!("{NOT_DETERMINISTIC}\n  {what}"),
-        Fault::Failed(why) => why,
+        Fault::Differs(what) => CheckError::NotDeterministic(what),
+        Fault::Failed(why) => CheckError::Unavailable(why),
     })?;
     let noticed = test.noticed.lock().unwrap_or_else(PoisonError::into_inner);
     let blocked_by = outcome.blocked_by();
@@ -188,13 +189,13 @@ fn told(builder: &Builder, error: &reweave_check::Error) -> Error {
         message: finding.message,
         location: finding.location,
         events: trace.events.len(),
-        trace: error.file.clone().ok(),
+        trace: error.file.as_ref().ok().cloned(),
         seen: error.seen,
         story,
     }
 }
 
-fn new_target(closure: &Closure, spurious: bool, leaks: bool) -> Result<ClosureTarget, String> {
+fn new_target(closure: &Closure, spurious: bool, leaks: bool) -> Result<ClosureTarget, CheckError> {
     let target = ClosureTarget::new(closure.clone(), spurious);
     if leaks {
         target.watch_leaks()
@@ -249,16 +250,15 @@ impl Drop for Attentive {
     }
 }
 
-fn replay(builder: &Builder, path: &Path, closure: Closure) -> Result<Report, String> {
+fn replay(builder: &Builder, path: &Path, closure: Closure) -> Result<Report, CheckError> {
     let start = Instant::now();
-    let recorded = Trace::read(path).map_err(|error| error.to_string())?;
+    let recorded = Trace::read(path).map_err(CheckError::Unreadable)?;
     if recorded.program.name != program_name(builder) {
-        return Err(format!(
-            "{} was recorded from `{}`, and this is `{}`: run that test, or record anew",
-            path.display(),
-            recorded.program.name,
-            program_name(builder)
-        ));
+        return Err(CheckError::OtherCheck {
+            trace: path.into(),
+            recorded: recorded.program.name,
+            replayed: program_name(builder).into(),
+        });
     }
     let leak = |error: &Failure| error.rule.as_deref() == Some("leak");
     let leaks = builder.leaks || recorded.errors.iter().any(leak);
@@ -273,10 +273,10 @@ fn replay(builder: &Builder, path: &Path, closure: Closure) -> Result<Report, St
     (now.preemptions, now.shortened) = (recorded.preemptions, recorded.shortened);
     now.sources.clone_from(&recorded.sources);
     if let Some(difference) = recorded.differs(&now) {
-        return Err(format!(
-            "{} went another way when it was run again: the program has changed, or is not deterministic\n  {difference}",
-            path.display()
-        ));
+        return Err(CheckError::Diverged {
+            trace: path.into(),
+            difference: difference.to_string(),
+        });
     }
     let again = again_line(builder, path);
     let errors = execution.errors.iter().take(1).map(|error| {
@@ -313,18 +313,14 @@ fn replay(builder: &Builder, path: &Path, closure: Closure) -> Result<Report, St
     })
 }
 
-const NOT_DETERMINISTIC: &str = "the check does not do the same when it is run the same way again \
-    (does it read the clock, iterate over a HashMap, use random numbers, or keep something from run to run?)";
-
-fn cannot_replay(path: &Path, error: TargetError) -> String {
-    let TargetError::Diverged(divergence) = error else {
-        return error.to_string();
-    };
-    format!(
-        "{} went another way when it was run again: the program has changed, or is not deterministic\n  {}",
-        path.display(),
-        difference(&divergence, position)
-    )
+fn cannot_replay(path: &Path, error: TargetError) -> CheckError {
+    match error {
+        TargetError::Diverged(divergence) => CheckError::Diverged {
+            trace: path.into(),
+            difference: difference(&divergence, position),
+        },
+        error => CheckError::Unavailable(error.to_string()),
+    }
 }
 
 fn position(site: Site) -> Option<Position> {

@@ -1,5 +1,4 @@
 //! Runs a concurrent Rust test again and again, in every interleaving of its threads that matters.
-
 //!
 //! With the `std` feature the mirrors are std's own types and nothing is checked: for production builds of code that imports
 //! them from here.
@@ -15,6 +14,8 @@ pub mod any;
 mod builder;
 #[cfg(not(feature = "std"))]
 mod check;
+#[cfg(not(feature = "std"))]
+mod error;
 #[cfg(not(feature = "std"))]
 pub mod hint;
 #[cfg(not(feature = "std"))]
@@ -36,6 +37,8 @@ pub use allocator::Allocator;
 pub use any::{any, any_bool, assume};
 #[cfg(not(feature = "std"))]
 pub use builder::Builder;
+#[cfg(not(feature = "std"))]
+pub use error::{CheckError, ValueError, VariableError};
 #[cfg(not(feature = "std"))]
 pub use report::{Error, Report, Warning};
 #[cfg(not(feature = "std"))]

@@ -11,7 +11,7 @@ use std::{
     time::Duration,
 };
 
-/// How often it looks. A check is told of after two looks without an execution in between.
+/// How often it looks. A check is reported after two looks without an execution in between.
 const INTERVAL: Duration = Duration::from_secs(5);
 
 /// A check under way; no longer looked at when this is dropped.

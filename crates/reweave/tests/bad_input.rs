@@ -59,7 +59,7 @@ fn recorded(name: &str) -> PathBuf {
 #[track_caller]
 fn refused(trace: &Path) -> String {
     let report = Builder::new().name(NAME).replay(trace).try_run(inversion);
-    report.expect_err("no such replay")
+    report.expect_err("no such replay").to_string()
 }
 
 #[track_caller]
@@ -252,17 +252,17 @@ fn a_trace_of_another_test() {
         .replay(&trace)
         .try_run(counter);
     has(
-        &other.expect_err("another test"),
+        &other.expect_err("another test").to_string(),
         &[
             &trace.display().to_string(),
             "was recorded from `bad_input::inversion`, and this is `bad_input::counter`",
-            "run that test, or record anew",
+            "run that test, or record a new trace",
         ],
     );
     // The same name, another program: the first step that does not fit.
     let changed = Builder::new().name(NAME).replay(&trace).try_run(counter);
     has(
-        &changed.expect_err("another program"),
+        &changed.expect_err("another program").to_string(),
         &[
             "went another way when it was run again",
             "step 1: ",

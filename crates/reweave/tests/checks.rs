@@ -158,7 +158,7 @@ fn a_test_that_is_not_deterministic_is_told_so() {
         }
         t.join().unwrap();
     });
-    let text = report.expect_err("it differs");
+    let text = report.expect_err("it differs").to_string();
     assert!(text.contains("checks.rs:"), "{text}");
 }
 
@@ -203,7 +203,7 @@ fn asks_for_an_end() {
 }
 
 #[test]
-fn the_search_begins_anew_when_an_end_is_asked_for() {
+fn the_search_restarts_when_an_end_is_asked_for() {
     let directory = std::env::temp_dir().join(format!("reweave-ends-{}", std::process::id()));
     let builder = || Builder::new().name("checks::ends").keep_going(true);
     for workers in [1, 2] {

@@ -25,7 +25,7 @@ static LIST: Mutex<Vec<String>> = Mutex::new(Vec::new());
 static TEXT: Mutex<&str> = Mutex::new("at first");
 
 #[test]
-fn statics_begin_anew_in_every_execution() {
+fn statics_are_reset_in_every_execution() {
     COUNT.store(100, SeqCst);
     LIST.lock().unwrap().push("outside".into());
     let seen = optimal(|| {

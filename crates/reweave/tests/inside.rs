@@ -259,7 +259,7 @@ fn once_lock_is_set_by_one_and_seen_when_set() {
 }
 
 #[test]
-fn statics_begin_anew_in_every_execution() {
+fn statics_are_reset_in_every_execution() {
     static LAZY: LazyLock<AtomicU32> = LazyLock::new(|| AtomicU32::new(7));
     static LOCK: RwLock<u32> = RwLock::new(1);
     static ONCE: OnceLock<u32> = OnceLock::new();
@@ -547,16 +547,16 @@ fn hand_over(set: fn(&AtomicBool), ask: fn(&AtomicBool) -> bool) {
     let shared = Arc::new(Shared(UnsafeCell::new(0), AtomicBool::new(false)));
     let theirs = shared.clone();
     let thread = thread::spawn(move || {
-        // SAFETY: fibers run one at a time, so the memory is safe whatever the check finds; here and below.
+        // SAFETY: fibers run one at a time, so no two accesses overlap.
         theirs.0.with_mut(|p| unsafe { *p = 1 });
         set(&theirs.1);
     });
     if ask(&shared.1) {
-        // SAFETY: as above.
+        // SAFETY: fibers run one at a time, so no two accesses overlap.
         assert_eq!(shared.0.with(|p| unsafe { *p }), 1);
     }
     thread.join().unwrap();
-    // SAFETY: as above.
+    // SAFETY: fibers run one at a time, so no two accesses overlap.
     assert_eq!(shared.0.with(|p| unsafe { *p }), 1);
 }
 
@@ -619,7 +619,7 @@ fn the_end_of_a_cell_races_with_a_reader() {
         let theirs = Reference(shared);
         let thread = thread::spawn(move || {
             let reference = theirs;
-            // SAFETY: it has a reference.
+            // SAFETY: this thread still holds one of the two references, so the object is live.
             assert_eq!(unsafe { (*reference.0).data.with(|p| *p) }, 5);
             let_go(reference.0, order);
         });
@@ -641,12 +641,12 @@ fn locks_and_channels_order_plain_accesses() {
             let (sender, receiver) = channel();
             let theirs = shared.clone();
             let thread = thread::spawn(move || {
-                // SAFETY: fibers run one at a time; here and below.
+                // SAFETY: fibers run one at a time, so no two accesses overlap.
                 theirs.0.with_mut(|p| unsafe { *p += 1 });
                 sender.send(()).unwrap();
             });
             receiver.recv().unwrap();
-            // SAFETY: as above.
+            // SAFETY: fibers run one at a time, so no two accesses overlap.
             shared.0.with_mut(|p| unsafe { *p += 1 });
             thread.join().unwrap();
         },
@@ -659,11 +659,11 @@ fn locks_and_channels_order_plain_accesses() {
             let theirs = shared.clone();
             let thread = thread::spawn(move || {
                 let _held = theirs.1.read().unwrap();
-                // SAFETY: as above.
+                // SAFETY: fibers run one at a time, so no two accesses overlap.
                 theirs.0.0.with_mut(|p| unsafe { *p += 1 });
             });
             let held = shared.1.read().unwrap();
-            // SAFETY: as above.
+            // SAFETY: fibers run one at a time, so no two accesses overlap.
             shared.0.0.with_mut(|p| unsafe { *p += 1 });
             drop(held);
             thread.join().unwrap();
@@ -681,7 +681,7 @@ fn cells_that_take_each_others_place_are_not_one() {
                 .map(|_| {
                     thread::spawn(|| {
                         let cell = Box::new(UnsafeCell::new(1));
-                        // SAFETY: its own.
+                        // SAFETY: the cell belongs to this thread alone.
                         cell.with_mut(|p| unsafe { *p += 1 });
                         thread::yield_now();
                         cell.into_inner()

@@ -66,11 +66,11 @@ fn unsafe_cell() {
     let mut cell = UnsafeCell::new(1);
     // SAFETY: nobody else has the cell.
     cell.with_mut(|p| unsafe { *p += 1 });
-    // SAFETY: as above.
+    // SAFETY: nobody else has the cell.
     assert_eq!(cell.with(|p| unsafe { *p }), 2);
-    // SAFETY: as above.
+    // SAFETY: nobody else has the cell.
     unsafe { *cell.get() += 1 };
-    // SAFETY: as above.
+    // SAFETY: nobody else has the cell.
     unsafe { *UnsafeCell::raw_get(&raw const cell) += 1 };
     *cell.get_mut() += 1;
     assert_eq!(cell.into_inner(), 5);

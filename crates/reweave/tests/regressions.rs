@@ -168,6 +168,7 @@ fn another_value_in_another_run_is_told() {
     });
     assert!(
         told.expect_err("no two runs are the same")
+            .to_string()
             .contains("does not do the same")
     );
 }

@@ -1,4 +1,4 @@
-//! What is told of a failing execution: where it failed, who did what, by the names of the listing.
+//! The report of a failing execution: where it failed and what each thread did, by the names of the listing.
 
 use reweave::{
     Builder, Kind,
@@ -81,7 +81,7 @@ fn race() {
         // SAFETY: the two accesses are never at the same time, only not ordered.
         theirs.0.with_mut(|place| unsafe { *place += 1 }); // writes
     });
-    // SAFETY: as above.
+    // SAFETY: the pointer is that of a live cell; the race is what the test is about.
     cell.0.with(|place| unsafe { *place }); // reads
     other.join().unwrap();
 }

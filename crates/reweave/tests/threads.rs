@@ -328,7 +328,7 @@ fn outside_a_check_all_is_as_in_std() {
     );
 }
 
-/// What main is told at each of two questions, in all executions.
+/// The answers that main gets to its two questions, in all executions.
 fn answers(program: impl Fn() -> (bool, bool) + Send + Sync + 'static) -> Vec<(bool, bool)> {
     let told = Arc::new(std::sync::Mutex::new(Vec::new()));
     let theirs = told.clone();

@@ -1,4 +1,4 @@
-//! Real compilers, with a stand-in for the runtime that counts what it is told.
+//! Real compilers, with a stand-in for the runtime that counts the calls of its hooks.
 
 use reweave_toolchain::{
     Kit,

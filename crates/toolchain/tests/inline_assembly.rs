@@ -1,4 +1,4 @@
-//! Inline assembly is told from what compilers make of atomics, and from code that has no hooks.
+//! Inline assembly is distinguished from the code that compilers emit for atomics, and from code without hooks.
 
 use std::{
     collections::BTreeSet,

@@ -40,7 +40,7 @@ pub struct Header {
     pub steps: AtomicU64,
     /// How the target is to check plain accesses: [`Races`].
     pub races: AtomicU32,
-    /// How runs begin anew: [`Restart`].
+    /// How runs restart: [`Restart`].
     pub restart: AtomicU32,
     /// How the program's threads are run: [`Threads`].
     pub threads: AtomicU32,
@@ -89,7 +89,7 @@ pub const LEFT: [&str; 5] = [
     "another user, group or session",
 ];
 
-/// How a run begins anew.
+/// How the program is restarted for the next run.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 #[repr(u32)]
 pub enum Restart {

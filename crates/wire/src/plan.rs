@@ -64,7 +64,7 @@ impl Death {
     }
 }
 
-/// What a process is told when it is started.
+/// What a process receives when it is started.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Beginning {
     /// Memory whose plain accesses are visible operations.
@@ -119,7 +119,7 @@ impl Unit {
     }
 }
 
-/// Writes what a process is told at its start, where its plans will be.
+/// Writes what a process receives at its start, where its plans will be.
 pub fn write_beginning(out: &mut Writer<'_>, beginning: &Beginning) {
     out.word(beginning.units.len() as u64);
     for unit in &beginning.units {

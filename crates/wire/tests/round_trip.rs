@@ -39,7 +39,7 @@ fn operations() -> Vec<Op> {
     ops
 }
 
-fn execution(ops: &[Op]) -> Execution {
+fn event((index, op): (usize, &Op)) -> Event {
     let orders = [
         Orders::IMPLIED,
         Orders::from(Order::Relaxed),
@@ -55,11 +55,7 @@ fn execution(ops: &[Op]) -> Execution {
         [touch(A, Class::Write), None],
         [touch(B, Class::Read), touch(A, Class::WriteProbe)],
     ];
-    let edge = Edge {
-        thread: ThreadId(1),
-        count: 9,
-    };
-    let event = |(index, op): (usize, &Op)| Event {
+    Event {
         thread: ThreadId((index % 2) as u32),
         op: *op,
         gate: gates[index % 3],
@@ -74,6 +70,30 @@ fn execution(ops: &[Op]) -> Execution {
         access: accesses[index % 3],
         site: Site(index as u32 * 1000),
         order: orders[index % orders.len()],
+    }
+}
+
+fn objects() -> Vec<Object> {
+    vec![
+        Object::Atomic(u64::MAX),
+        Object::condvar(),
+        Object::mutex(),
+        Object::rwlock(),
+        Object::rwlock_readers_first(),
+        Object::Semaphore(3),
+        Object::barrier(2),
+        Object::barrier_without_leader(3),
+        Object::Once(OnceState::New),
+        Object::Once(OnceState::Done),
+        Object::Parker(true),
+        Object::Parker(false),
+    ]
+}
+
+fn execution(ops: &[Op]) -> Execution {
+    let edge = Edge {
+        thread: ThreadId(1),
+        count: 9,
     };
     let thread = |path: &[u32], pending| ThreadRecord {
         born: Edge {
@@ -97,20 +117,7 @@ fn execution(ops: &[Op]) -> Execution {
     Execution {
         events: ops.iter().enumerate().map(event).collect(),
         threads: vec![thread(&[], None), thread(&[4], Some(pending))],
-        objects: vec![
-            Object::Atomic(u64::MAX),
-            Object::condvar(),
-            Object::mutex(),
-            Object::rwlock(),
-            Object::rwlock_readers_first(),
-            Object::Semaphore(3),
-            Object::barrier(2),
-            Object::barrier_without_leader(3),
-            Object::Once(OnceState::New),
-            Object::Once(OnceState::Done),
-            Object::Parker(true),
-            Object::Parker(false),
-        ],
+        objects: objects(),
         watches: vec![Watch {
             since: edge,
             words: vec![(A, 1), (B, u64::MAX)],

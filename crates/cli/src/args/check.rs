@@ -3,11 +3,21 @@
 //! *Called by:* `check`, `estimate` and `suite`, and `replay`, whose traces store the words that build and start a
 //! program. *Owns:* nothing.
 
-use super::{Format, mistakes::sentence, word_groups::WordGroups};
+use super::{
+    Format,
+    mistakes::{SEE_HELP, sentence},
+    word_groups::WordGroups,
+};
 use clap::{Args, CommandFactory, Parser, ValueEnum};
 use reweave_explore::{AlgorithmName, Options};
 use reweave_native::{Ladder, Limits, Restart, Threads};
-use std::{ffi::OsString, num::NonZeroUsize, path::PathBuf, time::Duration};
+use std::{
+    ffi::OsString,
+    num::{IntErrorKind, NonZeroUsize, ParseIntError},
+    path::PathBuf,
+    str::FromStr,
+    time::Duration,
+};
 
 /// Options of `check`.
 #[derive(Args, Clone, Debug)]
@@ -169,9 +179,9 @@ impl CheckRequest {
                 (ProgramSource::Program(program.into()), words.collect())
             }
             (false, None) => {
-                return Err(
-                    "what is to be explored? Name a C or C++ file; `--help` lists all that can be typed".into(),
-                );
+                return Err(format!(
+                    "what is to be explored? Name a C or C++ file, or a program after `--`; {SEE_HELP}"
+                ));
             }
         };
         let usual = Options::default();
@@ -330,9 +340,15 @@ fn algorithm(text: &str) -> Result<AlgorithmName, String> {
     }
 }
 
-fn number<T: std::str::FromStr>(text: &str) -> Result<T, String> {
-    let number = text.parse();
-    number.map_err(|_| "a number is expected, and not so large or small a one".into())
+pub(super) fn number<T: FromStr<Err = ParseIntError>>(text: &str) -> Result<T, String> {
+    text.parse().map_err(|error: ParseIntError| {
+        let size = match error.kind() {
+            IntErrorKind::PosOverflow => ", and this one is too large",
+            IntErrorKind::NegOverflow | IntErrorKind::Zero => ", and this one is too small",
+            _ => "",
+        };
+        format!("a number is expected{size}")
+    })
 }
 
 /// A number of bytes, or of KiB, MiB or GiB.
@@ -468,7 +484,7 @@ mod tests {
             ("a.c -c", "-c: check makes a program of its own"),
             ("a.c -I", "-I needs a value"),
             ("a.c --budget", "--budget needs a value"),
-            ("a.c --strict=yes", "--strict has no value"),
+            ("a.c --strict=yes", "--strict takes no value"),
             ("a.c --budget 30", "--budget 30: a time such as"),
             ("a.c --max-memory 2T", "a number of bytes is expected"),
             ("a.c --max-output 0", "a number of bytes is expected"),

@@ -3,12 +3,13 @@
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use std::error::Error;
 
-const SEE_HELP: &str = "`--help` lists all that can be typed";
+pub(super) const SEE_HELP: &str = "`--help` shows the usage";
 
 /// What is wrong with a command line, in one line.
 pub fn sentence(error: &clap::Error) -> String {
     let text = |kind| match error.get(kind) {
         Some(ContextValue::String(text)) => text.clone(),
+        Some(ContextValue::StyledStr(text)) => text.to_string(),
         Some(ContextValue::Strings(texts)) => texts.join(", "),
         Some(ContextValue::StyledStrs(texts)) => {
             let texts: Vec<String> = texts.iter().map(ToString::to_string).collect();
@@ -17,9 +18,10 @@ pub fn sentence(error: &clap::Error) -> String {
         _ => String::new(),
     };
     // Of `--budget <TIME>`, the option.
-    let argument = text(ContextKind::InvalidArg);
-    let argument = argument.split(' ').next().unwrap_or_default();
+    let arguments = text(ContextKind::InvalidArg);
+    let argument = arguments.split(' ').next().unwrap_or_default();
     let value = text(ContextKind::InvalidValue);
+    let usage = text(ContextKind::Usage);
     let meant = |kind: ContextKind, otherwise: &str| match text(kind).as_str() {
         "" => otherwise.to_owned(),
         name => format!("did you mean {name}?"),
@@ -36,7 +38,21 @@ pub fn sentence(error: &clap::Error) -> String {
             let values = text(ContextKind::ValidValue);
             format!("{argument} {value}: invalid value; one of {values} is expected")
         }
-        ErrorKind::TooManyValues => format!("{argument} has no value"),
+        ErrorKind::TooManyValues => format!("{argument} takes no value"),
+        ErrorKind::MissingRequiredArgument => {
+            let name: String = arguments.replace(['<', '>'], "").replace("...", "");
+            match usage.contains(&format!("-- {arguments}")) {
+                true => format!("{name} is missing: it stands after `--`; {SEE_HELP}"),
+                false => format!("{name} is missing; {SEE_HELP}"),
+            }
+        }
+        ErrorKind::UnknownArgument if !argument.starts_with('-') => {
+            let advice = match usage.contains("-- <") {
+                true => "is `--` missing before it?",
+                false => SEE_HELP,
+            };
+            format!("unexpected argument `{argument}`; {advice}")
+        }
         ErrorKind::UnknownArgument => {
             let meant = meant(ContextKind::SuggestedArg, SEE_HELP);
             format!("there is no option {argument}; {meant}")

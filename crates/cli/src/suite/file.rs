@@ -1,4 +1,4 @@
-//! The file of a suite: tests in TOML. Whatever is wrong with it is told with its line.
+//! The file of a suite: tests in TOML. Mistakes are reported with their line.
 
 use super::{expect::Expect, policy::Policy};
 use crate::args::{CheckRequest, option_mistake};
@@ -283,6 +283,14 @@ mod tests {
         assert!(!other.check.options.strict);
     }
 
+    #[track_caller]
+    fn assert_sentences(cases: &[(String, &str)]) {
+        for (text, says) in cases {
+            let sentence = sentence(text);
+            assert!(sentence.starts_with(says), "{text}\n{sentence}");
+        }
+    }
+
     #[test]
     fn mistakes_have_lines_and_reasons() {
         let test = "[[test]]\nfiles = [\"a.c\"]\n";
@@ -309,6 +317,14 @@ mod tests {
                 format!("{test}expect = \"deadlock:foo\""),
                 "3: nothing is expected by `deadlock:foo`: only misuse",
             ),
+        ];
+        assert_sentences(&cases);
+    }
+
+    #[test]
+    fn tests_that_cannot_be_have_lines_and_reasons() {
+        let test = "[[test]]\nfiles = [\"a.c\"]\n";
+        let cases = [
             ("[[test]]\nfiles = []\n".into(), "2: `files` is empty"),
             (
                 format!("{test}flags = [\"-c\"]"),
@@ -351,9 +367,6 @@ mod tests {
             ("[[test]\n".into(), "1: "),
             (format!("{test}name = \"cut"), "3: "),
         ];
-        for (text, says) in cases {
-            let sentence = sentence(&text);
-            assert!(sentence.starts_with(says), "{text}\n{sentence}");
-        }
+        assert_sentences(&cases);
     }
 }

@@ -30,7 +30,7 @@ const SCARCE: f64 = 0.1;
 /// Turns that the whole simulated suite is cut into.
 const TURNS: f64 = 20_000.0;
 
-/// Parts of a search after which its estimate is held against the truth.
+/// Parts of a search after which its estimate is compared with the actual size.
 const PARTS: [f64; 3] = [0.01, 0.05, 0.25];
 
 /// All tables. Each search was made several times, by other dice: figures are means.

@@ -1,4 +1,4 @@
-//! The command, run in the directory of a program. What goes wrong is told with the line that can be typed to see it again.
+//! The command, run in the directory of a program. A failure is reported with the command line that reproduces it.
 
 use reweave_report::ResultDocument;
 use std::{

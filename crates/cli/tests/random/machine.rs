@@ -1,4 +1,4 @@
-//! Programs run on the model alone: what the native runtime is held against.
+//! Programs run on the model alone: the oracle that the native runtime is cross-checked against.
 
 use super::{
     code::{Act, Code, If, compile},

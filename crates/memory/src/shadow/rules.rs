@@ -219,7 +219,7 @@ impl Meeting<'_> {
         if !before && old.clashes(self.new) {
             self.report(old, common);
         }
-        // A plain write that clashes has told of the byte; all that comes later is held against the write.
+        // The clash of a plain write is already reported for the byte; later accesses are compared with that write.
         if self.new.clashes_with_all() || before && self.new.says_kind_of(old) {
             old.without(common)
         } else {

@@ -1,7 +1,7 @@
 //! Segments and their numbers: who is meant by the number in a word.
 //!
 //! A segment is one thread in one epoch of one run. It gets a number at its first access that is written down. Numbers grow from run
-//! to run; when they come to an end, everything is numbered anew.
+//! to run; when they run out, all segments are renumbered.
 
 use super::{
     blocks::Blocks,

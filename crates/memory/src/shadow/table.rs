@@ -162,7 +162,7 @@ pub fn fresh(bytes: usize) -> Option<NonNull<u8>> {
 /// The range is memory of the table, and nobody minds what the advice does to its contents.
 unsafe fn advise(place: NonNull<u8>, bytes: usize, advice: libc::c_int) -> bool {
     let arguments = [place.as_ptr() as usize, bytes, advice as usize, 0, 0, 0];
-    // SAFETY: the caller's promise.
+    // SAFETY: the range is memory of the table whose contents may change, as the caller promises.
     unsafe { system_call(libc::SYS_madvise, arguments) == 0 }
 }
 

@@ -5,7 +5,7 @@
 //! * `table`: the table of the RF-SMC paper beside other checkers, by `rf`; `table-long` has its longest row too, `workers` says what a
 //!   second worker is worth. See [`table`]. `beside` (with `table-long`, too) runs the other checkers as well: see [`peers`].
 //! * `estimation`: what it costs to say how large a search is.
-//! * `rungs`: what it costs to run a program again, warm, forked and started anew.
+//! * `rungs`: what it costs to run a program again, warm, forked and in a new process.
 //! * `straight`: what hooks cost in code that does nothing visible.
 //! * `memory`: that a million executions leave nothing behind.
 //!
@@ -79,7 +79,7 @@ fn root() -> PathBuf {
 /// Seconds of processor time that this process and its children have used.
 fn processor_time() -> f64 {
     let used = |who: libc::c_int| {
-        // SAFETY: writes a local.
+        // SAFETY: all zeros is a valid `rusage`, and `getrusage` writes only this local one.
         let usage = unsafe {
             let mut usage: libc::rusage = std::mem::zeroed();
             libc::getrusage(who, &mut usage);

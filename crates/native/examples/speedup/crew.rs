@@ -17,7 +17,7 @@ pub struct Task {
 /// A search; it begins with the first.
 pub struct Tasks {
     pub all: Vec<Task>,
-    /// How many the target is told of at once.
+    /// How many plans the target sees at once.
     pub batch: usize,
 }
 

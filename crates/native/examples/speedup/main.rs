@@ -2,7 +2,7 @@
 //!
 //! `cargo run --release -p reweave-native --example speedup -- PROGRAM [ARGS]` explores a program that `reweave cc` has compiled, by `rf` and with one
 //! worker, and notes which execution follows from which and how long each took, run and analysis, at best of three times. Then the search is gone through
-//! again on 1 to 256 workers that do not exist (`crew.rs`), and for each number the speedup is told, and what keeps it from being more.
+//! again on 1 to 256 workers that do not exist (`crew.rs`), and the speedup for each number is printed with what limits it.
 //!
 //! Claims at decisions are shared by all workers. Contention for them is between none (the first speedup) and what it would be if all
 //! that were ever made were made under one lock (the second one).

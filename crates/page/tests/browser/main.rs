@@ -73,7 +73,7 @@ fn a_deadlock_is_stepped_through() {
     browser.keys(&["e", "e", "e"]);
     browser.keys(&["End"]);
     assert!(browser.text("#live").contains("main.1: lock mutex#1"));
-    // The selected row is the one that assistive technology is told of.
+    // The selected row is the one that assistive technology announces.
     let active = "document.getElementById(document.querySelector('#scroll').getAttribute('aria-activedescendant')).ariaSelected";
     assert_eq!(browser.eval(active), json!("true"));
     assert_eq!(browser.complaints, [""; 0]);

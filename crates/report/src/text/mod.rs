@@ -1,7 +1,7 @@
 //! Documents for people: plain text for a terminal or a log.
 //!
 //! [`render_trace`] tells one execution: what went wrong, what every thread did in which order and where, what each
-//! unfinished thread waits for, how to run it again. [`summary`] and [`render_result`] tell of a search, [`render_suite`] of many. Nothing here
+//! unfinished thread waits for, how to run it again. [`summary()`] and [`render_result`] report a search, [`render_suite`] of many. Nothing here
 //! prints; colour is added only when asked for, and control characters of the program never reach the terminal.
 
 mod amount;
@@ -189,7 +189,7 @@ fn failure(failure: &Failure, program: &str, sources: &Sources, style: Style) ->
     let name = failure.kind.name();
     let head = format!("{name}{} in {program}", rule.unwrap_or_default());
     let mut out = style.red(&head) + "\n";
-    // What each thread waits for is told on its own, as far as it is known.
+    // What each thread waits for is reported separately, as far as it is known.
     if matches!(failure.kind, Kind::Deadlock | Kind::Livelock) && !failure.places.is_empty() {
         return out;
     }

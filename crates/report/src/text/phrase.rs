@@ -39,28 +39,22 @@ impl<'a> Story<'a> {
 
     /// What event `index` did.
     pub fn event(&self, index: usize) -> String {
+        let what = self.operation(self.trace.events[index].op());
+        match self.note(index) {
+            Some(note) => format!("{what}: {note}"),
+            None => what,
+        }
+    }
+
+    /// What came of event `index`, if there is more to say than its operation.
+    fn note(&self, index: usize) -> Option<String> {
         let event = &self.trace.events[index];
         let op = event.op();
         let (ok, result) = (event.ok, event.result);
-        let what = self.operation(op);
-        let word = |word| self.word(op, word);
-        let note = match op {
+        Some(match op {
             Op::Any(_) => format!("takes {result}"),
-            // Of another object than an atomic there is no value that a person would know.
-            Op::Load(object) if !self.has_value(object) => return what,
-            Op::Load(_) => format!("reads {}", word(result)),
-            Op::Await(object, _) if !self.has_value(object) => return what,
-            Op::Await(..) => format!("sees {}", word(result)),
-            Op::Rmw(object, _) if !self.has_value(object) => return what,
-            Op::Rmw(_, rmw) => format!("{} -> {}", word(result), word(rmw.apply(result))),
-            Op::CompareExchange { expected, new, .. } if ok => {
-                return format!("{what}: {} -> {}", word(expected), word(new));
-            }
-            Op::CompareExchange { expected, .. } if result == expected => {
-                "fails, as a weak one may".into()
-            }
-            Op::CompareExchange { expected, .. } => {
-                format!("fails, {} is not {}", word(result), word(expected))
+            Op::Load(_) | Op::Await(..) | Op::Rmw(..) | Op::CompareExchange { .. } => {
+                return self.value_note(op, ok, result);
             }
             Op::TryLock(_) | Op::TryReadLock(_) | Op::TryWriteLock(_) if !ok => {
                 match self.walked.before[index].holders.first() {
@@ -70,23 +64,17 @@ impl<'a> Story<'a> {
             }
             Op::TryLock(_) | Op::TryReadLock(_) | Op::TryWriteLock(_) => "taken".into(),
             Op::WriteBegin(_) | Op::WriteAcquire(_) if !ok => "timed out".into(),
-            Op::EnqueueIf { .. } if !ok => format!("does not wait, it is {}", word(result)),
+            Op::EnqueueIf { .. } if !ok => {
+                format!("does not wait, it is {}", self.word(op, result))
+            }
             Op::Wake { .. } => self.wake(index, ok),
             Op::NotifyOne(_) => match result.checked_sub(1) {
                 Some(woken) => format!("wakes {}", self.thread(woken as u32)),
                 None => "nobody waits".into(),
             },
             Op::NotifyAll(_) => self.notify_all(index),
-            Op::SemAcquire { timed: true, .. } | Op::SemTryAcquire(_) if !ok => "none left".into(),
             Op::SemAcquire { .. } | Op::SemTryAcquire(_) | Op::SemRelease(_) => {
-                let Some(count) = self.walked.before[index].count else {
-                    return what;
-                };
-                let after = match op {
-                    Op::SemRelease(_) => count.saturating_add(1),
-                    _ => count.saturating_sub(1),
-                };
-                format!("{count} -> {after}")
+                return self.semaphore_note(index, op, ok);
             }
             Op::Leave(_) if result == 1 => "as leader".into(),
             Op::OnceBegin { .. } => match result {
@@ -95,22 +83,74 @@ impl<'a> Story<'a> {
                 3 => "failed before, runs again".into(),
                 _ => "runs it".into(),
             },
+            Op::Send(_) | Op::TrySend(_) | Op::Recv { .. } | Op::TryRecv(_) => {
+                self.channel_note(index, op, ok, result)
+            }
+            Op::Handoff(..) if !ok => "receiver is gone".into(),
+            Op::Park { timed: true, .. } if !ok && self.has_signals() => "none".into(),
+            Op::Park { timed: true, .. } if !ok => "timed out".into(),
+            _ => return None,
+        })
+    }
+
+    /// What an operation on a word saw and made of it.
+    fn value_note(&self, op: Op, ok: bool, result: u64) -> Option<String> {
+        let word = |word| self.word(op, word);
+        Some(match op {
+            // Of another object than an atomic there is no value that a person would know.
+            Op::Load(object) | Op::Await(object, _) | Op::Rmw(object, _)
+                if !self.has_value(object) =>
+            {
+                return None;
+            }
+            Op::Load(_) => format!("reads {}", word(result)),
+            Op::Await(..) => format!("sees {}", word(result)),
+            Op::Rmw(_, rmw) => format!("{} -> {}", word(result), word(rmw.apply(result))),
+            Op::CompareExchange { expected, new, .. } if ok => {
+                format!("{} -> {}", word(expected), word(new))
+            }
+            Op::CompareExchange { expected, .. } if result == expected => {
+                "fails, as a weak one may".into()
+            }
+            Op::CompareExchange { expected, .. } => {
+                format!("fails, {} is not {}", word(result), word(expected))
+            }
+            _ => return None,
+        })
+    }
+
+    /// How the count of a semaphore changed.
+    fn semaphore_note(&self, index: usize, op: Op, ok: bool) -> Option<String> {
+        if !ok
+            && matches!(
+                op,
+                Op::SemAcquire { timed: true, .. } | Op::SemTryAcquire(_)
+            )
+        {
+            return Some("none left".into());
+        }
+        let count = self.walked.before[index].count?;
+        let after = match op {
+            Op::SemRelease(_) => count.saturating_add(1),
+            _ => count.saturating_sub(1),
+        };
+        Some(format!("{count} -> {after}"))
+    }
+
+    /// What was sent or received, or why nothing was.
+    fn channel_note(&self, index: usize, op: Op, ok: bool, result: u64) -> String {
+        match op {
             Op::Send(_) | Op::TrySend(_) if ok => format!("message {}", result.saturating_add(1)),
             Op::Send(_) | Op::TrySend(_) if result == 2 => "receiver is gone".into(),
             Op::Send(_) | Op::TrySend(_) => "full".into(),
-            Op::Handoff(..) if !ok => "receiver is gone".into(),
-            Op::Recv { .. } | Op::TryRecv(_) if ok => match self.after(index) {
+            _ if ok => match self.after(index) {
                 Some(step) => format!("what step {} sent", step + 1),
                 None => "a message".into(),
             },
-            Op::Recv { .. } | Op::TryRecv(_) if result == 2 => "all senders are gone".into(),
-            Op::Recv { .. } => "timed out".into(),
+            _ if result == 2 => "all senders are gone".into(),
             Op::TryRecv(_) => "empty".into(),
-            Op::Park { timed: true, .. } if !ok && self.has_signals() => "none".into(),
-            Op::Park { timed: true, .. } if !ok => "timed out".into(),
-            _ => return what,
-        };
-        format!("{what}: {note}")
+            _ => "timed out".into(),
+        }
     }
 
     fn wake(&self, index: usize, ok: bool) -> String {

@@ -4,7 +4,7 @@
 //! of a search share.
 //!
 //! Hardly any program asks, and an end that nobody can see is no event: it would cost time and multiply executions for nothing. So
-//! ends are invisible until the first question. Then the execution is given up, and the search begins anew with an event at the end of
+//! ends are invisible until the first question. Then the execution is discarded, and the search restarts with an event at the end of
 //! every thread but the first: a store to an object of the thread. The question is a load of it, so both answers are explored, and a
 //! loop that asks is parked. A trace says which way it was recorded.
 

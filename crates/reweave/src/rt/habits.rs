@@ -39,7 +39,7 @@ impl Habit {
         }
     }
 
-    /// For people; the place is told besides.
+    /// For people; the place is reported separately.
     pub(crate) fn message(self) -> &'static str {
         match self {
             Habit::Unjoined => {

@@ -3,7 +3,7 @@
 //! *Decides:* when they are made and dropped: made at first use, dropped when the thread ends, the last made first, as std does.
 //! *Called by:* the `thread_local!` shim; the thread's end. *Owns:* the values, in the thread's task.
 //!
-//! Real thread-locals belong to the fiber and would outlive the execution; these begin anew in every one.
+//! Real thread-locals belong to the fiber and would outlive the execution; these are reset in every execution.
 
 use super::task;
 use std::{any::Any, mem::needs_drop, rc::Rc};

@@ -65,6 +65,10 @@ pub(crate) fn prepare() {
 }
 
 /// Finds the last writable segment of the image that holds this code: start, end of the file's bytes, end.
+///
+/// # Safety
+///
+/// `info` is a description by `dl_iterate_phdr`, and `found` points to an `Option<(usize, usize, usize)>` that nobody else uses.
 unsafe extern "C" fn visit(
     info: *mut libc::dl_phdr_info,
     _: libc::size_t,
@@ -147,7 +151,7 @@ impl Drop for Copies {
 fn make<T: ?Sized>(object: &T, address: usize) -> Copy {
     let layout = Layout::for_value(object);
     assert!(layout.size() > 0, "a shim object has a slot");
-    // SAFETY: not of size 0.
+    // SAFETY: the layout is not of size 0: asserted above.
     let bytes = unsafe { alloc_zeroed(layout) };
     assert!(!bytes.is_null(), "out of memory");
     let snapshot = SNAPSHOT.get().expect("a static was recognised by it");

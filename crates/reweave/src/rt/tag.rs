@@ -5,7 +5,7 @@
 //!
 //! A number given at the first access, not the address: it moves with the cell, and memory that is used again for another cell (an
 //! allocation, the stack of a finished thread) is never taken for the old one. What happened to a cell before its first
-//! access in this execution is unknown, so a cell that is kept from outside begins anew.
+//! access in this execution is unknown, so a cell that is kept from outside has no history.
 
 use super::task;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};

@@ -13,7 +13,7 @@ use super::{
     statics,
     world::Thread,
 };
-use crate::allocator::Watch;
+use crate::{allocator::Watch, error::CheckError};
 use reweave_conduct::Next;
 use reweave_explore::{Target, TargetError};
 use reweave_fiber::{Fiber, Resumed, Unwound};
@@ -64,22 +64,18 @@ impl ClosureTarget {
     ///
     /// # Errors
     /// When [`Allocator`](crate::Allocator) is not the program's global allocator.
-    pub fn watch_leaks(mut self) -> Result<ClosureTarget, String> {
+    pub fn watch_leaks(mut self) -> Result<ClosureTarget, CheckError> {
         match Watch::new() {
             Some(watch) => {
                 self.world.leaks = Some(watch);
                 Ok(self)
             }
-            None => Err(
-                "leaks were asked for, which needs reweave's allocator: put `#[global_allocator] static ALLOCATOR: \
-                 reweave::Allocator = reweave::Allocator;` into the test's crate"
-                    .into(),
-            ),
+            None => Err(CheckError::NoAllocator),
         }
     }
 
     /// Whether the ends of threads are events, for all targets of a search: set at once, or when the program first asks for an end. Then
-    /// what was run before was run without them, and the search has to begin anew.
+    /// the executions so far were run without them, and the search has to restart.
     pub fn share_ends(&mut self, ends: Arc<AtomicBool>) {
         *self.world.ends_wanted.get_mut() = ends;
     }
@@ -377,7 +373,7 @@ impl Task {
     }
 }
 
-/// Turns panics into errors. One that a join handed to the program is told with the panic it led to.
+/// Turns panics into errors. A panic that a join handed to the program is reported with the panic it led to.
 fn report_panics(world: &World, errors: &mut Vec<(usize, Error)>) {
     let panics = world.panics.take();
     let told = |panic: &Panic, place: &str| {
@@ -393,7 +389,7 @@ fn report_panics(world: &World, errors: &mut Vec<(usize, Error)>) {
         if panic.thread != ThreadId::MAIN && handled(panic) {
             continue;
         }
-        // Its own place is told with the error.
+        // The error carries the place of the panic itself.
         let mut message = told(panic, "");
         let mut sites = Vec::from_iter(panic.site);
         for earlier in panics[..index].iter().filter(|earlier| handled(earlier)) {

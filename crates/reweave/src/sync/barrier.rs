@@ -42,7 +42,7 @@ impl Barrier {
 }
 
 impl BarrierWaitResult {
-    /// Whether this thread is the one of its round that is told so.
+    /// Whether this thread is the leader of its round.
     #[must_use]
     pub fn is_leader(&self) -> bool {
         self.0

@@ -92,7 +92,7 @@ pub(super) struct Packet<T>(Cell<Option<Result<T>>>);
 // SAFETY: the threads of a check share one OS thread: the cell is never used by two at once. The value moves from one of its threads to
 // another, which `T: Send` allows.
 unsafe impl<T: Send> Sync for Packet<T> {}
-// SAFETY: as above.
+// SAFETY: what it holds moves from one thread to another with it, which `T: Send` allows.
 unsafe impl<T: Send> Send for Packet<T> {}
 
 impl<T> Packet<T> {

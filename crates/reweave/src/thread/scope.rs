@@ -41,11 +41,11 @@ struct Children(RefCell<Vec<Child>>);
 
 struct Child {
     thread: Thread,
-    state: Rc<State>,
+    state: Rc<ThreadEnd>,
 }
 
 #[derive(Default)]
-struct State {
+struct ThreadEnd {
     joined: Cell<bool>,
     panicked: Cell<bool>,
 }
@@ -58,7 +58,7 @@ enum Handle<'scope, T> {
     Check {
         thread: Thread,
         packet: Arc<Packet<T>>,
-        state: OneThread<Rc<State>>,
+        state: OneThread<Rc<ThreadEnd>>,
         scope: PhantomData<&'scope ()>,
     },
 }
@@ -68,7 +68,7 @@ struct OneThread<T>(T);
 
 // SAFETY: the threads of a check share one OS thread. Outside a check there is only the pointer to std's scope, which does not change.
 unsafe impl<T> Send for OneThread<T> {}
-// SAFETY: as above.
+// SAFETY: all threads of a check run on one OS thread, and outside a check the pointer inside never changes.
 unsafe impl<T> Sync for OneThread<T> {}
 
 /// As [`std::thread::scope`].
@@ -161,7 +161,7 @@ impl<'scope> Scope<'scope, '_> {
                 Ok(ScopedJoinHandle(Handle::Std(handle, thread)))
             }
             How::Check(children) => {
-                let state = Rc::new(State::default());
+                let state = Rc::new(ThreadEnd::default());
                 let theirs = OneThread(state.clone());
                 let work = move || {
                     let theirs = theirs;

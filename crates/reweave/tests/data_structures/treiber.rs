@@ -65,9 +65,9 @@ impl<const BUG: u8> Stack<BUG> {
         }));
         let mut head = self.head.load(Relaxed);
         loop {
-            // SAFETY: not published yet.
+            // SAFETY: the node is live, and no other thread knows it before it is published.
             unsafe { &*node }.next.with_mut(|next| {
-                // SAFETY: as above.
+                // SAFETY: no other thread knows the node, so nothing else accesses its link.
                 unsafe { *next = head };
             });
             if BUG == LOST {
@@ -96,7 +96,7 @@ impl<const BUG: u8> Stack<BUG> {
             {
                 Ok(_) => {
                     retired.0.push(head);
-                    // SAFETY: as above.
+                    // SAFETY: nodes are freed only when nobody uses the stack any more.
                     return Some(unsafe { &*head }.item);
                 }
                 Err(found) => head = found,

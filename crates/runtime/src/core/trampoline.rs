@@ -43,7 +43,7 @@ macro_rules! assembly {
     ) };
 }
 
-/// Defines functions for the program that pass on their arguments and, in the register named and on the stack, a [`Frame`].
+/// Defines functions for the program that pass on their arguments and, in the register named and on the stack, a `Frame`.
 #[macro_export]
 macro_rules! trampoline {
     ($($name:ident => $target:path, $frame:literal;)*) => {$(

@@ -4,7 +4,7 @@
 pub(crate) type List = *mut [u64; 3];
 
 /// Defines functions for the program that take any number of arguments and call functions that take a [`List`]: so many named
-/// arguments, the register for the list, and the register for the [`Frame`](super::Frame).
+/// arguments, the register for the list, and the register for the [`Frame`](super::trampoline::Frame).
 macro_rules! variadic {
     ($($name:ident => $target:ident, $named:literal, $list:literal, $frame:literal;)*) => {$(
         /// # Safety

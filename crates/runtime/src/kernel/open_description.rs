@@ -8,7 +8,7 @@
 //!   the number. A new kind is a variant here, a file in this folder with its objects, and a file in `calls/files` with the
 //!   functions that make it: those open a descriptor of any kind, [`create`] a description, and have
 //!   [`descriptor_table::opened_from`] connect both. The compiler asks for the rest.
-//! * [`read`] and [`write`] are the steps of all calls that read and write by descriptor. As in the operating system a call
+//! * [`read`] and [`write()`] are the steps of all calls that read and write by descriptor. As in the operating system a call
 //!   first looks its descriptor up, which is one step, and then uses what it has found, which is another.
 //!
 //! An offset belongs to the open description. As long as threads use it one after the other, in an order that the program makes,

@@ -7,9 +7,9 @@ use crate::{
     core::{cell::RunValue, modules, trampoline::Frame},
     run::{atomic_peeks, closed_code, dooms, object_lifetimes, racy_units, spin, world},
 };
-use alloc::{format, vec::Vec};
+use alloc::{format, string::String, vec::Vec};
 use reweave_memory::{Clash, Kind};
-use reweave_model::{Kind as ErrorKind, Site};
+use reweave_model::{Kind as ErrorKind, Site, ThreadId};
 use reweave_wire::Note;
 
 /// What is done with a plain access.
@@ -18,7 +18,7 @@ use reweave_wire::Note;
 pub enum Mode {
     /// Nothing: no run, or nobody looks.
     Nothing,
-    /// Held against all others.
+    /// Compared with all others.
     Check,
     /// The thread is alone: only memory that was given back matters.
     Freed,
@@ -172,60 +172,11 @@ impl world::World {
     #[cold]
     pub fn clash(&mut self, first: &Clash, kind: Kind, site: Site) {
         let sites = [first.site, site];
-        let (me, other) = (self.current, first.thread);
-        let who = |thread: reweave_model::ThreadId| {
-            let path = &self.run.execution().threads[thread.index()].path;
-            path.iter()
-                .fold(alloc::string::String::from("main"), |name, step| {
-                    format!("{name}.{step}")
-                })
-        };
-        let memory = Kind::Free;
-        let closed = closed_code::name_at(first.address);
-        let (error, rule, message) =
-            if let Some(library) = closed.as_ref().filter(|_| first.kind == memory) {
-                let message = format!("{} uses {library} after {} closed it", who(me), who(other));
-                (ErrorKind::Memory, Some("use-after-free"), message)
-            } else if let Some(library) = closed.as_ref().filter(|_| kind == memory) {
-                let message = format!(
-                    "{} closes {library}, which nothing orders after its use by {}",
-                    who(me),
-                    who(other)
-                );
-                (ErrorKind::Memory, Some("use-after-free"), message)
-            } else if first.kind == memory && kind == memory {
-                let message = format!("{{0}} was freed by {} and again by {}", who(other), who(me));
-                (ErrorKind::Memory, Some("double-free"), message)
-            } else if first.kind == memory {
-                let message = format!(
-                    "{} {} {{0}} after {} freed it",
-                    who(me),
-                    verb(kind),
-                    who(other)
-                );
-                (ErrorKind::Memory, Some("use-after-free"), message)
-            } else if kind == memory {
-                let message = format!(
-                    "{} frees {{0}}, which nothing orders after the {} by {}",
-                    who(me),
-                    noun(first.kind),
-                    who(other)
-                );
-                (ErrorKind::Memory, Some("use-after-free"), message)
-            } else if let Some((rule, message)) =
-                object_lifetimes::unordered(self.objects.known(), first.address, sites)
-            {
-                (ErrorKind::Misuse, Some(rule), message.into())
-            } else {
-                let message = format!(
-                    "{} by {} and {} by {} of {{0}}: nothing orders them",
-                    noun(first.kind),
-                    who(other),
-                    noun(kind),
-                    who(me)
-                );
-                (ErrorKind::DataRace, None, message)
-            };
+        let ClashError {
+            kind: error,
+            rule,
+            message,
+        } = self.clash_error(first, kind, sites);
         let same = |known: &reweave_model::Error| {
             let turned = [site, first.site];
             known.kind == error && (known.sites == sites || known.sites == turned)
@@ -239,9 +190,101 @@ impl world::World {
         if !self.run.execution().errors.iter().any(same) {
             self.error_about(error, rule, message, &sites, first.address);
             if self.detail {
-                self.stacks_of(&sites, other);
+                self.stacks_of(&sites, first.thread);
             }
         }
+    }
+
+    /// Which error two clashing accesses are, the later one by the running thread.
+    fn clash_error(&self, first: &Clash, kind: Kind, sites: [Site; 2]) -> ClashError {
+        let (me, other) = (self.path_name(self.current), self.path_name(first.thread));
+        let kinds = (first.kind, kind);
+        let closed = closed_code::name_at(first.address);
+        let closed = closed.and_then(|library| closed_library(&library, kinds, &me, &other));
+        if let Some(error) = closed.or_else(|| freed_memory(kinds, &me, &other)) {
+            return error;
+        }
+        let object = object_lifetimes::unordered(self.objects.known(), first.address, sites);
+        match object {
+            Some((rule, message)) => ClashError {
+                kind: ErrorKind::Misuse,
+                rule: Some(rule),
+                message: message.into(),
+            },
+            None => data_race(kinds, &me, &other),
+        }
+    }
+
+    /// A thread by its path from the first thread: `main.1.2`.
+    fn path_name(&self, thread: ThreadId) -> String {
+        let path = &self.run.execution().threads[thread.index()].path;
+        path.iter()
+            .fold(String::from("main"), |name, step| format!("{name}.{step}"))
+    }
+}
+
+/// An error that two clashing accesses are. `{0}` in its message stands for the memory.
+struct ClashError {
+    kind: ErrorKind,
+    rule: Option<&'static str>,
+    message: String,
+}
+
+impl ClashError {
+    fn memory(rule: &'static str, message: String) -> ClashError {
+        ClashError {
+            kind: ErrorKind::Memory,
+            rule: Some(rule),
+            message,
+        }
+    }
+}
+
+/// Code or data of a library that one of the accesses closes; `None`: neither does.
+fn closed_library(
+    library: &str,
+    (first, second): (Kind, Kind),
+    me: &str,
+    other: &str,
+) -> Option<ClashError> {
+    let message = match (first, second) {
+        (Kind::Free, _) => format!("{me} uses {library} after {other} closed it"),
+        (_, Kind::Free) => {
+            format!("{me} closes {library}, which nothing orders after its use by {other}")
+        }
+        _ => return None,
+    };
+    Some(ClashError::memory("use-after-free", message))
+}
+
+/// Memory that one of the accesses frees; `None`: neither does.
+fn freed_memory((first, second): (Kind, Kind), me: &str, other: &str) -> Option<ClashError> {
+    Some(match (first, second) {
+        (Kind::Free, Kind::Free) => {
+            let message = format!("{{0}} was freed by {other} and again by {me}");
+            ClashError::memory("double-free", message)
+        }
+        (Kind::Free, _) => {
+            let message = format!("{me} {} {{0}} after {other} freed it", verb(second));
+            ClashError::memory("use-after-free", message)
+        }
+        (_, Kind::Free) => {
+            let access = noun(first);
+            let message =
+                format!("{me} frees {{0}}, which nothing orders after the {access} by {other}");
+            ClashError::memory("use-after-free", message)
+        }
+        _ => return None,
+    })
+}
+
+/// Two accesses to live memory that nothing orders.
+fn data_race((first, second): (Kind, Kind), me: &str, other: &str) -> ClashError {
+    let (first, second) = (noun(first), noun(second));
+    ClashError {
+        kind: ErrorKind::DataRace,
+        rule: None,
+        message: format!("{first} by {other} and {second} by {me} of {{0}}: nothing orders them"),
     }
 }
 

@@ -1,7 +1,7 @@
 //! Atomics that are looked at like other memory, by who has them to itself: no operation, and still it matters who stored last.
 //!
-//! Only stores that nothing orders matter: read-modify-writes say by what they read where they stand. What is touched otherwise while such stores
-//! are known to have been made is told with the run, so that it is not explored as if nobody had read them.
+//! Only stores that nothing orders matter: read-modify-writes say by what they read where they stand. An access of another kind after such a
+//! store is reported with the run, so that the search does not treat the store as unread.
 
 use crate::{
     core::{cell::RunValue, objects::Sort},

@@ -116,7 +116,7 @@ pub fn clean_up() {
     TRAPPED.set(false);
 }
 
-/// After each event: what the running thread does from now on is told apart from what it did before.
+/// After each event: distinguishes what the running thread does from now on from what it did before.
 #[inline]
 pub fn refresh() {
     if TRAPPED.get() {

@@ -2,7 +2,7 @@
 //!
 //! A run can end its process: the program wrote over the runtime's memory, took all of the machine's, or had to be stopped from outside. The
 //! driver knows which thread ran and after which of its steps ([`World::mark`]). It has the plan run again in a fresh process, in which that thread goes no
-//! further than this step and is told to have ended the process there: so the run has an end, the others run on to theirs, and
+//! further than this step and is reported to have ended the process there: so the run has an end, the others run on to theirs, and
 //! nothing of the search is lost.
 
 use crate::{

@@ -15,7 +15,7 @@ use core::{
     sync::atomic::{AtomicI32, AtomicPtr, AtomicU32, Ordering},
 };
 
-/// What a real thread is told: to sleep, that it has the baton, that its run is over.
+/// Commands for a real thread: sleep, take the baton, end because the run is over.
 const SLEEP: u32 = 0;
 const GO: u32 = 1;
 const OVER: u32 = 2;
@@ -23,7 +23,7 @@ const OVER: u32 = 2;
 /// Room for the loop between runs.
 const LOOP_BYTES: usize = 32 << 10;
 
-/// A real thread, and what it is told.
+/// A real thread and its command.
 pub struct Seat {
     told: AtomicU32,
     number: i32,

@@ -2,7 +2,7 @@
 //!
 //! The driver asks after a moment without a step. For some thousand accesses hooks then come here, with registers and stack. A thread that is at the
 //! same access again, with both as they were and nothing written in between but its own stack, goes round until somebody else writes what it
-//! reads: that memory has to be visible. The search begins anew with it ([`Note::Missing`]), and this run goes on without the thread.
+//! reads: that memory has to be visible. The search restarts with it ([`Note::Missing`]), and this run goes on without the thread.
 
 use crate::{
     core::{cell::RunCell, channel, modules, trampoline::Frame},
@@ -142,7 +142,7 @@ fn waits(reads: &[(usize, usize)], frame: &Frame) {
         world.note(Note::Missing(unit));
     }
     world.spoilt = true;
-    // Another one may wait next: that is to be asked for anew.
+    // Another thread may wait next: the driver has to ask again.
     channel::header().steps.fetch_add(1, Ordering::Relaxed);
     drop(world);
     world::freeze(modules::site(frame.return_address))

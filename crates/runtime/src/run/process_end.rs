@@ -1,7 +1,7 @@
 //! The end of the process.
 //!
 //! A thread that ends the process takes a lock that it never releases: of several, the first one counts, and which thread that is
-//! gets explored. It runs what is to run at the end as ordinary code ([`Family::process_ends`](super::families::Family)) and then
+//! gets explored. It runs what is to run at the end as ordinary code ([`Family::process_ends`](crate::core::families::Family)) and then
 //! stays where it is. The end takes effect when no other thread can go on: what the others do meanwhile decides which races are
 //! seen. The calls that end the process are in `calls/process/process_end.rs`.
 

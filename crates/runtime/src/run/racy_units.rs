@@ -35,7 +35,7 @@ pub struct Part {
     pub address: usize,
     pub bytes: usize,
     pub writes: bool,
-    /// Races are errors: the access orders nothing, and is still held against others.
+    /// Races are errors: the access orders nothing, and is still compared with others.
     pub races: bool,
 }
 

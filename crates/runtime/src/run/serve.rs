@@ -72,12 +72,13 @@ fn run_debugged(request: &Request) -> bool {
     whole
 }
 
+/// How a forked process says that its report is written, that there was no room, that a slot is missing.
+const WHOLE: i32 = 0;
+const NO_ROOM: i32 = 1;
+const WANTS: i32 = 2;
+
 /// As [`run`], in a process of its own that begins with this one's memory.
 fn run_forked(request: &Request) -> bool {
-    /// How a forked process says that its report is written, that there was no room, that a slot is missing.
-    const WHOLE: i32 = 0;
-    const NO_ROOM: i32 = 1;
-    const WANTS: i32 = 2;
     let header = channel::header();
     loop {
         // SAFETY: a plain fork. libc's own would touch the threads that it believes to be running.
@@ -86,41 +87,10 @@ fn run_forked(request: &Request) -> bool {
             crate::give_up(format_args!("the operating system gives no more processes"));
         }
         if child == 0 {
-            // SAFETY: `prctl` with these numbers only asks for a signal when the parent ends.
-            unsafe {
-                let (option, signal) = (libc::PR_SET_PDEATHSIG as usize, libc::SIGKILL as usize);
-                sys::call(libc::SYS_prctl, [option, signal, 0, 0, 0, 0]);
-            }
-            // It has no other threads than the one that forked.
-            world::borrow().first_seat = None;
-            os_threads::alone();
-            header.wanted.store(0, Ordering::Relaxed);
-            let whole = run_here(request, true);
-            let wants = header.wanted.load(Ordering::Relaxed) != 0;
-            sys::exit(match (wants, whole) {
-                (true, _) => WANTS,
-                (_, true) => WHOLE,
-                (_, false) => NO_ROOM,
-            });
+            run_as_child(request);
         }
         header.forked.store(child as u32, Ordering::Relaxed);
-        let mut status = 0_i32;
-        let ended = loop {
-            // SAFETY: `wait4` writes `status`, a live local, and waits for a child of this process.
-            let ended = unsafe {
-                let status = &raw mut status as usize;
-                sys::call(libc::SYS_wait4, [child as usize, status, 0, 0, 0, 0])
-            };
-            if ended != -(libc::EINTR as isize) {
-                break ended;
-            }
-            // The driver asks whether it loops for ever.
-            // SAFETY: a signal to our own child, which has not been waited for.
-            unsafe {
-                let signal = faults::ENDLESS as usize;
-                sys::call(libc::SYS_kill, [child as usize, signal, 0, 0, 0, 0]);
-            }
-        };
+        let (ended, status) = wait_for(child);
         header.forked.store(0, Ordering::Relaxed);
         let code = match ended == child && libc::WIFEXITED(status) {
             true => libc::WEXITSTATUS(status),
@@ -141,6 +111,48 @@ fn run_forked(request: &Request) -> bool {
                 header.lost.store(status as u32, Ordering::Relaxed);
                 sys::exit(71);
             }
+        }
+    }
+}
+
+/// Makes the run in the forked process and ends it.
+fn run_as_child(request: &Request) -> ! {
+    let header = channel::header();
+    // SAFETY: `prctl` with these numbers only asks for a signal when the parent ends.
+    unsafe {
+        let (option, signal) = (libc::PR_SET_PDEATHSIG as usize, libc::SIGKILL as usize);
+        sys::call(libc::SYS_prctl, [option, signal, 0, 0, 0, 0]);
+    }
+    // It has no other threads than the one that forked.
+    world::borrow().first_seat = None;
+    os_threads::alone();
+    header.wanted.store(0, Ordering::Relaxed);
+    let whole = run_here(request, true);
+    let wants = header.wanted.load(Ordering::Relaxed) != 0;
+    sys::exit(match (wants, whole) {
+        (true, _) => WANTS,
+        (_, true) => WHOLE,
+        (_, false) => NO_ROOM,
+    })
+}
+
+/// Waits until the forked process ends: what `wait4` returned, and the status.
+fn wait_for(child: isize) -> (isize, i32) {
+    let mut status = 0_i32;
+    loop {
+        // SAFETY: `wait4` writes `status`, a live local, and waits for a child of this process.
+        let ended = unsafe {
+            let status = &raw mut status as usize;
+            sys::call(libc::SYS_wait4, [child as usize, status, 0, 0, 0, 0])
+        };
+        if ended != -(libc::EINTR as isize) {
+            return (ended, status);
+        }
+        // The driver asks whether it loops for ever.
+        // SAFETY: a signal to our own child, which has not been waited for.
+        unsafe {
+            let signal = faults::ENDLESS as usize;
+            sys::call(libc::SYS_kill, [child as usize, signal, 0, 0, 0, 0]);
         }
     }
 }

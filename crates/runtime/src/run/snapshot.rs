@@ -1,4 +1,4 @@
-//! What a run begins with: all writable memory of the program, as it is at `main`. See [`super::restore`].
+//! What a run begins with: all writable memory of the program, as it is at `main`. See [`crate::core::restore`].
 
 use crate::{
     core::{modules, restore::PAGE, sys},

@@ -1,6 +1,6 @@
 //! The end of a thread: it returns from its start function, calls `pthread_exit` or is cancelled.
 //!
-//! What belongs to the thread is destroyed by the families of calls ([`Family::thread_ends`](super::families::Family)). The first
+//! What belongs to the thread is destroyed by the families of calls ([`Family::thread_ends`](crate::core::families::Family)). The first
 //! thread's end is not that of the process, which ends with its last thread.
 
 use crate::{

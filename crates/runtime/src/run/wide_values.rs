@@ -1,7 +1,7 @@
 //! Atomics that are no words: of 16 bytes, or of any size that the compiler leaves to a library.
 //!
-//! The model's values have 8 bytes: it is told a word for each value, which is the value itself if that is small, and otherwise a number that says
-//! as much as needed, whether two values are equal. Memory holds the values themselves. So loads, stores, exchanges and compare-exchanges
+//! The model's values have 8 bytes: it gets a word for each value, which is the value itself if that is small, and otherwise a number that
+//! two values share exactly if they are equal. Memory holds the values themselves. So loads, stores, exchanges and compare-exchanges
 //! are one operation each.
 
 use crate::{
@@ -91,7 +91,7 @@ impl Access<'_> {
     }
 
     fn write(&self, value: *const u8) {
-        // SAFETY: as above.
+        // SAFETY: both are the program's own, of this size; they may be one.
         unsafe { ptr::copy(value, self.address, self.bytes) };
     }
 

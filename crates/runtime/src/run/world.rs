@@ -91,7 +91,7 @@ pub enum Outcome {
     Diverged,
     /// This slot must be made first.
     Grow(usize),
-    /// A library must be loaded first, which the driver is told of.
+    /// A library must be loaded first, which the driver learns.
     Open,
 }
 

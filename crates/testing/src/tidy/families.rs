@@ -1,6 +1,6 @@
 //! The graph of the runtime's parts: the rooms `core`, `run`, `hooks`, `kernel`, `shared`, and the families of calls.
 //!
-//! Each part imports only what [`BELOW`] lists for it. A family imports rooms and no other family. An import that breaks this is counted, an edge at a time.
+//! Each part imports only what `BELOW` lists for it. A family imports rooms and no other family. An import that breaks this is counted, an edge at a time.
 
 use super::{crates::Graph, limits::Found, tree::Source};
 use proc_macro2::{TokenStream, TokenTree};

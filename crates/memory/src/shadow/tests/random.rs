@@ -1,5 +1,5 @@
-//! Random runs, held against a list of all accesses: who is ordered before whom is computed the same way (clocks), everything else
-//! by looking at every pair and every byte.
+//! Random runs, cross-checked against a list of all accesses: the order of accesses is computed the same way (clocks), everything else
+//! by comparing every pair at every byte.
 
 use crate::{Clash, Kind, Shadow};
 use reweave_model::{Site, ThreadId};

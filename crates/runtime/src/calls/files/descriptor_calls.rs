@@ -307,7 +307,7 @@ fn refused(name: &'static CStr, _: &[usize; 6], from: &usize) {
     }
 }
 
-/// `ioctl`: files are only asked. What the operating system writes depends on the request; it is no more than [`MOST`].
+/// `ioctl`: files are only asked. What the operating system writes depends on the request; it is at most 256 bytes.
 fn requests(_: &'static CStr, arguments: &[usize; 6], from: &usize) {
     const MOST: usize = 256;
     const ASKING: [libc::c_ulong; 6] = [

@@ -159,7 +159,7 @@ unsafe fn close_now(stream: *mut FILE, frame: &Frame) -> c_int {
         (written, *libc::__errno_location())
     };
     libc_streams::remove(place);
-    // SAFETY: still an open stream.
+    // SAFETY: the stream is not closed yet.
     let held = file_locks::losing(unsafe { Stream::descriptor_of(place) });
     // SAFETY: an open stream, which is not used afterwards, as the caller promises.
     let result = unsafe { real!(fclose: fn(*mut FILE) -> c_int)(stream) };

@@ -6,7 +6,7 @@
 //! mark of another one and is none.
 //!
 //! Making and destroying objects are no operations of the model, but writes to their memory: when nothing orders them with other
-//! uses, that is a data race (`core/object_lifetimes.rs`).
+//! uses, that is a data race ([`crate::run::object_lifetimes`]).
 
 use crate::{
     calls::sync::{barriers, condvars, mutexes, rwlocks, semaphores},
