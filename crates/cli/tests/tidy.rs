@@ -1,4 +1,4 @@
-//! Rules about the tree itself, checked so that they stay true: what ARCHITECTURE.md claims, sizes, leftovers, and numbers that may only shrink
+//! Rules about the tree itself, checked so that they stay true: what ARCHITECTURE.md claims, paths in documents, sizes, leftovers, and numbers that may only shrink
 //! (`crates/testing/src/tidy`, one file a rule).
 //!
 //! An `*Invariant:*` line of ARCHITECTURE.md has one of the forms below, or names in parentheses the test that checks it:
@@ -12,7 +12,7 @@ use reweave_testing::tidy::{
     self,
     crates::{cycle, dependencies, differences, graph},
     limits, strays,
-    tree::{files, read, root, sources},
+    tree::{files, pages, read, root, sources},
 };
 use std::fs;
 
@@ -38,27 +38,61 @@ fn fail_if_any(rule: &str, broken: &[String]) {
     assert!(broken.is_empty(), "{rule}:\n  {}", broken.join("\n  "));
 }
 
-#[test]
-fn paths_in_the_architecture_exist() {
-    let text = read("ARCHITECTURE.md");
+/// A page without its blocks of code.
+fn prose(page: &str) -> String {
+    let outside = page.split("```").step_by(2);
+    outside.collect()
+}
+
+/// Paths of this tree that a page names: between backquotes from the root, as a link from the page itself.
+fn missing_paths(name: &str, page: &str) -> Vec<String> {
     let tops = [
         "crates/",
         "scripts/",
         "benches/",
         "programs/",
+        "docs/",
         ".ci/",
-        "tests/",
     ];
     let is_path = |word: &&str| {
         let plain = !word.contains([' ', '*', '<', '(']);
         plain && (tops.iter().any(|top| word.starts_with(top)) || word.ends_with(".md"))
     };
-    let missing = quoted(&text).into_iter().filter(is_path);
-    let missing: Vec<String> = missing
-        .filter(|path| !root().join(path).exists())
-        .map(String::from)
+    let text = prose(page);
+    let named = quoted(&text).into_iter().filter(is_path);
+    let named = named.map(|path| (path, root().join(path)));
+    let page = root().join(name);
+    let links = text
+        .split("](")
+        .skip(1)
+        .filter_map(|rest| rest.split([')', '#']).next());
+    let links = links.filter(|link| !link.is_empty() && !link.contains("://"));
+    let links = links.map(|link| (link, page.with_file_name(link)));
+    let missing = named.chain(links).filter(|(_, path)| !path.exists());
+    missing.map(|(path, _)| format!("{name}: {path}")).collect()
+}
+
+#[test]
+fn paths_in_documents_exist() {
+    // The changelog names what was there once.
+    let pages = pages().into_iter();
+    let pages = pages.filter(|page| page.path != "CHANGELOG.md");
+    let missing: Vec<String> = pages
+        .flat_map(|page| missing_paths(&page.path, &page.text))
         .collect();
-    fail_if_any("ARCHITECTURE.md names paths that are not there", &missing);
+    fail_if_any("documents name paths that are not there", &missing);
+}
+
+#[test]
+fn missing_paths_are_noticed() {
+    let page = "`crates/nowhere`, `crates/cli`, [a](README.md), [b](../README.md#c), [d](e.md), [f](https://g)\n```\n`crates/code`\n```\n`docs/h.md`";
+    let missing = [
+        "docs/x.md: crates/nowhere",
+        "docs/x.md: docs/h.md",
+        "docs/x.md: README.md",
+        "docs/x.md: e.md",
+    ];
+    assert_eq!(missing_paths("docs/x.md", page), missing);
 }
 
 /// Why an invariant does not hold; `None`: it does.
