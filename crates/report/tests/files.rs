@@ -76,6 +76,16 @@ fn group() -> impl Strategy<Value = Vec<Op>> {
         object: SEMAPHORE,
         timed,
     };
+    let take = |tries| Op::Take {
+        object: SEMAPHORE,
+        most: 2,
+        tries,
+    };
+    let add = |tries| Op::Add {
+        object: SEMAPHORE,
+        count: 3,
+        tries,
+    };
     let receive = |timed| Op::Recv {
         object: CHANNEL,
         timed,
@@ -128,6 +138,8 @@ fn group() -> impl Strategy<Value = Vec<Op>> {
         vec![Op::TryWriteLock(RWLOCK)],
         vec![acquire(false), Op::SemRelease(SEMAPHORE)],
         vec![acquire(true), Op::SemTryAcquire(SEMAPHORE)],
+        vec![take(false), add(true)],
+        vec![take(true), add(false)],
         vec![Op::Arrive(BARRIER), Op::Leave(BARRIER)],
         vec![once, Op::OnceEnd(ONCE, true)],
         vec![

@@ -88,6 +88,18 @@ impl<'a> Story<'a> {
                 };
                 format!("{count} -> {after}")
             }
+            Op::Take { .. } if !ok => "count is 0".into(),
+            Op::Add { .. } if !ok => "no room".into(),
+            Op::Take { .. } | Op::Add { .. } => {
+                let Some(count) = self.walked.before[index].count else {
+                    return what;
+                };
+                let after = match op {
+                    Op::Add { .. } => count.saturating_add(result),
+                    _ => count.saturating_sub(result),
+                };
+                format!("{} -> {}", value(count), value(after))
+            }
             Op::Leave(_) if result == 1 => "as leader".into(),
             Op::OnceBegin { .. } => match result {
                 1 => "already done".into(),
