@@ -427,6 +427,8 @@ mixes! {
     readers_first: readers_first atomics;
     late_locks: late mutexes rwlocks readers_first;
     semaphores: semaphores;
+    counters: counters;
+    spinning_counters: counters spins;
     barriers: barriers atomics;
     onces: onces atomics;
     channels: channels;

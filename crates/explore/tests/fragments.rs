@@ -185,7 +185,10 @@ fn check(algorithm: AlgorithmName, mix: Mix) {
     if let Err(error) = result {
         panic!("{algorithm:?}, REWEAVE_SEED={seed}: {error}");
     }
-    assert!(splits.get() > cases as usize / 2, "searches are split: {splits:?}");
+    assert!(
+        splits.get() > cases as usize / 2,
+        "searches are split: {splits:?}"
+    );
 }
 
 fn mix() -> Mix {

@@ -206,7 +206,8 @@ impl RaceDetector {
             }
             Synchronises::Acquire | Synchronises::AcquireAll => {}
             Synchronises::Release => self.release(thread, op.mutex().unwrap_or(object)),
-            Synchronises::ReleaseMore => self.release_more(thread, object),
+            Synchronises::ReleaseMore if event.ok => self.release_more(thread, object),
+            Synchronises::ReleaseMore => {}
             Synchronises::ReleaseShared => self.release_other(thread, object),
             Synchronises::Arrive => self.arrive(event, object),
             Synchronises::Leave => {

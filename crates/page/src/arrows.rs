@@ -118,6 +118,7 @@ fn gives(op: Op, ok: bool) -> Option<(ObjectId, &'static str)> {
         }
         Synchronises::ReleaseShared => Some((object, "read")),
         Synchronises::Arrive => Some((object, "arrival")),
+        Synchronises::ReleaseMore if !ok => None,
         _ => Some((op.released()?, label(op))),
     }
 }

@@ -95,6 +95,16 @@ fn lock_groups() -> Vec<Vec<Op>> {
         object: SEMAPHORE,
         timed,
     };
+    let take = |tries| Op::Take {
+        object: SEMAPHORE,
+        most: 2,
+        tries,
+    };
+    let add = |tries| Op::Add {
+        object: SEMAPHORE,
+        count: 3,
+        tries,
+    };
     vec![
         vec![Op::Lock(MUTEX), Op::Unlock(MUTEX)],
         vec![Op::Lock(MUTEX), Op::UnlockClean(MUTEX)],
@@ -109,6 +119,8 @@ fn lock_groups() -> Vec<Vec<Op>> {
         vec![Op::Load(SEMAPHORE)],
         vec![acquire(false), Op::SemRelease(SEMAPHORE)],
         vec![acquire(true), Op::SemTryAcquire(SEMAPHORE)],
+        vec![take(false), add(true)],
+        vec![take(true), add(false)],
     ]
 }
 

@@ -46,6 +46,12 @@ pub enum I {
     Release(u32),
     /// Looks at the semaphore's count.
     Count(u32),
+    /// Takes at most so much of the semaphore's count; waits while it is 0.
+    Take(u32, u64),
+    TryTake(u32, u64),
+    /// Adds so much to it; waits while there is no room.
+    Increase(u32, u64),
+    TryIncrease(u32, u64),
     Barrier(u32),
     OnceBegin(u32),
     OnceEnd(u32),
@@ -87,6 +93,8 @@ pub enum I {
     Heal(u32),
     /// Tries to take the mutex until it gets it.
     SpinLock(u32),
+    /// Tries to take all of the semaphore's count until there is some.
+    SpinTake(u32),
     /// The same with the read-write lock, for reading. For writing, `optimal` is known to miss classes when several readers
     /// are to be waited for.
     SpinRead(u32),
@@ -314,13 +322,18 @@ impl Machine {
                 Op::ReadLock(at(b.rwlocks, l))
             }
             (I::ReadUntil(l, _), _) => Op::ReadUnlock(at(b.rwlocks, l)),
-            (I::SpinLock(_) | I::SpinRead(_), part) => {
+            (I::SpinLock(_) | I::SpinRead(_) | I::SpinTake(_), part) => {
                 if part > 0 {
                     gate = Gate::Word(thread.register);
                 }
                 match instruction {
                     I::SpinLock(m) => Op::TryLock(at(b.mutexes, m)),
                     I::SpinRead(l) => Op::TryReadLock(at(b.rwlocks, l)),
+                    I::SpinTake(s) => Op::Take {
+                        object: at(b.semaphores, s),
+                        most: u64::MAX,
+                        tries: true,
+                    },
                     _ => unreachable!("matched above"),
                 }
             }
@@ -416,6 +429,16 @@ impl Machine {
             (I::TryAcquire(s), _) => Op::SemTryAcquire(at(b.semaphores, s)),
             (I::Release(s), _) => Op::SemRelease(at(b.semaphores, s)),
             (I::Count(s), _) => Op::Load(at(b.semaphores, s)),
+            (I::Take(s, most) | I::TryTake(s, most), _) => Op::Take {
+                object: at(b.semaphores, s),
+                most,
+                tries: matches!(instruction, I::TryTake(..)),
+            },
+            (I::Increase(s, count) | I::TryIncrease(s, count), _) => Op::Add {
+                object: at(b.semaphores, s),
+                count,
+                tries: matches!(instruction, I::TryIncrease(..)),
+            },
             (I::Barrier(n), 0) => Op::Arrive(at(b.barriers, n)),
             (I::Barrier(n), _) => Op::Leave(at(b.barriers, n)),
             (I::OnceBegin(o), _) => Op::OnceBegin {
@@ -474,7 +497,11 @@ impl Machine {
             run.state().object(object).sees(event.op)
         };
         match instruction {
-            I::PollUntil(..) | I::ReadUntil(..) | I::SpinLock(_) | I::SpinRead(_) => {
+            I::PollUntil(..)
+            | I::ReadUntil(..)
+            | I::SpinLock(_)
+            | I::SpinRead(_)
+            | I::SpinTake(_) => {
                 thread.register = look(&self.run);
             }
             I::PollEither(..) => match thread.part {
@@ -498,7 +525,7 @@ impl Machine {
                 u8::MAX
             }
             I::PollUntil(..) | I::ReadUntil(..) if thread.part % 2 == 1 => u8::MAX,
-            I::SpinLock(_) | I::SpinRead(_) if !event.ok => u8::MAX,
+            I::SpinLock(_) | I::SpinRead(_) | I::SpinTake(_) if !event.ok => u8::MAX,
             I::PollEither(_, _, times) => match thread.part {
                 1 if thread.seen[0] >= times => 1,
                 3 if version(thread.seen[1]) >= times => 3,
@@ -509,9 +536,12 @@ impl Machine {
         match instruction {
             I::Wait(..) | I::WaitTimeout(..) | I::WaitLate(..) if thread.part != 2 => {}
             I::PollUntil(..) | I::ReadUntil(..) | I::PollEither(..) if thread.part < parts => {}
-            I::SpinLock(_) | I::SpinRead(_) if thread.part < parts => {}
+            I::SpinLock(_) | I::SpinRead(_) | I::SpinTake(_) if thread.part < parts => {}
             I::Load(_)
             | I::Count(_)
+            | I::Take(..)
+            | I::TryTake(..)
+            | I::SpinTake(_)
             | I::Any(_)
             | I::Send(_)
             | I::SpinUntil(..)

@@ -2,6 +2,7 @@
 
 use crate::program::{I, Objects, Program};
 use proptest::prelude::*;
+use reweave_model::MOST_COUNTED;
 
 /// A statement: well-formed by construction, so that shrinking keeps it so.
 #[derive(Clone, Debug)]
@@ -60,6 +61,8 @@ pub struct Mix {
     /// Locks with a time limit that is late.
     pub late: bool,
     pub semaphores: bool,
+    /// Semaphores whose count changes by any number.
+    pub counters: bool,
     pub barriers: bool,
     pub onces: bool,
     pub channels: bool,
@@ -84,6 +87,7 @@ impl Mix {
         readers_first: true,
         late: true,
         semaphores: true,
+        counters: true,
         barriers: true,
         onces: true,
         channels: true,
@@ -162,6 +166,18 @@ fn leaf(mix: Mix) -> BoxedStrategy<Stmt> {
         one(late, (0..2u32).prop_map(I::AcquireLate).boxed());
         one(2, (0..2u32).prop_map(I::Release).boxed());
         one(1, (0..2u32).prop_map(I::Count).boxed());
+    }
+    if mix.counters {
+        let amount = || (2..4u32, prop::sample::select(vec![1, 2, u64::MAX]));
+        let little = || (2..4u32, 1..3u64);
+        one(3, amount().prop_map(|(s, n)| I::Take(s, n)).boxed());
+        one(1, amount().prop_map(|(s, n)| I::TryTake(s, n)).boxed());
+        one(3, little().prop_map(|(s, n)| I::Increase(s, n)).boxed());
+        one(1, little().prop_map(|(s, n)| I::TryIncrease(s, n)).boxed());
+        one(1, (2..4u32).prop_map(I::Count).boxed());
+    }
+    if mix.counters && mix.spins {
+        one(1, (2..4u32).prop_map(I::SpinTake).boxed());
     }
     if mix.futexes {
         let waits = [I::WaitIf, I::WaitIfTimeout, I::WaitIfLate];
@@ -361,7 +377,8 @@ fn build(
             rwlocks: 1,
             readers_first: 1,
             condvars: 2,
-            semaphores: vec![first, second],
+            // The last ones are counters, the very last with room for little.
+            semaphores: vec![first, second, 0, MOST_COUNTED - second],
             barriers: vec![2, 2],
             onces: 1,
             channels: vec![None, Some(1), Some(0), Some(1)],

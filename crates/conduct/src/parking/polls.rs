@@ -226,6 +226,8 @@ impl<P: Fingerprint> Polls<P> {
             Op::TryLock(_)
             | Op::TryReadLock(_)
             | Op::SemTryAcquire(_)
+            | Op::Take { tries: true, .. }
+            | Op::Add { tries: true, .. }
             | Op::TrySend(_)
             | Op::TryRecv(_) => !event.ok,
             Op::Unlock(lock) => P::SEES_WRITES && self.entered(lock).is_some(),

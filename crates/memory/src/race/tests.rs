@@ -3,8 +3,8 @@
 use super::{RaceDetector, RaceFound};
 use Order::{AcqRel, Acquire, Relaxed, Release, SeqCst};
 use reweave_model::{
-    Event, Gate, Machine, Object, ObjectId, OnceState, Op, Order, Orders, Pending, Rmw, RmwKind,
-    Site, ThreadId,
+    Event, Gate, MOST_COUNTED, Machine, Object, ObjectId, OnceState, Op, Order, Orders, Pending,
+    Rmw, RmwKind, Site, ThreadId,
 };
 
 const DATA: usize = 0x1000;
@@ -490,6 +490,29 @@ fn semaphores_and_parking() {
         h.op(2, Op::Load(object));
     };
     assert!(handed(hand, Object::Semaphore(0)));
+    // What found no room hands nothing over.
+    let hand = |h: &mut History, object| {
+        let (count, most, tries) = (2, u64::MAX, true);
+        h.op(
+            1,
+            Op::Add {
+                object,
+                count,
+                tries,
+            },
+        );
+        h.op(
+            2,
+            Op::Take {
+                object,
+                most,
+                tries,
+            },
+        );
+    };
+    assert!(!handed(hand, Object::Semaphore(0)));
+    assert!(!handed(hand, Object::Semaphore(MOST_COUNTED - 2)));
+    assert!(handed(hand, Object::Semaphore(MOST_COUNTED - 1)));
     let hand = |h: &mut History, object| {
         h.op(1, Op::Unpark(object));
         h.op(

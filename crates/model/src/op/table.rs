@@ -132,6 +132,15 @@ operations! {
     40 EnqueueIf { condvar: ObjectId, atomic: ObjectId, expected: u64 }
         [condvar: object, atomic: atomic, expected: expected]
         "wait-if" Condvar Goes Nothing;
+
+    /// Takes all of a semaphore's count that there is, but at most so much, and returns how much that was. It waits while there is
+    /// none; one that only tries fails then.
+    41 Take { object: ObjectId, most: u64, tries: bool } [object: object, most: value, tries: flag]
+        "take" Semaphore Competes Acquire ("waits for {}, whose count is 0", "count is 0");
+    /// Adds to a semaphore's count. It waits while the sum would exceed [`MOST_COUNTED`](crate::MOST_COUNTED); one that only tries
+    /// fails then.
+    42 Add { object: ObjectId, count: u64, tries: bool } [object: object, count: value, tries: flag]
+        "add" Semaphore Competes ReleaseMore ("waits for room in the count of {}", "no room");
 }
 
 const _: () = {

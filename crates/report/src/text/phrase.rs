@@ -76,6 +76,18 @@ impl<'a> Story<'a> {
             Op::SemAcquire { .. } | Op::SemTryAcquire(_) | Op::SemRelease(_) => {
                 return self.semaphore_note(index, op, ok);
             }
+            Op::Take { .. } if !ok => "count is 0".into(),
+            Op::Add { .. } if !ok => "no room".into(),
+            Op::Take { .. } | Op::Add { .. } => {
+                let Some(count) = self.walked.before[index].count else {
+                    return what;
+                };
+                let after = match op {
+                    Op::Add { .. } => count.saturating_add(result),
+                    _ => count.saturating_sub(result),
+                };
+                format!("{} -> {}", value(count), value(after))
+            }
             Op::Leave(_) if result == 1 => "as leader".into(),
             Op::OnceBegin { .. } => match result {
                 1 => "already done".into(),

@@ -47,6 +47,7 @@ impl Story<'_> {
                 let takers = ["acquire", "try-acquire"];
                 self.since(what, brief, object, &takers, "taken")
             }
+            Op::Take { object, .. } => self.since(what, brief, object, &["take"], "taken"),
             Op::Leave(object) | Op::Arrive(object) => {
                 simple(&format!("{what}{}", self.at_barrier(object)), brief)
             }

@@ -96,6 +96,8 @@ pub(crate) const FLAGS: usize = 0x102;
 pub(crate) const STREAMS: usize = 0x103;
 /// Handlers that are called at the end of the process.
 pub(crate) const HANDLERS: usize = 0x104;
+/// From here on: an eventfd each, by the descriptor that it was made with.
+pub(crate) const EVENTFDS: usize = 0x400;
 /// From here on: a descriptor each.
 pub(crate) const DESCRIPTORS: usize = 0x1000;
 /// From here on: the name of a thread each, by slot.
@@ -172,6 +174,7 @@ fn special_name(number: usize) -> Option<String> {
         STREAMS => "the streams".into(),
         HANDLERS => "what is called at the end".into(),
         FLAGS => "the flags of what is open".into(),
+        EVENTFDS..DESCRIPTORS => format!("eventfd {}", number - EVENTFDS),
         DESCRIPTORS..THREADS => format!("descriptor {}", number - DESCRIPTORS),
         THREADS..SCHEDULING => format!("the name of thread {}", number - THREADS),
         SCHEDULING..SPECIAL => format!("the scheduling of thread {}", number - SCHEDULING),
@@ -195,6 +198,11 @@ mod tests {
         assert_eq!(
             special_name(DESCRIPTORS + 7).as_deref(),
             Some("descriptor 7")
+        );
+        let last = start_state::RUNTIME_DESCRIPTORS - 1;
+        assert_eq!(
+            special_name(EVENTFDS + last as usize),
+            Some(format!("eventfd {last}"))
         );
         assert_eq!(
             special_name(Whole::Actions as usize + 15).as_deref(),

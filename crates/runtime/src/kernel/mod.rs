@@ -2,7 +2,7 @@
 //!
 //! | part | files |
 //! | --- | --- |
-//! | open descriptions, what a descriptor is open on | `open_description` |
+//! | open descriptions, what a descriptor is open on, those that the run models | `open_description`, `eventfd` |
 //! | descriptor table, numbers of each thread | `descriptor_table`, `descriptor_ranges`, `descriptor_arguments` |
 //! | disk overlay, names and paths | `overlay`, `file_names`, `nameless_files`, `path_resolution`, `open_checks`, `paths` |
 //! | files as objects of the model | `file_objects` |
@@ -17,6 +17,7 @@
 pub(crate) mod descriptor_arguments;
 pub(crate) mod descriptor_ranges;
 pub(crate) mod descriptor_table;
+pub(crate) mod eventfd;
 pub(crate) mod file_locks;
 pub(crate) mod file_mappings;
 pub(crate) mod file_names;

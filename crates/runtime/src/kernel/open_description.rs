@@ -19,6 +19,7 @@ use crate::{
     core::{cell::RunCell, trampoline::Frame},
     kernel::{
         descriptor_arguments, descriptor_table,
+        eventfd::Eventfd,
         file_mappings::{self, By},
         file_names, file_objects,
         ordering::{Moment, alone},
@@ -54,24 +55,32 @@ pub(crate) struct OpenDescription {
     locks_used: Option<Moment>,
 }
 
-/// Open descriptions that the run models. There are none yet: the next are eventfd, timers, pipes and sockets.
+/// Open descriptions that the run models. The next are timers, pipes and sockets.
 #[derive(Clone, Copy)]
-pub(crate) enum Modelled {}
+pub(crate) enum Modelled {
+    Eventfd(Eventfd),
+}
 
 impl Modelled {
-    /// Reads into memory; blocks in the model until there is something, unless the flags of the descriptor say otherwise.
-    fn read(self, _descriptor: c_int, _memory: &ProgramMemory, _frame: &Frame) -> isize {
-        match self {}
+    /// Reads into memory; if it `waits`, it blocks in the model until there is something. An error number if it fails.
+    fn read(self, waits: bool, memory: &ProgramMemory, frame: &Frame) -> Result<usize, c_int> {
+        match self {
+            Modelled::Eventfd(eventfd) => eventfd.read(waits, memory, frame),
+        }
     }
 
-    /// Writes from memory; blocks in the model until there is room, unless the flags of the descriptor say otherwise.
-    fn write(self, _descriptor: c_int, _memory: &ProgramMemory, _frame: &Frame) -> isize {
-        match self {}
+    /// Writes from memory; if it `waits`, it blocks in the model until there is room. An error number if it fails.
+    fn write(self, waits: bool, memory: &ProgramMemory, frame: &Frame) -> Result<usize, c_int> {
+        match self {
+            Modelled::Eventfd(eventfd) => eventfd.write(waits, memory, frame),
+        }
     }
 
     /// What it is called in messages.
     fn name(self) -> &'static str {
-        match self {}
+        match self {
+            Modelled::Eventfd(_) => "an eventfd",
+        }
     }
 }
 
@@ -139,7 +148,9 @@ pub(crate) enum Kind {
     BlockDevice,
     Pipe,
     Socket,
-    /// A terminal or another character device, something without a type, or nothing.
+    /// Something without a type: an eventfd, a timer and the like. Those that the run models are not asked for their kind.
+    Untyped,
+    /// A terminal or another character device, or nothing.
     Other,
 }
 
@@ -165,6 +176,7 @@ impl Kind {
             libc::S_IFBLK => Kind::BlockDevice,
             libc::S_IFIFO => Kind::Pipe,
             libc::S_IFSOCK => Kind::Socket,
+            0 if os_files::is_open(descriptor) => Kind::Untyped,
             _ => Kind::Other,
         }
     }
@@ -174,6 +186,7 @@ impl Kind {
             Kind::RegularFile => (true, false, None),
             Kind::Directory | Kind::BlockDevice => (true, true, None),
             Kind::Pipe | Kind::Socket => (false, false, Some("a pipe")),
+            Kind::Untyped => (false, false, Some("what is neither file nor pipe")),
             Kind::Output | Kind::Other => (false, false, None),
         };
         KindRules {
@@ -284,17 +297,51 @@ pub(crate) fn look_up(descriptor: c_int, access: Access, frame: &Frame) -> Looke
     LookedUp {
         descriptor,
         kind,
-        modelled: descriptor_table::description(descriptor).modelled(),
+        modelled: modelled(descriptor),
         file: has_object.then(|| file_names::number_of_open(descriptor)),
         site,
         pc: frame.return_address,
     }
 }
 
+/// What the run models of what a descriptor is open on.
+fn modelled(descriptor: c_int) -> Option<Modelled> {
+    let modelled = descriptor_table::description(descriptor).modelled();
+    // A number that was closed still says what it stood for.
+    modelled.filter(|_| os_files::is_open(descriptor))
+}
+
+/// Stops the thread if the run models what a descriptor is open on: this way of using it is not under control.
+pub(crate) fn refuse_modelled(descriptor: c_int, used_by: &str, site: Site) {
+    if let Some(modelled) = modelled(descriptor) {
+        let what = format!("{used_by} of {}", modelled.name());
+        world::unsupported(&what, site);
+    }
+}
+
 impl LookedUp {
-    /// The descriptor to use: see [`descriptor_table::found`].
-    fn take(self) -> c_int {
-        descriptor_table::found(self.descriptor)
+    /// Has what the run models do a call, which is told whether it may wait; returns as C functions do.
+    fn use_modelled(
+        self,
+        modelled: Modelled,
+        (call, place): (&'static str, Place),
+        transfer: impl FnOnce(bool) -> Result<usize, c_int>,
+    ) -> isize {
+        if matches!(call, "preadv2" | "pwritev2") {
+            // Their flags may say that the call is not to wait.
+            world::unsupported(&format!("{call} of {}", modelled.name()), self.site);
+        }
+        file_objects::look_at(file_objects::FLAGS, self.site);
+        let descriptor = descriptor_table::found(self.descriptor);
+        let waits = os_files::flags(descriptor) & libc::O_NONBLOCK == 0;
+        let result = match place {
+            Place::Offset => transfer(waits),
+            Place::At(_) => Err(libc::ESPIPE),
+        };
+        match result {
+            Ok(bytes) => bytes as isize,
+            Err(error) => failed(error) as isize,
+        }
     }
 
     /// Performs the operation of the call on what was found.
@@ -302,7 +349,7 @@ impl LookedUp {
         let since = Moment::now().epoch();
         let rules = self.kind.rules();
         let modelled = self.modelled.map(Modelled::name);
-        if let Some(refused) = rules.refused.or(modelled) {
+        if let Some(refused) = modelled.or(rules.refused) {
             let what = format!("{} of {refused}", access.call);
             world::unsupported(&what, self.site);
         }
@@ -369,7 +416,9 @@ pub(crate) fn read(
     let access = place.reading(call);
     let found = look_up(descriptor, access, frame);
     if let Some(modelled) = found.modelled {
-        return modelled.read(found.take(), memory, frame);
+        memory.note_list(frame);
+        let read = |waits| modelled.read(waits, memory, frame);
+        return found.use_modelled(modelled, (call, place), read);
     }
     let file = found.reach(access);
     if file.is_output() {
@@ -403,7 +452,8 @@ pub(crate) fn write(
     let access = place.writing(call);
     let found = look_up(descriptor, access, frame);
     if let Some(modelled) = found.modelled {
-        return modelled.write(found.take(), memory, frame);
+        let write = |waits| modelled.write(waits, memory, frame);
+        return found.use_modelled(modelled, (call, place), write);
     }
     let file = found.reach(access);
     if file.is_output() && !access.moves {
@@ -424,6 +474,16 @@ mod tests {
             assert_eq!(kind.rules().refused, Some("a pipe"));
             assert!(!kind.rules().is_file);
         }
+    }
+
+    #[test]
+    fn what_has_no_type_is_refused_and_what_is_not_open_is_not() {
+        // SAFETY: `eventfd` takes numbers.
+        let descriptor = unsafe { libc::eventfd(0, libc::EFD_CLOEXEC) };
+        assert_eq!(os_files::file_type_of_open(descriptor), 0);
+        assert!(Kind::Untyped.rules().refused.is_some());
+        assert_eq!(Kind::of(-1), Kind::Other);
+        os_files::close(descriptor);
     }
 
     #[test]

@@ -309,6 +309,19 @@ pub fn for_signals(
     wait(Awaited::Object(token), address, token, ready, until, site)
 }
 
+/// Waits until an attempt succeeds; one that fails changes nothing. A thread that makes the next one succeed does so in [`post`].
+pub fn until_done(object: ObjectId, attempt: impl Fn() -> bool, site: Site) -> Ended {
+    let address = address_of(object);
+    wait(
+        Awaited::Object(object),
+        address,
+        object,
+        attempt,
+        None,
+        site,
+    )
+}
+
 /// Does something that threads may wait for, and wakes those that wait for the object.
 pub fn post(object: ObjectId, act: impl FnOnce(), site: Site) {
     enter(site);

@@ -321,6 +321,9 @@ fn requests(_: &'static CStr, arguments: &[usize; 6], from: &usize) {
     spin::disturbed();
     let (descriptor, site) = (arguments[0] as c_int, call_sites::site(from));
     ask(descriptor, site);
+    if arguments[1] as libc::c_ulong == libc::FIONBIO {
+        file_objects::touch(flags_object(descriptor), site);
+    }
     let is_file = matches!(
         os_files::file_type_of_open(descriptor),
         libc::S_IFREG | libc::S_IFDIR | libc::S_IFBLK

@@ -101,7 +101,7 @@ unsupported! {
     shmget shmat shmdt shmctl
     semget semop semtimedop semctl msgget msgsnd msgrcv msgctl
     mq_open mq_close mq_unlink mq_send mq_receive mq_timedsend mq_timedreceive mq_notify mq_getattr mq_setattr
-    eventfd eventfd_read eventfd_write process_vm_readv process_vm_writev
+    process_vm_readv process_vm_writev
     splice tee vmsplice userfaultfd
 }
 

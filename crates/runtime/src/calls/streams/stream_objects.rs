@@ -9,7 +9,7 @@ use crate::{
         descriptor_table, file_mappings, file_names, file_objects,
         libc_streams::{self, Stream},
         nameless_files,
-        open_description::offsets_are_shared,
+        open_description::{offsets_are_shared, refuse_modelled},
         ordering::{Moment, alone},
         os_files, start_state,
     },
@@ -137,6 +137,7 @@ unsafe fn reach(stream: usize, writes: bool, from: &usize) {
     let site = call_sites::site(from);
     // SAFETY: the caller promises that a stream lies at `stream`, or that it is 0.
     let descriptor = unsafe { Stream::descriptor_of(stream) };
+    refuse_modelled(descriptor, "a stream", site);
     if writes && descriptor > 2 {
         start_state::protect(descriptor, site);
     }
