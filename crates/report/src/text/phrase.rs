@@ -79,9 +79,7 @@ impl<'a> Story<'a> {
             Op::Take { .. } if !ok => "count is 0".into(),
             Op::Add { .. } if !ok => "no room".into(),
             Op::Take { .. } | Op::Add { .. } => {
-                let Some(count) = self.walked.before[index].count else {
-                    return what;
-                };
+                let count = self.walked.before[index].count?;
                 let after = match op {
                     Op::Add { .. } => count.saturating_add(result),
                     _ => count.saturating_sub(result),

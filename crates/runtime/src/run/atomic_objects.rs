@@ -23,7 +23,6 @@ pub fn order(number: i32) -> Order {
 /// The atomic object at an address, whose memory holds `value`. Plain writes bypass the model: where one has changed the value, the
 /// memory is a new object.
 #[inline]
-#[inline]
 pub fn atomic(address: usize, bytes: usize, value: u64, site: Site) -> ObjectId {
     let found = world::borrow().find_atomic(address, bytes, value, site);
     found.unwrap_or_else(|call| world::unsupported(call, site))

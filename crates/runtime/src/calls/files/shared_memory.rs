@@ -10,14 +10,13 @@ use crate::{
         file_names::{HERE, leave},
         path_resolution::make,
         paths::terminated,
-        program_memory::c_text,
     },
     outside_run, real,
     run::{call_sites, operations::failed},
     trampoline,
 };
 use alloc::vec::Vec;
-use core::ffi::{c_char, c_int};
+use core::ffi::{CStr, c_char, c_int};
 use libc::mode_t;
 
 trampoline! {
@@ -46,8 +45,8 @@ unsafe extern "C" fn open_shared(
     frame: &Frame,
 ) -> c_int {
     outside_run!(shm_open: fn(name: *const c_char, flags: c_int, mode: mode_t) -> c_int);
-    // SAFETY: the name is as the caller promises.
-    let path = unsafe { c_text(name as usize) }.and_then(path_of);
+    // SAFETY: the name is as the caller promises. A bad pointer faults here, as it does in libc.
+    let path = path_of(unsafe { CStr::from_ptr(name) }.to_bytes());
     let Some(path) = path else {
         return failed(libc::EINVAL);
     };
@@ -70,8 +69,8 @@ unsafe extern "C" fn open_shared(
 /// As POSIX demands of the caller: `name` points to a text that ends with a nul.
 unsafe extern "C" fn unlink_shared(name: *const c_char, frame: &Frame) -> c_int {
     outside_run!(shm_unlink: fn(name: *const c_char) -> c_int);
-    // SAFETY: the name is as the caller promises.
-    let path = unsafe { c_text(name as usize) }.and_then(path_of);
+    // SAFETY: the name is as the caller promises. A bad pointer faults here, as it does in libc.
+    let path = path_of(unsafe { CStr::from_ptr(name) }.to_bytes());
     let Some(path) = path else {
         return failed(libc::ENOENT);
     };

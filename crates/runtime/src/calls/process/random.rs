@@ -207,7 +207,7 @@ extern "C" fn next_signed48(frame: &Frame) -> c_long {
 
 /// A call uses or sets the stream of 48 bits. A variable stands for it, by a name that no variable of a program can have.
 fn touched48(frame: &Frame) {
-    #[unsafe(export_name = "drand48.state")]
+    #[cfg_attr(not(test), unsafe(export_name = "drand48.state"))]
     static STATE48: u64 = 0;
     if world::active() {
         spin::disturbed();
