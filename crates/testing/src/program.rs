@@ -280,22 +280,13 @@ impl Machine {
             (I::Load(x), _) => Op::Load(ObjectId(x)),
             (I::Store(x, v), _) => Op::Store(ObjectId(x), v),
             (I::StoreReg(x, v), _) => Op::Store(ObjectId(x), v + thread.register),
-            (I::Add(x, operand), _) => Op::Rmw(
-                ObjectId(x),
-                Rmw {
-                    kind: RmwKind::Add,
-                    operand,
-                    bits: 64,
-                },
-            ),
-            (I::Cas(x, expected, new), _) | (I::CasWeak(x, expected, new), _) => {
-                Op::CompareExchange {
-                    object: ObjectId(x),
-                    expected,
-                    new,
-                    weak: matches!(instruction, I::CasWeak(..)),
-                }
-            }
+            (I::Add(x, operand), _) => Op::Rmw(ObjectId(x), add(operand)),
+            (I::Cas(x, expected, new) | I::CasWeak(x, expected, new), _) => Op::CompareExchange {
+                object: ObjectId(x),
+                expected,
+                new,
+                weak: matches!(instruction, I::CasWeak(..)),
+            },
             (I::SpinUntil(x, _), part) => {
                 if part > 0 {
                     gate = Gate::Word(thread.register);
@@ -329,12 +320,7 @@ impl Machine {
                 match instruction {
                     I::SpinLock(m) => Op::TryLock(at(b.mutexes, m)),
                     I::SpinRead(l) => Op::TryReadLock(at(b.rwlocks, l)),
-                    I::SpinTake(s) => Op::Take {
-                        object: at(b.semaphores, s),
-                        most: u64::MAX,
-                        tries: true,
-                    },
-                    _ => unreachable!("matched above"),
+                    _ => counting(instruction, b.semaphores),
                 }
             }
             (I::PollEither(x, ..), 0) => Op::Load(ObjectId(x)),
@@ -429,16 +415,9 @@ impl Machine {
             (I::TryAcquire(s), _) => Op::SemTryAcquire(at(b.semaphores, s)),
             (I::Release(s), _) => Op::SemRelease(at(b.semaphores, s)),
             (I::Count(s), _) => Op::Load(at(b.semaphores, s)),
-            (I::Take(s, most) | I::TryTake(s, most), _) => Op::Take {
-                object: at(b.semaphores, s),
-                most,
-                tries: matches!(instruction, I::TryTake(..)),
-            },
-            (I::Increase(s, count) | I::TryIncrease(s, count), _) => Op::Add {
-                object: at(b.semaphores, s),
-                count,
-                tries: matches!(instruction, I::TryIncrease(..)),
-            },
+            (I::Take(..) | I::TryTake(..) | I::Increase(..) | I::TryIncrease(..), _) => {
+                counting(instruction, b.semaphores)
+            }
             (I::Barrier(n), 0) => Op::Arrive(at(b.barriers, n)),
             (I::Barrier(n), _) => Op::Leave(at(b.barriers, n)),
             (I::OnceBegin(o), _) => Op::OnceBegin {
@@ -497,13 +476,8 @@ impl Machine {
             run.state().object(object).sees(event.op)
         };
         match instruction {
-            I::PollUntil(..)
-            | I::ReadUntil(..)
-            | I::SpinLock(_)
-            | I::SpinRead(_)
-            | I::SpinTake(_) => {
-                thread.register = look(&self.run);
-            }
+            I::PollUntil(..) | I::ReadUntil(..) => thread.register = look(&self.run),
+            _ if tries_again(instruction) => thread.register = look(&self.run),
             I::PollEither(..) => match thread.part {
                 1 => thread.seen[0] = event.result,
                 2 => thread.seen[1] = look(&self.run),
@@ -525,7 +499,7 @@ impl Machine {
                 u8::MAX
             }
             I::PollUntil(..) | I::ReadUntil(..) if thread.part % 2 == 1 => u8::MAX,
-            I::SpinLock(_) | I::SpinRead(_) | I::SpinTake(_) if !event.ok => u8::MAX,
+            _ if tries_again(instruction) && !event.ok => u8::MAX,
             I::PollEither(_, _, times) => match thread.part {
                 1 if thread.seen[0] >= times => 1,
                 3 if version(thread.seen[1]) >= times => 3,
@@ -536,12 +510,10 @@ impl Machine {
         match instruction {
             I::Wait(..) | I::WaitTimeout(..) | I::WaitLate(..) if thread.part != 2 => {}
             I::PollUntil(..) | I::ReadUntil(..) | I::PollEither(..) if thread.part < parts => {}
-            I::SpinLock(_) | I::SpinRead(_) | I::SpinTake(_) if thread.part < parts => {}
+            _ if tries_again(instruction) && thread.part < parts => {}
+            I::Take(..) | I::TryTake(..) | I::SpinTake(_) => thread.register = event.result,
             I::Load(_)
             | I::Count(_)
-            | I::Take(..)
-            | I::TryTake(..)
-            | I::SpinTake(_)
             | I::Any(_)
             | I::Send(_)
             | I::SpinUntil(..)
@@ -658,4 +630,44 @@ pub fn preemptions(program: &Program, execution: &Execution) -> u32 {
         machine.proceed(event.thread, &mut newborn);
     }
     count
+}
+
+/// Whether an instruction tries the same operation until that succeeds.
+fn tries_again(instruction: I) -> bool {
+    matches!(
+        instruction,
+        I::SpinLock(_) | I::SpinRead(_) | I::SpinTake(_)
+    )
+}
+
+/// An addition to a word of 64 bits.
+fn add(operand: u64) -> Rmw {
+    Rmw {
+        kind: RmwKind::Add,
+        operand,
+        bits: 64,
+    }
+}
+
+/// The operation of an instruction that changes the count of a semaphore by any number; `semaphores` is the number of the first one.
+fn counting(instruction: I, semaphores: u32) -> Op {
+    let at = |index| ObjectId(semaphores + index);
+    let take = |index, most, tries| Op::Take {
+        object: at(index),
+        most,
+        tries,
+    };
+    let add = |index, count, tries| Op::Add {
+        object: at(index),
+        count,
+        tries,
+    };
+    match instruction {
+        I::Take(index, most) => take(index, most, false),
+        I::TryTake(index, most) => take(index, most, true),
+        I::SpinTake(index) => take(index, u64::MAX, true),
+        I::Increase(index, count) => add(index, count, false),
+        I::TryIncrease(index, count) => add(index, count, true),
+        _ => unreachable!("{instruction:?} counts nothing"),
+    }
 }

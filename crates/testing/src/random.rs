@@ -101,6 +101,49 @@ impl Mix {
     };
 }
 
+/// Instructions on shared atomics.
+fn atomics(mix: Mix, one: &mut impl FnMut(u32, BoxedStrategy<I>)) {
+    if !mix.atomics {
+        return;
+    }
+    one(4, (0..2u32).prop_map(I::Load).boxed());
+    one(
+        3,
+        (0..2u32, 1..3u64).prop_map(|(x, v)| I::Store(x, v)).boxed(),
+    );
+    one(1, (0..2u32).prop_map(|x| I::StoreReg(x, 1)).boxed());
+    one(2, (0..2u32).prop_map(|x| I::Add(x, 1)).boxed());
+    one(
+        2,
+        (0..2u32, 0..2u64, 1..3u64)
+            .prop_map(|(x, a, b)| I::Cas(x, a, b))
+            .boxed(),
+    );
+    one(
+        1,
+        (0..2u32, 0..2u64, 1..3u64)
+            .prop_map(|(x, a, b)| I::CasWeak(x, a, b))
+            .boxed(),
+    );
+}
+
+/// Instructions on semaphores whose count changes by any number.
+fn counters(mix: Mix, one: &mut impl FnMut(u32, BoxedStrategy<I>)) {
+    if !mix.counters {
+        return;
+    }
+    let amount = || (2..4u32, prop::sample::select(vec![1, 2, u64::MAX]));
+    let little = || (2..4u32, 1..3u64);
+    one(3, amount().prop_map(|(s, n)| I::Take(s, n)).boxed());
+    one(1, amount().prop_map(|(s, n)| I::TryTake(s, n)).boxed());
+    one(3, little().prop_map(|(s, n)| I::Increase(s, n)).boxed());
+    one(1, little().prop_map(|(s, n)| I::TryIncrease(s, n)).boxed());
+    one(1, (2..4u32).prop_map(I::Count).boxed());
+    if mix.spins {
+        one(1, (2..4u32).prop_map(I::SpinTake).boxed());
+    }
+}
+
 fn leaf(mix: Mix) -> BoxedStrategy<Stmt> {
     let mut kinds: Vec<(u32, BoxedStrategy<Stmt>)> = Vec::new();
     let mut one = |weight: u32, strategy: BoxedStrategy<I>| {
@@ -109,27 +152,7 @@ fn leaf(mix: Mix) -> BoxedStrategy<Stmt> {
         }
     };
     let late = u32::from(!mix.prompt);
-    if mix.atomics {
-        one(4, (0..2u32).prop_map(I::Load).boxed());
-        one(
-            3,
-            (0..2u32, 1..3u64).prop_map(|(x, v)| I::Store(x, v)).boxed(),
-        );
-        one(1, (0..2u32).prop_map(|x| I::StoreReg(x, 1)).boxed());
-        one(2, (0..2u32).prop_map(|x| I::Add(x, 1)).boxed());
-        one(
-            2,
-            (0..2u32, 0..2u64, 1..3u64)
-                .prop_map(|(x, a, b)| I::Cas(x, a, b))
-                .boxed(),
-        );
-        one(
-            1,
-            (0..2u32, 0..2u64, 1..3u64)
-                .prop_map(|(x, a, b)| I::CasWeak(x, a, b))
-                .boxed(),
-        );
-    }
+    atomics(mix, &mut one);
     if mix.spins {
         one(
             1,
@@ -167,18 +190,7 @@ fn leaf(mix: Mix) -> BoxedStrategy<Stmt> {
         one(2, (0..2u32).prop_map(I::Release).boxed());
         one(1, (0..2u32).prop_map(I::Count).boxed());
     }
-    if mix.counters {
-        let amount = || (2..4u32, prop::sample::select(vec![1, 2, u64::MAX]));
-        let little = || (2..4u32, 1..3u64);
-        one(3, amount().prop_map(|(s, n)| I::Take(s, n)).boxed());
-        one(1, amount().prop_map(|(s, n)| I::TryTake(s, n)).boxed());
-        one(3, little().prop_map(|(s, n)| I::Increase(s, n)).boxed());
-        one(1, little().prop_map(|(s, n)| I::TryIncrease(s, n)).boxed());
-        one(1, (2..4u32).prop_map(I::Count).boxed());
-    }
-    if mix.counters && mix.spins {
-        one(1, (2..4u32).prop_map(I::SpinTake).boxed());
-    }
+    counters(mix, &mut one);
     if mix.futexes {
         let waits = [I::WaitIf, I::WaitIfTimeout, I::WaitIfLate];
         for (wait, weight) in waits.into_iter().zip([2, 1, 1]) {

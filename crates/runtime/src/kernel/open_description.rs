@@ -320,7 +320,7 @@ pub(crate) fn refuse_modelled(descriptor: c_int, used_by: &str, site: Site) {
 }
 
 impl LookedUp {
-    /// Has what the run models do a call, which is told whether it may wait; returns as C functions do.
+    /// Lets a modelled description do a call. The call gets whether it may wait, and returns as C functions do.
     fn use_modelled(
         self,
         modelled: Modelled,
@@ -478,7 +478,7 @@ mod tests {
 
     #[test]
     fn what_has_no_type_is_refused_and_what_is_not_open_is_not() {
-        // SAFETY: `eventfd` takes numbers.
+        // SAFETY: `eventfd` takes two numbers and touches no memory of the caller.
         let descriptor = unsafe { libc::eventfd(0, libc::EFD_CLOEXEC) };
         assert_eq!(os_files::file_type_of_open(descriptor), 0);
         assert!(Kind::Untyped.rules().refused.is_some());
