@@ -4,6 +4,7 @@ use crate::output::usage;
 use reweave_report::ExitCode;
 use reweave_toolchain::{
     Kit,
+    assemble::run_as_assembler,
     compile::{CompileError, Compiler, Language, Wrappers, run_as_compiler},
 };
 use std::{env, ffi::OsString, process};
@@ -15,6 +16,12 @@ pub fn compile(language: Language, args: Vec<OsString>) -> u8 {
         compile().map_err(|error: CompileError| error.to_string())
     });
     compiled.unwrap_or_else(|sentence| usage(&sentence).code())
+}
+
+/// Runs the assembler, for those compilers. The exit code is the assembler's.
+pub fn assemble(args: &[OsString]) -> u8 {
+    let assembled = run_as_assembler(args);
+    assembled.unwrap_or_else(|error| usage(&error.to_string()).code())
 }
 
 /// Runs a build with instrumenting compilers in place of its own.

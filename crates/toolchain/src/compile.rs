@@ -18,9 +18,11 @@ mod wrappers;
 
 pub use command_line::{CommandLine, takes_value};
 pub use compiler::Compiler;
+pub(crate) use compiler::in_path;
 pub use error::CompileError;
 pub use language::Language;
 pub use wrappers::Wrappers;
+pub(crate) use wrappers::{quoted, write};
 
 use crate::Kit;
 use command_line::{Part, Stage};

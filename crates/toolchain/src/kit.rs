@@ -5,8 +5,12 @@
 //! from run to run, since programs are linked against them. Several commands may unpack at once, and copies may be
 //! damaged: each file is compared before use and gets its name only when it is complete.
 
+use crate::compile::{quoted, write};
 use std::{
-    env, fmt, fs, io,
+    collections::hash_map::DefaultHasher,
+    env, fmt, fs,
+    hash::{Hash, Hasher},
+    io,
     os::unix::fs::{DirBuilderExt, MetadataExt},
     path::{Path, PathBuf},
     process,
@@ -17,6 +21,8 @@ use std::{
 pub struct Kit {
     /// Absolute: programs remember it.
     pub directory: PathBuf,
+    /// A directory with the assembler for compilers, a script of the name `as`, with a slash at its end.
+    pub assembler: PathBuf,
 }
 
 const FILES: [(&str, &[u8]); 4] = [
@@ -47,8 +53,14 @@ impl Kit {
         let mut refused = Vec::new();
         for place in places() {
             let directory = place.join(Kit::FINGERPRINT);
-            match claim(&place).and_then(|()| fill(&directory)) {
-                Ok(()) => return Ok(Kit { directory }),
+            let filled = claim(&place).and_then(|()| fill(&directory));
+            match filled.and_then(|()| assembler(&directory)) {
+                Ok(assembler) => {
+                    return Ok(Kit {
+                        directory,
+                        assembler,
+                    });
+                }
                 Err(error) => refused.push((directory, error)),
             }
         }
@@ -130,6 +142,20 @@ fn fill(directory: &Path) -> io::Result<()> {
         written?;
     }
     Ok(())
+}
+
+/// Makes a script that calls this very command as an assembler; see [`crate::assemble`]. Builds remember where it is.
+fn assembler(kit: &Path) -> io::Result<PathBuf> {
+    let mut script = b"#!/bin/sh\nexec ".to_vec();
+    script.extend(quoted(env::current_exe()?.as_os_str()));
+    script.extend(b" as \"$@\"\n");
+    let mut contents = DefaultHasher::new();
+    script.hash(&mut contents);
+    // Compilers take what follows `-B` for a prefix.
+    let directory = kit.join(format!("assembler-{:016x}/", contents.finish()));
+    fs::create_dir_all(&directory)?;
+    write(&directory, "as", &script)?;
+    Ok(directory)
 }
 
 #[cfg(test)]

@@ -59,7 +59,11 @@ impl Bench {
             fs::copy(headers.join(name), directory.join(name)).unwrap();
         }
         let bench = Bench {
-            kit: Kit { directory },
+            kit: Kit {
+                // There is none: compilers use the machine's.
+                assembler: directory.join("assembler"),
+                directory,
+            },
             place,
         };
         let source = bench.file("runtime.c", STAND_IN);

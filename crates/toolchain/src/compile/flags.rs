@@ -24,6 +24,22 @@ pub(super) fn compile(kit: &Kit, compiler: &Compiler, language: Option<Language>
         // Code that is made while linking would be made without instrumentation.
         "-fno-lto",
     ]);
+    // The compiler's hooks do not cover everything; the assembler adds the rest.
+    let mut assembler = OsString::from("-B");
+    assembler.push(&kit.assembler);
+    flags.push(assembler);
+    if compiler.is_clang() {
+        flags.push("-fno-integrated-as".into());
+    } else {
+        // gcc takes a hook for a function that changes no variable. But other threads run in hooks.
+        flags.extend(words(&[
+            "-fno-ipa-reference",
+            "-fno-ipa-reference-addressable",
+            "-fno-ipa-pure-const",
+            "-fno-ipa-modref",
+            "-fno-ipa-pta",
+        ]));
+    }
     if language == Some(Language::Fortran) {
         return flags;
     }

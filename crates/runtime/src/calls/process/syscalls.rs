@@ -1,7 +1,9 @@
 //! `syscall`, pipes that are made and not used, and sleeps by `poll` and `select` without a descriptor.
 
 use crate::{
+    calls_by_assembly,
     core::{modules, trampoline::Frame},
+    hooks::unhooked::Saved,
     kernel::{descriptor_arguments, descriptor_table, futexes, start_state},
     outside_run, real,
     run::{accesses, call_sites, cancellation, operations::failed, world},
@@ -91,6 +93,48 @@ extern "C" fn dispatch(arguments: &Arguments) -> Answer {
         real: core::ptr::null(),
         result,
     }
+}
+
+calls_by_assembly! {
+    __reweave_unhooked_syscall => system_call;
+}
+
+/// A system call that the program makes without the C library.
+extern "C" fn system_call(saved: &mut Saved) {
+    let (number, [a, b, c, d, e, sixth]) = saved.system_call();
+    let arguments = Arguments {
+        reversed: [e, d, c, b, a, number],
+        return_address: saved.frame.return_address,
+        sixth,
+    };
+    // SAFETY: it returns the address of the thread's own variable, which stays.
+    let error = unsafe { libc::__errno_location() };
+    // SAFETY: the variable is this thread's.
+    let before = unsafe { *error };
+    let answer = dispatch(&arguments);
+    let result = match answer.real.is_null() {
+        true => answer.result as c_long,
+        // SAFETY: the program makes this very system call.
+        false => unsafe {
+            real!(syscall: fn(c_long, usize, usize, usize, usize, usize, usize) -> c_long)(
+                number as c_long,
+                a,
+                b,
+                c,
+                d,
+                e,
+                sixth,
+            )
+        },
+    };
+    // SAFETY: the variable is this thread's.
+    let failed = unsafe { *error };
+    // SAFETY: the variable is this thread's.
+    unsafe { *error = before };
+    saved.set_result(match result {
+        -1 => failed.wrapping_neg() as usize,
+        result => result as usize,
+    });
 }
 
 /// Names of those that programs call this way.
