@@ -7,7 +7,10 @@ use super::{byte, double, fence, half, word};
 use crate::{
     calls_by_assembly,
     core::{modules, trampoline::Frame},
-    run::{accesses::access, racy_units, world},
+    run::{
+        accesses::{access, access_own_stack},
+        racy_units, spin, world,
+    },
 };
 use core::sync::atomic::Ordering;
 use reweave_memory::Kind;
@@ -106,6 +109,10 @@ fn plain(address: usize, bytes: usize, kind: Kind, frame: &Frame) {
         return;
     }
     match racy_units::LOOKED_AT.load(Ordering::Relaxed) {
+        // Most of these are what the compiler keeps on the stack for itself.
+        0 if spin::on_own_stack(address) => {
+            access_own_stack(address, bytes, kind, frame.return_address);
+        }
         0 => access(address, bytes, kind, frame.return_address),
         _ => racy_units::visible(address, bytes, kind, frame),
     }

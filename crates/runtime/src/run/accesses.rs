@@ -44,6 +44,16 @@ pub fn access(address: usize, bytes: usize, kind: Kind, pc: usize) {
         }
         spin::wrote(address, bytes);
     }
+    compare(address, bytes, kind, pc);
+}
+
+/// An access of the program to its own stack that no other thread need know of: what it writes there shows when it is parked.
+pub fn access_own_stack(address: usize, bytes: usize, kind: Kind, pc: usize) {
+    compare(address, bytes, kind, pc);
+}
+
+#[inline]
+fn compare(address: usize, bytes: usize, kind: Kind, pc: usize) {
     atomic_peeks::plain(address, bytes);
     match mode() {
         Mode::Nothing => {}
