@@ -146,7 +146,7 @@ pub(super) fn link(kit: &Kit, runtime: bool) -> Vec<OsString> {
 
 /// Functions whose calls from what is linked go to the runtime under the name `__wrap_...`: it has to look at what they read and
 /// write. Those of other libraries stay libc's.
-const WRAPPED: [&str; 66] = [
+const WRAPPED: [&str; 67] = [
     "__isoc23_sscanf",
     "__isoc23_strtol",
     "__isoc23_strtoll",
@@ -170,6 +170,7 @@ const WRAPPED: [&str; 66] = [
     "memchr",
     "memcmp",
     "memcpy",
+    "memmem",
     "memmove",
     "mempcpy",
     "memrchr",
