@@ -8,7 +8,7 @@ use crate::{
     calls_by_assembly,
     core::{modules, trampoline::Frame},
     run::{
-        accesses::{access, access_own_stack},
+        accesses::{MODE, access, access_own_stack},
         racy_units, spin, world,
     },
 };
@@ -102,6 +102,46 @@ calls_by_assembly! {
     __reweave_unhooked_compare => compare;
     __reweave_unhooked_fence => full_fence;
     __reweave_unhooked_unknown => unknown;
+}
+
+/// Hooks for the stack: nothing is saved where nobody looks.
+macro_rules! stack {
+    ($($name:ident $as:ident;)*) => {$(
+        /// # Safety
+        ///
+        /// Called by assembly that has pushed what the function needs.
+        #[cfg_attr(not(test), unsafe(no_mangle))]
+        #[unsafe(naked)]
+        pub unsafe extern "C" fn $name() {
+            core::arch::naked_asm!(
+                ".cfi_startproc",
+                "pushfq",
+                ".cfi_adjust_cfa_offset 8",
+                "cmp byte ptr [rip + {mode}], 0",
+                "jne 2f",
+                "cmp byte ptr [rip + {looked_at}], 0",
+                "jne 2f",
+                "popfq",
+                ".cfi_adjust_cfa_offset -8",
+                "ret",
+                ".cfi_adjust_cfa_offset 8",
+                "2:",
+                "popfq",
+                ".cfi_adjust_cfa_offset -8",
+                "jmp {saving}",
+                ".cfi_endproc",
+                mode = sym MODE,
+                looked_at = sym racy_units::LOOKED_AT,
+                saving = sym $as,
+            )
+        }
+    )*};
+}
+
+stack! {
+    __reweave_unhooked_stack_read __reweave_unhooked_read;
+    __reweave_unhooked_stack_write __reweave_unhooked_write;
+    __reweave_unhooked_stack_change __reweave_unhooked_change;
 }
 
 fn plain(address: usize, bytes: usize, kind: Kind, frame: &Frame) {

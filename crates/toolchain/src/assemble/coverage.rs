@@ -395,6 +395,10 @@ impl<'a> Walk<'a> {
                 if of_thread && memory.displacement == "0" && memory.base.is_none() {
                     return Some(self.unknowns.symbol("%fs:0"));
                 }
+                // A table of addresses that the linker fills in.
+                if let Some(symbol) = memory.displacement.strip_suffix("@GOTPCREL") {
+                    return Some(self.unknowns.symbol(symbol));
+                }
                 let address = self.address(memory)?;
                 if !self.unknowns.is_stack(&address) {
                     return None;

@@ -62,6 +62,18 @@ pub(super) enum Extension {
     Sign(usize),
 }
 
+impl Extension {
+    fn of(self, number: i64) -> i64 {
+        match self {
+            Extension::Zero(bytes) => number & (u64::MAX >> (64 - 8 * bytes)) as i64,
+            Extension::Sign(bytes) => {
+                let above = 64 - 8 * bytes;
+                number << above >> above
+            }
+        }
+    }
+}
+
 /// Gives values that are not known their numbers.
 #[derive(Default)]
 pub(super) struct Unknowns {
@@ -105,6 +117,9 @@ impl Unknowns {
 
     /// The same of the same value.
     pub fn extended(&mut self, extension: Extension, of: Form) -> Form {
+        if of.terms.is_empty() {
+            return Form::number(extension.of(of.constant));
+        }
         let key = (extension, of);
         if let Some(&known) = self.extended.get(&key) {
             return one(known);
@@ -146,5 +161,8 @@ mod tests {
         let first = unknowns.extended(Extension::Sign(4), value.clone());
         assert_eq!(unknowns.extended(Extension::Sign(4), value.clone()), first);
         assert_ne!(unknowns.extended(Extension::Zero(4), value), first);
+        let minus = |extension| Unknowns::default().extended(extension, Form::number(-1));
+        assert_eq!(minus(Extension::Zero(4)), Form::number(0xffff_ffff));
+        assert_eq!(minus(Extension::Sign(1)), Form::number(-1));
     }
 }

@@ -179,7 +179,11 @@ impl Writer {
                 return true;
             }
         }
+        let stack = matches!(access.memory.base, Some("rsp" | "rbp"));
         let name = match (access.reads, access.writes) {
+            (true, true) if stack => "stack_change",
+            (true, false) if stack => "stack_read",
+            (_, _) if stack => "stack_write",
             (true, true) => "change",
             (true, false) => "read",
             _ => "write",

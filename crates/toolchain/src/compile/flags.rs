@@ -38,6 +38,19 @@ pub(super) fn compile(kit: &Kit, compiler: &Compiler, language: Option<Language>
             "-fno-ipa-pure-const",
             "-fno-ipa-modref",
             "-fno-ipa-pta",
+            // Hooks are inserted late. What gcc merges or drops before, nobody would see: reads of the same, dead reads, stores
+            // that are overwritten.
+            "-fno-code-hoisting",
+            "-fno-tree-dce",
+            "-fno-tree-dominator-opts",
+            "-fno-tree-dse",
+            "-fno-tree-fre",
+            "-fno-tree-loop-if-convert",
+            "-fno-tree-loop-im",
+            "-fno-tree-pre",
+            "-fno-tree-sink",
+            "-fno-tree-sra",
+            "-fno-tree-vectorize",
         ]));
     }
     if language == Some(Language::Fortran) {
@@ -83,7 +96,7 @@ pub(super) fn for_source(file: &OsStr, compiler: &Compiler) -> Vec<OsString> {
 /// Functions that compilers would expand in place, without a hook and without a call that the runtime sees. (With gcc, what calls
 /// `__builtin_memcpy` by that name with a constant size is expanded nevertheless; where that is a copy of a whole object, gcc makes
 /// an assignment of it first, and instruments that.)
-const NO_BUILTIN: [&str; 38] = [
+const NO_BUILTIN: &[&str] = &[
     "bcmp",
     "bcopy",
     "bzero",
@@ -146,7 +159,7 @@ pub(super) fn link(kit: &Kit, runtime: bool) -> Vec<OsString> {
 
 /// Functions whose calls from what is linked go to the runtime under the name `__wrap_...`: it has to look at what they read and
 /// write. Those of other libraries stay libc's.
-const WRAPPED: [&str; 67] = [
+const WRAPPED: &[&str] = &[
     "__isoc23_sscanf",
     "__isoc23_strtol",
     "__isoc23_strtoll",
