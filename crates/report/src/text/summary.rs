@@ -156,6 +156,10 @@ fn explain(why: &str) -> String {
             "what comes after the step limit in executions that were cut there",
         ),
         (
+            "timeouts",
+            "more timeouts in a row, in a loop that is in another state each time (it may compute its deadlines from the clock)",
+        ),
+        (
             "preemptions",
             "executions with more preemptions than were asked for",
         ),

@@ -2,10 +2,10 @@
 
 use super::MutexGuard;
 use crate::{
-    rt::{self, Slot},
+    rt::{self, Slot, poll::Frame},
     time,
 };
-use reweave_model::{Event, Object, ObjectId, Op};
+use reweave_model::{Object, ObjectId, Op};
 use std::{
     fmt,
     sync::{self, LockResult, PoisonError},
@@ -49,11 +49,25 @@ impl Condvar {
     ///
     /// # Errors
     /// If the mutex is poisoned.
+    #[inline(always)]
     #[track_caller]
     pub fn wait<'a, T>(&self, guard: MutexGuard<'a, T>) -> LockResult<MutexGuard<'a, T>> {
+        let frame = Frame::here();
+        let result = self.wait_at(guard, &frame);
+        rt::poll::sweep();
+        result
+    }
+
+    #[inline(never)]
+    #[track_caller]
+    fn wait_at<'a, T>(
+        &self,
+        guard: MutexGuard<'a, T>,
+        frame: &Frame,
+    ) -> LockResult<MutexGuard<'a, T>> {
         let this = rt::here(self);
         if rt::active() {
-            return this.wait_checked(guard, false).0;
+            return this.wait_checked(guard, false, frame).0;
         }
         if rt::inert() {
             return Ok(guard);
@@ -86,19 +100,34 @@ impl Condvar {
     ///
     /// # Errors
     /// If the mutex is poisoned.
+    #[inline(always)]
     #[track_caller]
     pub fn wait_timeout<'a, T>(
         &self,
         guard: MutexGuard<'a, T>,
         duration: Duration,
     ) -> LockResult<(MutexGuard<'a, T>, WaitTimeoutResult)> {
+        let frame = Frame::here();
+        let result = self.wait_timeout_at(guard, duration, &frame);
+        rt::poll::sweep();
+        result
+    }
+
+    #[inline(never)]
+    #[track_caller]
+    fn wait_timeout_at<'a, T>(
+        &self,
+        guard: MutexGuard<'a, T>,
+        duration: Duration,
+        frame: &Frame,
+    ) -> LockResult<(MutexGuard<'a, T>, WaitTimeoutResult)> {
         let this = rt::here(self);
         if rt::active() {
-            let (guard, woken) = this.wait_checked(guard, true);
-            if !woken.ok {
+            let (guard, timed_out) = this.wait_checked(guard, true, frame);
+            if timed_out {
                 time::advance(duration);
             }
-            return with(guard, !woken.ok);
+            return with(guard, timed_out);
         }
         if rt::inert() {
             return Ok((guard, WaitTimeoutResult(true)));
@@ -129,13 +158,14 @@ impl Condvar {
     where
         F: FnMut(&mut T) -> bool,
     {
-        let start = time::Instant::now();
+        // Not a look at the clock: the program does not see it.
+        let start = time::passed();
         loop {
             if !condition(&mut *guard) {
                 return Ok((guard, WaitTimeoutResult(false)));
             }
             let Some(left) = duration
-                .checked_sub(start.elapsed())
+                .checked_sub(time::passed().saturating_duration_since(start))
                 .filter(|left| !left.is_zero())
             else {
                 return Ok((guard, WaitTimeoutResult(true)));
@@ -166,26 +196,38 @@ impl Condvar {
         }
     }
 
-    /// The guard, and how the wait ended.
+    /// The guard, and whether the wait timed out.
     #[track_caller]
     fn wait_checked<'a, T>(
         &self,
         guard: MutexGuard<'a, T>,
         timed: bool,
-    ) -> (LockResult<MutexGuard<'a, T>>, Event) {
+        frame: &Frame,
+    ) -> (LockResult<MutexGuard<'a, T>>, bool) {
         let condvar = self.id();
+        let clean = guard.is_clean();
+        if rt::ends_spuriously(condvar, frame) {
+            let (lock, inner) = guard.split();
+            let mutex = lock.id();
+            rt::op(match clean {
+                true => Op::UnlockClean(mutex),
+                false => Op::Unlock(mutex),
+            });
+            drop(inner);
+            rt::op(Op::Lock(mutex));
+            return (lock.taken(), false);
+        }
         let (lock, inner) = guard.split();
         let mutex = lock.id();
-        rt::op(Op::Enqueue { condvar, mutex });
+        rt::op_enqueue(Op::Enqueue { condvar, mutex }, clean);
         drop(inner);
         let wake = Op::Wake { condvar, timed };
-        let woken = if timed {
-            rt::op_timed(wake)
-        } else {
-            rt::op(wake)
+        let woken = match timed {
+            true => rt::op_timed(wake, frame),
+            false => rt::op(wake),
         };
         rt::op(Op::Lock(mutex));
-        (lock.taken(), woken)
+        (lock.taken(), !woken.ok)
     }
 }
 
