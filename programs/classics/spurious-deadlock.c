@@ -18,6 +18,6 @@ int main(void) {
     pthread_mutex_lock(&lock);
     pthread_cond_signal(&filled);
     pthread_mutex_unlock(&lock);
-    pthread_join(thread, NULL);
+    pthread_join(thread, NULL); // <- waits for that thread
     return 0;
 }

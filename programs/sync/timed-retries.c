@@ -1,8 +1,9 @@
 // A thread gives up after three waits in vain. It counts them, so each of them may time out.
+#define _POSIX_C_SOURCE 200809L
 #include <assert.h>
 #include <errno.h>
-#include <semaphore.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <stddef.h>
 #include <time.h>
 

@@ -286,6 +286,7 @@ impl<S: Subject> Check<S> {
             ("max-executions", left && self.limited() && !stopped),
             ("max-steps", totals.max_steps > 0),
             ("timeouts", totals.timeouts_cut),
+            ("clocks", totals.clocks_cut),
             ("preemptions", totals.cut),
             ("stopped-at-error", stopped),
             ("sampling", settings.options.algorithm.samples()),

@@ -67,6 +67,7 @@ impl Run {
         execution.spurious = self.state.spurious;
         execution.peeked = false;
         execution.timeouts_cut = false;
+        execution.clocks_cut = false;
         execution.max_steps = plan.max_steps;
         self.state.max_steps = plan.max_steps;
         self.sleep.clear();

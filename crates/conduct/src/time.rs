@@ -8,7 +8,8 @@
 //!
 //! A program can see which of two threads looked at the clock first. So targets make each look an operation on one
 //! object that is there for that ([`LOOK`]). All looks of a run are ordered, each is later than the one before, and
-//! every order is explored. A program in which one thread looks has no more executions for it.
+//! every order is explored. A program in which one thread looks has no more executions for it. Whether two threads see
+//! the same second, on a clock that shows no more, is not explored: see [`Run::look_at_coarse_clock`].
 //!
 //! A store to an atomic learns nothing of the stores before it, and a read only of the store that it reads. Anything more
 //! would reveal the order of stores that `rf` leaves open.
@@ -27,8 +28,10 @@ pub const LOOK: Rmw = Rmw {
     bits: 64,
 };
 
-/// What a look at the clock takes: as little as outside of a run, so that it is nothing beside a time limit.
+/// What a look at the clock takes: so little that it is nothing beside a time limit. A look after one of another thread is
+/// always at another microsecond.
 const LOOK_NS: u64 = 100;
+const MICROSECOND_NS: u64 = 1000;
 /// After so many looks with no wait in between each takes twice the time of the one before, so that a loop until some
 /// time ends: after 39 looks, if that is a second from now.
 const CHEAP_LOOKS: u32 = 16;
@@ -50,6 +53,10 @@ pub(crate) struct VirtualTime {
     pauses: Vec<(u32, u32)>,
     /// Of each thread.
     looks: Vec<Looks>,
+    /// The thread that looked last.
+    last_look: Option<ThreadId>,
+    /// Looks at clocks that show only full units of time.
+    coarse_looks: Vec<Edge>,
 }
 
 /// The looks of a thread at the clock.
@@ -79,6 +86,8 @@ impl VirtualTime {
     pub(crate) fn clear(&mut self) {
         self.pauses.clear();
         self.looks.clear();
+        self.coarse_looks.clear();
+        self.last_look = None;
         if self.used {
             self.used = false;
             self.threads.clear();
@@ -155,8 +164,13 @@ impl Run {
     /// A thread has looked at the clock: its last event is [`LOOK`]. This takes some time. (A loop that looks is different
     /// in every round: the target has to clear its row of [polls](crate::parking::Polls).)
     pub fn look_at_clock(&mut self, thread: ThreadId) -> u64 {
-        let doublings = self.looks_in_a_row(thread).saturating_sub(CHEAP_LOOKS);
-        self.advance(thread, LOOK_NS << doublings.min(DOUBLINGS));
+        let before = self.time_ns(thread);
+        self.look_at_own_clock(thread);
+        let last = self.time.last_look.replace(thread);
+        if last.is_some_and(|last| last != thread) {
+            let next = (before / MICROSECOND_NS + 1).saturating_mul(MICROSECOND_NS);
+            self.advance_to(thread, next);
+        }
         let now = self.time_ns(thread);
         let last = self.execution.events.last();
         if let Some(clock) = last.and_then(|event| event.access[0]) {
@@ -164,6 +178,34 @@ impl Run {
             self.time.written(clock, now);
         }
         now
+    }
+
+    /// A thread has looked at a clock that shows only full units of time. Two threads may see the same unit or not, whatever
+    /// the order of their looks; only one of these is explored. If another thread looked at such a clock too, and nothing is
+    /// known to order the two, the execution says so ([`Execution::clocks_cut`](reweave_model::Execution::clocks_cut)).
+    pub fn look_at_coarse_clock(&mut self, thread: ThreadId) {
+        let execution = &self.execution;
+        let born = execution.threads[thread.index()].born;
+        let joined = |other| {
+            let mut events = execution.events.iter();
+            events.any(|event| event.op == Op::Join(other))
+        };
+        let ordered = |look: &Edge| {
+            let before = look.thread == born.thread && look.count <= born.count;
+            look.thread == thread || before || joined(look.thread)
+        };
+        let all_ordered = self.time.coarse_looks.iter().all(ordered);
+        self.execution.clocks_cut |= !all_ordered;
+        let look = self.moment(thread);
+        self.time.coarse_looks.push(look);
+    }
+
+    /// A thread has looked at a clock that is its own, such as that of its processor time: nobody can tell whether that was
+    /// before a look of another thread. Takes time as well.
+    pub fn look_at_own_clock(&mut self, thread: ThreadId) -> u64 {
+        let doublings = self.looks_in_a_row(thread).saturating_sub(CHEAP_LOOKS);
+        self.advance(thread, LOOK_NS << doublings.min(DOUBLINGS));
+        self.time_ns(thread)
     }
 
     fn looks_in_a_row(&mut self, thread: ThreadId) -> u32 {

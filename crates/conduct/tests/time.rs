@@ -324,7 +324,10 @@ fn looks_take_little_until_a_thread_does_nothing_else() {
     run.object(Object::Semaphore(9));
     assert_eq!([look(&mut run), look(&mut run)], [100, 200]);
     let rounds = (0..).take_while(|_| look(&mut run) < 1_000_000_000).count();
-    assert!((20..50).contains(&rounds), "{rounds} looks until a second is over");
+    assert!(
+        (20..50).contains(&rounds),
+        "{rounds} looks until a second is over"
+    );
     // A wait in between: looks are cheap again.
     let (object, timed) = (ObjectId(1), true);
     let acquire = Op::SemAcquire { object, timed };
@@ -335,6 +338,33 @@ fn looks_take_little_until_a_thread_does_nothing_else() {
     });
     let before = run.time_ns(ThreadId::MAIN);
     assert_eq!(look(&mut run), before + 100);
+}
+
+/// The creator of two threads looks at a coarse clock before and after, the threads look at it or not.
+#[test]
+fn unordered_looks_at_a_coarse_clock_are_told() {
+    for (first, second) in [(false, false), (true, false), (true, true)] {
+        let mut run = Run::default();
+        run.begin(&Plan::default());
+        let main = ThreadId::MAIN;
+        run.look_at_coarse_clock(main);
+        let threads = [run.spawn(main), run.spawn(main)];
+        for (thread, looks) in threads.into_iter().zip([first, second]) {
+            if looks {
+                run.look_at_coarse_clock(thread);
+            }
+            run.finish(thread);
+        }
+        for thread in threads {
+            run.announce(main, Pending::new(Op::Join(thread), Site(1)));
+            run.step(Choice {
+                thread: main,
+                outcome: 0,
+            });
+        }
+        run.look_at_coarse_clock(main);
+        assert_eq!(run.execution().clocks_cut, first && second);
+    }
 }
 
 #[test]

@@ -48,6 +48,9 @@ pub struct Totals {
     /// Whether a loop of timed waits was cut: see [`Execution::timeouts_cut`].
     #[serde(default)]
     pub timeouts_cut: bool,
+    /// Whether several threads looked at a coarse clock: see [`Execution::clocks_cut`].
+    #[serde(default)]
+    pub clocks_cut: bool,
 }
 
 impl Totals {
@@ -64,6 +67,7 @@ impl Totals {
         self.events += execution.events.len() as u64;
         self.threads_max = self.threads_max.max(execution.threads.len() as u32);
         self.timeouts_cut |= execution.timeouts_cut;
+        self.clocks_cut |= execution.clocks_cut;
     }
 
     pub(crate) fn merge(&mut self, other: &Totals) {
@@ -75,6 +79,7 @@ impl Totals {
         self.threads_max = self.threads_max.max(other.threads_max);
         self.cut |= other.cut;
         self.timeouts_cut |= other.timeouts_cut;
+        self.clocks_cut |= other.clocks_cut;
     }
 
     /// All runs, however they ended.

@@ -181,6 +181,8 @@ pub struct Execution {
     pub peeked: bool,
     /// Whether a loop of timed waits was cut that changes its own state: it could have timed out more often in a row.
     pub timeouts_cut: bool,
+    /// Whether several threads looked at a clock that shows full seconds and the like: they could have seen other ones.
+    pub clocks_cut: bool,
     /// Events after which a thread went no further.
     pub max_steps: u32,
     /// How it ended.

@@ -126,6 +126,7 @@ fn execution(ops: &[Op]) -> Execution {
         spurious: true,
         peeked: true,
         timeouts_cut: true,
+        clocks_cut: true,
         max_steps: 1000,
         end: End::Livelock,
         ..Execution::default()

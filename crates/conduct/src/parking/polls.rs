@@ -293,9 +293,7 @@ impl<P: Fingerprint> Polls<P> {
             | Op::TrySend(_)
             | Op::TryRecv(_) => !event.ok,
             Op::Unlock(lock) => P::SEES_WRITES && self.entered(lock).is_some(),
-            Op::Enqueue { mutex, .. } => {
-                (P::SEES_WRITES || clean) && self.entered(mutex).is_some()
-            }
+            Op::Enqueue { mutex, .. } => (P::SEES_WRITES || clean) && self.entered(mutex).is_some(),
             // The wait that follows shows whether anything changes.
             Op::EnqueueIf { .. } => event.ok,
             op => enters(op) || clean_exit(op),

@@ -160,6 +160,10 @@ fn explain(why: &str) -> String {
             "more timeouts in a row, in a loop that is in another state each time (it may compute its deadlines from the clock)",
         ),
         (
+            "clocks",
+            "whether threads that ask for the time in seconds, or in other coarse units, get the same answer",
+        ),
+        (
             "preemptions",
             "executions with more preemptions than were asked for",
         ),

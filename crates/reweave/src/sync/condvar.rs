@@ -52,26 +52,22 @@ impl Condvar {
     #[inline(always)]
     #[track_caller]
     pub fn wait<'a, T>(&self, guard: MutexGuard<'a, T>) -> LockResult<MutexGuard<'a, T>> {
-        let frame = Frame::here();
-        let result = self.wait_at(guard, &frame);
-        rt::poll::sweep();
-        result
+        if rt::active() {
+            let (frame, lock) = (Frame::here(), guard.lock);
+            self.wait_checked(guard, None, &frame);
+            rt::poll::sweep();
+            return lock.taken();
+        }
+        self.wait_outside(guard)
     }
 
     #[inline(never)]
     #[track_caller]
-    fn wait_at<'a, T>(
-        &self,
-        guard: MutexGuard<'a, T>,
-        frame: &Frame,
-    ) -> LockResult<MutexGuard<'a, T>> {
-        let this = rt::here(self);
-        if rt::active() {
-            return this.wait_checked(guard, false, frame).0;
-        }
+    fn wait_outside<'a, T>(&self, guard: MutexGuard<'a, T>) -> LockResult<MutexGuard<'a, T>> {
         if rt::inert() {
             return Ok(guard);
         }
+        let this = rt::here(self);
         let (lock, inner) = guard.split();
         let inner = inner.expect("a guard holds its lock");
         MutexGuard::again(lock, this.inner.wait(inner))
@@ -107,31 +103,26 @@ impl Condvar {
         guard: MutexGuard<'a, T>,
         duration: Duration,
     ) -> LockResult<(MutexGuard<'a, T>, WaitTimeoutResult)> {
-        let frame = Frame::here();
-        let result = self.wait_timeout_at(guard, duration, &frame);
-        rt::poll::sweep();
-        result
+        if rt::active() {
+            let (frame, lock) = (Frame::here(), guard.lock);
+            let timed_out = self.wait_checked(guard, Some(duration), &frame);
+            rt::poll::sweep();
+            return with(lock.taken(), timed_out);
+        }
+        self.wait_timeout_outside(guard, duration)
     }
 
     #[inline(never)]
     #[track_caller]
-    fn wait_timeout_at<'a, T>(
+    fn wait_timeout_outside<'a, T>(
         &self,
         guard: MutexGuard<'a, T>,
         duration: Duration,
-        frame: &Frame,
     ) -> LockResult<(MutexGuard<'a, T>, WaitTimeoutResult)> {
-        let this = rt::here(self);
-        if rt::active() {
-            let (guard, timed_out) = this.wait_checked(guard, true, frame);
-            if timed_out {
-                time::advance(duration);
-            }
-            return with(guard, timed_out);
-        }
         if rt::inert() {
             return Ok((guard, WaitTimeoutResult(true)));
         }
+        let this = rt::here(self);
         let (lock, inner) = guard.split();
         let inner = inner.expect("a guard holds its lock");
         let (inner, timed_out) = match this.inner.wait_timeout(inner, duration) {
@@ -196,41 +187,47 @@ impl Condvar {
         }
     }
 
-    /// The guard, and whether the wait timed out.
+    /// A wait in a check, up to the lock that comes after it: whether it timed out. Not inlined, so that nothing of it gets into the
+    /// program's frame.
+    #[inline(never)]
     #[track_caller]
-    fn wait_checked<'a, T>(
+    fn wait_checked<T>(
         &self,
-        guard: MutexGuard<'a, T>,
-        timed: bool,
+        guard: MutexGuard<'_, T>,
+        limit: Option<Duration>,
         frame: &Frame,
-    ) -> (LockResult<MutexGuard<'a, T>>, bool) {
-        let condvar = self.id();
+    ) -> bool {
+        let condvar = rt::here(self).id();
         let clean = guard.is_clean();
-        if rt::ends_spuriously(condvar, frame) {
-            let (lock, inner) = guard.split();
-            let mutex = lock.id();
+        let spurious = rt::ends_spuriously(condvar, frame);
+        let (lock, inner) = guard.split();
+        let mutex = lock.id();
+        let mut timed_out = false;
+        if spurious {
             rt::op(match clean {
                 true => Op::UnlockClean(mutex),
                 false => Op::Unlock(mutex),
             });
             drop(inner);
-            rt::op(Op::Lock(mutex));
-            return (lock.taken(), false);
+        } else {
+            rt::op_enqueue(Op::Enqueue { condvar, mutex }, clean);
+            drop(inner);
+            let timed = limit.is_some();
+            let wake = Op::Wake { condvar, timed };
+            timed_out = match timed {
+                true => !rt::op_timed(wake, frame).ok,
+                false => !rt::op(wake).ok,
+            };
         }
-        let (lock, inner) = guard.split();
-        let mutex = lock.id();
-        rt::op_enqueue(Op::Enqueue { condvar, mutex }, clean);
-        drop(inner);
-        let wake = Op::Wake { condvar, timed };
-        let woken = match timed {
-            true => rt::op_timed(wake, frame),
-            false => rt::op(wake),
-        };
         rt::op(Op::Lock(mutex));
-        (lock.taken(), !woken.ok)
+        if let Some(limit) = limit.filter(|_| timed_out) {
+            time::advance(limit);
+        }
+        timed_out
     }
 }
 
+#[inline(always)]
 fn with<T>(
     guard: LockResult<MutexGuard<'_, T>>,
     timed_out: bool,

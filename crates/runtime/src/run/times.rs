@@ -11,6 +11,12 @@ impl World {
         self.run.look_at_clock(self.current)
     }
 
+    /// As [`World::look_at_clock`], for a clock that no other thread can look at.
+    pub fn look_at_own_clock(&mut self) -> u64 {
+        self.me().spin.clear();
+        self.run.look_at_own_clock(self.current)
+    }
+
     /// The running thread's time, in nanoseconds since the beginning of the run.
     pub fn time_ns(&self) -> u64 {
         self.run.time_ns(self.current)

@@ -20,6 +20,9 @@ use reweave_model::{Gate, Op, Order, Site};
 /// Nanoseconds of a second.
 pub const SECOND: u64 = 1_000_000_000;
 
+/// Nanoseconds of a microsecond.
+pub const MICROSECOND: u64 = 1000;
+
 /// Where the clocks are when a run begins: 2026 began, and the machine had run for a while.
 pub const CALENDAR: u64 = 1_767_225_600 * SECOND;
 const MONOTONIC: u64 = 1000 * SECOND;
@@ -34,6 +37,14 @@ pub fn beginning(clock: clockid_t) -> Option<u64> {
         | libc::CLOCK_BOOTTIME => Some(MONOTONIC),
         libc::CLOCK_PROCESS_CPUTIME_ID | libc::CLOCK_THREAD_CPUTIME_ID => Some(0),
         _ => None,
+    }
+}
+
+/// What a clock counts.
+pub fn unit_ns(clock: clockid_t) -> u64 {
+    match clock {
+        libc::CLOCK_REALTIME_COARSE | libc::CLOCK_MONOTONIC_COARSE => 4_000_000,
+        _ => 1,
     }
 }
 
@@ -128,8 +139,8 @@ pub fn perform_gated(op: Op, key: Op, gate: Gate, until: Deadline<'_>, site: Sit
 }
 
 /// The running thread looks at the clock: its time in nanoseconds since the beginning of the run. All looks are ordered, as a program can
-/// see which was the first.
-pub fn look(frame: &Frame) -> u64 {
+/// see which was the first. Of the time it sees full units.
+pub fn look(unit_ns: u64, frame: &Frame) -> u64 {
     let site = call_sites::site(&frame.return_address);
     let clock = Hidden::Clock.object();
     let acted = world::borrow().me().acted;
@@ -137,6 +148,10 @@ pub fn look(frame: &Frame) -> u64 {
     let mut world = world::borrow();
     // To look changes nothing.
     world.me().acted = acted;
+    if unit_ns > MICROSECOND {
+        let me = world.current;
+        world.run.look_at_coarse_clock(me);
+    }
     world.look_at_clock()
 }
 
