@@ -15,7 +15,7 @@ impl Run {
     /// If no thread can go: releases late timeouts, and parked loops that guessed the wrong object. Whether there were
     /// any.
     pub(crate) fn epoch(&mut self) -> bool {
-        if self.some_thread_can_go() || self.held_back() || self.goes_in_circles() {
+        if self.some_thread_can_go() || self.held_back() {
             return false;
         }
         let mut released = false;
@@ -56,8 +56,7 @@ impl Run {
         if waiting().any(|pending| matches!(pending.op, Op::Assume(_))) {
             return End::Blocked;
         }
-        // A late timeout that is not let go would go round in circles.
-        if waiting().any(|pending| pending.gate != Gate::Open) {
+        if waiting().any(|pending| matches!(pending.gate, Gate::Word(_))) {
             return End::Livelock;
         }
         End::Deadlock

@@ -12,9 +12,6 @@
 //!   time-outs at one place it is cut all the same, and the execution says so ([`Execution::timeouts_cut`]): the search
 //!   is incomplete.
 //!
-//! If every thread that goes on when nothing else can run comes back to such an operation in a round that repeats, the run
-//! is a livelock.
-//!
 //! Both are decided by what the thread itself has done and read, so equivalent executions have the same gates.
 //!
 //! *Spurious wake-ups*, where a target has them, are the same: a wait that ends for no reason is a behaviour like any other,
@@ -27,7 +24,7 @@
 
 use crate::run::Run;
 use alloc::vec::Vec;
-use reweave_model::{Gate, Op, Pending, Site, ThreadId};
+use reweave_model::{Gate, Op, Site, ThreadId};
 
 /// How often an operation times out in a row at one place, though it comes there in another state each time. Most loops
 /// that try again do so three times.
@@ -38,14 +35,9 @@ pub const IN_A_ROW: u32 = 4;
 /// waiter or none in both cases.
 pub const SPURIOUS: Op = Op::Any(2);
 
-/// The loops around timed operations.
+/// Timed operations that timed out the last time.
 #[derive(Debug, Default)]
-pub(crate) struct LateWaits {
-    /// Operations that timed out the last time.
-    known: Vec<LateWait>,
-    /// Threads whose last timed operation was in a round that repeats.
-    repeating: Vec<ThreadId>,
-}
+pub(crate) struct LateWaits(Vec<LateWait>);
 
 #[derive(Debug)]
 struct LateWait {
@@ -65,12 +57,11 @@ impl LateWait {
 impl LateWaits {
     /// A new run.
     pub(crate) fn clear(&mut self) {
-        self.known.clear();
-        self.repeating.clear();
+        self.0.clear();
     }
 
     fn times(&self, thread: ThreadId, key: Op, site: Site) -> u32 {
-        let mut known = self.known.iter();
+        let mut known = self.0.iter();
         let known = known.find(|late| late.is(thread, key, site));
         known.map_or(0, |late| late.times)
     }
@@ -82,39 +73,15 @@ impl Run {
     pub fn timed_gate(&mut self, thread: ThreadId, key: Op, site: Site, repeats: bool) -> Gate {
         let cut = !repeats && self.late.times(thread, key, site) >= IN_A_ROW;
         self.execution.timeouts_cut |= cut;
-        self.late.repeating.retain(|other| *other != thread);
-        if repeats {
-            self.late.repeating.push(thread);
-        }
         match repeats || cut {
             true => Gate::Late,
             false => Gate::Open,
         }
     }
 
-    /// When no thread can go: whether nothing will ever change. Since the last time only threads have gone on whose rounds
-    /// repeat. Each of them has timed out and is back where it was, and there is nothing else to let go.
-    pub(crate) fn goes_in_circles(&self) -> bool {
-        let Some(&since) = self.execution.epochs.last() else {
-            return false;
-        };
-        let repeats = |thread: ThreadId| {
-            let late = |pending: Pending| pending.gate == Gate::Late;
-            self.late.repeating.contains(&thread) && self.pending[thread.index()].is_some_and(late)
-        };
-        let since = &self.execution.events[since as usize..];
-        since.iter().all(|event| repeats(event.thread))
-            && self.alive.iter().all(|thread| {
-                let watch = self.execution.watch_of(*thread, self.state.count(*thread));
-                let pending = self.pending[thread.index()];
-                let releasable = |pending: Pending| self.state.releasable(&pending, watch);
-                repeats(*thread) || !pending.is_some_and(releasable)
-            })
-    }
-
     /// How a timed operation ended; not `ok`: it timed out.
     pub fn timed(&mut self, thread: ThreadId, key: Op, site: Site, ok: bool) {
-        let late = &mut self.late.known;
+        let late = &mut self.late.0;
         let known = late.iter().position(|late| late.is(thread, key, site));
         match (known, ok) {
             (Some(known), true) => _ = late.swap_remove(known),

@@ -443,9 +443,12 @@ impl<'a> Generator<'a> {
             false => vec![self.atomic()],
         };
         let lock = self.random.below(self.objects.rwlocks.len());
-        let timed = match self.random.below(7) {
-            5 => return Stmt::DownOn(self.random.below(self.objects.semaphores.len())),
-            6 => return self.wait_on(place),
+        match self.random.below(8) {
+            0 => return Stmt::DownOn(self.random.below(self.objects.semaphores.len())),
+            1 => return self.wait_on(place),
+            _ => {}
+        }
+        let timed = match self.random.below(5) {
             0 => {
                 let mutex = self.random.below(self.objects.mutexes.len());
                 Stmt::Locked(mutex, How::Timed, inside)
