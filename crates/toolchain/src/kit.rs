@@ -21,8 +21,9 @@ use std::{
 pub struct Kit {
     /// Absolute: programs remember it.
     pub directory: PathBuf,
-    /// A directory with the assembler for compilers, a script of the name `as`, with a slash at its end.
-    pub assembler: PathBuf,
+    /// A directory with an assembler for compilers that call one, a script of the name `as`, with a slash at its end; see
+    /// [`Kit::with_assembler`].
+    pub assembler: Option<PathBuf>,
 }
 
 const FILES: [(&str, &[u8]); 4] = [
@@ -53,18 +54,40 @@ impl Kit {
         let mut refused = Vec::new();
         for place in places() {
             let directory = place.join(Kit::FINGERPRINT);
-            let filled = claim(&place).and_then(|()| fill(&directory));
-            match filled.and_then(|()| assembler(&directory)) {
-                Ok(assembler) => {
+            match claim(&place).and_then(|()| fill(&directory)) {
+                Ok(()) => {
                     return Ok(Kit {
                         directory,
-                        assembler,
+                        assembler: None,
                     });
                 }
                 Err(error) => refused.push((directory, error)),
             }
         }
         Err(KitError { refused })
+    }
+
+    /// Makes a script that calls a command as an assembler, with `as` and the arguments; see [`crate::assemble`]. Builds remember
+    /// where it is.
+    pub fn with_assembler(mut self, command: &Path) -> Result<Kit, KitError> {
+        let mut script = b"#!/bin/sh\nexec ".to_vec();
+        script.extend(quoted(command.as_os_str()));
+        script.extend(b" as \"$@\"\n");
+        let mut contents = DefaultHasher::new();
+        script.hash(&mut contents);
+        // Compilers take what follows `-B` for a prefix.
+        let name = format!("assembler-{:016x}/", contents.finish());
+        let directory = self.directory.join(name);
+        let made = fs::create_dir_all(&directory);
+        match made.and_then(|()| write(&directory, "as", &script)) {
+            Ok(()) => self.assembler = Some(directory),
+            Err(error) => {
+                return Err(KitError {
+                    refused: vec![(directory, error)],
+                });
+            }
+        }
+        Ok(self)
     }
 
     /// The runtime itself.
@@ -142,20 +165,6 @@ fn fill(directory: &Path) -> io::Result<()> {
         written?;
     }
     Ok(())
-}
-
-/// Makes a script that calls this very command as an assembler; see [`crate::assemble`]. Builds remember where it is.
-fn assembler(kit: &Path) -> io::Result<PathBuf> {
-    let mut script = b"#!/bin/sh\nexec ".to_vec();
-    script.extend(quoted(env::current_exe()?.as_os_str()));
-    script.extend(b" as \"$@\"\n");
-    let mut contents = DefaultHasher::new();
-    script.hash(&mut contents);
-    // Compilers take what follows `-B` for a prefix.
-    let directory = kit.join(format!("assembler-{:016x}/", contents.finish()));
-    fs::create_dir_all(&directory)?;
-    write(&directory, "as", &script)?;
-    Ok(directory)
 }
 
 #[cfg(test)]

@@ -211,7 +211,10 @@ pub fn print_row(words: &[&str]) {
             "a row is a directory, a program, its size, a number of workers, and whether it is probed"
         );
     };
-    let kit = Kit::unpack().expect("the kit can be unpacked");
+    let kit = Kit {
+        directory: directory.into(),
+        assembler: None,
+    };
     let number = |word: &str| word.parse().expect("a number");
     let start = Instant::now();
     let built = build(&kit, name, number(size)).expect("it compiles");

@@ -155,7 +155,7 @@ impl<'a> Walk<'a> {
         by_hand: bool,
     ) -> Option<Unhooked<'a>> {
         if let Some(blocks) = blocks(instruction) {
-            return Some(blocks);
+            return (by_hand || !self.covers_blocks(blocks)).then_some(blocks);
         }
         if !instruction.op_kinds().any(|kind| kind == OpKind::Memory) {
             return None;
@@ -190,6 +190,34 @@ impl<'a> Walk<'a> {
             && (!reads || self.known.cover(&address, bytes, false))
             && (!writes || self.known.cover(&address, bytes, true));
         (!covered).then_some(Unhooked::Access(access))
+    }
+
+    fn covers_blocks(&mut self, blocks: Unhooked<'_>) -> bool {
+        let Unhooked::Blocks {
+            element,
+            reads,
+            writes,
+            repeated,
+        } = blocks
+        else {
+            return false;
+        };
+        let form = |register| self.known.registers[number(register)].clone();
+        let (from, to, count) = (
+            form(Register::RSI),
+            form(Register::RDI),
+            form(Register::RCX),
+        );
+        let count = match repeated {
+            true if !count.terms.is_empty() => return false,
+            true => count.constant as usize,
+            false => 1,
+        };
+        let Some(bytes) = count.checked_mul(element).filter(|bytes| *bytes > 0) else {
+            return false;
+        };
+        let known = &mut self.known;
+        (!reads || known.cover(&from, bytes, false)) && (!writes || known.cover(&to, bytes, true))
     }
 
     /// Whether the memory operand is read and written, and its bytes; `None`: neither.
@@ -466,7 +494,8 @@ impl Known {
             let Some(offset) = address.behind(&hooked.address).filter(|_| told) else {
                 continue;
             };
-            if offset < 0 || offset + bytes as i64 > hooked.bytes {
+            let end = offset.checked_add_unsigned(bytes as u64);
+            if offset < 0 || end.is_none_or(|end| end > hooked.bytes) {
                 continue;
             }
             // Long ranges are those of functions on memory, and of whole structures.

@@ -24,10 +24,7 @@ pub(super) fn compile(kit: &Kit, compiler: &Compiler, language: Option<Language>
         // Code that is made while linking would be made without instrumentation.
         "-fno-lto",
     ]);
-    // The compiler's hooks do not cover everything; the assembler adds the rest.
-    let mut assembler = OsString::from("-B");
-    assembler.push(&kit.assembler);
-    flags.push(assembler);
+    // The compiler's hooks do not cover everything; what it gives to an assembler gets the rest there.
     if compiler.is_clang() {
         flags.push("-fno-integrated-as".into());
     } else {
@@ -75,6 +72,13 @@ pub(super) fn compile(kit: &Kit, compiler: &Compiler, language: Option<Language>
         flags.push("-Wno-tsan".into());
     }
     flags
+}
+
+/// Has a compiler that assembles by itself use ours.
+pub(super) fn assembler(kit: &Kit) -> Option<OsString> {
+    let mut flag = OsString::from("-B");
+    flag.push(kit.assembler.as_ref()?);
+    Some(flag)
 }
 
 /// More of them for this very file.
