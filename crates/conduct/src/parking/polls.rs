@@ -98,6 +98,11 @@ impl<P: Fingerprint> Polls<P> {
         self.row.is_empty() && self.print.is_none()
     }
 
+    /// Whether the thread was at the operation under way before, and has changed nothing since.
+    pub fn is_here_again(&self) -> bool {
+        self.print.is_some()
+    }
+
     /// The thread changed something, or saw something that no object holds, such as the time.
     #[inline]
     pub fn clear(&mut self) {

@@ -24,6 +24,8 @@ pub struct Family {
     pub module_released: fn(usize, Site),
     /// Passes each page that the program has mapped and written to, when a run has ended.
     pub each_mapped_page: fn(&mut PageVisitor<'_>),
+    /// Passes each pointer of the program that a call keeps for it outside of the program's memory, when a run has ended.
+    pub each_kept: fn(&mut PointerVisitor<'_>),
     /// After each run, before its execution is closed: judges what can only be judged then.
     pub conclude: fn(End),
     /// After its execution was closed, before the report is written.
@@ -34,6 +36,9 @@ pub struct Family {
 
 /// Called with the words of a page.
 pub type PageVisitor<'a> = dyn FnMut(&[u64]) + 'a;
+
+/// Called with a pointer.
+pub type PointerVisitor<'a> = dyn FnMut(usize) + 'a;
 
 /// A thread that is about to begin.
 #[derive(Clone, Copy)]
@@ -59,6 +64,7 @@ impl Family {
         module_retained: |_, _| {},
         module_released: |_, _| {},
         each_mapped_page: |_| {},
+        each_kept: |_| {},
         conclude: |_| {},
         before_report: || {},
         clean_up: || {},
@@ -95,6 +101,10 @@ pub fn module_released(address: usize, site: Site) {
 
 pub fn each_mapped_page(each: &mut PageVisitor<'_>) {
     crate::each_family(|family| (family.each_mapped_page)(each));
+}
+
+pub fn each_kept(each: &mut PointerVisitor<'_>) {
+    crate::each_family(|family| (family.each_kept)(each));
 }
 
 pub fn conclude(end: End) {

@@ -19,4 +19,5 @@ pub(crate) mod signal_names;
 pub(crate) mod switch;
 pub(crate) mod sys;
 pub(crate) mod trampoline;
+pub(crate) mod unseen_calls;
 pub(crate) mod variadic;

@@ -133,7 +133,7 @@ fn loaded() -> Vec<Module> {
 }
 
 /// Whether a module is part of what every program rests on, by the name of its file.
-fn is_system_library(path: &[u8]) -> bool {
+pub fn is_system_library(path: &[u8]) -> bool {
     const NAMES: [&[u8]; 12] = [
         b"libc.",
         b"libm.",

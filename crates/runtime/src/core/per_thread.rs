@@ -22,6 +22,11 @@ impl<T: Default> PerThread<T> {
         what(&mut all[thread.index()])
     }
 
+    /// Passes the values of all threads. The closure must not ask for a value of the same table.
+    pub fn each(&self, what: impl FnMut(&T)) {
+        self.0.borrow().iter().for_each(what);
+    }
+
     /// Gives a new thread the value of the thread whose place it takes; whether there is one.
     pub fn take_over(&self, birth: &Birth) -> bool {
         let Some(before) = birth.reuses else {

@@ -96,6 +96,10 @@ pub(crate) const FLAGS: usize = 0x102;
 pub(crate) const STREAMS: usize = 0x103;
 /// Handlers that are called at the end of the process.
 pub(crate) const HANDLERS: usize = 0x104;
+/// The user and the groups of the process.
+pub(crate) const IDENTITY: usize = 0x105;
+/// The signals that are pending for the process.
+pub(crate) const PENDING: usize = 0x106;
 /// From here on: an eventfd each, by the descriptor that it was made with.
 pub(crate) const EVENTFDS: usize = 0x400;
 /// From here on: a descriptor each.
@@ -176,6 +180,8 @@ fn special_name(number: usize) -> Option<String> {
         KEYS => "the keys".into(),
         STREAMS => "the streams".into(),
         HANDLERS => "what is called at the end".into(),
+        PENDING => "the signals that are pending for the process".into(),
+        IDENTITY => "the user and the groups of the process".into(),
         FLAGS => "the flags of what is open".into(),
         EVENTFDS..DESCRIPTORS => format!("eventfd {}", number - EVENTFDS),
         DESCRIPTORS..THREADS => format!("descriptor {}", number - DESCRIPTORS),

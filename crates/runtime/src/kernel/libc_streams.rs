@@ -20,6 +20,7 @@ pub(crate) struct Stream {
 }
 
 const UNBUFFERED: c_int = 0x2;
+const NO_WRITES: c_int = 0x8;
 const LINE_BUFFERED: c_int = 0x200;
 
 impl Stream {
@@ -61,6 +62,11 @@ impl Stream {
         // SAFETY: a `FILE` has 216 bytes, and its mode is an `int` at this offset.
         let mode = unsafe { *(&raw const *self).byte_add(MODE_AT).cast::<c_int>() };
         mode > 0 || self.write > self.write_base
+    }
+
+    /// Whether it was opened for writing. Unlike what is in the buffer, that does not change.
+    pub(crate) fn is_writable(&self) -> bool {
+        self.flags & NO_WRITES == 0
     }
 
     /// How far the stream has read: the next byte of its buffer, and where the buffer ends.

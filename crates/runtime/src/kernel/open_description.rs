@@ -27,7 +27,7 @@ use crate::{
         program_memory::ProgramMemory,
         start_state,
     },
-    run::{call_sites, cancellation, operations::failed, rules, world},
+    run::{call_sites, cancellation, operations::failed, rules, spin, world},
 };
 use alloc::{format, vec::Vec};
 use core::ffi::c_int;
@@ -367,6 +367,10 @@ impl LookedUp {
         }
         if access.moves && self.file.is_some() {
             description.use_offset(since);
+        }
+        // What is written to standard output is never read again.
+        if (access.moves || access.writes) && self.kind != Kind::Output {
+            spin::disturbed();
         }
         Reached {
             descriptor,

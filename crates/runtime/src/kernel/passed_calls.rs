@@ -205,15 +205,6 @@ fn changes_process(_: &'static CStr, _: &[usize; 6], _: &usize) {
 passes! {
     arch_prctl => changes_process;
     personality => changes_process;
-    setuid => changes_process;
-    seteuid => changes_process;
-    setreuid => changes_process;
-    setresuid => changes_process;
-    setgid => changes_process;
-    setegid => changes_process;
-    setregid => changes_process;
-    setresgid => changes_process;
-    setgroups => changes_process;
     setsid => changes_process;
     setpgid => changes_process;
     setpgrp => changes_process;

@@ -17,6 +17,7 @@ use crate::{
     },
     kernel::{
         file_objects::{self, Whole},
+        imported_names,
         waits::{self, Ended},
     },
     run::{
@@ -51,27 +52,51 @@ static THREADS: PerThread<ThreadSignals> = PerThread::new();
 struct ProcessSignals {
     /// Those that were sent to the process.
     sent: u64,
+    /// Those of them that the first thread has not taken yet.
+    pending: u64,
     /// Those that another thread than the first waited for, or had unblocked at any time.
     open: u64,
 }
 
-const QUIET: ProcessSignals = ProcessSignals { sent: 0, open: 0 };
+const QUIET: ProcessSignals = ProcessSignals {
+    sent: 0,
+    pending: 0,
+    open: 0,
+};
 
 static PROCESS: RunValue<ProcessSignals> = RunValue::new(QUIET);
 
+/// Whether the program can ask which signals are pending. Only then it matters to others when such a signal is sent and taken.
+/// Not known before the first run.
+static ASKS: RunValue<Option<bool>> = RunValue::new(None);
+
 /// A new run.
 pub fn clear() {
+    if ASKS.get().is_none() {
+        ASKS.set(Some(imported_names::names_any(&[c"sigpending"])));
+    }
     THREADS.clear();
     PROCESS.set(QUIET);
 }
 
-/// A thread has its creator's mask.
+/// The mask that the next thread begins with; `None`: its creator's.
+static NEXT_MASK: RunValue<Option<u64>> = RunValue::new(None);
+
+/// The next thread that begins has this mask.
+pub fn begin_with(mask: Option<u64>) {
+    NEXT_MASK.set(mask);
+}
+
+/// A thread has its creator's mask, or the one that it was created with.
 pub fn thread_begins(birth: &Birth) {
+    let mask = NEXT_MASK.get();
+    NEXT_MASK.set(None);
     if THREADS.take_over(birth) {
         return;
     }
     if let Some(parent) = birth.parent {
         let blocked = THREADS.with(parent, |parent| parent.blocked);
+        let blocked = mask.unwrap_or(blocked);
         THREADS.with(birth.child, |child| child.blocked = blocked);
     }
 }
@@ -95,6 +120,30 @@ pub fn blocked() -> u64 {
 /// What is pending for the running thread, as far as it knows.
 pub fn pending() -> u64 {
     own(|own| own.pending)
+}
+
+/// What is pending for the process as a whole, which every thread can see.
+pub fn pending_for_process(site: Site) -> u64 {
+    file_objects::look_at(file_objects::PENDING, site);
+    PROCESS.get().pending
+}
+
+/// Other signals are about to be pending for the process.
+fn pending_changes(site: Site, change: impl FnOnce(u64) -> u64) {
+    if ASKS.get() == Some(true) {
+        file_objects::touch(file_objects::PENDING, site);
+    }
+    let mut process = PROCESS.get();
+    process.pending = change(process.pending);
+    PROCESS.set(process);
+}
+
+/// The running thread has taken a signal that was pending.
+fn taken(signal: c_int, site: Site) {
+    let me = world::borrow().current;
+    if me == ThreadId::MAIN && PROCESS.get().pending & bit(signal) != 0 {
+        pending_changes(site, |pending| pending & !bit(signal));
+    }
 }
 
 /// The running thread blocks these from now on, as a long jump has it: others do not come to know.
@@ -144,6 +193,7 @@ pub fn to_process(signal: c_int, site: Site) {
     process.sent |= bit(signal);
     PROCESS.set(process);
     only_for_the_first(site);
+    pending_changes(site, |pending| pending | bit(signal));
     let me = world::borrow().current;
     match me {
         ThreadId::MAIN => own(|own| own.pending |= bit(signal)),
@@ -247,11 +297,13 @@ pub fn take(wanted: u64, until: Option<Deadline<'_>>, site: Site) -> Option<c_in
         false => await_some(wanted, until, site),
     };
     found.then(|| {
-        own(|own| {
+        let signal = own(|own| {
             let signal = (own.pending & wanted).trailing_zeros() as c_int + 1;
             own.pending &= !bit(signal);
             signal
-        })
+        });
+        taken(signal, site);
+        signal
     })
 }
 
@@ -321,6 +373,7 @@ pub fn deliver_pending(site: Site) {
         })
     };
     while let Some(signal) = next() {
+        taken(signal, site);
         deliver(signal, site);
     }
 }

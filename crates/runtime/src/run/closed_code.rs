@@ -10,7 +10,7 @@
 use crate::{
     core::{
         cell::{RunCell, RunValue},
-        sys,
+        sys, unseen_calls,
     },
     run::{rules, world},
 };
@@ -116,6 +116,16 @@ pub fn clean_up() {
     TRAPPED.set(false);
 }
 
+/// Whether code that lies there can be run at any time, without a trap of this module.
+pub fn runs_freely(address: usize) -> bool {
+    let libraries = LIBRARIES.borrow();
+    let within = |library: &&LibraryCode| library.code.iter().any(|code| code.contains(&address));
+    match libraries.iter().find(within) {
+        Some(library) => library.access == Access::Usual && !rules::holds(Rule::Libraries),
+        None => true,
+    }
+}
+
 /// After each event: distinguishes what the running thread does from now on from what it did before.
 #[inline]
 pub fn refresh() {
@@ -164,6 +174,7 @@ pub fn ran(address: usize, site: Site) -> Trap {
         library.access = Access::Trapped;
         TRAPPED.set(true);
         library.protect(RUNNABLE);
+        unseen_calls::count_one();
         return Trap::GoesOn;
     }
     match reported {

@@ -4,10 +4,11 @@ use crate::{
     core::{
         channel, families, modules,
         program_start::{ARGC, ARGV, ENVP, MAIN, driven, main_address},
-        switch,
+        switch, unseen_calls,
     },
     run::{
-        debugger, dooms, faults, leftovers, process_end, racy_units, rules, serve, snapshot, world,
+        debugger, dooms, faults, foreign_code, leftovers, process_end, racy_units, rules, serve,
+        snapshot, world,
     },
 };
 use alloc::vec::Vec;
@@ -39,6 +40,8 @@ unsafe extern "C" fn __libc_start_main(
     if driven() {
         MAIN.store(main as *mut c_void, Ordering::Relaxed);
         begin = instead_of_main;
+        // Before constructors can keep addresses of functions.
+        unseen_calls::install();
     }
     let real = crate::real!(__libc_start_main: fn(Main, c_int, *mut *mut c_char, Option<Hook>, Option<Hook>, Option<Hook>, *mut c_void) -> c_int);
     // SAFETY: these are the arguments that the start code passed to libc's own function; only `main` may be
@@ -70,6 +73,9 @@ extern "C" fn instead_of_main(
     modules::list();
     rules::prepare(beginning.rules);
     families::prepare(&beginning);
+    // The libraries that were loaded for the program.
+    unseen_calls::install();
+    foreign_code::prepare();
     modules::list();
     racy_units::prepare(&beginning.units);
     faults::install();

@@ -4,7 +4,7 @@ use crate::{
     core::{modules, restore::PAGE, sys},
     run::{
         closed_code::{self, Trap},
-        os_threads, plain_spin, signal_actions, world,
+        foreign_code, os_threads, plain_spin, signal_actions, world,
     },
 };
 use alloc::format;
@@ -82,6 +82,10 @@ unsafe extern "C" fn handle(signal: i32, info: *mut libc::siginfo_t, context: *m
     }
     // SAFETY: the kernel passes a `ucontext_t` that belongs to this call of the handler alone.
     let registers = unsafe { &mut (*context.cast::<libc::ucontext_t>()).uc_mcontext.gregs };
+    let runs = signal == libc::SIGSEGV && address == registers[libc::REG_RIP as usize] as usize;
+    if runs && foreign_code::ran(address, registers[libc::REG_RDI as usize] as usize) {
+        return;
+    }
     if signal == ENDLESS && (!world::active() || os_threads::pass_on(signal) || plain_spin::begin())
     {
         return;
@@ -95,7 +99,6 @@ unsafe extern "C" fn handle(signal: i32, info: *mut libc::siginfo_t, context: *m
     let pc = registers[libc::REG_RIP as usize] as usize;
     let stack = registers[libc::REG_RSP as usize] as usize;
     let overflow = signal == libc::SIGSEGV && address.abs_diff(stack) < 16 * PAGE;
-    let runs = signal == libc::SIGSEGV && address == pc;
     if !runs {
         // SAFETY: the interrupted code does not go on: its thread is frozen below. (Code that traps because it was run is the
         // program's, and the program does not run while anything is borrowed.)

@@ -258,6 +258,8 @@ pub fn allocate(bytes: usize, align: usize, site: u32) -> *mut c_void {
         }
         // SAFETY: libc returns the address of the running thread's own `errno`.
         unsafe { *libc::__errno_location() = libc::ENOMEM };
+    } else if number != SYSTEM {
+        world::borrow().me().spin.allocated(bytes);
     }
     block.cast()
 }
@@ -271,7 +273,10 @@ pub fn release(address: usize, site: u32) {
     let mut world = world::borrow();
     let site = Site(site);
     match freed {
-        Free::Done(block) => world.give_back(block.start, block.bytes, site),
+        Free::Done(block) => {
+            world.me().spin.freed(block.bytes);
+            world.give_back(block.start, block.bytes, site);
+        }
         Free::Twice(block) => {
             let message = "{0} is freed a second time".into();
             let sites = [Site(block.freed), site];

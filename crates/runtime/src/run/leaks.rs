@@ -2,12 +2,17 @@
 //!
 //! What this run allocated can be pointed to only from memory that was written since `main`: hot pages, live stacks, what library calls
 //! keep, what the program has mapped, and blocks that are themselves pointed to. Anything that looks like a pointer to or into a block counts as one.
+//! Pointers lie at multiples of eight, but for those in packed structures: what is not found at these places is looked for at all others.
 
 use crate::{
     core::{families, restore::PAGE},
-    run::world::{self, World},
+    run::{
+        heap::Block,
+        world::{self, World},
+    },
 };
 use alloc::vec::Vec;
+use core::ops::Range;
 use reweave_model::{Kind, Site};
 use reweave_wire::Note;
 
@@ -19,54 +24,97 @@ pub fn conclude() {
     }
     world::borrow().peek_all();
     blocks.sort_unstable_by_key(|block| block.start);
-    let mut reached = alloc::vec![false; blocks.len()];
-    let mut found: Vec<usize> = Vec::new();
-    let mut look = |start: usize, end: usize, found: &mut Vec<usize>| {
-        let mut address = start.next_multiple_of(8);
-        while address + 8 <= end {
-            // SAFETY: the callers below pass hot pages, live stacks, mappings and live blocks, all of which
-            // are mapped and readable; the word is within the range.
-            let word = unsafe { (address as *const usize).read_volatile() };
-            address += 8;
-            let Some(index) = blocks
-                .partition_point(|block| block.start <= word)
-                .checked_sub(1)
-            else {
-                continue;
-            };
-            let block = &blocks[index];
-            if word <= block.start + block.bytes && !reached[index] {
-                reached[index] = true;
-                found.push(index);
-            }
-        }
+    let mut search = Search {
+        reached: alloc::vec![false; blocks.len()],
+        found: Vec::new(),
+        blocks,
     };
-    let snapshot = world::snapshot();
-    for (page, _) in snapshot.hot() {
-        look(*page, page + PAGE, &mut found);
+    families::each_kept(&mut |kept| search.consider(kept));
+    let roots = roots(&mut search);
+    for every in [size_of::<usize>(), 1] {
+        if search.reached.iter().all(|reached| *reached) {
+            break;
+        }
+        search.look_at_all(&roots, every);
     }
-    for (start, end) in snapshot.parts() {
-        look(start, end, &mut found);
-    }
-    drop(snapshot);
-    families::each_mapped_page(&mut |page| {
-        let start = page.as_ptr() as usize;
-        look(start, start + PAGE, &mut found);
-    });
     let mut world = world::borrow();
-    for (start, end) in world.live_stacks() {
-        look(start, end, &mut found);
-    }
-    while let Some(index) = found.pop() {
-        let block = blocks[index];
-        look(block.start, block.start + block.bytes, &mut found);
-    }
     let mut sites: Vec<(u32, bool)> = Vec::new();
-    for (block, reached) in blocks.iter().zip(&reached) {
+    for (block, reached) in search.blocks.iter().zip(&search.reached) {
         let place = (block.site, *reached);
         if !sites.contains(&place) {
             sites.push(place);
             world.left_behind(block.start, Site(block.site), *reached);
+        }
+    }
+}
+
+/// Memory in which pointers may lie. What is no memory of the program is considered at once.
+fn roots(search: &mut Search) -> Vec<Range<usize>> {
+    let mut roots: Vec<Range<usize>> = Vec::new();
+    let snapshot = world::snapshot();
+    roots.extend(snapshot.hot().iter().map(|(page, _)| *page..page + PAGE));
+    roots.extend(snapshot.parts().map(|(start, end)| start..end));
+    drop(snapshot);
+    families::each_mapped_page(&mut |page| {
+        let start = page.as_ptr() as usize;
+        roots.push(start..start + PAGE);
+    });
+    let world = world::borrow();
+    roots.extend(world.live_stacks().map(|(start, end)| start..end));
+    // What a thread returned waits for a join.
+    let left = world.threads.iter();
+    for thread in left.filter(|thread| !thread.joined && !thread.detached) {
+        search.consider(thread.result as usize);
+    }
+    roots
+}
+
+/// A search for blocks that something points to.
+struct Search {
+    /// By address.
+    blocks: Vec<Block>,
+    reached: Vec<bool>,
+    /// Blocks that were reached and not looked into yet.
+    found: Vec<usize>,
+}
+
+impl Search {
+    /// Something that may be a pointer.
+    fn consider(&mut self, word: usize) {
+        let after = self.blocks.partition_point(|block| block.start <= word);
+        let Some(index) = after.checked_sub(1) else {
+            return;
+        };
+        let block = &self.blocks[index];
+        if word <= block.start + block.bytes && !self.reached[index] {
+            self.reached[index] = true;
+            self.found.push(index);
+        }
+    }
+
+    /// Looks for pointers at so many bytes from each other.
+    fn look(&mut self, memory: Range<usize>, every: usize) {
+        let mut address = memory.start.next_multiple_of(every);
+        while address + size_of::<usize>() <= memory.end {
+            // SAFETY: the callers pass hot pages, live stacks, mappings and live blocks, all of which are mapped and readable; the
+            // word is within the range.
+            let word = unsafe { (address as *const usize).read_unaligned() };
+            self.consider(word);
+            address += every;
+        }
+    }
+
+    /// Looks into these, and into all blocks that are reached.
+    fn look_at_all(&mut self, roots: &[Range<usize>], every: usize) {
+        self.found = (0..self.blocks.len())
+            .filter(|index| self.reached[*index])
+            .collect();
+        for root in roots {
+            self.look(root.clone(), every);
+        }
+        while let Some(index) = self.found.pop() {
+            let block = self.blocks[index];
+            self.look(block.start..block.start + block.bytes, every);
         }
     }
 }

@@ -5,7 +5,7 @@
 //! reads: that memory has to be visible. The search restarts with it ([`Note::Missing`]), and this run goes on without the thread.
 
 use crate::{
-    core::{cell::RunCell, channel, modules, trampoline::Frame},
+    core::{cell::RunCell, channel, modules, trampoline::Frame, unseen_calls::UNSEEN},
     run::{
         racy_units,
         spin::{self, Print},
@@ -34,6 +34,8 @@ struct Look {
     place: Option<Place>,
     /// Address and length.
     reads: Vec<(usize, usize)>,
+    /// The number of calls with unseen effects before the last access.
+    unseen: u64,
 }
 
 /// An access, and how the thread came to it. One call of the C library can make several accesses.
@@ -50,6 +52,7 @@ static LOOK: RunCell<Look> = RunCell::new(Look {
     seen: 0,
     place: None,
     reads: Vec::new(),
+    unseen: 0,
 });
 
 fn steps() -> u64 {
@@ -97,6 +100,10 @@ fn look(address: usize, bytes: usize, kind: Kind, frame: &Frame) -> Option<Vec<(
     }
     look.left -= depth + 1;
     look.seen += 1;
+    let unseen = core::mem::replace(&mut look.unseen, UNSEEN.get());
+    if unseen != look.unseen {
+        look.place = None;
+    }
     if kind == Kind::Write && !spin::on_stack(top, address) {
         look.place = None;
         return None;
@@ -105,7 +112,7 @@ fn look(address: usize, bytes: usize, kind: Kind, frame: &Frame) -> Option<Vec<(
         pc: frame.return_address,
         address,
         kind,
-        print: spin::print(frame, top),
+        print: world::borrow().print(frame),
     };
     if look.place == Some(here) {
         let reads = core::mem::take(&mut look.reads);

@@ -8,7 +8,7 @@ use crate::{
     core::{modules, trampoline::Frame},
     run::{
         accesses::access,
-        atomic_objects, plain_spin,
+        atomic_objects, plain_spin, watched_reads,
         world::{self, World, poll_access},
     },
 };
@@ -24,6 +24,8 @@ pub static LOOKED_AT: AtomicU8 = AtomicU8::new(0);
 const UNITS: u8 = 1;
 /// See [`plain_spin`].
 pub const STALLS: u8 = 2;
+/// See [`watched_reads`].
+pub const WATCHES: u8 = 4;
 
 /// Address and length, ascending, without overlap.
 #[derive(Default)]
@@ -118,6 +120,9 @@ pub fn visible(address: usize, bytes: usize, kind: Kind, frame: &Frame) {
     let why = LOOKED_AT.load(Ordering::Relaxed);
     if why & STALLS != 0 && world::active() {
         plain_spin::passes(address, bytes, kind, frame);
+    }
+    if why & WATCHES != 0 && world::active() {
+        watched_reads::passes(address, bytes, kind);
     }
     if why & UNITS == 0 || !world::active() {
         return access(address, bytes, kind, frame.return_address);

@@ -4,6 +4,10 @@
 //! decided by [`reweave_conduct::parking`]. *Called by:* the runtime before and after each operation, and at each write of the program.
 //! *Owns:* where the running thread has written since its last operation.
 //!
+//! *Calls.* A call into code without hooks may change anything that this code can reach. It counts as a write outside of the stack, unless it
+//! is known to change nothing ([`unseen_calls`]). Memory that was allocated and not freed is part of the fingerprint: a round that allocates
+//! and frees the same is equal to the one before, and one that only allocates is not.
+//!
 //! *Locks.* A repeated round that wrote nothing releases its locks without being counted ([`clean`]). Any other section is counted, whatever it
 //! did: code without hooks may have written.
 //!
@@ -16,10 +20,12 @@ use crate::{
     core::{
         cell::{Borrow, RunValue},
         trampoline::Frame,
+        unseen_calls::{self, UNSEEN},
     },
     run::{
+        foreign_code,
         perform::last_event,
-        slots,
+        slots, watched_reads,
         world::{self, World, perform},
     },
 };
@@ -39,6 +45,8 @@ pub struct Wrote {
 /// The parts of [`Wrote`] for the running thread. Two values: every write of the program sets one of them, and reads none.
 static OUTSIDE: RunValue<bool> = RunValue::new(false);
 static INSIDE: RunValue<bool> = RunValue::new(false);
+/// The number of calls with unseen effects up to which those of the running thread were noted.
+static NOTED: RunValue<u64> = RunValue::new(0);
 
 /// Where the running thread's stack ends: what it writes there shows when it is parked.
 static TOP: AtomicUsize = AtomicUsize::new(0);
@@ -49,12 +57,14 @@ const STACK: usize = 8 << 20;
 /// A run begins, with the first thread.
 pub fn begin(top: usize) {
     MAIN_TOP.store(top, Ordering::Relaxed);
+    watched_reads::clear();
     switched(top);
 }
 
 /// Another thread goes on, whose stack ends here. What this one has written is its own: [`back`] wants to know.
 #[inline]
 pub fn switched(top: usize) -> Wrote {
+    foreign_code::disarm();
     TOP.store(top, Ordering::Relaxed);
     take_wrote()
 }
@@ -64,6 +74,7 @@ pub fn switched(top: usize) -> Wrote {
 pub fn back(wrote: Wrote) {
     OUTSIDE.set(wrote.outside);
     INSIDE.set(wrote.inside);
+    NOTED.set(UNSEEN.get());
 }
 
 /// Whether an address is on the stack that ends here.
@@ -90,14 +101,12 @@ pub fn on_own_stack(address: usize) -> bool {
 
 /// The running thread has changed something that no hook sees: what a library keeps for it, or the kernel.
 pub fn disturbed() {
-    if world::active() {
-        OUTSIDE.set(true);
-    }
+    unseen_calls::count_one();
 }
 
 fn wrote_so_far() -> Wrote {
     Wrote {
-        outside: OUTSIDE.get(),
+        outside: OUTSIDE.get() || UNSEEN.get() != NOTED.get(),
         inside: INSIDE.get(),
     }
 }
@@ -164,6 +173,8 @@ pub struct Spin {
     parked: Option<Print>,
     /// Words of its stack that other threads have written to since it last ran, as they were.
     changed: Vec<(usize, u64)>,
+    /// Bytes that it has allocated, less those that it has freed.
+    held: usize,
 }
 
 /// Registers and live stack at some moment.
@@ -195,6 +206,17 @@ impl Spin {
         self.polls.reset();
         self.parked = None;
         self.changed.clear();
+        self.held = 0;
+    }
+
+    /// The thread has allocated so many bytes.
+    pub fn allocated(&mut self, bytes: usize) {
+        self.held = self.held.wrapping_add(bytes);
+    }
+
+    /// The thread has freed so many bytes.
+    pub fn freed(&mut self, bytes: usize) {
+        self.held = self.held.wrapping_sub(bytes);
     }
 
     /// The thread goes on: what others have written to its stack meanwhile counts as if it had been there before.
@@ -216,6 +238,7 @@ impl Spin {
 /// Before an operation of the running thread is announced: the gate to announce it with.
 #[inline]
 pub fn before(op: Op, site: Site, frame: Option<&Frame>) -> Gate {
+    foreign_code::disarm();
     let mut world = world::borrow();
     let polls = &mut world.me().spin.polls;
     let wrote = take_wrote();
@@ -223,6 +246,10 @@ pub fn before(op: Op, site: Site, frame: Option<&Frame>) -> Gate {
         polls.clear_row();
     }
     polls.arrive(wrote.inside);
+    if wrote.outside {
+        watched_reads::end(world.current);
+    }
+    let polls = &mut world.me().spin.polls;
     match frame {
         Some(frame) if !polls.row().is_empty() => revisit(world, op, site, frame),
         _ => Gate::Open,
@@ -254,8 +281,12 @@ fn revisit(mut world: Borrow<'_, World>, op: Op, site: Site, frame: &Frame) -> G
         // On a stack that the program made: what is on it is not known.
         return Gate::Open;
     }
+    let held = me.spin.held;
     let polls = &mut me.spin.polls;
-    let Some(start) = polls.revisit(op, site, || print(frame, top)) else {
+    let Some(start) = polls.revisit(op, site, || print(frame, top, held)) else {
+        if polls.is_here_again() && !world.check_races {
+            watched_reads::begin(world.current);
+        }
         return Gate::Open;
     };
     let (now, seen) = polls.take_round(start);
@@ -294,12 +325,19 @@ pub fn clean(mutex: ObjectId, site: Site, frame: &Frame) -> bool {
     let mut world = world::borrow();
     let me = world.me();
     let (top, from) = (me.top, core::ptr::from_ref(frame) as usize);
-    let take = || on_stack(top, from).then(|| print(frame, top));
+    let held = me.spin.held;
+    let take = || on_stack(top, from).then(|| print(frame, top, held));
     let polls = &mut me.spin.polls;
     polls.leaves_clean(mutex, site, wrote.inside, take)
 }
 
 impl World {
+    /// The running thread as it is at a call.
+    pub fn print(&mut self, frame: &Frame) -> Print {
+        let me = self.me();
+        print(frame, me.top, me.spin.held)
+    }
+
     /// The running thread has done the last event of the run.
     #[inline]
     pub fn record_poll(&mut self) {
@@ -308,14 +346,21 @@ impl World {
         if !spin.changed.is_empty() {
             spin.accept();
         }
+        let again = spin.polls.is_here_again();
         spin.polls.record(last_event(&self.run), self.run.state());
+        if again && !spin.polls.row().is_empty() {
+            foreign_code::arm();
+        }
+        if spin.polls.row().is_empty() && spin.parked.is_none() {
+            watched_reads::end(self.current);
+        }
     }
 }
 
-/// The registers at a call and the live stack above it.
-pub fn print(frame: &Frame, top: usize) -> Print {
+/// The registers at a call and the live stack above it, and how much memory the thread holds.
+fn print(frame: &Frame, top: usize, held: usize) -> Print {
     let from = core::ptr::from_ref(frame) as usize;
-    let mut sum = 0_u64;
+    let mut sum = mixed(0, held as u64);
     let mut address = from;
     while address < top {
         // SAFETY: the word lies between the frame of the running call and the top of its thread's stack, all of which is mapped.

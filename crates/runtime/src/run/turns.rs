@@ -11,7 +11,7 @@ use crate::{
     run::{
         accesses::{Mode, set_mode},
         callers::swap_calls,
-        debugger,
+        credentials, debugger, foreign_code,
         os_threads::Seat,
         slots::Slot,
         spin, thread_end,
@@ -72,6 +72,7 @@ pub fn run_plan(entry: extern "C" fn() -> !) -> Outcome {
     // SAFETY: `add` prepared the first thread's stack, and `leave` switches back to what is saved in ROOT. No borrow is alive.
     unsafe { switch::switch(ROOT.as_ptr(), to) };
     gather();
+    foreign_code::disarm();
     set_active(false);
     set_mode(Mode::Nothing);
     let calls_end = swap_calls(ptr::null_mut());
@@ -207,6 +208,9 @@ fn switch_to(mut world: Held, thread: ThreadId) {
         }
     }
     // Back again: accesses are this thread's.
+    if seat.is_some() {
+        credentials::catch_up();
+    }
     spin::back(wrote);
     borrow().refresh();
 }
@@ -306,6 +310,10 @@ pub fn unsupported(call: &str, site: Site) -> ! {
 }
 
 extern "C" fn thread_entry() -> ! {
+    let seat = borrow().me().seat;
+    if seat.is_some() {
+        credentials::catch_up();
+    }
     let mut world = borrow();
     world.refresh();
     world.mark();

@@ -5,7 +5,7 @@
 //! explored, once a run has shown two threads at it.
 
 use crate::{
-    core::{cell::RunCell, modules, program_start, trampoline::Frame},
+    core::{cell::RunCell, families::PointerVisitor, modules, program_start, trampoline::Frame},
     kernel::file_objects,
     outside_run, real,
     run::{call_sites, rules, world},
@@ -46,6 +46,15 @@ impl Handler {
                 Handler::On(function, argument) => function(status, argument),
             }
         }
+    }
+}
+
+/// Passes the arguments of handlers that are still to be called.
+pub fn each_kept(each: &mut PointerVisitor<'_>) {
+    let registered = REGISTERED.borrow();
+    for handler in registered.handlers.iter().chain(&registered.quick) {
+        let (Handler::Cxa(_, argument, _) | Handler::On(_, argument)) = handler;
+        each(*argument as usize);
     }
 }
 

@@ -3,6 +3,7 @@
 //! May import `core`, `hooks` and `kernel`, and no other family.
 
 pub(crate) mod awaited_signals;
+pub(crate) mod credentials;
 pub(crate) mod exit_handlers;
 pub(crate) mod process_end;
 pub(crate) mod random;
@@ -15,7 +16,7 @@ pub(crate) mod unsupported;
 use crate::{
     core::families::Family,
     kernel::signals as kernel_signals,
-    run::{captured_output, process_end as end},
+    run::{captured_output, credentials as users, process_end as end},
     shared::resource_limits as limits,
 };
 use reweave_model::End;
@@ -27,6 +28,7 @@ pub(crate) static FAMILY: Family = Family {
     },
     begin_run: || {
         end::clear();
+        users::clear();
         exit_handlers::clear();
         limits::clear();
         random::clear();
@@ -38,6 +40,10 @@ pub(crate) static FAMILY: Family = Family {
         signals::thread_begins(birth);
     },
     process_ends: exit_handlers::run_all,
+    each_kept: |each| {
+        exit_handlers::each_kept(each);
+        signals::each_kept(each);
+    },
     conclude: |ended| {
         if ended == End::Done {
             end::conclude();

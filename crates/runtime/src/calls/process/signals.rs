@@ -2,7 +2,12 @@
 
 use crate::{
     calls::process::awaited_signals::bits,
-    core::{families::Birth, modules, per_thread::PerThread, trampoline::Frame},
+    core::{
+        families::{Birth, PointerVisitor},
+        modules,
+        per_thread::PerThread,
+        trampoline::Frame,
+    },
     kernel::{
         file_objects,
         signals::{self, action_object, bit, blocked, deliver_pending, send},
@@ -52,6 +57,15 @@ pub fn clear() {
     ALTERNATE_STACKS.clear();
     signal_actions::clear();
     signals::clear();
+}
+
+/// Passes the alternate stacks that the program has set.
+pub fn each_kept(each: &mut PointerVisitor<'_>) {
+    ALTERNATE_STACKS.each(|stack| {
+        if let Some((place, _)) = stack {
+            each(*place);
+        }
+    });
 }
 
 pub fn thread_begins(birth: &Birth) {
@@ -199,9 +213,11 @@ unsafe extern "C" fn thread_mask(
 /// As `sigpending`: `set` points to room for a set.
 unsafe extern "C" fn pending_signals(set: *mut Set, frame: &Frame) -> c_int {
     outside_run!(sigpending: fn(set: *mut Set) -> c_int);
-    signals::look(call_sites::site(&frame.return_address));
+    let site = call_sites::site(&frame.return_address);
+    signals::look(site);
+    let pending = signals::pending() | signals::pending_for_process(site);
     // SAFETY: `set` points to room for a set, by this function's contract.
-    unsafe { write_set(set, signals::pending(), frame) };
+    unsafe { write_set(set, pending, frame) };
     0
 }
 

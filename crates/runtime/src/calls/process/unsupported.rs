@@ -157,8 +157,8 @@ unsupported! {
 // Code that comes and goes.
 unsupported! { dlmopen }
 
-// A lock that libc takes by itself.
-unsupported! { pthread_mutex_setprioceiling }
+// A lock that libc takes by itself; attributes of all threads to come.
+unsupported! { pthread_mutex_setprioceiling pthread_setattr_default_np }
 
 // The names of the software-verification competition that stand for a value without bounds.
 unsupported! {

@@ -12,6 +12,7 @@ use crate::core::families::Family;
 
 pub(crate) static FAMILY: Family = Family {
     begin_run: || {
+        stream_cancellation::begin_run();
         stream_locks::begin_run();
         stream_objects::begin_run();
     },

@@ -6,12 +6,46 @@
 //! If the buffer turns out to be too small during the call itself, which has then passed the point, the call is unsupported.
 
 use crate::{
-    calls::streams::{stream_locks, stream_objects},
-    core::trampoline::Frame,
-    kernel::{libc_streams::Stream, os_files},
-    run::{call_sites, cancellation, rules, world},
+    calls::streams::{
+        stream_locks,
+        stream_objects::{self, FileUse},
+    },
+    core::{cell::RunCell, trampoline::Frame},
+    kernel::{libc_streams::Stream, open_description::Kind, ordering::alone, os_files},
+    run::{call_sites, cancellation, rules, spin, world},
 };
+use alloc::vec::Vec;
+use reweave_model::ThreadId;
 use reweave_wire::Rule;
+
+/// Streams of the run that were used while there were other threads, with the thread that did so first.
+static USERS: RunCell<Vec<(usize, ThreadId)>> = RunCell::new(Vec::new());
+
+/// A new run.
+pub(crate) fn begin_run() {
+    USERS.borrow().clear();
+}
+
+/// The running thread uses a stream. What the stream shows depends on the order in which several threads use it. So calls on it take its lock
+/// first, once there are two such threads.
+fn note_user(stream: usize) {
+    if alone() {
+        return;
+    }
+    let me = world::borrow().current;
+    let first = {
+        let mut users = USERS.borrow();
+        let known = users.iter().find(|(known, _)| *known == stream);
+        let first = known.map(|(_, user)| *user);
+        if first.is_none() {
+            users.push((stream, me));
+        }
+        first
+    };
+    if first.is_some_and(|first| first != me) {
+        rules::needs(Rule::Streams);
+    }
+}
 
 /// What a call does to a stream.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -36,10 +70,42 @@ impl StreamUse {
         matches!(self, Writes | Flushes | Sets)
     }
 
+    /// What it does to the file of a stream.
+    fn file_use(self) -> FileUse {
+        use StreamUse::*;
+        FileUse {
+            writes: self.writes(),
+            may_write: matches!(self, Reads | Moves | Rewinds),
+        }
+    }
+
     /// Whether it goes to the file only when it comes to the end of the buffer.
     fn uses_buffer(self) -> bool {
         use StreamUse::*;
         matches!(self, Reads | Writes | Sets)
+    }
+
+    /// Whether it depends on what other calls have left in the buffer whether it goes to the file.
+    fn shows_order(self) -> bool {
+        use StreamUse::*;
+        matches!(self, Reads | Flushes | Rewinds)
+    }
+
+    /// Whether a later call on the stream at an address, or on its file, may have another result because of it. What is written to standard
+    /// output is never read again.
+    ///
+    /// # Safety
+    ///
+    /// A stream lies at the address.
+    unsafe fn changes(self, stream: usize) -> bool {
+        match self {
+            StreamUse::Looks => false,
+            // SAFETY: the caller promises that a stream lies there.
+            _ if self.writes() => unsafe {
+                Kind::of(Stream::descriptor_of(stream)) != Kind::Output
+            },
+            _ => true,
+        }
     }
 
     /// Whether it reads from the file behind a stream or writes to it, as far as the stream shows.
@@ -77,8 +143,17 @@ pub(crate) unsafe fn during<T>(
     frame: &Frame,
     call: impl FnOnce() -> T,
 ) -> T {
-    // SAFETY: the caller promises that a stream lies at `stream`, or that it is 0.
-    let result = unsafe { attempt(stream, does, locks, frame, call) };
+    // SAFETY: the caller promises that a stream lies at `stream`, or that it is 0; a call that closes the stream does not come here.
+    let (result, changes) = unsafe {
+        let result = attempt(stream, does, locks, frame, call);
+        (
+            result,
+            world::active() && stream != 0 && does.changes(stream),
+        )
+    };
+    if changes {
+        spin::disturbed();
+    }
     result.unwrap_or_else(|| cancellation::go())
 }
 
@@ -94,10 +169,14 @@ pub(crate) unsafe fn attempt<T>(
     frame: &Frame,
     call: impl FnOnce() -> T,
 ) -> Option<T> {
-    let writes = does.writes();
+    let file_use = does.file_use();
     if !world::active() || stream == 0 || !cancellation::possible() {
         // SAFETY: the caller promises that a stream lies at `stream`, or that it is 0.
-        return Some(unsafe { stream_objects::during(stream, writes, locks, frame, call) });
+        return Some(unsafe { stream_objects::during(stream, file_use, locks, frame, call) });
+    }
+    // SAFETY: the caller promises that a stream lies at `stream` if it is not 0, and it is not.
+    if does.shows_order() && unsafe { does.changes(stream) } {
+        note_user(stream);
     }
     let site = call_sites::site(&frame.return_address);
     let waits = locks && rules::holds(Rule::Streams);
@@ -120,7 +199,7 @@ pub(crate) unsafe fn attempt<T>(
     let result = match predicted && cancellation::asked_at(frame) {
         true => None,
         // SAFETY: the caller promises that a stream lies at `stream`, or that it is 0.
-        false => Some(unsafe { stream_objects::during(stream, writes, locks, frame, checked) }),
+        false => Some(unsafe { stream_objects::during(stream, file_use, locks, frame, checked) }),
     };
     if waits {
         stream_locks::give_back(stream, site);

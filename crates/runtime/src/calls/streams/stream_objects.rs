@@ -64,6 +64,16 @@ pub(crate) fn list(stream: usize, site: Site) {
     stream_locks::with_list(site, || libc_streams::add(stream));
 }
 
+/// What a call does to the file of a stream.
+#[derive(Clone, Copy)]
+pub(crate) struct FileUse {
+    /// It writes.
+    pub(crate) writes: bool,
+    /// It writes what waits in the buffer, if there is something. What is there may depend on the order of the run, so the operation on the
+    /// file does not: it is that of a call that writes, unless the stream is for reading only.
+    pub(crate) may_write: bool,
+}
+
 /// Makes a call on a stream: takes its lock, if the call does that itself and other threads may hold it, and touches its file.
 ///
 /// # Safety
@@ -71,7 +81,7 @@ pub(crate) fn list(stream: usize, site: Site) {
 /// `stream` is 0, or a stream lies there.
 pub(crate) unsafe fn during<T>(
     stream: usize,
-    writes: bool,
+    does: FileUse,
     locks: bool,
     frame: &Frame,
     call: impl FnOnce() -> T,
@@ -85,7 +95,7 @@ pub(crate) unsafe fn during<T>(
         stream_locks::take(stream, site);
     }
     // SAFETY: the caller promises that a stream lies at `stream`, or that it is 0.
-    unsafe { reach(stream, writes, &frame.return_address) };
+    unsafe { reach(stream, does, &frame.return_address) };
     let result = call();
     if locks {
         stream_locks::give_back(stream, site);
@@ -105,7 +115,11 @@ pub(crate) unsafe fn replacing(stream: usize, from: &usize) -> bool {
     // SAFETY: the caller promises that a stream lies at `stream`, and it is not 0. What is in the buffer belongs to this step, the descriptor to the next one.
     let written = unsafe {
         let file = file_of(Stream::descriptor_of(stream));
-        reach(stream, file.is_none(), from);
+        let does = FileUse {
+            writes: file.is_none(),
+            may_write: true,
+        };
+        reach(stream, does, from);
         real!(fflush: fn(*mut FILE) -> c_int)(stream as *mut FILE) == 0
     };
     end_diversions();
@@ -128,7 +142,7 @@ fn note_use(stream: usize, from: &usize) {
 /// # Safety
 ///
 /// `stream` is 0, or a stream lies there.
-unsafe fn reach(stream: usize, writes: bool, from: &usize) {
+unsafe fn reach(stream: usize, does: FileUse, from: &usize) {
     if stream == 0 {
         return;
     }
@@ -138,7 +152,7 @@ unsafe fn reach(stream: usize, writes: bool, from: &usize) {
     // SAFETY: the caller promises that a stream lies at `stream`, or that it is 0.
     let descriptor = unsafe { Stream::descriptor_of(stream) };
     refuse_modelled(descriptor, "a stream", site);
-    if writes && descriptor > 2 {
+    if does.writes && descriptor > 2 {
         start_state::protect(descriptor, site);
     }
     if alone() {
@@ -153,7 +167,7 @@ unsafe fn reach(stream: usize, writes: bool, from: &usize) {
     }
     let since = Moment::now().epoch();
     // SAFETY: the caller promises that a stream lies there; the reference ends with the statement.
-    let writes = writes || unsafe { Stream::at(stream) }.has_unwritten();
+    let writes = does.writes || does.may_write && unsafe { Stream::at(stream) }.is_writable();
     let file = file_of(descriptor);
     match file {
         Some(number) if writes || offsets_are_shared() => file_objects::touch(number, site),
@@ -161,6 +175,8 @@ unsafe fn reach(stream: usize, writes: bool, from: &usize) {
         None if writes && descriptor_table::is_standard(descriptor) => {}
         None => file_objects::touch(stream / 8, site),
     }
+    // SAFETY: as before. What is in the buffer now follows from the operations so far.
+    let writes = does.writes || does.may_write && unsafe { Stream::at(stream) }.has_unwritten();
     file_mappings::anywhere(descriptor, writes, "a stream", site);
     let (mut found, mut description) = (descriptor, descriptor_table::description(descriptor));
     if looks_up {

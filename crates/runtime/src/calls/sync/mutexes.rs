@@ -55,6 +55,7 @@ pub const SHAPE: Shape = Shape {
 /// The word that says what kind of mutex it is.
 const KIND: usize = 4;
 const ROBUST: c_int = 16;
+const INHERITS: c_int = 32;
 const CEILING: u32 = 64;
 
 fn kind(mutex: *const Mutex) -> c_int {
@@ -79,6 +80,11 @@ fn is_robust(mutex: *const Mutex) -> bool {
     kind(mutex) & ROBUST != 0
 }
 
+/// Whether the C library knows the owner of a mutex of any type: it inherits priorities, or is robust.
+fn knows_owner(mutex: *const Mutex) -> bool {
+    kind(mutex) & (ROBUST | INHERITS) != 0
+}
+
 /// The running thread has just locked a mutex: what the call returns.
 #[inline]
 pub fn taken(mutex: *const Mutex, object: ObjectId, site: Site) -> c_int {
@@ -96,6 +102,10 @@ pub(super) unsafe extern "C" fn init(
     attributes: *const Attributes,
     frame: &Frame,
 ) -> c_int {
+    if world::active() {
+        // SAFETY: `attributes` is null or points to attributes, by this function's contract.
+        unsafe { refuse_ceiling(attributes, frame) };
+    }
     let real = real!(pthread_mutex_init: fn(*mut Mutex, *const Attributes) -> c_int);
     // SAFETY: this function's own arguments, with the same contract.
     let result = unsafe { real(mutex, attributes) };
@@ -103,6 +113,25 @@ pub(super) unsafe extern "C" fn init(
         SHAPE.made(mutex as usize, frame, Object::mutex);
     }
     result
+}
+
+/// Stops the thread if mutexes with these attributes have a priority ceiling: whether one can be locked depends on priorities and
+/// privileges, which have no effect here.
+///
+/// # Safety
+///
+/// `attributes` is null or points to attributes.
+unsafe fn refuse_ceiling(attributes: *const Attributes, frame: &Frame) {
+    let mut protocol = libc::PTHREAD_PRIO_NONE;
+    if !attributes.is_null() {
+        let real = real!(pthread_mutexattr_getprotocol: fn(*const Attributes, *mut c_int) -> c_int);
+        // SAFETY: not null, so it points to attributes, by this function's contract; the answer goes to a local.
+        unsafe { real(attributes, &mut protocol) };
+    }
+    if protocol == libc::PTHREAD_PRIO_PROTECT {
+        let site = modules::site(frame.return_address);
+        world::unsupported("pthread_mutex_init with PTHREAD_PRIO_PROTECT", site);
+    }
 }
 
 /// # Safety
@@ -164,7 +193,9 @@ pub(super) unsafe extern "C" fn try_lock(mutex: *mut Mutex, frame: &Frame) -> c_
     outside_run!(pthread_mutex_trylock: fn(mutex: *mut Mutex) -> c_int);
     let site = modules::site(frame.return_address);
     let object = find(mutex, site);
-    if recursive(mutex) && held(object) {
+    // Only some of those that check errors do so here.
+    let answers = recursive(mutex) || checks_errors(mutex) && knows_owner(mutex);
+    if answers && held(object) {
         return lock_again(mutex, object, site);
     }
     let event = poll(Op::TryLock(object), frame, site, Order::SeqCst, None);
@@ -230,8 +261,8 @@ pub(super) unsafe extern "C" fn unlock(mutex: *mut Mutex, frame: &Frame) -> c_in
     let site = modules::site(frame.return_address);
     let object = find(mutex, site);
     if !held(object) {
-        // Recursive and robust ones answer too.
-        if checks_errors(mutex) || recursive(mutex) || is_robust(mutex) {
+        // So do all others whose owner is known.
+        if checks_errors(mutex) || recursive(mutex) || knows_owner(mutex) {
             return libc::EPERM;
         }
         misuse(

@@ -1,9 +1,10 @@
 //! Creating threads, and leaving them. What happens at the end of a thread is in [`crate::run::thread_end`].
 
 use crate::{
+    calls::threads::attributes::Wanted,
     core::{program_start, trampoline::Frame},
     kernel::{file_mappings, signals},
-    leave_outside_run, outside_run, real,
+    leave_outside_run, outside_run,
     run::{accesses, call_sites, process_end, unwinding, world},
     trampoline,
 };
@@ -37,11 +38,14 @@ pub(super) unsafe extern "C" fn create(
         ));
     }
     outside_run!(pthread_create: fn(handle: *mut Handle, attributes: *const Attributes, start: Start, argument: *mut c_void) -> c_int);
-    // SAFETY: `attributes` is null or points to attributes, by this function's contract.
-    let detached = unsafe { starts_detached(attributes) };
     let site = call_sites::site(&frame.return_address);
+    // SAFETY: `attributes` is null or points to attributes, by this function's contract.
+    let wanted = match unsafe { Wanted::by(attributes, site) } {
+        Ok(wanted) => wanted,
+        Err(error) => return error,
+    };
     accesses::range(handle as usize, size_of::<Handle>(), true, frame);
-    signals::opened(!signals::blocked());
+    signals::opened(!wanted.mask.unwrap_or_else(signals::blocked));
     if call_sites::library(frame.return_address, "/libgomp.so") {
         world::unsupported("a thread of libgomp", site);
     }
@@ -49,27 +53,15 @@ pub(super) unsafe extern "C" fn create(
     // SAFETY: `handle` points to room for a handle, by this function's contract. A pointer that is wrong faults here, where no
     // borrow is alive.
     unsafe { handle.write_volatile(handle.read_volatile()) };
+    let child = ThreadId(world::borrow().threads.len() as u32);
+    wanted.prepare(child);
+    signals::begin_with(wanted.mask);
     world::spawn(start, argument, site, None, |thread| {
-        thread.detached = detached;
+        thread.detached = wanted.detached;
         // SAFETY: `handle` was written to just now.
         unsafe { *handle = thread.handle as Handle };
     });
     0
-}
-
-/// Whether threads with these attributes are detached from the beginning.
-///
-/// # Safety
-///
-/// `attributes` is null or points to attributes.
-unsafe fn starts_detached(attributes: *const Attributes) -> bool {
-    let mut state = libc::PTHREAD_CREATE_JOINABLE;
-    if !attributes.is_null() {
-        let real = real!(pthread_attr_getdetachstate: fn(*const Attributes, *mut c_int) -> c_int);
-        // SAFETY: not null, so it points to attributes, by this function's contract; the answer goes to a local.
-        unsafe { real(attributes, &mut state) };
-    }
-    state == libc::PTHREAD_CREATE_DETACHED
 }
 
 pub(super) extern "C" fn exit(result: *mut c_void, _: &Frame) -> ! {

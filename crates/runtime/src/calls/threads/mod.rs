@@ -22,6 +22,7 @@ pub(crate) static FAMILY: Family = Family {
     begin_run: || {
         core_cancellation::clear();
         unwinding::clear();
+        attributes::clear();
         joins::clear();
         scheduling::clear();
         thread_keys::clear();
@@ -31,6 +32,7 @@ pub(crate) static FAMILY: Family = Family {
     thread_begins: |birth| {
         core_cancellation::thread_begins(birth);
         unwinding::thread_begins(birth);
+        attributes::thread_begins(birth);
         joins::thread_begins(birth);
         scheduling::thread_begins(birth);
         thread_locals::thread_begins(birth);

@@ -2,7 +2,7 @@
 //! when it asks; it has no effect. The settings of a thread are an object of the model: to ask for them is a load.
 
 use crate::{
-    core::{families::Birth, per_thread::PerThread, trampoline::Frame},
+    core::{cell::RunValue, families::Birth, per_thread::PerThread, trampoline::Frame},
     kernel::file_objects,
     outside_run,
     run::{accesses, call_sites, operations::failed, spin, thread_end::find, world},
@@ -11,6 +11,7 @@ use crate::{
 };
 use core::{
     ffi::{c_int, c_uint, c_void},
+    ops::RangeInclusive,
     ptr,
 };
 use libc::{pthread_t as Handle, sched_param as Parameters};
@@ -35,10 +36,10 @@ trampoline! {
 
 /// How a thread is to be scheduled.
 #[derive(Clone, Copy)]
-struct Scheduling {
+pub struct Scheduling {
     processors: u64,
-    policy: c_int,
-    priority: c_int,
+    pub policy: c_int,
+    pub priority: c_int,
     nice: c_int,
 }
 
@@ -55,6 +56,58 @@ impl Default for Scheduling {
 
 static SCHEDULING: PerThread<Scheduling> = PerThread::new();
 
+/// What a new thread is to have, where it differs from its creator.
+#[derive(Clone, Copy, Default)]
+pub struct Settings {
+    pub policy: Option<c_int>,
+    pub priority: Option<c_int>,
+    pub processors: Option<u64>,
+}
+
+/// Of the next thread that begins.
+static NEXT: RunValue<Settings> = RunValue::new(Settings {
+    policy: None,
+    priority: None,
+    processors: None,
+});
+
+impl Settings {
+    /// With the creator's for what is not set.
+    fn over(self, creator: Scheduling) -> Scheduling {
+        Scheduling {
+            processors: self.processors.map_or(creator.processors, |set| set & ALL),
+            policy: self.policy.unwrap_or(creator.policy),
+            priority: self.priority.unwrap_or(creator.priority),
+            nice: creator.nice,
+        }
+    }
+}
+
+/// Whether the running thread can create one with such settings; an error number if not.
+pub fn check(settings: Settings) -> Result<(), c_int> {
+    let me = world::borrow().current;
+    let wanted = settings.over(known(me));
+    let fits = priorities(wanted.policy).is_some_and(|range| range.contains(&wanted.priority));
+    match fits && wanted.processors != 0 {
+        true => Ok(()),
+        false => Err(libc::EINVAL),
+    }
+}
+
+/// The next thread that begins has these settings.
+pub fn prepare(settings: Settings) {
+    NEXT.set(settings);
+}
+
+/// The priorities that a policy has; `None`: there is no such policy.
+fn priorities(policy: c_int) -> Option<RangeInclusive<c_int>> {
+    match policy & !libc::SCHED_RESET_ON_FORK {
+        libc::SCHED_OTHER | libc::SCHED_BATCH | libc::SCHED_IDLE => Some(0..=0),
+        libc::SCHED_FIFO | libc::SCHED_RR => Some(1..=99),
+        _ => None,
+    }
+}
+
 /// All processors there are.
 const ALL: u64 = (1 << PROCESSORS) - 1;
 
@@ -63,14 +116,16 @@ pub fn clear() {
     SCHEDULING.clear();
 }
 
-/// A thread has its creator's settings.
+/// A thread has its creator's settings, but for those that it was created with.
 pub fn thread_begins(birth: &Birth) {
+    let settings = NEXT.get();
+    NEXT.set(Settings::default());
     if SCHEDULING.take_over(birth) {
         return;
     }
     if let Some(parent) = birth.parent {
-        let inherited = known(parent);
-        SCHEDULING.with(birth.child, |own| *own = inherited);
+        let begins = settings.over(known(parent));
+        SCHEDULING.with(birth.child, |own| *own = begins);
     }
 }
 
@@ -85,7 +140,7 @@ fn number(thread: ThreadId) -> usize {
 }
 
 /// The running thread asks for the settings of a thread.
-fn look_at(thread: ThreadId, frame: &Frame) -> Scheduling {
+pub fn look_at(thread: ThreadId, frame: &Frame) -> Scheduling {
     file_objects::look_at(number(thread), call_sites::site(&frame.return_address));
     known(thread)
 }
@@ -251,12 +306,7 @@ fn schedule(
         return libc::ESRCH;
     };
     let policy = policy.unwrap_or_else(|| known(thread).policy);
-    let allowed = match policy & !libc::SCHED_RESET_ON_FORK {
-        libc::SCHED_OTHER | libc::SCHED_BATCH | libc::SCHED_IDLE => 0..=0,
-        libc::SCHED_FIFO | libc::SCHED_RR => 1..=99,
-        _ => return libc::EINVAL,
-    };
-    if !allowed.contains(&priority) {
+    if !priorities(policy).is_some_and(|allowed| allowed.contains(&priority)) {
         return libc::EINVAL;
     }
     change(thread, frame, |settings| {
