@@ -59,7 +59,7 @@ impl Notes {
                     address,
                 } => stored.warnings.push((rule, site, address)),
                 Note::Weak(site) => stored.weak.push(site),
-                Note::Racy(_) | Note::Missing(_) | Note::Needs(_) => {}
+                Note::Racy(_) | Note::Missing(_) | Note::Needs(_) | Note::Returns(_) => {}
             }
         }
         stored

@@ -63,6 +63,8 @@ pub struct Mix {
     pub semaphores: bool,
     /// Semaphores whose count changes by any number.
     pub counters: bool,
+    /// Addresses that are freed and allocated again.
+    pub pools: bool,
     pub barriers: bool,
     pub onces: bool,
     pub channels: bool,
@@ -88,6 +90,7 @@ impl Mix {
         late: true,
         semaphores: true,
         counters: true,
+        pools: true,
         barriers: true,
         onces: true,
         channels: true,
@@ -144,6 +147,15 @@ fn counters(mix: Mix, one: &mut impl FnMut(u32, BoxedStrategy<I>)) {
     }
 }
 
+/// Instructions that free and allocate.
+fn pools(mix: Mix, one: &mut impl FnMut(u32, BoxedStrategy<I>)) {
+    if mix.pools {
+        one(3, (1..4u64).prop_map(I::Free).boxed());
+        one(1, Just(I::FreeReg).boxed());
+        one(4, Just(I::Allocate).boxed());
+    }
+}
+
 fn leaf(mix: Mix) -> BoxedStrategy<Stmt> {
     let mut kinds: Vec<(u32, BoxedStrategy<Stmt>)> = Vec::new();
     let mut one = |weight: u32, strategy: BoxedStrategy<I>| {
@@ -191,6 +203,7 @@ fn leaf(mix: Mix) -> BoxedStrategy<Stmt> {
         one(1, (0..2u32).prop_map(I::Count).boxed());
     }
     counters(mix, &mut one);
+    pools(mix, &mut one);
     if mix.futexes {
         let waits = [I::WaitIf, I::WaitIfTimeout, I::WaitIfLate];
         for (wait, weight) in waits.into_iter().zip([2, 1, 1]) {

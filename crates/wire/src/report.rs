@@ -47,6 +47,8 @@ pub enum Note {
     Missing(Unit),
     /// This run lacks steps: a rule matters that it does not follow.
     Needs(Rule),
+    /// Addresses of these blocks should have come back.
+    Returns(Unit),
 }
 
 /// What lies at an address.
@@ -215,6 +217,7 @@ fn write_note(out: &mut Writer<'_>, note: &Note) {
         Note::Racy(unit) => write_unit(out, 3, unit),
         Note::Missing(unit) => write_unit(out, 4, unit),
         Note::Needs(rule) => out.pair(5, *rule as u32),
+        Note::Returns(unit) => write_unit(out, 6, unit),
     }
 }
 
@@ -248,6 +251,7 @@ fn read_note(from: &mut Reader<'_>) -> Result<Note, Malformed> {
         3 => Note::Racy(read_unit(from)?),
         4 => Note::Missing(read_unit(from)?),
         5 => Note::Needs(Rule::read(site.0.into())?),
+        6 => Note::Returns(read_unit(from)?),
         _ => return Err(Malformed),
     })
 }

@@ -96,6 +96,8 @@ pub(crate) const FLAGS: usize = 0x102;
 pub(crate) const STREAMS: usize = 0x103;
 /// Handlers that are called at the end of the process.
 pub(crate) const HANDLERS: usize = 0x104;
+/// The stream of `rand`.
+pub(crate) const RANDOM: usize = 0x105;
 /// From here on: an eventfd each, by the descriptor that it was made with.
 pub(crate) const EVENTFDS: usize = 0x400;
 /// From here on: a descriptor each.
@@ -151,6 +153,9 @@ pub(crate) fn named(world: &World, place: usize) -> Option<String> {
     if place == Hidden::Disk.address() {
         return Some("the names of files".into());
     }
+    if place == Hidden::Freed.address() {
+        return Some("the freed addresses".into());
+    }
     if let Some(name) = waits::named(world, place) {
         return Some(name);
     }
@@ -174,6 +179,7 @@ fn special_name(number: usize) -> Option<String> {
         STREAMS => "the streams".into(),
         HANDLERS => "what is called at the end".into(),
         FLAGS => "the flags of what is open".into(),
+        RANDOM => "the random numbers".into(),
         EVENTFDS..DESCRIPTORS => format!("eventfd {}", number - EVENTFDS),
         DESCRIPTORS..THREADS => format!("descriptor {}", number - DESCRIPTORS),
         THREADS..SCHEDULING => format!("the name of thread {}", number - THREADS),

@@ -7,7 +7,8 @@ use crate::{
         switch,
     },
     run::{
-        debugger, dooms, faults, leftovers, process_end, racy_units, rules, serve, snapshot, world,
+        address_reuse, debugger, dooms, faults, leftovers, process_end, racy_units, rules, serve,
+        snapshot, world,
     },
 };
 use alloc::vec::Vec;
@@ -72,6 +73,7 @@ extern "C" fn instead_of_main(
     families::prepare(&beginning);
     modules::list();
     racy_units::prepare(&beginning.units);
+    address_reuse::prepare(&beginning.units);
     faults::install();
     let wanted = beginning.slots.iter().map(|slot| *slot as usize);
     if !debugger::wanted() {

@@ -27,9 +27,11 @@ pub(crate) enum Hidden {
     Disk,
     /// Held while libraries are opened and closed.
     Loader,
+    /// Addresses that an allocation may return again: see [`crate::run::address_reuse`].
+    Freed,
 }
 
-static HIDDEN: [u64; 10] = [0; 10];
+static HIDDEN: [u64; 11] = [0; 11];
 
 impl Hidden {
     pub(crate) fn address(self) -> usize {
@@ -43,6 +45,7 @@ impl Hidden {
             Hidden::Names => (Sort::Quiet, Object::Atomic(0)),
             Hidden::Waits => (Sort::Quiet, Object::mutex()),
             Hidden::Disk => (Sort::Quiet, Object::rwlock()),
+            Hidden::Freed => (Sort::Quiet, Object::pool()),
             _ => (Sort::Mutex, Object::mutex()),
         };
         world::borrow().object(self.address(), 8, sort, || fresh)

@@ -4,6 +4,7 @@
 //! May import `core`.
 
 pub(crate) mod accesses;
+pub(crate) mod address_reuse;
 pub(crate) mod atomic_objects;
 pub(crate) mod atomic_peeks;
 pub(crate) mod call_sites;

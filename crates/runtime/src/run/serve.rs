@@ -3,8 +3,8 @@
 use crate::{
     core::{channel, families, switch, sys},
     run::{
-        captured_output, debugger, entry, faults, leaks, leftovers, os_threads, slots, snapshot,
-        turns,
+        address_reuse, captured_output, debugger, entry, faults, leaks, leftovers, os_threads,
+        slots, snapshot, turns,
         world::{self, Outcome},
     },
 };
@@ -252,6 +252,7 @@ fn conclude(outcome: Outcome) {
         end => end,
     };
     families::conclude(end);
+    address_reuse::conclude();
     let clean = world::borrow().run.execution().errors.is_empty();
     if end == End::Done && clean {
         leaks::conclude();

@@ -19,6 +19,7 @@ use crate::{
         switch, sys,
     },
     run::{
+        address_reuse::Addresses,
         atomic_peeks::Stores,
         callers::{FULL, calls_end},
         heap::Heap,
@@ -126,6 +127,8 @@ pub struct World {
     /// A plain store that is an event and is about to be made: its memory.
     pub unsettled: Option<(usize, usize)>,
     pub stores: Stores,
+    /// What became of addresses.
+    pub addresses: Addresses,
     pub values: Values,
     /// Places known to ask for less than sequential consistency.
     weak_orders: usize,
@@ -241,6 +244,7 @@ pub fn start(seated: bool) {
         units: Units::default(),
         unsettled: None,
         stores: Stores::default(),
+        addresses: Addresses::default(),
         values: Values::default(),
         weak_orders: 0,
         guarded: Vec::new(),
@@ -281,6 +285,7 @@ impl World {
         self.watched.clear();
         self.unsettled = None;
         self.stores.clear();
+        self.addresses.clear();
         self.values.clear();
         self.notes.clear();
         self.status = None;
