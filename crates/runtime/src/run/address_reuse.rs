@@ -19,6 +19,7 @@ use crate::{
         heap::{self, Block},
         hidden_objects::Hidden,
         operations::visible,
+        slots,
         world::{self, World},
     },
 };
@@ -66,6 +67,14 @@ pub struct Born {
     pub epoch: u32,
 }
 
+impl Born {
+    /// Whether it may be after something that was done at this moment, with this clock: it does not happen before.
+    pub fn may_follow(self, moment: u32, clock: &[u32]) -> bool {
+        let seen = clock.get(self.thread as usize);
+        self.moment > moment || seen.is_none_or(|seen| *seen < self.epoch)
+    }
+}
+
 impl Addresses {
     pub fn clear(&mut self) {
         self.moment = 0;
@@ -83,9 +92,7 @@ impl Addresses {
     /// Whether an allocation might be made after the free: it does not happen before.
     fn may_follow(&self, freed: &Freed, born: Born) -> bool {
         let (begin, length) = (freed.clock.0 as usize, freed.clock.1 as usize);
-        let clock = &self.clocks[begin..begin + length];
-        let seen = clock.get(born.thread as usize);
-        born.moment > freed.moment || seen.is_none_or(|seen| *seen < born.epoch)
+        born.may_follow(freed.moment, &self.clocks[begin..begin + length])
     }
 }
 
@@ -104,14 +111,13 @@ fn room_for(bytes: usize, align: usize) -> usize {
     bytes.max(align).max(16).next_power_of_two()
 }
 
-/// Where and when the running thread allocates a block, in a run.
+/// When the running thread allocates a block or creates a thread, in a run.
 pub fn born() -> Born {
     let mut world = world::borrow();
     let thread = world.current;
     let epoch = world.races.epoch(thread);
-    world.addresses.moment += 1;
     Born {
-        moment: world.addresses.moment,
+        moment: world.next_moment(),
         thread: thread.0,
         epoch,
     }
@@ -155,6 +161,12 @@ pub fn before_free(address: usize, site: u32) {
 }
 
 impl World {
+    /// A number that grows.
+    pub fn next_moment(&mut self) -> u32 {
+        self.addresses.moment += 1;
+        self.addresses.moment
+    }
+
     /// The running thread has freed a block.
     pub fn address_freed(&mut self, block: &Block, site: Site) {
         let me = self.current;
@@ -186,6 +198,8 @@ impl World {
         for word in words {
             if let Some(address) = heap::address_in(word) {
                 self.use_address(address, epoch, site);
+            } else if let Some(slot) = slots::slot_of(word as usize) {
+                self.use_slot(slot, epoch, site);
             }
         }
     }

@@ -36,6 +36,7 @@ pub(crate) mod slots;
 pub(crate) mod snapshot;
 pub(crate) mod spin;
 pub(crate) mod thread_end;
+pub(crate) mod thread_identities;
 pub(crate) mod times;
 pub(crate) mod turns;
 pub(crate) mod unwinding;

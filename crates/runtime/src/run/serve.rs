@@ -4,7 +4,7 @@ use crate::{
     core::{channel, families, switch, sys},
     run::{
         address_reuse, captured_output, debugger, entry, faults, leaks, leftovers, os_threads,
-        slots, snapshot, turns,
+        slots, snapshot, thread_identities, turns,
         world::{self, Outcome},
     },
 };
@@ -253,6 +253,7 @@ fn conclude(outcome: Outcome) {
     };
     families::conclude(end);
     address_reuse::conclude();
+    thread_identities::conclude();
     let clean = world::borrow().run.execution().errors.is_empty();
     if end == End::Done && clean {
         leaks::conclude();

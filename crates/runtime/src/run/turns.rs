@@ -10,11 +10,13 @@ use crate::{
     },
     run::{
         accesses::{Mode, set_mode},
+        address_reuse,
         callers::swap_calls,
         debugger,
         os_threads::Seat,
         slots::Slot,
         spin, thread_end,
+        thread_identities::Identity,
         world::{Outcome, Thread, World, borrow, set_active},
     },
 };
@@ -110,6 +112,7 @@ pub fn spawn(
     reuses: Option<ThreadId>,
     ready: impl FnOnce(&mut Thread),
 ) -> ThreadId {
+    let identity = Identity::born(address_reuse::born());
     let (me, id) = begin_thread(site);
     let wanted = reuses.map(|before| borrow().threads[before.index()].slot);
     let (number, slot) = slot_for(id, wanted, site);
@@ -120,6 +123,7 @@ pub fn spawn(
         thread.argument = argument;
         thread.starter = Some(me);
         thread.created = site.0;
+        thread.identity = identity;
     }
     families::thread_begins(&Birth {
         parent: Some(me),

@@ -28,6 +28,7 @@ use crate::{
         recording::Watched,
         slots::{Slot, Slots},
         spin::Spin,
+        thread_identities::Identity,
         turns,
         wide_values::Values,
     },
@@ -72,6 +73,7 @@ pub struct Thread {
     pub spin: Spin,
     /// The plain access that is the event it has come to.
     pub access: Option<Part>,
+    pub identity: Identity,
 }
 
 impl Thread {
@@ -382,6 +384,7 @@ impl World {
             calls_end: calls,
             spin,
             access: None,
+            identity: Identity::default(),
         });
         self.threads.last_mut().expect("just added")
     }
