@@ -150,9 +150,9 @@ fn counters(mix: Mix, one: &mut impl FnMut(u32, BoxedStrategy<I>)) {
 /// Instructions that free and allocate.
 fn pools(mix: Mix, one: &mut impl FnMut(u32, BoxedStrategy<I>)) {
     if mix.pools {
-        one(3, (1..4u64).prop_map(I::Free).boxed());
+        one(2, (1..3u64).prop_map(I::Free).boxed());
         one(1, Just(I::FreeReg).boxed());
-        one(4, Just(I::Allocate).boxed());
+        one(2, Just(I::Allocate).boxed());
     }
 }
 

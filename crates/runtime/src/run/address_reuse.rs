@@ -12,6 +12,8 @@
 //! *What follows.* The search restarts. Allocations at these places and frees of their blocks are operations then: an allocation has a new
 //! address or one of the pool, by its outcome. All such blocks have room for the largest, so that any can
 //! take the place of any. The runs with new addresses are still there, so that an access of freed memory is seen as one.
+//!
+//! *Mappings* never return. A run that uses addresses of one that it unmaps, and of another, makes the search incomplete.
 
 use crate::{
     core::modules,
@@ -24,10 +26,13 @@ use crate::{
     },
 };
 use alloc::vec::Vec;
-use core::ffi::c_void;
+use core::{ffi::c_void, ops::Range};
 use reweave_memory::Kind;
 use reweave_model::{Op, Site, ThreadId};
 use reweave_wire::{Note, Unit};
+
+/// Where the program's mappings lie.
+pub const MAPPINGS: Range<usize> = 0x3100_0000_0000..0x4000_0000_0000;
 
 /// Larger blocks are never given out twice.
 const LARGEST: usize = 1 << 20;
@@ -46,6 +51,9 @@ pub struct Addresses {
     clocks: Vec<u32>,
     /// Whether a use of some block is stale.
     stale: bool,
+    /// Used addresses in mappings.
+    mapped: Vec<usize>,
+    unmapped: Vec<Range<usize>>,
 }
 
 /// A block was freed.
@@ -81,12 +89,23 @@ impl Addresses {
         self.stale = false;
         self.frees.clear();
         self.clocks.clear();
+        self.mapped.clear();
+        self.unmapped.clear();
     }
 
     /// Whether allocations at this place are operations.
     #[inline]
     fn covers(&self, site: u32) -> bool {
         !self.sites.is_empty() && self.sites.binary_search(&site).is_ok()
+    }
+
+    /// Whether addresses of a mapping that was removed were used, and of another one.
+    fn remaps(&self) -> bool {
+        self.unmapped.iter().any(|range| {
+            let mut mapped = self.mapped.iter();
+            let within = mapped.clone().any(|address| range.contains(address));
+            within && mapped.any(|address| !range.contains(address))
+        })
     }
 
     /// Whether an allocation might be made after the free: it does not happen before.
@@ -198,6 +217,8 @@ impl World {
         for word in words {
             if let Some(address) = heap::address_in(word) {
                 self.use_address(address, epoch, site);
+            } else if MAPPINGS.contains(&(word as usize)) {
+                self.use_mapping(word as usize);
             } else if let Some(slot) = slots::slot_of(word as usize) {
                 self.use_slot(slot, epoch, site);
             }
@@ -210,6 +231,19 @@ impl World {
         for part in value.as_chunks::<8>().0 {
             self.use_words([u64::from_le_bytes(*part), 0, 0], epoch, site);
         }
+    }
+
+    #[cold]
+    fn use_mapping(&mut self, address: usize) {
+        let mapped = &mut self.addresses.mapped;
+        if !mapped.contains(&address) {
+            mapped.push(address);
+        }
+    }
+
+    /// The running thread has unmapped memory.
+    pub fn unmapped(&mut self, range: Range<usize>) {
+        self.addresses.unmapped.push(range);
     }
 
     #[inline(never)]
@@ -236,6 +270,10 @@ impl World {
 /// After a run: names the places whose addresses should have come back.
 pub fn conclude() {
     let mut world = world::borrow();
+    if world.addresses.remaps() {
+        let what = "an address of a mapping that returns after it was unmapped";
+        world.note_unsupported(what, Site(1));
+    }
     if !world.addresses.stale {
         return;
     }
