@@ -426,19 +426,12 @@ impl Machine {
             (I::Take(..) | I::TryTake(..) | I::Increase(..) | I::TryIncrease(..), _) => {
                 counting(instruction, b.semaphores)
             }
-            (I::Free(address), _) => Op::Free(at(b.pool, 0), address),
-            (I::FreeReg, _) => Op::Free(at(b.pool, 0), thread.register.max(4)),
-            (I::Allocate, 0) => Op::Allocate(at(b.pool, 0)),
-            (I::Allocate, _) => Op::Reuse(at(b.pool, 0), thread.register),
+            (I::Free(_) | I::FreeReg | I::Allocate, _) => pooling(instruction, thread, b.pool),
             (I::Barrier(n), 0) => Op::Arrive(at(b.barriers, n)),
             (I::Barrier(n), _) => Op::Leave(at(b.barriers, n)),
-            (I::OnceBegin(o), _) => Op::OnceBegin {
+            (I::OnceBegin(o) | I::OnceForce(o), _) => Op::OnceBegin {
                 object: at(b.onces, o),
-                force: false,
-            },
-            (I::OnceForce(o), _) => Op::OnceBegin {
-                object: at(b.onces, o),
-                force: true,
+                force: matches!(instruction, I::OnceForce(_)),
             },
             (I::OnceEnd(o), _) => Op::OnceEnd(at(b.onces, o), true),
             (I::OnceFail(o), _) => Op::OnceEnd(at(b.onces, o), false),
@@ -525,19 +518,16 @@ impl Machine {
             I::PollUntil(..) | I::ReadUntil(..) | I::PollEither(..) if thread.part < parts => {}
             _ if tries_again(instruction) && thread.part < parts => {}
             I::Take(..) | I::TryTake(..) | I::SpinTake(_) => thread.register = event.result,
-            // One that another thread was faster to take is new after all.
             I::Allocate if thread.part == 2 => thread.register *= u64::from(event.ok),
             I::Load(_)
-            | I::Allocate
             | I::Count(_)
             | I::Any(_)
             | I::Send(_)
             | I::SpinUntil(..)
             | I::OnceBegin(_)
-            | I::OnceForce(_) => {
-                thread.register = event.result;
-            }
-            I::Add(..) => thread.register = event.result,
+            | I::OnceForce(_)
+            | I::Allocate
+            | I::Add(..) => thread.register = event.result,
             _ => thread.register = u64::from(event.ok),
         }
         if let I::Barrier(_) = instruction {
@@ -564,6 +554,17 @@ impl Machine {
         } else if thread.part > 200 {
             thread.part = 200;
         }
+    }
+}
+
+/// The operation of an instruction that frees or allocates. An address that another thread was faster to take is new after all.
+fn pooling(instruction: I, thread: &Thread, pool: u32) -> Op {
+    let pool = ObjectId(pool);
+    match instruction {
+        I::Free(address) => Op::Free(pool, address),
+        I::FreeReg => Op::Free(pool, thread.register.max(4)),
+        _ if thread.part == 0 => Op::Allocate(pool),
+        _ => Op::Reuse(pool, thread.register),
     }
 }
 

@@ -130,6 +130,19 @@ fn atomics(mix: Mix, one: &mut impl FnMut(u32, BoxedStrategy<I>)) {
     );
 }
 
+/// Instructions on semaphores; `late` is the weight of those whose time limit is.
+fn semaphores(mix: Mix, late: u32, one: &mut impl FnMut(u32, BoxedStrategy<I>)) {
+    if !mix.semaphores {
+        return;
+    }
+    one(3, (0..2u32).prop_map(I::Acquire).boxed());
+    one(1, (0..2u32).prop_map(I::TryAcquire).boxed());
+    one(1, (0..2u32).prop_map(I::AcquireTimeout).boxed());
+    one(late, (0..2u32).prop_map(I::AcquireLate).boxed());
+    one(2, (0..2u32).prop_map(I::Release).boxed());
+    one(1, (0..2u32).prop_map(I::Count).boxed());
+}
+
 /// Instructions on semaphores whose count changes by any number.
 fn counters(mix: Mix, one: &mut impl FnMut(u32, BoxedStrategy<I>)) {
     if !mix.counters {
@@ -194,14 +207,7 @@ fn leaf(mix: Mix) -> BoxedStrategy<Stmt> {
                 .boxed(),
         );
     }
-    if mix.semaphores {
-        one(3, (0..2u32).prop_map(I::Acquire).boxed());
-        one(1, (0..2u32).prop_map(I::TryAcquire).boxed());
-        one(1, (0..2u32).prop_map(I::AcquireTimeout).boxed());
-        one(late, (0..2u32).prop_map(I::AcquireLate).boxed());
-        one(2, (0..2u32).prop_map(I::Release).boxed());
-        one(1, (0..2u32).prop_map(I::Count).boxed());
-    }
+    semaphores(mix, late, &mut one);
     counters(mix, &mut one);
     pools(mix, &mut one);
     if mix.futexes {

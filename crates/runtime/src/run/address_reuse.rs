@@ -32,7 +32,7 @@ use reweave_model::{Op, Site, ThreadId};
 use reweave_wire::{Note, Unit};
 
 /// Where the program's mappings lie.
-pub const MAPPINGS: Range<usize> = 0x3100_0000_0000..0x4000_0000_0000;
+pub const MAPPED_AT: Range<usize> = 0x3100_0000_0000..0x4000_0000_0000;
 
 /// Larger blocks are never given out twice.
 const LARGEST: usize = 1 << 20;
@@ -217,7 +217,7 @@ impl World {
         for word in words {
             if let Some(address) = heap::address_in(word) {
                 self.use_address(address, epoch, site);
-            } else if MAPPINGS.contains(&(word as usize)) {
+            } else if MAPPED_AT.contains(&(word as usize)) {
                 self.use_mapping(word as usize);
             } else if let Some(slot) = slots::slot_of(word as usize) {
                 self.use_slot(slot, epoch, site);

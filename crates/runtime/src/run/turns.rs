@@ -60,7 +60,6 @@ pub fn run_plan(entry: extern "C" fn() -> !) -> Outcome {
     families::thread_begins(&Birth {
         parent: None,
         child: ThreadId::MAIN,
-        slot: 0,
         reuses: None,
     });
     set_active(true);
@@ -128,7 +127,6 @@ pub fn spawn(
     families::thread_begins(&Birth {
         parent: Some(me),
         child: id,
-        slot: number,
         reuses,
     });
     {

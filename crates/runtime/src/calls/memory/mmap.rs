@@ -18,7 +18,7 @@ use crate::{
         file_objects, start_state,
     },
     outside_run, real,
-    run::{accesses, address_reuse::MAPPINGS, call_sites, operations::failed, slots, world},
+    run::{accesses, address_reuse::MAPPED_AT, call_sites, operations::failed, slots, world},
     shared::resource_limits,
     trampoline,
 };
@@ -70,7 +70,7 @@ const LARGE: usize = 64 << 30;
 const LARGE_SLOTS: usize = 48;
 const _: () = assert!(SMALL_AT + slots::MOST * SMALL <= LARGE_AT);
 const _: () = assert!(
-    MAPPINGS.start <= SMALL_AT && LARGE_AT + LARGE_SLOTS * LARGE <= MAPPINGS.end,
+    MAPPED_AT.start <= SMALL_AT && LARGE_AT + LARGE_SLOTS * LARGE <= MAPPED_AT.end,
     "used addresses are looked for there"
 );
 

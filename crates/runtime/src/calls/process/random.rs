@@ -51,7 +51,7 @@ fn draws(frame: &Frame) {
         return;
     }
     let ordered = {
-        let mut world = world::borrow();
+        let world = world::borrow();
         let me = world.current;
         let before = LAST.get();
         LAST.set(Some((me, world.races.epoch(me))));
