@@ -429,6 +429,8 @@ mixes! {
     semaphores: semaphores;
     counters: counters;
     spinning_counters: counters spins;
+    pools: pools;
+    pools_and_atomics: pools atomics mutexes;
     barriers: barriers atomics;
     onces: onces atomics;
     channels: channels;
@@ -497,6 +499,7 @@ reads! {
     reads_and_condvars: atomics mutexes condvars;
     reads_and_rwlocks: atomics rwlocks readers_first;
     reads_and_semaphores: atomics semaphores;
+    reads_and_pools: atomics pools mutexes;
     reads_and_barriers: atomics barriers mutexes;
     reads_and_onces: atomics onces mutexes;
     reads_and_channels: atomics channels;

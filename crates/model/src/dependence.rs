@@ -3,7 +3,7 @@
 //! Here are the ways to touch an object; which of them conflict is said in the file of each object (`CONFLICTS` in `objects/`).
 
 use crate::{
-    objects::{atomic, barrier, channel, rwlock, semaphore},
+    objects::{atomic, barrier, channel, pool, rwlock, semaphore},
     op::ObjectId,
 };
 use serde::{Deserialize, Serialize};
@@ -65,17 +65,24 @@ pub enum Class {
     Deaf,
     /// Found that the receiver is gone.
     Refused,
+    /// Adds an address to a pool.
+    GiveBack,
+    /// Looks at a pool.
+    LookBack,
+    /// Takes an address from a pool, if it is still there.
+    TakeBack,
 }
 
 /// Classes that do not commute with the first, each pair once. Each object has its own, in its file.
 pub(crate) type Conflicts = &'static [(Class, &'static [Class])];
 
-const CONFLICTS: [Conflicts; 5] = [
+const CONFLICTS: [Conflicts; 6] = [
     atomic::CONFLICTS,
     rwlock::CONFLICTS,
     semaphore::CONFLICTS,
     barrier::CONFLICTS,
     channel::CONFLICTS,
+    pool::CONFLICTS,
 ];
 
 const TABLE: [u32; Class::ALL.len()] = {
@@ -101,7 +108,7 @@ const TABLE: [u32; Class::ALL.len()] = {
 
 impl Class {
     /// All of them; the place is the number.
-    const ALL: [Class; 26] = [
+    const ALL: [Class; 29] = [
         Class::Read,
         Class::Write,
         Class::ReadLock,
@@ -128,6 +135,9 @@ impl Class {
         Class::Hangup,
         Class::Deaf,
         Class::Refused,
+        Class::GiveBack,
+        Class::LookBack,
+        Class::TakeBack,
     ];
 
     /// From its number, `class as u8`.

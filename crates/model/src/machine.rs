@@ -378,7 +378,8 @@ impl Machine {
             | Op::NotifyOne(_)
             | Op::CompareExchange { weak: true, .. }
             | Op::Wake { timed: true, .. }
-            | Op::Leave(_) => {
+            | Op::Leave(_)
+            | Op::Allocate(_) => {
                 u16::try_from(objects::outcomes(self, thread, op)).unwrap_or(u16::MAX)
             }
             _ => 1,

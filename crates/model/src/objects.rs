@@ -15,6 +15,7 @@ mod control;
 mod mutex;
 mod once;
 mod parker;
+pub(crate) mod pool;
 pub(crate) mod rwlock;
 pub(crate) mod seen;
 pub(crate) mod semaphore;
@@ -78,6 +79,8 @@ pub enum Object {
     },
     /// A thread's parking token.
     Parker(bool),
+    /// Addresses that an allocation may return again, the smallest first.
+    Pool(Vec<u64>),
 }
 
 /// The threads of one full round of a barrier that have not left it yet.
@@ -172,6 +175,11 @@ impl Object {
         }
     }
 
+    /// A pool without addresses.
+    pub const fn pool() -> Object {
+        Object::Pool(Vec::new())
+    }
+
     /// Its kind.
     pub fn kind(&self) -> ObjectKind {
         match self {
@@ -184,6 +192,7 @@ impl Object {
             Object::Once(_) => ObjectKind::Once,
             Object::Channel { .. } => ObjectKind::Channel,
             Object::Parker(_) => ObjectKind::Parker,
+            Object::Pool(_) => ObjectKind::Pool,
         }
     }
 
@@ -230,6 +239,7 @@ pub enum ObjectKind {
     Once,
     Channel,
     Parker,
+    Pool,
 }
 
 impl ObjectKind {
@@ -245,6 +255,7 @@ impl ObjectKind {
             ObjectKind::Once => "once",
             ObjectKind::Channel => "channel",
             ObjectKind::Parker => "parker",
+            ObjectKind::Pool => "pool",
         }
     }
 }
@@ -274,6 +285,7 @@ macro_rules! by_object {
             Some(ObjectKind::Once) => once::$function($($argument),*),
             Some(ObjectKind::Channel) => channel::$function($($argument),*),
             Some(ObjectKind::Parker) => parker::$function($($argument),*),
+            Some(ObjectKind::Pool) => pool::$function($($argument),*),
         }
     };
 }
@@ -290,6 +302,7 @@ pub(crate) fn outcomes(machine: &Machine, thread: ThreadId, op: Op) -> usize {
         Op::CompareExchange { .. } => atomic::outcomes(machine, thread, op),
         Op::NotifyOne(_) | Op::Wake { .. } => condvar::outcomes(machine, thread, op),
         Op::Leave(barrier) => barrier::outcomes(machine, thread, barrier),
+        Op::Allocate(_) => pool::outcomes(machine, op),
         _ => 1,
     }
 }

@@ -62,7 +62,7 @@ impl Notes {
                 } => stored.warnings.push((rule, site, address)),
                 Note::Weak(site) => stored.weak.push(site),
                 Note::Unseen(site) => stored.unseen.push(site),
-                Note::Racy(_) | Note::Missing(_) | Note::Needs(_) => {}
+                Note::Racy(_) | Note::Missing(_) | Note::Needs(_) | Note::Returns(_) => {}
             }
         }
         stored

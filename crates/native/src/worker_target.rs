@@ -79,6 +79,7 @@ impl WorkerTarget {
         let hidden = |unit: &Unit| !covered(unit);
         let racy = notes.iter().filter_map(|note| match note {
             Note::Racy(unit) if explores => Some(*unit),
+            Note::Returns(unit) => Some(*unit),
             _ => None,
         });
         let missing = notes.iter().filter_map(|note| match note {

@@ -271,6 +271,11 @@ fn look(story: &Story<'_>, number: u32, object: &Object) -> ObjectView {
         }
         Object::Parker(true) => "token there".into(),
         Object::Parker(false) => "no token".into(),
+        Object::Pool(freed) => match freed.len() {
+            0 => "empty".into(),
+            1 => "1 address".into(),
+            more => format!("{more} addresses"),
+        },
     };
     ObjectView {
         holders: holders(object),

@@ -205,6 +205,7 @@ pub enum ObjectState {
     Parker {
         token: bool,
     },
+    Pool,
 }
 
 /// Who went, with which outcome, to do what: written as `[thread, outcome, "operation"]`.
@@ -522,6 +523,7 @@ impl ObjectState {
                 receiver: *receiver,
             },
             Object::Parker(token) => ObjectState::Parker { token: *token },
+            Object::Pool(_) => ObjectState::Pool,
         }
     }
 
@@ -563,6 +565,7 @@ impl ObjectState {
                 channel
             }
             ObjectState::Parker { token } => Object::Parker(token),
+            ObjectState::Pool => Object::pool(),
         }
     }
 }

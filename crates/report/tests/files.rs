@@ -19,6 +19,7 @@ const ONCE: ObjectId = ObjectId(6);
 const CHANNEL: ObjectId = ObjectId(7);
 const PARKER: ObjectId = ObjectId(8);
 const SHARED: ObjectId = ObjectId(9);
+const POOL: ObjectId = ObjectId(11);
 
 fn render_trace(trace: &Trace, style: Style) -> String {
     reweave_report::render_trace(trace, None, &Sources::default(), style)
@@ -46,6 +47,7 @@ fn objects() -> Vec<Object> {
         Object::Parker(false),
         Object::rwlock_readers_first(),
         Object::barrier_without_leader(2),
+        Object::pool(),
     ]
 }
 
@@ -80,6 +82,8 @@ fn atomic_groups() -> Vec<Vec<Op>> {
         vec![Op::Await(ATOMIC, 3)],
         vec![Op::Any(3), Op::Assume(true)],
         vec![Op::Assume(false)],
+        vec![Op::Free(POOL, 1 << 40), Op::Reuse(POOL, 1 << 40)],
+        vec![Op::Allocate(POOL), Op::Free(POOL, 16)],
     ]
 }
 

@@ -52,6 +52,12 @@ pub enum I {
     /// Adds so much to it; waits while there is no room.
     Increase(u32, u64),
     TryIncrease(u32, u64),
+    /// Frees this address.
+    Free(u64),
+    /// Frees the address in the register, or another one if that is none.
+    FreeReg,
+    /// Allocates a block; the register gets its address, 0 if that is new.
+    Allocate,
     Barrier(u32),
     OnceBegin(u32),
     OnceEnd(u32),
@@ -177,6 +183,7 @@ struct Bases {
     onces: u32,
     channels: u32,
     parkers: u32,
+    pool: u32,
 }
 
 impl Machine {
@@ -219,6 +226,7 @@ impl Machine {
             Object::channel(objects.channels[i])
         });
         self.bases.parkers = many(16, &|_| Object::Parker(false));
+        self.bases.pool = many(1, &|_| Object::pool());
     }
 
     /// Runs a thread on to its next operation.
@@ -418,15 +426,12 @@ impl Machine {
             (I::Take(..) | I::TryTake(..) | I::Increase(..) | I::TryIncrease(..), _) => {
                 counting(instruction, b.semaphores)
             }
+            (I::Free(_) | I::FreeReg | I::Allocate, _) => pooling(instruction, thread, b.pool),
             (I::Barrier(n), 0) => Op::Arrive(at(b.barriers, n)),
             (I::Barrier(n), _) => Op::Leave(at(b.barriers, n)),
-            (I::OnceBegin(o), _) => Op::OnceBegin {
+            (I::OnceBegin(o) | I::OnceForce(o), _) => Op::OnceBegin {
                 object: at(b.onces, o),
-                force: false,
-            },
-            (I::OnceForce(o), _) => Op::OnceBegin {
-                object: at(b.onces, o),
-                force: true,
+                force: matches!(instruction, I::OnceForce(_)),
             },
             (I::OnceEnd(o), _) => Op::OnceEnd(at(b.onces, o), true),
             (I::OnceFail(o), _) => Op::OnceEnd(at(b.onces, o), false),
@@ -493,6 +498,7 @@ impl Machine {
             I::WriteLock(l) if self.program.one_step(l) => 1,
             I::WriteLate(..) if !event.ok => 1,
             I::WriteLock(_) | I::WriteLate(..) | I::Barrier(_) => 2,
+            I::Allocate if thread.part == 1 && event.result != 0 => 2,
             I::Send(c) if channels[c as usize] == Some(0) && event.ok => 2,
             I::SpinUntil(_, value) if event.result != value => u8::MAX,
             I::PollUntil(_, times) | I::ReadUntil(_, times) if version(thread.register) < times => {
@@ -512,16 +518,16 @@ impl Machine {
             I::PollUntil(..) | I::ReadUntil(..) | I::PollEither(..) if thread.part < parts => {}
             _ if tries_again(instruction) && thread.part < parts => {}
             I::Take(..) | I::TryTake(..) | I::SpinTake(_) => thread.register = event.result,
+            I::Allocate if thread.part == 2 => thread.register *= u64::from(event.ok),
             I::Load(_)
             | I::Count(_)
             | I::Any(_)
             | I::Send(_)
             | I::SpinUntil(..)
             | I::OnceBegin(_)
-            | I::OnceForce(_) => {
-                thread.register = event.result;
-            }
-            I::Add(..) => thread.register = event.result,
+            | I::OnceForce(_)
+            | I::Allocate
+            | I::Add(..) => thread.register = event.result,
             _ => thread.register = u64::from(event.ok),
         }
         if let I::Barrier(_) = instruction {
@@ -548,6 +554,17 @@ impl Machine {
         } else if thread.part > 200 {
             thread.part = 200;
         }
+    }
+}
+
+/// The operation of an instruction that frees or allocates. An address that another thread was faster to take is new after all.
+fn pooling(instruction: I, thread: &Thread, pool: u32) -> Op {
+    let pool = ObjectId(pool);
+    match instruction {
+        I::Free(address) => Op::Free(pool, address),
+        I::FreeReg => Op::Free(pool, thread.register.max(4)),
+        _ if thread.part == 0 => Op::Allocate(pool),
+        _ => Op::Reuse(pool, thread.register),
     }
 }
 

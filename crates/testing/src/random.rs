@@ -63,6 +63,8 @@ pub struct Mix {
     pub semaphores: bool,
     /// Semaphores whose count changes by any number.
     pub counters: bool,
+    /// Addresses that are freed and allocated again.
+    pub pools: bool,
     pub barriers: bool,
     pub onces: bool,
     pub channels: bool,
@@ -88,6 +90,7 @@ impl Mix {
         late: true,
         semaphores: true,
         counters: true,
+        pools: true,
         barriers: true,
         onces: true,
         channels: true,
@@ -127,6 +130,19 @@ fn atomics(mix: Mix, one: &mut impl FnMut(u32, BoxedStrategy<I>)) {
     );
 }
 
+/// Instructions on semaphores; `late` is the weight of those whose time limit is.
+fn semaphores(mix: Mix, late: u32, one: &mut impl FnMut(u32, BoxedStrategy<I>)) {
+    if !mix.semaphores {
+        return;
+    }
+    one(3, (0..2u32).prop_map(I::Acquire).boxed());
+    one(1, (0..2u32).prop_map(I::TryAcquire).boxed());
+    one(1, (0..2u32).prop_map(I::AcquireTimeout).boxed());
+    one(late, (0..2u32).prop_map(I::AcquireLate).boxed());
+    one(2, (0..2u32).prop_map(I::Release).boxed());
+    one(1, (0..2u32).prop_map(I::Count).boxed());
+}
+
 /// Instructions on semaphores whose count changes by any number.
 fn counters(mix: Mix, one: &mut impl FnMut(u32, BoxedStrategy<I>)) {
     if !mix.counters {
@@ -141,6 +157,15 @@ fn counters(mix: Mix, one: &mut impl FnMut(u32, BoxedStrategy<I>)) {
     one(1, (2..4u32).prop_map(I::Count).boxed());
     if mix.spins {
         one(1, (2..4u32).prop_map(I::SpinTake).boxed());
+    }
+}
+
+/// Instructions that free and allocate.
+fn pools(mix: Mix, one: &mut impl FnMut(u32, BoxedStrategy<I>)) {
+    if mix.pools {
+        one(2, (1..3u64).prop_map(I::Free).boxed());
+        one(1, Just(I::FreeReg).boxed());
+        one(2, Just(I::Allocate).boxed());
     }
 }
 
@@ -182,15 +207,9 @@ fn leaf(mix: Mix) -> BoxedStrategy<Stmt> {
                 .boxed(),
         );
     }
-    if mix.semaphores {
-        one(3, (0..2u32).prop_map(I::Acquire).boxed());
-        one(1, (0..2u32).prop_map(I::TryAcquire).boxed());
-        one(1, (0..2u32).prop_map(I::AcquireTimeout).boxed());
-        one(late, (0..2u32).prop_map(I::AcquireLate).boxed());
-        one(2, (0..2u32).prop_map(I::Release).boxed());
-        one(1, (0..2u32).prop_map(I::Count).boxed());
-    }
+    semaphores(mix, late, &mut one);
     counters(mix, &mut one);
+    pools(mix, &mut one);
     if mix.futexes {
         let waits = [I::WaitIf, I::WaitIfTimeout, I::WaitIfLate];
         for (wait, weight) in waits.into_iter().zip([2, 1, 1]) {

@@ -228,6 +228,7 @@ fn write_object(out: &mut Writer<'_>, object: &Object) {
         }
         Object::Once(state) => out.word(if *state == OnceState::Done { 7 } else { 6 }),
         Object::Parker(token) => out.word(if *token { 9 } else { 8 }),
+        Object::Pool(_) => out.word(12),
         Object::Channel { .. } => out.word(u64::MAX),
     }
 }
@@ -246,6 +247,7 @@ fn read_object(from: &mut Reader<'_>) -> Result<Object, Malformed> {
         9 => Object::Parker(true),
         10 => Object::rwlock_readers_first(),
         11 => Object::barrier_without_leader(from.word()? as u32),
+        12 => Object::pool(),
         _ => return Err(Malformed),
     })
 }

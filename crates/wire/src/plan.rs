@@ -101,6 +101,26 @@ impl Unit {
     /// See [`Unit::place`].
     pub const STATIC: u64 = 1 << 63;
 
+    /// See [`Unit::allocated`].
+    const ALLOCATED: u64 = 3 << 62;
+    /// Bits below the site.
+    const BELOW: u32 = 28;
+
+    /// No memory, but all blocks that are allocated at a place: their addresses may be those of freed ones. `bytes` is what a block needs
+    /// at most.
+    pub fn allocated(site: Site, bytes: u64) -> Unit {
+        Unit {
+            place: Unit::ALLOCATED | u64::from(site.0) << Unit::BELOW,
+            bytes: bytes.min((1 << Unit::BELOW) - 1),
+        }
+    }
+
+    /// The place whose blocks are meant, if some are, and what a block needs at most.
+    pub fn allocated_at(self) -> Option<(Site, u64)> {
+        let site = self.place.checked_sub(Unit::ALLOCATED)? >> Unit::BELOW;
+        Some((Site(u32::try_from(site).ok()?), self.bytes))
+    }
+
     /// Units that cover the same bytes and do not overlap.
     pub fn merged(units: impl IntoIterator<Item = Unit>) -> Vec<Unit> {
         let mut units: Vec<Unit> = units.into_iter().collect();

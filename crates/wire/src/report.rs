@@ -49,6 +49,8 @@ pub enum Note {
     Unseen(Site),
     /// This run lacks steps: a rule matters that it does not follow.
     Needs(Rule),
+    /// Addresses of these blocks should have come back.
+    Returns(Unit),
 }
 
 /// What lies at an address.
@@ -218,6 +220,7 @@ fn write_note(out: &mut Writer<'_>, note: &Note) {
         Note::Missing(unit) => write_unit(out, 4, unit),
         Note::Needs(rule) => out.pair(5, *rule as u32),
         Note::Unseen(site) => out.pair(6, site.0),
+        Note::Returns(unit) => write_unit(out, 7, unit),
     }
 }
 
@@ -252,6 +255,7 @@ fn read_note(from: &mut Reader<'_>) -> Result<Note, Malformed> {
         4 => Note::Missing(read_unit(from)?),
         5 => Note::Needs(Rule::read(site.0.into())?),
         6 => Note::Unseen(site),
+        7 => Note::Returns(read_unit(from)?),
         _ => return Err(Malformed),
     })
 }

@@ -87,6 +87,7 @@ fn objects() -> Vec<Object> {
         Object::Once(OnceState::Done),
         Object::Parker(true),
         Object::Parker(false),
+        Object::pool(),
     ]
 }
 

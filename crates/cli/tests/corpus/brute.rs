@@ -92,7 +92,7 @@ pub fn force(program: &str, args: &[String], most: u64) -> Result<Option<Counts>
 fn follow(launch: &mut Launch, lacking: Vec<Note>) {
     for note in lacking {
         match note {
-            Note::Missing(unit) => launch.units.push(unit),
+            Note::Missing(unit) | Note::Returns(unit) => launch.units.push(unit),
             Note::Needs(rule) => launch.rules.extend([rule]),
             _ => {}
         }
@@ -192,7 +192,8 @@ impl Target for Attentive<'_> {
 
 impl Drop for Attentive<'_> {
     fn drop(&mut self) {
-        let lacking = |note: &&Note| matches!(note, Note::Missing(_) | Note::Needs(_));
+        let lacking =
+            |note: &&Note| matches!(note, Note::Missing(_) | Note::Needs(_) | Note::Returns(_));
         let lacking = self.native.notes().iter().filter(lacking);
         let mut known = self.lacking.lock().expect("there is one worker");
         known.extend(lacking.cloned());

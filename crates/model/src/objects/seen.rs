@@ -104,6 +104,7 @@ impl Object {
                 ..
             } => (queue.len() as u64) << 2 | u64::from(*senders > 0) << 1 | u64::from(*receiver),
             Object::Parker(token) => u64::from(*token),
+            Object::Pool(freed) => freed.len() as u64,
         }
     }
 }

@@ -141,6 +141,16 @@ operations! {
     /// fails then.
     42 Add { object: ObjectId, count: u64, tries: bool } [object: object, count: value, tries: flag]
         "add" Semaphore Competes ReleaseMore ("waits for room in the count of {}", "no room");
+
+    /// Frees a block: allocations may return its address again.
+    43 Free(ObjectId, u64) [0: object, 1: value]
+        "free" Pool Goes Nothing;
+    /// Decides on the address of a block: 0 stands for a new one, others are of the pool, to be taken by `Reuse`.
+    44 Allocate(ObjectId) [0: object]
+        "allocate" Pool Goes Nothing;
+    /// Takes an address from the pool. It fails if another thread has taken it.
+    45 Reuse(ObjectId, u64) [0: object, 1: value]
+        "reuse" Pool Goes Nothing;
 }
 
 const _: () = {

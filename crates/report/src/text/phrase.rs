@@ -97,6 +97,9 @@ impl<'a> Story<'a> {
                 self.channel_note(index, op, ok, result)
             }
             Op::Handoff(..) if !ok => "receiver is gone".into(),
+            Op::Allocate(_) if result == 0 => "a new address".into(),
+            Op::Allocate(_) => format!("wants {} again", self.word(op, result)),
+            Op::Reuse(..) if !ok => "gone, gets a new address".into(),
             Op::Park { timed: true, .. } if !ok && self.has_signals() => "none".into(),
             Op::Park { timed: true, .. } if !ok => "timed out".into(),
             _ => return None,
@@ -266,6 +269,9 @@ impl<'a> Story<'a> {
             Op::Handoff(_, message) => {
                 format!("{kind} {on} message {}", message.saturating_add(1))
             }
+            Op::Free(_, address) => format!("free {}", self.word(op, address)),
+            Op::Reuse(_, address) => format!("allocate {} again", self.word(op, address)),
+            Op::Allocate(_) => kind.into(),
             _ => format!("{kind} {on}"),
         }
     }

@@ -46,8 +46,6 @@ pub struct Birth {
     /// Its creator; none for the first thread of a run.
     pub parent: Option<ThreadId>,
     pub child: ThreadId,
-    /// The slot whose stack and thread-local memory it uses.
-    pub slot: usize,
     /// The ended thread whose place it takes, with its slot and thread-local memory. What a family keeps of that thread is to
     /// become the new thread's ([`super::per_thread::PerThread::take_over`]).
     pub reuses: Option<ThreadId>,

@@ -88,6 +88,17 @@ pub fn is_program(site: Site) -> bool {
     (site.0 as usize) < program().len()
 }
 
+/// Whether a site is in the C library or the loader. They may hold locks there.
+pub fn is_c_library(site: Site) -> bool {
+    let address = address_of(site.0 as usize);
+    address.is_some_and(|address| {
+        with(address, |module| {
+            let name = module.and_then(|module| module.path.rsplit('/').next());
+            name.is_some_and(|name| name.starts_with("libc.so") || name.starts_with("ld-linux"))
+        })
+    })
+}
+
 /// Whether an address is of a library, and not of the program itself.
 pub fn is_library(address: usize) -> bool {
     with(address, |module| module.is_none_or(|module| module.library))

@@ -100,6 +100,8 @@ pub(crate) const HANDLERS: usize = 0x104;
 pub(crate) const IDENTITY: usize = 0x105;
 /// The signals that are pending for the process.
 pub(crate) const PENDING: usize = 0x106;
+/// The stream of `rand`.
+pub(crate) const RANDOM: usize = 0x107;
 /// From here on: an eventfd each, by the descriptor that it was made with.
 pub(crate) const EVENTFDS: usize = 0x400;
 /// From here on: a descriptor each.
@@ -158,6 +160,9 @@ pub(crate) fn named(world: &World, place: usize) -> Option<String> {
     if place == Hidden::Clock.address() {
         return Some("the clock".into());
     }
+    if place == Hidden::Freed.address() {
+        return Some("the freed addresses".into());
+    }
     if let Some(name) = waits::named(world, place) {
         return Some(name);
     }
@@ -183,6 +188,7 @@ fn special_name(number: usize) -> Option<String> {
         PENDING => "the signals that are pending for the process".into(),
         IDENTITY => "the user and the groups of the process".into(),
         FLAGS => "the flags of what is open".into(),
+        RANDOM => "the random numbers".into(),
         EVENTFDS..DESCRIPTORS => format!("eventfd {}", number - EVENTFDS),
         DESCRIPTORS..THREADS => format!("descriptor {}", number - DESCRIPTORS),
         THREADS..SCHEDULING => format!("the name of thread {}", number - THREADS),

@@ -7,8 +7,8 @@ use crate::{
         switch, unseen_calls,
     },
     run::{
-        debugger, dooms, faults, foreign_code, leftovers, process_end, racy_units, rules, serve,
-        snapshot, world,
+        address_reuse, debugger, dooms, faults, foreign_code, leftovers, process_end, racy_units,
+        rules, serve, snapshot, world,
     },
 };
 use alloc::vec::Vec;
@@ -78,6 +78,7 @@ extern "C" fn instead_of_main(
     foreign_code::prepare();
     modules::list();
     racy_units::prepare(&beginning.units);
+    address_reuse::prepare(&beginning.units);
     faults::install();
     let wanted = beginning.slots.iter().map(|slot| *slot as usize);
     if !debugger::wanted() {

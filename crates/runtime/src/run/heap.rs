@@ -2,12 +2,15 @@
 //!
 //! Each thread of the program allocates in an arena of its own, by slot, from the beginning of it on: an address is a function of
 //! the thread's path and of how much it has allocated before, never of the order of the run. Nothing is given out twice within a run, so
-//! an access to freed memory is always seen as one. What is allocated outside of runs (before `main`, by libc for parked threads) lies in an arena that is
+//! an access to freed memory is always seen as one; the exception is in [`address_reuse`]. What is allocated outside of runs (before `main`, by libc for parked threads) lies in an arena that is
 //! part of what every run begins with.
 
 use crate::{
     core::{cell::RunValue, channel, sys},
-    run::{slots, world},
+    run::{
+        address_reuse::{self, Born},
+        slots, world,
+    },
 };
 use alloc::{format, vec::Vec};
 use core::{ffi::c_void, ptr, sync::atomic::Ordering};
@@ -15,12 +18,14 @@ use reweave_model::{Kind, Site};
 
 const HEAPS_AT: usize = 0x2000_0000_0000;
 const STRIDE: usize = 1 << 30;
+/// All arenas lie in so many bytes.
+const SPAN: usize = (SYSTEM + 1) * STRIDE;
 /// The arena of what is allocated outside of runs.
 const SYSTEM: usize = slots::MOST;
 /// Mapped at a time.
 const PIECE: usize = 1 << 20;
 /// Stands before every block.
-const HEADER: usize = 16;
+pub const HEADER: usize = 16;
 const MAGIC: u32 = 0x7277_6d65;
 /// What new memory holds: nothing that a program can take for its own, and the same in every run.
 const FRESH: u8 = 0xa5;
@@ -49,6 +54,27 @@ pub struct Block {
     pub site: u32,
     /// Where it was freed; 0: it was not.
     pub freed: u32,
+    /// The how-many-th free of the run that was.
+    pub free: u32,
+    /// When it was allocated; outside of runs, never.
+    pub born: Born,
+    /// Bytes that any block at its address can have, if another can take its place; 0: none can.
+    pub room: usize,
+    pub align: usize,
+    /// An atomic operation had to do with its address.
+    pub used: bool,
+}
+
+/// The address in the heap that a word of the program may stand for, also with a tag above or below.
+#[inline]
+pub fn address_in(word: u64) -> Option<usize> {
+    const ABOVE: u64 = !(u64::MAX << 48);
+    let within = |address: u64| address.wrapping_sub(HEAPS_AT as u64) < (SPAN as u64);
+    let plain = word & ABOVE;
+    if within(plain) {
+        return Some(plain as usize);
+    }
+    within(word >> 16).then_some((word >> 16) as usize)
 }
 
 struct Arena {
@@ -95,12 +121,20 @@ impl Heap {
         if number == SYSTEM { 0 } else { number + 1 }
     }
 
-    pub fn allocate(&mut self, number: usize, bytes: usize, align: usize, site: u32) -> *mut u8 {
+    /// A new block of so many bytes, with room for so many.
+    pub fn allocate(
+        &mut self,
+        number: usize,
+        (bytes, room): (usize, usize),
+        align: usize,
+        site: u32,
+        born: Born,
+    ) -> *mut u8 {
         let base = HEAPS_AT + number * STRIDE;
         let arena = self.arena(Heap::index(number));
         let align = align.max(16);
         let start = (base + arena.used + HEADER).next_multiple_of(align);
-        let Some(end) = start.checked_add(bytes.max(1)) else {
+        let Some(end) = start.checked_add(bytes.max(room).max(1)) else {
             return ptr::null_mut();
         };
         let used = (end - base).next_multiple_of(16);
@@ -121,6 +155,11 @@ impl Heap {
             bytes,
             site,
             freed: 0,
+            free: 0,
+            born,
+            room,
+            align,
+            used: false,
         });
         // SAFETY: `HEADER` bytes before the block and the block itself lie below `arena.used`, all of which
         // is mapped for this heap alone.
@@ -135,6 +174,36 @@ impl Heap {
             }
         }
         start as *mut u8
+    }
+
+    /// A block takes the place of the freed one at this address; whether it can.
+    pub fn again(&mut self, address: usize, bytes: usize, site: u32, born: Born) -> bool {
+        let Some((number, index)) = self.find(address) else {
+            return false;
+        };
+        let block = &mut self.arenas[Heap::index(number)].blocks[index];
+        if block.freed == 0 || bytes > block.room {
+            return false;
+        }
+        (block.bytes, block.site, block.born) = (bytes, site, born);
+        (block.freed, block.used) = (0, false);
+        // SAFETY: the freed block has room for `bytes` bytes, and the program has no other block there.
+        unsafe { ptr::write_bytes(address as *mut u8, FRESH, bytes) };
+        true
+    }
+
+    /// An atomic operation has to do with an address: the block that it is in.
+    pub fn used(&mut self, address: usize) -> Option<Block> {
+        let (number, index, _) = self.around(address)?;
+        let block = &mut self.arenas[Heap::index(number)].blocks[index];
+        block.used = true;
+        Some(*block)
+    }
+
+    /// All blocks whose addresses were used.
+    pub fn all_used(&self) -> impl Iterator<Item = &Block> + '_ {
+        let all = self.arenas.iter().flat_map(|arena| arena.blocks.iter());
+        all.filter(|block| block.used)
     }
 
     fn find(&mut self, address: usize) -> Option<(usize, usize)> {
@@ -173,7 +242,8 @@ impl Heap {
         (address < block.start + block.bytes.max(1)).then_some((number, index, block))
     }
 
-    pub fn free(&mut self, address: usize, site: u32) -> Free {
+    /// Frees a block, which is the how-many-th of the run.
+    pub fn free(&mut self, address: usize, nth: usize, site: u32) -> Free {
         let Some((number, index)) = self.find(address) else {
             return Free::Unknown;
         };
@@ -185,6 +255,7 @@ impl Heap {
             return Free::Twice(*block);
         }
         block.freed = site.max(1);
+        block.free = nth as u32;
         Free::Done(*block)
     }
 
@@ -220,6 +291,7 @@ impl Heap {
         }
         for index in self.freed.drain(..) {
             self.arenas[0].blocks[index].freed = 0;
+            self.arenas[0].blocks[index].used = false;
         }
     }
 
@@ -248,8 +320,19 @@ fn arena() -> usize {
 }
 
 pub fn allocate(bytes: usize, align: usize, site: u32) -> *mut c_void {
+    if !world::active() {
+        return allocate_new((bytes, 0), align, site, Born::default());
+    }
+    match address_reuse::allocate(bytes, align, site) {
+        Some(block) => block,
+        None => allocate_new((bytes, 0), align, site, address_reuse::born()),
+    }
+}
+
+/// A block at a new address.
+pub fn allocate_new(sizes: (usize, usize), align: usize, site: u32, born: Born) -> *mut c_void {
     let number = arena();
-    let block = world::heap().allocate(number, bytes, align, site);
+    let block = world::heap().allocate(number, sizes, align, site, born);
     if block.is_null() {
         let mostly_freed = world::heap().mostly_freed(number);
         if mostly_freed {
@@ -266,15 +349,19 @@ pub fn allocate(bytes: usize, align: usize, site: u32) -> *mut c_void {
 
 /// Frees a block for the program, as `free` does. Wrong ones are errors of the run.
 pub fn release(address: usize, site: u32) {
-    let freed = world::heap().free(address, site);
     if !world::active() {
+        world::heap().free(address, 0, site);
         return;
     }
+    address_reuse::before_free(address, site);
+    let nth = world::borrow().frees();
+    let freed = world::heap().free(address, nth, site);
     let mut world = world::borrow();
     let site = Site(site);
     match freed {
         Free::Done(block) => {
             world.me().spin.freed(block.bytes);
+            world.address_freed(&block, site);
             world.give_back(block.start, block.bytes, site);
         }
         Free::Twice(block) => {

@@ -29,9 +29,11 @@ pub(crate) enum Hidden {
     Loader,
     /// Counts how often threads have looked at the clock.
     Clock,
+    /// Addresses that an allocation may return again: see [`crate::run::address_reuse`].
+    Freed,
 }
 
-static HIDDEN: [u64; 11] = [0; 11];
+static HIDDEN: [u64; 12] = [0; 12];
 
 impl Hidden {
     pub(crate) fn address(self) -> usize {
@@ -45,6 +47,7 @@ impl Hidden {
             Hidden::Names | Hidden::Clock => (Sort::Quiet, Object::Atomic(0)),
             Hidden::Waits => (Sort::Quiet, Object::mutex()),
             Hidden::Disk => (Sort::Quiet, Object::rwlock()),
+            Hidden::Freed => (Sort::Quiet, Object::pool()),
             _ => (Sort::Mutex, Object::mutex()),
         };
         world::borrow().object(self.address(), 8, sort, || fresh)

@@ -4,6 +4,7 @@
 //! May import `core`.
 
 pub(crate) mod accesses;
+pub(crate) mod address_reuse;
 pub(crate) mod atomic_objects;
 pub(crate) mod atomic_peeks;
 pub(crate) mod call_sites;
@@ -37,6 +38,7 @@ pub(crate) mod slots;
 pub(crate) mod snapshot;
 pub(crate) mod spin;
 pub(crate) mod thread_end;
+pub(crate) mod thread_identities;
 pub(crate) mod times;
 pub(crate) mod turns;
 pub(crate) mod unwinding;

@@ -78,7 +78,7 @@ fn done(op: Op, gate: Gate, site: Site, order: Order, failure: Option<Order>) ->
         },
     );
     let looks = event.access[0].is_some_and(|access| access.class == Class::Read);
-    world.follow(me, op, looks, site);
+    world.follow(me, op, done.result, looks, site);
     world.count_step();
     let doomed = !world.dooms.is_empty();
     drop(world);
@@ -86,6 +86,18 @@ fn done(op: Op, gate: Gate, site: Site, order: Order, failure: Option<Order>) ->
         dooms::meet(Some(op), site);
     }
     done
+}
+
+/// The words that an operation on an atomic reads, writes or compares.
+#[inline]
+fn words(op: Op, result: u64) -> [u64; 3] {
+    match op {
+        Op::Load(_) => [result, 0, 0],
+        Op::Store(_, value) => [value, 0, 0],
+        Op::Rmw(_, rmw) => [result, rmw.operand, 0],
+        Op::CompareExchange { expected, new, .. } => [result, expected, new],
+        _ => [0; 3],
+    }
 }
 
 /// The event that was done last.
@@ -98,7 +110,7 @@ pub(super) fn last_event(run: &Run) -> &Event {
 impl World {
     /// What follows from the event that the running thread has just done: clocks, shadow, time, loops.
     #[inline]
-    fn follow(&mut self, me: ThreadId, op: Op, looks: bool, site: Site) {
+    fn follow(&mut self, me: ThreadId, op: Op, result: u64, looks: bool, site: Site) {
         let epoch = self.races.epoch(me);
         self.me().acted = epoch;
         if let Op::Store(object, _) = op {
@@ -121,6 +133,7 @@ impl World {
         } else if let Some(object) = object.filter(|_| !leaves && !quiet) {
             self.touch_object(object, looks, site);
         }
+        self.use_words(words(op, result), epoch, site);
         self.record_poll();
         self.refresh();
         if self.detail {

@@ -57,6 +57,7 @@ pub fn prepare(units: &[Unit]) {
     let mut world = world::borrow();
     let mut found: Vec<(usize, usize)> = units
         .iter()
+        .filter(|unit| unit.allocated_at().is_none())
         .filter_map(|unit| {
             let address = world.address(unit.place)?;
             Some((address, unit.bytes as usize))

@@ -3,8 +3,8 @@
 use crate::{
     core::{channel, families, switch, sys},
     run::{
-        captured_output, debugger, entry, faults, leaks, leftovers, os_threads, slots, snapshot,
-        turns,
+        address_reuse, captured_output, debugger, entry, faults, leaks, leftovers, os_threads,
+        slots, snapshot, thread_identities, turns,
         world::{self, Outcome},
     },
 };
@@ -252,6 +252,8 @@ fn conclude(outcome: Outcome) {
         end => end,
     };
     families::conclude(end);
+    address_reuse::conclude();
+    thread_identities::conclude();
     let clean = world::borrow().run.execution().errors.is_empty();
     if end == End::Done && clean {
         leaks::conclude();

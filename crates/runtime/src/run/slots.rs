@@ -181,6 +181,11 @@ fn park(base: usize, seated: bool) -> Result<Slot, &'static str> {
     })
 }
 
+/// An address in this slot that nothing is at.
+pub fn nowhere_in(number: usize) -> usize {
+    STACKS_AT + (number + 1) * STRIDE - 8
+}
+
 /// The slot whose stack an address is in.
 pub fn slot_of(address: usize) -> Option<usize> {
     let number = address.checked_sub(STACKS_AT)? / STRIDE;

@@ -10,11 +10,13 @@ use crate::{
     },
     run::{
         accesses::{Mode, set_mode},
+        address_reuse,
         callers::swap_calls,
         credentials, debugger, foreign_code,
         os_threads::Seat,
         slots::Slot,
         spin, thread_end,
+        thread_identities::Identity,
         world::{Outcome, Thread, World, borrow, set_active},
     },
 };
@@ -58,7 +60,6 @@ pub fn run_plan(entry: extern "C" fn() -> !) -> Outcome {
     families::thread_begins(&Birth {
         parent: None,
         child: ThreadId::MAIN,
-        slot: 0,
         reuses: None,
     });
     set_active(true);
@@ -111,6 +112,7 @@ pub fn spawn(
     reuses: Option<ThreadId>,
     ready: impl FnOnce(&mut Thread),
 ) -> ThreadId {
+    let identity = Identity::born(address_reuse::born());
     let (me, id) = begin_thread(site);
     let wanted = reuses.map(|before| borrow().threads[before.index()].slot);
     let (number, slot) = slot_for(id, wanted, site);
@@ -121,11 +123,11 @@ pub fn spawn(
         thread.argument = argument;
         thread.starter = Some(me);
         thread.created = site.0;
+        thread.identity = identity;
     }
     families::thread_begins(&Birth {
         parent: Some(me),
         child: id,
-        slot: number,
         reuses,
     });
     {

@@ -77,7 +77,10 @@ impl Access<'_> {
     fn word(&self, value: *const u8) -> u64 {
         // SAFETY: a value of the program's, of this size.
         let value = unsafe { slice::from_raw_parts(value, self.bytes) };
-        let word = world::borrow().values.word(value);
+        let mut world = world::borrow();
+        world.use_parts(value, modules::site(self.frame.return_address));
+        let word = world.values.word(value);
+        drop(world);
         word.unwrap_or_else(|| {
             let site = modules::site(self.frame.return_address);
             world::unsupported("two values of an atomic that look alike", site)

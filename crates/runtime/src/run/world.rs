@@ -19,6 +19,7 @@ use crate::{
         switch, sys,
     },
     run::{
+        address_reuse::Addresses,
         atomic_peeks::Stores,
         callers::{FULL, calls_end},
         heap::Heap,
@@ -27,6 +28,7 @@ use crate::{
         recording::Watched,
         slots::{Slot, Slots},
         spin::Spin,
+        thread_identities::Identity,
         turns,
         wide_values::Values,
     },
@@ -71,6 +73,7 @@ pub struct Thread {
     pub spin: Spin,
     /// The plain access that is the event it has come to.
     pub access: Option<Part>,
+    pub identity: Identity,
 }
 
 impl Thread {
@@ -126,6 +129,8 @@ pub struct World {
     /// A plain store that is an event and is about to be made: its memory.
     pub unsettled: Option<(usize, usize)>,
     pub stores: Stores,
+    /// What became of addresses.
+    pub addresses: Addresses,
     pub values: Values,
     /// Places known to ask for less than sequential consistency.
     weak_orders: usize,
@@ -241,6 +246,7 @@ pub fn start(seated: bool) {
         units: Units::default(),
         unsettled: None,
         stores: Stores::default(),
+        addresses: Addresses::default(),
         values: Values::default(),
         weak_orders: 0,
         guarded: Vec::new(),
@@ -281,6 +287,7 @@ impl World {
         self.watched.clear();
         self.unsettled = None;
         self.stores.clear();
+        self.addresses.clear();
         self.values.clear();
         self.notes.clear();
         self.status = None;
@@ -377,6 +384,7 @@ impl World {
             calls_end: calls,
             spin,
             access: None,
+            identity: Identity::default(),
         });
         self.threads.last_mut().expect("just added")
     }

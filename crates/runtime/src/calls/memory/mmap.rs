@@ -18,7 +18,7 @@ use crate::{
         file_objects, start_state,
     },
     outside_run, real,
-    run::{accesses, call_sites, operations::failed, slots, world},
+    run::{accesses, address_reuse::MAPPED_AT, call_sites, operations::failed, slots, world},
     shared::resource_limits,
     trampoline,
 };
@@ -69,6 +69,10 @@ const LARGE_AT: usize = 0x3500_0000_0000;
 const LARGE: usize = 64 << 30;
 const LARGE_SLOTS: usize = 48;
 const _: () = assert!(SMALL_AT + slots::MOST * SMALL <= LARGE_AT);
+const _: () = assert!(
+    MAPPED_AT.start <= SMALL_AT && LARGE_AT + LARGE_SLOTS * LARGE <= MAPPED_AT.end,
+    "used addresses are looked for there"
+);
 
 /// The program break at `main`.
 static BREAK: RunValue<usize> = RunValue::new(0);
@@ -411,6 +415,7 @@ unsafe extern "C" fn unmap(address: usize, bytes: usize, frame: &Frame) -> c_int
         world::unsupported("munmap of memory from before main", site(frame));
     }
     accesses::range(address, bytes.min(LOOKED_AT), true, frame);
+    world::borrow().unmapped(address..address + bytes);
     give_back(&(address..address + bytes));
     file_mappings::removed(&pages(address, bytes));
     // SAFETY: the range lies within a mapping of the program's, by `mapped` above, and the program gives it up.
@@ -435,6 +440,7 @@ unsafe extern "C" fn remap(
     let (old, new) = (old.next_multiple_of(PAGE), new.next_multiple_of(PAGE));
     if new <= old {
         file_mappings::removed(&(address + new..address + old));
+        world::borrow().unmapped(address + new..address + old);
         // SAFETY: the rest lies within a mapping of the program's, by `mapped` above, and the program gives it up.
         unsafe { sys::call(libc::SYS_munmap, [address + new, old - new, 0, 0, 0, 0]) };
         return address;
@@ -447,6 +453,7 @@ unsafe extern "C" fn remap(
     let Some(place) = place else {
         return result(-libc::ENOMEM as isize);
     };
+    world::borrow().unmapped(address..address + old);
     let flags = (libc::MREMAP_MAYMOVE | libc::MREMAP_FIXED) as usize;
     // SAFETY: the old range lies within a mapping of the program's, by `mapped` above; nothing was mapped at `place` in this run.
     let value = unsafe { sys::call(libc::SYS_mremap, [address, old, new, flags, place, 0]) };

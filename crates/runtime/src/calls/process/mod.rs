@@ -36,7 +36,6 @@ pub(crate) static FAMILY: Family = Family {
     },
     thread_begins: |birth| {
         kernel_signals::thread_begins(birth);
-        random::thread_begins(birth);
         signals::thread_begins(birth);
     },
     process_ends: exit_handlers::run_all,

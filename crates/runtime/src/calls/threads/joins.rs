@@ -6,7 +6,7 @@ use crate::{
     outside_run,
     run::{
         accesses, call_sites, cancellation, hidden_objects::Hidden, operations::visible,
-        thread_end::find, world,
+        thread_end::find, thread_identities, world,
     },
     shared::deadlines::Deadline,
     trampoline,
@@ -172,6 +172,7 @@ unsafe fn join_by(
         return libc::EINVAL;
     };
     settle(thread, site);
+    world::borrow().identity_joined(thread);
     if !result.is_null() {
         accesses::range(result as usize, size_of::<usize>(), true, frame);
         // SAFETY: not null, so it points to room for a pointer, by this function's contract.
@@ -198,6 +199,7 @@ fn report_again(thread: ThreadId, site: Site) {
 /// As `pthread_detach`: outside of runs, `handle` is that of a thread.
 pub(super) unsafe extern "C" fn detach(handle: Handle, frame: &Frame) -> c_int {
     outside_run!(pthread_detach: fn(handle: Handle) -> c_int);
+    thread_identities::passed_on(frame.return_address);
     let Some(thread) = find(handle) else {
         return libc::ESRCH;
     };

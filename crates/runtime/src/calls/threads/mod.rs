@@ -7,6 +7,7 @@ pub(crate) mod c11_threads;
 pub(crate) mod cancellation;
 pub(crate) mod joins;
 pub(crate) mod lifecycle;
+pub(crate) mod own_handles;
 pub(crate) mod scheduling;
 pub(crate) mod thread_keys;
 pub(crate) mod thread_locals;
