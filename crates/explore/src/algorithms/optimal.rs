@@ -40,7 +40,8 @@ mod values;
 
 use crate::{
     algorithm::{
-        Algorithm, Found, Malformed, NewBranch, NodeStore, Options, Ran, StoredPayload, Unfit,
+        Algorithm, Found, Interrupt, Malformed, NewBranch, NodeStore, Options, Ran, StoredPayload,
+        Unfit,
     },
     claims::{Claims, Node},
     draft::Draft,
@@ -80,6 +81,8 @@ pub struct Optimal {
     at_once: usize,
     /// What was done for this execution so far.
     effort: u64,
+    /// Events that may have been looked at since the search was asked whether to go on.
+    unasked: usize,
 }
 
 type Touches = [Option<Access>; 2];
@@ -111,13 +114,36 @@ pub(crate) struct Detour {
 /// What is looked for.
 enum Sought<'a> {
     /// The plans of those that this execution, which was run by this plan, is the parent of.
-    Children(&'a Plan, &'a mut Vec<NewBranch<u32>>),
+    Children(&'a Plan, &'a mut Vec<NewBranch<u32>>, &'a Interrupt),
     /// All of them, whoever is their parent.
     Detours(&'a mut Vec<Detour>),
 }
 
 /// What is done for them at a time: for each overtaker and what it might overtake, the square of the number of threads. About a second.
 const LONG: u64 = 4_000_000_000;
+
+/// How many events may be looked at before the search is asked whether to go on: some milliseconds.
+const UNASKED: usize = 1 << 18;
+
+/// The search is to stop in the middle of an overtaker.
+struct Interrupted;
+
+impl Sought<'_> {
+    /// How many children were found so far.
+    fn children(&self) -> usize {
+        match self {
+            Sought::Children(_, out, _) => out.len(),
+            Sought::Detours(_) => 0,
+        }
+    }
+
+    /// Forgets all children but the first ones.
+    fn undo(&mut self, kept: usize) {
+        if let Sought::Children(_, out, _) = self {
+            out.truncate(kept);
+        }
+    }
+}
 
 impl Overtaker {
     /// Where it was done, or the end of the execution.
@@ -143,10 +169,13 @@ impl Algorithm for Optimal {
 
     fn branches(&mut self, ran: Ran<'_, u32>, found: &mut Found<u32>) -> Result<(), Unfit> {
         let Ran {
-            plan, execution, ..
+            plan,
+            execution,
+            interrupt,
+            ..
         } = ran;
         self.begin(execution, plan.steps.iter().map(|step| step.mark), 0);
-        let mut sought = Sought::Children(plan, &mut found.children);
+        let mut sought = Sought::Children(plan, &mut found.children, interrupt);
         let rest = self.find(execution, *ran.payload, &mut sought);
         found.rest = rest.map(|from| (from, from));
         Ok(())
@@ -184,15 +213,30 @@ impl Optimal {
 
     /// Adds all detours that the execution shows, by overtakers from a position on.
     pub(crate) fn detours(&mut self, execution: &Execution, fresh: u32, out: &mut Vec<Detour>) {
-        self.other_outcomes(execution, &mut Sought::Detours(out));
+        // Nobody interrupts these.
+        let _ = self.other_outcomes(execution, &mut Sought::Detours(out));
         self.overtakers(execution, fresh, &mut Sought::Detours(out));
     }
 
     fn find(&mut self, execution: &Execution, from: u32, out: &mut Sought) -> Option<u32> {
-        if from == 0 {
-            self.other_outcomes(execution, out);
+        if from == 0 && self.other_outcomes(execution, out).is_err() {
+            out.undo(0);
+            return Some(0);
         }
         self.overtakers(execution, from, out)
+    }
+
+    /// Asks now and then whether to go on.
+    fn look_up(&mut self, execution: &Execution, out: &Sought) -> Result<(), Interrupted> {
+        self.unasked += execution.events.len();
+        if self.unasked < UNASKED {
+            return Ok(());
+        }
+        self.unasked = 0;
+        match out {
+            Sought::Children(.., interrupt) if interrupt.asked() => Err(Interrupted),
+            _ => Ok(()),
+        }
     }
 
     /// What overtakers find that were done at a position or later, or never: these have places behind all the others. Where very many are found,
@@ -212,7 +256,11 @@ impl Optimal {
                     position: Some(position),
                     nth: self.happens.nth(position),
                 };
-                self.overtake(execution, &overtaker, out);
+                let before = out.children();
+                if self.overtake(execution, &overtaker, out).is_err() {
+                    out.undo(before);
+                    return Some(position);
+                }
             }
         }
         for (index, record) in execution.threads.iter().enumerate() {
@@ -233,7 +281,11 @@ impl Optimal {
             // A thread that was stopped by the limit on steps does not come to it in any execution.
             let stopped = overtaker.nth >= execution.max_steps as usize && !pending.op.completes();
             if !stopped && self.find_rivals_of_pending(execution, &overtaker) {
-                self.overtake(execution, &overtaker, out);
+                let before = out.children();
+                if self.overtake(execution, &overtaker, out).is_err() {
+                    out.undo(before);
+                    return Some(place);
+                }
             }
         }
         None
@@ -241,7 +293,7 @@ impl Optimal {
 
     /// Whether what is left of an execution is for later.
     fn pauses(&self, out: &Sought) -> bool {
-        matches!(out, Sought::Children(_, out) if out.len() >= self.at_once || self.effort >= LONG)
+        matches!(out, Sought::Children(_, out, _) if out.len() >= self.at_once || self.effort >= LONG)
     }
 
     /// The first position behind all detours.
@@ -250,10 +302,15 @@ impl Optimal {
     }
 
     /// The policy's step with another outcome.
-    fn other_outcomes(&mut self, execution: &Execution, out: &mut Sought) {
+    fn other_outcomes(
+        &mut self,
+        execution: &Execution,
+        out: &mut Sought,
+    ) -> Result<(), Interrupted> {
         for position in self.free()..execution.events.len() as u32 {
             let event = &execution.events[position as usize];
             for outcome in 1..event.outcomes {
+                self.look_up(execution, out)?;
                 if !self.still_overtaken(execution, position, outcome) {
                     continue;
                 }
@@ -267,6 +324,7 @@ impl Optimal {
                 self.add(execution, &same, position, outcome, false, out);
             }
         }
+        Ok(())
     }
 
     /// Whether the step, with another outcome, still depends on all that overtook it. If not, the canonical form
@@ -284,7 +342,12 @@ impl Optimal {
     }
 
     /// All children in which one operation overtakes one of its rivals.
-    fn overtake(&mut self, execution: &Execution, a: &Overtaker, out: &mut Sought) {
+    fn overtake(
+        &mut self,
+        execution: &Execution,
+        a: &Overtaker,
+        out: &mut Sought,
+    ) -> Result<(), Interrupted> {
         let competes = competes(a.pending.op, a.pending.gate);
         let last_cause = self.happens.coming_last(execution, a.thread, a.nth);
         self.effort += (self.rivals.len() * execution.threads.len().pow(2)) as u64;
@@ -297,6 +360,7 @@ impl Optimal {
             if alone && excludes && !parent {
                 continue;
             }
+            self.look_up(execution, out)?;
             self.find_leads(execution, a, e, !competes);
             if self.happens.in_row(&self.causes, e) {
                 continue;
@@ -322,6 +386,7 @@ impl Optimal {
             }
             self.child(execution, a, e, out);
         }
+        Ok(())
     }
 
     /// The plan in which `a` overtakes `e`, if this execution is its parent, for one that does the same wherever it stands: nothing
@@ -386,7 +451,7 @@ impl Optimal {
 
     /// Whether this is the execution to say that `a` overtakes `e`.
     fn is_sought(&mut self, execution: &Execution, a: &Overtaker, e: u32, out: &Sought) -> bool {
-        let Sought::Children(plan, _) = out else {
+        let Sought::Children(plan, ..) = out else {
             return true;
         };
         let parent = self.is_parent_by_order(plan, execution, a, e);
@@ -404,7 +469,7 @@ impl Optimal {
         out: &mut Sought,
     ) {
         let (plan, out) = match out {
-            Sought::Children(plan, out) => (plan, out),
+            Sought::Children(plan, out, _) => (plan, out),
             Sought::Detours(out) => {
                 return out.push(Detour {
                     e,

@@ -22,7 +22,8 @@ use crate::{
 };
 pub use amount::{Large, Part, Span, grouped};
 use ending::{WAITS, circle, ending, last_steps, stuck};
-pub(crate) use harmless::{clean, harmless};
+pub use harmless::{clean, is_unseen, spelled};
+pub(crate) use harmless::{harmless, harmless_json};
 use layout::{Row, cut, listing, width, wrap};
 pub use phrase::Story;
 use prose::prose;
