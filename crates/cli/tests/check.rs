@@ -211,7 +211,7 @@ fn a_race_is_told_and_run_again() {
     bench.run("check race.c").ends(1).says(&[
         "data-race in race.c\n",
         " of value: nothing orders them",
-        "one access: at race.c:8  value++;",
+        "write by main: at race.c:8  value++;",
         "in up at race.c:8\n    in main at race.c:14\n",
         "The program printed:\n  | going up\n",
         "reweave replay reweave-out/race-1.rwt",
@@ -705,6 +705,108 @@ fn ctrl_c_reports_what_is_known() {
         told.err,
         "reweave: interrupted: this is what is known so far\n"
     );
+}
+
+/// A program that computes for ever, waits for ever, creates threads for ever, or is very long: a budget ends it.
+#[test]
+fn a_budget_holds_inside_an_execution() {
+    const ENDLESS: &str = "
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <unistd.h>
+static atomic_int total;
+static inline void compute(void) { for (volatile long i = 0;; i++) ; }
+static inline void wait(void) { int two[2]; char c[9]; if (!pipe(two)) fgets(c, 9, fdopen(two[0], \"r\")); }
+static void *add(void *unused) { for (int i = 0; i < 20000; i++) atomic_fetch_add(&total, 1); return unused; }
+static inline void create(void) { for (pthread_t t;;) pthread_create(&t, 0, add, 0); }
+static inline void both(void) { pthread_t t; pthread_create(&t, 0, add, 0); add(0); pthread_join(t, 0); }
+int main(void) { HOW(); return 0; }
+";
+    let bench = Bench::new(&[("endless.c", ENDLESS)]);
+    for how in ["compute", "wait", "create", "both"] {
+        let line = format!("check --budget 700ms --format json -DHOW={how} endless.c");
+        let result = bench.run(&line).ends(3).json();
+        let reasons = result["incomplete"].to_string();
+        assert_eq!(reasons, "[\"budget\"]", "{how}");
+        // The machine may be busy, but it does not take what the program would.
+        let elapsed = result["elapsed_s"].as_f64().unwrap();
+        assert!(elapsed < 5.0, "{how}: {elapsed} s");
+    }
+}
+
+/// Processes that look like a program's, by the names of their executables.
+fn running(name: &str) -> usize {
+    let all = fs::read_dir("/proc").unwrap().flatten();
+    let named = |process: &PathBuf| {
+        let found = fs::read_to_string(process.join("comm"));
+        found.is_ok_and(|found| found.trim() == name)
+    };
+    all.map(|entry| entry.path()).filter(named).count()
+}
+
+/// A process that a program starts by a system call of its own, in a session of its own.
+#[test]
+fn no_process_of_a_program_stays() {
+    const FORKS: &str = "
+static inline long direct(long number) {
+    long answer;
+    __asm__ volatile(\"syscall\" : \"=a\"(answer) : \"a\"(number) : \"rcx\", \"r11\", \"memory\");
+    return answer;
+}
+int main(void) {
+    if (!direct(57)) {
+        direct(112);
+        for (;;) direct(34);
+    }
+    return 0;
+}
+";
+    for restart in ["warm", "fork", "exec"] {
+        let name = format!("stays-{restart}");
+        let bench = Bench::new(&[(&format!("{name}.c"), FORKS)]);
+        let line = format!("check --format json --restart {restart} {name}.c");
+        let told = bench.run(&line);
+        assert_ne!(told.code, Some(0), "{}", told.out);
+        assert_eq!(running(&name), 0, "{restart}");
+    }
+}
+
+/// Whatever ends the command, the next one finds and removes what it left.
+#[test]
+fn no_temporary_directory_stays() {
+    let bench = Bench::new(&[("counter.c", COUNTER)]);
+    let temporary = bench.path("temporary");
+    fs::create_dir(&temporary).unwrap();
+    let left = || fs::read_dir(&temporary).unwrap().count();
+    for (signal, at_once) in [("HUP", true), ("TERM", true), ("KILL", false)] {
+        let mut command = bench.command("check --format json -DN=10 counter.c");
+        let command = command.env("TMPDIR", &temporary);
+        let mut child = command
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        for _ in 0..3000 {
+            if left() > 0 {
+                break;
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        let kill = format!("-{signal}");
+        let sent = Command::new("kill")
+            .args([&kill, &child.id().to_string()])
+            .status();
+        assert!(sent.unwrap().success());
+        child.wait().unwrap();
+        if at_once {
+            assert_eq!(left(), 0, "{signal}");
+        }
+    }
+    let mut command = bench.command("check -DN=2 counter.c");
+    let last = command.env("TMPDIR", &temporary).output().unwrap();
+    assert_eq!(last.status.code(), Some(0));
+    assert_eq!(left(), 0);
 }
 
 #[test]

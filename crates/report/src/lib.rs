@@ -33,7 +33,7 @@ pub use text::{
     render_suite, render_trace, render_untold, spelled, summary, waiting,
 };
 pub use trace::{
-    Context, Difference, Failure, ObjectEntry, ObjectState, Options, PendingEntry, PlanStep,
-    Program, Shortened, SourceEntry, ThreadEntry, Trace, TraceEvent,
+    AccessEntry, Context, Difference, Failure, ObjectEntry, ObjectState, Options, PendingEntry,
+    PlanStep, Program, Shortened, SourceEntry, ThreadEntry, Trace, TraceEvent,
 };
 pub use walk::{Hold, Walk, holders};

@@ -77,8 +77,9 @@ pub struct Optimal {
     /// Threads in the order that the policy asks them in.
     line_up: Vec<parent::Waiter>,
     row: Vec<Quad>,
-    /// Children that are written down at a time.
+    /// Children that are written down at a time, and how many there are of an execution of this length.
     at_once: usize,
+    room: usize,
     /// What was done for this execution so far.
     effort: u64,
     /// Events that may have been looked at since the search was asked whether to go on.
@@ -114,7 +115,7 @@ pub(crate) struct Detour {
 /// What is looked for.
 enum Sought<'a> {
     /// The plans of those that this execution, which was run by this plan, is the parent of.
-    Children(&'a Plan, &'a mut Vec<NewBranch<u32>>, &'a Interrupt),
+    Children(&'a Plan, &'a mut Vec<NewBranch<Resume>>, &'a Interrupt),
     /// All of them, whoever is their parent.
     Detours(&'a mut Vec<Detour>),
 }
@@ -122,26 +123,32 @@ enum Sought<'a> {
 /// What is done for them at a time: for each overtaker and what it might overtake, the square of the number of threads. About a second.
 const LONG: u64 = 4_000_000_000;
 
-/// How many events may be looked at before the search is asked whether to go on: some milliseconds.
-const UNASKED: usize = 1 << 18;
+/// How many events may be looked at before the search is asked whether to go on: some milliseconds. (Tests have short executions.)
+const UNASKED: usize = if cfg!(debug_assertions) {
+    1 << 5
+} else {
+    1 << 18
+};
+
+/// Steps of children that are written down at a time; but some of the children, however long they are.
+const STEPS: usize = 4_000_000;
+const FEWEST: usize = 100;
 
 /// The search is to stop in the middle of an overtaker.
 struct Interrupted;
 
-impl Sought<'_> {
-    /// How many children were found so far.
-    fn children(&self) -> usize {
-        match self {
-            Sought::Children(_, out, _) => out.len(),
-            Sought::Detours(_) => 0,
-        }
-    }
+/// Where the children of an execution were not found yet.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Resume {
+    /// The place of the first overtaker that was not looked at to its end; 0: nothing was looked at.
+    place: u32,
+    /// How many of its rivals were.
+    rivals: u32,
+}
 
-    /// Forgets all children but the first ones.
-    fn undo(&mut self, kept: usize) {
-        if let Sought::Children(_, out, _) = self {
-            out.truncate(kept);
-        }
+impl Resume {
+    fn at(place: u32) -> Resume {
+        Resume { place, rivals: 0 }
     }
 }
 
@@ -153,8 +160,8 @@ impl Overtaker {
 }
 
 impl Algorithm for Optimal {
-    /// The place of the first overtaker whose children are yet to be found; 0: all are.
-    type Payload = u32;
+    /// From where on children are yet to be found.
+    type Payload = Resume;
 
     fn new(options: &Options, _: &Arc<dyn Claims>) -> Optimal {
         Optimal {
@@ -163,11 +170,11 @@ impl Algorithm for Optimal {
         }
     }
 
-    fn first(_: &Options) -> (Policy, u32) {
-        (Policy::First, 0)
+    fn first(_: &Options) -> (Policy, Resume) {
+        (Policy::First, Resume::default())
     }
 
-    fn branches(&mut self, ran: Ran<'_, u32>, found: &mut Found<u32>) -> Result<(), Unfit> {
+    fn branches(&mut self, ran: Ran<'_, Resume>, found: &mut Found<Resume>) -> Result<(), Unfit> {
         let Ran {
             plan,
             execution,
@@ -177,17 +184,20 @@ impl Algorithm for Optimal {
         self.begin(execution, plan.steps.iter().map(|step| step.mark), 0);
         let mut sought = Sought::Children(plan, &mut found.children, interrupt);
         let rest = self.find(execution, *ran.payload, &mut sought);
-        found.rest = rest.map(|from| (from, from));
+        found.rest = rest.map(|from| (from.place, from));
         Ok(())
     }
 
-    fn store(from: &u32, _: &mut NodeStore) -> StoredPayload {
-        StoredPayload::of([u64::from(*from)])
+    fn store(from: &Resume, _: &mut NodeStore) -> StoredPayload {
+        StoredPayload::of([u64::from(from.rivals) << 32 | u64::from(from.place)])
     }
 
-    fn restore(_: &Options, stored: StoredPayload, _: &[Arc<Node>]) -> Result<u32, Malformed> {
+    fn restore(_: &Options, stored: StoredPayload, _: &[Arc<Node>]) -> Result<Resume, Malformed> {
         let [from] = stored.numbers()?;
-        from.try_into().map_err(|_| Malformed)
+        Ok(Resume {
+            place: from as u32,
+            rivals: (from >> 32) as u32,
+        })
     }
 }
 
@@ -203,6 +213,8 @@ impl Optimal {
         self.happens.analyse_rest(execution, unchanged);
         self.replay.begin(execution);
         self.effort = 0;
+        let fitting = STEPS / execution.events.len().max(1);
+        self.room = fitting.max(FEWEST).min(self.at_once);
         self.marks.clear();
         self.marks.extend(marks);
         self.marks.resize(execution.events.len(), Mark::Default);
@@ -215,13 +227,15 @@ impl Optimal {
     pub(crate) fn detours(&mut self, execution: &Execution, fresh: u32, out: &mut Vec<Detour>) {
         // Nobody interrupts these.
         let _ = self.other_outcomes(execution, &mut Sought::Detours(out));
-        self.overtakers(execution, fresh, &mut Sought::Detours(out));
+        self.overtakers(execution, Resume::at(fresh), &mut Sought::Detours(out));
     }
 
-    fn find(&mut self, execution: &Execution, from: u32, out: &mut Sought) -> Option<u32> {
-        if from == 0 && self.other_outcomes(execution, out).is_err() {
-            out.undo(0);
-            return Some(0);
+    fn find(&mut self, execution: &Execution, from: Resume, out: &mut Sought) -> Option<Resume> {
+        if from.place == 0 && self.other_outcomes(execution, out).is_err() {
+            if let Sought::Children(_, out, _) = out {
+                out.clear();
+            }
+            return Some(from);
         }
         self.overtakers(execution, from, out)
     }
@@ -241,11 +255,18 @@ impl Optimal {
 
     /// What overtakers find that were done at a position or later, or never: these have places behind all the others. Where very many are found,
     /// the next place.
-    fn overtakers(&mut self, execution: &Execution, from: u32, out: &mut Sought) -> Option<u32> {
+    fn overtakers(
+        &mut self,
+        execution: &Execution,
+        begin: Resume,
+        out: &mut Sought,
+    ) -> Option<Resume> {
         let done = execution.events.len() as u32;
+        let from = begin.place;
+        let known = |place: u32| if place == from { begin.rivals } else { 0 };
         for position in from..done {
             if position > from && self.pauses(out) {
-                return Some(position);
+                return Some(Resume::at(position));
             }
             let event = &execution.events[position as usize];
             // What has another outcome the parent does by default.
@@ -256,10 +277,11 @@ impl Optimal {
                     position: Some(position),
                     nth: self.happens.nth(position),
                 };
-                let before = out.children();
-                if self.overtake(execution, &overtaker, out).is_err() {
-                    out.undo(before);
-                    return Some(position);
+                if let Some(rivals) = self.overtake(execution, &overtaker, known(position), out) {
+                    return Some(Resume {
+                        place: position,
+                        rivals,
+                    });
                 }
             }
         }
@@ -269,7 +291,7 @@ impl Optimal {
                 continue;
             };
             if place > from && self.pauses(out) {
-                return Some(place);
+                return Some(Resume::at(place));
             }
             let thread = ThreadId(index as u32);
             let overtaker = Overtaker {
@@ -281,10 +303,8 @@ impl Optimal {
             // A thread that was stopped by the limit on steps does not come to it in any execution.
             let stopped = overtaker.nth >= execution.max_steps as usize && !pending.op.completes();
             if !stopped && self.find_rivals_of_pending(execution, &overtaker) {
-                let before = out.children();
-                if self.overtake(execution, &overtaker, out).is_err() {
-                    out.undo(before);
-                    return Some(place);
+                if let Some(rivals) = self.overtake(execution, &overtaker, known(place), out) {
+                    return Some(Resume { place, rivals });
                 }
             }
         }
@@ -293,7 +313,12 @@ impl Optimal {
 
     /// Whether what is left of an execution is for later.
     fn pauses(&self, out: &Sought) -> bool {
-        matches!(out, Sought::Children(_, out, _) if out.len() >= self.at_once || self.effort >= LONG)
+        self.full(out) || (matches!(out, Sought::Children(..)) && self.effort >= LONG)
+    }
+
+    /// Whether as many children were found as are written down at a time.
+    fn full(&self, out: &Sought) -> bool {
+        matches!(out, Sought::Children(_, out, _) if out.len() >= self.room)
     }
 
     /// The first position behind all detours.
@@ -341,17 +366,22 @@ impl Optimal {
         self.depends_on_stages(execution, e, &effect, &[])
     }
 
-    /// All children in which one operation overtakes one of its rivals.
+    /// All children in which one operation overtakes one of its rivals, other than the first so many. Where very many are found, how many
+    /// rivals were looked at.
     fn overtake(
         &mut self,
         execution: &Execution,
         a: &Overtaker,
+        known: u32,
         out: &mut Sought,
-    ) -> Result<(), Interrupted> {
+    ) -> Option<u32> {
         let competes = competes(a.pending.op, a.pending.gate);
         let last_cause = self.happens.coming_last(execution, a.thread, a.nth);
         self.effort += (self.rivals.len() * execution.threads.len().pow(2)) as u64;
-        for index in 0..self.rivals.len() {
+        for index in known as usize..self.rivals.len() {
+            if index > known as usize && self.full(out) {
+                return Some(index as u32);
+            }
             let e = self.rivals[index];
             let event = &execution.events[e as usize];
             let excludes = parent::excludes(a, &event.op);
@@ -360,7 +390,9 @@ impl Optimal {
             if alone && excludes && !parent {
                 continue;
             }
-            self.look_up(execution, out)?;
+            if self.look_up(execution, out).is_err() {
+                return Some(index as u32);
+            }
             self.find_leads(execution, a, e, !competes);
             if self.happens.in_row(&self.causes, e) {
                 continue;
@@ -386,7 +418,7 @@ impl Optimal {
             }
             self.child(execution, a, e, out);
         }
-        Ok(())
+        None
     }
 
     /// The plan in which `a` overtakes `e`, if this execution is its parent, for one that does the same wherever it stands: nothing
@@ -455,7 +487,7 @@ impl Optimal {
             return true;
         };
         let parent = self.is_parent_by_order(plan, execution, a, e);
-        parent.unwrap_or_else(|| self.is_parent(execution, a, e))
+        parent.unwrap_or_else(|| self.is_parent(plan, execution, a, e))
     }
 
     /// Adds what was found: the leads, the overtaker, and what it overtakes if that can go.
@@ -493,7 +525,7 @@ impl Optimal {
         if next {
             child.push(event.thread, event.pending(), 0, Mark::Default);
         }
-        out.push(NewBranch::new(child.child, 0));
+        out.push(NewBranch::new(child.child, Resume::default()));
     }
 
     /// Whether the overtaker with this outcome conflicts with `e`, needs just its leads, and is the canonical one.

@@ -83,6 +83,8 @@ pub(crate) fn harmless(trace: &Trace) -> Trace {
         error.rule.iter_mut().for_each(line);
         error.places.iter_mut().for_each(|at| line(&mut at.file));
         error.stacks.iter_mut().flatten().for_each(line);
+        let accesses = error.accesses.iter_mut();
+        accesses.for_each(|access| line(&mut access.access));
     }
     for thread in &mut trace.threads {
         thread.name.iter_mut().for_each(line);

@@ -159,10 +159,10 @@ fn headline(trace: &Trace, sources: &Sources, style: Style) -> String {
         );
         return style.bold(&line) + "\n";
     };
-    let mut out = failure(first, program, sources, style);
+    let mut out = failure(trace, first, program, sources, style);
     for other in distinct(&trace.errors).skip(1) {
         out += "\n";
-        out += &failure(other, "the same execution", sources, style);
+        out += &failure(trace, other, "the same execution", sources, style);
     }
     out
 }
@@ -185,7 +185,13 @@ fn distinct(errors: &[Failure]) -> impl Iterator<Item = &Failure> {
     })
 }
 
-fn failure(failure: &Failure, program: &str, sources: &Sources, style: Style) -> String {
+fn failure(
+    trace: &Trace,
+    failure: &Failure,
+    program: &str,
+    sources: &Sources,
+    style: Style,
+) -> String {
     let rule = failure.rule.as_ref().map(|rule| format!(" ({rule})"));
     let name = failure.kind.name();
     let head = format!("{name}{} in {program}", rule.unwrap_or_default());
@@ -197,11 +203,15 @@ fn failure(failure: &Failure, program: &str, sources: &Sources, style: Style) ->
     out += &wrap(&failure.message, style.width, "  ");
     let race = failure.kind == Kind::DataRace;
     for (number, place) in failure.places.iter().enumerate() {
-        let which = match number {
-            0 if race => "one access: ",
-            1 if race => "the other:  ",
-            _ if race => "and:        ",
-            _ => "",
+        let which = match (failure.accesses.get(number), number) {
+            (Some(access), _) => {
+                let thread = &trace.threads[access.thread as usize].path;
+                format!("{} by {thread}: ", access.access)
+            }
+            (None, 0) if race => "one access: ".into(),
+            (None, 1) if race => "the other:  ".into(),
+            (None, _) if race => "and:        ".into(),
+            _ => String::new(),
         };
         let at = format!("  {which}at {place}");
         let room = style.width.saturating_sub(width(&at) + 2);
@@ -319,12 +329,23 @@ fn rows(story: &Story<'_>, sources: &Sources, style: Style) -> Vec<Row> {
                 rows.push(line(thread, None, format!("spawn {name}")));
             }
         }
-        for error in distinct(&trace.errors).filter(|error| error.after == Some((thread, count))) {
-            let text = format!("{} here", error.kind.name());
-            rows.push(Row {
-                sign: "!",
-                ..line(thread, error.places.first(), text)
-            });
+        for error in distinct(&trace.errors) {
+            for (access, at) in error.earlier(thread, count) {
+                let failing = story.thread(error.after.map_or(0, |(thread, _)| thread));
+                rows.push(Row {
+                    sign: "*",
+                    ..line(thread, at, error.told_earlier(access, failing))
+                });
+            }
+            if error.after == Some((thread, count)) {
+                let access = error.failing().map(|index| &error.accesses[index].access);
+                let access = access.map_or_else(String::new, |access| format!(": {access}"));
+                let text = format!("{} here{access}", error.kind.name());
+                rows.push(Row {
+                    sign: "!",
+                    ..line(thread, error.place(), text)
+                });
+            }
         }
     };
     for thread in 0..trace.threads.len() as u32 {

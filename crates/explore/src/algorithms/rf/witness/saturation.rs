@@ -26,6 +26,8 @@ pub(super) struct Saturation {
     /// How many reads and writes there were when everything was found that follows.
     closed: (usize, usize),
     past: Vec<Quad>,
+    /// Pairs of a read and a write that were looked at.
+    pub effort: u64,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -202,6 +204,7 @@ impl Saturation {
                 before,
             } = self.writes[next as usize];
             next = before;
+            self.effort += 1;
             if other == source || other == place {
                 continue;
             }
