@@ -482,7 +482,7 @@ fn an_earlier_access_has_a_row_in_its_own_thread() {
     };
     assert!(earlier.contains("src/demo.rs:12"), "{earlier}");
     assert!(
-        earlier.contains("free: use-after-free in transfer"),
+        earlier.contains("free: use-after-free in main.0"),
         "{earlier}"
     );
     assert!(failing.contains("src/demo.rs:21"), "{failing}");

@@ -189,9 +189,7 @@ impl Rf {
             let Some(touch) = self.graph.touches[position as usize] else {
                 continue;
             };
-            if self.witness.effort() > LONG {
-                let why = "what an execution could have read takes too long to find";
-                run.fit = Err(Unfit::because(why));
+            if run.fit.is_err() {
                 return;
             }
             let object = touch.object.index();
@@ -347,6 +345,11 @@ impl Rf {
             source,
             swapped,
         } = candidate;
+        if self.witness.effort() > LONG {
+            let why = "what an execution could have read takes too long to find";
+            run.fit = Err(Unfit::because(why));
+            return;
+        }
         let straight = self.graph.straight && !swapped && !self.leads.is_empty();
         if straight {
             // Nothing is in the way.

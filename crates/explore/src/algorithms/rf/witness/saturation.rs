@@ -26,7 +26,7 @@ pub(super) struct Saturation {
     /// How many reads and writes there were when everything was found that follows.
     closed: (usize, usize),
     past: Vec<Quad>,
-    /// Pairs of a read and a write that were looked at.
+    /// Reads, and pairs of a read and a write, that were looked at.
     pub effort: u64,
 }
 
@@ -197,14 +197,15 @@ impl Saturation {
     fn look_at(&mut self, happens: &Happens, read: Read, since: usize) -> Option<bool> {
         let Read { place, source, .. } = read;
         let mut changed = false;
+        self.effort += 1;
         let mut next = self.last[read.object as usize];
         while next != START && next as usize >= since {
+            self.effort += 1;
             let Write {
                 place: other,
                 before,
             } = self.writes[next as usize];
             next = before;
-            self.effort += 1;
             if other == source || other == place {
                 continue;
             }
