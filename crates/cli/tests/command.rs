@@ -369,7 +369,7 @@ fn misspelt_verbs_and_options_have_a_hint() {
             "did you mean --keep-going?",
         ),
         (&["report", "--ful", "x"], "did you mean --full?"),
-        (&["fly"], "`--help` lists all"),
+        (&["fly"], "`--help` shows the usage"),
     ];
     for (args, says) in cases {
         let output = reweave(args);
