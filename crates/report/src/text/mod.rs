@@ -329,23 +329,11 @@ fn rows(story: &Story<'_>, sources: &Sources, style: Style) -> Vec<Row> {
                 rows.push(line(thread, None, format!("spawn {name}")));
             }
         }
-        for error in distinct(&trace.errors) {
-            for (access, at) in error.earlier(thread, count) {
-                let failing = story.thread(error.after.map_or(0, |(thread, _)| thread));
-                rows.push(Row {
-                    sign: "*",
-                    ..line(thread, at, error.told_earlier(access, failing))
-                });
-            }
-            if error.after == Some((thread, count)) {
-                let access = error.failing().map(|index| &error.accesses[index].access);
-                let access = access.map_or_else(String::new, |access| format!(": {access}"));
-                let text = format!("{} here{access}", error.kind.name());
-                rows.push(Row {
-                    sign: "!",
-                    ..line(thread, error.place(), text)
-                });
-            }
+        for (sign, at, text) in error_rows(story, thread, count) {
+            rows.push(Row {
+                sign,
+                ..line(thread, at, text)
+            });
         }
     };
     for thread in 0..trace.threads.len() as u32 {
@@ -371,6 +359,27 @@ fn rows(story: &Story<'_>, sources: &Sources, style: Style) -> Vec<Row> {
                 matters: number <= WAITS,
                 ..line(thread.0, pending.at.as_ref(), text)
             });
+        }
+    }
+    rows
+}
+
+/// What went wrong in a thread after so many of its events, and which of its accesses others failed with: sign, place and text.
+fn error_rows<'a>(
+    story: &'a Story<'_>,
+    thread: u32,
+    count: u32,
+) -> Vec<(&'static str, Option<&'a Position>, String)> {
+    let mut rows = Vec::new();
+    for error in distinct(&story.trace.errors) {
+        let failing = story.thread(error.after.map_or(0, |(thread, _)| thread));
+        let earlier = error.earlier(thread, count);
+        rows.extend(earlier.map(|(it, at)| ("*", at, error.told_earlier(it, failing))));
+        if error.after == Some((thread, count)) {
+            let access = error.failing().map(|index| &error.accesses[index].access);
+            let access = access.map_or_else(String::new, |access| format!(": {access}"));
+            let text = format!("{} here{access}", error.kind.name());
+            rows.push(("!", error.place(), text));
         }
     }
     rows
