@@ -21,8 +21,8 @@ impl Trace {
             .or_else(|| {
                 let accesses = self.errors.iter().flat_map(|error| &error.accesses);
                 let accesses = accesses.map(|access| (access.thread, 0));
-                let mut blamed = self.errors.iter().filter_map(|error| error.after);
-                { &mut blamed }
+                let blamed = self.errors.iter().filter_map(|error| error.after);
+                blamed
                     .chain(accesses)
                     .find(|(thread, _)| *thread as usize >= self.threads.len())
                     .map(|(thread, _)| {
