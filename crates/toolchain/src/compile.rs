@@ -24,7 +24,7 @@ pub use language::Language;
 pub use wrappers::Wrappers;
 pub(crate) use wrappers::{quoted, write};
 
-use crate::{Kit, assemble::run_as_assembler};
+use crate::{Kit, assemble::run_as_assembler, temporary::TemporaryDirectory};
 use command_line::{Part, Stage};
 use std::{
     env,
@@ -37,14 +37,13 @@ use std::{
         atomic::{AtomicUsize, Ordering::Relaxed},
     },
 };
-use tempfile::TempDir;
 
 /// A program that was compiled to be explored. Dropping this removes it.
 #[derive(Debug)]
 pub struct Built {
     /// The program.
     pub program: PathBuf,
-    _directory: TempDir,
+    _directory: TemporaryDirectory,
 }
 
 /// Compiles and links the files of a compiler's command line without `-c` and `-o`, for exploration. The flags of
@@ -58,7 +57,7 @@ pub fn build(kit: &Kit, words: Vec<OsString>) -> Result<Built, CompileError> {
     if let Some(missing) = files.find(|file| !file.exists()) {
         return Err(CompileError::Missing(missing.into()));
     }
-    let directory = tempfile::Builder::new().prefix("reweave-").tempdir();
+    let directory = TemporaryDirectory::new();
     let directory = directory.map_err(|error| CompileError::File(env::temp_dir(), error))?;
     // Each file is compiled by the compiler of its language; C++ needs its libraries, so its compiler links.
     let compiler = |language: Language| {
@@ -127,7 +126,7 @@ pub fn run_as_compiler(
             words
         }
         Stage::Link => {
-            let directory = tempfile::tempdir();
+            let directory = TemporaryDirectory::new();
             let directory =
                 directory.map_err(|error| CompileError::File(env::temp_dir(), error))?;
             let steps = TwoSteps {

@@ -5,6 +5,7 @@
 //! * [`assemble`]: the assembler that those compilers are given, which adds the hooks that they leave out.
 //! * [`executable`]: whether a program's file can be run under the runtime.
 //! * [`symbols`]: functions, lines and variables from debug information.
+//! * [`temporary`]: directories that disappear with the command, however it ends.
 //!
 //! It knows nothing of searches and starts no program.
 #![forbid(unsafe_code)]
@@ -14,5 +15,6 @@ pub mod compile;
 pub mod executable;
 pub mod kit;
 pub mod symbols;
+pub mod temporary;
 
 pub use kit::Kit;

@@ -64,6 +64,8 @@ pub struct Header {
     pub left: AtomicU32,
     /// Whether a thread that makes no step is to be given up. Else the target looks what it does.
     pub endless: AtomicU32,
+    /// The system call in which a thread that is to be given up waits, counted from 1; 0: it runs.
+    pub waits_in: AtomicU32,
     /// Bytes that a thread of the program can have.
     pub max_memory: AtomicU64,
     /// How many descriptors the program may have; the process may have more.

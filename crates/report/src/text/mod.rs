@@ -22,7 +22,8 @@ use crate::{
 };
 pub use amount::{Large, Part, Span, grouped};
 use ending::{WAITS, circle, ending, last_steps, stuck};
-pub(crate) use harmless::{clean, harmless};
+pub use harmless::{clean, is_unseen, spelled};
+pub(crate) use harmless::{harmless, harmless_json};
 use layout::{Row, cut, listing, width, wrap};
 pub use phrase::Story;
 use prose::prose;
@@ -158,10 +159,10 @@ fn headline(trace: &Trace, sources: &Sources, style: Style) -> String {
         );
         return style.bold(&line) + "\n";
     };
-    let mut out = failure(first, program, sources, style);
+    let mut out = failure(trace, first, program, sources, style);
     for other in distinct(&trace.errors).skip(1) {
         out += "\n";
-        out += &failure(other, "the same execution", sources, style);
+        out += &failure(trace, other, "the same execution", sources, style);
     }
     out
 }
@@ -184,7 +185,13 @@ fn distinct(errors: &[Failure]) -> impl Iterator<Item = &Failure> {
     })
 }
 
-fn failure(failure: &Failure, program: &str, sources: &Sources, style: Style) -> String {
+fn failure(
+    trace: &Trace,
+    failure: &Failure,
+    program: &str,
+    sources: &Sources,
+    style: Style,
+) -> String {
     let rule = failure.rule.as_ref().map(|rule| format!(" ({rule})"));
     let name = failure.kind.name();
     let head = format!("{name}{} in {program}", rule.unwrap_or_default());
@@ -196,11 +203,15 @@ fn failure(failure: &Failure, program: &str, sources: &Sources, style: Style) ->
     out += &wrap(&failure.message, style.width, "  ");
     let race = failure.kind == Kind::DataRace;
     for (number, place) in failure.places.iter().enumerate() {
-        let which = match number {
-            0 if race => "one access: ",
-            1 if race => "the other:  ",
-            _ if race => "and:        ",
-            _ => "",
+        let which = match (failure.accesses.get(number), number) {
+            (Some(access), _) => {
+                let thread = &trace.threads[access.thread as usize].path;
+                format!("{} by {thread}: ", access.access)
+            }
+            (None, 0) if race => "one access: ".into(),
+            (None, 1) if race => "the other:  ".into(),
+            (None, _) if race => "and:        ".into(),
+            _ => String::new(),
         };
         let at = format!("  {which}at {place}");
         let room = style.width.saturating_sub(width(&at) + 2);
@@ -318,11 +329,10 @@ fn rows(story: &Story<'_>, sources: &Sources, style: Style) -> Vec<Row> {
                 rows.push(line(thread, None, format!("spawn {name}")));
             }
         }
-        for error in distinct(&trace.errors).filter(|error| error.after == Some((thread, count))) {
-            let text = format!("{} here", error.kind.name());
+        for (sign, at, text) in error_rows(story, thread, count) {
             rows.push(Row {
-                sign: "!",
-                ..line(thread, error.places.first(), text)
+                sign,
+                ..line(thread, at, text)
             });
         }
     };
@@ -349,6 +359,27 @@ fn rows(story: &Story<'_>, sources: &Sources, style: Style) -> Vec<Row> {
                 matters: number <= WAITS,
                 ..line(thread.0, pending.at.as_ref(), text)
             });
+        }
+    }
+    rows
+}
+
+/// What went wrong in a thread after so many of its events, and which of its accesses others failed with: sign, place and text.
+fn error_rows<'a>(
+    story: &'a Story<'_>,
+    thread: u32,
+    count: u32,
+) -> Vec<(&'static str, Option<&'a Position>, String)> {
+    let mut rows = Vec::new();
+    for error in distinct(&story.trace.errors) {
+        let failing = story.thread(error.after.map_or(0, |(thread, _)| thread));
+        let earlier = error.earlier(thread, count);
+        rows.extend(earlier.map(|(it, at)| ("*", at, error.told_earlier(it, failing))));
+        if error.after == Some((thread, count)) {
+            let access = error.failing().map(|index| &error.accesses[index].access);
+            let access = access.map_or_else(String::new, |access| format!(": {access}"));
+            let text = format!("{} here{access}", error.kind.name());
+            rows.push(("!", error.place(), text));
         }
     }
     rows

@@ -18,6 +18,7 @@ pub(crate) mod restore;
 pub(crate) mod signal_names;
 pub(crate) mod switch;
 pub(crate) mod sys;
+pub(crate) mod system_call_names;
 pub(crate) mod trampoline;
 pub(crate) mod unseen_calls;
 pub(crate) mod variadic;

@@ -27,6 +27,9 @@ use reweave_model::{Op, Pending, Site, ThreadId};
 /// Reported when a run creates one more thread than there can be.
 const TOO_MANY: &str = "more threads than there is room for";
 
+/// Reported when a thread creates more threads than it may make steps: creating one is no step of the model, and a loop has to end.
+const BEYOND_STEPS: &str = "more threads of one thread than --max-steps allows";
+
 /// Where the code stands that began the run.
 static ROOT: RunValue<*mut u8> = RunValue::new(ptr::null_mut());
 
@@ -151,6 +154,10 @@ fn begin_thread(site: Site) -> (ThreadId, ThreadId) {
     if world.short {
         drop(world);
         unsupported(TOO_MANY, site);
+    }
+    if world.run.state().children(me) >= world.run.state().max_steps {
+        drop(world);
+        unsupported(BEYOND_STEPS, site);
     }
     let id = world.run.spawn(me);
     world.races.spawn(me, id);
