@@ -323,10 +323,14 @@ pub fn allocate(bytes: usize, align: usize, site: u32) -> *mut c_void {
     if !world::active() {
         return allocate_new((bytes, 0), align, site, Born::default());
     }
-    match address_reuse::allocate(bytes, align, site) {
+    let block = match address_reuse::allocate(bytes, align, site) {
         Some(block) => block,
         None => allocate_new((bytes, 0), align, site, address_reuse::born()),
+    };
+    if !block.is_null() && arena() != SYSTEM {
+        world::borrow().me().spin.allocated(bytes);
     }
+    block
 }
 
 /// A block at a new address.
@@ -341,8 +345,6 @@ pub fn allocate_new(sizes: (usize, usize), align: usize, site: u32, born: Born) 
         }
         // SAFETY: libc returns the address of the running thread's own `errno`.
         unsafe { *libc::__errno_location() = libc::ENOMEM };
-    } else if number != SYSTEM {
-        world::borrow().me().spin.allocated(bytes);
     }
     block.cast()
 }

@@ -235,9 +235,9 @@ impl Spin {
     }
 }
 
-/// Before an operation of the running thread is announced: the gate to announce it with.
+/// The running thread comes to an operation, having written what it has.
 #[inline]
-pub fn before(op: Op, site: Site, frame: Option<&Frame>) -> Gate {
+fn arrive() -> Borrow<'static, World> {
     foreign_code::disarm();
     let mut world = world::borrow();
     let polls = &mut world.me().spin.polls;
@@ -249,6 +249,13 @@ pub fn before(op: Op, site: Site, frame: Option<&Frame>) -> Gate {
     if wrote.outside {
         watched_reads::end(world.current);
     }
+    world
+}
+
+/// Before an operation of the running thread is announced: the gate to announce it with.
+#[inline]
+pub fn before(op: Op, site: Site, frame: Option<&Frame>) -> Gate {
+    let mut world = arrive();
     let polls = &mut world.me().spin.polls;
     match frame {
         Some(frame) if !polls.row().is_empty() => revisit(world, op, site, frame),
@@ -259,17 +266,12 @@ pub fn before(op: Op, site: Site, frame: Option<&Frame>) -> Gate {
 /// Before an operation that may time out and is known by `key`: whether the running thread is in a loop that would come here in the same
 /// way again if it did.
 pub fn repeats(key: Op, site: Site, frame: Option<&Frame>) -> bool {
-    let mut world = world::borrow();
+    let mut world = arrive();
     let me = world.me();
-    let (top, polls) = (me.top, &mut me.spin.polls);
-    let wrote = take_wrote();
-    if wrote.outside {
-        polls.clear_row();
-    }
-    polls.arrive(wrote.inside);
+    let (top, held, polls) = (me.top, me.spin.held, &mut me.spin.polls);
     // On a stack that the program made it is not known what is there.
     let own = |frame: &&Frame| on_stack(top, core::ptr::from_ref(*frame) as usize);
-    let take = || frame.filter(own).map(|frame| print(frame, top));
+    let take = || frame.filter(own).map(|frame| print(frame, top, held));
     polls.timed(key, site, take).is_some()
 }
 
