@@ -141,7 +141,7 @@ pub(crate) fn group_lives(leader: u32) -> bool {
 }
 
 fn group(process: u32) -> Option<u32> {
-    // SAFETY: asks for a number.
+    // SAFETY: it takes no argument, and only returns a number.
     let group = unsafe { libc::getpgid(process as libc::pid_t) };
     u32::try_from(group).ok()
 }

@@ -481,8 +481,7 @@ impl Machine {
             run.state().object(object).sees(event.op)
         };
         match instruction {
-            I::PollUntil(..) | I::ReadUntil(..) => thread.register = look(&self.run),
-            _ if tries_again(instruction) => thread.register = look(&self.run),
+            _ if looks_again(instruction) => thread.register = look(&self.run),
             I::PollEither(..) => match thread.part {
                 1 => thread.seen[0] = event.result,
                 2 => thread.seen[1] = look(&self.run),
@@ -647,6 +646,11 @@ pub fn preemptions(program: &Program, execution: &Execution) -> u32 {
         machine.proceed(event.thread, &mut newborn);
     }
     count
+}
+
+/// Whether an instruction is a loop that looks at one object in each round.
+fn looks_again(instruction: I) -> bool {
+    matches!(instruction, I::PollUntil(..) | I::ReadUntil(..)) || tries_again(instruction)
 }
 
 /// Whether an instruction tries the same operation until that succeeds.

@@ -270,20 +270,22 @@ impl Machine {
         )
     }
 
+    /// Whether an unlock ends a section that changed nothing.
+    fn leaves_clean(&mut self, id: ThreadId, act: Act, site: Site) -> bool {
+        let Act::Unlock(m) = act else { return false };
+        let mutex = ObjectId(self.bases.mutexes + m as u32);
+        let thread = &mut self.threads[id.index()];
+        let now = thread.variables.clone();
+        thread.row.clean(mutex, site, now)
+    }
+
     /// What an act comes to next.
     fn act(&mut self, id: ThreadId, act: Act, site: Site) -> Step {
         if let Some(step) = self.without_event(id, act) {
             return step;
         }
+        let clean = self.leaves_clean(id, act, site);
         let thread = &mut self.threads[id.index()];
-        let clean = match act {
-            Act::Unlock(m) => {
-                let mutex = ObjectId(self.bases.mutexes + m as u32);
-                let now = thread.variables.clone();
-                thread.row.clean(mutex, site, now)
-            }
-            _ => false,
-        };
         // What is expected stands in a variable whose address is passed on.
         thread.row.wrote_own |= matches!(act, Act::Compare(..));
         let b = &self.bases;
