@@ -526,11 +526,9 @@ impl Machine {
             | I::OnceBegin(_)
             | I::OnceForce(_)
             | I::Allocate
+            | I::Barrier(_)
             | I::Add(..) => thread.register = event.result,
             _ => thread.register = u64::from(event.ok),
-        }
-        if let I::Barrier(_) = instruction {
-            thread.register = event.result;
         }
         if thread.part >= parts {
             thread.part = 0;
