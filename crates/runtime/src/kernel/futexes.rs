@@ -35,10 +35,20 @@ pub unsafe fn call(arguments: &[usize; 6], site: Site) -> c_long {
     let time = time as *const timespec;
     let result = match operation & libc::FUTEX_CMD_MASK {
         // SAFETY: `word` and `time` are what a wait demands, by this function's contract.
-        libc::FUTEX_WAIT => unsafe { wait(word, value, time, |time| Deadline::after(time, None), site) },
+        libc::FUTEX_WAIT => unsafe {
+            wait(word, value, time, |time| Deadline::after(time, None), site)
+        },
         libc::FUTEX_WAIT_BITSET if mask as u32 == ALL_BITS => {
             // SAFETY: `word` and `time` are what a wait demands, by this function's contract.
-            unsafe { wait(word, value, time, |time| Deadline::new(clock, time, None), site) }
+            unsafe {
+                wait(
+                    word,
+                    value,
+                    time,
+                    |time| Deadline::new(clock, time, None),
+                    site,
+                )
+            }
         }
         libc::FUTEX_WAKE => Ok(wake(word, value as c_int, site)),
         libc::FUTEX_WAKE_BITSET if mask as u32 == ALL_BITS => Ok(wake(word, value as c_int, site)),
