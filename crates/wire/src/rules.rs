@@ -24,11 +24,13 @@ pub enum Rule {
     Positions,
     /// Registering functions for the end of the process and calling them is in one order: several threads do so.
     Handlers,
+    /// Which signals are pending for the process is an object: another thread than the first, which gets them, asks for it.
+    Pending,
 }
 
 impl Rule {
     /// All rules with the names by which files store them, in the order of their numbers.
-    const NAMES: [(Rule, &'static str); 9] = [
+    const NAMES: [(Rule, &'static str); 10] = [
         (Rule::Ranges, "ranges"),
         (Rule::Table, "table"),
         (Rule::Output, "output"),
@@ -38,6 +40,7 @@ impl Rule {
         (Rule::Streams, "streams"),
         (Rule::Positions, "positions"),
         (Rule::Handlers, "handlers"),
+        (Rule::Pending, "pending"),
     ];
 
     /// The name by which files store it.
@@ -126,11 +129,11 @@ mod tests {
             assert_eq!(Rule::read(number as u64), Ok(rule));
         }
         assert_eq!(Rule::named("memory"), None);
-        assert_eq!(Rule::read(9), Err(Malformed));
+        assert_eq!(Rule::read(10), Err(Malformed));
         let some: Rules = [Rule::Names, Rule::Ranges].into_iter().collect();
         assert!(some.iter().eq([Rule::Ranges, Rule::Names]));
         assert!(!some.contains(Rule::Table) && !some.is_empty());
         assert_eq!(Rules::read(some.bits().into()), Ok(some));
-        assert_eq!(Rules::read(1 << 9), Err(Malformed));
+        assert_eq!(Rules::read(1 << 10), Err(Malformed));
     }
 }
