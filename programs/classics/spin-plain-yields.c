@@ -1,4 +1,5 @@
 // A loop that waits for a plain flag and does something else meanwhile: it yields, or looks at an object that never changes.
+#define _GNU_SOURCE
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
@@ -10,16 +11,20 @@ static atomic_int other, begun;
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 
 static void pass_time(void) {
-#if WAY == 1
-    usleep(1);
-#elif WAY == 2
-    atomic_load(&other);
-#elif WAY == 3
-    pthread_mutex_lock(&mutex);
-    pthread_mutex_unlock(&mutex);
-#else
-    sched_yield();
-#endif
+    switch (WAY) {
+    case 1:
+        usleep(1);
+        break;
+    case 2:
+        atomic_load(&other);
+        break;
+    case 3:
+        pthread_mutex_lock(&mutex);
+        pthread_mutex_unlock(&mutex);
+        break;
+    default:
+        sched_yield();
+    }
 }
 
 static void *waiter(void *arg) {

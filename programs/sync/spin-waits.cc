@@ -7,13 +7,20 @@
 #include <cstdio>
 #include <cstdlib>
 #include <iostream>
+#include <map>
+#include <memory>
 #include <pthread.h>
 #include <sched.h>
+#include <string>
 #include <thread>
 #include <unistd.h>
+#include <unordered_map>
 
 static std::atomic<int> ready;
 static volatile double number = 2;
+static const auto name = std::make_shared<std::string>("name");
+static std::map<int, std::shared_ptr<std::string>> by_number{{1, name}, {2, name}, {3, name}};
+static std::unordered_map<std::string, int> by_name{{"name", 1}, {"other", 2}};
 
 static void call() {
 #if WAY == 1
@@ -31,6 +38,10 @@ static void call() {
 #elif WAY == 4
     if (std::sqrt(number) < 1 || std::toupper('a') != 'A' || std::getenv("HOME") == nullptr)
         errno = 0;
+#elif WAY == 5
+    for (auto &entry : by_number)
+        if (by_name.count(*entry.second) == 0)
+            std::abort();
 #else
     sched_yield();
     usleep(10);

@@ -26,11 +26,13 @@ pub enum Rule {
     Handlers,
     /// Drawing random numbers is in one order: several threads do so.
     Random,
+    /// Which signals are pending for the process is an object: another thread than the first, which gets them, asks for it.
+    Pending,
 }
 
 impl Rule {
     /// All rules with the names by which files store them, in the order of their numbers.
-    const NAMES: [(Rule, &'static str); 10] = [
+    const NAMES: [(Rule, &'static str); 11] = [
         (Rule::Ranges, "ranges"),
         (Rule::Table, "table"),
         (Rule::Output, "output"),
@@ -41,6 +43,7 @@ impl Rule {
         (Rule::Positions, "positions"),
         (Rule::Handlers, "handlers"),
         (Rule::Random, "random"),
+        (Rule::Pending, "pending"),
     ];
 
     /// The name by which files store it.

@@ -17,13 +17,13 @@ use crate::{
     },
     kernel::{
         file_objects::{self, Whole},
-        imported_names,
+        ordering::alone,
         waits::{self, Ended},
     },
     run::{
         cancellation,
         operations::visible,
-        process_end,
+        process_end, rules,
         signal_actions::{self, action, handled},
         thread_end, world,
     },
@@ -35,6 +35,7 @@ use core::{
     mem::MaybeUninit,
 };
 use reweave_model::{Kind, Object, ObjectId, Op, Site, ThreadId};
+use reweave_wire::Rule;
 
 /// Signals of a thread, a bit for each.
 #[derive(Default)]
@@ -66,15 +67,8 @@ const QUIET: ProcessSignals = ProcessSignals {
 
 static PROCESS: RunValue<ProcessSignals> = RunValue::new(QUIET);
 
-/// Whether the program can ask which signals are pending. Only then it matters to others when such a signal is sent and taken.
-/// Not known before the first run.
-static ASKS: RunValue<Option<bool>> = RunValue::new(None);
-
 /// A new run.
 pub fn clear() {
-    if ASKS.get().is_none() {
-        ASKS.set(Some(imported_names::names_any(&[c"sigpending"])));
-    }
     THREADS.clear();
     PROCESS.set(QUIET);
 }
@@ -124,13 +118,27 @@ pub fn pending() -> u64 {
 
 /// What is pending for the process as a whole, which every thread can see.
 pub fn pending_for_process(site: Site) -> u64 {
-    file_objects::look_at(file_objects::PENDING, site);
-    PROCESS.get().pending
+    let me = world::borrow().current;
+    if me != ThreadId::MAIN && !alone() {
+        rules::needs(Rule::Pending);
+    }
+    if rules::holds(Rule::Pending) {
+        file_objects::look_at(file_objects::PENDING, site);
+    }
+    let process = PROCESS.get().pending;
+    // To send a signal to the process is two steps. The first thread must not see the first one and miss the second one.
+    while me == ThreadId::MAIN && process & !pending() != 0 {
+        let object = own_token();
+        let timed = false;
+        visible(Op::Park { object, timed }, site);
+        learn();
+    }
+    process
 }
 
 /// Other signals are about to be pending for the process.
 fn pending_changes(site: Site, change: impl FnOnce(u64) -> u64) {
-    if ASKS.get() == Some(true) {
+    if rules::holds(Rule::Pending) {
         file_objects::touch(file_objects::PENDING, site);
     }
     let mut process = PROCESS.get();

@@ -10,7 +10,7 @@
 use crate::{
     core::{
         cell::{RunCell, RunValue},
-        sys, unseen_calls,
+        sys,
     },
     run::{rules, world},
 };
@@ -174,7 +174,6 @@ pub fn ran(address: usize, site: Site) -> Trap {
         library.access = Access::Trapped;
         TRAPPED.set(true);
         library.protect(RUNNABLE);
-        unseen_calls::count_one();
         return Trap::GoesOn;
     }
     match reported {

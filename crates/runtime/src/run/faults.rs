@@ -113,6 +113,7 @@ unsafe extern "C" fn handle(signal: i32, info: *mut libc::siginfo_t, context: *m
         false => Trap::Other,
     };
     if matches!(trap, Trap::GoesOn) {
+        foreign_code::runs(pc, registers[libc::REG_RDI as usize] as usize);
         return;
     }
     if !matches!(trap, Trap::Reported) {

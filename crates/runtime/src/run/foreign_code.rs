@@ -69,18 +69,24 @@ fn reset() {
     protect(libc::PROT_READ | libc::PROT_EXEC);
 }
 
+/// The running thread is about to run what lies there. Counts the call, if that is code without hooks and the call may change something.
+pub fn runs(address: usize, first: usize) -> bool {
+    let within = |code: &Foreign| address.wrapping_sub(code.start) < code.bytes;
+    // The program was about to run the code, and nothing is borrowed while the program runs.
+    let is_foreign = CODE.borrow().iter().any(within);
+    if is_foreign && !unseen_calls::is_harmless_call(address, first) {
+        unseen_calls::count_one();
+    }
+    is_foreign
+}
+
 /// The running thread trapped at code that it was about to run, with this first argument if it is a function. Whether it can go on.
 pub fn ran(address: usize, first: usize) -> bool {
     if !ARMED.get() {
         return false;
     }
-    let within = |code: &Foreign| address.wrapping_sub(code.start) < code.bytes;
-    // The program was about to run the code, and nothing is borrowed while the program runs.
-    if !CODE.borrow().iter().any(within) {
+    if !runs(address, first) {
         return false;
-    }
-    if !unseen_calls::is_harmless_call(address, first) {
-        unseen_calls::count_one();
     }
     reset();
     true

@@ -55,10 +55,6 @@ fn roots(search: &mut Search) -> Vec<Range<usize>> {
     roots.extend(snapshot.hot().iter().map(|(page, _)| *page..page + PAGE));
     roots.extend(snapshot.parts().map(|(start, end)| start..end));
     drop(snapshot);
-    families::each_mapped_page(&mut |page| {
-        let start = page.as_ptr() as usize;
-        roots.push(start..start + PAGE);
-    });
     let world = world::borrow();
     roots.extend(world.live_stacks().map(|(start, end)| start..end));
     // What a thread returned waits for a join.
@@ -112,6 +108,11 @@ impl Search {
         for root in roots {
             self.look(root.clone(), every);
         }
+        // Copies of pages: what the program has mapped may not be readable.
+        families::each_mapped_page(&mut |page| {
+            let start = page.as_ptr() as usize;
+            self.look(start..start + PAGE, every);
+        });
         while let Some(index) = self.found.pop() {
             let block = self.blocks[index];
             self.look(block.start..block.start + block.bytes, every);

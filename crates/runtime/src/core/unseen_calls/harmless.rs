@@ -47,6 +47,13 @@ const PREFIXES: &[&[u8]] = &[
     b"_ZNSt15__exception_ptr",
     b"_ZNSt9exceptionD",
     b"_ZNSt12future_error",
+    // Functions of the C++ library that only follow pointers or compute.
+    b"_ZSt18_Rb_tree_increment",
+    b"_ZSt18_Rb_tree_decrement",
+    b"_ZSt11_Hash_bytes",
+    b"_ZNSt19_Sp_make_shared_tag",
+    b"_ZSt9use_facet",
+    b"_ZSt9has_facet",
     // Members that do not change their object.
     b"_ZNKSt",
     b"_ZNKSs",
