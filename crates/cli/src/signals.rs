@@ -36,12 +36,10 @@ fn answer(new: Answer) {
     *ANSWER.lock().unwrap_or_else(PoisonError::into_inner) = new;
 }
 
-/// Waits for signals from here on. Those that the command was started to ignore, as by `nohup`, stay ignored.
+/// Waits for signals from here on. A command that was started by `nohup` does not end when its terminal does.
 pub fn install() {
-    let ignored = ignored();
-    let wanted = ENDING
-        .iter()
-        .filter(|signal| ignored & (1 << (*signal - 1)) == 0);
+    let nohup = ignored() & (1 << (SIGHUP - 1)) != 0;
+    let wanted = ENDING.iter().filter(|signal| !nohup || **signal != SIGHUP);
     // Without it a signal ends the process at once, and the next command removes what it leaves.
     let Ok(mut signals) = Signals::new(wanted) else {
         return;

@@ -8,6 +8,7 @@
 
 use std::{
     fs, io,
+    path::PathBuf,
     thread::sleep,
     time::{Duration, Instant},
 };
@@ -87,6 +88,23 @@ pub(crate) fn sleeps(process: u32, all: bool) -> bool {
     !all || threads.all(|thread| asleep(&thread.path().join("stat").to_string_lossy()))
 }
 
+/// The system calls that a process waits in: that of its first thread, or of `all`.
+pub(crate) fn system_calls(process: u32, all: bool) -> Vec<u32> {
+    let threads = match all {
+        false => vec![PathBuf::from(format!("/proc/{process}"))],
+        true => {
+            let threads = fs::read_dir(format!("/proc/{process}/task"));
+            let threads = threads.into_iter().flatten().flatten();
+            threads.map(|thread| thread.path()).collect()
+        }
+    };
+    let call = |thread: PathBuf| {
+        let text = fs::read_to_string(thread.join("syscall")).ok()?;
+        text.split_ascii_whitespace().next()?.parse().ok()
+    };
+    threads.into_iter().filter_map(call).collect()
+}
+
 fn kill(process: i64, signal: i32) {
     // SAFETY: a signal to a process that a parent of it has not waited for, so that the number is still its own.
     unsafe { libc::kill(process as libc::pid_t, signal) };
@@ -136,12 +154,12 @@ pub(crate) fn end_orphans(leader: u32, left: &[u32], known: &[u32]) -> bool {
 
 /// Whether a process group, whose leader was waited for, still has members.
 pub(crate) fn group_lives(leader: u32) -> bool {
-    // SAFETY: signal 0 is only looked up.
+    // SAFETY: `kill` takes numbers and no pointer; signal 0 only asks whether the group exists.
     unsafe { libc::kill(-(leader as libc::pid_t), 0) == 0 }
 }
 
 fn group(process: u32) -> Option<u32> {
-    // SAFETY: it takes no argument, and only returns a number.
+    // SAFETY: `getpgid` takes a number and no pointer, and changes nothing.
     let group = unsafe { libc::getpgid(process as libc::pid_t) };
     u32::try_from(group).ok()
 }
@@ -158,7 +176,7 @@ const MARK: &[u8] = b"REWEAVE_CHANNEL=";
 
 /// Takes note of a child's end; whether it has ended, or is no child.
 fn reap(child: u32) -> bool {
-    // SAFETY: no status is asked for, so nothing is written.
+    // SAFETY: `waitpid` writes to its pointer, which is null: no status is asked for.
     let ended = unsafe {
         libc::waitpid(
             child as libc::pid_t,

@@ -278,13 +278,12 @@ impl Process {
         descendants::sleeps(self.runner(), self.os_threads)
     }
 
-    /// The system call that it waits in.
+    /// The system call that it waits in. Threads that are not to run wait for a futex.
     fn system_call(&self) -> Option<u32> {
-        if self.os_threads {
-            return None;
-        }
-        let text = std::fs::read_to_string(format!("/proc/{}/syscall", self.runner())).ok()?;
-        text.split_ascii_whitespace().next()?.parse().ok()
+        let calls = descendants::system_calls(self.runner(), self.os_threads);
+        let futex = libc::SYS_futex as u32;
+        let other = calls.iter().find(|call| **call != futex);
+        other.or(calls.first()).copied()
     }
 
     /// Where it was when it ended or was ended: the running thread, the steps it had made, and the cause.

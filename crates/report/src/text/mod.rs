@@ -321,24 +321,15 @@ fn rows(story: &Story<'_>, sources: &Sources, style: Style) -> Vec<Row> {
         source: at.and_then(|at| sources.line(at)).map(clean),
         matters: true,
     };
-    // What is no event comes right after its thread's event of that number.
     let beside = |rows: &mut Vec<Row>, thread: u32, count: u32| {
-        for (index, child) in trace.threads.iter().enumerate().skip(1) {
-            if style.full && child.parent == thread && child.born_after == count {
-                let name = story.thread(index as u32);
-                rows.push(line(thread, None, format!("spawn {name}")));
-            }
-        }
-        for (sign, at, text) in error_rows(story, thread, count) {
-            rows.push(Row {
-                sign,
-                ..line(thread, at, text)
-            });
-        }
+        let mut all = Vec::new();
+        besides(story, thread, count, style.full, &mut all);
+        rows.extend(all.into_iter().map(|it| Row {
+            sign: it.sign,
+            ..line(it.thread, it.at, it.text)
+        }));
     };
-    for thread in 0..trace.threads.len() as u32 {
-        beside(&mut rows, thread, 0);
-    }
+    beside(&mut rows, 0, 0);
     for (index, event) in trace.events.iter().enumerate() {
         rows.push(Row {
             step: Some(index),
@@ -364,25 +355,56 @@ fn rows(story: &Story<'_>, sources: &Sources, style: Style) -> Vec<Row> {
     rows
 }
 
-/// What went wrong in a thread after so many of its events, and which of its accesses others failed with: sign, place and text.
-fn error_rows<'a>(
+/// What is no event.
+struct Beside<'a> {
+    thread: u32,
+    sign: &'static str,
+    at: Option<&'a Position>,
+    text: String,
+}
+
+/// What a thread does after so many of its events and before the next: it creates others, which run on to their first events at
+/// once; it accesses memory; it fails.
+fn besides<'a>(
     story: &'a Story<'_>,
     thread: u32,
     count: u32,
-) -> Vec<(&'static str, Option<&'a Position>, String)> {
-    let mut rows = Vec::new();
+    full: bool,
+    out: &mut Vec<Beside<'a>>,
+) {
+    for (index, child) in story.trace.threads.iter().enumerate().skip(1) {
+        if child.parent == thread && child.born_after == count {
+            let child = index as u32;
+            if full {
+                out.push(Beside {
+                    thread,
+                    sign: "",
+                    at: None,
+                    text: format!("spawn {}", story.thread(child)),
+                });
+            }
+            besides(story, child, 0, full, out);
+        }
+    }
     for error in distinct(&story.trace.errors) {
         let failing = story.thread(error.after.map_or(0, |(thread, _)| thread));
-        let earlier = error.earlier(thread, count);
-        rows.extend(earlier.map(|(it, at)| ("*", at, error.told_earlier(it, failing))));
+        out.extend(error.earlier(thread, count).map(|(access, at)| Beside {
+            thread,
+            sign: "*",
+            at,
+            text: error.told_earlier(access, failing),
+        }));
         if error.after == Some((thread, count)) {
             let access = error.failing().map(|index| &error.accesses[index].access);
             let access = access.map_or_else(String::new, |access| format!(": {access}"));
-            let text = format!("{} here{access}", error.kind.name());
-            rows.push(("!", error.place(), text));
+            out.push(Beside {
+                thread,
+                sign: "!",
+                at: error.place(),
+                text: format!("{} here{access}", error.kind.name()),
+            });
         }
     }
-    rows
 }
 
 /// The steps that matter; `None`: all, since nothing tells them apart.

@@ -30,6 +30,9 @@ const TOO_MANY: &str = "more threads than there is room for";
 /// Reported when a thread creates more threads than it may make steps: creating one is no step of the model, and a loop has to end.
 const BEYOND_STEPS: &str = "more threads of one thread than --max-steps allows";
 
+/// As many threads may be created whatever the limit on steps is.
+const FEW_THREADS: u32 = 1000;
+
 /// Where the code stands that began the run.
 static ROOT: RunValue<*mut u8> = RunValue::new(ptr::null_mut());
 
@@ -155,7 +158,8 @@ fn begin_thread(site: Site) -> (ThreadId, ThreadId) {
         drop(world);
         unsupported(TOO_MANY, site);
     }
-    if world.run.state().children(me) >= world.run.state().max_steps {
+    let most = world.run.state().max_steps.max(FEW_THREADS);
+    if world.run.state().children(me) >= most {
         drop(world);
         unsupported(BEYOND_STEPS, site);
     }
