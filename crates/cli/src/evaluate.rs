@@ -2,10 +2,9 @@
 
 use crate::output::{print, usage};
 use reweave_explore::{Curve, Estimator, Probing, Recorded, Strategy};
-use reweave_report::{ExitCode, grouped};
+use reweave_report::{ExitCode, clean, grouped, open};
 use std::{
     collections::BTreeMap,
-    fs::File,
     io::BufReader,
     path::{Path, PathBuf},
 };
@@ -45,15 +44,16 @@ pub fn run(logs: &[PathBuf]) -> ExitCode {
     for log in logs {
         match evaluate(log) {
             Ok(one) => evaluated.push(one),
-            Err(why) => return usage(&format!("{}: {why}", log.display())),
+            Err(why) => return usage(&why),
         }
     }
     print(&tables(&evaluated))
 }
 
 fn evaluate(log: &Path) -> Result<Evaluated, String> {
-    let file = File::open(log).map_err(|error| error.to_string())?;
-    let recorded = Recorded::read(BufReader::new(file)).map_err(|error| error.to_string())?;
+    let file = open(log).map_err(|error| error.to_string())?;
+    let recorded = Recorded::read(BufReader::new(file))
+        .map_err(|error| format!("{}: {error}", log.display()))?;
     let truth = recorded.time();
     let mut parts = recorded.replay(&PARTS).into_iter();
     let probed = PROBED.map(|(name, probing)| (name, recorded.probe(probing, &PARTS, SEEDS)));
@@ -73,7 +73,7 @@ fn evaluate(log: &Path) -> Result<Evaluated, String> {
     });
     let name = log.file_stem().unwrap_or_default().to_string_lossy();
     Ok(Evaluated {
-        name: name.into_owned(),
+        name: clean(&name),
         executions: recorded.executions(),
         nodes: recorded.nodes(),
         accuracies,

@@ -3,7 +3,7 @@
 //! *Called by:* every verb. *Invariants:* results go to standard output, everything else to standard error in sentences.
 
 use reweave_native::{CheckError, PrepareError, StartError};
-use reweave_report::{ExitCode, Program, Style};
+use reweave_report::{ExitCode, Program, Style, clean};
 use std::{
     io::{self, IsTerminal, Write},
     path::Path,
@@ -106,5 +106,6 @@ pub fn usage(sentence: &str) -> ExitCode {
 
 /// A sentence on standard error. If that is closed, the exit code still reports the problem.
 pub fn say(sentence: &str) {
-    let _ = writeln!(io::stderr(), "reweave: {sentence}");
+    // It may quote the program, or a name that somebody else chose.
+    let _ = writeln!(io::stderr(), "reweave: {}", clean(sentence));
 }

@@ -4,11 +4,14 @@
 
 use std::{
     fs::File,
-    io::{self, Seek, Write},
+    io::{self, Read, Seek, Write},
     os::unix::fs::FileTypeExt,
     sync::{Arc, mpsc},
     time::Duration,
 };
+
+/// The most input of a program: what has no end must not fill the disk.
+const LARGEST: u64 = 1 << 30;
 
 /// Copies all of it; `None` if it is no file, pipe or socket, such as a terminal. `slow` is called if that takes a second.
 pub fn copy_standard_input(slow: impl FnOnce()) -> io::Result<Option<Arc<File>>> {
@@ -21,7 +24,11 @@ pub fn copy_standard_input(slow: impl FnOnce()) -> io::Result<Option<Arc<File>>>
     let (done, all) = mpsc::channel();
     std::thread::spawn(move || {
         let copied = tempfile::tempfile().and_then(|mut file| {
-            io::copy(&mut io::stdin().lock(), &mut file)?;
+            let input = &mut io::stdin().lock().take(LARGEST + 1);
+            if io::copy(input, &mut file)? > LARGEST {
+                let limit = format!("it is larger than {} MB", LARGEST >> 20);
+                return Err(io::Error::other(limit));
+            }
             file.flush()?;
             file.rewind()?;
             Ok(file)

@@ -6,7 +6,7 @@
 
 use crate::data::data;
 use base64::{Engine, prelude::BASE64_STANDARD};
-use reweave_report::Trace;
+use reweave_report::{Trace, is_unseen, spelled};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
@@ -73,7 +73,7 @@ fn hash(text: &str) -> String {
 /// Text that is no markup, in an element or an attribute.
 pub(crate) fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
+    for c in spelled(text).chars() {
         match c {
             '<' => out.push_str("&lt;"),
             '>' => out.push_str("&gt;"),
@@ -90,7 +90,19 @@ pub(crate) fn escape(text: &str) -> String {
 /// JSON that cannot end the element it stands in, nor a line of a script.
 fn json(value: &impl Serialize) -> String {
     let text = serde_json::to_string(value).expect("tables have string keys");
-    text.replace('<', "\\u003c")
+    // A character that turns the direction of text would do so in the page too: its name is shown, with its backslash.
+    let mut shown = String::with_capacity(text.len());
+    for c in text.chars() {
+        match is_unseen(c) {
+            true => {
+                shown.push('\\');
+                shown.extend(c.escape_unicode());
+            }
+            false => shown.push(c),
+        }
+    }
+    shown
+        .replace('<', "\\u003c")
         .replace('\u{2028}', "\\u2028")
         .replace('\u{2029}', "\\u2029")
 }

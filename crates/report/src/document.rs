@@ -3,12 +3,13 @@
 //! Every document is one JSON object with a `schema` such as `reweave.trace/1`. The schema is looked at before anything
 //! else, so that a file of a newer version is met with a sentence and not with a puzzle about fields.
 
-use crate::{result::ResultDocument, suite::SuiteDocument, trace::Trace};
+use crate::{result::ResultDocument, suite::SuiteDocument, text::harmless_json, trace::Trace};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::ser::Formatter;
 use std::{
     fmt, fs,
-    io::{self, Write},
+    io::{self, Read, Write},
+    os::unix::fs::FileTypeExt,
     path::{Path, PathBuf},
     sync::atomic::{AtomicU64, Ordering},
 };
@@ -32,6 +33,10 @@ pub enum ReadError {
     NotFound(PathBuf),
     /// It is there and cannot be read.
     Io(PathBuf, io::Error),
+    /// It is a device or a socket.
+    NoFile(PathBuf),
+    /// It is larger than any document.
+    TooLarge(PathBuf),
     /// It ends too early: only a part of it was written or copied.
     Cut {
         /// The file.
@@ -89,6 +94,13 @@ impl fmt::Display for ReadError {
                 write!(f, "{}: no such file", path.display())
             }
             ReadError::Io(path, error) => write!(f, "{}: cannot be read: {error}", path.display()),
+            ReadError::NoFile(path) => write!(f, "{}: neither a file nor a pipe", path.display()),
+            ReadError::TooLarge(path) => write!(
+                f,
+                "{}: larger than any file of reweave ({} MB)",
+                path.display(),
+                LARGEST >> 20
+            ),
             ReadError::Cut { path, offset } => write!(
                 f,
                 "{}: the file is cut: it ends at byte {offset} in the middle of the document; \
@@ -175,12 +187,38 @@ impl Document {
     }
 }
 
-/// The bytes of a file.
-pub(crate) fn load(path: &Path) -> Result<Vec<u8>, ReadError> {
-    fs::read(path).map_err(|error| match error.kind() {
+/// The largest document that is read: a trace of the most events that the runtime reports takes less.
+const LARGEST: u64 = 1 << 30;
+
+/// Opens a file or a pipe, to be read no further than a document can reach. Devices are refused: some have no end.
+pub fn open(path: &Path) -> Result<io::Take<fs::File>, ReadError> {
+    // Before it is opened: opening some devices has effects.
+    let kind = fs::metadata(path).map_err(|error| unopened(path, error))?;
+    let kind = kind.file_type();
+    if kind.is_char_device() || kind.is_block_device() || kind.is_socket() {
+        return Err(ReadError::NoFile(path.into()));
+    }
+    let file = fs::File::open(path).map_err(|error| unopened(path, error))?;
+    Ok(file.take(LARGEST + 1))
+}
+
+/// All bytes of a file or of a pipe.
+pub fn load(path: &Path) -> Result<Vec<u8>, ReadError> {
+    let mut bytes = Vec::new();
+    open(path)?
+        .read_to_end(&mut bytes)
+        .map_err(|error| unopened(path, error))?;
+    match bytes.len() as u64 > LARGEST {
+        true => Err(ReadError::TooLarge(path.into())),
+        false => Ok(bytes),
+    }
+}
+
+fn unopened(path: &Path, error: io::Error) -> ReadError {
+    match error.kind() {
         io::ErrorKind::NotFound => ReadError::NotFound(path.into()),
         _ => ReadError::Io(path.into(), error),
-    })
+    }
 }
 
 #[derive(Deserialize)]
@@ -279,7 +317,7 @@ pub(crate) fn to_json<T: Serialize>(document: &T) -> String {
         .expect("documents have string keys and memory does not refuse bytes");
     let mut text = String::from_utf8(bytes).expect("JSON is written as UTF-8");
     text.push('\n');
-    text
+    harmless_json(&text)
 }
 
 /// Line ends down to the entries of the document's tables, none inside an entry: a diff shows whole events.

@@ -1,12 +1,13 @@
 //! Suites and results as JUnit XML, which CI servers read.
 //!
 //! A test that is not as expected is a failure, one that could not be run an error, one that was not explored to its end is skipped:
-//! none of them passed. Names and messages come from programs and may hold anything; whatever XML cannot hold becomes U+FFFD.
+//! none of them passed. Names and messages come from programs and may hold anything; whatever XML cannot hold becomes
+//! U+FFFD, and what turns the direction of text is spelled out.
 
 use crate::{
     result::{ExitCode, Finding, ResultDocument},
     suite::{SuiteDocument, TestEntry, Verdict},
-    text::summary,
+    text::{spelled, summary},
 };
 use std::fmt::Write;
 
@@ -94,7 +95,7 @@ fn told(finding: &Finding) -> String {
 /// Text that can stand in an attribute or between tags.
 fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
+    for c in spelled(text).chars() {
         match c {
             '&' => out += "&amp;",
             '<' => out += "&lt;",
@@ -104,7 +105,7 @@ fn escaped(text: &str) -> String {
             '\n' => out += "&#10;",
             '\t' => out += "&#9;",
             '\r' => out += "&#13;",
-            '\0'..='\x1f' | '\u{fffe}' | '\u{ffff}' => out.push('\u{fffd}'),
+            '\0'..='\x1f' | '\u{7f}'..='\u{9f}' | '\u{fffe}' | '\u{ffff}' => out.push('\u{fffd}'),
             c => out.push(c),
         }
     }

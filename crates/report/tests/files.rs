@@ -331,6 +331,16 @@ fn refusal(text: &str) -> (ReadError, String) {
 }
 
 #[test]
+fn what_has_no_end_is_not_read() {
+    for device in ["/dev/zero", "/dev/null"] {
+        let error = Trace::read(Path::new(device)).unwrap_err();
+        assert!(matches!(error, ReadError::NoFile(_)));
+        let said = format!("{device}: neither a file nor a pipe");
+        assert_eq!(error.to_string(), said);
+    }
+}
+
+#[test]
 fn a_missing_file_is_named() {
     let error = Trace::read(Path::new("nowhere/bug.rwt")).unwrap_err();
     assert!(matches!(error, ReadError::NotFound(_)));

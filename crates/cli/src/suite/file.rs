@@ -3,11 +3,11 @@
 use super::{expect::Expect, policy::Policy};
 use crate::args::{CheckRequest, option_mistake};
 use reweave_explore::Probing;
+use reweave_report::{ReadError, load};
 use serde::Deserialize;
 use std::{
     collections::BTreeMap,
     ffi::OsString,
-    fs,
     ops::Range,
     path::{Path, PathBuf},
     time::Duration,
@@ -70,13 +70,12 @@ type Wrong = (Range<usize>, String);
 
 /// Reads the file; an error is a sentence with the line.
 pub fn read(path: &Path) -> Result<SuiteFile, String> {
-    let text = fs::read_to_string(path).map_err(|error| match error.kind() {
-        std::io::ErrorKind::NotFound => format!(
-            "{}: no such file; `reweave suite --init` writes a first one",
-            path.display()
-        ),
-        _ => format!("{}: cannot be read: {error}", path.display()),
+    let text = load(path).map_err(|error| match error {
+        ReadError::NotFound(_) => format!("{error}; `reweave suite --init` writes a first one"),
+        _ => error.to_string(),
     })?;
+    let text = String::from_utf8(text)
+        .map_err(|error| format!("{}: cannot be read: {error}", path.display()))?;
     parse(&text).map_err(|(span, why)| {
         let before = &text.as_bytes()[..span.start.min(text.len())];
         let line = before.iter().filter(|byte| **byte == b'\n').count() + 1;
@@ -221,7 +220,7 @@ mod tests {
     fn sentence(text: &str) -> String {
         let place = tempfile::tempdir().unwrap();
         let path = place.path().join("s.toml");
-        fs::write(&path, text).unwrap();
+        std::fs::write(&path, text).unwrap();
         let why = read(&path).err().unwrap_or_else(|| panic!("{text}"));
         let (_, rest) = why.split_once("s.toml:").unwrap_or_else(|| panic!("{why}"));
         rest.into()

@@ -1,9 +1,9 @@
 //! What a suite remembers from one time to the next: how each test ended, and searches that were not.
 
 use reweave_native::StoredSession;
-use reweave_report::{Verdict, save};
+use reweave_report::{ReadError, Verdict, open, save};
 use serde::{Deserialize, Serialize};
-use std::{collections::BTreeMap, fs, io, path::Path};
+use std::{collections::BTreeMap, io::Read, path::Path};
 
 const SCHEMA: &str = "reweave.suite-state/1";
 
@@ -47,11 +47,16 @@ impl StateFile {
                 path.display()
             )
         };
-        let text = match fs::read(path) {
-            Ok(text) => text,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(StateFile::new()),
-            Err(error) => return Err(format!("{}: cannot be read: {error}", path.display())),
+        let file = match open(path) {
+            Ok(file) => file,
+            Err(ReadError::NotFound(_)) => return Ok(StateFile::new()),
+            Err(error) => return Err(error.to_string()),
         };
+        let mut text = Vec::new();
+        // Searches have no largest size.
+        file.into_inner()
+            .read_to_end(&mut text)
+            .map_err(|error| format!("{}: cannot be read: {error}", path.display()))?;
         let no_state = |error| wrong(format!("not the state of a suite: {error}"));
         let head: Head = serde_json::from_slice(&text).map_err(no_state)?;
         if head.schema != SCHEMA {

@@ -4,7 +4,7 @@
 
 use crate::{
     happens_before::arrows,
-    text::{Story, harmless},
+    text::{Story, harmless, harmless_json},
     trace::Trace,
 };
 use serde_json::{Value, json};
@@ -62,7 +62,7 @@ pub fn chrome(trace: &Trace) -> String {
         }));
     }
     let document = json!({ "traceEvents": events, "displayTimeUnit": "ms" });
-    format!("{document:#}\n")
+    harmless_json(&format!("{document:#}\n"))
 }
 
 fn end_of_arrow(phase: &str, id: usize, step: usize, why: &str, trace: &Trace) -> Value {

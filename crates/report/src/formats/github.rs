@@ -1,6 +1,7 @@
 //! Workflow commands of GitHub's runners: annotations on the lines of a change.
 
 use super::Shown;
+use crate::text::spelled;
 
 /// One line for each finding.
 pub fn github(told: &[Shown]) -> String {
@@ -30,7 +31,7 @@ fn data(text: &str) -> String {
     let text = text.replace('%', "%25");
     let text = text.replace('\r', "%0D").replace('\n', "%0A");
     // What else controls a terminal has no way to be written.
-    text.chars().filter(|c| !c.is_control()).collect()
+    spelled(&text).chars().filter(|c| !c.is_control()).collect()
 }
 
 /// A property ends at a comma or two colons.

@@ -3,7 +3,7 @@
 use super::Shown;
 use crate::{
     position::Position,
-    text::{Story, clean, harmless, mattering},
+    text::{Story, clean, harmless, harmless_json, mattering},
     trace::Trace,
 };
 use serde_json::{Map, Value, json};
@@ -34,7 +34,7 @@ pub fn sarif(told: &[Shown]) -> String {
             "results": results,
         }],
     });
-    format!("{log:#}\n")
+    harmless_json(&format!("{log:#}\n"))
 }
 
 fn describe(rule: &str) -> &'static str {
