@@ -4,12 +4,13 @@ use crate::{
     args::{CheckOptions, CheckRequest, Format},
     check::{prepare, settings, standard_input, stopped},
     output::{Failure, print, usage},
-    progress,
+    signals::interrupts,
 };
 use reweave_check::{Control, Outcome, Settings};
 use reweave_explore::{AlgorithmName, Options, Probing};
 use reweave_native::NativeProgram;
-use reweave_report::{ExitCode, Large, Part, Span};
+use reweave_report::{ExitCode, Large, Part, Span, clean};
+use reweave_toolchain::temporary::TemporaryDirectory;
 use serde::Serialize;
 use std::time::Duration;
 
@@ -60,7 +61,7 @@ struct Size {
 
 fn sizes(request: &CheckRequest, mut program: NativeProgram) -> Result<Sizes, Failure> {
     let control = Control::default();
-    let interrupted = progress::interrupts(&control)?;
+    let interrupted = interrupts(&control);
     let all = AlgorithmName::NAMES.iter().map(|(_, algorithm)| *algorithm);
     let ways = all.filter(|way| *way != AlgorithmName::Auto && !way.samples());
     let ways = ways.map(|way| (way, None));
@@ -93,7 +94,7 @@ fn look(
     program: &mut NativeProgram,
     control: &Control,
 ) -> Result<Outcome, Failure> {
-    let nowhere = tempfile::tempdir()
+    let nowhere = TemporaryDirectory::new()
         .map_err(|error| format!("no directory can be made for traces: {error}"))?;
     let settings = Settings {
         options,
@@ -128,7 +129,7 @@ impl Sizes {
     fn text(&self) -> String {
         let mut text = format!(
             "{}: executions in all, and how long they would take one worker\n",
-            self.program
+            clean(&self.program)
         );
         for size in &self.estimates {
             let name = match size.preemptions {

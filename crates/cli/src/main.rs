@@ -14,6 +14,7 @@ mod pages;
 mod progress;
 mod replay;
 mod report;
+mod signals;
 mod suite;
 
 use args::{Cli, Verb};
@@ -23,6 +24,7 @@ use reweave_toolchain::compile::Language;
 use std::process;
 
 fn main() -> process::ExitCode {
+    signals::install();
     let code = match Cli::read(std::env::args_os().collect()) {
         Ok(cli) => run(cli.verb),
         Err(error) => mistake(&error).code(),

@@ -1,32 +1,15 @@
-//! The progress line of a check under way, and how a check is interrupted.
+//! The progress line of a check under way.
 //!
-//! *Called by:* `check`, `estimate` and `suite`. *Owns:* the handlers of the signals that end a process.
+//! *Called by:* `check`. *Owns:* nothing.
 
 use reweave_check::Control;
 use reweave_explore::Estimate;
-use reweave_report::{Large, Part, Span, grouped};
-use signal_hook::{consts::TERM_SIGNALS, flag};
+use reweave_report::{Large, Part, Span, clean, grouped};
 use std::{
     io::{self, IsTerminal, Write},
-    sync::{
-        Arc, Condvar, Mutex, PoisonError,
-        atomic::{AtomicBool, Ordering::Relaxed},
-    },
+    sync::{Condvar, Mutex, PoisonError, atomic::Ordering::Relaxed},
     time::{Duration, Instant},
 };
-
-/// Lets Ctrl-C (and a request to end) stop the check after the executions under way; the second one ends the command at
-/// once. Returns the flag that says whether that happened.
-pub fn interrupts(control: &Control) -> Result<Arc<AtomicBool>, String> {
-    let failed = |error: io::Error| format!("signals cannot be caught: {error}");
-    for signal in TERM_SIGNALS {
-        // The order matters: the second signal finds the flag set by the first.
-        flag::register_conditional_shutdown(*signal, 128 + *signal, control.stop.clone())
-            .map_err(failed)?;
-        flag::register(*signal, control.stop.clone()).map_err(failed)?;
-    }
-    Ok(control.stop.clone())
-}
 
 /// How often the line is rewritten.
 const INTERVAL: Duration = Duration::from_millis(250);
@@ -116,7 +99,7 @@ impl Look<'_> {
         if self.workers > 1 {
             parts.push(format!("{} of {} workers", self.busy, self.workers));
         }
-        format!("{}: {}", self.name, parts.join(", "))
+        format!("{}: {}", clean(self.name), parts.join(", "))
     }
 }
 

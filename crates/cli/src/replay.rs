@@ -4,11 +4,11 @@ use crate::{
     args::{CheckRequest, ReplayOptions},
     check::{prepare, standard_input},
     output::{Failure, print, replay_line, say, style, usage},
+    signals::leave_to_debugger,
 };
 use reweave_native::{Gdb, Replay, ReplayError};
 use reweave_report::{ExitCode, Sources, Trace, render_trace};
-use signal_hook::{consts::SIGINT, flag};
-use std::{env, ffi::OsString, path::Path, sync::Arc};
+use std::{env, ffi::OsString, path::Path};
 
 /// Runs the command and returns its exit code: 1 if the recorded error occurs again, 0 if a clean execution is clean again,
 /// 4 if the execution differs.
@@ -93,8 +93,7 @@ fn failure(file: &Path, error: ReplayError) -> Failure {
 /// Runs the execution in gdb. The user saw there how it ended, but not whether it was the recorded one.
 fn debug(replay: &Replay, gdb: &Gdb) -> Result<(), Failure> {
     // Ctrl-C is for gdb.
-    flag::register(SIGINT, Arc::default())
-        .map_err(|error| format!("signals cannot be caught: {error}"))?;
+    leave_to_debugger();
     match replay.debug(gdb) {
         Ok(()) => Ok(()),
         Err(ReplayError::Differs(what)) => Err(Failure::fault(format!(

@@ -4,7 +4,8 @@
 //! attached to it, and a script (`gdb.py`) stops at the steps, which it knows from a file written here.
 
 use reweave_model::ThreadId;
-use reweave_report::{Story, Trace};
+use reweave_report::{Story, Trace, clean};
+use reweave_toolchain::temporary::TemporaryDirectory;
 use serde::Serialize;
 use std::{
     ffi::OsString,
@@ -125,7 +126,7 @@ impl Gdb {
     }
 
     fn start(&self, process: u32, trace: &Trace) -> io::Result<ExitStatus> {
-        let place = tempfile::tempdir()?;
+        let place = TemporaryDirectory::new()?;
         let (story, script) = (place.path().join("story"), place.path().join("gdb.py"));
         fs::write(&story, serde_json::to_vec(&self.script(process, trace))?)?;
         fs::write(&script, SCRIPT)?;
@@ -167,8 +168,7 @@ impl Gdb {
     }
 }
 
-/// Without characters that control a terminal.
+/// One line without characters that control a terminal.
 fn plain(text: &str) -> String {
-    let harmless = |c: char| if c.is_control() { '?' } else { c };
-    text.chars().map(harmless).collect()
+    clean(text).replace(['\n', '\u{fffd}'], "?")
 }

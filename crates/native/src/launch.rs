@@ -1,9 +1,9 @@
 //! How a native program is started: the program itself, its input, its limits and how its runs are controlled.
 //!
 //! *Called by:* whoever prepares a program; `target` and `process` read it. *Invariants:* a launch is plain data, apart
-//! from the list of libraries, which all processes of one program share.
+//! from the list of libraries and the place for copies of files, which all processes of one program share.
 
-use crate::{limits::Limits, loaded_libraries::LoadedLibraries};
+use crate::{limits::Limits, loaded_libraries::LoadedLibraries, scratch_disk::ScratchDisks};
 use reweave_wire::{Races, Restart, Rules, Threads, Unit};
 use std::{ffi::OsString, fs::File, path::PathBuf, sync::Arc};
 
@@ -26,6 +26,8 @@ pub struct Launch {
     pub slots: Vec<u32>,
     /// Libraries that runs are known to open.
     pub libraries: LoadedLibraries,
+    /// Where its processes keep copies of files that runs change.
+    pub disks: ScratchDisks,
     /// How runs are restarted.
     pub restart: Restart,
     /// Its limits.
@@ -50,6 +52,7 @@ impl Launch {
             rules: Rules::default(),
             slots: Vec::new(),
             libraries: LoadedLibraries::default(),
+            disks: ScratchDisks::default(),
             restart: Restart::default(),
             limits: Limits::default(),
             threads: Threads::default(),

@@ -1,30 +1,39 @@
-//! A directory for the copies of files that a program changes. It disappears with the program's process.
+//! Directories for the copies of files that a program changes. Each disappears with its process, all with the program.
 //!
-//! *Decides:* where the directory lies. *Called by:* `process`. *Owns:* the directory, which the program creates on demand.
+//! *Decides:* where they lie. *Called by:* `process`. *Owns:* a directory of this command, and in it those of the processes, which the
+//! program creates on demand.
 
+use reweave_toolchain::temporary::TemporaryDirectory;
 use std::{
     env,
     ffi::CStr,
     fs,
     hash::{BuildHasher, RandomState},
     path::PathBuf,
-    sync::OnceLock,
+    sync::{Arc, OnceLock},
 };
+
+/// Where the directories of one program's processes lie. Made when the first process starts.
+#[derive(Clone, Debug, Default)]
+pub struct ScratchDisks(Arc<OnceLock<Option<TemporaryDirectory>>>);
 
 /// An unused path. All paths have the same length, so that they make no difference between processes.
 pub(crate) struct ScratchDisk(PathBuf);
 
-impl ScratchDisk {
-    pub(crate) fn new() -> ScratchDisk {
+impl ScratchDisks {
+    pub(crate) fn next(&self) -> ScratchDisk {
+        let place = beside();
+        // Where no directory can be made, the program cannot make one either, and hears of it when it changes a file.
+        let ours = self
+            .0
+            .get_or_init(|| TemporaryDirectory::new_in(&place).ok());
+        let place = ours.as_ref().map_or(place, |it| it.path().into());
         let number = RandomState::new().hash_one(std::process::id());
-        static BESIDE: OnceLock<PathBuf> = OnceLock::new();
-        ScratchDisk(
-            BESIDE
-                .get_or_init(beside)
-                .join(format!("reweave-disk-{number:016x}")),
-        )
+        ScratchDisk(place.join(format!("reweave-disk-{number:016x}")))
     }
+}
 
+impl ScratchDisk {
     pub(crate) fn path(&self) -> String {
         self.0.display().to_string()
     }
@@ -33,12 +42,16 @@ impl ScratchDisk {
 /// In memory, where creating and removing files is many times as fast, if there is room and `TMPDIR` is not set.
 fn beside() -> PathBuf {
     const ENOUGH: u64 = 1 << 30;
-    if env::var_os("TMPDIR").is_none() && room(c"/dev/shm") >= ENOUGH {
-        return "/dev/shm".into();
-    }
-    let usual = env::temp_dir();
-    // Without links, as the kernel reports it.
-    usual.canonicalize().unwrap_or(usual)
+    static BESIDE: OnceLock<PathBuf> = OnceLock::new();
+    let found = BESIDE.get_or_init(|| {
+        if env::var_os("TMPDIR").is_none() && room(c"/dev/shm") >= ENOUGH {
+            return "/dev/shm".into();
+        }
+        let usual = env::temp_dir();
+        // Without links, as the kernel reports it.
+        usual.canonicalize().unwrap_or(usual)
+    });
+    found.clone()
 }
 
 impl Drop for ScratchDisk {

@@ -22,7 +22,7 @@ pub use error::CompileError;
 pub use language::Language;
 pub use wrappers::Wrappers;
 
-use crate::Kit;
+use crate::{Kit, temporary::TemporaryDirectory};
 use command_line::{Part, Stage};
 use std::{
     env,
@@ -35,14 +35,13 @@ use std::{
         atomic::{AtomicUsize, Ordering::Relaxed},
     },
 };
-use tempfile::TempDir;
 
 /// A program that was compiled to be explored. Dropping this removes it.
 #[derive(Debug)]
 pub struct Built {
     /// The program.
     pub program: PathBuf,
-    _directory: TempDir,
+    _directory: TemporaryDirectory,
 }
 
 /// Compiles and links the files of a compiler's command line without `-c` and `-o`, for exploration. The flags of
@@ -56,7 +55,7 @@ pub fn build(kit: &Kit, words: Vec<OsString>) -> Result<Built, CompileError> {
     if let Some(missing) = files.find(|file| !file.exists()) {
         return Err(CompileError::Missing(missing.into()));
     }
-    let directory = tempfile::Builder::new().prefix("reweave-").tempdir();
+    let directory = TemporaryDirectory::new();
     let directory = directory.map_err(|error| CompileError::File(env::temp_dir(), error))?;
     // Each file is compiled by the compiler of its language; C++ needs its libraries, so its compiler links.
     let compiler = |language: Language| {
@@ -124,7 +123,7 @@ pub fn run_as_compiler(
             words
         }
         Stage::Link => {
-            let directory = tempfile::tempdir();
+            let directory = TemporaryDirectory::new();
             let directory =
                 directory.map_err(|error| CompileError::File(env::temp_dir(), error))?;
             let steps = TwoSteps {

@@ -4,6 +4,7 @@
 //! * [`compile`]: real compilers with instrumentation added, for one program, for `cc` and `c++`, for a whole build.
 //! * [`executable`]: whether a program's file can be run under the runtime.
 //! * [`symbols`]: functions, lines and variables from debug information.
+//! * [`temporary`]: directories that disappear with the command, however it ends.
 //!
 //! It knows nothing of searches and starts no program.
 #![forbid(unsafe_code)]
@@ -12,5 +13,6 @@ pub mod compile;
 pub mod executable;
 pub mod kit;
 pub mod symbols;
+pub mod temporary;
 
 pub use kit::Kit;

@@ -3,6 +3,7 @@
 //! *Called by:* `compile` and `wrappers`. *Owns:* nothing.
 
 use super::{CompileError, Language, Wrappers, response_file};
+use crate::temporary::TemporaryDirectory;
 use std::{
     env,
     ffi::{OsStr, OsString},
@@ -76,14 +77,15 @@ impl Compiler {
         }
         let mut long = None;
         if args.iter().map(|arg| arg.len() + 1).sum::<usize>() > LONGEST_LINE {
-            let file = tempfile::NamedTempFile::new();
-            let file = file.map_err(|error| CompileError::File(env::temp_dir(), error))?;
-            let written = fs::write(file.path(), response_file::write(args));
-            written.map_err(|error| CompileError::File(file.path().into(), error))?;
+            let place = TemporaryDirectory::new();
+            let place = place.map_err(|error| CompileError::File(env::temp_dir(), error))?;
+            let file = place.path().join("arguments");
+            let written = fs::write(&file, response_file::write(args));
+            written.map_err(|error| CompileError::File(file.clone(), error))?;
             let mut arg = OsString::from("@");
-            arg.push(file.path());
+            arg.push(file);
             command.arg(arg);
-            long = Some(file);
+            long = Some(place);
         } else {
             command.args(args);
         }
