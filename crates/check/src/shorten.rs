@@ -209,26 +209,29 @@ fn pieces(execution: &Execution) -> Vec<Range<usize>> {
     pieces
 }
 
-/// Orders in which two pieces of a thread are one: the second one put behind the first, or the first before the second.
+/// Orders in which two pieces of a thread are one: the second one put behind the first, or the first before the second. Each is made
+/// when it is its turn: a long execution has very many.
 fn joined(execution: &Execution) -> impl Iterator<Item = Vec<Wish>> {
     let pieces = pieces(execution);
+    let count = pieces.len();
     let thread = |piece: &Range<usize>| execution.events[piece.start].thread;
-    let mut orders = Vec::new();
-    for (first, piece) in pieces.iter().enumerate() {
+    let orders = move |first: usize| {
         let mut later =
-            (first + 1..pieces.len()).filter(|it| thread(&pieces[*it]) == thread(piece));
-        let Some(second) = later.next() else { continue };
+            (first + 1..pieces.len()).filter(|it| thread(&pieces[*it]) == thread(&pieces[first]));
+        let second = later.next()?;
         let (before, behind) = (&pieces[..first], &pieces[second + 1..]);
         let between = &pieces[first + 1..second];
         let own = [pieces[first].clone(), pieces[second].clone()];
-        orders.push([before, &own, between, behind].concat());
-        orders.push([before, between, &own, behind].concat());
-    }
+        Some([
+            [before, &own, between, behind].concat(),
+            [before, between, &own, behind].concat(),
+        ])
+    };
     let wish = |position: usize| {
         let event = &execution.events[position];
         let path = &execution.threads[event.thread.index()].path;
         (path.clone(), event.outcome)
     };
     let wishes = move |order: Vec<Range<usize>>| order.into_iter().flatten().map(wish).collect();
-    orders.into_iter().map(wishes)
+    (0..count).filter_map(orders).flatten().map(wishes)
 }

@@ -88,6 +88,36 @@ pub struct Ran<'a, P> {
     pub payload: &'a P,
     /// What happened.
     pub execution: &'a Execution,
+    /// Asked now and then in a long analysis: whether to leave the rest of it for another time, as [`Found::rest`].
+    pub interrupt: &'a Interrupt,
+}
+
+/// A question that a search asks while it analyses an execution: whether its time is over.
+#[derive(Clone)]
+pub struct Interrupt(Arc<dyn Fn() -> bool + Send + Sync>);
+
+impl Interrupt {
+    /// Which is answered by this.
+    pub fn new(over: impl Fn() -> bool + Send + Sync + 'static) -> Interrupt {
+        Interrupt(Arc::new(over))
+    }
+
+    /// Whether to stop.
+    pub fn asked(&self) -> bool {
+        (self.0)()
+    }
+}
+
+impl Default for Interrupt {
+    fn default() -> Interrupt {
+        Interrupt::new(|| false)
+    }
+}
+
+impl fmt::Debug for Interrupt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Interrupt")
+    }
 }
 
 /// What follows from an execution.

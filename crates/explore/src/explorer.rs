@@ -1,7 +1,7 @@
 //! Branches, and how they follow from an execution: what an algorithm found, with the places that estimates need.
 
 use crate::{
-    algorithm::{Algorithm, Found, NewBranch, Options, Ran, Unfit},
+    algorithm::{Algorithm, Found, Interrupt, NewBranch, Options, Ran, Unfit},
     algorithms::{AnyAlgorithm, AnyPayload, Dfs},
     claims::{AtNodes, Claim, Claims, Node},
     draft::steps_of,
@@ -78,6 +78,8 @@ pub struct Explorer<A: Algorithm = AnyAlgorithm> {
     dfs: Dfs,
     unfit: Option<Unfit>,
     pub(crate) offers: Vec<Offer<A::Payload>>,
+    /// Ends long analyses.
+    interrupt: Interrupt,
 }
 
 impl Explorer {
@@ -102,7 +104,15 @@ impl<A: Algorithm> Explorer<A> {
             dfs: Dfs::default(),
             unfit: None,
             offers: Vec::new(),
+            interrupt: Interrupt::default(),
         }
+    }
+
+    /// The same, whose analyses are ended by this.
+    #[must_use]
+    pub(crate) fn interrupted_by(mut self, interrupt: Interrupt) -> Explorer<A> {
+        self.interrupt = interrupt;
+        self
     }
 
     /// Where every search begins.
@@ -144,6 +154,7 @@ impl<A: Algorithm> Explorer<A> {
             plan,
             payload: &branch.payload,
             execution,
+            interrupt: &self.interrupt,
         };
         if let Err(unfit) = self.algorithm.branches(ran, &mut self.found) {
             self.unfit.get_or_insert(unfit);

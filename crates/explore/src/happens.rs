@@ -139,9 +139,9 @@ impl Happens {
     fn append(&mut self, execution: &Execution, position: usize) {
         let event = &execution.events[position];
         if self.epochs {
-            let mut epochs = execution.epochs.iter().rev();
-            let epoch = epochs.find(|epoch| **epoch as usize <= position);
-            self.seek(epoch.copied().unwrap_or(0));
+            let epochs = &execution.epochs;
+            let before = epochs.partition_point(|epoch| *epoch as usize <= position);
+            self.seek(before.checked_sub(1).map_or(0, |last| epochs[last]));
         }
         let thread = event.thread.index();
         let nth = self.of_thread[thread].len();
@@ -174,7 +174,10 @@ impl Happens {
                 continue;
             };
             let touching = &mut self.of_object[access.object.index()];
-            for touch in unsettled(touching, access.class).iter().rev() {
+            let unsettled = unsettled(touching, access.class);
+            let first = first_outside(&self.of_thread, row, unsettled.len());
+            let unsettled = unsettled.iter().rev();
+            for touch in unsettled.take_while(|touch| touch.position >= first) {
                 if access.class.conflicts(touch.class) && !known.holds(row, touch.position) {
                     join(row, known.row(touch.position));
                 }
@@ -255,6 +258,11 @@ impl Happens {
             }
         }
         out.sort_unstable();
+    }
+
+    /// A position before which all events are in a set; 0 where finding it would take longer than looking at so many events.
+    pub fn first_outside(&self, row: &Row, instead_of: usize) -> u32 {
+        first_outside(&self.of_thread, row, instead_of)
     }
 
     /// Whether an event is in a set given by counts.
@@ -344,6 +352,16 @@ impl Known<'_> {
     fn row(&self, position: u32) -> &Row {
         &self.rows[position as usize * self.width..][..self.width]
     }
+}
+
+fn first_outside(of_thread: &[Vec<u32>], row: &Row, instead_of: usize) -> u32 {
+    if instead_of < 4 * of_thread.len() {
+        return 0;
+    }
+    let counts = row.as_flattened().iter();
+    let firsts = of_thread.iter().zip(counts);
+    let firsts = firsts.filter_map(|(line, count)| line.get(*count as usize));
+    firsts.min().copied().unwrap_or(u32::MAX)
 }
 
 /// The event that brought a thread to life.

@@ -18,7 +18,8 @@ mod search;
 mod target;
 
 pub use algorithm::{
-    Algorithm, Found, Malformed, NewBranch, NodeStore, Options, Ran, StoredPayload, Unfit,
+    Algorithm, Found, Interrupt, Malformed, NewBranch, NodeStore, Options, Ran, StoredPayload,
+    Unfit,
 };
 pub use algorithms::{AlgorithmName, AnyAlgorithm, AnyPayload, UnknownAlgorithm};
 pub use claims::{AtNodes, Claim, Claimed, Claims, Node, NodeId};

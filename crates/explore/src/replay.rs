@@ -4,7 +4,7 @@
 //! have been done by default from there on.
 
 use crate::happens::{Happens, Quad, Row, add_next, count};
-use reweave_model::{Edge, Execution, Machine, Op, Pending, ThreadId};
+use reweave_model::{Edge, Execution, Machine, Moment, Op, Pending, ThreadId};
 
 /// A point of an execution: which events were done, and the model's state after them.
 #[derive(Debug, Default)]
@@ -17,7 +17,13 @@ pub(crate) struct Replay {
     /// Events done, of each thread and in all.
     counts: Vec<Quad>,
     total: usize,
+    /// What was after every so many events of the execution, as far as that was played.
+    kept: Vec<(Moment, Vec<Quad>)>,
+    stride: usize,
 }
+
+/// Fewer events than these are played as fast as a state is copied. (Tests have short executions.)
+const STRIDE: usize = if cfg!(debug_assertions) { 4 } else { 256 };
 
 impl Replay {
     /// Gets to know the threads of an execution; then [`Replay::rewind`].
@@ -53,6 +59,30 @@ impl Replay {
         self.counts.clear();
         self.counts
             .resize(execution.threads.len().div_ceil(4), [0; 4]);
+        self.kept.clear();
+        // A state is as large as its objects and threads: all that are kept take no more than the execution.
+        self.stride = STRIDE.max(execution.objects.len() + execution.threads.len());
+    }
+
+    /// Back to the last point that is kept before a position; returns its own. From there on events are played in their order, with
+    /// [`Replay::keep`] after each.
+    pub fn seek(&mut self, execution: &Execution, happens: &Happens, position: u32) -> u32 {
+        let nth = (position as usize / self.stride).min(self.kept.len());
+        let Some((moment, counts)) = nth.checked_sub(1).and_then(|nth| self.kept.get(nth)) else {
+            self.rewind(execution, happens);
+            return 0;
+        };
+        self.state.return_to(moment);
+        self.counts.clone_from(counts);
+        self.total = nth * self.stride;
+        self.total as u32
+    }
+
+    /// Just the first events were played, in their order: the point is kept if it is the next one to be.
+    pub fn keep(&mut self) {
+        if self.total == (self.kept.len() + 1) * self.stride {
+            self.kept.push((self.state.moment(), self.counts.clone()));
+        }
     }
 
     /// Which thread it is in creation order.

@@ -10,7 +10,7 @@ mod probing;
 mod worker;
 
 use crate::{
-    algorithm::{Algorithm, Options, Unfit},
+    algorithm::{Algorithm, Interrupt, Options, Unfit},
     algorithms::AnyAlgorithm,
     claims::{AtNodes, Claims},
     explorer::{Branch, Explorer},
@@ -98,6 +98,7 @@ pub struct Search<A: Algorithm = AnyAlgorithm> {
     pub(crate) unfit: Option<Unfit>,
     log: Option<Mutex<Log>>,
     claims: Arc<dyn Claims>,
+    interrupt: Interrupt,
     pub(crate) exchange: Exchange<A::Payload>,
 }
 
@@ -132,6 +133,7 @@ impl<A: Algorithm> Search<A> {
             unfit: None,
             log: None,
             claims,
+            interrupt: Interrupt::default(),
             exchange: Exchange::default(),
         }
     }
@@ -160,6 +162,11 @@ impl<A: Algorithm> Search<A> {
     pub fn record(&mut self, log: Log) {
         self.options.probing = Probing::Never;
         self.log = Some(Mutex::new(log));
+    }
+
+    /// Has long analyses stop when this says so. What is left of them is found when the search goes on.
+    pub fn interrupt(&mut self, interrupt: Interrupt) {
+        self.interrupt = interrupt;
     }
 
     /// The log, to be closed.
@@ -300,7 +307,8 @@ impl<A: Algorithm> Search<A> {
                     true => options.probing,
                     false => Probing::Never,
                 },
-                explorer: Explorer::of(&options, &self.claims),
+                explorer: Explorer::of(&options, &self.claims)
+                    .interrupted_by(self.interrupt.clone()),
                 mine,
                 batch: Vec::new(),
                 plans: Vec::new(),

@@ -4,7 +4,7 @@
 //! programs are compared every time.
 
 use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestRng, TestRunner};
-use reweave_explore::{AlgorithmName, Flow, Options, Search, Unfit};
+use reweave_explore::{AlgorithmName, Flow, Interrupt, Options, Search, Unfit};
 use reweave_model::End;
 use reweave_testing::{
     class::{class, class_by_reads, in_one_step},
@@ -14,7 +14,10 @@ use reweave_testing::{
 use std::{
     cell::Cell,
     collections::{BTreeMap, BTreeSet},
-    sync::Mutex,
+    sync::{
+        Mutex,
+        atomic::{AtomicU64, Ordering::Relaxed},
+    },
 };
 
 /// Programs with more interleavings are skipped.
@@ -35,7 +38,11 @@ struct Found {
 }
 
 fn explore(program: &Program, options: Options, workers: usize, limit: u64) -> Option<Found> {
-    let mut search = Search::new(options);
+    explore_by(Search::new(options), program, workers, limit)
+}
+
+fn explore_by(mut search: Search, program: &Program, workers: usize, limit: u64) -> Option<Found> {
+    let options = *search.options();
     let classes = Mutex::new(Classes::new());
     let by_reads = Mutex::new(Classes::new());
     let untrue = Mutex::new(Classes::new());
@@ -143,6 +150,7 @@ fn compare(program: &Program) -> Result<bool, TestCaseError> {
     stop_and_go(program, &oracle.classes, AlgorithmName::Optimal)?;
     stop_and_go(program, &oracle.classes, AlgorithmName::Dpor)?;
     child_by_child(program, &oracle)?;
+    interrupted(program, &oracle)?;
     samples(program, &oracle)?;
     Ok(true)
 }
@@ -208,6 +216,19 @@ fn child_by_child(program: &Program, oracle: &Found) -> Result<(), TestCaseError
     };
     same_classes("optimal, child by child", &oracle.classes, &found.classes)?;
     once_each("optimal, child by child", &found.classes, &found.untrue)?;
+    Ok(())
+}
+
+/// `optimal`, whose analyses are interrupted again and again and go on later.
+fn interrupted(program: &Program, oracle: &Found) -> Result<(), TestCaseError> {
+    let mut search = Search::new(options(AlgorithmName::Optimal));
+    let asked = AtomicU64::new(0);
+    search.interrupt(Interrupt::new(move || asked.fetch_add(1, Relaxed) % 3 == 1));
+    let Some(found) = explore_by(search, program, 1, 10 * LIMIT) else {
+        return fail("optimal, interrupted, does not end".into());
+    };
+    same_classes("optimal, interrupted", &oracle.classes, &found.classes)?;
+    once_each("optimal, interrupted", &found.classes, &found.untrue)?;
     Ok(())
 }
 

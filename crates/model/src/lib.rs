@@ -24,7 +24,7 @@ pub use clock::Clock;
 pub use dependence::{Access, Class};
 pub use divergence::Divergence;
 pub use execution::{Edge, End, Event, Execution, Gate, Pending, Site, ThreadRecord, Watch};
-pub use machine::{Effect, Machine};
+pub use machine::{Effect, Machine, Moment};
 pub use objects::{Generation, Object, ObjectKind, OnceState, semaphore::MOST_COUNTED};
 pub use op::{
     Code, ObjectId, Op, OpKind, Operands, Rmw, RmwKind, Synchronises, ThreadId, Turn, Waiting,

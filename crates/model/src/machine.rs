@@ -98,6 +98,13 @@ pub(crate) struct Thread {
     pub(crate) let_go: bool,
 }
 
+/// What changes in a [`Machine`] while an execution is played: to return to.
+#[derive(Clone, Debug)]
+pub struct Moment {
+    objects: Vec<Object>,
+    threads: Vec<Thread>,
+}
+
 impl Default for Machine {
     fn default() -> Machine {
         Machine {
@@ -125,6 +132,25 @@ impl Machine {
         self.objects.clear();
         self.objects.extend_from_slice(objects);
         self.threads.fill(Thread::default());
+    }
+
+    /// The present moment, to return to within the same execution.
+    pub fn moment(&self) -> Moment {
+        Moment {
+            objects: self.objects.clone(),
+            threads: self.threads.clone(),
+        }
+    }
+
+    /// Returns to a moment of the same execution.
+    pub fn return_to(&mut self, moment: &Moment) {
+        self.objects.clone_from(&moment.objects);
+        self.threads.clone_from(&moment.threads);
+    }
+
+    /// How many threads a thread has created.
+    pub fn children(&self, thread: ThreadId) -> u32 {
+        self.threads[thread.index()].children
     }
 
     /// A new thread. Its place in the order comes from its path.

@@ -85,7 +85,7 @@ impl Dfs {
         for (position, event) in execution.events.iter().enumerate() {
             let position = position as u32;
             let running = last.filter(|last| self.replay.goes_on(execution, &self.happens, *last));
-            if execution.epochs.contains(&position) {
+            if execution.epochs.binary_search(&position).is_ok() {
                 self.replay.epoch(execution, &self.happens);
             }
             let cost = |thread| u32::from(running.is_some_and(|running| running != thread));

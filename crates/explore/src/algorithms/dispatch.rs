@@ -68,11 +68,11 @@ macro_rules! algorithms {
                 ran: Ran<'_, AnyPayload>,
                 out: &mut Found<AnyPayload>,
             ) -> Result<(), Unfit> {
-                let Ran { plan, payload, execution } = ran;
+                let Ran { plan, payload, execution, interrupt } = ran;
                 match (self, payload) {
                     $((AnyAlgorithm::$name(it), AnyPayload::$name(payload)) => {
                         let (algorithm, found) = &mut **it;
-                        let fit = algorithm.branches(Ran { plan, payload, execution }, found);
+                        let fit = algorithm.branches(Ran { plan, payload, execution, interrupt }, found);
                         let children = found.children.drain(..);
                         out.children.extend(children.map(|new| new.map(AnyPayload::$name)));
                         let rest = found.rest.take();

@@ -105,7 +105,7 @@ impl Dpor {
         let mut sleep = plan.sleep.clone();
         for position in 0..execution.events.len() {
             let event = &execution.events[position];
-            if execution.epochs.contains(&(position as u32)) {
+            if execution.epochs.binary_search(&(position as u32)).is_ok() {
                 self.replay.epoch(execution, &self.happens);
             }
             let taken = Choice {

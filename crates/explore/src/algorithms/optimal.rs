@@ -40,7 +40,8 @@ mod values;
 
 use crate::{
     algorithm::{
-        Algorithm, Found, Malformed, NewBranch, NodeStore, Options, Ran, StoredPayload, Unfit,
+        Algorithm, Found, Interrupt, Malformed, NewBranch, NodeStore, Options, Ran, StoredPayload,
+        Unfit,
     },
     claims::{Claims, Node},
     draft::Draft,
@@ -76,10 +77,13 @@ pub struct Optimal {
     /// Threads in the order that the policy asks them in.
     line_up: Vec<parent::Waiter>,
     row: Vec<Quad>,
-    /// Children that are written down at a time.
+    /// Children that are written down at a time, and how many there are of an execution of this length.
     at_once: usize,
+    room: usize,
     /// What was done for this execution so far.
     effort: u64,
+    /// Events that may have been looked at since the search was asked whether to go on.
+    unasked: usize,
 }
 
 type Touches = [Option<Access>; 2];
@@ -111,13 +115,42 @@ pub(crate) struct Detour {
 /// What is looked for.
 enum Sought<'a> {
     /// The plans of those that this execution, which was run by this plan, is the parent of.
-    Children(&'a Plan, &'a mut Vec<NewBranch<u32>>),
+    Children(&'a Plan, &'a mut Vec<NewBranch<Resume>>, &'a Interrupt),
     /// All of them, whoever is their parent.
     Detours(&'a mut Vec<Detour>),
 }
 
 /// What is done for them at a time: for each overtaker and what it might overtake, the square of the number of threads. About a second.
 const LONG: u64 = 4_000_000_000;
+
+/// How many events may be looked at before the search is asked whether to go on: some milliseconds. (Tests have short executions.)
+const UNASKED: usize = if cfg!(debug_assertions) {
+    1 << 5
+} else {
+    1 << 18
+};
+
+/// Steps of children that are written down at a time; but some of the children, however long they are.
+const STEPS: usize = 4_000_000;
+const FEWEST: usize = 100;
+
+/// The search is to stop in the middle of an overtaker.
+struct Interrupted;
+
+/// Where the children of an execution were not found yet.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Resume {
+    /// The place of the first overtaker that was not looked at to its end; 0: nothing was looked at.
+    place: u32,
+    /// How many of its rivals were.
+    rivals: u32,
+}
+
+impl Resume {
+    fn at(place: u32) -> Resume {
+        Resume { place, rivals: 0 }
+    }
+}
 
 impl Overtaker {
     /// Where it was done, or the end of the execution.
@@ -127,8 +160,8 @@ impl Overtaker {
 }
 
 impl Algorithm for Optimal {
-    /// The place of the first overtaker whose children are yet to be found; 0: all are.
-    type Payload = u32;
+    /// From where on children are yet to be found.
+    type Payload = Resume;
 
     fn new(options: &Options, _: &Arc<dyn Claims>) -> Optimal {
         Optimal {
@@ -137,28 +170,34 @@ impl Algorithm for Optimal {
         }
     }
 
-    fn first(_: &Options) -> (Policy, u32) {
-        (Policy::First, 0)
+    fn first(_: &Options) -> (Policy, Resume) {
+        (Policy::First, Resume::default())
     }
 
-    fn branches(&mut self, ran: Ran<'_, u32>, found: &mut Found<u32>) -> Result<(), Unfit> {
+    fn branches(&mut self, ran: Ran<'_, Resume>, found: &mut Found<Resume>) -> Result<(), Unfit> {
         let Ran {
-            plan, execution, ..
+            plan,
+            execution,
+            interrupt,
+            ..
         } = ran;
         self.begin(execution, plan.steps.iter().map(|step| step.mark), 0);
-        let mut sought = Sought::Children(plan, &mut found.children);
+        let mut sought = Sought::Children(plan, &mut found.children, interrupt);
         let rest = self.find(execution, *ran.payload, &mut sought);
-        found.rest = rest.map(|from| (from, from));
+        found.rest = rest.map(|from| (from.place, from));
         Ok(())
     }
 
-    fn store(from: &u32, _: &mut NodeStore) -> StoredPayload {
-        StoredPayload::of([u64::from(*from)])
+    fn store(from: &Resume, _: &mut NodeStore) -> StoredPayload {
+        StoredPayload::of([u64::from(from.rivals) << 32 | u64::from(from.place)])
     }
 
-    fn restore(_: &Options, stored: StoredPayload, _: &[Arc<Node>]) -> Result<u32, Malformed> {
+    fn restore(_: &Options, stored: StoredPayload, _: &[Arc<Node>]) -> Result<Resume, Malformed> {
         let [from] = stored.numbers()?;
-        from.try_into().map_err(|_| Malformed)
+        Ok(Resume {
+            place: from as u32,
+            rivals: (from >> 32) as u32,
+        })
     }
 }
 
@@ -174,6 +213,8 @@ impl Optimal {
         self.happens.analyse_rest(execution, unchanged);
         self.replay.begin(execution);
         self.effort = 0;
+        let fitting = STEPS / execution.events.len().max(1);
+        self.room = fitting.max(FEWEST).min(self.at_once);
         self.marks.clear();
         self.marks.extend(marks);
         self.marks.resize(execution.events.len(), Mark::Default);
@@ -184,24 +225,48 @@ impl Optimal {
 
     /// Adds all detours that the execution shows, by overtakers from a position on.
     pub(crate) fn detours(&mut self, execution: &Execution, fresh: u32, out: &mut Vec<Detour>) {
-        self.other_outcomes(execution, &mut Sought::Detours(out));
-        self.overtakers(execution, fresh, &mut Sought::Detours(out));
+        // Nobody interrupts these.
+        let _ = self.other_outcomes(execution, &mut Sought::Detours(out));
+        self.overtakers(execution, Resume::at(fresh), &mut Sought::Detours(out));
     }
 
-    fn find(&mut self, execution: &Execution, from: u32, out: &mut Sought) -> Option<u32> {
-        if from == 0 {
-            self.other_outcomes(execution, out);
+    fn find(&mut self, execution: &Execution, from: Resume, out: &mut Sought) -> Option<Resume> {
+        if from.place == 0 && self.other_outcomes(execution, out).is_err() {
+            if let Sought::Children(_, out, _) = out {
+                out.clear();
+            }
+            return Some(from);
         }
         self.overtakers(execution, from, out)
     }
 
+    /// Asks now and then whether to go on.
+    fn look_up(&mut self, execution: &Execution, out: &Sought) -> Result<(), Interrupted> {
+        self.unasked += execution.events.len();
+        if self.unasked < UNASKED {
+            return Ok(());
+        }
+        self.unasked = 0;
+        match out {
+            Sought::Children(.., interrupt) if interrupt.asked() => Err(Interrupted),
+            _ => Ok(()),
+        }
+    }
+
     /// What overtakers find that were done at a position or later, or never: these have places behind all the others. Where very many are found,
     /// the next place.
-    fn overtakers(&mut self, execution: &Execution, from: u32, out: &mut Sought) -> Option<u32> {
+    fn overtakers(
+        &mut self,
+        execution: &Execution,
+        begin: Resume,
+        out: &mut Sought,
+    ) -> Option<Resume> {
         let done = execution.events.len() as u32;
+        let from = begin.place;
+        let known = |place: u32| if place == from { begin.rivals } else { 0 };
         for position in from..done {
             if position > from && self.pauses(out) {
-                return Some(position);
+                return Some(Resume::at(position));
             }
             let event = &execution.events[position as usize];
             // What has another outcome the parent does by default.
@@ -212,7 +277,12 @@ impl Optimal {
                     position: Some(position),
                     nth: self.happens.nth(position),
                 };
-                self.overtake(execution, &overtaker, out);
+                if let Some(rivals) = self.overtake(execution, &overtaker, known(position), out) {
+                    return Some(Resume {
+                        place: position,
+                        rivals,
+                    });
+                }
             }
         }
         for (index, record) in execution.threads.iter().enumerate() {
@@ -221,7 +291,7 @@ impl Optimal {
                 continue;
             };
             if place > from && self.pauses(out) {
-                return Some(place);
+                return Some(Resume::at(place));
             }
             let thread = ThreadId(index as u32);
             let overtaker = Overtaker {
@@ -233,7 +303,9 @@ impl Optimal {
             // A thread that was stopped by the limit on steps does not come to it in any execution.
             let stopped = overtaker.nth >= execution.max_steps as usize && !pending.op.completes();
             if !stopped && self.find_rivals_of_pending(execution, &overtaker) {
-                self.overtake(execution, &overtaker, out);
+                if let Some(rivals) = self.overtake(execution, &overtaker, known(place), out) {
+                    return Some(Resume { place, rivals });
+                }
             }
         }
         None
@@ -241,7 +313,12 @@ impl Optimal {
 
     /// Whether what is left of an execution is for later.
     fn pauses(&self, out: &Sought) -> bool {
-        matches!(out, Sought::Children(_, out) if out.len() >= self.at_once || self.effort >= LONG)
+        self.full(out) || (matches!(out, Sought::Children(..)) && self.effort >= LONG)
+    }
+
+    /// Whether as many children were found as are written down at a time.
+    fn full(&self, out: &Sought) -> bool {
+        matches!(out, Sought::Children(_, out, _) if out.len() >= self.room)
     }
 
     /// The first position behind all detours.
@@ -250,10 +327,15 @@ impl Optimal {
     }
 
     /// The policy's step with another outcome.
-    fn other_outcomes(&mut self, execution: &Execution, out: &mut Sought) {
+    fn other_outcomes(
+        &mut self,
+        execution: &Execution,
+        out: &mut Sought,
+    ) -> Result<(), Interrupted> {
         for position in self.free()..execution.events.len() as u32 {
             let event = &execution.events[position as usize];
             for outcome in 1..event.outcomes {
+                self.look_up(execution, out)?;
                 if !self.still_overtaken(execution, position, outcome) {
                     continue;
                 }
@@ -267,6 +349,7 @@ impl Optimal {
                 self.add(execution, &same, position, outcome, false, out);
             }
         }
+        Ok(())
     }
 
     /// Whether the step, with another outcome, still depends on all that overtook it. If not, the canonical form
@@ -283,12 +366,22 @@ impl Optimal {
         self.depends_on_stages(execution, e, &effect, &[])
     }
 
-    /// All children in which one operation overtakes one of its rivals.
-    fn overtake(&mut self, execution: &Execution, a: &Overtaker, out: &mut Sought) {
+    /// All children in which one operation overtakes one of its rivals, other than the first so many. Where very many are found, how many
+    /// rivals were looked at.
+    fn overtake(
+        &mut self,
+        execution: &Execution,
+        a: &Overtaker,
+        known: u32,
+        out: &mut Sought,
+    ) -> Option<u32> {
         let competes = competes(a.pending.op, a.pending.gate);
         let last_cause = self.happens.coming_last(execution, a.thread, a.nth);
         self.effort += (self.rivals.len() * execution.threads.len().pow(2)) as u64;
-        for index in 0..self.rivals.len() {
+        for index in known as usize..self.rivals.len() {
+            if index > known as usize && self.full(out) {
+                return Some(index as u32);
+            }
             let e = self.rivals[index];
             let event = &execution.events[e as usize];
             let excludes = parent::excludes(a, &event.op);
@@ -296,6 +389,9 @@ impl Optimal {
             let parent = matches!(out, Sought::Detours(_)) || self.undisturbed(e);
             if alone && excludes && !parent {
                 continue;
+            }
+            if self.look_up(execution, out).is_err() {
+                return Some(index as u32);
             }
             self.find_leads(execution, a, e, !competes);
             if self.happens.in_row(&self.causes, e) {
@@ -322,6 +418,7 @@ impl Optimal {
             }
             self.child(execution, a, e, out);
         }
+        None
     }
 
     /// The plan in which `a` overtakes `e`, if this execution is its parent, for one that does the same wherever it stands: nothing
@@ -386,11 +483,11 @@ impl Optimal {
 
     /// Whether this is the execution to say that `a` overtakes `e`.
     fn is_sought(&mut self, execution: &Execution, a: &Overtaker, e: u32, out: &Sought) -> bool {
-        let Sought::Children(plan, _) = out else {
+        let Sought::Children(plan, ..) = out else {
             return true;
         };
         let parent = self.is_parent_by_order(plan, execution, a, e);
-        parent.unwrap_or_else(|| self.is_parent(execution, a, e))
+        parent.unwrap_or_else(|| self.is_parent(plan, execution, a, e))
     }
 
     /// Adds what was found: the leads, the overtaker, and what it overtakes if that can go.
@@ -404,7 +501,7 @@ impl Optimal {
         out: &mut Sought,
     ) {
         let (plan, out) = match out {
-            Sought::Children(plan, out) => (plan, out),
+            Sought::Children(plan, out, _) => (plan, out),
             Sought::Detours(out) => {
                 return out.push(Detour {
                     e,
@@ -428,7 +525,7 @@ impl Optimal {
         if next {
             child.push(event.thread, event.pending(), 0, Mark::Default);
         }
-        out.push(NewBranch::new(child.child, 0));
+        out.push(NewBranch::new(child.child, Resume::default()));
     }
 
     /// Whether the overtaker with this outcome conflicts with `e`, needs just its leads, and is the canonical one.

@@ -57,6 +57,10 @@ pub struct Rf {
     items: Vec<Item>,
 }
 
+/// Pairs of reads and writes that are looked at for one execution: some tenths of a second. It takes the cube of the steps, where
+/// other algorithms take little more than the steps.
+const LONG: u64 = 100_000_000;
+
 /// A read whose source was decided.
 #[derive(Clone, Copy, Debug)]
 struct Decision {
@@ -185,6 +189,9 @@ impl Rf {
             let Some(touch) = self.graph.touches[position as usize] else {
                 continue;
             };
+            if run.fit.is_err() {
+                return;
+            }
             let object = touch.object.index();
             if position >= fresh {
                 if touch.writes {
@@ -338,6 +345,11 @@ impl Rf {
             source,
             swapped,
         } = candidate;
+        if self.witness.effort() > LONG {
+            let why = "what an execution could have read takes too long to find";
+            run.fit = Err(Unfit::because(why));
+            return;
+        }
         let straight = self.graph.straight && !swapped && !self.leads.is_empty();
         if straight {
             // Nothing is in the way.

@@ -323,7 +323,9 @@ fn compete(
     touching: &[Touch],
     rivals: &mut Vec<u32>,
 ) {
-    for touch in touching.iter().rev() {
+    let first = happens.first_outside(coming, touching.len());
+    let touching = touching.iter().rev();
+    for touch in touching.take_while(|touch| touch.position >= first) {
         let event = &execution.events[touch.position as usize];
         if happens.in_row(coming, touch.position) {
             if matches!((pending.op, event.op), (Op::Lock(_), Op::Lock(_))) {

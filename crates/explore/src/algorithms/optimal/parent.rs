@@ -1,7 +1,7 @@
 //! Whether an execution is what the policy makes of a beginning: first from happens-before, else on the model.
 
 use super::{Optimal, Overtaker, never_blocks};
-use crate::happens::{Happens, Row, add_next, count};
+use crate::happens::{Happens, Row, Touch, add_next, count};
 use reweave_model::{Class, Edge, Execution, Gate, Object, ObjectId, Op, Plan, ThreadId};
 
 impl Optimal {
@@ -82,6 +82,7 @@ impl Optimal {
                     happens,
                     execution,
                     counts,
+                    last,
                     triggers: self.replay.triggers(),
                 };
                 match look.at(waiter.thread) {
@@ -103,13 +104,14 @@ impl Optimal {
 
     /// Plays `u v`, or `u e v`.
     pub(super) fn play(&mut self, execution: &Execution, e: u32, with_e: bool) {
-        self.replay.rewind(execution, &self.happens);
-        for position in 0..e {
+        let from = self.replay.seek(execution, &self.happens, e);
+        for position in from..e {
             self.step(execution, position);
+            self.replay.keep();
         }
         if with_e {
             self.step(execution, e);
-        } else if execution.epochs.contains(&e) {
+        } else if is_epoch(execution, e) {
             self.replay.epoch(execution, &self.happens);
         }
         for index in 0..self.leads.len() {
@@ -135,24 +137,40 @@ impl Optimal {
     }
 
     pub(super) fn step(&mut self, execution: &Execution, position: u32) {
-        if execution.epochs.contains(&position) {
+        if is_epoch(execution, position) {
             self.replay.epoch(execution, &self.happens);
         }
         self.replay.advance(execution, &self.happens, position);
     }
 
     /// Whether the policy makes this execution of `u e v a`.
-    pub(super) fn is_parent(&mut self, execution: &Execution, a: &Overtaker, e: u32) -> bool {
+    pub(super) fn is_parent(
+        &mut self,
+        plan: &Plan,
+        execution: &Execution,
+        a: &Overtaker,
+        e: u32,
+    ) -> bool {
         self.play(execution, e, true);
+        let mut last = self.leads.last().map_or(e, |lead| e.max(*lead));
         if self.replay.state.enabled(a.thread, &a.pending) {
             match a.position {
                 Some(position) if self.ready(position) => {
                     self.replay.advance(execution, &self.happens, position);
+                    last = last.max(position);
                 }
                 _ => return false,
             }
         }
         loop {
+            // All that was done up to some point, and from there on the policy was followed.
+            let total = self.replay.total();
+            if total == last as usize + 1
+                && total >= plan.steps.len()
+                && execution.epochs.is_empty()
+            {
+                return true;
+            }
             let Some(thread) = self.replay.first(execution, &self.happens) else {
                 if self.replay.epoch(execution, &self.happens) {
                     continue;
@@ -162,6 +180,7 @@ impl Optimal {
             match self.replay.next_of(&self.happens, thread) {
                 Some(next) if self.ready(next) && execution.events[next as usize].outcome == 0 => {
                     self.replay.advance(execution, &self.happens, next);
+                    last = last.max(next);
                 }
                 _ => return false,
             }
@@ -172,6 +191,11 @@ impl Optimal {
     pub(super) fn ready(&self, position: u32) -> bool {
         self.happens.ready(position, self.replay.counts())
     }
+}
+
+/// Whether late timeouts were let go before the event at a position.
+fn is_epoch(execution: &Execution, position: u32) -> bool {
+    execution.epochs.binary_search(&position).is_ok()
 }
 
 /// A thread that waits for the policy to ask it.
@@ -209,6 +233,8 @@ struct Look<'a> {
     happens: &'a Happens,
     execution: &'a Execution,
     counts: &'a Row,
+    /// The last of them.
+    last: u32,
     triggers: &'a [Edge],
 }
 
@@ -280,13 +306,17 @@ impl Look<'_> {
 
     /// Whoever waits for a mutex waits at least for the next change of it.
     fn lock(&self, mutex: ObjectId) -> Turn {
-        let mut change = Missing::Forever;
-        for touch in self.happens.of_object(mutex).iter().rev() {
+        let touching = self.happens.of_object(mutex);
+        // A store to a mutex only makes its poison be forgotten.
+        let changes = |touch: &&Touch| {
             let op = &self.execution.events[touch.position as usize].op;
-            // A store to a mutex only makes its poison be forgotten.
-            if touch.class != Class::Write || matches!(op, Op::Store(..)) {
-                continue;
-            }
+            touch.class == Class::Write && !matches!(op, Op::Store(..))
+        };
+        let end = touching.partition_point(|touch| touch.position <= self.last);
+        let later = touching[end..].iter().find(changes);
+        let mut change = later.map_or(Missing::Forever, |touch| Missing::Event(touch.position));
+        for touch in touching[..end].iter().rev().filter(changes) {
+            let op = &self.execution.events[touch.position as usize].op;
             if !self.done(touch.position) {
                 change = Missing::Event(touch.position);
             } else if matches!(op, Op::Lock(_) | Op::TryLock(_)) {

@@ -107,6 +107,13 @@ impl Witness {
     /// There is a new run to ask about.
     pub fn begin(&mut self) {
         self.begun = 0;
+        self.base.effort = 0;
+        self.saturation.effort = 0;
+    }
+
+    /// How much was done for this run so far: pairs of reads and writes that were looked at.
+    pub fn effort(&self) -> u64 {
+        self.base.effort + self.saturation.effort
     }
 
     /// Looks for an order; says whether there is one.

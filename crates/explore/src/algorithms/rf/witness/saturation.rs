@@ -26,6 +26,8 @@ pub(super) struct Saturation {
     /// How many reads and writes there were when everything was found that follows.
     closed: (usize, usize),
     past: Vec<Quad>,
+    /// Reads, and pairs of a read and a write, that were looked at.
+    pub effort: u64,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -195,8 +197,10 @@ impl Saturation {
     fn look_at(&mut self, happens: &Happens, read: Read, since: usize) -> Option<bool> {
         let Read { place, source, .. } = read;
         let mut changed = false;
+        self.effort += 1;
         let mut next = self.last[read.object as usize];
         while next != START && next as usize >= since {
+            self.effort += 1;
             let Write {
                 place: other,
                 before,
