@@ -5,8 +5,8 @@
 
 use crate::{program_names::ProgramNames, target::Observation};
 use reweave_model::{Execution, Kind};
-use reweave_report::{Context, Options, Program, Trace, waiting};
-use reweave_wire::Detail;
+use reweave_report::{AccessEntry, Context, Options, Program, Trace, waiting};
+use reweave_wire::{Accessed, Detail};
 use std::collections::HashMap;
 
 /// The trace of an execution.
@@ -86,6 +86,13 @@ fn name_errors(trace: &mut Trace, names: &ProgramNames, detail: &Detail) {
             if places.iter().all(Option::is_some) {
                 failure.places = places.into_iter().flatten().collect();
                 failure.stacks = stacks.iter().map(|stack| names.calls(stack)).collect();
+                let accesses = detail.accesses.get(index).into_iter().flatten();
+                let entry = |access: &Accessed| AccessEntry {
+                    access: access.kind.name().into(),
+                    thread: access.thread.0,
+                    after: access.count,
+                };
+                failure.accesses = accesses.map(entry).collect();
             }
         }
         let about = detail.subjects.get(index).and_then(Option::as_ref);

@@ -32,8 +32,8 @@ function tellFailure(failure) {
 function tellPlace(failure, place, index) {
   const go = () => showPlace(place.file, place.line);
   const item = make("li", {}, make("button", { type: "button", class: "link", click: go }, `${fileName(place.file)}:${place.line}`));
-  const access = failure.accesses?.find((access) => access.at?.startsWith(`${fileName(place.file)}:${place.line}`));
-  if (access) item.prepend(chip(access.thread), " ");
+  const thread = failure.who[index];
+  if (thread !== null) item.prepend(chip(thread), " ");
   const calls = failure.stacks[index];
   if (calls?.length > 1) item.append(make("ol", { class: "calls" }, ...calls.map((call) => make("li", {}, call))));
   return item;

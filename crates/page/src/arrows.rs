@@ -55,7 +55,7 @@ impl Drawing<'_> {
         match row.kind {
             Kind::Spawn(child) => self.spawned[child as usize] = Some(index),
             Kind::Step(event) => self.event(index, event),
-            Kind::Failure(_) | Kind::Pending => {}
+            Kind::Access(_) | Kind::Failure(_) | Kind::Pending => {}
         }
     }
 

@@ -65,6 +65,8 @@ struct Failure<'a> {
     places: Vec<Spot>,
     stacks: &'a [Vec<String>],
     accesses: Option<[Access; 2]>,
+    /// For each place, the thread of the access there.
+    who: Vec<Option<u32>>,
     row: Option<usize>,
 }
 
@@ -204,11 +206,22 @@ fn failures<'a>(trace: &'a Trace, rows: &[Row], sources: &mut Sources) -> Vec<Fa
             message: &failure.message,
             places: failure.places.iter().map(spot).collect(),
             stacks: &failure.stacks,
+            who: who(failure, accesses(trace, failure)),
             accesses: accesses(trace, failure),
             row: rows.iter().position(|row| row.kind == Kind::Failure(index)),
         }
     };
     trace.errors.iter().enumerate().map(failure).collect()
+}
+
+/// The thread of the access at each place. Two accesses may be at one place.
+fn who(failure: &reweave_report::Failure, accesses: Option<[Access; 2]>) -> Vec<Option<u32>> {
+    let mut left: Vec<Access> = accesses.into_iter().flatten().collect();
+    let mut find = |place: &Position| {
+        let found = left.iter().position(|it| it.at.as_ref() == Some(place))?;
+        Some(left.remove(found).thread)
+    };
+    failure.places.iter().map(&mut find).collect()
 }
 
 fn matter(story: &Story<'_>, rows: &[Row]) -> Option<Vec<usize>> {

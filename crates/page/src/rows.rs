@@ -3,7 +3,7 @@
 //! A thread runs on to its next operation as soon as it has done one, or is created. So what it does in between (threads
 //! it creates, errors it runs into) stands right after that row.
 
-use reweave_report::{Failure, Position, Story, Trace};
+use reweave_report::{AccessEntry, Failure, Position, Story, Trace};
 use serde::Serialize;
 
 /// One line of the swim lanes.
@@ -23,6 +23,8 @@ pub(crate) enum Kind {
     Step(usize),
     /// A thread is created, by its index.
     Spawn(u32),
+    /// An access that another one clashes with later, by the index of that error.
+    Access(usize),
     /// Something went wrong, by its index among the errors.
     Failure(usize),
     /// What a thread came to and never did.
@@ -35,6 +37,7 @@ impl Kind {
         match self {
             Kind::Step(_) => "step",
             Kind::Spawn(_) => "spawn",
+            Kind::Access(_) => "access",
             Kind::Failure(_) => "failure",
             Kind::Pending => "pending",
         }
@@ -100,10 +103,22 @@ impl Rows<'_> {
             });
             self.beside(child);
         }
-        let here = |(_, error): &&(usize, &Failure)| error.after == Some((thread, count));
-        let errors: Vec<_> = self.errors.iter().filter(here).copied().collect();
-        for (index, error) in errors {
-            self.fail(index, error, Some(thread));
+        for (index, error) in self.errors.clone() {
+            for (access, at) in error.earlier(thread, count) {
+                let failing = self
+                    .story
+                    .thread(error.after.map_or(0, |(thread, _)| thread));
+                self.list.push(Row {
+                    kind: Kind::Access(index),
+                    thread: Some(thread),
+                    object: None,
+                    text: error.told_earlier(access, failing),
+                    at: at.cloned(),
+                });
+            }
+            if error.after == Some((thread, count)) {
+                self.fail(index, error, Some(thread));
+            }
         }
     }
 
@@ -115,8 +130,8 @@ impl Rows<'_> {
             object: None,
             text: format!("{}{}", error.kind.name(), rule.unwrap_or_default()),
             at: match accesses(self.story.trace, error) {
-                Some([_, found]) => found.at,
-                None => error.places.first().cloned(),
+                Some([_, found]) if error.accesses.is_empty() => found.at,
+                _ => error.place().cloned(),
             },
         });
     }
@@ -170,8 +185,15 @@ pub(crate) struct Access {
     pub at: Option<Position>,
 }
 
-/// The two accesses of a race, in the order of the run. A trace tells them in its message: who, and in some where.
+/// The two accesses of a race, in the order of the run. Traces that do not list them tell them in the message: who, and in some where.
 pub(crate) fn accesses(trace: &Trace, error: &Failure) -> Option<[Access; 2]> {
+    if let [first, second] = &error.accesses[..] {
+        let access = |access: &AccessEntry, number: usize| Access {
+            thread: access.thread,
+            at: error.places.get(number).cloned(),
+        };
+        return Some([access(first, 0), access(second, 1)]);
+    }
     if error.kind != reweave_model::Kind::DataRace {
         return None;
     }

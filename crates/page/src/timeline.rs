@@ -130,7 +130,7 @@ impl TimelineBuilder<'_> {
             self.threads[thread as usize].rows.pop_front();
         }
         match row.kind {
-            Kind::Failure(_) => {}
+            Kind::Access(_) | Kind::Failure(_) => {}
             Kind::Pending => return true,
             Kind::Spawn(child) => self.threads[child as usize].born = true,
             Kind::Step(event) => {

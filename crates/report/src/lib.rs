@@ -19,7 +19,7 @@ mod trace;
 mod validate;
 mod walk;
 
-pub use document::{Document, ReadError, WriteError, save};
+pub use document::{Document, ReadError, WriteError, load, open, save};
 pub use formats::{Shown, chrome, dot, github, sarif};
 pub use junit::{junit_result, junit_suite};
 pub use operation::Operation;
@@ -29,11 +29,11 @@ pub use result::{BlockedBy, Estimated, ExitCode, Finding, ResultDocument};
 pub use sources::{Sources, record_sources};
 pub use suite::{SuiteDocument, TestEntry, Verdict};
 pub use text::{
-    Large, Part, Span, Story, Style, Wait, grouped, mattering, render_result, render_suite,
-    render_trace, render_untold, summary, waiting,
+    Large, Part, Span, Story, Style, Wait, clean, grouped, is_unseen, mattering, render_result,
+    render_suite, render_trace, render_untold, spelled, summary, waiting,
 };
 pub use trace::{
-    Context, Difference, Failure, ObjectEntry, ObjectState, Options, PendingEntry, PlanStep,
-    Program, Shortened, SourceEntry, ThreadEntry, Trace, TraceEvent,
+    AccessEntry, Context, Difference, Failure, ObjectEntry, ObjectState, Options, PendingEntry,
+    PlanStep, Program, Shortened, SourceEntry, ThreadEntry, Trace, TraceEvent,
 };
 pub use walk::{Hold, Walk, holders};

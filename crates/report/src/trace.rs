@@ -245,9 +245,65 @@ pub struct Failure {
     /// For each place, how the program had come there, such as `push at queue.c:12`, the innermost call first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub stacks: Vec<Vec<String>>,
+    /// For each place, the access there, where the error is about accesses.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub accesses: Vec<AccessEntry>,
     /// In which thread (first), after how many of its events (second), where that is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub after: Option<(u32, u32)>,
+}
+
+/// An access that an error is about.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct AccessEntry {
+    /// What it did: `read`, `write`, `atomic read`, `atomic write` or `free`.
+    pub access: String,
+    /// In which thread, as an index into the thread table.
+    pub thread: u32,
+    /// After how many of the thread's events, where that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub after: Option<u32>,
+}
+
+impl Failure {
+    /// The access that the execution failed with, as an index into the accesses; the others came before it.
+    pub fn failing(&self) -> Option<usize> {
+        let (thread, count) = self.after?;
+        let here = |access: &AccessEntry| (access.thread, access.after) == (thread, Some(count));
+        self.accesses.iter().rposition(here)
+    }
+
+    /// Where the execution failed.
+    pub fn place(&self) -> Option<&Position> {
+        match self.failing() {
+            Some(access) => self.places.get(access),
+            None => self.places.first(),
+        }
+    }
+
+    /// Accesses before the one that the execution failed with, each with its place, of a thread after so many of its events.
+    pub fn earlier(
+        &self,
+        thread: u32,
+        count: u32,
+    ) -> impl Iterator<Item = (&AccessEntry, Option<&Position>)> {
+        let failing = self.failing();
+        let accesses = self.accesses.iter().enumerate();
+        accesses
+            .filter(move |(index, access)| {
+                failing.is_some_and(|failing| *index != failing)
+                    && (access.thread, access.after) == (thread, Some(count))
+            })
+            .map(|(index, access)| (access, self.places.get(index)))
+    }
+
+    /// What a row says of an access before the one that the execution failed with.
+    pub fn told_earlier(&self, access: &AccessEntry, failing: &str) -> String {
+        match &self.rule {
+            Some(rule) => format!("{}: {rule} in {failing}", access.access),
+            None => format!("{}: {} with {failing}", access.access, self.kind.name()),
+        }
+    }
 }
 
 /// What the maker of a trace knows beyond the execution.
@@ -300,6 +356,7 @@ impl Trace {
             message: error.message.clone(),
             places: error.sites.iter().filter_map(|at| site(*at)).collect(),
             stacks: Vec::new(),
+            accesses: Vec::new(),
             after: context.blame.get(index).copied().flatten().map(pair),
         };
         Trace {

@@ -19,8 +19,11 @@ impl Trace {
         self.flaw_of_threads()
             .or_else(|| self.flaw_of_events())
             .or_else(|| {
-                let mut blamed = self.errors.iter().filter_map(|error| error.after);
+                let accesses = self.errors.iter().flat_map(|error| &error.accesses);
+                let accesses = accesses.map(|access| (access.thread, 0));
+                let blamed = self.errors.iter().filter_map(|error| error.after);
                 blamed
+                    .chain(accesses)
                     .find(|(thread, _)| *thread as usize >= self.threads.len())
                     .map(|(thread, _)| {
                         format!("an error names thread {thread}, which is not there")

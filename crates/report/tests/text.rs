@@ -2,8 +2,8 @@
 
 use reweave_model::{Edge, Error, Kind, Object, ObjectId, Op, Policy, Site, ThreadId};
 use reweave_report::{
-    BlockedBy, Context, ExitCode, Finding, ResultDocument, Shortened, Sources, Style, Trace,
-    record_sources, render_result, render_trace, render_untold, summary,
+    AccessEntry, BlockedBy, Context, ExitCode, Finding, ResultDocument, Shortened, Sources, Style,
+    Trace, record_sources, render_result, render_trace, render_untold, summary,
 };
 use reweave_testing::script::{Script, Thread, run, trace};
 use std::fs;
@@ -425,6 +425,70 @@ fn a_program_cannot_write_to_the_terminal() {
     trace.output = Some("\x1b[31mred\r\n".into());
     let text = render_trace(&trace, None, &Sources::default(), Style::default());
     assert!(text.chars().all(|c| c == '\n' || !c.is_control()));
+}
+
+/// A character that turns the direction of text would show words in another order than they have.
+#[test]
+fn a_program_cannot_turn_the_text_around() {
+    let evil = "safe\u{202e}evas\u{2066}\u{200b}\u{feff}";
+    let shown = r"safe\u{202e}evas\u{2066}\u{200b}\u{feff}";
+    let mut trace = lost_wakeup();
+    trace.threads[1].name = Some(evil.into());
+    trace.errors[0].kind = Kind::Assertion;
+    trace.errors[0].message = evil.into();
+    trace.output = Some(evil.into());
+    let turns = |text: &str| text.chars().any(reweave_report::is_unseen);
+    let text = render_trace(&trace, Some(evil), &Sources::default(), Style::default());
+    assert!(text.contains(shown) && !turns(&text), "{text}");
+    // A document says the same, in other characters.
+    let document = trace.to_json();
+    assert!(!turns(&document));
+    let again = Trace::parse(std::path::Path::new("it"), document.as_bytes()).unwrap();
+    assert_eq!(again, trace);
+    let mut result = searched();
+    result.program = evil.into();
+    result.incomplete = vec![format!("unsupported: {evil}")];
+    let text = render_result(&result, Style::default());
+    assert!(text.contains(shown) && !turns(&text), "{text}");
+    assert!(!turns(&result.to_json()));
+    assert!(!turns(&reweave_report::junit_result(&result)));
+}
+
+/// The write of `main` is done before the other thread fails, after no step of its own.
+#[test]
+fn an_earlier_access_has_a_row_in_its_own_thread() {
+    let mut trace = lock_inversion();
+    let error = &mut trace.errors[0];
+    error.kind = Kind::Memory;
+    error.rule = Some("use-after-free".into());
+    error.message = "transfer reads data after main freed it".into();
+    error.places = [12, 21]
+        .map(|line| reweave_testing::script::position(Site(line)).unwrap())
+        .into();
+    let access = |access: &str, thread, after| AccessEntry {
+        access: access.into(),
+        thread,
+        after: Some(after),
+    };
+    error.accesses = vec![access("free", 0, 1), access("read", 1, 1)];
+    error.after = Some((1, 1));
+    let text = shown(&trace);
+    let rows: Vec<&str> = text
+        .lines()
+        .filter(|line| line.trim_start().starts_with(['*', '!']))
+        .collect();
+    let [earlier, failing] = rows[..] else {
+        panic!("two rows: {text}");
+    };
+    assert!(earlier.contains("src/demo.rs:12"), "{earlier}");
+    assert!(
+        earlier.contains("free: use-after-free in main.0"),
+        "{earlier}"
+    );
+    assert!(failing.contains("src/demo.rs:21"), "{failing}");
+    assert!(failing.contains("memory here: read"), "{failing}");
+    assert!(text.contains("free by main: at src/demo.rs:12"), "{text}");
+    assert!(text.contains("read by main.0: at src/demo.rs:21"), "{text}");
 }
 
 fn searched() -> ResultDocument {

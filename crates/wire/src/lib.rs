@@ -29,6 +29,9 @@ pub use plan::{
     Beginning, Death, Doom, Library, Request, Unit, read_beginning, read_request, write_beginning,
     write_request,
 };
-pub use report::{Detail, Note, Parts, Place, PlaceKind, Report, Stack, read_report, write_report};
+pub use report::{
+    AccessKind, Accessed, Detail, Note, Parts, Place, PlaceKind, Report, Stack, read_report,
+    write_report,
+};
 pub use rules::{Rule, Rules};
 pub use words::{Malformed, Reader, Writer};

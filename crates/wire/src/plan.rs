@@ -41,6 +41,8 @@ pub enum Death {
     Status(u32),
     /// Its runtime could not go on.
     GivenUp,
+    /// It waited for ever in this system call, which is not under control, and had to be ended.
+    Waits(u32),
 }
 
 impl Death {
@@ -50,6 +52,7 @@ impl Death {
             Death::Signal(signal) => (1, signal),
             Death::Status(status) => (2, status),
             Death::GivenUp => (3, 0),
+            Death::Waits(call) => (4, call),
         }
     }
 
@@ -59,6 +62,7 @@ impl Death {
             (1, signal) => Death::Signal(signal),
             (2, status) => Death::Status(status),
             (3, _) => Death::GivenUp,
+            (4, call) => Death::Waits(call),
             _ => return Err(Malformed),
         })
     }

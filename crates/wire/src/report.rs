@@ -79,6 +79,50 @@ pub enum PlaceKind {
     Named(String),
 }
 
+/// An access that an error is about.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Accessed {
+    /// Of which thread.
+    pub thread: ThreadId,
+    /// After how many of its events; `None`: that is not known any more.
+    pub count: Option<u32>,
+    /// What it did.
+    pub kind: AccessKind,
+}
+
+/// What an access does.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u32)]
+#[allow(missing_docs)]
+pub enum AccessKind {
+    Read = 0,
+    Write = 1,
+    AtomicRead = 2,
+    AtomicWrite = 3,
+    Free = 4,
+}
+
+impl AccessKind {
+    const ALL: [AccessKind; 5] = [
+        AccessKind::Read,
+        AccessKind::Write,
+        AccessKind::AtomicRead,
+        AccessKind::AtomicWrite,
+        AccessKind::Free,
+    ];
+
+    /// As a noun.
+    pub fn name(self) -> &'static str {
+        match self {
+            AccessKind::Read => "read",
+            AccessKind::Write => "write",
+            AccessKind::AtomicRead => "atomic read",
+            AccessKind::AtomicWrite => "atomic write",
+            AccessKind::Free => "free",
+        }
+    }
+}
+
 /// Asked for only when an execution is to be shown.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Detail {
@@ -88,6 +132,8 @@ pub struct Detail {
     pub last: Vec<Stack>,
     /// For every site of every error, its stack.
     pub errors: Vec<Vec<Stack>>,
+    /// For every site of every error that is about accesses, the access.
+    pub accesses: Vec<Vec<Accessed>>,
     /// What each error is about.
     pub subjects: Vec<Option<Place>>,
     /// Of every object.
@@ -348,6 +394,17 @@ fn write_detail(out: &mut Writer<'_>, detail: &Detail) {
     for stacks in &detail.errors {
         write_stacks(out, stacks);
     }
+    out.word(detail.accesses.len() as u64);
+    for accesses in &detail.accesses {
+        out.word(accesses.len() as u64);
+        for access in accesses {
+            out.pair(access.thread.0, access.kind as u32);
+            out.pair(
+                access.count.is_some().into(),
+                access.count.unwrap_or_default(),
+            );
+        }
+    }
     out.word(detail.subjects.len() as u64);
     for subject in &detail.subjects {
         out.word(subject.is_some().into());
@@ -370,6 +427,20 @@ fn read_detail(from: &mut Reader<'_>) -> Result<Detail, Malformed> {
     };
     for _ in 0..from.count()? {
         detail.errors.push(read_stacks(from)?);
+    }
+    for _ in 0..from.count()? {
+        let mut accesses = Vec::new();
+        for _ in 0..from.count()? {
+            let (thread, kind) = from.pair()?;
+            let kind = AccessKind::ALL.get(kind as usize).ok_or(Malformed)?;
+            let (known, count) = from.pair()?;
+            accesses.push(Accessed {
+                thread: ThreadId(thread),
+                count: (known != 0).then_some(count),
+                kind: *kind,
+            });
+        }
+        detail.accesses.push(accesses);
     }
     for _ in 0..from.count()? {
         let subject = match from.word()? {

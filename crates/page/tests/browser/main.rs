@@ -10,7 +10,7 @@ mod samples;
 use chromium::Browser;
 use reweave_model::{Kind, Object, ObjectId, Op, Policy, ThreadId};
 use reweave_page::serve;
-use reweave_report::{Failure, Position, ResultDocument};
+use reweave_report::{AccessEntry, Failure, Position, ResultDocument};
 use reweave_testing::script::{Script, Thread, run, trace};
 use samples::{A, B, inversion, long, lost_wakeup, open, store};
 use serde_json::json;
@@ -226,6 +226,7 @@ fn both_accesses_of_a_race_are_marked() {
             vec!["add at src/demo.rs:7".into()],
             vec!["look at src/demo.rs:9".into()],
         ],
+        accesses: Vec::new(),
         after: Some((1, 1)),
     });
     let stored = store(trace);
@@ -241,6 +242,42 @@ fn both_accesses_of_a_race_are_marked() {
     );
     let guilty = "[...document.querySelectorAll('.guilty .number')].map((it) => it.textContent)";
     assert_eq!(browser.eval(guilty), json!(["7", "9"]));
+}
+
+/// Both accesses are on one line, and both have rows in the lanes of their threads.
+#[test]
+fn accesses_on_one_line_belong_to_their_threads() {
+    let mut trace = long(2, 1);
+    let place = Position {
+        file: "src/demo.rs".into(),
+        line: 7,
+        column: 0,
+    };
+    let access = |thread, after| AccessEntry {
+        access: "write".into(),
+        thread,
+        after: Some(after),
+    };
+    trace.errors.push(Failure {
+        kind: Kind::DataRace,
+        rule: None,
+        message: "write by main and write by main.0 of total: nothing orders them".into(),
+        places: vec![place.clone(), place],
+        stacks: Vec::new(),
+        accesses: vec![access(0, 0), access(1, 1)],
+        after: Some((1, 1)),
+    });
+    let stored = store(trace);
+    let mut browser = open(&stored);
+    assert_eq!(browser.text("#live"), "main.0: data-race, at src/demo.rs:7");
+    assert_eq!(browser.text("#why li:nth-child(1)"), "main src/demo.rs:7");
+    assert_eq!(browser.text("#why li:nth-child(2)"), "main.0 src/demo.rs:7");
+    let rows = "[...document.querySelectorAll('.row')].map((it) => it.textContent).join()";
+    let rows = browser.eval(rows);
+    assert!(
+        rows.to_string().contains("write: data-race with main.0"),
+        "{rows}"
+    );
 }
 
 #[test]

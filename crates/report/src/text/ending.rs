@@ -21,7 +21,11 @@ pub(crate) fn stuck(trace: &Trace) -> bool {
 pub(crate) fn last_steps(story: &Story<'_>) -> BTreeSet<usize> {
     let trace = story.trace;
     let errors = trace.errors.iter().filter_map(|error| error.after);
+    // How a thread came to an access that another's failed with matters too.
+    let accesses = trace.errors.iter().flat_map(|error| &error.accesses);
+    let accesses = accesses.filter_map(|access| Some((access.thread, access.after?)));
     let mut last: BTreeSet<usize> = errors
+        .chain(accesses)
         .filter_map(|after| story.walked.after(Some(after)))
         .collect();
     if stuck(trace) {

@@ -22,7 +22,8 @@ use crate::{
 };
 pub use amount::{Large, Part, Span, grouped};
 use ending::{WAITS, circle, ending, last_steps, stuck};
-pub(crate) use harmless::{clean, harmless};
+pub use harmless::{clean, is_unseen, spelled};
+pub(crate) use harmless::{harmless, harmless_json};
 use layout::{Row, cut, listing, width, wrap};
 pub use phrase::Story;
 use prose::prose;
@@ -158,10 +159,10 @@ fn headline(trace: &Trace, sources: &Sources, style: Style) -> String {
         );
         return style.bold(&line) + "\n";
     };
-    let mut out = failure(first, program, sources, style);
+    let mut out = failure(trace, first, program, sources, style);
     for other in distinct(&trace.errors).skip(1) {
         out += "\n";
-        out += &failure(other, "the same execution", sources, style);
+        out += &failure(trace, other, "the same execution", sources, style);
     }
     out
 }
@@ -184,7 +185,13 @@ fn distinct(errors: &[Failure]) -> impl Iterator<Item = &Failure> {
     })
 }
 
-fn failure(failure: &Failure, program: &str, sources: &Sources, style: Style) -> String {
+fn failure(
+    trace: &Trace,
+    failure: &Failure,
+    program: &str,
+    sources: &Sources,
+    style: Style,
+) -> String {
     let rule = failure.rule.as_ref().map(|rule| format!(" ({rule})"));
     let name = failure.kind.name();
     let head = format!("{name}{} in {program}", rule.unwrap_or_default());
@@ -196,11 +203,15 @@ fn failure(failure: &Failure, program: &str, sources: &Sources, style: Style) ->
     out += &wrap(&failure.message, style.width, "  ");
     let race = failure.kind == Kind::DataRace;
     for (number, place) in failure.places.iter().enumerate() {
-        let which = match number {
-            0 if race => "one access: ",
-            1 if race => "the other:  ",
-            _ if race => "and:        ",
-            _ => "",
+        let which = match (failure.accesses.get(number), number) {
+            (Some(access), _) => {
+                let thread = &trace.threads[access.thread as usize].path;
+                format!("{} by {thread}: ", access.access)
+            }
+            (None, 0) if race => "one access: ".into(),
+            (None, 1) if race => "the other:  ".into(),
+            (None, _) if race => "and:        ".into(),
+            _ => String::new(),
         };
         let at = format!("  {which}at {place}");
         let room = style.width.saturating_sub(width(&at) + 2);
@@ -310,25 +321,15 @@ fn rows(story: &Story<'_>, sources: &Sources, style: Style) -> Vec<Row> {
         source: at.and_then(|at| sources.line(at)).map(clean),
         matters: true,
     };
-    // What is no event comes right after its thread's event of that number.
     let beside = |rows: &mut Vec<Row>, thread: u32, count: u32| {
-        for (index, child) in trace.threads.iter().enumerate().skip(1) {
-            if style.full && child.parent == thread && child.born_after == count {
-                let name = story.thread(index as u32);
-                rows.push(line(thread, None, format!("spawn {name}")));
-            }
-        }
-        for error in distinct(&trace.errors).filter(|error| error.after == Some((thread, count))) {
-            let text = format!("{} here", error.kind.name());
-            rows.push(Row {
-                sign: "!",
-                ..line(thread, error.places.first(), text)
-            });
-        }
+        let mut all = Vec::new();
+        besides(story, thread, count, style.full, &mut all);
+        rows.extend(all.into_iter().map(|it| Row {
+            sign: it.sign,
+            ..line(it.thread, it.at, it.text)
+        }));
     };
-    for thread in 0..trace.threads.len() as u32 {
-        beside(&mut rows, thread, 0);
-    }
+    beside(&mut rows, 0, 0);
     for (index, event) in trace.events.iter().enumerate() {
         rows.push(Row {
             step: Some(index),
@@ -352,6 +353,58 @@ fn rows(story: &Story<'_>, sources: &Sources, style: Style) -> Vec<Row> {
         }
     }
     rows
+}
+
+/// What is no event.
+struct Beside<'a> {
+    thread: u32,
+    sign: &'static str,
+    at: Option<&'a Position>,
+    text: String,
+}
+
+/// What a thread does after so many of its events and before the next: it creates others, which run on to their first events at
+/// once; it accesses memory; it fails.
+fn besides<'a>(
+    story: &'a Story<'_>,
+    thread: u32,
+    count: u32,
+    full: bool,
+    out: &mut Vec<Beside<'a>>,
+) {
+    for (index, child) in story.trace.threads.iter().enumerate().skip(1) {
+        if child.parent == thread && child.born_after == count {
+            let child = index as u32;
+            if full {
+                out.push(Beside {
+                    thread,
+                    sign: "",
+                    at: None,
+                    text: format!("spawn {}", story.thread(child)),
+                });
+            }
+            besides(story, child, 0, full, out);
+        }
+    }
+    for error in distinct(&story.trace.errors) {
+        let failing = story.thread(error.after.map_or(0, |(thread, _)| thread));
+        out.extend(error.earlier(thread, count).map(|(access, at)| Beside {
+            thread,
+            sign: "*",
+            at,
+            text: error.told_earlier(access, failing),
+        }));
+        if error.after == Some((thread, count)) {
+            let access = error.failing().map(|index| &error.accesses[index].access);
+            let access = access.map_or_else(String::new, |access| format!(": {access}"));
+            out.push(Beside {
+                thread,
+                sign: "!",
+                at: error.place(),
+                text: format!("{} here{access}", error.kind.name()),
+            });
+        }
+    }
 }
 
 /// The steps that matter; `None`: all, since nothing tells them apart.

@@ -65,7 +65,7 @@ fn record(address: usize, bytes: usize, kind: Kind, pc: usize) {
     let mut world = world::borrow();
     let world = &mut *world;
     if world.detail {
-        world.log(site);
+        world.log(address, bytes, site);
     }
     let clock = world.races.clock(world.current);
     let clash = world.shadow.record(clock, address, bytes, kind, site);
@@ -118,7 +118,7 @@ impl world::World {
             Mode::Nothing => {}
             Mode::Check => {
                 if self.detail {
-                    self.log(site);
+                    self.log(address, bytes, site);
                 }
                 let clock = self.races.clock(self.current);
                 if self
@@ -144,7 +144,7 @@ impl world::World {
         }
         self.freed = true;
         if self.detail {
-            self.log(site);
+            self.log(address, bytes.max(1), site);
         }
         let me = self.current;
         self.shadow.turn(me, self.races.epoch(me));
@@ -190,7 +190,7 @@ impl world::World {
         if !self.run.execution().errors.iter().any(same) {
             self.error_about(error, rule, message, &sites, first.address);
             if self.detail {
-                self.stacks_of(&sites, first.thread);
+                self.accesses_of(first, kind, site);
             }
         }
     }

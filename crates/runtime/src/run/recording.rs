@@ -4,9 +4,10 @@ use crate::{
     core::cell::RunValue,
     run::{slots, world::World},
 };
-use alloc::{string::String, vec, vec::Vec};
+use alloc::{rc::Rc, string::String, vec, vec::Vec};
+use reweave_memory::{Clash, Kind};
 use reweave_model::{Site, ThreadId};
-use reweave_wire::{Detail, Place, PlaceKind, Stack};
+use reweave_wire::{AccessKind, Accessed, Detail, Place, PlaceKind, Stack};
 
 /// The latest accesses that are remembered; older ones lose their stacks.
 const LOG: usize = 1 << 18;
@@ -17,12 +18,25 @@ const DEEPEST: usize = 48;
 /// Collected on the way.
 pub struct Watched {
     events: Vec<Stack>,
-    /// Accesses with their stacks, in order.
-    log: Vec<(ThreadId, Site, Stack)>,
-    /// Whose access was noted last, where, in how many calls.
-    latest: Option<(ThreadId, Site, usize)>,
+    /// Accesses, in order.
+    log: Vec<Logged>,
+    /// In how many calls the last one was.
+    depth: usize,
     /// Of the sites of errors that have some, by the error's number.
-    errors: Vec<(usize, Vec<Stack>)>,
+    errors: Vec<(usize, Vec<Stack>, Vec<Accessed>)>,
+}
+
+/// An access.
+#[derive(Clone)]
+struct Logged {
+    thread: ThreadId,
+    site: Site,
+    /// From and up to which address.
+    memory: (usize, usize),
+    /// After how many events of its thread.
+    count: u32,
+    /// Accesses one after the other often share it.
+    stack: Rc<Stack>,
 }
 
 impl Watched {
@@ -30,7 +44,7 @@ impl Watched {
         Watched {
             events: Vec::new(),
             log: Vec::new(),
-            latest: None,
+            depth: 0,
             errors: Vec::new(),
         }
     }
@@ -38,8 +52,18 @@ impl Watched {
     pub fn clear(&mut self) {
         self.events.clear();
         self.log.clear();
-        self.latest = None;
+        self.depth = 0;
         self.errors.clear();
+    }
+}
+
+fn access_kind(kind: Kind) -> AccessKind {
+    match kind {
+        Kind::Read => AccessKind::Read,
+        Kind::Write => AccessKind::Write,
+        Kind::AtomicRead => AccessKind::AtomicRead,
+        Kind::AtomicWrite => AccessKind::AtomicWrite,
+        Kind::Free => AccessKind::Free,
     }
 }
 
@@ -61,30 +85,56 @@ impl World {
         self.watched.events.push(stack);
     }
 
-    /// An access was made here.
+    /// An access of this memory was made here.
     #[cold]
-    pub fn log(&mut self, site: Site) {
+    pub fn log(&mut self, address: usize, bytes: usize, site: Site) {
         if self.watched.log.len() == LOG {
             self.watched.log.drain(..LOG / 2);
         }
-        let depth = self.callers(self.current).len();
-        let key = (self.current, site, depth);
-        // A loop comes here again and again, from the same calls.
-        if self.watched.latest != Some(key) {
-            self.watched.latest = Some(key);
-            let stack = self.stack(site);
-            self.watched.log.push((self.current, site, stack));
-        }
+        let (thread, depth) = (self.current, self.callers(self.current).len());
+        let count = self.run.state().count(thread);
+        let memory = (address, address.saturating_add(bytes));
+        let last = self.watched.log.last();
+        let last = last.filter(|last| (last.thread, last.site) == (thread, site));
+        let stack = match last.filter(|_| self.watched.depth == depth) {
+            // A loop comes here again and again, from the same calls.
+            Some(last) if (last.memory, last.count) == (memory, count) => return,
+            Some(last) => last.stack.clone(),
+            None => Rc::new(self.stack(site)),
+        };
+        self.watched.depth = depth;
+        self.watched.log.push(Logged {
+            thread,
+            site,
+            memory,
+            count,
+            stack,
+        });
     }
 
-    /// The error just noted is about an access of another thread and one of this.
-    pub fn stacks_of(&mut self, sites: &[Site; 2], other: ThreadId) {
+    /// The error just noted is about an earlier access and one that the running thread makes here.
+    pub fn accesses_of(&mut self, first: &Clash, kind: Kind, site: Site) {
         let error = self.run.execution().errors.len() - 1;
         let mut log = self.watched.log.iter().rev();
-        let first = log.find(|(thread, site, _)| (*thread, *site) == (other, sites[0]));
-        let first = first.map_or_else(|| vec![sites[0]], |(_, _, stack)| stack.clone());
-        let stacks = vec![first, self.stack(sites[1])];
-        self.watched.errors.push((error, stacks));
+        let found = log.find(|it| {
+            (it.thread, it.site) == (first.thread, first.site)
+                && (it.memory.0..it.memory.1).contains(&first.address)
+        });
+        let stack = found.map_or_else(|| vec![first.site], |it| (*it.stack).clone());
+        let accesses = vec![
+            Accessed {
+                thread: first.thread,
+                count: found.map(|it| it.count),
+                kind: access_kind(first.kind),
+            },
+            Accessed {
+                thread: self.current,
+                count: Some(self.run.state().count(self.current)),
+                kind: access_kind(kind),
+            },
+        ];
+        let stacks = vec![stack, self.stack(site)];
+        self.watched.errors.push((error, stacks, accesses));
     }
 
     /// Everything, at the end of a run.
@@ -96,14 +146,9 @@ impl World {
             callers.map(|caller| self.site(*caller)).collect()
         });
         let errors = self.run.execution().errors.len();
-        let stacks = |error: usize| {
-            let found = self
-                .watched
-                .errors
-                .iter()
-                .find(|(known, _)| *known == error);
-            found.map_or_else(Vec::new, |(_, stacks)| stacks.clone())
-        };
+        let known = |error: usize| self.watched.errors.iter().find(|known| known.0 == error);
+        let stacks = |error| known(error).map_or_else(Vec::new, |(_, stacks, _)| stacks.clone());
+        let accesses = |error| known(error).map_or_else(Vec::new, |(.., known)| known.clone());
         let subject = |error: usize| {
             let address = self.about_errors.get(error).copied().unwrap_or(0);
             (address != 0).then(|| self.place(address))
@@ -113,6 +158,7 @@ impl World {
             stacks: self.watched.events.clone(),
             last: last.collect(),
             errors: (0..errors).map(stacks).collect(),
+            accesses: (0..errors).map(accesses).collect(),
             subjects: (0..errors).map(subject).collect(),
             objects: objects.map(|known| self.place(known.address)).collect(),
             output,
