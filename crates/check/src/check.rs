@@ -8,7 +8,7 @@ use crate::{
     settings::Settings,
     subject::{Fault, Subject},
 };
-use reweave_explore::{AlgorithmName, Estimate, Flow, Log, Search, TargetError, Totals};
+use reweave_explore::{AlgorithmName, Estimate, Flow, Interrupt, Log, Search, TargetError, Totals};
 use reweave_model::{Execution, Kind, Plan};
 use std::{
     fs::File,
@@ -30,6 +30,7 @@ pub fn check<S: Subject>(
     let start = Instant::now();
     let until = settings.budget.and_then(|budget| start.checked_add(budget));
     let mut check = Check::new(subject, settings.clone());
+    check.set_deadline(until);
     check.advance(control, until)?;
     check.conclude()
 }
@@ -65,7 +66,20 @@ pub struct Check<S> {
     paused: bool,
     /// Why it is not explored by who reads from whom.
     pub(crate) because: Option<String>,
+    /// When all slices are over.
+    deadline: Option<Instant>,
 }
+
+/// How long after its deadline a check may still confirm what it has found. The rest of what a budget may be exceeded by is for
+/// ending processes, and for showing the result.
+fn grace(budget: Option<Duration>) -> Duration {
+    budget.map_or(PATIENCE, |budget| {
+        (budget / 40).clamp(Duration::from_millis(250), PATIENCE)
+    })
+}
+
+/// What it takes to start a process for a run that confirms an error.
+const STARTING: Duration = Duration::from_millis(20);
 
 impl<S: Subject> Check<S> {
     /// A check that has not begun.
@@ -81,7 +95,13 @@ impl<S: Subject> Check<S> {
             elapsed: Duration::ZERO,
             paused: true,
             because: None,
+            deadline: None,
         }
+    }
+
+    /// When the last slice is over, and no run and no analysis goes on.
+    pub fn set_deadline(&mut self, deadline: Option<Instant>) {
+        self.deadline = deadline;
     }
 
     /// What is checked.
@@ -112,7 +132,12 @@ impl<S: Subject> Check<S> {
     /// Explores until then, and says whether there is more to do.
     pub fn advance(&mut self, control: &Control, until: Option<Instant>) -> Result<bool, Fault> {
         let start = Instant::now();
-        let slice = Slice { control, until };
+        let slice = Slice {
+            control,
+            until,
+            begun: start,
+        };
+        self.subject.end_runs_at(self.deadline);
         let done = loop {
             if self.subject.must_restart() {
                 self.begin();
@@ -126,14 +151,14 @@ impl<S: Subject> Check<S> {
                 }
                 Ok(Explored::Late) => break Ok(true),
                 Ok(Explored::Stopped)
-                    if !self.subject.must_restart() || slice.over() || self.failed() =>
+                    if !self.subject.must_restart() || self.over(&slice) || self.failed() =>
                 {
-                    break Ok(slice.over());
+                    break Ok(self.over(&slice));
                 }
                 Ok(Explored::Stopped) => {}
             }
         };
-        let over = matches!(done, Ok(true)) || slice.over();
+        let over = matches!(done, Ok(true)) || self.over(&slice);
         self.paused = !self.finished() && over;
         self.elapsed += start.elapsed();
         done.map(|_| self.paused)
@@ -160,6 +185,10 @@ impl<S: Subject> Check<S> {
             }
         }
         control.watch(&self.search);
+        let (stop, deadline) = (control.stop.clone(), self.deadline);
+        self.search.interrupt(Interrupt::new(move || {
+            stop.load(Relaxed) || deadline.is_some_and(|end| Instant::now() >= end)
+        }));
         // The search is taken out so that workers can look at everything else.
         let mut search = std::mem::replace(&mut self.search, Search::new(self.settings.options));
         let target = |_| self.subject.target();
@@ -191,7 +220,7 @@ impl<S: Subject> Check<S> {
             Err(error @ TargetError::Unavailable(_)) => Err(Fault::of(&self.subject, error)),
             // The branch of the run that was ended waits.
             Err(TargetError::Late) => Ok(Explored::Late),
-            Err(TargetError::Diverged(_)) if slice.over() => Ok(Explored::Stopped),
+            Err(TargetError::Diverged(_)) if self.over(slice) => Ok(Explored::Stopped),
             // The prefixes of these plans were run before something turned out that all runs need, so runs may differ from them.
             Err(TargetError::Diverged(_)) if self.subject.must_restart() => Ok(Explored::Stopped),
             // Destructors are run by the thread that comes last, and `rf` does not distinguish which thread that is.
@@ -205,12 +234,26 @@ impl<S: Subject> Check<S> {
 
     fn before(&self, slice: &Slice<'_>) -> Flow {
         let limit = self.settings.max_executions.unwrap_or(u64::MAX);
-        let go = !slice.over() && !self.subject.must_restart() && self.subject.proceed();
+        let go = !self.over(slice) && !self.subject.must_restart() && self.subject.proceed();
         // Counted last: a run that is counted is made.
         match go && slice.control.runs.fetch_add(1, Relaxed) < limit {
             true => Flow::Continue,
             false => Flow::Stop,
         }
+    }
+
+    /// Whether the slice is up, or what is left of the time is needed to confirm the errors so far.
+    fn over(&self, slice: &Slice<'_>) -> bool {
+        if slice.over() {
+            return true;
+        }
+        let (Some(deadline), errors @ 1..) = (self.deadline, self.found.count() as u32) else {
+            return false;
+        };
+        let runs = slice.control.runs.load(Relaxed).clamp(1, u32::MAX.into()) as u32;
+        let each = STARTING + slice.begun.elapsed() / runs;
+        let most = self.settings.budget.unwrap_or_default() / 2;
+        Instant::now() + each.saturating_mul(errors.saturating_mul(2)).min(most) >= deadline
     }
 
     fn after(&self, control: &Control, plan: &Plan, execution: &Execution) -> Flow {
@@ -259,6 +302,12 @@ impl<S: Subject> Check<S> {
 
     /// Has every error's execution run once more, writes their traces and says what came out.
     pub fn conclude(&mut self) -> Result<Outcome, Fault> {
+        let concluded = self.confirm();
+        self.subject.end_runs_at(None);
+        concluded
+    }
+
+    fn confirm(&mut self) -> Result<Outcome, Fault> {
         let start = Instant::now();
         let settings = &self.settings;
         if let (Some(log), Some(file)) = (self.search.take_log(), &settings.log) {
@@ -269,20 +318,29 @@ impl<S: Subject> Check<S> {
         let totals = *self.search.totals();
         let found = std::mem::take(&mut self.found);
         let patience = settings.budget.map_or(PATIENCE, |it| it.min(PATIENCE));
-        let late = || !settings.minimise || self.paused || start.elapsed() >= patience;
+        let over = |end| Instant::now() >= end;
+        let late = || {
+            let hurry = self.paused || self.deadline.is_some_and(over);
+            !settings.minimise || hurry || start.elapsed() >= patience
+        };
         let (directory, name) = (&settings.directory, &settings.name);
-        let mut errors = found.confirm(&self.subject, &late, directory, name)?;
+        let end = self
+            .deadline
+            .map(|end| end.max(start) + grace(settings.budget));
+        self.subject.end_runs_at(end);
+        let (mut errors, unconfirmed) = found.confirm(&self.subject, &late, directory, name)?;
         // What is one error by its places may have come up at several sites of one execution.
         for error in &mut errors {
             error.seen = error.seen.min(totals.runs());
         }
-        if errors.is_empty() {
-            std::mem::take(&mut self.repeats).confirm(&self.subject)?;
+        let mut hurried = unconfirmed > 0;
+        if errors.is_empty() && !hurried {
+            hurried = !std::mem::take(&mut self.repeats).confirm(&self.subject)?;
         }
         let left = !self.search.exhausted() || self.subject.must_restart();
         let stopped = failed && !errors.is_empty();
         let reasons = [
-            ("budget", left && self.paused && !stopped),
+            ("budget", hurried || (left && self.paused && !stopped)),
             ("max-executions", left && self.limited() && !stopped),
             ("max-steps", totals.max_steps > 0),
             ("preemptions", totals.cut),
@@ -309,6 +367,7 @@ impl<S: Subject> Check<S> {
             estimate: self.search.estimate(),
             incomplete,
             errors,
+            unconfirmed,
             workers: settings.workers,
             elapsed: self.elapsed + start.elapsed(),
         })
@@ -329,6 +388,7 @@ enum Explored {
 struct Slice<'a> {
     control: &'a Control,
     until: Option<Instant>,
+    begun: Instant,
 }
 
 impl Slice<'_> {

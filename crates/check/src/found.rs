@@ -169,20 +169,32 @@ impl Found {
         self.lock().keys().any(|(kind, ..)| counts(*kind))
     }
 
+    /// How many there are.
+    pub(crate) fn count(&self) -> usize {
+        self.lock().len()
+    }
+
     /// Runs each error's execution once more, made simpler unless trying is `over`, and writes its trace to `DIRECTORY/NAME-NUMBER.rwt`.
+    /// Returns those errors, and how many there was no time for.
     pub(crate) fn confirm(
         &self,
         subject: &impl Subject,
         over: &(dyn Fn() -> bool + Sync),
         directory: &Path,
         name: &str,
-    ) -> Result<Vec<Error>, Fault> {
+    ) -> Result<(Vec<Error>, usize), Fault> {
         let mut cases: Vec<_> = std::mem::take(&mut *self.lock()).into_iter().collect();
         cases.sort_by_key(|(_, case)| case.order);
         let cases = merged(cases, |site| subject.position(site).ok_or(site));
-        let mut errors = Vec::new();
+        let (mut errors, mut late) = (Vec::new(), 0);
         for case in cases {
-            let (mut trace, index) = simplest(subject, &case, over)?;
+            let (mut trace, index) = match simplest(subject, &case, over) {
+                Err(Fault::Late) => {
+                    late += 1;
+                    continue;
+                }
+                found => found?,
+            };
             record_sources(&mut trace);
             let path = directory.join(format!("{name}-{}.rwt", errors.len() + 1));
             errors.push(Error {
@@ -192,7 +204,7 @@ impl Found {
                 seen: case.seen,
             });
         }
-        Ok(errors)
+        Ok((errors, late))
     }
 
     /// As plain data, the first one met first.

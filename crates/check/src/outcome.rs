@@ -20,6 +20,8 @@ pub struct Outcome {
     pub incomplete: Vec<String>,
     /// What went wrong, each distinct error once, the first one found first.
     pub errors: Vec<Error>,
+    /// How many more went wrong, with no time left to run their executions once more.
+    pub unconfirmed: usize,
     /// On how many workers.
     pub workers: usize,
     /// How long it took.

@@ -25,13 +25,16 @@ impl Repeats {
         }
     }
 
-    /// Runs them again.
-    pub(crate) fn confirm(self, subject: &impl Subject) -> Result<(), Fault> {
+    /// Runs them again; whether there was time for all of them.
+    pub(crate) fn confirm(self, subject: &impl Subject) -> Result<bool, Fault> {
         let kept = self.kept.into_inner();
         let kept = kept.unwrap_or_else(PoisonError::into_inner);
         for execution in kept.iter().flatten() {
-            subject.confirm(execution)?;
+            match subject.confirm(execution) {
+                Err(Fault::Late) => return Ok(false),
+                done => done?,
+            };
         }
-        Ok(())
+        Ok(true)
     }
 }

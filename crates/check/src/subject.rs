@@ -3,6 +3,7 @@
 use reweave_explore::{Target, TargetError};
 use reweave_model::{Choice, Divergence, Execution, Mark, Plan, Site, Step};
 use reweave_report::{Position, Trace};
+use std::time::Instant;
 
 /// A program of some kind: how workers run it, and how an execution of it is reported.
 pub trait Subject: Sync {
@@ -45,6 +46,11 @@ pub trait Subject: Sync {
 
     /// Runs an execution once more and hands back its trace, if nothing differs.
     fn confirm(&self, execution: &Execution) -> Result<Trace, Fault>;
+
+    /// From this moment on no run goes on, of whatever kind: those under way come to nothing. For subjects that can end their runs.
+    fn end_runs_at(&self, moment: Option<Instant>) {
+        let _ = moment;
+    }
 }
 
 impl<S: Subject> Subject for &mut S {
@@ -85,6 +91,10 @@ impl<S: Subject> Subject for &mut S {
     fn confirm(&self, execution: &Execution) -> Result<Trace, Fault> {
         (**self).confirm(execution)
     }
+
+    fn end_runs_at(&self, moment: Option<Instant>) {
+        (**self).end_runs_at(moment);
+    }
 }
 
 /// Why a check came to nothing.
@@ -94,6 +104,8 @@ pub enum Fault {
     Differs(String),
     /// It could not be run.
     Failed(String),
+    /// There was no time left to run it.
+    Late,
 }
 
 impl Fault {
@@ -104,7 +116,7 @@ impl Fault {
                 Fault::Differs(difference(&divergence, |site| subject.position(site)))
             }
             TargetError::Unavailable(why) => Fault::Failed(why),
-            TargetError::Late => Fault::Failed(error.to_string()),
+            TargetError::Late => Fault::Late,
         }
     }
 }

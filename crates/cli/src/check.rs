@@ -4,6 +4,7 @@ use crate::{
     args::{CheckOptions, CheckRequest, Format, ProgramSource, Races},
     output::{Failure, print, replay_line, say, style, usage},
     progress,
+    signals::interrupts,
 };
 use reweave_check::{Control, Settings};
 use reweave_explore::{AlgorithmName, Options, Probing};
@@ -19,6 +20,7 @@ use std::{
         Arc,
         atomic::{AtomicBool, Ordering::Relaxed},
     },
+    time::Instant,
 };
 
 /// Runs the command and returns its exit code.
@@ -133,14 +135,14 @@ fn explore(request: &CheckRequest) -> Result<ExitCode, Failure> {
             .map_err(|error| format!("{}: no log can be written: {error}", log.display()))?;
     }
     let control = Control::default();
-    let interrupted = progress::interrupts(&control)?;
+    let interrupted = interrupts(&control);
     program.stopped_by(&control);
     let name = program.name().to_owned();
     let settings = settings(request, &program);
     let (workers, stem) = (settings.workers, settings.name.clone());
-    let mut session = Session::new(program, settings)?;
     // Compiling does not count.
-    let until = session.start_clock();
+    let until = options.budget.and_then(|it| Instant::now().checked_add(it));
+    let mut session = Session::new(program, settings, until)?;
     let shown = options.format == Format::Text;
     let finished = loop {
         progress::shown(&name, workers, &control, shown, || {
@@ -153,6 +155,9 @@ fn explore(request: &CheckRequest) -> Result<ExitCode, Failure> {
     if stopped(&interrupted) {
         say("interrupted: this is what is known so far");
     }
+    if let Some(sentence) = unconfirmed(finished.outcome.unconfirmed) {
+        say(&sentence);
+    }
     keep(&options.output, &stem, &finished.result);
     let text = match options.format {
         Format::Json => finished.result.to_json(),
@@ -162,6 +167,18 @@ fn explore(request: &CheckRequest) -> Result<ExitCode, Failure> {
         ExitCode::Clean => finished.result.exit_code(options.strict),
         failed => failed,
     })
+}
+
+/// What is said of errors that could not be run again in time.
+fn unconfirmed(errors: usize) -> Option<String> {
+    let what = match errors {
+        0 => return None,
+        1 => "an error was found whose execution".to_owned(),
+        many => format!("{many} errors were found whose executions"),
+    };
+    Some(format!(
+        "{what} could not be run again before the time was over; a larger budget reports it"
+    ))
 }
 
 /// Whether the user interrupted the command.

@@ -12,7 +12,7 @@ mod state_file;
 use crate::{
     args::{Format, SuiteOptions},
     output::{print, say, style, usage},
-    progress,
+    signals::interrupts,
 };
 use file::SuiteFile;
 use job::Job;
@@ -49,13 +49,13 @@ fn simulate(options: &SuiteOptions) -> Result<ExitCode, String> {
     let mut suite = file::read(&options.file)?;
     Places::new(options)?;
     let control = Control::default();
-    let (stop, state) = (progress::interrupts(&control)?, StateFile::new());
+    let (stop, state) = (interrupts(&control), StateFile::new());
     let mut turns = Vec::new();
     for seed in 0..options.seeds.get().into() {
         let mut courses = Vec::new();
         for test in &mut suite.tests {
             test.check.search.seed = seed;
-            let course = Job::new(test, &state, &stop).record();
+            let course = Job::new(test, &state, &stop, None).record();
             courses.push(course.map_err(|failure| format!("{}: {}", test.name, failure.sentence))?);
         }
         turns.push(courses);
@@ -152,12 +152,12 @@ fn explore(
     // Now, and not by all workers at once.
     Kit::unpack().map_err(|error| error.to_string())?;
     let control = Control::default();
-    let stop = progress::interrupts(&control)?;
+    let stop = interrupts(&control);
     let mut order: Vec<usize> = (0..suite.tests.len()).collect();
     order.sort_by_key(|index| state.rank(&suite.tests[*index].name));
     let jobs = suite.tests.iter();
     let jobs: Vec<_> = jobs
-        .map(|test| Mutex::new(Job::new(test, state, &stop)))
+        .map(|test| Mutex::new(Job::new(test, state, &stop, until)))
         .collect();
     let entries = schedule::run(&jobs, &order, policy, workers, until, &stop);
     if stop.load(Relaxed) {

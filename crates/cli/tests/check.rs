@@ -211,7 +211,7 @@ fn a_race_is_told_and_run_again() {
     bench.run("check race.c").ends(1).says(&[
         "data-race in race.c\n",
         " of value: nothing orders them",
-        "one access: at race.c:8  value++;",
+        "write by main.0: at race.c:8  value++;",
         "in up at race.c:8\n    in main at race.c:14\n",
         "The program printed:\n  | going up\n",
         "reweave replay reweave-out/race-1.rwt",

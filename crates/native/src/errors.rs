@@ -30,6 +30,8 @@ pub enum StartError {
     EndedEarly(PathBuf, ExitStatus),
     /// It does not reach `main`.
     NoMain(PathBuf),
+    /// There was no time left before it reached `main`.
+    Late(PathBuf),
     /// The runtime refuses it, with this sentence.
     Refused(String),
     /// Its process cannot be watched.
@@ -69,6 +71,11 @@ impl fmt::Display for StartError {
             StartError::NoMain(program) => {
                 write!(f, "{}: does not reach its `main`", program.display())
             }
+            StartError::Late(program) => write!(
+                f,
+                "{}: did not reach its `main` before the time was over",
+                program.display()
+            ),
             StartError::Refused(sentence) => f.write_str(sentence),
             StartError::Unwatchable(error) => error.fmt(f),
             StartError::MalformedReport => f.write_str(MALFORMED),
@@ -103,7 +110,10 @@ pub enum RunError {
 
 impl From<StartError> for RunError {
     fn from(error: StartError) -> RunError {
-        RunError::Start(error)
+        match error {
+            StartError::Late(_) => RunError::Late,
+            error => RunError::Start(error),
+        }
     }
 }
 
@@ -179,6 +189,7 @@ impl fmt::Display for CheckError {
             CheckError::Start(error) => error.fmt(f),
             CheckError::Fault(Fault::Differs(what)) => write!(f, "{NOT_DETERMINISTIC}\n  {what}"),
             CheckError::Fault(Fault::Failed(why)) => f.write_str(why),
+            CheckError::Fault(Fault::Late) => f.write_str("there was no time left to run it"),
         }
     }
 }

@@ -18,11 +18,12 @@
 //! * `session`, `replay`: one check, one recorded execution.
 //! * `subject`, `worker_target`, `notes`: the program as the crates `check` and `explore` see it.
 //! * `named_trace`, `program_names`: executions for people.
-//! * `target`, `process`, `channel`, `spawn`, `scratch_disk`, `loaded_libraries`: processes and how they are driven.
+//! * `target`, `process`, `channel`, `spawn`, `descendants`, `scratch_disk`, `loaded_libraries`: processes and how they are driven.
 //!
 //! It knows nothing of the command line, and never prints.
 
 mod channel;
+mod descendants;
 mod errors;
 mod gdb;
 mod ladder;
@@ -47,7 +48,7 @@ pub use errors::{CheckError, PrepareError, RunError, StartError};
 pub use gdb::{Gdb, GdbError};
 pub use ladder::{Ladder, rung_name, rung_named};
 pub use launch::Launch;
-pub use limits::Limits;
+pub use limits::{Deadline, Limits};
 pub use loaded_libraries::LoadedLibraries;
 pub use notes::StoredNotes;
 pub use program::{NativeProgram, name_of_files, name_of_program};
@@ -56,6 +57,7 @@ pub use reweave_wire::{
     Detail, HelloModule, Library, Note, Place, PlaceKind, Races, Restart, Rule, Rules, Threads,
     Unit,
 };
+pub use scratch_disk::ScratchDisks;
 pub use session::{Finished, ResumeError, Session, StepDown, StoredSession, check_program};
 pub use standard_input::copy_standard_input;
 pub use subject::NativeSubject;

@@ -1,14 +1,30 @@
 //! Limits of a program: memory, output, time.
 //!
-//! *Called by:* `process` and `subject`. *Owns:* nothing; `until` and `stop` are shared with the check.
+//! *Called by:* `process` and `subject`. *Owns:* nothing; `deadline` and `stop` are shared with the check.
 
 use std::{
     sync::{
-        Arc, OnceLock,
+        Arc, PoisonError, RwLock,
         atomic::{AtomicBool, Ordering::Relaxed},
     },
     time::{Duration, Instant},
 };
+
+/// A moment after which no run goes on, shared by all that look at it.
+#[derive(Clone, Debug, Default)]
+pub struct Deadline(Arc<RwLock<Option<Instant>>>);
+
+impl Deadline {
+    /// Sets it; `None`: there is none.
+    pub fn set(&self, moment: Option<Instant>) {
+        *self.0.write().unwrap_or_else(PoisonError::into_inner) = moment;
+    }
+
+    fn is_over(&self) -> bool {
+        let moment = *self.0.read().unwrap_or_else(PoisonError::into_inner);
+        moment.is_some_and(|moment| Instant::now() >= moment)
+    }
+}
 
 /// See the module.
 #[derive(Clone, Debug)]
@@ -20,7 +36,7 @@ pub struct Limits {
     /// How long a thread may go on without a visible operation.
     pub time: Duration,
     /// When a run that is under way is discarded.
-    pub until: Arc<OnceLock<Instant>>,
+    pub deadline: Deadline,
     /// Set to have the run under way discarded.
     pub stop: Arc<AtomicBool>,
 }
@@ -31,7 +47,7 @@ impl Default for Limits {
             memory: 1 << 30,
             output: 1 << 20,
             time: Duration::from_secs(10),
-            until: Arc::default(),
+            deadline: Deadline::default(),
             stop: Arc::default(),
         }
     }
@@ -52,20 +68,27 @@ impl Limits {
         format!("{}\n(cut after {most} bytes)", text.trim_end_matches('\n'))
     }
 
-    /// The same without deadline and stop flag.
+    /// The same without the stop flag: for runs that confirm what is known when a check is stopped.
     #[must_use]
-    pub fn without_end(&self) -> Limits {
+    pub fn without_stop(&self) -> Limits {
         Limits {
-            until: Arc::default(),
             stop: Arc::default(),
             ..self.clone()
         }
     }
 
+    /// The same without deadline and stop flag.
+    #[must_use]
+    pub fn without_end(&self) -> Limits {
+        Limits {
+            deadline: Deadline::default(),
+            ..self.without_stop()
+        }
+    }
+
     /// Whether there is no time left.
     pub(crate) fn late(&self) -> bool {
-        let over = |until: &Instant| Instant::now() >= *until;
-        self.stop.load(Relaxed) || self.until.get().is_some_and(over)
+        self.stop.load(Relaxed) || self.deadline.is_over()
     }
 }
 

@@ -5,13 +5,14 @@
 
 use crate::{
     channel::{Channel, anonymous, futex, map},
+    descendants,
     errors::StartError,
     launch::Launch,
     limits::Limits,
     scratch_disk::ScratchDisk,
-    spawn::{be_first_victim, descriptors, processor_time, spawn},
+    spawn::{be_first_victim, descriptors, living, processor_time, spawn},
 };
-use reweave_wire::{Beginning, Death, Debugged, Header, Library, Writer, write_beginning};
+use reweave_wire::{Beginning, Death, Debugged, Header, Library, Threads, Writer, write_beginning};
 use std::{
     fs::File,
     io,
@@ -38,12 +39,27 @@ const NEEDED: u64 = 1024;
 pub(crate) enum Silence {
     /// It ended, and left this sentence if any.
     Ended(ExitStatus, Option<String>),
-    /// It made no step for too long.
+    /// It made no step for too long, and computes.
     Stuck,
+    /// It made no step for too long, and waits in a system call: its number, if it is known.
+    Waits(Option<u32>),
     /// There is no time left.
     Late,
     /// It cannot be watched.
     Unknown(io::Error),
+}
+
+/// How a process came to its end, as far as it was seen from outside.
+#[derive(Clone, Copy)]
+pub(crate) enum Seen {
+    /// It made no step any more.
+    Endless,
+    /// It waited in this system call.
+    Waits(Option<u32>),
+    /// Its runtime said why it cannot go on.
+    GivenUp,
+    /// It ended.
+    Ended(ExitStatus),
 }
 
 pub(crate) struct Process {
@@ -54,6 +70,11 @@ pub(crate) struct Process {
     limits: Limits,
     /// Libraries that it loads before its first run.
     libraries: usize,
+    /// Whether its runs are under way: before, its own constructors may wait for something.
+    at_main: bool,
+    /// Whether its threads are real ones.
+    os_threads: bool,
+    ended: bool,
     _disk: ScratchDisk,
 }
 
@@ -64,7 +85,7 @@ impl Process {
             .map_err(StartError::SharedMemory)?;
         let output = anonymous(c"reweave-output", 0).map_err(StartError::OutputMemory)?;
         let mut channel = map(&channel_file).map_err(StartError::Mapping)?;
-        let disk = ScratchDisk::new();
+        let disk = launch.disks.next();
         let beginning = Beginning {
             units: launch.units.clone(),
             rules: launch.rules,
@@ -89,8 +110,11 @@ impl Process {
             child,
             batch: 1,
             output,
-            limits: launch.limits.without_end(),
+            limits: launch.limits.clone(),
             libraries: beginning.libraries.len(),
+            at_main: false,
+            os_threads: launch.threads == Threads::Os,
+            ended: false,
             _disk: disk,
         };
         process
@@ -98,10 +122,11 @@ impl Process {
             .map_err(|silence| match silence {
                 Silence::Ended(_, Some(why)) => StartError::Refused(why),
                 Silence::Ended(status, None) => StartError::EndedEarly(program(), status),
-                Silence::Stuck | Silence::Late => StartError::NoMain(program()),
+                Silence::Stuck | Silence::Waits(_) => StartError::NoMain(program()),
+                Silence::Late => StartError::Late(program()),
                 Silence::Unknown(error) => StartError::Unwatchable(error),
             })?;
-        process.limits = launch.limits.clone();
+        process.at_main = true;
         Ok(process)
     }
 
@@ -155,13 +180,20 @@ impl Process {
         }
     }
 
-    /// Waits for the answer. A process that makes no step for this long, by its own clock, is stuck; one that sleeps may take
-    /// several times as long, since the machine can be busy.
+    /// Waits for the answer. A process that makes no step for this long, by its own clock, is stuck; one that does not get to
+    /// run may take several times as long, since the machine can be busy. One that waits in a system call does so for a reason that no
+    /// run can change.
     pub(crate) fn wait(&mut self, patience: Duration) -> Result<(), Silence> {
         let answered = |process: &Process| process.header().reply.load(Acquire) == process.batch;
-        let asleep = (4 * patience).max(ASLEEP);
+        let starved = (4 * patience).max(STARVED);
+        let blocked = if self.at_main {
+            BLOCKED.min(patience)
+        } else {
+            patience
+        };
         let mut steps = u64::MAX;
         let mut since = (Instant::now(), Duration::ZERO);
+        let mut asleep: Option<(Instant, Duration)> = None;
         let first = STALLED.min(patience / 2);
         let mut asks = first;
         loop {
@@ -186,14 +218,22 @@ impl Process {
                 Err(error) => return Err(Silence::Unknown(error)),
             }
             self.cut_output();
+            if self.limits.late() {
+                return Err(Silence::Late);
+            }
             let now = self.header().steps.load(Relaxed);
             let used = self.processor_time();
+            // One that ran in between has used some time.
+            asleep = match asleep {
+                Some(known) if known.1 == used && now == steps && self.sleeps() => Some(known),
+                _ => self.sleeps().then(|| (Instant::now(), used)),
+            };
             if now != steps {
                 (steps, since, asks) = (now, (Instant::now(), used), first);
-            } else if used.saturating_sub(since.1) > patience || since.0.elapsed() > asleep {
+            } else if asleep.is_some_and(|(then, _)| then.elapsed() > blocked) {
+                return Err(Silence::Waits(self.system_call()));
+            } else if used.saturating_sub(since.1) > patience || since.0.elapsed() > starved {
                 return Err(Silence::Stuck);
-            } else if self.limits.late() {
-                return Err(Silence::Late);
             } else if used.saturating_sub(since.1) > asks {
                 // It may compute for a while before it waits.
                 asks *= 2;
@@ -225,18 +265,40 @@ impl Process {
             .sum()
     }
 
+    /// The process that makes the run under way: itself, or the one that it has forked.
+    fn runner(&self) -> u32 {
+        match self.header().forked.load(Relaxed) {
+            0 => self.child.id(),
+            forked => forked,
+        }
+    }
+
+    /// Whether all of its threads that could run wait in the kernel.
+    fn sleeps(&self) -> bool {
+        descendants::sleeps(self.runner(), self.os_threads)
+    }
+
+    /// The system call that it waits in. Threads that are not to run wait for a futex.
+    fn system_call(&self) -> Option<u32> {
+        let calls = descendants::system_calls(self.runner(), self.os_threads);
+        let futex = libc::SYS_futex as u32;
+        let other = calls.iter().find(|call| **call != futex);
+        other.or(calls.first()).copied()
+    }
+
     /// Where it was when it ended or was ended: the running thread, the steps it had made, and the cause.
-    pub(crate) fn last_seen(&self, status: Option<ExitStatus>, gave_up: bool) -> (u32, u32, Death) {
+    pub(crate) fn last_seen(&self, end: Seen) -> (u32, u32, Death) {
         let header = self.header();
         let lost = header.lost.load(Relaxed);
-        let status = match lost {
-            0 => status,
-            lost => Some(ExitStatus::from_raw(lost as i32)),
+        let end = match lost {
+            0 => end,
+            lost => Seen::Ended(ExitStatus::from_raw(lost as i32)),
         };
-        let death = match status {
-            _ if gave_up => Death::GivenUp,
-            None => Death::Endless,
-            Some(status) => match status.signal() {
+        let death = match end {
+            Seen::GivenUp => Death::GivenUp,
+            Seen::Endless => Death::Endless,
+            Seen::Waits(call) => Death::Waits(call.unwrap_or(UNKNOWN_CALL)),
+            Seen::Ended(status) => match status.signal() {
                 Some(signal) => Death::Signal(signal as u32),
                 None => Death::Status(status.code().unwrap_or(0) as u32),
             },
@@ -253,6 +315,18 @@ impl Process {
                 self.nudge(true);
                 self.wait(ANSWER)
             }
+            Err(Silence::Waits(call)) => {
+                let call = call.unwrap_or(UNKNOWN_CALL);
+                self.header().waits_in.store(call + 1, Relaxed);
+                self.nudge(true);
+                let answer = self.wait(ANSWER);
+                self.header().waits_in.store(0, Relaxed);
+                // Whatever it does now, it was found waiting.
+                answer.map_err(|silence| match silence {
+                    Silence::Stuck => Silence::Waits(Some(call)),
+                    silence => silence,
+                })
+            }
             answer => answer,
         }
     }
@@ -262,12 +336,8 @@ impl Process {
     fn nudge(&self, give_up: bool) {
         let endless = &self.header().endless;
         endless.store(u32::from(give_up), Relaxed);
-        let process = match self.header().forked.load(Relaxed) {
-            0 => self.child.id(),
-            forked => forked,
-        };
         // SAFETY: the process is a child that has not been waited for, or its child, so the number is not reused.
-        unsafe { libc::kill(process as libc::pid_t, libc::SIGXCPU) };
+        unsafe { libc::kill(self.runner() as libc::pid_t, libc::SIGXCPU) };
     }
 
     /// The sentence it left.
@@ -295,11 +365,39 @@ impl Process {
     }
 }
 
-impl Drop for Process {
-    fn drop(&mut self) {
-        // It waits for plans, or hangs: nothing of it is needed any more.
+impl Process {
+    /// Whether the program has started processes past the runtime.
+    pub(crate) fn has_children(&self) -> bool {
+        let forked = self.header().forked.load(Relaxed);
+        descendants::any(self.child.id(), self.os_threads, forked)
+    }
+
+    /// Ends it, and all processes that the program has started past the runtime; whether there were any. It waits for plans, or
+    /// hangs: nothing of it is needed any more.
+    pub(crate) fn end(&mut self) -> bool {
+        if std::mem::replace(&mut self.ended, true) {
+            return false;
+        }
+        let id = self.child.id();
+        let died = !matches!(self.child.try_wait(), Ok(None));
+        let forked = self.header().forked.load(Relaxed);
+        let mut left = Vec::new();
+        if !died && self.has_children() {
+            left = descendants::end_below(id, self.os_threads);
+            left.retain(|child| *child != forked);
+        }
         let _ = self.child.kill();
         let _ = self.child.wait();
+        let mut living = living();
+        living.retain(|child| *child != id);
+        let look = died || !left.is_empty() || descendants::group_lives(id);
+        look && descendants::end_orphans(id, &left, &living)
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        self.end();
     }
 }
 
@@ -349,6 +447,7 @@ fn command(
     unsafe {
         command.pre_exec(move || {
             libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
+            descendants::adopt_orphans();
             // The program shall not inherit what happens to be open here.
             libc::syscall(libc::SYS_close_range, 3, u32::MAX, CLOSE_ON_EXEC);
             be_first_victim();
@@ -373,8 +472,14 @@ fn command(
 
 const CLOSE_ON_EXEC: u32 = 4;
 
-/// How long to wait at least for a program that sleeps.
-const ASLEEP: Duration = Duration::from_secs(10);
+/// How long to wait at least for a program that gets no processor.
+const STARVED: Duration = Duration::from_secs(10);
+
+/// How long a run may wait in a system call. All calls that can wait for another thread are modelled; a file answers sooner.
+const BLOCKED: Duration = Duration::from_secs(2);
+
+/// A system call whose number is not known.
+const UNKNOWN_CALL: u32 = u32::MAX - 1;
 
 /// A program that makes no step for this long may wait in a loop without steps.
 const STALLED: Duration = Duration::from_millis(250);

@@ -104,6 +104,7 @@ impl NativeProgram {
         control: &Control,
     ) -> Result<Outcome, CheckError> {
         loop {
+            self.launch.limits.deadline.set(None);
             let mut subject = self.subject(settings.options.max_steps)?;
             let outcome = reweave_check::check(&mut subject, settings, control);
             match (outcome, self.rung_below()) {

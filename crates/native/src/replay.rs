@@ -53,6 +53,7 @@ impl From<Fault> for ReplayError {
         match fault {
             Fault::Differs(what) => ReplayError::Differs(what),
             Fault::Failed(why) => ReplayError::Failed(why),
+            Fault::Late => ReplayError::Failed("there was no time left to run it".into()),
         }
     }
 }

@@ -22,6 +22,7 @@ pub struct Session {
     program: NativeProgram,
     settings: Settings,
     check: Check<NativeSubject>,
+    deadline: Option<Instant>,
 }
 
 /// The result of a check.
@@ -94,8 +95,10 @@ pub fn check_program(
     mut stepped_down: impl FnMut(&StepDown),
 ) -> Result<Finished, CheckError> {
     program.stopped_by(control);
-    let mut session = Session::new(program, settings)?;
-    let until = session.start_clock();
+    let until = settings
+        .budget
+        .and_then(|it| Instant::now().checked_add(it));
+    let mut session = Session::new(program, settings, until)?;
     loop {
         session.advance(control, until, &mut stepped_down)?;
         if let Some(finished) = session.conclude(&mut stepped_down)? {
@@ -105,13 +108,21 @@ pub fn check_program(
 }
 
 impl Session {
-    /// A check that has not begun.
-    pub fn new(program: NativeProgram, settings: Settings) -> Result<Session, StartError> {
+    /// A check that has not begun. After the deadline none of its runs goes on.
+    pub fn new(
+        program: NativeProgram,
+        settings: Settings,
+        deadline: Option<Instant>,
+    ) -> Result<Session, StartError> {
+        program.launch.limits.deadline.set(deadline);
         let subject = subject(&program, &settings)?;
+        let mut check = Check::new(subject, settings.clone());
+        check.set_deadline(deadline);
         Ok(Session {
-            check: Check::new(subject, settings.clone()),
+            check,
             program,
             settings,
+            deadline,
         })
     }
 
@@ -132,6 +143,7 @@ impl Session {
             self.program.launch.restart = restart;
         }
         self.check = resumed?;
+        self.check.set_deadline(self.deadline);
         Ok(())
     }
 
@@ -158,14 +170,6 @@ impl Session {
     /// The check itself.
     pub fn check(&self) -> &Check<NativeSubject> {
         &self.check
-    }
-
-    /// Starts the budget of its settings, for the check and for runs under way; returns when it is over.
-    pub fn start_clock(&self) -> Option<Instant> {
-        let budget = self.settings.budget?;
-        let until = Instant::now().checked_add(budget)?;
-        let _ = self.program.launch.limits.until.set(until);
-        Some(until)
     }
 
     /// Explores until then, and returns whether there is more to do.
@@ -212,8 +216,11 @@ impl Session {
             return Err(fault.into());
         };
         self.program.launch.restart = rung;
+        // It has been started before. If no time is left now, the result says so.
+        self.program.launch.limits.deadline.set(None);
         let subject = subject(&self.program, &self.settings)?;
         self.check = Check::new(subject, self.settings.clone());
+        self.check.set_deadline(self.deadline);
         Ok(StepDown {
             program: self.program.name().into(),
             rung,

@@ -1,11 +1,12 @@
 //! Child processes: how they are started, what they may use, how much time they have used.
 //!
-//! *Called by:* `process`. *Owns:* one thread that starts all children and never ends.
+//! *Called by:* `process`. *Owns:* one thread that starts all children and never ends, and the list of children that live.
 
+use crate::descendants::adopt_orphans;
 use std::{
     io,
     process::{Child, Command},
-    sync::{LazyLock, mpsc},
+    sync::{LazyLock, Mutex, MutexGuard, PoisonError, mpsc},
     time::Duration,
 };
 
@@ -50,16 +51,28 @@ pub(crate) fn processor_time(process: u32) -> Duration {
     }
 }
 
+static LIVING: Mutex<Vec<u32>> = Mutex::new(Vec::new());
+
+/// The children that were started and not waited for. While it is held no child is started.
+pub(crate) fn living() -> MutexGuard<'static, Vec<u32>> {
+    LIVING.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 /// Starts a child from a thread that never ends: the kernel lets children that ask for it die with the thread that started them, and
 /// not only with the process.
 pub(crate) fn spawn(command: Command) -> io::Result<Child> {
     type Wanted = (Command, mpsc::Sender<io::Result<Child>>);
     static STARTER: LazyLock<mpsc::Sender<Wanted>> = LazyLock::new(|| {
         let (order, orders) = mpsc::channel::<Wanted>();
+        adopt_orphans();
         std::thread::spawn(move || {
             for (mut command, answer) in orders {
+                let mut living = living();
+                let child = command.spawn();
+                living.extend(child.as_ref().map(Child::id));
+                drop(living);
                 // The caller waits for it.
-                let _ = answer.send(command.spawn());
+                let _ = answer.send(child);
             }
         });
         order

@@ -21,6 +21,7 @@ use std::sync::{
     Arc, Mutex, MutexGuard, PoisonError,
     atomic::{AtomicBool, Ordering::Relaxed},
 };
+use std::time::Instant;
 
 /// See the module.
 pub struct NativeSubject {
@@ -98,11 +99,13 @@ impl NativeSubject {
     pub fn observe(&self, plan: &Plan) -> Result<Observation, Fault> {
         let launch = Launch {
             restart: Restart::Exec,
-            limits: self.launch.limits.without_end(),
+            limits: self.launch.limits.without_stop(),
             ..self.launch.clone()
         };
-        let mut native =
-            NativeTarget::start(&launch).map_err(|error| Fault::Failed(error.to_string()))?;
+        let mut native = NativeTarget::start(&launch).map_err(|error| match error {
+            StartError::Late(_) => Fault::Late,
+            error => Fault::Failed(error.to_string()),
+        })?;
         native.observe(plan).map_err(|error| Fault::of(self, error))
     }
 
@@ -235,6 +238,10 @@ impl Subject for NativeSubject {
             Some(what) => Err(Fault::Differs(what)),
             None => Ok(self.trace(&again)),
         }
+    }
+
+    fn end_runs_at(&self, moment: Option<Instant>) {
+        self.launch.limits.deadline.set(moment);
     }
 }
 

@@ -7,10 +7,10 @@
 use crate::{
     errors::{RunError, StartError},
     launch::Launch,
-    process::{Process, Silence},
+    process::{Process, Seen, Silence},
 };
 use reweave_explore::{Target, TargetError};
-use reweave_model::{Execution, Plan, ThreadId};
+use reweave_model::{Execution, Plan, Site, ThreadId};
 use reweave_wire::{
     Debugged, Detail, Doom, Hello, LEFT, Note, Reader, Report, Restart, Writer, read_hello,
     read_report, write_request,
@@ -67,6 +67,14 @@ const BATCH: usize = 64;
 
 /// How long a program may take until it waits for a debugger.
 const COMES_UP: Duration = Duration::from_secs(10);
+
+/// What is noted of a program that started processes past the runtime.
+fn left_processes() -> Note {
+    Note::Unsupported {
+        call: "processes that the program started and left behind".into(),
+        site: Site::ANY,
+    }
+}
 
 /// How many deaths of the process are repeated in one run.
 const DOOMS: usize = 64;
@@ -193,12 +201,21 @@ impl NativeTarget {
 
     fn discard(&mut self) {
         self.spent = self.spent();
-        if let Some(process) = &self.process {
+        if let Some(mut process) = self.process.take() {
             let left = process.header().left.load(Relaxed) as usize;
             let left = left.checked_sub(1).and_then(|left| LEFT.get(left));
             self.leftover = self.leftover.or(left.copied());
+            if process.end() {
+                self.notes.insert(left_processes());
+            }
         }
-        self.process = None;
+    }
+
+    /// Ends the process if the program has started others in it, which the runtime does not see.
+    pub(crate) fn end_if_it_forked(&mut self) {
+        if self.process.as_ref().is_some_and(Process::has_children) {
+            self.discard();
+        }
     }
 
     /// Runs as many plans as there is room for. A plan that fails is repeated alone, and reported then.
@@ -221,6 +238,10 @@ impl NativeTarget {
         let answer = process.wait_or_nudge(patience);
         if answer.is_err() {
             // What was done is good; the process is not.
+            process.header().spoilt.store(1, Relaxed);
+        }
+        if process.has_children() {
+            // They end with the process, before there are more of them.
             process.header().spoilt.store(1, Relaxed);
         }
         self.waiting = process.header().done.load(Relaxed) as usize;
@@ -258,10 +279,14 @@ impl NativeTarget {
                 },
                 Err(Silence::Late) => return Err(RunError::Late),
                 Err(Silence::Unknown(error)) => return Err(RunError::Unwatchable(error)),
-                Err(Silence::Stuck) => process.last_seen(None, false),
+                Err(Silence::Stuck) => process.last_seen(Seen::Endless),
+                Err(Silence::Waits(call)) => process.last_seen(Seen::Waits(call)),
                 Err(Silence::Ended(status, why)) => {
                     complaint = why;
-                    process.last_seen(Some(status), complaint.is_some())
+                    process.last_seen(match complaint {
+                        Some(_) => Seen::GivenUp,
+                        None => Seen::Ended(status),
+                    })
                 }
             };
             let doom = Doom {

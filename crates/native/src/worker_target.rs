@@ -109,8 +109,13 @@ impl WorkerTarget {
 impl Target for WorkerTarget {
     fn run(&mut self, plan: &Plan) -> Result<&Execution, TargetError> {
         let Some(native) = &mut self.native else {
-            let why = self.unavailable.as_ref().map(StartError::to_string);
-            return Err(TargetError::Unavailable(why.unwrap_or_default()));
+            return Err(match &self.unavailable {
+                Some(StartError::Late(_)) => TargetError::Late,
+                why => {
+                    let why = why.as_ref().map(StartError::to_string);
+                    TargetError::Unavailable(why.unwrap_or_default())
+                }
+            });
         };
         let known = native.leftover();
         native.run(plan)?;
@@ -135,9 +140,10 @@ impl Target for WorkerTarget {
 
 impl Drop for WorkerTarget {
     fn drop(&mut self) {
-        let Some(native) = self.native.take() else {
+        let Some(mut native) = self.native.take() else {
             return;
         };
+        native.end_if_it_forked();
         let mut notes = self.notes.lock().unwrap_or_else(PoisonError::into_inner);
         notes.all.extend(native.notes().iter().cloned());
         if native.fault().is_none() {

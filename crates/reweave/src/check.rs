@@ -134,6 +134,7 @@ fn explore(builder: &Builder, closure: Closure) -> Result<Report, CheckError> {
     let outcome = outcome.map_err(|fault| match fault {
         Fault::Differs(what) => CheckError::NotDeterministic(what),
         Fault::Failed(why) => CheckError::Unavailable(why),
+        Fault::Late => CheckError::Unavailable("there was no time left to run it".into()),
     })?;
     let noticed = test.noticed.lock().unwrap_or_else(PoisonError::into_inner);
     let blocked_by = outcome.blocked_by();

@@ -37,6 +37,8 @@ pub struct Job<'a> {
     /// What is remembered of it: from last time, and in the end for the next.
     kept: Option<Kept>,
     session: Option<Session>,
+    /// When no test is explored any more.
+    deadline: Option<Instant>,
 }
 
 /// The first turns: starting and stopping wastes at most some dozen executions.
@@ -54,13 +56,19 @@ pub enum Turn {
 }
 
 impl<'a> Job<'a> {
-    /// A test that has not begun; `stop` stops it.
-    pub fn new(test: &'a Test, state: &StateFile, stop: &Arc<AtomicBool>) -> Job<'a> {
+    /// A test that has not begun; `stop` stops it, and so does the deadline.
+    pub fn new(
+        test: &'a Test,
+        state: &StateFile,
+        stop: &Arc<AtomicBool>,
+        deadline: Option<Instant>,
+    ) -> Job<'a> {
         Job {
             test,
             control: Control::stopped_by(stop.clone()),
             kept: state.tests.get(&test.name).cloned(),
             session: None,
+            deadline,
         }
     }
 
@@ -88,13 +96,14 @@ impl<'a> Job<'a> {
             let file = File::open(path).map(Arc::new);
             file.map_err(|error| format!("{}: cannot be read: {error}", path.display()))
         });
-        let native = prepare(&test.check, stdin.transpose()?)?;
+        let mut native = prepare(&test.check, stdin.transpose()?)?;
+        native.stopped_by(&self.control);
         let program = native.launch.program.clone();
         let settings = Settings {
             name: file_name(&test.name),
             ..settings(&test.check, &native)
         };
-        let mut session = Session::new(native, settings)?;
+        let mut session = Session::new(native, settings, self.deadline)?;
         let program = fingerprint(test, &program)
             .map_err(|error| format!("{}: cannot be read: {error}", program.display()))?;
         let kept = self.kept.take();

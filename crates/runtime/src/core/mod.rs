@@ -18,5 +18,6 @@ pub(crate) mod restore;
 pub(crate) mod signal_names;
 pub(crate) mod switch;
 pub(crate) mod sys;
+pub(crate) mod system_call_names;
 pub(crate) mod trampoline;
 pub(crate) mod variadic;

@@ -6,7 +6,7 @@
 //! nothing of the search is lost.
 
 use crate::{
-    core::{channel, modules, objects::Sort, signal_names::SignalName, sys},
+    core::{channel, modules, objects::Sort, signal_names::SignalName, sys, system_call_names},
     run::{
         process_end,
         world::{World, borrow, freeze},
@@ -70,6 +70,11 @@ pub fn meet(op: Option<Op>, site: Site) {
         Death::Status(status) => Some(format!(
             "the program's process ended after this with status {status}, and not by `exit`"
         )),
+        Death::Waits(call) => {
+            let call = system_call_names::waiting(call);
+            world.note_unsupported(&call, site);
+            None
+        }
         Death::GivenUp => {
             world.note_unsupported("what leaves the runtime unable to go on", site);
             None

@@ -1,14 +1,14 @@
 //! Signals that the kernel sends because of what the program does.
 
 use crate::{
-    core::{modules, restore::PAGE, sys},
+    core::{channel, modules, restore::PAGE, sys, system_call_names},
     run::{
         closed_code::{self, Trap},
         os_threads, plain_spin, signal_actions, world,
     },
 };
 use alloc::format;
-use core::{ffi::c_void, mem::MaybeUninit};
+use core::{ffi::c_void, mem::MaybeUninit, sync::atomic::Ordering};
 use reweave_model::{Kind, Site};
 
 /// The driver asks whether a thread loops for ever.
@@ -139,6 +139,11 @@ fn report(signal: i32, address: usize, overflow: bool, pc: usize, site: Site) {
     let has_handler = signal_actions::handled(signal);
     let mut world = world::borrow();
     match signal {
+        // The driver has found that it does not run.
+        ENDLESS if waits_in().is_some() => {
+            let call = system_call_names::waiting(waits_in().unwrap_or(u32::MAX));
+            world.note_unsupported(&call, site);
+        }
         ENDLESS => {
             let message = "a thread goes on for ever without an operation that others could see";
             world.error(Kind::Livelock, None, message.into(), &[site]);
@@ -153,6 +158,12 @@ fn report(signal: i32, address: usize, overflow: bool, pc: usize, site: Site) {
         }
         _ => world.error(Kind::Crash, None, message, &[site]),
     }
+}
+
+/// The system call that the running thread waits in, as the driver sees it.
+fn waits_in() -> Option<u32> {
+    let call = channel::header().waits_in.load(Ordering::Relaxed);
+    call.checked_sub(1)
 }
 
 /// Where the program called the library that it is in: the first place on the stack that looks like it.

@@ -25,6 +25,12 @@ use reweave_model::{Op, Pending, Site, ThreadId};
 /// Reported when a run creates one more thread than there can be.
 const TOO_MANY: &str = "more threads than there is room for";
 
+/// Reported when a thread creates more threads than it may make steps: creating one is no step of the model, and a loop has to end.
+const BEYOND_STEPS: &str = "more threads of one thread than --max-steps allows";
+
+/// As many threads may be created whatever the limit on steps is.
+const FEW_THREADS: u32 = 1000;
+
 /// Where the code stands that began the run.
 static ROOT: RunValue<*mut u8> = RunValue::new(ptr::null_mut());
 
@@ -148,6 +154,11 @@ fn begin_thread(site: Site) -> (ThreadId, ThreadId) {
     if world.short {
         drop(world);
         unsupported(TOO_MANY, site);
+    }
+    let most = world.run.state().max_steps.max(FEW_THREADS);
+    if world.run.state().children(me) >= most {
+        drop(world);
+        unsupported(BEYOND_STEPS, site);
     }
     let id = world.run.spawn(me);
     world.races.spawn(me, id);
