@@ -234,7 +234,10 @@ impl Bench<'_> {
         let result: Value = serde_json::from_slice(&output.stdout)
             .map_err(|_| format!("{way}: {}: {said}", output.status))?;
         if !matches!(output.status.code(), Some(0 | 1 | 3)) {
-            return Err(format!("{way}: {}: {}{said}", output.status, result["fault"]));
+            return Err(format!(
+                "{way}: {}: {}{said}",
+                output.status, result["fault"]
+            ));
         }
         let mut buckets = BTreeSet::new();
         for error in result["errors"].as_array().into_iter().flatten() {

@@ -35,16 +35,46 @@ const MUTEXES: Family = Family {
     setup: "tm.emplace(); rm.emplace(); sm.emplace(); held[0] = held[1] = held[2] = 0;",
     teardown: "tm.reset(); rm.reset(); sm.reset();",
     steps: &[
-        (Outside, "{ delay(); std::lock_guard lock(*tm); REC(held[0]++); $i }"),
-        (Anywhere, "{ delay(); std::unique_lock lock(*tm, std::try_to_lock); REC(lock.owns_lock()); if (lock) REC(held[0]++); }"),
-        (Outside, "{ delay(); std::unique_lock lock(*tm, Time($ns)); REC(lock.owns_lock()); if (lock) { REC(held[0]++); $i } }"),
-        (Outside, "{ delay(); std::lock_guard one(*rm); std::lock_guard two(*rm); REC(held[1]++); $i }"),
-        (Anywhere, "{ delay(); bool r = rm->try_lock(); REC(r); if (r) { REC(held[1]++); rm->unlock(); } }"),
-        (Outside, "{ delay(); std::shared_lock lock(*sm); REC(held[2]); $i REC(held[2]); }"),
-        (Outside, "{ delay(); std::unique_lock lock(*sm); REC(held[2]++); $i }"),
-        (Anywhere, "{ delay(); std::shared_lock lock(*sm, std::try_to_lock); REC(lock.owns_lock()); if (lock) REC(held[2]); }"),
-        (Outside, "{ delay(); bool r = sm->try_lock_for(Time($ns)); REC(r); if (r) { REC(held[2]++); sm->unlock(); } }"),
-        (Outside, "{ delay(); bool r = sm->try_lock_shared_for(Time($ns)); REC(r); if (r) { REC(held[2]); sm->unlock_shared(); } }"),
+        (
+            Outside,
+            "{ delay(); std::lock_guard lock(*tm); REC(held[0]++); $i }",
+        ),
+        (
+            Anywhere,
+            "{ delay(); std::unique_lock lock(*tm, std::try_to_lock); REC(lock.owns_lock()); if (lock) REC(held[0]++); }",
+        ),
+        (
+            Outside,
+            "{ delay(); std::unique_lock lock(*tm, Time($ns)); REC(lock.owns_lock()); if (lock) { REC(held[0]++); $i } }",
+        ),
+        (
+            Outside,
+            "{ delay(); std::lock_guard one(*rm); std::lock_guard two(*rm); REC(held[1]++); $i }",
+        ),
+        (
+            Anywhere,
+            "{ delay(); bool r = rm->try_lock(); REC(r); if (r) { REC(held[1]++); rm->unlock(); } }",
+        ),
+        (
+            Outside,
+            "{ delay(); std::shared_lock lock(*sm); REC(held[2]); $i REC(held[2]); }",
+        ),
+        (
+            Outside,
+            "{ delay(); std::unique_lock lock(*sm); REC(held[2]++); $i }",
+        ),
+        (
+            Anywhere,
+            "{ delay(); std::shared_lock lock(*sm, std::try_to_lock); REC(lock.owns_lock()); if (lock) REC(held[2]); }",
+        ),
+        (
+            Outside,
+            "{ delay(); bool r = sm->try_lock_for(Time($ns)); REC(r); if (r) { REC(held[2]++); sm->unlock(); } }",
+        ),
+        (
+            Outside,
+            "{ delay(); bool r = sm->try_lock_shared_for(Time($ns)); REC(r); if (r) { REC(held[2]); sm->unlock_shared(); } }",
+        ),
     ],
 };
 
@@ -55,10 +85,22 @@ const ATOMIC_REF: Family = Family {
     setup: "referred[0] = referred[1] = 0; bit = false; mark.clear();",
     teardown: "REC(referred[0]); REC(referred[1]);",
     steps: &[
-        (Anywhere, "REC(std::atomic_ref<int>(referred[$a]).fetch_add($k));"),
-        (Anywhere, "REC(std::atomic_ref<int>(referred[$a]).exchange($k));"),
-        (Anywhere, "{ int old = 0; REC(std::atomic_ref<int>(referred[$a]).compare_exchange_strong(old, $k)); REC(old); }"),
-        (Anywhere, "DO(std::atomic_ref<int>(referred[$a]).store($k));"),
+        (
+            Anywhere,
+            "REC(std::atomic_ref<int>(referred[$a]).fetch_add($k));",
+        ),
+        (
+            Anywhere,
+            "REC(std::atomic_ref<int>(referred[$a]).exchange($k));",
+        ),
+        (
+            Anywhere,
+            "{ int old = 0; REC(std::atomic_ref<int>(referred[$a]).compare_exchange_strong(old, $k)); REC(old); }",
+        ),
+        (
+            Anywhere,
+            "DO(std::atomic_ref<int>(referred[$a]).store($k));",
+        ),
         (Anywhere, "REC(bit.exchange($a));"),
         (Anywhere, "REC(mark.test_and_set());"),
         (Anywhere, "REC(mark.test()); DO(mark.clear());"),
@@ -74,8 +116,14 @@ const STOPPING: Family = Family {
     steps: &[
         (Anywhere, "REC(source->request_stop());"),
         (Anywhere, "REC(source->get_token().stop_requested());"),
-        (Outside, "{ delay(); std::stop_callback call(source->get_token(), [] { stopped++; }); REC(stopped.load()); $i }"),
-        (Outside, "{ std::jthread child([](std::stop_token token) { if (token.stop_requested()) stopped += 10; delay(); stopped += 100; }); REC(stopped.load()); if ($a) REC(child.request_stop()); $i } REC(stopped.load());"),
+        (
+            Outside,
+            "{ delay(); std::stop_callback call(source->get_token(), [] { stopped++; }); REC(stopped.load()); $i }",
+        ),
+        (
+            Outside,
+            "{ std::jthread child([](std::stop_token token) { if (token.stop_requested()) stopped += 10; delay(); stopped += 100; }); REC(stopped.load()); if ($a) REC(child.request_stop()); $i } REC(stopped.load());",
+        ),
     ],
 };
 
@@ -87,11 +135,23 @@ const CXX_SEMAPHORES: Family = Family {
     setup: "cs.emplace(1); bs.emplace(1);",
     teardown: "cs.reset(); bs.reset();",
     steps: &[
-        (Anywhere, "{ delay(); bool r = cs->try_acquire(); REC(r); if (r) DO(cs->release()); }"),
+        (
+            Anywhere,
+            "{ delay(); bool r = cs->try_acquire(); REC(r); if (r) DO(cs->release()); }",
+        ),
         (Anywhere, "DO(cs->release());"),
-        (Outside, "{ delay(); bool r = cs->try_acquire_for(Time($ns)); REC(r); if (r) DO(cs->release()); }"),
-        (Outside, "{ delay(); bool r = bs->try_acquire(); REC(r); if (r) { $i DO(bs->release()); } }"),
-        (Outside, "{ delay(); bool r = bs->try_acquire_for(Time($ns)); REC(r); if (r) { $i DO(bs->release()); } }"),
+        (
+            Outside,
+            "{ delay(); bool r = cs->try_acquire_for(Time($ns)); REC(r); if (r) DO(cs->release()); }",
+        ),
+        (
+            Outside,
+            "{ delay(); bool r = bs->try_acquire(); REC(r); if (r) { $i DO(bs->release()); } }",
+        ),
+        (
+            Outside,
+            "{ delay(); bool r = bs->try_acquire_for(Time($ns)); REC(r); if (r) { $i DO(bs->release()); } }",
+        ),
     ],
 };
 

@@ -38,16 +38,31 @@ pub const ATOMICS: Family = Family {
     setup: "x[0] = x[1] = 0; bytes[0] = bytes[1] = 0;",
     teardown: "",
     steps: &[
-        (Anywhere, "REC(__atomic_fetch_add(&x[$a], $k, __ATOMIC_SEQ_CST));"),
+        (
+            Anywhere,
+            "REC(__atomic_fetch_add(&x[$a], $k, __ATOMIC_SEQ_CST));",
+        ),
         (Anywhere, "REC(__atomic_load_n(&x[$a], __ATOMIC_SEQ_CST));"),
-        (Anywhere, "DO(__atomic_store_n(&x[$a], $k, __ATOMIC_SEQ_CST));"),
-        (Anywhere, "REC(__atomic_exchange_n(&x[$a], $k, __ATOMIC_SEQ_CST));"),
+        (
+            Anywhere,
+            "DO(__atomic_store_n(&x[$a], $k, __ATOMIC_SEQ_CST));",
+        ),
+        (
+            Anywhere,
+            "REC(__atomic_exchange_n(&x[$a], $k, __ATOMIC_SEQ_CST));",
+        ),
         (
             Anywhere,
             "{ int old = 0; REC(__atomic_compare_exchange_n(&x[$a], &old, $k, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)); REC(old); }",
         ),
-        (Anywhere, "DO(__atomic_store_n(&bytes[$a], $k, __ATOMIC_SEQ_CST));"),
-        (Anywhere, "REC(__atomic_fetch_sub(&bytes[$a], $k, __ATOMIC_SEQ_CST));"),
+        (
+            Anywhere,
+            "DO(__atomic_store_n(&bytes[$a], $k, __ATOMIC_SEQ_CST));",
+        ),
+        (
+            Anywhere,
+            "REC(__atomic_fetch_sub(&bytes[$a], $k, __ATOMIC_SEQ_CST));",
+        ),
     ],
 };
 
@@ -62,12 +77,30 @@ init_mutex(&m[0], PTHREAD_MUTEX_NORMAL, PTHREAD_MUTEX_STALLED, PTHREAD_PRIO_NONE
 init_mutex(&m[1], PTHREAD_MUTEX_DEFAULT, PTHREAD_MUTEX_STALLED, PTHREAD_PRIO_INHERIT);",
     teardown: "EXPECT(pthread_mutex_destroy(&m[0])); EXPECT(pthread_mutex_destroy(&m[1]));",
     steps: &[
-        (Outside, "REC(pthread_mutex_lock(&m[$a])); REC(under[$a]++); $i REC(pthread_mutex_unlock(&m[$a]));"),
-        (Outside, "DO(pthread_mutex_lock(&m[0])); REC(under[0]++); DO(pthread_mutex_lock(&m[1])); REC(under[1]++); DO(pthread_mutex_unlock(&m[$a])); DO(pthread_mutex_unlock(&m[1 - $a]));"),
-        (Anywhere, "{ int r; REC(r = pthread_mutex_trylock(&m[$a])); if (!r) { REC(under[$a]++); DO(pthread_mutex_unlock(&m[$a])); } }"),
-        (Outside, "{ int r; REC(r = pthread_mutex_timedlock(&m[$a], $d)); if (!r) { REC(under[$a]++); $i DO(pthread_mutex_unlock(&m[$a])); } }"),
-        (Outside, "{ int r; REC(r = pthread_mutex_clocklock(&m[0], CLOCK_MONOTONIC, $e)); if (!r) { REC(under[0]++); $i DO(pthread_mutex_unlock(&m[0])); } }"),
-        (Outside, "DO(pthread_mutex_lock(&m[0])); packed.i += $k; packed.s = (short)(packed.i * 3); REC(packed.s); packed.c++; DO(pthread_mutex_unlock(&m[0]));"),
+        (
+            Outside,
+            "REC(pthread_mutex_lock(&m[$a])); REC(under[$a]++); $i REC(pthread_mutex_unlock(&m[$a]));",
+        ),
+        (
+            Outside,
+            "DO(pthread_mutex_lock(&m[0])); REC(under[0]++); DO(pthread_mutex_lock(&m[1])); REC(under[1]++); DO(pthread_mutex_unlock(&m[$a])); DO(pthread_mutex_unlock(&m[1 - $a]));",
+        ),
+        (
+            Anywhere,
+            "{ int r; REC(r = pthread_mutex_trylock(&m[$a])); if (!r) { REC(under[$a]++); DO(pthread_mutex_unlock(&m[$a])); } }",
+        ),
+        (
+            Outside,
+            "{ int r; REC(r = pthread_mutex_timedlock(&m[$a], $d)); if (!r) { REC(under[$a]++); $i DO(pthread_mutex_unlock(&m[$a])); } }",
+        ),
+        (
+            Outside,
+            "{ int r; REC(r = pthread_mutex_clocklock(&m[0], CLOCK_MONOTONIC, $e)); if (!r) { REC(under[0]++); $i DO(pthread_mutex_unlock(&m[0])); } }",
+        ),
+        (
+            Outside,
+            "DO(pthread_mutex_lock(&m[0])); packed.i += $k; packed.s = (short)(packed.i * 3); REC(packed.s); packed.c++; DO(pthread_mutex_unlock(&m[0]));",
+        ),
     ],
 };
 
@@ -80,14 +113,38 @@ init_mutex(&rec, PTHREAD_MUTEX_RECURSIVE, PTHREAD_MUTEX_STALLED, PTHREAD_PRIO_NO
 init_mutex(&err, PTHREAD_MUTEX_ERRORCHECK, PTHREAD_MUTEX_STALLED, PTHREAD_PRIO_NONE);",
     teardown: "EXPECT(pthread_mutex_destroy(&rec)); EXPECT(pthread_mutex_destroy(&err));",
     steps: &[
-        (Outside, "DO(pthread_mutex_lock(&rec)); REC(pthread_mutex_lock(&rec)); REC(kept++); REC(pthread_mutex_unlock(&rec)); $i REC(pthread_mutex_unlock(&rec));"),
-        (Outside, "DO(pthread_mutex_lock(&rec)); REC(pthread_mutex_trylock(&rec)); REC(kept++); DO(pthread_mutex_unlock(&rec)); DO(pthread_mutex_unlock(&rec));"),
-        (Anywhere, "{ int r; REC(r = pthread_mutex_trylock(&rec)); if (!r) { REC(kept++); DO(pthread_mutex_unlock(&rec)); } }"),
-        (Outside, "DO(pthread_mutex_lock(&err)); REC(pthread_mutex_lock(&err)); REC(pthread_mutex_trylock(&err)); $i REC(pthread_mutex_unlock(&err));"),
-        (Outside, "REC(pthread_mutex_lock(&err)); $i REC(pthread_mutex_unlock(&err)); REC(pthread_mutex_unlock(&err));"),
-        (Anywhere, "{ int r; REC(r = pthread_mutex_trylock(&err)); if (!r) DO(pthread_mutex_unlock(&err)); }"),
-        (Outside, "{ int r; REC(r = pthread_mutex_timedlock(&rec, $d)); if (!r) { REC(kept++); DO(pthread_mutex_unlock(&rec)); } }"),
-        (Outside, "{ int r; REC(r = pthread_mutex_timedlock(&err, $d)); if (!r) DO(pthread_mutex_unlock(&err)); }"),
+        (
+            Outside,
+            "DO(pthread_mutex_lock(&rec)); REC(pthread_mutex_lock(&rec)); REC(kept++); REC(pthread_mutex_unlock(&rec)); $i REC(pthread_mutex_unlock(&rec));",
+        ),
+        (
+            Outside,
+            "DO(pthread_mutex_lock(&rec)); REC(pthread_mutex_trylock(&rec)); REC(kept++); DO(pthread_mutex_unlock(&rec)); DO(pthread_mutex_unlock(&rec));",
+        ),
+        (
+            Anywhere,
+            "{ int r; REC(r = pthread_mutex_trylock(&rec)); if (!r) { REC(kept++); DO(pthread_mutex_unlock(&rec)); } }",
+        ),
+        (
+            Outside,
+            "DO(pthread_mutex_lock(&err)); REC(pthread_mutex_lock(&err)); REC(pthread_mutex_trylock(&err)); $i REC(pthread_mutex_unlock(&err));",
+        ),
+        (
+            Outside,
+            "REC(pthread_mutex_lock(&err)); $i REC(pthread_mutex_unlock(&err)); REC(pthread_mutex_unlock(&err));",
+        ),
+        (
+            Anywhere,
+            "{ int r; REC(r = pthread_mutex_trylock(&err)); if (!r) DO(pthread_mutex_unlock(&err)); }",
+        ),
+        (
+            Outside,
+            "{ int r; REC(r = pthread_mutex_timedlock(&rec, $d)); if (!r) { REC(kept++); DO(pthread_mutex_unlock(&rec)); } }",
+        ),
+        (
+            Outside,
+            "{ int r; REC(r = pthread_mutex_timedlock(&err, $d)); if (!r) DO(pthread_mutex_unlock(&err)); }",
+        ),
     ],
 };
 
@@ -104,9 +161,18 @@ static void robust(int me, int r, int repair) {
     setup: "robs = 0; init_mutex(&rob, PTHREAD_MUTEX_NORMAL, PTHREAD_MUTEX_ROBUST, PTHREAD_PRIO_NONE);",
     teardown: "EXPECT(pthread_mutex_destroy(&rob));",
     steps: &[
-        (Outside, "{ int r; REC(r = pthread_mutex_lock(&rob)); robust(me, r, 1); }"),
-        (Outside, "{ int r; REC(r = pthread_mutex_trylock(&rob)); robust(me, r, $a); }"),
-        (Outside, "{ int r; REC(r = pthread_mutex_timedlock(&rob, $d)); robust(me, r, 1); }"),
+        (
+            Outside,
+            "{ int r; REC(r = pthread_mutex_lock(&rob)); robust(me, r, 1); }",
+        ),
+        (
+            Outside,
+            "{ int r; REC(r = pthread_mutex_trylock(&rob)); robust(me, r, $a); }",
+        ),
+        (
+            Outside,
+            "{ int r; REC(r = pthread_mutex_timedlock(&rob, $d)); robust(me, r, 1); }",
+        ),
         (Last, "REC(pthread_mutex_lock(&rob));"),
         (Last, "REC(pthread_mutex_trylock(&rob));"),
     ],
@@ -116,20 +182,45 @@ const RWLOCK: Family = Family {
     name: "read-write locks",
     cxx: false,
     globals: "static pthread_rwlock_t rw[2]; static int shared[2];",
-    setup: "shared[0] = shared[1] = 0; { pthread_rwlockattr_t a; EXPECT(pthread_rwlockattr_init(&a));
+    setup:
+        "shared[0] = shared[1] = 0; { pthread_rwlockattr_t a; EXPECT(pthread_rwlockattr_init(&a));
 EXPECT(pthread_rwlock_init(&rw[0], &a));
 EXPECT(pthread_rwlockattr_setkind_np(&a, PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP));
 EXPECT(pthread_rwlock_init(&rw[1], &a)); EXPECT(pthread_rwlockattr_destroy(&a)); }",
     teardown: "EXPECT(pthread_rwlock_destroy(&rw[0])); EXPECT(pthread_rwlock_destroy(&rw[1]));",
     steps: &[
-        (Outside, "REC(pthread_rwlock_rdlock(&rw[$a])); REC(shared[$a]); $i REC(shared[$a]); REC(pthread_rwlock_unlock(&rw[$a]));"),
-        (Outside, "REC(pthread_rwlock_wrlock(&rw[$a])); REC(shared[$a]++); $i REC(pthread_rwlock_unlock(&rw[$a]));"),
-        (Anywhere, "{ int r; REC(r = pthread_rwlock_trywrlock(&rw[$a])); if (!r) { REC(shared[$a]++); DO(pthread_rwlock_unlock(&rw[$a])); } }"),
-        (Anywhere, "{ int r; REC(r = pthread_rwlock_tryrdlock(&rw[$a])); if (!r) { REC(shared[$a]); DO(pthread_rwlock_unlock(&rw[$a])); } }"),
-        (Outside, "{ int r; REC(r = pthread_rwlock_timedrdlock(&rw[$a], $d)); if (!r) { REC(shared[$a]); DO(pthread_rwlock_unlock(&rw[$a])); } }"),
-        (Outside, "{ int r; REC(r = pthread_rwlock_timedwrlock(&rw[$a], $d)); if (!r) { REC(shared[$a]++); DO(pthread_rwlock_unlock(&rw[$a])); } }"),
-        (Outside, "{ int r; REC(r = pthread_rwlock_clockrdlock(&rw[$a], CLOCK_MONOTONIC, $e)); if (!r) { REC(shared[$a]); DO(pthread_rwlock_unlock(&rw[$a])); } }"),
-        (Outside, "{ int r; REC(r = pthread_rwlock_clockwrlock(&rw[$a], CLOCK_MONOTONIC, $e)); if (!r) { REC(shared[$a]++); DO(pthread_rwlock_unlock(&rw[$a])); } }"),
+        (
+            Outside,
+            "REC(pthread_rwlock_rdlock(&rw[$a])); REC(shared[$a]); $i REC(shared[$a]); REC(pthread_rwlock_unlock(&rw[$a]));",
+        ),
+        (
+            Outside,
+            "REC(pthread_rwlock_wrlock(&rw[$a])); REC(shared[$a]++); $i REC(pthread_rwlock_unlock(&rw[$a]));",
+        ),
+        (
+            Anywhere,
+            "{ int r; REC(r = pthread_rwlock_trywrlock(&rw[$a])); if (!r) { REC(shared[$a]++); DO(pthread_rwlock_unlock(&rw[$a])); } }",
+        ),
+        (
+            Anywhere,
+            "{ int r; REC(r = pthread_rwlock_tryrdlock(&rw[$a])); if (!r) { REC(shared[$a]); DO(pthread_rwlock_unlock(&rw[$a])); } }",
+        ),
+        (
+            Outside,
+            "{ int r; REC(r = pthread_rwlock_timedrdlock(&rw[$a], $d)); if (!r) { REC(shared[$a]); DO(pthread_rwlock_unlock(&rw[$a])); } }",
+        ),
+        (
+            Outside,
+            "{ int r; REC(r = pthread_rwlock_timedwrlock(&rw[$a], $d)); if (!r) { REC(shared[$a]++); DO(pthread_rwlock_unlock(&rw[$a])); } }",
+        ),
+        (
+            Outside,
+            "{ int r; REC(r = pthread_rwlock_clockrdlock(&rw[$a], CLOCK_MONOTONIC, $e)); if (!r) { REC(shared[$a]); DO(pthread_rwlock_unlock(&rw[$a])); } }",
+        ),
+        (
+            Outside,
+            "{ int r; REC(r = pthread_rwlock_clockwrlock(&rw[$a], CLOCK_MONOTONIC, $e)); if (!r) { REC(shared[$a]++); DO(pthread_rwlock_unlock(&rw[$a])); } }",
+        ),
     ],
 };
 
@@ -140,8 +231,14 @@ const SPIN: Family = Family {
     setup: "spun[0] = spun[1] = 0; EXPECT(pthread_spin_init(&s[0], 0)); EXPECT(pthread_spin_init(&s[1], 0));",
     teardown: "EXPECT(pthread_spin_destroy(&s[0])); EXPECT(pthread_spin_destroy(&s[1]));",
     steps: &[
-        (Outside, "REC(pthread_spin_lock(&s[$a])); REC(spun[$a]++); $i REC(pthread_spin_unlock(&s[$a]));"),
-        (Anywhere, "{ int r; REC(r = pthread_spin_trylock(&s[$a])); if (!r) { REC(spun[$a]++); DO(pthread_spin_unlock(&s[$a])); } }"),
+        (
+            Outside,
+            "REC(pthread_spin_lock(&s[$a])); REC(spun[$a]++); $i REC(pthread_spin_unlock(&s[$a]));",
+        ),
+        (
+            Anywhere,
+            "{ int r; REC(r = pthread_spin_trylock(&s[$a])); if (!r) { REC(spun[$a]++); DO(pthread_spin_unlock(&s[$a])); } }",
+        ),
     ],
 };
 
@@ -251,9 +348,18 @@ const STREAMS: Family = Family {
     teardown: "rewind(stream); { int c; while ((c = getc(stream)) != EOF) text[length++] = (char)c; text[length] = 0; } fclose(stream);",
     steps: &[
         (Anywhere, "DO(fprintf(stream, \"(%d)\", me));"),
-        (Anywhere, "DO(fputs(\"+\", stream)); DO(putc('a' + me, stream));"),
-        (Outside, "DO(flockfile(stream)); DO(putc_unlocked('<', stream)); $i DO(putc_unlocked('>', stream)); DO(funlockfile(stream));"),
-        (Anywhere, "{ int r; REC(r = ftrylockfile(stream) != 0); if (!r) { DO(putc_unlocked('!', stream)); DO(funlockfile(stream)); } }"),
+        (
+            Anywhere,
+            "DO(fputs(\"+\", stream)); DO(putc('a' + me, stream));",
+        ),
+        (
+            Outside,
+            "DO(flockfile(stream)); DO(putc_unlocked('<', stream)); $i DO(putc_unlocked('>', stream)); DO(funlockfile(stream));",
+        ),
+        (
+            Anywhere,
+            "{ int r; REC(r = ftrylockfile(stream) != 0); if (!r) { DO(putc_unlocked('!', stream)); DO(funlockfile(stream)); } }",
+        ),
         (Anywhere, "REC(fflush(stream));"),
     ],
 };
@@ -278,5 +384,16 @@ static int sum(struct Node *n) { int all = 0; while (n) { struct Node *next = n-
 
 /// Every family of C, in the order in which programs take them.
 pub const C: &[&Family] = &[
-    &MUTEX, &MUTEX_KINDS, &ROBUST, &RWLOCK, &SPIN, &SEMAPHORE, &ONCE, &KEYS, &THREADS, &C11, &STREAMS, &HEAP,
+    &MUTEX,
+    &MUTEX_KINDS,
+    &ROBUST,
+    &RWLOCK,
+    &SPIN,
+    &SEMAPHORE,
+    &ONCE,
+    &KEYS,
+    &THREADS,
+    &C11,
+    &STREAMS,
+    &HEAP,
 ];

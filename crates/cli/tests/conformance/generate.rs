@@ -92,7 +92,9 @@ impl Writer {
     fn whole(&mut self, meeting: Option<&Meeting>) -> String {
         let mut text = String::from(include_str!("prelude.h"));
         let [mut setup, mut teardown] = [String::new(), String::new()];
-        if self.families.iter().any(|family| family.cxx) || meeting.is_some_and(|meeting| meeting.cxx) {
+        if self.families.iter().any(|family| family.cxx)
+            || meeting.is_some_and(|meeting| meeting.cxx)
+        {
             text.push_str(cxx::INCLUDES);
         }
         for family in self.families.clone() {
@@ -122,7 +124,7 @@ impl Writer {
         text
     }
 
-    /// One round: everything is made anew, and the threads are joined in the end.
+    /// One round: makes every object, starts the threads, and joins them in the end.
     fn round(&mut self, text: &mut String, setup: &str, teardown: &str) {
         let _ = writeln!(
             text,
@@ -130,7 +132,11 @@ impl Writer {
             self.threads
         );
         for thread in 1..=self.threads {
-            let _ = writeln!(text, "    DO(pthread_create(&id[{}], 0, thread{thread}, 0));", thread - 1);
+            let _ = writeln!(
+                text,
+                "    DO(pthread_create(&id[{}], 0, thread{thread}, 0));",
+                thread - 1
+            );
         }
         self.timed = TIMED_CALLS;
         if self.random.one_in(3) {
@@ -145,13 +151,19 @@ impl Writer {
 
     /// What a thread does, its role in the meeting included.
     fn body(&mut self, role: Option<&str>) -> String {
-        self.timed = if role.is_some_and(is_timed) { 0 } else { TIMED_CALLS };
+        self.timed = if role.is_some_and(is_timed) {
+            0
+        } else {
+            TIMED_CALLS
+        };
         let fewer = usize::from(role.is_some()) + usize::from(self.threads > 2);
         let steps = self.random.of(&[1, 2, 2, 3]) - fewer.min(1);
         let at = self.random.below(steps + 1);
         let mut lines = Vec::new();
         for number in 0..=steps {
-            if number == at && let Some(role) = role {
+            if number == at
+                && let Some(role) = role
+            {
                 lines.push(self.fill(role, true));
             }
             if number < steps {
@@ -217,7 +229,9 @@ impl Writer {
 }
 
 fn is_timed(text: &str) -> bool {
-    ["$d", "$e", "$s", "$t", "$ns"].iter().any(|time| text.contains(time))
+    ["$d", "$e", "$s", "$t", "$ns"]
+        .iter()
+        .any(|time| text.contains(time))
 }
 
 /// Each outcome's hash has a place of its own, as `--keep-going` tells errors apart by places.

@@ -91,7 +91,11 @@ fn compare_many(options: &Options) -> u64 {
         loop {
             let seed = next.fetch_add(1, Relaxed);
             let over = start.elapsed() >= options.budget;
-            if if options.only { seed > options.seed } else { over } {
+            if if options.only {
+                seed > options.seed
+            } else {
+                over
+            } {
                 return;
             }
             let mut tally = Tally::default();
@@ -144,6 +148,9 @@ fn compare_one(seed: u64, clang: bool, tally: &mut Tally) -> Result<(), String> 
         let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("conformance-{seed}.{end}"));
         fs::write(&file, &program.text).expect("there is room for files");
         let about = &program.about;
-        format!("DIFFERENCE: --seed {seed} ({about}), {}\n{why}", file.display())
+        format!(
+            "DIFFERENCE: --seed {seed} ({about}), {}\n{why}",
+            file.display()
+        )
     })
 }

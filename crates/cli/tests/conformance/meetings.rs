@@ -24,7 +24,8 @@ static int serial(int r) { return r == PTHREAD_BARRIER_SERIAL_THREAD; }",
 
 const BARRIER_TWICE: Meeting = Meeting {
     name: "barrier, twice",
-    roles: ["REC(serial(pthread_barrier_wait(&barrier))); $i REC(serial(pthread_barrier_wait(&barrier)));"; 2],
+    roles: ["REC(serial(pthread_barrier_wait(&barrier))); $i REC(serial(pthread_barrier_wait(&barrier)));";
+        2],
     ..BARRIER
 };
 
@@ -99,7 +100,8 @@ const C11_TIMED: Meeting = Meeting {
     ..C11_CONDITION
 };
 
-const CANCEL_FLAGS: &str = "static sem_t never; static int cleaned; static pthread_mutex_t cm; static pthread_cond_t cv;
+const CANCEL_FLAGS: &str =
+    "static sem_t never; static int cleaned; static pthread_mutex_t cm; static pthread_cond_t cv;
 static void clean(void *p) { __atomic_fetch_add(&cleaned, (int)(long)p, __ATOMIC_SEQ_CST); }
 static void release(void *p) { clean((void *)1); pthread_mutex_unlock((pthread_mutex_t *)p); }
 static void *victim(void *p) {
@@ -126,7 +128,10 @@ const CANCEL: Meeting = Meeting {
     globals: CANCEL_FLAGS,
     setup: "cleaned = 0; EXPECT(sem_init(&never, 0, 0)); EXPECT(pthread_mutex_init(&cm, 0)); EXPECT(pthread_cond_init(&cv, 0));",
     teardown: "REC(cleaned); EXPECT(sem_destroy(&never)); EXPECT(pthread_mutex_destroy(&cm)); EXPECT(pthread_cond_destroy(&cv));",
-    roles: ["cancel(me, 7);", "REC(__atomic_load_n(&cleaned, __ATOMIC_SEQ_CST));"],
+    roles: [
+        "cancel(me, 7);",
+        "REC(__atomic_load_n(&cleaned, __ATOMIC_SEQ_CST));",
+    ],
 };
 
 /// What a cancelled thread may do.
@@ -140,5 +145,14 @@ pub const VICTIMS: &[&str] = &[
 ];
 
 pub const C: &[&Meeting] = &[
-    &BARRIER, &BARRIER_TWICE, &TOKENS, &SIGNALS_OUTSIDE, &BROADCAST, &TIMED_WAIT, &CLOCK_WAIT, &C11_CONDITION, &C11_TIMED, &CANCEL,
+    &BARRIER,
+    &BARRIER_TWICE,
+    &TOKENS,
+    &SIGNALS_OUTSIDE,
+    &BROADCAST,
+    &TIMED_WAIT,
+    &CLOCK_WAIT,
+    &C11_CONDITION,
+    &C11_TIMED,
+    &CANCEL,
 ];
