@@ -99,7 +99,7 @@ fn hooks_are_added_where_there_are_none() {
                     seen += 1;
                 }
             }
-            assert_eq!(seen, 18);
+            assert_eq!(seen, 19);
         }
     }
 }

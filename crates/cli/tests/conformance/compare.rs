@@ -32,11 +32,11 @@ struct Way {
 }
 
 impl Way {
-    fn any(random: &mut Random) -> Way {
+    fn any(random: &mut Random, clang: bool) -> Way {
         let restart = random.of(&["auto", "auto", "warm", "fork", "exec"]);
         let os = restart != "fork" && random.one_in(5);
         Way {
-            clang: random.one_in(2),
+            clang: random.one_in(2) && clang,
             level: random.of(&["-O0", "-O1", "-O2", "-O3"]),
             algorithm: random.of(&["auto", "auto", "rf", "optimal", "optimal", "dpor", "dfs"]),
             restart,
@@ -90,6 +90,8 @@ pub struct Bench<'a> {
     /// For files of this program.
     pub place: &'a Path,
     pub seed: u64,
+    /// Whether clang is used as well as gcc.
+    pub clang: bool,
 }
 
 impl Bench<'_> {
@@ -102,7 +104,7 @@ impl Bench<'_> {
         let salt = salt(&native);
         let mut whole: Option<(Way, BTreeSet<u32>)> = None;
         for _ in 0..WAYS {
-            let way = Way::any(&mut random);
+            let way = Way::any(&mut random, self.clang);
             let built = self.build(program, &source, way, salt)?;
             let explored = self.explore(&built, way, None)?;
             tally.searches += 1;
@@ -130,7 +132,7 @@ impl Bench<'_> {
                 _ => whole = Some((way, explored.buckets)),
             }
         }
-        let way = Way::any(&mut random);
+        let way = Way::any(&mut random, self.clang);
         let built = self.build(program, &source, way, salt)?;
         for _ in 0..BY_NAME.min(native.len()) {
             let outcome = native.keys().nth(random.below(native.len()));
@@ -166,7 +168,7 @@ impl Bench<'_> {
         source: &Path,
         random: &mut Random,
     ) -> Result<BTreeMap<String, u64>, String> {
-        let way = Way::any(random);
+        let way = Way::any(random, self.clang);
         let built = self.place.join("native");
         let compiler = way.compilers()[usize::from(program.cxx)];
         let mut command = Command::new(compiler);

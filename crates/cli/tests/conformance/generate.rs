@@ -124,7 +124,7 @@ impl Writer {
         text
     }
 
-    /// One round: everything is created again, and the threads are joined at the end.
+    /// One round: makes every object, starts the threads, and joins them in the end.
     fn round(&mut self, text: &mut String, setup: &str, teardown: &str) {
         let _ = writeln!(
             text,

@@ -17,7 +17,7 @@ use compare::{Bench, Tally};
 use std::{
     env, fs,
     path::Path,
-    process::ExitCode,
+    process::{Command, ExitCode},
     sync::{
         Mutex,
         atomic::{AtomicU64, Ordering::Relaxed},
@@ -26,17 +26,19 @@ use std::{
     time::{Duration, Instant, SystemTime},
 };
 
-const USAGE: &str = "usage: scripts/conformance [TIME] [--seed N] [--jobs N] [--only]
+const USAGE: &str = "usage: scripts/conformance [TIME] [--seed N] [--jobs N] [--only] [--gcc]
   TIME     30s, 10m, 2h; default 10m
   --seed   of the first program; the others count on. Default: from the clock
   --jobs   programs at a time; default: the machine's cores
-  --only   compares the program of the seed and no other";
+  --only   compares the program of the seed and no other
+  --gcc    compiles with gcc only, as without clang";
 
 struct Options {
     budget: Duration,
     seed: u64,
     jobs: usize,
     only: bool,
+    clang: bool,
 }
 
 fn options() -> Option<Options> {
@@ -46,12 +48,14 @@ fn options() -> Option<Options> {
         seed: now.map_or(1, |since| since.as_secs() % 1_000_000 * 1000),
         jobs: thread::available_parallelism().map_or(1, usize::from),
         only: false,
+        clang: Command::new("clang++").arg("--version").output().is_ok(),
     };
     let mut args = env::args().skip(1);
     while let Some(arg) = args.next() {
         match arg.as_str() {
             "--seed" => options.seed = args.next()?.parse().ok()?,
             "--jobs" => options.jobs = args.next()?.parse().ok()?,
+            "--gcc" => options.clang = false,
             "--only" => options.only = true,
             time => {
                 let (number, unit_s) = [("s", 1), ("m", 60), ("h", 3600)]
@@ -95,7 +99,7 @@ fn compare_many(options: &Options) -> u64 {
                 return;
             }
             let mut tally = Tally::default();
-            let result = compare_one(seed, &mut tally);
+            let result = compare_one(seed, options.clang, &mut tally);
             let mut total = total.lock().expect("no holder panics");
             total.0.outcomes += tally.outcomes;
             total.0.searches += tally.searches;
@@ -131,12 +135,13 @@ fn summary(tally: &Tally, programs: u64, differences: u64, start: Instant) -> St
 }
 
 /// A difference leaves its program behind.
-fn compare_one(seed: u64, tally: &mut Tally) -> Result<(), String> {
+fn compare_one(seed: u64, clang: bool, tally: &mut Tally) -> Result<(), String> {
     let program = generate::program(seed);
     let place = tempfile::tempdir().expect("there is room for files");
     let bench = Bench {
         place: place.path(),
         seed,
+        clang,
     };
     bench.compare(&program, tally).map_err(|why| {
         let end = if program.cxx { "cc" } else { "c" };

@@ -76,6 +76,7 @@ pub(super) fn unhooked<'a>(
         },
         constants,
         frame_matters: false,
+        loads_stay: statements.iter().any(is_of_clang),
     };
     walk.forget();
     let mut found = Vec::with_capacity(statements.len());
@@ -115,6 +116,8 @@ struct Walk<'a> {
     constants: HashSet<&'a str>,
     /// The function takes addresses of variables on its stack.
     frame_matters: bool,
+    /// clang leaves an atomic load in place after its hook has loaded the value; what it loads is not used.
+    loads_stay: bool,
 }
 
 impl<'a> Walk<'a> {
@@ -282,7 +285,8 @@ impl<'a> Walk<'a> {
             _ => "",
         };
         let name = name.split('@').next().unwrap_or_default();
-        let hook = hook(name);
+        let load = loaded(name).filter(|_| self.loads_stay);
+        let hook = hook(name).or(load.map(|bytes| (true, false, Some(bytes))));
         if let Some((reads, writes, bytes)) = hook {
             let address = self.known.registers[number(Register::RDI)].clone();
             let length = &self.known.registers[number(Register::RSI)];
@@ -596,6 +600,17 @@ fn hook(name: &str) -> Option<(bool, bool, Option<i64>)> {
         _ => return None,
     };
     Some((reads, writes, Some(bytes.parse().ok()?)))
+}
+
+/// The bytes that a hook of this name loads atomically.
+fn loaded(name: &str) -> Option<i64> {
+    let bits = name.strip_prefix("__tsan_atomic")?.strip_suffix("_load")?;
+    Some(bits.parse::<i64>().ok()? / 8)
+}
+
+/// Whether clang says here that the code is its own.
+fn is_of_clang(statement: &Statement<'_>) -> bool {
+    matches!(statement.kind, Kind::Directive { name: ".ident", arguments } if arguments.contains("clang"))
 }
 
 /// Instructions that access memory at `rsi` and `rdi`.

@@ -24,6 +24,11 @@ void covered_loop(int count) {
 }
 void covered_copy(struct wide *to, struct wide *from) { *to = *from; }
 int covered_thread(void) { return ++own; }
+// clang keeps the load beside its hook.
+int covered_atomic(int *from, long *to, int at) {
+    __atomic_store_n(to, __atomic_load_n(from + at, __ATOMIC_ACQUIRE), __ATOMIC_SEQ_CST);
+    return __atomic_load_n(&place, __ATOMIC_SEQ_CST) + (int)__atomic_load_n(to + 1, __ATOMIC_RELAXED);
+}
 long covered_stack(long first) {
     long values[4] = {first, place, 2, 3};
     return values[place & 3];
