@@ -380,10 +380,7 @@ impl Machine {
             }
             Act::Result => open(Op::Store(ObjectId(b.result), thread.acc)),
         };
-        let (op, gate) = match gate {
-            Gate::Late => self.timed_step(id, op, site),
-            gate => (op, gate),
-        };
+        let (op, gate) = self.timed_step(id, op, gate, site);
         let pending = Pending {
             gate,
             ..Pending::new(op, site)
@@ -391,8 +388,11 @@ impl Machine {
         Step::Come(self.announced(id, pending, looks))
     }
 
-    /// A step of an act that may time out: its operation and gate.
-    fn timed_step(&mut self, id: ThreadId, op: Op, site: Site) -> (Op, Gate) {
+    /// The operation and gate of a step that may time out where the gate is late; else as they are.
+    fn timed_step(&mut self, id: ThreadId, op: Op, gate: Gate, site: Site) -> (Op, Gate) {
+        if gate != Gate::Late {
+            return (op, gate);
+        }
         if let Op::WriteAcquire(lock) = op {
             let row = &mut self.threads[id.index()].row;
             row.pass();

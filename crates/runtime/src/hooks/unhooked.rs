@@ -273,5 +273,6 @@ extern "C" fn unknown(saved: &mut Saved) {
     if world::active() {
         let site = modules::site(saved.frame.return_address);
         world::borrow().note(Note::Unseen(site));
+        spin::disturbed();
     }
 }
