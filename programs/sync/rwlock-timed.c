@@ -1,4 +1,5 @@
-// One thread writes (or, with READ, reads) for a while; another wants to write, with a time limit, until it has got the lock.
+// One thread writes (or, with READ, reads) for a while; another wants to write, until some time or (RELATIVE) for some time,
+// again and again until it has got the lock.
 #define _GNU_SOURCE
 #include <assert.h>
 #include <errno.h>
@@ -8,6 +9,9 @@
 
 #ifndef READ
 #define READ 0
+#endif
+#ifndef RELATIVE
+#define RELATIVE 0
 #endif
 
 static pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
@@ -23,10 +27,14 @@ static void *hold(void *unused) {
 
 static void *want(void *unused) {
     struct timespec until;
-    int result;
+    int result = ETIMEDOUT;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += 1;
     do {
-        clock_gettime(CLOCK_REALTIME, &until);
-        until.tv_sec += 1;
+        if (RELATIVE) {
+            clock_gettime(CLOCK_REALTIME, &until);
+            until.tv_sec += 1;
+        }
         result = pthread_rwlock_timedwrlock(&lock, &until);
         assert(result == 0 || result == ETIMEDOUT);
     } while (result != 0);

@@ -285,6 +285,8 @@ impl<S: Subject> Check<S> {
             ("budget", left && self.paused && !stopped),
             ("max-executions", left && self.limited() && !stopped),
             ("max-steps", totals.max_steps > 0),
+            ("timeouts", totals.timeouts_cut),
+            ("clocks", totals.clocks_cut),
             ("preemptions", totals.cut),
             ("stopped-at-error", stopped),
             ("sampling", settings.options.algorithm.samples()),

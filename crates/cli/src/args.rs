@@ -7,7 +7,7 @@ mod check;
 mod mistakes;
 mod word_groups;
 
-pub use check::{CheckOptions, CheckRequest, ProgramSource, Races, option_mistake};
+pub use check::{CheckOptions, CheckRequest, FaultKind, ProgramSource, Races, option_mistake};
 pub use mistakes::sentence;
 
 use check::number;

@@ -1,7 +1,7 @@
 //! `reweave check`: compiles, explores, reports.
 
 use crate::{
-    args::{CheckOptions, CheckRequest, Format, ProgramSource, Races},
+    args::{CheckOptions, CheckRequest, FaultKind, Format, ProgramSource, Races},
     output::{Failure, print, replay_line, say, style, usage},
     progress,
 };
@@ -85,6 +85,7 @@ pub fn prepare(request: &CheckRequest, stdin: Option<Arc<File>>) -> Result<Nativ
     launch.args.clone_from(&request.args);
     launch.stdin = stdin;
     launch.races = options.races.into();
+    launch.spurious_wakeups = options.faults.contains(&FaultKind::SpuriousWakeups);
     launch.restart = program.ladder.first();
     launch.limits = options.limits();
     launch.threads = options.threads.into();

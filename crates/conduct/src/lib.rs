@@ -10,7 +10,7 @@
 //! | turns: plan, policy, sleep sets, what happens when nothing can run | `turns`, `policy`, `sleep`, `epoch` |
 //! | doing an operation and recording its event | `step` |
 //! | virtual time: a thread's clock is a function of its causal past | `time` |
-//! | timed waits that time out only when nothing else can run | `late` |
+//! | loops around timed waits | `late` |
 //! | loops that only wait for other threads | [`parking`] |
 //! | objects that the target adds for itself and that order no memory | `hidden` |
 //!
@@ -34,7 +34,6 @@ mod epoch;
 mod hidden;
 mod late;
 pub mod parking;
-mod past;
 mod policy;
 mod run;
 mod sleep;
@@ -42,5 +41,7 @@ mod step;
 mod time;
 mod turns;
 
+pub use late::{IN_A_ROW, SPURIOUS};
 pub use run::Run;
+pub use time::LOOK;
 pub use turns::Next;

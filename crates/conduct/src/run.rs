@@ -5,9 +5,7 @@
 //!
 //! *Invariant:* when [`Run::next`] is called, every thread that has not ended has announced an operation.
 
-use crate::{
-    hidden::HiddenObjects, late::LateWaits, past::Past, policy::PolicyState, time::VirtualTime,
-};
+use crate::{hidden::HiddenObjects, late::LateWaits, policy::PolicyState, time::VirtualTime};
 use alloc::vec::Vec;
 use reweave_model::{
     Choice, Divergence, Edge, End, Error, Execution, Gate, Machine, Object, ObjectId, Op, Pending,
@@ -44,7 +42,6 @@ pub struct Run {
     /// The run is redundant: a writer was foretold too early.
     pub(crate) repeats: bool,
     pub(crate) policy: PolicyState,
-    past: Past,
     pub(crate) time: VirtualTime,
     pub(crate) late: LateWaits,
     pub(crate) hidden: HiddenObjects,
@@ -69,13 +66,14 @@ impl Run {
         execution.end = End::Done;
         execution.spurious = self.state.spurious;
         execution.peeked = false;
+        execution.timeouts_cut = false;
+        execution.clocks_cut = false;
         execution.max_steps = plan.max_steps;
         self.state.max_steps = plan.max_steps;
         self.sleep.clear();
         self.divergence = None;
         self.last = None;
         self.repeats = false;
-        self.past.clear();
         self.policy.begin(plan.policy);
         self.time.clear();
         self.late.clear();
@@ -191,12 +189,6 @@ impl Run {
             thread,
             count: self.state.count(thread),
         }
-    }
-
-    /// Whether a thread has learned, since its first `count` events, of any further event of other threads. Decided by
-    /// dependence alone, so the same in equivalent executions.
-    pub fn heard(&mut self, thread: ThreadId, count: u32) -> bool {
-        self.past.heard(&self.execution, thread, count)
     }
 
     /// Records an error.

@@ -138,6 +138,8 @@ fn objects() -> [Object; 4] {
 struct Registers {
     at: u32,
     sum: u64,
+    /// What the sum was when it timed out the last time.
+    late: Option<u64>,
 }
 
 const THREADS: u32 = 4;
@@ -196,7 +198,10 @@ impl Process {
             return run.finish(thread);
         };
         let gate = match op {
-            Op::SemAcquire { object, .. } => run.timed_gate(thread, object, Site::ANY),
+            Op::SemAcquire { .. } => {
+                let repeats = registers.late == Some(registers.sum);
+                run.timed_gate(thread, op, Site::ANY, repeats)
+            }
             _ => Gate::Open,
         };
         let site = Site(registers.at + 1);
@@ -215,11 +220,12 @@ impl Process {
         let registers = &mut self.registers[choice.thread.index()];
         registers.sum += event.result;
         registers.at += 1;
-        if let Op::SemAcquire { object, .. } = event.op {
-            run.timed(choice.thread, object, Site::ANY, event.ok);
+        if let Op::SemAcquire { .. } = event.op {
+            run.timed(choice.thread, event.op, Site::ANY, event.ok);
             if !event.ok {
-                // It waits again: with a late gate if it has heard nothing.
+                // It waits again: with a late gate if it has seen nothing new.
                 registers.at = 0;
+                registers.late = Some(registers.sum);
                 run.advance(choice.thread, 1000);
             }
         }

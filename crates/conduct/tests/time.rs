@@ -1,8 +1,8 @@
 //! Virtual time and late timeouts: all interleavings of small programs.
 
-use reweave_conduct::{Next, Run};
+use reweave_conduct::{IN_A_ROW, LOOK, Next, Run};
 use reweave_model::{
-    Choice, End, Gate, Object, ObjectId, Op, Pending, Plan, Rmw, RmwKind, Site, ThreadId,
+    Choice, End, Gate, Object, ObjectId, OnceState, Op, Pending, Plan, Rmw, RmwKind, Site, ThreadId,
 };
 use std::collections::BTreeMap;
 
@@ -10,6 +10,10 @@ const X: ObjectId = ObjectId(0);
 const LOCK: ObjectId = ObjectId(1);
 const READ_WRITE: ObjectId = ObjectId(2);
 const SEMAPHORE: ObjectId = ObjectId(3);
+const CLOCK: ObjectId = ObjectId(4);
+const BARRIER: ObjectId = ObjectId(5);
+const ONCE: ObjectId = ObjectId(6);
+const EMPTY: ObjectId = ObjectId(7);
 
 /// What a thread of a program does.
 #[derive(Clone, Copy, Debug)]
@@ -26,6 +30,8 @@ struct Machine<'a> {
     at: Vec<usize>,
     /// What each thread read as time.
     looks: Vec<Vec<u64>>,
+    /// The time of each event.
+    times: Vec<u64>,
 }
 
 impl<'a> Machine<'a> {
@@ -36,6 +42,10 @@ impl<'a> Machine<'a> {
         run.object(Object::mutex());
         run.object(Object::rwlock());
         run.object(Object::Semaphore(1));
+        run.object(Object::Atomic(0));
+        run.object(Object::barrier(2));
+        run.object(Object::Once(OnceState::New));
+        run.object(Object::Semaphore(0));
         for _ in program {
             run.spawn(ThreadId::MAIN);
         }
@@ -45,6 +55,7 @@ impl<'a> Machine<'a> {
             run,
             at: vec![0; threads],
             looks: vec![vec![]; threads],
+            times: vec![],
         };
         for thread in 0..threads {
             machine.go_on(ThreadId(thread as u32));
@@ -66,10 +77,7 @@ impl<'a> Machine<'a> {
             *at += 1;
             match next {
                 Some(Do::Sleep(ns)) => self.run.advance(thread, ns),
-                Some(Do::Look) => {
-                    let time = self.run.look_at_clock(thread);
-                    self.looks[thread.index()].push(time);
-                }
+                Some(Do::Look) => break Op::Rmw(CLOCK, LOOK),
                 Some(Do::Step(op)) => break op,
                 None => return self.run.finish(thread),
             }
@@ -85,7 +93,12 @@ impl<'a> Machine<'a> {
     }
 
     fn step(&mut self, thread: ThreadId) {
-        self.run.step(Choice { thread, outcome: 0 });
+        let event = self.run.step(Choice { thread, outcome: 0 });
+        if let Op::Rmw(CLOCK, LOOK) = event.op {
+            let time = self.run.look_at_clock(thread);
+            self.looks[thread.index()].push(time);
+        }
+        self.times.push(self.run.time_ns(thread));
         self.go_on(thread);
     }
 
@@ -102,22 +115,51 @@ impl<'a> Machine<'a> {
             .collect()
     }
 
-    /// For each event that learns of others by an object, which event it learns of.
-    fn sources(&self) -> Vec<Vec<Option<(ThreadId, usize)>>> {
-        let mut writers: BTreeMap<ObjectId, (ThreadId, usize)> = BTreeMap::new();
+    /// For each event the events that it learns of: of an atomic the write that it reads, of other objects all
+    /// that it depends on.
+    fn sources(&self) -> Vec<Vec<Vec<(ThreadId, usize)>>> {
+        let events = &self.run.execution().events;
+        let mut places: Vec<(ThreadId, usize)> = vec![];
         let mut sources = vec![vec![]; self.at.len()];
-        for event in &self.run.execution().events {
-            let place = (event.thread, sources[event.thread.index()].len());
-            let object = event.op.object();
-            let carries = object.filter(|object| matches!(*object, X | LOCK));
-            let learns = !matches!(event.op, Op::Store(..));
-            let source = carries.and_then(|object| writers.get(&object).copied());
-            sources[event.thread.index()].push(source.filter(|_| learns));
-            if let (Some(object), false) = (carries, matches!(event.op, Op::Load(_))) {
-                writers.insert(object, place);
+        for (at, event) in events.iter().enumerate() {
+            let own: &mut Vec<_> = &mut sources[event.thread.index()];
+            let mut learned: Vec<_> = (0..at)
+                .filter(|before| events[*before].conflicts(event))
+                .collect();
+            if let Some(X | CLOCK) = event.op.object() {
+                let writes = |before: &usize| !matches!(events[*before].op, Op::Load(_));
+                learned.retain(writes);
+                learned = learned.pop().into_iter().collect();
+                if let Op::Store(..) = event.op {
+                    learned.clear();
+                }
             }
+            let mut learned: Vec<_> = learned.into_iter().map(|at| places[at]).collect();
+            learned.sort();
+            places.push((event.thread, own.len()));
+            own.push(learned);
         }
         sources
+    }
+
+    /// Every event is at least as late as those it comes after.
+    fn assert_forwards(&self) {
+        let events = &self.run.execution().events;
+        for (later, event) in events.iter().enumerate() {
+            for (earlier, other) in events[..later].iter().enumerate() {
+                let atomic = event.op.object() == Some(X);
+                let after = event.conflicts(other) && !atomic || event.thread == other.thread;
+                assert!(
+                    !after || self.times[earlier] <= self.times[later],
+                    "{event:?} after {other:?}"
+                );
+            }
+        }
+        let mut all: Vec<_> = self.looks.iter().flatten().collect();
+        let looks = all.len();
+        all.sort();
+        all.dedup();
+        assert_eq!(all.len(), looks, "no two looks are at the same time");
     }
 }
 
@@ -138,6 +180,7 @@ fn explore(program: &[Vec<Do>], mut each: impl FnMut(&Machine<'_>)) -> usize {
             machine.step(able[path[depth].0]);
         }
         assert_eq!(machine.run.next(), Next::End(End::Done));
+        machine.assert_forwards();
         count += 1;
         each(&machine);
         while path.last().is_some_and(|(at, all)| at + 1 == *all) {
@@ -210,6 +253,120 @@ fn time_follows_from_the_causal_past() {
     assert!(executions > 1_500, "{executions} executions");
 }
 
+/// One thread sleeps and then lets another one go on, which looks at the clock.
+#[test]
+fn who_is_let_go_is_as_late_as_who_lets_it_go() {
+    let step = Do::Step;
+    let acquire = |object| {
+        let timed = false;
+        step(Op::SemAcquire { object, timed })
+    };
+    let begin = step(Op::OnceBegin {
+        object: ONCE,
+        force: true,
+    });
+    let read = [
+        step(Op::ReadLock(READ_WRITE)),
+        Do::Sleep(500),
+        step(Op::ReadUnlock(READ_WRITE)),
+    ];
+    let write = [
+        step(Op::WriteBegin(READ_WRITE)),
+        step(Op::WriteAcquire(READ_WRITE)),
+        Do::Sleep(500),
+        step(Op::WriteUnlock(READ_WRITE)),
+    ];
+    let meet = [step(Op::Arrive(BARRIER)), step(Op::Leave(BARRIER))];
+    let pairs = [
+        (
+            vec![Do::Sleep(500), step(Op::SemRelease(EMPTY))],
+            vec![acquire(EMPTY)],
+        ),
+        (read.to_vec(), write.to_vec()),
+        (write.to_vec(), read.to_vec()),
+        (write.to_vec(), write.to_vec()),
+        ([&[Do::Sleep(500)], &meet[..]].concat(), meet.to_vec()),
+        (meet.to_vec(), [&[Do::Sleep(500)], &meet[..]].concat()),
+        (
+            vec![begin, Do::Sleep(500), step(Op::OnceEnd(ONCE, true))],
+            vec![begin, step(Op::OnceEnd(ONCE, true))],
+        ),
+    ];
+    for (first, second) in pairs {
+        let program = [
+            [&first[..], &[Do::Look]].concat(),
+            [&second[..], &[Do::Look]].concat(),
+        ];
+        // Elsewhere the second may be the first to come; `explore` looks at the order of all events.
+        let waits = |op: &Do| matches!(op, Do::Step(Op::SemAcquire { .. } | Op::Arrive(_)));
+        let waits = second.iter().any(waits);
+        explore(&program, |machine| {
+            let looks = machine.looks.concat();
+            let late = looks.iter().all(|look| *look >= 500);
+            assert!(late || !waits, "{program:?}: {looks:?}");
+        });
+    }
+}
+
+#[test]
+fn looks_take_little_until_a_thread_does_nothing_else() {
+    let look = |run: &mut Run| {
+        run.announce(ThreadId::MAIN, Pending::new(Op::Rmw(X, LOOK), Site(1)));
+        run.step(Choice {
+            thread: ThreadId::MAIN,
+            outcome: 0,
+        });
+        run.look_at_clock(ThreadId::MAIN)
+    };
+    let mut run = Run::default();
+    run.begin(&Plan::default());
+    run.object(Object::Atomic(0));
+    run.object(Object::Semaphore(9));
+    assert_eq!([look(&mut run), look(&mut run)], [100, 200]);
+    let rounds = (0..).take_while(|_| look(&mut run) < 1_000_000_000).count();
+    assert!(
+        (20..50).contains(&rounds),
+        "{rounds} looks until a second is over"
+    );
+    // A wait in between: looks are cheap again.
+    let (object, timed) = (ObjectId(1), true);
+    let acquire = Op::SemAcquire { object, timed };
+    run.announce(ThreadId::MAIN, Pending::new(acquire, Site(2)));
+    run.step(Choice {
+        thread: ThreadId::MAIN,
+        outcome: 0,
+    });
+    let before = run.time_ns(ThreadId::MAIN);
+    assert_eq!(look(&mut run), before + 100);
+}
+
+/// The creator of two threads looks at a coarse clock before and after, the threads look at it or not.
+#[test]
+fn unordered_looks_at_a_coarse_clock_are_told() {
+    for (first, second) in [(false, false), (true, false), (true, true)] {
+        let mut run = Run::default();
+        run.begin(&Plan::default());
+        let main = ThreadId::MAIN;
+        run.look_at_coarse_clock(main);
+        let threads = [run.spawn(main), run.spawn(main)];
+        for (thread, looks) in threads.into_iter().zip([first, second]) {
+            if looks {
+                run.look_at_coarse_clock(thread);
+            }
+            run.finish(thread);
+        }
+        for thread in threads {
+            run.announce(main, Pending::new(Op::Join(thread), Site(1)));
+            run.step(Choice {
+                thread: main,
+                outcome: 0,
+            });
+        }
+        run.look_at_coarse_clock(main);
+        assert_eq!(run.execution().clocks_cut, first && second);
+    }
+}
+
 #[test]
 fn a_join_is_as_late_as_the_end_of_the_thread() {
     // The second one sleeps after its last event, which a step does not show.
@@ -265,65 +422,32 @@ fn pauses_are_counted_until_the_next_event() {
     assert_eq!(run.pause(me), 1);
 }
 
-/// A thread that waits for a semaphore twice, at these objects and places, and one that adds to an atomic: the gate of the
-/// second wait, after a time-out, if the thread looks at the atomic between or not.
-fn second_gate(second: (ObjectId, Site), looks: bool, ok: bool) -> Gate {
+#[test]
+fn a_wait_is_late_in_a_round_that_repeats_or_after_some_timeouts() {
     let mut run = Run::default();
     run.begin(&Plan::default());
-    run.object(Object::Atomic(0));
-    for _ in 1..=3 {
-        run.object(Object::Semaphore(0));
-    }
-    let (me, other) = (ThreadId::MAIN, run.spawn(ThreadId::MAIN));
-    let step = |run: &mut Run, thread, op| {
-        let (gate, site) = (Gate::Open, Site(1));
-        run.announce(
-            thread,
-            Pending {
-                gate,
-                ..Pending::new(op, site)
-            },
-        );
-        run.step(Choice { thread, outcome: 0 });
+    let me = ThreadId::MAIN;
+    let (here, there) = (Site(1), Site(2));
+    let acquire = |object| {
+        let timed = true;
+        Op::SemAcquire { object, timed }
     };
-    let timed = true;
-    let object = SEMAPHORE;
-    assert_eq!(run.timed_gate(me, object, Site(1)), Gate::Open);
-    step(&mut run, me, Op::SemAcquire { object, timed });
-    run.timed(me, object, Site(1), ok);
-    step(&mut run, other, Op::Store(X, 1));
-    if looks {
-        step(&mut run, me, Op::Load(X));
+    let other = acquire(EMPTY);
+    let acquire = acquire(SEMAPHORE);
+    assert_eq!(run.timed_gate(me, acquire, here, true), Gate::Late);
+    for _ in 0..IN_A_ROW {
+        assert_eq!(run.timed_gate(me, acquire, here, false), Gate::Open);
+        run.timed(me, acquire, here, false);
     }
-    run.timed_gate(me, second.0, second.1)
-}
-
-#[test]
-fn a_wait_is_late_that_timed_out_before_with_nothing_heard() {
-    let same = (SEMAPHORE, Site(1));
-    assert_eq!(second_gate(same, false, false), Gate::Late);
-    assert_eq!(
-        second_gate(same, true, false),
-        Gate::Open,
-        "it has heard of the store"
-    );
-    assert_eq!(
-        second_gate(same, false, true),
-        Gate::Open,
-        "it did not time out"
-    );
-    let elsewhere = (SEMAPHORE, Site(2));
-    assert_eq!(
-        second_gate(elsewhere, false, false),
-        Gate::Open,
-        "another place"
-    );
-    let other = (ObjectId(2), Site(1));
-    assert_eq!(
-        second_gate(other, false, false),
-        Gate::Open,
-        "another object"
-    );
+    assert_eq!(run.timed_gate(me, acquire, there, false), Gate::Open);
+    assert_eq!(run.timed_gate(me, other, here, false), Gate::Open);
+    assert!(!run.execution().timeouts_cut);
+    assert_eq!(run.timed_gate(me, acquire, here, false), Gate::Late);
+    assert!(run.execution().timeouts_cut);
+    run.timed(me, acquire, here, true);
+    assert_eq!(run.timed_gate(me, acquire, here, false), Gate::Open);
+    run.begin(&Plan::default());
+    assert!(!run.execution().timeouts_cut);
 }
 
 #[test]

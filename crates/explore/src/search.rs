@@ -45,6 +45,12 @@ pub struct Totals {
     pub threads_max: u32,
     /// Whether a preemption bound kept something from being explored.
     pub cut: bool,
+    /// Whether a loop of timed waits was cut: see [`Execution::timeouts_cut`].
+    #[serde(default)]
+    pub timeouts_cut: bool,
+    /// Whether several threads looked at a coarse clock: see [`Execution::clocks_cut`].
+    #[serde(default)]
+    pub clocks_cut: bool,
 }
 
 impl Totals {
@@ -60,6 +66,8 @@ impl Totals {
         }
         self.events += execution.events.len() as u64;
         self.threads_max = self.threads_max.max(execution.threads.len() as u32);
+        self.timeouts_cut |= execution.timeouts_cut;
+        self.clocks_cut |= execution.clocks_cut;
     }
 
     pub(crate) fn merge(&mut self, other: &Totals) {
@@ -70,6 +78,8 @@ impl Totals {
         self.events += other.events;
         self.threads_max = self.threads_max.max(other.threads_max);
         self.cut |= other.cut;
+        self.timeouts_cut |= other.timeouts_cut;
+        self.clocks_cut |= other.clocks_cut;
     }
 
     /// All runs, however they ended.

@@ -38,7 +38,7 @@ pub enum Gate {
     Open,
     /// A parked spin loop: when the object differs from what the loop saw.
     Word(u64),
-    /// A timed operation that timed out before with nothing changed: it times out again only when nothing else can run.
+    /// A timed operation in a loop that is cut here: it times out again only when nothing else can run.
     /// (A receive is then written down as one without time limit.)
     Late,
 }
@@ -179,6 +179,10 @@ pub struct Execution {
     /// Whether the program saw what an atomic holds by something that is no event, where that depends on the order of stores that
     /// nobody has read.
     pub peeked: bool,
+    /// Whether a loop of timed waits was cut that changes its own state: it could have timed out more often in a row.
+    pub timeouts_cut: bool,
+    /// Whether several threads looked at a clock that shows full seconds and the like: they could have seen other ones.
+    pub clocks_cut: bool,
     /// Events after which a thread went no further.
     pub max_steps: u32,
     /// How it ended.

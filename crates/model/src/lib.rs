@@ -25,7 +25,9 @@ pub use dependence::{Access, Class};
 pub use divergence::Divergence;
 pub use execution::{Edge, End, Event, Execution, Gate, Pending, Site, ThreadRecord, Watch};
 pub use machine::{Effect, Machine};
-pub use objects::{Generation, Object, ObjectKind, OnceState, semaphore::MOST_COUNTED};
+pub use objects::{
+    Generation, Object, ObjectKind, OnceState, seen::VIEW_BITS, semaphore::MOST_COUNTED,
+};
 pub use op::{
     Code, ObjectId, Op, OpKind, Operands, Rmw, RmwKind, Synchronises, ThreadId, Turn, Waiting,
 };

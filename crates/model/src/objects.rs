@@ -16,7 +16,7 @@ mod mutex;
 mod once;
 mod parker;
 pub(crate) mod rwlock;
-mod seen;
+pub(crate) mod seen;
 pub(crate) mod semaphore;
 
 use crate::{

@@ -18,6 +18,8 @@ pub struct Launch {
     pub stdin: Option<Arc<File>>,
     /// How races of plain accesses are treated.
     pub races: Races,
+    /// Whether waits on condition variables may end spuriously.
+    pub spurious_wakeups: bool,
     /// Memory whose plain accesses are visible operations.
     pub units: Vec<Unit>,
     /// Rules that all runs follow.
@@ -46,6 +48,7 @@ impl Launch {
             args: Vec::new(),
             stdin: None,
             races: Races::default(),
+            spurious_wakeups: false,
             units: Vec::new(),
             rules: Rules::default(),
             slots: Vec::new(),

@@ -308,6 +308,8 @@ fn fill_header(header: &Header, launch: &Launch, max_descriptors: u64) {
     header.max_memory.store(launch.limits.memory, Relaxed);
     header.max_descriptors.store(max_descriptors, Relaxed);
     header.races.store(launch.races as u32, Relaxed);
+    let spurious = u32::from(launch.spurious_wakeups);
+    header.spurious_wakeups.store(spurious, Relaxed);
     header.restart.store(launch.restart as u32, Relaxed);
     header.threads.store(launch.threads as u32, Relaxed);
     if launch.debugged {

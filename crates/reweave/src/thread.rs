@@ -14,7 +14,10 @@ pub use self::{
 };
 pub use std::thread::{Result, available_parallelism, panicking};
 
-use crate::{rt, time};
+use crate::{
+    rt::{self, poll::Frame},
+    time,
+};
 use handle::Packet;
 use reweave_model::{Object, Op};
 use std::{
@@ -186,14 +189,20 @@ pub fn park() {
 }
 
 /// As [`std::thread::park_timeout`].
+#[inline(always)]
 #[track_caller]
 pub fn park_timeout(duration: Duration) {
+    let frame = Frame::here();
+    park_timeout_at(duration, &frame);
+}
+
+#[inline(never)]
+#[track_caller]
+fn park_timeout_at(duration: Duration, frame: &Frame) {
     if rt::active() {
         let object = parker();
-        let event = rt::op_timed(Op::Park {
-            object,
-            timed: true,
-        });
+        let timed = true;
+        let event = rt::op_timed(Op::Park { object, timed }, frame);
         if !event.ok {
             time::advance(duration);
         }

@@ -1,9 +1,10 @@
 //! Time, by the names and signatures of [`std::time`].
 //!
-//! In a check every thread has a clock of its own that only its sleeps, its timeouts and its looks at the clock (a millisecond each) move:
-//! what it reads is a function of its causal past.
+//! In a check every thread has a clock of its own that only its sleeps, its timeouts and its looks at the clock move: what it reads is a
+//! function of its causal past.
 //! A thread begins with its creator's time, whoever joins it is at least as late as its end, and whoever takes a lock, reads a value or
-//! receives a message is at least as late as the one who released, wrote or sent it. Read-write locks and semaphores carry no time.
+//! receives a message is at least as late as the one who released, wrote or sent it. Looks at the clock are ordered one after the other,
+//! and every order is explored.
 
 use crate::rt;
 use std::ops::{Add, AddAssign, Sub, SubAssign};
@@ -29,20 +30,29 @@ pub(crate) fn advance(duration: Duration) {
     }
 }
 
+/// The time, for what does not show it to the program: no look at the clock.
+pub(crate) fn passed() -> Instant {
+    Instant(match rt::task() {
+        None => When::Std(std::time::Instant::now()),
+        Some(task) => {
+            let run = task.world().run.borrow();
+            When::Check(Duration::from_nanos(run.time_ns(task.thread)))
+        }
+    })
+}
+
 impl Instant {
     /// As [`std::time::Instant::now`].
+    #[track_caller]
     pub fn now() -> Instant {
         Instant(match rt::task() {
             None => When::Std(std::time::Instant::now()),
-            Some(task) => {
-                rt::disturbed(task);
-                let mut run = task.world().run.borrow_mut();
-                When::Check(Duration::from_nanos(run.look_at_clock(task.thread)))
-            }
+            Some(task) => When::Check(Duration::from_nanos(rt::look_at_clock(task))),
         })
     }
 
     /// As [`std::time::Instant::elapsed`].
+    #[track_caller]
     pub fn elapsed(&self) -> Duration {
         Instant::now().saturating_duration_since(*self)
     }

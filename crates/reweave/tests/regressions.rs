@@ -240,3 +240,125 @@ fn a_thread_stopped_at_a_lock_or_a_send_is_not_planned_for() {
         }
     }
 }
+
+#[test]
+fn timeouts_in_a_row_are_seen() {
+    const SHORT: Duration = Duration::from_millis(1);
+    // At two places.
+    outcomes(&["m", "tm", "tt"], false, || {
+        let permits = Arc::new(Semaphore::new(0));
+        let theirs = permits.clone();
+        let t = thread::spawn(move || theirs.release());
+        let text = if permits.acquire_timeout(SHORT) {
+            "m"
+        } else if permits.acquire_timeout(SHORT) {
+            "tm"
+        } else {
+            "tt"
+        };
+        t.join().unwrap();
+        text.into()
+    });
+    // At one place, counted on the heap.
+    outcomes(&["0", "1", "2", "3"], false, || {
+        let permits = Arc::new(Semaphore::new(0));
+        let theirs = permits.clone();
+        let t = thread::spawn(move || theirs.release());
+        let mut tries = Box::new(0);
+        while *tries < 3 && !permits.acquire_timeout(SHORT) {
+            *tries += 1;
+        }
+        t.join().unwrap();
+        tries.to_string()
+    });
+}
+
+/// Such a loop is cut, and the check is complete.
+#[test]
+fn loops_of_timed_waits_are_complete() {
+    const SHORT: Duration = Duration::from_millis(1);
+    outcomes(&["done"], false, || {
+        let cell = Arc::new((Mutex::new(false), Condvar::new()));
+        let theirs = cell.clone();
+        let t = thread::spawn(move || {
+            *theirs.0.lock().unwrap() = true;
+            theirs.1.notify_one();
+        });
+        let mut set = cell.0.lock().unwrap();
+        while !*set {
+            set = cell.1.wait_timeout(set, SHORT).unwrap().0;
+        }
+        drop(set);
+        t.join().unwrap();
+        "done".into()
+    });
+    outcomes(&["done"], false, || {
+        let permits = Arc::new(Semaphore::new(0));
+        let theirs = permits.clone();
+        let t = thread::spawn(move || theirs.release());
+        while !permits.acquire_timeout(SHORT) {}
+        t.join().unwrap();
+        "done".into()
+    });
+    outcomes(&["done"], false, || {
+        let (sender, receiver) = mpsc::channel();
+        let t = thread::spawn(move || sender.send(1).unwrap());
+        while receiver.recv_timeout(SHORT) != Ok(1) {}
+        t.join().unwrap();
+        "done".into()
+    });
+}
+
+#[test]
+fn a_spurious_wakeup_is_no_progress() {
+    let report = Builder::new().spurious_wakeups(true).run(|| {
+        let cell = Arc::new((Mutex::new(()), Condvar::new()));
+        let theirs = cell.clone();
+        let t = thread::spawn(move || theirs.1.notify_one());
+        let guard = cell.0.lock().unwrap();
+        drop(cell.1.wait(guard).unwrap());
+        t.join().unwrap();
+    });
+    assert_eq!(report.errors.len(), 1, "{report:?}");
+    assert_eq!(report.errors[0].kind, Kind::Deadlock);
+}
+
+/// Also two of them in a row, and none more in a loop.
+#[test]
+fn spurious_wakeups_happen_at_every_wait() {
+    outcomes(&["0", "1", "2"], true, || {
+        let cell = Arc::new((Mutex::new(0), Condvar::new()));
+        let theirs = cell.clone();
+        let t = thread::spawn(move || {
+            let mut guard = theirs.0.lock().unwrap();
+            let mut woken = 0;
+            if *guard == 0 {
+                guard = theirs.1.wait(guard).unwrap();
+                woken += usize::from(*guard == 0);
+            }
+            if *guard == 0 {
+                guard = theirs.1.wait(guard).unwrap();
+                woken += usize::from(*guard == 0);
+            }
+            while *guard == 0 {
+                guard = theirs.1.wait(guard).unwrap();
+            }
+            woken
+        });
+        *cell.0.lock().unwrap() = 1;
+        cell.1.notify_one();
+        t.join().unwrap().to_string()
+    });
+}
+
+#[test]
+fn either_of_two_looks_at_the_clock_is_the_first() {
+    use reweave::time::Instant;
+    outcomes(&["mine", "theirs"], false, || {
+        let t = thread::spawn(Instant::now);
+        let mine = Instant::now();
+        let theirs = t.join().unwrap();
+        assert_ne!(mine, theirs);
+        if mine < theirs { "mine" } else { "theirs" }.into()
+    });
+}

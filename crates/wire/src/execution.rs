@@ -261,7 +261,10 @@ const ENDS: [End; 6] = [
 
 pub(crate) fn write_execution(out: &mut Writer<'_>, execution: &Execution) {
     let end = ENDS.iter().position(|end| *end == execution.end);
-    let flags = u32::from(execution.spurious) | u32::from(execution.peeked) << 1;
+    let flags = u32::from(execution.spurious)
+        | u32::from(execution.peeked) << 1
+        | u32::from(execution.timeouts_cut) << 2
+        | u32::from(execution.clocks_cut) << 3;
     out.pair(end.unwrap_or(0) as u32, flags);
     out.word(u64::from(execution.max_steps));
     out.word(execution.threads.len() as u64);
@@ -307,6 +310,8 @@ pub(crate) fn read_execution(
     into.end = *ENDS.get(end as usize).ok_or(Malformed)?;
     into.spurious = flags & 1 != 0;
     into.peeked = flags & 2 != 0;
+    into.timeouts_cut = flags & 4 != 0;
+    into.clocks_cut = flags & 8 != 0;
     into.max_steps = from.word()? as u32;
     let threads = from.count()?;
     into.threads.truncate(threads);

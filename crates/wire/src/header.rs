@@ -5,7 +5,7 @@ use core::sync::atomic::{AtomicU32, AtomicU64};
 /// First word of the file.
 pub const MAGIC: u64 = u64::from_le_bytes(*b"reweave\0");
 /// Grows with every change of anything in this crate.
-pub const VERSION: u32 = 5;
+pub const VERSION: u32 = 6;
 
 /// Where plans begin.
 pub const PLANS_AT: usize = 4096;
@@ -40,6 +40,8 @@ pub struct Header {
     pub steps: AtomicU64,
     /// How the target is to check plain accesses: [`Races`].
     pub races: AtomicU32,
+    /// Whether waits on condition variables may end spuriously.
+    pub spurious_wakeups: AtomicU32,
     /// How runs restart: [`Restart`].
     pub restart: AtomicU32,
     /// How the program's threads are run: [`Threads`].

@@ -125,6 +125,8 @@ fn execution(ops: &[Op]) -> Execution {
         epochs: vec![1, ops.len() as u32],
         spurious: true,
         peeked: true,
+        timeouts_cut: true,
+        clocks_cut: true,
         max_steps: 1000,
         end: End::Livelock,
         ..Execution::default()

@@ -58,6 +58,9 @@ pub struct CheckOptions {
     /// How races of plain accesses are treated
     #[arg(long, value_enum, default_value = "report")]
     pub races: Races,
+    /// What else may happen, such as waits that end without a notification
+    #[arg(long, value_enum, value_delimiter = ',', value_name = "LIST")]
+    pub faults: Vec<FaultKind>,
     /// Warnings are errors
     #[arg(long)]
     pub strict: bool,
@@ -99,6 +102,13 @@ pub enum Races {
     Interleave,
     /// Not looked at
     Ignore,
+}
+
+/// What is explored only on request.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub enum FaultKind {
+    /// Waits on condition variables may end without a notification
+    SpuriousWakeups,
 }
 
 /// How the program's threads are run.
@@ -235,6 +245,9 @@ impl CheckRequest {
         let mut words = Vec::new();
         if options.races != Races::default() {
             words.extend(["--races".into(), spelled(options.races)]);
+        }
+        for fault in &options.faults {
+            words.extend(["--faults".into(), spelled(*fault)]);
         }
         if options.threads == ThreadKind::Os {
             words.extend(["--threads".into(), "os".into()]);

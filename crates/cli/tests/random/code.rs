@@ -148,6 +148,38 @@ impl Body<'_> {
         self.code.push(Code::Unless(If::T(test), start));
     }
 
+    /// Waits in a loop until a plain variable has a value.
+    fn wait_loop(&mut self, stmt: &Stmt) {
+        let start = self.code.len();
+        // Jumps out when there is nothing to wait for.
+        self.code.extend([Code::Jump(0), Code::Jump(0)]);
+        let (plain, value) = match *stmt {
+            Stmt::WaitUntil {
+                condvar,
+                plain,
+                value,
+                timed,
+            } => {
+                self.fold(Act::Wait(condvar, timed));
+                // And when the time is up.
+                self.code.push(Code::Unless(If::V(Test::IsNot(0)), start));
+                (plain, value)
+            }
+            Stmt::WaitOn {
+                condvar,
+                plain,
+                value,
+            } => {
+                self.act(Act::Wait(condvar, true));
+                self.code.push(Code::Jump(start));
+                (plain, value)
+            }
+            _ => unreachable!("no such loop"),
+        };
+        self.code[start] = Code::Unless(If::Plain(plain, value), start + 2);
+        self.code[start + 1] = Code::Jump(self.code.len());
+    }
+
     fn section(&mut self, how: How, acts: [Act; 4], block: &Block) {
         let [wait, attempt, timed, undo] = acts;
         match how {
@@ -218,20 +250,7 @@ impl Body<'_> {
             Stmt::Set(plain, value) => self.code.push(Code::Set(*plain, *value)),
             Stmt::Get(plain) => self.code.extend([Code::Get(*plain), Code::Fold]),
             Stmt::Wait { condvar, timed } => self.fold(Act::Wait(*condvar, *timed)),
-            Stmt::WaitUntil {
-                condvar,
-                plain,
-                value,
-                timed,
-            } => {
-                let start = self.code.len();
-                // Jumps out when there is nothing to wait for, and when the time is up.
-                self.code.extend([Code::Jump(0), Code::Jump(0)]);
-                self.fold(Act::Wait(*condvar, *timed));
-                self.code.push(Code::Unless(If::V(Test::IsNot(0)), start));
-                self.code[start] = Code::Unless(If::Plain(*plain, *value), start + 2);
-                self.code[start + 1] = Code::Jump(self.code.len());
-            }
+            Stmt::WaitUntil { .. } | Stmt::WaitOn { .. } => self.wait_loop(stmt),
             Stmt::Signal(condvar) => self.act(Act::Signal(*condvar)),
             Stmt::Broadcast(condvar) => self.act(Act::Broadcast(*condvar)),
             Stmt::Down(s, How::Wait) => self.fold(Act::Down(*s)),
@@ -241,6 +260,7 @@ impl Body<'_> {
                 self.until(ZERO, |body| body.act(Act::TryDown(*s)));
                 self.code.push(Code::Fold);
             }
+            Stmt::DownOn(s) => self.until(ZERO, |body| body.act(Act::TimedDown(*s))),
             Stmt::Up(s) => self.act(Act::Up(*s)),
             Stmt::Count(s) => self.fold(Act::Count(*s)),
             Stmt::Arrive(b) => self.fold(Act::Arrive(*b)),

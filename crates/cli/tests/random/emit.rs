@@ -385,18 +385,7 @@ impl<'a> Writer<'a> {
                 let call = self.wait(*condvar, *timed);
                 line!(self, "GOT({call});");
             }
-            Stmt::WaitUntil {
-                condvar,
-                plain,
-                value,
-                timed,
-            } => {
-                let call = self.wait(*condvar, *timed);
-                line!(self, "while ({name}_g{plain} != {value}) {{");
-                line!(self, "    GOT({call});");
-                line!(self, "    if (v != 0) break;");
-                line!(self, "}}");
-            }
+            Stmt::WaitUntil { .. } | Stmt::WaitOn { .. } => self.wait_loop(stmt, &name),
             Stmt::Signal(condvar) => line!(self, "pthread_cond_signal(&{name}_c{condvar});"),
             Stmt::Broadcast(condvar) => {
                 line!(self, "pthread_cond_broadcast(&{name}_c{condvar});");
@@ -410,6 +399,9 @@ impl<'a> Writer<'a> {
                     line!(self, "GOT(0);");
                 }
             },
+            Stmt::DownOn(s) => {
+                line!(self, "while (sem_timedwait(&{name}_s{s}, &soon) != 0) ;");
+            }
             Stmt::Up(s) => line!(self, "sem_post(&{name}_s{s});"),
             Stmt::Count(s) => {
                 line!(self, "{{");
@@ -535,6 +527,32 @@ impl<'a> Writer<'a> {
         self.kept - 1
     }
 
+    fn wait_loop(&mut self, stmt: &Stmt, name: &str) {
+        match *stmt {
+            Stmt::WaitUntil {
+                condvar,
+                plain,
+                value,
+                timed,
+            } => {
+                let call = self.wait(condvar, timed);
+                line!(self, "while ({name}_g{plain} != {value}) {{");
+                line!(self, "    GOT({call});");
+                line!(self, "    if (v != 0) break;");
+                line!(self, "}}");
+            }
+            Stmt::WaitOn {
+                condvar,
+                plain,
+                value,
+            } => {
+                let call = self.wait(condvar, true);
+                line!(self, "while ({name}_g{plain} != {value}) {call};");
+            }
+            _ => unreachable!("no such loop"),
+        }
+    }
+
     fn wait(&self, condvar: usize, timed: bool) -> String {
         let name = &self.name;
         let mutex = self.program.objects.condvars[condvar];
@@ -553,6 +571,7 @@ fn rolled(block: &Block) -> bool {
         found |= match stmt {
             Stmt::Locked(..) | Stmt::Reading(..) | Stmt::Writing(..) => true,
             Stmt::Wait { timed, .. } | Stmt::WaitUntil { timed, .. } => *timed,
+            Stmt::WaitOn { .. } | Stmt::DownOn(_) => true,
             Stmt::Down(_, how) => matches!(how, How::Timed | How::Spin),
             Stmt::SpinUntil { .. } | Stmt::SpinSwap(..) | Stmt::SpinCompare(..) => true,
             Stmt::Poll(..) | Stmt::Watch(..) => true,

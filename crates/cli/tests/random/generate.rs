@@ -76,6 +76,20 @@ pub fn program(seed: u64) -> Program {
     }
 }
 
+/// As [`program`], about waiting with a time limit.
+pub fn waiting(seed: u64) -> Program {
+    let mut random = Random::new(seed);
+    loop {
+        let mut generator = Generator::new(&mut random);
+        let other = generator.random.of(&THEMES);
+        generator.themes = vec![Theme::Timeouts, Theme::Timeouts, Theme::Mutexes, other];
+        let program = generator.program();
+        if program.valid() {
+            return program;
+        }
+    }
+}
+
 struct Generator<'a> {
     random: &'a mut Random,
     themes: Vec<Theme>,
@@ -429,6 +443,11 @@ impl<'a> Generator<'a> {
             false => vec![self.atomic()],
         };
         let lock = self.random.below(self.objects.rwlocks.len());
+        match self.random.below(8) {
+            0 => return Stmt::DownOn(self.random.below(self.objects.semaphores.len())),
+            1 => return self.wait_on(place),
+            _ => {}
+        }
         let timed = match self.random.below(5) {
             0 => {
                 let mutex = self.random.below(self.objects.mutexes.len());
@@ -454,6 +473,30 @@ impl<'a> Generator<'a> {
             }
             _ => timed,
         }
+    }
+
+    /// A loop around a wait that may time out any number of times; elsewhere what ends it.
+    fn wait_on(&mut self, place: &Place) -> Stmt {
+        let (condvar, value) = (0, 1);
+        let mutex = self.objects.condvars[condvar];
+        let plains = self.objects.plains.iter();
+        let plain = plains.clone().position(|protected| *protected == mutex);
+        let (Some(plain), false) = (plain, place.held.contains(&mutex)) else {
+            return Stmt::Up(self.random.below(self.objects.semaphores.len()));
+        };
+        let wait = Stmt::WaitOn {
+            condvar,
+            plain,
+            value,
+        };
+        let block = match self.random.one_in(2) {
+            true => vec![wait],
+            false => vec![
+                Stmt::Set(plain, Value::Const(value)),
+                Stmt::Broadcast(condvar),
+            ],
+        };
+        Stmt::Locked(mutex, How::Wait, block)
     }
 
     fn poll(&mut self, place: &Place) -> Stmt {

@@ -128,10 +128,18 @@ pub enum Stmt {
         value: u64,
         timed: bool,
     },
+    /// As `WaitUntil` with a time limit, but again and again, without a trace of how often.
+    WaitOn {
+        condvar: usize,
+        plain: usize,
+        value: u64,
+    },
     Signal(usize),
     Broadcast(usize),
 
     Down(usize, How),
+    /// With a time limit, again and again, without a trace of how often.
+    DownOn(usize),
     Up(usize),
     Count(usize),
     Arrive(usize),
@@ -302,7 +310,7 @@ impl Scope<'_> {
             }
             Stmt::Set(plain, _) | Stmt::Get(plain) => self.depth(objects.plains[*plain]) > 0,
             Stmt::Wait { condvar, .. } => self.depth(objects.condvars[*condvar]) == 1,
-            Stmt::WaitUntil { condvar, plain, .. } => {
+            Stmt::WaitUntil { condvar, plain, .. } | Stmt::WaitOn { condvar, plain, .. } => {
                 let mutex = objects.condvars[*condvar];
                 self.depth(mutex) == 1 && objects.plains[*plain] == mutex
             }

@@ -5,11 +5,16 @@ use super::{
     language::{Ending, How, Kind, Objects, Program, Stmt, Storage, Test, Value, each},
     parking::{Row, Variables},
 };
-use reweave_conduct::{Next, Run};
+use reweave_conduct::{IN_A_ROW, Next, Run};
 use reweave_explore::{Target, TargetError};
 use reweave_model::{
-    Edge, End, Event, Execution, Gate, Object, ObjectId, OnceState, Op, Pending, Plan, Rmw, Site,
+    End, Event, Execution, Gate, Object, ObjectId, OnceState, Op, Pending, Plan, Rmw, Site,
     ThreadId,
+};
+
+use std::{
+    collections::BTreeSet,
+    sync::{Arc, Mutex},
 };
 
 /// Runs a program.
@@ -33,7 +38,14 @@ pub struct Machine {
     joined: Vec<bool>,
     /// Some thread has ended the process.
     ended: bool,
+    /// So many timeouts in a row are let through in a round that repeats.
+    free: u32,
+    /// What runs came to, if that is of interest.
+    outcomes: Option<Arc<Mutex<Outcomes>>>,
 }
+
+/// What runs came to: how they ended, what is in shared memory, and what each thread has got.
+pub type Outcomes = BTreeSet<String>;
 
 #[derive(Default)]
 struct Thread {
@@ -55,8 +67,8 @@ struct Thread {
     /// What a loop that is parked saw, and the operation to go on with: it first guesses what will change, then waits for that.
     parked: Option<(Vec<(ObjectId, u64)>, Pending)>,
     waits: bool,
-    /// Objects that it waited for in vain the last time, and when.
-    late: Vec<(ObjectId, usize)>,
+    /// Operations that timed out the last time, where, and how often in a row.
+    late: Vec<(Op, Site, u32)>,
 }
 
 /// Where objects of each sort begin.
@@ -104,7 +116,31 @@ impl Machine {
             live: 0,
             joined: Vec::new(),
             ended: false,
+            free: 0,
+            outcomes: None,
         }
+    }
+
+    /// As [`Machine::new`], letting through so many timeouts in a row where a round repeats, and saying what runs came to.
+    pub fn lenient(program: &Program, free: u32, outcomes: Arc<Mutex<Outcomes>>) -> Machine {
+        Machine {
+            free,
+            outcomes: Some(outcomes),
+            ..Machine::new(program, false)
+        }
+    }
+
+    fn note_outcome(&self, end: End) {
+        let Some(outcomes) = self.outcomes.as_ref().filter(|_| end != End::Redundant) else {
+            return;
+        };
+        let got: Vec<_> = self.threads.iter().map(|it| (it.number, it.acc)).collect();
+        let objects = &self.run.state().objects()[..self.objects.atomics.len()];
+        let outcome = format!("{end:?} {got:?} {:?} {objects:?}", self.plains);
+        outcomes
+            .lock()
+            .expect("nobody panics with it")
+            .insert(outcome);
     }
 
     fn start(&mut self, plan: &Plan) {
@@ -258,7 +294,7 @@ impl Machine {
         let thread = &self.threads[id.index()];
         let bits = |x: usize| self.objects.atomics[x].0;
         let part = thread.part;
-        let late = |op: Op| (op, self.late(id, op), false);
+        let late = |op: Op| (op, Gate::Late, false);
         let open = |op| (op, Gate::Open, false);
         let look = |op| (op, Gate::Open, true);
         let (op, gate, looks) = match act {
@@ -296,11 +332,8 @@ impl Machine {
             }
             Act::Write(l) if part == 0 => open(Op::WriteBegin(lock(l))),
             Act::Write(l) => open(Op::WriteAcquire(lock(l))),
-            Act::TimedWrite(l) if part == 1 => (Op::WriteAcquire(lock(l)), Gate::Late, false),
-            Act::TimedWrite(l) => match late(Op::TryWriteLock(lock(l))) {
-                (_, Gate::Late, _) => (Op::WriteBegin(lock(l)), Gate::Late, false),
-                soon => soon,
-            },
+            Act::TimedWrite(l) if part == 1 => late(Op::WriteAcquire(lock(l))),
+            Act::TimedWrite(l) => late(Op::TryWriteLock(lock(l))),
             Act::RwUnlock(l) => open(match self.writes(id, lock(l)) {
                 true => Op::WriteUnlock(lock(l)),
                 false => Op::ReadUnlock(lock(l)),
@@ -345,11 +378,30 @@ impl Machine {
             }
             Act::Result => open(Op::Store(ObjectId(b.result), thread.acc)),
         };
+        let (op, gate) = self.timed_step(id, op, gate, site);
         let pending = Pending {
             gate,
             ..Pending::new(op, site)
         };
         Step::Come(self.announced(id, pending, looks))
+    }
+
+    /// The operation and gate of a step that may time out where the gate is late; else as they are.
+    fn timed_step(&mut self, id: ThreadId, op: Op, gate: Gate, site: Site) -> (Op, Gate) {
+        if gate != Gate::Late {
+            return (op, gate);
+        }
+        if let Op::WriteAcquire(lock) = op {
+            let row = &mut self.threads[id.index()].row;
+            row.pass();
+            row.still_timed(Op::TryWriteLock(lock));
+            return (op, Gate::Late);
+        }
+        match (op, self.late(id, op, site)) {
+            // A try must not wait for several readers.
+            (Op::TryWriteLock(lock), Gate::Late) => (Op::WriteBegin(lock), Gate::Late),
+            (op, gate) => (op, gate),
+        }
     }
 
     /// Acts that are no operation as things are.
@@ -463,23 +515,37 @@ impl Machine {
         })
     }
 
-    /// The gate of an operation that may time out: late when the thread waited in vain for the same object the last time, and has not
-    /// heard of anybody since.
-    fn late(&self, id: ThreadId, op: Op) -> Gate {
-        let mut late = self.threads[id.index()].late.iter();
-        let Some((_, then)) = late.find(|(late, _)| Some(*late) == op.object()) else {
-            return Gate::Open;
+    /// The gate of an operation that may time out: late in a round that repeats, and after some timeouts in a row at one place.
+    fn late(&mut self, id: ThreadId, key: Op, site: Site) -> Gate {
+        let thread = &mut self.threads[id.index()];
+        let (counts, mut kept) = thread.variables.clone();
+        kept.extend([thread.v, thread.acc]);
+        let repeats = thread.row.timed(key, site, (counts, kept));
+        let mut late = thread.late.iter();
+        let late = late.find(|(known, place, _)| (*known, *place) == (key, site));
+        let times = late.map_or(0, |(.., times)| *times);
+        let cut = repeats && times > self.free;
+        let gate = match cut || times >= IN_A_ROW {
+            true => Gate::Late,
+            false => Gate::Open,
         };
-        let execution = self.run.execution();
-        let mine = |event: &Event| event.thread == id;
-        let last = execution.events.iter().rposition(mine);
-        let last = last.expect("it has timed out before");
-        let old = past(execution, *then);
-        let new = past(execution, last);
-        let news = |at: usize| !mine(&execution.events[at]) && new[at] && !old[at];
-        match (0..last).any(news) {
-            true => Gate::Open,
-            false => Gate::Late,
+        // The run has to know for its end. It decides the same.
+        assert_eq!(self.run.timed_gate(id, key, site, cut), gate);
+        gate
+    }
+
+    /// How an operation that may time out ended.
+    fn timed(&mut self, id: ThreadId, key: Op, site: Site, ok: bool) {
+        let late = &mut self.threads[id.index()].late;
+        let is_it = |(known, place, _): &(Op, Site, u32)| (*known, *place) == (key, site);
+        let times = late
+            .iter()
+            .find(|late| is_it(late))
+            .map_or(0, |late| late.2);
+        self.run.timed(id, key, site, ok);
+        late.retain(|late| !is_it(late));
+        if !ok {
+            late.push((key, site, times + 1));
         }
     }
 
@@ -547,17 +613,13 @@ impl Machine {
         if let Code::Act(act) = self.bodies[thread.number][thread.pc] {
             thread.result(act, event);
             let timed = match (act, event.op) {
-                (Act::TimedLock(_) | Act::TimedRead(_) | Act::TimedWrite(_), op) => op.object(),
-                (Act::TimedDown(_), op) => op.object(),
-                (Act::Wait(_, true), Op::Wake { condvar, .. }) => Some(condvar),
+                (Act::TimedWrite(_), op) => op.object().map(Op::TryWriteLock),
+                (Act::TimedLock(_) | Act::TimedRead(_) | Act::TimedDown(_), op) => Some(op),
+                (Act::Wait(_, true), op @ Op::Wake { .. }) => Some(op),
                 _ => None,
             };
-            if let Some(object) = timed {
-                let last = self.run.execution().events.len() - 1;
-                thread.late.retain(|(late, _)| *late != object);
-                if !event.ok {
-                    thread.late.push((object, last));
-                }
+            if let Some(key) = timed {
+                self.timed(id, key, event.site, event.ok);
             }
         }
         self.proceed(id);
@@ -567,7 +629,7 @@ impl Machine {
     fn verdict(&self, end: End) -> End {
         let parked = |pending: &Pending| {
             let write = matches!(pending.op, Op::TryWriteLock(_));
-            matches!(pending.gate, Gate::Word(_)) && !write
+            pending.gate != Gate::Open && !write
         };
         let mut waiting =
             (0..self.threads.len()).filter_map(|thread| self.run.pending(ThreadId(thread as u32)));
@@ -578,48 +640,6 @@ impl Machine {
             end => end,
         }
     }
-}
-
-/// Which events an event comes after: itself, and those that lead to it step by step.
-fn past(execution: &Execution, position: usize) -> Vec<bool> {
-    let events = &execution.events;
-    let mut past = vec![false; events.len()];
-    past[position] = true;
-    let mut counts = vec![0; execution.threads.len()];
-    let mut nth = Vec::new();
-    for event in &events[..=position] {
-        counts[event.thread.index()] += 1;
-        nth.push(counts[event.thread.index()]);
-    }
-    for later in (0..=position).rev() {
-        if !past[later] {
-            continue;
-        }
-        let epochs = execution.epochs.iter();
-        let epoch = epochs.filter(|epoch| **epoch as usize <= later).max();
-        // Its creation counts for a thread's first event.
-        let mut causes: Vec<Edge> = events[later].after.into_iter().collect();
-        causes.push(execution.threads[events[later].thread.index()].born);
-        let mut at = 0;
-        while at < causes.len() {
-            let cause = causes[at];
-            let born = execution.threads[cause.thread.index()].born;
-            if cause.count == 0 && born.thread != cause.thread {
-                causes.push(born);
-            }
-            at += 1;
-        }
-        for earlier in 0..later {
-            let event = &events[earlier];
-            let caused = |edge: &Edge| edge.thread == event.thread && nth[earlier] <= edge.count;
-            past[earlier] = past[earlier]
-                || event.thread == events[later].thread
-                || event.conflicts(&events[later])
-                || epoch.is_some_and(|epoch| earlier < *epoch as usize)
-                || causes.iter().any(caused);
-        }
-    }
-    past
 }
 
 impl Test {
@@ -724,6 +744,7 @@ impl Target for Machine {
                 }
                 Next::End(end) => {
                     let end = self.verdict(end);
+                    self.note_outcome(end);
                     return Ok(self.run.end(end));
                 }
                 Next::Diverged => {

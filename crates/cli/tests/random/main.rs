@@ -324,3 +324,35 @@ fn smaller_programs_are_smaller() {
         }
     }
 }
+
+/// A loop around a timed wait is cut where it is back in the same state: nothing comes of more timeouts that does not come of fewer.
+#[test]
+fn cut_loops_hide_no_outcome() {
+    let (seed, cases) = (number("REWEAVE_SEED", 1), number("REWEAVE_CASES", 60));
+    let mut compared = 0;
+    for seed in (seed..).take(50 * cases as usize) {
+        let program = generate::waiting(seed);
+        let mut loops = 0;
+        language::each(&program.main, &mut |stmt| {
+            let waits = matches!(
+                stmt,
+                language::Stmt::WaitOn { .. } | language::Stmt::DownOn(_)
+            );
+            loops += usize::from(waits);
+        });
+        if loops == 0 {
+            continue;
+        }
+        let free = compare::outcomes(&program, 2, LIMIT);
+        let cut = compare::outcomes(&program, 0, LIMIT);
+        let (Some(free), Some(cut)) = (free, cut) else {
+            continue;
+        };
+        assert_eq!(free, cut, "seed {seed}: {program:?}");
+        compared += 1;
+        if compared == cases {
+            return;
+        }
+    }
+    panic!("only {compared} programs were compared");
+}

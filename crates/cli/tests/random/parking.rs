@@ -3,6 +3,9 @@
 //! A thread that comes to an operation at a place where it has been since it last changed anything, with its variables as they were the
 //! time before, and has seen one word of each object in the round from there to here, goes on only when one of these words differs. Its
 //! variables are compared from the second visit on, so a loop looks twice before it is parked.
+//!
+//! A thread that times out and comes to the same operation again, with all its variables as they were and nothing changed on its way, times
+//! out again only when nothing else can run.
 
 use reweave_model::{Event, Machine, ObjectId, Op, Site};
 
@@ -20,6 +23,8 @@ pub struct Row {
     left: Option<Variables>,
     /// Its variables at the operation under way, if it is there again.
     variables: Option<Variables>,
+    /// What the operation under way is known by, if it may time out.
+    timed: Option<Op>,
 }
 
 /// What differs from round to round in the variables of a thread: counts of loops, and what they kept.
@@ -32,6 +37,7 @@ struct Visit {
     seen: (ObjectId, u64),
     variables: Option<Variables>,
     wrote_own: bool,
+    timed: bool,
 }
 
 /// Longer rounds are not recognised.
@@ -42,7 +48,10 @@ fn enters(op: Op) -> bool {
 }
 
 fn leaves(op: Op) -> bool {
-    matches!(op, Op::Unlock(_) | Op::UnlockClean(_) | Op::ReadUnlock(_))
+    matches!(
+        op,
+        Op::Unlock(_) | Op::UnlockClean(_) | Op::ReadUnlock(_) | Op::Enqueue { .. }
+    )
 }
 
 /// Whether an operation changed nothing and would do the same again.
@@ -59,10 +68,34 @@ fn changed_nothing(event: &Event) -> bool {
 impl Row {
     /// Before an operation that is no look: nothing to decide.
     pub fn pass(&mut self) {
+        if self.timed.is_some() {
+            return;
+        }
         if std::mem::take(&mut self.wrote) {
             self.visits.clear();
         }
         self.before = std::mem::take(&mut self.wrote_own);
+    }
+
+    /// Before an operation that may time out and is known by `key`: whether the thread has timed out here before in the same way. `now` is
+    /// all that it knows.
+    pub fn timed(&mut self, key: Op, site: Site, now: Variables) -> bool {
+        self.pass();
+        self.timed = Some(key);
+        let mut visits = self.visits.iter();
+        let same = |visit: &Visit| visit.timed && visit.site == site && visit.op == key;
+        let last = visits.rposition(same);
+        let round = last.map(|last| &self.visits[last..]);
+        let repeats =
+            |round: &&[Visit]| round[0].variables.as_ref() == Some(&now) && outside(round);
+        let repeats = round.filter(repeats).is_some();
+        self.variables = Some(now);
+        repeats
+    }
+
+    /// The operation under way is another part of one that may time out.
+    pub fn still_timed(&mut self, key: Op) {
+        self.timed = Some(key);
     }
 
     /// Before an operation that a loop may wait with. The words to wait for, in the order of the round, if it is parked.
@@ -71,7 +104,9 @@ impl Row {
         let mut visits = self.visits.iter();
         let last = visits.rposition(|visit| visit.site == site && visit.op == op)?;
         let round = &self.visits[last..];
-        let parked = round[0].variables.as_ref() == Some(&now) && steady(round) && outside(round);
+        let waits = round.iter().any(|visit| visit.timed);
+        let same = round[0].variables.as_ref() == Some(&now) && !waits;
+        let parked = same && steady(round) && outside(round);
         self.variables = Some(now);
         if !parked {
             return None;
@@ -115,12 +150,17 @@ impl Row {
     /// After an operation of the thread.
     pub fn done(&mut self, event: &Event, state: &Machine) {
         let variables = self.variables.take().or(self.left.take());
-        let Some(object) = event.op.object() else {
+        let timed = self.timed.take();
+        let Some(object) = event.op.mutex().or(event.op.object()) else {
             self.visits.clear();
             return;
         };
         let leaves = leaves(event.op) && self.entered(object).is_some();
-        if !changed_nothing(event) && !leaves {
+        let quiet = match timed {
+            Some(_) => !event.ok,
+            None => changed_nothing(event) || leaves,
+        };
+        if !quiet {
             self.visits.clear();
             return;
         }
@@ -133,10 +173,11 @@ impl Row {
         };
         self.visits.push(Visit {
             site: event.site,
-            op: event.op,
+            op: timed.unwrap_or(event.op),
             seen: (object, word),
             variables,
             wrote_own: self.before,
+            timed: timed.is_some(),
         });
     }
 

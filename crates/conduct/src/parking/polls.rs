@@ -1,8 +1,9 @@
 //! The row of operations that a thread has done since it last changed anything.
 
-use super::round::{clean_exit, enters, exits, outside, steady, words};
+use super::round::{around, clean_exit, enters, left, outside, steady, words};
+use crate::late::SPURIOUS;
 use alloc::vec::Vec;
-use reweave_model::{Event, Machine, ObjectId, Op, Site};
+use reweave_model::{Event, Machine, ObjectId, Op, Site, VIEW_BITS};
 
 /// The length of a row.
 const ROW: usize = 48;
@@ -27,12 +28,14 @@ pub struct Visit<P> {
     pub result: u64,
     /// What the object looked like.
     pub word: u64,
-    /// From the second visit on. At the end of a section that wrote to the stack, also of the first one.
+    /// From the second visit on. At the end of a section that wrote to the stack, and where it timed out, also of the first one.
     print: Option<P>,
     /// The thread was here before.
     again: bool,
     /// The thread wrote to its stack before the operation.
     wrote: bool,
+    /// It timed out. Then the operation is the one that the target knows it by.
+    pub(super) timed: bool,
 }
 
 impl<P> Visit<P> {
@@ -41,6 +44,16 @@ impl<P> Visit<P> {
     pub fn seen(&self) -> (ObjectId, u64) {
         let object = self.op.object().expect("a polling operation has an object");
         (object, self.word)
+    }
+
+    /// What the object, a lock, would look like after so many releases.
+    pub fn word_after(&self, releases: u64) -> u64 {
+        self.word + (releases << VIEW_BITS)
+    }
+
+    /// Whether it timed out.
+    pub fn timed(&self) -> bool {
+        self.timed
     }
 }
 
@@ -54,6 +67,10 @@ pub struct Polls<P> {
     left: Option<P>,
     /// The thread wrote to its stack before the operation under way.
     wrote: bool,
+    /// What the operation under way is known by, if it may time out.
+    timed: Option<Op>,
+    /// The wait under way releases its mutex after a section that changed nothing.
+    clean: bool,
 }
 
 impl<P> Default for Polls<P> {
@@ -63,6 +80,8 @@ impl<P> Default for Polls<P> {
             print: None,
             left: None,
             wrote: false,
+            timed: None,
+            clean: false,
         }
     }
 }
@@ -91,6 +110,8 @@ impl<P: Fingerprint> Polls<P> {
         self.clear();
         self.left = None;
         self.wrote = false;
+        self.timed = None;
+        self.clean = false;
     }
 
     /// The thread wrote memory that a fingerprint does not cover.
@@ -121,8 +142,41 @@ impl<P: Fingerprint> Polls<P> {
         let now = take();
         self.print = Some(now);
         let round = &self.row[last..];
-        let repeats = round[0].print == Some(now) && steady(round) && outside(round);
-        repeats.then_some(last)
+        let waits = round.iter().any(|visit| visit.timed);
+        let same = round[0].print == Some(now) && !waits;
+        (same && steady(round) && outside(round)).then_some(last)
+    }
+
+    /// Before an operation that may time out, and that is known by `key`: where in the row the round begins that would
+    /// repeat if it did, if one would. What the round saw is no matter, as the thread has kept nothing of it.
+    pub fn timed(
+        &mut self,
+        key: Op,
+        site: Site,
+        take: impl FnOnce() -> Option<P>,
+    ) -> Option<usize> {
+        self.print = take();
+        let now = self.print?;
+        let same = |visit: &Visit<P>| visit.timed && (visit.site, visit.op) == (site, key);
+        let last = self.row.iter().rposition(same)?;
+        let round = &self.row[last..];
+        let whole = match key {
+            // One that ended spuriously had its mutex before and after.
+            Op::Wake { timed: false, .. } => around(round),
+            _ => outside(round),
+        };
+        (round[0].print == Some(now) && whole).then_some(last)
+    }
+
+    /// The operation under way may time out, or decides whether a wait ends spuriously, and is known by `key`.
+    pub fn may_time_out(&mut self, key: Op) {
+        self.timed = Some(key);
+    }
+
+    /// The wait under way releases its mutex after a section that changed nothing. Only a target that does not see writes
+    /// has to say so.
+    pub fn waits_clean(&mut self) {
+        self.clean = true;
     }
 
     /// Reduces the row to the round that repeats.
@@ -163,8 +217,7 @@ impl<P: Fingerprint> Polls<P> {
         let Some(now) = take() else {
             return false;
         };
-        let same =
-            |visit: &&Visit<P>| exits(visit.op) && visit.seen().0 == lock && visit.site == site;
+        let same = |visit: &&Visit<P>| left(visit.op) == Some(lock) && visit.site == site;
         let last = self.row.iter().rev().find(same);
         let last = last.and_then(|visit| visit.print);
         self.left = Some(now);
@@ -182,7 +235,15 @@ impl<P: Fingerprint> Polls<P> {
     pub fn record(&mut self, event: &Event, state: &Machine) {
         let (left, again) = (self.left.take(), self.print.is_some());
         let print = self.print.take().or(left);
-        let Some(object) = self.quiet(event) else {
+        let (timed, clean) = (self.timed.take(), core::mem::take(&mut self.clean));
+        let quiet = match (timed, event.op, event.result) {
+            // A wait does not end spuriously.
+            (Some(_), SPURIOUS, 0) => return,
+            (Some(key), SPURIOUS, _) => key.object(),
+            (Some(key), ..) => key.object().filter(|_| !event.ok),
+            (None, ..) => self.quiet(event, clean),
+        };
+        let Some(object) = quiet else {
             self.row.clear();
             return;
         };
@@ -195,19 +256,20 @@ impl<P: Fingerprint> Polls<P> {
         };
         self.row.push(Visit {
             site: event.site,
-            op: event.op,
+            op: timed.unwrap_or(event.op),
             ok: event.ok,
             result: event.result,
             word,
             print,
             again,
             wrote: self.wrote,
+            timed: timed.is_some(),
         });
     }
 
     /// The object of an event that changed nothing and would do the same again.
     #[inline]
-    fn quiet(&self, event: &Event) -> Option<ObjectId> {
+    fn quiet(&self, event: &Event, clean: bool) -> Option<ObjectId> {
         let quiet = match event.op {
             Op::Load(_) => true,
             Op::Rmw(_, rmw) => rmw.apply(event.result) == event.result,
@@ -231,6 +293,9 @@ impl<P: Fingerprint> Polls<P> {
             | Op::TrySend(_)
             | Op::TryRecv(_) => !event.ok,
             Op::Unlock(lock) => P::SEES_WRITES && self.entered(lock).is_some(),
+            Op::Enqueue { mutex, .. } => (P::SEES_WRITES || clean) && self.entered(mutex).is_some(),
+            // The wait that follows shows whether anything changes.
+            Op::EnqueueIf { .. } => event.ok,
             op => enters(op) || clean_exit(op),
         };
         event.op.object().filter(|_| quiet)

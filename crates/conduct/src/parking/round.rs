@@ -9,9 +9,13 @@ pub(super) fn enters(op: Op) -> bool {
     matches!(op, Op::Lock(_) | Op::ReadLock(_))
 }
 
-/// Ends such a section.
-pub(super) fn exits(op: Op) -> bool {
-    matches!(op, Op::Unlock(_)) || clean_exit(op)
+/// The lock of the section that an operation ends.
+pub(super) fn left(op: Op) -> Option<ObjectId> {
+    match op {
+        Op::Enqueue { mutex, .. } => Some(mutex),
+        Op::Unlock(lock) => Some(lock),
+        op => op.object().filter(|_| clean_exit(op)),
+    }
 }
 
 /// Ends one that changed nothing.
@@ -34,12 +38,28 @@ pub(super) fn outside<P>(round: &[Visit<P>]) -> bool {
         let object = visit.seen().0;
         if enters(visit.op) {
             inside.push(object);
-        } else if exits(visit.op) {
-            let entered = inside.iter().rposition(|other| *other == object);
+        } else if let Some(lock) = left(visit.op) {
+            let entered = inside.iter().rposition(|other| *other == lock);
             return entered.map(|place| inside.remove(place)).is_some();
         }
         true
     }) && inside.is_empty()
+}
+
+/// Whether a round begins and ends in the section of one lock, which it leaves for a while, and outside of all others.
+pub(super) fn around<P>(round: &[Visit<P>]) -> bool {
+    let exit = round.iter().position(|visit| left(visit.op).is_some());
+    let entry = round.iter().rposition(|visit| enters(visit.op));
+    let (Some(exit), Some(entry)) = (exit, entry) else {
+        return false;
+    };
+    let same = left(round[exit].op) == round[entry].op.object();
+    let others = |visits: &[Visit<P>]| {
+        !visits
+            .iter()
+            .any(|visit| enters(visit.op) || left(visit.op).is_some())
+    };
+    same && others(&round[..exit]) && exit < entry && outside(&round[exit + 1..entry])
 }
 
 /// What a round saw of each object, in the order of the round: that is the same in equivalent executions, and numbers of

@@ -1,6 +1,7 @@
 //! Cross-checks the recognition of loops with all small loops of some shapes.
 
 use super::{Fingerprint, Polls, Waiter, park};
+use crate::late::SPURIOUS;
 use reweave_model::{
     Event, Gate, Machine, Object, ObjectId, Op, Orders, Rmw, RmwKind, Site, ThreadId,
 };
@@ -8,6 +9,8 @@ use std::{vec, vec::Vec};
 
 const A: ObjectId = ObjectId(0);
 const LOCK: ObjectId = ObjectId(2);
+const EMPTY: ObjectId = ObjectId(3);
+const CONDVAR: ObjectId = ObjectId(4);
 
 /// Registers and stack of a thread, of a target that sees writes or not.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -30,6 +33,8 @@ impl<const SEES: bool> Loop<SEES> {
         state.create(Object::Atomic(memory[0]));
         state.create(Object::Atomic(memory[1]));
         state.create(Object::mutex());
+        state.create(Object::Semaphore(0));
+        state.create(Object::condvar());
         let polls = Polls::default();
         Loop { state, polls }
     }
@@ -377,4 +382,89 @@ fn a_loop_over_several_objects_guesses_which_one_changes() {
             assert_eq!(notes.watched, others);
         }
     }
+}
+
+/// Comes to a wait that times out: whether the round from the last time to here repeats.
+fn times_out<const SEES: bool>(it: &mut Loop<SEES>, op: Op, site: u32, print: u32) -> bool {
+    it.polls.arrive(false);
+    let repeats = it.polls.timed(op, Site(site), || Some(Print(print)));
+    it.polls.may_time_out(op);
+    let event = it.perform(op, site, 0);
+    assert!(!event.ok);
+    repeats.is_some()
+}
+
+#[test]
+fn a_timed_wait_repeats_at_its_second_visit_in_the_same_state() {
+    let acquire = Op::SemAcquire {
+        object: EMPTY,
+        timed: true,
+    };
+    let mut it = Loop::<true>::new([0, 0]);
+    assert!(!times_out(&mut it, acquire, 1, 7));
+    assert!(times_out(&mut it, acquire, 1, 7));
+    assert!(!times_out(&mut it, acquire, 2, 7), "another place");
+    assert!(!times_out(&mut it, acquire, 1, 8), "another state");
+    // A look on the way changes nothing, whatever it sees; a store does, and so does a plain write.
+    it.perform(Op::Load(A), 3, 0);
+    assert!(times_out(&mut it, acquire, 1, 8));
+    it.perform(Op::Store(A, 0), 4, 0);
+    assert!(!times_out(&mut it, acquire, 1, 8));
+    it.polls.clear_row();
+    assert!(!times_out(&mut it, acquire, 1, 8));
+    assert!(times_out(&mut it, acquire, 1, 8));
+}
+
+#[test]
+fn a_timed_wait_on_a_condition_variable_repeats_where_its_section_is_clean() {
+    let (condvar, mutex) = (CONDVAR, LOCK);
+    let timed = true;
+    fn round<const SEES: bool>(it: &mut Loop<SEES>, wait: [Op; 2], clean: bool) -> bool {
+        if clean {
+            it.polls.waits_clean();
+        }
+        it.perform(wait[0], 1, 0);
+        let repeats = times_out(it, wait[1], 1, 7);
+        it.perform(Op::Lock(LOCK), 1, 0);
+        repeats
+    }
+    let wait = [Op::Enqueue { condvar, mutex }, Op::Wake { condvar, timed }];
+    let mut sees = Loop::<true>::new([0, 0]);
+    sees.perform(Op::Lock(LOCK), 1, 0);
+    assert!(!round(&mut sees, wait, false));
+    assert!(round(&mut sees, wait, false));
+    let mut blind = Loop::<false>::new([0, 0]);
+    blind.perform(Op::Lock(LOCK), 1, 0);
+    assert!(!round(&mut blind, wait, true));
+    assert!(round(&mut blind, wait, true));
+    assert!(!round(&mut blind, wait, false), "its data may have changed");
+}
+
+#[test]
+fn a_spurious_end_is_a_choice_once_in_the_same_state() {
+    let timed = false;
+    let key = Op::Wake {
+        condvar: CONDVAR,
+        timed,
+    };
+    let mut it = Loop::<true>::new([0, 0]);
+    let offered = |it: &mut Loop<true>, print| {
+        it.polls.arrive(false);
+        let repeats = it.polls.timed(key, Site(1), || Some(Print(print)));
+        if repeats.is_none() {
+            it.polls.may_time_out(key);
+            it.perform(SPURIOUS, 1, 1);
+            it.perform(Op::Unlock(LOCK), 1, 0);
+            it.perform(Op::Lock(LOCK), 1, 0);
+        }
+        repeats.is_none()
+    };
+    it.perform(Op::Lock(LOCK), 1, 0);
+    assert!(offered(&mut it, 7));
+    assert!(!offered(&mut it, 7));
+    assert!(offered(&mut it, 8));
+    // A wait that does not end so changes nothing by that.
+    it.polls.may_time_out(key);
+    it.perform(SPURIOUS, 1, 0);
+    assert!(!offered(&mut it, 8));
 }

@@ -3,6 +3,10 @@
 use super::{Object, OnceState};
 use crate::{dependence::Class, op::Op};
 
+/// What tells the ways to see a lock apart, in bits of the word; above is how often the data may have changed, or the state of the
+/// lock.
+pub const VIEW_BITS: u32 = 2;
+
 /// The ways to see a lock.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum View {
@@ -77,7 +81,7 @@ impl Object {
             (Object::RwLock { writer, .. }, _) => u64::from(writer.is_none()),
             _ => 0,
         };
-        aspect << 2 | view as u64
+        aspect << VIEW_BITS | view as u64
     }
 
     /// All that can be seen of an object that is seen in one way only.

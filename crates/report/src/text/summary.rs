@@ -156,6 +156,14 @@ fn explain(why: &str) -> String {
             "what comes after the step limit in executions that were cut there",
         ),
         (
+            "timeouts",
+            "more timeouts in a row, in a loop that is in another state each time (it may compute its deadlines from the clock)",
+        ),
+        (
+            "clocks",
+            "whether threads that ask for the time in seconds, or in other coarse units, get the same answer",
+        ),
+        (
             "preemptions",
             "executions with more preemptions than were asked for",
         ),

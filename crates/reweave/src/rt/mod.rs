@@ -44,8 +44,8 @@ pub(crate) use self::{
 pub use self::target::ClosureTarget;
 
 use crate::allocator::Ledger;
-use reweave_conduct::Next;
-use reweave_model::{Error, Event, Gate, Op, Orders, Pending, Site};
+use reweave_conduct::{LOOK, Next, SPURIOUS};
+use reweave_model::{Error, Event, Gate, Object, ObjectId, Op, Order, Orders, Pending, Site};
 use std::{
     any::Any,
     panic::Location,
@@ -98,24 +98,87 @@ pub(crate) fn op_ordered(op: Op, order: Ordering, failure: Option<Ordering>) -> 
     perform(op, Location::caller(), orders, None)
 }
 
-/// As [`op`], for one that may time out.
+/// As [`op`], for one that may time out. The frame is the program's, at its call.
 #[track_caller]
-pub(crate) fn op_timed(op: Op) -> Event {
+pub(crate) fn op_timed(op: Op, frame: &poll::Frame) -> Event {
     let task = task().expect("operations go to the model only in a check");
     if task.world().ending.get() {
         return inert_event(task, op, Site::ANY);
     }
     let site = task.world().seen.site(Location::caller());
     task.check_stack();
-    spin::leaves(task);
+    let gate = match spin::before_timed(task, op, site, frame) {
+        spin::Before::Go(gate) => gate,
+        spin::Before::Served(event) => return event,
+    };
     let (world, thread) = (task.world(), task.thread);
-    let object = op.object().expect("a timed operation has an object");
-    let gate = world.run.borrow_mut().timed_gate(thread, object, site);
+    spin::may_time_out(task, op);
     let event = perform_gated(task, op, gate, site);
     spin::after(task, world, &event);
     let mut run = world.run.borrow_mut();
-    run.timed(thread, object, site, event.ok);
+    run.timed(thread, op, site, event.ok);
     event
+}
+
+/// Whether a wait on a condition variable that begins now ends without a notification, where the check asks for that. The frame is the
+/// program's, at its call.
+#[track_caller]
+pub(crate) fn ends_spuriously(condvar: ObjectId, frame: &poll::Frame) -> bool {
+    let task = task().expect("operations go to the model only in a check");
+    let world = task.world();
+    if !world.spurious.get() || world.ending.get() {
+        return false;
+    }
+    let timed = false;
+    let key = Op::Wake { condvar, timed };
+    let site = world.seen.site(Location::caller());
+    task.check_stack();
+    let gate = match spin::before_timed(task, key, site, frame) {
+        spin::Before::Go(gate) => gate,
+        spin::Before::Served(_) => return true,
+    };
+    if gate == Gate::Late {
+        return false;
+    }
+    spin::may_time_out(task, key);
+    let event = perform_gated(task, SPURIOUS, gate, site);
+    spin::after(task, world, &event);
+    let ends = event.result == 1;
+    let mut run = world.run.borrow_mut();
+    run.timed(task.thread, key, site, !ends);
+    ends
+}
+
+/// As [`op`], for a wait on a condition variable; `clean`: the section that it ends has changed nothing.
+#[track_caller]
+pub(crate) fn op_enqueue(op: Op, clean: bool) -> Event {
+    if let Some(task) = task().filter(|_| clean) {
+        spin::waits_clean(task);
+    }
+    perform(op, Location::caller(), Orders::IMPLIED, None)
+}
+
+/// The running thread looks at the clock: nanoseconds since the beginning of the execution. All looks are ordered.
+#[track_caller]
+pub(crate) fn look_at_clock(task: &Task) -> u64 {
+    disturbed(task);
+    let world = task.world();
+    if world.ending.get() {
+        return world.run.borrow().time_ns(task.thread);
+    }
+    let clock = world.clock.get().unwrap_or_else(|| {
+        let mut run = world.run.borrow_mut();
+        let clock = run.hidden_object(Object::Atomic(0));
+        world.clock.set(Some(clock));
+        clock
+    });
+    let site = world.seen.site(Location::caller());
+    task.check_stack();
+    let relaxed = Orders::new(Order::Relaxed, None);
+    let event = perform_ordered(task, Op::Rmw(clock, LOOK), Gate::Open, site, relaxed);
+    spin::after(task, world, &event);
+    disturbed(task);
+    world.run.borrow_mut().look_at_clock(task.thread)
 }
 
 #[inline]

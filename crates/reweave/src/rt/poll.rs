@@ -181,7 +181,7 @@ const SWEPT: usize = 64;
 /// Clears the stack below the program's frame. What comes next makes a guard; the padding in it is whatever lay there before, and the
 /// program's frame gets it with the guard: it must be the same in each round of a loop.
 #[inline(never)]
-fn sweep() {
+pub(crate) fn sweep() {
     let mut below = [0_u64; SWEPT];
     std::hint::black_box(&mut below);
 }

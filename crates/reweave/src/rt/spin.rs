@@ -58,6 +58,17 @@ struct Probe {
     clock_ns: u64,
 }
 
+impl Probe {
+    fn new(task: &Task, round: &[Visit], print: Print) -> Probe {
+        Probe {
+            place: 1 % round.len(),
+            rounds: 1,
+            print,
+            clock_ns: task.world().run.borrow().time_ns(task.thread),
+        }
+    }
+}
+
 type Visit = parking::Visit<Print>;
 
 /// What to do with an operation.
@@ -102,8 +113,8 @@ fn go_on_trying(task: &Task, op: Op, site: Site, frame: Option<&Frame>) -> Befor
     if trial.place == 0 {
         trial.rounds += 1;
         if trial.rounds > PROBE_ROUNDS {
-            let same = frame.is_some_and(|frame| print(task, frame.start()) == trial.print);
-            let clock_ns = trial.clock_ns;
+            let same = frame.is_some_and(|frame| fingerprint(task, frame.start()) == trial.print);
+            let (clock_ns, print) = (trial.clock_ns, trial.print);
             *probe = None;
             drop(spin);
             if !same {
@@ -112,7 +123,10 @@ fn go_on_trying(task: &Task, op: Op, site: Site, frame: Option<&Frame>) -> Befor
             let mut run = task.world().run.borrow_mut();
             run.restore_clock(task.thread, clock_ns);
             drop(run);
-            return Before::Go(park(task, op, site));
+            return Before::Go(match expected.timed() {
+                true => cut(task, op, site, print),
+                false => park(task, op, site),
+            });
         }
     }
     trial.place = (trial.place + 1) % polls.row().len();
@@ -124,7 +138,7 @@ fn revisit(task: &Task, op: Op, site: Site, frame: &Frame) -> Before {
     let mut spin = task.spin.borrow_mut();
     let Spin { polls, probe } = &mut *spin;
     let mut now = None;
-    let take = || *now.insert(print(task, frame.start()));
+    let take = || *now.insert(fingerprint(task, frame.start()));
     let Some(start) = polls.revisit(op, site, take) else {
         return Before::Go(Gate::Open);
     };
@@ -139,13 +153,61 @@ fn revisit(task: &Task, op: Op, site: Site, frame: &Frame) -> Before {
         return Before::Go(park(task, op, site));
     }
     let first = round[0];
-    *probe = Some(Probe {
-        place: 1 % round.len(),
-        rounds: 1,
-        print,
-        clock_ns: task.world().run.borrow().time_ns(task.thread),
-    });
+    *probe = Some(Probe::new(task, round, print));
     Before::Served(event(&first, task.thread))
+}
+
+/// Before an operation is announced that may time out.
+pub(crate) fn before_timed(task: &Task, op: Op, site: Site, frame: &Frame) -> Before {
+    if task.spin.borrow().probe.is_some() {
+        return go_on_trying(task, op, site, Some(frame));
+    }
+    let mut spin = task.spin.borrow_mut();
+    let Spin { polls, probe } = &mut *spin;
+    let mut now = None;
+    let take = || Some(*now.insert(fingerprint(task, frame.start())));
+    let start = polls.timed(op, site, take);
+    let repeats = start.filter(|_| !task.world().never_parks(site));
+    let (Some(start), Some(print)) = (repeats, now) else {
+        drop(spin);
+        return Before::Go(gate(task, op, site, false));
+    };
+    polls.keep_round(start);
+    let round = polls.row();
+    if !untouched(task, round) {
+        drop(spin);
+        return Before::Go(cut(task, op, site, print));
+    }
+    let first = round[0];
+    *probe = Some(Probe::new(task, round, print));
+    Before::Served(event(&first, task.thread))
+}
+
+/// The gate of an operation that may time out.
+fn gate(task: &Task, op: Op, site: Site, repeats: bool) -> Gate {
+    let mut run = task.world().run.borrow_mut();
+    run.timed_gate(task.thread, op, site, repeats)
+}
+
+/// The gate of an operation that may time out, in a round that repeats.
+fn cut(task: &Task, op: Op, site: Site, print: Print) -> Gate {
+    let mut spin = task.spin.borrow_mut();
+    spin.polls.resume(Some(print));
+    drop(spin);
+    gate(task, op, site, true)
+}
+
+/// The operation that is performed next may time out, or decides whether a wait ends spuriously, and is known by `key`.
+pub(crate) fn may_time_out(task: &Task, key: Op) {
+    task.spin.borrow_mut().polls.may_time_out(key);
+}
+
+/// The wait that is performed next releases its mutex after a section that changed nothing.
+pub(crate) fn waits_clean(task: &Task) {
+    let mut spin = task.spin.borrow_mut();
+    if spin.probe.is_none() {
+        spin.polls.waits_clean();
+    }
 }
 
 /// After an operation was done.
@@ -192,7 +254,7 @@ fn event(visit: &Visit, thread: ThreadId) -> Event {
 /// Whether a round can be tried now: no other thread is in one of its sections or has changed what they look at.
 fn untouched(task: &Task, round: &[Visit]) -> bool {
     let run = task.world().run.borrow();
-    round.iter().all(|visit| {
+    round.iter().enumerate().all(|(place, visit)| {
         let object = run.state().object(visit.seen().0);
         let open = match object {
             Object::Mutex { holder, .. } => holder.is_none(),
@@ -201,7 +263,11 @@ fn untouched(task: &Task, round: &[Visit]) -> bool {
             _ => return true,
         };
         let looks = matches!(visit.op, Op::Lock(_) | Op::ReadLock(_) | Op::Load(_));
-        !looks || (open && !object.differs(visit.word))
+        // The thread's own waits have released the mutex since.
+        let waits = round[place..].iter();
+        let waits = waits.filter(|wait| wait.op.mutex() == Some(visit.seen().0));
+        let own = waits.count() as u64;
+        !looks || (open && !object.differs(visit.word_after(own)))
     })
 }
 
@@ -240,7 +306,7 @@ fn restart(task: &Task, site: Site) -> ! {
 }
 
 /// Of the registers (saved at `frame`) and of the live stack above it.
-fn print(task: &Task, frame: usize) -> Print {
+fn fingerprint(task: &Task, frame: usize) -> Print {
     let end = std::ptr::from_ref(task) as usize;
     let mut hash = frame as u64;
     let mut address = frame & !7;

@@ -51,7 +51,7 @@ impl ClosureTarget {
         panics::install();
         statics::prepare();
         let world = Box::new(World::new(STACK_BYTES));
-        world.run.borrow_mut().allow_spurious(spurious);
+        world.spurious.set(spurious);
         ClosureTarget {
             world,
             fibers: Vec::new(),
@@ -122,6 +122,7 @@ impl ClosureTarget {
         world.ending.set(false);
         world.ends.set(self.ends_wanted());
         world.next.set(None);
+        world.clock.set(None);
         world.threads.borrow_mut().clear();
         world
             .threads

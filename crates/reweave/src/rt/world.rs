@@ -9,7 +9,7 @@ use super::{
 use crate::allocator::Watch;
 use reweave_conduct::{Next, Run};
 use reweave_fiber::Pool;
-use reweave_model::{Choice, Edge, Error, Site, ThreadId};
+use reweave_model::{Choice, Edge, Error, ObjectId, Site, ThreadId};
 use std::{
     cell::{Cell, RefCell},
     collections::{HashSet, VecDeque},
@@ -49,6 +49,10 @@ pub(crate) struct World {
     pub(crate) ends: Cell<bool>,
     /// They are to be, from the next one on, for all workers of a search.
     pub(crate) ends_wanted: RefCell<Arc<AtomicBool>>,
+    /// Waits on condition variables may end spuriously.
+    pub(crate) spurious: Cell<bool>,
+    /// What orders the looks at the clock, once a thread has looked.
+    pub(crate) clock: Cell<Option<ObjectId>>,
     /// Sites of loops that look endless and are not.
     never: RefCell<HashSet<u32>>,
     /// Cells that had an access so far, in all executions: see `tag`.
@@ -216,6 +220,8 @@ impl World {
             restart: Cell::new(false),
             ends: Cell::new(false),
             ends_wanted: RefCell::default(),
+            spurious: Cell::new(false),
+            clock: Cell::new(None),
             never: RefCell::default(),
             cells: Cell::new(0),
             leaks: None,

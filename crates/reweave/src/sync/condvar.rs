@@ -2,10 +2,10 @@
 
 use super::MutexGuard;
 use crate::{
-    rt::{self, Slot},
+    rt::{self, Slot, poll::Frame},
     time,
 };
-use reweave_model::{Event, Object, ObjectId, Op};
+use reweave_model::{Object, ObjectId, Op};
 use std::{
     fmt,
     sync::{self, LockResult, PoisonError},
@@ -49,15 +49,25 @@ impl Condvar {
     ///
     /// # Errors
     /// If the mutex is poisoned.
+    #[inline(always)]
     #[track_caller]
     pub fn wait<'a, T>(&self, guard: MutexGuard<'a, T>) -> LockResult<MutexGuard<'a, T>> {
-        let this = rt::here(self);
         if rt::active() {
-            return this.wait_checked(guard, false).0;
+            let (frame, lock) = (Frame::here(), guard.lock);
+            self.wait_checked(guard, None, &frame);
+            rt::poll::sweep();
+            return lock.taken();
         }
+        self.wait_outside(guard)
+    }
+
+    #[inline(never)]
+    #[track_caller]
+    fn wait_outside<'a, T>(&self, guard: MutexGuard<'a, T>) -> LockResult<MutexGuard<'a, T>> {
         if rt::inert() {
             return Ok(guard);
         }
+        let this = rt::here(self);
         let (lock, inner) = guard.split();
         let inner = inner.expect("a guard holds its lock");
         MutexGuard::again(lock, this.inner.wait(inner))
@@ -86,23 +96,33 @@ impl Condvar {
     ///
     /// # Errors
     /// If the mutex is poisoned.
+    #[inline(always)]
     #[track_caller]
     pub fn wait_timeout<'a, T>(
         &self,
         guard: MutexGuard<'a, T>,
         duration: Duration,
     ) -> LockResult<(MutexGuard<'a, T>, WaitTimeoutResult)> {
-        let this = rt::here(self);
         if rt::active() {
-            let (guard, woken) = this.wait_checked(guard, true);
-            if !woken.ok {
-                time::advance(duration);
-            }
-            return with(guard, !woken.ok);
+            let (frame, lock) = (Frame::here(), guard.lock);
+            let timed_out = self.wait_checked(guard, Some(duration), &frame);
+            rt::poll::sweep();
+            return with(lock.taken(), timed_out);
         }
+        self.wait_timeout_outside(guard, duration)
+    }
+
+    #[inline(never)]
+    #[track_caller]
+    fn wait_timeout_outside<'a, T>(
+        &self,
+        guard: MutexGuard<'a, T>,
+        duration: Duration,
+    ) -> LockResult<(MutexGuard<'a, T>, WaitTimeoutResult)> {
         if rt::inert() {
             return Ok((guard, WaitTimeoutResult(true)));
         }
+        let this = rt::here(self);
         let (lock, inner) = guard.split();
         let inner = inner.expect("a guard holds its lock");
         let (inner, timed_out) = match this.inner.wait_timeout(inner, duration) {
@@ -129,13 +149,14 @@ impl Condvar {
     where
         F: FnMut(&mut T) -> bool,
     {
-        let start = time::Instant::now();
+        // Not a look at the clock: the program does not see it.
+        let start = time::passed();
         loop {
             if !condition(&mut *guard) {
                 return Ok((guard, WaitTimeoutResult(false)));
             }
             let Some(left) = duration
-                .checked_sub(start.elapsed())
+                .checked_sub(time::passed().saturating_duration_since(start))
                 .filter(|left| !left.is_zero())
             else {
                 return Ok((guard, WaitTimeoutResult(true)));
@@ -166,29 +187,47 @@ impl Condvar {
         }
     }
 
-    /// The guard, and how the wait ended.
+    /// A wait in a check, up to the lock that comes after it: whether it timed out. Not inlined, so that nothing of it gets into the
+    /// program's frame.
+    #[inline(never)]
     #[track_caller]
-    fn wait_checked<'a, T>(
+    fn wait_checked<T>(
         &self,
-        guard: MutexGuard<'a, T>,
-        timed: bool,
-    ) -> (LockResult<MutexGuard<'a, T>>, Event) {
-        let condvar = self.id();
+        guard: MutexGuard<'_, T>,
+        limit: Option<Duration>,
+        frame: &Frame,
+    ) -> bool {
+        let condvar = rt::here(self).id();
+        let clean = guard.is_clean();
+        let spurious = rt::ends_spuriously(condvar, frame);
         let (lock, inner) = guard.split();
         let mutex = lock.id();
-        rt::op(Op::Enqueue { condvar, mutex });
-        drop(inner);
-        let wake = Op::Wake { condvar, timed };
-        let woken = if timed {
-            rt::op_timed(wake)
+        let mut timed_out = false;
+        if spurious {
+            rt::op(match clean {
+                true => Op::UnlockClean(mutex),
+                false => Op::Unlock(mutex),
+            });
+            drop(inner);
         } else {
-            rt::op(wake)
-        };
+            rt::op_enqueue(Op::Enqueue { condvar, mutex }, clean);
+            drop(inner);
+            let timed = limit.is_some();
+            let wake = Op::Wake { condvar, timed };
+            timed_out = match timed {
+                true => !rt::op_timed(wake, frame).ok,
+                false => !rt::op(wake).ok,
+            };
+        }
         rt::op(Op::Lock(mutex));
-        (lock.taken(), woken)
+        if let Some(limit) = limit.filter(|_| timed_out) {
+            time::advance(limit);
+        }
+        timed_out
     }
 }
 
+#[inline(always)]
 fn with<T>(
     guard: LockResult<MutexGuard<'_, T>>,
     timed_out: bool,

@@ -177,6 +177,11 @@ fn held_elsewhere() -> ! {
 
 impl<'a, T: ?Sized> MutexGuard<'a, T> {
     /// For a wait: the parts, with nothing unlocked yet.
+    /// Nobody had the data by a mutable reference.
+    pub(super) fn is_clean(&self) -> bool {
+        !self.changed
+    }
+
     pub(super) fn split(mut self) -> (&'a Mutex<T>, Option<sync::MutexGuard<'a, T>>) {
         self.checked = false;
         (self.lock, self.inner.take())

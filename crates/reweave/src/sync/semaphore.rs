@@ -60,16 +60,21 @@ mod checked {
 
         /// Takes a permit, waiting for one no longer than this. In a check a timeout is one of the ways it can go, whatever the
         /// duration.
+        #[inline(always)]
         #[track_caller]
         pub fn acquire_timeout(&self, timeout: Duration) -> bool {
+            let frame = rt::poll::Frame::here();
+            self.acquire_timeout_at(timeout, &frame)
+        }
+
+        #[inline(never)]
+        #[track_caller]
+        fn acquire_timeout_at(&self, timeout: Duration, frame: &rt::poll::Frame) -> bool {
             let this = rt::here(self);
             if rt::active() {
                 let object = this.id();
-                let acquired = rt::op_timed(Op::SemAcquire {
-                    object,
-                    timed: true,
-                })
-                .ok;
+                let timed = true;
+                let acquired = rt::op_timed(Op::SemAcquire { object, timed }, frame).ok;
                 if !acquired {
                     time::advance(timeout);
                 }

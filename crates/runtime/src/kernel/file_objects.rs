@@ -151,6 +151,9 @@ pub(crate) fn named(world: &World, place: usize) -> Option<String> {
     if place == Hidden::Disk.address() {
         return Some("the names of files".into());
     }
+    if place == Hidden::Clock.address() {
+        return Some("the clock".into());
+    }
     if let Some(name) = waits::named(world, place) {
         return Some(name);
     }

@@ -35,10 +35,20 @@ pub unsafe fn call(arguments: &[usize; 6], site: Site) -> c_long {
     let time = time as *const timespec;
     let result = match operation & libc::FUTEX_CMD_MASK {
         // SAFETY: `word` and `time` are what a wait demands, by this function's contract.
-        libc::FUTEX_WAIT => unsafe { wait(word, value, time, |time| Deadline::after(time), site) },
+        libc::FUTEX_WAIT => unsafe {
+            wait(word, value, time, |time| Deadline::after(time, None), site)
+        },
         libc::FUTEX_WAIT_BITSET if mask as u32 == ALL_BITS => {
             // SAFETY: `word` and `time` are what a wait demands, by this function's contract.
-            unsafe { wait(word, value, time, |time| Deadline::new(clock, time), site) }
+            unsafe {
+                wait(
+                    word,
+                    value,
+                    time,
+                    |time| Deadline::new(clock, time, None),
+                    site,
+                )
+            }
         }
         libc::FUTEX_WAKE => Ok(wake(word, value as c_int, site)),
         libc::FUTEX_WAKE_BITSET if mask as u32 == ALL_BITS => Ok(wake(word, value as c_int, site)),
@@ -66,7 +76,7 @@ unsafe fn wait(
     word: *const u32,
     expected: usize,
     time: *const timespec,
-    deadline: impl FnOnce(*const timespec) -> Option<Deadline>,
+    deadline: impl FnOnce(*const timespec) -> Option<Deadline<'static>>,
     site: Site,
 ) -> Result<c_long, c_int> {
     let until = match time.is_null() {

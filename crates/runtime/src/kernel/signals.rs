@@ -240,7 +240,7 @@ fn learn() {
 }
 
 /// Takes the first of these signals that is pending; `None`: there was none until the deadline. A cancellation point.
-pub fn take(wanted: u64, until: Option<Deadline>, site: Site) -> Option<c_int> {
+pub fn take(wanted: u64, until: Option<Deadline<'_>>, site: Site) -> Option<c_int> {
     open(wanted, site);
     let found = match waits::used() {
         true => await_or_leave(wanted, until, site),
@@ -261,7 +261,7 @@ pub fn take_any(wanted: u64, site: Site) -> c_int {
 }
 
 /// Waits until one of these signals is pending, or until the deadline; whether one is.
-fn await_some(wanted: u64, until: Option<Deadline>, site: Site) -> bool {
+fn await_some(wanted: u64, until: Option<Deadline<'_>>, site: Site) -> bool {
     let object = own_token();
     if pending() & wanted != 0 {
         look(site);
@@ -282,7 +282,7 @@ fn await_some(wanted: u64, until: Option<Deadline>, site: Site) -> bool {
 }
 
 /// As [`await_some`], in a program that cancels threads.
-fn await_or_leave(wanted: u64, until: Option<Deadline>, site: Site) -> bool {
+fn await_or_leave(wanted: u64, until: Option<Deadline<'_>>, site: Site) -> bool {
     let ready = || {
         collect(site);
         pending() & wanted != 0

@@ -18,13 +18,14 @@ use crate::{
         call_sites, cancellation,
         hidden_objects::Hidden,
         operations::{misuse, visible},
-        world::{self, World, perform, poll},
+        perform::perform_timed,
+        world::{self, World, poll},
     },
-    shared::deadlines::Deadline,
+    shared::deadlines::{self, Deadline},
 };
 use alloc::{format, string::String, vec::Vec};
 use core::ffi::CStr;
-use reweave_model::{Gate, Object, ObjectId, Op, Order, Site, ThreadId};
+use reweave_model::{Object, ObjectId, Op, Order, Site, ThreadId};
 
 /// A program that calls one of these names it for the loader.
 const NAMES: [&CStr; 4] = [
@@ -173,26 +174,26 @@ fn wake_all(awaited: Awaited, site: Site) {
 fn block(
     awaited: Awaited,
     semaphore: ObjectId,
-    until: Option<Deadline>,
+    until: Option<Deadline<'_>>,
     key: ObjectId,
     site: Site,
 ) -> Ended {
-    let acquire = |timed, gate| {
-        let object = semaphore;
-        let op = Op::SemAcquire { object, timed };
-        perform(op, gate, site, Order::SeqCst, None).ok
+    let acquire = |timed| Op::SemAcquire {
+        object: semaphore,
+        timed,
     };
     let Some(until) = until else {
-        acquire(false, Gate::Open);
+        visible(acquire(false), site);
         return woken(awaited, semaphore, site);
     };
-    let gate = world::borrow().timed_gate(Op::Load(key));
-    let mut ok = acquire(true, gate);
+    let key = Op::Load(key);
+    let gate = deadlines::gate(key, until, site);
+    let mut ok = perform_timed(acquire(true), key, gate, site).ok;
     if !ok && !withdraw(awaited, semaphore, site) {
         // Another thread was about to wake it.
-        ok = acquire(false, Gate::Open);
+        ok = visible(acquire(false), site).ok;
     }
-    world::borrow().timed(Op::Load(key), ok);
+    world::borrow().timed(key, site, ok);
     if ok {
         return woken(awaited, semaphore, site);
     }
@@ -237,7 +238,7 @@ pub fn waiting(object: ObjectId) -> usize {
 pub fn on_condvar(
     condvar: ObjectId,
     mutex: ObjectId,
-    until: Option<Deadline>,
+    until: Option<Deadline<'_>>,
     site: Site,
 ) -> Ended {
     let address = address_of(condvar);
@@ -284,7 +285,7 @@ pub fn broadcast(condvar: ObjectId, site: Site) {
 }
 
 /// Waits for a semaphore.
-pub fn acquire(object: ObjectId, until: Option<Deadline>, site: Site) -> Ended {
+pub fn acquire(object: ObjectId, until: Option<Deadline<'_>>, site: Site) -> Ended {
     let ready = || visible(Op::SemTryAcquire(object), site).ok;
     let address = address_of(object);
     wait(Awaited::Object(object), address, object, ready, until, site)
@@ -302,7 +303,7 @@ pub fn release(object: ObjectId, site: Site) {
 pub fn for_signals(
     token: ObjectId,
     ready: impl Fn() -> bool,
-    until: Option<Deadline>,
+    until: Option<Deadline<'_>>,
     site: Site,
 ) -> Ended {
     let address = address_of(token);
@@ -331,7 +332,7 @@ pub fn post(object: ObjectId, act: impl FnOnce(), site: Site) {
 }
 
 /// Waits for the end of a thread.
-pub fn end_of(thread: ThreadId, until: Option<Deadline>, site: Site) -> Ended {
+pub fn end_of(thread: ThreadId, until: Option<Deadline<'_>>, site: Site) -> Ended {
     let key = cancellation::flag(thread);
     let address = address_of(key) + NEWS;
     let ready = || PROGRESS.with(thread, |progress| progress.ended);
@@ -413,7 +414,7 @@ fn wait(
     address: usize,
     key: ObjectId,
     ready: impl Fn() -> bool,
-    until: Option<Deadline>,
+    until: Option<Deadline<'_>>,
     site: Site,
 ) -> Ended {
     // What was waited for goes before a cancellation, once it was waited for.

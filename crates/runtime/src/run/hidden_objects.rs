@@ -27,9 +27,11 @@ pub(crate) enum Hidden {
     Disk,
     /// Held while libraries are opened and closed.
     Loader,
+    /// Counts how often threads have looked at the clock.
+    Clock,
 }
 
-static HIDDEN: [u64; 10] = [0; 10];
+static HIDDEN: [u64; 11] = [0; 11];
 
 impl Hidden {
     pub(crate) fn address(self) -> usize {
@@ -40,7 +42,7 @@ impl Hidden {
         let (sort, fresh) = match self {
             Hidden::MainExit => (Sort::Semaphore, Object::Semaphore(0)),
             Hidden::Nothing => (Sort::Atomic, Object::Atomic(0)),
-            Hidden::Names => (Sort::Quiet, Object::Atomic(0)),
+            Hidden::Names | Hidden::Clock => (Sort::Quiet, Object::Atomic(0)),
             Hidden::Waits => (Sort::Quiet, Object::mutex()),
             Hidden::Disk => (Sort::Quiet, Object::rwlock()),
             _ => (Sort::Mutex, Object::mutex()),

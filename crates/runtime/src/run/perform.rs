@@ -42,6 +42,12 @@ pub fn perform(op: Op, gate: Gate, site: Site, order: Order, failure: Option<Ord
     done(op, gate, site, order, failure)
 }
 
+/// As [`perform`], for an operation that may time out and is known by `key`. [`spin::repeats`] was asked before.
+pub fn perform_timed(op: Op, key: Op, gate: Gate, site: Site) -> Done {
+    borrow().me().spin.may_time_out(key);
+    done(op, gate, site, Order::SeqCst, None)
+}
+
 #[inline]
 fn done(op: Op, gate: Gate, site: Site, order: Order, failure: Option<Order>) -> Done {
     let mut world = borrow();

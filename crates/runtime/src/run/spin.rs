@@ -180,6 +180,11 @@ impl Spin {
         self.polls.clear();
     }
 
+    /// See [`Polls::may_time_out`].
+    pub fn may_time_out(&mut self, key: Op) {
+        self.polls.may_time_out(key);
+    }
+
     /// As of a thread that begins, keeping memory.
     pub fn reset(&mut self) {
         self.polls.reset();
@@ -217,6 +222,23 @@ pub fn before(op: Op, site: Site, frame: Option<&Frame>) -> Gate {
         Some(frame) if !polls.row().is_empty() => revisit(world, op, site, frame),
         _ => Gate::Open,
     }
+}
+
+/// Before an operation that may time out and is known by `key`: whether the running thread is in a loop that would come here in the same
+/// way again if it did.
+pub fn repeats(key: Op, site: Site, frame: Option<&Frame>) -> bool {
+    let mut world = world::borrow();
+    let me = world.me();
+    let (top, polls) = (me.top, &mut me.spin.polls);
+    let wrote = take_wrote();
+    if wrote.outside {
+        polls.clear_row();
+    }
+    polls.arrive(wrote.inside);
+    // On a stack that the program made it is not known what is there.
+    let own = |frame: &&Frame| on_stack(top, core::ptr::from_ref(*frame) as usize);
+    let take = || frame.filter(own).map(|frame| print(frame, top));
+    polls.timed(key, site, take).is_some()
 }
 
 #[inline(never)]

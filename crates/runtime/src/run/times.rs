@@ -4,10 +4,17 @@ use crate::run::world::World;
 use reweave_model::{Gate, Op, Site};
 
 impl World {
-    /// The running thread's time, which it looks at. A loop that does so is not the same in every round.
+    /// The running thread's time, at which it has just looked ([`LOOK`](reweave_conduct::LOOK)). A loop that does so is not the
+    /// same in every round.
     pub fn look_at_clock(&mut self) -> u64 {
         self.me().spin.clear();
         self.run.look_at_clock(self.current)
+    }
+
+    /// As [`World::look_at_clock`], for a clock that no other thread can look at.
+    pub fn look_at_own_clock(&mut self) -> u64 {
+        self.me().spin.clear();
+        self.run.look_at_own_clock(self.current)
     }
 
     /// The running thread's time, in nanoseconds since the beginning of the run.
@@ -25,18 +32,13 @@ impl World {
         self.run.advance_to(self.current, ns);
     }
 
-    /// The gate of an operation that may time out. Any place: places of native code depend on the compiler.
-    pub fn timed_gate(&mut self, op: Op) -> Gate {
-        match op.object() {
-            Some(object) => self.run.timed_gate(self.current, object, Site::ANY),
-            None => Gate::Open,
-        }
+    /// The gate of an operation that may time out and is known by `key`; `repeats`: see [`spin::repeats`](crate::run::spin::repeats).
+    pub fn timed_gate(&mut self, key: Op, site: Site, repeats: bool) -> Gate {
+        self.run.timed_gate(self.current, key, site, repeats)
     }
 
     /// How an operation that may time out ended.
-    pub fn timed(&mut self, op: Op, ok: bool) {
-        if let Some(object) = op.object() {
-            self.run.timed(self.current, object, Site::ANY, ok);
-        }
+    pub fn timed(&mut self, key: Op, site: Site, ok: bool) {
+        self.run.timed(self.current, key, site, ok);
     }
 }

@@ -6,15 +6,22 @@ use crate::{
     run::{
         call_sites,
         hidden_objects::Hidden,
-        world::{self, Done, perform, poll},
+        operations::visible,
+        perform::perform_timed,
+        spin,
+        world::{self, Done, poll},
     },
 };
 use core::ffi::c_long;
 use libc::{clockid_t, time_t, timespec};
+use reweave_conduct::LOOK;
 use reweave_model::{Gate, Op, Order, Site};
 
 /// Nanoseconds of a second.
 pub const SECOND: u64 = 1_000_000_000;
+
+/// Nanoseconds of a microsecond.
+pub const MICROSECOND: u64 = 1000;
 
 /// Where the clocks are when a run begins: 2026 began, and the machine had run for a while.
 pub const CALENDAR: u64 = 1_767_225_600 * SECOND;
@@ -30,6 +37,14 @@ pub fn beginning(clock: clockid_t) -> Option<u64> {
         | libc::CLOCK_BOOTTIME => Some(MONOTONIC),
         libc::CLOCK_PROCESS_CPUTIME_ID | libc::CLOCK_THREAD_CPUTIME_ID => Some(0),
         _ => None,
+    }
+}
+
+/// What a clock counts.
+pub fn unit_ns(clock: clockid_t) -> u64 {
+    match clock {
+        libc::CLOCK_REALTIME_COARSE | libc::CLOCK_MONOTONIC_COARSE => 4_000_000,
+        _ => 1,
     }
 }
 
@@ -54,23 +69,33 @@ pub fn to_ns(time: &timespec) -> Option<u64> {
     )
 }
 
-/// When something times out, in nanoseconds since the beginning of the run.
+/// When something times out.
 #[derive(Clone, Copy)]
-pub struct Deadline(u64);
+pub struct Deadline<'a> {
+    /// In nanoseconds since the beginning of the run.
+    ns: u64,
+    /// Of the call that has the time limit, where the registers at the call are known.
+    frame: Option<&'a Frame>,
+}
 
-impl Deadline {
+impl<'a> Deadline<'a> {
     /// By a clock that a thread can wait for. `None`: there is no such clock, or it is no time.
     ///
     /// # Safety
     ///
     /// If the clock is one of those, `time` points to a `timespec`.
-    pub unsafe fn new(clock: clockid_t, time: *const timespec) -> Option<Deadline> {
+    pub unsafe fn new(
+        clock: clockid_t,
+        time: *const timespec,
+        frame: Option<&'a Frame>,
+    ) -> Option<Deadline<'a>> {
         if !matches!(clock, libc::CLOCK_REALTIME | libc::CLOCK_MONOTONIC) {
             return None;
         }
         // SAFETY: `time` points to a `timespec`, by this function's contract.
         let time = to_ns(unsafe { &*time })?;
-        Some(Deadline(time.saturating_sub(beginning(clock)?)))
+        let ns = time.saturating_sub(beginning(clock)?);
+        Some(Deadline { ns, frame })
     }
 
     /// So long from now.
@@ -78,33 +103,56 @@ impl Deadline {
     /// # Safety
     ///
     /// `time` points to a `timespec`.
-    pub unsafe fn after(time: *const timespec) -> Option<Deadline> {
+    pub unsafe fn after(time: *const timespec, frame: Option<&'a Frame>) -> Option<Deadline<'a>> {
         // SAFETY: `time` points to a `timespec`, by this function's contract.
         let time = to_ns(unsafe { &*time })?;
         let now = world::borrow().time_ns();
-        Some(Deadline(now.saturating_add(time)))
+        let ns = now.saturating_add(time);
+        Some(Deadline { ns, frame })
     }
 
     /// The running thread has waited until then.
     pub fn reached(self) {
-        world::borrow().advance_to(self.0);
+        world::borrow().advance_to(self.ns);
     }
 }
 
-/// An operation that may time out: it does when it goes before what it waits for.
-pub fn perform_until(op: Op, until: Deadline, site: Site) -> Done {
-    let gate = world::borrow().timed_gate(op);
-    perform_gated(op, gate, until, site)
+/// The gate of an operation of the running thread that may time out and is known by `key`. It is performed next.
+pub fn gate(key: Op, until: Deadline<'_>, site: Site) -> Gate {
+    let repeats = spin::repeats(key, site, until.frame);
+    world::borrow().timed_gate(key, site, repeats)
 }
 
-/// As [`perform_until`], when [`World::timed_gate`](crate::run::world::World::timed_gate) was asked already.
-pub fn perform_gated(op: Op, gate: Gate, until: Deadline, site: Site) -> Done {
-    let done = perform(op, gate, site, Order::SeqCst, None);
-    world::borrow().timed(op, done.ok);
+/// An operation that may time out: it does when it goes before what it waits for.
+pub fn perform_until(op: Op, until: Deadline<'_>, site: Site) -> Done {
+    perform_gated(op, op, gate(op, until, site), until, site)
+}
+
+/// As [`perform_until`], when [`gate`] was asked already.
+pub fn perform_gated(op: Op, key: Op, gate: Gate, until: Deadline<'_>, site: Site) -> Done {
+    let done = perform_timed(op, key, gate, site);
+    world::borrow().timed(key, site, done.ok);
     if !done.ok {
         until.reached();
     }
     done
+}
+
+/// The running thread looks at the clock: its time in nanoseconds since the beginning of the run. All looks are ordered, as a program can
+/// see which was the first. Of the time it sees full units.
+pub fn look(unit_ns: u64, frame: &Frame) -> u64 {
+    let site = call_sites::site(&frame.return_address);
+    let clock = Hidden::Clock.object();
+    let acted = world::borrow().me().acted;
+    visible(Op::Rmw(clock, LOOK), site);
+    let mut world = world::borrow();
+    // To look changes nothing.
+    world.me().acted = acted;
+    if unit_ns > MICROSECOND {
+        let me = world.current;
+        world.run.look_at_coarse_clock(me);
+    }
+    world.look_at_clock()
 }
 
 /// Sleeps in a row after which the other threads get their turn.

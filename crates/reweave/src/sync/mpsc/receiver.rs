@@ -2,7 +2,10 @@
 
 use super::{Channel, DISCONNECTED, Half, outside};
 use crate::{
-    rt::{self, poll::Attempt},
+    rt::{
+        self,
+        poll::{Attempt, Frame},
+    },
     time,
 };
 use reweave_model::Op;
@@ -39,11 +42,13 @@ pub struct TryIter<'a, T: 'a>(&'a Receiver<T>);
 pub struct IntoIter<T>(Receiver<T>);
 
 impl<T> Channel<T> {
-    /// What a receive operation brings; `Err` with what it found instead.
+    /// What a receive operation brings, one with a time limit at this frame; `Err` with what it found instead.
     #[track_caller]
-    fn take(&self, op: Op) -> Result<T, u64> {
-        let timed = matches!(op, Op::Recv { timed: true, .. });
-        let event = if timed { rt::op_timed(op) } else { rt::op(op) };
+    fn take(&self, op: Op, timed: Option<&Frame>) -> Result<T, u64> {
+        let event = match timed {
+            Some(frame) => rt::op_timed(op, frame),
+            None => rt::op(op),
+        };
         self.taken(event.ok, event.result)
     }
 
@@ -91,7 +96,7 @@ impl<T> Receiver<T> {
                     object,
                     timed: false,
                 };
-                channel.take(op).map_err(|_| RecvError)
+                channel.take(op, None).map_err(|_| RecvError)
             }
             Half::Std(receiver) => {
                 if rt::inert() {
@@ -121,8 +126,18 @@ impl<T> Receiver<T> {
     }
 
     /// Receives, waiting no longer than this. In a check a timeout is one of the ways it can go, whatever the duration.
+    #[inline(always)]
     #[track_caller]
     pub fn recv_timeout(&self, timeout: Duration) -> Result<T, RecvTimeoutError> {
+        let frame = Frame::here();
+        let result = self.recv_timeout_at(timeout, &frame);
+        rt::poll::sweep();
+        result
+    }
+
+    #[inline(never)]
+    #[track_caller]
+    fn recv_timeout_at(&self, timeout: Duration, frame: &Frame) -> Result<T, RecvTimeoutError> {
         match &self.half {
             Half::Checked(channel) => {
                 let channel = channel.open().ok_or(RecvTimeoutError::Disconnected)?;
@@ -131,7 +146,7 @@ impl<T> Receiver<T> {
                     object,
                     timed: true,
                 };
-                channel.take(op).map_err(|found| {
+                channel.take(op, Some(frame)).map_err(|found| {
                     if found == DISCONNECTED {
                         return RecvTimeoutError::Disconnected;
                     }

@@ -92,7 +92,7 @@ unsafe extern "C" fn wait_limited(
     }
     let site = call_sites::site(&frame.return_address);
     // SAFETY: `limit` is not null, so it points to a time, by this function's contract.
-    let Some(until) = (unsafe { Deadline::after(limit) }) else {
+    let Some(until) = (unsafe { Deadline::after(limit, Some(frame)) }) else {
         return failed(libc::EINVAL);
     };
     // SAFETY: `set` and `info` are what `bits` and `write_info` ask for, by this function's contract.

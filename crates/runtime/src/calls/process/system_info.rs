@@ -5,7 +5,10 @@ use crate::{
     core::trampoline::Frame,
     outside_run, real,
     run::{accesses, operations::failed, world},
-    shared::process_identity::{PARENT, PROCESS, PROCESSORS, current_thread},
+    shared::{
+        deadlines::{MICROSECOND, SECOND, look},
+        process_identity::{PARENT, PROCESS, PROCESSORS, current_thread},
+    },
     trampoline,
 };
 use core::ffi::{c_int, c_long, c_uint};
@@ -95,11 +98,6 @@ unsafe fn answer<T>(into: *mut T, answer: T, frame: &Frame) {
     unsafe { into.write(answer) };
 }
 
-/// The running thread's virtual time in nanoseconds.
-fn virtual_time() -> u64 {
-    world::borrow().look_at_clock()
-}
-
 /// All that was used is time, which is virtual.
 ///
 /// # Safety
@@ -115,7 +113,7 @@ unsafe extern "C" fn usage(who: c_int, into: *mut libc::rusage, frame: &Frame) -
     }
     let microseconds = match who {
         libc::RUSAGE_CHILDREN => 0,
-        _ => virtual_time() / 1000,
+        _ => look(MICROSECOND, frame) / MICROSECOND,
     };
     // SAFETY: `rusage` is made of numbers, so all zeros are a value of it.
     let mut used: libc::rusage = unsafe { core::mem::zeroed() };
@@ -133,7 +131,9 @@ unsafe extern "C" fn usage(who: c_int, into: *mut libc::rusage, frame: &Frame) -
 /// As `times`: `into` is null or points to room for the answer.
 unsafe extern "C" fn used_times(into: *mut libc::tms, frame: &Frame) -> libc::clock_t {
     outside_run!(times: fn(into: *mut libc::tms) -> libc::clock_t);
-    let ticks = (virtual_time() / 10_000_000) as libc::clock_t;
+    /// A hundredth of a second, in nanoseconds.
+    const TICK: u64 = 10_000_000;
+    let ticks = (look(TICK, frame) / TICK) as libc::clock_t;
     if !into.is_null() {
         let used = libc::tms {
             tms_utime: ticks,
@@ -158,7 +158,7 @@ unsafe extern "C" fn system_state(into: *mut libc::sysinfo, frame: &Frame) -> c_
     let mut state: libc::sysinfo = unsafe { core::mem::zeroed() };
     // SAFETY: the answer goes to a local.
     let result = unsafe { real!(sysinfo: fn(*mut libc::sysinfo) -> c_int)(&mut state) };
-    state.uptime = (virtual_time() / 1_000_000_000) as c_long;
+    state.uptime = (look(SECOND, frame) / SECOND) as c_long;
     state.loads = [0; 3];
     (state.freeram, state.bufferram) = (state.totalram / 2, 0);
     (state.sharedram, state.freeswap) = (0, state.totalswap);

@@ -5,13 +5,14 @@ use crate::{
         mutexes, robust_mutexes,
         sync_objects::{Shape, word},
     },
-    core::{modules, objects::Sort, trampoline::Frame},
+    core::{channel, modules, objects::Sort, trampoline::Frame},
     kernel::waits::{self, Ended},
     outside_run, real,
     run::{
         cancellation,
         operations::{misuse, visible},
-        world,
+        perform::perform_timed,
+        spin, world,
     },
     shared::{
         deadlines::{self, Deadline},
@@ -19,11 +20,12 @@ use crate::{
     },
     trampoline,
 };
-use core::ffi::c_int;
+use core::{ffi::c_int, sync::atomic::Ordering};
 use libc::{
     pthread_cond_t as Condvar, pthread_condattr_t as Attributes, pthread_mutex_t as Mutex, timespec,
 };
-use reweave_model::{Object, ObjectId, Op, Site};
+use reweave_conduct::SPURIOUS;
+use reweave_model::{Gate, Object, ObjectId, Op, Site};
 
 trampoline! {
     pthread_cond_init => init, "rdx";
@@ -122,7 +124,7 @@ pub(super) unsafe extern "C" fn timed_wait(
         _ => libc::CLOCK_MONOTONIC,
     };
     // SAFETY: `until` points to a time, by this function's contract.
-    match unsafe { Deadline::new(clock, until) } {
+    match unsafe { Deadline::new(clock, until, Some(frame)) } {
         Some(until) => wait_until(condvar, mutex, Some(until), frame),
         None => libc::EINVAL,
     }
@@ -140,7 +142,7 @@ unsafe extern "C" fn clock_wait(
 ) -> c_int {
     outside_run!(pthread_cond_clockwait: fn(condvar: *mut Condvar, mutex: *mut Mutex, clock: libc::clockid_t, until: *const timespec) -> c_int);
     // SAFETY: `until` points to a time, by this function's contract.
-    match unsafe { Deadline::new(clock, until) } {
+    match unsafe { Deadline::new(clock, until, Some(frame)) } {
         Some(until) => wait_until(condvar, mutex, Some(until), frame),
         None => libc::EINVAL,
     }
@@ -149,7 +151,7 @@ unsafe extern "C" fn clock_wait(
 fn wait_until(
     condvar: *mut Condvar,
     mutex: *mut Mutex,
-    until: Option<Deadline>,
+    until: Option<Deadline<'_>>,
     frame: &Frame,
 ) -> c_int {
     let site = modules::site(frame.return_address);
@@ -174,6 +176,11 @@ fn wait_until(
         // A recursive one that was locked more than once is not released.
         _ => private_mutex(),
     };
+    if may_be_spurious() && ends_spuriously(condvar, site, frame) {
+        visible(Op::Unlock(enqueued), site);
+        visible(Op::Lock(enqueued), site);
+        return mutexes::taken(mutex, released, site);
+    }
     let ended = match waits::used() {
         true => waits::on_condvar(condvar, enqueued, until, site),
         false => wait_for_signal(condvar, enqueued, released, until, site),
@@ -185,12 +192,33 @@ fn wait_until(
     }
 }
 
+/// Whether waits may end without a notification.
+fn may_be_spurious() -> bool {
+    let header = channel::header();
+    header.spurious_wakeups.load(Ordering::Relaxed) != 0
+}
+
+/// Whether a wait that begins now ends without a notification: a choice. It is not one again in a loop around the wait that is back in
+/// the same state.
+fn ends_spuriously(condvar: ObjectId, site: Site, frame: &Frame) -> bool {
+    let timed = false;
+    let key = Op::Wake { condvar, timed };
+    let repeats = spin::repeats(key, site, Some(frame));
+    let gate = world::borrow().timed_gate(key, site, repeats);
+    if gate == Gate::Late {
+        return false;
+    }
+    let ends = perform_timed(SPURIOUS, key, gate, site).result == 1;
+    world::borrow().timed(key, site, !ends);
+    ends
+}
+
 /// Waits, in a program that does not cancel threads. The mutex that is `enqueued` with the thread is held when it ends.
 fn wait_for_signal(
     condvar: ObjectId,
     enqueued: ObjectId,
     released: ObjectId,
-    until: Option<Deadline>,
+    until: Option<Deadline<'_>>,
     site: Site,
 ) -> Ended {
     let mutex = enqueued;

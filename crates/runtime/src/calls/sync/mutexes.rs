@@ -184,7 +184,7 @@ pub(super) unsafe extern "C" fn timed_lock(
 ) -> c_int {
     outside_run!(pthread_mutex_timedlock: fn(mutex: *mut Mutex, until: *const timespec) -> c_int);
     // SAFETY: `until` points to a time, by this function's contract.
-    let until = unsafe { Deadline::new(libc::CLOCK_REALTIME, until) };
+    let until = unsafe { Deadline::new(libc::CLOCK_REALTIME, until, Some(frame)) };
     lock_until(mutex, until, frame)
 }
 
@@ -199,11 +199,11 @@ unsafe extern "C" fn clock_lock(
 ) -> c_int {
     outside_run!(pthread_mutex_clocklock: fn(mutex: *mut Mutex, clock: libc::clockid_t, until: *const timespec) -> c_int);
     // SAFETY: `until` points to a time, by this function's contract.
-    let until = unsafe { Deadline::new(clock, until) };
+    let until = unsafe { Deadline::new(clock, until, Some(frame)) };
     lock_until(mutex, until, frame)
 }
 
-fn lock_until(mutex: *mut Mutex, until: Option<Deadline>, frame: &Frame) -> c_int {
+fn lock_until(mutex: *mut Mutex, until: Option<Deadline<'_>>, frame: &Frame) -> c_int {
     let site = modules::site(frame.return_address);
     let object = find(mutex, site);
     if held(object) && (recursive(mutex) || checks_errors(mutex)) {

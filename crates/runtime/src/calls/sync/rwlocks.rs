@@ -139,7 +139,7 @@ unsafe extern "C" fn try_read(lock: *mut Lock, frame: &Frame) -> c_int {
 unsafe extern "C" fn timed_read(lock: *mut Lock, until: *const timespec, frame: &Frame) -> c_int {
     outside_run!(pthread_rwlock_timedrdlock: fn(lock: *mut Lock, until: *const timespec) -> c_int);
     // SAFETY: `until` points to a time, by this function's contract.
-    let until = unsafe { Deadline::new(libc::CLOCK_REALTIME, until) };
+    let until = unsafe { Deadline::new(libc::CLOCK_REALTIME, until, Some(frame)) };
     read_until(lock, until, frame)
 }
 
@@ -154,11 +154,11 @@ unsafe extern "C" fn clock_read(
 ) -> c_int {
     outside_run!(pthread_rwlock_clockrdlock: fn(lock: *mut Lock, clock: libc::clockid_t, until: *const timespec) -> c_int);
     // SAFETY: `until` points to a time, by this function's contract.
-    let until = unsafe { Deadline::new(clock, until) };
+    let until = unsafe { Deadline::new(clock, until, Some(frame)) };
     read_until(lock, until, frame)
 }
 
-fn read_until(lock: *mut Lock, until: Option<Deadline>, frame: &Frame) -> c_int {
+fn read_until(lock: *mut Lock, until: Option<Deadline<'_>>, frame: &Frame) -> c_int {
     let site = modules::site(frame.return_address);
     let object = find(lock, site);
     // Here a time that is none matters even if the thread does not have to wait.
@@ -205,7 +205,7 @@ unsafe extern "C" fn try_write(lock: *mut Lock, frame: &Frame) -> c_int {
 unsafe extern "C" fn timed_write(lock: *mut Lock, until: *const timespec, frame: &Frame) -> c_int {
     outside_run!(pthread_rwlock_timedwrlock: fn(lock: *mut Lock, until: *const timespec) -> c_int);
     // SAFETY: `until` points to a time, by this function's contract.
-    let until = unsafe { Deadline::new(libc::CLOCK_REALTIME, until) };
+    let until = unsafe { Deadline::new(libc::CLOCK_REALTIME, until, Some(frame)) };
     write_until(lock, until, frame)
 }
 
@@ -220,11 +220,11 @@ unsafe extern "C" fn clock_write(
 ) -> c_int {
     outside_run!(pthread_rwlock_clockwrlock: fn(lock: *mut Lock, clock: libc::clockid_t, until: *const timespec) -> c_int);
     // SAFETY: `until` points to a time, by this function's contract.
-    let until = unsafe { Deadline::new(clock, until) };
+    let until = unsafe { Deadline::new(clock, until, Some(frame)) };
     write_until(lock, until, frame)
 }
 
-fn write_until(lock: *mut Lock, until: Option<Deadline>, frame: &Frame) -> c_int {
+fn write_until(lock: *mut Lock, until: Option<Deadline<'_>>, frame: &Frame) -> c_int {
     let site = modules::site(frame.return_address);
     let object = find(lock, site);
     let Some(until) = until else {
@@ -233,13 +233,14 @@ fn write_until(lock: *mut Lock, until: Option<Deadline>, frame: &Frame) -> c_int
     if writes(object) {
         return libc::EDEADLK;
     }
-    let gate = world::borrow().timed_gate(Op::TryWriteLock(object));
+    let key = Op::TryWriteLock(object);
+    let gate = deadlines::gate(key, until, site);
     // A try must not wait for several readers.
     let steps: &[Op] = match gate {
         Gate::Late => &[Op::WriteBegin(object), Op::WriteAcquire(object)],
-        _ => &[Op::TryWriteLock(object)],
+        _ => &[key],
     };
-    let step = |op: &Op| deadlines::perform_gated(*op, gate, until, site).ok;
+    let step = |op: &Op| deadlines::perform_gated(*op, key, gate, until, site).ok;
     if steps.iter().all(step) {
         0
     } else {

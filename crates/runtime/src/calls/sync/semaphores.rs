@@ -131,7 +131,7 @@ unsafe extern "C" fn timed_wait(
 ) -> c_int {
     outside_run!(sem_timedwait: fn(semaphore: *mut Semaphore, until: *const timespec) -> c_int);
     // SAFETY: `until` points to a time, by this function's contract.
-    let until = unsafe { Deadline::new(libc::CLOCK_REALTIME, until) };
+    let until = unsafe { Deadline::new(libc::CLOCK_REALTIME, until, Some(frame)) };
     wait_until(semaphore, until, frame)
 }
 
@@ -146,11 +146,11 @@ unsafe extern "C" fn clock_wait(
 ) -> c_int {
     outside_run!(sem_clockwait: fn(semaphore: *mut Semaphore, clock: libc::clockid_t, until: *const timespec) -> c_int);
     // SAFETY: `until` points to a time, by this function's contract.
-    let until = unsafe { Deadline::new(clock, until) };
+    let until = unsafe { Deadline::new(clock, until, Some(frame)) };
     wait_until(semaphore, until, frame)
 }
 
-fn wait_until(semaphore: *mut Semaphore, until: Option<Deadline>, frame: &Frame) -> c_int {
+fn wait_until(semaphore: *mut Semaphore, until: Option<Deadline<'_>>, frame: &Frame) -> c_int {
     let site = modules::site(frame.return_address);
     let object = find(semaphore, site);
     let Some(until) = until else {

@@ -89,7 +89,7 @@ unsafe extern "C" fn clock_join(
     let patience = match until.is_null() {
         true => Patience::Endless,
         // SAFETY: not null, so it points to a time, by this function's contract.
-        false => match unsafe { Deadline::new(clock, until) } {
+        false => match unsafe { Deadline::new(clock, until, Some(frame)) } {
             Some(until) => Patience::Until(until),
             None => return libc::EINVAL,
         },
@@ -100,14 +100,14 @@ unsafe extern "C" fn clock_join(
 
 /// How long to wait for the end of a thread.
 #[derive(Clone, Copy)]
-enum Patience {
+enum Patience<'a> {
     None,
-    Until(Deadline),
+    Until(Deadline<'a>),
     Endless,
 }
 
 /// Waits for the end of a thread; an error number.
-fn await_end(thread: ThreadId, patience: Patience, frame: &Frame) -> c_int {
+fn await_end(thread: ThreadId, patience: Patience<'_>, frame: &Frame) -> c_int {
     let site = call_sites::site(&frame.return_address);
     let ended = match patience {
         _ if !waits::used() => Ended::Woken,
@@ -139,7 +139,7 @@ fn await_end(thread: ThreadId, patience: Patience, frame: &Frame) -> c_int {
 unsafe fn join_by(
     handle: Handle,
     result: *mut *mut c_void,
-    patience: Patience,
+    patience: Patience<'_>,
     frame: &Frame,
 ) -> c_int {
     let Some(thread) = find(handle) else {

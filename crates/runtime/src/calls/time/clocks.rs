@@ -5,7 +5,7 @@ use crate::{
     outside_run, real,
     run::{accesses, operations::failed, world},
     shared::{
-        deadlines::{CALENDAR, beginning, to_timespec},
+        deadlines::{CALENDAR, MICROSECOND, SECOND, beginning, look, to_timespec, unit_ns},
         process_identity::PROCESS,
     },
     trampoline,
@@ -23,11 +23,6 @@ trampoline! {
     timespec_get => timespec_of, "rdx";
 }
 
-/// The running thread's time in nanoseconds since the beginning of the run. Looking takes time.
-fn look() -> u64 {
-    world::borrow().look_at_clock()
-}
-
 /// # Safety
 ///
 /// As `clock_gettime`: `into` points to room for a time.
@@ -37,8 +32,13 @@ unsafe extern "C" fn clock_get_time(clock: clockid_t, into: *mut timespec, frame
         return failed(libc::EINVAL);
     };
     accesses::range(into as usize, size_of::<timespec>(), true, frame);
+    let passed = match clock {
+        libc::CLOCK_THREAD_CPUTIME_ID => world::borrow().look_at_own_clock(),
+        _ => look(unit_ns(clock), frame),
+    };
+    let now = to_timespec(beginning + passed);
     // SAFETY: `into` points to room for the answer, by this function's contract.
-    unsafe { *into = to_timespec(beginning + look()) };
+    unsafe { *into = now };
     0
 }
 
@@ -75,7 +75,7 @@ unsafe extern "C" fn get_time_of_day(
         // SAFETY: this function's own arguments, with the same contract.
         return unsafe { real(into, zone) };
     }
-    let now = to_timespec(CALENDAR + look());
+    let now = to_timespec(CALENDAR + look(MICROSECOND, frame));
     accesses::range(into as usize, size_of::<timeval>(), true, frame);
     // SAFETY: `into` points to room for the answer, by this function's contract.
     unsafe {
@@ -92,7 +92,7 @@ unsafe extern "C" fn get_time_of_day(
 /// As `time`: `into` is null or points to room for a time.
 unsafe extern "C" fn seconds(into: *mut time_t, frame: &Frame) -> time_t {
     outside_run!(time: fn(into: *mut time_t) -> time_t);
-    let now = to_timespec(CALENDAR + look()).tv_sec;
+    let now = to_timespec(CALENDAR + look(SECOND, frame)).tv_sec;
     if !into.is_null() {
         accesses::range(into as usize, size_of::<time_t>(), true, frame);
         // SAFETY: `into` points to room for the answer, by this function's contract.
@@ -101,9 +101,9 @@ unsafe extern "C" fn seconds(into: *mut time_t, frame: &Frame) -> time_t {
     now
 }
 
-extern "C" fn processor_time(_: &Frame) -> c_long {
+extern "C" fn processor_time(frame: &Frame) -> c_long {
     outside_run!(clock: fn() -> c_long);
-    (look() / 1000) as c_long
+    (look(MICROSECOND, frame) / MICROSECOND) as c_long
 }
 
 /// # Safety
@@ -130,7 +130,8 @@ unsafe extern "C" fn timespec_of(into: *mut timespec, base: c_int, frame: &Frame
         return unsafe { real!(timespec_get: fn(*mut timespec, c_int) -> c_int)(into, base) };
     }
     accesses::range(into as usize, size_of::<timespec>(), true, frame);
+    let now = to_timespec(CALENDAR + look(1, frame));
     // SAFETY: `into` points to room for the answer, by this function's contract.
-    unsafe { *into = to_timespec(CALENDAR + look()) };
+    unsafe { *into = now };
     base
 }
