@@ -9,6 +9,8 @@
 const PREFIXES: &[&[u8]] = &[
     // The compiler's instrumentation, and functions on memory and text that report their accesses.
     b"__tsan_",
+    // Called by assembly that relies on its flags and on the memory below its stack.
+    b"__reweave_",
     b"__sanitizer_",
     b"__atomic_",
     b"__wrap_",
