@@ -15,6 +15,9 @@ static void *writer(void *unused) {
     case 1:
         memcpy(text + 5, "xy", 2); // <-
         break;
+    case 3:
+        memset(text + 5, 'z', 2); // <-
+        break;
     default:
         strcpy(text + 5, "next"); // <-
     }
@@ -23,7 +26,7 @@ static void *writer(void *unused) {
 
 int main(void) {
     pthread_t thread;
-    which = reweave_any(4);
+    which = reweave_any(5);
     pthread_create(&thread, 0, writer, 0);
     switch (which) {
     case 0:
@@ -34,6 +37,9 @@ int main(void) {
         break;
     case 2:
         reweave_check(strcmp(text, "some other text") != 0, "equal"); // <-
+        break;
+    case 3:
+        reweave_check(memmem(text, 9, "other", 5) == 0, "found"); // <-
         break;
     default:
         // Ends before what the other thread writes.

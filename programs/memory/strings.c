@@ -36,6 +36,7 @@ int main(void) {
     CHECK(strcasecmp(hello, "hELLO, WORLD") == 0 && strncasecmp(hello, "HELP", 4) < 0);
     CHECK(memcmp(hello, "Hella", 5) > 0 && memcmp(hello, "Hella", 4) == 0 && bcmp(hello, "Hellb", 5) != 0);
     CHECK(memchr(hello, 'o', 12) == hello + 4 && memchr(hello, 'o', 4) == 0 && memrchr(hello, 'o', 12) == hello + 8);
+    CHECK(memmem(hello, 12, "wor", 3) == hello + 7 && memmem(hello, 9, "wor", 3) == 0 && memmem(hello, 2, empty, 0) == hello);
     CHECK(strchr(hello, 'o') == hello + 4 && strchr(hello, 'z') == 0 && strchr(hello, 0) == hello + 12);
     CHECK(strrchr(hello, 'o') == hello + 8 && strchrnul(hello, 'z') == hello + 12);
     CHECK(index(hello, 'l') == hello + 2 && rindex(hello, 'l') == hello + 10);

@@ -6,11 +6,13 @@
 #include <signal.h>
 #include <stddef.h>
 #include <time.h>
+#include <unistd.h>
 
 #define WAIT 0
 #define INFORMED 1
 #define TIMED 2
 #define SUSPEND 3
+#define PAUSE 4
 
 #ifndef WAY
 #define WAY WAIT
@@ -43,6 +45,10 @@ static void wait_for(sigset_t *set) {
     case TIMED:
         signal = sigtimedwait(set, &info, &soon);
         assert(signal == SIGUSR1 || (signal == -1 && errno == EAGAIN));
+        break;
+    case PAUSE:
+        pause();
+        assert(!"it has the signal blocked");
         break;
     case SUSPEND:
         assert(sigemptyset(&none) == 0);

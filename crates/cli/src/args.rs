@@ -84,6 +84,9 @@ pub enum Verb {
     /// The instrumenting C++ compiler
     #[command(name = "c++", disable_help_flag = true)]
     Cxx(CompilerWords),
+    /// The assembler that these compilers call
+    #[command(name = "as", disable_help_flag = true, hide = true)]
+    Assembler(CompilerWords),
 }
 
 const CHECK_USAGE: &str = "\

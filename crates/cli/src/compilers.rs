@@ -4,9 +4,10 @@ use crate::output::usage;
 use reweave_report::ExitCode;
 use reweave_toolchain::{
     Kit,
+    assemble::run_as_assembler,
     compile::{CompileError, Compiler, Language, Wrappers, run_as_compiler},
 };
-use std::{env, ffi::OsString, process};
+use std::{env, ffi::OsString, path::PathBuf, process};
 
 /// Runs the compiler with instrumentation. The exit code is the compiler's.
 pub fn compile(language: Language, args: Vec<OsString>) -> u8 {
@@ -17,11 +18,16 @@ pub fn compile(language: Language, args: Vec<OsString>) -> u8 {
     compiled.unwrap_or_else(|sentence| usage(&sentence).code())
 }
 
+/// Runs the assembler, for those compilers. The exit code is the assembler's.
+pub fn assemble(args: &[OsString]) -> u8 {
+    let assembled = run_as_assembler(args);
+    assembled.unwrap_or_else(|error| usage(&error.to_string()).code())
+}
+
 /// Runs a build with instrumenting compilers in place of its own.
 pub fn build(command: &[OsString]) -> ExitCode {
     let built = unpack().and_then(|kit| {
-        let own = env::current_exe().map_err(|error| format!("where reweave is: {error}"))?;
-        let wrappers = Wrappers::new(&kit, &own).map_err(|error| error.to_string())?;
+        let wrappers = Wrappers::new(&kit, &own_path()?).map_err(|error| error.to_string())?;
         let mut build = process::Command::new(&command[0]);
         build.args(&command[1..]);
         wrappers.enter(&mut build);
@@ -40,8 +46,15 @@ pub fn build(command: &[OsString]) -> ExitCode {
     }
 }
 
+/// The kit, with this very command as the assembler.
 fn unpack() -> Result<Kit, String> {
-    Kit::unpack().map_err(|error| error.to_string())
+    let own = own_path()?;
+    let kit = Kit::unpack().and_then(|kit| kit.with_assembler(&own));
+    kit.map_err(|error| error.to_string())
+}
+
+fn own_path() -> Result<PathBuf, String> {
+    env::current_exe().map_err(|error| format!("where reweave is: {error}"))
 }
 
 /// How a process ended, in words.

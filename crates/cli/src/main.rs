@@ -43,6 +43,7 @@ fn run(verb: Verb) -> u8 {
         Verb::Evaluate(options) => evaluate::run(&options.logs),
         Verb::Build(options) => compilers::build(&options.command),
         Verb::Cc(given) => return compilers::compile(Language::C, given.words),
+        Verb::Assembler(given) => return compilers::assemble(&given.words),
         Verb::Cxx(given) => return compilers::compile(Language::Cxx, given.words),
     };
     code.code()

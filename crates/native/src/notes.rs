@@ -33,6 +33,8 @@ pub struct StoredNotes {
     warnings: Vec<(String, Site, u64)>,
     weak: Vec<Site>,
     #[serde(default)]
+    unseen: Vec<Site>,
+    #[serde(default)]
     libraries: Vec<(String, bool)>,
 }
 
@@ -59,6 +61,7 @@ impl Notes {
                     address,
                 } => stored.warnings.push((rule, site, address)),
                 Note::Weak(site) => stored.weak.push(site),
+                Note::Unseen(site) => stored.unseen.push(site),
                 Note::Racy(_) | Note::Missing(_) | Note::Needs(_) => {}
             }
         }
@@ -166,7 +169,8 @@ impl From<StoredNotes> for Notes {
                 site,
                 address,
             }))
-            .chain(stored.weak.into_iter().map(Note::Weak));
+            .chain(stored.weak.into_iter().map(Note::Weak))
+            .chain(stored.unseen.into_iter().map(Note::Unseen));
         Notes {
             all: notes.collect(),
             ..Notes::default()

@@ -112,7 +112,7 @@ impl ProgramNames {
         found.map_or_else(Vec::new, |(symbols, address)| symbols.frames(address))
     }
 
-    /// Code of an instrumented program that is not observed: inline assembly with atomic instructions, sources compiled without hooks.
+    /// Code of an instrumented program that is not observed: atomic instructions without a hook, sources compiled without hooks.
     pub(crate) fn uninstrumented(&self) -> BTreeSet<String> {
         let mut places = BTreeSet::new();
         let hooked = |module: &&Module| !module.is_ours() && has_hooks(&module.path);
@@ -121,6 +121,7 @@ impl ProgramNames {
                 continue;
             };
             places.extend(symbols.plain_sources());
+            places.extend(symbols.unread_sources());
             for address in symbols.uninstrumented() {
                 let at = self.position(Site(module.bias + address as u32));
                 let at = at.map(|at| at.to_string());

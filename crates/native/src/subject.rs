@@ -223,7 +223,14 @@ impl Subject for NativeSubject {
             }
         }
         reasons.dedup();
-        let places = self.names().uninstrumented().into_iter();
+        let mut places = self.names().uninstrumented();
+        for note in &self.notes().all {
+            if let Note::Unseen(site) = note {
+                let at = self.position(*site).map(|at| at.to_string());
+                places.insert(at.unwrap_or_else(|| "?".into()));
+            }
+        }
+        let places = places.into_iter();
         reasons.extend(places.map(|place| format!("uninstrumented: {place}")));
         reasons
     }

@@ -4,6 +4,13 @@
  * look is a place where another thread may come in between. None of them finds out more than the first: so it looks
  * once. The library's own function has the same parameters and is less constrained, so this one is preferred.
  */
+/* What asks sanitizers to leave it alone is observed like everything else. */
+#define no_sanitize(...) unused
+#define __no_sanitize__(...) unused
+#define no_sanitize_thread unused
+#define __no_sanitize_thread__ unused
+#define disable_sanitizer_instrumentation unused
+
 #if defined __cplusplus && __has_include(<bits/c++config.h>)
 /* std::string and its like are compiled here, with hooks, and not taken from the library, which has none. */
 #include <bits/c++config.h>

@@ -18,11 +18,13 @@ mod wrappers;
 
 pub use command_line::{CommandLine, takes_value};
 pub use compiler::Compiler;
+pub(crate) use compiler::in_path;
 pub use error::CompileError;
 pub use language::Language;
 pub use wrappers::Wrappers;
+pub(crate) use wrappers::{quoted, write};
 
-use crate::{Kit, temporary::TemporaryDirectory};
+use crate::{Kit, assemble::run_as_assembler, temporary::TemporaryDirectory};
 use command_line::{Part, Stage};
 use std::{
     env,
@@ -110,6 +112,7 @@ pub fn run_as_compiler(
         Stage::Compile => {
             let mut words = line.words();
             words.extend(flags::compile(kit, compiler, line.language()));
+            words.extend(flags::assembler(kit));
             words.extend(
                 line.sources()
                     .flat_map(|it| flags::for_source(&it.file, compiler)),
@@ -144,6 +147,19 @@ pub fn run_as_compiler(
         }
     };
     compiler.run(&plain, false).map(code)
+}
+
+/// Assembles what a compiler has written, with hooks added.
+fn assemble(text: &Path, object: &Path, words: &[OsString]) -> Result<ExitStatus, CompileError> {
+    let mut args: Vec<OsString> = ["--64".into(), "-o".into(), object.into()].into();
+    // Options of the user's for the assembler.
+    let options = words
+        .iter()
+        .filter_map(|word| word.to_str()?.strip_prefix("-Wa,"));
+    args.extend(options.flat_map(|it| it.split(',')).map(OsString::from));
+    args.push(text.into());
+    let code = run_as_assembler(&args).map_err(CompileError::Assemble)?;
+    Ok(ExitStatus::from_raw(i32::from(code) << 8))
 }
 
 /// A command line that compiles and links, in two steps.
@@ -183,12 +199,23 @@ impl TwoSteps<'_> {
                 words.extend(self.line.compile_words(&source.file, only));
                 words.extend(flags::compile(self.kit, compiler, language));
                 words.extend(flags::for_source(&source.file, compiler));
-                words.extend(["-c".into(), "-o".into(), objects[index].clone().into()]);
+                // Files of assembly have no language.
+                let text = language.map(|_| objects[index].with_extension("s"));
+                let (until, output) = match &text {
+                    Some(text) => ("-S", text),
+                    None => ("-c", &objects[index]),
+                };
+                words.extend([until.into(), "-o".into(), output.into()]);
                 if let Some(named) = &source.named {
                     words.extend(["-x".into(), named.clone()]);
                 }
                 words.push(source.file.clone());
-                let outcome = compiler.run(&words, self.own);
+                let mut outcome = compiler.run(&words, self.own);
+                if let (Ok(status), Some(text)) = (&outcome, &text)
+                    && status.success()
+                {
+                    outcome = assemble(text, &objects[index], &words);
+                }
                 if !matches!(&outcome, Ok(status) if status.success()) {
                     let mut failed = failed.lock().unwrap_or_else(PoisonError::into_inner);
                     failed.push((index, outcome));

@@ -5,8 +5,12 @@
 //! from run to run, since programs are linked against them. Several commands may unpack at once, and copies may be
 //! damaged: each file is compared before use and gets its name only when it is complete.
 
+use crate::compile::{quoted, write};
 use std::{
-    env, fmt, fs, io,
+    collections::hash_map::DefaultHasher,
+    env, fmt, fs,
+    hash::{Hash, Hasher},
+    io,
     os::unix::fs::{DirBuilderExt, MetadataExt},
     path::{Path, PathBuf},
     process,
@@ -17,6 +21,9 @@ use std::{
 pub struct Kit {
     /// Absolute: programs remember it.
     pub directory: PathBuf,
+    /// A directory with an assembler for compilers that call one, a script of the name `as`, with a slash at its end; see
+    /// [`Kit::with_assembler`].
+    pub assembler: Option<PathBuf>,
 }
 
 const FILES: [(&str, &[u8]); 4] = [
@@ -48,11 +55,39 @@ impl Kit {
         for place in places() {
             let directory = place.join(Kit::FINGERPRINT);
             match claim(&place).and_then(|()| fill(&directory)) {
-                Ok(()) => return Ok(Kit { directory }),
+                Ok(()) => {
+                    return Ok(Kit {
+                        directory,
+                        assembler: None,
+                    });
+                }
                 Err(error) => refused.push((directory, error)),
             }
         }
         Err(KitError { refused })
+    }
+
+    /// Makes a script that calls a command as an assembler, with `as` and the arguments; see [`crate::assemble`]. Builds remember
+    /// where it is.
+    pub fn with_assembler(mut self, command: &Path) -> Result<Kit, KitError> {
+        let mut script = b"#!/bin/sh\nexec ".to_vec();
+        script.extend(quoted(command.as_os_str()));
+        script.extend(b" as \"$@\"\n");
+        let mut contents = DefaultHasher::new();
+        script.hash(&mut contents);
+        // Compilers take what follows `-B` for a prefix.
+        let name = format!("assembler-{:016x}/", contents.finish());
+        let directory = self.directory.join(name);
+        let made = fs::create_dir_all(&directory);
+        match made.and_then(|()| write(&directory, "as", &script)) {
+            Ok(()) => self.assembler = Some(directory),
+            Err(error) => {
+                return Err(KitError {
+                    refused: vec![(directory, error)],
+                });
+            }
+        }
+        Ok(self)
     }
 
     /// The runtime itself.

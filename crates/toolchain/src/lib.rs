@@ -2,6 +2,7 @@
 //!
 //! * [`kit`]: the runtime and headers that programs are compiled and linked against, embedded in this crate.
 //! * [`compile`]: real compilers with instrumentation added, for one program, for `cc` and `c++`, for a whole build.
+//! * [`assemble`]: the assembler that those compilers are given, which adds the hooks that they leave out.
 //! * [`executable`]: whether a program's file can be run under the runtime.
 //! * [`symbols`]: functions, lines and variables from debug information.
 //! * [`temporary`]: directories that disappear with the command, however it ends.
@@ -9,6 +10,7 @@
 //! It knows nothing of searches and starts no program.
 #![forbid(unsafe_code)]
 
+pub mod assemble;
 pub mod compile;
 pub mod executable;
 pub mod kit;

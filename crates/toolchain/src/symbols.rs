@@ -23,6 +23,7 @@ use std::{
     sync::Arc,
 };
 
+use crate::assemble;
 use addr2line::{Context, LookupResult};
 use gimli::{BaseAddresses, Dwarf, LittleEndian, UnitOffset, UnitRef};
 use object::{
@@ -227,6 +228,18 @@ impl Symbols {
     pub fn plain_sources(&self) -> Vec<String> {
         let plain = self.info().units().filter(|unit| !instrumented(*unit));
         plain.filter_map(debug_info::source_of).collect()
+    }
+
+    /// Sources whose assembly was not understood: accesses without hooks may be left in them.
+    pub fn unread_sources(&self) -> Vec<String> {
+        let file = self.file();
+        let section = file.section_by_name(assemble::UNREAD);
+        let names = section.and_then(|section| section.data().ok());
+        let names = names.unwrap_or_default().split(|byte| *byte == 0);
+        let names = names.filter(|name| !name.is_empty());
+        names
+            .map(|name| String::from_utf8_lossy(name).into_owned())
+            .collect()
     }
 
     fn file(&self) -> ElfFile64<'_> {

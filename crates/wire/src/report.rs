@@ -45,6 +45,8 @@ pub enum Note {
     Racy(Unit),
     /// This run lacks steps: accesses of these bytes, for which a loop waits.
     Missing(Unit),
+    /// An instruction that is not understood, so that its accesses are not known.
+    Unseen(Site),
     /// This run lacks steps: a rule matters that it does not follow.
     Needs(Rule),
 }
@@ -261,6 +263,7 @@ fn write_note(out: &mut Writer<'_>, note: &Note) {
         Note::Racy(unit) => write_unit(out, 3, unit),
         Note::Missing(unit) => write_unit(out, 4, unit),
         Note::Needs(rule) => out.pair(5, *rule as u32),
+        Note::Unseen(site) => out.pair(6, site.0),
     }
 }
 
@@ -294,6 +297,7 @@ fn read_note(from: &mut Reader<'_>) -> Result<Note, Malformed> {
         3 => Note::Racy(read_unit(from)?),
         4 => Note::Missing(read_unit(from)?),
         5 => Note::Needs(Rule::read(site.0.into())?),
+        6 => Note::Unseen(site),
         _ => return Err(Malformed),
     })
 }

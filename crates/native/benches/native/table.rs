@@ -213,6 +213,7 @@ pub fn print_row(words: &[&str]) {
     };
     let kit = Kit {
         directory: directory.into(),
+        assembler: None,
     };
     let number = |word: &str| word.parse().expect("a number");
     let start = Instant::now();

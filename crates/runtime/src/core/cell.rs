@@ -178,7 +178,8 @@ impl<T> Drop for Borrow<'_, T> {
     }
 }
 
-/// A small global value that is copied in and out, never borrowed.
+/// A small global value that is copied in and out, never borrowed. Assembly may look at it.
+#[repr(transparent)]
 pub struct RunValue<T: Copy>(UnsafeCell<T>);
 
 // SAFETY: at most one OS thread at a time runs code that reaches the value (see the module).

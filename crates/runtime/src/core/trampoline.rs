@@ -41,6 +41,43 @@ macro_rules! assembly {
         "movaps xmm4, [rsp + ", $at, " + 64]\nmovaps xmm5, [rsp + ", $at, " + 80]\n",
         "movaps xmm6, [rsp + ", $at, " + 96]\nmovaps xmm7, [rsp + ", $at, " + 112]\n",
     ) };
+    // All vector registers, to and from 256 bytes at the stack pointer.
+    (store all vectors) => { concat!(
+        "movups [rsp + 0], xmm0\n",
+        "movups [rsp + 16], xmm1\n",
+        "movups [rsp + 32], xmm2\n",
+        "movups [rsp + 48], xmm3\n",
+        "movups [rsp + 64], xmm4\n",
+        "movups [rsp + 80], xmm5\n",
+        "movups [rsp + 96], xmm6\n",
+        "movups [rsp + 112], xmm7\n",
+        "movups [rsp + 128], xmm8\n",
+        "movups [rsp + 144], xmm9\n",
+        "movups [rsp + 160], xmm10\n",
+        "movups [rsp + 176], xmm11\n",
+        "movups [rsp + 192], xmm12\n",
+        "movups [rsp + 208], xmm13\n",
+        "movups [rsp + 224], xmm14\n",
+        "movups [rsp + 240], xmm15\n",
+    ) };
+    (load all vectors) => { concat!(
+        "movups xmm0, [rsp + 0]\n",
+        "movups xmm1, [rsp + 16]\n",
+        "movups xmm2, [rsp + 32]\n",
+        "movups xmm3, [rsp + 48]\n",
+        "movups xmm4, [rsp + 64]\n",
+        "movups xmm5, [rsp + 80]\n",
+        "movups xmm6, [rsp + 96]\n",
+        "movups xmm7, [rsp + 112]\n",
+        "movups xmm8, [rsp + 128]\n",
+        "movups xmm9, [rsp + 144]\n",
+        "movups xmm10, [rsp + 160]\n",
+        "movups xmm11, [rsp + 176]\n",
+        "movups xmm12, [rsp + 192]\n",
+        "movups xmm13, [rsp + 208]\n",
+        "movups xmm14, [rsp + 224]\n",
+        "movups xmm15, [rsp + 240]\n",
+    ) };
 }
 
 /// Defines functions for the program that pass on their arguments and, in the register named and on the stack, a `Frame`.
@@ -70,3 +107,79 @@ macro_rules! trampoline {
 }
 
 pub(crate) use assembly;
+
+/// Defines functions for the program's assembly, which save and restore every register, and the flags. They pass on the
+/// address of all that on the stack, a [`Frame`] first. Registers of more than 16 bytes are saved where the caller says that they are in use.
+#[macro_export]
+macro_rules! calls_by_assembly {
+    ($($name:ident => $target:path;)*) => {$(
+        /// # Safety
+        ///
+        /// Called by assembly that has pushed what the function needs.
+        #[cfg_attr(not(test), unsafe(no_mangle))]
+        #[unsafe(naked)]
+        pub unsafe extern "C" fn $name() {
+            core::arch::naked_asm!(
+                ".cfi_startproc",
+                "pushfq",
+                ".cfi_adjust_cfa_offset 8",
+                $crate::core::trampoline::assembly!(@push "rax" "rcx" "rdx" "rsi" "rdi" "r8" "r9" "r10" "r11"),
+                $crate::core::trampoline::assembly!(room "256"),
+                $crate::core::trampoline::assembly!(store all vectors),
+                // The return address again, below which the frame is expected.
+                "push qword ptr [rsp + 336]",
+                ".cfi_adjust_cfa_offset 8",
+                $crate::core::trampoline::assembly!(push frame),
+                "mov rdi, rsp",
+                "mov rbx, rsp",
+                ".cfi_def_cfa_register rbx",
+                ".cfi_offset rbx, -368",
+                ".cfi_offset r12, -376",
+                "cld",
+                "xor r12d, r12d",
+                // Registers of more than 16 bytes.
+                "test dword ptr [rbx + 400], 0x20000",
+                "jz 2f",
+                "sub rsp, 8192",
+                "and rsp, -64",
+                "mov r12, rsp",
+                "xor eax, eax",
+                "mov [r12 + 512], rax",
+                "mov [r12 + 520], rax",
+                "mov [r12 + 528], rax",
+                "mov [r12 + 536], rax",
+                "mov [r12 + 544], rax",
+                "mov [r12 + 552], rax",
+                "mov [r12 + 560], rax",
+                "mov [r12 + 568], rax",
+                "mov eax, -1",
+                "mov edx, -1",
+                "xsave64 [r12]",
+                "2:",
+                "and rsp, -16",
+                "call {target}",
+                "test r12, r12",
+                "jz 3f",
+                "mov eax, -1",
+                "mov edx, -1",
+                "xrstor64 [r12]",
+                "3:",
+                "mov rsp, rbx",
+                ".cfi_def_cfa_register rsp",
+                $crate::core::trampoline::assembly!(@pop "r15" "r14" "r13" "r12" "rbx" "rbp"),
+                ".cfi_restore rbx",
+                ".cfi_restore r12",
+                "lea rsp, [rsp + 8]",
+                ".cfi_adjust_cfa_offset -8",
+                $crate::core::trampoline::assembly!(load all vectors),
+                $crate::core::trampoline::assembly!(drop "256"),
+                $crate::core::trampoline::assembly!(@pop "r11" "r10" "r9" "r8" "rdi" "rsi" "rdx" "rcx" "rax"),
+                "popfq",
+                ".cfi_adjust_cfa_offset -8",
+                "ret",
+                ".cfi_endproc",
+                target = sym $target,
+            )
+        }
+    )*};
+}

@@ -3,6 +3,7 @@
 pub(crate) mod atomic_sections;
 pub(crate) mod plain_accesses;
 pub(crate) mod sized_atomics;
+pub(crate) mod unhooked;
 pub(crate) mod wide_atomics;
 
 use crate::{

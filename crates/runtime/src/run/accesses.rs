@@ -17,14 +17,15 @@ use reweave_wire::Note;
 #[repr(u8)]
 pub enum Mode {
     /// Nothing: no run, or nobody looks.
-    Nothing,
+    Nothing = 0,
     /// Compared with all others.
     Check,
     /// The thread is alone: only memory that was given back matters.
     Freed,
 }
 
-static MODE: RunValue<Mode> = RunValue::new(Mode::Nothing);
+/// Looked at by assembly, too.
+pub static MODE: RunValue<Mode> = RunValue::new(Mode::Nothing);
 
 #[inline]
 fn mode() -> Mode {
@@ -44,6 +45,16 @@ pub fn access(address: usize, bytes: usize, kind: Kind, pc: usize) {
         }
         spin::wrote(address, bytes);
     }
+    compare(address, bytes, kind, pc);
+}
+
+/// An access of the program to its own stack: what it writes there shows when it is parked.
+pub fn access_own_stack(address: usize, bytes: usize, kind: Kind, pc: usize) {
+    compare(address, bytes, kind, pc);
+}
+
+#[inline]
+fn compare(address: usize, bytes: usize, kind: Kind, pc: usize) {
     atomic_peeks::plain(address, bytes);
     match mode() {
         Mode::Nothing => {}

@@ -83,6 +83,11 @@ pub fn wrote(address: usize, bytes: usize) {
     }
 }
 
+/// Whether an address is on the running thread's stack.
+pub fn on_own_stack(address: usize) -> bool {
+    on_stack(TOP.load(Ordering::Relaxed), address)
+}
+
 /// The running thread has changed something that no hook sees: what a library keeps for it, or the kernel.
 pub fn disturbed() {
     if world::active() {

@@ -125,7 +125,7 @@ fn is_clang_by_name(command: &OsStr) -> Option<bool> {
 }
 
 /// A program of that name.
-pub(super) fn in_path(name: &str) -> Option<PathBuf> {
+pub(crate) fn in_path(name: &str) -> Option<PathBuf> {
     let path = env::var_os("PATH")?;
     let candidates = env::split_paths(&path).map(|directory| directory.join(name));
     let avoided = Wrappers::directory();

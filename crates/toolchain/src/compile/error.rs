@@ -1,6 +1,7 @@
 //! Why compiling or linking failed.
 
 use super::Language;
+use crate::assemble::AssembleError;
 use std::{fmt, io, path::PathBuf, process::ExitStatus};
 
 /// Why there is no program. [`fmt::Display`] is a sentence; a compiler that ran has reported details on standard error.
@@ -14,6 +15,8 @@ pub enum CompileError {
     Missing(PathBuf),
     /// Files that do not compile, and how the compiler ended for the first of them.
     Refused(Vec<PathBuf>, ExitStatus),
+    /// What the compiler wrote could not be assembled.
+    Assemble(AssembleError),
     /// All files compile, but do not make a program.
     Unlinked(ExitStatus),
     /// The C library is to be a part of the program.
@@ -45,6 +48,7 @@ impl fmt::Display for CompileError {
                 let verb = if names.len() == 1 { "does" } else { "do" };
                 write!(f, "{} {verb} not compile", names.join(", "))
             }
+            CompileError::Assemble(error) => error.fmt(f),
             CompileError::Unlinked(status) => {
                 write!(f, "the program could not be linked ({status})")
             }

@@ -24,6 +24,32 @@ pub(super) fn compile(kit: &Kit, compiler: &Compiler, language: Option<Language>
         // Code that is made while linking would be made without instrumentation.
         "-fno-lto",
     ]);
+    // The compiler's hooks do not cover everything; what it gives to an assembler gets the rest there.
+    if compiler.is_clang() {
+        flags.push("-fno-integrated-as".into());
+    } else {
+        // gcc takes a hook for a function that changes no variable. But other threads run in hooks.
+        flags.extend(words(&[
+            "-fno-ipa-reference",
+            "-fno-ipa-reference-addressable",
+            "-fno-ipa-pure-const",
+            "-fno-ipa-modref",
+            "-fno-ipa-pta",
+            // Hooks are inserted late. What gcc merges or drops before, nobody would see: reads of the same, dead reads, stores
+            // that are overwritten.
+            "-fno-code-hoisting",
+            "-fno-tree-dce",
+            "-fno-tree-dominator-opts",
+            "-fno-tree-dse",
+            "-fno-tree-fre",
+            "-fno-tree-loop-if-convert",
+            "-fno-tree-loop-im",
+            "-fno-tree-pre",
+            "-fno-tree-sink",
+            "-fno-tree-sra",
+            "-fno-tree-vectorize",
+        ]));
+    }
     if language == Some(Language::Fortran) {
         return flags;
     }
@@ -48,6 +74,13 @@ pub(super) fn compile(kit: &Kit, compiler: &Compiler, language: Option<Language>
     flags
 }
 
+/// Has a compiler that assembles by itself use ours.
+pub(super) fn assembler(kit: &Kit) -> Option<OsString> {
+    let mut flag = OsString::from("-B");
+    flag.push(kit.assembler.as_ref()?);
+    Some(flag)
+}
+
 /// More of them for this very file.
 pub(super) fn for_source(file: &OsStr, compiler: &Compiler) -> Vec<OsString> {
     /// Functions that are atomic by their name have to stay functions: the runtime knows them by where they begin and end.
@@ -67,7 +100,7 @@ pub(super) fn for_source(file: &OsStr, compiler: &Compiler) -> Vec<OsString> {
 /// Functions that compilers would expand in place, without a hook and without a call that the runtime sees. (With gcc, what calls
 /// `__builtin_memcpy` by that name with a constant size is expanded nevertheless; where that is a copy of a whole object, gcc makes
 /// an assignment of it first, and instruments that.)
-const NO_BUILTIN: [&str; 38] = [
+const NO_BUILTIN: &[&str] = &[
     "bcmp",
     "bcopy",
     "bzero",
@@ -130,7 +163,7 @@ pub(super) fn link(kit: &Kit, runtime: bool) -> Vec<OsString> {
 
 /// Functions whose calls from what is linked go to the runtime under the name `__wrap_...`: it has to look at what they read and
 /// write. Those of other libraries stay libc's.
-const WRAPPED: [&str; 66] = [
+const WRAPPED: &[&str] = &[
     "__isoc23_sscanf",
     "__isoc23_strtol",
     "__isoc23_strtoll",
@@ -154,6 +187,7 @@ const WRAPPED: [&str; 66] = [
     "memchr",
     "memcmp",
     "memcpy",
+    "memmem",
     "memmove",
     "mempcpy",
     "memrchr",

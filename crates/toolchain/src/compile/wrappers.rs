@@ -121,7 +121,7 @@ fn script(command: &Path, language: Language, compiler: &[OsString]) -> Vec<u8> 
     text
 }
 
-fn quoted(word: &OsStr) -> Vec<u8> {
+pub(crate) fn quoted(word: &OsStr) -> Vec<u8> {
     let mut text = vec![b'\''];
     for byte in word.as_bytes() {
         match byte {
@@ -134,7 +134,7 @@ fn quoted(word: &OsStr) -> Vec<u8> {
 }
 
 /// Writes a script whole or not at all, unless it is there: another build may be using it.
-fn write(directory: &Path, name: &str, text: &[u8]) -> io::Result<()> {
+pub(crate) fn write(directory: &Path, name: &str, text: &[u8]) -> io::Result<()> {
     let path = directory.join(name);
     if fs::read(&path).is_ok_and(|there| there == text) {
         return Ok(());

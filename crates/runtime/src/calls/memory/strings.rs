@@ -29,6 +29,7 @@ trampoline! {
     __wrap_bcmp => compare, "rcx";
     __wrap_memchr => find_byte, "rcx";
     __wrap_memrchr => find_last_byte, "rcx";
+    __wrap_memmem => find_bytes, "r8";
     __wrap_strlen => length, "rsi";
     __wrap_strnlen => length_within, "rdx";
     __wrap_strcpy => copy_string, "rdx";
@@ -226,6 +227,27 @@ unsafe extern "C" fn find_last_byte(
     range(start as usize, bytes, false, frame);
     // SAFETY: by this function's contract, which is that of libc's function.
     unsafe { libc::memrchr(start, byte, bytes) }
+}
+
+/// # Safety
+///
+/// As `memmem`: `start` and `wanted` are readable for as many bytes as are said.
+unsafe extern "C" fn find_bytes(
+    start: *const c_void,
+    bytes: usize,
+    wanted: *const c_void,
+    wanted_bytes: usize,
+    frame: &Frame,
+) -> *mut c_void {
+    range(wanted as usize, wanted_bytes, false, frame);
+    // SAFETY: by this function's contract, which is that of libc's function.
+    let found = unsafe { libc::memmem(start, bytes, wanted, wanted_bytes) };
+    let read = match found.is_null() {
+        true => bytes,
+        false => found as usize - start as usize + wanted_bytes,
+    };
+    range(start as usize, read, false, frame);
+    found
 }
 
 /// # Safety

@@ -1,4 +1,4 @@
-//! Calls that wait for signals: `sigwait` and its family, `sigsuspend`. The waits are in [`crate::kernel::signals`].
+//! Calls that wait for signals: `sigwait` and its family, `sigsuspend`, `pause`. The waits are in [`crate::kernel::signals`].
 
 use crate::{
     core::trampoline::Frame,
@@ -16,6 +16,7 @@ trampoline! {
     sigwaitinfo => wait_informed, "rdx";
     sigtimedwait => wait_limited, "rcx";
     sigsuspend => suspend, "rsi";
+    pause => pause_until_handled, "rdi";
 }
 
 /// The bits of a set of signals.
@@ -114,5 +115,13 @@ unsafe extern "C" fn suspend(mask: *const Set, frame: &Frame) -> c_int {
     // SAFETY: `mask` points to a set, by this function's contract.
     let mask = unsafe { bits(mask) };
     signals::suspend(mask, site);
+    failed(libc::EINTR)
+}
+
+/// What is blocked stays blocked. A signal that another thread sends without that is refused where it is sent.
+extern "C" fn pause_until_handled(frame: &Frame) -> c_int {
+    outside_run!(pause: fn() -> c_int);
+    let site = call_sites::site(&frame.return_address);
+    signals::suspend(signals::blocked(), site);
     failed(libc::EINTR)
 }

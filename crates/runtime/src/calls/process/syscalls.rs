@@ -1,7 +1,9 @@
 //! `syscall`, pipes that are made and not used, and sleeps by `poll` and `select` without a descriptor.
 
 use crate::{
-    core::{modules, trampoline::Frame},
+    calls_by_assembly,
+    core::{modules, sys, trampoline::Frame},
+    hooks::unhooked::Saved,
     kernel::{descriptor_arguments, descriptor_table, futexes, start_state},
     outside_run, real,
     run::{accesses, call_sites, cancellation, operations::failed, world},
@@ -91,6 +93,47 @@ extern "C" fn dispatch(arguments: &Arguments) -> Answer {
         real: core::ptr::null(),
         result,
     }
+}
+
+calls_by_assembly! {
+    __reweave_unhooked_syscall => system_call;
+}
+
+/// A system call that the program makes without the C library.
+extern "C" fn system_call(saved: &mut Saved) {
+    let (number, [mut a, b, c, d, e, sixth]) = saved.system_call();
+    let ends = match number as c_long {
+        libc::SYS_exit | libc::SYS_exit_group => true,
+        libc::SYS_kill if a == PROCESS as usize && world::active() => {
+            // SAFETY: it takes nothing and changes nothing.
+            a = unsafe { sys::call(libc::SYS_getpid, [0; 6]) } as usize;
+            true
+        }
+        _ => false,
+    };
+    if ends {
+        // The end of the process, and of the run: the driver sees it.
+        // SAFETY: the program makes this very system call.
+        let result = unsafe { sys::call(number as c_long, [a, b, c, d, e, sixth]) };
+        return saved.set_result(result as usize);
+    }
+    let arguments = Arguments {
+        reversed: [e, d, c, b, a, number],
+        return_address: saved.frame.return_address,
+        sixth,
+    };
+    // SAFETY: libc returns the address of the running thread's own `errno`.
+    let errno = unsafe { &mut *libc::__errno_location() };
+    let before = core::mem::take(errno);
+    let answer = dispatch(&arguments);
+    let result = match answer.real.is_null() {
+        true if answer.result as c_long == -1 => -c_long::from(*errno),
+        true => answer.result as c_long,
+        // SAFETY: the program makes this very system call.
+        false => unsafe { sys::call(number as c_long, [a, b, c, d, e, sixth]) as c_long },
+    };
+    *errno = before;
+    saved.set_result(result as usize);
 }
 
 /// Names of those that programs call this way.

@@ -110,7 +110,7 @@ unsupported! {
     pselect epoll_create epoll_create1 epoll_ctl epoll_wait epoll_pwait epoll_pwait2
     signalfd timerfd_create timerfd_settime inotify_init inotify_init1 fanotify_init
     timer_create timer_settime timer_gettime timer_delete alarm ualarm setitimer
-    pause sigpause __sigpause __xpg_sigpause sigqueue pthread_sigqueue killpg
+    sigpause __sigpause __xpg_sigpause sigqueue pthread_sigqueue killpg
     aio_read aio_write aio_fsync aio_suspend aio_cancel aio_error aio_return lio_listio
     aio_read64 aio_write64 aio_fsync64 aio_suspend64 aio_cancel64 aio_error64 aio_return64 lio_listio64
 }
