@@ -16,7 +16,7 @@ mod hooks;
 mod operands;
 mod statements;
 
-use crate::compile::in_path;
+use crate::{compile::in_path, temporary::TemporaryDirectory};
 use std::{
     ffi::OsString,
     fmt, fs,
@@ -24,7 +24,6 @@ use std::{
     path::{Path, PathBuf},
     process::{Command, Stdio},
 };
-use tempfile::TempDir;
 
 /// The section of an object with the name of its source, if that was not understood.
 pub const UNREAD: &str = ".reweave.unread";
@@ -64,7 +63,7 @@ pub fn run_as_assembler(args: &[OsString]) -> Result<u8, AssembleError> {
         return run(&real, args);
     };
     let text = line.text()?;
-    let directory = tempfile::Builder::new().prefix("reweave-as-").tempdir();
+    let directory = TemporaryDirectory::new();
     let directory = directory.map_err(|error| AssembleError::File(std::env::temp_dir(), error))?;
     let assembler = Assembler {
         real,
@@ -181,7 +180,7 @@ impl Text {
 struct Assembler {
     real: PathBuf,
     options: Vec<OsString>,
-    directory: TempDir,
+    directory: TemporaryDirectory,
 }
 
 impl Assembler {
