@@ -40,7 +40,7 @@ int __wrap_memcmp(const void *a, const void *b, size_t n) {
   return 0;
 }
 #define ADDED(name) ".globl __reweave_unhooked_" #name "\n__reweave_unhooked_" #name ": ret\n"
-__asm__(".text\n" ADDED(read) ADDED(write) ADDED(change) ADDED(stack_read) ADDED(stack_write) ADDED(stack_change) ADDED(moves));
+__asm__(".text\n" ADDED(read) ADDED(peek) ADDED(stack_peek) ADDED(write) ADDED(change) ADDED(stack_read) ADDED(stack_write) ADDED(stack_change) ADDED(moves));
 char *__wrap_strcpy(char *to, const char *from) { volatile char *p = to; while ((*p++ = *from++)) {} count++; return to; }
 "#;
 

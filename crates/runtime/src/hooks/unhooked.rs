@@ -83,6 +83,7 @@ fn thread_pointer() -> usize {
 
 calls_by_assembly! {
     __reweave_unhooked_read => read;
+    __reweave_unhooked_peek => peek;
     __reweave_unhooked_write => write;
     __reweave_unhooked_change => change;
     __reweave_unhooked_move => move_one;
@@ -139,6 +140,7 @@ macro_rules! stack {
 }
 
 stack! {
+    __reweave_unhooked_stack_peek __reweave_unhooked_peek;
     __reweave_unhooked_stack_read __reweave_unhooked_read;
     __reweave_unhooked_stack_write __reweave_unhooked_write;
     __reweave_unhooked_stack_change __reweave_unhooked_change;
@@ -160,6 +162,12 @@ fn plain(address: usize, bytes: usize, kind: Kind, frame: &Frame) {
 
 extern "C" fn read(saved: &mut Saved) {
     plain(saved.address(), saved.bytes(), Kind::Read, &saved.frame);
+}
+
+/// A read that may be what is left of an atomic one.
+extern "C" fn peek(saved: &mut Saved) {
+    let (address, bytes) = (saved.address(), saved.bytes());
+    plain(address, bytes, Kind::AtomicRead, &saved.frame);
 }
 
 extern "C" fn write(saved: &mut Saved) {

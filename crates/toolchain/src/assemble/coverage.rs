@@ -609,7 +609,7 @@ fn loaded(name: &str) -> Option<i64> {
 }
 
 /// Whether clang says here that the code is its own.
-fn is_of_clang(statement: &Statement<'_>) -> bool {
+pub(super) fn is_of_clang(statement: &Statement<'_>) -> bool {
     matches!(statement.kind, Kind::Directive { name: ".ident", arguments } if arguments.contains("clang"))
 }
 

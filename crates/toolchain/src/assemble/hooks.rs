@@ -5,7 +5,7 @@
 //! what was there before; and the register with the address, as it was.
 
 use super::{
-    coverage::{Access, Unhooked, general_register_name, is_function},
+    coverage::{Access, Unhooked, general_register_name, is_function, is_of_clang},
     operands::{Displacement, Memory, Operand},
     statements::{Kind, Statement},
 };
@@ -33,6 +33,7 @@ pub(super) fn write(
         frame: Frames::default(),
         leaf: false,
         wide: statements.iter().any(uses_wide_registers),
+        clang: statements.iter().any(is_of_clang),
     };
     let mut index = 0;
     while index < statements.len() {
@@ -64,6 +65,8 @@ struct Writer {
     /// The function calls nothing, so it may use what lies below its stack.
     leaf: bool,
     wide: bool,
+    /// The text is clang's, which leaves a load beside its hook for an atomic one. That races with no atomic operation.
+    clang: bool,
 }
 
 /// A call of a hook.
@@ -180,7 +183,13 @@ impl Writer {
             }
         }
         let stack = matches!(access.memory.base, Some("rsp" | "rbp"));
+        let loads = matches!(
+            instruction.mnemonic(),
+            Mnemonic::Mov | Mnemonic::Movzx | Mnemonic::Movsx | Mnemonic::Movsxd
+        );
         let name = match (access.reads, access.writes) {
+            (true, false) if self.clang && loads && stack => "stack_peek",
+            (true, false) if self.clang && loads => "peek",
             (true, true) if stack => "stack_change",
             (true, false) if stack => "stack_read",
             (_, _) if stack => "stack_write",
@@ -253,6 +262,8 @@ impl Writer {
         self.begin(call);
         self.line("\tleaq\t16(%rsp), %rsp");
         self.line("\tpopq\t%rdi");
+        // Nothing is left where a later frame may leave it uninitialised: loops are recognised by their frames.
+        self.line("\tmovq\t$0, -8(%rsp)");
         let red = self.red_zone();
         if red > 0 {
             let _ = writeln!(self.text, "\tleaq\t{red}(%rsp), %rsp");
