@@ -1,6 +1,6 @@
 //! Every algorithm against brute force on random programs: the same classes, each as often as the algorithm promises.
 //!
-//! `REWEAVE_CASES` sets the number of programs a mix (default 250), `REWEAVE_SEED` the seed, which is printed. Without it the same
+//! `REWEAVE_CASES` sets the number of programs a mix (default 150), `REWEAVE_SEED` the seed, which is printed. Without it the same
 //! programs are compared every time.
 
 use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestRng, TestRunner};
@@ -406,7 +406,7 @@ fn check_by(name: &str, mix: Mix, compare: fn(&Program) -> Result<bool, TestCase
             .ok()
             .and_then(|text| text.parse::<u64>().ok())
     };
-    let cases = number("REWEAVE_CASES").unwrap_or(250) as u32;
+    let cases = number("REWEAVE_CASES").unwrap_or(150) as u32;
     let seed = number("REWEAVE_SEED").unwrap_or(2026);
     println!("{name}: REWEAVE_SEED={seed}");
     let mut bytes = [0; 32];
