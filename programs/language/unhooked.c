@@ -34,7 +34,6 @@ static void *writer(void *unused) {
     __builtin_memset(&shared, 0, sizeof shared); // <-
 #else
     shared.values[0] = 7; // <-
-    shared.values[5] = 7;
 #endif
     return unused;
 }
