@@ -15,11 +15,11 @@ static __attribute__((noinline)) struct wide make(long first) {
     return made;
 }
 
-static __attribute__((noinline)) long sum(struct wide given) {
+static __attribute__((noinline, unused)) long sum(struct wide given) {
     return given.values[0] + given.values[5];
 }
 
-static __attribute__((noinline)) long first_of(int count, ...) {
+static __attribute__((noinline, unused)) long first_of(int count, ...) {
     va_list list;
     va_start(list, count);
     struct wide given = va_arg(list, struct wide);
