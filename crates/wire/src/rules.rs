@@ -132,11 +132,12 @@ mod tests {
             assert_eq!(Rule::read(number as u64), Ok(rule));
         }
         assert_eq!(Rule::named("memory"), None);
-        assert_eq!(Rule::read(10), Err(Malformed));
+        let unknown = Rule::NAMES.len() as u64;
+        assert_eq!(Rule::read(unknown), Err(Malformed));
         let some: Rules = [Rule::Names, Rule::Ranges].into_iter().collect();
         assert!(some.iter().eq([Rule::Ranges, Rule::Names]));
         assert!(!some.contains(Rule::Table) && !some.is_empty());
         assert_eq!(Rules::read(some.bits().into()), Ok(some));
-        assert_eq!(Rules::read(1 << 10), Err(Malformed));
+        assert_eq!(Rules::read(1 << unknown), Err(Malformed));
     }
 }
