@@ -1,4 +1,4 @@
-// All threads draw from one stream of random numbers: who draws first gets the next one.
+// All threads draw from one stream of random numbers: the first to draw gets the next one.
 #include <pthread.h>
 #include <reweave.h>
 #include <stdlib.h>

@@ -134,7 +134,7 @@ impl VirtualTime {
         }
     }
 
-    /// An atomic was written at this time: who reads it learns nothing of the writes before.
+    /// An atomic was written at this time: a reader learns nothing of the writes before.
     fn written(&mut self, access: Access, now: u64) {
         let touches = at(&mut self.objects, access.object.index());
         touches.clear();

@@ -32,7 +32,7 @@ function tellFailure(failure) {
 function tellPlace(failure, place, index) {
   const go = () => showPlace(place.file, place.line);
   const item = make("li", {}, make("button", { type: "button", class: "link", click: go }, `${fileName(place.file)}:${place.line}`));
-  const thread = failure.who[index];
+  const thread = failure.threads[index];
   if (thread !== null) item.prepend(chip(thread), " ");
   const calls = failure.stacks[index];
   if (calls?.length > 1) item.append(make("ol", { class: "calls" }, ...calls.map((call) => make("li", {}, call))));

@@ -66,7 +66,7 @@ struct Failure<'a> {
     stacks: &'a [Vec<String>],
     accesses: Option<[Access; 2]>,
     /// For each place, the thread of the access there.
-    who: Vec<Option<u32>>,
+    threads: Vec<Option<u32>>,
     row: Option<usize>,
 }
 
@@ -206,7 +206,7 @@ fn failures<'a>(trace: &'a Trace, rows: &[Row], sources: &mut Sources) -> Vec<Fa
             message: &failure.message,
             places: failure.places.iter().map(spot).collect(),
             stacks: &failure.stacks,
-            who: who(failure, accesses(trace, failure)),
+            threads: threads_of_stacks(failure, accesses(trace, failure)),
             accesses: accesses(trace, failure),
             row: rows.iter().position(|row| row.kind == Kind::Failure(index)),
         }
@@ -215,7 +215,10 @@ fn failures<'a>(trace: &'a Trace, rows: &[Row], sources: &mut Sources) -> Vec<Fa
 }
 
 /// The thread of the access at each place. Two accesses may be at one place.
-fn who(failure: &reweave_report::Failure, accesses: Option<[Access; 2]>) -> Vec<Option<u32>> {
+fn threads_of_stacks(
+    failure: &reweave_report::Failure,
+    accesses: Option<[Access; 2]>,
+) -> Vec<Option<u32>> {
     let mut left: Vec<Access> = accesses.into_iter().flatten().collect();
     let mut find = |place: &Position| {
         let found = left.iter().position(|it| it.at.as_ref() == Some(place))?;

@@ -185,7 +185,7 @@ pub(crate) struct Access {
     pub at: Option<Position>,
 }
 
-/// The two accesses of a race, in the order of the run. Traces that do not list them tell them in the message: who, and in some where.
+/// The two accesses of a race, in the order of the run. Traces that do not list them name their threads in the message, and some also the places.
 pub(crate) fn accesses(trace: &Trace, error: &Failure) -> Option<[Access; 2]> {
     if let [first, second] = &error.accesses[..] {
         let access = |access: &AccessEntry, number: usize| Access {

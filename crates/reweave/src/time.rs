@@ -3,7 +3,7 @@
 //! In a check every thread has a clock of its own that only its sleeps, its timeouts and its looks at the clock move: what it reads is a
 //! function of its causal past.
 //! A thread begins with its creator's time, whoever joins it is at least as late as its end, and whoever takes a lock, reads a value or
-//! receives a message is at least as late as the one who released, wrote or sent it. Looks at the clock are ordered one after the other,
+//! receives a message is at least as late as the thread that released, wrote or sent it. Looks at the clock are ordered one after the other,
 //! and every order is explored.
 
 use crate::rt;

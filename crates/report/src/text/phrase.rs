@@ -227,7 +227,7 @@ impl<'a> Story<'a> {
             Op::Assume(holds) => format!("assume {holds}"),
             Op::Store(_, new) => format!("store {on}: writes {}", self.word(op, new)),
             Op::Load(object) if self.is_outside(object) => format!("look at {on}"),
-            // All that is counted there is who looked, one after the other.
+            // It only counts the looks, one after the other.
             Op::Rmw(..) if on == "the clock" => format!("look at {on}"),
             Op::Rmw(object, _) if self.is_outside(object) => format!("change {on}"),
             Op::Rmw(_, rmw) => match rmw.kind {

@@ -2,7 +2,7 @@
 //! thread-local memory. Here every thread has its own, so a search in which the difference may show is incomplete.
 //!
 //! It may show where atomic operations use such addresses as [`address_reuse`](super::address_reuse) says of blocks, and where both
-//! threads ask who they are. A handle that is compared otherwise after its thread was joined is no handle any more, by POSIX.
+//! threads ask for their own handle. A handle that is compared otherwise after its thread was joined is no handle any more, by POSIX.
 
 use crate::run::{
     address_reuse::Born,
@@ -19,7 +19,7 @@ pub struct Identity {
     born: Born,
     /// When another thread joined it, and that thread's clock.
     joined: Option<(u32, Vec<u32>)>,
-    /// It asked who it is, and may have kept the answer.
+    /// It asked for its own handle, and may have kept it.
     asked: bool,
     /// The return address of its last call that asked, if the answer is not kept for all that is known.
     passing: usize,
@@ -42,7 +42,7 @@ impl Identity {
     }
 }
 
-/// The running thread asks who it is, by a call that returns here.
+/// The running thread asks for its own handle, by a call that returns here.
 pub fn asked(return_address: usize) {
     if world::active() {
         let mut world = world::borrow();

@@ -322,7 +322,7 @@ impl<'a> Walk<'a> {
             .collect();
         let stores = self.stored(instruction, operands);
         for register in written {
-            // In code of compilers, which are told to keep frame pointers.
+            // Compilers keep frame pointers: a flag demands it.
             let stack = matches!(register, Register::RSP | Register::RBP);
             self.known.registers[number(register)] = match stack {
                 true => self.unknowns.stack(),
@@ -703,25 +703,34 @@ fn functions_with_addresses<'a>(
     statements: &[Statement<'a>],
     instructions: &[Option<Instruction>],
 ) -> HashSet<&'a str> {
-    let mut function = "";
-    let mut found = HashSet::new();
-    for (statement, instruction) in statements.iter().zip(instructions) {
-        let labels = statement.labels().0;
-        if let Some(label) = labels.into_iter().rfind(|label| is_function(label)) {
-            function = base_name(label);
-        }
-        let Some(instruction) = instruction else {
-            continue;
-        };
-        let frame = |register| matches!(register, Register::RSP | Register::RBP);
+    let frame = |register| matches!(register, Register::RSP | Register::RBP);
+    let takes = |instruction: &Instruction| {
         let source = match instruction.mnemonic() {
-            Mnemonic::Lea => instruction.memory_base(),
-            Mnemonic::Mov => instruction.op1_register(),
-            _ => continue,
+            Mnemonic::Lea => frame(instruction.memory_base()) || frame(instruction.memory_index()),
+            Mnemonic::Mov | Mnemonic::Add => frame(instruction.op1_register()),
+            _ => false,
         };
-        if frame(source) && !frame(instruction.op0_register()) {
-            found.insert(function);
-        }
-    }
-    found
+        source && !frame(instruction.op0_register())
+    };
+    by_function(statements, instructions)
+        .filter(|(_, _, instruction)| instruction.is_some_and(takes))
+        .map(|(function, ..)| base_name(function))
+        .collect()
+}
+
+/// The statements, each with the function it belongs to and the instruction it is.
+pub(super) fn by_function<'s, 'a>(
+    statements: &'s [Statement<'a>],
+    instructions: &'s [Option<Instruction>],
+) -> impl Iterator<Item = (&'a str, &'s Statement<'a>, Option<&'s Instruction>)> {
+    let mut function = "";
+    statements
+        .iter()
+        .zip(instructions)
+        .map(move |(statement, instruction)| {
+            let labels = statement.labels().0;
+            let begins = labels.into_iter().rfind(|label| is_function(label));
+            function = begins.unwrap_or(function);
+            (function, statement, instruction.as_ref())
+        })
 }

@@ -5,7 +5,7 @@
 //! what was there before; and the register with the address, as it was.
 
 use super::{
-    coverage::{Access, Unhooked, general_register_name, is_function, is_of_clang},
+    coverage::{Access, Unhooked, by_function, general_register_name, is_function, is_of_clang},
     operands::{Displacement, Memory, Operand},
     statements::{Kind, Statement},
 };
@@ -295,11 +295,11 @@ impl Writer {
     }
 }
 
-/// What unwinders are told of the frame.
+/// How the text describes the frame to unwinders.
 #[derive(Default)]
 struct Frames {
-    /// Inside of a function that tells them.
-    told: bool,
+    /// Inside of a function that is described.
+    described: bool,
     /// The frame is found by the stack pointer, which hooks move.
     by_stack: bool,
     remembered: Vec<bool>,
@@ -317,12 +317,12 @@ impl Frames {
         match *name {
             ".cfi_startproc" => {
                 *self = Frames {
-                    told: true,
+                    described: true,
                     by_stack: true,
                     remembered: Vec::new(),
                 };
             }
-            ".cfi_endproc" => self.told = false,
+            ".cfi_endproc" => self.described = false,
             ".cfi_def_cfa" | ".cfi_def_cfa_register" => self.by_stack = by_stack(arguments),
             ".cfi_remember_state" => self.remembered.push(self.by_stack),
             ".cfi_restore_state" => {
@@ -335,7 +335,7 @@ impl Frames {
     }
 
     fn moved(&self, text: &mut String, bytes: i64) {
-        if self.told && self.by_stack {
+        if self.described && self.by_stack {
             let _ = writeln!(text, "\t.cfi_adjust_cfa_offset {bytes}");
         }
     }
@@ -442,17 +442,12 @@ fn leaves<'a>(
     statements: &[Statement<'a>],
     instructions: &[Option<Instruction>],
 ) -> HashSet<&'a str> {
-    let mut function = "";
-    let mut found = HashSet::new();
-    for (statement, instruction) in statements.iter().zip(instructions) {
-        let labels = statement.labels().0;
-        if let Some(label) = labels.into_iter().rfind(|label| is_function(label)) {
-            function = label;
-            found.insert(label);
-        }
-        if instruction.is_some_and(|it| it.mnemonic() == Mnemonic::Call) && !statement.by_hand {
-            found.remove(function);
-        }
-    }
-    found
+    let all = || by_function(statements, instructions);
+    let calls = all().filter(|(_, statement, instruction)| {
+        let call = instruction.is_some_and(|it| it.mnemonic() == Mnemonic::Call);
+        call && !statement.by_hand
+    });
+    let callers: HashSet<&str> = calls.map(|(function, ..)| function).collect();
+    let functions = all().map(|(function, ..)| function);
+    functions.filter(|it| !callers.contains(it)).collect()
 }

@@ -179,7 +179,7 @@ unsafe extern "C" fn begin_groups(name: *const c_char, group: Group, frame: &Fra
     }
 }
 
-/// Asks who the process is.
+/// Asks for the user and the groups of the process.
 fn ask(number: i64, frame: &Frame) -> u32 {
     let site = modules::site(frame.return_address);
     file_objects::look_at(file_objects::IDENTITY, site);

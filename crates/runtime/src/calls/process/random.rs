@@ -1,4 +1,4 @@
-//! Random numbers. All threads draw from libc's own streams, which every run starts over, so a number depends on who drew before.
+//! Random numbers. All threads draw from libc's own streams, which every run starts over, so a number depends on the draws before it.
 //!
 //! The stream of `rand` and `random` is an object of the model where threads use it in no order ([`Rule::Random`]). That of `drand48`
 //! and its like is memory without a lock: such calls race.
