@@ -42,13 +42,17 @@ pub struct NativeSubject {
 }
 
 impl NativeSubject {
-    /// Starts the program once, to find out whether it can be started.
+    /// Starts the program once, to find out whether it can be started. If the time ends meanwhile, so will the check.
     pub fn new(
         launch: Launch,
         program: Program,
         max_steps: u32,
     ) -> Result<NativeSubject, StartError> {
-        let first = NativeTarget::start(&launch)?;
+        let idle = match NativeTarget::start(&launch) {
+            Ok(first) => vec![first],
+            Err(StartError::Late(_)) => Vec::new(),
+            Err(error) => return Err(error),
+        };
         Ok(NativeSubject {
             names: Mutex::new(ProgramNames::new(&launch.program)),
             launch,
@@ -56,7 +60,7 @@ impl NativeSubject {
             max_steps,
             notes: Arc::default(),
             must_restart: Arc::default(),
-            idle: Arc::new(Mutex::new(vec![first])),
+            idle: Arc::new(Mutex::new(idle)),
             restored: None,
             steps_down: false,
         })
