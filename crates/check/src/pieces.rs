@@ -80,14 +80,14 @@ impl<S: Subject> Check<S> {
         self.finished()
     }
 
-    /// Whether an error that was found ends it.
-    pub fn has_failed(&self) -> bool {
-        self.failed()
-    }
-
     /// How many distinct errors were found.
     pub fn errors(&self) -> usize {
         self.found.count()
+    }
+
+    /// Lets others see how large it is.
+    pub fn show(&self, control: &Control) {
+        control.watch(&self.search);
     }
 
     /// So much time was spent on it elsewhere.

@@ -2,6 +2,7 @@
 
 use crate::{
     args::{CheckOptions, CheckRequest, FaultKind, Format, ProgramSource, Races},
+    cluster,
     output::{Failure, print, replay_line, say, style, usage},
     progress,
     signals::interrupts,
@@ -15,6 +16,8 @@ use reweave_report::{ExitCode, ResultDocument, Sources, Style, render_trace, ren
 use std::{
     env,
     fs::File,
+    io,
+    os::unix::fs::FileExt,
     path::Path,
     sync::{
         Arc,
@@ -29,7 +32,11 @@ pub fn run(options: CheckOptions) -> ExitCode {
         Ok(request) => request,
         Err(sentence) => return usage(&sentence),
     };
-    match explore(&request) {
+    let explored = match request.options.cluster {
+        Some(_) => cluster::explore(&request),
+        None => explore(&request),
+    };
+    match explored {
         Ok(code) => code,
         Err(failure) => {
             let code = failure.report();
@@ -99,10 +106,22 @@ pub fn prepare(request: &CheckRequest, stdin: Option<Arc<File>>) -> Result<Nativ
     Ok(program)
 }
 
+/// All that a program reads on its standard input.
+pub fn whole(stdin: &File) -> io::Result<Vec<u8>> {
+    let mut bytes = vec![0; stdin.metadata()?.len() as usize];
+    stdin.read_exact_at(&mut bytes, 0)?;
+    Ok(bytes)
+}
+
+/// What the files of a program's check are called.
+pub fn stem(program: &str) -> String {
+    let stem = Path::new(program).file_stem();
+    stem.unwrap_or_default().to_string_lossy().into_owned()
+}
+
 /// The settings of a check of this program.
 pub fn settings(request: &CheckRequest, program: &NativeProgram) -> Settings {
     let cores = || std::thread::available_parallelism().map_or(1, usize::from);
-    let stem = Path::new(program.name()).file_stem();
     let options = &request.options;
     Settings {
         options: Options {
@@ -122,7 +141,7 @@ pub fn settings(request: &CheckRequest, program: &NativeProgram) -> Settings {
         races_cut: options.races == Races::Report,
         minimise: !options.no_minimise,
         directory: options.output.clone(),
-        name: stem.unwrap_or_default().to_string_lossy().into_owned(),
+        name: stem(program.name()),
         log: options.log.clone(),
     }
 }
@@ -153,16 +172,28 @@ fn explore(request: &CheckRequest) -> Result<ExitCode, Failure> {
             break finished;
         }
     };
-    if stopped(&interrupted) {
+    let interrupted = stopped(&interrupted);
+    present(request, &stem, &finished, interrupted)
+}
+
+/// Shows what came out of a check, and returns the exit code.
+pub fn present(
+    request: &CheckRequest,
+    stem: &str,
+    finished: &Finished,
+    interrupted: bool,
+) -> Result<ExitCode, Failure> {
+    let options = &request.options;
+    if interrupted {
         say("interrupted: this is what is known so far");
     }
     if let Some(sentence) = unconfirmed(finished.outcome.unconfirmed) {
         say(&sentence);
     }
-    keep(&options.output, &stem, &finished.result);
+    keep(&options.output, stem, &finished.result);
     let text = match options.format {
         Format::Json => finished.result.to_json(),
-        Format::Text => story(&finished, style(options.full, options.plain)),
+        Format::Text => story(finished, style(options.full, options.plain)),
     };
     Ok(match print(&text) {
         ExitCode::Clean => finished.result.exit_code(options.strict),

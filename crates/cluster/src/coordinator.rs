@@ -107,6 +107,8 @@ pub enum Ending {
     Late,
     /// It was stopped. What is out stays in the broker.
     Stopped,
+    /// Another process is its coordinator now.
+    Replaced,
     /// The program does not behave the same again, or something failed; a sentence.
     Fault(String),
 }
@@ -179,6 +181,18 @@ impl<H: Home> Coordinator<H> {
         self.out = out.collect();
         self.again = self.out.keys().copied().collect();
         self
+    }
+
+    /// The search starts over: what is out means nothing any more. The next record is to be stored before any step.
+    pub fn start_over(&mut self) {
+        self.out.clear();
+        self.again.clear();
+        self.epoch += 1;
+    }
+
+    /// Whether there is nothing more to do.
+    pub fn home_is_over(&self) -> bool {
+        self.home.is_over()
     }
 
     /// The present epoch.
@@ -306,9 +320,7 @@ impl<H: Home> Coordinator<H> {
                 step.discard.extend(self.out.keys());
                 step.control = Some(Control::Stop(self.epoch));
                 step.begins = true;
-                self.out.clear();
-                self.again.clear();
-                self.epoch += 1;
+                self.start_over();
             }),
         };
         if let Err(sentence) = done {

@@ -14,10 +14,20 @@
 //! * `broker`: the client, the only asynchronous code. `coordinate`, `serve`: the loops.
 #![forbid(unsafe_code)]
 
+mod broker;
+mod coordinate;
 mod coordinator;
+mod credentials;
+mod manifest;
 mod message;
+mod serve;
 mod worker;
 
+pub use broker::{Broker, BrokerError};
+pub use coordinate::{Coordination, Desk, Fleet, manifest_of, record_of};
+pub use credentials::Credentials;
+pub use manifest::{Manifest, ManifestFile, public_key};
+pub use serve::{Explored, Explorer, Opener, PieceSlice, Place, serve};
 pub use coordinator::{Coordinator, Ending, Home, Input, Limits, Pace, Step};
 pub use message::{
     Alive, Control, Malformed, Outcome, PieceId, Record, Report, SearchId, Status, Token,

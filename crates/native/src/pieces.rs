@@ -48,6 +48,11 @@ impl Session {
         }
     }
 
+    /// Has the runs of the next piece end when this is stopped.
+    pub fn stopped_by(&mut self, control: &Control) {
+        self.program.stopped_by(control);
+    }
+
     /// The check itself, to be changed.
     pub fn check_mut(&mut self) -> &mut reweave_check::Check<crate::subject::NativeSubject> {
         &mut self.check

@@ -1,0 +1,228 @@
+//! `reweave check --cluster`: builds the program here, has it explored there, and reports here.
+//!
+//! *Called by:* `check`, and `admin` for searches that are resumed. *Owns:* the coordinator of the search.
+
+use super::{
+    connect,
+    home::{FIRST, NativeDesk, NativeHome},
+    program,
+};
+use crate::{
+    args::{CheckRequest, Format},
+    check,
+    output::{Failure, say},
+    progress,
+    signals::interrupts,
+};
+use reweave_check::{Control, Settings};
+use reweave_cluster::{
+    Broker, Coordination, Coordinator, Ending, Fleet, Limits, Pace, Record, SearchId,
+};
+use reweave_native::{CheckError, NativeProgram, Session, StepDown, StoredSession};
+use reweave_report::ExitCode;
+use std::{
+    cell::RefCell,
+    collections::BTreeSet,
+    hash::{BuildHasher, RandomState},
+    time::{Duration, Instant},
+};
+
+/// A search that is in the broker already.
+pub struct Existing {
+    pub search: SearchId,
+    pub revision: u64,
+    pub record: Record,
+}
+
+/// Explores on the cluster that the options name.
+pub fn explore(request: &CheckRequest) -> Result<ExitCode, Failure> {
+    let options = &request.options;
+    let url = options.cluster.as_deref().expect("it was asked for");
+    let (broker, credentials) = connect(url, options.credentials.as_deref())?;
+    let program = check::prepare(request, check::standard_input()?)?;
+    let settings = check::settings(request, &program);
+    let (manifest, files) = program::manifest(request, &program, &settings)?;
+    for (file, bytes) in manifest.files.iter().zip(&files) {
+        broker.upload(file, bytes)?;
+    }
+    let sealed = manifest.seal(&credentials);
+    Search {
+        broker: &broker,
+        request,
+        settings,
+        search: SearchId::new(fresh()),
+    }
+    .run(program, Start::New(&sealed))
+}
+
+/// Goes on with a search, whatever became of its coordinator.
+pub fn resume(
+    broker: &Broker,
+    request: &CheckRequest,
+    program: NativeProgram,
+    settings: Settings,
+    existing: Existing,
+) -> Result<ExitCode, Failure> {
+    Search {
+        broker,
+        request,
+        settings,
+        search: existing.search.clone(),
+    }
+    .run(program, Start::Again(existing))
+}
+
+/// A number that no other process has.
+fn fresh() -> u64 {
+    RandomState::new().hash_one(std::process::id())
+}
+
+enum Start<'a> {
+    /// With its manifest.
+    New(&'a [u8]),
+    Again(Existing),
+}
+
+struct Search<'a> {
+    broker: &'a Broker,
+    request: &'a CheckRequest,
+    settings: Settings,
+    search: SearchId,
+}
+
+/// What was seen of the fleet.
+#[derive(Default)]
+struct Seen {
+    most: usize,
+    refused: BTreeSet<String>,
+    waits: bool,
+}
+
+impl Search<'_> {
+    fn run(self, mut program: NativeProgram, start: Start<'_>) -> Result<ExitCode, Failure> {
+        let begun = Instant::now();
+        let options = &self.request.options;
+        let control = Control::default();
+        let interrupted = interrupts(&control);
+        program.stopped_by(&control);
+        let name = program.name().to_owned();
+        let until = options.budget.and_then(|it| begun.checked_add(it));
+        let session = Session::new(program, self.settings.clone(), until)?;
+        let mut home = NativeHome { session };
+        let limits = Limits {
+            runs: self.settings.max_executions,
+            until_ms: options.budget.map(|it| it.as_millis() as u64),
+        };
+        let begins = match &start {
+            Start::New(_) => true,
+            Start::Again(existing) => {
+                let stored: StoredSession = super::home::read(&existing.record.home)?;
+                let resumed = home.session.resume(stored);
+                resumed.map_err(|error| error.to_string())?;
+                existing.record.out.is_empty()
+            }
+        };
+        let machine =
+            Coordinator::new(home, self.search.clone(), self.pace(), limits, fresh());
+        let (mut machine, mut coordination) = match start {
+            Start::New(manifest) => {
+                let mut machine = machine;
+                let it = Coordination::begin(self.broker, &self.search, &mut machine, manifest)?;
+                (machine, it)
+            }
+            Start::Again(existing) => {
+                let mut machine = machine.take_over(&existing.record, 0);
+                let revision = existing.revision;
+                let it =
+                    Coordination::take_over(self.broker, &self.search, &mut machine, revision)?;
+                (machine, it)
+            }
+        };
+        let seen = RefCell::new(Seen::default());
+        let mut look = |fleet: &Fleet| self.look(&mut seen.borrow_mut(), begun, fleet);
+        let mut stepped_down = |step: &StepDown| say(&step.to_string());
+        let shown = options.format == Format::Text;
+        let mut begins = begins;
+        let finished = loop {
+            let mut desk = NativeDesk {
+                control: &control,
+                deadline: until,
+                first: options.first.unwrap_or(FIRST),
+                stepped_down: &mut stepped_down,
+                look: &mut look,
+                failed: None,
+            };
+            let ended: Result<Ending, _> = progress::shown(&name, 1, &control, shown, || {
+                coordination.run(&mut machine, begins, &mut desk)
+            });
+            let failed = desk.failed.take();
+            if let Err(failure) = self.unless_failed(ended?, failed) {
+                self.broker.forget(&self.search)?;
+                return Err(failure);
+            }
+            let session = &mut machine.home.session;
+            session.set_workers(seen.borrow().most);
+            let spent = begun.elapsed().saturating_sub(session.check().elapsed());
+            session.check_mut().spend(spent);
+            if let Some(finished) = session.conclude(&mut stepped_down)? {
+                break finished;
+            }
+            // A run that confirmed something showed that all have to be run in another way.
+            machine.start_over();
+            begins = true;
+        };
+        let interrupted = check::stopped(&interrupted);
+        if interrupted && !machine.home_is_over() {
+            say(&format!(
+                "search {} is stopped, not lost: `reweave cluster resume {} --cluster URL` goes on with it",
+                self.search, self.search
+            ));
+        } else {
+            self.broker.forget(&self.search)?;
+        }
+        let stem = &self.settings.name;
+        check::present(self.request, stem, &finished, interrupted)
+    }
+
+    fn pace(&self) -> Pace {
+        let usual = Pace::default();
+        match self.request.options.slice {
+            Some(slice) => Pace {
+                slice_ms: slice.as_millis().max(1) as u64,
+                variable: false,
+                ..usual
+            },
+            None => usual,
+        }
+    }
+
+    fn unless_failed(&self, ending: Ending, failed: Option<CheckError>) -> Result<(), Failure> {
+        match (ending, failed) {
+            (_, Some(error)) => Err(error.into()),
+            (Ending::Over | Ending::Late | Ending::Stopped, None) => Ok(()),
+            (Ending::Replaced, None) => Err(Failure::from(format!(
+                "another process has taken search {} over, and reports its result",
+                self.search
+            ))),
+            (Ending::Fault(sentence), None) => Err(Failure::fault(sentence)),
+        }
+    }
+
+    /// Says once what keeps workers from exploring.
+    fn look(&self, seen: &mut Seen, begun: Instant, fleet: &Fleet) {
+        seen.most = seen.most.max(fleet.slots);
+        for (worker, why) in &fleet.refused {
+            let sentence = format!("{worker} cannot explore it: {why}");
+            if seen.refused.insert(sentence.clone()) {
+                say(&sentence);
+            }
+        }
+        if fleet.slots == 0 && !seen.waits && begun.elapsed() > Duration::from_secs(3) {
+            seen.waits = true;
+            say(&format!(
+                "search {} waits for workers: `reweave worker --cluster URL` starts some",
+                self.search
+            ));
+        }
+    }
+}
