@@ -14,13 +14,13 @@ use async_nats::{
     jetstream::{
         self, AckKind, Context,
         consumer::{AckPolicy, PullConsumer, pull},
-        context::PublishErrorKind,
+        context::{AccountErrorKind, PublishErrorKind},
         message::PublishMessage,
         object_store::{self, ObjectStore},
         stream::{self, LastRawMessageErrorKind, RetentionPolicy, Stream},
     },
 };
-use futures_util::StreamExt;
+use futures_util::{StreamExt, future::join_all};
 use std::{
     hash::{BuildHasher, RandomState},
     pin::pin,
@@ -81,11 +81,26 @@ impl Key {
     }
 
     pub(crate) fn piece(search: &SearchId, piece: PieceId) -> Key {
-        Key::of(search, &format!("piece.{piece}"))
+        Key::of(search, &format!("piece.{piece}.itself"))
     }
 
     pub(crate) fn report(search: &SearchId, piece: PieceId) -> Key {
-        Key::of(search, &format!("report.{piece}"))
+        Key::of(search, &format!("piece.{piece}.report"))
+    }
+
+    /// The reports of a search.
+    pub(crate) fn any_report(search: &SearchId) -> Key {
+        Key::of(search, "piece.*.*.report")
+    }
+
+    /// The subject of the value.
+    fn subject(&self) -> String {
+        format!("{}.value", self.0)
+    }
+
+    /// The subject of a part of a long value.
+    fn part(&self, name: u64, index: u32) -> String {
+        format!("{}.part.{name:016x}.{index}", self.0)
     }
 }
 
@@ -177,8 +192,17 @@ impl Broker {
         })?;
         let mut context = jetstream::new(client.clone());
         context.set_timeout(Duration::from_secs(3));
-        let account = context.query_account().await;
-        account.map_err(|_| BrokerError::NoJetStream(url.into()))?;
+        if let Err(error) = context.query_account().await {
+            // Older servers leave out some of what the answer is expected to say.
+            let missing = match error.kind() {
+                AccountErrorKind::JetStream(error) => error.code() == NOT_ENABLED,
+                AccountErrorKind::JetStreamUnavailable => true,
+                AccountErrorKind::TimedOut | AccountErrorKind::Other => false,
+            };
+            if missing {
+                return Err(BrokerError::NoJetStream(url.into()));
+            }
+        }
         let values = stream::Config {
             name: VALUES.into(),
             subjects: vec![format!("{VALUES}.v.>")],
@@ -266,11 +290,12 @@ impl Broker {
         bytes: &[u8],
         expected: u64,
     ) -> Result<Written, BrokerError> {
+        let subject = key.subject();
         let value = self.in_parts(key, bytes)?;
         let mut unsure = false;
         self.patiently(async || {
-            match self.publish(&key.0, &value, Some(expected), None).await {
-                Attempt::Done(Written::Conflict) if unsure => match self.read(&key.0).await {
+            match self.publish(&subject, &value, Some(expected), None).await {
+                Attempt::Done(Written::Conflict) if unsure => match self.read(&subject).await {
                     // An earlier attempt arrived.
                     Attempt::Done(Some((now, there))) if there == value => {
                         Attempt::Done(Written::As(now))
@@ -287,16 +312,45 @@ impl Broker {
         })
     }
 
-    /// Writes a value, whatever was there.
-    pub(crate) fn put(&self, key: &Key, bytes: &[u8]) -> Result<(), BrokerError> {
-        let value = self.in_parts(key, bytes)?;
-        self.patiently(async || self.publish(&key.0, &value, None, None).await)?;
+    /// Writes values, whatever was there.
+    pub(crate) fn put(&self, values: &[(Key, &[u8])]) -> Result<(), BrokerError> {
+        let values = values.iter().map(|(key, bytes)| {
+            let value = self.in_parts(key, bytes)?;
+            Ok((key.subject(), value))
+        });
+        let values: Vec<(String, Vec<u8>)> = values.collect::<Result<_, BrokerError>>()?;
+        self.all(&values, async |(subject, value)| {
+            self.publish(subject, value, None, None).await
+        })
+    }
+
+    /// Does many things at the same time; each of them may be done again.
+    fn all<T>(
+        &self,
+        things: &[T],
+        attempt: impl AsyncFn(&T) -> Attempt<Written>,
+    ) -> Result<(), BrokerError> {
+        const AT_ONCE: usize = 64;
+        for some in things.chunks(AT_ONCE) {
+            self.patiently(async || {
+                let done = join_all(some.iter().map(|it| attempt(it))).await;
+                for attempt in done {
+                    match attempt {
+                        Attempt::Done(_) => {}
+                        Attempt::Again(error) => return Attempt::Again(error),
+                        Attempt::Never(error) => return Attempt::Never(error),
+                    }
+                }
+                Attempt::Done(())
+            })?;
+        }
         Ok(())
     }
 
     /// A value and its revision. One whose parts are gone was replaced meanwhile.
     pub(crate) fn get(&self, key: &Key) -> Result<Option<(u64, Vec<u8>)>, BrokerError> {
-        let found = self.patiently(async || self.read(&key.0).await)?;
+        let subject = key.subject();
+        let found = self.patiently(async || self.read(&subject).await)?;
         let Some((revision, value)) = found else {
             return Ok(None);
         };
@@ -318,7 +372,7 @@ impl Broker {
             )));
         }
         for (index, part) in parts.enumerate() {
-            let subject = part_name(key, name, index as u32);
+            let subject = key.part(name, index as u32);
             self.patiently(async || self.publish(&subject, part, None, None).await)?;
         }
         Ok([&[1][..], &name.to_le_bytes(), &count.to_le_bytes()].concat())
@@ -330,7 +384,7 @@ impl Broker {
         };
         let mut bytes = Vec::new();
         for index in 0..count {
-            let subject = part_name(key, name, index);
+            let subject = key.part(name, index);
             match self.patiently(async || self.read(&subject).await)? {
                 Some((_, part)) => bytes.extend(part),
                 None => return Ok(None),
@@ -339,25 +393,38 @@ impl Broker {
         Ok(Some(bytes))
     }
 
-    /// Removes a value with its parts.
-    pub(crate) fn remove(&self, key: &Key) -> Result<(), BrokerError> {
-        let found = self.patiently(async || self.read(&key.0).await)?;
-        self.purge(&self.values, &key.0)?;
-        if let Some((_, value)) = found
-            && let Some((name, _)) = parts_of(&value)
-        {
-            let all = format!("{}.part.{name:016x}.>", search_of(key));
-            self.purge(&self.values, &all)?;
-        }
-        Ok(())
+    /// Removes pieces with their reports.
+    pub(crate) fn discard(
+        &self,
+        search: &SearchId,
+        pieces: &[PieceId],
+    ) -> Result<(), BrokerError> {
+        self.all(pieces, async |piece| {
+            let all = format!("{VALUES}.v.{search}.piece.{piece}.>");
+            match self.values.purge().filter(all).await {
+                Ok(_) => Attempt::Done(Written::Conflict),
+                Err(error) => Attempt::Again(BrokerError::of(&error)),
+            }
+        })
     }
 
-    /// Removes the parts of a value that was read and has been replaced.
     fn purge(&self, stream: &Stream, filter: &str) -> Result<(), BrokerError> {
         self.patiently(async || match stream.purge().filter(filter).await {
             Ok(_) => Attempt::Done(()),
             Err(error) => Attempt::Again(BrokerError::of(&error)),
         })
+    }
+
+    /// Removes the parts of a value that are not those of its present one.
+    pub(crate) fn tidy(&self, key: &Key, old: u64) -> Result<(), BrokerError> {
+        self.purge(&self.values, &format!("{}.part.{old:016x}.>", key.0))
+    }
+
+    /// The name of the parts of a long value.
+    pub(crate) fn parts(&self, key: &Key) -> Result<Option<u64>, BrokerError> {
+        let subject = key.subject();
+        let found = self.patiently(async || self.read(&subject).await)?;
+        Ok(found.and_then(|(_, value)| Some(parts_of(&value)?.0)))
     }
 
     /// Removes all that the broker holds of a search, but for its files.
@@ -374,7 +441,7 @@ impl Broker {
     /// Values whose key matches, and those that are written from now on.
     pub(crate) fn watch(&self, key: &Key) -> Result<Watch, BrokerError> {
         let config = pull::OrderedConfig {
-            filter_subject: key.0.clone(),
+            filter_subject: key.subject(),
             ..pull::OrderedConfig::default()
         };
         let messages = self.patiently(async || {
@@ -392,7 +459,9 @@ impl Broker {
         self.handle.spawn(async move {
             let mut messages = pin!(messages);
             while let Some(Ok(message)) = messages.next().await {
-                let key = Key(message.subject.to_string());
+                let subject = message.subject.as_str();
+                let key = subject.strip_suffix(".value").unwrap_or(subject);
+                let key = Key(key.to_owned());
                 if sender.send((key, message.payload.to_vec())).is_err() {
                     break;
                 }
@@ -404,13 +473,13 @@ impl Broker {
         })
     }
 
-    /// Puts a token into the work queue, unless it is there.
-    pub(crate) fn queue(&self, token: &Token) -> Result<(), BrokerError> {
-        let subject = format!("{WORK}.{}", token.search);
-        let id = format!("{}.{}", token.search, token.piece);
-        let bytes = token.encode();
-        self.patiently(async || self.publish(&subject, &bytes, None, Some(&id)).await)?;
-        Ok(())
+    /// Puts tokens into the work queue, unless they are there.
+    pub(crate) fn queue(&self, tokens: &[Token]) -> Result<(), BrokerError> {
+        self.all(tokens, async |token| {
+            let subject = format!("{WORK}.{}", token.search);
+            let id = format!("{}.{}", token.search, token.piece);
+            self.publish(&subject, &token.encode(), None, Some(&id)).await
+        })
     }
 
     /// The work queue of a search.
@@ -596,15 +665,6 @@ impl Queue {
     }
 }
 
-fn search_of(key: &Key) -> String {
-    let words: Vec<&str> = key.0.split('.').take(3).collect();
-    words.join(".")
-}
-
-fn part_name(key: &Key, name: u64, index: u32) -> String {
-    format!("{}.part.{name:016x}.{index}", search_of(key))
-}
-
 /// The name and number of the parts of a value that is stored in parts.
 fn parts_of(value: &[u8]) -> Option<(u64, u32)> {
     let (1, rest) = value.split_first()? else {
@@ -614,6 +674,9 @@ fn parts_of(value: &[u8]) -> Option<(u64, u32)> {
     let count = u32::from_le_bytes(rest.try_into().ok()?);
     (count <= PARTS).then_some((u64::from_le_bytes(*name), count))
 }
+
+/// What a server answers to an account that may not use JetStream.
+const NOT_ENABLED: usize = 503;
 
 /// Three copies where there are as many servers, one otherwise.
 const COPIES: [usize; 2] = [3, 1];

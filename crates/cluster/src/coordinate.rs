@@ -47,6 +47,8 @@ pub struct Coordination<'a> {
     broker: &'a Broker,
     search: SearchId,
     revision: u64,
+    /// The name of the parts of the last record, if it is long.
+    parts: Option<u64>,
     begun: Instant,
     reports: crate::broker::Watch,
     alive: mpsc::Receiver<(String, Vec<u8>)>,
@@ -61,6 +63,8 @@ const TICK: Duration = Duration::from_millis(20);
 const BATCH: usize = 64;
 /// A worker that is silent for so long is not shown.
 const SILENT: Duration = Duration::from_secs(3);
+/// A record that may be stored in parts.
+const LONG: usize = 256 << 10;
 /// After so long without a report the broker is asked for them again.
 const LOST: Duration = Duration::from_secs(10);
 
@@ -79,7 +83,7 @@ impl<'a> Coordination<'a> {
             Written::Conflict => return Err(taken(search)),
         };
         broker.queue_of(search)?;
-        broker.put(&head_key(search), manifest)?;
+        broker.put(&[(head_key(search), manifest)])?;
         Coordination::of(broker, search, revision)
     }
 
@@ -106,8 +110,9 @@ impl<'a> Coordination<'a> {
             broker,
             search: search.clone(),
             revision,
+            parts: None,
             begun: Instant::now(),
-            reports: broker.watch(&Key::of(search, "report.>"))?,
+            reports: broker.watch(&Key::any_report(search))?,
             alive: broker.listen("alive")?,
             asks: broker.listen(&format!("ask.{search}"))?,
             fleet: BTreeMap::new(),
@@ -138,7 +143,7 @@ impl<'a> Coordination<'a> {
             if inputs.iter().any(report) {
                 heard = Instant::now();
             } else if heard.elapsed() > LOST {
-                self.reports = self.broker.watch(&Key::of(&self.search, "report.>"))?;
+                self.reports = self.broker.watch(&Key::any_report(&self.search))?;
                 heard = Instant::now();
             }
             let step = machine.step(self.now_ms(), inputs);
@@ -176,28 +181,38 @@ impl<'a> Coordination<'a> {
     }
 
     fn carry_out(&mut self, step: Step) -> Result<Option<Ending>, BrokerError> {
-        for (id, piece) in &step.put {
-            self.broker.put(&Key::piece(&self.search, *id), piece)?;
-        }
+        let search = &self.search;
+        let put = step.put.iter();
+        let put = put.map(|(id, piece)| (Key::piece(search, *id), &piece[..]));
+        self.broker.put(&put.collect::<Vec<_>>())?;
         if let Some(record) = step.record {
-            let key = record_key(&self.search);
-            match self.broker.replace(&key, &record.encode(), self.revision)? {
+            let key = record_key(search);
+            let bytes = record.encode();
+            match self.broker.replace(&key, &bytes, self.revision)? {
                 Written::As(revision) => self.revision = revision,
                 Written::Conflict => return Ok(Some(Ending::Replaced)),
             }
+            self.tidy(&key, bytes.len())?;
         }
-        for token in &step.queue {
-            self.broker.queue(token)?;
-        }
+        let search = &self.search;
+        self.broker.queue(&step.queue)?;
         if let Some(control) = step.control {
-            let subject = format!("control.{}", self.search);
+            let subject = format!("control.{search}");
             self.broker.send(&subject, control.encode());
         }
-        for id in step.discard {
-            self.broker.remove(&Key::piece(&self.search, id))?;
-            self.broker.remove(&Key::report(&self.search, id))?;
-        }
+        self.broker.discard(search, &step.discard)?;
         Ok(step.ending)
+    }
+
+    /// Removes the parts of the record before the one that was just written.
+    fn tidy(&mut self, key: &Key, bytes: usize) -> Result<(), BrokerError> {
+        if let Some(old) = self.parts.take() {
+            self.broker.tidy(key, old)?;
+        }
+        if bytes > LONG {
+            self.parts = self.broker.parts(key)?;
+        }
+        Ok(())
     }
 
     fn fleet<H: Home>(&self, machine: &Coordinator<H>) -> Fleet {

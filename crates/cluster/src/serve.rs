@@ -338,7 +338,7 @@ impl Serving<'_> {
                 break;
             };
             event = match action {
-                Action::Fetch(token) => match self.fetch(&token) {
+                Action::Fetch(token) => match self.fetch(&token, times) {
                     Ok(piece) => Event::Piece(piece),
                     Err(error) => {
                         (self.place.say)(&error.to_string());
@@ -382,10 +382,10 @@ impl Serving<'_> {
         lock(slot).delivery = None;
     }
 
-    /// The piece of a token, if it is out and has no report.
-    fn fetch(&self, token: &Token) -> Result<Option<Vec<u8>>, BrokerError> {
-        let reported = self.broker.get(&Key::report(&token.search, token.piece))?;
-        if reported.is_some() {
+    /// The piece of a token, if it is out. One that comes again may have a report.
+    fn fetch(&self, token: &Token, times: i64) -> Result<Option<Vec<u8>>, BrokerError> {
+        let report = Key::report(&token.search, token.piece);
+        if times > 1 && self.broker.get(&report)?.is_some() {
             return Ok(None);
         }
         let piece = self.broker.get(&Key::piece(&token.search, token.piece))?;
