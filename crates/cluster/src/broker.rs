@@ -47,7 +47,7 @@ const PART: usize = 512 << 10;
 /// The most parts of a value.
 const PARTS: u32 = 2048;
 /// A worker that says nothing about a token for so long loses it.
-const SILENCE: Duration = Duration::from_secs(5);
+const SILENCE: Duration = Duration::from_secs(3);
 
 /// See the module.
 #[derive(Clone)]

@@ -190,11 +190,6 @@ impl<H: Home> Coordinator<H> {
         self.epoch += 1;
     }
 
-    /// Whether there is nothing more to do.
-    pub fn home_is_over(&self) -> bool {
-        self.home.is_over()
-    }
-
     /// The present epoch.
     pub fn epoch(&self) -> u32 {
         self.epoch

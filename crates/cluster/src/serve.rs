@@ -230,7 +230,7 @@ impl Serving<'_> {
         while !self.stop.load(Relaxed) {
             self.broker.send("alive", self.alive(false).encode());
             count += 1;
-            if count % 3 == 0 {
+            if count % 2 == 0 {
                 for slot in &self.slots {
                     let delivery = lock(slot).delivery.clone();
                     if let Some(delivery) = delivery {

@@ -142,7 +142,7 @@ impl Search<'_> {
         let mut look = |fleet: &Fleet| self.look(&mut seen.borrow_mut(), begun, fleet);
         let mut stepped_down = |step: &StepDown| say(&step.to_string());
         let shown = options.format == Format::Text;
-        let mut begins = begins;
+        let (mut begins, mut stopped) = (begins, false);
         let finished = loop {
             let mut desk = NativeDesk {
                 control: &control,
@@ -156,8 +156,13 @@ impl Search<'_> {
                 coordination.run(&mut machine, begins, &mut desk)
             });
             let failed = desk.failed.take();
-            if let Err(failure) = self.unless_failed(ended?, failed) {
-                self.broker.forget(&self.search)?;
+            let ended = ended?;
+            stopped = ended == Ending::Stopped;
+            let replaced = ended == Ending::Replaced;
+            if let Err(failure) = self.unless_failed(ended, failed) {
+                if !replaced {
+                    self.broker.forget(&self.search)?;
+                }
                 return Err(failure);
             }
             let session = &mut machine.home.session;
@@ -172,7 +177,7 @@ impl Search<'_> {
             begins = true;
         };
         let interrupted = check::stopped(&interrupted);
-        if interrupted && !machine.home_is_over() {
+        if stopped {
             say(&format!(
                 "search {} is stopped, not lost: `reweave cluster resume {} --cluster URL` goes on with it",
                 self.search, self.search

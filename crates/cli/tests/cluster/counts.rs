@@ -32,7 +32,7 @@ fn disturb(broker: &Broker, place: &Path, over: &AtomicBool, kills: &AtomicUsize
     while !over.load(Relaxed) {
         std::thread::sleep(Duration::from_millis(100));
         wait += 1;
-        if wait % 20 == 0 {
+        if wait % 50 == 0 {
             workers.remove(0).kill();
             kills.fetch_add(1, Relaxed);
             workers.push(start());
@@ -101,6 +101,7 @@ fn compare(broker: &Broker, place: &Path, file: &str, define: &str, algorithm: &
     // Which node is claimed first decides how often `dpor` meets a class; which executions come first, what a limit leaves.
     let exact = algorithm != "dpor" && !(cut && algorithm == "dfs");
     let what = format!("{file} {define} --algorithm {algorithm}");
+    println!("{what}");
     if cut {
         assert_eq!(alone["executions"], together["executions"], "{what}");
     } else {

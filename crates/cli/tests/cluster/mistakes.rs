@@ -26,7 +26,7 @@ fn brokers_that_cannot_be_used_have_sentences() {
     let said = refused(place, &["--cluster", &plain.url, "--credentials", "missing"]);
     assert!(said.contains("missing: No such file"), "{said}");
     let said = refused(place, &["--credentials", "missing"]);
-    assert!(said.contains("--cluster is missing"), "{said}");
+    assert!(said.contains("--cluster URL is missing"), "{said}");
 }
 
 #[test]
