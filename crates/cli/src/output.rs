@@ -2,11 +2,14 @@
 //!
 //! *Called by:* every verb. *Invariants:* results go to standard output, everything else to standard error in sentences.
 
+use crate::args::ColorChoice;
 use reweave_native::{CheckError, PrepareError, StartError};
 use reweave_report::{ExitCode, Program, Style, clean};
 use std::{
+    env,
     io::{self, IsTerminal, Write},
     path::Path,
+    sync::OnceLock,
 };
 
 /// Why there is no result: the exit code, and a sentence that says what to do.
@@ -74,14 +77,40 @@ pub fn replay_line(program: &Program, file: &Path) -> Option<String> {
     Some(program.replay.as_ref()?.replace("{trace}", &quoted))
 }
 
-/// Colour only on a terminal, unless `NO_COLOR` is set; as wide as the terminal.
+static COLOR: OnceLock<ColorChoice> = OnceLock::new();
+
+/// What `--color` says, once for the command.
+pub fn set_color(choice: ColorChoice) {
+    let _ = COLOR.set(choice);
+}
+
+/// Whether a variable is set to something.
+fn is_set(name: &str) -> bool {
+    env::var_os(name).is_some_and(|value| !value.is_empty())
+}
+
+/// Whether there is colour: the option decides, then `NO_COLOR`, then `CLICOLOR_FORCE`, then whether it is for a terminal.
+pub fn colored(terminal: bool) -> bool {
+    let forced = || is_set("CLICOLOR_FORCE") && env::var_os("CLICOLOR_FORCE") != Some("0".into());
+    match COLOR.get().copied().unwrap_or_default() {
+        ColorChoice::Always => true,
+        ColorChoice::Never => false,
+        ColorChoice::Auto if is_set("NO_COLOR") => false,
+        ColorChoice::Auto => forced() || (terminal && has_escapes()),
+    }
+}
+
+/// Whether the terminal understands escape sequences.
+pub fn has_escapes() -> bool {
+    env::var_os("TERM") != Some("dumb".into())
+}
+
+/// As wide as the terminal, coloured as asked for.
 pub fn style(full: bool, plain: bool) -> Style {
-    let refused = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-    let terminal = io::stdout().is_terminal();
     let width = terminal_size::terminal_size_of(io::stdout());
     let width = width.map(|(width, _)| usize::from(width.0));
     Style {
-        colour: terminal && !refused && !plain,
+        colour: !plain && colored(io::stdout().is_terminal()),
         width: width.map_or(Style::default().width, |width| width.clamp(40, 200)),
         full,
         plain,
