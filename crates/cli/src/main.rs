@@ -10,11 +10,13 @@ mod compilers;
 mod completions;
 mod estimate;
 mod evaluate;
+mod fingerprint;
 mod output;
 mod pages;
 mod progress;
 mod replay;
 mod report;
+mod search_file;
 mod signals;
 mod suite;
 
