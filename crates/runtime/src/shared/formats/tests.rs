@@ -1,3 +1,5 @@
+//! Formats are taken apart; called by nothing but the test harness.
+
 use super::parse::{Class, Direction, Limit, Use, classes, conversions};
 use alloc::{vec, vec::Vec};
 
