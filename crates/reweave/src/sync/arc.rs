@@ -176,7 +176,7 @@ impl<T: ?Sized> Arc<T> {
     /// # Safety
     /// As there: the pointer is from [`Arc::into_raw`], and brings a reference with it.
     pub unsafe fn from_raw(pointer: *const T) -> Arc<T> {
-        // SAFETY: the caller's promise.
+        // SAFETY: the pointer is from `into_raw` and brings a reference with it, as the caller promises.
         Arc(ManuallyDrop::new(unsafe {
             std::sync::Arc::from_raw(pointer)
         }))
@@ -188,7 +188,7 @@ impl<T: ?Sized> Arc<T> {
     /// As there.
     #[track_caller]
     pub unsafe fn increment_strong_count(pointer: *const T) {
-        // SAFETY: the caller's promise; the reference stays the pointer's.
+        // SAFETY: the pointer is from `into_raw`, as the caller promises; its reference is not dropped here.
         let this = ManuallyDrop::new(unsafe { Arc::from_raw(pointer) });
         std::mem::forget(Arc::clone(&this));
     }
@@ -199,7 +199,7 @@ impl<T: ?Sized> Arc<T> {
     /// As there.
     #[track_caller]
     pub unsafe fn decrement_strong_count(pointer: *const T) {
-        // SAFETY: the caller's promise.
+        // SAFETY: the pointer is from `into_raw` and brings a reference with it, as the caller promises.
         drop(unsafe { Arc::from_raw(pointer) });
     }
 
@@ -272,7 +272,7 @@ impl<T> Arc<MaybeUninit<T>> {
     /// # Safety
     /// As there: the value is initialised.
     pub unsafe fn assume_init(self) -> Arc<T> {
-        // SAFETY: the caller's promise.
+        // SAFETY: the value is initialised, as the caller promises.
         Arc(ManuallyDrop::new(unsafe { self.inner().assume_init() }))
     }
 }
@@ -283,7 +283,7 @@ impl<T> Arc<[MaybeUninit<T>]> {
     /// # Safety
     /// As there: the values are initialised.
     pub unsafe fn assume_init(self) -> Arc<[T]> {
-        // SAFETY: the caller's promise.
+        // SAFETY: the value is initialised, as the caller promises.
         Arc(ManuallyDrop::new(unsafe { self.inner().assume_init() }))
     }
 }

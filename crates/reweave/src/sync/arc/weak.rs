@@ -51,7 +51,7 @@ impl<T: ?Sized> Weak<T> {
     /// # Safety
     /// As there.
     pub unsafe fn from_raw(pointer: *const T) -> Weak<T> {
-        // SAFETY: the caller's promise.
+        // SAFETY: the pointer is from `into_raw` and brings a reference with it, as the caller promises.
         Weak(ManuallyDrop::new(unsafe { sync::Weak::from_raw(pointer) }))
     }
 
