@@ -80,6 +80,12 @@ impl<S: Subject> Check<S> {
         self.finished()
     }
 
+    /// It is ended as it is; `interrupted`: by the user.
+    pub fn end(&mut self, interrupted: bool) {
+        self.paused = !self.finished();
+        self.interrupted = self.paused && interrupted;
+    }
+
     /// How many distinct errors were found.
     pub fn errors(&self) -> usize {
         self.found.count()

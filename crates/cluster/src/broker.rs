@@ -225,10 +225,7 @@ impl Broker {
         })
     }
 
-    fn patiently<T>(
-        &self,
-        mut attempt: impl AsyncFnMut() -> Attempt<T>,
-    ) -> Result<T, BrokerError> {
+    fn patiently<T>(&self, mut attempt: impl AsyncFnMut() -> Attempt<T>) -> Result<T, BrokerError> {
         let begun = Instant::now();
         loop {
             match self.handle.block_on(attempt()) {
@@ -394,11 +391,7 @@ impl Broker {
     }
 
     /// Removes pieces with their reports.
-    pub(crate) fn discard(
-        &self,
-        search: &SearchId,
-        pieces: &[PieceId],
-    ) -> Result<(), BrokerError> {
+    pub(crate) fn discard(&self, search: &SearchId, pieces: &[PieceId]) -> Result<(), BrokerError> {
         self.all(pieces, async |piece| {
             let all = format!("{VALUES}.v.{search}.piece.{piece}.>");
             match self.values.purge().filter(all).await {
@@ -478,7 +471,8 @@ impl Broker {
         self.all(tokens, async |token| {
             let subject = format!("{WORK}.{}", token.search);
             let id = format!("{}.{}", token.search, token.piece);
-            self.publish(&subject, &token.encode(), None, Some(&id)).await
+            self.publish(&subject, &token.encode(), None, Some(&id))
+                .await
         })
     }
 
@@ -523,12 +517,13 @@ impl Broker {
         subject: &str,
     ) -> Result<mpsc::Receiver<(String, Vec<u8>)>, BrokerError> {
         let subject = format!("{VALUES}.m.{subject}");
-        let mut subscription = self.patiently(async || {
-            match self.client.subscribe(subject.clone()).await {
-                Ok(subscription) => Attempt::Done(subscription),
-                Err(error) => Attempt::Never(BrokerError::Failed(error.to_string())),
-            }
-        })?;
+        let mut subscription =
+            self.patiently(
+                async || match self.client.subscribe(subject.clone()).await {
+                    Ok(subscription) => Attempt::Done(subscription),
+                    Err(error) => Attempt::Never(BrokerError::Failed(error.to_string())),
+                },
+            )?;
         let (sender, receiver) = mpsc::channel();
         self.handle.spawn(async move {
             while let Some(message) = subscription.next().await {
@@ -638,9 +633,10 @@ impl Queue {
     pub(crate) fn next(&self, wait: Duration) -> Result<Option<Delivery>, BrokerError> {
         let message = self.handle.block_on(async {
             let batch = self.consumer.batch().max_messages(1).expires(wait);
-            let mut batch = batch.messages().await.map_err(|error| {
-                BrokerError::Failed(error.to_string())
-            })?;
+            let mut batch = batch
+                .messages()
+                .await
+                .map_err(|error| BrokerError::Failed(error.to_string()))?;
             let longest = wait + Duration::from_secs(1);
             match tokio::time::timeout(longest, batch.next()).await {
                 Ok(Some(Ok(message))) => Ok(Some(message)),

@@ -237,10 +237,7 @@ impl<'a> Coordination<'a> {
 }
 
 /// The record of a search and its revision.
-pub fn record_of(
-    broker: &Broker,
-    search: &SearchId,
-) -> Result<Option<(u64, Record)>, BrokerError> {
+pub fn record_of(broker: &Broker, search: &SearchId) -> Result<Option<(u64, Record)>, BrokerError> {
     let Some((revision, bytes)) = broker.get(&record_key(search))? else {
         return Ok(None);
     };
@@ -263,5 +260,7 @@ pub(crate) fn head_key(search: &SearchId) -> Key {
 }
 
 fn taken(search: &SearchId) -> BrokerError {
-    BrokerError::Usage(format!("another process has just taken search {search} over"))
+    BrokerError::Usage(format!(
+        "another process has just taken search {search} over"
+    ))
 }

@@ -218,7 +218,11 @@ impl<H: Home> Coordinator<H> {
         Record {
             epoch: self.epoch,
             next: self.next,
-            out: self.out.iter().map(|(id, out)| (*id, out.most_runs)).collect(),
+            out: self
+                .out
+                .iter()
+                .map(|(id, out)| (*id, out.most_runs))
+                .collect(),
             status,
             writer: self.writer,
             runs: self.home.runs(),
@@ -284,7 +288,10 @@ impl<H: Home> Coordinator<H> {
             self.fleet.remove(&alive.worker);
             return;
         }
-        let refused = alive.refused.iter().any(|(search, _)| *search == self.search);
+        let refused = alive
+            .refused
+            .iter()
+            .any(|(search, _)| *search == self.search);
         let seen = Seen {
             slots: if refused { 0 } else { alive.slots },
             at_ms: now_ms,
@@ -332,7 +339,9 @@ impl<H: Home> Coordinator<H> {
             _ if slots == 0 => 0,
             // What comes back early has to be explored as well.
             None => wanted.max(1),
-            Some(unused) => wanted.max(1).min(usize::try_from(unused).unwrap_or(usize::MAX)),
+            Some(unused) => wanted
+                .max(1)
+                .min(usize::try_from(unused).unwrap_or(usize::MAX)),
         };
         if most == 0 {
             return;
@@ -409,4 +418,3 @@ impl<H: Home> Coordinator<H> {
         }
     }
 }
-

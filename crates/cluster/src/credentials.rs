@@ -34,8 +34,8 @@ impl Credentials {
     /// Reads a file.
     pub fn read(file: &Path) -> Result<Credentials, BrokerError> {
         let text = std::fs::read_to_string(file);
-        let text = text
-            .map_err(|error| BrokerError::Usage(format!("{}: {error}", file.display())))?;
+        let text =
+            text.map_err(|error| BrokerError::Usage(format!("{}: {error}", file.display())))?;
         let parsed = Credentials::parse(&text, file.parent().unwrap_or(Path::new("")));
         parsed.map_err(|why| BrokerError::Usage(format!("{}: {why}", file.display())))
     }
@@ -76,7 +76,9 @@ impl Credentials {
     /// How to connect to this broker.
     pub(crate) fn options(&self, url: &str) -> Result<ConnectOptions, BrokerError> {
         if url.is_empty() || url.contains(' ') {
-            return Err(BrokerError::Usage(format!("{url}: is no address; nats://HOST:4222 is one")));
+            return Err(BrokerError::Usage(format!(
+                "{url}: is no address; nats://HOST:4222 is one"
+            )));
         }
         let local = is_local(url);
         let known = self.user.is_some() || self.nkey.is_some();
@@ -146,12 +148,25 @@ mod tests {
     #[test]
     fn beyond_this_machine_credentials_are_needed() {
         let none = Credentials::default();
-        for local in ["nats://127.0.0.1:4222", "localhost", "nats://[::1]:4222", "nats://a:b@localhost:1"] {
+        for local in [
+            "nats://127.0.0.1:4222",
+            "localhost",
+            "nats://[::1]:4222",
+            "nats://a:b@localhost:1",
+        ] {
             assert!(none.options(local).is_ok(), "{local}");
         }
-        for far in ["nats://10.0.0.1:4222", "nats://localhost.example.com", "nats://127.0.0.1:1,nats://far:1", "nats://127.0.0.1@far:1"] {
+        for far in [
+            "nats://10.0.0.1:4222",
+            "nats://localhost.example.com",
+            "nats://127.0.0.1:1,nats://far:1",
+            "nats://127.0.0.1@far:1",
+        ] {
             let refused = none.options(far).err().map(|error| error.to_string());
-            assert!(refused.is_some_and(|it| it.contains("--credentials FILE")), "{far}");
+            assert!(
+                refused.is_some_and(|it| it.contains("--credentials FILE")),
+                "{far}"
+            );
             assert!(none.demands_signatures(far));
         }
         assert!(!none.demands_signatures("nats://localhost"));

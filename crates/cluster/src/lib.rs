@@ -25,11 +25,11 @@ mod worker;
 
 pub use broker::{Broker, BrokerError};
 pub use coordinate::{Coordination, Desk, Fleet, manifest_of, record_of};
+pub use coordinator::{Coordinator, Ending, Home, Input, Limits, Pace, Step};
 pub use credentials::Credentials;
 pub use manifest::{Manifest, ManifestFile, public_key};
-pub use serve::{Explored, Explorer, Opener, PieceSlice, Place, serve};
-pub use coordinator::{Coordinator, Ending, Home, Input, Limits, Pace, Step};
 pub use message::{
     Alive, Control, Malformed, Outcome, PieceId, Record, Report, SearchId, Status, Token,
 };
+pub use serve::{Explored, Explorer, Opener, PieceSlice, Place, serve};
 pub use worker::{Action, Event, Worker};

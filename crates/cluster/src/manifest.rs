@@ -111,10 +111,7 @@ impl Manifest {
     }
 
     /// Reads one; an error is a sentence.
-    pub(crate) fn unseal(
-        bytes: &[u8],
-        believed: Option<&[Vec<u8>]>,
-    ) -> Result<Manifest, String> {
+    pub(crate) fn unseal(bytes: &[u8], believed: Option<&[Vec<u8>]>) -> Result<Manifest, String> {
         let (seal, body) = decode::<Seal>(bytes).map_err(|error| error.to_string())?;
         if let Some(believed) = believed {
             let known = believed.contains(&seal.key);
@@ -126,8 +123,7 @@ impl Manifest {
             }
         }
         let manifest = serde_json::from_slice(body);
-        let manifest: Manifest =
-            manifest.map_err(|_| "its manifest makes no sense".to_owned())?;
+        let manifest: Manifest = manifest.map_err(|_| "its manifest makes no sense".to_owned())?;
         let sound = manifest.files.iter().all(ManifestFile::makes_sense);
         match sound && !manifest.files.is_empty() {
             true => Ok(manifest),

@@ -219,7 +219,9 @@ impl Serving<'_> {
         }
         if manifest.build != *build {
             let theirs = &manifest.build;
-            return Err(format!("it is of reweave {theirs}, and this worker is {build}"));
+            return Err(format!(
+                "it is of reweave {theirs}, and this worker is {build}"
+            ));
         }
         Ok(manifest)
     }

@@ -73,10 +73,9 @@ impl Worker {
     pub fn step(&mut self, event: Event) -> Option<Action> {
         let state = std::mem::take(&mut self.state);
         let (next, action) = match (state, event) {
-            (State::Idle, Event::Token(token)) => (
-                State::Fetching(token.clone()),
-                Some(Action::Fetch(token)),
-            ),
+            (State::Idle, Event::Token(token)) => {
+                (State::Fetching(token.clone()), Some(Action::Fetch(token)))
+            }
             (State::Fetching(_), Event::Piece(None)) => (State::Idle, Some(Action::Acknowledge)),
             (State::Fetching(token), Event::Piece(Some(piece))) => (
                 State::Exploring(token.clone()),

@@ -344,11 +344,7 @@ impl World<'_> {
     }
 }
 
-fn compare(
-    program: &Program,
-    algorithm: AlgorithmName,
-    seed: u64,
-) -> Result<usize, TestCaseError> {
+fn compare(program: &Program, algorithm: AlgorithmName, seed: u64) -> Result<usize, TestCaseError> {
     let mut alone = Search::new(options(algorithm));
     advance(&mut alone, program, 600);
     if !alone.exhausted() || alone.unfit().is_some() {

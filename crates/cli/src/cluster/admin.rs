@@ -35,23 +35,28 @@ fn manage(options: &ClusterOptions) -> Result<ExitCode, Failure> {
         return Ok(print(&format!("trust = {key}\n")));
     }
     let url = place.cluster.as_deref();
-    let url = url.ok_or("which cluster? --cluster URL or the variable REWEAVE_CLUSTER names it".to_owned())?;
+    let url = url.ok_or(
+        "which cluster? --cluster URL or the variable REWEAVE_CLUSTER names it".to_owned(),
+    )?;
     let (broker, _) = connect(url, place.credentials.as_deref())?;
     match &options.command {
         ClusterCommand::Status => Ok(print(&status(&broker)?)),
         ClusterCommand::Stop { search } => stop(&broker, &named(search)?),
-        ClusterCommand::Resume { search } => go_on(&broker, &named(search)?),
+        ClusterCommand::Resume { search } => go_on((&broker, url), &named(search)?),
         ClusterCommand::Key { .. } => unreachable!("it needs no cluster"),
     }
 }
 
 fn named(search: &str) -> Result<SearchId, Failure> {
     let known = search.parse::<SearchId>();
-    Ok(known.map_err(|_| format!("{search}: no search is called so; `reweave cluster status` lists them"))?)
+    Ok(known.map_err(|_| {
+        format!("{search}: no search is called so; `reweave cluster status` lists them")
+    })?)
 }
 
 fn missing(search: &SearchId) -> Failure {
-    format!("{search}: there is no such search; `reweave cluster status` lists those there are").into()
+    format!("{search}: there is no such search; `reweave cluster status` lists those there are")
+        .into()
 }
 
 /// Workers report a few times a second.
@@ -127,7 +132,7 @@ fn stop(broker: &Broker, search: &SearchId) -> Result<ExitCode, Failure> {
     }
 }
 
-fn go_on(broker: &Broker, search: &SearchId) -> Result<ExitCode, Failure> {
+fn go_on((broker, url): (&Broker, &str), search: &SearchId) -> Result<ExitCode, Failure> {
     let sealed = manifest_of(broker, search)?.ok_or_else(|| missing(search))?;
     let (revision, record) = record_of(broker, search)?.ok_or_else(|| missing(search))?;
     let manifest = Manifest::read(&sealed)?;
@@ -154,5 +159,5 @@ fn go_on(broker: &Broker, search: &SearchId) -> Result<ExitCode, Failure> {
         revision,
         record,
     };
-    resume(broker, &request, program, settings, existing)
+    resume((broker, url), &request, program, settings, existing)
 }

@@ -2,8 +2,8 @@
 //!
 //! *Called by:* `search`. *Owns:* the session.
 
-use reweave_cluster::{Desk, Fleet, Home};
 use reweave_check::Control;
+use reweave_cluster::{Desk, Fleet, Home};
 use reweave_native::{Session, StepDown, StoredSession};
 use std::{
     sync::atomic::Ordering::Relaxed,
@@ -22,7 +22,8 @@ pub fn write(piece: &StoredSession) -> Vec<u8> {
 
 /// And back; an error is a sentence.
 pub fn read(bytes: &[u8]) -> Result<StoredSession, String> {
-    serde_json::from_slice(bytes).map_err(|error| format!("a piece of the search is damaged: {error}"))
+    serde_json::from_slice(bytes)
+        .map_err(|error| format!("a piece of the search is damaged: {error}"))
 }
 
 impl Home for NativeHome {

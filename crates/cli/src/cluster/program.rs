@@ -103,7 +103,10 @@ pub fn open(manifest: &Manifest, directory: &Path) -> Result<(NativeProgram, Set
     let stdin = launched.stdin.map(|name| {
         let known = manifest.files.iter().any(|file| file.name == name);
         let open = || fs::File::open(directory.join(&name)).map_err(|error| error.to_string());
-        known.then(open).ok_or("its standard input is missing")?.map(Arc::new)
+        known
+            .then(open)
+            .ok_or("its standard input is missing")?
+            .map(Arc::new)
     });
     let mut program =
         check::prepare(&request, stdin.transpose()?).map_err(|failure| failure.sentence)?;

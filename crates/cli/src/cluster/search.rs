@@ -9,9 +9,9 @@ use super::{
 };
 use crate::{
     args::{CheckRequest, Format},
-    check,
+    check::{self, Checked},
     output::{Failure, say},
-    progress,
+    progress::{self, Phase, Progress},
     signals::interrupts,
 };
 use reweave_check::{Control, Settings};
@@ -48,6 +48,7 @@ pub fn explore(request: &CheckRequest) -> Result<ExitCode, Failure> {
     let sealed = manifest.seal(&credentials);
     Search {
         broker: &broker,
+        url,
         request,
         settings,
         search: SearchId::new(fresh()),
@@ -57,7 +58,7 @@ pub fn explore(request: &CheckRequest) -> Result<ExitCode, Failure> {
 
 /// Goes on with a search, whatever became of its coordinator.
 pub fn resume(
-    broker: &Broker,
+    (broker, url): (&Broker, &str),
     request: &CheckRequest,
     program: NativeProgram,
     settings: Settings,
@@ -65,6 +66,7 @@ pub fn resume(
 ) -> Result<ExitCode, Failure> {
     Search {
         broker,
+        url,
         request,
         settings,
         search: existing.search.clone(),
@@ -85,6 +87,7 @@ enum Start<'a> {
 
 struct Search<'a> {
     broker: &'a Broker,
+    url: &'a str,
     request: &'a CheckRequest,
     settings: Settings,
     search: SearchId,
@@ -103,7 +106,7 @@ impl Search<'_> {
         let begun = Instant::now();
         let options = &self.request.options;
         let control = Control::default();
-        let interrupted = interrupts(&control);
+        interrupts(&control);
         program.stopped_by(&control);
         let name = program.name().to_owned();
         let until = options.budget.and_then(|it| begun.checked_add(it));
@@ -122,8 +125,7 @@ impl Search<'_> {
                 existing.record.out.is_empty()
             }
         };
-        let machine =
-            Coordinator::new(home, self.search.clone(), self.pace(), limits, fresh());
+        let machine = Coordinator::new(home, self.search.clone(), self.pace(), limits, fresh());
         let (mut machine, mut coordination) = match start {
             Start::New(manifest) => {
                 let mut machine = machine;
@@ -142,7 +144,10 @@ impl Search<'_> {
         let mut look = |fleet: &Fleet| self.look(&mut seen.borrow_mut(), begun, fleet);
         let mut stepped_down = |step: &StepDown| say(&step.to_string());
         let shown = options.format == Format::Text;
-        let (mut begins, mut stopped) = (begins, false);
+        let progress = Progress::new(name, 1, &control);
+        progress.enter(Phase::Exploring);
+        let mut begins = begins;
+        let mut stopped;
         let finished = loop {
             let mut desk = NativeDesk {
                 control: &control,
@@ -152,7 +157,7 @@ impl Search<'_> {
                 look: &mut look,
                 failed: None,
             };
-            let ended: Result<Ending, _> = progress::shown(&name, 1, &control, shown, || {
+            let ended: Result<Ending, _> = progress::shown(&progress, shown, || {
                 coordination.run(&mut machine, begins, &mut desk)
             });
             let failed = desk.failed.take();
@@ -169,6 +174,7 @@ impl Search<'_> {
             session.set_workers(seen.borrow().most);
             let spent = begun.elapsed().saturating_sub(session.check().elapsed());
             session.check_mut().spend(spent);
+            session.check_mut().end(stopped);
             if let Some(finished) = session.conclude(&mut stepped_down)? {
                 break finished;
             }
@@ -176,17 +182,21 @@ impl Search<'_> {
             machine.start_over();
             begins = true;
         };
-        let interrupted = check::stopped(&interrupted);
-        if stopped {
-            say(&format!(
-                "search {} is stopped, not lost: `reweave cluster resume {} --cluster URL` goes on with it",
-                self.search, self.search
-            ));
-        } else {
+        if !stopped {
             self.broker.forget(&self.search)?;
         }
-        let stem = &self.settings.name;
-        check::present(self.request, stem, &finished, interrupted)
+        let checked = Checked {
+            finished,
+            name: self.settings.name.clone(),
+            interrupted: stopped.then(|| {
+                let search = &self.search;
+                format!(
+                    "search {search} is stopped; to continue:\n  reweave cluster resume {search} --cluster {}",
+                    self.url
+                )
+            }),
+        };
+        check::present(self.request, &checked)
     }
 
     fn pace(&self) -> Pace {

@@ -43,8 +43,21 @@ fn disturb(broker: &Broker, place: &Path, over: &AtomicBool, kills: &AtomicUsize
 /// What must not depend on where it was explored.
 fn essence(document: &Value, exact: bool) -> Value {
     let mut kept = serde_json::Map::new();
-    let always = ["program", "algorithm", "complete", "incomplete", "threads_max", "warnings"];
-    let counts = ["executions", "events", "blocked", "blocked_by", "weak_orders"];
+    let always = [
+        "program",
+        "algorithm",
+        "complete",
+        "incomplete",
+        "threads_max",
+        "warnings",
+    ];
+    let counts = [
+        "executions",
+        "events",
+        "blocked",
+        "blocked_by",
+        "weak_orders",
+    ];
     for key in always.iter().chain(counts.iter().filter(|_| exact)) {
         kept.insert((*key).into(), document[*key].clone());
     }
@@ -87,7 +100,14 @@ fn counts_are_those_of_one_machine_while_workers_die() {
 
 fn compare(broker: &Broker, place: &Path, file: &str, define: &str, algorithm: &str) {
     let file = program(file);
-    let mut words = vec!["--algorithm", algorithm, "--keep-going", "--no-minimise", define, &file];
+    let mut words = vec![
+        "--algorithm",
+        algorithm,
+        "--keep-going",
+        "--no-minimise",
+        define,
+        &file,
+    ];
     match algorithm {
         "random" => words.extend(["--max-executions", "300"]),
         // Too many for most programs: the limit must be kept to the last execution.

@@ -23,7 +23,10 @@ fn brokers_that_cannot_be_used_have_sentences() {
     let plain = Broker::with(&[]);
     let said = refused(place, &["--cluster", &plain.url]);
     assert!(said.contains("the broker has no JetStream"), "{said}");
-    let said = refused(place, &["--cluster", &plain.url, "--credentials", "missing"]);
+    let said = refused(
+        place,
+        &["--cluster", &plain.url, "--credentials", "missing"],
+    );
     assert!(said.contains("missing: No such file"), "{said}");
     let said = refused(place, &["--credentials", "missing"]);
     assert!(said.contains("--cluster URL is missing"), "{said}");
@@ -37,11 +40,32 @@ fn users_are_checked() {
     let said = refused(place, &["--cluster", &closed.url]);
     assert!(said.contains("does not accept these credentials"), "{said}");
     std::fs::write(place.join("key"), "user = me\npassword = secret\n").expect("room");
-    let words = ["cluster", "status", "--cluster", &closed.url, "--credentials", "key"];
+    let words = [
+        "cluster",
+        "status",
+        "--cluster",
+        &closed.url,
+        "--credentials",
+        "key",
+    ];
     let seen = run(place, &words);
     let text = String::from_utf8_lossy(&seen.stdout).into_owned();
-    assert_eq!(text, "0 workers with 0 slots, 0 of them busy\nno searches\n");
-    let said = run(place, &["cluster", "stop", "abc", "--cluster", &closed.url, "--credentials", "key"]);
+    assert_eq!(
+        text,
+        "0 workers with 0 slots, 0 of them busy\nno searches\n"
+    );
+    let said = run(
+        place,
+        &[
+            "cluster",
+            "stop",
+            "abc",
+            "--cluster",
+            &closed.url,
+            "--credentials",
+            "key",
+        ],
+    );
     let said = String::from_utf8_lossy(&said.stderr).into_owned();
     assert!(said.contains("no search is called so"), "{said}");
 }

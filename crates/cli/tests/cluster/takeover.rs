@@ -31,7 +31,15 @@ fn search(broker: &Broker, place: &Path, reports: u64) -> String {
 fn begin(broker: &Broker, place: &Path) -> Child {
     let file = program("papers/lastzero.c");
     let words = [
-        "check", "--cluster", &broker.url, "--first", "5", "--slice", "20ms", "-DN=11", &file,
+        "check",
+        "--cluster",
+        &broker.url,
+        "--first",
+        "5",
+        "--slice",
+        "20ms",
+        "-DN=11",
+        &file,
     ];
     let mut command = reweave(place, &words);
     command.stdout(Stdio::null()).stderr(Stdio::null());
@@ -40,7 +48,10 @@ fn begin(broker: &Broker, place: &Path) -> Child {
 
 /// (N + 3) * 2^(N - 2) executions: 7,168 for 11.
 fn resumed(broker: &Broker, place: &Path, name: &str) {
-    let done = run(place, &["cluster", "resume", name, "--cluster", &broker.url]);
+    let done = run(
+        place,
+        &["cluster", "resume", name, "--cluster", &broker.url],
+    );
     let text = String::from_utf8_lossy(&done.stdout);
     let said = String::from_utf8_lossy(&done.stderr);
     assert!(text.contains("complete, 7,168 executions"), "{text}{said}");
@@ -76,7 +87,10 @@ fn a_search_is_stopped_and_resumed() {
     let code = first.wait().expect("it was started here").code();
     assert_eq!(code, Some(3), "stopped and incomplete");
     resumed(&broker, place, &name);
-    let again = run(place, &["cluster", "resume", &name, "--cluster", &broker.url]);
+    let again = run(
+        place,
+        &["cluster", "resume", &name, "--cluster", &broker.url],
+    );
     assert_eq!(again.status.code(), Some(2));
     let said = String::from_utf8_lossy(&again.stderr).into_owned();
     assert!(said.contains("there is no such search"), "{said}");
@@ -89,7 +103,15 @@ fn an_error_ends_the_search_and_is_traced_here() {
     let place = place.path();
     let _worker = Worker::start(&broker, place);
     let file = program("papers/database.c");
-    let words = ["--cluster", &broker.url, "--first", "1", "--output", "traces", &file];
+    let words = [
+        "--cluster",
+        &broker.url,
+        "--first",
+        "1",
+        "--output",
+        "traces",
+        &file,
+    ];
     let (document, code) = checked(place, &words);
     assert_eq!(code, 1);
     assert_eq!(document["errors"][0]["kind"], "deadlock");

@@ -30,7 +30,12 @@ impl BrokerError {
             text = format!("{text}: {inner}");
             source = inner.source();
         }
-        let full = ["insufficient", "no space", "maximum bytes", "resources exceeded"];
+        let full = [
+            "insufficient",
+            "no space",
+            "maximum bytes",
+            "resources exceeded",
+        ];
         match full.iter().any(|word| text.contains(word)) {
             true => BrokerError::Full,
             false => BrokerError::Failed(text),
