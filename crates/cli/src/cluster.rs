@@ -14,13 +14,19 @@ pub use search::explore;
 pub use worker::run as work;
 
 use crate::output::Failure;
-use reweave_cluster::{Broker, BrokerError, Credentials};
+use reweave_cluster::{Broker, BrokerError, Credentials, Sentence};
 use std::path::Path;
 
 /// Everything that goes wrong with a broker is a matter of how it was started or named.
 impl From<BrokerError> for Failure {
     fn from(error: BrokerError) -> Failure {
         error.to_string().into()
+    }
+}
+
+impl From<Sentence> for Failure {
+    fn from(sentence: Sentence) -> Failure {
+        sentence.0.into()
     }
 }
 

@@ -42,7 +42,7 @@ const FILES: &str = "reweave-files";
 const PATIENCE: Duration = Duration::from_secs(60);
 /// Before it is tried again.
 const PAUSE: Duration = Duration::from_millis(100);
-/// Values longer than this are stored in parts: a broker takes a megabyte at once unless it is told otherwise.
+/// Values longer than this are stored in parts: by default a broker takes a megabyte at once.
 const PART: usize = 512 << 10;
 /// The most parts of a value.
 const PARTS: u32 = 2048;

@@ -7,6 +7,7 @@ use crate::{
     broker::{Broker, BrokerError, Key, Written},
     coordinator::{Coordinator, Ending, Home, Input, Step},
     message::{Alive, Record, Report, SearchId, Status},
+    sentence::Sentence,
 };
 use std::{
     collections::BTreeMap,
@@ -18,7 +19,7 @@ use std::{
 pub trait Desk<H> {
     /// The search begins, or starts over: explores a little of it, so that there is something to deal out. An error is a
     /// sentence.
-    fn begin(&mut self, home: &mut H) -> Result<(), String>;
+    fn begin(&mut self, home: &mut H) -> Result<(), Sentence>;
 
     /// Whether the user wants it to stop.
     fn wants_stop(&self) -> bool;
@@ -135,7 +136,7 @@ impl<'a> Coordination<'a> {
         loop {
             if std::mem::take(&mut begins) {
                 if let Err(sentence) = desk.begin(&mut machine.home) {
-                    return Ok(Ending::Fault(sentence));
+                    return Ok(Ending::Fault(sentence.0));
                 }
             }
             let inputs = self.inputs(desk.wants_stop())?;
@@ -153,6 +154,18 @@ impl<'a> Coordination<'a> {
             }
             desk.look(&machine.home, &self.fleet(machine));
         }
+    }
+
+    /// Stores that the search starts over.
+    pub fn start_over<H: Home>(&mut self, machine: &mut Coordinator<H>) -> Result<(), BrokerError> {
+        machine.start_over();
+        let record = machine.record(Status::Running).encode();
+        let key = record_key(&self.search);
+        match self.broker.replace(&key, &record, self.revision)? {
+            Written::As(revision) => self.revision = revision,
+            Written::Conflict => return Err(taken(&self.search)),
+        }
+        Ok(())
     }
 
     /// What has come in since.

@@ -5,7 +5,10 @@
 //! its piece is out, and the record that no longer lists the piece holds what was taken in. A step's actions are done in order: pieces
 //! are stored before the record that lists them, and queued after it.
 
-use crate::message::{Alive, Control, Outcome, PieceId, Record, Report, SearchId, Status, Token};
+use crate::{
+    message::{Alive, Control, Outcome, PieceId, Record, Report, SearchId, Status, Token},
+    sentence::Sentence,
+};
 use std::collections::BTreeMap;
 
 /// The search itself, in the coordinator's hands.
@@ -14,10 +17,10 @@ pub trait Home {
     fn deal(&mut self, most: usize) -> Vec<Vec<u8>>;
 
     /// Takes in a piece that was explored. Where it fails nothing has changed.
-    fn absorb(&mut self, piece: &[u8]) -> Result<(), String>;
+    fn absorb(&mut self, piece: &[u8]) -> Result<(), Sentence>;
 
     /// Starts over, in the way that this piece says. Pieces that are out mean nothing any more.
-    fn restart(&mut self, with: &[u8]) -> Result<(), String>;
+    fn restart(&mut self, with: &[u8]) -> Result<(), Sentence>;
 
     /// All of it as bytes, but for the pieces that are out.
     fn store(&mut self) -> Vec<u8>;
@@ -316,7 +319,7 @@ impl<H: Home> Coordinator<H> {
         }
         self.reports += 1;
         let done = match report.outcome {
-            Outcome::Fault(sentence) => Err(sentence),
+            Outcome::Fault(sentence) => Err(Sentence(sentence)),
             Outcome::Explored => self.home.absorb(&report.payload),
             Outcome::Restarts => self.home.restart(&report.payload).map(|()| {
                 step.discard.extend(self.out.keys());
@@ -326,7 +329,7 @@ impl<H: Home> Coordinator<H> {
             }),
         };
         if let Err(sentence) = done {
-            step.ending = Some(Ending::Fault(sentence));
+            step.ending = Some(Ending::Fault(sentence.0));
         }
         true
     }

@@ -2,18 +2,18 @@
 //!
 //! *Decides:* that beyond this machine nothing goes without TLS and credentials. *Called by:* the command. *Owns:* nothing.
 
-use crate::broker::BrokerError;
+use crate::{broker::BrokerError, sentence::Sentence};
 use async_nats::ConnectOptions;
 use std::path::{Path, PathBuf};
 
 /// See the module.
 #[derive(Clone, PartialEq, Eq, Default)]
 pub struct Credentials {
-    user: Option<(String, String)>,
+    pub(crate) user: Option<(String, String)>,
     /// The seed of a key of NATS.
-    nkey: Option<String>,
+    pub(crate) nkey: Option<String>,
     /// Certificates of authorities.
-    authority: Option<PathBuf>,
+    pub(crate) authority: Option<PathBuf>,
     /// The seed of the key that manifests are signed with.
     pub(crate) sign: Option<Vec<u8>>,
     /// Keys that a worker believes.
@@ -40,7 +40,7 @@ impl Credentials {
         parsed.map_err(|why| BrokerError::Usage(format!("{}: {why}", file.display())))
     }
 
-    fn parse(text: &str, beside: &Path) -> Result<Credentials, String> {
+    fn parse(text: &str, beside: &Path) -> Result<Credentials, Sentence> {
         let mut read = Credentials::default();
         let (mut user, mut password) = (None, None);
         for line in text.lines().map(str::trim) {
@@ -57,7 +57,7 @@ impl Credentials {
                 "authority" => read.authority = Some(beside.join(value)),
                 "sign" => read.sign = Some(key_of(value)?),
                 "trust" => read.trust.push(key_of(value)?),
-                other => return Err(format!("there is no key `{other}`, only {KEYS}")),
+                other => return Err(format!("there is no key `{other}`, only {KEYS}").into()),
             }
         }
         read.user = match (user, password) {
@@ -117,7 +117,7 @@ fn is_local(url: &str) -> bool {
 }
 
 /// Sixty-four hexadecimal digits.
-fn key_of(text: &str) -> Result<Vec<u8>, String> {
+fn key_of(text: &str) -> Result<Vec<u8>, Sentence> {
     let digits = text.as_bytes();
     let byte = |pair: &[u8]| {
         let text = std::str::from_utf8(pair).ok()?;
@@ -140,9 +140,9 @@ mod tests {
         assert_eq!(read.user, Some(("me".into(), "secret".into())));
         assert_eq!(read.trust, [vec![15; 32]]);
         let wrong = |text: &str| Credentials::parse(text, Path::new("")).unwrap_err();
-        assert_eq!(wrong("user = me"), "user and password belong together");
-        assert!(wrong("sign = 12").contains("64 hexadecimal digits"));
-        assert!(wrong("pass = x").contains("there is no key `pass`"));
+        assert_eq!(wrong("user = me").0, "user and password belong together");
+        assert!(wrong("sign = 12").0.contains("64 hexadecimal digits"));
+        assert!(wrong("pass = x").0.contains("there is no key `pass`"));
     }
 
     #[test]

@@ -20,6 +20,7 @@ mod coordinator;
 mod credentials;
 mod manifest;
 mod message;
+mod sentence;
 mod serve;
 mod worker;
 
@@ -31,5 +32,6 @@ pub use manifest::{Manifest, ManifestFile, public_key};
 pub use message::{
     Alive, Control, Malformed, Outcome, PieceId, Record, Report, SearchId, Status, Token,
 };
+pub use sentence::Sentence;
 pub use serve::{Explored, Explorer, Opener, PieceSlice, Place, serve};
 pub use worker::{Action, Event, Worker};

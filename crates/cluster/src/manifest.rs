@@ -6,6 +6,7 @@
 use crate::{
     credentials::Credentials,
     message::{decode, encode},
+    sentence::Sentence,
 };
 use ring::{
     digest::{SHA256, digest},
@@ -106,13 +107,13 @@ impl Manifest {
     }
 
     /// Reads one, for a user that wants to run it; an error is a sentence.
-    pub fn read(bytes: &[u8]) -> Result<Manifest, String> {
+    pub fn read(bytes: &[u8]) -> Result<Manifest, Sentence> {
         Manifest::unseal(bytes, None)
     }
 
     /// Reads one; an error is a sentence.
-    pub(crate) fn unseal(bytes: &[u8], believed: Option<&[Vec<u8>]>) -> Result<Manifest, String> {
-        let (seal, body) = decode::<Seal>(bytes).map_err(|error| error.to_string())?;
+    pub(crate) fn unseal(bytes: &[u8], believed: Option<&[Vec<u8>]>) -> Result<Manifest, Sentence> {
+        let (seal, body) = decode::<Seal>(bytes).map_err(Sentence::of)?;
         if let Some(believed) = believed {
             let known = believed.contains(&seal.key);
             let key = UnparsedPublicKey::new(&ED25519, &seal.key);
@@ -123,7 +124,8 @@ impl Manifest {
             }
         }
         let manifest = serde_json::from_slice(body);
-        let manifest: Manifest = manifest.map_err(|_| "its manifest makes no sense".to_owned())?;
+        let manifest: Manifest =
+            manifest.map_err(|_| Sentence::from("its manifest makes no sense"))?;
         let sound = manifest.files.iter().all(ManifestFile::makes_sense);
         match sound && !manifest.files.is_empty() {
             true => Ok(manifest),
@@ -164,7 +166,7 @@ mod tests {
         assert_eq!(public_key(&signer(1)), Some(hex(&key(1))));
         assert!(Manifest::unseal(&sealed, Some(&[key(2), key(1)])).is_ok());
         let refused = Manifest::unseal(&sealed, Some(&[key(2)])).unwrap_err();
-        assert!(refused.contains("not signed by a key"), "{refused}");
+        assert!(refused.0.contains("not signed by a key"), "{refused}");
         let unsigned = manifest("queue").seal(&Credentials::default());
         assert!(Manifest::unseal(&unsigned, Some(&[key(1)])).is_err());
         assert!(Manifest::unseal(&unsigned, None).is_ok());
@@ -179,7 +181,7 @@ mod tests {
         for name in ["../x", "/etc/passwd", "", ".hidden", "a/b", "a\0b"] {
             let sealed = manifest(name).seal(&signer(1));
             let refused = Manifest::unseal(&sealed, None).expect_err(name);
-            assert!(refused.contains("not allowed"), "{name}: {refused}");
+            assert!(refused.0.contains("not allowed"), "{name}: {refused}");
         }
     }
 

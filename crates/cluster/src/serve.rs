@@ -10,6 +10,7 @@ use crate::{
     credentials::Credentials,
     manifest::Manifest,
     message::{Alive, Control, Outcome, Report, SearchId, Token},
+    sentence::Sentence,
     worker::{Action, Event, Worker},
 };
 use std::{
@@ -27,13 +28,13 @@ use std::{
 /// Makes programs ready to be explored.
 pub trait Opener: Sync {
     /// For one slot. The files lie in this directory; an error is a sentence.
-    fn open(&self, manifest: &Manifest, directory: &Path) -> Result<Box<dyn Explorer>, String>;
+    fn open(&self, manifest: &Manifest, directory: &Path) -> Result<Box<dyn Explorer>, Sentence>;
 }
 
 /// Explores pieces of one search.
 pub trait Explorer {
     /// Explores a piece. An error is a sentence: it cannot be explored here.
-    fn explore(&mut self, piece: &[u8], slice: &PieceSlice) -> Result<Explored, String>;
+    fn explore(&mut self, piece: &[u8], slice: &PieceSlice) -> Result<Explored, Sentence>;
 }
 
 /// How far a piece is explored.
@@ -90,7 +91,7 @@ const TOO_OFTEN: i64 = 12;
 /// A search that this worker knows.
 struct Known {
     search: SearchId,
-    manifest: Result<Manifest, String>,
+    manifest: Result<Manifest, Sentence>,
     queue: Queue,
     /// Why it cannot be explored here.
     refused: Mutex<Option<String>>,
@@ -120,15 +121,15 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 impl Broker {
     /// Gets the files of a program; an error is a sentence.
-    pub fn unpack(&self, manifest: &Manifest, directory: &Path) -> Result<(), String> {
+    pub fn unpack(&self, manifest: &Manifest, directory: &Path) -> Result<(), Sentence> {
         let failed = |error: io::Error| format!("{}: {error}", directory.display());
         fs::create_dir_all(directory).map_err(failed)?;
         for file in &manifest.files {
             let bytes = self.get_file(&file.hash, file.bytes + 1);
-            let bytes = bytes.map_err(|error| error.to_string())?;
+            let bytes = bytes.map_err(Sentence::of)?;
             if !file.is(&bytes) {
                 let name = &file.name;
-                return Err(format!("{name}: its hash is not the one of its manifest"));
+                return Err(format!("{name}: its hash is not the one of its manifest").into());
             }
             let path = directory.join(&file.name);
             fs::write(&path, &bytes).map_err(failed)?;
@@ -203,7 +204,7 @@ impl Serving<'_> {
         };
         let known = Known {
             search: search.clone(),
-            refused: Mutex::new(manifest.as_ref().err().cloned()),
+            refused: Mutex::new(manifest.as_ref().err().map(Sentence::to_string)),
             manifest,
             queue,
             files: Mutex::default(),
@@ -211,17 +212,15 @@ impl Serving<'_> {
         lock(&self.searches).insert(search, known.into());
     }
 
-    fn suits(&self, manifest: Manifest) -> Result<Manifest, String> {
+    fn suits(&self, manifest: Manifest) -> Result<Manifest, Sentence> {
         let (build, machine) = (&self.place.build, &self.place.machine);
         if manifest.machine != *machine {
             let theirs = &manifest.machine;
-            return Err(format!("it is for {theirs}, and this machine is {machine}"));
+            return Err(format!("it is for {theirs}, and this machine is {machine}").into());
         }
         if manifest.build != *build {
             let theirs = &manifest.build;
-            return Err(format!(
-                "it is of reweave {theirs}, and this worker is {build}"
-            ));
+            return Err(format!("it is of reweave {theirs}, and this worker is {build}").into());
         }
         Ok(manifest)
     }
@@ -232,7 +231,7 @@ impl Serving<'_> {
         while !self.stop.load(Relaxed) {
             self.broker.send("alive", self.alive(false).encode());
             count += 1;
-            if count % 2 == 0 {
+            if count.is_multiple_of(2) {
                 for slot in &self.slots {
                     let delivery = lock(slot).delivery.clone();
                     if let Some(delivery) = delivery {
@@ -444,14 +443,14 @@ impl Serving<'_> {
             Err(why) => {
                 let search = &token.search;
                 (self.place.say)(&format!("search {search} is not explored here: {why}"));
-                *lock(&known.refused) = Some(why);
+                *lock(&known.refused) = Some(why.0);
                 Event::Refused
             }
         }
     }
 
-    fn open(&self, known: &Known) -> Result<Box<dyn Explorer>, String> {
-        let manifest = known.manifest.as_ref().map_err(String::clone)?;
+    fn open(&self, known: &Known) -> Result<Box<dyn Explorer>, Sentence> {
+        let manifest = known.manifest.as_ref().map_err(Sentence::clone)?;
         let directory = {
             let mut files = lock(&known.files);
             match &*files {

@@ -41,7 +41,7 @@ pub enum Action {
 }
 
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-enum State {
+enum Stage {
     #[default]
     Idle,
     Fetching(Token),
@@ -52,52 +52,52 @@ enum State {
 /// See the module.
 #[derive(Clone, Debug, Default)]
 pub struct Worker {
-    state: State,
+    stage: Stage,
 }
 
 impl Worker {
     /// Whether it waits for a token.
     pub fn is_idle(&self) -> bool {
-        self.state == State::Idle
+        self.stage == Stage::Idle
     }
 
     /// What it explores.
     pub fn piece(&self) -> Option<(&SearchId, PieceId)> {
-        match &self.state {
-            State::Exploring(token) => Some((&token.search, token.piece)),
+        match &self.stage {
+            Stage::Exploring(token) => Some((&token.search, token.piece)),
             _ => None,
         }
     }
 
     /// What to do now that this happened. Events that do not fit come from messages that were late or doubled.
     pub fn step(&mut self, event: Event) -> Option<Action> {
-        let state = std::mem::take(&mut self.state);
+        let state = std::mem::take(&mut self.stage);
         let (next, action) = match (state, event) {
-            (State::Idle, Event::Token(token)) => {
-                (State::Fetching(token.clone()), Some(Action::Fetch(token)))
+            (Stage::Idle, Event::Token(token)) => {
+                (Stage::Fetching(token.clone()), Some(Action::Fetch(token)))
             }
-            (State::Fetching(_), Event::Piece(None)) => (State::Idle, Some(Action::Acknowledge)),
-            (State::Fetching(token), Event::Piece(Some(piece))) => (
-                State::Exploring(token.clone()),
+            (Stage::Fetching(_), Event::Piece(None)) => (Stage::Idle, Some(Action::Acknowledge)),
+            (Stage::Fetching(token), Event::Piece(Some(piece))) => (
+                Stage::Exploring(token.clone()),
                 Some(Action::Explore(token, piece)),
             ),
-            (State::Exploring(_), Event::Refused) => (State::Idle, Some(Action::Return)),
-            (State::Exploring(token), Event::Explored(report)) => {
+            (Stage::Exploring(_), Event::Refused) => (Stage::Idle, Some(Action::Return)),
+            (Stage::Exploring(token), Event::Explored(report)) => {
                 let search = token.search.clone();
-                (State::Storing(token), Some(Action::Store(search, report)))
+                (Stage::Storing(token), Some(Action::Store(search, report)))
             }
-            (State::Exploring(token), Event::Control(search, control)) => {
+            (Stage::Exploring(token), Event::Control(search, control)) => {
                 let meant = search == token.search
                     && match &control {
                         Control::Stop(epoch) => token.piece.epoch <= *epoch,
                         Control::Recall(pieces) => pieces.contains(&token.piece),
                     };
-                (State::Exploring(token), meant.then_some(Action::Interrupt))
+                (Stage::Exploring(token), meant.then_some(Action::Interrupt))
             }
-            (State::Storing(_), Event::Stored) => (State::Idle, Some(Action::Acknowledge)),
+            (Stage::Storing(_), Event::Stored) => (Stage::Idle, Some(Action::Acknowledge)),
             (state, _) => (state, None),
         };
-        self.state = next;
+        self.stage = next;
         action
     }
 }

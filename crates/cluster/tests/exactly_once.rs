@@ -6,7 +6,7 @@
 use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestRng, TestRunner};
 use reweave_cluster::{
     Action, Alive, Coordinator, Ending, Event, Home, Input, Limits, Outcome, Pace, PieceId, Record,
-    Report, SearchId, Status, Step, Token, Worker,
+    Report, SearchId, Sentence, Status, Step, Token, Worker,
 };
 use reweave_explore::{AlgorithmName, Flow, Options, Search, Totals};
 use reweave_testing::{
@@ -61,13 +61,13 @@ impl Home for Whole {
         pieces
     }
 
-    fn absorb(&mut self, piece: &[u8]) -> Result<(), String> {
+    fn absorb(&mut self, piece: &[u8]) -> Result<(), Sentence> {
         self.out -= 1;
-        let piece = serde_json::from_slice(piece).map_err(|error| error.to_string())?;
-        self.search.absorb(piece).map_err(|error| error.to_string())
+        let piece = serde_json::from_slice(piece).map_err(Sentence::of)?;
+        self.search.absorb(piece).map_err(Sentence::of)
     }
 
-    fn restart(&mut self, _: &[u8]) -> Result<(), String> {
+    fn restart(&mut self, _: &[u8]) -> Result<(), Sentence> {
         unreachable!("no worker asks for it")
     }
 

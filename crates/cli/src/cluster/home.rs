@@ -3,7 +3,7 @@
 //! *Called by:* `search`. *Owns:* the session.
 
 use reweave_check::Control;
-use reweave_cluster::{Desk, Fleet, Home};
+use reweave_cluster::{Desk, Fleet, Home, Sentence};
 use reweave_native::{Session, StepDown, StoredSession};
 use std::{
     sync::atomic::Ordering::Relaxed,
@@ -21,9 +21,9 @@ pub fn write(piece: &StoredSession) -> Vec<u8> {
 }
 
 /// And back; an error is a sentence.
-pub fn read(bytes: &[u8]) -> Result<StoredSession, String> {
-    serde_json::from_slice(bytes)
-        .map_err(|error| format!("a piece of the search is damaged: {error}"))
+pub fn read(bytes: &[u8]) -> Result<StoredSession, Sentence> {
+    let read = serde_json::from_slice(bytes);
+    read.map_err(|error| Sentence(format!("a piece of the search is damaged: {error}")))
 }
 
 impl Home for NativeHome {
@@ -31,14 +31,14 @@ impl Home for NativeHome {
         self.session.deal(most).iter().map(write).collect()
     }
 
-    fn absorb(&mut self, piece: &[u8]) -> Result<(), String> {
+    fn absorb(&mut self, piece: &[u8]) -> Result<(), Sentence> {
         let absorbed = self.session.absorb(read(piece)?);
-        absorbed.map_err(|error| error.to_string())
+        absorbed.map_err(Sentence::of)
     }
 
-    fn restart(&mut self, with: &[u8]) -> Result<(), String> {
+    fn restart(&mut self, with: &[u8]) -> Result<(), Sentence> {
         let resumed = self.session.resume(read(with)?);
-        resumed.map_err(|error| error.to_string())
+        resumed.map_err(Sentence::of)
     }
 
     fn store(&mut self) -> Vec<u8> {
@@ -72,7 +72,7 @@ pub struct NativeDesk<'a> {
 }
 
 impl Desk<NativeHome> for NativeDesk<'_> {
-    fn begin(&mut self, home: &mut NativeHome) -> Result<(), String> {
+    fn begin(&mut self, home: &mut NativeHome) -> Result<(), Sentence> {
         let session = &mut home.session;
         session.set_workers(1);
         session.check_mut().set_enough(self.first);
@@ -81,7 +81,7 @@ impl Desk<NativeHome> for NativeDesk<'_> {
         let advanced = session.advance(self.control, Some(until), self.stepped_down);
         session.check_mut().set_enough(u64::MAX);
         advanced.map(|_| ()).map_err(|error| {
-            let sentence = error.to_string();
+            let sentence = Sentence::of(&error);
             self.failed = Some(error);
             sentence
         })

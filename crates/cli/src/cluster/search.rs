@@ -18,7 +18,7 @@ use reweave_check::{Control, Settings};
 use reweave_cluster::{
     Broker, Coordination, Coordinator, Ending, Fleet, Limits, Pace, Record, SearchId,
 };
-use reweave_native::{CheckError, NativeProgram, Session, StepDown, StoredSession};
+use reweave_native::{CheckError, Finished, NativeProgram, Session, StepDown, StoredSession};
 use reweave_report::ExitCode;
 use std::{
     cell::RefCell,
@@ -101,6 +101,12 @@ struct Seen {
     waits: bool,
 }
 
+/// How a search went.
+struct Ended {
+    finished: Finished,
+    stopped: bool,
+}
+
 impl Search<'_> {
     fn run(self, mut program: NativeProgram, start: Start<'_>) -> Result<ExitCode, Failure> {
         let begun = Instant::now();
@@ -108,62 +114,80 @@ impl Search<'_> {
         let control = Control::default();
         interrupts(&control);
         program.stopped_by(&control);
-        let name = program.name().to_owned();
+        let progress = Progress::new(program.name().to_owned(), 1, &control);
+        progress.enter(Phase::Exploring);
         let until = options.budget.and_then(|it| begun.checked_add(it));
         let session = Session::new(program, self.settings.clone(), until)?;
-        let mut home = NativeHome { session };
         let limits = Limits {
             runs: self.settings.max_executions,
             until_ms: options.budget.map(|it| it.as_millis() as u64),
         };
-        let begins = match &start {
-            Start::New(_) => true,
-            Start::Again(existing) => {
-                let stored: StoredSession = super::home::read(&existing.record.home)?;
-                let resumed = home.session.resume(stored);
+        let home = NativeHome { session };
+        let mut machine = Coordinator::new(home, self.search.clone(), self.pace(), limits, fresh());
+        let (broker, search) = (self.broker, &self.search);
+        let (mut coordination, begins) = match start {
+            Start::New(manifest) => (
+                Coordination::begin(broker, search, &mut machine, manifest)?,
+                true,
+            ),
+            Start::Again(Existing {
+                revision, record, ..
+            }) => {
+                let stored: StoredSession = super::home::read(&record.home)?;
+                let resumed = machine.home.session.resume(stored);
                 resumed.map_err(|error| error.to_string())?;
-                existing.record.out.is_empty()
+                machine = machine.take_over(&record, 0);
+                (
+                    Coordination::take_over(broker, search, &mut machine, revision)?,
+                    record.out.is_empty(),
+                )
             }
         };
-        let machine = Coordinator::new(home, self.search.clone(), self.pace(), limits, fresh());
-        let (mut machine, mut coordination) = match start {
-            Start::New(manifest) => {
-                let mut machine = machine;
-                let it = Coordination::begin(self.broker, &self.search, &mut machine, manifest)?;
-                (machine, it)
-            }
-            Start::Again(existing) => {
-                let mut machine = machine.take_over(&existing.record, 0);
-                let revision = existing.revision;
-                let it =
-                    Coordination::take_over(self.broker, &self.search, &mut machine, revision)?;
-                (machine, it)
-            }
+        let shown = options.format == Format::Text;
+        let ended = progress::shown(&progress, shown, || {
+            self.lead(&mut machine, &mut coordination, begins, &control, until)
+        })?;
+        if !ended.stopped {
+            broker.forget(search)?;
+        }
+        let checked = Checked {
+            finished: ended.finished,
+            name: self.settings.name.clone(),
+            interrupted: ended.stopped.then(|| {
+                format!(
+                    "search {search} is stopped; to continue:\n  reweave cluster resume {search} --cluster {}",
+                    self.url
+                )
+            }),
         };
+        check::present(self.request, &checked)
+    }
+
+    /// Coordinates until there is a result.
+    fn lead(
+        &self,
+        machine: &mut Coordinator<NativeHome>,
+        coordination: &mut Coordination<'_>,
+        mut begins: bool,
+        control: &Control,
+        until: Option<Instant>,
+    ) -> Result<Ended, Failure> {
+        let begun = Instant::now();
         let seen = RefCell::new(Seen::default());
         let mut look = |fleet: &Fleet| self.look(&mut seen.borrow_mut(), begun, fleet);
         let mut stepped_down = |step: &StepDown| say(&step.to_string());
-        let shown = options.format == Format::Text;
-        let progress = Progress::new(name, 1, &control);
-        progress.enter(Phase::Exploring);
-        let mut begins = begins;
-        let mut stopped;
-        let finished = loop {
+        loop {
             let mut desk = NativeDesk {
-                control: &control,
+                control,
                 deadline: until,
-                first: options.first.unwrap_or(FIRST),
+                first: self.request.options.first.unwrap_or(FIRST),
                 stepped_down: &mut stepped_down,
                 look: &mut look,
                 failed: None,
             };
-            let ended: Result<Ending, _> = progress::shown(&progress, shown, || {
-                coordination.run(&mut machine, begins, &mut desk)
-            });
+            let ended = coordination.run(machine, begins, &mut desk)?;
+            let (stopped, replaced) = (ended == Ending::Stopped, ended == Ending::Replaced);
             let failed = desk.failed.take();
-            let ended = ended?;
-            stopped = ended == Ending::Stopped;
-            let replaced = ended == Ending::Replaced;
             if let Err(failure) = self.unless_failed(ended, failed) {
                 if !replaced {
                     self.broker.forget(&self.search)?;
@@ -172,31 +196,16 @@ impl Search<'_> {
             }
             let session = &mut machine.home.session;
             session.set_workers(seen.borrow().most);
-            let spent = begun.elapsed().saturating_sub(session.check().elapsed());
-            session.check_mut().spend(spent);
-            session.check_mut().end(stopped);
+            let check = session.check_mut();
+            check.spend(begun.elapsed().saturating_sub(check.elapsed()));
+            check.end(stopped);
             if let Some(finished) = session.conclude(&mut stepped_down)? {
-                break finished;
+                return Ok(Ended { finished, stopped });
             }
             // A run that confirmed something showed that all have to be run in another way.
-            machine.start_over();
+            coordination.start_over(machine)?;
             begins = true;
-        };
-        if !stopped {
-            self.broker.forget(&self.search)?;
         }
-        let checked = Checked {
-            finished,
-            name: self.settings.name.clone(),
-            interrupted: stopped.then(|| {
-                let search = &self.search;
-                format!(
-                    "search {search} is stopped; to continue:\n  reweave cluster resume {search} --cluster {}",
-                    self.url
-                )
-            }),
-        };
-        check::present(self.request, &checked)
     }
 
     fn pace(&self) -> Pace {

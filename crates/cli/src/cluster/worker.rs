@@ -9,7 +9,9 @@ use crate::{
     signals::interrupts,
 };
 use reweave_check::{Control, Piece};
-use reweave_cluster::{Explored, Explorer, Manifest, Opener, Outcome, PieceSlice, Place, serve};
+use reweave_cluster::{
+    Explored, Explorer, Manifest, Opener, Outcome, PieceSlice, Place, Sentence, serve,
+};
 use reweave_native::Session;
 use reweave_report::ExitCode;
 use reweave_toolchain::temporary::TemporaryDirectory;
@@ -53,10 +55,10 @@ fn work(options: &WorkerOptions) -> Result<(), Failure> {
 struct Native;
 
 impl Opener for Native {
-    fn open(&self, manifest: &Manifest, directory: &Path) -> Result<Box<dyn Explorer>, String> {
+    fn open(&self, manifest: &Manifest, directory: &Path) -> Result<Box<dyn Explorer>, Sentence> {
         let (program, settings) = program::open(manifest, directory)?;
         let session = Session::new(program, settings, None);
-        let session = session.map_err(|error| error.to_string())?;
+        let session = session.map_err(Sentence::of)?;
         Ok(Box::new(NativeExplorer { session }))
     }
 }
@@ -66,7 +68,7 @@ struct NativeExplorer {
 }
 
 impl Explorer for NativeExplorer {
-    fn explore(&mut self, piece: &[u8], slice: &PieceSlice) -> Result<Explored, String> {
+    fn explore(&mut self, piece: &[u8], slice: &PieceSlice) -> Result<Explored, Sentence> {
         let session = &mut self.session;
         let mut control = Control::stopped_by(slice.stop.clone());
         let runs = Arc::clone(&slice.runs);
@@ -75,14 +77,14 @@ impl Explorer for NativeExplorer {
         }));
         session.stopped_by(&control);
         let resumed = session.resume(home::read(piece)?);
-        resumed.map_err(|error| error.to_string())?;
+        resumed.map_err(Sentence::of)?;
         session
             .check_mut()
             .set_enough(slice.most_runs.unwrap_or(u64::MAX));
         let outcome = match session.explore_piece(&control, Some(slice.until)) {
             Ok(Piece::Explored) => Outcome::Explored,
             Ok(Piece::Restarts) => Outcome::Restarts,
-            Err(reweave_native::CheckError::Start(error)) => return Err(error.to_string()),
+            Err(reweave_native::CheckError::Start(error)) => return Err(Sentence::of(error)),
             Err(error) => Outcome::Fault(error.to_string()),
         };
         let payload = match outcome {
