@@ -377,6 +377,12 @@ impl<S: Subject> Check<S> {
             !left || !incomplete.is_empty(),
             "a search that was stopped was stopped for a reason"
         );
+        let asked = settings.options.algorithm;
+        let bounded = settings
+            .options
+            .preemptions
+            .filter(|_| asked != AlgorithmName::Dfs);
+        let bounded = bounded.map(|_| "a bound on preemptions is explored by dfs".to_owned());
         Ok(Outcome {
             // A bound is kept by going through all schedules within it.
             algorithm: match (settings.options.preemptions, settings.options.algorithm) {
@@ -384,7 +390,7 @@ impl<S: Subject> Check<S> {
                 (None, AlgorithmName::Auto) => AlgorithmName::Rf,
                 (None, algorithm) => algorithm,
             },
-            because: self.because.clone(),
+            because: bounded.or_else(|| self.because.clone()),
             totals,
             estimate: self.search.estimate(),
             multiplies: self.multiplies(),
