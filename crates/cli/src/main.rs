@@ -14,6 +14,7 @@ mod pages;
 mod progress;
 mod replay;
 mod report;
+mod run;
 mod signals;
 mod suite;
 
@@ -40,6 +41,7 @@ fn run(verb: Verb) -> u8 {
         Verb::Check(options) => check::run(options),
         Verb::Suite(options) => suite::run(&options),
         Verb::Estimate(options) => estimate::run(options),
+        Verb::Run(options) => return run::run(&options),
         Verb::Evaluate(options) => evaluate::run(&options.logs),
         Verb::Build(options) => compilers::build(&options.command),
         Verb::Cc(given) => return compilers::compile(Language::C, given.words),
