@@ -7,6 +7,10 @@
 //!
 //! The order can be written to a file, and a file's order can be kept (`schedule.rs`).
 
+#[cfg_attr(
+    test,
+    allow(dead_code, reason = "they are exported, but not from tests")
+)]
 mod calls;
 mod real;
 mod rotation;

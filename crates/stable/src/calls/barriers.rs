@@ -15,7 +15,7 @@ const SHARED: usize = 12;
 /// # Safety
 ///
 /// As libc's function.
-#[unsafe(no_mangle)]
+#[cfg_attr(not(test), unsafe(no_mangle))]
 pub unsafe extern "C-unwind" fn pthread_barrier_wait(barrier: *mut pthread_barrier_t) -> c_int {
     let real = real!(pthread_barrier_wait: fn(*mut pthread_barrier_t) -> c_int);
     // SAFETY: the caller's barrier; it has 32 bytes.

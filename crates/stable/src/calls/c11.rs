@@ -28,7 +28,7 @@ macro_rules! forwards {
         /// # Safety
         ///
         /// As libc's function.
-        #[unsafe(no_mangle)]
+        #[cfg_attr(not(test), unsafe(no_mangle))]
         pub unsafe extern "C-unwind" fn $name($($argument: $type),*) -> c_int {
             // SAFETY: the caller's arguments.
             answer(unsafe { $target($($argument),*) })
@@ -51,7 +51,7 @@ forwards! {
 /// # Safety
 ///
 /// As libc's function.
-#[unsafe(no_mangle)]
+#[cfg_attr(not(test), unsafe(no_mangle))]
 pub unsafe extern "C-unwind" fn call_once(
     once: *mut pthread_once_t,
     routine: extern "C-unwind" fn(),
@@ -63,7 +63,7 @@ pub unsafe extern "C-unwind" fn call_once(
 /// # Safety
 ///
 /// As libc's function.
-#[unsafe(no_mangle)]
+#[cfg_attr(not(test), unsafe(no_mangle))]
 pub unsafe extern "C-unwind" fn thrd_create(
     thread: *mut pthread_t,
     function: extern "C-unwind" fn(*mut c_void) -> c_int,
@@ -99,7 +99,7 @@ pub unsafe extern "C-unwind" fn thrd_create(
 /// # Safety
 ///
 /// As libc's function.
-#[unsafe(no_mangle)]
+#[cfg_attr(not(test), unsafe(no_mangle))]
 pub unsafe extern "C-unwind" fn thrd_join(thread: pthread_t, result: *mut c_int) -> c_int {
     let mut value = core::ptr::null_mut();
     // SAFETY: the caller's thread, and a place of our own.
@@ -114,7 +114,7 @@ pub unsafe extern "C-unwind" fn thrd_join(thread: pthread_t, result: *mut c_int)
 /// # Safety
 ///
 /// As libc's function.
-#[unsafe(no_mangle)]
+#[cfg_attr(not(test), unsafe(no_mangle))]
 pub unsafe extern "C-unwind" fn thrd_yield() {
     // SAFETY: always.
     unsafe { threads::sched_yield() };
@@ -123,7 +123,7 @@ pub unsafe extern "C-unwind" fn thrd_yield() {
 /// # Safety
 ///
 /// As libc's function.
-#[unsafe(no_mangle)]
+#[cfg_attr(not(test), unsafe(no_mangle))]
 pub unsafe extern "C-unwind" fn thrd_sleep(time: *const timespec, left: *mut timespec) -> c_int {
     // SAFETY: the caller's times.
     match unsafe { sleeps::nanosleep(time, left) } {

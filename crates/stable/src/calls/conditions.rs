@@ -92,7 +92,7 @@ unsafe fn wait(
 /// # Safety
 ///
 /// As libc's function.
-#[unsafe(no_mangle)]
+#[cfg_attr(not(test), unsafe(no_mangle))]
 pub unsafe extern "C-unwind" fn pthread_cond_wait(
     condition: *mut pthread_cond_t,
     mutex: *mut pthread_mutex_t,
@@ -113,7 +113,7 @@ pub unsafe extern "C-unwind" fn pthread_cond_wait(
 /// # Safety
 ///
 /// As libc's function.
-#[unsafe(no_mangle)]
+#[cfg_attr(not(test), unsafe(no_mangle))]
 pub unsafe extern "C-unwind" fn pthread_cond_timedwait(
     condition: *mut pthread_cond_t,
     mutex: *mut pthread_mutex_t,
@@ -132,7 +132,7 @@ pub unsafe extern "C-unwind" fn pthread_cond_timedwait(
 /// # Safety
 ///
 /// As libc's function.
-#[unsafe(no_mangle)]
+#[cfg_attr(not(test), unsafe(no_mangle))]
 pub unsafe extern "C-unwind" fn pthread_cond_clockwait(
     condition: *mut pthread_cond_t,
     mutex: *mut pthread_mutex_t,
@@ -155,7 +155,7 @@ pub unsafe extern "C-unwind" fn pthread_cond_clockwait(
 /// # Safety
 ///
 /// As libc's function.
-#[unsafe(no_mangle)]
+#[cfg_attr(not(test), unsafe(no_mangle))]
 pub unsafe extern "C-unwind" fn pthread_cond_signal(condition: *mut pthread_cond_t) -> c_int {
     // SAFETY: the caller's condition variable.
     unsafe {
@@ -172,7 +172,7 @@ pub unsafe extern "C-unwind" fn pthread_cond_signal(condition: *mut pthread_cond
 /// # Safety
 ///
 /// As libc's function.
-#[unsafe(no_mangle)]
+#[cfg_attr(not(test), unsafe(no_mangle))]
 pub unsafe extern "C-unwind" fn pthread_cond_broadcast(condition: *mut pthread_cond_t) -> c_int {
     // SAFETY: the caller's condition variable.
     unsafe {

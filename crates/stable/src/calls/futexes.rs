@@ -1,6 +1,7 @@
 //! `syscall`: programs and libraries that wait for memory by futexes (Rust's std, `std::atomic::wait`).
 //!
-//! Futexes that processes share, and operations other than plain waits and wakes, are left to the kernel, outside of the rotation.
+//! Futexes in memory that processes share, and operations other than plain waits and wakes, are left to the kernel, outside of the
+//! rotation.
 
 use super::{duration, failed};
 use crate::{
@@ -8,6 +9,10 @@ use crate::{
     rotation::Woken,
     schedule::Op,
     turn::{Step, active, outside, synchronise, time_of},
+};
+use core::{
+    ffi::c_void,
+    sync::atomic::{AtomicUsize, Ordering},
 };
 use libc::{EAGAIN, EINTR, EINVAL, ETIMEDOUT, c_int, c_long, timespec};
 
@@ -64,10 +69,79 @@ fn wake(word: *const u32, most: u32) -> u32 {
     })
 }
 
+/// Pages that were looked up and are no other process's.
+static OWN_PAGES: [AtomicUsize; 64] = [const { AtomicUsize::new(0) }; 64];
+
+/// Whether an address is in memory that other processes may have. Some libraries do not say that their futexes are private.
+fn in_shared_memory(address: usize) -> bool {
+    // Not 0, which is an empty place.
+    let page = (address >> 12) + 1;
+    let known = &OWN_PAGES[page % OWN_PAGES.len()];
+    if known.load(Ordering::Relaxed) == page {
+        return false;
+    }
+    let shared = mapped_shared(address);
+    if !shared {
+        known.store(page, Ordering::Relaxed);
+    }
+    shared
+}
+
+/// Looks an address up in the list of mappings. What cannot be looked up counts as shared.
+fn mapped_shared(address: usize) -> bool {
+    // SAFETY: the path is a C string.
+    let list = unsafe {
+        libc::open(
+            c"/proc/self/maps".as_ptr(),
+            libc::O_RDONLY | libc::O_CLOEXEC,
+        )
+    };
+    let mut line = [0; 64];
+    let (mut used, mut found) = (0, None);
+    let mut piece = [0; 1024];
+    while list >= 0 && found.is_none() {
+        let read = real!(read: fn(c_int, *mut c_void, usize) -> isize);
+        // SAFETY: the piece has so much room.
+        let length = unsafe { read(list, piece.as_mut_ptr().cast(), piece.len()) };
+        for byte in &piece[..length.max(0) as usize] {
+            match *byte {
+                b'\n' => {
+                    found = found.or(mapping(&line[..used], address));
+                    used = 0;
+                }
+                byte if used < line.len() => {
+                    line[used] = byte;
+                    used += 1;
+                }
+                _ => {}
+            }
+        }
+        if length <= 0 {
+            break;
+        }
+    }
+    if list >= 0 {
+        // SAFETY: the descriptor is ours.
+        unsafe { libc::close(list) };
+    }
+    found.unwrap_or(true)
+}
+
+/// Whether the mapping of this line, if it has the address, is shared: `from-to rw-s ...`.
+fn mapping(line: &[u8], address: usize) -> Option<bool> {
+    let line = core::str::from_utf8(line).ok()?;
+    let (range, rest) = line.split_once(' ')?;
+    let (from, to) = range.split_once('-')?;
+    let number = |text| usize::from_str_radix(text, 16).ok();
+    (number(from)?..number(to)?)
+        .contains(&address)
+        .then(|| rest.as_bytes().get(3) == Some(&b's'))
+}
+
 /// # Safety
 ///
 /// As libc's function, which has any number of arguments: what was not passed is not used.
-#[unsafe(no_mangle)]
+#[cfg_attr(not(test), unsafe(no_mangle))]
 pub unsafe extern "C-unwind" fn syscall(
     number: c_long,
     a: usize,
@@ -92,13 +166,14 @@ pub unsafe extern "C-unwind" fn syscall(
             0 => libc::CLOCK_MONOTONIC,
             _ => libc::CLOCK_REALTIME,
         };
-        let waited = match b & !CLOCK_REALTIME {
-            operation if operation == WAIT | PRIVATE => wait(word, c as u32, time, None),
-            operation if operation == WAIT_BITSET | PRIVATE && f == ALL_BITS => {
-                wait(word, c as u32, time, Some(clock))
-            }
-            operation if operation == WAKE | PRIVATE => return c_long::from(wake(word, c as u32)),
-            operation if operation == WAKE_BITSET | PRIVATE && f == ALL_BITS => {
+        if b & PRIVATE == 0 && in_shared_memory(a) {
+            return outside(|| real(number, a, b, c, d, e, f));
+        }
+        let waited = match b & !(CLOCK_REALTIME | PRIVATE) {
+            WAIT => wait(word, c as u32, time, None),
+            WAIT_BITSET if f == ALL_BITS => wait(word, c as u32, time, Some(clock)),
+            WAKE => return c_long::from(wake(word, c as u32)),
+            WAKE_BITSET if f == ALL_BITS => {
                 return c_long::from(wake(word, c as u32));
             }
             _ => return outside(|| real(number, a, b, c, d, e, f)),
@@ -107,5 +182,26 @@ pub unsafe extern "C-unwind" fn syscall(
             0 => 0,
             error => c_long::from(failed(error)),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_of_mappings() {
+        let line = b"7f00-7f10 rw-s 00000000 00:01 7 /dev/zero (deleted)";
+        assert_eq!(mapping(line, 0x7f08), Some(true));
+        assert_eq!(mapping(line, 0x7f10), None);
+        assert_eq!(mapping(b"7f00-7f10 rw-p 00000000", 0x7f00), Some(false));
+        assert_eq!(mapping(b"nonsense", 0x7f00), None);
+    }
+
+    #[test]
+    fn memory_of_this_process() {
+        let word = Box::new(0u32);
+        assert!(!in_shared_memory(core::ptr::from_ref(&*word).addr()));
+        assert!(in_shared_memory(8), "nothing is there");
     }
 }

@@ -47,7 +47,7 @@ impl SoftBarriers {
 }
 
 /// Makes a soft barrier of some threads, by an address that nothing else uses. Making it once more changes it.
-#[unsafe(no_mangle)]
+#[cfg_attr(not(test), unsafe(no_mangle))]
 pub extern "C-unwind" fn reweave_soft_barrier_init_(size: u32, key: *const c_void, turns: c_int) {
     if !active() || key.is_null() || size == 0 {
         return;
@@ -73,7 +73,7 @@ pub extern "C-unwind" fn reweave_soft_barrier_init_(size: u32, key: *const c_voi
 }
 
 /// Waits at a soft barrier.
-#[unsafe(no_mangle)]
+#[cfg_attr(not(test), unsafe(no_mangle))]
 pub extern "C-unwind" fn reweave_soft_barrier_wait_(key: *const c_void) {
     if !active() {
         return;
@@ -104,7 +104,7 @@ pub extern "C-unwind" fn reweave_soft_barrier_wait_(key: *const c_void) {
 }
 
 /// Begins a section whose steps are done as soon as they can be. Sections may be nested.
-#[unsafe(no_mangle)]
+#[cfg_attr(not(test), unsafe(no_mangle))]
 pub extern "C-unwind" fn reweave_section_enter_() {
     if active() {
         turn::enter_section();
@@ -112,7 +112,7 @@ pub extern "C-unwind" fn reweave_section_enter_() {
 }
 
 /// Ends it.
-#[unsafe(no_mangle)]
+#[cfg_attr(not(test), unsafe(no_mangle))]
 pub extern "C-unwind" fn reweave_section_exit_() {
     if active() {
         turn::exit_section();
@@ -120,7 +120,7 @@ pub extern "C-unwind" fn reweave_section_exit_() {
 }
 
 /// The thread is about to wait for something that is not scheduled.
-#[unsafe(no_mangle)]
+#[cfg_attr(not(test), unsafe(no_mangle))]
 pub extern "C-unwind" fn reweave_thread_waiting_() {
     if active() {
         turn::step_out(Op::Leave);
@@ -128,7 +128,7 @@ pub extern "C-unwind" fn reweave_thread_waiting_() {
 }
 
 /// It goes on.
-#[unsafe(no_mangle)]
+#[cfg_attr(not(test), unsafe(no_mangle))]
 pub extern "C-unwind" fn reweave_thread_running_() {
     if active() {
         turn::step_in(Op::Rejoin);

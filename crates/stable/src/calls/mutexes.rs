@@ -57,7 +57,7 @@ pub(super) unsafe fn release(mutex: *mut pthread_mutex_t) -> c_int {
 /// # Safety
 ///
 /// As libc's function.
-#[unsafe(no_mangle)]
+#[cfg_attr(not(test), unsafe(no_mangle))]
 pub unsafe extern "C-unwind" fn pthread_mutex_lock(mutex: *mut pthread_mutex_t) -> c_int {
     let lock = real!(pthread_mutex_lock: fn(*mut pthread_mutex_t) -> c_int);
     // SAFETY: the caller's mutex.
@@ -78,7 +78,7 @@ pub unsafe extern "C-unwind" fn pthread_mutex_lock(mutex: *mut pthread_mutex_t) 
 /// # Safety
 ///
 /// As libc's function.
-#[unsafe(no_mangle)]
+#[cfg_attr(not(test), unsafe(no_mangle))]
 pub unsafe extern "C-unwind" fn pthread_mutex_trylock(mutex: *mut pthread_mutex_t) -> c_int {
     let lock = real!(pthread_mutex_trylock: fn(*mut pthread_mutex_t) -> c_int);
     // SAFETY: the caller's mutex.
@@ -93,7 +93,7 @@ pub unsafe extern "C-unwind" fn pthread_mutex_trylock(mutex: *mut pthread_mutex_
 /// # Safety
 ///
 /// As libc's function.
-#[unsafe(no_mangle)]
+#[cfg_attr(not(test), unsafe(no_mangle))]
 pub unsafe extern "C-unwind" fn pthread_mutex_timedlock(
     mutex: *mut pthread_mutex_t,
     until: *const timespec,
@@ -105,7 +105,7 @@ pub unsafe extern "C-unwind" fn pthread_mutex_timedlock(
 /// # Safety
 ///
 /// As libc's function.
-#[unsafe(no_mangle)]
+#[cfg_attr(not(test), unsafe(no_mangle))]
 pub unsafe extern "C-unwind" fn pthread_mutex_clocklock(
     mutex: *mut pthread_mutex_t,
     clock: clockid_t,
@@ -138,7 +138,7 @@ pub unsafe extern "C-unwind" fn pthread_mutex_clocklock(
 /// # Safety
 ///
 /// As libc's function.
-#[unsafe(no_mangle)]
+#[cfg_attr(not(test), unsafe(no_mangle))]
 pub unsafe extern "C-unwind" fn pthread_mutex_unlock(mutex: *mut pthread_mutex_t) -> c_int {
     // SAFETY: the caller's mutex.
     unsafe {
@@ -158,7 +158,7 @@ pub unsafe extern "C-unwind" fn pthread_mutex_unlock(mutex: *mut pthread_mutex_t
 /// # Safety
 ///
 /// As libc's function.
-#[unsafe(no_mangle)]
+#[cfg_attr(not(test), unsafe(no_mangle))]
 pub unsafe extern "C-unwind" fn pthread_spin_lock(lock: *mut pthread_spinlock_t) -> c_int {
     // SAFETY: the caller's lock.
     unsafe {
@@ -177,7 +177,7 @@ pub unsafe extern "C-unwind" fn pthread_spin_lock(lock: *mut pthread_spinlock_t)
 /// # Safety
 ///
 /// As libc's function.
-#[unsafe(no_mangle)]
+#[cfg_attr(not(test), unsafe(no_mangle))]
 pub unsafe extern "C-unwind" fn pthread_spin_trylock(lock: *mut pthread_spinlock_t) -> c_int {
     let take = real!(pthread_spin_trylock: fn(*mut pthread_spinlock_t) -> c_int);
     // SAFETY: the caller's lock.
@@ -192,7 +192,7 @@ pub unsafe extern "C-unwind" fn pthread_spin_trylock(lock: *mut pthread_spinlock
 /// # Safety
 ///
 /// As libc's function.
-#[unsafe(no_mangle)]
+#[cfg_attr(not(test), unsafe(no_mangle))]
 pub unsafe extern "C-unwind" fn pthread_spin_unlock(lock: *mut pthread_spinlock_t) -> c_int {
     let release = real!(pthread_spin_unlock: fn(*mut pthread_spinlock_t) -> c_int);
     // SAFETY: the caller's lock.

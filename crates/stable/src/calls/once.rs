@@ -14,7 +14,7 @@ const DONE: c_int = 2;
 /// # Safety
 ///
 /// As libc's function.
-#[unsafe(no_mangle)]
+#[cfg_attr(not(test), unsafe(no_mangle))]
 pub unsafe extern "C-unwind" fn pthread_once(
     once: *mut pthread_once_t,
     routine: extern "C-unwind" fn(),

@@ -191,7 +191,7 @@ macro_rules! regions {
         /// # Safety
         ///
         /// As libgomp's function.
-        #[unsafe(no_mangle)]
+        #[cfg_attr(not(test), unsafe(no_mangle))]
         #[allow(non_snake_case, reason = "libgomp's name")]
         pub unsafe extern "C-unwind" fn $name(body: Body, data: *mut c_void, $($argument: $type),*) {
             let real = real!($name: fn(Body, *mut c_void, $($type),*));
@@ -217,7 +217,7 @@ regions! {
 /// # Safety
 ///
 /// As libgomp's function.
-#[unsafe(no_mangle)]
+#[cfg_attr(not(test), unsafe(no_mangle))]
 #[allow(non_snake_case, reason = "libgomp's name")]
 pub unsafe extern "C-unwind" fn GOMP_parallel_reductions(
     body: Body,
@@ -245,7 +245,7 @@ macro_rules! decides {
         /// # Safety
         ///
         /// As libgomp's function.
-        #[unsafe(no_mangle)]
+        #[cfg_attr(not(test), unsafe(no_mangle))]
         #[allow(non_snake_case, reason = "libgomp's name")]
         pub unsafe extern "C-unwind" fn $name($($argument: $type),*) -> $result {
             let real = real!($name: fn($($type),*) -> $result);
@@ -307,7 +307,7 @@ decides! { Single;
 /// # Safety
 ///
 /// As libgomp's function.
-#[unsafe(no_mangle)]
+#[cfg_attr(not(test), unsafe(no_mangle))]
 #[allow(non_snake_case, reason = "libgomp's name")]
 pub unsafe extern "C-unwind" fn GOMP_single_copy_start() -> *mut c_void {
     // SAFETY: as this function; the team lives as long as its threads run its body.
@@ -326,7 +326,7 @@ pub unsafe extern "C-unwind" fn GOMP_single_copy_start() -> *mut c_void {
 /// # Safety
 ///
 /// As libgomp's function.
-#[unsafe(no_mangle)]
+#[cfg_attr(not(test), unsafe(no_mangle))]
 #[allow(non_snake_case, reason = "libgomp's name")]
 pub unsafe extern "C-unwind" fn GOMP_single_copy_end(data: *mut c_void) {
     // SAFETY: as in `GOMP_single_copy_start`.
@@ -346,7 +346,7 @@ macro_rules! ends {
         /// # Safety
         ///
         /// As libgomp's function.
-        #[unsafe(no_mangle)]
+        #[cfg_attr(not(test), unsafe(no_mangle))]
         #[allow(non_snake_case, reason = "libgomp's name")]
         pub unsafe extern "C-unwind" fn $name() {
             // SAFETY: as this function.
@@ -369,7 +369,7 @@ ends! {
 /// # Safety
 ///
 /// As libgomp's function.
-#[unsafe(no_mangle)]
+#[cfg_attr(not(test), unsafe(no_mangle))]
 #[allow(non_snake_case, reason = "libgomp's name")]
 pub unsafe extern "C-unwind" fn GOMP_barrier() {
     match active() && !TEAM.get().is_null() {
@@ -412,7 +412,7 @@ macro_rules! sections {
         /// # Safety
         ///
         /// As libgomp's function.
-        #[unsafe(no_mangle)]
+        #[cfg_attr(not(test), unsafe(no_mangle))]
         #[allow(non_snake_case, reason = "libgomp's name")]
         pub unsafe extern "C-unwind" fn $name($($argument: $type)?) {
             $with($word);
@@ -434,7 +434,7 @@ macro_rules! locks {
         /// # Safety
         ///
         /// As libgomp's function.
-        #[unsafe(no_mangle)]
+        #[cfg_attr(not(test), unsafe(no_mangle))]
         pub unsafe extern "C-unwind" fn $set(lock: *mut c_void) {
             // SAFETY: the caller's lock.
             unsafe {
@@ -452,7 +452,7 @@ macro_rules! locks {
         /// # Safety
         ///
         /// As libgomp's function.
-        #[unsafe(no_mangle)]
+        #[cfg_attr(not(test), unsafe(no_mangle))]
         pub unsafe extern "C-unwind" fn $unset(lock: *mut c_void) {
             let release = real!($unset: fn(*mut c_void));
             // SAFETY: the caller's lock.
@@ -471,7 +471,7 @@ macro_rules! locks {
         /// # Safety
         ///
         /// As libgomp's function.
-        #[unsafe(no_mangle)]
+        #[cfg_attr(not(test), unsafe(no_mangle))]
         pub unsafe extern "C-unwind" fn $test(lock: *mut c_void) -> c_int {
             let take = real!($test: fn(*mut c_void) -> c_int);
             // SAFETY: the caller's lock.
@@ -493,7 +493,7 @@ locks! {
 /// # Safety
 ///
 /// As libgomp's function.
-#[unsafe(no_mangle)]
+#[cfg_attr(not(test), unsafe(no_mangle))]
 #[allow(non_snake_case, reason = "libgomp's name")]
 pub unsafe extern "C-unwind" fn GOMP_ordered_start() {
     let real = real!(GOMP_ordered_start: fn());
@@ -510,7 +510,7 @@ type Copy = Option<extern "C-unwind" fn(*mut c_void, *mut c_void)>;
 /// # Safety
 ///
 /// As libgomp's function.
-#[unsafe(no_mangle)]
+#[cfg_attr(not(test), unsafe(no_mangle))]
 #[allow(non_snake_case, reason = "libgomp's name")]
 #[allow(clippy::too_many_arguments, reason = "libgomp's function")]
 pub unsafe extern "C-unwind" fn GOMP_task(
@@ -543,7 +543,7 @@ macro_rules! task_loops {
         /// # Safety
         ///
         /// As libgomp's function.
-        #[unsafe(no_mangle)]
+        #[cfg_attr(not(test), unsafe(no_mangle))]
         #[allow(non_snake_case, reason = "libgomp's name")]
         #[allow(clippy::too_many_arguments, reason = "libgomp's function")]
         pub unsafe extern "C-unwind" fn $name(

@@ -15,7 +15,7 @@ macro_rules! outside {
         /// # Safety
         ///
         /// As libc's function.
-        #[unsafe(no_mangle)]
+        #[cfg_attr(not(test), unsafe(no_mangle))]
         pub unsafe extern "C-unwind" fn $name($($argument: $type),*) -> $result {
             let real = real!($name: fn($($type),*) -> $result);
             // SAFETY: the caller's arguments.

@@ -73,7 +73,7 @@ macro_rules! locks {
         /// # Safety
         ///
         /// As libc's function.
-        #[unsafe(no_mangle)]
+        #[cfg_attr(not(test), unsafe(no_mangle))]
         pub unsafe extern "C-unwind" fn $name(lock: *mut pthread_rwlock_t) -> c_int {
             let real = real!($name: fn(*mut pthread_rwlock_t) -> c_int);
             // SAFETY: the caller's lock.
@@ -89,7 +89,7 @@ macro_rules! locks {
         /// # Safety
         ///
         /// As libc's function.
-        #[unsafe(no_mangle)]
+        #[cfg_attr(not(test), unsafe(no_mangle))]
         pub unsafe extern "C-unwind" fn $clock(lock: *mut pthread_rwlock_t, clock: clockid_t, until: *const timespec) -> c_int {
             let real = real!($clock: fn(*mut pthread_rwlock_t, clockid_t, *const timespec) -> c_int);
             // SAFETY: the caller's lock and time.
@@ -105,7 +105,7 @@ macro_rules! locks {
         /// # Safety
         ///
         /// As libc's function.
-        #[unsafe(no_mangle)]
+        #[cfg_attr(not(test), unsafe(no_mangle))]
         pub unsafe extern "C-unwind" fn $timed(lock: *mut pthread_rwlock_t, until: *const timespec) -> c_int {
             // SAFETY: the caller's lock and time.
             unsafe { $clock(lock, libc::CLOCK_REALTIME, until) }
@@ -114,7 +114,7 @@ macro_rules! locks {
         /// # Safety
         ///
         /// As libc's function.
-        #[unsafe(no_mangle)]
+        #[cfg_attr(not(test), unsafe(no_mangle))]
         pub unsafe extern "C-unwind" fn $try_name(lock: *mut pthread_rwlock_t) -> c_int {
             let real = real!($try_name: fn(*mut pthread_rwlock_t) -> c_int);
             // SAFETY: the caller's lock.
@@ -136,7 +136,7 @@ locks! {
 /// # Safety
 ///
 /// As libc's function.
-#[unsafe(no_mangle)]
+#[cfg_attr(not(test), unsafe(no_mangle))]
 pub unsafe extern "C-unwind" fn pthread_rwlock_unlock(lock: *mut pthread_rwlock_t) -> c_int {
     let release = real!(pthread_rwlock_unlock: fn(*mut pthread_rwlock_t) -> c_int);
     // SAFETY: the caller's lock.

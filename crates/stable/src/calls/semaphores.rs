@@ -67,7 +67,7 @@ unsafe fn wait(semaphore: *mut sem_t, until: Option<(clockid_t, *const timespec)
 /// # Safety
 ///
 /// As libc's function.
-#[unsafe(no_mangle)]
+#[cfg_attr(not(test), unsafe(no_mangle))]
 pub unsafe extern "C-unwind" fn sem_wait(semaphore: *mut sem_t) -> c_int {
     let real = real!(sem_wait: fn(*mut sem_t) -> c_int);
     // SAFETY: the caller's semaphore.
@@ -85,7 +85,7 @@ pub unsafe extern "C-unwind" fn sem_wait(semaphore: *mut sem_t) -> c_int {
 /// # Safety
 ///
 /// As libc's function.
-#[unsafe(no_mangle)]
+#[cfg_attr(not(test), unsafe(no_mangle))]
 pub unsafe extern "C-unwind" fn sem_timedwait(
     semaphore: *mut sem_t,
     until: *const timespec,
@@ -97,7 +97,7 @@ pub unsafe extern "C-unwind" fn sem_timedwait(
 /// # Safety
 ///
 /// As libc's function.
-#[unsafe(no_mangle)]
+#[cfg_attr(not(test), unsafe(no_mangle))]
 pub unsafe extern "C-unwind" fn sem_clockwait(
     semaphore: *mut sem_t,
     clock: clockid_t,
@@ -119,7 +119,7 @@ pub unsafe extern "C-unwind" fn sem_clockwait(
 /// # Safety
 ///
 /// As libc's function.
-#[unsafe(no_mangle)]
+#[cfg_attr(not(test), unsafe(no_mangle))]
 pub unsafe extern "C-unwind" fn sem_trywait(semaphore: *mut sem_t) -> c_int {
     let real = real!(sem_trywait: fn(*mut sem_t) -> c_int);
     // SAFETY: the caller's semaphore.
@@ -134,7 +134,7 @@ pub unsafe extern "C-unwind" fn sem_trywait(semaphore: *mut sem_t) -> c_int {
 /// # Safety
 ///
 /// As libc's function.
-#[unsafe(no_mangle)]
+#[cfg_attr(not(test), unsafe(no_mangle))]
 pub unsafe extern "C-unwind" fn sem_post(semaphore: *mut sem_t) -> c_int {
     let post = real!(sem_post: fn(*mut sem_t) -> c_int);
     // SAFETY: the caller's semaphore.
@@ -160,7 +160,7 @@ pub unsafe extern "C-unwind" fn sem_post(semaphore: *mut sem_t) -> c_int {
 /// # Safety
 ///
 /// As libc's function.
-#[unsafe(no_mangle)]
+#[cfg_attr(not(test), unsafe(no_mangle))]
 pub unsafe extern "C-unwind" fn sem_getvalue(semaphore: *mut sem_t, value: *mut c_int) -> c_int {
     let real = real!(sem_getvalue: fn(*mut sem_t, *mut c_int) -> c_int);
     // SAFETY: the caller's semaphore and place.

@@ -35,7 +35,7 @@ fn sleep_for(time: Duration) {
 /// # Safety
 ///
 /// As libc's function.
-#[unsafe(no_mangle)]
+#[cfg_attr(not(test), unsafe(no_mangle))]
 pub unsafe extern "C-unwind" fn nanosleep(time: *const timespec, left: *mut timespec) -> c_int {
     // SAFETY: the caller's times.
     unsafe {
@@ -53,7 +53,7 @@ pub unsafe extern "C-unwind" fn nanosleep(time: *const timespec, left: *mut time
 /// # Safety
 ///
 /// As libc's function.
-#[unsafe(no_mangle)]
+#[cfg_attr(not(test), unsafe(no_mangle))]
 pub unsafe extern "C-unwind" fn clock_nanosleep(
     clock: clockid_t,
     flags: c_int,
@@ -81,7 +81,7 @@ pub unsafe extern "C-unwind" fn clock_nanosleep(
 /// # Safety
 ///
 /// As libc's function.
-#[unsafe(no_mangle)]
+#[cfg_attr(not(test), unsafe(no_mangle))]
 pub unsafe extern "C-unwind" fn usleep(time_us: c_uint) -> c_int {
     match active() {
         true => sleep_for(Duration::from_micros(u64::from(time_us))),
@@ -94,7 +94,7 @@ pub unsafe extern "C-unwind" fn usleep(time_us: c_uint) -> c_int {
 /// # Safety
 ///
 /// As libc's function.
-#[unsafe(no_mangle)]
+#[cfg_attr(not(test), unsafe(no_mangle))]
 pub unsafe extern "C-unwind" fn sleep(time_s: c_uint) -> c_uint {
     match active() {
         true => sleep_for(Duration::from_secs(u64::from(time_s))),

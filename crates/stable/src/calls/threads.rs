@@ -30,12 +30,12 @@ struct Start {
     argument: *mut c_void,
 }
 
-#[used]
-#[unsafe(link_section = ".init_array")]
+#[cfg_attr(not(test), used)]
+#[cfg_attr(not(test), unsafe(link_section = ".init_array"))]
 static BEGIN: extern "C" fn() = begin;
 
-#[used]
-#[unsafe(link_section = ".fini_array")]
+#[cfg_attr(not(test), used)]
+#[cfg_attr(not(test), unsafe(link_section = ".fini_array"))]
 static FINISH: extern "C" fn() = finish;
 
 extern "C" fn begin() {
@@ -134,7 +134,7 @@ extern "C-unwind" fn start(given: *mut c_void) -> *mut c_void {
 /// # Safety
 ///
 /// As libc's function.
-#[unsafe(no_mangle)]
+#[cfg_attr(not(test), unsafe(no_mangle))]
 pub unsafe extern "C-unwind" fn pthread_create(
     handle: *mut pthread_t,
     attributes: *const pthread_attr_t,
@@ -239,7 +239,7 @@ unsafe fn wait_for_end(
 /// # Safety
 ///
 /// As libc's function.
-#[unsafe(no_mangle)]
+#[cfg_attr(not(test), unsafe(no_mangle))]
 pub unsafe extern "C-unwind" fn pthread_join(handle: pthread_t, result: *mut *mut c_void) -> c_int {
     let join = real!(pthread_join: fn(pthread_t, *mut *mut c_void) -> c_int);
     // SAFETY: the caller's arguments. A thread that has ended here is about to end.
@@ -257,7 +257,7 @@ pub unsafe extern "C-unwind" fn pthread_join(handle: pthread_t, result: *mut *mu
 /// # Safety
 ///
 /// As libc's function.
-#[unsafe(no_mangle)]
+#[cfg_attr(not(test), unsafe(no_mangle))]
 pub unsafe extern "C-unwind" fn pthread_tryjoin_np(
     handle: pthread_t,
     result: *mut *mut c_void,
@@ -286,7 +286,7 @@ pub unsafe extern "C-unwind" fn pthread_tryjoin_np(
 /// # Safety
 ///
 /// As libc's function.
-#[unsafe(no_mangle)]
+#[cfg_attr(not(test), unsafe(no_mangle))]
 pub unsafe extern "C-unwind" fn pthread_timedjoin_np(
     handle: pthread_t,
     result: *mut *mut c_void,
@@ -299,7 +299,7 @@ pub unsafe extern "C-unwind" fn pthread_timedjoin_np(
 /// # Safety
 ///
 /// As libc's function.
-#[unsafe(no_mangle)]
+#[cfg_attr(not(test), unsafe(no_mangle))]
 pub unsafe extern "C-unwind" fn pthread_clockjoin_np(
     handle: pthread_t,
     result: *mut *mut c_void,
@@ -325,7 +325,7 @@ pub unsafe extern "C-unwind" fn pthread_clockjoin_np(
 /// # Safety
 ///
 /// As libc's function.
-#[unsafe(no_mangle)]
+#[cfg_attr(not(test), unsafe(no_mangle))]
 pub unsafe extern "C-unwind" fn pthread_detach(handle: pthread_t) -> c_int {
     let detach = real!(pthread_detach: fn(pthread_t) -> c_int);
     // SAFETY: the caller's thread.
@@ -350,7 +350,7 @@ pub unsafe extern "C-unwind" fn pthread_detach(handle: pthread_t) -> c_int {
 /// # Safety
 ///
 /// As libc's function.
-#[unsafe(no_mangle)]
+#[cfg_attr(not(test), unsafe(no_mangle))]
 pub unsafe extern "C-unwind" fn pthread_cancel(handle: pthread_t) -> c_int {
     let cancel = real!(pthread_cancel: fn(pthread_t) -> c_int);
     // SAFETY: the caller's thread.
@@ -377,7 +377,7 @@ pub unsafe extern "C-unwind" fn pthread_cancel(handle: pthread_t) -> c_int {
 /// # Safety
 ///
 /// As libc's function.
-#[unsafe(no_mangle)]
+#[cfg_attr(not(test), unsafe(no_mangle))]
 pub unsafe extern "C-unwind" fn sched_yield() -> c_int {
     match active() {
         true => synchronise(Op::Yield, |_| Step::Done(0)),
@@ -389,7 +389,7 @@ pub unsafe extern "C-unwind" fn sched_yield() -> c_int {
 /// # Safety
 ///
 /// As libc's function.
-#[unsafe(no_mangle)]
+#[cfg_attr(not(test), unsafe(no_mangle))]
 pub unsafe extern "C-unwind" fn fork() -> libc::pid_t {
     let fork = real!(fork: fn() -> libc::pid_t);
     match active() {
