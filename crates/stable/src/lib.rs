@@ -12,6 +12,8 @@
     allow(dead_code, reason = "they are exported, but not from tests")
 )]
 mod calls;
+mod clock;
+mod messages;
 mod real;
 mod rotation;
 mod schedule;

@@ -29,7 +29,7 @@ impl Real {
         // SAFETY: the name is a C string.
         let found = unsafe { libc::dlsym(libc::RTLD_NEXT, self.name.as_ptr()) };
         if found.is_null() {
-            crate::turn::give_up(format_args!(
+            crate::messages::give_up(format_args!(
                 "the libraries of this program have no `{}`",
                 self.name.to_str().unwrap_or("?")
             ));

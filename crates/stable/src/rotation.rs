@@ -45,7 +45,7 @@ pub enum Woken {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum State {
+enum Place {
     Free = 0,
     /// In the ring.
     Running,
@@ -59,7 +59,7 @@ enum State {
 
 #[derive(Clone, Copy)]
 struct Slot {
-    state: State,
+    place: Place,
     /// A wake-up lets it go on outside of the ring.
     outside: bool,
     woken: Woken,
@@ -77,7 +77,7 @@ struct Slot {
 }
 
 const FREE: Slot = Slot {
-    state: State::Free,
+    place: Place::Free,
     outside: false,
     woken: Woken::Signalled,
     next: NONE,
@@ -127,23 +127,23 @@ impl Rotation {
 
     /// Whether a thread is in the ring.
     pub fn runs(&self, member: Member) -> bool {
-        self.slots[member.slot()].state == State::Running
+        self.slots[member.slot()].place == Place::Running
     }
 
     /// Whether a thread waits in a queue.
     pub fn waits(&self, member: Member) -> bool {
-        self.slots[member.slot()].state == State::Waiting
+        self.slots[member.slot()].place == Place::Waiting
     }
 
     /// Whether a thread is at its end.
     pub fn ended(&self, member: Member) -> bool {
-        self.slots[member.slot()].state == State::Ended
+        self.slots[member.slot()].place == Place::Ended
     }
 
     /// Adds a thread, with the last turn. `None` if there are too many.
     pub fn join(&mut self) -> Option<Member> {
         let used = &self.slots[1..=self.used as usize];
-        let free = used.iter().position(|slot| slot.state == State::Free);
+        let free = used.iter().position(|slot| slot.place == Place::Free);
         let number = match free {
             Some(before) => before as u16 + 1,
             None if (self.used as usize) < THREADS => {
@@ -167,13 +167,13 @@ impl Rotation {
 
     /// Lets a thread wait for a wake-up of `key`, or until so many turns were taken.
     pub fn block(&mut self, member: Member, key: usize, deadline: Option<u64>) {
-        let outside = self.slots[member.slot()].state == State::Outside;
+        let outside = self.slots[member.slot()].place == Place::Outside;
         if !outside {
             self.turns += 1;
             self.remove(member.0);
         }
         let slot = &mut self.slots[member.slot()];
-        slot.state = State::Waiting;
+        slot.place = Place::Waiting;
         slot.outside = outside;
         slot.key = key;
         slot.behind = NONE;
@@ -214,7 +214,7 @@ impl Rotation {
         self.remove_timed(member.0);
         self.slots[member.slot()].woken = why;
         match self.slots[member.slot()].outside {
-            true => self.slots[member.slot()].state = State::Outside,
+            true => self.slots[member.slot()].place = Place::Outside,
             false => self.enter(member.0),
         }
     }
@@ -256,7 +256,7 @@ impl Rotation {
     /// Takes a thread out of the ring: it will wait for something that is not scheduled here.
     pub fn leave(&mut self, member: Member) {
         self.remove(member.0);
-        self.slots[member.slot()].state = State::Outside;
+        self.slots[member.slot()].place = Place::Outside;
     }
 
     /// Puts it back, with the last turn.
@@ -266,7 +266,7 @@ impl Rotation {
 
     /// Whether a thread is neither in the ring nor in a queue.
     pub fn outside(&self, member: Member) -> bool {
-        self.slots[member.slot()].state == State::Outside
+        self.slots[member.slot()].place == Place::Outside
     }
 
     /// A thread reaches its end. Its number is given again after [`Rotation::free`].
@@ -274,12 +274,12 @@ impl Rotation {
         if self.runs(member) {
             self.remove(member.0);
         }
-        self.slots[member.slot()].state = State::Ended;
+        self.slots[member.slot()].place = Place::Ended;
     }
 
     /// Forgets a thread that has ended.
     pub fn free(&mut self, member: Member) {
-        self.slots[member.slot()].state = State::Free;
+        self.slots[member.slot()].place = Place::Free;
     }
 
     fn enter(&mut self, number: u16) {
@@ -297,7 +297,7 @@ impl Rotation {
                 (slot.next, slot.before) = (head, last);
             }
         }
-        self.slots[number as usize].state = State::Running;
+        self.slots[number as usize].place = Place::Running;
     }
 
     fn remove(&mut self, number: u16) {

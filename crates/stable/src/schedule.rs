@@ -121,10 +121,10 @@ impl Schedule {
             return false;
         }
         // Out of the program's way: it may count on low numbers.
-        // SAFETY: the descriptor is ours.
+        // SAFETY: the descriptor was opened here, and nothing else uses it.
         let high = unsafe { libc::fcntl(fd, libc::F_DUPFD_CLOEXEC, 900) };
         if high >= 0 {
-            // SAFETY: nothing else uses this number.
+            // SAFETY: the descriptor was opened here, and only its copy is used from now on.
             unsafe { libc::close(fd) };
         }
         self.record.fd = if high >= 0 { high } else { fd };
@@ -206,7 +206,7 @@ impl Schedule {
     pub fn finish(&mut self) {
         if self.record.fd >= 0 {
             let length = self.record.offset + self.record.used;
-            // SAFETY: the descriptor is ours.
+            // SAFETY: the descriptor was opened here, and nothing else uses it.
             unsafe { libc::ftruncate(self.record.fd, length as i64) };
         }
     }
@@ -341,11 +341,11 @@ pub fn process_number(directory: &CStr) -> u32 {
             )
         };
         if fd >= 0 {
-            // SAFETY: the descriptor is ours.
+            // SAFETY: the descriptor was opened here, and nothing else uses it.
             unsafe { libc::close(fd) };
             return number - 1;
         }
-        // SAFETY: errno belongs to this thread.
+        // SAFETY: errno is a variable of this thread, which is always there.
         if unsafe { *libc::__errno_location() } != libc::EEXIST {
             return 0;
         }

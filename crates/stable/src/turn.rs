@@ -7,19 +7,17 @@
 //! A thread that has the turn keeps it while it computes, so a step is usually a lock, a look and an unlock.
 
 use crate::{
-    real,
+    clock::{futex_wait, futex_wake, now, sleep},
+    messages::{give_up, warn},
     rotation::{Member, Rotation, THREADS, Woken},
     schedule::{self, Departure, Op, Schedule},
 };
 use core::{
     cell::{Cell, UnsafeCell},
     ffi::CStr,
-    fmt::{self, Write},
-    ptr,
     sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering},
     time::Duration,
 };
-use libc::c_int;
 
 /// What a body of a step says.
 pub enum Step<R> {
@@ -46,14 +44,13 @@ pub struct Turn<'a> {
 
 struct Global {
     lock: AtomicU32,
-    state: UnsafeCell<State>,
+    state: UnsafeCell<Scheduler>,
     words: [AtomicU32; THREADS + 1],
     /// Objects that signal handlers posted while their thread was in here.
     pending: [AtomicUsize; 64],
-    warned: AtomicBool,
 }
 
-struct State {
+struct Scheduler {
     rotation: Rotation,
     schedule: Schedule,
     /// Threads that are outside.
@@ -67,7 +64,7 @@ unsafe impl Sync for Global {}
 
 static GLOBAL: Global = Global {
     lock: AtomicU32::new(0),
-    state: UnsafeCell::new(State {
+    state: UnsafeCell::new(Scheduler {
         rotation: Rotation::new(),
         schedule: Schedule::new(),
         outside: 0,
@@ -75,7 +72,6 @@ static GLOBAL: Global = Global {
     }),
     words: [const { AtomicU32::new(0) }; THREADS + 1],
     pending: [const { AtomicUsize::new(0) }; 64],
-    warned: AtomicBool::new(false),
 };
 
 // A thread's word.
@@ -130,7 +126,7 @@ impl Guard {
         clippy::mut_from_ref,
         reason = "there is one guard at a time, and it hands out one borrow at a time"
     )]
-    fn state(&mut self) -> &mut State {
+    fn state(&mut self) -> &mut Scheduler {
         // SAFETY: the lock is held by this guard, and the borrow lives no longer than the borrow of the guard.
         unsafe { &mut *GLOBAL.state.get() }
     }
@@ -220,10 +216,10 @@ pub fn outside<R>(body: impl FnOnce() -> R) -> R {
     step_out(Op::Leave);
     let result = body();
     // The caller looks at errno.
-    // SAFETY: errno belongs to this thread.
+    // SAFETY: errno is a variable of this thread, which is always there.
     let errno = unsafe { *libc::__errno_location() };
     step_in(Op::Rejoin);
-    // SAFETY: as above.
+    // SAFETY: as for the call before, the caller keeps the library's conditions.
     unsafe { *libc::__errno_location() = errno };
     result
 }
@@ -280,7 +276,7 @@ pub fn exit_section() {
 }
 
 impl<'a> Turn<'a> {
-    fn of(state: &'a mut State, me: Member) -> Turn<'a> {
+    fn of(state: &'a mut Scheduler, me: Member) -> Turn<'a> {
         Turn {
             rotation: &mut state.rotation,
             outside: &mut state.outside,
@@ -527,7 +523,7 @@ fn leave(guard: Guard) {
     }
 }
 
-fn drain(state: &mut State) {
+fn drain(state: &mut Scheduler) {
     if GLOBAL.pending[0].load(Ordering::Relaxed) == 0 {
         return;
     }
@@ -559,7 +555,7 @@ fn me(guard: &mut Guard) -> Member {
     }
 }
 
-fn pass(state: &mut State, me: Member, op: Op) {
+fn pass(state: &mut Scheduler, me: Member, op: Op) {
     if state.rotation.runs(me) {
         state.kept += 1;
         if op.keeps() && state.kept < MOST_KEPT {
@@ -572,7 +568,7 @@ fn pass(state: &mut State, me: Member, op: Op) {
 }
 
 /// Wakes the thread that goes on next.
-fn kick(state: &mut State) {
+fn kick(state: &mut Scheduler) {
     if state.schedule.follows() {
         // Timeouts are in the file, too.
         while let Some((member, Op::TimedOut)) = state.schedule.next() {
@@ -605,7 +601,7 @@ fn kick(state: &mut State) {
 }
 
 /// Whether it is a thread's turn.
-fn may_go(state: &State, me: Member) -> bool {
+fn may_go(state: &Scheduler, me: Member) -> bool {
     match state.schedule.next() {
         Some((next, _)) if state.schedule.follows() => next == me,
         _ => state.rotation.outside(me) || state.rotation.holder() == Some(me),
@@ -692,7 +688,7 @@ fn pause(mut guard: Guard, me: Member, time: Option<Duration>) -> Guard {
 
 /// A thread has waited long for its turn.
 #[cold]
-fn impatient(state: &State, me: Member) {
+fn impatient(state: &Scheduler, me: Member) {
     match (state.schedule.next(), state.rotation.holder()) {
         (Some((next, op)), _) if state.schedule.follows() => warn(format_args!(
             "thread {} should {} next by the schedule, and has not come to it for {} s",
@@ -719,7 +715,7 @@ fn awake(member: Member) {
 }
 
 /// Notes a step in the schedule.
-fn depart(state: &mut State, me: Member, op: Op) {
+fn depart(state: &mut Scheduler, me: Member, op: Op) {
     match state.schedule.step(me, op) {
         Ok(()) => {}
         Err(Departure::Longer) => {
@@ -734,109 +730,5 @@ fn depart(state: &mut State, me: Member, op: Op) {
             expected.text(),
             op.text()
         )),
-    }
-}
-
-struct Line {
-    text: [u8; 512],
-    used: usize,
-}
-
-impl Write for Line {
-    fn write_str(&mut self, text: &str) -> fmt::Result {
-        let room = &mut self.text[self.used..];
-        let length = text.len().min(room.len());
-        room[..length].copy_from_slice(&text.as_bytes()[..length]);
-        self.used += length;
-        Ok(())
-    }
-}
-
-fn say(what: fmt::Arguments<'_>) {
-    let mut line = Line {
-        text: [0; 512],
-        used: 0,
-    };
-    let _ = writeln!(line, "reweave run: {what}");
-    // SAFETY: the line has so many bytes.
-    unsafe { libc::write(2, line.text.as_ptr().cast(), line.used) };
-}
-
-/// Says it once for each process.
-fn warn(what: fmt::Arguments<'_>) {
-    if !GLOBAL.warned.swap(true, Ordering::Relaxed) {
-        say(what);
-    }
-}
-
-/// Ends the process: there is no way to go on.
-pub fn give_up(why: fmt::Arguments<'_>) -> ! {
-    say(why);
-    // SAFETY: always.
-    unsafe { libc::_exit(4) }
-}
-
-/// The time, on a clock that only goes forwards.
-pub fn now() -> Duration {
-    time_of(libc::CLOCK_MONOTONIC)
-}
-
-/// The time on a clock.
-pub fn time_of(clock: libc::clockid_t) -> Duration {
-    let mut time = libc::timespec {
-        tv_sec: 0,
-        tv_nsec: 0,
-    };
-    // SAFETY: the pointer is to a local.
-    unsafe { libc::clock_gettime(clock, &mut time) };
-    Duration::new(time.tv_sec.max(0) as u64, time.tv_nsec as u32)
-}
-
-fn sleep(time: Duration) {
-    let end = now() + time;
-    while let Some(left) = end.checked_sub(now()).filter(|left| !left.is_zero()) {
-        let left = timespec(left);
-        // SAFETY: the pointer is to a local.
-        unsafe {
-            real!(nanosleep: fn(*const libc::timespec, *mut libc::timespec) -> c_int)(
-                &left,
-                ptr::null_mut(),
-            )
-        };
-    }
-}
-
-fn timespec(time: Duration) -> libc::timespec {
-    libc::timespec {
-        tv_sec: time.as_secs() as i64,
-        tv_nsec: i64::from(time.subsec_nanos()),
-    }
-}
-
-fn futex_wait(word: &AtomicU32, value: u32, time: Option<Duration>) {
-    let time = time.map(timespec);
-    let time = time.as_ref().map_or(ptr::null(), ptr::from_ref);
-    raw_futex(word, libc::FUTEX_WAIT, value, time);
-}
-
-fn futex_wake(word: &AtomicU32) {
-    raw_futex(word, libc::FUTEX_WAKE, 1, ptr::null());
-}
-
-/// The system call itself: `syscall` is one of the functions that are scheduled. It leaves errno alone.
-fn raw_futex(word: &AtomicU32, operation: c_int, value: u32, time: *const libc::timespec) {
-    // SAFETY: the word and the time are valid during the call, and the call changes nothing but registers.
-    unsafe {
-        core::arch::asm!(
-            "syscall",
-            inlateout("rax") libc::SYS_futex => _,
-            in("rdi") word.as_ptr(),
-            in("rsi") operation | libc::FUTEX_PRIVATE_FLAG,
-            in("rdx") value as usize,
-            in("r10") time,
-            lateout("rcx") _,
-            lateout("r11") _,
-            options(nostack),
-        );
     }
 }

@@ -30,7 +30,7 @@ macro_rules! forwards {
         /// As libc's function.
         #[cfg_attr(not(test), unsafe(no_mangle))]
         pub unsafe extern "C-unwind" fn $name($($argument: $type),*) -> c_int {
-            // SAFETY: the caller's arguments.
+            // SAFETY: the arguments are those that the caller gave to this function, which has the library's conditions.
             answer(unsafe { $target($($argument),*) })
         }
     )* };
@@ -56,7 +56,7 @@ pub unsafe extern "C-unwind" fn call_once(
     once: *mut pthread_once_t,
     routine: extern "C-unwind" fn(),
 ) {
-    // SAFETY: the caller's arguments.
+    // SAFETY: the arguments are those that the caller gave to this function, which has the library's conditions.
     unsafe { once::pthread_once(once, routine) };
 }
 
@@ -73,7 +73,7 @@ pub unsafe extern "C-unwind" fn thrd_create(
     extern "C-unwind" fn start(given: *mut c_void) -> *mut c_void {
         // SAFETY: `thrd_create` made it for this thread alone, with `malloc`.
         let Start(function, argument) = unsafe { given.cast::<Start>().read() };
-        // SAFETY: as above.
+        // SAFETY: as for the call before, the caller keeps the library's conditions.
         unsafe { libc::free(given) };
         core::ptr::without_provenance_mut(function(argument) as isize as usize)
     }
@@ -105,7 +105,7 @@ pub unsafe extern "C-unwind" fn thrd_join(thread: pthread_t, result: *mut c_int)
     // SAFETY: the caller's thread, and a place of our own.
     let joined = unsafe { threads::pthread_join(thread, &mut value) };
     if joined == 0 && !result.is_null() {
-        // SAFETY: the caller's place.
+        // SAFETY: the caller passes a place for the result, or none.
         unsafe { *result = value.addr() as c_int };
     }
     answer(joined)
@@ -116,7 +116,7 @@ pub unsafe extern "C-unwind" fn thrd_join(thread: pthread_t, result: *mut c_int)
 /// As libc's function.
 #[cfg_attr(not(test), unsafe(no_mangle))]
 pub unsafe extern "C-unwind" fn thrd_yield() {
-    // SAFETY: always.
+    // SAFETY: the call takes no pointers and has no conditions.
     unsafe { threads::sched_yield() };
 }
 
@@ -125,7 +125,7 @@ pub unsafe extern "C-unwind" fn thrd_yield() {
 /// As libc's function.
 #[cfg_attr(not(test), unsafe(no_mangle))]
 pub unsafe extern "C-unwind" fn thrd_sleep(time: *const timespec, left: *mut timespec) -> c_int {
-    // SAFETY: the caller's times.
+    // SAFETY: the caller passes valid times, as libc's function requires.
     match unsafe { sleeps::nanosleep(time, left) } {
         0 => 0,
         _ => -2,

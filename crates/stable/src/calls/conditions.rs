@@ -18,7 +18,7 @@ const FLAGS: usize = 36;
 ///
 /// `condition` points to a condition variable.
 unsafe fn shared(condition: *mut pthread_cond_t) -> bool {
-    // SAFETY: it has 48 bytes.
+    // SAFETY: a condition variable has 48 bytes, so the field is inside.
     unsafe { field(condition, FLAGS) & 1 != 0 }
 }
 
@@ -46,7 +46,7 @@ unsafe fn wait(
     let mut result = 0;
     let mut cancelled = false;
     let result = synchronise(op, |turn| {
-        // SAFETY: the caller's objects.
+        // SAFETY: the caller passes a valid condition variable and a mutex that it holds.
         unsafe {
             match phase {
                 Phase::Release if threads::cancelled(turn.me()) => {
@@ -98,7 +98,7 @@ pub unsafe extern "C-unwind" fn pthread_cond_wait(
     mutex: *mut pthread_mutex_t,
 ) -> c_int {
     let real = real!(pthread_cond_wait: fn(*mut pthread_cond_t, *mut pthread_mutex_t) -> c_int);
-    // SAFETY: the caller's objects.
+    // SAFETY: the caller passes a valid condition variable and a mutex that it holds.
     unsafe {
         if !active() {
             return real(condition, mutex);
@@ -140,7 +140,7 @@ pub unsafe extern "C-unwind" fn pthread_cond_clockwait(
     until: *const timespec,
 ) -> c_int {
     let real = real!(pthread_cond_clockwait: fn(*mut pthread_cond_t, *mut pthread_mutex_t, clockid_t, *const timespec) -> c_int);
-    // SAFETY: the caller's objects.
+    // SAFETY: the caller passes a valid condition variable and a mutex that it holds.
     unsafe {
         if !active() {
             return real(condition, mutex, clock, until);
@@ -157,7 +157,7 @@ pub unsafe extern "C-unwind" fn pthread_cond_clockwait(
 /// As libc's function.
 #[cfg_attr(not(test), unsafe(no_mangle))]
 pub unsafe extern "C-unwind" fn pthread_cond_signal(condition: *mut pthread_cond_t) -> c_int {
-    // SAFETY: the caller's condition variable.
+    // SAFETY: the caller passes a valid condition variable, as libc's function requires.
     unsafe {
         if !active() || shared(condition) {
             return real!(pthread_cond_signal: fn(*mut pthread_cond_t) -> c_int)(condition);
@@ -174,7 +174,7 @@ pub unsafe extern "C-unwind" fn pthread_cond_signal(condition: *mut pthread_cond
 /// As libc's function.
 #[cfg_attr(not(test), unsafe(no_mangle))]
 pub unsafe extern "C-unwind" fn pthread_cond_broadcast(condition: *mut pthread_cond_t) -> c_int {
-    // SAFETY: the caller's condition variable.
+    // SAFETY: the caller passes a valid condition variable, as libc's function requires.
     unsafe {
         if !active() || shared(condition) {
             return real!(pthread_cond_broadcast: fn(*mut pthread_cond_t) -> c_int)(condition);

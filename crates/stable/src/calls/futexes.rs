@@ -5,10 +5,11 @@
 
 use super::{duration, failed};
 use crate::{
+    clock::time_of,
     real,
     rotation::Woken,
     schedule::Op,
-    turn::{Step, active, outside, synchronise, time_of},
+    turn::{Step, active, outside, synchronise},
 };
 use core::{
     ffi::c_void,
@@ -35,7 +36,7 @@ unsafe fn wait(
 ) -> c_int {
     let time = match time.is_null() {
         true => None,
-        // SAFETY: the caller's time.
+        // SAFETY: the caller passes a valid time or none.
         false => match unsafe { duration(time) } {
             None => return EINVAL,
             Some(time) => Some(absolute.map_or(time, |clock| time.saturating_sub(time_of(clock)))),
@@ -50,7 +51,7 @@ unsafe fn wait(
                 _ => 0,
             });
         }
-        // SAFETY: the caller's word.
+        // SAFETY: the caller passes a valid word, as the system call requires.
         if unsafe { word.read_volatile() } != value {
             return Step::Done(EAGAIN);
         }
@@ -121,7 +122,7 @@ fn mapped_shared(address: usize) -> bool {
         }
     }
     if list >= 0 {
-        // SAFETY: the descriptor is ours.
+        // SAFETY: the descriptor was opened here, and nothing else uses it.
         unsafe { libc::close(list) };
     }
     found.unwrap_or(true)
@@ -152,7 +153,7 @@ pub unsafe extern "C-unwind" fn syscall(
     f: usize,
 ) -> c_long {
     let real = real!(syscall: fn(c_long, usize, usize, usize, usize, usize, usize) -> c_long);
-    // SAFETY: the caller's arguments.
+    // SAFETY: the arguments are those that the caller gave to this function, which has the library's conditions.
     unsafe {
         if number == libc::SYS_sched_yield && active() {
             return c_long::from(super::threads::sched_yield());

@@ -1,9 +1,10 @@
 //! What `reweave.h` offers to programs that want another order: soft barriers and sections.
 
 use crate::{
+    messages::give_up,
     rotation::Woken,
     schedule::Op,
-    turn::{self, Step, active, give_up, synchronise},
+    turn::{self, Step, active, synchronise},
 };
 use core::cell::UnsafeCell;
 use libc::{c_int, c_void};
@@ -39,7 +40,7 @@ impl SoftBarriers {
     /// Called in the body of a step, and the borrow ends with it.
     #[allow(clippy::mut_from_ref, reason = "the lock of the step is the borrow")]
     unsafe fn find(&self, key: usize) -> Option<&mut SoftBarrier> {
-        // SAFETY: by the condition above.
+        // SAFETY: the caller keeps the condition of this function.
         unsafe { &mut *self.0.get() }
             .iter_mut()
             .find(|barrier| barrier.key == key)
@@ -53,7 +54,7 @@ pub extern "C-unwind" fn reweave_soft_barrier_init_(size: u32, key: *const c_voi
         return;
     }
     let made = synchronise(Op::SoftBarrier, |turn| {
-        // SAFETY: the body of a step.
+        // SAFETY: this is the body of a step, and the borrow ends with it.
         let place = unsafe { ALL.find(key.addr()).or_else(|| ALL.find(0)) };
         let Some(place) = place else {
             return Step::Done(false);
@@ -80,7 +81,7 @@ pub extern "C-unwind" fn reweave_soft_barrier_wait_(key: *const c_void) {
     }
     let mut waits = false;
     synchronise(Op::SoftBarrier, |turn| {
-        // SAFETY: the body of a step.
+        // SAFETY: this is the body of a step, and the borrow ends with it.
         let Some(barrier) = (unsafe { ALL.find(key.addr()) }) else {
             return Step::Done(());
         };

@@ -17,7 +17,7 @@ mod semaphores;
 mod sleeps;
 mod threads;
 
-use crate::turn::{self, Deadline, Turn};
+use crate::turn::{Deadline, Turn};
 use core::time::Duration;
 
 /// The end of a wait until a time on a clock.
@@ -30,9 +30,9 @@ unsafe fn deadline(
     clock: libc::clockid_t,
     until: *const libc::timespec,
 ) -> Deadline {
-    // SAFETY: by the condition above.
+    // SAFETY: the caller keeps the condition of this function.
     let until = unsafe { duration(until) }.unwrap_or_default();
-    turn.deadline(until.saturating_sub(turn::time_of(clock)))
+    turn.deadline(until.saturating_sub(crate::clock::time_of(clock)))
 }
 
 /// A time as a length; `None` if it is none.
@@ -41,7 +41,7 @@ unsafe fn deadline(
 ///
 /// `time` points to a time.
 unsafe fn duration(time: *const libc::timespec) -> Option<Duration> {
-    // SAFETY: by the condition above.
+    // SAFETY: the caller keeps the condition of this function.
     let libc::timespec { tv_sec, tv_nsec } = unsafe { *time };
     (0..1_000_000_000).contains(&tv_nsec).then(|| match tv_sec {
         ..0 => Duration::ZERO,
@@ -67,7 +67,7 @@ unsafe fn field<T>(object: *const T, offset: usize) -> u32 {
 
 /// Sets errno and returns -1.
 fn failed(errno: libc::c_int) -> libc::c_int {
-    // SAFETY: errno belongs to this thread.
+    // SAFETY: errno is a variable of this thread, which is always there.
     unsafe { *libc::__errno_location() = errno };
     -1
 }

@@ -23,7 +23,7 @@ const ERROR_CHECKING: u32 = 2;
 ///
 /// `mutex` points to a mutex.
 unsafe fn shared(mutex: *mut pthread_mutex_t) -> bool {
-    // SAFETY: a mutex has 40 bytes.
+    // SAFETY: a mutex has 40 bytes, so the field is inside.
     unsafe { field(mutex, KIND) & SHARED != 0 }
 }
 
@@ -50,7 +50,7 @@ pub(super) unsafe fn take(mutex: *mut pthread_mutex_t) -> c_int {
 ///
 /// `mutex` points to a mutex.
 pub(super) unsafe fn release(mutex: *mut pthread_mutex_t) -> c_int {
-    // SAFETY: by the condition above.
+    // SAFETY: the caller keeps the condition of this function.
     unsafe { real!(pthread_mutex_unlock: fn(*mut pthread_mutex_t) -> c_int)(mutex) }
 }
 
@@ -60,7 +60,7 @@ pub(super) unsafe fn release(mutex: *mut pthread_mutex_t) -> c_int {
 #[cfg_attr(not(test), unsafe(no_mangle))]
 pub unsafe extern "C-unwind" fn pthread_mutex_lock(mutex: *mut pthread_mutex_t) -> c_int {
     let lock = real!(pthread_mutex_lock: fn(*mut pthread_mutex_t) -> c_int);
-    // SAFETY: the caller's mutex.
+    // SAFETY: the caller passes a valid mutex, as libc's function requires.
     unsafe {
         if !active() {
             return lock(mutex);
@@ -81,7 +81,7 @@ pub unsafe extern "C-unwind" fn pthread_mutex_lock(mutex: *mut pthread_mutex_t) 
 #[cfg_attr(not(test), unsafe(no_mangle))]
 pub unsafe extern "C-unwind" fn pthread_mutex_trylock(mutex: *mut pthread_mutex_t) -> c_int {
     let lock = real!(pthread_mutex_trylock: fn(*mut pthread_mutex_t) -> c_int);
-    // SAFETY: the caller's mutex.
+    // SAFETY: the caller passes a valid mutex, as libc's function requires.
     unsafe {
         match active() && !shared(mutex) {
             true => synchronise(Op::TryLock, |_| Step::Done(lock(mutex))),
@@ -98,7 +98,7 @@ pub unsafe extern "C-unwind" fn pthread_mutex_timedlock(
     mutex: *mut pthread_mutex_t,
     until: *const timespec,
 ) -> c_int {
-    // SAFETY: the caller's mutex and time.
+    // SAFETY: the caller passes a valid mutex and a valid time.
     unsafe { pthread_mutex_clocklock(mutex, libc::CLOCK_REALTIME, until) }
 }
 
@@ -112,7 +112,7 @@ pub unsafe extern "C-unwind" fn pthread_mutex_clocklock(
     until: *const timespec,
 ) -> c_int {
     let lock = real!(pthread_mutex_clocklock: fn(*mut pthread_mutex_t, clockid_t, *const timespec) -> c_int);
-    // SAFETY: the caller's mutex and time.
+    // SAFETY: the caller passes a valid mutex and a valid time.
     unsafe {
         if !active() {
             return lock(mutex, clock, until);
@@ -140,7 +140,7 @@ pub unsafe extern "C-unwind" fn pthread_mutex_clocklock(
 /// As libc's function.
 #[cfg_attr(not(test), unsafe(no_mangle))]
 pub unsafe extern "C-unwind" fn pthread_mutex_unlock(mutex: *mut pthread_mutex_t) -> c_int {
-    // SAFETY: the caller's mutex.
+    // SAFETY: the caller passes a valid mutex, as libc's function requires.
     unsafe {
         if !active() || shared(mutex) {
             return release(mutex);
@@ -160,7 +160,7 @@ pub unsafe extern "C-unwind" fn pthread_mutex_unlock(mutex: *mut pthread_mutex_t
 /// As libc's function.
 #[cfg_attr(not(test), unsafe(no_mangle))]
 pub unsafe extern "C-unwind" fn pthread_spin_lock(lock: *mut pthread_spinlock_t) -> c_int {
-    // SAFETY: the caller's lock.
+    // SAFETY: the caller passes a valid lock, as the library's function requires.
     unsafe {
         if !active() {
             return real!(pthread_spin_lock: fn(*mut pthread_spinlock_t) -> c_int)(lock);
@@ -180,7 +180,7 @@ pub unsafe extern "C-unwind" fn pthread_spin_lock(lock: *mut pthread_spinlock_t)
 #[cfg_attr(not(test), unsafe(no_mangle))]
 pub unsafe extern "C-unwind" fn pthread_spin_trylock(lock: *mut pthread_spinlock_t) -> c_int {
     let take = real!(pthread_spin_trylock: fn(*mut pthread_spinlock_t) -> c_int);
-    // SAFETY: the caller's lock.
+    // SAFETY: the caller passes a valid lock, as the library's function requires.
     unsafe {
         match active() {
             true => synchronise(Op::TryLock, |_| Step::Done(take(lock))),
@@ -195,7 +195,7 @@ pub unsafe extern "C-unwind" fn pthread_spin_trylock(lock: *mut pthread_spinlock
 #[cfg_attr(not(test), unsafe(no_mangle))]
 pub unsafe extern "C-unwind" fn pthread_spin_unlock(lock: *mut pthread_spinlock_t) -> c_int {
     let release = real!(pthread_spin_unlock: fn(*mut pthread_spinlock_t) -> c_int);
-    // SAFETY: the caller's lock.
+    // SAFETY: the caller passes a valid lock, as the library's function requires.
     unsafe {
         if !active() {
             return release(lock);

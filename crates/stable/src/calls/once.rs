@@ -20,7 +20,7 @@ pub unsafe extern "C-unwind" fn pthread_once(
     routine: extern "C-unwind" fn(),
 ) -> c_int {
     if !active() {
-        // SAFETY: the caller's word and function.
+        // SAFETY: the caller passes a valid word and a function that stays.
         return unsafe {
             real!(pthread_once: fn(*mut pthread_once_t, extern "C-unwind" fn()) -> c_int)(
                 once, routine,

@@ -51,12 +51,12 @@ pub(super) fn creates_team() -> bool {
 }
 
 fn team_size() -> u32 {
-    // SAFETY: always.
+    // SAFETY: the call takes no pointers and has no conditions.
     unsafe { real!(omp_get_num_threads: fn() -> c_int)() as u32 }
 }
 
 fn thread_number() -> usize {
-    // SAFETY: always.
+    // SAFETY: the call takes no pointers and has no conditions.
     unsafe { real!(omp_get_thread_num: fn() -> c_int)() as usize }
 }
 
@@ -96,7 +96,7 @@ extern "C-unwind" fn member(team: *mut c_void) {
     if size == 1 {
         (team.body)(team.data);
     } else if size > LARGEST {
-        turn::give_up(format_args!(
+        crate::messages::give_up(format_args!(
             "an OpenMP team has {size} threads, and {LARGEST} is the most"
         ));
     } else {
@@ -157,7 +157,7 @@ fn wait_until(come: impl Fn() -> bool) {
         }
         match round {
             0..200 => hint::spin_loop(),
-            // SAFETY: always.
+            // SAFETY: the call takes no pointers and has no conditions.
             _ => _ = unsafe { real!(sched_yield: fn() -> c_int)() },
         }
     }
@@ -230,9 +230,9 @@ pub unsafe extern "C-unwind" fn GOMP_parallel_reductions(
     let real = real!(GOMP_parallel_reductions: fn(Function, *mut c_void, c_uint, c_uint) -> c_uint);
     CREATES.set(true);
     let threads = match active() {
-        // SAFETY: the caller's arguments.
+        // SAFETY: the arguments are those that the caller gave to this function, which has the library's conditions.
         true => outside(|| unsafe { real(body, data, threads, flags) }),
-        // SAFETY: as above.
+        // SAFETY: as for the call before, the caller keeps the library's conditions.
         false => unsafe { real(body, data, threads, flags) },
     };
     CREATES.set(false);
@@ -329,7 +329,7 @@ pub unsafe extern "C-unwind" fn GOMP_single_copy_start() -> *mut c_void {
 #[cfg_attr(not(test), unsafe(no_mangle))]
 #[allow(non_snake_case, reason = "libgomp's name")]
 pub unsafe extern "C-unwind" fn GOMP_single_copy_end(data: *mut c_void) {
-    // SAFETY: as in `GOMP_single_copy_start`.
+    // SAFETY: as in `GOMP_single_copy_start`, the team lives as long as its threads run.
     unsafe {
         let Some(team) = TEAM.get().as_ref().filter(|_| active()) else {
             return real!(GOMP_single_copy_end: fn(*mut c_void))(data);
@@ -349,7 +349,7 @@ macro_rules! ends {
         #[cfg_attr(not(test), unsafe(no_mangle))]
         #[allow(non_snake_case, reason = "libgomp's name")]
         pub unsafe extern "C-unwind" fn $name() {
-            // SAFETY: as this function.
+            // SAFETY: the library's function has the conditions that this one has.
             unsafe {
                 if !active() || TEAM.get().is_null() {
                     return real!($name: fn())();
@@ -374,7 +374,7 @@ ends! {
 pub unsafe extern "C-unwind" fn GOMP_barrier() {
     match active() && !TEAM.get().is_null() {
         true => barrier(),
-        // SAFETY: as this function.
+        // SAFETY: the library's function has the conditions that this one has.
         false => unsafe { real!(GOMP_barrier: fn())() },
     }
 }
@@ -397,7 +397,7 @@ fn acquire(word: *mut u8) {
 
 fn release(word: *mut u8) {
     synchronise(Op::CriticalEnd, |turn| {
-        // SAFETY: as in `acquire`.
+        // SAFETY: as in `acquire`, the word belongs to a critical section.
         unsafe { *word = 0 };
         turn.wake_one(word.addr());
         Step::Done(())
@@ -436,7 +436,7 @@ macro_rules! locks {
         /// As libgomp's function.
         #[cfg_attr(not(test), unsafe(no_mangle))]
         pub unsafe extern "C-unwind" fn $set(lock: *mut c_void) {
-            // SAFETY: the caller's lock.
+            // SAFETY: the caller passes a valid lock, as the library's function requires.
             unsafe {
                 if !active() {
                     return real!($set: fn(*mut c_void))(lock);
@@ -455,7 +455,7 @@ macro_rules! locks {
         #[cfg_attr(not(test), unsafe(no_mangle))]
         pub unsafe extern "C-unwind" fn $unset(lock: *mut c_void) {
             let release = real!($unset: fn(*mut c_void));
-            // SAFETY: the caller's lock.
+            // SAFETY: the caller passes a valid lock, as the library's function requires.
             unsafe {
                 if !active() {
                     return release(lock);
@@ -474,7 +474,7 @@ macro_rules! locks {
         #[cfg_attr(not(test), unsafe(no_mangle))]
         pub unsafe extern "C-unwind" fn $test(lock: *mut c_void) -> c_int {
             let take = real!($test: fn(*mut c_void) -> c_int);
-            // SAFETY: the caller's lock.
+            // SAFETY: the caller passes a valid lock, as the library's function requires.
             unsafe {
                 match active() {
                     true => synchronise(Op::TryLock, |_| Step::Done(take(lock))),
@@ -498,9 +498,9 @@ locks! {
 pub unsafe extern "C-unwind" fn GOMP_ordered_start() {
     let real = real!(GOMP_ordered_start: fn());
     match active() {
-        // SAFETY: as this function.
+        // SAFETY: the library's function has the conditions that this one has.
         true => outside(|| unsafe { real() }),
-        // SAFETY: as this function.
+        // SAFETY: the library's function has the conditions that this one has.
         false => unsafe { real() },
     }
 }

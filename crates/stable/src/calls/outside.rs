@@ -18,7 +18,7 @@ macro_rules! outside {
         #[cfg_attr(not(test), unsafe(no_mangle))]
         pub unsafe extern "C-unwind" fn $name($($argument: $type),*) -> $result {
             let real = real!($name: fn($($type),*) -> $result);
-            // SAFETY: the caller's arguments.
+            // SAFETY: the arguments are those that the caller gave to this function, which has the library's conditions.
             unsafe {
                 match active() $(&& $waits)? {
                     true => outside(|| real($($argument),*)),
@@ -48,7 +48,7 @@ fn waits(descriptor: c_int) -> bool {
 /// As [`waits`], and writing to a terminal or to /dev/null does not.
 fn waits_to_write(descriptor: c_int) -> bool {
     let mut status = core::mem::MaybeUninit::<libc::stat>::uninit();
-    // SAFETY: as above.
+    // SAFETY: as for the call before, the caller keeps the library's conditions.
     unsafe {
         let errno = *libc::__errno_location();
         let found = libc::fstat(descriptor, status.as_mut_ptr());

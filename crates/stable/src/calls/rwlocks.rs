@@ -17,7 +17,7 @@ const SHARED: usize = 28;
 ///
 /// `lock` points to a read-write lock.
 unsafe fn scheduled(lock: *mut pthread_rwlock_t) -> bool {
-    // SAFETY: it has 56 bytes.
+    // SAFETY: a read-write lock has 56 bytes, so the field is inside.
     active() && unsafe { field(lock, SHARED) == 0 }
 }
 
@@ -25,7 +25,7 @@ unsafe fn scheduled(lock: *mut pthread_rwlock_t) -> bool {
 ///
 /// `lock` points to a read-write lock.
 unsafe fn take(lock: *mut pthread_rwlock_t, write: bool) -> c_int {
-    // SAFETY: by the condition above.
+    // SAFETY: the caller keeps the condition of this function.
     unsafe {
         let taken = match write {
             true => real!(pthread_rwlock_trywrlock: fn(*mut pthread_rwlock_t) -> c_int)(lock),
@@ -49,7 +49,7 @@ unsafe fn acquire(
     let op = if write { Op::WriteLock } else { Op::ReadLock };
     let mut end = None;
     synchronise(op, |turn| {
-        // SAFETY: by the conditions above.
+        // SAFETY: the caller keeps the conditions of this function.
         unsafe {
             match take(lock, write) {
                 EBUSY if turn.woken() == Some(Woken::TimedOut) => Step::Done(ETIMEDOUT),
@@ -76,7 +76,7 @@ macro_rules! locks {
         #[cfg_attr(not(test), unsafe(no_mangle))]
         pub unsafe extern "C-unwind" fn $name(lock: *mut pthread_rwlock_t) -> c_int {
             let real = real!($name: fn(*mut pthread_rwlock_t) -> c_int);
-            // SAFETY: the caller's lock.
+            // SAFETY: the caller passes a valid lock, as the library's function requires.
             unsafe {
                 match (scheduled(lock), active()) {
                     (true, _) => acquire(lock, $write, None),
@@ -92,7 +92,7 @@ macro_rules! locks {
         #[cfg_attr(not(test), unsafe(no_mangle))]
         pub unsafe extern "C-unwind" fn $clock(lock: *mut pthread_rwlock_t, clock: clockid_t, until: *const timespec) -> c_int {
             let real = real!($clock: fn(*mut pthread_rwlock_t, clockid_t, *const timespec) -> c_int);
-            // SAFETY: the caller's lock and time.
+            // SAFETY: the caller passes a valid lock and a valid time.
             unsafe {
                 match (scheduled(lock), active()) {
                     (true, _) => acquire(lock, $write, Some((clock, until))),
@@ -107,7 +107,7 @@ macro_rules! locks {
         /// As libc's function.
         #[cfg_attr(not(test), unsafe(no_mangle))]
         pub unsafe extern "C-unwind" fn $timed(lock: *mut pthread_rwlock_t, until: *const timespec) -> c_int {
-            // SAFETY: the caller's lock and time.
+            // SAFETY: the caller passes a valid lock and a valid time.
             unsafe { $clock(lock, libc::CLOCK_REALTIME, until) }
         }
 
@@ -117,7 +117,7 @@ macro_rules! locks {
         #[cfg_attr(not(test), unsafe(no_mangle))]
         pub unsafe extern "C-unwind" fn $try_name(lock: *mut pthread_rwlock_t) -> c_int {
             let real = real!($try_name: fn(*mut pthread_rwlock_t) -> c_int);
-            // SAFETY: the caller's lock.
+            // SAFETY: the caller passes a valid lock, as the library's function requires.
             unsafe {
                 match scheduled(lock) {
                     true => synchronise(Op::$try_op, |_| Step::Done(real(lock))),
@@ -139,7 +139,7 @@ locks! {
 #[cfg_attr(not(test), unsafe(no_mangle))]
 pub unsafe extern "C-unwind" fn pthread_rwlock_unlock(lock: *mut pthread_rwlock_t) -> c_int {
     let release = real!(pthread_rwlock_unlock: fn(*mut pthread_rwlock_t) -> c_int);
-    // SAFETY: the caller's lock.
+    // SAFETY: the caller passes a valid lock, as the library's function requires.
     unsafe {
         if !scheduled(lock) {
             return release(lock);

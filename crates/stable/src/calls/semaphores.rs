@@ -17,7 +17,7 @@ const SHARED: usize = 8;
 ///
 /// `semaphore` points to a semaphore.
 unsafe fn shared(semaphore: *mut sem_t) -> bool {
-    // SAFETY: it has 32 bytes.
+    // SAFETY: a semaphore has 32 bytes, so the field is inside.
     unsafe { field(semaphore, SHARED) != 0 }
 }
 
@@ -37,7 +37,7 @@ unsafe fn wait(semaphore: *mut sem_t, until: Option<(clockid_t, *const timespec)
             if threads::cancelled(turn.me()) {
                 return Step::Done(None);
             }
-            // SAFETY: by the conditions above.
+            // SAFETY: the caller keeps the conditions of this function.
             unsafe {
                 if take(semaphore) == 0 {
                     return Step::Done(Some(0));
@@ -70,7 +70,7 @@ unsafe fn wait(semaphore: *mut sem_t, until: Option<(clockid_t, *const timespec)
 #[cfg_attr(not(test), unsafe(no_mangle))]
 pub unsafe extern "C-unwind" fn sem_wait(semaphore: *mut sem_t) -> c_int {
     let real = real!(sem_wait: fn(*mut sem_t) -> c_int);
-    // SAFETY: the caller's semaphore.
+    // SAFETY: the caller passes a valid semaphore, as libc's function requires.
     unsafe {
         if !active() {
             return real(semaphore);
@@ -90,7 +90,7 @@ pub unsafe extern "C-unwind" fn sem_timedwait(
     semaphore: *mut sem_t,
     until: *const timespec,
 ) -> c_int {
-    // SAFETY: the caller's semaphore and time.
+    // SAFETY: the caller passes a valid semaphore and a valid time.
     unsafe { sem_clockwait(semaphore, libc::CLOCK_REALTIME, until) }
 }
 
@@ -104,7 +104,7 @@ pub unsafe extern "C-unwind" fn sem_clockwait(
     until: *const timespec,
 ) -> c_int {
     let real = real!(sem_clockwait: fn(*mut sem_t, clockid_t, *const timespec) -> c_int);
-    // SAFETY: the caller's semaphore and time.
+    // SAFETY: the caller passes a valid semaphore and a valid time.
     unsafe {
         if !active() {
             return real(semaphore, clock, until);
@@ -122,7 +122,7 @@ pub unsafe extern "C-unwind" fn sem_clockwait(
 #[cfg_attr(not(test), unsafe(no_mangle))]
 pub unsafe extern "C-unwind" fn sem_trywait(semaphore: *mut sem_t) -> c_int {
     let real = real!(sem_trywait: fn(*mut sem_t) -> c_int);
-    // SAFETY: the caller's semaphore.
+    // SAFETY: the caller passes a valid semaphore, as libc's function requires.
     unsafe {
         match active() && !shared(semaphore) {
             true => synchronise(Op::SemTryWait, |_| Step::Done(real(semaphore))),
@@ -137,7 +137,7 @@ pub unsafe extern "C-unwind" fn sem_trywait(semaphore: *mut sem_t) -> c_int {
 #[cfg_attr(not(test), unsafe(no_mangle))]
 pub unsafe extern "C-unwind" fn sem_post(semaphore: *mut sem_t) -> c_int {
     let post = real!(sem_post: fn(*mut sem_t) -> c_int);
-    // SAFETY: the caller's semaphore.
+    // SAFETY: the caller passes a valid semaphore, as libc's function requires.
     unsafe {
         if shared(semaphore) {
             return post(semaphore);
@@ -163,7 +163,7 @@ pub unsafe extern "C-unwind" fn sem_post(semaphore: *mut sem_t) -> c_int {
 #[cfg_attr(not(test), unsafe(no_mangle))]
 pub unsafe extern "C-unwind" fn sem_getvalue(semaphore: *mut sem_t, value: *mut c_int) -> c_int {
     let real = real!(sem_getvalue: fn(*mut sem_t, *mut c_int) -> c_int);
-    // SAFETY: the caller's semaphore and place.
+    // SAFETY: the caller passes a valid semaphore and a place for its value.
     unsafe {
         match active() && !shared(semaphore) {
             true => synchronise(Op::SemValue, |_| Step::Done(real(semaphore, value))),

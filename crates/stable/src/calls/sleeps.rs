@@ -37,7 +37,7 @@ fn sleep_for(time: Duration) {
 /// As libc's function.
 #[cfg_attr(not(test), unsafe(no_mangle))]
 pub unsafe extern "C-unwind" fn nanosleep(time: *const timespec, left: *mut timespec) -> c_int {
-    // SAFETY: the caller's times.
+    // SAFETY: the caller passes valid times, as libc's function requires.
     unsafe {
         if !active() {
             return real!(nanosleep: fn(*const timespec, *mut timespec) -> c_int)(time, left);
@@ -60,7 +60,7 @@ pub unsafe extern "C-unwind" fn clock_nanosleep(
     time: *const timespec,
     left: *mut timespec,
 ) -> c_int {
-    // SAFETY: the caller's times.
+    // SAFETY: the caller passes valid times, as libc's function requires.
     unsafe {
         if !active() {
             return real!(clock_nanosleep: fn(clockid_t, c_int, *const timespec, *mut timespec) -> c_int)(
@@ -72,7 +72,7 @@ pub unsafe extern "C-unwind" fn clock_nanosleep(
         };
         match flags & libc::TIMER_ABSTIME {
             0 => sleep_for(time),
-            _ => sleep_for(time.saturating_sub(turn::time_of(clock))),
+            _ => sleep_for(time.saturating_sub(crate::clock::time_of(clock))),
         }
     }
     0
@@ -85,7 +85,7 @@ pub unsafe extern "C-unwind" fn clock_nanosleep(
 pub unsafe extern "C-unwind" fn usleep(time_us: c_uint) -> c_int {
     match active() {
         true => sleep_for(Duration::from_micros(u64::from(time_us))),
-        // SAFETY: always.
+        // SAFETY: the call takes no pointers and has no conditions.
         false => return unsafe { real!(usleep: fn(c_uint) -> c_int)(time_us) },
     }
     0
@@ -98,7 +98,7 @@ pub unsafe extern "C-unwind" fn usleep(time_us: c_uint) -> c_int {
 pub unsafe extern "C-unwind" fn sleep(time_s: c_uint) -> c_uint {
     match active() {
         true => sleep_for(Duration::from_secs(u64::from(time_s))),
-        // SAFETY: always.
+        // SAFETY: the call takes no pointers and has no conditions.
         false => return unsafe { real!(sleep: fn(c_uint) -> c_uint)(time_s) },
     }
     0

@@ -53,7 +53,7 @@ extern "C" fn begin() {
     }
     turn::begin();
     mark();
-    // SAFETY: always.
+    // SAFETY: the call takes no pointers and has no conditions.
     HANDLES[turn::number() as usize]
         .store(unsafe { libc::pthread_self() } as usize, Ordering::Relaxed);
 }
@@ -65,7 +65,7 @@ extern "C" fn finish() {
 /// Lets the calling thread's end be noticed.
 fn mark() {
     if let Some(key) = KEY.load(Ordering::Relaxed).checked_sub(1) {
-        // SAFETY: the key exists.
+        // SAFETY: the key was created before the first thread, and is never deleted.
         unsafe { libc::pthread_setspecific(key, ptr::without_provenance(1)) };
     }
 }
@@ -75,7 +75,7 @@ extern "C" fn ends(rounds: *mut c_void) {
     let rounds = rounds.addr();
     if rounds < 3 {
         if let Some(key) = KEY.load(Ordering::Relaxed).checked_sub(1) {
-            // SAFETY: the key exists.
+            // SAFETY: the key was created before the first thread, and is never deleted.
             unsafe { libc::pthread_setspecific(key, ptr::without_provenance(rounds + 1)) };
         }
         return;
@@ -144,7 +144,7 @@ pub unsafe extern "C-unwind" fn pthread_create(
     type Function = extern "C-unwind" fn(*mut c_void) -> *mut c_void;
     let real = real!(pthread_create: fn(*mut pthread_t, *const pthread_attr_t, Function, *mut c_void) -> c_int);
     if !active() {
-        // SAFETY: the caller's arguments.
+        // SAFETY: the arguments are those that the caller gave to this function, which has the library's conditions.
         return unsafe { real(handle, attributes, function, argument) };
     }
     let mut made = None;
@@ -224,7 +224,7 @@ unsafe fn wait_for_end(
                 _ => {}
             }
             if let (Some((clock, until)), None) = (until, end) {
-                // SAFETY: by the condition above.
+                // SAFETY: the caller keeps the condition of this function.
                 end = Some(unsafe { super::deadline(turn, clock, until) });
             }
             Step::Wait(ending(member), end)
@@ -264,7 +264,7 @@ pub unsafe extern "C-unwind" fn pthread_tryjoin_np(
 ) -> c_int {
     let join = real!(pthread_join: fn(pthread_t, *mut *mut c_void) -> c_int);
     let Some(member) = known(handle).filter(|_| active()) else {
-        // SAFETY: the caller's arguments.
+        // SAFETY: the arguments are those that the caller gave to this function, which has the library's conditions.
         return unsafe {
             real!(pthread_tryjoin_np: fn(pthread_t, *mut *mut c_void) -> c_int)(handle, result)
         };
@@ -277,7 +277,7 @@ pub unsafe extern "C-unwind" fn pthread_tryjoin_np(
         Step::Done(ended)
     });
     match ended {
-        // SAFETY: the caller's arguments.
+        // SAFETY: the arguments are those that the caller gave to this function, which has the library's conditions.
         true => unsafe { join(handle, result) },
         false => EBUSY,
     }
@@ -292,7 +292,7 @@ pub unsafe extern "C-unwind" fn pthread_timedjoin_np(
     result: *mut *mut c_void,
     until: *const timespec,
 ) -> c_int {
-    // SAFETY: the caller's arguments.
+    // SAFETY: the arguments are those that the caller gave to this function, which has the library's conditions.
     unsafe { pthread_clockjoin_np(handle, result, libc::CLOCK_REALTIME, until) }
 }
 
@@ -307,7 +307,7 @@ pub unsafe extern "C-unwind" fn pthread_clockjoin_np(
     until: *const timespec,
 ) -> c_int {
     let real = real!(pthread_clockjoin_np: fn(pthread_t, *mut *mut c_void, libc::clockid_t, *const timespec) -> c_int);
-    // SAFETY: the caller's arguments.
+    // SAFETY: the arguments are those that the caller gave to this function, which has the library's conditions.
     unsafe {
         if !active() {
             return real(handle, result, clock, until);
@@ -328,7 +328,7 @@ pub unsafe extern "C-unwind" fn pthread_clockjoin_np(
 #[cfg_attr(not(test), unsafe(no_mangle))]
 pub unsafe extern "C-unwind" fn pthread_detach(handle: pthread_t) -> c_int {
     let detach = real!(pthread_detach: fn(pthread_t) -> c_int);
-    // SAFETY: the caller's thread.
+    // SAFETY: the caller passes the handle of a thread that was not joined.
     unsafe {
         let Some(member) = known(handle).filter(|_| active()) else {
             return detach(handle);
@@ -353,7 +353,7 @@ pub unsafe extern "C-unwind" fn pthread_detach(handle: pthread_t) -> c_int {
 #[cfg_attr(not(test), unsafe(no_mangle))]
 pub unsafe extern "C-unwind" fn pthread_cancel(handle: pthread_t) -> c_int {
     let cancel = real!(pthread_cancel: fn(pthread_t) -> c_int);
-    // SAFETY: the caller's thread.
+    // SAFETY: the caller passes the handle of a thread that was not joined.
     unsafe {
         let Some(member) = known(handle).filter(|_| active()) else {
             return cancel(handle);
@@ -381,7 +381,7 @@ pub unsafe extern "C-unwind" fn pthread_cancel(handle: pthread_t) -> c_int {
 pub unsafe extern "C-unwind" fn sched_yield() -> c_int {
     match active() {
         true => synchronise(Op::Yield, |_| Step::Done(0)),
-        // SAFETY: always.
+        // SAFETY: the call takes no pointers and has no conditions.
         false => unsafe { real!(sched_yield: fn() -> c_int)() },
     }
 }
@@ -393,9 +393,9 @@ pub unsafe extern "C-unwind" fn sched_yield() -> c_int {
 pub unsafe extern "C-unwind" fn fork() -> libc::pid_t {
     let fork = real!(fork: fn() -> libc::pid_t);
     match active() {
-        // SAFETY: always.
+        // SAFETY: the call takes no pointers and has no conditions.
         true => hold(Op::Fork, |_| (), |()| unsafe { fork() }, |_, _| {}),
-        // SAFETY: always.
+        // SAFETY: the call takes no pointers and has no conditions.
         false => unsafe { fork() },
     }
 }
