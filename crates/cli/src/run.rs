@@ -10,7 +10,7 @@ use reweave_native::{Order, StableRun, copy_standard_input};
 use reweave_report::ExitCode;
 use reweave_toolchain::temporary::TemporaryDirectory;
 use std::{
-    fs::{self, File},
+    fs::File,
     io::{self, Write},
     os::unix::process::{CommandExt, ExitStatusExt},
     path::Path,
