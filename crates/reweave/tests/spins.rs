@@ -26,12 +26,12 @@ fn waiting(round: impl Fn(&AtomicBool) + Send + Sync + 'static) {
     };
     let program = Arc::new(program);
     let again = program.clone();
-    let seen = optimal(move || program());
+    let seen = optimal(program);
     seen.correct();
     assert_eq!(seen.ends, [End::Done]);
     // The store comes before the first look, the second, or the third, at which the loop is parked.
     assert!((2..=4).contains(&seen.executions), "{}", seen.executions);
-    random(200, move || again()).correct();
+    random(200, again).correct();
 }
 
 #[test]
