@@ -163,6 +163,7 @@ impl<S: Subject> Check<S> {
             until,
             begun: start,
             enough: self.enough,
+            least: 0,
         };
         self.subject.end_runs_at(self.deadline);
         let done = loop {
@@ -331,6 +332,15 @@ impl<S: Subject> Check<S> {
         (exhausted && !self.subject.must_restart()) || self.failed() || self.limited()
     }
 
+    /// Why it is not explored as was asked for.
+    fn because(&self) -> Option<String> {
+        let options = &self.settings.options;
+        match (options.preemptions, options.algorithm) {
+            (None, _) | (_, AlgorithmName::Dfs) => self.because.clone(),
+            (Some(_), _) => Some("a bound on preemptions is explored by dfs".into()),
+        }
+    }
+
     /// Has every error's execution run once more, writes their traces and says what came out.
     pub fn conclude(&mut self) -> Result<Outcome, Fault> {
         let concluded = self.confirm();
@@ -397,7 +407,7 @@ impl<S: Subject> Check<S> {
                 (None, AlgorithmName::Auto) => AlgorithmName::Rf,
                 (None, algorithm) => algorithm,
             },
-            because: self.because.clone(),
+            because: self.because(),
             totals,
             estimate: self.search.estimate(),
             multiplies: self.multiplies(),
@@ -442,13 +452,16 @@ pub(crate) struct Slice<'a> {
     pub begun: Instant,
     /// Over after so many runs of the whole search.
     pub enough: u64,
+    /// Its time is not up before so many.
+    pub least: u64,
 }
 
 impl Slice<'_> {
     /// Whether it is up.
     fn over(&self) -> bool {
         let late = |until| Instant::now() >= until;
-        let enough = self.control.runs.load(Relaxed) >= self.enough;
-        enough || self.control.stop.load(Relaxed) || self.until.is_some_and(late)
+        let runs = self.control.runs.load(Relaxed);
+        let late = runs >= self.least && self.until.is_some_and(late);
+        runs >= self.enough || late || self.control.stop.load(Relaxed)
     }
 }

@@ -59,6 +59,8 @@ impl<S: Subject> Check<S> {
             until,
             begun,
             enough: self.enough,
+            // However short the time is, there is progress.
+            least: self.search.totals().runs() + 1,
         };
         self.subject.end_runs_at(self.deadline);
         let explored = self.explore(&slice);

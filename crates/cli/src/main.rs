@@ -17,6 +17,7 @@ mod pages;
 mod progress;
 mod replay;
 mod report;
+mod run;
 mod search_file;
 mod signals;
 mod suite;
@@ -49,6 +50,7 @@ fn run(verb: Verb) -> u8 {
         Verb::Estimate(options) => estimate::run(options),
         Verb::Worker(options) => cluster::work(&options),
         Verb::Cluster(options) => cluster::manage(&options),
+        Verb::Run(options) => return run::run(&options),
         Verb::Evaluate(options) => evaluate::run(&options.logs),
         Verb::Build(options) => compilers::build(&options.command),
         Verb::Completions(options) => completions::print_script(options.shell),

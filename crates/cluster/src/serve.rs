@@ -40,8 +40,8 @@ pub trait Explorer {
 /// How far a piece is explored.
 #[derive(Clone, Debug)]
 pub struct PieceSlice {
-    /// Until then.
-    pub until: Instant,
+    /// For so long, once the program is ready.
+    pub time: Duration,
     /// At most so many runs.
     pub most_runs: Option<u64>,
     /// Set to end it at once.
@@ -418,7 +418,7 @@ impl Serving<'_> {
             slot.stop = Arc::default();
             slot.runs = Arc::default();
             PieceSlice {
-                until: begun + Duration::from_millis(token.budget_ms),
+                time: Duration::from_millis(token.budget_ms),
                 most_runs: token.most_runs,
                 stop: slot.stop.clone(),
                 runs: slot.runs.clone(),

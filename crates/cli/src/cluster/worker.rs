@@ -18,6 +18,7 @@ use reweave_toolchain::temporary::TemporaryDirectory;
 use std::{
     path::Path,
     sync::{Arc, atomic::Ordering::Relaxed},
+    time::Instant,
 };
 
 /// Runs the command and returns its exit code.
@@ -81,7 +82,8 @@ impl Explorer for NativeExplorer {
         session
             .check_mut()
             .set_enough(slice.most_runs.unwrap_or(u64::MAX));
-        let outcome = match session.explore_piece(&control, Some(slice.until)) {
+        let until = Instant::now().checked_add(slice.time);
+        let outcome = match session.explore_piece(&control, until) {
             Ok(Piece::Explored) => Outcome::Explored,
             Ok(Piece::Restarts) => Outcome::Restarts,
             Err(reweave_native::CheckError::Start(error)) => return Err(Sentence::of(error)),
