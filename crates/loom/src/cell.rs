@@ -6,13 +6,13 @@ pub use plain::Cell;
 
 use std::fmt;
 
-/// As loom's.
+/// As loom's. As there, the end of a cell is not checked: what owns it may be std's, which is not seen.
 pub struct UnsafeCell<T: ?Sized>(reweave::cell::UnsafeCell<T>);
 
 impl<T> UnsafeCell<T> {
     /// A cell with a value.
     pub const fn new(value: T) -> UnsafeCell<T> {
-        UnsafeCell(reweave::cell::UnsafeCell::new(value))
+        UnsafeCell(reweave::cell::UnsafeCell::with_unseen_end(value))
     }
 
     /// Takes the value out.

@@ -69,6 +69,22 @@ fn a_race_on_a_cell_is_found() {
     assert!(story.contains("nothing orders the two"), "{story}");
 }
 
+/// Std's `Arc` is not seen, and loom's cells do not ask for it.
+#[test]
+fn a_cell_in_an_arc_of_std_is_fine() {
+    struct Shared(UnsafeCell<u32>);
+    // SAFETY: it is only read.
+    unsafe impl Sync for Shared {}
+    loom::model(|| {
+        let shared = std::sync::Arc::new(Shared(UnsafeCell::new(0)));
+        let theirs = shared.clone();
+        let other = thread::spawn(move || theirs.0.with(|_| ()));
+        shared.0.with(|_| ());
+        drop(shared);
+        other.join().unwrap();
+    });
+}
+
 #[test]
 fn a_guarded_cell_is_fine() {
     loom::model(|| {
