@@ -37,7 +37,7 @@ pub mod __reweave {
     pub use reweave::{sync::LazyLock, thread_local};
 }
 
-/// As loom's: thread-local variables that every execution makes anew.
+/// As loom's: thread-local variables, initialised in each execution.
 #[macro_export]
 macro_rules! thread_local {
     ($($tokens:tt)*) => {
@@ -45,7 +45,7 @@ macro_rules! thread_local {
     };
 }
 
-/// As loom's: statics that every execution makes anew.
+/// As loom's: statics, initialised in each execution.
 #[macro_export]
 macro_rules! lazy_static {
     ($(#[$attr:meta])* static ref $name:ident : $type:ty = $make:expr; $($rest:tt)*) => {

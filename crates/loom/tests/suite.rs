@@ -73,7 +73,7 @@ fn a_race_on_a_cell_is_found() {
 #[test]
 fn a_cell_in_an_arc_of_std_is_fine() {
     struct Shared(UnsafeCell<u32>);
-    // SAFETY: it is only read.
+    // SAFETY: the test only reads it, in threads that never run at the same time.
     unsafe impl Sync for Shared {}
     loom::model(|| {
         let shared = std::sync::Arc::new(Shared(UnsafeCell::new(0)));
