@@ -2,7 +2,7 @@
 
 use crate::{
     args::{CheckOptions, CheckRequest, FaultKind, Format, ProgramSource, Races},
-    fingerprint::Facts,
+    fingerprint::{Facts, hash_of_file},
     output::{Failure, print, quoted, replay_line, say, style, usage},
     progress::{self, Phase, Progress},
     search_file::SearchFile,
@@ -14,7 +14,9 @@ use reweave_native::{Finished, Ladder, NativeProgram, Session, StepDown, copy_st
 use reweave_report::{ExitCode, ResultDocument, Sources, Style, render_trace, render_untold};
 use std::{
     env,
+    ffi::OsString,
     fs::File,
+    hash::{DefaultHasher, Hash, Hasher},
     path::Path,
     sync::{
         Arc,
@@ -92,11 +94,36 @@ pub fn prepare(request: &CheckRequest, stdin: Option<Arc<File>>) -> Result<Nativ
     launch.limits = options.limits();
     launch.threads = options.threads.into();
     let directory = env::current_dir().ok();
+    let digest = hash_of_file(&program.launch.program).ok();
     let description = &mut program.description;
+    description.digest = digest;
     description.command = request.to_words();
     description.directory = directory.map(|directory| directory.display().to_string());
     description.replay = Some("reweave replay {trace}".into());
     Ok(program)
+}
+
+/// What the files of a check are called: after its program and its arguments, `queue` or `queue_17`.
+fn files_name(program: &str, args: &[OsString]) -> String {
+    /// Names of files have limits, also with a number and an extension.
+    const LONGEST: usize = 60;
+    let stem = Path::new(program).file_stem().unwrap_or_default();
+    let mut name = stem.to_string_lossy().into_owned();
+    for arg in args {
+        let good = |c: char| c.is_ascii_alphanumeric() || "-.=+,".contains(c);
+        let arg = arg.to_string_lossy();
+        let arg = arg.chars().map(|c| if good(c) { c } else { '-' });
+        name.push('_');
+        name.extend(arg);
+    }
+    if name.len() > LONGEST && !args.is_empty() {
+        let mut hasher = DefaultHasher::new();
+        args.hash(&mut hasher);
+        let end = (0..=LONGEST).rev().find(|at| name.is_char_boundary(*at));
+        name.truncate(end.unwrap_or(0));
+        name += &format!("-{:08x}", hasher.finish() as u32);
+    }
+    name
 }
 
 /// How many workers explore at once.
@@ -107,7 +134,6 @@ fn workers(options: &CheckOptions) -> usize {
 
 /// The settings of a check of this program.
 pub fn settings(request: &CheckRequest, program: &NativeProgram) -> Settings {
-    let stem = Path::new(program.name()).file_stem();
     let options = &request.options;
     Settings {
         options: Options {
@@ -127,7 +153,7 @@ pub fn settings(request: &CheckRequest, program: &NativeProgram) -> Settings {
         races_cut: options.races == Races::Report,
         minimise: !options.no_minimise,
         directory: options.output.clone(),
-        name: stem.unwrap_or_default().to_string_lossy().into_owned(),
+        name: files_name(program.name(), &request.args),
         log: options.log.clone(),
     }
 }
@@ -297,6 +323,9 @@ fn story(finished: &Finished, style: Style) -> String {
             &Sources::of(&error.trace),
             style,
         );
+        if error.replaced {
+            text += "\nThe file held an earlier trace of the same error.\n";
+        }
         if let Err(why) = &error.file {
             text += &format!("\nThere is no trace file to run this execution again from: {why}\n");
         }

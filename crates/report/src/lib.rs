@@ -34,6 +34,7 @@ pub use text::{
 };
 pub use trace::{
     AccessEntry, Context, Difference, Failure, ObjectEntry, ObjectState, Options, PendingEntry,
-    PlanStep, Program, Shortened, SourceEntry, ThreadEntry, Trace, TraceEvent, path_name,
+    PlanStep, Program, Shortened, SourceEntry, ThreadEntry, Trace, TraceEvent, parse_path,
+    path_name,
 };
 pub use walk::{Hold, Walk, holders};
