@@ -47,7 +47,7 @@ pub fn follow(
             return Ok(None);
         }
         target.prepare(std::slice::from_ref(&plan));
-        let run = target.run(&plan).map(|execution| execution.clone());
+        let run = target.run(&plan).cloned();
         let execution = run.map_err(|error| Fault::of(subject, error))?;
         match schedule.towards(&execution, &wishes(recorded, &execution)) {
             Some(next) => plan = next,
