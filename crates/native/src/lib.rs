@@ -42,6 +42,7 @@ mod spawn;
 mod standard_input;
 mod subject;
 mod target;
+mod unexplored;
 mod worker_target;
 
 pub use errors::{CheckError, PrepareError, RunError, StartError};
