@@ -2,6 +2,7 @@
 
 use crate::{
     args::{CheckOptions, CheckRequest, FaultKind, Format, ProgramSource, Races},
+    config::{Suppress, accept, is_known},
     fingerprint::{Facts, hash_of_file},
     output::{Failure, print, quoted, replay_line, say, style, usage},
     progress::{self, Phase, Progress},
@@ -88,7 +89,7 @@ pub fn prepare(request: &CheckRequest, stdin: Option<Arc<File>>) -> Result<Nativ
     let launch = &mut program.launch;
     launch.args.clone_from(&request.args);
     launch.stdin = stdin;
-    launch.races = options.races.into();
+    launch.races = request.races().into();
     launch.spurious_wakeups = options.faults.contains(&FaultKind::SpuriousWakeups);
     launch.restart = program.ladder.first();
     launch.limits = options.limits();
@@ -149,8 +150,8 @@ pub fn settings(request: &CheckRequest, program: &NativeProgram) -> Settings {
         max_executions: options.max_executions,
         keep_going: options.keep_going,
         every_race: true,
-        beyond_races: options.races == Races::Explore,
-        races_cut: options.races == Races::Report,
+        beyond_races: request.races() == Races::Explore,
+        races_cut: request.races() == Races::Report,
         minimise: !options.no_minimise,
         directory: options.output.clone(),
         name: files_name(program.name(), &request.args),
@@ -231,7 +232,8 @@ fn search(
         progress.enter(Phase::Confirming);
         // Confirming takes the errors out of the session.
         let left = (more || options.max_executions.is_some()).then(|| session.store());
-        if let Some(finished) = session.conclude(stepped_down)? {
+        if let Some(mut finished) = session.conclude(stepped_down)? {
+            accept_known(&options.suppress, &mut finished);
             let goes_on = |why: &String| RESUMABLE.contains(&why.as_str());
             let left = left.filter(|_| finished.result.incomplete.iter().any(goes_on));
             break (finished, left);
@@ -254,6 +256,31 @@ fn search(
         name,
         interrupted,
     })
+}
+
+/// Takes known races out of the errors.
+fn accept_known(known: &[Suppress], finished: &mut Finished) {
+    let errors = &mut finished.outcome.errors;
+    let places = errors
+        .iter()
+        .map(|error| error.trace.errors[error.index].places.clone());
+    let places: Vec<_> = places.collect();
+    let mut stays = accept(known, &places, &mut finished.result).into_iter();
+    errors.retain(|_| stays.next().unwrap_or(true));
+    // A story is about its error. The file has the known races of the execution, too.
+    for error in errors {
+        let (before, rest) = error.trace.errors.split_at(error.index);
+        let mut shown: Vec<_> = before
+            .iter()
+            .filter(|it| !is_known(known, it))
+            .cloned()
+            .collect();
+        error.index = shown.len();
+        let (own, behind) = rest.split_at(1);
+        shown.extend_from_slice(own);
+        shown.extend(behind.iter().filter(|it| !is_known(known, it)).cloned());
+        error.trace.errors = shown;
+    }
 }
 
 /// Goes on where an earlier check stopped, if there is one.

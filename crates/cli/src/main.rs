@@ -8,6 +8,7 @@ mod args;
 mod check;
 mod compilers;
 mod completions;
+mod config;
 mod estimate;
 mod evaluate;
 mod fingerprint;

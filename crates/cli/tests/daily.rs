@@ -345,3 +345,51 @@ fn the_first_page_is_short() {
         readme.lines().count()
     );
 }
+
+/// Two races: one that is known, and one that is not. The known one can make an assertion fail, which is found.
+#[test]
+fn a_directory_has_options_and_known_races() {
+    let bench = Bench::new();
+    let text = "#include <assert.h>\n#include <pthread.h>\nstatic int hits, total;\n\
+        static void *up(void *unused) {\n\
+        hits++;\n\
+        if (TOTAL) total++;\n\
+        return unused; }\n\
+        int main(void) { pthread_t t; pthread_create(&t, 0, up, 0); up(0); pthread_join(t, 0);\n\
+        assert(!STRICT || hits == 2); }\n";
+    bench.file("hits.c", text);
+    let known = "[check]\nkeep-going = true\nflags = [\"-DTOTAL=0\"]\n\
+        [[suppress]]\nkind = \"data-race\"\nplaces = [\"hits.c:5\"]\nreason = \"statistics\"\n";
+    let check = |words: &[&str], code: i32| {
+        let output = bench.run(&[&["check"], words, &["hits.c"]].concat());
+        let text = out(&output) + &err(&output);
+        assert_eq!(output.status.code(), Some(code), "{text}");
+        text
+    };
+    check(&["-DTOTAL=0", "-DSTRICT=0"], 1);
+    bench.file("reweave.toml", known);
+    let text = check(&["-DSTRICT=0"], 0);
+    assert!(
+        text.contains("complete, ") && text.contains("known: data-race at hits.c:5"),
+        "{text}"
+    );
+    assert!(text.contains("statistics"), "{text}");
+    // An increment that is lost: what the known race can do.
+    let text = check(&["-DSTRICT=1"], 1);
+    assert!(text.contains("assertion in hits.c"), "{text}");
+    assert!(!text.contains("data-race in"), "{text}");
+    // The race of another line is no known one; the command line comes after the file.
+    let text = check(&["-DSTRICT=0", "-UTOTAL", "-DTOTAL=1"], 1);
+    assert!(
+        text.contains("data-race in hits.c") && text.contains("hits.c:6"),
+        "{text}"
+    );
+    let text = check(&["-DSTRICT=0", "--max-executions", "1"], 3);
+    assert!(text.contains("max-executions"), "{text}");
+    bench.file("reweave.toml", &known.replace("keep-going", "keepgoing"));
+    let text = check(&["-DSTRICT=0"], 2);
+    assert!(
+        text.contains("reweave.toml:2: `reweave check` has no option --keepgoing"),
+        "{text}"
+    );
+}

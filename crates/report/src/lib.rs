@@ -25,7 +25,9 @@ pub use junit::{junit_result, junit_suite};
 pub use operation::Operation;
 pub use position::{NotAPosition, Position};
 
-pub use result::{BlockedBy, Estimated, ExitCode, Finding, Multiplies, ResultDocument, Unexplored};
+pub use result::{
+    BlockedBy, Estimated, ExitCode, Finding, Multiplies, ResultDocument, Suppressed, Unexplored,
+};
 pub use sources::{Sources, record_sources};
 pub use suite::{SuiteDocument, TestEntry, Verdict};
 pub use text::{

@@ -56,6 +56,9 @@ pub struct ResultDocument {
     pub restart: String,
     /// Distinct errors.
     pub errors: Vec<Finding>,
+    /// Errors that the user knows and accepts.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub suppressed: Vec<Suppressed>,
     /// Distinct findings that are no errors unless asked for.
     pub warnings: Vec<Finding>,
 }
@@ -71,6 +74,19 @@ pub struct Estimated {
     pub seconds: Option<f64>,
     /// The part that was explored, from 0 to 1.
     pub covered: f64,
+}
+
+/// An error that the user knows and accepts.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Suppressed {
+    /// What it is.
+    pub kind: Kind,
+    /// The first source place it is about.
+    pub location: Option<String>,
+    /// Why it is accepted.
+    pub reason: String,
+    /// In how many executions it came up.
+    pub seen: u64,
 }
 
 /// A call that was refused, or code that is not seen.
@@ -193,6 +209,7 @@ impl ResultDocument {
             workers: 1,
             restart: "warm".into(),
             errors: Vec::new(),
+            suppressed: Vec::new(),
             warnings: Vec::new(),
         }
     }

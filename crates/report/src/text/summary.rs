@@ -85,6 +85,15 @@ pub fn render_untold(result: &ResultDocument, told: usize, style: Style) -> Stri
             "  ",
         );
     }
+    for known in &result.suppressed {
+        let at = known.location.as_deref().unwrap_or("?");
+        let (kind, seen) = (known.kind.name(), counted(known.seen, "execution"));
+        let text = format!(
+            "known: {kind} at {at}, in {seen}; what it can do was explored: {}",
+            known.reason
+        );
+        out += &wrap(&clean(&text), style.width, "  ");
+    }
     out += &unexplored::lines(result, style);
     if let Some(size) = size(result) {
         out += &wrap(&size, style.width, "  ");
