@@ -45,6 +45,7 @@ mod stable_run;
 mod standard_input;
 mod subject;
 mod target;
+mod unexplored;
 mod worker_target;
 
 pub use errors::{CheckError, PrepareError, RunError, StartError};

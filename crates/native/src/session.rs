@@ -218,6 +218,7 @@ impl Session {
         result.restart = rung_name(self.program.launch.restart).into();
         result.weak_orders = subject.weak_orders();
         result.warnings = subject.warnings();
+        result.unexplored = subject.unexplored();
         Ok(Some(Finished { outcome, result }))
     }
 

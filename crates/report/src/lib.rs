@@ -25,7 +25,9 @@ pub use junit::{junit_result, junit_suite};
 pub use operation::Operation;
 pub use position::{NotAPosition, Position};
 
-pub use result::{BlockedBy, Estimated, ExitCode, Finding, Multiplies, ResultDocument};
+pub use result::{
+    BlockedBy, Estimated, ExitCode, Finding, Multiplies, ResultDocument, Suppressed, Unexplored,
+};
 pub use sources::{Sources, record_sources};
 pub use suite::{SuiteDocument, TestEntry, Verdict};
 pub use text::{
@@ -34,6 +36,7 @@ pub use text::{
 };
 pub use trace::{
     AccessEntry, Context, Difference, Failure, ObjectEntry, ObjectState, Options, PendingEntry,
-    PlanStep, Program, Shortened, SourceEntry, ThreadEntry, Trace, TraceEvent, path_name,
+    PlanStep, Program, Shortened, SourceEntry, ThreadEntry, Trace, TraceEvent, parse_path,
+    path_name,
 };
 pub use walk::{Hold, Walk, holders};

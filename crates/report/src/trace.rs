@@ -70,6 +70,9 @@ pub struct Program {
     /// How it was built and started, in words of its kind.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub command: Vec<String>,
+    /// Of which file: equal if the file is the same.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub digest: Option<String>,
     /// Where.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub directory: Option<String>,
@@ -673,7 +676,7 @@ pub fn path_name(path: &[u32]) -> String {
 }
 
 /// The numbers of a thread's path; `None`: not a path.
-pub(crate) fn parse_path(path: &str) -> Option<Vec<u32>> {
+pub fn parse_path(path: &str) -> Option<Vec<u32>> {
     let mut parts = path.split('.');
     (parts.next() == Some("main")).then_some(())?;
     parts.map(|part| part.parse().ok()).collect()

@@ -12,6 +12,7 @@ mod phrase;
 mod prose;
 mod suite;
 mod summary;
+mod unexplored;
 mod waits;
 
 use crate::{
