@@ -5,8 +5,8 @@
 
 use crate::{program_names::ProgramNames, target::Observation};
 use reweave_model::{Execution, Kind};
-use reweave_report::{AccessEntry, Context, Options, Program, Trace, waiting};
-use reweave_wire::{Accessed, Detail};
+use reweave_report::{AccessEntry, CallEntry, Context, Options, Program, Trace, waiting};
+use reweave_wire::{Accessed, Detail, Stack};
 use std::collections::HashMap;
 
 /// The trace of an execution.
@@ -33,28 +33,96 @@ pub(crate) fn named_trace(
             blame: &blame,
         },
     );
-    place_events(&mut trace, names, detail);
-    place_pending(&mut trace, names, execution, detail);
+    let mut stacks = Stacks::new(names);
+    place_events(&mut trace, &mut stacks, detail);
+    place_pending(&mut trace, &mut stacks, execution, detail);
+    trace.stacks = stacks.list;
+    name_threads(&mut trace, names, detail);
     name_objects(&mut trace, names, detail);
     name_errors(&mut trace, names, detail);
     explain_waiting(&mut trace);
     trace
 }
 
-fn place_events(trace: &mut Trace, names: &ProgramNames, detail: &Detail) {
+/// Stacks of calls, each once.
+struct Stacks<'a> {
+    names: &'a ProgramNames,
+    list: Vec<Vec<CallEntry>>,
+    known: HashMap<Stack, Option<u32>>,
+}
+
+impl Stacks<'_> {
+    fn new(names: &ProgramNames) -> Stacks<'_> {
+        Stacks {
+            names,
+            list: Vec::new(),
+            known: HashMap::new(),
+        }
+    }
+
+    /// The number of a stack; `None`: nothing is known of it.
+    fn number(&mut self, stack: &Stack) -> Option<u32> {
+        if let Some(known) = self.known.get(stack) {
+            return *known;
+        }
+        let calls = self.names.entries(stack);
+        let number = (!calls.is_empty()).then(|| {
+            // Sites that differ may be one line.
+            let same = self.list.iter().position(|known| *known == calls);
+            same.unwrap_or_else(|| {
+                self.list.push(calls);
+                self.list.len() - 1
+            }) as u32
+        });
+        self.known.insert(stack.clone(), number);
+        number
+    }
+}
+
+fn place_events(trace: &mut Trace, stacks: &mut Stacks<'_>, detail: &Detail) {
     for (event, stack) in trace.events.iter_mut().zip(&detail.stacks) {
-        event.at = names.place_of(stack).or(event.at.take());
+        event.at = stacks.names.place_of(stack).or(event.at.take());
+        event.stack = stacks.number(stack);
+    }
+}
+
+/// The functions that threads began with: the outermost call of anything that they did.
+fn name_threads(trace: &mut Trace, names: &ProgramNames, detail: &Detail) {
+    let events = trace.events.iter().zip(&detail.stacks);
+    let events = events.map(|(event, stack)| (event.thread, stack));
+    let last = (0..).zip(&detail.last);
+    let accesses = detail.accesses.iter().zip(&detail.errors);
+    let accesses = accesses.flat_map(|(accesses, stacks)| {
+        let threads = accesses.iter().map(|access| access.thread.0);
+        threads.zip(stacks)
+    });
+    let mut known: HashMap<u32, &Stack> = HashMap::new();
+    for (thread, stack) in events.chain(last).chain(accesses) {
+        let own = known.entry(thread).or_insert(stack);
+        if own.is_empty() {
+            *own = stack;
+        }
+    }
+    for (index, thread) in trace.threads.iter_mut().enumerate().skip(1) {
+        let stack = known.get(&(index as u32));
+        thread.start = stack.and_then(|stack| names.start(stack));
     }
 }
 
 /// Where threads stand that did not end.
-fn place_pending(trace: &mut Trace, names: &ProgramNames, execution: &Execution, detail: &Detail) {
+fn place_pending(
+    trace: &mut Trace,
+    stacks: &mut Stacks<'_>,
+    execution: &Execution,
+    detail: &Detail,
+) {
     for (index, thread) in trace.threads.iter_mut().enumerate() {
         let pending = execution.threads[index].pending;
         if let (Some(entry), Some(pending)) = (&mut thread.pending, pending) {
             let mut stack = vec![pending.site];
             stack.extend(detail.last.get(index).into_iter().flatten());
-            entry.at = names.place_of(&stack);
+            entry.at = stacks.names.place_of(&stack);
+            entry.stack = stacks.number(&stack);
         }
     }
 }

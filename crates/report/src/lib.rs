@@ -11,8 +11,10 @@ mod happens_before;
 mod junit;
 mod operation;
 mod position;
+mod presented;
 mod result;
 mod sources;
+mod stacks;
 mod suite;
 mod text;
 mod trace;
@@ -25,8 +27,10 @@ pub use junit::{junit_result, junit_suite};
 pub use operation::Operation;
 pub use position::{NotAPosition, Position};
 
+pub use presented::{presented, thread_names};
 pub use result::{BlockedBy, Estimated, ExitCode, Finding, ResultDocument};
 pub use sources::{Sources, record_sources};
+pub use stacks::CallEntry;
 pub use suite::{SuiteDocument, TestEntry, Verdict};
 pub use text::{
     Large, Part, Span, Story, Style, Wait, clean, grouped, is_unseen, mattering, render_result,

@@ -10,6 +10,7 @@ use crate::{
     document::{self, ReadError, WriteError},
     operation::Operation,
     position::Position,
+    stacks::CallEntry,
 };
 use reweave_model::{
     Choice, Edge, End, Error, Event, Execution, Gate, Kind, Mark, Object, OnceState, Op, Pending,
@@ -52,6 +53,9 @@ pub struct Trace {
     pub plan: Vec<PlanStep>,
     /// In the order they happened.
     pub events: Vec<TraceEvent>,
+    /// How the program came to the places of events and of threads that did not end, each stack of calls once, the innermost call first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub stacks: Vec<Vec<CallEntry>>,
     /// What the program printed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output: Option<String>,
@@ -129,6 +133,9 @@ pub struct ThreadEntry {
     /// The name the program gave it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
+    /// The function of the program that it began with.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub start: Option<String>,
     /// Who created it, as an index into this table.
     pub parent: u32,
     /// After how many of its parent's events.
@@ -150,6 +157,9 @@ pub struct PendingEntry {
     /// Where.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at: Option<Position>,
+    /// How it came there, as an index into the stacks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stack: Option<u32>,
 }
 
 /// A shared object: its name, and its state at first use.
@@ -157,6 +167,9 @@ pub struct PendingEntry {
 pub struct ObjectEntry {
     /// Such as `mutex#1`: kind and order of first use among its kind.
     pub name: String,
+    /// What it is called for people, where more is known than its name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub label: Option<String>,
     /// State at first use.
     #[serde(flatten)]
     pub state: ObjectState,
@@ -230,6 +243,9 @@ pub struct TraceEvent {
     /// Where.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at: Option<Position>,
+    /// How it came there, as an index into the stacks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stack: Option<u32>,
 }
 
 /// Something that went wrong.
@@ -374,6 +390,7 @@ impl Trace {
             objects: objects(execution, site),
             plan: plan.collect(),
             events,
+            stacks: Vec::new(),
             output: context.output,
         }
     }
@@ -641,6 +658,7 @@ fn event(event: &Event, site: Sites<'_>) -> TraceEvent {
         result: event.result,
         after: event.after.map(pair),
         at: site(event.site),
+        stack: None,
     }
 }
 
@@ -652,6 +670,7 @@ fn pending(pending: Pending, site: Sites<'_>) -> PendingEntry {
             Gate::Open | Gate::Late => None,
         },
         at: site(pending.site),
+        stack: None,
     }
 }
 
@@ -659,6 +678,7 @@ fn threads(execution: &Execution, site: Sites<'_>) -> Vec<ThreadEntry> {
     let entry = |record: &reweave_model::ThreadRecord| ThreadEntry {
         path: path_name(&record.path),
         name: record.name.clone(),
+        start: None,
         parent: record.born.thread.0,
         born_after: record.born.count,
         pending: record.pending.map(|wish| pending(wish, site)),
@@ -696,6 +716,7 @@ fn objects(execution: &Execution, site: Sites<'_>) -> Vec<ObjectEntry> {
         *number += 1;
         ObjectEntry {
             name: format!("{kind}#{number}"),
+            label: None,
             state: ObjectState::of(object),
             pointers: false,
             first_used: first.and_then(site),

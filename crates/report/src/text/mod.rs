@@ -17,6 +17,7 @@ mod waits;
 use crate::{
     happens_before::{arrows, matter},
     position::Position,
+    presented::presented,
     sources::{Sources, named},
     trace::{Failure, PendingEntry, Trace},
 };
@@ -96,11 +97,11 @@ pub fn render_trace(trace: &Trace, again: Option<&str>, sources: &Sources, style
     let trace = &harmless(trace);
     let story = Story::new(trace);
     let rows = rows(&story, sources, style);
-    let mut sections = vec![headline(trace, sources, style)];
+    let mut sections = vec![headline(&story, sources, style)];
     sections.extend(ending(&story, style));
     let (listing, hidden) = match style.plain {
-        true => (prose(&headers(trace), &rows, style), 0),
-        false => listing(&headers(trace), &rows, style),
+        true => (prose(&headers(&story), &rows, style), 0),
+        false => listing(&headers(&story), &rows, style),
     };
     let notes = notes(trace, sources, hidden, style);
     sections.push(listing + &notes);
@@ -149,7 +150,8 @@ fn notes(trace: &Trace, sources: &Sources, hidden: usize, style: Style) -> Strin
     out
 }
 
-fn headline(trace: &Trace, sources: &Sources, style: Style) -> String {
+fn headline(story: &Story<'_>, sources: &Sources, style: Style) -> String {
+    let trace = story.trace;
     let program = &trace.program.name;
     let steps = trace.events.len();
     let Some(first) = trace.errors.first() else {
@@ -159,10 +161,10 @@ fn headline(trace: &Trace, sources: &Sources, style: Style) -> String {
         );
         return style.bold(&line) + "\n";
     };
-    let mut out = failure(trace, first, program, sources, style);
+    let mut out = failure(story, first, program, sources, style);
     for other in distinct(&trace.errors).skip(1) {
         out += "\n";
-        out += &failure(trace, other, "the same execution", sources, style);
+        out += &failure(story, other, "the same execution", sources, style);
     }
     out
 }
@@ -186,7 +188,7 @@ fn distinct(errors: &[Failure]) -> impl Iterator<Item = &Failure> {
 }
 
 fn failure(
-    trace: &Trace,
+    story: &Story<'_>,
     failure: &Failure,
     program: &str,
     sources: &Sources,
@@ -205,7 +207,7 @@ fn failure(
     for (number, place) in failure.places.iter().enumerate() {
         let which = match (failure.accesses.get(number), number) {
             (Some(access), _) => {
-                let thread = &trace.threads[access.thread as usize].path;
+                let thread = story.thread(access.thread);
                 format!("{} by {thread}: ", access.access)
             }
             (None, 0) if race => "one access: ".into(),
@@ -236,7 +238,8 @@ fn failure(
 
 /// What each thread that is not at its end waits for, a line for each: what is wrong with a deadlock.
 pub fn waiting(trace: &Trace) -> String {
-    let story = Story::new(trace);
+    let trace = presented(trace);
+    let story = Story::new(&trace);
     let line = |(thread, pending): (ThreadId, &PendingEntry)| {
         let at = pending.at.as_ref().map(|at| format!(", at {at},"));
         let what = match story.wait(thread.0, pending) {
@@ -250,12 +253,11 @@ pub fn waiting(trace: &Trace) -> String {
     lines.join("\n")
 }
 
-fn headers(trace: &Trace) -> Vec<String> {
-    let named = |thread: &crate::trace::ThreadEntry| match &thread.name {
-        Some(name) if *name != thread.path => format!("{} \"{name}\"", thread.path),
-        _ => thread.path.clone(),
-    };
-    trace.threads.iter().map(named).collect()
+fn headers(story: &Story<'_>) -> Vec<String> {
+    let threads = 0..story.trace.threads.len() as u32;
+    threads
+        .map(|thread| story.thread(thread).to_owned())
+        .collect()
 }
 
 /// Longest place that is shown whole.

@@ -1,6 +1,8 @@
 //! One operation in a few words.
 
 use crate::{
+    presented::thread_names,
+    stacks::{CallEntry, shown},
     trace::{ObjectState, PendingEntry, Trace, pointer},
     walk::{Walked, walk},
 };
@@ -14,6 +16,10 @@ pub struct Story<'a> {
     pub(crate) walked: Walked,
     /// Parking tokens, with the threads that park on them.
     owners: BTreeMap<u32, u32>,
+    /// What threads are called.
+    names: Vec<String>,
+    /// For each stack, which of its calls is shown as its place.
+    shown: Vec<usize>,
 }
 
 impl<'a> Story<'a> {
@@ -33,6 +39,8 @@ impl<'a> Story<'a> {
         Story {
             trace,
             walked: walk(trace),
+            names: thread_names(trace),
+            shown: shown(trace),
             owners: owners.collect(),
         }
     }
@@ -315,11 +323,48 @@ impl<'a> Story<'a> {
         self.owners.get(&parker.0).copied()
     }
 
-    /// A thread's stable name.
+    /// The calls that led to a place, from the one that is shown on, if there are several.
+    pub fn calls(&self, stack: Option<u32>) -> Vec<&CallEntry> {
+        let Some(stack) = stack else {
+            return Vec::new();
+        };
+        let from = self.shown.get(stack as usize).copied().unwrap_or(0);
+        let calls = self.trace.calls(stack, from);
+        match calls.len() {
+            0 | 1 => Vec::new(),
+            _ => calls,
+        }
+    }
+
+    /// How a thread came to a place: `in transfer, called by pay (bank.c:17)`.
+    pub(super) fn way(&self, stack: Option<u32>) -> Option<String> {
+        let calls = self.calls(stack);
+        let (first, callers) = calls.split_first()?;
+        let told: Vec<String> = callers
+            .iter()
+            .take(CALLERS)
+            .map(|call| call.told())
+            .collect();
+        let more = match callers.len() > CALLERS {
+            true => ", ...",
+            false => "",
+        };
+        Some(format!(
+            "in {}, called by {}{more}",
+            first.function,
+            told.join(", by ")
+        ))
+    }
+
+    /// What a thread is called.
     pub fn thread(&self, thread: u32) -> &str {
-        self.trace.thread_path(thread)
+        let name = self.names.get(thread as usize);
+        name.map_or("?", String::as_str)
     }
 }
+
+/// Callers of a place that are named.
+const CALLERS: usize = 3;
 
 /// A value: small ones as they are, others in hexadecimal.
 fn value(value: u64) -> String {
