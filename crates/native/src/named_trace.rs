@@ -3,10 +3,18 @@
 //! *Decides:* what is shown for each event, thread, object and error. *Called by:* `subject`, when an error is confirmed or
 //! a trace is replayed. *Owns:* nothing.
 
-use crate::{program_names::ProgramNames, target::Observation};
+use crate::{
+    memory_names::{MemoryNames, bytes_of, value_type, written},
+    program_names::{ProgramNames, Thing},
+    target::Observation,
+};
 use reweave_model::{Execution, Kind};
-use reweave_report::{AccessEntry, CallEntry, Context, Options, Program, Trace, waiting};
-use reweave_wire::{Accessed, Detail, Stack};
+use reweave_report::{
+    AccessEntry, CallEntry, Context, ObjectState, Options, Position, Program, SleepEntry, Trace,
+    VariableEntry, waiting,
+};
+use reweave_toolchain::symbols::Shape;
+use reweave_wire::{Accessed, Detail, Place, PlaceKind, Slept, Stack};
 use std::collections::HashMap;
 
 /// The trace of an execution.
@@ -39,7 +47,16 @@ pub(crate) fn named_trace(
     trace.stacks = stacks.list;
     name_threads(&mut trace, names, detail);
     name_objects(&mut trace, names, detail);
-    name_errors(&mut trace, names, detail);
+    let starts = detail
+        .objects
+        .iter()
+        .chain(detail.subjects.iter().flatten());
+    let starts = starts.filter_map(block_of);
+    let memory = MemoryNames::new(names, &detail.memory, starts.map(|(start, _)| start));
+    label_objects(&mut trace, names, &memory, detail);
+    name_errors(&mut trace, names, &memory, detail);
+    name_variables(&mut trace, names, &memory, detail);
+    place_sleeps(&mut trace, names, detail);
     explain_waiting(&mut trace);
     trace
 }
@@ -146,7 +163,132 @@ fn name_objects(trace: &mut Trace, names: &ProgramNames, detail: &Detail) {
     }
 }
 
-fn name_errors(trace: &mut Trace, names: &ProgramNames, detail: &Detail) {
+/// The block that a place is in, and how far in.
+fn block_of(place: &Place) -> Option<(u64, u64)> {
+    match place.kind {
+        PlaceKind::Heap { offset, .. } => Some((place.address.checked_sub(offset)?, offset)),
+        _ => None,
+    }
+}
+
+/// What a place is called for people, where that is more than its name.
+fn label(names: &ProgramNames, memory: &MemoryNames<'_>, place: &Place) -> Option<String> {
+    match (&place.kind, block_of(place)) {
+        (_, Some((start, offset))) => memory.label(start, offset),
+        (PlaceKind::Stack { site, offset, .. }, _) => {
+            let (symbols, address) = names.find(*site)?;
+            symbols.local(address, *offset, 1)
+        }
+        _ => None,
+    }
+}
+
+/// What lies at a place: for how its values are written.
+fn scalar(memory: &MemoryNames<'_>, place: &Place) -> Option<Shape> {
+    let thing = match block_of(place) {
+        Some((start, offset)) => memory.in_block(start, offset),
+        None => memory.fixed(place.address),
+    }?;
+    thing.symbols.scalar(thing.kind)
+}
+
+fn label_objects(
+    trace: &mut Trace,
+    names: &ProgramNames,
+    memory: &MemoryNames<'_>,
+    detail: &Detail,
+) {
+    let mut known: HashMap<String, u32> = HashMap::new();
+    for (entry, place) in trace.objects.iter_mut().zip(&detail.objects) {
+        if let Some(label) = label(names, memory, place) {
+            let times = known.entry(label.clone()).or_insert(0);
+            *times += 1;
+            entry.label = Some(match *times {
+                1 => label,
+                again => format!("{label}'{again}"),
+            });
+        }
+        if matches!(entry.state, ObjectState::Atomic { .. }) {
+            entry.values = scalar(memory, place).and_then(|shape| value_type(&shape));
+        }
+    }
+}
+
+/// The variables that failed assertions name.
+fn name_variables(
+    trace: &mut Trace,
+    names: &ProgramNames,
+    memory: &MemoryNames<'_>,
+    detail: &Detail,
+) {
+    let objects: Vec<u64> = detail.objects.iter().map(|place| place.address).collect();
+    let mut found = Vec::new();
+    for (index, failure) in trace.errors.iter().enumerate() {
+        let condition = failure.message.strip_prefix("assertion `");
+        let condition = condition.and_then(|text| text.strip_suffix("` failed"));
+        let (Some(condition), Some((thread, _))) = (condition, failure.after) else {
+            continue;
+        };
+        let frames = detail.memory.frames.iter();
+        let frame = frames.clone().find(|frame| frame.thread.0 == thread);
+        for (name, value, write, address) in memory.variables(condition, frame) {
+            let object = objects.iter().position(|known| *known == address);
+            let changed =
+                object.and_then(|object| last_change(trace, object as u32, failure.after));
+            let written = write.map(|write| (write.thread.0, write.count)).or(changed);
+            let at = write.and_then(|write| names.position(write.site));
+            let at = at.or_else(|| step_at(trace, changed?));
+            found.push((
+                index,
+                VariableEntry {
+                    name,
+                    value,
+                    written,
+                    at,
+                },
+            ));
+        }
+    }
+    for (index, variable) in found {
+        trace.errors[index].variables.push(variable);
+    }
+}
+
+/// The last event that changed an atomic, before so many events of a thread: its thread, and how many that had done then.
+fn last_change(trace: &Trace, object: u32, after: Option<(u32, u32)>) -> Option<(u32, u32)> {
+    let (failed, count) = after?;
+    let mut done: HashMap<u32, u32> = HashMap::new();
+    let mut last = None;
+    for event in &trace.events {
+        let own = done.entry(event.thread).or_insert(0);
+        *own += 1;
+        if (event.thread, *own) == (failed, count + 1) {
+            break;
+        }
+        let changes = ["store", "read-modify-write", "compare-exchange"];
+        let operation = &event.operation;
+        if event.ok && operation.object == Some(object) && changes.contains(&&*operation.name) {
+            last = Some((event.thread, *own));
+        }
+    }
+    last
+}
+
+fn step_at(trace: &Trace, (thread, count): (u32, u32)) -> Option<Position> {
+    let own = trace.events.iter().filter(|event| event.thread == thread);
+    own.clone().nth(count.checked_sub(1)? as usize)?.at.clone()
+}
+
+fn place_sleeps(trace: &mut Trace, names: &ProgramNames, detail: &Detail) {
+    let sleep = |slept: &Slept| SleepEntry {
+        thread: slept.thread.0,
+        after: slept.count,
+        at: names.place_of(&slept.stack),
+    };
+    trace.sleeps = detail.sleeps.iter().map(sleep).collect();
+}
+
+fn name_errors(trace: &mut Trace, names: &ProgramNames, memory: &MemoryNames<'_>, detail: &Detail) {
     for (index, failure) in trace.errors.iter_mut().enumerate() {
         let stacks = detail.errors.get(index).filter(|stacks| !stacks.is_empty());
         if let Some(stacks) = stacks {
@@ -155,7 +297,20 @@ fn name_errors(trace: &mut Trace, names: &ProgramNames, detail: &Detail) {
                 failure.places = places.into_iter().flatten().collect();
                 failure.stacks = stacks.iter().map(|stack| names.calls(stack)).collect();
                 let accesses = detail.accesses.get(index).into_iter().flatten();
+                let about = detail.subjects.get(index).and_then(Option::as_ref);
+                let shape = about.and_then(|place| scalar(memory, place));
+                let value = |access: &Accessed| {
+                    let (word, bytes) = access.value?;
+                    match &shape {
+                        Some(shape) if bytes_of(shape) == Some(bytes.into()) => {
+                            Some(written(shape, word))
+                        }
+                        _ if word < 1 << 32 => Some(word.to_string()),
+                        _ => None,
+                    }
+                };
                 let entry = |access: &Accessed| AccessEntry {
+                    value: value(access),
                     access: access.kind.name().into(),
                     thread: access.thread.0,
                     after: access.count,
@@ -164,7 +319,13 @@ fn name_errors(trace: &mut Trace, names: &ProgramNames, detail: &Detail) {
             }
         }
         let about = detail.subjects.get(index).and_then(Option::as_ref);
+        let label = about.and_then(|place| label(names, memory, place));
         let thing = about.and_then(|place| names.thing(place));
+        let allocated = thing.as_ref().and_then(|thing| thing.allocated.clone());
+        let thing = match label {
+            Some(name) => Some(Thing { name, allocated }),
+            None => thing,
+        };
         let thing = thing.map_or_else(|| "memory without a name".into(), |thing| thing.described());
         failure.message = failure.message.replace("{0}", &thing);
     }

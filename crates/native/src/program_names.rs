@@ -101,7 +101,7 @@ impl ProgramNames {
     }
 
     /// The module that a site is in, and its address there.
-    fn find(&self, site: Site) -> Option<(&Symbols, u64)> {
+    pub(crate) fn find(&self, site: Site) -> Option<(&Symbols, u64)> {
         let module = self.module(site)?;
         let symbols = module.symbols()?;
         Some((symbols, (site.0 - module.bias).into()))
@@ -110,6 +110,11 @@ impl ProgramNames {
     fn frames(&self, site: Site) -> Vec<Frame> {
         let found = self.find(site);
         found.map_or_else(Vec::new, |(symbols, address)| symbols.frames(address))
+    }
+
+    /// The function of the program at a site.
+    pub(crate) fn function(&self, site: Site) -> Option<String> {
+        self.frames(site).into_iter().next()?.function
     }
 
     /// Code of an instrumented program that is not observed: atomic instructions without a hook, sources compiled without hooks.

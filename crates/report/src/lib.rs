@@ -5,6 +5,7 @@
 //! stored file and a live search look the same. Targets and algorithms are unknown here; nothing here prints.
 #![forbid(unsafe_code)]
 
+mod cause;
 mod document;
 mod formats;
 mod happens_before;
@@ -19,8 +20,10 @@ mod suite;
 mod text;
 mod trace;
 mod validate;
+mod values;
 mod walk;
 
+pub use cause::Cause;
 pub use document::{Document, ReadError, WriteError, load, open, save};
 pub use formats::{Shown, chrome, dot, github, sarif};
 pub use junit::{junit_result, junit_suite};
@@ -40,4 +43,5 @@ pub use trace::{
     AccessEntry, Context, Difference, Failure, ObjectEntry, ObjectState, Options, PendingEntry,
     PlanStep, Program, Shortened, SourceEntry, ThreadEntry, Trace, TraceEvent,
 };
+pub use values::{SleepEntry, ValueType, VariableEntry};
 pub use walk::{Hold, Walk, holders};

@@ -37,7 +37,7 @@ impl CallEntry {
 fn family(operation: &str) -> Option<&'static str> {
     Some(match operation {
         "lock" | "try-lock" | "read-lock" | "write-lock" | "try-read-lock" | "try-write-lock"
-        | "write-begin" | "write-acquire" => "lock",
+        | "write-announce" => "lock",
         "unlock" | "unlock-clean" | "read-unlock" | "write-unlock" => "unlock",
         // A wait gives the lock up and takes it again at the same line.
         "wait" | "wake" | "wait-if" => "wait",

@@ -11,6 +11,7 @@ use crate::{
     operation::Operation,
     position::Position,
     stacks::CallEntry,
+    values::{SleepEntry, ValueType, VariableEntry},
 };
 use reweave_model::{
     Choice, Edge, End, Error, Event, Execution, Gate, Kind, Mark, Object, OnceState, Op, Pending,
@@ -56,6 +57,9 @@ pub struct Trace {
     /// How the program came to the places of events and of threads that did not end, each stack of calls once, the innermost call first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub stacks: Vec<Vec<CallEntry>>,
+    /// Where threads slept.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sleeps: Vec<SleepEntry>,
     /// What the program printed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output: Option<String>,
@@ -170,6 +174,9 @@ pub struct ObjectEntry {
     /// What it is called for people, where more is known than its name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
+    /// How its values are written, where they are no plain numbers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub values: Option<ValueType>,
     /// State at first use.
     #[serde(flatten)]
     pub state: ObjectState,
@@ -265,6 +272,9 @@ pub struct Failure {
     /// For each place, the access there, where the error is about accesses.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub accesses: Vec<AccessEntry>,
+    /// Variables that the failed condition names.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub variables: Vec<VariableEntry>,
     /// In which thread (first), after how many of its events (second), where that is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub after: Option<(u32, u32)>,
@@ -280,6 +290,9 @@ pub struct AccessEntry {
     /// After how many of the thread's events, where that is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub after: Option<u32>,
+    /// The value that it read or wrote, where that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub value: Option<String>,
 }
 
 impl Failure {
@@ -374,6 +387,7 @@ impl Trace {
             places: error.sites.iter().filter_map(|at| site(*at)).collect(),
             stacks: Vec::new(),
             accesses: Vec::new(),
+            variables: Vec::new(),
             after: context.blame.get(index).copied().flatten().map(pair),
         };
         Trace {
@@ -391,6 +405,7 @@ impl Trace {
             plan: plan.collect(),
             events,
             stacks: Vec::new(),
+            sleeps: Vec::new(),
             output: context.output,
         }
     }
@@ -717,6 +732,7 @@ fn objects(execution: &Execution, site: Sites<'_>) -> Vec<ObjectEntry> {
         ObjectEntry {
             name: format!("{kind}#{number}"),
             label: None,
+            values: None,
             state: ObjectState::of(object),
             pointers: false,
             first_used: first.and_then(site),

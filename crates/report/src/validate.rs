@@ -83,8 +83,15 @@ impl Trace {
         let events = self.events.iter().map(|event| event.stack);
         let pending = self.threads.iter().filter_map(|it| it.pending.as_ref());
         let mut named = events.chain(pending.map(|it| it.stack)).flatten();
-        let missing = named.find(|stack| *stack as usize >= self.stacks.len())?;
-        Some(format!("stack {missing} is not there"))
+        if let Some(missing) = named.find(|stack| *stack as usize >= self.stacks.len()) {
+            return Some(format!("stack {missing} is not there"));
+        }
+        let sleeps = self.sleeps.iter().map(|sleep| sleep.thread);
+        let variables = self.errors.iter().flat_map(|error| &error.variables);
+        let written = variables.filter_map(|variable| Some(variable.written?.0));
+        let mut named = sleeps.chain(written);
+        let missing = named.find(|thread| *thread as usize >= self.threads.len())?;
+        Some(format!("thread {missing} is not there"))
     }
 
     fn flaw_of(&self, operation: &Operation) -> Option<String> {

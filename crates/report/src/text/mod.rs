@@ -15,14 +15,16 @@ mod summary;
 mod waits;
 
 use crate::{
+    cause::Cause,
     happens_before::{arrows, matter},
     position::Position,
     presented::presented,
-    sources::{Sources, named},
+    sources::Sources,
     trace::{Failure, PendingEntry, Trace},
 };
 pub use amount::{Large, Part, Span, grouped};
-use ending::{WAITS, circle, ending, last_steps, stuck};
+pub(crate) use ending::circle;
+use ending::{WAITS, ending, last_steps, stuck};
 pub use harmless::{clean, is_unseen, spelled};
 pub(crate) use harmless::{harmless, harmless_json};
 use layout::{Row, cut, listing, width, wrap};
@@ -96,8 +98,13 @@ const OUTPUT: usize = 20;
 pub fn render_trace(trace: &Trace, again: Option<&str>, sources: &Sources, style: Style) -> String {
     let trace = &harmless(trace);
     let story = Story::new(trace);
-    let rows = rows(&story, sources, style);
+    let cause = story.cause();
+    let rows = rows(&story, cause.as_ref(), sources, style);
     let mut sections = vec![headline(&story, sources, style)];
+    sections.extend(cause.map(|cause| {
+        let text = wrap(&format!("Cause: {}", cause.text), style.width, "");
+        text.replacen("Cause:", &style.bold("Cause:"), 1)
+    }));
     sections.extend(ending(&story, style));
     let (listing, hidden) = match style.plain {
         true => (prose(&headers(&story), &rows, style), 0),
@@ -203,12 +210,15 @@ fn failure(
         return out;
     }
     out += &wrap(&failure.message, style.width, "  ");
+    out += &variables(story, failure, style);
     let race = failure.kind == Kind::DataRace;
     for (number, place) in failure.places.iter().enumerate() {
         let which = match (failure.accesses.get(number), number) {
             (Some(access), _) => {
                 let thread = story.thread(access.thread);
-                format!("{} by {thread}: ", access.access)
+                let value = access.value.as_ref();
+                let value = value.map_or_else(String::new, |value| format!(" ({value})"));
+                format!("{} by {thread}{value}: ", access.access)
             }
             (None, 0) if race => "one access: ".into(),
             (None, 1) if race => "the other:  ".into(),
@@ -232,6 +242,25 @@ fn failure(
         }) {
             out += &format!("    in {call}\n");
         }
+    }
+    out
+}
+
+/// The variables that a failed condition names, and which step wrote them.
+fn variables(story: &Story<'_>, failure: &Failure, style: Style) -> String {
+    let mut out = String::new();
+    for variable in &failure.variables {
+        let mut text = format!("{} = {}", variable.name, variable.value);
+        if let Some((thread, count)) = variable.written {
+            text += &format!(", written by {}", story.thread(thread));
+            if let Some(step) = story.walked.after(Some((thread, count))) {
+                text += &format!(" after step {}", step + 1);
+            }
+        }
+        if let Some(at) = &variable.at {
+            text += &format!(" at {}", at.line());
+        }
+        out += &wrap(&text, style.width, "    ");
     }
     out
 }
@@ -306,12 +335,17 @@ fn common_directory(files: &BTreeSet<String>) -> String {
     }
 }
 
-fn rows(story: &Story<'_>, sources: &Sources, style: Style) -> Vec<Row> {
+fn rows(story: &Story<'_>, cause: Option<&Cause>, sources: &Sources, style: Style) -> Vec<Row> {
     let trace = story.trace;
-    let matter = mattering(story);
+    let mut matter = mattering(story);
+    let named = cause.map_or(&[][..], |cause| &cause.steps);
+    if let Some(matter) = &mut matter {
+        matter.extend(named);
+    }
+    let last = last_steps(story);
     let stuck = stuck(trace);
     let circle = circle(story);
-    let common = common_directory(&named(trace));
+    let common = common_directory(&crate::sources::named(trace));
     let mut done = vec![0; trace.threads.len()];
     let mut rows = Vec::new();
     let line = |thread: u32, at: Option<&Position>, text: String| Row {
@@ -322,6 +356,7 @@ fn rows(story: &Story<'_>, sources: &Sources, style: Style) -> Vec<Row> {
         text,
         source: at.and_then(|at| sources.line(at)).map(clean),
         matters: true,
+        key: true,
     };
     let beside = |rows: &mut Vec<Row>, thread: u32, count: u32| {
         let mut all = Vec::new();
@@ -336,6 +371,7 @@ fn rows(story: &Story<'_>, sources: &Sources, style: Style) -> Vec<Row> {
         rows.push(Row {
             step: Some(index),
             matters: matter.as_ref().is_none_or(|matter| matter.contains(&index)),
+            key: named.contains(&index) || last.contains(&index),
             ..line(event.thread, event.at.as_ref(), story.event(index))
         });
         done[event.thread as usize] += 1;

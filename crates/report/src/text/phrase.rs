@@ -217,10 +217,12 @@ impl<'a> Story<'a> {
 
     /// A value of an object, for people.
     pub fn value(&self, object: u32, word: u64) -> String {
-        match self.trace.pointers(object) {
-            true => pointer(word),
-            false => value(word),
+        if self.trace.pointers(object) {
+            return pointer(word);
         }
+        let entry = self.trace.objects.get(object as usize);
+        let known = entry.and_then(|entry| entry.values.as_ref()?.told(word));
+        known.unwrap_or_else(|| value(word))
     }
 
     /// Name and object, with what it writes.
