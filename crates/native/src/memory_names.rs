@@ -30,6 +30,15 @@ struct Claim<'a> {
     path: String,
     /// What it points to, and where.
     thing: Thing<'a>,
+    fit: Fit,
+}
+
+/// How much of a block a pointer's type says.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Fit {
+    Part,
+    Array,
+    Whole,
 }
 
 /// See the module.
@@ -216,7 +225,20 @@ impl<'a> MemoryNames<'a> {
             return;
         };
         // What points into the middle of a block says nothing about its beginning; a stack is no block.
-        if to != start || self.on_stack(start) || self.claims.contains_key(&start) {
+        if to != start || self.on_stack(start) {
+            return;
+        }
+        // A pointer to the first member claims less than one to all of it.
+        let fit = match bytes {
+            all if all == size => Fit::Whole,
+            all if all % size == 0 => Fit::Array,
+            _ => Fit::Part,
+        };
+        if self
+            .claims
+            .get(&start)
+            .is_some_and(|known| known.fit >= fit)
+        {
             return;
         }
         let count = (bytes / size).max(1);
@@ -236,6 +258,7 @@ impl<'a> MemoryNames<'a> {
             Claim {
                 path,
                 thing: target,
+                fit,
             },
         );
     }

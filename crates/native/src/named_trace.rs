@@ -254,21 +254,28 @@ fn name_variables(
     }
 }
 
-/// The last event that changed an atomic, before so many events of a thread: its thread, and how many that had done then.
+/// The last event that changed an atomic, up to so many events of a thread: its thread, and how many that had done then.
 fn last_change(trace: &Trace, object: u32, after: Option<(u32, u32)>) -> Option<(u32, u32)> {
-    let (failed, count) = after?;
+    let mut moment = after?;
+    while moment.1 == 0 && moment.0 != 0 {
+        let thread = trace.threads.get(moment.0 as usize)?;
+        moment = (thread.parent, thread.born_after);
+    }
+    if moment.1 == 0 {
+        return None;
+    }
     let mut done: HashMap<u32, u32> = HashMap::new();
     let mut last = None;
     for event in &trace.events {
         let own = done.entry(event.thread).or_insert(0);
         *own += 1;
-        if (event.thread, *own) == (failed, count + 1) {
-            break;
-        }
         let changes = ["store", "read-modify-write", "compare-exchange"];
         let operation = &event.operation;
         if event.ok && operation.object == Some(object) && changes.contains(&&*operation.name) {
             last = Some((event.thread, *own));
+        }
+        if (event.thread, *own) == moment {
+            break;
         }
     }
     last

@@ -227,6 +227,7 @@ fn both_accesses_of_a_race_are_marked() {
             vec!["look at src/demo.rs:9".into()],
         ],
         accesses: Vec::new(),
+        variables: Vec::new(),
         after: Some((1, 1)),
     });
     let stored = store(trace);
@@ -254,6 +255,7 @@ fn accesses_on_one_line_belong_to_their_threads() {
         column: 0,
     };
     let access = |thread, after| AccessEntry {
+        value: None,
         access: "write".into(),
         thread,
         after: Some(after),
@@ -265,6 +267,7 @@ fn accesses_on_one_line_belong_to_their_threads() {
         places: vec![place.clone(), place],
         stacks: Vec::new(),
         accesses: vec![access(0, 0), access(1, 1)],
+        variables: Vec::new(),
         after: Some((1, 1)),
     });
     let stored = store(trace);

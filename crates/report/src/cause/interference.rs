@@ -79,6 +79,7 @@ pub(super) fn cause(story: &Story<'_>, error: &Failure) -> Option<Cause> {
     let own = &own[..own.len().min(count as usize)];
     let moment = moment(story, own, error);
     woken(story, thread, own)
+        .or_else(|| overwritten(story, moment))
         .or_else(|| stale(story, thread, own, moment))
         .or_else(|| sections(story, thread, own))
         .or_else(|| changed(story, thread, own))
@@ -146,6 +147,42 @@ fn woken(story: &Story<'_>, thread: u32, own: &[usize]) -> Option<Cause> {
         step(again)
     );
     Some(Cause::new(text, [notify, took, wake, again]))
+}
+
+/// A change that was lost: a thread wrote what it had made of a value that another one had changed meanwhile.
+fn overwritten(story: &Story<'_>, moment: usize) -> Option<Cause> {
+    let trace = story.trace;
+    let is = |index: usize, name: &str, thread: u32, object: u32| {
+        let event = &trace.events[index];
+        let operation = &event.operation;
+        operation.name == name && event.thread == thread && operation.object == Some(object)
+    };
+    (0..=moment.min(trace.events.len().checked_sub(1)?)).rev().find_map(|after| {
+        let event = &trace.events[after];
+        let (thread, object) = (event.thread, event.operation.object?);
+        if event.operation.name != "store" || !atomic(story, object) {
+            return None;
+        }
+        let before = (0..after).rev().find(|index| is(*index, "load", thread, object))?;
+        // The last thing that it did with it: a loop looks often.
+        let again = (before + 1..after).any(|index| is(index, "store", thread, object));
+        let by = (before + 1..after).find(|index| {
+            trace.events[*index].thread != thread
+                && trace.events[*index].operation.object == Some(object)
+                && writes(story, *index, object)
+        });
+        let by = by.filter(|_| !again)?;
+        let (who, other) = (story.thread(thread), story.thread(trace.events[by].thread));
+        let name = trace.object_name(object);
+        let saw = story.value(object, trace.events[before].result);
+        let text = format!(
+            "{who} read {name} as {saw} ({}), {other} changed it ({}), and {who} wrote over that ({}): a change was lost.",
+            step(before),
+            step(by),
+            step(after)
+        );
+        Some(Cause::new(text, [before, by, after]))
+    })
 }
 
 /// A value that the thread read was overwritten before it used it.

@@ -8,6 +8,9 @@ use crate::{
 };
 use reweave_model::{Op, ThreadId};
 
+/// Threads of a circle that are named.
+const LISTED: usize = 4;
+
 pub(super) fn cause(story: &Story<'_>) -> Option<Cause> {
     let circle = circle(story);
     if let Some(cause) = of_circle(story, &circle) {
@@ -65,11 +68,18 @@ fn of_circle(story: &Story<'_>, circle: &[u32]) -> Option<Cause> {
                     step(since)
                 ));
             }
+            if threads.len() > LISTED {
+                let (count, who) = (threads.len(), story.thread(threads[0]));
+                let text = format!(
+                    "{count} threads, from {who} on, each hold a lock and want the one that the next thread holds: a circle."
+                );
+                return Some(Cause::new(text, steps));
+            }
             let why = match threads.len() {
                 2 => "they take the two locks in opposite order".to_owned(),
                 count => format!("{count} threads take their locks in a circle"),
             };
-            Some(Cause::new(format!("{}: {why}.", and(&parts)), steps))
+            Some(Cause::new(format!("{}: {why}.", parts.join("; ")), steps))
         }
     }
 }
@@ -116,6 +126,9 @@ fn unheard(story: &Story<'_>, thread: u32, condvar: u32) -> Cause {
         operation.object == Some(condvar) && operation.name.starts_with("notify")
     };
     let last = (0..trace.events.len()).rev().find(notifies);
+    if let Some(cause) = kept_asleep(story, thread, condvar, slept) {
+        return cause;
+    }
     let Some(last) = last else {
         return Cause::new(
             format!("{who} waits for a notification of {what}, but no thread ever notifies it."),
@@ -153,6 +166,35 @@ fn unheard(story: &Story<'_>, thread: u32, condvar: u32) -> Cause {
         }
     };
     Cause::new(text, slept.into_iter().chain([last]))
+}
+
+/// The thread sleeps with a lock that another one waits for.
+fn kept_asleep(
+    story: &Story<'_>,
+    thread: u32,
+    condvar: u32,
+    slept: Option<usize>,
+) -> Option<Cause> {
+    let trace = story.trace;
+    let (other, object) = story.unfinished().find_map(|(other, pending)| {
+        let object = pending.operation.object?;
+        let takes = matches!(
+            &*pending.operation.name,
+            "lock" | "read-lock" | "write-announce" | "write-lock"
+        );
+        (takes && held(story, object, thread).is_some()).then_some((other, object))
+    })?;
+    let since = held(story, object, thread)?;
+    let (who, other) = (story.thread(thread), story.thread(other.0));
+    let (what, lock) = (trace.object_name(condvar), trace.object_name(object));
+    let sleeps = slept.map_or_else(String::new, |slept| format!(" ({})", step(slept)));
+    Some(Cause::new(
+        format!(
+            "{who} waits for {what}{sleeps} and keeps {lock} ({}) meanwhile, which {other} needs to go on.",
+            step(since)
+        ),
+        slept.into_iter().chain([since]),
+    ))
 }
 
 /// A lock that is not given back.
