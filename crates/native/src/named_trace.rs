@@ -45,7 +45,7 @@ pub(crate) fn named_trace(
     place_events(&mut trace, &mut stacks, detail);
     place_pending(&mut trace, &mut stacks, execution, detail);
     trace.stacks = stacks.list;
-    name_threads(&mut trace, names, detail);
+    name_threads(&mut trace, names, execution, detail);
     name_objects(&mut trace, names, detail);
     let starts = detail
         .objects
@@ -104,10 +104,13 @@ fn place_events(trace: &mut Trace, stacks: &mut Stacks<'_>, detail: &Detail) {
 }
 
 /// The functions that threads began with: the outermost call of anything that they did.
-fn name_threads(trace: &mut Trace, names: &ProgramNames, detail: &Detail) {
+fn name_threads(trace: &mut Trace, names: &ProgramNames, execution: &Execution, detail: &Detail) {
     let events = trace.events.iter().zip(&detail.stacks);
     let events = events.map(|(event, stack)| (event.thread, stack));
-    let last = (0..).zip(&detail.last);
+    let last: Vec<Stack> = (0..execution.threads.len())
+        .map(|index| where_it_stands(execution, detail, index))
+        .collect();
+    let last = (0..).zip(&last);
     let accesses = detail.accesses.iter().zip(&detail.errors);
     let accesses = accesses.flat_map(|(accesses, stacks)| {
         let threads = accesses.iter().map(|access| access.thread.0);
@@ -126,6 +129,17 @@ fn name_threads(trace: &mut Trace, names: &ProgramNames, detail: &Detail) {
     }
 }
 
+/// The stack of what a thread had come to.
+fn where_it_stands(execution: &Execution, detail: &Detail, index: usize) -> Stack {
+    let pending = execution.threads[index].pending;
+    let calls = detail.last.get(index).into_iter().flatten().copied();
+    pending
+        .map(|pending| pending.site)
+        .into_iter()
+        .chain(calls)
+        .collect()
+}
+
 /// Where threads stand that did not end.
 fn place_pending(
     trace: &mut Trace,
@@ -134,10 +148,8 @@ fn place_pending(
     detail: &Detail,
 ) {
     for (index, thread) in trace.threads.iter_mut().enumerate() {
-        let pending = execution.threads[index].pending;
-        if let (Some(entry), Some(pending)) = (&mut thread.pending, pending) {
-            let mut stack = vec![pending.site];
-            stack.extend(detail.last.get(index).into_iter().flatten());
+        if let Some(entry) = &mut thread.pending {
+            let stack = where_it_stands(execution, detail, index);
             entry.at = stacks.names.place_of(&stack);
             entry.stack = stacks.number(&stack);
         }
