@@ -31,7 +31,7 @@ pub use operation::Operation;
 pub use position::{NotAPosition, Position};
 
 pub use presented::{presented, thread_names};
-pub use result::{BlockedBy, Estimated, ExitCode, Finding, ResultDocument};
+pub use result::{BlockedBy, Estimated, ExitCode, Finding, Multiplies, ResultDocument};
 pub use sources::{Sources, record_sources};
 pub use stacks::CallEntry;
 pub use suite::{SuiteDocument, TestEntry, Verdict};
@@ -41,7 +41,7 @@ pub use text::{
 };
 pub use trace::{
     AccessEntry, Context, Difference, Failure, ObjectEntry, ObjectState, Options, PendingEntry,
-    PlanStep, Program, Shortened, SourceEntry, ThreadEntry, Trace, TraceEvent,
+    PlanStep, Program, Shortened, SourceEntry, ThreadEntry, Trace, TraceEvent, path_name,
 };
 pub use values::{SleepEntry, ValueType, VariableEntry};
 pub use walk::{Hold, Walk, holders};

@@ -4,9 +4,12 @@
 //! trace; these are a layer on top of it. *Called by:* everything that shows a trace. *Owns:* nothing.
 
 use crate::{
+    position::Position,
     stacks::{shown, without_arguments},
+    text::{Story, circle},
     trace::Trace,
 };
+use reweave_model::Kind;
 use std::collections::BTreeMap;
 
 /// Longest name of a thread.
@@ -37,6 +40,24 @@ pub fn presented(trace: &Trace) -> Trace {
         error.message = renamed(&error.message, trace, &names);
     }
     out
+}
+
+impl Trace {
+    /// The one place that an error is about: of a deadlock, where the first thread of the cycle waits.
+    pub fn location(&self, error: usize) -> Option<Position> {
+        let failure = self.errors.get(error)?;
+        let first = failure.places.first();
+        if failure.kind != Kind::Deadlock {
+            return first.cloned();
+        }
+        let trace = presented(self);
+        let circle = circle(&Story::new(&trace));
+        let thread = circle.iter().min().map(|thread| *thread as usize);
+        let pending = thread.and_then(|thread| trace.threads.get(thread)?.pending.as_ref());
+        pending
+            .and_then(|pending| pending.at.clone())
+            .or(first.cloned())
+    }
 }
 
 /// What threads are called: by the name that the program gave them, or else by the function they began with; with a number where several
