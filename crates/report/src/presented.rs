@@ -38,6 +38,16 @@ pub fn presented(trace: &Trace) -> Trace {
     let names = thread_names(trace);
     for error in &mut out.errors {
         error.message = renamed(&error.message, trace, &names);
+        // How `std::thread` calls the program is of no interest to a reader.
+        for stack in &mut error.stacks {
+            let library = |call: &String| call.contains(" at /usr/");
+            let own = stack.iter().position(|call| !library(call));
+            let mut nth = 0;
+            stack.retain(|call| {
+                nth += 1;
+                own.is_none_or(|own| nth <= own || !library(call))
+            });
+        }
     }
     out
 }

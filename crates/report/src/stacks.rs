@@ -25,7 +25,7 @@ pub struct CallEntry {
 
 impl CallEntry {
     /// `push (queue.c:12)`.
-    pub(crate) fn told(&self) -> String {
+    pub fn told(&self) -> String {
         match &self.at {
             Some(at) => format!("{} ({})", self.function, at.line()),
             None => self.function.clone(),

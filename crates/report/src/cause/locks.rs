@@ -112,6 +112,19 @@ pub(super) fn unordered(story: &Story<'_>, error: &Failure) -> Option<Cause> {
             && event.operation.of == Some(second.thread)
     });
     let (early, late) = (&first.access, &second.access);
+    let frees = match (early.as_str(), late.as_str()) {
+        ("free", _) => Some((a, b, late)),
+        (_, "free") => Some((b, a, early)),
+        _ => None,
+    };
+    if let Some((freer, user, access)) = frees {
+        return Some(Cause::new(
+            format!(
+                "{freer} frees it without waiting for {user}: nothing orders the free and {user}'s {access}."
+            ),
+            steps(story, error),
+        ));
+    }
     let join = match joins {
         false => "",
         true => " before it has joined it",

@@ -93,7 +93,8 @@ fn single(story: &Story<'_>, thread: u32, pending: &PendingEntry) -> Option<Caus
         | Op::ReadLock(object)
         | Op::WriteBegin(object)
         | Op::WriteAcquire(object) => kept(story, thread, object.0),
-        Op::SemAcquire { object, .. } => Some(exhausted(story, thread, object.0)),
+        Op::SemAcquire { object, .. } => kept_asleep(story, thread, object.0, None)
+            .or_else(|| Some(exhausted(story, thread, object.0))),
         Op::Leave(object) | Op::Arrive(object) => {
             let name = story.trace.object_name(object.0);
             let wait = story.wait(thread, pending)?;

@@ -250,16 +250,7 @@ fn failure(
 fn variables(story: &Story<'_>, failure: &Failure, style: Style) -> String {
     let mut out = String::new();
     for variable in &failure.variables {
-        let mut text = format!("{} = {}", variable.name, variable.value);
-        if let Some((thread, count)) = variable.written {
-            text += &format!(", written by {}", story.thread(thread));
-            if let Some(step) = story.walked.after(Some((thread, count))) {
-                text += &format!(" after step {}", step + 1);
-            }
-        }
-        if let Some(at) = &variable.at {
-            text += &format!(" at {}", at.line());
-        }
+        let text = story.variable(variable);
         out += &wrap(&text, style.width, "    ");
     }
     out

@@ -4,6 +4,7 @@ use crate::{
     presented::thread_names,
     stacks::{CallEntry, shown},
     trace::{ObjectState, PendingEntry, Trace, pointer},
+    values::VariableEntry,
     walk::{Walked, walk},
 };
 use reweave_model::{ObjectId, Op, RmwKind};
@@ -356,6 +357,21 @@ impl<'a> Story<'a> {
             first.function,
             told.join(", by ")
         ))
+    }
+
+    /// A variable that a failed condition names: its value, and which step wrote it.
+    pub fn variable(&self, variable: &VariableEntry) -> String {
+        let mut text = format!("{} = {}", variable.name, variable.value);
+        if let Some((thread, count)) = variable.written {
+            text += &format!(", written by {}", self.thread(thread));
+            if let Some(step) = self.walked.after(Some((thread, count))) {
+                text += &format!(" after step {}", step + 1);
+            }
+        }
+        if let Some(at) = &variable.at {
+            text += &format!(" at {}", at.line());
+        }
+        text
     }
 
     /// What a thread is called.

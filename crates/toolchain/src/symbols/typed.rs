@@ -94,6 +94,19 @@ impl Symbols {
             .collect()
     }
 
+    /// The types that variables of the function at this return address point to, also of those that lie in registers.
+    pub fn pointees(&self, return_address: u64) -> Vec<(String, Type)> {
+        let all = self.search(return_address, 0, 1);
+        let all = all.map_or_else(Vec::new, |search| search.pointers());
+        let known = all
+            .into_iter()
+            .filter_map(|(name, kind)| match self.shape(Type(kind)) {
+                Shape::Pointer(Some(target)) => Some((name, target)),
+                _ => None,
+            });
+        known.collect()
+    }
+
     pub(super) fn search(&self, return_address: u64, offset: i64, size: u64) -> Option<Search<'_>> {
         let address = return_address.checked_sub(1)?;
         let unit = self.unit_at(address)?;
