@@ -78,6 +78,7 @@ impl<'a> MemoryNames<'a> {
             blocks,
         };
         known.walk();
+        known.guess();
         known
     }
 
@@ -118,6 +119,51 @@ impl<'a> MemoryNames<'a> {
                 _ => return,
             };
             self.visit(path, thing, depth, &mut todo);
+        }
+    }
+
+    /// Blocks that no pointer in memory leads to: a pointer in a register may, if there is one block of the size of what it points to.
+    fn guess(&mut self) {
+        let frames = self.image.frames.iter();
+        let mut pointers: Vec<(String, &'a Symbols, Type, u64)> = Vec::new();
+        for (symbols, address) in frames.filter_map(|frame| self.names.find(frame.site)) {
+            for (name, kind) in symbols.pointees(address) {
+                let Some(size) = symbols.size(kind).filter(|size| *size > 8) else {
+                    continue;
+                };
+                if symbols
+                    .type_name(kind)
+                    .is_some_and(|name| !name.starts_with("std::"))
+                {
+                    pointers.push((name, symbols, kind, size));
+                }
+            }
+        }
+        for (name, symbols, kind, size) in pointers {
+            let mut same = self.blocks.iter().filter(|(_, bytes)| **bytes == size);
+            let (Some((start, _)), None) = (same.next(), same.next()) else {
+                continue;
+            };
+            let start = *start;
+            let whole = |known: &Claim<'_>| known.fit == Fit::Whole;
+            if self.on_stack(start) || self.claims.get(&start).is_some_and(whole) {
+                continue;
+            }
+            // `this` names nothing, but its class does.
+            let path = match name.as_str() {
+                "this" => symbols.type_name(kind).unwrap_or(name),
+                _ => name,
+            };
+            let thing = Thing {
+                symbols,
+                address: start,
+                kind,
+            };
+            if let Some(class) = symbols.type_name(kind) {
+                self.by_type.insert(class, Some(thing.clone()));
+            }
+            let fit = Fit::Whole;
+            self.claims.insert(start, Claim { path, thing, fit });
         }
     }
 

@@ -78,6 +78,32 @@ impl Search<'_> {
         found
     }
 
+    /// All variables and parameters of the function and of what is inlined at the address, wherever they are.
+    pub(super) fn pointers(&self) -> Vec<(String, Die)> {
+        let mut found = Vec::new();
+        let mut scopes = vec![self.function];
+        while let Some(scope) = scopes.pop().filter(|_| found.len() < 4 * HOPS) {
+            for entry in self.info.children(scope) {
+                let die = Die {
+                    unit: scope.unit,
+                    offset: entry.offset(),
+                };
+                match entry.tag() {
+                    dw::DW_TAG_variable | dw::DW_TAG_formal_parameter => {
+                        found.extend(self.info.name(die).zip(self.info.type_of(die)));
+                    }
+                    dw::DW_TAG_lexical_block | dw::DW_TAG_inlined_subroutine
+                        if self.inside(scope.unit, &entry) =>
+                    {
+                        scopes.push(die);
+                    }
+                    _ => {}
+                }
+            }
+        }
+        found
+    }
+
     fn live(
         &self,
         scope: Die,
