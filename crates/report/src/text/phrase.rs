@@ -46,6 +46,15 @@ impl<'a> Story<'a> {
         }
     }
 
+    /// With threads called by their paths, as a debugger knows them.
+    pub fn by_path(trace: &'a Trace) -> Story<'a> {
+        let paths = trace.threads.iter().map(|thread| thread.path.clone());
+        Story {
+            names: paths.collect(),
+            ..Story::new(trace)
+        }
+    }
+
     /// What event `index` did.
     pub fn event(&self, index: usize) -> String {
         let what = self.operation(self.trace.events[index].op());
