@@ -62,7 +62,11 @@ impl Error {
             kind: failure.kind,
             rule: failure.rule.clone(),
             message: failure.message.clone(),
-            location: failure.places.first().map(Position::to_string),
+            location: self
+                .trace
+                .location(self.index)
+                .as_ref()
+                .map(Position::to_string),
             events: self.trace.events.len() as u64,
             trace: self
                 .file

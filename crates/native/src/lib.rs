@@ -31,6 +31,7 @@ mod ladder;
 mod launch;
 mod limits;
 mod loaded_libraries;
+mod memory_names;
 mod named_trace;
 mod notes;
 mod pieces;

@@ -12,6 +12,7 @@ mod locals;
 mod members;
 mod source_paths;
 mod symbol_table;
+mod typed;
 mod unit_outline;
 
 use std::{
@@ -32,6 +33,7 @@ use object::{
 
 pub use demangle::demangle;
 pub use inline_assembly::has_hooks;
+pub use typed::{Member, Shape, Type, Variable};
 
 use debug_info::{Bytes, Die, Info};
 use locals::Unwinding;
@@ -186,26 +188,7 @@ impl Symbols {
     /// The local variable or parameter at this distance from the canonical frame address of the function at this return
     /// address, or of one that was inlined there: `buffer`, `state.lock`.
     pub fn local(&self, return_address: u64, cfa_offset: i64, size: u64) -> Option<String> {
-        let address = return_address.checked_sub(1)?;
-        let unit = self.unit_at(address)?;
-        let mut frames = output(self.lines()?.find_frames(address))?.ok()?;
-        let mut function = None;
-        while let Ok(Some(frame)) = frames.next() {
-            function = frame.dw_die_offset;
-        }
-        let info = self.info();
-        let search = locals::Search {
-            info,
-            function: Die {
-                unit: info.same(&unit)?,
-                offset: function?,
-            },
-            address,
-            cfa: self.unwinding.cfa(address),
-            offset: cfa_offset,
-            size,
-        };
-        search.run()
+        self.search(return_address, cfa_offset, size)?.run()
     }
 
     /// How the frame of the function at this return address is found.

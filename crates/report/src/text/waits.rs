@@ -164,6 +164,9 @@ impl Story<'_> {
             Some(waiters) if waiters.is_empty() => {
                 format!("; the last one, step {step} by {who}, found nobody waiting")
             }
+            _ if matches!(self.trace.events[index].op(), Op::NotifyAll(_)) => {
+                format!("; the last one, step {step} by {who}, came before this wait")
+            }
             _ => match self.trace.events[index].result.checked_sub(1) {
                 Some(woken) if woken == u64::from(thread) => {
                     format!("; the last one, step {step} by {who}, came before this wait")

@@ -157,6 +157,12 @@ pub fn fail(kind: Kind, message: String, site: Site) -> ! {
         // SAFETY: the kernel reads `text.len()` bytes of `text`, which lives until after the call.
         unsafe { sys::call(libc::SYS_write, arguments) };
     }
-    world::borrow().error(kind, None, message, &[site]);
+    {
+        let mut world = world::borrow();
+        world.error(kind, None, message, &[site]);
+        if world.detail {
+            world.watch_memory(site);
+        }
+    }
     world::freeze(site)
 }

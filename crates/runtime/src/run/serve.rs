@@ -10,7 +10,7 @@ use crate::{
 };
 use alloc::{string::String, vec::Vec};
 use core::sync::atomic::{AtomicU32, Ordering};
-use reweave_model::{End, Kind};
+use reweave_model::{End, Kind, Site};
 use reweave_wire::{FORKING, Parts, Reader, Request, Restart, Writer, read_request, write_report};
 
 /// How the next run begins.
@@ -265,6 +265,9 @@ fn conclude(outcome: Outcome) {
         _ => None,
     };
     let mut world = world::borrow();
+    if world.detail {
+        world.watch_memory(Site(0));
+    }
     let failed = !world.run.execution().errors.is_empty();
     world.run.end(end);
     if let Some(kind) = kind.filter(|_| !failed) {

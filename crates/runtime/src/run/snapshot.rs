@@ -62,6 +62,16 @@ pub fn cover() {
     unsafe { snapshot.add(page, end, false) };
 }
 
+/// Where memory can be written, as the kernel lists it.
+pub fn writable() -> Vec<(usize, usize)> {
+    let mut maps = vec![0_u8; 1 << 20];
+    let length = sys::read_file(c"/proc/self/maps", &mut maps);
+    let lines = maps[..length]
+        .split(|byte| *byte == b'\n')
+        .filter_map(parse);
+    lines.map(|map| (map.start, map.end)).collect()
+}
+
 struct Map {
     start: usize,
     end: usize,
