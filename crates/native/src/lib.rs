@@ -15,7 +15,7 @@
 //! ```
 //!
 //! * `program`, `launch`, `limits`, `ladder`: what is run and how.
-//! * `session`, `replay`: one check, one recorded execution.
+//! * `session`, `surroundings`, `replay`: one check, one recorded execution.
 //! * `subject`, `worker_target`, `notes`: the program as the crates `check` and `explore` see it.
 //! * `named_trace`, `program_names`: executions for people.
 //! * `target`, `process`, `channel`, `spawn`, `descendants`, `scratch_disk`, `loaded_libraries`: processes and how they are driven.
@@ -41,6 +41,7 @@ mod session;
 mod spawn;
 mod standard_input;
 mod subject;
+mod surroundings;
 mod target;
 mod worker_target;
 
