@@ -210,7 +210,8 @@ impl Symbols {
     /// Sources that were compiled without hooks, and with debug information: what they access nobody sees.
     pub fn plain_sources(&self) -> Vec<String> {
         let plain = self.info().units().filter(|unit| !instrumented(*unit));
-        plain.filter_map(debug_info::source_of).collect()
+        let sources = plain.filter_map(debug_info::source_of);
+        sources.filter(|source| !sets_float_mode(source)).collect()
     }
 
     /// Sources whose assembly was not understood: accesses without hooks may be left in them.
@@ -380,6 +381,11 @@ fn instrumented(unit: UnitRef<'_, Bytes>) -> bool {
     let producer = debug_info::producer_of(unit);
     let mut words = producer.split_ascii_whitespace();
     words.any(|word| word == "-fsanitize=thread")
+}
+
+/// Whether a source is that of code which `-ffast-math` links from the compiler's own library. It runs before `main` and writes to its stack.
+fn sets_float_mode(source: &str) -> bool {
+    source.ends_with("/libgcc/config/i386/crtfastmath.c")
 }
 
 /// The result of a lookup. Debug information in separate files is not followed.
