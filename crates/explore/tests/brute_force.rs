@@ -455,6 +455,10 @@ mixes! {
     barriers: barriers atomics;
     onces: onces atomics;
     channels: channels;
+    pipes: pipes;
+    pipes_and_atomics: pipes atomics;
+    pipe_messages: messages;
+    pipe_polls: pipes messages pipe_polls;
     parking: parking atomics;
     spins: spins atomics mutexes;
     polls: polls atomics mutexes rwlocks;

@@ -215,6 +215,7 @@ impl RaceDetector {
                 self.clocks.join(clock, round);
             }
             Synchronises::Message => self.message(event, object),
+            Synchronises::Put => self.put_into(event, object),
         }
         self.tick(thread);
     }
@@ -471,6 +472,18 @@ impl RaceDetector {
         if !matches!(event.op, Op::Handoff(..)) {
             let row = self.clocks.copy(clock);
             self.marks[thread.index()].push((count, row));
+        }
+    }
+
+    /// What is put into a pipe is got in this order: so a thread that gets some of it knows all that was put before, too.
+    fn put_into(&mut self, event: &Event, pipe: ObjectId) {
+        self.message(event, pipe);
+        if event.ok {
+            self.release_more(event.thread, pipe);
+            let all = self.clocks.copy(self.objects[pipe.index()].main.row);
+            if let Some((_, row)) = self.marks[event.thread.index()].last_mut() {
+                *row = all;
+            }
         }
     }
 

@@ -48,6 +48,7 @@ fn objects() -> Vec<Object> {
         Object::rwlock_readers_first(),
         Object::barrier_without_leader(2),
         Object::pool(),
+        Object::pipe(3),
     ]
 }
 

@@ -104,6 +104,32 @@ pub enum I {
     /// The same with the read-write lock, for reading. For writing, `optimal` is known to miss classes when several readers
     /// are to be waited for.
     SpinRead(u32),
+    /// What is done with a pipe.
+    Pipe(u32, PipeStep),
+    /// Looks at both pipes until there is something to get from one of them, or all writers of it are gone.
+    PollPipes(u32, u32),
+}
+
+/// See [`I::Pipe`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum PipeStep {
+    /// Waits for room for all.
+    Put(u64),
+    TryPut(u64),
+    /// Puts as many as there is room for.
+    PutSome(u64),
+    TryPutSome(u64),
+    Get(u64),
+    TryGet(u64),
+    /// Waits until there is something, and takes nothing.
+    Peek,
+    Look,
+    AddWriter,
+    DropWriter,
+    DropWriters,
+    AddReader,
+    DropReader,
+    DropReaders,
 }
 
 /// How many objects of each kind there are.
@@ -121,6 +147,8 @@ pub struct Objects {
     pub onces: u32,
     /// With their capacities.
     pub channels: Vec<Option<u32>>,
+    /// With their capacities; behind the first two are pipes of messages.
+    pub pipes: Vec<u64>,
 }
 
 /// A program: bodies, the first of which is the first thread's.
@@ -184,6 +212,7 @@ struct Bases {
     channels: u32,
     parkers: u32,
     pool: u32,
+    pipes: u32,
 }
 
 impl Machine {
@@ -227,6 +256,10 @@ impl Machine {
         });
         self.bases.parkers = many(16, &|_| Object::Parker(false));
         self.bases.pool = many(1, &|_| Object::pool());
+        self.bases.pipes = many(objects.pipes.len() as u32, &|i| match i {
+            0 | 1 => Object::pipe(objects.pipes[i]),
+            _ => Object::message_pipe(objects.pipes[i]),
+        });
     }
 
     /// Runs a thread on to its next operation.
@@ -263,13 +296,11 @@ impl Machine {
                 _ => {
                     let site = Site((thread.body * 100 + thread.pc + 1) as u32);
                     let pending = self.decode(id, instruction, site);
-                    if let (I::PollEither(x, m, _), Op::Await(..)) = (instruction, pending.op) {
+                    if let Op::Await(..) = pending.op {
                         let thread = &self.threads[id.index()];
-                        let other = match thread.guess {
-                            0 => (ObjectId(self.bases.mutexes + m), thread.seen[1]),
-                            _ => (ObjectId(x), thread.seen[0]),
-                        };
-                        self.run.watch(id, vec![other]);
+                        let other = 1 - thread.guess as usize;
+                        let object = watched(instruction, &self.bases)[other];
+                        self.run.watch(id, vec![(object, thread.seen[other])]);
                     }
                     self.run.announce(id, pending);
                     return;
@@ -331,18 +362,12 @@ impl Machine {
                     _ => counting(instruction, b.semaphores),
                 }
             }
-            (I::PollEither(x, ..), 0) => Op::Load(ObjectId(x)),
-            (I::PollEither(_, m, _), 1) => Op::Lock(at(b.mutexes, m)),
-            (I::PollEither(_, m, _), 2) => Op::UnlockClean(at(b.mutexes, m)),
-            (I::PollEither(..), 3) => Op::Any(2),
-            (I::PollEither(x, m, _), _) => {
-                let (object, word) = match thread.guess {
-                    0 => (ObjectId(x), thread.seen[0]),
-                    _ => (at(b.mutexes, m), thread.seen[1]),
-                };
-                gate = Gate::Word(word);
-                Op::Await(object, word)
+            (I::PollEither(..) | I::PollPipes(..), _) => {
+                let (op, passes) = watching(instruction, thread, b);
+                gate = passes;
+                op
             }
+            (I::Pipe(p, step), _) => piping(step, at(b.pipes, p)),
             (I::ReadLock(l), _) => Op::ReadLock(at(b.rwlocks, l)),
             (I::ReadUnlock(l), _) => Op::ReadUnlock(at(b.rwlocks, l)),
             (I::WriteLock(l), _) if self.program.one_step(l) => {
@@ -488,6 +513,11 @@ impl Machine {
                 4 => thread.guess = event.result,
                 _ => {}
             },
+            I::PollPipes(..) => match thread.part {
+                1 | 2 => thread.seen[usize::from(thread.part) - 1] = event.result,
+                3 => thread.guess = event.result,
+                _ => {}
+            },
             _ => {}
         }
         let channels = &self.program.objects.channels;
@@ -510,13 +540,21 @@ impl Machine {
                 3 if version(thread.seen[1]) >= times => 3,
                 _ => u8::MAX,
             },
+            I::PollPipes(..) => {
+                let found = thread.part < 3 && can_be_got_from(self.run.state(), event.op);
+                thread.register = u64::from(thread.part);
+                if found { thread.part } else { u8::MAX }
+            }
             _ => 1,
         };
         match instruction {
             I::Wait(..) | I::WaitTimeout(..) | I::WaitLate(..) if thread.part != 2 => {}
             I::PollUntil(..) | I::ReadUntil(..) | I::PollEither(..) if thread.part < parts => {}
             _ if tries_again(instruction) && thread.part < parts => {}
-            I::Take(..) | I::TryTake(..) | I::SpinTake(_) => thread.register = event.result,
+            I::PollPipes(..) => {}
+            I::Take(..) | I::TryTake(..) | I::SpinTake(_) | I::Pipe(..) => {
+                thread.register = event.result;
+            }
             I::Allocate if thread.part == 2 => thread.register *= u64::from(event.ok),
             I::Load(_)
             | I::Count(_)
@@ -546,7 +584,10 @@ impl Machine {
                 }
                 _ => {}
             }
-        } else if matches!(instruction, I::PollEither(..)) && thread.part == 5 {
+        } else if matches!(
+            (instruction, thread.part),
+            (I::PollEither(..), 5) | (I::PollPipes(..), 4)
+        ) {
             thread.part = 0;
         } else if thread.part > 200 {
             thread.part = 200;
@@ -657,6 +698,72 @@ fn tries_again(instruction: I) -> bool {
         instruction,
         I::SpinLock(_) | I::SpinRead(_) | I::SpinTake(_)
     )
+}
+
+/// The two objects that a loop watches.
+fn watched(instruction: I, bases: &Bases) -> [ObjectId; 2] {
+    match instruction {
+        I::PollEither(x, m, _) => [ObjectId(x), ObjectId(bases.mutexes + m)],
+        I::PollPipes(p, q) => [p, q].map(|pipe| ObjectId(bases.pipes + pipe)),
+        _ => unreachable!("{instruction:?} watches nothing"),
+    }
+}
+
+/// The operation of a loop that watches two objects.
+fn watching(instruction: I, thread: &Thread, bases: &Bases) -> (Op, Gate) {
+    let objects = watched(instruction, bases);
+    let op = match (instruction, thread.part) {
+        (_, 0) => Op::Load(objects[0]),
+        (I::PollEither(..), 1) => Op::Lock(objects[1]),
+        (I::PollEither(..), 2) => Op::UnlockClean(objects[1]),
+        (I::PollPipes(..), 1) => Op::Load(objects[1]),
+        (I::PollEither(..), 3) | (I::PollPipes(..), 2) => Op::Any(2),
+        _ => {
+            let guess = thread.guess as usize;
+            let word = thread.seen[guess];
+            return (Op::Await(objects[guess], word), Gate::Word(word));
+        }
+    };
+    (op, Gate::Open)
+}
+
+/// Whether a pipe has something, or never will.
+fn can_be_got_from(state: &reweave_model::Machine, op: Op) -> bool {
+    match op.object().map(|pipe| state.object(pipe)) {
+        Some(Object::Pipe(pipe)) => pipe.can_get(),
+        _ => false,
+    }
+}
+
+/// The operation of an instruction about a pipe.
+fn piping(step: PipeStep, object: ObjectId) -> Op {
+    let put = |count, least, tries| Op::Put {
+        object,
+        count,
+        least,
+        tries,
+    };
+    let get = |most, tries| Op::Get {
+        object,
+        most,
+        tries,
+    };
+    match step {
+        PipeStep::Put(count) => put(count, count, false),
+        PipeStep::TryPut(count) => put(count, count, true),
+        PipeStep::PutSome(count) => put(count, 1, false),
+        PipeStep::TryPutSome(count) => put(count, 1, true),
+        PipeStep::Get(most) => get(most, false),
+        PipeStep::TryGet(most) => get(most, true),
+        PipeStep::Peek => get(0, false),
+        PipeStep::Look => Op::Load(object),
+        PipeStep::AddWriter => Op::WriterAdd(object),
+        PipeStep::DropWriter => Op::WriterDrop(object, false),
+        PipeStep::DropWriters => Op::WriterDrop(object, true),
+        PipeStep::AddReader => Op::ReaderAdd(object),
+        PipeStep::DropReader => Op::ReaderDrop(object, false),
+        PipeStep::DropReaders => Op::ReaderDrop(object, true),
+    }
 }
 
 /// An addition to a word of 64 bits.

@@ -124,6 +124,7 @@ pub(super) fn effect(machine: &Machine, _: ThreadId, op: Op, outcome: u16) -> Ef
             let object = machine.object(id);
             let class = match object {
                 Object::Semaphore(_) => Class::AcquireProbe,
+                Object::Pipe(_) => Class::Look,
                 _ => Class::Read,
             };
             Effect::touch(id, class).returning(object.sees(op))
