@@ -456,7 +456,6 @@ mixes! {
     onces: onces atomics;
     channels: channels;
     pipes: pipes;
-    pipes_and_atomics: pipes atomics;
     pipe_messages: messages;
     pipe_polls: pipes messages pipe_polls;
     parking: parking atomics;
@@ -528,6 +527,7 @@ reads! {
     reads_and_barriers: atomics barriers mutexes;
     reads_and_onces: atomics onces mutexes;
     reads_and_channels: atomics channels;
+    reads_and_messages: atomics messages;
     reads_and_parking: atomics parking mutexes;
     reads_and_everything: atomics mutexes condvars rwlocks readers_first semaphores barriers onces channels parking choices;
 }

@@ -408,7 +408,7 @@ pub fn program(mix: Mix) -> BoxedStrategy<Program> {
                 join,
                 coin && mix.channels,
                 join && mix.channels,
-                [coin, first == 1].map(|shared| shared && (mix.pipes || mix.messages)),
+                [coin && mix.pipes, first == 1 && mix.messages],
             )
         })
         .boxed()
@@ -469,13 +469,11 @@ fn build(
     }
 }
 
-/// Every thread is a writer of these pipes until its end, or a reader of those, and no other is left.
+/// Every thread is a writer of the second pipe until its end, or a reader of the last one, and no other is left.
 fn share_pipes(bodies: &mut [Vec<I>], [writers, readers]: [bool; 2]) {
     use PipeStep::{AddReader, AddWriter, DropReader, DropWriter};
     let ends = [
         (writers, 1, AddWriter, DropWriter),
-        (writers, 2, AddWriter, DropWriter),
-        (readers, 0, AddReader, DropReader),
         (readers, 3, AddReader, DropReader),
     ];
     for (_, pipe, add, drop) in ends.into_iter().filter(|(wanted, ..)| *wanted) {

@@ -15,9 +15,7 @@ use crate::{
     machine::{Effect, Machine},
     op::{ObjectId, Op, ThreadId},
 };
-use Class::{
-    Deaf, Empty, Full, Handle, Hangup, Look, Poll, Recv, Refused, Send, Write,
-};
+use Class::{Deaf, Empty, Full, Handle, Hangup, Look, Poll, Recv, Refused, Send, Write};
 use alloc::collections::VecDeque;
 use serde::{Deserialize, Serialize};
 

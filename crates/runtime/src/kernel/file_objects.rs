@@ -10,7 +10,7 @@
 
 use crate::{
     core::{cell::RunCell, objects::Sort},
-    kernel::{file_names, ordering::alone, os_files, start_state, waits},
+    kernel::{file_names, ordering::alone, os_files, pipes, start_state, waits},
     run::{
         call_sites,
         hidden_objects::Hidden,
@@ -110,6 +110,8 @@ pub(crate) const DESCRIPTORS: usize = 0x1000;
 pub(crate) const THREADS: usize = 0x2000;
 /// From here on: the scheduling of a thread each, by slot.
 pub(crate) const SCHEDULING: usize = 0x8_0000;
+/// From here on: a pipe each, by the descriptor of its reader that it was made with.
+pub(crate) const PIPES: usize = 0xc_0000;
 /// All numbers with a fixed meaning are below.
 const SPECIAL: usize = 0x10_0000;
 
@@ -169,6 +171,9 @@ pub(crate) fn named(world: &World, place: usize) -> Option<String> {
     if place & !BITS != NOWHERE {
         return None;
     }
+    if let Some(name) = pipes::named(place) {
+        return Some(name);
+    }
     let paths = PATHS.borrow();
     if let Some((_, path)) = paths.iter().find(|(known, _)| *known == place) {
         return Some(format!("file {path}"));
@@ -192,7 +197,7 @@ fn special_name(number: usize) -> Option<String> {
         EVENTFDS..DESCRIPTORS => format!("eventfd {}", number - EVENTFDS),
         DESCRIPTORS..THREADS => format!("descriptor {}", number - DESCRIPTORS),
         THREADS..SCHEDULING => format!("the name of thread {}", number - THREADS),
-        SCHEDULING..SPECIAL => format!("the scheduling of thread {}", number - SCHEDULING),
+        SCHEDULING..PIPES => format!("the scheduling of thread {}", number - SCHEDULING),
         _ => return None,
     })
 }

@@ -19,6 +19,7 @@ use crate::{
     core::{cell::RunCell, trampoline::Frame},
     kernel::{
         descriptor_arguments, descriptor_table,
+        endpoints::{self, Endpoint},
         eventfd::Eventfd,
         file_mappings::{self, By},
         file_names, file_objects,
@@ -55,24 +56,37 @@ pub(crate) struct OpenDescription {
     locks_used: Option<Moment>,
 }
 
-/// Open descriptions that the run models. The next are timers, pipes and sockets.
+/// Open descriptions that the run models.
 #[derive(Clone, Copy)]
 pub(crate) enum Modelled {
     Eventfd(Eventfd),
+    Endpoint(Endpoint),
 }
 
 impl Modelled {
     /// Reads into memory; if it `waits`, it blocks in the model until there is something. An error number if it fails.
-    fn read(self, waits: bool, memory: &ProgramMemory, frame: &Frame) -> Result<usize, c_int> {
+    fn read(
+        self,
+        (number, waits): (c_int, bool),
+        memory: &ProgramMemory,
+        frame: &Frame,
+    ) -> Result<usize, c_int> {
         match self {
             Modelled::Eventfd(eventfd) => eventfd.read(waits, memory, frame),
+            Modelled::Endpoint(endpoint) => endpoint.read((number, waits), memory, frame),
         }
     }
 
     /// Writes from memory; if it `waits`, it blocks in the model until there is room. An error number if it fails.
-    fn write(self, waits: bool, memory: &ProgramMemory, frame: &Frame) -> Result<usize, c_int> {
+    fn write(
+        self,
+        (number, waits): (c_int, bool),
+        memory: &ProgramMemory,
+        frame: &Frame,
+    ) -> Result<usize, c_int> {
         match self {
             Modelled::Eventfd(eventfd) => eventfd.write(waits, memory, frame),
+            Modelled::Endpoint(endpoint) => endpoint.write((number, waits), memory, frame),
         }
     }
 
@@ -80,6 +94,7 @@ impl Modelled {
     fn name(self) -> &'static str {
         match self {
             Modelled::Eventfd(_) => "an eventfd",
+            Modelled::Endpoint(_) => "a pipe",
         }
     }
 }
@@ -294,10 +309,14 @@ pub(crate) fn look_up(descriptor: c_int, access: Access, frame: &Frame) -> Looke
     descriptor_table::look_up(descriptor, site);
     let kind = Kind::of(descriptor);
     let has_object = kind.rules().is_file && !alone();
+    let modelled = modelled(descriptor);
+    if let Some(Modelled::Endpoint(endpoint)) = modelled {
+        endpoints::hold(endpoint, descriptor, access.writes);
+    }
     LookedUp {
         descriptor,
         kind,
-        modelled: modelled(descriptor),
+        modelled,
         file: has_object.then(|| file_names::number_of_open(descriptor)),
         site,
         pc: frame.return_address,
@@ -311,6 +330,14 @@ fn modelled(descriptor: c_int) -> Option<Modelled> {
     modelled.filter(|_| os_files::is_open(descriptor))
 }
 
+/// The end of a pipe that a descriptor is open on.
+pub(crate) fn endpoint_of(descriptor: c_int) -> Option<Endpoint> {
+    match modelled(descriptor)? {
+        Modelled::Endpoint(endpoint) => Some(endpoint),
+        Modelled::Eventfd(_) => None,
+    }
+}
+
 /// Stops the thread if the run models what a descriptor is open on: this way of using it is not under control.
 pub(crate) fn refuse_modelled(descriptor: c_int, used_by: &str, site: Site) {
     if let Some(modelled) = modelled(descriptor) {
@@ -320,12 +347,12 @@ pub(crate) fn refuse_modelled(descriptor: c_int, used_by: &str, site: Site) {
 }
 
 impl LookedUp {
-    /// Lets a modelled description do a call. The call gets whether it may wait, and returns as C functions do.
+    /// Lets a modelled description do a call. The call gets the descriptor and whether it may wait, and returns as C functions do.
     fn use_modelled(
         self,
         modelled: Modelled,
         (call, place): (&'static str, Place),
-        transfer: impl FnOnce(bool) -> Result<usize, c_int>,
+        transfer: impl FnOnce((c_int, bool)) -> Result<usize, c_int>,
     ) -> isize {
         if matches!(call, "preadv2" | "pwritev2") {
             // Their flags may say that the call is not to wait.
@@ -335,9 +362,10 @@ impl LookedUp {
         let descriptor = descriptor_table::found(self.descriptor);
         let waits = os_files::flags(descriptor) & libc::O_NONBLOCK == 0;
         let result = match place {
-            Place::Offset => transfer(waits),
+            Place::Offset => transfer((self.descriptor, waits)),
             Place::At(_) => Err(libc::ESPIPE),
         };
+        endpoints::let_go(self.descriptor, self.site);
         match result {
             Ok(bytes) => bytes as isize,
             Err(error) => failed(error) as isize,
@@ -421,7 +449,7 @@ pub(crate) fn read(
     let found = look_up(descriptor, access, frame);
     if let Some(modelled) = found.modelled {
         memory.note_list(frame);
-        let read = |waits| modelled.read(waits, memory, frame);
+        let read = |call| modelled.read(call, memory, frame);
         return found.use_modelled(modelled, (call, place), read);
     }
     let file = found.reach(access);
@@ -456,7 +484,7 @@ pub(crate) fn write(
     let access = place.writing(call);
     let found = look_up(descriptor, access, frame);
     if let Some(modelled) = found.modelled {
-        let write = |waits| modelled.write(waits, memory, frame);
+        let write = |call| modelled.write(call, memory, frame);
         return found.use_modelled(modelled, (call, place), write);
     }
     let file = found.reach(access);

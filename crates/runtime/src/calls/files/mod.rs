@@ -13,6 +13,7 @@ pub(crate) mod file_status;
 pub(crate) mod links;
 pub(crate) mod metadata;
 pub(crate) mod named_files;
+pub(crate) mod pipe_calls;
 pub(crate) mod read_write;
 pub(crate) mod real_paths;
 pub(crate) mod renames;

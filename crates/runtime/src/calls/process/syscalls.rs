@@ -1,12 +1,12 @@
-//! `syscall`, pipes that are made and not used, and sleeps by `poll` and `select` without a descriptor.
+//! `syscall`, and sleeps by `poll` and `select` without a descriptor.
 
 use crate::{
     calls_by_assembly,
     core::{modules, sys, trampoline::Frame},
     hooks::unhooked::Saved,
-    kernel::{descriptor_arguments, descriptor_table, futexes, start_state},
+    kernel::{descriptor_arguments, futexes},
     outside_run, real,
-    run::{accesses, call_sites, cancellation, operations::failed, world},
+    run::{call_sites, cancellation, operations::failed, world},
     shared::{
         deadlines,
         process_identity::{PROCESS, current_thread},
@@ -23,8 +23,6 @@ trampoline! {
     poll => wait_for_some, "rcx";
     ppoll => wait_for_some_exactly, "r8";
     select => wait_for_sets, "r9";
-    pipe => make_pipe, "rsi";
-    pipe2 => make_pipe_with, "rdx";
 }
 
 /// The arguments of `syscall`, number first, last one on top of the stack.
@@ -268,36 +266,4 @@ unsafe extern "C" fn wait_for_sets(
     }
     let site = call_sites::site(&frame.return_address);
     world::unsupported("select", site)
-}
-
-/// Programs make a pipe to wake themselves in handlers of signals that never come. So making one is supported; reading and writing it
-/// are not.
-///
-/// # Safety
-///
-/// As `pipe`: `ends` points to room for two descriptors.
-unsafe extern "C" fn make_pipe(ends: *mut c_int, frame: &Frame) -> c_int {
-    // SAFETY: `ends` is what `pipe2` asks for too.
-    unsafe { make_pipe_with(ends, 0, frame) }
-}
-
-/// # Safety
-///
-/// As `pipe2`: `ends` points to room for two descriptors.
-unsafe extern "C" fn make_pipe_with(ends: *mut c_int, flags: c_int, frame: &Frame) -> c_int {
-    let real = real!(pipe2: fn(*mut c_int, c_int) -> c_int);
-    let bytes = size_of::<[c_int; 2]>();
-    start_state::descriptors_change();
-    if world::active() {
-        world::snapshot().touch_range(ends as usize, bytes);
-    }
-    // SAFETY: this function's own arguments, with the same contract.
-    let result = unsafe { real(ends, flags) };
-    if world::active() && result == 0 {
-        accesses::range(ends as usize, bytes, true, frame);
-        let site = call_sites::site(&frame.return_address);
-        // SAFETY: the call went well, so `ends` points to two descriptors, which were just opened.
-        unsafe { descriptor_table::opened_both(&mut *ends.cast(), site) };
-    }
-    result
 }
