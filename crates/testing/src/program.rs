@@ -721,7 +721,12 @@ fn watching(instruction: I, thread: &Thread, bases: &Bases) -> (Op, Gate) {
         _ => {
             let guess = thread.guess as usize;
             let word = thread.seen[guess];
-            return (Op::Await(objects[guess], word), Gate::Word(word));
+            let gate = match instruction {
+                I::PollEither(..) => Gate::Word(word),
+                // A call that waits is no loop.
+                _ => Gate::Open,
+            };
+            return (Op::Await(objects[guess], word), gate);
         }
     };
     (op, Gate::Open)

@@ -93,11 +93,12 @@ pub(crate) fn place(object: ObjectId) -> u64 {
     1 << (object.0 % 64)
 }
 
-pub(super) fn enabled(machine: &Machine, _: ThreadId, op: Op) -> bool {
+pub(super) fn enabled(machine: &Machine, thread: ThreadId, op: Op) -> bool {
     match op {
         Op::Await(object, seen) => {
             let object = machine.object(object);
-            object.predicted_writer().is_none() && object.differs(seen)
+            let let_go = machine.thread(thread).let_go;
+            let_go || object.predicted_writer().is_none() && object.differs(seen)
         }
         _ => true,
     }

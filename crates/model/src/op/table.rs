@@ -33,7 +33,8 @@ operations! {
     6 CompareExchange { object: ObjectId, expected: u64, new: u64, weak: bool }
         [object: object, expected: expected, new: value, weak: flag]
         "compare-exchange" Atomic Goes Atomic;
-    /// A parked spin loop waits here until the object differs from what the loop saw: see [`Object::sees`](crate::Object::sees).
+    /// A parked spin loop, or a call that waits for one of several objects, waits here until the object differs from what it saw: see
+    /// [`Object::sees`](crate::Object::sees).
     7 Await(ObjectId, u64) [0: object, 1: value]
         "await" Any Competes Atomic ("spins until {} changes", "nobody changes it");
 

@@ -12,7 +12,7 @@ use crate::{
     core::{cell::RunCell, trampoline::Frame},
     kernel::{
         ordering::{Moment, alone},
-        pipes::{Failure, PipeId},
+        pipes::{Failure, PipeId, SOCKET_CAPACITY},
         program_memory::ProgramMemory,
         signals, waits,
     },
@@ -20,7 +20,7 @@ use crate::{
 };
 use alloc::vec::Vec;
 use core::ffi::c_int;
-use reweave_model::{ObjectId, Op, Site, ThreadId};
+use reweave_model::{Object, ObjectId, Op, Site, ThreadId};
 
 /// The end that an open description is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -29,6 +29,31 @@ pub(crate) struct Endpoint {
     pub(crate) input: Option<PipeId>,
     /// What is written to it goes there.
     pub(crate) output: Option<PipeId>,
+    pub(crate) kind: EndKind,
+}
+
+/// What an end belongs to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum EndKind {
+    Pipe,
+    /// A socket of bytes.
+    Stream,
+    /// A socket of messages that notices when the other side is gone.
+    Packets,
+    /// A socket of messages that does not.
+    Datagrams,
+}
+
+/// How bytes are moved.
+#[derive(Clone, Copy)]
+pub(crate) struct Transfer {
+    /// The descriptor that was looked up.
+    pub(crate) number: c_int,
+    pub(crate) waits: bool,
+    /// What is read stays there.
+    pub(crate) peeks: bool,
+    /// A missing reader is no signal.
+    pub(crate) no_signal: bool,
 }
 
 /// A thread uses an end, or has used it.
@@ -113,6 +138,11 @@ pub(crate) fn let_go(number: c_int, site: Site) {
 }
 
 impl Endpoint {
+    /// Whether it is a socket, not an end of a pipe.
+    pub(crate) fn is_socket(self) -> bool {
+        self.kind != EndKind::Pipe
+    }
+
     /// A descriptor more.
     pub(crate) fn add_one(self, site: Site) {
         if let Some(input) = self.input {
@@ -125,11 +155,27 @@ impl Endpoint {
 
     /// A descriptor less.
     pub(crate) fn drop_one(self, site: Site) {
+        let mut unread = false;
         if let Some(input) = self.input {
             change(Op::ReaderDrop(input.object(), false), site);
+            unread = self.kind == EndKind::Stream && input.has_unread();
+            input.readers_left();
         }
         if let Some(output) = self.output {
             change(Op::WriterDrop(output.object(), false), site);
+            output.writers_left(unread && writers_of(output) == 0);
+        }
+    }
+
+    /// Nothing is read from it any more, or written to it.
+    pub(crate) fn shut_down(self, [reads, writes]: [bool; 2], site: Site) {
+        if let (Some(input), true) = (self.input, reads) {
+            change(Op::ReaderDrop(input.object(), true), site);
+            input.readers_left();
+        }
+        if let (Some(output), true) = (self.output, writes) {
+            change(Op::WriterDrop(output.object(), true), site);
+            output.writers_left(false);
         }
     }
 
@@ -167,49 +213,85 @@ impl Endpoint {
         }
     }
 
-    /// Reads bytes. An error number if that fails.
+    /// Reads bytes: how many were moved, and how many there were of a message. An error number if that fails.
     pub(crate) fn read(
         self,
-        (number, waits): (c_int, bool),
+        how: Transfer,
         memory: &ProgramMemory,
         frame: &Frame,
-    ) -> Result<usize, c_int> {
+    ) -> Result<[usize; 2], c_int> {
         let input = self.input.ok_or(libc::EBADF)?;
-        if memory.length() == 0 {
-            return Ok(0);
+        let length = memory.length();
+        if length == 0 && matches!(self.kind, EndKind::Pipe | EndKind::Stream) {
+            return Ok([0, 0]);
         }
         still_holding();
-        match input.get(memory.length(), waits, frame) {
-            Ok(bytes) => match memory.store(&bytes, frame) {
-                true => Ok(bytes.len()),
+        let got = match how.peeks {
+            true => input.peek(length, how.waits, frame),
+            // A message is taken whole.
+            false => input.get(length.max(1), how.waits, frame),
+        };
+        match got {
+            Ok(bytes) => match memory.store(&bytes[..bytes.len().min(length)], frame) {
+                true => Ok([bytes.len().min(length), bytes.len()]),
                 false => Err(libc::EFAULT),
             },
-            Err(Failure::Gone) => Ok(0),
+            Err(Failure::Gone) => Ok([0, 0]),
+            Err(Failure::Reset) => Err(libc::ECONNRESET),
             Err(Failure::Again) => Err(libc::EAGAIN),
-            Err(Failure::Cancelled) => cancelled(number, frame),
+            Err(Failure::Cancelled) => cancelled(how.number, frame),
         }
     }
 
     /// Writes bytes. An error number if that fails.
     pub(crate) fn write(
         self,
-        (number, waits): (c_int, bool),
+        how: Transfer,
         memory: &ProgramMemory,
         frame: &Frame,
     ) -> Result<usize, c_int> {
         let output = self.output.ok_or(libc::EBADF)?;
         let bytes = memory.bytes().ok_or(libc::EFAULT)?;
-        let (put, failure) = output.put(&bytes, waits, frame, still_holding);
+        let site = call_sites::site(&frame.return_address);
+        let (put, failure) = match self.kind {
+            EndKind::Pipe | EndKind::Stream => output.put(&bytes, how.waits, frame, still_holding),
+            EndKind::Packets | EndKind::Datagrams => {
+                still_holding();
+                let length = bytes.len();
+                if length as u64 > SOCKET_CAPACITY {
+                    return Err(libc::EMSGSIZE);
+                }
+                match output.put_message(bytes, how.waits, frame) {
+                    Ok(()) => (length, None),
+                    Err(Failure::Gone) if self.kind == EndKind::Datagrams => {
+                        return Err(libc::ECONNREFUSED);
+                    }
+                    Err(failure) => (0, Some(failure)),
+                }
+            }
+        };
         match failure {
-            Some(Failure::Gone) => {
-                let_go(number, call_sites::site(&frame.return_address));
-                signals::send(libc::SIGPIPE, call_sites::site(&frame.return_address));
+            Some(Failure::Gone | Failure::Reset) => {
+                if !how.no_signal && self.kind != EndKind::Packets {
+                    let_go(how.number, site);
+                    signals::send(libc::SIGPIPE, site);
+                }
                 if put > 0 { Ok(put) } else { Err(libc::EPIPE) }
             }
             Some(Failure::Again) if put == 0 => Err(libc::EAGAIN),
-            Some(Failure::Cancelled) if put == 0 => cancelled(number, frame),
+            Some(Failure::Cancelled) if put == 0 => cancelled(how.number, frame),
             _ => Ok(put),
         }
+    }
+}
+
+/// How many writers a pipe has, after a step on it.
+fn writers_of(pipe: PipeId) -> u32 {
+    let object = pipe.object();
+    let world = world::borrow();
+    match world.run.state().object(object) {
+        Object::Pipe(pipe) => pipe.writers,
+        other => unreachable!("{} used as a pipe", other.kind_name()),
     }
 }
 

@@ -43,6 +43,10 @@ impl Eventfd {
         Eventfd { counter, most }
     }
 
+    pub(crate) fn counter(self) -> ObjectId {
+        self.counter
+    }
+
     pub(crate) fn read(
         self,
         waits: bool,

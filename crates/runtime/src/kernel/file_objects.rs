@@ -102,6 +102,8 @@ pub(crate) const IDENTITY: usize = 0x105;
 pub(crate) const PENDING: usize = 0x106;
 /// The stream of `rand`.
 pub(crate) const RANDOM: usize = 0x107;
+/// What never comes: see [`crate::kernel::readiness`].
+pub(crate) const NEVER: usize = 0x108;
 /// From here on: an eventfd each, by the descriptor that it was made with.
 pub(crate) const EVENTFDS: usize = 0x400;
 /// From here on: a descriptor each.
@@ -194,6 +196,7 @@ fn special_name(number: usize) -> Option<String> {
         IDENTITY => "the user and the groups of the process".into(),
         FLAGS => "the flags of what is open".into(),
         RANDOM => "the random numbers".into(),
+        NEVER => "the end of the time limit".into(),
         EVENTFDS..DESCRIPTORS => format!("eventfd {}", number - EVENTFDS),
         DESCRIPTORS..THREADS => format!("descriptor {}", number - DESCRIPTORS),
         THREADS..SCHEDULING => format!("the name of thread {}", number - THREADS),

@@ -8,7 +8,7 @@
 //! | files as objects of the model | `file_objects` |
 //! | file locks, mapped files | `file_locks`, `file_mappings` |
 //! | what the process had at `main` | `start_state` |
-//! | waiting on several objects, futexes, signals | `waits`, `imported_names`, `futexes`, `signals` |
+//! | waiting on several objects, futexes, signals | `readiness`, `waits`, `imported_names`, `futexes`, `signals` |
 //! | the operating system and the C library | `os_files`, `libc_streams`, `program_memory` |
 //! | happens-before | `ordering` |
 //!
@@ -38,6 +38,7 @@ pub(crate) mod path_resolution;
 pub(crate) mod paths;
 pub(crate) mod pipes;
 pub(crate) mod program_memory;
+pub(crate) mod readiness;
 pub(crate) mod signals;
 pub(crate) mod start_state;
 pub(crate) mod waits;

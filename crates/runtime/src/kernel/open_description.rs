@@ -19,7 +19,7 @@ use crate::{
     core::{cell::RunCell, trampoline::Frame},
     kernel::{
         descriptor_arguments, descriptor_table,
-        endpoints::{self, Endpoint},
+        endpoints::{self, Endpoint, Transfer},
         eventfd::Eventfd,
         file_mappings::{self, By},
         file_names, file_objects,
@@ -63,6 +63,16 @@ pub(crate) enum Modelled {
     Endpoint(Endpoint),
 }
 
+/// How `read` and `write` move bytes.
+fn how(number: c_int, waits: bool) -> Transfer {
+    Transfer {
+        number,
+        waits,
+        peeks: false,
+        no_signal: false,
+    }
+}
+
 impl Modelled {
     /// Reads into memory; if it `waits`, it blocks in the model until there is something. An error number if it fails.
     fn read(
@@ -73,7 +83,10 @@ impl Modelled {
     ) -> Result<usize, c_int> {
         match self {
             Modelled::Eventfd(eventfd) => eventfd.read(waits, memory, frame),
-            Modelled::Endpoint(endpoint) => endpoint.read((number, waits), memory, frame),
+            Modelled::Endpoint(endpoint) => {
+                let moved = endpoint.read(how(number, waits), memory, frame);
+                moved.map(|[moved, _]| moved)
+            }
         }
     }
 
@@ -86,7 +99,7 @@ impl Modelled {
     ) -> Result<usize, c_int> {
         match self {
             Modelled::Eventfd(eventfd) => eventfd.write(waits, memory, frame),
-            Modelled::Endpoint(endpoint) => endpoint.write((number, waits), memory, frame),
+            Modelled::Endpoint(endpoint) => endpoint.write(how(number, waits), memory, frame),
         }
     }
 
@@ -94,6 +107,7 @@ impl Modelled {
     fn name(self) -> &'static str {
         match self {
             Modelled::Eventfd(_) => "an eventfd",
+            Modelled::Endpoint(endpoint) if endpoint.is_socket() => "a socket",
             Modelled::Endpoint(_) => "a pipe",
         }
     }
@@ -324,7 +338,7 @@ pub(crate) fn look_up(descriptor: c_int, access: Access, frame: &Frame) -> Looke
 }
 
 /// What the run models of what a descriptor is open on.
-fn modelled(descriptor: c_int) -> Option<Modelled> {
+pub(crate) fn modelled(descriptor: c_int) -> Option<Modelled> {
     let modelled = descriptor_table::description(descriptor).modelled();
     // A number that was closed still says what it stood for.
     modelled.filter(|_| os_files::is_open(descriptor))
@@ -369,6 +383,32 @@ impl LookedUp {
         match result {
             Ok(bytes) => bytes as isize,
             Err(error) => failed(error) as isize,
+        }
+    }
+
+    /// As [`LookedUp::use_modelled`], for a call that sockets alone have. The call gets whether it may wait.
+    pub(crate) fn use_socket(
+        self,
+        call: &'static str,
+        transfer: impl FnOnce(Endpoint, bool) -> Result<usize, c_int>,
+    ) -> isize {
+        let site = self.site;
+        match self.modelled {
+            Some(modelled @ Modelled::Endpoint(endpoint)) if endpoint.is_socket() => {
+                let use_it = |(_, waits)| transfer(endpoint, waits);
+                self.use_modelled(modelled, (call, Place::Offset), use_it)
+            }
+            None if self.kind == Kind::Socket => {
+                world::unsupported(&format!("{call} of a socket from before main"), site)
+            }
+            _ => {
+                let found = descriptor_table::found(self.descriptor);
+                endpoints::let_go(self.descriptor, site);
+                failed(match os_files::is_open(found) {
+                    true => libc::ENOTSOCK,
+                    false => libc::EBADF,
+                }) as isize
+            }
         }
     }
 
@@ -501,7 +541,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pipes_and_sockets_are_refused_and_have_no_object() {
+    fn pipes_and_sockets_of_the_system_are_refused_and_have_no_object() {
         for kind in [Kind::Pipe, Kind::Socket] {
             assert_eq!(kind.rules().refused, Some("a pipe"));
             assert!(!kind.rules().is_file);

@@ -4,9 +4,9 @@ use crate::{
     core::trampoline::Frame,
     kernel::{
         descriptor_table,
-        endpoints::Endpoint,
+        endpoints::{EndKind, Endpoint},
         open_description::{self, Modelled},
-        pipes::PipeId,
+        pipes::{PIPE_CAPACITY, PipeId},
         start_state,
     },
     real,
@@ -14,6 +14,7 @@ use crate::{
     trampoline,
 };
 use core::ffi::c_int;
+use reweave_model::Object;
 
 trampoline! {
     pipe => make, "rsi";
@@ -58,14 +59,16 @@ unsafe extern "C" fn make_with(ends: *mut c_int, flags: c_int, frame: &Frame) ->
     descriptor_table::opened_both(&mut both, site);
     // SAFETY: there is room for two descriptors, as the caller promises.
     unsafe { ends.cast::<[c_int; 2]>().write(both) };
-    let pipe = PipeId::new(both);
+    let pipe = PipeId::new(both, Object::pipe(PIPE_CAPACITY), false);
     let reader = Endpoint {
         input: Some(pipe),
         output: None,
+        kind: EndKind::Pipe,
     };
     let writer = Endpoint {
         input: None,
         output: Some(pipe),
+        kind: EndKind::Pipe,
     };
     for (number, endpoint) in both.into_iter().zip([reader, writer]) {
         let description = open_description::create(Some(Modelled::Endpoint(endpoint)));

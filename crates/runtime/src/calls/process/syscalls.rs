@@ -1,29 +1,19 @@
-//! `syscall`, and sleeps by `poll` and `select` without a descriptor.
+//! `syscall`.
 
 use crate::{
     calls_by_assembly,
-    core::{modules, sys, trampoline::Frame},
+    core::{modules, sys},
     hooks::unhooked::Saved,
     kernel::{descriptor_arguments, futexes},
-    outside_run, real,
-    run::{call_sites, cancellation, operations::failed, world},
-    shared::{
-        deadlines,
-        process_identity::{PROCESS, current_thread},
-    },
-    trampoline,
+    real,
+    run::{call_sites, operations::failed, world},
+    shared::process_identity::{PROCESS, current_thread},
 };
 use alloc::format;
 use core::{
     arch::naked_asm,
-    ffi::{c_int, c_long, c_void},
+    ffi::{c_long, c_void},
 };
-
-trampoline! {
-    poll => wait_for_some, "rcx";
-    ppoll => wait_for_some_exactly, "r8";
-    select => wait_for_sets, "r9";
-}
 
 /// The arguments of `syscall`, number first, last one on top of the stack.
 #[repr(C)]
@@ -193,77 +183,4 @@ pub unsafe extern "C" fn syscall() {
         ".cfi_endproc",
         dispatch = sym dispatch,
     )
-}
-
-/// Sleeps for so long. A cancellation point.
-fn sleep(frame: &Frame, ns: u64) -> c_int {
-    cancellation::point(frame);
-    deadlines::sleep(ns, frame);
-    0
-}
-
-/// # Safety
-///
-/// As `poll`: `list` points to `count` entries.
-unsafe extern "C" fn wait_for_some(
-    list: *mut libc::pollfd,
-    count: libc::nfds_t,
-    milliseconds: c_int,
-    frame: &Frame,
-) -> c_int {
-    outside_run!(poll: fn(list: *mut libc::pollfd, count: libc::nfds_t, milliseconds: c_int) -> c_int);
-    if count == 0 && milliseconds >= 0 {
-        return sleep(frame, milliseconds as u64 * 1_000_000);
-    }
-    let site = call_sites::site(&frame.return_address);
-    world::unsupported("poll", site)
-}
-
-/// # Safety
-///
-/// As `ppoll`: `list` points to `count` entries, `time` and `mask` are null or point to a time and to a set.
-unsafe extern "C" fn wait_for_some_exactly(
-    list: *mut libc::pollfd,
-    count: libc::nfds_t,
-    time: *const libc::timespec,
-    mask: *const libc::sigset_t,
-    frame: &Frame,
-) -> c_int {
-    outside_run!(ppoll: fn(list: *mut libc::pollfd, count: libc::nfds_t, time: *const libc::timespec, mask: *const libc::sigset_t) -> c_int);
-    if count == 0 && !time.is_null() {
-        // SAFETY: not null, so it points to a time, by this function's contract.
-        let time = unsafe { &*time };
-        return sleep(
-            frame,
-            time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64,
-        );
-    }
-    let site = call_sites::site(&frame.return_address);
-    world::unsupported("ppoll", site)
-}
-
-/// # Safety
-///
-/// As `select`: the sets and `time` are null or point to sets and to a time.
-unsafe extern "C" fn wait_for_sets(
-    count: c_int,
-    read: *mut libc::fd_set,
-    write: *mut libc::fd_set,
-    error: *mut libc::fd_set,
-    time: *mut libc::timeval,
-    frame: &Frame,
-) -> c_int {
-    type Sets = *mut libc::fd_set;
-    outside_run!(select: fn(count: c_int, read: Sets, write: Sets, error: Sets, time: *mut libc::timeval) -> c_int);
-    let nothing = count == 0 || read.is_null() && write.is_null() && error.is_null();
-    if nothing && !time.is_null() {
-        // SAFETY: not null, so it points to a time, by this function's contract.
-        let time = unsafe { &*time };
-        return sleep(
-            frame,
-            time.tv_sec as u64 * 1_000_000_000 + time.tv_usec as u64 * 1000,
-        );
-    }
-    let site = call_sites::site(&frame.return_address);
-    world::unsupported("select", site)
 }
