@@ -1,5 +1,10 @@
 //! A tiny language whose programs are targets: threads of instructions with one register each, no operating system.
 
+mod pipe_steps;
+mod watching;
+
+pub use pipe_steps::PipeStep;
+
 use reweave_conduct::{Next, Run};
 use reweave_explore::{Target, TargetError};
 use reweave_model::*;
@@ -108,28 +113,6 @@ pub enum I {
     Pipe(u32, PipeStep),
     /// Looks at both pipes until there is something to get from one of them, or all writers of it are gone.
     PollPipes(u32, u32),
-}
-
-/// See [`I::Pipe`].
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum PipeStep {
-    /// Waits for room for all.
-    Put(u64),
-    TryPut(u64),
-    /// Puts as many as there is room for.
-    PutSome(u64),
-    TryPutSome(u64),
-    Get(u64),
-    TryGet(u64),
-    /// Waits until there is something, and takes nothing.
-    Peek,
-    Look,
-    AddWriter,
-    DropWriter,
-    DropWriters,
-    AddReader,
-    DropReader,
-    DropReaders,
 }
 
 /// How many objects of each kind there are.
@@ -299,7 +282,7 @@ impl Machine {
                     if let Op::Await(..) = pending.op {
                         let thread = &self.threads[id.index()];
                         let other = 1 - thread.guess as usize;
-                        let object = watched(instruction, &self.bases)[other];
+                        let object = watching::objects(instruction, &self.bases)[other];
                         self.run.watch(id, vec![(object, thread.seen[other])]);
                     }
                     self.run.announce(id, pending);
@@ -363,11 +346,11 @@ impl Machine {
                 }
             }
             (I::PollEither(..) | I::PollPipes(..), _) => {
-                let (op, passes) = watching(instruction, thread, b);
+                let (op, passes) = watching::operation(instruction, thread, b);
                 gate = passes;
                 op
             }
-            (I::Pipe(p, step), _) => piping(step, at(b.pipes, p)),
+            (I::Pipe(p, step), _) => step.operation(at(b.pipes, p)),
             (I::ReadLock(l), _) => Op::ReadLock(at(b.rwlocks, l)),
             (I::ReadUnlock(l), _) => Op::ReadUnlock(at(b.rwlocks, l)),
             (I::WriteLock(l), _) if self.program.one_step(l) => {
@@ -507,18 +490,7 @@ impl Machine {
         };
         match instruction {
             _ if looks_again(instruction) => thread.register = look(&self.run),
-            I::PollEither(..) => match thread.part {
-                1 => thread.seen[0] = event.result,
-                2 => thread.seen[1] = look(&self.run),
-                4 => thread.guess = event.result,
-                _ => {}
-            },
-            I::PollPipes(..) => match thread.part {
-                1 | 2 => thread.seen[usize::from(thread.part) - 1] = event.result,
-                3 => thread.guess = event.result,
-                _ => {}
-            },
-            _ => {}
+            _ => watching::note(instruction, thread, event, self.run.state()),
         }
         let channels = &self.program.objects.channels;
         let parts = match instruction {
@@ -535,26 +507,15 @@ impl Machine {
             }
             I::PollUntil(..) | I::ReadUntil(..) if thread.part % 2 == 1 => u8::MAX,
             _ if tries_again(instruction) && !event.ok => u8::MAX,
-            I::PollEither(_, _, times) => match thread.part {
-                1 if thread.seen[0] >= times => 1,
-                3 if version(thread.seen[1]) >= times => 3,
-                _ => u8::MAX,
-            },
-            I::PollPipes(..) => {
-                let found = thread.part < 3 && can_be_got_from(self.run.state(), event.op);
-                thread.register = u64::from(thread.part);
-                if found { thread.part } else { u8::MAX }
-            }
-            _ => 1,
+            _ => watching::parts(instruction, thread, event, self.run.state()),
         };
         match instruction {
             I::Wait(..) | I::WaitTimeout(..) | I::WaitLate(..) if thread.part != 2 => {}
             I::PollUntil(..) | I::ReadUntil(..) | I::PollEither(..) if thread.part < parts => {}
             _ if tries_again(instruction) && thread.part < parts => {}
-            I::PollPipes(..) => {}
-            I::Take(..) | I::TryTake(..) | I::SpinTake(_) | I::Pipe(..) => {
-                thread.register = event.result;
-            }
+            I::PollPipes(..) => thread.register = thread.part.into(),
+            I::Pipe(..) => thread.register = event.result,
+            I::Take(..) | I::TryTake(..) | I::SpinTake(_) => thread.register = event.result,
             I::Allocate if thread.part == 2 => thread.register *= u64::from(event.ok),
             I::Load(_)
             | I::Count(_)
@@ -584,10 +545,7 @@ impl Machine {
                 }
                 _ => {}
             }
-        } else if matches!(
-            (instruction, thread.part),
-            (I::PollEither(..), 5) | (I::PollPipes(..), 4)
-        ) {
+        } else if watching::begins_again(instruction, thread.part) {
             thread.part = 0;
         } else if thread.part > 200 {
             thread.part = 200;
@@ -698,77 +656,6 @@ fn tries_again(instruction: I) -> bool {
         instruction,
         I::SpinLock(_) | I::SpinRead(_) | I::SpinTake(_)
     )
-}
-
-/// The two objects that a loop watches.
-fn watched(instruction: I, bases: &Bases) -> [ObjectId; 2] {
-    match instruction {
-        I::PollEither(x, m, _) => [ObjectId(x), ObjectId(bases.mutexes + m)],
-        I::PollPipes(p, q) => [p, q].map(|pipe| ObjectId(bases.pipes + pipe)),
-        _ => unreachable!("{instruction:?} watches nothing"),
-    }
-}
-
-/// The operation of a loop that watches two objects.
-fn watching(instruction: I, thread: &Thread, bases: &Bases) -> (Op, Gate) {
-    let objects = watched(instruction, bases);
-    let op = match (instruction, thread.part) {
-        (_, 0) => Op::Load(objects[0]),
-        (I::PollEither(..), 1) => Op::Lock(objects[1]),
-        (I::PollEither(..), 2) => Op::UnlockClean(objects[1]),
-        (I::PollPipes(..), 1) => Op::Load(objects[1]),
-        (I::PollEither(..), 3) | (I::PollPipes(..), 2) => Op::Any(2),
-        _ => {
-            let guess = thread.guess as usize;
-            let word = thread.seen[guess];
-            let gate = match instruction {
-                I::PollEither(..) => Gate::Word(word),
-                // A call that waits is no loop.
-                _ => Gate::Open,
-            };
-            return (Op::Await(objects[guess], word), gate);
-        }
-    };
-    (op, Gate::Open)
-}
-
-/// Whether a pipe has something, or never will.
-fn can_be_got_from(state: &reweave_model::Machine, op: Op) -> bool {
-    match op.object().map(|pipe| state.object(pipe)) {
-        Some(Object::Pipe(pipe)) => pipe.can_get(),
-        _ => false,
-    }
-}
-
-/// The operation of an instruction about a pipe.
-fn piping(step: PipeStep, object: ObjectId) -> Op {
-    let put = |count, least, tries| Op::Put {
-        object,
-        count,
-        least,
-        tries,
-    };
-    let get = |most, tries| Op::Get {
-        object,
-        most,
-        tries,
-    };
-    match step {
-        PipeStep::Put(count) => put(count, count, false),
-        PipeStep::TryPut(count) => put(count, count, true),
-        PipeStep::PutSome(count) => put(count, 1, false),
-        PipeStep::TryPutSome(count) => put(count, 1, true),
-        PipeStep::Get(most) => get(most, false),
-        PipeStep::TryGet(most) => get(most, true),
-        PipeStep::Peek => get(0, false),
-        PipeStep::Look => Op::Load(object),
-        PipeStep::AddWriter => Op::WriterAdd(object),
-        PipeStep::DropWriter => Op::WriterDrop(object, false),
-        PipeStep::DropWriters => Op::WriterDrop(object, true),
-        PipeStep::AddReader => Op::ReaderAdd(object),
-        PipeStep::DropReader => Op::ReaderDrop(object, false),
-        PipeStep::DropReaders => Op::ReaderDrop(object, true),
-    }
 }
 
 /// An addition to a word of 64 bits.

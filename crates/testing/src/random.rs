@@ -204,13 +204,14 @@ fn pipes(mix: Mix, one: &mut impl FnMut(u32, BoxedStrategy<I>)) {
     one(3, made.boxed());
 }
 
-/// Instructions that free and allocate.
+/// Instructions that free and allocate, and those on pipes.
 fn pools(mix: Mix, one: &mut impl FnMut(u32, BoxedStrategy<I>)) {
     if mix.pools {
         one(2, (1..3u64).prop_map(I::Free).boxed());
         one(1, Just(I::FreeReg).boxed());
         one(2, Just(I::Allocate).boxed());
     }
+    pipes(mix, one);
 }
 
 fn leaf(mix: Mix) -> BoxedStrategy<Stmt> {
@@ -254,7 +255,6 @@ fn leaf(mix: Mix) -> BoxedStrategy<Stmt> {
     semaphores(mix, late, &mut one);
     counters(mix, &mut one);
     pools(mix, &mut one);
-    pipes(mix, &mut one);
     if mix.futexes {
         let waits = [I::WaitIf, I::WaitIfTimeout, I::WaitIfLate];
         for (wait, weight) in waits.into_iter().zip([2, 1, 1]) {

@@ -151,7 +151,7 @@ unsafe fn polled(
         // SAFETY: the entry is there, as the caller promises.
         let revents = unsafe { &raw mut (*list.add(at)).revents };
         accesses::range(revents as usize, size_of::<c_short>(), true, frame);
-        // SAFETY: as before.
+        // SAFETY: the entry is there, as the caller promises, and this field of it is not borrowed.
         unsafe { revents.write(entry.revents) };
     }
     ready
@@ -243,10 +243,10 @@ unsafe fn selected(
             let wanted = wanted.into_iter().zip(one.asked);
             let wanted = wanted.fold(0, |sum, (event, asked)| sum | if asked { event } else { 0 });
             let events = looks.events(one.pollable, wanted);
-            let found = [POLLIN | POLLHUP | POLLERR, POLLOUT | POLLERR, 0];
-            for place in 0..3 {
-                one.found[place] = one.asked[place] && events & found[place] != 0;
-                ready += c_int::from(one.found[place]);
+            let counts = [POLLIN | POLLHUP | POLLERR, POLLOUT | POLLERR, 0];
+            for ((found, asked), counts) in one.found.iter_mut().zip(one.asked).zip(counts) {
+                *found = asked && events & counts != 0;
+                ready += c_int::from(*found);
             }
         }
         ready > 0
