@@ -6,7 +6,8 @@
 //! *A call that is under way keeps its end*, as in the operating system, though another thread closes the descriptor. Such a call
 //! holds the end ([`hold`]) from the lookup of the descriptor on, and a `close` meanwhile leaves the drop to the call. Whether the
 //! call is over must be known from the order of steps: a `close` that nothing orders after the call first looks at the pipe that
-//! the call uses, which is a step that does not commute with the call's own.
+//! the call uses, which is a step that does not commute with the call's own. And whether a call was there must follow from what the
+//! `close` itself has read, so with [`Rule::Closing`] lookups change the descriptor; without it there is no such `close`.
 
 use crate::{
     core::{cell::RunCell, trampoline::Frame},
@@ -16,11 +17,12 @@ use crate::{
         program_memory::ProgramMemory,
         signals, waits,
     },
-    run::{call_sites, cancellation, operations::visible, world},
+    run::{call_sites, cancellation, operations::visible, rules, world},
 };
 use alloc::vec::Vec;
 use core::ffi::c_int;
 use reweave_model::{Object, ObjectId, Op, Site, ThreadId};
+use reweave_wire::Rule;
 
 /// The end that an open description is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -190,6 +192,9 @@ impl Endpoint {
             let unordered = others.filter(|hold| !hold.moment.is_before_now());
             unordered.map(|hold| hold.object).collect()
         };
+        if !unordered.is_empty() && !rules::needs(Rule::Closing) {
+            return self.drop_one(site);
+        }
         for (index, object) in unordered.iter().enumerate() {
             if !unordered[..index].contains(object) {
                 visible(Op::Load(*object), site);
