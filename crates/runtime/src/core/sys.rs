@@ -2,7 +2,7 @@
 
 use core::{
     arch::asm,
-    sync::atomic::{AtomicUsize, Ordering},
+    sync::atomic::{AtomicI32, AtomicUsize, Ordering},
 };
 
 /// A system call; negative results are error numbers.
@@ -40,16 +40,48 @@ pub const RESERVED: core::ops::Range<usize> = 0x2000_0000_0000..0x5000_0000_0000
 pub const OWN: core::ops::Range<usize> = 0x3800_0000_0000..0x4000_0000_0000;
 static OWN_NEXT: AtomicUsize = AtomicUsize::new(OWN.start);
 
+/// How [`map_own`] maps: for this process, or for all processes that will be forked.
+static OWN_SHARING: AtomicI32 = AtomicI32::new(libc::MAP_PRIVATE);
+
+/// From now on the runtime's own memory is shared with all processes that are forked.
+pub fn share_from_now_on() {
+    OWN_SHARING.store(libc::MAP_SHARED, Ordering::Relaxed);
+}
+
+/// Whether the runtime's own memory is shared with other processes.
+pub fn shares() -> bool {
+    OWN_SHARING.load(Ordering::Relaxed) == libc::MAP_SHARED
+}
+
+fn own_place(bytes: usize) -> usize {
+    OWN_NEXT.fetch_add(bytes, Ordering::Relaxed)
+}
+
 /// Fresh zeroed memory for the runtime itself.
 pub fn map_own(bytes: usize) -> Option<*mut u8> {
     let bytes = bytes.next_multiple_of(PAGE);
-    map(OWN_NEXT.fetch_add(bytes, Ordering::Relaxed), bytes)
+    map_as(own_place(bytes), bytes, OWN_SHARING.load(Ordering::Relaxed))
+}
+
+/// The same, shared with all processes that will be forked.
+pub fn map_shared(bytes: usize) -> Option<*mut u8> {
+    let bytes = bytes.next_multiple_of(PAGE);
+    map_as(own_place(bytes), bytes, libc::MAP_SHARED)
+}
+
+/// The same, of which a forked process has a copy of its own.
+pub fn map_private(bytes: usize) -> Option<*mut u8> {
+    let bytes = bytes.next_multiple_of(PAGE);
+    map(own_place(bytes), bytes)
 }
 
 /// Fresh zeroed memory at an address; `None` when there is none.
 pub fn map(address: usize, bytes: usize) -> Option<*mut u8> {
-    let flags =
-        libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE | libc::MAP_FIXED_NOREPLACE;
+    map_as(address, bytes, libc::MAP_PRIVATE)
+}
+
+fn map_as(address: usize, bytes: usize, sharing: i32) -> Option<*mut u8> {
+    let flags = sharing | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE | libc::MAP_FIXED_NOREPLACE;
     let access = libc::PROT_READ | libc::PROT_WRITE;
     // SAFETY: MAP_FIXED_NOREPLACE or a free choice of address: the new mapping replaces nothing.
     let result = unsafe {

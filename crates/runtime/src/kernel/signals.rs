@@ -12,7 +12,11 @@
 
 use crate::{
     core::{
-        cell::RunValue, families::Birth, objects::Sort, per_thread::PerThread,
+        cell::RunValue,
+        families::Birth,
+        objects::Sort,
+        per_process::{PerProcess, ProcessChange},
+        per_thread::PerThread,
         signal_names::SignalName,
     },
     kernel::{
@@ -38,7 +42,7 @@ use reweave_model::{Kind, Object, ObjectId, Op, Site, ThreadId};
 use reweave_wire::Rule;
 
 /// Signals of a thread, a bit for each.
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct ThreadSignals {
     blocked: u64,
     pending: u64,
@@ -65,12 +69,20 @@ const QUIET: ProcessSignals = ProcessSignals {
     open: 0,
 };
 
-static PROCESS: RunValue<ProcessSignals> = RunValue::new(QUIET);
+static PROCESS: PerProcess<ProcessSignals> = PerProcess::new(QUIET);
+
+/// A process forks, goes on or is gone. Nothing is pending for a new one.
+pub fn process_changes(change: ProcessChange) {
+    PROCESS.change(change);
+    if matches!(change, ProcessChange::Fork { .. }) {
+        *PROCESS.borrow() = QUIET;
+    }
+}
 
 /// A new run.
 pub fn clear() {
     THREADS.clear();
-    PROCESS.set(QUIET);
+    *PROCESS.borrow() = QUIET;
 }
 
 /// The mask that the next thread begins with; `None`: its creator's.
@@ -85,7 +97,10 @@ pub fn begin_with(mask: Option<u64>) {
 pub fn thread_begins(birth: &Birth) {
     let mask = NEXT_MASK.get();
     NEXT_MASK.set(None);
-    if THREADS.take_over(birth) {
+    if THREADS.take_over_or_copy(birth) {
+        if birth.forked {
+            THREADS.with(birth.child, |child| (child.pending, child.sent) = (0, 0));
+        }
         return;
     }
     if let Some(parent) = birth.parent {
@@ -125,7 +140,7 @@ pub fn pending_for_process(site: Site) -> u64 {
     if rules::holds(Rule::Pending) {
         file_objects::look_at(file_objects::PENDING, site);
     }
-    let process = PROCESS.get().pending;
+    let process = (*PROCESS.borrow()).pending;
     // To send a signal to the process is two steps. The first thread must not see the first one and miss the second one.
     while me == ThreadId::MAIN && process & !pending() != 0 {
         let object = own_token();
@@ -141,15 +156,15 @@ fn pending_changes(site: Site, change: impl FnOnce(u64) -> u64) {
     if rules::holds(Rule::Pending) {
         file_objects::touch(file_objects::PENDING, site);
     }
-    let mut process = PROCESS.get();
+    let mut process = *PROCESS.borrow();
     process.pending = change(process.pending);
-    PROCESS.set(process);
+    *PROCESS.borrow() = process;
 }
 
 /// The running thread has taken a signal that was pending.
 fn taken(signal: c_int, site: Site) {
     let me = world::borrow().current;
-    if me == ThreadId::MAIN && PROCESS.get().pending & bit(signal) != 0 {
+    if me == ThreadId::MAIN && (*PROCESS.borrow()).pending & bit(signal) != 0 {
         pending_changes(site, |pending| pending & !bit(signal));
     }
 }
@@ -197,9 +212,9 @@ pub fn to_thread(handle: libc::pthread_t, signal: c_int, site: Site) -> c_int {
 
 /// Sends a signal to the process that the running thread has blocked.
 pub fn to_process(signal: c_int, site: Site) {
-    let mut process = PROCESS.get();
+    let mut process = *PROCESS.borrow();
     process.sent |= bit(signal);
-    PROCESS.set(process);
+    *PROCESS.borrow() = process;
     only_for_the_first(site);
     pending_changes(site, |pending| pending | bit(signal));
     let me = world::borrow().current;
@@ -251,9 +266,9 @@ fn deposit(thread: ThreadId, signal: c_int, site: Site) {
 
 /// A thread other than the first has these unblocked, or waits for them.
 pub fn opened(signals: u64) {
-    let mut process = PROCESS.get();
+    let mut process = *PROCESS.borrow();
     process.open |= signals;
-    PROCESS.set(process);
+    *PROCESS.borrow() = process;
 }
 
 /// The running thread unblocks these or waits for them. Which of several threads gets a signal to the process is not under
@@ -267,7 +282,7 @@ fn open(signals: u64, site: Site) {
 }
 
 fn only_for_the_first(site: Site) {
-    let process = PROCESS.get();
+    let process = *PROCESS.borrow();
     if process.sent & process.open != 0 {
         world::unsupported("a signal to the process that several threads may get", site);
     }

@@ -3,11 +3,13 @@
 use crate::{
     core::{
         channel, families, modules,
+        shared_memory,
         program_start::{ARGC, ARGV, ENVP, MAIN, driven, main_address},
         switch, unseen_calls,
     },
     run::{
-        address_reuse, debugger, dooms, faults, foreign_code, leftovers, process_end, racy_units,
+        address_reuse, debugger, dooms, faults, foreign_code, leftovers, process_end, processes,
+        racy_units,
         rules, serve, snapshot, world,
     },
 };
@@ -68,10 +70,13 @@ extern "C" fn instead_of_main(
     ARGC.store(argc as usize, Ordering::Relaxed);
     ARGV.store(argv, Ordering::Relaxed);
     ENVP.store(envp, Ordering::Relaxed);
-    world::start(seated);
     let beginning = beginning();
     modules::list();
     rules::prepare(beginning.rules);
+    if processes::used() {
+        shared_memory::share(modules::own());
+    }
+    world::start(seated);
     families::prepare(&beginning);
     // The libraries that were loaded for the program.
     unseen_calls::install();
@@ -80,6 +85,9 @@ extern "C" fn instead_of_main(
     racy_units::prepare(&beginning.units);
     address_reuse::prepare(&beginning.units);
     faults::install();
+    if processes::used() {
+        processes::prepare();
+    }
     let wanted = beginning.slots.iter().map(|slot| *slot as usize);
     if !debugger::wanted() {
         (1..=4).chain(wanted).for_each(serve::grow);

@@ -6,17 +6,19 @@
 //! seen. The calls that end the process are in `calls/process/process_end.rs`.
 
 use crate::{
-    core::{cell::RunCell, families, modules, program_start, sys, trampoline::Frame},
+    core::{families, modules, per_process::{PerProcess, ProcessChange}, program_start, sys, trampoline::Frame},
     leave_outside_run,
-    run::{hidden_objects::Hidden, operations::visible, world},
+    run::{hidden_objects::Hidden, operations::visible, processes, world},
 };
 use alloc::{format, string::String, vec::Vec};
 use core::{ffi::c_int, ptr};
 use reweave_model::{Kind, Op, Site, ThreadId};
 
 /// How this run's process comes to its end.
+#[derive(Clone)]
 struct Ending {
     thread: ThreadId,
+    status: c_int,
     site: Site,
     /// Where the frames begin that are still there; `None`: `main` has returned.
     frame: Option<usize>,
@@ -24,7 +26,11 @@ struct Ending {
     clock: Vec<u32>,
 }
 
-static ENDING: RunCell<Option<Ending>> = RunCell::new(None);
+static ENDING: PerProcess<Option<Ending>> = PerProcess::new(None);
+
+pub fn process_changes(change: ProcessChange) {
+    ENDING.change(change);
+}
 
 /// A new run.
 pub fn clear() {
@@ -74,6 +80,10 @@ pub fn claim(status: c_int, site: Site, frame: Option<&Frame>) {
         let world = world::borrow();
         (world.current, world.races.alone(world.current))
     };
+    let forked = !processes::current().is_first();
+    if forked && !world::borrow().is_alone_in_process() {
+        world::unsupported("the end of a forked process beside its other threads", site);
+    }
     if let Some(ending) = &mut *ENDING.borrow()
         && ending.thread == me
     {
@@ -82,17 +92,21 @@ pub fn claim(status: c_int, site: Site, frame: Option<&Frame>) {
         return;
     }
     // A single thread has no need to be the first.
-    if !alone {
+    if !alone && !forked {
         visible(Op::Lock(Hidden::Exit.object()), site);
     }
     let status = status & 0xff;
     let clock = own_clock();
     *ENDING.borrow() = Some(Ending {
         thread: me,
+        status,
         site,
         frame,
         clock,
     });
+    if forked {
+        return;
+    }
     let mut world = world::borrow();
     world.status = Some(status);
     if status != 0 {
@@ -103,6 +117,10 @@ pub fn claim(status: c_int, site: Site, frame: Option<&Frame>) {
 
 /// The thread has ended the process and goes no further. It is not at its end, though: it cannot be joined.
 pub fn stay(site: Site) -> ! {
+    if !processes::current().is_first() {
+        let status = ENDING.borrow().as_ref().map_or(0, |ending| ending.status);
+        processes::end_process(status << 8);
+    }
     let alone = {
         let world = world::borrow();
         world.races.alone(world.current)
@@ -134,7 +152,8 @@ pub fn conclude() {
             known => thread.acted > known,
         }
     };
-    let others = (1..world.threads.len()).filter(busy);
+    let own = |index: &usize| world.threads[*index].process.is_first();
+    let others = (1..world.threads.len()).filter(own).filter(busy);
     let path = |index: &usize| world.run.execution().threads[*index].path.clone();
     let Some(first) = others.min_by_key(path) else {
         return;

@@ -3,7 +3,7 @@
 use crate::{
     core::{channel, families, switch, sys},
     run::{
-        address_reuse, captured_output, debugger, entry, faults, leaks, leftovers, os_threads,
+        address_reuse, captured_output, debugger, entry, faults, leaks, leftovers, os_threads, processes,
         slots, snapshot, thread_identities, turns,
         world::{self, Outcome},
     },
@@ -36,6 +36,7 @@ pub fn serve() -> ! {
             }
             let whole = match restart() == Restart::Fork as u32 {
                 _ if debugger::wanted() => run_debugged(&request),
+                true if processes::used() => run_and_leave(&request),
                 true => run_forked(&request),
                 false => run(&request),
             };
@@ -53,6 +54,13 @@ pub fn serve() -> ! {
         channel::reply(batch);
         batch = channel::wait(batch);
     }
+}
+
+/// As [`run`], in a process that is not used again: a forked one would share what processes of the program share.
+fn run_and_leave(request: &Request) -> bool {
+    let whole = run(request);
+    world::borrow().spoilt = true;
+    whole
 }
 
 /// As [`run`], with a debugger; nothing else is run in this process.

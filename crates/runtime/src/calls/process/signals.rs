@@ -19,7 +19,7 @@ use crate::{
         signal_actions::{self, MOST, action, default_action},
         spin, world,
     },
-    shared::process_identity::PROCESS,
+    shared::process_identity::process as own_process,
     trampoline,
 };
 use core::{
@@ -69,7 +69,7 @@ pub fn each_kept(each: &mut PointerVisitor<'_>) {
 }
 
 pub fn thread_begins(birth: &Birth) {
-    ALTERNATE_STACKS.take_over(birth);
+    ALTERNATE_STACKS.take_over_or_copy(birth);
 }
 
 /// # Safety
@@ -275,7 +275,7 @@ extern "C" fn kill_process(process: c_int, signal: c_int, frame: &Frame) -> c_in
     if !(0..=MOST).contains(&signal) {
         return failed(libc::EINVAL);
     }
-    if process != PROCESS && process != 0 {
+    if process != own_process() && process != 0 {
         world::unsupported("kill of another process", site);
     }
     if signal != 0 && blocked() & bit(signal) != 0 {

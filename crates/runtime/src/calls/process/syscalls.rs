@@ -9,7 +9,7 @@ use crate::{
     run::{accesses, call_sites, cancellation, operations::failed, world},
     shared::{
         deadlines,
-        process_identity::{PROCESS, current_thread},
+        process_identity::{process as own_process, current_thread},
     },
     trampoline,
 };
@@ -70,7 +70,7 @@ extern "C" fn dispatch(arguments: &Arguments) -> Answer {
     }
     let result = match arguments.number() {
         libc::SYS_gettid => current_thread() as usize,
-        libc::SYS_getpid => PROCESS as usize,
+        libc::SYS_getpid => own_process() as usize,
         libc::SYS_sched_yield => 0,
         libc::SYS_futex => {
             let site = modules::site(arguments.return_address);
@@ -104,7 +104,7 @@ extern "C" fn system_call(saved: &mut Saved) {
     let (number, [mut a, b, c, d, e, sixth]) = saved.system_call();
     let ends = match number as c_long {
         libc::SYS_exit | libc::SYS_exit_group => true,
-        libc::SYS_kill if a == PROCESS as usize && world::active() => {
+        libc::SYS_kill if a == own_process() as usize && world::active() => {
             // SAFETY: it takes nothing and changes nothing.
             a = unsafe { sys::call(libc::SYS_getpid, [0; 6]) } as usize;
             true

@@ -9,7 +9,6 @@ pub(crate) mod condvars;
 pub(crate) mod mutexes;
 pub(crate) mod named_semaphores;
 pub(crate) mod once;
-pub(crate) mod process_shared;
 pub(crate) mod robust_mutexes;
 pub(crate) mod rwlocks;
 pub(crate) mod semaphores;

@@ -2,7 +2,6 @@
 
 use crate::{
     calls::sync::{
-        process_shared,
         sync_objects::{Shape, word},
     },
     core::{modules, objects::Sort, trampoline::Frame},
@@ -11,7 +10,7 @@ use crate::{
     run::{
         accesses, cancellation,
         operations::{failed, visible},
-        world::{self, poll},
+        world::poll,
     },
     shared::deadlines::{self, Deadline},
     trampoline,
@@ -57,10 +56,6 @@ unsafe extern "C" fn init(
     count: c_uint,
     frame: &Frame,
 ) -> c_int {
-    if shared != 0 && world::active() {
-        let site = modules::site(frame.return_address);
-        process_shared::unsupported(c"sem_init", site);
-    }
     let real = real!(sem_init: fn(*mut Semaphore, c_int, c_uint) -> c_int);
     // SAFETY: this function's own arguments, with the same contract.
     let result = unsafe { real(semaphore, shared, count) };

@@ -1,0 +1,205 @@
+//! Processes that the program forks, and waiting for them.
+//!
+//! A fork is no operation: like the creation of a thread it only orders. The end of a process is the end of its last thread,
+//! and a wait for one process waits for the thread that this one began with ([`crate::run::processes`]).
+//!
+//! `vfork` is `fork`: a program that follows its rules cannot tell the difference.
+
+use crate::{
+    calls::process::at_fork,
+    core::{per_process::ProcessId, trampoline::Frame},
+    outside_run,
+    run::{
+        accesses, call_sites, leftovers,
+        operations::{failed, visible},
+        processes::{self, Forked, Process},
+        rules, world,
+    },
+    shared::process_numbers,
+    trampoline,
+};
+use core::ffi::{c_int, c_void};
+use libc::pid_t;
+use reweave_model::{Op, Site};
+use reweave_wire::Rule;
+
+trampoline! {
+    fork => fork_process, "rdi";
+    vfork => fork_process, "rdi";
+    _Fork => fork_without_handlers, "rdi";
+    wait => wait_for_any, "rsi";
+    waitpid => wait_for, "rcx";
+    wait3 => wait_for_any_with_usage, "rcx";
+    wait4 => wait_for_with_usage, "r8";
+}
+
+extern "C" fn fork_process(frame: &Frame) -> pid_t {
+    outside_run!(fork: fn() -> pid_t);
+    let site = call_sites::site(&frame.return_address);
+    check(site);
+    at_fork::before();
+    let forked = processes::fork(site, process_numbers::by_path);
+    at_fork::after(forked == Forked::Child);
+    result(forked)
+}
+
+extern "C" fn fork_without_handlers(frame: &Frame) -> pid_t {
+    outside_run!(_Fork: fn() -> pid_t);
+    let site = call_sites::site(&frame.return_address);
+    check(site);
+    result(processes::fork(site, process_numbers::by_path))
+}
+
+fn result(forked: Forked) -> pid_t {
+    match forked {
+        Forked::Parent(child) => child,
+        Forked::Child => 0,
+    }
+}
+
+/// Whether the running thread can fork: else it goes no further.
+fn check(site: Site) {
+    if !rules::needs(Rule::Processes) {
+        // The search restarts.
+        world::freeze(site);
+    }
+    let (seated, alone) = {
+        let world = world::borrow();
+        (world.first_seat.is_some(), world.forks_alone())
+    };
+    if seated {
+        world::unsupported("fork with --threads os", site);
+    }
+    if processes::all().len() >= processes::MOST {
+        world::unsupported("more than 64 processes", site);
+    }
+    if !alone {
+        // The copy of the memory depends on what the others have done by now, which no operation says.
+        world::borrow().note_unsupported("fork beside other threads", site);
+    }
+    // Libraries may keep what says whose process it is.
+    leftovers::suspect();
+}
+
+/// # Safety
+///
+/// As `wait`: `status` is null or points to room for a number.
+unsafe extern "C" fn wait_for_any(status: *mut c_int, frame: &Frame) -> pid_t {
+    outside_run!(wait: fn(status: *mut c_int) -> pid_t);
+    // SAFETY: `status` is null or points to room for a number, by this function's contract.
+    unsafe { reap(-1, status, 0, frame) }
+}
+
+/// # Safety
+///
+/// As `waitpid`: `status` is null or points to room for a number.
+unsafe extern "C" fn wait_for(
+    number: pid_t,
+    status: *mut c_int,
+    options: c_int,
+    frame: &Frame,
+) -> pid_t {
+    outside_run!(waitpid: fn(number: pid_t, status: *mut c_int, options: c_int) -> pid_t);
+    // SAFETY: `status` is null or points to room for a number, by this function's contract.
+    unsafe { reap(number, status, options, frame) }
+}
+
+/// # Safety
+///
+/// As `wait3`: `status` and `usage` are null or point to room for a number and for what was used.
+unsafe extern "C" fn wait_for_any_with_usage(
+    status: *mut c_int,
+    options: c_int,
+    usage: *mut libc::rusage,
+    frame: &Frame,
+) -> pid_t {
+    outside_run!(wait3: fn(status: *mut c_int, options: c_int, usage: *mut libc::rusage) -> pid_t);
+    // SAFETY: this function's own arguments, with the same contract.
+    unsafe { reap_with_usage(-1, status, options, usage, frame) }
+}
+
+/// # Safety
+///
+/// As `wait4`: `status` and `usage` are null or point to room for a number and for what was used.
+unsafe extern "C" fn wait_for_with_usage(
+    number: pid_t,
+    status: *mut c_int,
+    options: c_int,
+    usage: *mut libc::rusage,
+    frame: &Frame,
+) -> pid_t {
+    outside_run!(wait4: fn(number: pid_t, status: *mut c_int, options: c_int, usage: *mut libc::rusage) -> pid_t);
+    // SAFETY: this function's own arguments, with the same contract.
+    unsafe { reap_with_usage(number, status, options, usage, frame) }
+}
+
+/// # Safety
+///
+/// `status` and `usage` are null or point to room for a number and for what was used.
+unsafe fn reap_with_usage(
+    number: pid_t,
+    status: *mut c_int,
+    options: c_int,
+    usage: *mut libc::rusage,
+    frame: &Frame,
+) -> pid_t {
+    // SAFETY: `status` is null or points to room for a number, by this function's contract.
+    let reaped = unsafe { reap(number, status, options, frame) };
+    if reaped > 0 && !usage.is_null() {
+        let bytes = size_of::<libc::rusage>();
+        accesses::range(usage as usize, bytes, true, frame);
+        // SAFETY: not null, so it points to room for what was used, of which zeros are a value.
+        unsafe { usage.write_bytes(0, 1) };
+    }
+    reaped
+}
+
+/// Children of the running process that no wait has returned, and that a number stands for.
+fn children(number: pid_t) -> impl Iterator<Item = (ProcessId, Process)> {
+    let me = processes::current();
+    let all = processes::all().into_iter().enumerate().skip(1);
+    all.map(|(index, process)| (ProcessId(index as u32), process))
+        .filter(move |(_, process)| process.parent == me && !process.reaped)
+        .filter(move |(_, process)| number == -1 || number == 0 || process.number == number)
+}
+
+/// Waits for a child and forgets it.
+///
+/// # Safety
+///
+/// `status` is null or points to room for a number.
+unsafe fn reap(number: pid_t, status: *mut c_int, options: c_int, frame: &Frame) -> pid_t {
+    let site = call_sites::site(&frame.return_address);
+    if options & !(libc::WUNTRACED | libc::WCONTINUED) != 0 {
+        world::unsupported("waitpid with WNOHANG", site);
+    }
+    if number < -1 {
+        world::unsupported("waitpid for a process group", site);
+    }
+    let mut found = children(number);
+    let Some((child, process)) = found.next() else {
+        return failed(libc::ECHILD);
+    };
+    if found.next().is_some() {
+        world::unsupported("wait for any of several processes", site);
+    }
+    visible(Op::Join(process.main), site);
+    let Some(ended) = processes::of(child).and_then(|child| child.status) else {
+        world::unsupported("a process that did not end by itself", site);
+    };
+    let again = processes::of(child).is_some_and(|child| child.reaped);
+    if again {
+        // Another thread was first.
+        return failed(libc::ECHILD);
+    }
+    processes::change(child, |child| child.reaped = true);
+    if !status.is_null() {
+        accesses::range(status as usize, size_of::<c_int>(), true, frame);
+        // SAFETY: not null, so it points to room for a number, by this function's contract.
+        unsafe { *status = ended };
+    }
+    process.number
+}
+
+/// A handle that stands for nothing; `fork` handlers belong to it when no module is given.
+pub(super) const NO_MODULE: *mut c_void = core::ptr::null_mut();
