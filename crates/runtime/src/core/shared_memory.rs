@@ -22,7 +22,9 @@ pub fn share(module: Range<usize>) {
     for range in &ranges {
         exchange(range);
     }
-    sys::share_from_now_on();
+    if !sys::share_from_now_on() {
+        no_memory();
+    }
 }
 
 /// The range of a line of the list of mappings, if it is private and can be written to.
@@ -40,7 +42,7 @@ fn writable(line: &[u8]) -> Option<Range<usize>> {
 fn exchange(range: &Range<usize>) {
     let bytes = range.len();
     let Some(fresh) = sys::map_shared(bytes) else {
-        crate::give_up(format_args!("there is no memory to be shared by processes"));
+        no_memory();
     };
     for page in (0..bytes).step_by(PAGE) {
         let (from, to) = (range.start + page, fresh as usize + page);
@@ -58,6 +60,10 @@ fn exchange(range: &Range<usize>) {
     // SAFETY: the new mapping has what the range has, and comes to lie where that is.
     let moved = unsafe { sys::call(libc::SYS_mremap, arguments) };
     if moved as usize != range.start {
-        crate::give_up(format_args!("the runtime's memory cannot be shared by processes"));
+        no_memory();
     }
+}
+
+fn no_memory() -> ! {
+    crate::give_up(format_args!("there is no memory to be shared by processes"))
 }

@@ -2,7 +2,7 @@
 
 use core::{
     arch::asm,
-    sync::atomic::{AtomicI32, AtomicUsize, Ordering},
+    sync::atomic::{AtomicUsize, Ordering},
 };
 
 /// A system call; negative results are error numbers.
@@ -40,17 +40,27 @@ pub const RESERVED: core::ops::Range<usize> = 0x2000_0000_0000..0x5000_0000_0000
 pub const OWN: core::ops::Range<usize> = 0x3800_0000_0000..0x4000_0000_0000;
 static OWN_NEXT: AtomicUsize = AtomicUsize::new(OWN.start);
 
-/// How [`map_own`] maps: for this process, or for all processes that will be forked.
-static OWN_SHARING: AtomicI32 = AtomicI32::new(libc::MAP_PRIVATE);
+/// Where the memory ends that is mapped for all processes at once; 0: there is none.
+static SHARED_END: AtomicUsize = AtomicUsize::new(0);
+/// Enough for the shadow tables of many processes. What is not touched costs nothing.
+const SHARED_BYTES: usize = 4 << 40;
+/// Where memory lies that each process has for itself.
+static PRIVATE_NEXT: AtomicUsize = AtomicUsize::new(OWN.end - (1 << 40));
 
-/// From now on the runtime's own memory is shared with all processes that are forked.
-pub fn share_from_now_on() {
-    OWN_SHARING.store(libc::MAP_SHARED, Ordering::Relaxed);
+/// From now on the runtime's own memory is shared with all processes that are forked: it is mapped already, so that what one of
+/// them takes others have, too. Whether there is address space for it.
+pub fn share_from_now_on() -> bool {
+    let start = OWN_NEXT.load(Ordering::Relaxed);
+    let mapped = map_as(start, SHARED_BYTES, libc::MAP_SHARED).is_some();
+    if mapped {
+        SHARED_END.store(start + SHARED_BYTES, Ordering::Relaxed);
+    }
+    mapped
 }
 
 /// Whether the runtime's own memory is shared with other processes.
 pub fn shares() -> bool {
-    OWN_SHARING.load(Ordering::Relaxed) == libc::MAP_SHARED
+    SHARED_END.load(Ordering::Relaxed) != 0
 }
 
 fn own_place(bytes: usize) -> usize {
@@ -60,10 +70,14 @@ fn own_place(bytes: usize) -> usize {
 /// Fresh zeroed memory for the runtime itself.
 pub fn map_own(bytes: usize) -> Option<*mut u8> {
     let bytes = bytes.next_multiple_of(PAGE);
-    map_as(own_place(bytes), bytes, OWN_SHARING.load(Ordering::Relaxed))
+    let place = own_place(bytes);
+    match SHARED_END.load(Ordering::Relaxed) {
+        0 => map(place, bytes),
+        end => (place + bytes <= end).then_some(place as *mut u8),
+    }
 }
 
-/// The same, shared with all processes that will be forked.
+/// The same, shared with all processes that will be forked, before [`share_from_now_on`].
 pub fn map_shared(bytes: usize) -> Option<*mut u8> {
     let bytes = bytes.next_multiple_of(PAGE);
     map_as(own_place(bytes), bytes, libc::MAP_SHARED)
@@ -72,7 +86,7 @@ pub fn map_shared(bytes: usize) -> Option<*mut u8> {
 /// The same, of which a forked process has a copy of its own.
 pub fn map_private(bytes: usize) -> Option<*mut u8> {
     let bytes = bytes.next_multiple_of(PAGE);
-    map(own_place(bytes), bytes)
+    map(PRIVATE_NEXT.fetch_add(bytes, Ordering::Relaxed), bytes)
 }
 
 /// Fresh zeroed memory at an address; `None` when there is none.
