@@ -325,7 +325,7 @@ pub(crate) fn outcomes(machine: &Machine, thread: ThreadId, op: Op) -> usize {
         Op::CompareExchange { .. } => atomic::outcomes(machine, thread, op),
         Op::NotifyOne(_) | Op::Wake { .. } => condvar::outcomes(machine, thread, op),
         Op::Leave(barrier) => barrier::outcomes(machine, thread, barrier),
-        Op::Allocate(_) => pool::outcomes(machine, op),
+        Op::Allocate(_) | Op::Reap { .. } => pool::outcomes(machine, op),
         _ => 1,
     }
 }

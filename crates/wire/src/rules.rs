@@ -30,11 +30,13 @@ pub enum Rule {
     Pending,
     /// The program has several processes: the runtime's memory is shared by all of them.
     Processes,
+    /// Which of its children have ended is an object of each process: one waits for any of several, or only asks.
+    Children,
 }
 
 impl Rule {
     /// All rules with the names by which files store them, in the order of their numbers.
-    const NAMES: [(Rule, &'static str); 12] = [
+    const NAMES: [(Rule, &'static str); 13] = [
         (Rule::Ranges, "ranges"),
         (Rule::Table, "table"),
         (Rule::Output, "output"),
@@ -47,6 +49,7 @@ impl Rule {
         (Rule::Random, "random"),
         (Rule::Pending, "pending"),
         (Rule::Processes, "processes"),
+        (Rule::Children, "children"),
     ];
 
     /// The name by which files store it.

@@ -151,6 +151,10 @@ operations! {
     /// Takes an address from the pool. It fails if another thread has taken it.
     45 Reuse(ObjectId, u64) [0: object, 1: value]
         "reuse" Pool Goes Nothing;
+    /// Looks which of a process's children have ended, and decides on one of them, to be taken by `Reuse`. It waits while there is
+    /// none; one that only tries returns 0 then.
+    46 Reap { object: ObjectId, tries: bool } [object: object, tries: flag]
+        "reap" Pool Competes Nothing ("waits for the end of a child process", "no child ends");
 }
 
 const _: () = {

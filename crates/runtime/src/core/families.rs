@@ -22,6 +22,8 @@ pub struct Family {
     pub thread_ends: fn(),
     /// The running thread ends the process with this status: runs what is to run then, as ordinary code.
     pub process_ends: fn(c_int, Site),
+    /// A forked process is about to be gone, with its one thread, however it came to that.
+    pub forked_process_ends: fn(),
     /// The module at an address must stay until [`Family::module_released`]: an object of the running thread needs its code.
     pub module_retained: fn(usize, Site),
     pub module_released: fn(usize, Site),
@@ -65,6 +67,7 @@ impl Family {
         process_changes: |_| {},
         thread_ends: || {},
         process_ends: |_, _| {},
+        forked_process_ends: || {},
         module_retained: |_, _| {},
         module_released: |_, _| {},
         each_mapped_page: |_| {},
@@ -97,6 +100,10 @@ pub fn thread_ends() {
 
 pub fn process_ends(status: c_int, site: Site) {
     crate::each_family(|family| (family.process_ends)(status, site));
+}
+
+pub fn forked_process_ends() {
+    crate::each_family(|family| (family.forked_process_ends)());
 }
 
 pub fn module_retained(address: usize, site: Site) {

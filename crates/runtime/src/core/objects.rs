@@ -1,6 +1,9 @@
 //! Which object of the model lies at which address, in the run at hand.
 
-use super::per_process::{ProcessChange, ProcessId};
+use super::{
+    per_process::{ProcessChange, ProcessId},
+    sys,
+};
 use alloc::{vec, vec::Vec};
 use core::ops::Range;
 use reweave_model::ObjectId;
@@ -162,7 +165,7 @@ impl Objects {
 
     fn key_beside_others(&self, address: usize, sort: Sort) -> usize {
         // What these stand for is the same in all processes: files and their names, lists of the runtime.
-        if matches!(sort, Sort::File | Sort::Quiet) {
+        if matches!(sort, Sort::File | Sort::Quiet) || is_of_all(address) {
             return address;
         }
         // Some addresses are marked above, to be those of something beside what lies there.
@@ -179,7 +182,7 @@ impl Objects {
 
     /// Whether an address of the running process is memory that it shares with others.
     pub fn is_shared(&self, address: usize) -> bool {
-        !self.plain && self.key_beside_others(address, Sort::Atomic) >= SHARED_AT
+        !self.plain && (is_of_all(address) || self.key_beside_others(address, Sort::Atomic) >= SHARED_AT)
     }
 
     /// The running process has mapped new memory that it will share with those that it forks.
@@ -371,6 +374,11 @@ impl Objects {
         self.table[at] = entry;
         self.used += 1;
     }
+}
+
+/// Whether an address is the same memory in all processes.
+fn is_of_all(address: usize) -> bool {
+    sys::OWN.contains(&address) || sys::FOR_ALL.contains(&address)
 }
 
 /// The bytes of its granule that an object covers.

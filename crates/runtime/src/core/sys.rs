@@ -89,6 +89,15 @@ pub fn map_private(bytes: usize) -> Option<*mut u8> {
     map(PRIVATE_NEXT.fetch_add(bytes, Ordering::Relaxed), bytes)
 }
 
+/// Memory of the program that all of its processes have, wherever they come from: named semaphores.
+pub const FOR_ALL: core::ops::Range<usize> = 0x30c0_0000_0000..0x30c1_0000_0000;
+
+/// Fresh zeroed memory at an address, which forked processes share if they share the runtime's.
+pub fn map_for_all(address: usize, bytes: usize) -> Option<*mut u8> {
+    let sharing = if shares() { libc::MAP_SHARED } else { libc::MAP_PRIVATE };
+    map_as(address, bytes, sharing)
+}
+
 /// Fresh zeroed memory at an address; `None` when there is none.
 pub fn map(address: usize, bytes: usize) -> Option<*mut u8> {
     map_as(address, bytes, libc::MAP_PRIVATE)

@@ -27,7 +27,7 @@ use crate::{
     run::{
         cancellation,
         operations::visible,
-        process_end, rules,
+        process_end, processes, rules,
         signal_actions::{self, action, handled},
         thread_end, world,
     },
@@ -134,7 +134,7 @@ pub fn pending() -> u64 {
 /// What is pending for the process as a whole, which every thread can see.
 pub fn pending_for_process(site: Site) -> u64 {
     let me = world::borrow().current;
-    if me != ThreadId::MAIN && !alone() {
+    if me != processes::main_of_current() && !alone() {
         rules::needs(Rule::Pending);
     }
     if rules::holds(Rule::Pending) {
@@ -142,7 +142,7 @@ pub fn pending_for_process(site: Site) -> u64 {
     }
     let process = (*PROCESS.borrow()).pending;
     // To send a signal to the process is two steps. The first thread must not see the first one and miss the second one.
-    while me == ThreadId::MAIN && process & !pending() != 0 {
+    while me == processes::main_of_current() && process & !pending() != 0 {
         let object = own_token();
         let timed = false;
         visible(Op::Park { object, timed }, site);
@@ -164,7 +164,7 @@ fn pending_changes(site: Site, change: impl FnOnce(u64) -> u64) {
 /// The running thread has taken a signal that was pending.
 fn taken(signal: c_int, site: Site) {
     let me = world::borrow().current;
-    if me == ThreadId::MAIN && (*PROCESS.borrow()).pending & bit(signal) != 0 {
+    if me == processes::main_of_current() && (*PROCESS.borrow()).pending & bit(signal) != 0 {
         pending_changes(site, |pending| pending & !bit(signal));
     }
 }
@@ -218,9 +218,10 @@ pub fn to_process(signal: c_int, site: Site) {
     only_for_the_first(site);
     pending_changes(site, |pending| pending | bit(signal));
     let me = world::borrow().current;
-    match me {
-        ThreadId::MAIN => own(|own| own.pending |= bit(signal)),
-        _ => deposit(ThreadId::MAIN, signal, site),
+    let first = processes::main_of_current();
+    match me == first {
+        true => own(|own| own.pending |= bit(signal)),
+        false => deposit(first, signal, site),
     }
 }
 
@@ -275,7 +276,7 @@ pub fn opened(signals: u64) {
 /// control.
 fn open(signals: u64, site: Site) {
     let me = world::borrow().current;
-    if me != ThreadId::MAIN {
+    if me != processes::main_of_current() {
         opened(signals);
     }
     only_for_the_first(site);
@@ -337,6 +338,7 @@ pub fn take_any(wanted: u64, site: Site) -> c_int {
 
 /// Waits until one of these signals is pending, or until the deadline; whether one is.
 fn await_some(wanted: u64, until: Option<Deadline<'_>>, site: Site) -> bool {
+    refuse_children(wanted, site);
     let object = own_token();
     if pending() & wanted != 0 {
         look(site);
@@ -358,6 +360,7 @@ fn await_some(wanted: u64, until: Option<Deadline<'_>>, site: Site) -> bool {
 
 /// As [`await_some`], in a program that cancels threads.
 fn await_or_leave(wanted: u64, until: Option<Deadline<'_>>, site: Site) -> bool {
+    refuse_children(wanted, site);
     let ready = || {
         collect(site);
         pending() & wanted != 0
@@ -458,6 +461,21 @@ unsafe fn call(handler: usize, signal: c_int, flags: c_int) {
     }
 }
 
+/// Whether a signal says that the program is wrong.
+fn is_fault(signal: c_int) -> bool {
+    matches!(
+        signal,
+        libc::SIGSEGV | libc::SIGBUS | libc::SIGFPE | libc::SIGILL | libc::SIGTRAP | libc::SIGSYS
+    )
+}
+
+/// The running thread waits for signals. Those that the ends of children send are not under control.
+fn refuse_children(wanted: u64, site: Site) {
+    if wanted & bit(libc::SIGCHLD) != 0 && processes::has_children() {
+        world::unsupported("waiting for SIGCHLD", site);
+    }
+}
+
 fn by_default(signal: c_int, site: Site) {
     match signal {
         libc::SIGCHLD | libc::SIGCONT | libc::SIGURG | libc::SIGWINCH => {}
@@ -465,6 +483,10 @@ fn by_default(signal: c_int, site: Site) {
             world::unsupported("a signal that stops the process", site)
         }
         libc::SIGABRT => process_end::fail(Kind::Assertion, "abort was called".into(), site),
+        // What ends a forked process is for its parent to see.
+        _ if !processes::current().is_first() && !is_fault(signal) => {
+            process_end::die(signal, site)
+        }
         _ => {
             let message = format!("the program was ended by {}", SignalName(signal));
             process_end::fail(Kind::Crash, message, site)

@@ -4,7 +4,8 @@ use crate::{
     core::{channel, modules, restore::PAGE, sys, system_call_names},
     run::{
         closed_code::{self, Trap},
-        foreign_code, os_threads, plain_spin, processes, signal_actions, world,
+        foreign_code, os_threads, plain_spin, process_end, processes,
+        signal_actions, world,
     },
 };
 use alloc::format;
@@ -149,6 +150,7 @@ unsafe extern "C" fn handle(signal: i32, info: *mut libc::siginfo_t, context: *m
     registers[libc::REG_RIP as usize] = frozen as *const () as i64;
     registers[libc::REG_RSP as usize] = (world.me().top - 64 - 8) as i64;
     registers[libc::REG_RDI as usize] = i64::from(site.0);
+    registers[libc::REG_RSI as usize] = i64::from(signal);
     registers[libc::REG_EFL as usize] &= !(1 << 10 | 1 << 8);
 }
 
@@ -217,6 +219,6 @@ fn halts(pc: usize) -> bool {
     modules::is_library(pc) && modules::site(pc) != Site(1) && unsafe { *(pc as *const u8) } == HALT
 }
 
-extern "C" fn frozen(site: u32) -> ! {
-    world::freeze(Site(site))
+extern "C" fn frozen(site: u32, signal: i32) -> ! {
+    process_end::die(signal, Site(site))
 }

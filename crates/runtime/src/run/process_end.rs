@@ -14,6 +14,9 @@ use alloc::{format, string::String, vec::Vec};
 use core::{ffi::c_int, ptr};
 use reweave_model::{Kind, Op, Site, ThreadId};
 
+/// Reported when a forked process ends while some of its threads have something to do.
+const BESIDE_OTHERS: &str = "the end of a forked process beside its other threads";
+
 /// How this run's process comes to its end.
 #[derive(Clone)]
 struct Ending {
@@ -82,7 +85,7 @@ pub fn claim(status: c_int, site: Site, frame: Option<&Frame>) {
     };
     let forked = !processes::current().is_first();
     if forked && !world::borrow().is_alone_in_process() {
-        world::unsupported("the end of a forked process beside its other threads", site);
+        world::unsupported(BESIDE_OTHERS, site);
     }
     if let Some(ending) = &mut *ENDING.borrow()
         && ending.thread == me
@@ -119,7 +122,7 @@ pub fn claim(status: c_int, site: Site, frame: Option<&Frame>) {
 pub fn stay(site: Site) -> ! {
     if !processes::current().is_first() {
         let status = ENDING.borrow().as_ref().map_or(0, |ending| ending.status);
-        processes::end_process(status << 8);
+        processes::end_process(status << 8, site);
     }
     let alone = {
         let world = world::borrow();
@@ -166,6 +169,17 @@ pub fn conclude() {
     world.error(Kind::Misuse, Some("main-returned-early"), message, &sites);
 }
 
+/// A signal ends the running process. The first one is only left by its thread: what the others do is seen.
+pub fn die(signal: c_int, site: Site) -> ! {
+    if processes::current().is_first() {
+        world::freeze(site);
+    }
+    if !world::borrow().is_alone_in_process() {
+        world::unsupported(BESIDE_OTHERS, site);
+    }
+    processes::end_process(signal, site)
+}
+
 /// The running thread fails and goes no further.
 pub fn fail(kind: Kind, message: String, site: Site) -> ! {
     let detail = world::borrow().detail;
@@ -177,5 +191,5 @@ pub fn fail(kind: Kind, message: String, site: Site) -> ! {
         unsafe { sys::call(libc::SYS_write, arguments) };
     }
     world::borrow().error(kind, None, message, &[site]);
-    world::freeze(site)
+    die(libc::SIGABRT, site)
 }

@@ -14,12 +14,15 @@ use crate::{
     core::{
         cell::{RunCell, RunValue},
         channel, families,
+        objects::Sort,
         per_process::{ProcessChange, ProcessId},
         switch, sys,
     },
     run::{
         callers::{calls_end, swap_calls},
-        faults, process_end, rules, signal_actions,
+        faults,
+        operations::visible,
+        process_end, rules, signal_actions,
         turns::{self, Held},
         world::{self, borrow},
     },
@@ -30,7 +33,7 @@ use core::{
     ptr,
     sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering},
 };
-use reweave_model::{ObjectId, Site, ThreadId};
+use reweave_model::{Object, ObjectId, Op, Site, ThreadId};
 use reweave_wire::Rule;
 
 /// Processes that a run can have.
@@ -93,6 +96,13 @@ pub fn of(process: ProcessId) -> Option<Process> {
 /// All processes of the run; none if it never forked.
 pub fn all() -> Vec<Process> {
     ALL.borrow().clone()
+}
+
+/// Whether the running process has forked others.
+pub fn has_children() -> bool {
+    let me = current();
+    let all = ALL.borrow();
+    all.iter().skip(1).any(|process| process.parent == me)
 }
 
 /// Changes what is known of a process of the run.
@@ -383,8 +393,21 @@ fn begin_in_child(process: ProcessId) {
     world.me().sp = sp.expect("a fork has a parent");
 }
 
-/// The running process ends, with its last thread.
-pub fn end_process(status: c_int) -> ! {
+/// The children of a process that have ended and that no wait has returned, by their ids.
+pub fn ended_children(process: ProcessId) -> ObjectId {
+    const NOWHERE: usize = 0x7200_0000_0000;
+    let address = NOWHERE + 8 * process.index();
+    borrow().object(address, 8, Sort::Quiet, Object::pool)
+}
+
+/// The running process ends, with its last thread. `site` is where.
+pub fn end_process(status: c_int, site: Site) -> ! {
+    families::forked_process_ends();
+    if rules::holds(Rule::Children) {
+        let own = of(current()).expect("it was forked");
+        let pool = ended_children(own.parent);
+        visible(Op::Free(pool, own.number as u64), site);
+    }
     change(current(), |process| process.status = Some(status));
     world::finish()
 }

@@ -13,7 +13,7 @@ use crate::{
         accesses, call_sites, leftovers,
         operations::{failed, visible},
         processes::{self, Forked, Process},
-        rules, world,
+        rules, signal_actions, world,
     },
     shared::process_numbers,
     trampoline,
@@ -72,6 +72,10 @@ fn check(site: Site) {
     }
     if processes::all().len() >= processes::MOST {
         world::unsupported("more than 64 processes", site);
+    }
+    if signal_actions::action(libc::SIGCHLD).sa_sigaction != libc::SIG_DFL {
+        // Its end would interrupt a thread, or reap itself.
+        world::borrow().note_unsupported("a handler for SIGCHLD", site);
     }
     if !alone {
         // The copy of the memory depends on what the others have done by now, which no operation says.
@@ -169,36 +173,95 @@ fn children(number: pid_t) -> impl Iterator<Item = (ProcessId, Process)> {
 ///
 /// `status` is null or points to room for a number.
 unsafe fn reap(number: pid_t, status: *mut c_int, options: c_int, frame: &Frame) -> pid_t {
+    const KNOWN: c_int = libc::WNOHANG | libc::WUNTRACED | libc::WCONTINUED;
     let site = call_sites::site(&frame.return_address);
-    if options & !(libc::WUNTRACED | libc::WCONTINUED) != 0 {
-        world::unsupported("waitpid with WNOHANG", site);
-    }
-    if number < -1 {
+    if options & !KNOWN != 0 || number < -1 {
         world::unsupported("waitpid for a process group", site);
     }
-    let mut found = children(number);
-    let Some((child, process)) = found.next() else {
-        return failed(libc::ECHILD);
+    let asks = options & libc::WNOHANG != 0;
+    let reaped = match children(number).count() {
+        0 => return failed(libc::ECHILD),
+        1 if !asks && number > 0 => await_child(number, site),
+        1 if !asks && !rules::holds(Rule::Children) => await_child(number, site),
+        _ if !rules::needs(Rule::Children) => world::freeze(site),
+        _ if number > 0 => ask_child(number, site),
+        _ => await_any(asks, site),
     };
-    if found.next().is_some() {
-        world::unsupported("wait for any of several processes", site);
-    }
-    visible(Op::Join(process.main), site);
-    let Some(ended) = processes::of(child).and_then(|child| child.status) else {
-        world::unsupported("a process that did not end by itself", site);
+    let reaped = match reaped {
+        Ok(Some(reaped)) => reaped,
+        Ok(None) => return 0,
+        Err(error) => return failed(error),
     };
-    let again = processes::of(child).is_some_and(|child| child.reaped);
-    if again {
-        // Another thread was first.
-        return failed(libc::ECHILD);
-    }
-    processes::change(child, |child| child.reaped = true);
+    processes::change(reaped.0, |child| child.reaped = true);
     if !status.is_null() {
         accesses::range(status as usize, size_of::<c_int>(), true, frame);
         // SAFETY: not null, so it points to room for a number, by this function's contract.
-        unsafe { *status = ended };
+        unsafe { *status = reaped.1 };
     }
-    process.number
+    processes::of(reaped.0).map_or(0, |child| child.number)
+}
+
+/// A child that was taken, and its status; nothing: none has ended; an error number: there is none to wait for.
+type Reaped = Result<Option<(ProcessId, c_int)>, c_int>;
+
+/// Waits for the one child that this number stands for.
+fn await_child(number: pid_t, site: Site) -> Reaped {
+    let Some((child, process)) = children(number).next() else {
+        return Err(libc::ECHILD);
+    };
+    let ended = ended(child, process, site);
+    let objects = rules::holds(Rule::Children);
+    let taken = match objects {
+        true => take(process.number, site),
+        false => processes::of(child).is_some_and(|child| !child.reaped),
+    };
+    // Another thread may have been first.
+    if taken { Ok(Some((child, ended))) } else { Err(libc::ECHILD) }
+}
+
+/// The status of a child, after its end.
+fn ended(child: ProcessId, process: Process, site: Site) -> c_int {
+    visible(Op::Join(process.main), site);
+    let status = processes::of(child).and_then(|child| child.status);
+    status.unwrap_or_else(|| world::unsupported("a process that did not end by itself", site))
+}
+
+/// Takes a child out of those that have ended; whether it was there.
+fn take(number: pid_t, site: Site) -> bool {
+    let pool = processes::ended_children(processes::current());
+    visible(Op::Reuse(pool, number as u64), site).ok
+}
+
+/// Asks whether a child has ended.
+fn ask_child(number: pid_t, site: Site) -> Reaped {
+    let Some((child, process)) = children(number).next() else {
+        return Err(libc::ECHILD);
+    };
+    if !take(number, site) {
+        return Ok(None);
+    }
+    Ok(Some((child, ended(child, process, site))))
+}
+
+/// Waits for any child, or asks whether one has ended. Which of them is an outcome.
+fn await_any(asks: bool, site: Site) -> Reaped {
+    let object = processes::ended_children(processes::current());
+    loop {
+        if children(-1).next().is_none() {
+            return Err(libc::ECHILD);
+        }
+        let number = visible(Op::Reap { object, tries: asks }, site).result as pid_t;
+        if number == 0 {
+            return Ok(None);
+        }
+        if !take(number, site) {
+            continue;
+        }
+        let Some((child, process)) = children(number).next() else {
+            return Err(libc::ECHILD);
+        };
+        return Ok(Some((child, ended(child, process, site))));
+    }
 }
 
 /// A handle that stands for nothing; `fork` handlers belong to it when no module is given.
