@@ -14,11 +14,14 @@ use core::ops::Range;
 pub fn share(module: Range<usize>) {
     let mut text = alloc::vec![0_u8; 1 << 20];
     let length = sys::read_file(c"/proc/self/maps", &mut text);
-    let ours = |range: &Range<usize>| {
-        sys::OWN.contains(&range.start) || module.start <= range.start && range.end <= module.end
+    // The operating system lists the runtime's last variables together with what is mapped next to them.
+    let ours = |range: Range<usize>| match sys::OWN.contains(&range.start) {
+        true => range,
+        false => range.start.max(module.start)..range.end.min(module.end),
     };
     let lines = text[..length].split(|byte| *byte == b'\n');
-    let ranges: Vec<Range<usize>> = lines.filter_map(writable).filter(ours).collect();
+    let ranges = lines.filter_map(writable).map(ours);
+    let ranges: Vec<Range<usize>> = ranges.filter(|range| !range.is_empty()).collect();
     for range in &ranges {
         exchange(range);
     }

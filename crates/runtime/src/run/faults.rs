@@ -29,7 +29,8 @@ const ALTERNATE: usize = 256 << 10;
 
 /// Whether a signal is caught here.
 pub fn catches(signal: i32) -> bool {
-    SIGNALS.iter().any(|(known, _)| *known == signal)
+    let children = signal == libc::SIGCHLD && processes::used();
+    children || SIGNALS.iter().any(|(known, _)| *known == signal)
 }
 
 /// Gives the running thread a stack for handlers.
