@@ -56,7 +56,7 @@ pub struct Header {
     pub running: AtomicU32,
     /// See above.
     pub count: AtomicU32,
-    /// The process that was forked for the run under way.
+    /// The process that was forked for the run under way; [`FORKING`]: one is about to be; 0: none.
     pub forked: AtomicU32,
     /// How a forked process ended that did not come to the end of its run, as `wait` tells it.
     pub lost: AtomicU32,
@@ -83,6 +83,9 @@ pub struct Header {
     /// See above.
     pub message: [AtomicU64; 64],
 }
+
+/// See [`Header::forked`].
+pub const FORKING: u32 = u32::MAX;
 
 /// See [`Header::left`].
 pub const LEFT: [&str; 5] = [
