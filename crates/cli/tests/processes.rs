@@ -115,6 +115,10 @@ fn a_budget_ends_all_processes() {
         .iter()
         .filter_map(Value::as_str)
         .collect();
-    assert_eq!(reasons, ["budget"], "no process counts as one that the program hid");
+    assert_eq!(
+        reasons,
+        ["budget"],
+        "no process counts as one that the program hid"
+    );
     assert_eq!(living(&program), 0);
 }

@@ -200,7 +200,11 @@ impl<'a> Writer<'a> {
             }
             Storage::Shared => {
                 line!(self, "{name}_at = shared(sizeof(struct {name}));");
-                line!(self, "{name}_out = shared({} * sizeof(uint64_t));", self.results);
+                line!(
+                    self,
+                    "{name}_out = shared({} * sizeof(uint64_t));",
+                    self.results
+                );
             }
         }
         if self.program.storage != Storage::Static {
@@ -540,7 +544,10 @@ impl<'a> Writer<'a> {
                     line!(self, "{{");
                     line!(self, "    int status;");
                     line!(self, "    pid_t ended = waitpid(h{number}, &status, 0);");
-                    line!(self, "    if (ended != h{number} || status != {number} << 8) abort();");
+                    line!(
+                        self,
+                        "    if (ended != h{number} || status != {number} << 8) abort();"
+                    );
                     line!(self, "}}");
                 } else {
                     line!(self, "pthread_join(h{number}, NULL);");

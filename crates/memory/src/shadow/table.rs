@@ -73,7 +73,12 @@ impl Table {
     }
 
     /// The chunks of this memory are shared: at `to` of one process lies what is at `from` of another. Both are where chunks begin.
-    pub(crate) fn share(&mut self, (owner, from): (usize, usize), (process, to): (usize, usize), bytes: usize) {
+    pub(crate) fn share(
+        &mut self,
+        (owner, from): (usize, usize),
+        (process, to): (usize, usize),
+        bytes: usize,
+    ) {
         let now = self.top;
         for offset in (0..bytes).step_by(1 << CHUNK_SHIFT) {
             self.top = self.tops[owner];

@@ -57,7 +57,9 @@ pub fn program() -> Range<usize> {
 /// Where this library lies.
 pub fn own() -> Range<usize> {
     let here = own as *const () as usize;
-    with(here, |own| own.map_or(0..0, |module| module.start..module.end))
+    with(here, |own| {
+        own.map_or(0..0, |module| module.start..module.end)
+    })
 }
 
 /// A return address as a site.

@@ -39,7 +39,12 @@ impl Sort {
     pub fn has_state(self) -> bool {
         matches!(
             self,
-            Sort::Mutex | Sort::Condvar | Sort::RwLock | Sort::Barrier | Sort::Semaphore | Sort::Once
+            Sort::Mutex
+                | Sort::Condvar
+                | Sort::RwLock
+                | Sort::Barrier
+                | Sort::Semaphore
+                | Sort::Once
         )
     }
 }
@@ -182,7 +187,8 @@ impl Objects {
 
     /// Whether an address of the running process is memory that it shares with others.
     pub fn is_shared(&self, address: usize) -> bool {
-        !self.plain && (is_of_all(address) || self.key_beside_others(address, Sort::Atomic) >= SHARED_AT)
+        !self.plain
+            && (is_of_all(address) || self.key_beside_others(address, Sort::Atomic) >= SHARED_AT)
     }
 
     /// The running process has mapped new memory that it will share with those that it forks.
@@ -214,14 +220,18 @@ impl Objects {
         match change {
             ProcessChange::Fork { from } => {
                 let shared = self.shared.get(from.index()).cloned().unwrap_or_default();
-                self.shared.resize_with(new.index().max(self.shared.len()), Vec::new);
+                self.shared
+                    .resize_with(new.index().max(self.shared.len()), Vec::new);
                 self.shared.insert(new.index(), shared);
                 self.process = new;
             }
             ProcessChange::Switch { to, .. } => self.process = to,
             ProcessChange::Over => self.process = ProcessId::FIRST,
         }
-        let none = self.shared.get(self.process.index()).is_none_or(Vec::is_empty);
+        let none = self
+            .shared
+            .get(self.process.index())
+            .is_none_or(Vec::is_empty);
         self.plain = self.process.is_first() && none;
     }
 
@@ -270,7 +280,10 @@ impl Objects {
     pub fn find_wide(&self, address: usize, bytes: usize) -> Found {
         let mut found = None;
         for (granule, mask) in pieces(address, bytes) {
-            let here = match self.place(granule * 8, mask, Sort::Wide).map(|at| &self.table[at]) {
+            let here = match self
+                .place(granule * 8, mask, Sort::Wide)
+                .map(|at| &self.table[at])
+            {
                 Ok(entry) if entry.sort == Sort::Wide => Some(entry.object),
                 Ok(entry) if entry.sort != Sort::Atomic => None,
                 Err(false) => None,

@@ -65,7 +65,9 @@ impl<T: Clone> PerProcess<T> {
     pub fn change(&self, change: ProcessChange) {
         let mut others = self.others.borrow();
         match change {
-            ProcessChange::Fork { from } => *place(&mut others, from) = Some(self.now.borrow().clone()),
+            ProcessChange::Fork { from } => {
+                *place(&mut others, from) = Some(self.now.borrow().clone())
+            }
             ProcessChange::Switch { from, to } => {
                 let next = place(&mut others, to).take();
                 let next = next.expect("a process that is to go on was left before");
@@ -94,12 +96,21 @@ mod tests {
         let (first, second) = (ProcessId::FIRST, ProcessId(1));
         cell.change(ProcessChange::Fork { from: first });
         *cell.borrow() += 1;
-        cell.change(ProcessChange::Switch { from: second, to: first });
+        cell.change(ProcessChange::Switch {
+            from: second,
+            to: first,
+        });
         assert_eq!(*cell.borrow(), 1);
         *cell.borrow() = 7;
-        cell.change(ProcessChange::Switch { from: first, to: second });
+        cell.change(ProcessChange::Switch {
+            from: first,
+            to: second,
+        });
         assert_eq!(*cell.borrow(), 2);
-        cell.change(ProcessChange::Switch { from: second, to: first });
+        cell.change(ProcessChange::Switch {
+            from: second,
+            to: first,
+        });
         cell.change(ProcessChange::Over);
         assert_eq!(*cell.borrow(), 7);
     }

@@ -94,7 +94,11 @@ pub const FOR_ALL: core::ops::Range<usize> = 0x30c0_0000_0000..0x30c1_0000_0000;
 
 /// Fresh zeroed memory at an address, which forked processes share if they share the runtime's.
 pub fn map_for_all(address: usize, bytes: usize) -> Option<*mut u8> {
-    let sharing = if shares() { libc::MAP_SHARED } else { libc::MAP_PRIVATE };
+    let sharing = if shares() {
+        libc::MAP_SHARED
+    } else {
+        libc::MAP_PRIVATE
+    };
     map_as(address, bytes, sharing)
 }
 

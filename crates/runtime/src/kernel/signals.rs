@@ -140,7 +140,7 @@ pub fn pending_for_process(site: Site) -> u64 {
     if rules::holds(Rule::Pending) {
         file_objects::look_at(file_objects::PENDING, site);
     }
-    let process = (*PROCESS.borrow()).pending;
+    let process = PROCESS.borrow().pending;
     // To send a signal to the process is two steps. The first thread must not see the first one and miss the second one.
     while me == processes::main_of_current() && process & !pending() != 0 {
         let object = own_token();
@@ -164,7 +164,7 @@ fn pending_changes(site: Site, change: impl FnOnce(u64) -> u64) {
 /// The running thread has taken a signal that was pending.
 fn taken(signal: c_int, site: Site) {
     let me = world::borrow().current;
-    if me == processes::main_of_current() && (*PROCESS.borrow()).pending & bit(signal) != 0 {
+    if me == processes::main_of_current() && PROCESS.borrow().pending & bit(signal) != 0 {
         pending_changes(site, |pending| pending & !bit(signal));
     }
 }

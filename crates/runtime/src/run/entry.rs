@@ -3,14 +3,12 @@
 use crate::{
     core::{
         channel, families, modules,
-        shared_memory,
         program_start::{ARGC, ARGV, ENVP, MAIN, driven, main_address},
-        switch, unseen_calls,
+        shared_memory, switch, unseen_calls,
     },
     run::{
         address_reuse, debugger, dooms, faults, foreign_code, leftovers, process_end, processes,
-        racy_units,
-        rules, serve, snapshot, world,
+        racy_units, rules, serve, snapshot, world,
     },
 };
 use alloc::vec::Vec;

@@ -4,8 +4,7 @@ use crate::{
     core::{channel, modules, restore::PAGE, sys, system_call_names},
     run::{
         closed_code::{self, Trap},
-        foreign_code, os_threads, plain_spin, process_end, processes,
-        signal_actions, world,
+        foreign_code, os_threads, plain_spin, process_end, processes, signal_actions, world,
     },
 };
 use alloc::format;

@@ -6,7 +6,12 @@
 //! seen. The calls that end the process are in `calls/process/process_end.rs`.
 
 use crate::{
-    core::{families, modules, per_process::{PerProcess, ProcessChange}, program_start, sys, trampoline::Frame},
+    core::{
+        families, modules,
+        per_process::{PerProcess, ProcessChange},
+        program_start, sys,
+        trampoline::Frame,
+    },
     leave_outside_run,
     run::{hidden_objects::Hidden, operations::visible, processes, world},
 };

@@ -126,7 +126,10 @@ pub fn prepare() {
 #[inline(never)]
 pub(super) fn switch_to(mut world: Held, thread: ThreadId) {
     let from = world.current.index();
-    let (left, to) = (world.threads[from].process, world.threads[thread.index()].process);
+    let (left, to) = (
+        world.threads[from].process,
+        world.threads[thread.index()].process,
+    );
     world.current = thread;
     let record = &world.threads[thread.index()];
     let (top, calls) = (record.top, record.calls_end);
@@ -152,12 +155,16 @@ fn enter(change: ProcessChange, to: ProcessId) {
     world.objects.process_changes(change, to);
     let world = &mut *world;
     if !world.shadow.enter(to.index()) {
-        crate::give_up(format_args!("there is no address space for another process"));
+        crate::give_up(format_args!(
+            "there is no address space for another process"
+        ));
     }
     if let ProcessChange::Fork { from } = change {
         for range in world.objects.shared() {
             let (owner, other) = (from.index(), to.index());
-            world.shadow.share((owner, range.start), (other, range.start), range.len());
+            world
+                .shadow
+                .share((owner, range.start), (other, range.start), range.len());
         }
     }
     CURRENT.set(to);
@@ -241,7 +248,9 @@ fn look_after(turn: u32) {
             // It had handed the turn on before.
             return;
         }
-        channel::header().lost.store(status as u32, Ordering::Relaxed);
+        channel::header()
+            .lost
+            .store(status as u32, Ordering::Relaxed);
         sys::exit(71);
     }
 }
@@ -448,7 +457,12 @@ pub fn pass_on(signal: c_int) -> bool {
         return false;
     }
     // SAFETY: a signal to a process of the run that has not been waited for.
-    unsafe { sys::call(libc::SYS_kill, [number as usize, signal as usize, 0, 0, 0, 0]) };
+    unsafe {
+        sys::call(
+            libc::SYS_kill,
+            [number as usize, signal as usize, 0, 0, 0, 0],
+        )
+    };
     true
 }
 
@@ -507,7 +521,11 @@ impl world::World {
             own: parent_record.own,
             seat: None,
         };
-        let (number, entry, handle) = (parent_record.slot, parent_record.entry, parent_record.handle);
+        let (number, entry, handle) = (
+            parent_record.slot,
+            parent_record.entry,
+            parent_record.handle,
+        );
         debug_assert_eq!(id.index(), self.threads.len());
         let child = self.push_thread(number, slot, entry, ptr::null_mut(), list);
         // SAFETY: the list was filled with so many calls above.
@@ -519,4 +537,3 @@ impl world::World {
         child.process = process;
     }
 }
-

@@ -3,8 +3,8 @@
 use crate::{
     core::{channel, families, switch, sys},
     run::{
-        address_reuse, captured_output, debugger, entry, faults, leaks, leftovers, os_threads, processes,
-        slots, snapshot, thread_identities, turns,
+        address_reuse, captured_output, debugger, entry, faults, leaks, leftovers, os_threads,
+        processes, slots, snapshot, thread_identities, turns,
         world::{self, Outcome},
     },
 };

@@ -4,7 +4,11 @@
 //! has the action that it had before `main`. Set by the calls of `calls/process/signals.rs`, read by deliveries
 //! (`kernel/signals.rs`) and by the handler of faults (`faults.rs`).
 
-use crate::{core::per_process::{PerProcess, ProcessChange}, real, run::faults};
+use crate::{
+    core::per_process::{PerProcess, ProcessChange},
+    real,
+    run::faults,
+};
 use alloc::vec::Vec;
 use core::{ffi::c_int, mem::MaybeUninit, ptr};
 use libc::sigaction as Action;

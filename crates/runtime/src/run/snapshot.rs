@@ -16,7 +16,8 @@ pub fn take(argv: *mut *mut c_char) {
     unsafe {
         for line in maps[..length].split(|byte| *byte == b'\n') {
             let Some(map) = parse(line) else { continue };
-            let ours = sys::RESERVED.contains(&map.start) || map.start < own.end && own.start < map.end;
+            let ours =
+                sys::RESERVED.contains(&map.start) || map.start < own.end && own.start < map.end;
             // Arguments and environment lie above the frames of libc's start, which are in use.
             if (map.start..map.end).contains(&(argv as usize)) {
                 world::snapshot().add_part(argv as usize, map.end);

@@ -25,8 +25,7 @@ use crate::{
     run::{
         foreign_code,
         perform::last_event,
-        processes,
-        slots, watched_reads,
+        processes, slots, watched_reads,
         world::{self, World, perform},
     },
 };

@@ -5,7 +5,9 @@
 
 use crate::{
     core::{families, modules, program_start},
-    run::{cancellation, hidden_objects::Hidden, operations::visible, process_end, processes, world},
+    run::{
+        cancellation, hidden_objects::Hidden, operations::visible, process_end, processes, world,
+    },
 };
 use alloc::vec::Vec;
 use core::ffi::c_void;
@@ -17,9 +19,8 @@ pub fn find(handle: Handle) -> Option<ThreadId> {
     let world = world::borrow();
     let mut threads = world.threads.iter();
     let process = processes::current();
-    let index = threads.rposition(|thread| {
-        thread.handle == handle as usize && thread.process == process
-    })?;
+    let index = threads
+        .rposition(|thread| thread.handle == handle as usize && thread.process == process)?;
     Some(ThreadId(index as u32))
 }
 

@@ -17,7 +17,11 @@ pub fn parent() -> c_int {
         Some(own) if !processes::current().is_first() => {
             let parent = processes::of(own.parent);
             let lives = parent.is_some_and(|parent| parent.status.is_none());
-            if lives { number_of(own.parent) } else { ADOPTER }
+            if lives {
+                number_of(own.parent)
+            } else {
+                ADOPTER
+            }
         }
         _ => OUTSIDE,
     }

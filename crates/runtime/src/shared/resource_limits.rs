@@ -4,7 +4,10 @@
 //! on memory, the descriptor table to the one on descriptors.
 
 use crate::{
-    core::{per_process::{PerProcess, ProcessChange}, channel},
+    core::{
+        channel,
+        per_process::{PerProcess, ProcessChange},
+    },
     real,
     run::heap,
 };

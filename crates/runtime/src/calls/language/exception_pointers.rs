@@ -2,7 +2,10 @@
 //! drop a reference is an operation, so that the thread that destroys the exception comes after all threads that used it.
 
 use crate::{
-    core::{per_process::{PerProcess, ProcessChange}, objects::Sort},
+    core::{
+        objects::Sort,
+        per_process::{PerProcess, ProcessChange},
+    },
     kernel::passed_calls::passes,
     run::{call_sites, operations::visible, world},
     shared::exceptions,

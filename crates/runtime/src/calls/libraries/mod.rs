@@ -16,11 +16,11 @@ mod thread_locals;
 use crate::{
     core::{
         cell::RunValue,
-        per_process::{PerProcess, ProcessChange},
         channel,
         families::Family,
         loader::{self, Late},
         modules,
+        per_process::{PerProcess, ProcessChange},
         trampoline::{Frame, assembly},
     },
     kernel::file_names,

@@ -6,8 +6,8 @@
 use crate::{
     core::{
         cell::RunValue,
-        per_process::{PerProcess, ProcessChange},
         families::PageVisitor,
+        per_process::{PerProcess, ProcessChange},
         program_start,
         restore::PAGE,
         sys,

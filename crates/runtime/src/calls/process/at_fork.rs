@@ -3,7 +3,11 @@
 //! Before the fork the one registered last is called first; after it, in both processes, the one registered first.
 
 use crate::{
-    core::{per_process::{PerProcess, ProcessChange}, program_start, trampoline::Frame},
+    core::{
+        per_process::{PerProcess, ProcessChange},
+        program_start,
+        trampoline::Frame,
+    },
     real,
     run::world,
     trampoline,

@@ -5,7 +5,14 @@
 //! explored, once a run has shown two threads at it.
 
 use crate::{
-    core::{cell::RunCell, per_process::{PerProcess, ProcessChange}, families::PointerVisitor, modules, program_start, trampoline::Frame},
+    core::{
+        cell::RunCell,
+        families::PointerVisitor,
+        modules,
+        per_process::{PerProcess, ProcessChange},
+        program_start,
+        trampoline::Frame,
+    },
     kernel::file_objects,
     outside_run, real,
     run::{call_sites, rules, world},

@@ -216,7 +216,11 @@ fn await_child(number: pid_t, site: Site) -> Reaped {
         false => processes::of(child).is_some_and(|child| !child.reaped),
     };
     // Another thread may have been first.
-    if taken { Ok(Some((child, ended))) } else { Err(libc::ECHILD) }
+    if taken {
+        Ok(Some((child, ended)))
+    } else {
+        Err(libc::ECHILD)
+    }
 }
 
 /// The status of a child, after its end.
@@ -250,7 +254,14 @@ fn await_any(asks: bool, site: Site) -> Reaped {
         if children(-1).next().is_none() {
             return Err(libc::ECHILD);
         }
-        let number = visible(Op::Reap { object, tries: asks }, site).result as pid_t;
+        let number = visible(
+            Op::Reap {
+                object,
+                tries: asks,
+            },
+            site,
+        )
+        .result as pid_t;
         if number == 0 {
             return Ok(None);
         }

@@ -9,7 +9,7 @@ use crate::{
     run::{accesses, call_sites, cancellation, operations::failed, world},
     shared::{
         deadlines,
-        process_identity::{process as own_process, current_thread},
+        process_identity::{current_thread, process as own_process},
     },
     trampoline,
 };

@@ -7,7 +7,7 @@ use crate::{
     run::{accesses, operations::failed, world},
     shared::{
         deadlines::{MICROSECOND, SECOND, look},
-        process_identity::{parent, process, PROCESSORS, current_thread},
+        process_identity::{PROCESSORS, current_thread, parent, process},
     },
     trampoline,
 };

@@ -10,7 +10,10 @@ use crate::{
         stream_locks,
         stream_objects::{self, FileUse},
     },
-    core::{per_process::{PerProcess, ProcessChange}, trampoline::Frame},
+    core::{
+        per_process::{PerProcess, ProcessChange},
+        trampoline::Frame,
+    },
     kernel::{libc_streams::Stream, open_description::Kind, ordering::alone, os_files},
     run::{call_sites, cancellation, rules, spin, world},
 };

@@ -2,7 +2,10 @@
 //! take it ([`Rule::Streams`]).
 
 use crate::{
-    core::{per_process::{PerProcess, ProcessChange}, trampoline::Frame},
+    core::{
+        per_process::{PerProcess, ProcessChange},
+        trampoline::Frame,
+    },
     kernel::file_objects,
     outside_run,
     run::{call_sites, operations::visible, rules, world},

@@ -4,7 +4,10 @@
 
 use crate::{
     calls::streams::stream_locks,
-    core::{per_process::{PerProcess, ProcessChange}, trampoline::Frame},
+    core::{
+        per_process::{PerProcess, ProcessChange},
+        trampoline::Frame,
+    },
     kernel::{
         descriptor_table, file_mappings, file_names, file_objects,
         libc_streams::{self, Stream},

@@ -1,9 +1,7 @@
 //! Semaphores.
 
 use crate::{
-    calls::sync::{
-        sync_objects::{Shape, word},
-    },
+    calls::sync::sync_objects::{Shape, word},
     core::{modules, objects::Sort, trampoline::Frame},
     kernel::waits::{self, Ended},
     outside_run, real,

@@ -6,7 +6,7 @@ use crate::{
     kernel::file_objects,
     outside_run,
     run::{accesses, call_sites, operations::failed, spin, thread_end::find, world},
-    shared::process_identity::{process as own_process, PROCESSORS},
+    shared::process_identity::{PROCESSORS, process as own_process},
     trampoline,
 };
 use core::{

@@ -4,7 +4,11 @@
 //! of a real thread.
 
 use crate::{
-    core::{per_process::{PerProcess, ProcessChange}, program_start, trampoline::Frame},
+    core::{
+        per_process::{PerProcess, ProcessChange},
+        program_start,
+        trampoline::Frame,
+    },
     kernel::{file_names, file_objects, passed_calls::passes},
     real,
     run::{accesses, call_sites, rules, spin, world},
