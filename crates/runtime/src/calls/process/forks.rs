@@ -8,6 +8,7 @@
 use crate::{
     calls::process::at_fork,
     core::{per_process::ProcessId, trampoline::Frame},
+    kernel::open_description,
     outside_run,
     run::{
         accesses, call_sites, leftovers,
@@ -72,6 +73,9 @@ fn check(site: Site) {
     }
     if processes::all().len() >= processes::MOST {
         world::unsupported("more than 64 processes", site);
+    }
+    if open_description::any_modelled() {
+        world::unsupported("fork with an eventfd open", site);
     }
     if signal_actions::action(libc::SIGCHLD).sa_sigaction != libc::SIG_DFL {
         // Its end would interrupt a thread, or reap itself.
