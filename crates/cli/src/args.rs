@@ -112,6 +112,9 @@ pub enum Verb {
     Estimate(CheckOptions),
     /// Compare estimates with recorded searches
     Evaluate(EvaluateOptions),
+    /// Run a program with its threads synchronising in one fixed order
+    #[command(after_help = RUN_HELP)]
+    Run(RunOptions),
     /// Run a build (make, cmake, ninja) with instrumenting compilers
     Build(BuildOptions),
     /// The instrumenting C compiler
@@ -144,6 +147,26 @@ reweave estimate [OPTIONS] FILE.c|.cc|.cpp ... [-- ARGS...]
        reweave estimate [OPTIONS] -- PROGRAM [ARGS...]";
 
 const ESTIMATE_HELP: &str = "Options and arguments are those of `reweave check`; --budget is the time for each way, 1s by default.";
+
+const RUN_HELP: &str = "\
+The exit code is the program's; with --verify 0 if all runs had the same order, output and status, 4 if not.";
+
+/// Options of `run`.
+#[derive(Args, Debug)]
+pub struct RunOptions {
+    /// Write the order to a file
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["replay", "verify"])]
+    pub schedule: Option<PathBuf>,
+    /// Keep the order of such a file
+    #[arg(long, value_name = "FILE", conflicts_with = "verify")]
+    pub replay: Option<PathBuf>,
+    /// Run it so many times, and compare orders, outputs and exit statuses
+    #[arg(long, value_name = "N", value_parser = number::<NonZeroU32>)]
+    pub verify: Option<NonZeroU32>,
+    /// The program and its arguments, after `--`
+    #[arg(last = true, required = true, value_name = "PROGRAM")]
+    pub command: Vec<OsString>,
+}
 
 /// Options of `report`.
 #[derive(Args, Debug)]

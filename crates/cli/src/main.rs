@@ -16,6 +16,7 @@ mod pages;
 mod progress;
 mod replay;
 mod report;
+mod run;
 mod search_file;
 mod signals;
 mod suite;
@@ -46,6 +47,7 @@ fn run(verb: Verb) -> u8 {
         Verb::Check(options) => check::run(options),
         Verb::Suite(options) => suite::run(&options),
         Verb::Estimate(options) => estimate::run(options),
+        Verb::Run(options) => return run::run(&options),
         Verb::Evaluate(options) => evaluate::run(&options.logs),
         Verb::Build(options) => compilers::build(&options.command),
         Verb::Completions(options) => completions::print_script(options.shell),
