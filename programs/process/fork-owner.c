@@ -26,6 +26,8 @@ int main(void) {
     if (locked == EOWNERDEAD) pthread_mutex_consistent(mutex);
     pthread_mutex_unlock(mutex);
     waitpid(child, NULL, 0);
+#ifdef FIXED
     pthread_mutex_destroy(mutex);
+#endif
     return 0;
 }

@@ -18,8 +18,8 @@ static void at_end(void) { counter++; }
 static void *work(void *block) {
     pthread_mutex_lock(&mutex);
     plain++;
-    pthread_mutex_unlock(&mutex);
     *(int *)block = plain;
+    pthread_mutex_unlock(&mutex);
     return block;
 }
 

@@ -176,15 +176,7 @@ impl<'a> Writer<'a> {
         for (_, field, _) in &fields {
             line!(self, "#define {name}_{field} {name}_at->{field}");
         }
-        let most = most.unwrap_or(1);
-        match self.program.storage {
-            Storage::Shared => line!(self, "static uint64_t *{name}_out;"),
-            _ => line!(self, "static uint64_t {name}_out[{most}];"),
-        }
-        self.results = most;
-        if self.program.joins_all() {
-            line!(self, "static _Atomic(uint64_t) {name}_result;");
-        }
+        self.results(most.unwrap_or(1));
     }
 
     /// What objects need before they are used.
@@ -529,32 +521,52 @@ impl<'a> Writer<'a> {
                 line!(self, "}}");
             }
             Stmt::Spawn(number, _) => {
-                let start = format!("{name}_t{number}");
-                if self.program.storage == Storage::Shared {
-                    line!(self, "h{number} = fork();");
-                    line!(self, "if (h{number} == 0) {{");
-                    line!(self, "    {start}(NULL);");
-                    line!(self, "    _exit({number});");
-                    return line!(self, "}}");
-                }
-                line!(self, "pthread_create(&h{number}, NULL, {start}, NULL);");
+                self.spawn(*number, &format!("{name}_t{number}"));
             }
             Stmt::Join(number) => {
-                if self.program.storage == Storage::Shared {
-                    line!(self, "{{");
-                    line!(self, "    int status;");
-                    line!(self, "    pid_t ended = waitpid(h{number}, &status, 0);");
-                    line!(
-                        self,
-                        "    if (ended != h{number} || status != {number} << 8) abort();"
-                    );
-                    line!(self, "}}");
-                } else {
-                    line!(self, "pthread_join(h{number}, NULL);");
-                }
+                self.join(*number);
                 line!(self, "FOLD({name}_out[{number}]);");
             }
             Stmt::Leave(ending) => self.leave(*ending),
+        }
+    }
+
+    /// A thread begins, or a process in its place.
+    fn spawn(&mut self, number: usize, start: &str) {
+        if self.program.storage != Storage::Shared {
+            return line!(self, "pthread_create(&h{number}, NULL, {start}, NULL);");
+        }
+        line!(self, "h{number} = fork();");
+        line!(self, "if (h{number} == 0) {{");
+        line!(self, "    {start}(NULL);");
+        line!(self, "    _exit({number});");
+        line!(self, "}}");
+    }
+
+    fn join(&mut self, number: usize) {
+        if self.program.storage != Storage::Shared {
+            return line!(self, "pthread_join(h{number}, NULL);");
+        }
+        line!(self, "{{");
+        line!(self, "    int status;");
+        line!(self, "    pid_t ended = waitpid(h{number}, &status, 0);");
+        line!(
+            self,
+            "    if (ended != h{number} || status != {number} << 8) abort();"
+        );
+        line!(self, "}}");
+    }
+
+    /// Where threads leave what they have folded.
+    fn results(&mut self, most: usize) {
+        let name = self.name.clone();
+        match self.program.storage {
+            Storage::Shared => line!(self, "static uint64_t *{name}_out;"),
+            _ => line!(self, "static uint64_t {name}_out[{most}];"),
+        }
+        self.results = most;
+        if self.program.joins_all() {
+            line!(self, "static _Atomic(uint64_t) {name}_result;");
         }
     }
 

@@ -253,7 +253,12 @@ impl Program {
         };
         let numbers: Vec<usize> = self.threads().iter().map(|(number, _)| *number).collect();
         let distinct = (1..numbers.len()).all(|at| !numbers[..at].contains(&numbers[at]));
-        let stays = !matches!(self.storage, Storage::Stack | Storage::Shared) || self.joins_all();
+        let stays = match self.storage {
+            Storage::Static | Storage::Heap => true,
+            Storage::Stack => self.joins_all(),
+            // What the first thread leaves behind are other processes.
+            Storage::Shared => self.joins_all() && self.ending == Ending::Return,
+        };
         distinct && stays && scope.allows(&self.main)
     }
 }

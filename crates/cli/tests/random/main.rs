@@ -286,13 +286,14 @@ fn random_programs_of_several_processes_have_their_classes() {
     compare_many(BY_PROCESSES, 60, 20_261);
 }
 
-/// The program of a seed; where its threads are to be processes, it is one that waits for all of them.
-fn generated(seed: u64, processes: bool) -> Option<Program> {
+/// The case of a seed; where its threads are to be processes, its program waits for all of them.
+fn generated(seed: u64, processes: bool) -> Option<Case> {
     let mut program = generate::program(seed);
     if processes {
         program.storage = Storage::Shared;
     }
-    program.valid().then_some(program)
+    let program = program.valid().then_some(program)?;
+    Case::new(seed, program)
 }
 
 /// So many programs, or as many as one wishes.
@@ -316,8 +317,7 @@ fn compare_many(trial: Trial, usual: u64, seed: u64) {
             while (batch.len() as u64) < before.min(BATCH) {
                 let seed = next.fetch_add(1, Relaxed);
                 tried.fetch_add(1, Relaxed);
-                let program = generated(seed, trial.processes);
-                batch.extend(program.and_then(|program| Case::new(seed, program)));
+                batch.extend(generated(seed, trial.processes));
             }
             if batch.is_empty() || failed.lock().expect("nobody panics").is_some() {
                 return;

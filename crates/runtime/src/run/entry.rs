@@ -59,18 +59,20 @@ extern "C" fn instead_of_main(
             "this program's runtime and the driver are of different versions"
         ));
     }
-    let seated = channel::header().threads.load(Ordering::Relaxed) == Threads::Os as u32;
-    if !seated && !switch::supported() {
-        crate::give_up(format_args!(
-            "this kernel does not let programs set their thread-local memory (FSGSBASE); `--threads os` does without"
-        ));
-    }
     ARGC.store(argc as usize, Ordering::Relaxed);
     ARGV.store(argv, Ordering::Relaxed);
     ENVP.store(envp, Ordering::Relaxed);
     let beginning = beginning();
     modules::list();
     rules::prepare(beginning.rules);
+    // A forked process has only the thread that forked, so programs of several processes have fibers.
+    let real = channel::header().threads.load(Ordering::Relaxed) == Threads::Os as u32;
+    let seated = real && !processes::used();
+    if !seated && !switch::supported() {
+        crate::give_up(format_args!(
+            "this kernel does not let programs set their thread-local memory (FSGSBASE); `--threads os` does without"
+        ));
+    }
     if processes::used() {
         shared_memory::share(modules::own());
     }

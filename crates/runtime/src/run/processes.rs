@@ -451,7 +451,7 @@ pub fn end_run() {
 pub fn pass_on(signal: c_int) -> bool {
     let turn = TURN.load(Ordering::Acquire);
     let number = NUMBERS[turn as usize % MOST].load(Ordering::Acquire);
-    // SAFETY: `getpid` takes nothing.
+    // SAFETY: `getpid` takes nothing and has no effect.
     let here = unsafe { sys::call(libc::SYS_getpid, [0; 6]) } as u32;
     if turn == 0 || number == 0 || number == here {
         return false;

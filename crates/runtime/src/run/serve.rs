@@ -67,7 +67,7 @@ fn run_and_leave(request: &Request) -> bool {
 fn run_debugged(request: &Request) -> bool {
     let header = channel::header();
     // So that all the threads are there, without a run that is broken off for that.
-    if switch::supported() {
+    if switch::supported() && !processes::used() {
         run_forked(request);
         header.next.store(0, Ordering::Relaxed);
     }

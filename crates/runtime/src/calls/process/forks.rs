@@ -64,13 +64,7 @@ fn check(site: Site) {
         // The search restarts.
         world::freeze(site);
     }
-    let (seated, alone) = {
-        let world = world::borrow();
-        (world.first_seat.is_some(), world.forks_alone())
-    };
-    if seated {
-        world::unsupported("fork with --threads os", site);
-    }
+    let alone = world::borrow().forks_alone();
     if processes::all().len() >= processes::MOST {
         world::unsupported("more than 64 processes", site);
     }
