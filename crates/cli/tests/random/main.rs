@@ -283,7 +283,7 @@ fn random_programs_have_their_reads() {
 
 #[test]
 fn random_programs_of_several_processes_have_their_classes() {
-    compare_many(BY_PROCESSES, 60, 20_261);
+    compare_many(BY_PROCESSES, 40, 20_261);
 }
 
 /// The case of a seed; where its threads are to be processes, its program waits for all of them.
