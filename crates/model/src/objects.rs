@@ -193,6 +193,29 @@ impl Object {
         Object::Pipe(Pipe::new(true, capacity, 1, 1))
     }
 
+    /// The copy that a new process has of an object in its parent's memory: held by its one thread where the thread that forked holds
+    /// it, by threads of other processes where others hold it, and without threads that wait.
+    pub fn inherited(&self, parent: ThreadId, child: ThreadId) -> Object {
+        let own = |thread: ThreadId| if thread == parent { child } else { thread };
+        let mut copy = self.clone();
+        match &mut copy {
+            Object::Mutex { holder, .. } => *holder = holder.map(own),
+            Object::RwLock {
+                writer,
+                acquired,
+                readers,
+                ..
+            } => {
+                *writer = writer.filter(|_| *acquired).map(own);
+                readers.iter_mut().for_each(|reader| *reader = own(*reader));
+            }
+            Object::Condvar(waiters) => waiters.clear(),
+            Object::Once(OnceState::Running(thread)) => *thread = own(*thread),
+            _ => {}
+        }
+        copy
+    }
+
     /// Its kind.
     pub fn kind(&self) -> ObjectKind {
         match self {
@@ -319,7 +342,7 @@ pub(crate) fn outcomes(machine: &Machine, thread: ThreadId, op: Op) -> usize {
         Op::CompareExchange { .. } => atomic::outcomes(machine, thread, op),
         Op::NotifyOne(_) | Op::Wake { .. } => condvar::outcomes(machine, thread, op),
         Op::Leave(barrier) => barrier::outcomes(machine, thread, barrier),
-        Op::Allocate(_) => pool::outcomes(machine, op),
+        Op::Allocate(_) | Op::Reap { .. } => pool::outcomes(machine, op),
         _ => 1,
     }
 }

@@ -30,11 +30,15 @@ pub enum Rule {
     Pending,
     /// A call that looks a descriptor up changes it: ends of pipes and sockets are closed while other threads use them.
     Closing,
+    /// The program has several processes: the runtime's memory is shared by all of them.
+    Processes,
+    /// Which of its children have ended is an object of each process: one waits for any of several, or only asks.
+    Children,
 }
 
 impl Rule {
     /// All rules with the names by which files store them, in the order of their numbers.
-    const NAMES: [(Rule, &'static str); 12] = [
+    const NAMES: [(Rule, &'static str); 14] = [
         (Rule::Ranges, "ranges"),
         (Rule::Table, "table"),
         (Rule::Output, "output"),
@@ -47,6 +51,8 @@ impl Rule {
         (Rule::Random, "random"),
         (Rule::Pending, "pending"),
         (Rule::Closing, "closing"),
+        (Rule::Processes, "processes"),
+        (Rule::Children, "children"),
     ];
 
     /// The name by which files store it.

@@ -173,6 +173,10 @@ operations! {
     /// One reader is gone, which gets nothing any more. `true`: all of them, whatever they wait for.
     51 ReaderDrop(ObjectId, bool) [0: object, 1: flag]
         "reader-drop" Pipe Goes ReleaseShared;
+    /// Looks which of a process's children have ended, and decides on one of them, to be taken by `Reuse`. It waits while there is
+    /// none; one that only tries returns 0 then.
+    52 Reap { object: ObjectId, tries: bool } [object: object, tries: flag]
+        "reap" Pool Competes Nothing ("waits for the end of a child process", "no child ends");
 }
 
 const _: () = {

@@ -15,6 +15,7 @@ use crate::{
         call_sites,
         hidden_objects::Hidden,
         operations::visible,
+        processes,
         world::{self, World},
     },
 };
@@ -69,7 +70,17 @@ fn object_beside_others(number: usize) -> Option<ObjectId> {
         TABLE..SPECIAL => Sort::Quiet,
         _ => Sort::File,
     };
-    Some(world.object(address(number), 8, sort, || Object::Atomic(0)))
+    let place = address(of_process(number));
+    Some(world.object(place, 8, sort, || Object::Atomic(0)))
+}
+
+/// What belongs to a process has another number in each.
+fn of_process(number: usize) -> usize {
+    let own = matches!(number, 1..=KEYS | STREAMS..EVENTFDS | DESCRIPTORS..SPECIAL);
+    match own {
+        true => number + processes::current().index() * 2 * SPECIAL,
+        false => number,
+    }
 }
 
 /// The mutex of this number.
@@ -180,7 +191,11 @@ pub(crate) fn named(world: &World, place: usize) -> Option<String> {
     if let Some((_, path)) = paths.iter().find(|(known, _)| *known == place) {
         return Some(format!("file {path}"));
     }
-    special_name((place & BITS) >> 3)
+    let number = (place & BITS) >> 3;
+    special_name(match number < 2 * SPECIAL * processes::MOST {
+        true => number % (2 * SPECIAL),
+        false => number,
+    })
 }
 
 /// The name of an object with a fixed number.

@@ -77,5 +77,11 @@ pub(crate) static FAMILY: Family = Family {
         path_resolution::clean_up();
         start_state::clean_up();
     },
+    process_changes: |change| {
+        descriptor_table::process_changes(change);
+        file_mappings::process_changes(change);
+        libc_streams::process_changes(change);
+        signals::process_changes(change);
+    },
     ..Family::QUIET
 };

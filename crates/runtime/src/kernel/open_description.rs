@@ -122,6 +122,12 @@ pub(crate) fn begin_run() {
     all.push(OpenDescription::default());
 }
 
+/// Whether the run models any open description. How many processes have one open is not counted yet.
+pub(crate) fn any_modelled() -> bool {
+    let all = DESCRIPTIONS.borrow();
+    all.iter().any(|description| description.modelled.is_some())
+}
+
 /// A new open description.
 pub(crate) fn create(modelled: Option<Modelled>) -> DescriptionId {
     let mut all = DESCRIPTIONS.borrow();

@@ -30,6 +30,7 @@ pub(crate) mod outside_run;
 pub(crate) mod perform;
 pub(crate) mod plain_spin;
 pub(crate) mod process_end;
+pub(crate) mod processes;
 pub(crate) mod racy_units;
 pub(crate) mod recording;
 pub(crate) mod rules;

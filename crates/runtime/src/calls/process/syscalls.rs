@@ -7,7 +7,7 @@ use crate::{
     kernel::{descriptor_arguments, futexes},
     real,
     run::{call_sites, operations::failed, world},
-    shared::process_identity::{PROCESS, current_thread},
+    shared::process_identity::{current_thread, process as own_process},
 };
 use alloc::format;
 use core::{
@@ -58,7 +58,7 @@ extern "C" fn dispatch(arguments: &Arguments) -> Answer {
     }
     let result = match arguments.number() {
         libc::SYS_gettid => current_thread() as usize,
-        libc::SYS_getpid => PROCESS as usize,
+        libc::SYS_getpid => own_process() as usize,
         libc::SYS_sched_yield => 0,
         libc::SYS_futex => {
             let site = modules::site(arguments.return_address);
@@ -92,7 +92,7 @@ extern "C" fn system_call(saved: &mut Saved) {
     let (number, [mut a, b, c, d, e, sixth]) = saved.system_call();
     let ends = match number as c_long {
         libc::SYS_exit | libc::SYS_exit_group => true,
-        libc::SYS_kill if a == PROCESS as usize && world::active() => {
+        libc::SYS_kill if a == own_process() as usize && world::active() => {
             // SAFETY: it takes nothing and changes nothing.
             a = unsafe { sys::call(libc::SYS_getpid, [0; 6]) } as usize;
             true

@@ -87,9 +87,9 @@ macro_rules! unsupported {
 
 // Other processes.
 unsupported! {
-    fork vfork _Fork clone posix_spawn posix_spawnp system popen daemon
+    clone posix_spawn posix_spawnp system popen daemon
     execl execle execlp execv execve execvp execvpe fexecve execveat
-    wait waitpid wait3 wait4 waitid ptrace unshare setns
+    waitid ptrace unshare setns
 }
 
 // What threads and processes talk through, beyond memory and the objects of pthreads.
