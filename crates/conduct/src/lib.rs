@@ -12,6 +12,7 @@
 //! | virtual time: a thread's clock is a function of its causal past | `time` |
 //! | loops around timed waits | `late` |
 //! | loops that only wait for other threads | [`parking`] |
+//! | rounds of such loops that are taken back | `rounds` |
 //! | objects that the target adds for itself and that order no memory | `hidden` |
 //!
 //! # Where the state lives
@@ -35,6 +36,7 @@ mod hidden;
 mod late;
 pub mod parking;
 mod policy;
+mod rounds;
 mod run;
 mod sleep;
 mod step;

@@ -95,7 +95,7 @@ impl Run {
     #[inline]
     pub(crate) fn can_go(&self, thread: ThreadId) -> bool {
         match &self.pending[thread.index()] {
-            Some(pending) => self.state.enabled(thread, pending),
+            Some(pending) => self.state.enabled(thread, pending) && !self.rounds.hold(thread),
             None => false,
         }
     }

@@ -30,6 +30,8 @@ pub struct Options {
     pub depth: u32,
     /// For `optimal`: children of one execution that are found at a time. One that has more is run again for the rest, and counted once.
     pub at_once: u32,
+    /// For `rf`: rounds of loops that change nothing are taken back.
+    pub loops: bool,
     /// How many executions are drawn at random, so that the size of the search is known early.
     pub probing: Probing,
 }
@@ -44,6 +46,7 @@ impl Default for Options {
             seed: 0,
             depth: 3,
             at_once: 10_000,
+            loops: false,
             probing: Probing::default(),
         }
     }
@@ -193,6 +196,9 @@ impl<P> NewBranch<P> {
 pub struct Unfit(Cow<'static, str>);
 
 impl Unfit {
+    /// Rounds of a loop may have to be taken back ([`Options::loops`]).
+    pub const LOOPS: Unfit = Unfit::because("a loop waits for something to change");
+
     /// For this reason.
     pub const fn because(why: &'static str) -> Unfit {
         Unfit(Cow::Borrowed(why))

@@ -23,7 +23,7 @@ mod verdict;
 pub use clock::Clock;
 pub use dependence::{Access, Class};
 pub use divergence::Divergence;
-pub use execution::{Edge, End, Event, Execution, Gate, Pending, Site, ThreadRecord, Watch};
+pub use execution::{Attempt, Edge, End, Event, Execution, Gate, Pending, Site, ThreadRecord, Watch};
 pub use machine::{Effect, Machine, Moment};
 pub use objects::{
     Generation, Object, ObjectKind, OnceState, seen::VIEW_BITS, semaphore::MOST_COUNTED,

@@ -50,6 +50,9 @@ pub enum Policy {
     /// The first enabled thread in creation order, with its first outcome.
     #[default]
     First,
+    /// As `First`. A round of a loop that changed nothing is taken back ([`Attempt`](crate::Attempt)), and its thread waits until something
+    /// that the round read is written.
+    Loops,
     /// Go on with the same thread while it can, then the first.
     Stay,
     /// Any enabled thread and outcome, by a seeded generator.

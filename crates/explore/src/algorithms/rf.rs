@@ -21,6 +21,7 @@
 
 mod graph;
 mod plans;
+mod rounds;
 mod trail;
 mod witness;
 
@@ -34,8 +35,10 @@ use crate::{
 };
 use graph::{Graph, START, Touch, mix};
 use plans::Item;
+use rounds::DECIDED;
 use reweave_model::{Mark, Plan, Policy};
 use std::sync::Arc;
+use trail::Tried;
 use witness::{Question, Witness};
 
 /// Finds the branches that follow from executions. Owns reusable tables only.
@@ -55,6 +58,11 @@ pub struct Rf {
     row: Vec<Quad>,
     /// The plan that is being written.
     items: Vec<Item>,
+    /// Rounds of loops that were taken back: in the runs above, so many of them, and in this one.
+    tried: Vec<Tried>,
+    known: usize,
+    /// How many of them a decision comes after; more: by its place.
+    limit: usize,
 }
 
 /// Pairs of reads and writes that are looked at for one execution: some tenths of a second. It takes the cube of the steps, where
@@ -126,24 +134,36 @@ impl Algorithm for Rf {
             leads: Vec::new(),
             row: Vec::new(),
             items: Vec::new(),
+            tried: Vec::new(),
+            known: 0,
+            limit: usize::MAX,
         }
     }
 
-    fn first(_: &Options) -> (Policy, Trail) {
-        (Policy::First, Trail::default())
+    fn first(options: &Options) -> (Policy, Trail) {
+        let policy = match options.loops {
+            true => Policy::Loops,
+            false => Policy::First,
+        };
+        (policy, Trail::default())
     }
 
     fn branches(&mut self, ran: Ran<'_, Trail>, found: &mut Found<Trail>) -> Result<(), Unfit> {
         let (trail, execution) = (ran.payload, ran.execution);
         found.claimed = 0;
+        if trail.leaf {
+            return Ok(());
+        }
         self.graph.read(ran.plan, &trail.order, execution)?;
+        self.add_rounds(trail, execution);
+        self.add_old_rounds(trail.fresh, execution);
         let marks = self.graph.marks.iter().copied();
         self.others
-            .begin(&self.graph.skeleton, marks, self.graph.unchanged);
+            .begin(&self.graph.skeleton, marks, self.graph.unchanged, self.graph.real);
         self.graph.hash_events(&mut self.others.happens);
         self.graph
             .marks
-            .resize(execution.events.len(), Mark::Default);
+            .resize(self.graph.skeleton.events.len(), Mark::Default);
         let free = self.others.free();
         let claims = self.claims.clone();
         let mut run = Run {
@@ -163,6 +183,8 @@ impl Algorithm for Rf {
             self.take_detour(&detour, &mut run);
         }
         self.detours = detours;
+        self.stay(trail.fresh, &mut run);
+        self.stuck(execution, &mut run);
         run.fit
     }
 
@@ -185,7 +207,9 @@ impl Rf {
         let objects = self.graph.skeleton.objects.len();
         empty(&mut self.writes, objects);
         empty(&mut self.reads, objects);
-        for position in 0..self.graph.skeleton.events.len() as u32 {
+        let mut next = 0;
+        for position in 0..self.graph.real as u32 {
+            self.rounds_at(position, &mut next, run);
             let Some(touch) = self.graph.touches[position as usize] else {
                 continue;
             };
@@ -204,7 +228,7 @@ impl Rf {
             if touch.reads {
                 let place = match self.graph.marks[position as usize] {
                     Mark::Default => Some(position),
-                    Mark::Reads(place) => Some(place),
+                    Mark::Reads(place) if place != u32::MAX => Some(place),
                     _ => None,
                 };
                 if position >= free {
@@ -219,6 +243,7 @@ impl Rf {
                 self.writes[object].push(position);
             }
         }
+        self.rounds_at(self.graph.real as u32, &mut next, run);
     }
 
     /// A new read might have read from any earlier write.
@@ -235,7 +260,10 @@ impl Rf {
             self.leads.clear();
             if source == self.graph.sources[read as usize] {
                 self.try_failure(candidate, run);
-            } else if self.graph.shared[object] && !self.overwritten(read, source, &writes) {
+            } else if self.graph.shared[object]
+                && !self.overwritten(read, source, &writes)
+                && !self.was_tried(read, source, read, usize::MAX)
+            {
                 self.try_source(candidate, run);
             }
         }
@@ -289,16 +317,21 @@ impl Rf {
             return;
         };
         let before = self.graph.sources[source as usize];
-        let happens = &mut self.others.happens;
+        let happens = &self.others.happens;
         let (thread, nth) = (happens.thread(second), happens.nth(second));
         let coming = happens.coming(&self.graph.skeleton, thread, nth);
         let value = self.graph.value(touch.object, before);
         // One that fails without cause was here, or will be, with a cause or success too.
         let outcome = self.graph.skeleton.events[second as usize].outcome;
         let writes = outcome == 0 && self.graph.would_write(second, value).is_some();
-        if !writes || happens.in_row(coming, source) {
+        if !writes
+            || happens.in_row(coming, source)
+            || self.was_tried(second, before, decision.place, usize::MAX)
+        {
             return;
         }
+        let happens = &mut self.others.happens;
+        let coming = happens.coming(&self.graph.skeleton, thread, nth);
         self.row.clear();
         self.row.extend_from_slice(coming);
         if before != START {
@@ -350,7 +383,8 @@ impl Rf {
             run.fit = Err(Unfit::because(why));
             return;
         }
-        let straight = self.graph.straight && !swapped && !self.leads.is_empty();
+        let round = decision.read as usize >= self.graph.real;
+        let straight = self.graph.straight && !swapped && !round && !self.leads.is_empty();
         if straight {
             // Nothing is in the way.
             let order = &mut self.witness.order;
@@ -376,12 +410,15 @@ impl Rf {
                     &self.graph,
                     position,
                     fails.into(),
-                    Mark::Reads(decision.place),
+                    match round {
+                        true => DECIDED,
+                        false => Mark::Reads(decision.place),
+                    },
                 ),
                 false if changed(position) => Item::new(&self.graph, position, 0, Mark::Leads),
                 false => Item::old(&self.graph, &self.leads, decision.place, position),
             };
-            if item.old.is_none() {
+            if position == decision.read || changed(position) {
                 item.place = end - u32::from(position != decision.read);
             }
             self.items.push(item);
