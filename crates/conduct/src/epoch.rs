@@ -40,6 +40,10 @@ impl Run {
     /// How a run ends in which no thread can go any more.
     pub(crate) fn verdict(&mut self) -> End {
         let end = self.ending();
+        if self.rounds.hold_back() {
+            self.execution.stopped.clear();
+            return End::Redundant;
+        }
         if self.execution.stopped.is_empty() {
             return end;
         }

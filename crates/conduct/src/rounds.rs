@@ -12,7 +12,9 @@
 
 use crate::run::Run;
 use alloc::vec::Vec;
-use reweave_model::{Attempt, Class, Edge, Event, Gate, ObjectId, Op, Policy, ThreadId};
+use reweave_model::{
+    Attempt, Choice, Class, Edge, Event, Gate, HOLD_ANY, ObjectId, Op, Policy, ThreadId,
+};
 
 /// Threads whose last round changed nothing.
 #[derive(Debug, Default)]
@@ -20,6 +22,8 @@ pub(crate) struct Rounds {
     waiting: Vec<Waiting>,
     /// The clocks of threads at the beginnings of their rounds.
     times: Vec<(Edge, u64)>,
+    /// The sleepers of the plan are held.
+    begun: bool,
 }
 
 #[derive(Debug)]
@@ -27,6 +31,10 @@ struct Waiting {
     thread: ThreadId,
     /// What the round read; nothing if the thread was stopped.
     objects: Vec<ObjectId>,
+    /// The plan asks for it.
+    held: bool,
+    /// Any write ends it.
+    any: bool,
 }
 
 impl Rounds {
@@ -34,6 +42,12 @@ impl Rounds {
     pub(crate) fn clear(&mut self) {
         self.waiting.clear();
         self.times.clear();
+        self.begun = false;
+    }
+
+    /// Whether a thread waits that could have left its loop.
+    pub(crate) fn hold_back(&self) -> bool {
+        self.waiting.iter().any(|it| it.held)
     }
 
     /// Whether a thread waits.
@@ -54,7 +68,8 @@ impl Rounds {
         let written = touches.find(|access| access.class == Class::Write);
         let written = written.map(|access| access.object);
         self.waiting.retain(|it| {
-            it.thread != event.thread && !written.is_some_and(|object| it.objects.contains(&object))
+            let wakes = written.is_some_and(|object| it.any || it.objects.contains(&object));
+            it.thread != event.thread && !wakes
         });
     }
 }
@@ -129,7 +144,31 @@ impl Run {
     }
 
     fn wait(&mut self, thread: ThreadId, objects: Vec<ObjectId>) {
-        self.rounds.waiting.push(Waiting { thread, objects });
+        self.rounds.waiting.push(Waiting {
+            thread,
+            objects,
+            held: false,
+            any: false,
+        });
+    }
+
+    /// The sleepers of the plan do not go on before something is written that they read: what they have come to or, where the outcome is
+    /// [`HOLD_ANY`], anything.
+    pub(crate) fn hold_sleepers(&mut self) {
+        if core::mem::replace(&mut self.rounds.begun, true) {
+            return;
+        }
+        for index in 0..self.plan.sleep.len() {
+            let Choice { thread, outcome } = self.plan.sleep[index];
+            let pending = self.pending.get(thread.index()).and_then(Option::as_ref);
+            let objects = pending.and_then(|pending| pending.op.object());
+            self.rounds.waiting.push(Waiting {
+                thread,
+                objects: objects.into_iter().collect(),
+                held: true,
+                any: outcome == HOLD_ANY,
+            });
+        }
     }
 
     /// What the threads that wait have come to is held back until something changes: for who reads the execution.

@@ -137,6 +137,8 @@ pub struct Found<P> {
     pub cut: bool,
     /// How many claims were made at nodes that other executions share.
     pub claimed: u64,
+    /// The execution turned out to be one that another branch stands for: it is counted as redundant.
+    pub repeats: bool,
 }
 
 impl<P> Default for Found<P> {
@@ -147,6 +149,7 @@ impl<P> Default for Found<P> {
             kept: None,
             cut: false,
             claimed: 0,
+            repeats: false,
         }
     }
 }

@@ -116,12 +116,16 @@ impl<'a> Draft<'a> {
         step.ok = Some(event.ok);
     }
 
+    /// The number of a thread that was born.
+    pub fn number(&self, thread: ThreadId) -> ThreadId {
+        let births = self.births.as_ref();
+        births.map_or(thread, |births| births.known(thread).unwrap_or(thread))
+    }
+
     /// Adds a step that was no event, and is none of those that threads are created after.
     pub fn push_apart(&mut self, thread: ThreadId, pending: Pending, outcome: u16, mark: Mark) {
+        let name = self.number(thread);
         let births = self.births.take();
-        let name = births
-            .as_ref()
-            .map_or(thread, |births| births.known(thread).unwrap_or(thread));
         self.push(name, pending, outcome, mark);
         self.births = births;
     }

@@ -32,5 +32,5 @@ pub use op::{
     Code, ObjectId, Op, OpKind, Operands, Rmw, RmwKind, Synchronises, ThreadId, Turn, Waiting,
 };
 pub use order::{Order, Orders};
-pub use plan::{Choice, Mark, Plan, Policy, Step};
+pub use plan::{HOLD_ANY, Choice, Mark, Plan, Policy, Step};
 pub use verdict::{Error, Kind};

@@ -35,7 +35,7 @@ use crate::{
 };
 use graph::{Graph, START, Touch, mix};
 use plans::Item;
-use rounds::DECIDED;
+use rounds::{Cut, DECIDED};
 use reweave_model::{Mark, Plan, Policy};
 use std::sync::Arc;
 use trail::Tried;
@@ -63,6 +63,10 @@ pub struct Rf {
     known: usize,
     /// How many of them a decision comes after; more: by its place.
     limit: usize,
+    /// Where the run does by default what another branch stands for.
+    cut: Option<Cut>,
+    /// Which of `tried` the rounds of the graph are.
+    numbers: Vec<usize>,
 }
 
 /// Pairs of reads and writes that are looked at for one execution: some tenths of a second. It takes the cube of the steps, where
@@ -137,6 +141,8 @@ impl Algorithm for Rf {
             tried: Vec::new(),
             known: 0,
             limit: usize::MAX,
+            cut: None,
+            numbers: Vec::new(),
         }
     }
 
@@ -164,7 +170,7 @@ impl Algorithm for Rf {
         self.graph
             .marks
             .resize(self.graph.skeleton.events.len(), Mark::Default);
-        let free = self.others.free();
+        let free = self.others.free().max(trail.floor);
         let claims = self.claims.clone();
         let mut run = Run {
             plan: ran.plan,
@@ -175,16 +181,26 @@ impl Algorithm for Rf {
             elsewhere: None,
         };
         self.witness.begin();
+        self.cut = self.add_kept(free, ran.plan);
         self.other_sources(trail.fresh, free, &mut run);
         let mut detours = std::mem::take(&mut self.detours);
         self.others
             .detours(&self.graph.skeleton, trail.fresh, &mut detours);
+        let cut = self.cut.map_or(u32::MAX, |cut| cut.first);
         for detour in detours.drain(..) {
-            self.take_detour(&detour, &mut run);
+            let own = detour.overtaker.0 == self.graph.skeleton.events[detour.e as usize].thread;
+            if detour.e < cut && detour.position.map_or(cut == u32::MAX || own, |it| it < cut) {
+                self.take_detour(&detour, &mut run);
+            }
         }
         self.detours = detours;
         self.stay(trail.fresh, &mut run);
-        self.stuck(execution, &mut run);
+        if let Some(cut) = self.cut {
+            run.found.repeats = true;
+            self.hold(cut.number, &mut run);
+        } else {
+            self.stuck(execution, &mut run);
+        }
         run.fit
     }
 
@@ -208,8 +224,14 @@ impl Rf {
         empty(&mut self.writes, objects);
         empty(&mut self.reads, objects);
         let mut next = 0;
+        let (first, last) = (self.cut).map_or((u32::MAX, u32::MAX), |cut| (cut.first, cut.last));
         for position in 0..self.graph.real as u32 {
-            self.rounds_at(position, &mut next, run);
+            if position <= first {
+                self.rounds_at(position, &mut next, run);
+            }
+            if position > last {
+                return;
+            }
             let Some(touch) = self.graph.touches[position as usize] else {
                 continue;
             };
@@ -217,7 +239,7 @@ impl Rf {
                 return;
             }
             let object = touch.object.index();
-            if position >= fresh {
+            if position >= fresh && position < first {
                 if touch.writes {
                     self.later_source(position, object, run);
                 }
@@ -225,25 +247,31 @@ impl Rf {
                     self.swap(position, touch, run);
                 }
             }
-            if touch.reads {
-                let place = match self.graph.marks[position as usize] {
-                    Mark::Default => Some(position),
-                    Mark::Reads(place) if place != u32::MAX => Some(place),
-                    _ => None,
-                };
-                if position >= free {
-                    self.earlier_source(position, object, run);
-                }
-                self.reads[object].extend(place.map(|place| Decision {
-                    read: position,
-                    place,
-                }));
+            if touch.reads && position >= free {
+                self.earlier_source(position, object, run);
             }
-            if touch.writes {
-                self.writes[object].push(position);
-            }
+            self.pass(position, touch);
         }
         self.rounds_at(self.graph.real as u32, &mut next, run);
+    }
+
+    /// Goes on behind a touch.
+    fn pass(&mut self, position: u32, touch: Touch) {
+        let object = touch.object.index();
+        if touch.reads {
+            let place = match self.graph.marks[position as usize] {
+                Mark::Default => Some(position),
+                Mark::Reads(place) if place != u32::MAX => Some(place),
+                _ => None,
+            };
+            self.reads[object].extend(place.map(|place| Decision {
+                read: position,
+                place,
+            }));
+        }
+        if touch.writes {
+            self.writes[object].push(position);
+        }
     }
 
     /// A new read might have read from any earlier write.
@@ -287,10 +315,14 @@ impl Rf {
     fn later_source(&mut self, write: u32, object: usize, run: &mut Run) {
         let reads = std::mem::take(&mut self.reads[object]);
         for &decision in &reads {
-            let happens = &mut self.others.happens;
-            if happens.after(write, decision.read) {
+            if self.others.happens.after(write, decision.read) {
                 continue;
             }
+            if let Some(kept) = self.kept_round(decision.read) {
+                self.hold(kept, run);
+                continue;
+            }
+            let happens = &mut self.others.happens;
             happens.seek(decision.place);
             let hash = self.graph.hash(happens.row(write), happens.done());
             if !claim(run, decision.place, hash) {
@@ -328,6 +360,10 @@ impl Rf {
             || happens.in_row(coming, source)
             || self.was_tried(second, before, decision.place, usize::MAX)
         {
+            return;
+        }
+        if let Some(kept) = self.kept_round(decision.read) {
+            self.hold(kept, run);
             return;
         }
         let happens = &mut self.others.happens;
@@ -429,7 +465,14 @@ impl Rf {
             true => 0,
             false => owner(&run.node, decision.place).1,
         };
-        self.write(shared, decision.place, end - u32::from(swapped), above, run);
+        self.write(
+            shared,
+            decision.place,
+            end - u32::from(swapped),
+            above,
+            None,
+            run,
+        );
     }
 
     /// How many events before a place are done first as they were.

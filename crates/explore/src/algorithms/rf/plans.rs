@@ -11,7 +11,7 @@ use crate::{
     draft::Draft,
     happens::add_next,
 };
-use reweave_model::{Mark, Pending, ThreadId};
+use reweave_model::{Choice, HOLD_ANY, Mark, Pending, ThreadId};
 use std::sync::Arc;
 
 /// One step of a plan in the making.
@@ -96,7 +96,7 @@ impl Rf {
         if detour.next {
             add(event.thread, event.pending(), 0, Mark::Default, end + 1);
         }
-        self.write(shared, *e, end, 0, run);
+        self.write(shared, *e, end, 0, None, run);
     }
 
     /// Writes down the plan that begins like this run and goes on with the items. The decision that is new was made after so
@@ -107,6 +107,7 @@ impl Rf {
         place: u32,
         fresh: u32,
         above: u32,
+        held: Option<Held>,
         run: &mut Run,
     ) {
         let graph = &self.graph;
@@ -139,6 +140,11 @@ impl Rf {
             run.fit = Err(Unfit::because(why));
             return;
         }
+        if let Some(Held { thread, any }) = held {
+            let outcome = if any { HOLD_ANY } else { 0 };
+            let thread = draft.number(thread);
+            draft.child.rest.sleep.push(Choice { thread, outcome });
+        }
         let places = before.iter().copied();
         let places = places.chain(self.items.iter().map(|item| item.place));
         let straight = places.clone().zip(0..).all(|(place, index)| place == index);
@@ -151,6 +157,7 @@ impl Rf {
             fresh,
             node: Some(owner(&run.node, place).0.clone()),
             tried: self.tried_before(place),
+            floor: if held.is_some() { place } else { 0 },
             leaf: false,
         };
         run.found.children.push(NewBranch {
@@ -159,6 +166,13 @@ impl Rf {
             ..NewBranch::new(draft.child, trail)
         });
     }
+}
+
+/// A thread that is not to go on at once, and whether any write wakes it.
+#[derive(Clone, Copy)]
+pub(super) struct Held {
+    pub thread: ThreadId,
+    pub any: bool,
 }
 
 impl Rf {

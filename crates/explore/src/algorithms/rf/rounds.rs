@@ -16,10 +16,10 @@
 use super::{
     Candidate, Decision, Rf, Run, Trail, claim,
     graph::{START, mix},
-    plans::Item,
-    trail::{Tried, TriedRead, Way},
+    plans::{Held, Item},
+    trail::{Kind, Tried, TriedRead, Way},
 };
-use reweave_model::{Execution, Mark, Op, Site, ThreadId};
+use reweave_model::{Execution, Mark, Op, Plan, Site, ThreadId};
 
 /// One of them.
 #[derive(Clone, Copy, Debug)]
@@ -34,6 +34,15 @@ pub(crate) struct Round {
     pub reads: u32,
     /// It is known from a run above.
     pub old: bool,
+}
+
+/// Where a run does by default what another branch stands for.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Cut {
+    /// The round's first read, and its last that counts.
+    pub first: u32,
+    pub last: u32,
+    pub number: usize,
 }
 
 fn way(op: Op) -> Way {
@@ -70,6 +79,7 @@ impl Rf {
                 count: attempt.since.count,
                 place: attempt.place,
                 reads,
+                kind: Kind::TakenBack,
             });
         }
     }
@@ -77,10 +87,10 @@ impl Rf {
     /// The new rounds that were tried at a place.
     pub(super) fn rounds_at(&mut self, place: u32, next: &mut usize, run: &mut Run) {
         while let Some(round) = self.graph.rounds.get(*next).copied() {
-            if round.place != place || run.fit.is_err() {
+            if round.old || round.place != place || run.fit.is_err() {
                 return;
             }
-            self.round(round, self.known + *next, run);
+            self.round(round, self.numbers[*next], run);
             *next += 1;
         }
     }
@@ -139,13 +149,131 @@ impl Rf {
             None => graph.sources[happens.of_thread(thread)[at as usize] as usize],
         };
         let known = self.tried.iter().take(limit);
-        let mut known = known.filter(|it| it.place <= place && it.name == name && it.count <= nth);
+        let mut known = known.filter(|it| {
+            it.kind != Kind::Kept && it.place <= place && it.name == name && it.count <= nth
+        });
         known.any(|it| {
             let reads = it.reads.iter().zip(it.count..=nth);
             let mut differ = reads.map(|(read, at)| (read.source, source_of(at)));
-            let differs = differ.find(|(theirs, mine)| theirs != mine);
-            differs.is_some_and(|(_, mine)| mine == START || mine < it.place)
+            match differ.find(|(theirs, mine)| theirs != mine) {
+                Some((_, mine)) => mine == START || mine < it.place,
+                // A round that was taken back is so again.
+                None => it.kind == Kind::Held && nth - it.count + 1 >= it.reads.len() as u32,
+            }
         })
+    }
+
+    /// Adds the rounds that left a loop in this run, after others of the same loop were taken back. If one of them reads what an earlier
+    /// round has tried, since another order of writes that nobody reads has brought it back, the run is known from elsewhere.
+    pub(super) fn add_kept(&mut self, free: u32, plan: &Plan) -> Option<Cut> {
+        let mut cut = None;
+        if !self.tried.is_empty() {
+            for first in free..self.graph.real as u32 {
+                if cut.is_none() && self.graph.touches[first as usize].is_some_and(|it| it.reads) {
+                    cut = self.add_kept_at(first, plan);
+                }
+            }
+        }
+        self.tried[self.known..].sort_by_key(|it| it.place);
+        let own = self.tried.iter().enumerate().skip(self.known);
+        self.numbers.clear();
+        self.numbers
+            .extend(own.filter(|(_, it)| it.kind != Kind::Kept).map(|(number, _)| number));
+        let (first, last) = cut?;
+        let number = self.tried.iter().position(|it| it.kind == Kind::Kept && it.place == first)?;
+        Some(Cut {
+            first,
+            last,
+            number,
+        })
+    }
+
+    /// One that begins with this read; where it begins and ends if it does not count.
+    fn add_kept_at(&mut self, first: u32, plan: &Plan) -> Option<(u32, u32)> {
+        let (graph, happens) = (&self.graph, &self.others.happens);
+        let thread = happens.thread(first);
+        let (name, count) = (graph.name(thread), happens.nth(first) as u32);
+        let mine = |it: &&Tried| {
+            it.kind != Kind::Kept && it.name == name && it.count == count && it.place <= first
+        };
+        let last = self.tried.iter().filter(mine).max_by_key(|it| it.place)?;
+        let known = last.reads.clone();
+        let line = &happens.of_thread(thread)[count as usize..];
+        let (mut reads, mut end) = (Vec::new(), None);
+        for (index, &at) in line.iter().enumerate() {
+            let event = &graph.skeleton.events[at as usize];
+            let source = graph.sources[at as usize];
+            reads.push(TriedRead {
+                source,
+                site: event.site.0,
+                way: way(event.op),
+            });
+            if at >= plan.steps.len() as u32 && self.was_tried(at, source, first, usize::MAX) {
+                end = Some((first, at));
+                break;
+            }
+            if known.get(index).is_none_or(|read| read.source != source) {
+                break;
+            }
+        }
+        self.tried.push(Tried {
+            name,
+            count,
+            place: first,
+            reads,
+            kind: Kind::Kept,
+        });
+        end
+    }
+
+    /// The round that a read belongs to, if it left a loop after others were taken back.
+    pub(super) fn kept_round(&self, read: u32) -> Option<usize> {
+        if self.tried.is_empty() {
+            return None;
+        }
+        let (graph, happens) = (&self.graph, &self.others.happens);
+        let line = happens.thread(read);
+        let (name, nth) = (graph.name(graph.thread(line)), happens.nth(read));
+        self.tried.iter().position(|it| {
+            let count = it.count as usize;
+            it.kind == Kind::Kept
+                && it.name == name
+                && (count..count + it.reads.len()).contains(&nth)
+                && happens.of_thread(line).get(count) == Some(&it.place)
+        })
+    }
+
+    /// Adds the plan in which a thread does not go through a round that left its loop, but waits until something is written.
+    pub(super) fn hold(&mut self, number: usize, run: &mut Run) {
+        let Tried {
+            name, count, place, ..
+        } = self.tried[number];
+        run.elsewhere = None;
+        if !claim(run, place, mix(name, u64::from(count) << 8 | 9)) {
+            return;
+        }
+        let Some(thread) = self.graph.named(name) else {
+            return;
+        };
+        let mut order = std::mem::take(&mut self.witness.order);
+        order.clear();
+        order.extend(self.graph.done.iter().filter(|position| **position < place));
+        let shared = self.shared(&order, place, |_| false);
+        self.items.clear();
+        for &position in &order[shared..] {
+            let item = Item::old(&self.graph, &[], place, position);
+            self.items.push(item);
+        }
+        self.witness.order = order;
+        let held = Held {
+            thread,
+            any: self.tried[number].reads.len() > 1,
+        };
+        let above = super::owner(&run.node, place).1;
+        // In that run it is one more round that was tried.
+        let before = std::mem::replace(&mut self.tried[number].kind, Kind::Held);
+        self.write(shared, place, place, above, Some(held), run);
+        self.tried[number].kind = before;
     }
 
     /// Threads that were stopped may read for ever what they read last: the execution in which they do.
@@ -187,8 +315,12 @@ impl Rf {
     /// Threads that read again because something was written which could have been written before: they may read for ever what they had read.
     pub(super) fn stay(&mut self, fresh: u32, run: &mut Run) {
         for number in 0..self.tried.len() {
+            let cut = self.cut.map_or(u32::MAX, |cut| cut.first);
             if run.fit.is_err() {
                 return;
+            }
+            if self.tried[number].kind != Kind::TakenBack || self.tried[number].place > cut {
+                continue;
             }
             let from = match number < self.known {
                 true => self.tried[number].place.max(fresh),
@@ -250,7 +382,7 @@ impl Rf {
 
     /// The round in the graph.
     fn round_of(&self, number: usize) -> Option<Round> {
-        match number.checked_sub(self.known) {
+        match self.numbers.iter().position(|own| *own == number) {
             Some(own) => self.graph.rounds.get(own).copied(),
             None => {
                 let tried = &self.tried[number];

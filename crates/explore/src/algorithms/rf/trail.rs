@@ -17,6 +17,8 @@ pub struct Trail {
     pub(super) node: Option<Arc<Node>>,
     /// Rounds of loops that were taken back on the way here, in the order of their places.
     pub(super) tried: Arc<[Tried]>,
+    /// Decisions before this place were made before; 0: as marks say.
+    pub(super) floor: u32,
     /// Nothing follows: it is run for how it ends.
     pub(super) leaf: bool,
 }
@@ -31,6 +33,22 @@ pub struct Tried {
     /// In the order of decisions.
     pub(super) place: u32,
     pub(super) reads: Vec<TriedRead>,
+    pub(super) kind: Kind,
+}
+
+/// What became of a round.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Kind {
+    /// It was taken back.
+    TakenBack,
+    /// It left the loop, in the run that did it first. The last of its reads is the first that is not as in the round before.
+    Kept,
+    /// The same, in a run in which the thread is held and does something else.
+    Held,
+}
+
+impl Kind {
+    const ALL: [Kind; 3] = [Kind::TakenBack, Kind::Kept, Kind::Held];
 }
 
 /// One of its reads.
@@ -56,11 +74,11 @@ impl Way {
 impl Trail {
     /// As plain data: the first new place, whether nothing follows, the rounds, then the order.
     pub(super) fn store(&self, nodes: &mut NodeStore) -> StoredPayload {
-        let mut numbers = vec![self.fresh, self.leaf.into(), self.tried.len() as u32];
+        let mut numbers = vec![self.fresh, self.leaf.into(), self.floor, self.tried.len() as u32];
         for tried in self.tried.iter() {
             let (high, low) = ((tried.name >> 32) as u32, tried.name as u32);
             let length = tried.reads.len() as u32;
-            numbers.extend([high, low, tried.count, tried.place, length]);
+            numbers.extend([high, low, tried.count, tried.place, tried.kind as u32, length]);
             for read in &tried.reads {
                 numbers.extend([read.source, read.site, read.way as u32]);
             }
@@ -77,11 +95,12 @@ impl Trail {
         let numbers: Vec<u32> = numbers.collect::<Result<_, _>>().map_err(|_| Malformed)?;
         let mut numbers = numbers.into_iter();
         let mut next = || numbers.next().ok_or(Malformed);
-        let (fresh, leaf) = (next()?, next()? != 0);
+        let (fresh, leaf, floor) = (next()?, next()? != 0, next()?);
         let mut tried = Vec::new();
         for _ in 0..next()? {
             let name = u64::from(next()?) << 32 | u64::from(next()?);
-            let (count, place, length) = (next()?, next()?, next()?);
+            let (count, place, kind, length) = (next()?, next()?, next()? as usize, next()?);
+            let kind = *Kind::ALL.get(kind).ok_or(Malformed)?;
             let mut reads = Vec::new();
             for _ in 0..length {
                 let (source, site, way) = (next()?, next()?, next()? as usize);
@@ -93,6 +112,7 @@ impl Trail {
                 count,
                 place,
                 reads,
+                kind,
             });
         }
         let order: Vec<u32> = numbers.collect();
@@ -103,6 +123,7 @@ impl Trail {
             fresh,
             node: node.next(),
             tried: tried.into(),
+            floor,
             leaf,
         };
         match whole && node.next().is_none() {
