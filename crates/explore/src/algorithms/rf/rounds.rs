@@ -171,6 +171,7 @@ impl Rf {
             for first in free..self.graph.real as u32 {
                 if cut.is_none() && self.graph.touches[first as usize].is_some_and(|it| it.reads) {
                     cut = self.add_kept_at(first, plan);
+                    cut = cut.or_else(|| self.tried_inside(first, plan));
                 }
             }
         }
@@ -224,6 +225,29 @@ impl Rf {
             kind: Kind::Kept,
         });
         end
+    }
+
+    /// Whether a read that was done by default in a round whose beginning was planned was tried.
+    fn tried_inside(&mut self, read: u32, plan: &Plan) -> Option<(u32, u32)> {
+        let (graph, happens) = (&self.graph, &self.others.happens);
+        let source = graph.sources[read as usize];
+        let by_default = read >= plan.steps.len() as u32;
+        if !by_default || !self.was_tried(read, source, read, usize::MAX) {
+            return None;
+        }
+        let event = &graph.skeleton.events[read as usize];
+        self.tried.push(Tried {
+            name: graph.name(event.thread),
+            count: happens.nth(read) as u32,
+            place: read,
+            reads: vec![TriedRead {
+                source,
+                site: event.site.0,
+                way: way(event.op),
+            }],
+            kind: Kind::Kept,
+        });
+        Some((read, read))
     }
 
     /// The round that a read belongs to, if it left a loop after others were taken back.
