@@ -44,6 +44,7 @@ mod time;
 mod turns;
 
 pub use late::{IN_A_ROW, SPURIOUS};
+pub use rounds::Round;
 pub use run::Run;
 pub use time::LOOK;
 pub use turns::Next;

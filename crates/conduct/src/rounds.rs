@@ -74,6 +74,17 @@ impl Rounds {
     }
 }
 
+/// What became of a round that changed nothing.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Round {
+    /// Its events are none any more.
+    TakenBack,
+    /// It was planned: its thread goes no further.
+    Stopped,
+    /// It did more than look at atomics.
+    Stays,
+}
+
 /// Whether an event only looked at an atomic.
 fn looks(event: &Event) -> bool {
     let read = event.access[0].is_some_and(|access| access.class == Class::Read);
@@ -105,16 +116,15 @@ impl Run {
         self.execution.looped = true;
     }
 
-    /// The last so many events of a thread are a round that changed nothing. Says whether they were taken back; if not, they stay, and the
-    /// thread may be stopped.
-    pub fn take_back(&mut self, thread: ThreadId, count: usize) -> bool {
+    /// The last so many events of a thread are a round that changed nothing. Says what became of them.
+    pub fn take_back(&mut self, thread: ThreadId, count: usize) -> Round {
         let events = &self.execution.events;
         let Some(place) = events.len().checked_sub(count).filter(|_| count > 0) else {
-            return false;
+            return Round::Stays;
         };
         let mine = events.iter().rev().filter(|event| event.thread == thread);
         if mine.clone().take(count).filter(|event| looks(event)).count() < count {
-            return false;
+            return Round::Stays;
         }
         let together = events[place..].iter().all(|event| event.thread == thread);
         let done = self.state.count(thread);
@@ -125,7 +135,7 @@ impl Run {
         if !together || place < self.plan.steps.len() {
             self.execution.stopped.push(since);
             self.wait(thread, Vec::new());
-            return false;
+            return Round::Stopped;
         }
         let events: Vec<Event> = self.execution.events.drain(place..).collect();
         let objects = events.iter().filter_map(|event| event.op.object());
@@ -140,7 +150,7 @@ impl Run {
         if let Some(&(_, now)) = times.find(|(moment, _)| *moment == since) {
             self.time.take_back(since, now);
         }
-        true
+        Round::TakenBack
     }
 
     fn wait(&mut self, thread: ThreadId, objects: Vec<ObjectId>) {

@@ -6,7 +6,7 @@
 
 use proptest::prelude::*;
 use reweave_conduct::{
-    Next, Run,
+    Next, Round, Run,
     parking::{Fingerprint, Polls},
 };
 use reweave_explore::{Target, TargetError};
@@ -150,7 +150,7 @@ impl LoopMachine {
         polls.arrive(false);
         if self.run.takes_back() {
             if let Some(start) = polls.again(op, site, || *at) {
-                if self.run.take_back(id, polls.row().len() - start) {
+                if self.run.take_back(id, polls.row().len() - start) == Round::TakenBack {
                     polls.take_back(start);
                 }
             }

@@ -85,6 +85,12 @@ impl World {
         self.watched.events.push(stack);
     }
 
+    /// The last events of the run were taken back.
+    pub fn forget_events(&mut self) {
+        let events = self.run.execution().events.len();
+        self.watched.events.truncate(events);
+    }
+
     /// An access of this memory was made here.
     #[cold]
     pub fn log(&mut self, address: usize, bytes: usize, site: Site) {
