@@ -8,7 +8,7 @@ use crate::{
     settings::Settings,
     subject::{Fault, Subject},
 };
-use reweave_explore::{AlgorithmName, Estimate, Flow, Interrupt, Log, Search, TargetError, Totals, Unfit};
+use reweave_explore::{AlgorithmName, Estimate, Flow, Interrupt, Log, Search, TargetError, Totals};
 use reweave_model::{Execution, Kind, Plan};
 use std::{
     fs::File,
@@ -144,10 +144,6 @@ impl<S: Subject> Check<S> {
             }
             match self.explore(&slice) {
                 Err(fault) => break Err(fault),
-                Ok(Explored::Loops) => {
-                    self.settings.options.loops = true;
-                    self.begin();
-                }
                 Ok(Explored::Unfit(why)) => {
                     self.settings.options.algorithm = AlgorithmName::Optimal;
                     self.because = Some(why);
@@ -215,10 +211,12 @@ impl<S: Subject> Check<S> {
         }
         self.search = search;
         let options = &self.settings.options;
-        let by_reads = matches!(options.algorithm, AlgorithmName::Auto | AlgorithmName::Rf);
+        let by_reads = matches!(
+            options.algorithm,
+            AlgorithmName::Auto | AlgorithmName::Rf | AlgorithmName::RfLoops
+        );
         match outcome {
             Ok(()) => Ok(match self.search.unfit() {
-                Some(unfit) if *unfit == Unfit::LOOPS && !options.loops => Explored::Loops,
                 Some(unfit) => Explored::Unfit(unfit.to_string()),
                 None => Explored::Stopped,
             }),
@@ -383,8 +381,6 @@ impl<S: Subject> Check<S> {
 
 /// How a part of a check ended.
 enum Explored {
-    /// Rounds of loops have to be taken back.
-    Loops,
     /// The search is complete, or was stopped.
     Stopped,
     /// A run took longer than there was time.

@@ -111,11 +111,6 @@ impl Run {
         }
     }
 
-    /// A thread came to an operation again: it may try something again.
-    pub fn looped(&mut self) {
-        self.execution.looped = true;
-    }
-
     /// The last so many events of a thread are a round that changed nothing. Says what became of them.
     pub fn take_back(&mut self, thread: ThreadId, count: usize) -> Round {
         let events = &self.execution.events;

@@ -65,7 +65,6 @@ impl Run {
         execution.epochs.clear();
         execution.attempts.clear();
         execution.stopped.clear();
-        execution.looped = false;
         execution.errors.clear();
         execution.end = End::Done;
         execution.spurious = self.state.spurious;

@@ -30,8 +30,6 @@ pub struct Options {
     pub depth: u32,
     /// For `optimal`: children of one execution that are found at a time. One that has more is run again for the rest, and counted once.
     pub at_once: u32,
-    /// For `rf`: rounds of loops that change nothing are taken back.
-    pub loops: bool,
     /// How many executions are drawn at random, so that the size of the search is known early.
     pub probing: Probing,
 }
@@ -46,7 +44,6 @@ impl Default for Options {
             seed: 0,
             depth: 3,
             at_once: 10_000,
-            loops: false,
             probing: Probing::default(),
         }
     }

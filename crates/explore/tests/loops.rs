@@ -19,8 +19,7 @@ struct Met {
 
 fn explore(program: &Looping, workers: usize, limit: u64) -> Result<Met, String> {
     let mut search = Search::new(Options {
-        algorithm: AlgorithmName::Rf,
-        loops: true,
+        algorithm: AlgorithmName::RfLoops,
         ..Options::default()
     });
     let classes = Mutex::new(BTreeMap::new());
@@ -107,7 +106,7 @@ fn random_loops() {
     let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &bytes);
     let mut runner = TestRunner::new_with_rng(config, rng);
     let (compared, all, redundant) = (Cell::new(0), Cell::new(0), Cell::new(0));
-    let outcome = runner.run(&looping(), |program| { let t = std::time::Instant::now(); let c = compare(&program); if t.elapsed().as_millis() > 700 { println!("SLOW {:?} {c:?} {program:?}", t.elapsed()); } match c {
+    let outcome = runner.run(&looping(), |program| match compare(&program) {
         Err(message) => Err(TestCaseError::fail(message)),
         Ok(None) => Ok(()),
         Ok(Some((classes, discarded))) => {
@@ -116,7 +115,7 @@ fn random_loops() {
             redundant.set(redundant.get() + discarded);
             Ok(())
         }
-    }});
+    });
     if let Err(error) = outcome {
         panic!("{error}");
     }
@@ -125,60 +124,31 @@ fn random_loops() {
     assert!(compared > cases / 2, "{compared} programs");
 }
 
-fn counts(program: &Looping) -> (usize, u64) {
-    let met = explore(program, 1, 2_000_000).unwrap();
-    (met.classes.len(), met.redundant)
-}
-
+/// Threads that take a lock by a compare-exchange, in every order: n!. A run in which a round was planned and failed is discarded.
 #[test]
-fn a_flag_is_one_class() {
-    let program = Looping(vec![
-        vec![L::Store(0, 1)],
-        vec![L::Head, L::Load(0), L::Again(1, 2)],
-    ]);
-    assert_eq!(compare(&program), Ok(Some((1, 1))));
-}
-
-#[test]
-fn spinlocks() {
+fn a_spinlock_has_a_class_for_each_order() {
     let lock = vec![L::Head, L::Cas(0, 0, 1), L::Again(1, 2), L::Store(0, 0)];
-    for n in 2..5 {
-        let program = Looping(vec![lock.clone(); n]);
-        println!("spinlock({n}): {:?}", counts(&program));
+    let mut orders = 1;
+    for threads in 2..5 {
+        orders *= threads;
+        let program = Looping(vec![lock.clone(); threads]);
+        let met = explore(&program, 1, 1_000).unwrap();
+        assert_eq!(met.classes.len(), orders);
+        assert_eq!(met.executions, orders as u64);
+        assert!(met.redundant > 0);
     }
 }
 
-
+/// Two writes that nothing orders: the thread sees the one that lets it go, or the other was last and it waits for ever.
 #[test]
-fn debug_one() {
-    if std::env::var("DEBUG_ONE").is_err() { return; }
+fn a_value_that_was_missed_is_a_livelock() {
     let program = Looping(vec![
-vec![L::Head, L::Cas(0, 0, 1), L::Again(1, 2), L::StoreReg(0, 1), L::Store(0, 0)],
-vec![L::Head, L::Cas(0, 0, 1), L::Again(1, 2), L::Store(2, 1), L::Store(0, 0), L::Head, L::Cas(2, 0, 1), L::Again(1, 2), L::Store(2, 0)],
-vec![L::Head, L::Cas(2, 0, 1), L::Again(1, 2), L::SkipUnless(1, 1), L::Store(2, 1), L::Store(2, 0), L::Head, L::Cas(2, 0, 1), L::Again(1, 2), L::Head, L::Load(0), L::Again(0, 2), L::Store(2, 0)],
+        vec![L::Store(0, 1)],
+        vec![L::Store(0, 2)],
+        vec![L::Head, L::Load(0), L::Again(1, 2)],
     ]);
-    println!("{:?}", compare(&program));
-    let mut search = Search::new(Options { algorithm: AlgorithmName::Rf, loops: true, ..Options::default() });
-    let seen: Mutex<BTreeMap<LoopClass, String>> = Mutex::new(BTreeMap::new());
-    let number = Mutex::new(0);
-    let after = |plan: &reweave_model::Plan, execution: &reweave_model::Execution| {
-        *number.lock().unwrap() += 1;
-        let mut text = format!("run {} {:?} {:?}\n", number.lock().unwrap(), execution.end, plan.sleep);
-        for (i, e) in execution.events.iter().enumerate() {
-            let mark = plan.steps.get(i).map(|s| format!("{:?}", s.mark)).unwrap_or_default();
-            text += &format!("  {i} t{} {} {:?} -> {} {mark}\n", e.thread.0, e.op.kind().name(), e.op.object().unwrap().0, e.result);
-        }
-        text += &format!("  attempts {:?}\n", execution.attempts.iter().map(|a| (a.place, a.since.thread.0, a.events.iter().map(|e| (e.op.object().unwrap().0, e.result)).collect::<Vec<_>>())).collect::<Vec<_>>());
-        if std::env::var("ALL").is_ok() { println!("{text}"); }
-        if execution.end == End::Done {
-            let class = loop_class(execution);
-            if let Some(first) = seen.lock().unwrap().get(&class) {
-                println!("TWICE\n{first}\nand\n{text}");
-            }
-            seen.lock().unwrap().insert(class, text);
-        }
-        if *number.lock().unwrap() > 300 { return Flow::Stop; }
-        Flow::Continue
-    };
-    search.run(1, |_| LoopMachine::new(&program), || Flow::Continue, after).unwrap();
+    let met = explore(&program, 1, 1_000).unwrap();
+    let livelocks = met.classes.keys().filter(|(livelock, _)| *livelock);
+    assert_eq!((met.classes.len(), livelocks.count()), (2, 1));
+    assert!(compare(&program).unwrap().is_some());
 }

@@ -189,8 +189,6 @@ pub struct Execution {
     pub attempts: Vec<Attempt>,
     /// Threads that were stopped since a round that the plan asks for changed nothing, and from which of their events on it reaches.
     pub stopped: Vec<Edge>,
-    /// Whether a thread came to a read again and had changed nothing in between: a loop may try again.
-    pub looped: bool,
     /// Whether waits could end without a notification.
     pub spurious: bool,
     /// Whether the program saw what an atomic holds by something that is no event, where that depends on the order of stores that

@@ -29,6 +29,7 @@ pub use trail::Trail;
 
 use super::optimal::{Detour, Optimal};
 use crate::{
+    algorithms::AlgorithmName,
     algorithm::{Algorithm, Found, Malformed, NodeStore, Options, Ran, StoredPayload, Unfit},
     claims::{Claim, Claimed, Claims, Node},
     happens::{Happens, Quad, add_next, join},
@@ -147,7 +148,7 @@ impl Algorithm for Rf {
     }
 
     fn first(options: &Options) -> (Policy, Trail) {
-        let policy = match options.loops {
+        let policy = match options.algorithm == AlgorithmName::RfLoops {
             true => Policy::Loops,
             false => Policy::First,
         };

@@ -147,8 +147,6 @@ fn revisit(task: &Task, op: Op, site: Site, frame: &Frame) -> Before {
     };
     if takes_back {
         task.world().round_may_begin(task.thread, begins);
-    } else if polls.is_here_again() {
-        task.world().run.borrow_mut().looped();
     }
     let Some(start) = start else {
         return Before::Go(Gate::Open);

@@ -291,11 +291,8 @@ fn revisit(mut world: Borrow<'_, World>, op: Op, site: Site, frame: &Frame) -> G
     let held = me.spin.held;
     let polls = &mut me.spin.polls;
     let Some(start) = polls.revisit(op, site, || print(frame, top, held)) else {
-        if polls.is_here_again() {
-            world.run.looped();
-            if !world.check_races {
-                watched_reads::begin(world.current);
-            }
+        if polls.is_here_again() && !world.check_races {
+            watched_reads::begin(world.current);
         }
         return Gate::Open;
     };

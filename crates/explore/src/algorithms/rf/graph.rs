@@ -91,12 +91,24 @@ impl Graph {
                 "a time limit runs out when nothing else can go on",
             ));
         }
-        if plan.policy != Policy::Loops {
-            if execution.looped {
-                return Err(Unfit::LOOPS);
+        let waits = |index: usize| {
+            let thread = ThreadId(index as u32);
+            let mine = execution.events.iter().filter(|it| it.thread == thread);
+            let count = mine.count() as u32;
+            let mut rounds = execution.attempts.iter();
+            let stopped = execution.stopped.iter().any(|it| it.thread == thread);
+            plan.policy == Policy::Loops
+                && (stopped || rounds.any(|it| it.since == Edge { thread, count }))
+        };
+        for (index, record) in execution.threads.iter().enumerate() {
+            match record.pending {
+                Some(Pending {
+                    gate: Gate::Word(_),
+                    ..
+                }) if waits(index) => {}
+                Some(pending) => unfit(pending)?,
+                None => {}
             }
-            let mut pending = execution.threads.iter().filter_map(|thread| thread.pending);
-            pending.try_for_each(unfit)?;
         }
         let renamed = self.copy_rest(execution);
         let kept = match renamed {
