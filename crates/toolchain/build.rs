@@ -1,7 +1,7 @@
-//! Builds the runtime, which is embedded in this crate: the installed command is one file.
+//! Builds the shared objects that programs load, which are embedded in this crate: the installed command is one file.
 //!
-//! The runtime is a workspace of its own (no std, aborts on panic). It is always built with optimisation, whatever this
-//! crate is built with, and without the flags and wrappers meant for this crate: clippy's, coverage's, sanitizers'.
+//! The runtime (no std, aborts on panic) and the object behind `reweave run` are workspaces of their own. They are always built with
+//! optimisation, whatever this crate is built with, and without the flags and wrappers meant for this crate: clippy's, coverage's, sanitizers'.
 
 use std::{
     collections::{BTreeSet, hash_map::DefaultHasher},
@@ -21,20 +21,24 @@ fn main() {
     let here = PathBuf::from(variable("CARGO_MANIFEST_DIR"));
     let headers = ["reweave.h", "reweave-std.h", "std/bits/shared_ptr_atomic.h"];
     let headers = headers.map(|name| here.join("include").join(name));
-    let built = runtime(&here.join("../runtime/Cargo.toml"));
-    for changes in sources(&built.with_extension("d"))
+    let runtime = shared_object(&here, "runtime");
+    let stable = shared_object(&here, "stable");
+    for changes in sources(&runtime.with_extension("d"))
         .iter()
+        .chain(&sources(&stable.with_extension("d")))
         .chain(&headers)
         .chain([&here.join("build.rs")])
     {
         println!("cargo::rerun-if-changed={}", changes.display());
     }
     let mut contents = DefaultHasher::new();
-    read(&built).hash(&mut contents);
+    read(&runtime).hash(&mut contents);
+    read(&stable).hash(&mut contents);
     for header in &headers {
         read(header).hash(&mut contents);
     }
-    println!("cargo::rustc-env=REWEAVE_RUNTIME={}", built.display());
+    println!("cargo::rustc-env=REWEAVE_RUNTIME={}", runtime.display());
+    println!("cargo::rustc-env=REWEAVE_STABLE={}", stable.display());
     let [header, first, shared_pointers] = headers;
     println!("cargo::rustc-env=REWEAVE_HEADER={}", header.display());
     println!("cargo::rustc-env=REWEAVE_FIRST={}", first.display());
@@ -43,9 +47,10 @@ fn main() {
     println!("cargo::rustc-env=REWEAVE_KIT={:016x}", contents.finish());
 }
 
-/// Builds the shared object, and says where it is.
-fn runtime(manifest: &Path) -> PathBuf {
-    let directory = Path::new(&variable("OUT_DIR")).join("runtime");
+/// Builds the shared object of the crate beside this one, and says where it is.
+fn shared_object(here: &Path, name: &str) -> PathBuf {
+    let manifest = here.join("..").join(name).join("Cargo.toml");
+    let directory = Path::new(&variable("OUT_DIR")).join(name);
     let mut cargo = Command::new(variable("CARGO"));
     cargo.args(["build", "--release", "--locked", "--target", PLATFORM]);
     cargo.arg("--manifest-path").arg(manifest);
@@ -56,9 +61,12 @@ fn runtime(manifest: &Path) -> PathBuf {
         }
     }
     let status = cargo.status().expect("cargo runs this script");
-    assert!(status.success(), "the runtime could not be built: {status}");
+    assert!(
+        status.success(),
+        "crates/{name} could not be built: {status}"
+    );
     let built = directory.join(PLATFORM).join("release");
-    built.join("libreweave_runtime.so")
+    built.join(format!("libreweave_{name}.so"))
 }
 
 /// Whether a variable says how to build this crate, and not how to build on this machine.

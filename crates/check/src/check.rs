@@ -3,6 +3,7 @@
 use crate::{
     control::Control,
     found::Found,
+    heaviest::Heavy,
     outcome::Outcome,
     repeats::Repeats,
     settings::Settings,
@@ -10,6 +11,7 @@ use crate::{
 };
 use reweave_explore::{AlgorithmName, Estimate, Flow, Interrupt, Log, Search, TargetError, Totals};
 use reweave_model::{Execution, Kind, Plan};
+use reweave_report::{Multiplies, path_name};
 use std::{
     fs::File,
     io::{self, BufWriter},
@@ -64,6 +66,10 @@ pub struct Check<S> {
     pub(crate) elapsed: Duration,
     /// Whether there would be more to do, had there been more time.
     paused: bool,
+    /// Whether that is because somebody stopped it.
+    interrupted: bool,
+    /// What makes it large.
+    heavy: Heavy,
     /// Why it is not explored by who reads from whom.
     pub(crate) because: Option<String>,
     /// When all slices are over.
@@ -94,6 +100,8 @@ impl<S: Subject> Check<S> {
             races: AtomicBool::new(false),
             elapsed: Duration::ZERO,
             paused: true,
+            interrupted: false,
+            heavy: Heavy::default(),
             because: None,
             deadline: None,
         }
@@ -129,6 +137,13 @@ impl<S: Subject> Check<S> {
         self.settings.workers = workers;
     }
 
+    /// So many executions as its settings allow, beyond those that it has made.
+    pub fn allow_more(&mut self) {
+        let made = self.totals().runs();
+        let limit = &mut self.settings.max_executions;
+        *limit = limit.map(|limit| limit.saturating_add(made));
+    }
+
     /// Explores until then, and says whether there is more to do.
     pub fn advance(&mut self, control: &Control, until: Option<Instant>) -> Result<bool, Fault> {
         let start = Instant::now();
@@ -160,6 +175,7 @@ impl<S: Subject> Check<S> {
         };
         let over = matches!(done, Ok(true)) || self.over(&slice);
         self.paused = !self.finished() && over;
+        self.interrupted = self.paused && control.stop.load(Relaxed);
         self.elapsed += start.elapsed();
         done.map(|_| self.paused)
     }
@@ -170,6 +186,7 @@ impl<S: Subject> Check<S> {
         self.search = Search::new(self.settings.options);
         self.found = Found::default();
         self.repeats = Repeats::default();
+        self.heavy = Heavy::default();
         self.races = AtomicBool::new(false);
     }
 
@@ -264,6 +281,7 @@ impl<S: Subject> Check<S> {
             return Flow::Stop;
         }
         self.repeats.note(execution);
+        self.heavy.note(execution);
         let depth = execution.events.len() as u64;
         control.depth.store(depth, Relaxed);
         if let Some(witness) = &control.witness {
@@ -342,8 +360,10 @@ impl<S: Subject> Check<S> {
         }
         let left = !self.search.exhausted() || self.subject.must_restart();
         let stopped = failed && !errors.is_empty();
+        let late = hurried || (left && self.paused && !stopped);
         let reasons = [
-            ("budget", hurried || (left && self.paused && !stopped)),
+            ("interrupted", late && self.interrupted),
+            ("budget", late && !self.interrupted),
             ("max-executions", left && self.limited() && !stopped),
             ("max-steps", totals.max_steps > 0),
             ("timeouts", totals.timeouts_cut),
@@ -370,11 +390,27 @@ impl<S: Subject> Check<S> {
             because: self.because.clone(),
             totals,
             estimate: self.search.estimate(),
+            multiplies: self.multiplies(),
             incomplete,
             errors,
             unconfirmed,
             workers: settings.workers,
             elapsed: self.elapsed + start.elapsed(),
+        })
+    }
+}
+
+impl<S: Subject> Check<S> {
+    /// The place that makes the search large, if it has one.
+    fn multiplies(&self) -> Option<Multiplies> {
+        let heaviest = self.heavy.place()?;
+        Some(Multiplies {
+            location: self.subject.position(heaviest.site)?.to_string(),
+            thread: path_name(&heaviest.thread),
+            times: heaviest.times,
+            threads: heaviest.threads,
+            steps: heaviest.steps.0,
+            of: heaviest.steps.1,
         })
     }
 }

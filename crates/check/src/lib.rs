@@ -8,6 +8,7 @@
 mod check;
 mod control;
 mod found;
+mod heaviest;
 mod outcome;
 mod repeats;
 mod settings;

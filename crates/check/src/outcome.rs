@@ -2,7 +2,7 @@
 
 use crate::found::Error;
 use reweave_explore::{AlgorithmName, Estimate, Totals};
-use reweave_report::{BlockedBy, Estimated, ResultDocument};
+use reweave_report::{BlockedBy, Estimated, Multiplies, ResultDocument};
 use std::time::Duration;
 
 /// What a check came out with.
@@ -16,6 +16,8 @@ pub struct Outcome {
     pub totals: Totals,
     /// How large the search is, as far as it was explored.
     pub estimate: Option<Estimate>,
+    /// What makes it large.
+    pub multiplies: Option<Multiplies>,
     /// Why not everything was explored; empty: everything was.
     pub incomplete: Vec<String>,
     /// What went wrong, each distinct error once, the first one found first.
@@ -43,6 +45,9 @@ impl Outcome {
         document.threads_max = self.totals.threads_max;
         document.elapsed_s = self.elapsed.as_secs_f64();
         document.estimate = self.estimated();
+        if document.estimate.is_some_and(|it| it.covered < 1.0) {
+            document.multiplies.clone_from(&self.multiplies);
+        }
         document.workers = self.workers as u32;
         document.errors = self.errors.iter().map(Error::finding).collect();
         document

@@ -41,7 +41,13 @@ impl<S: Subject> Check<S> {
         if stored.because.is_some() {
             expected.algorithm = AlgorithmName::Optimal;
         }
-        if *search.options() != expected {
+        // How often sizes are looked at, and how many random schedules are wanted, do not change what is explored.
+        let begun = search.options();
+        expected.probing = begun.probing;
+        if !expected.algorithm.samples() {
+            expected.samples = begun.samples;
+        }
+        if *begun != expected {
             return Err(FragmentError::OtherOptions);
         }
         let mut check = Check::new(subject, settings);

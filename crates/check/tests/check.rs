@@ -352,7 +352,7 @@ fn it_can_be_stopped_from_outside() {
     let bench = bench();
     bench.control.stop.store(true, Relaxed);
     let outcome = bench.check(writers(4, never)).unwrap();
-    assert_eq!(outcome.incomplete, ["budget"]);
+    assert_eq!(outcome.incomplete, ["interrupted"]);
 }
 
 #[test]

@@ -27,6 +27,27 @@ pub struct Cli {
     /// What to do.
     #[command(subcommand)]
     pub verb: Verb,
+    /// When to use colour; NO_COLOR and CLICOLOR_FORCE are honoured
+    #[arg(
+        long,
+        value_enum,
+        global = true,
+        value_name = "WHEN",
+        default_value = "auto"
+    )]
+    pub color: ColorChoice,
+}
+
+/// When output has colour.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum ColorChoice {
+    /// On a terminal
+    #[default]
+    Auto,
+    /// Also in pipes and files
+    Always,
+    /// Nowhere
+    Never,
 }
 
 const CODES: &str = "Exit codes: 0 complete and no error, 1 error found, 2 wrong usage, \
@@ -35,12 +56,14 @@ const CODES: &str = "Exit codes: 0 complete and no error, 1 error found, 2 wrong
 impl Cli {
     /// Parses the words of the command line, the first of which is the command itself.
     pub fn read(words: Vec<OsString>) -> Result<Cli, clap::Error> {
+        let colors = colors(&words);
         let mut words = words.into_iter();
-        let mut front: Vec<OsString> = words.by_ref().take(2).collect();
-        match front.get(1).and_then(|verb| verb.to_str()) {
+        let mut front: Vec<OsString> = words.by_ref().take(2 + colors).collect();
+        match front.get(1 + colors).and_then(|verb| verb.to_str()) {
             // Compilers' options and programs' arguments stand among ours; clap parses ours.
             Some(name @ ("check" | "estimate")) => {
                 let mut command = Cli::command();
+                command.build();
                 let verb = command.find_subcommand_mut(name);
                 let groups = WordGroups::of(words, verb.expect("it is a verb"));
                 front.extend(groups.ours.iter().cloned());
@@ -60,6 +83,19 @@ impl Cli {
     }
 }
 
+/// How many words between the command and its verb are about colour.
+fn colors(words: &[OsString]) -> usize {
+    let joined = |word: &OsString| word.as_encoded_bytes().starts_with(b"--color=");
+    let mut count = 0;
+    loop {
+        count += match words.get(1 + count) {
+            Some(word) if joined(word) => 1,
+            Some(word) if word == "--color" => 2,
+            _ => return count,
+        };
+    }
+}
+
 #[derive(Subcommand, Debug)]
 pub enum Verb {
     /// Show a trace file or a result document
@@ -76,6 +112,9 @@ pub enum Verb {
     Estimate(CheckOptions),
     /// Compare estimates with recorded searches
     Evaluate(EvaluateOptions),
+    /// Run a program with its threads synchronising in one fixed order
+    #[command(after_help = RUN_HELP)]
+    Run(RunOptions),
     /// Run a build (make, cmake, ninja) with instrumenting compilers
     Build(BuildOptions),
     /// The instrumenting C compiler
@@ -84,6 +123,10 @@ pub enum Verb {
     /// The instrumenting C++ compiler
     #[command(name = "c++", disable_help_flag = true)]
     Cxx(CompilerWords),
+    /// Print a script that completes this command's words in a shell
+    Completions(CompletionsOptions),
+    /// Write the manual pages of all commands
+    Man(ManOptions),
     /// The assembler that these compilers call
     #[command(name = "as", disable_help_flag = true, hide = true)]
     Assembler(CompilerWords),
@@ -104,6 +147,26 @@ reweave estimate [OPTIONS] FILE.c|.cc|.cpp ... [-- ARGS...]
        reweave estimate [OPTIONS] -- PROGRAM [ARGS...]";
 
 const ESTIMATE_HELP: &str = "Options and arguments are those of `reweave check`; --budget is the time for each way, 1s by default.";
+
+const RUN_HELP: &str = "\
+The exit code is the program's; with --verify 0 if all runs had the same order, output and status, 4 if not.";
+
+/// Options of `run`.
+#[derive(Args, Debug)]
+pub struct RunOptions {
+    /// Write the order to a file
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["replay", "verify"])]
+    pub schedule: Option<PathBuf>,
+    /// Keep the order of such a file
+    #[arg(long, value_name = "FILE", conflicts_with = "verify")]
+    pub replay: Option<PathBuf>,
+    /// Run it so many times, and compare orders, outputs and exit statuses
+    #[arg(long, value_name = "N", value_parser = number::<NonZeroU32>)]
+    pub verify: Option<NonZeroU32>,
+    /// The program and its arguments, after `--`
+    #[arg(last = true, required = true, value_name = "PROGRAM")]
+    pub command: Vec<OsString>,
+}
 
 /// Options of `report`.
 #[derive(Args, Debug)]
@@ -206,6 +269,22 @@ pub struct SuiteOptions {
     /// With --simulate: explore every test so many times, with other seeds, and report means
     #[arg(long, value_name = "N", default_value = "1", requires = "simulate", value_parser = number::<NonZeroU32>)]
     pub seeds: NonZeroU32,
+}
+
+/// Options of `completions`.
+#[derive(Args, Debug)]
+pub struct CompletionsOptions {
+    /// The shell
+    #[arg(value_enum)]
+    pub shell: clap_complete::Shell,
+}
+
+/// Options of `man`.
+#[derive(Args, Debug)]
+pub struct ManOptions {
+    /// Where the files go: reweave.1, reweave-check.1, ...
+    #[arg(value_name = "DIR")]
+    pub directory: PathBuf,
 }
 
 /// Options of `build`.

@@ -2,15 +2,15 @@
 
 use crate::{
     args::{CheckOptions, CheckRequest, FaultKind, Format, ProgramSource, Races},
-    output::{Failure, print, replay_line, say, style, usage},
-    progress,
+    fingerprint::Facts,
+    output::{Failure, print, quoted, replay_line, say, style, usage},
+    progress::{self, Phase, Progress},
+    search_file::SearchFile,
     signals::interrupts,
 };
 use reweave_check::{Control, Settings};
 use reweave_explore::{AlgorithmName, Options, Probing};
-use reweave_native::{
-    Finished, Ladder, NativeProgram, Session, copy_standard_input, name_of_files, name_of_program,
-};
+use reweave_native::{Finished, Ladder, NativeProgram, Session, StepDown, copy_standard_input};
 use reweave_report::{ExitCode, ResultDocument, Sources, Style, render_trace, render_untold};
 use std::{
     env,
@@ -47,11 +47,11 @@ fn without_result(request: &CheckRequest, sentence: &str) -> ResultDocument {
         AlgorithmName::Auto => AlgorithmName::Rf,
         named => named,
     };
-    let name = match &request.source {
-        ProgramSource::Files(words) => name_of_files(words),
-        ProgramSource::Program(program) => name_of_program(program),
-    };
-    let mut result = ResultDocument::new(&name, algorithm.name(), algorithm.equivalence());
+    let mut result = ResultDocument::new(
+        &request.program_name(),
+        algorithm.name(),
+        algorithm.equivalence(),
+    );
     result.complete = false;
     let line = sentence.lines().next().unwrap_or_default();
     result.incomplete = vec![format!("unsupported: {line}")];
@@ -99,9 +99,14 @@ pub fn prepare(request: &CheckRequest, stdin: Option<Arc<File>>) -> Result<Nativ
     Ok(program)
 }
 
+/// How many workers explore at once.
+fn workers(options: &CheckOptions) -> usize {
+    let cores = || std::thread::available_parallelism().map_or(1, usize::from);
+    options.workers.map_or_else(cores, usize::from)
+}
+
 /// The settings of a check of this program.
 pub fn settings(request: &CheckRequest, program: &NativeProgram) -> Settings {
-    let cores = || std::thread::available_parallelism().map_or(1, usize::from);
     let stem = Path::new(program.name()).file_stem();
     let options = &request.options;
     Settings {
@@ -113,7 +118,7 @@ pub fn settings(request: &CheckRequest, program: &NativeProgram) -> Settings {
             },
             ..request.search
         },
-        workers: options.workers.map_or_else(cores, usize::from),
+        workers: workers(options),
         budget: options.budget,
         max_executions: options.max_executions,
         keep_going: options.keep_going,
@@ -129,45 +134,127 @@ pub fn settings(request: &CheckRequest, program: &NativeProgram) -> Settings {
 
 fn explore(request: &CheckRequest) -> Result<ExitCode, Failure> {
     let options = &request.options;
-    let mut program = prepare(request, standard_input()?)?;
+    let stdin = standard_input()?;
     if let Some(log) = &options.log {
         // Reported now, and not after the search.
         File::create(log)
             .map_err(|error| format!("{}: no log can be written: {error}", log.display()))?;
     }
     let control = Control::default();
-    let interrupted = interrupts(&control);
-    program.stopped_by(&control);
-    let name = program.name().to_owned();
-    let settings = settings(request, &program);
-    let (workers, stem) = (settings.workers, settings.name.clone());
-    // Compiling does not count.
-    let until = options.budget.and_then(|it| Instant::now().checked_add(it));
-    let mut session = Session::new(program, settings, until)?;
+    let progress = Progress::new(request.program_name(), workers(options), &control);
     let shown = options.format == Format::Text;
-    let finished = loop {
-        progress::shown(&name, workers, &control, shown, || {
-            session.advance(&control, until, &mut |step| say(&step.to_string()))
-        })?;
-        if let Some(finished) = session.conclude(&mut |step| say(&step.to_string()))? {
-            break finished;
-        }
-    };
-    if stopped(&interrupted) {
-        say("interrupted: this is what is known so far");
+    let checked = progress::shown(&progress, shown, || {
+        let program = prepare(request, stdin)?;
+        search(request, program, &control, &progress)
+    })?;
+    if let Some(sentence) = checked.interrupted {
+        say(&sentence);
     }
+    let finished = &checked.finished;
     if let Some(sentence) = unconfirmed(finished.outcome.unconfirmed) {
         say(&sentence);
     }
-    keep(&options.output, &stem, &finished.result);
+    keep(&options.output, &checked.name, &finished.result);
     let text = match options.format {
         Format::Json => finished.result.to_json(),
-        Format::Text => story(&finished, style(options.full, options.plain)),
+        Format::Text => story(finished, style(options.full, options.plain)),
     };
     Ok(match print(&text) {
         ExitCode::Clean => finished.result.exit_code(options.strict),
         failed => failed,
     })
+}
+
+/// What stops a search that can be continued.
+const RESUMABLE: [&str; 3] = ["interrupted", "budget", "max-executions"];
+
+/// A check at its end.
+struct Checked {
+    finished: Finished,
+    /// What its files are called.
+    name: String,
+    /// What to say if it was interrupted.
+    interrupted: Option<String>,
+}
+
+/// Explores a program to its end or its limits. What is left of a search that was stopped is kept.
+fn search(
+    request: &CheckRequest,
+    mut program: NativeProgram,
+    control: &Control,
+    progress: &Progress<'_>,
+) -> Result<Checked, Failure> {
+    let options = &request.options;
+    let interrupted = interrupts(control);
+    program.stopped_by(control);
+    let settings = settings(request, &program);
+    let name = settings.name.clone();
+    let facts = Facts::of(request, &program)
+        .map_err(|error| format!("{}: cannot be read: {error}", program.name()))?;
+    let file = SearchFile::new(&options.output, &name, &facts);
+    // Compiling does not count.
+    let until = options.budget.and_then(|it| Instant::now().checked_add(it));
+    let mut session = Session::new(program, settings, until)?;
+    if options.resume {
+        resume(&mut session, &file);
+    }
+    let stepped_down = &mut |step: &StepDown| say(&step.to_string());
+    let (finished, left) = loop {
+        progress.enter(Phase::Exploring);
+        let more = session.advance(control, until, stepped_down)?;
+        progress.enter(Phase::Confirming);
+        // Confirming takes the errors out of the session.
+        let left = (more || options.max_executions.is_some()).then(|| session.store());
+        if let Some(finished) = session.conclude(stepped_down)? {
+            let goes_on = |why: &String| RESUMABLE.contains(&why.as_str());
+            let left = left.filter(|_| finished.result.incomplete.iter().any(goes_on));
+            break (finished, left);
+        }
+    };
+    let kept = match left {
+        Some(left) => file.write(left),
+        None => {
+            file.remove();
+            Err(String::new())
+        }
+    };
+    let interrupted = stopped(&interrupted).then(|| match kept {
+        Ok(()) => format!("interrupted; to continue:\n  {}", again()),
+        Err(why) if why.is_empty() => "interrupted: this is what is known".into(),
+        Err(why) => format!("interrupted, and it cannot be continued: {why}"),
+    });
+    Ok(Checked {
+        finished,
+        name,
+        interrupted,
+    })
+}
+
+/// Goes on where an earlier check stopped, if there is one.
+fn resume(session: &mut Session, file: &SearchFile) {
+    let resumed = file.read().and_then(|stored| {
+        let resumed = session.resume(stored);
+        resumed.map_err(|error| error.to_string())
+    });
+    match resumed {
+        Ok(()) => session.allow_more(),
+        Err(why) => say(&format!("{why}; it is explored from the beginning")),
+    }
+}
+
+/// The command line that continues this one.
+fn again() -> String {
+    let words = env::args_os().skip(1);
+    let words = words.map(|word| quoted(&word.to_string_lossy()));
+    let mut words: Vec<String> = words.collect();
+    let resumes = words
+        .iter()
+        .take_while(|word| *word != "--")
+        .any(|word| word == "--resume");
+    if let (false, Some(verb)) = (resumes, words.iter().position(|word| word == "check")) {
+        words.insert(verb + 1, "--resume".into());
+    }
+    format!("reweave {}", words.join(" "))
 }
 
 /// What is said of errors that could not be run again in time.

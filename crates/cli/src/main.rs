@@ -7,13 +7,17 @@
 mod args;
 mod check;
 mod compilers;
+mod completions;
 mod estimate;
 mod evaluate;
+mod fingerprint;
 mod output;
 mod pages;
 mod progress;
 mod replay;
 mod report;
+mod run;
+mod search_file;
 mod signals;
 mod suite;
 
@@ -26,7 +30,10 @@ use std::process;
 fn main() -> process::ExitCode {
     signals::install();
     let code = match Cli::read(std::env::args_os().collect()) {
-        Ok(cli) => run(cli.verb),
+        Ok(cli) => {
+            output::set_color(cli.color);
+            run(cli.verb)
+        }
         Err(error) => mistake(&error).code(),
     };
     process::ExitCode::from(code)
@@ -40,8 +47,11 @@ fn run(verb: Verb) -> u8 {
         Verb::Check(options) => check::run(options),
         Verb::Suite(options) => suite::run(&options),
         Verb::Estimate(options) => estimate::run(options),
+        Verb::Run(options) => return run::run(&options),
         Verb::Evaluate(options) => evaluate::run(&options.logs),
         Verb::Build(options) => compilers::build(&options.command),
+        Verb::Completions(options) => completions::print_script(options.shell),
+        Verb::Man(options) => completions::write_pages(&options.directory),
         Verb::Cc(given) => return compilers::compile(Language::C, given.words),
         Verb::Assembler(given) => return compilers::assemble(&given.words),
         Verb::Cxx(given) => return compilers::compile(Language::Cxx, given.words),

@@ -2,11 +2,14 @@
 //!
 //! *Called by:* every verb. *Invariants:* results go to standard output, everything else to standard error in sentences.
 
+use crate::args::ColorChoice;
 use reweave_native::{CheckError, PrepareError, StartError};
 use reweave_report::{ExitCode, Program, Style, clean};
 use std::{
+    env,
     io::{self, IsTerminal, Write},
     path::Path,
+    sync::{Mutex, OnceLock, PoisonError},
 };
 
 /// Why there is no result: the exit code, and a sentence that says what to do.
@@ -65,23 +68,44 @@ impl From<CheckError> for Failure {
 
 /// The command line that replays the trace in this file.
 pub fn replay_line(program: &Program, file: &Path) -> Option<String> {
-    let file = file.display().to_string();
-    let plain = |c: char| c.is_alphanumeric() || "/._-+:@%,".contains(c);
-    let quoted = match file.chars().all(plain) {
-        true => file,
-        false => format!("'{}'", file.replace('\'', r"'\''")),
-    };
-    Some(program.replay.as_ref()?.replace("{trace}", &quoted))
+    let file = quoted(&file.display().to_string());
+    Some(program.replay.as_ref()?.replace("{trace}", &file))
 }
 
-/// Colour only on a terminal, unless `NO_COLOR` is set; as wide as the terminal.
+static COLOR: OnceLock<ColorChoice> = OnceLock::new();
+
+/// What `--color` says, once for the command.
+pub fn set_color(choice: ColorChoice) {
+    let _ = COLOR.set(choice);
+}
+
+/// Whether a variable is set to something.
+fn is_set(name: &str) -> bool {
+    env::var_os(name).is_some_and(|value| !value.is_empty())
+}
+
+/// Whether there is colour: the option decides, then `NO_COLOR`, then `CLICOLOR_FORCE`, then whether it is for a terminal.
+pub fn colored(terminal: bool) -> bool {
+    let forced = || is_set("CLICOLOR_FORCE") && env::var_os("CLICOLOR_FORCE") != Some("0".into());
+    match COLOR.get().copied().unwrap_or_default() {
+        ColorChoice::Always => true,
+        ColorChoice::Never => false,
+        ColorChoice::Auto if is_set("NO_COLOR") => false,
+        ColorChoice::Auto => forced() || (terminal && has_escapes()),
+    }
+}
+
+/// Whether the terminal understands escape sequences.
+pub fn has_escapes() -> bool {
+    env::var_os("TERM") != Some("dumb".into())
+}
+
+/// As wide as the terminal, coloured as asked for.
 pub fn style(full: bool, plain: bool) -> Style {
-    let refused = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-    let terminal = io::stdout().is_terminal();
     let width = terminal_size::terminal_size_of(io::stdout());
     let width = width.map(|(width, _)| usize::from(width.0));
     Style {
-        colour: terminal && !refused && !plain,
+        colour: !plain && colored(io::stdout().is_terminal()),
         width: width.map_or(Style::default().width, |width| width.clamp(40, 200)),
         full,
         plain,
@@ -107,5 +131,51 @@ pub fn usage(sentence: &str) -> ExitCode {
 /// A sentence on standard error. If that is closed, the exit code still reports the problem.
 pub fn say(sentence: &str) {
     // It may quote the program, or a name that somebody else chose.
-    let _ = writeln!(io::stderr(), "reweave: {}", clean(sentence));
+    with_line(|line| {
+        let before = if std::mem::take(line) { ERASE } else { "" };
+        format!("{before}reweave: {}\n", clean(sentence))
+    });
+}
+
+/// Whether the last line of the terminal is a progress line.
+static LINE: Mutex<bool> = Mutex::new(false);
+
+/// Goes to the beginning of a line and removes what is there.
+const ERASE: &str = "\r\x1b[K";
+
+fn with_line(text: impl FnOnce(&mut bool) -> String) {
+    let mut line = LINE.lock().unwrap_or_else(PoisonError::into_inner);
+    let text = text(&mut line);
+    let _ = io::stderr().write_all(text.as_bytes());
+}
+
+/// Shows a progress line in place of the one before.
+pub fn show_line(text: &str) {
+    with_line(|line| {
+        *line = true;
+        format!("{ERASE}{text}")
+    });
+}
+
+/// Removes the progress line.
+pub fn remove_line() {
+    with_line(|line| match std::mem::take(line) {
+        true => ERASE.into(),
+        false => String::new(),
+    });
+}
+
+/// The width of the terminal that sentences go to.
+pub fn width_of_errors() -> usize {
+    let width = terminal_size::terminal_size_of(io::stderr());
+    width.map_or(80, |(width, _)| usize::from(width.0))
+}
+
+/// A word as a shell reads it.
+pub fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_alphanumeric() || "/._-+:@%,=".contains(c);
+    match !word.is_empty() && word.chars().all(plain) {
+        true => word.to_owned(),
+        false => format!("'{}'", word.replace('\'', r"'\''")),
+    }
 }

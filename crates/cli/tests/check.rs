@@ -700,11 +700,12 @@ fn ctrl_c_reports_what_is_known() {
     let told = Told::of(child.wait_with_output().unwrap()).ends(3);
     let result = told.json();
     assert_eq!(result["complete"], false);
-    assert_eq!(result["incomplete"], serde_json::json!(["budget"]));
+    assert_eq!(result["incomplete"], serde_json::json!(["interrupted"]));
     assert_eq!(
         told.err,
-        "reweave: interrupted: this is what is known so far\n"
+        "reweave: interrupted; to continue:\n  reweave check --resume --format json -DN=10 counter.c\n"
     );
+    assert!(bench.path("reweave-out/counter.search").exists());
 }
 
 #[test]

@@ -118,7 +118,13 @@ impl Run {
             return Round::Stays;
         };
         let mine = events.iter().rev().filter(|event| event.thread == thread);
-        if mine.clone().take(count).filter(|event| looks(event)).count() < count {
+        if mine
+            .clone()
+            .take(count)
+            .filter(|event| looks(event))
+            .count()
+            < count
+        {
             return Round::Stays;
         }
         let together = events[place..].iter().all(|event| event.thread == thread);

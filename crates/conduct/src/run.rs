@@ -5,7 +5,9 @@
 //!
 //! *Invariant:* when [`Run::next`] is called, every thread that has not ended has announced an operation.
 
-use crate::{hidden::HiddenObjects, late::LateWaits, policy::PolicyState, rounds::Rounds, time::VirtualTime};
+use crate::{
+    hidden::HiddenObjects, late::LateWaits, policy::PolicyState, rounds::Rounds, time::VirtualTime,
+};
 use alloc::vec::Vec;
 use reweave_model::{
     Choice, Divergence, Edge, End, Error, Execution, Gate, Machine, Object, ObjectId, Op, Pending,

@@ -68,7 +68,10 @@ fn compare(program: &Looping) -> Result<Option<(u64, u64)>, String> {
             }
             met => met?,
         };
-        if let Some(missed) = oracle.iter().find(|class| !met.classes.contains_key(*class)) {
+        if let Some(missed) = oracle
+            .iter()
+            .find(|class| !met.classes.contains_key(*class))
+        {
             return Err(format!("misses {missed:?}"));
         }
         if let Some(class) = met.classes.keys().find(|class| !oracle.contains(*class)) {
@@ -79,7 +82,10 @@ fn compare(program: &Looping) -> Result<Option<(u64, u64)>, String> {
         let more: u64 = livelocks.map(|(_, times)| times - 1).sum();
         let all = oracle.len() as u64;
         if !(all..=all + more).contains(&met.executions) {
-            let twice = met.classes.iter().find(|((livelock, _), times)| !livelock && **times > 1);
+            let twice = met
+                .classes
+                .iter()
+                .find(|((livelock, _), times)| !livelock && **times > 1);
             return Err(format!("{} executions, {twice:?}", met.executions));
         }
         counts = (oracle.len() as u64, met.redundant);

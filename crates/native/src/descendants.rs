@@ -42,9 +42,37 @@ fn children(process: u32, all: bool) -> Vec<u32> {
     numbers.filter_map(|word| word.parse().ok()).collect()
 }
 
-/// Whether a program's process has children that it should not have; `but` is the one that the runtime has forked for a run.
-pub(crate) fn any(process: u32, all: bool, but: u32) -> bool {
-    children(process, all).iter().any(|child| *child != but)
+/// The process that the runtime forks for a run.
+#[derive(Clone, Copy)]
+pub(crate) enum RunProcess {
+    None,
+    /// The runtime was about to note its number.
+    Unknown,
+    Known(u32),
+}
+
+impl RunProcess {
+    /// By what the runtime has noted.
+    pub(crate) fn noted(forked: u32) -> RunProcess {
+        match forked {
+            0 => RunProcess::None,
+            reweave_wire::FORKING => RunProcess::Unknown,
+            number => RunProcess::Known(number),
+        }
+    }
+
+    /// Whether this is it. The first that is asked for is the unknown one.
+    pub(crate) fn is(&mut self, process: u32) -> bool {
+        if let RunProcess::Unknown = self {
+            *self = RunProcess::Known(process);
+        }
+        matches!(self, RunProcess::Known(number) if *number == process)
+    }
+}
+
+/// Whether a program's process has children that it should not have, others than the process of a `run`.
+pub(crate) fn any(process: u32, all: bool, mut run: RunProcess) -> bool {
+    children(process, all).iter().any(|child| !run.is(*child))
 }
 
 /// Everything below a process, however deep.
@@ -114,6 +142,12 @@ fn kill(process: i64, signal: i32) {
 pub(crate) fn end_below(process: u32, all: bool) -> Vec<u32> {
     kill(process.into(), libc::SIGSTOP);
     let since = Instant::now();
+    // Until it stands, it may start more.
+    while state(process).is_some_and(|state| !b"TtZX".contains(&state))
+        && since.elapsed() < PATIENCE
+    {
+        sleep(Duration::from_millis(1));
+    }
     loop {
         let found = below(process, all);
         let running: Vec<u32> = found.iter().copied().filter(|child| runs(*child)).collect();
@@ -128,8 +162,8 @@ pub(crate) fn end_below(process: u32, all: bool) -> Vec<u32> {
 }
 
 /// Ends and forgets what is left of a program whose process has ended: `left` was found below it, the rest is in its process group or in
-/// none of the `known` programs'. Whether there was anything.
-pub(crate) fn end_orphans(leader: u32, left: &[u32], known: &[u32]) -> bool {
+/// none of the `known` programs'. Whether there was anything but the process of a `run`.
+pub(crate) fn end_orphans(leader: u32, left: &[u32], known: &[u32], mut run: RunProcess) -> bool {
     let mut found = !left.is_empty();
     let since = Instant::now();
     loop {
@@ -141,7 +175,7 @@ pub(crate) fn end_orphans(leader: u32, left: &[u32], known: &[u32]) -> bool {
         let Some(orphan) = orphans.next() else {
             return found;
         };
-        found = true;
+        found |= !run.is(orphan);
         kill(orphan.into(), libc::SIGKILL);
         if !reap(orphan) {
             sleep(Duration::from_millis(1));

@@ -5,7 +5,7 @@
 
 use crate::{
     channel::{Channel, anonymous, futex, map},
-    descendants,
+    descendants::{self, RunProcess},
     errors::StartError,
     launch::Launch,
     limits::Limits,
@@ -257,20 +257,24 @@ impl Process {
 
     /// What it has used, with the process that it has forked for the run under way.
     fn processor_time(&self) -> Duration {
-        let forked = self.header().forked.load(Relaxed);
-        let ids = [self.child.id(), forked];
-        ids.into_iter()
-            .filter(|id| *id != 0)
-            .map(processor_time)
-            .sum()
+        let own = processor_time(self.child.id());
+        match self.forked() {
+            RunProcess::Known(forked) => own + processor_time(forked),
+            _ => own,
+        }
     }
 
     /// The process that makes the run under way: itself, or the one that it has forked.
     fn runner(&self) -> u32 {
-        match self.header().forked.load(Relaxed) {
-            0 => self.child.id(),
-            forked => forked,
+        match self.forked() {
+            RunProcess::Known(forked) => forked,
+            _ => self.child.id(),
         }
+    }
+
+    /// The process that it has forked for the run under way.
+    fn forked(&self) -> RunProcess {
+        RunProcess::noted(self.header().forked.load(Relaxed))
     }
 
     /// Whether all of its threads that could run wait in the kernel.
@@ -368,8 +372,7 @@ impl Process {
 impl Process {
     /// Whether the program has started processes past the runtime.
     pub(crate) fn has_children(&self) -> bool {
-        let forked = self.header().forked.load(Relaxed);
-        descendants::any(self.child.id(), self.os_threads, forked)
+        descendants::any(self.child.id(), self.os_threads, self.forked())
     }
 
     /// Ends it, and all processes that the program has started past the runtime; whether there were any. It waits for plans, or
@@ -380,18 +383,19 @@ impl Process {
         }
         let id = self.child.id();
         let died = !matches!(self.child.try_wait(), Ok(None));
-        let forked = self.header().forked.load(Relaxed);
         let mut left = Vec::new();
         if !died && self.has_children() {
             left = descendants::end_below(id, self.os_threads);
-            left.retain(|child| *child != forked);
         }
         let _ = self.child.kill();
         let _ = self.child.wait();
+        // What it has noted does not change any more.
+        let mut run = self.forked();
+        left.retain(|child| !run.is(*child));
         let mut living = living();
         living.retain(|child| *child != id);
         let look = died || !left.is_empty() || descendants::group_lives(id);
-        look && descendants::end_orphans(id, &left, &living)
+        look && descendants::end_orphans(id, &left, &living, run)
     }
 }
 

@@ -129,7 +129,7 @@ pub fn name_of_program(program: &Path) -> String {
 }
 
 /// The file of a program, looked up in `PATH` if it is named without a directory.
-fn in_path(program: &Path) -> PathBuf {
+pub(crate) fn in_path(program: &Path) -> PathBuf {
     let plain = !program.as_os_str().to_string_lossy().contains('/');
     let path = env::var_os("PATH").filter(|_| plain).unwrap_or_default();
     let files = env::split_paths(&path).map(|directory| directory.join(program));

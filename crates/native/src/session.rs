@@ -162,6 +162,11 @@ impl Session {
         self.check.set_workers(workers);
     }
 
+    /// So many executions as its settings allow, beyond those of a check that it continues.
+    pub fn allow_more(&mut self) {
+        self.check.allow_more();
+    }
+
     /// Ends its processes until it is advanced again.
     pub fn end_processes(&self) {
         self.check.subject().end_processes();

@@ -25,7 +25,7 @@ pub use junit::{junit_result, junit_suite};
 pub use operation::Operation;
 pub use position::{NotAPosition, Position};
 
-pub use result::{BlockedBy, Estimated, ExitCode, Finding, ResultDocument};
+pub use result::{BlockedBy, Estimated, ExitCode, Finding, Multiplies, ResultDocument};
 pub use sources::{Sources, record_sources};
 pub use suite::{SuiteDocument, TestEntry, Verdict};
 pub use text::{
@@ -34,6 +34,6 @@ pub use text::{
 };
 pub use trace::{
     AccessEntry, Context, Difference, Failure, ObjectEntry, ObjectState, Options, PendingEntry,
-    PlanStep, Program, Shortened, SourceEntry, ThreadEntry, Trace, TraceEvent,
+    PlanStep, Program, Shortened, SourceEntry, ThreadEntry, Trace, TraceEvent, path_name,
 };
 pub use walk::{Hold, Walk, holders};

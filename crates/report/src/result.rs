@@ -44,6 +44,9 @@ pub struct ResultDocument {
     /// How large the search is; absent if no execution ended by itself or schedules were random.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub estimate: Option<Estimated>,
+    /// What makes the search large; only of searches that did not come to their end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub multiplies: Option<Multiplies>,
     /// How many explored at once.
     pub workers: u32,
     /// How the program was run again, such as `warm`.
@@ -65,6 +68,23 @@ pub struct Estimated {
     pub seconds: Option<f64>,
     /// The part that was explored, from 0 to 1.
     pub covered: f64,
+}
+
+/// The place with the most steps, in one execution, on objects that several threads touch.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Multiplies {
+    /// The place.
+    pub location: String,
+    /// The thread that is there most often.
+    pub thread: String,
+    /// How often.
+    pub times: u64,
+    /// How many threads are there.
+    pub threads: u64,
+    /// How many steps of all threads are there.
+    pub steps: u64,
+    /// How many touch such objects anywhere.
+    pub of: u64,
 }
 
 impl Estimated {
@@ -151,6 +171,7 @@ impl ResultDocument {
             threads_max: 0,
             elapsed_s: 0.0,
             estimate: None,
+            multiplies: None,
             workers: 1,
             restart: "warm".into(),
             errors: Vec::new(),

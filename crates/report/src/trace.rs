@@ -666,7 +666,8 @@ fn threads(execution: &Execution, site: Sites<'_>) -> Vec<ThreadEntry> {
     execution.threads.iter().map(entry).collect()
 }
 
-fn path_name(path: &[u32]) -> String {
+/// A thread by its creation path: `main`, `main.0`, `main.0.1`.
+pub fn path_name(path: &[u32]) -> String {
     path.iter()
         .fold("main".to_owned(), |name, n| format!("{name}.{n}"))
 }

@@ -4,7 +4,7 @@ use crate::{
     builder::Builder,
     error::CheckError,
     report::{self, Error, Report, Warning},
-    rt::{self, ClosureTarget, Habit},
+    rt::{self, ClosureTarget, Habit, Visible, Wanted},
     watchdog::Watched,
 };
 use reweave_check::{Control, Fault, Settings, Subject, check, difference};
@@ -17,10 +17,7 @@ use reweave_report::{
 use std::{
     collections::{BTreeMap, BTreeSet},
     path::{Path, PathBuf},
-    sync::{
-        Arc, Mutex, PoisonError,
-        atomic::{AtomicBool, Ordering::Relaxed},
-    },
+    sync::{Arc, Mutex, PoisonError},
     time::Instant,
 };
 
@@ -39,19 +36,20 @@ struct Test<'a> {
     builder: &'a Builder,
     closure: Closure,
     watched: Watched,
-    /// Whether the ends of threads are events, and whether they are to be.
-    ends: bool,
-    ends_wanted: Arc<AtomicBool>,
+    /// What is visible beyond what always is, in which version, and what is to be.
+    visible: Visible,
+    version: u32,
+    wanted: Arc<Wanted>,
     noticed: Arc<Mutex<Noticed>>,
 }
 
 impl Test<'_> {
     /// A target that leaves word of nothing.
-    fn quiet(&self, ends: Arc<AtomicBool>) -> ClosureTarget {
+    fn quiet(&self, wanted: Arc<Wanted>) -> ClosureTarget {
         let (spurious, leaks) = (self.builder.spurious, self.builder.leaks);
         let mut target =
             new_target(&self.closure, spurious, leaks).expect("the first one was made");
-        target.share_ends(ends);
+        target.share(wanted);
         target
     }
 }
@@ -60,20 +58,21 @@ impl Subject for Test<'_> {
     type Target = Attentive;
 
     fn begin(&mut self) {
-        self.ends = self.ends_wanted.load(Relaxed);
+        self.version = self.wanted.version();
+        self.visible = self.wanted.visible();
         self.noticed = Arc::default();
     }
 
     fn target(&self) -> Attentive {
         Attentive {
-            target: self.quiet(self.ends_wanted.clone()),
+            target: self.quiet(self.wanted.clone()),
             noticed: self.noticed.clone(),
         }
     }
 
     fn trial(&self) -> Attentive {
         Attentive {
-            target: self.quiet(Arc::new(AtomicBool::new(self.ends))),
+            target: self.quiet(Arc::new(Wanted::new(self.visible.clone()))),
             noticed: Arc::default(),
         }
     }
@@ -84,7 +83,7 @@ impl Subject for Test<'_> {
     }
 
     fn must_restart(&self) -> bool {
-        self.ends_wanted.load(Relaxed) != self.ends
+        self.wanted.version() != self.version
     }
 
     fn position(&self, site: Site) -> Option<Position> {
@@ -92,11 +91,11 @@ impl Subject for Test<'_> {
     }
 
     fn confirm(&self, execution: &Execution) -> Result<Trace, Fault> {
-        let trace = trace_of(self.builder, execution, self.ends);
-        let mut target = self.quiet(Arc::new(AtomicBool::new(self.ends)));
+        let trace = trace_of(self.builder, execution, &self.visible);
+        let mut target = self.quiet(Arc::new(Wanted::new(self.visible.clone())));
         let again = target.run(&trace.plan());
         let again = again.map_err(|error| Fault::of(self, error))?;
-        match trace.differs(&trace_of(self.builder, again, self.ends)) {
+        match trace.differs(&trace_of(self.builder, again, &self.visible)) {
             Some(difference) => Err(Fault::Differs(difference.to_string())),
             None => Ok(trace),
         }
@@ -126,8 +125,9 @@ fn explore(builder: &Builder, closure: Closure) -> Result<Report, CheckError> {
         builder,
         closure,
         watched: Watched::new(program_name(builder)),
-        ends: false,
-        ends_wanted: Arc::default(),
+        visible: Visible::default(),
+        version: 0,
+        wanted: Arc::default(),
         noticed: Arc::default(),
     };
     let outcome = check(&mut test, &settings, &Control::default());
@@ -264,13 +264,17 @@ fn replay(builder: &Builder, path: &Path, closure: Closure) -> Result<Report, Ch
     let leak = |error: &Failure| error.rule.as_deref() == Some("leak");
     let leaks = builder.leaks || recorded.errors.iter().any(leak);
     let mut target = new_target(&closure, recorded.options.spurious_wakeups, leaks)?;
-    let ends = recorded.options.thread_ends;
-    target.share_ends(Arc::new(AtomicBool::new(ends)));
+    let visible = Visible {
+        ends: recorded.options.thread_ends,
+        counts: Visible::counts_named(&recorded.program.rules),
+        every_count: false,
+    };
+    target.share(Arc::new(Wanted::new(visible.clone())));
     let execution = target
         .run(&recorded.plan())
         .map_err(|error| cannot_replay(path, error))?
         .clone();
-    let mut now = trace_of(builder, &execution, ends);
+    let mut now = trace_of(builder, &execution, &visible);
     (now.preemptions, now.shortened) = (recorded.preemptions, recorded.shortened);
     now.sources.clone_from(&recorded.sources);
     if let Some(difference) = recorded.differs(&now) {
@@ -347,7 +351,7 @@ fn program_name(builder: &Builder) -> &str {
     }
 }
 
-fn trace_of(builder: &Builder, execution: &Execution, ends: bool) -> Trace {
+fn trace_of(builder: &Builder, execution: &Execution, visible: &Visible) -> Trace {
     let blame: Vec<_> = execution.errors.iter().map(|error| error.after).collect();
     Trace::from_execution(
         execution,
@@ -363,12 +367,13 @@ fn trace_of(builder: &Builder, execution: &Execution, ends: bool) -> Trace {
                     "REWEAVE_REPLAY={{trace}} cargo test {} -- --exact",
                     test_name(builder)
                 )),
+                rules: visible.count_names(),
                 ..Program::default()
             },
             options: Options {
                 max_steps: builder.options.max_steps,
                 spurious_wakeups: builder.spurious,
-                thread_ends: ends,
+                thread_ends: visible.ends,
             },
             site: &position,
             output: None,

@@ -97,7 +97,7 @@ pub use std::{hint, thread, thread_local, time};
 #[cfg(not(feature = "std"))]
 #[doc(hidden)]
 pub mod target {
-    pub use crate::rt::ClosureTarget;
+    pub use crate::rt::{ClosureTarget, Visible, Wanted};
     pub use reweave_explore::{Target, TargetError};
     pub use reweave_model as model;
 }

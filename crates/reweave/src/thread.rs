@@ -146,6 +146,9 @@ pub fn current() -> Thread {
     match rt::task() {
         None => Thread::std(std::thread::current()),
         Some(task) => {
+            if task.silent_falls.get() > 0 {
+                rt::arcs::visible(task);
+            }
             let world = task.world();
             let name = world.threads.borrow()[task.thread.index()].name.clone();
             Thread::check(world.stamp.get(), task.thread, name)

@@ -315,8 +315,9 @@ fn thread_locals() {
 }
 
 #[test]
-fn arcs_are_those_of_std() {
-    let arc: std::sync::Arc<u32> = Arc::new(1);
-    let weak: std::sync::Weak<u32> = Arc::downgrade(&arc);
+fn arcs_become_those_of_std_and_back() {
+    let arc: std::sync::Arc<u32> = Arc::new(1).into();
+    let arc: Arc<u32> = arc.into();
+    let weak = Arc::downgrade(&arc);
     assert_eq!(weak.upgrade(), Some(arc));
 }

@@ -31,6 +31,55 @@ unsigned reweave_any(unsigned n);
 /* An error of the kind `assertion`, with this message, unless `holds`. Unlike assert() it is there with NDEBUG, too. */
 void reweave_check(bool holds, const char *message);
 
+/* Hints for `reweave run`, which lets threads synchronise in a fixed order. Elsewhere they do nothing. */
+
+void reweave_soft_barrier_init_(unsigned size, const void *key, int turns) __attribute__((weak));
+void reweave_soft_barrier_wait_(const void *key) __attribute__((weak));
+void reweave_section_enter_(void) __attribute__((weak));
+void reweave_section_exit_(void) __attribute__((weak));
+void reweave_thread_waiting_(void) __attribute__((weak));
+void reweave_thread_running_(void) __attribute__((weak));
+
+/* A soft barrier, named by an address of yours: threads that arrive at it go on together, when `size` of them are there,
+ * or after so many turns. Put it where threads begin a piece of work that takes each of them long, so that these pieces
+ * run side by side:
+ *
+ *     static int together;
+ *     reweave_soft_barrier_init(THREADS, &together, 50);      // once
+ *     reweave_soft_barrier_wait(&together); compress(block);  // in each thread
+ */
+static inline void reweave_soft_barrier_init(unsigned size, const void *key, int turns) {
+    if (reweave_soft_barrier_init_)
+        reweave_soft_barrier_init_(size, key, turns);
+}
+
+static inline void reweave_soft_barrier_wait(const void *key) {
+    if (reweave_soft_barrier_wait_)
+        reweave_soft_barrier_wait_(key);
+}
+
+/* Between these two the thread does not wait for its turn: the order of what it synchronises there is not fixed. */
+static inline void reweave_section_enter(void) {
+    if (reweave_section_enter_)
+        reweave_section_enter_();
+}
+
+static inline void reweave_section_exit(void) {
+    if (reweave_section_exit_)
+        reweave_section_exit_();
+}
+
+/* Between these two the thread waits for something that `reweave run` does not see (memory, a device). */
+static inline void reweave_thread_waiting(void) {
+    if (reweave_thread_waiting_)
+        reweave_thread_waiting_();
+}
+
+static inline void reweave_thread_running(void) {
+    if (reweave_thread_running_)
+        reweave_thread_running_();
+}
+
 #ifdef __cplusplus
 }
 #endif

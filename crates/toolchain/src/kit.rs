@@ -16,7 +16,7 @@ use std::{
     process,
 };
 
-/// A directory with the runtime, `reweave.h`, [`Kit::FIRST`] and [`Kit::STD`].
+/// A directory with the runtime, [`Kit::STABLE`], `reweave.h`, [`Kit::FIRST`] and [`Kit::STD`].
 #[derive(Clone, Debug)]
 pub struct Kit {
     /// Absolute: programs remember it.
@@ -26,8 +26,9 @@ pub struct Kit {
     pub assembler: Option<PathBuf>,
 }
 
-const FILES: [(&str, &[u8]); 4] = [
+const FILES: [(&str, &[u8]); 5] = [
     (Kit::RUNTIME, include_bytes!(env!("REWEAVE_RUNTIME"))),
+    (Kit::STABLE, include_bytes!(env!("REWEAVE_STABLE"))),
     ("reweave.h", include_bytes!(env!("REWEAVE_HEADER"))),
     (Kit::FIRST, include_bytes!(env!("REWEAVE_FIRST"))),
     (
@@ -39,6 +40,9 @@ const FILES: [(&str, &[u8]); 4] = [
 impl Kit {
     /// The name of the runtime's file.
     pub const RUNTIME: &'static str = "libreweave_runtime.so";
+
+    /// The name of the shared object that `reweave run` loads into programs.
+    pub const STABLE: &'static str = "libreweave_stable.so";
 
     /// The name of the header that is included before everything else.
     pub const FIRST: &'static str = "reweave-std.h";
@@ -88,6 +92,11 @@ impl Kit {
             }
         }
         Ok(self)
+    }
+
+    /// The shared object that `reweave run` loads into programs.
+    pub fn stable(&self) -> PathBuf {
+        self.directory.join(Kit::STABLE)
     }
 
     /// The runtime itself.

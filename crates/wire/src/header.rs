@@ -5,7 +5,7 @@ use core::sync::atomic::{AtomicU32, AtomicU64};
 /// First word of the file.
 pub const MAGIC: u64 = u64::from_le_bytes(*b"reweave\0");
 /// Grows with every change of anything in this crate.
-pub const VERSION: u32 = 7;
+pub const VERSION: u32 = 8;
 
 /// Where plans begin.
 pub const PLANS_AT: usize = 4096;
@@ -56,7 +56,7 @@ pub struct Header {
     pub running: AtomicU32,
     /// See above.
     pub count: AtomicU32,
-    /// The process that was forked for the run under way.
+    /// The process that was forked for the run under way; [`FORKING`]: one is about to be; 0: none.
     pub forked: AtomicU32,
     /// How a forked process ended that did not come to the end of its run, as `wait` tells it.
     pub lost: AtomicU32,
@@ -83,6 +83,9 @@ pub struct Header {
     /// See above.
     pub message: [AtomicU64; 64],
 }
+
+/// See [`Header::forked`].
+pub const FORKING: u32 = u32::MAX;
 
 /// See [`Header::left`].
 pub const LEFT: [&str; 5] = [

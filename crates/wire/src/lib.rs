@@ -21,8 +21,8 @@ mod rules;
 mod words;
 
 pub use header::{
-    Debugged, Header, LEFT, MAGIC, PLANS_AT, PLANS_BYTES, REPORTS_AT, REPORTS_BYTES, Races,
-    Restart, TOTAL_BYTES, Threads, VERSION,
+    Debugged, FORKING, Header, LEFT, MAGIC, PLANS_AT, PLANS_BYTES, REPORTS_AT, REPORTS_BYTES,
+    Races, Restart, TOTAL_BYTES, Threads, VERSION,
 };
 pub use hello::{Hello, HelloModule, read_hello, write_hello};
 pub use plan::{

@@ -10,7 +10,7 @@ use super::{
 };
 use clap::{Args, CommandFactory, Parser, ValueEnum};
 use reweave_explore::{AlgorithmName, Options};
-use reweave_native::{Ladder, Limits, Restart, Threads};
+use reweave_native::{Ladder, Limits, Restart, Threads, name_of_files, name_of_program};
 use std::{
     ffi::OsString,
     num::{IntErrorKind, NonZeroUsize, ParseIntError},
@@ -79,6 +79,9 @@ pub struct CheckOptions {
     /// Write sentences, for a screen reader
     #[arg(long)]
     pub plain: bool,
+    /// Continue a search of the same program and options that was interrupted or stopped
+    #[arg(long)]
+    pub resume: bool,
     /// Where trace files go
     #[arg(long, value_name = "DIR", default_value = "reweave-out")]
     pub output: PathBuf,
@@ -225,6 +228,14 @@ impl CheckRequest {
         let mut options = read.map_err(|error| sentence(&error))?.options;
         options.groups = groups;
         CheckRequest::new(options)
+    }
+
+    /// What the program is called.
+    pub fn program_name(&self) -> String {
+        match &self.source {
+            ProgramSource::Files(words) => name_of_files(words),
+            ProgramSource::Program(program) => name_of_program(program),
+        }
     }
 
     /// Whether the options agree with each other.

@@ -1,6 +1,9 @@
 //! Wrong usage as one sentence that says what to do.
 
-use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{
+    Parser,
+    error::{ContextKind, ContextValue, ErrorKind},
+};
 use std::error::Error;
 
 pub(super) const SEE_HELP: &str = "`--help` shows the usage";
@@ -59,10 +62,23 @@ pub fn sentence(error: &clap::Error) -> String {
         }
         ErrorKind::InvalidSubcommand => {
             let name = text(ContextKind::InvalidSubcommand);
-            let meant = meant(ContextKind::SuggestedSubcommand, SEE_HELP);
+            // `reweave help chekc` has no suggestion of clap's.
+            let near = near_verb(&name).map(|verb| format!("did you mean {verb}?"));
+            let otherwise = near.as_deref().unwrap_or(SEE_HELP);
+            let meant = meant(ContextKind::SuggestedSubcommand, otherwise);
             format!("there is no command `{name}`; {meant}")
         }
         _ => flattened(error),
+    }
+}
+
+/// The command whose own sentence for this misspelling names it.
+fn near_verb(name: &str) -> Option<String> {
+    let error = super::Cli::try_parse_from(["reweave", name]).err()?;
+    match error.get(ContextKind::SuggestedSubcommand)? {
+        ContextValue::String(verb) => Some(verb.clone()),
+        ContextValue::Strings(verbs) => verbs.first().cloned(),
+        _ => None,
     }
 }
 

@@ -67,7 +67,10 @@ impl Expect {
         let warnings: &[Finding] = if strict { &result.warnings } else { &[] };
         let mut found = result.errors.iter().chain(warnings);
         let reasons = result.incomplete.join(", ");
-        let unfinished = result.incomplete.iter().any(|why| why == "budget");
+        let unfinished = result
+            .incomplete
+            .iter()
+            .any(|why| ["budget", "interrupted"].contains(&why.as_str()));
         let (verdict, message) = match self {
             Expect::Error(kind, rule) => {
                 let same = |it: &Finding| {

@@ -43,6 +43,7 @@ impl Bench {
     }
 
     /// The one directory with the runtime.
+    #[allow(dead_code, reason = "not every test program looks at it")]
     pub fn kit(&self, cache: &Path) -> PathBuf {
         let mut kits = fs::read_dir(cache).unwrap();
         let kit = kits.next().unwrap().unwrap().path();

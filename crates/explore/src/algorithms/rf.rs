@@ -29,15 +29,15 @@ pub use trail::Trail;
 
 use super::optimal::{Detour, Optimal};
 use crate::{
-    algorithms::AlgorithmName,
     algorithm::{Algorithm, Found, Malformed, NodeStore, Options, Ran, StoredPayload, Unfit},
+    algorithms::AlgorithmName,
     claims::{Claim, Claimed, Claims, Node},
     happens::{Happens, Quad, add_next, join},
 };
 use graph::{Graph, START, Touch, mix};
 use plans::Item;
-use rounds::{Cut, DECIDED};
 use reweave_model::{Mark, Plan, Policy};
+use rounds::{Cut, DECIDED};
 use std::sync::Arc;
 use trail::Tried;
 use witness::{Question, Witness};
@@ -165,8 +165,12 @@ impl Algorithm for Rf {
         self.add_rounds(trail, execution);
         self.add_old_rounds(trail.fresh, execution);
         let marks = self.graph.marks.iter().copied();
-        self.others
-            .begin(&self.graph.skeleton, marks, self.graph.unchanged, self.graph.real);
+        self.others.begin(
+            &self.graph.skeleton,
+            marks,
+            self.graph.unchanged,
+            self.graph.real,
+        );
         self.graph.hash_events(&mut self.others.happens);
         self.graph
             .marks
@@ -190,7 +194,11 @@ impl Algorithm for Rf {
         let cut = self.cut.map_or(u32::MAX, |cut| cut.first);
         for detour in detours.drain(..) {
             let own = detour.overtaker.0 == self.graph.skeleton.events[detour.e as usize].thread;
-            if detour.e < cut && detour.position.map_or(cut == u32::MAX || own, |it| it < cut) {
+            if detour.e < cut
+                && detour
+                    .position
+                    .map_or(cut == u32::MAX || own, |it| it < cut)
+            {
                 self.take_detour(&detour, &mut run);
             }
         }

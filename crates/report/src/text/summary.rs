@@ -4,7 +4,7 @@ use super::{
     Large, Part, Span, Style, clean, grouped,
     layout::{pad, width, wrap},
 };
-use crate::result::{Finding, ResultDocument};
+use crate::result::{Finding, Multiplies, ResultDocument};
 
 /// One line: `complete, 6 executions, no error under sequential consistency`.
 pub fn summary(result: &ResultDocument) -> String {
@@ -87,6 +87,9 @@ pub fn render_untold(result: &ResultDocument, told: usize, style: Style) -> Stri
     if let Some(size) = size(result) {
         out += &wrap(&size, style.width, "  ");
     }
+    for advice in advice(result) {
+        out += &wrap(&advice, style.width, "  ");
+    }
     let errors = result.errors.get(told..).unwrap_or_default();
     for (title, findings) in [("error", errors), ("warning", &result.warnings)] {
         for finding in findings {
@@ -107,6 +110,59 @@ fn size(result: &ResultDocument) -> Option<String> {
         Large(estimate.executions_log10),
         Span(left.max(0.0))
     ))
+}
+
+/// A search that would take longer than this gets advice.
+const PATIENCE_S: f64 = 60.0;
+
+/// What to do about a search that is too large to finish.
+fn advice(result: &ResultDocument) -> Vec<String> {
+    let unfinished = ["budget", "max-executions", "interrupted"];
+    let cut = result
+        .incomplete
+        .iter()
+        .any(|why| unfinished.contains(&why.as_str()));
+    let left = result.estimate.map_or(0.0, |estimate| {
+        estimate.seconds.unwrap_or(f64::INFINITY) - result.elapsed_s
+    });
+    if !cut || left < PATIENCE_S {
+        return Vec::new();
+    }
+    let mut advice = vec![
+        "advice: --preemptions 2 explores all schedules with at most two preemptions, which most errors need; --algorithm pct samples random ones".to_owned(),
+    ];
+    if let Some(place) = &result.multiplies {
+        advice.push(multiplies(place));
+    }
+    advice
+}
+
+/// The loop or the threads that make a search large, and what would make it smaller.
+fn multiplies(place: &Multiplies) -> String {
+    let Multiplies {
+        location,
+        thread,
+        times,
+        threads,
+        steps,
+        of,
+    } = place;
+    let share = format!(
+        "{} of the {} steps that can meet other threads",
+        grouped(*steps),
+        grouped(*of)
+    );
+    let most = match (*times, *threads) {
+        (3.., _) => format!(
+            "a loop comes to {location} {} times in {thread}; {share} are there: a test with fewer rounds is much smaller",
+            grouped(*times)
+        ),
+        (_, 3..) => format!(
+            "{threads} threads come to {location}; {share} are there: a test with one thread less is much smaller"
+        ),
+        _ => format!("{share} are at {location}: a test with less of it is smaller"),
+    };
+    clean(&most)
 }
 
 fn one(title: &str, finding: &Finding, style: Style) -> String {
@@ -145,11 +201,15 @@ fn explain(why: &str) -> String {
     let known = [
         (
             "budget",
-            "what was left when the time was up; a larger budget goes on",
+            "what was left when the time was up; `check --resume` goes on there",
+        ),
+        (
+            "interrupted",
+            "what was left when the check was interrupted; `check --resume` goes on there",
         ),
         (
             "max-executions",
-            "what was left after the largest number of executions that was asked for",
+            "what was left after the largest number of executions that was asked for; `check --resume` goes on there",
         ),
         (
             "max-steps",

@@ -33,7 +33,7 @@ fn life(world: &World, thread: ThreadId) -> ObjectId {
 /// Somebody asks for the first time: everything so far was run without the events that are needed now.
 #[cold]
 fn make_visible(world: &World) -> ! {
-    world.ends_wanted.borrow().store(true, Relaxed);
+    world.wanted.borrow().want_ends();
     world.restart.set(true);
     world.next.set(Some(Next::End(End::Redundant)));
     give_up()

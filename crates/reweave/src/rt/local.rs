@@ -23,7 +23,11 @@ struct Local {
 /// The value that the running thread of the check has for a thread-local variable (by its address), made at first use. `None`
 /// once it was destroyed. It stays where it is until the thread ends. Only on a fiber of a check.
 pub(crate) fn local<T: 'static>(key: usize, make: impl FnOnce() -> T) -> Option<*const T> {
-    let locals = &task().expect("asked only in a check").locals;
+    let task = task().expect("asked only in a check");
+    if task.silent_falls.get() > 0 {
+        super::arcs::visible(task);
+    }
+    let locals = &task.locals;
     let find = || {
         let locals = locals.borrow();
         let found = locals.0.iter().find(|local| local.key == key)?;

@@ -13,6 +13,7 @@
 //! 2. Threads that have not announced an operation are the running one and those in `World::newborn`.
 //! 3. From the moment an execution ends until all its fibers are unwound `World::ending` is set: operations do nothing.
 
+pub(crate) mod arcs;
 mod ends;
 mod explain;
 mod habits;
@@ -27,6 +28,7 @@ mod spin;
 mod statics;
 mod tag;
 mod target;
+mod wanted;
 mod world;
 
 pub(crate) use self::{
@@ -41,7 +43,10 @@ pub(crate) use self::{
     world::{Task, World, task},
 };
 
-pub use self::target::ClosureTarget;
+pub use self::{
+    target::ClosureTarget,
+    wanted::{Visible, Wanted},
+};
 
 use crate::allocator::Ledger;
 use reweave_conduct::{LOOK, Next, SPURIOUS};
@@ -216,6 +221,9 @@ fn perform_ordered(task: &Task, op: Op, gate: Gate, site: Site, orders: Orders) 
     if world.ending.get() {
         return inert_event(task, op, site);
     }
+    if task.silent_falls.get() > 0 {
+        arcs::visible(task);
+    }
     {
         let mut run = world.run.borrow_mut();
         let pending = Pending {
@@ -287,6 +295,9 @@ pub(crate) fn pause() {
 pub(crate) fn before_spawn() {
     if let Some(task) = task() {
         spin::leaves(task);
+        if task.silent_falls.get() > 0 {
+            arcs::visible(task);
+        }
     }
 }
 
@@ -311,6 +322,9 @@ pub(crate) fn access(address: usize, bytes: usize, write: bool) {
     let Some(task) = task().filter(|task| !task.world().ending.get()) else {
         return;
     };
+    if task.silent_falls.get() > 0 {
+        arcs::visible(task);
+    }
     let world = task.world();
     let site = world.seen.site(Location::caller());
     let race = {

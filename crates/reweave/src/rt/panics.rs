@@ -81,6 +81,9 @@ fn record(task: &Task, info: &PanicHookInfo<'_>) {
     if world.ending.get() {
         return;
     }
+    if task.silent_falls.get() > 0 && world.run.try_borrow_mut().is_ok() {
+        super::arcs::visible(task);
+    }
     let site = info.location().map_or(Site::ANY, |location| {
         // SAFETY: a panic's location comes from `Location::caller()`, whose answer is static; std hands it on under a shorter lifetime.
         site::site(unsafe {

@@ -15,6 +15,8 @@ pub(crate) struct Races {
     /// From the first access on, in all later executions too.
     on: bool,
     notes: Vec<Note>,
+    /// The epochs of marks. While the detector is off: not known yet.
+    marks: Vec<u32>,
     /// Places of races in this execution.
     found: Vec<(Site, Site)>,
 }
@@ -25,12 +27,18 @@ enum Note {
     Event,
     Spawn(ThreadId, ThreadId),
     Fence(ThreadId, Order),
+    Mark(ThreadId),
 }
+
+/// A moment of a thread, for asking later whether it happens before another thread's.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Mark(u32);
 
 impl Races {
     pub(crate) fn begin(&mut self, takes_back: bool) {
         self.on |= takes_back;
         self.notes.clear();
+        self.marks.clear();
         self.found.clear();
         if self.on {
             self.detector.clear();
@@ -72,6 +80,40 @@ impl Races {
         self.detector.take_back(thread, events);
     }
 
+    /// This moment of a thread.
+    #[inline]
+    pub(crate) fn mark(&mut self, thread: ThreadId) -> Mark {
+        if self.on {
+            self.marks.push(self.detector.epoch(thread));
+        } else if !matches!(self.notes.last(), Some(Note::Mark(last)) if *last == thread) {
+            self.notes.push(Note::Mark(thread));
+            self.marks.push(0);
+        }
+        Mark(self.marks.len() as u32 - 1)
+    }
+
+    /// Whether a marked moment of a thread happens before the next step of another.
+    pub(crate) fn before(
+        &mut self,
+        so_far: &Execution,
+        (thread, mark): (ThreadId, Mark),
+        later: ThreadId,
+    ) -> bool {
+        if !self.on {
+            self.catch_up(so_far);
+        }
+        let known = self.detector.clock(later).get(thread.index()).copied();
+        self.marks[mark.0 as usize] <= known.unwrap_or(0)
+    }
+
+    /// Whether no other thread is left: each was joined.
+    pub(crate) fn alone(&mut self, so_far: &Execution, thread: ThreadId) -> bool {
+        if !self.on {
+            self.catch_up(so_far);
+        }
+        self.detector.alone(thread)
+    }
+
     /// A race that the access completes, the first time for its two places.
     pub(crate) fn access(
         &mut self,
@@ -97,6 +139,7 @@ impl Races {
         self.on = true;
         self.detector.clear();
         let mut events = so_far.events.iter();
+        let mut marks = self.marks.iter_mut();
         for note in self.notes.drain(..) {
             match note {
                 Note::Event => {
@@ -105,6 +148,10 @@ impl Races {
                 }
                 Note::Spawn(parent, child) => self.detector.spawn(parent, child),
                 Note::Fence(thread, order) => self.detector.fence(thread, order),
+                Note::Mark(thread) => {
+                    let mark = marks.next().expect("a note for each mark");
+                    *mark = self.detector.epoch(thread);
+                }
             }
         }
     }

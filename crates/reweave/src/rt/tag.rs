@@ -43,8 +43,14 @@ impl Tag {
 impl Drop for Tag {
     /// The end of a cell is a write to it.
     fn drop(&mut self) {
-        if *self.0.get_mut() != 0 && super::active() {
+        if !super::active() {
+            return;
+        }
+        if *self.0.get_mut() != 0 {
             self.access(true);
+        } else {
+            // Another thread may have an access yet to come, which would be a race if this one came later.
+            super::arcs::destroys_cell();
         }
     }
 }

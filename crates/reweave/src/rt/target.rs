@@ -11,6 +11,7 @@ use super::{
     Habit, Task, World, explain,
     panics::{self, Panic},
     statics,
+    wanted::Wanted,
     world::Thread,
 };
 use crate::{allocator::Watch, error::CheckError};
@@ -23,7 +24,7 @@ use std::{
     panic::{AssertUnwindSafe, catch_unwind},
     sync::{
         Arc,
-        atomic::{AtomicBool, AtomicU32, Ordering::Relaxed},
+        atomic::{AtomicU32, Ordering::Relaxed},
     },
 };
 
@@ -74,15 +75,15 @@ impl ClosureTarget {
         }
     }
 
-    /// Whether the ends of threads are events, for all targets of a search: set at once, or when the program first asks for an end. Then
-    /// the executions so far were run without them, and the search has to restart.
-    pub fn share_ends(&mut self, ends: Arc<AtomicBool>) {
-        *self.world.ends_wanted.get_mut() = ends;
+    /// What is visible beyond what always is, for all targets of a search: set at once, or when the program first turns out to need it. Then
+    /// the executions so far were run without it, and the search has to restart.
+    pub fn share(&mut self, wanted: Arc<Wanted>) {
+        *self.world.wanted.get_mut() = wanted;
     }
 
-    /// Whether they are, or are to be from the next execution on.
-    pub fn ends_wanted(&self) -> bool {
-        self.world.ends_wanted.borrow().load(Relaxed)
+    /// How often something was found that has to be visible.
+    pub fn wanted_version(&self) -> u32 {
+        self.world.wanted.borrow().version()
     }
 
     /// How many fibers could not be unwound.
@@ -122,7 +123,7 @@ impl ClosureTarget {
         world.races.borrow_mut().begin(takes_back);
         world.pointers.begin();
         world.ending.set(false);
-        world.ends.set(self.ends_wanted());
+        world.show_wanted();
         world.next.set(None);
         world.clock.set(None);
         world.threads.borrow_mut().clear();

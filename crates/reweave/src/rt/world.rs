@@ -3,8 +3,17 @@
 //! *Owned by:* [`super::ClosureTarget`]. Fibers find it through a thread-local of their own, which points to their [`Task`].
 
 use super::{
-    habits::Habits, local::Locals, panics::Panic, pointers::Pointers, races::Races, site::Seen,
-    slot::Slot, spin::Spin, statics::Copies,
+    arcs::{Arcs, Fall},
+    habits::Habits,
+    local::Locals,
+    panics::Panic,
+    pointers::Pointers,
+    races::Races,
+    site::Seen,
+    slot::Slot,
+    spin::Spin,
+    statics::Copies,
+    wanted::{Visible, Wanted},
 };
 use crate::allocator::Watch;
 use reweave_conduct::{Next, Round, Run};
@@ -15,7 +24,7 @@ use std::{
     collections::{HashSet, VecDeque},
     panic::Location,
     ptr,
-    sync::{Arc, atomic::AtomicBool},
+    sync::Arc,
 };
 
 /// See the module.
@@ -49,8 +58,12 @@ pub(crate) struct World {
     pub(crate) restart: Cell<bool>,
     /// The ends of threads are events in this execution: see `ends`.
     pub(crate) ends: Cell<bool>,
-    /// They are to be, from the next one on, for all workers of a search.
-    pub(crate) ends_wanted: RefCell<Arc<AtomicBool>>,
+    /// All that is an event in this execution and not always.
+    pub(crate) visible: RefCell<Visible>,
+    visible_version: Cell<u32>,
+    /// What is to be, from the next one on, for all workers of a search.
+    pub(crate) wanted: RefCell<Arc<Wanted>>,
+    pub(crate) arcs: Arcs,
     /// Waits on condition variables may end spuriously.
     pub(crate) spurious: Cell<bool>,
     /// What orders the looks at the clock, once a thread has looked.
@@ -109,6 +122,10 @@ pub(crate) struct Task {
     /// Std is about to abort the process because of it.
     pub(crate) aborting: Cell<bool>,
     pub(crate) spin: RefCell<Spin>,
+    /// Values of `Arc`s that it is destroying, the outermost first.
+    pub(crate) falls: RefCell<Vec<Fall>>,
+    /// How many of them have done nothing visible so far.
+    pub(crate) silent_falls: Cell<u32>,
 }
 
 thread_local! {
@@ -141,6 +158,8 @@ impl Task {
             panic: RefCell::new(None),
             aborting: Cell::new(false),
             spin: RefCell::default(),
+            falls: RefCell::default(),
+            silent_falls: Cell::new(0),
         };
         TASK.set(&task);
         let _reset = Reset;
@@ -222,7 +241,10 @@ impl World {
             pointers: Pointers::default(),
             restart: Cell::new(false),
             ends: Cell::new(false),
-            ends_wanted: RefCell::default(),
+            visible: RefCell::default(),
+            visible_version: Cell::new(0),
+            wanted: RefCell::default(),
+            arcs: Arcs::default(),
             spurious: Cell::new(false),
             clock: Cell::new(None),
             never: RefCell::default(),
@@ -233,6 +255,17 @@ impl World {
             weak: RefCell::default(),
             pool: RefCell::new(SPARE.take().unwrap_or_else(|| Pool::new(stack_bytes))),
         }
+    }
+
+    /// An execution begins: it shows what is wanted by now.
+    pub(crate) fn show_wanted(&self) {
+        let wanted = self.wanted.borrow();
+        if self.visible_version.replace(wanted.version()) != wanted.version() {
+            self.visible.replace(wanted.visible());
+        }
+        let visible = self.visible.borrow();
+        self.ends.set(visible.ends);
+        self.arcs.begin(visible.shows_counts());
     }
 
     /// A thread of the execution creates another one, which must be given to [`World::start`].
@@ -299,6 +332,7 @@ impl World {
             || self.threads.try_borrow().is_err()
             || self.races.try_borrow().is_err()
             || self.newborn.try_borrow().is_err()
+            || self.arcs.busy()
     }
 
     /// Whether a loop at this site was found not to be endless.

@@ -48,7 +48,17 @@ pub fn target(f: impl Fn() + Send + Sync + 'static) -> ClosureTarget {
 
 /// Everything an algorithm asks for.
 pub fn all(algorithm: Algorithm, f: impl Fn() + Send + Sync + 'static) -> Seen {
-    let mut target = target(f);
+    all_of(&mut target(f), algorithm, || (), 2_000_000).expect("not too many")
+}
+
+/// As [`all`], of a target; `restart` is called when the search starts over with more events. `None`: there are
+/// more executions than that.
+pub fn all_of(
+    target: &mut ClosureTarget,
+    algorithm: Algorithm,
+    restart: impl Fn(),
+    most: usize,
+) -> Option<Seen> {
     let options = Options {
         algorithm,
         ..Options::default()
@@ -56,27 +66,30 @@ pub fn all(algorithm: Algorithm, f: impl Fn() + Send + Sync + 'static) -> Seen {
     let mut explorer = Explorer::new(&options);
     let mut branches = vec![Explorer::root(&options)];
     let mut seen = Seen::default();
-    let mut ends = false;
+    let mut version = target.wanted_version();
     let mut plan = Plan::default();
     while let Some(branch) = branches.pop() {
         branch.write_plan(&mut plan);
         match target.run(&plan) {
             Ok(execution) => {
                 seen.add(execution);
-                assert!(seen.executions < 2_000_000, "too many");
+                if seen.executions == most {
+                    return None;
+                }
                 explorer.branches(branch, &plan, execution, &mut branches);
             }
-            Err(divergence) => assert!(target.ends_wanted() && !ends, "{divergence:?}"),
+            Err(divergence) => assert!(target.wanted_version() != version, "{divergence:?}"),
         }
-        if target.ends_wanted() && !ends {
-            // Everything so far was run without the ends of threads.
-            ends = true;
+        if target.wanted_version() != version {
+            // Everything so far was run without the events that are needed now.
+            version = target.wanted_version();
             explorer = Explorer::new(&options);
             branches = vec![Explorer::root(&options)];
             seen = Seen::default();
+            restart();
         }
     }
-    seen
+    Some(seen)
 }
 
 pub fn optimal(f: impl Fn() + Send + Sync + 'static) -> Seen {

@@ -188,6 +188,8 @@ pub(crate) fn reach(
         whole = paths::entry(&start, path);
         path = &whole;
     }
+    let own = paths::of_own_process(path);
+    path = own.as_deref().unwrap_or(path);
     let mut found = lead(path, follow, how);
     let place = match &found {
         Ok(real) => real,
@@ -218,7 +220,7 @@ pub(crate) fn redirect(
 ) {
     TEXTS.borrow()[0].clear();
     take_output();
-    if how.only_looks() && alone() && !overlay().is_used() {
+    if how.only_looks() && alone() && !overlay().is_used() && !names_own_process(*path) {
         return;
     }
     let site = call_sites::site(from);
@@ -233,6 +235,13 @@ pub(crate) fn redirect(
     }
     let place = place.and_then(|real| place_for(&real, how, site));
     send(place, path, 0);
+}
+
+/// Whether a path names the process by the number that the program knows.
+fn names_own_process(path: usize) -> bool {
+    // SAFETY: the C library demands of its caller that a path is null or ends with a nul, and stays until the call returns.
+    let path = unsafe { c_text(path) };
+    path.is_some_and(|path| paths::of_own_process(path).is_some())
 }
 
 fn is_directory(real: &[u8]) -> bool {

@@ -2,7 +2,8 @@
 //!
 //! A [`RealPath`] is absolute and has no links, no `.` and no `..`: a slash stands before each component, and the root is empty.
 
-use alloc::vec::Vec;
+use crate::shared::process_identity::PROCESS;
+use alloc::{format, vec::Vec};
 
 /// See the module.
 pub type RealPath = Vec<u8>;
@@ -75,6 +76,14 @@ pub fn descriptor_in_proc(path: &[u8]) -> Option<i32> {
     number?.parse().ok()
 }
 
+/// A path that names the process by the number that the program knows, by the one that the operating system knows.
+pub fn of_own_process(path: &[u8]) -> Option<Vec<u8>> {
+    let rest = path.strip_prefix(b"/proc/")?;
+    let rest = rest.strip_prefix(format!("{PROCESS}").as_bytes())?;
+    let whole = rest.is_empty() || rest.starts_with(b"/");
+    whole.then(|| [b"/proc/self", rest].concat())
+}
+
 /// Whether a path leads to what the operating system shows as files: devices, processes. Shared memory is made of ordinary files.
 pub fn is_system(path: &[u8]) -> bool {
     let system: [&[u8]; 3] = [b"/proc", b"/sys", b"/dev"];
@@ -120,6 +129,18 @@ mod tests {
     fn the_root_gets_a_slash() {
         assert_eq!(terminated(b""), b"/\0");
         assert_eq!(terminated(b"/a"), b"/a\0");
+    }
+
+    #[test]
+    fn the_process_has_two_numbers() {
+        let own = |path: &[u8]| of_own_process(path);
+        assert_eq!(
+            own(b"/proc/1000/fd/1").as_deref(),
+            Some(&b"/proc/self/fd/1"[..])
+        );
+        assert_eq!(own(b"/proc/1000").as_deref(), Some(&b"/proc/self"[..]));
+        assert_eq!(own(b"/proc/10001"), None);
+        assert_eq!(own(b"/proc/self/fd"), None);
     }
 
     #[test]

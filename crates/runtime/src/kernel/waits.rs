@@ -327,8 +327,11 @@ pub fn until_done(object: ObjectId, attempt: impl Fn() -> bool, site: Site) -> E
 pub fn post(object: ObjectId, act: impl FnOnce(), site: Site) {
     enter(site);
     act();
+    // What follows is nothing that the program has left to do: the thread that is woken may end the process.
+    let acted = world::borrow().me().acted;
     wake_all(Awaited::Object(object), site);
     leave(site);
+    world::borrow().me().acted = acted;
 }
 
 /// Waits for the end of a thread.

@@ -11,7 +11,7 @@ use crate::{
 use alloc::{string::String, vec::Vec};
 use core::sync::atomic::{AtomicU32, Ordering};
 use reweave_model::{End, Kind};
-use reweave_wire::{Parts, Reader, Request, Restart, Writer, read_request, write_report};
+use reweave_wire::{FORKING, Parts, Reader, Request, Restart, Writer, read_request, write_report};
 
 /// How the next run begins.
 fn restart() -> u32 {
@@ -81,6 +81,7 @@ const WANTS: i32 = 2;
 fn run_forked(request: &Request) -> bool {
     let header = channel::header();
     loop {
+        header.forked.store(FORKING, Ordering::Relaxed);
         // SAFETY: a plain fork. libc's own would touch the threads that it believes to be running.
         let child = unsafe { sys::call(libc::SYS_fork, [0; 6]) };
         if child < 0 {

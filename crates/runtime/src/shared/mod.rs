@@ -6,6 +6,7 @@ pub(crate) mod c11_answers;
 pub(crate) mod c_text;
 pub(crate) mod deadlines;
 pub(crate) mod exceptions;
+pub(crate) mod formats;
 pub(crate) mod held_mutexes;
 pub(crate) mod process_identity;
 pub(crate) mod resource_limits;

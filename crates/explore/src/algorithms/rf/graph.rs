@@ -455,9 +455,7 @@ impl Graph {
 /// Why an operation cannot be explored by who reads from whom.
 fn unfit(Pending { op, gate, .. }: Pending) -> Result<(), Unfit> {
     match (op, gate) {
-        (Op::Await(..), _) | (_, Gate::Word(_)) => {
-            Err(Unfit::LOOPS)
-        }
+        (Op::Await(..), _) | (_, Gate::Word(_)) => Err(Unfit::LOOPS),
         (_, Gate::Late) => Err(Unfit::because(
             "a time limit runs out when nothing else can go on",
         )),

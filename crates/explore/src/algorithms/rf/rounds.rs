@@ -178,10 +178,15 @@ impl Rf {
         self.tried[self.known..].sort_by_key(|it| it.place);
         let own = self.tried.iter().enumerate().skip(self.known);
         self.numbers.clear();
-        self.numbers
-            .extend(own.filter(|(_, it)| it.kind != Kind::Kept).map(|(number, _)| number));
+        self.numbers.extend(
+            own.filter(|(_, it)| it.kind != Kind::Kept)
+                .map(|(number, _)| number),
+        );
         let (first, last) = cut?;
-        let number = self.tried.iter().position(|it| it.kind == Kind::Kept && it.place == first)?;
+        let number = self
+            .tried
+            .iter()
+            .position(|it| it.kind == Kind::Kept && it.place == first)?;
         Some(Cut {
             first,
             last,

@@ -74,11 +74,23 @@ impl Way {
 impl Trail {
     /// As plain data: the first new place, whether nothing follows, the rounds, then the order.
     pub(super) fn store(&self, nodes: &mut NodeStore) -> StoredPayload {
-        let mut numbers = vec![self.fresh, self.leaf.into(), self.floor, self.tried.len() as u32];
+        let mut numbers = vec![
+            self.fresh,
+            self.leaf.into(),
+            self.floor,
+            self.tried.len() as u32,
+        ];
         for tried in self.tried.iter() {
             let (high, low) = ((tried.name >> 32) as u32, tried.name as u32);
             let length = tried.reads.len() as u32;
-            numbers.extend([high, low, tried.count, tried.place, tried.kind as u32, length]);
+            numbers.extend([
+                high,
+                low,
+                tried.count,
+                tried.place,
+                tried.kind as u32,
+                length,
+            ]);
             for read in &tried.reads {
                 numbers.extend([read.source, read.site, read.way as u32]);
             }

@@ -189,7 +189,8 @@ impl Witness {
             return false;
         }
         self.guide.clear();
-        self.guide.extend(real.filter(|place| !late.contains(place)));
+        self.guide
+            .extend(real.filter(|place| !late.contains(place)));
         self.guide.extend_from_slice(late);
         self.search
             .run(&question, &self.saturation, &self.guide, &mut self.order)

@@ -14,6 +14,7 @@ use crate::{
     },
     real,
     run::{cancellation, operations::failed, world},
+    shared::formats::{self, Characters},
     trampoline,
 };
 use core::ffi::{c_int, c_void};
@@ -165,7 +166,10 @@ fn printed(descriptor: c_int, frame: &Frame, real: impl FnOnce(c_int) -> c_int) 
 unsafe extern "C" fn print(descriptor: c_int, format: usize, list: List, frame: &Frame) -> c_int {
     let real = real!(vdprintf: fn(c_int, usize, List) -> c_int);
     // SAFETY: format and list are as the caller promises, and passed on unchanged.
-    printed(descriptor, frame, |to| unsafe { real(to, format, list) })
+    printed(descriptor, frame, |to| unsafe {
+        noted(format, list, frame);
+        real(to, format, list)
+    })
 }
 
 /// `__vdprintf_chk`.
@@ -183,8 +187,21 @@ unsafe extern "C" fn print_checked(
     let real = real!(__vdprintf_chk: fn(c_int, c_int, usize, List) -> c_int);
     // SAFETY: format and list are as the caller promises, and passed on unchanged.
     printed(descriptor, frame, |to| unsafe {
+        noted(format, list, frame);
         real(to, flag, format, list)
     })
+}
+
+/// Notes what printing reads.
+///
+/// # Safety
+///
+/// `format` is a C string, and `list` has the arguments that it names.
+unsafe fn noted(format: usize, list: List, frame: &Frame) {
+    if world::active() {
+        // SAFETY: format and list fit each other, by this function's contract.
+        unsafe { formats::printed(format, Characters::Bytes, list, frame) };
+    }
 }
 
 /// `__read_chk`: the C library ends the program if more is asked for than there is room.

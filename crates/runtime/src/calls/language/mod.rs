@@ -3,6 +3,7 @@
 //! May import `core`, `hooks` and `kernel`, and no other family.
 
 pub(crate) mod annotations;
+pub(crate) mod character_tables;
 pub(crate) mod cleanup_handlers;
 pub(crate) mod exception_pointers;
 pub(crate) mod long_jumps;
@@ -14,6 +15,7 @@ pub(crate) static FAMILY: Family = Family {
     prepare: |_| {
         unwinding::prepare();
         atomic_sections::prepare();
+        character_tables::prepare();
     },
     begin_run: || {
         atomic_sections::clear();

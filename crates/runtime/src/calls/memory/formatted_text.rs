@@ -1,7 +1,7 @@
 //! Functions of the C library that write to memory of the program: text that is printed and taken apart, numbers, times, sorted arrays.
 //! Programs are linked as for [`crate::calls::memory::strings`]. Writes are noted before they are made.
 //!
-//! *May miss* what `sprintf` reads by `%s` and where `sscanf` puts what it finds.
+//! A format says what else is read and written ([`crate::shared::formats`]).
 
 use crate::{
     calls::memory::{
@@ -14,7 +14,8 @@ use crate::{
         variadic::{List, variadic},
     },
     outside_run, real,
-    run::{accesses::range, spin},
+    run::{accesses::range, spin, world},
+    shared::formats::{self, Characters},
     trampoline,
 };
 use core::{
@@ -25,6 +26,7 @@ use core::{
 trampoline! {
     __wrap_vsprintf => print, "rcx";
     __wrap_vsnprintf => print_within, "r8";
+    vasprintf => print_new, "rcx";
     __wrap_vsscanf => scan, "rcx";
     __wrap___isoc99_vsscanf => scan, "rcx";
     __wrap___isoc23_vsscanf => scan, "rcx";
@@ -62,6 +64,7 @@ pub fn clear() {
 variadic! {
     __wrap_sprintf => print, "2", "rdx", "rcx";
     __wrap_snprintf => print_within, "3", "rcx", "r8";
+    asprintf => print_new, "2", "rdx", "rcx";
     __wrap_sscanf => scan, "2", "rdx", "rcx";
     __wrap___isoc99_sscanf => scan, "2", "rdx", "rcx";
     __wrap___isoc23_sscanf => scan, "2", "rdx", "rcx";
@@ -88,6 +91,7 @@ unsafe fn printed(to: TextMut, most: usize, format: Text, list: List, frame: &Fr
     // SAFETY: by this function's contract. Printing uses a list up, so this is a copy; nothing is written to null with room for 0
     // bytes.
     unsafe {
+        formats::printed(format as usize, Characters::Bytes, list, frame);
         let mut list = *list;
         let length = real(ptr::null_mut(), 0, format, &mut list);
         if length >= 0 {
@@ -115,13 +119,30 @@ unsafe extern "C" fn print_within(
 
 /// # Safety
 ///
+/// As `vasprintf`: `format` is a C string, `list` has the arguments that it names, and `to` points to room for a pointer.
+unsafe extern "C" fn print_new(to: *mut TextMut, format: Text, list: List, frame: &Frame) -> c_int {
+    // SAFETY: by this function's contract, which is that of libc's function.
+    unsafe {
+        if world::active() {
+            formats::printed(format as usize, Characters::Bytes, list, frame);
+            range(to as usize, size_of::<TextMut>(), true, frame);
+        }
+        real!(vasprintf: fn(*mut TextMut, Text, List) -> c_int)(to, format, list)
+    }
+}
+
+/// # Safety
+///
 /// As `vsscanf`: `text` and `format` are C strings, and `list` has the variables that `format` names.
 unsafe extern "C" fn scan(text: Text, format: Text, list: List, frame: &Frame) -> c_int {
     spin::disturbed();
     // SAFETY: by this function's contract, which is that of libc's function.
     unsafe {
         read(text, ALL, frame);
-        real!(vsscanf: fn(Text, Text, List) -> c_int)(text, format, list)
+        let places = formats::to_scan(format as usize, Characters::Bytes, list, frame);
+        let result = real!(vsscanf: fn(Text, Text, List) -> c_int)(text, format, list);
+        places.scanned(result, frame);
+        result
     }
 }
 

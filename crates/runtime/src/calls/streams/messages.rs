@@ -10,7 +10,8 @@ use crate::{
     },
     kernel::start_state,
     real,
-    run::process_end,
+    run::{process_end, world},
+    shared::formats::{self, Characters},
     trampoline,
 };
 use core::{
@@ -141,6 +142,9 @@ unsafe fn told(status: c_int, format: Text, list: List, frame: &Frame, write: im
     // SAFETY: format and list are as the caller promises; standard output is a stream; the text was allocated by `vasprintf` and
     // is used here only.
     unsafe {
+        if world::active() {
+            formats::printed(format as usize, Characters::Bytes, list, frame);
+        }
         let composed = compose(&mut text, format, list) >= 0;
         during(output, StreamUse::Flushes, true, frame, || {
             flush(output as *mut FILE)

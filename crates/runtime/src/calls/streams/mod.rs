@@ -1,5 +1,6 @@
 //! Streams of stdio. What they have in common with calls on descriptors is in [`crate::kernel`].
 
+pub(crate) mod formatted_streams;
 pub(crate) mod messages;
 pub(crate) mod stream_calls;
 pub(crate) mod stream_cancellation;

@@ -3,11 +3,7 @@
 
 use crate::{
     calls::streams::stream_cancellation::{StreamUse, during},
-    core::{
-        real::Real,
-        trampoline::Frame,
-        variadic::{List, variadic},
-    },
+    core::{real::Real, trampoline::Frame},
     kernel::{passed_calls::called_with, start_state},
     real,
     run::{accesses, world},
@@ -99,8 +95,7 @@ macro_rules! on_streams {
 
 // What is read.
 on_streams! { Which::Argument(0), Reads, true:
-    fgetc getc vfscanf __isoc99_vfscanf __isoc23_vfscanf fgetwc getwc getw
-    vfwscanf __isoc99_vfwscanf __isoc23_vfwscanf __vfscanf
+    fgetc getc fgetwc getwc getw
 }
 on_streams! { Which::Argument(0), Moves, true: fseek fseeko fseeko64 fsetpos fsetpos64 }
 on_streams! { Which::Argument(0), Rewinds, true: rewind }
@@ -113,87 +108,19 @@ on_streams! { Which::Argument(2), Reads, false: fgetws_unlocked }
 // What compilers leave of those that take one character: an empty buffer is filled, a full one written.
 on_streams! { Which::Argument(0), Reads, false: __underflow __uflow __wunderflow __wuflow }
 on_streams! { Which::Argument(0), Writes, false: __overflow __woverflow }
-on_streams! { Which::Input, Reads, true:
-    getchar getwchar vscanf __isoc99_vscanf __isoc23_vscanf vwscanf __isoc99_vwscanf __isoc23_vwscanf
-}
+on_streams! { Which::Input, Reads, true: getchar getwchar }
 on_streams! { Which::Input, Reads, false: getchar_unlocked getwchar_unlocked }
 
 // What is written.
-on_streams! { Which::Argument(0), Writes, true: vfprintf __vfprintf_chk vfwprintf __vfwprintf_chk }
 on_streams! { Which::Argument(0), Sets, true: setbuf setbuffer setlinebuf setvbuf }
 on_streams! { Which::Argument(1), Writes, true: fputc putc fputwc putwc fputws putw }
 on_streams! { Which::Argument(0), Flushes, false: fflush_unlocked }
 on_streams! { Which::Argument(1), Writes, false:
     fputc_unlocked putc_unlocked fputwc_unlocked putwc_unlocked fputws_unlocked
 }
-on_streams! { Which::Output, Writes, true: putchar vprintf __vprintf_chk putwchar vwprintf __vwprintf_chk }
+on_streams! { Which::Output, Writes, true: putchar putwchar }
 on_streams! { Which::Output, Writes, false: putchar_unlocked putwchar_unlocked }
 on_streams! { Which::Error, Writes, true: perror psignal psiginfo vwarn vwarnx }
-
-variadic! {
-    fprintf => print, "2", "rdx", "rcx";
-    __fprintf_chk => print_checked, "3", "rcx", "r8";
-    printf => print_output, "1", "rsi", "rdx";
-    __printf_chk => print_output_checked, "2", "rdx", "rcx";
-    fwprintf => print_wide, "2", "rdx", "rcx";
-    wprintf => print_wide_output, "1", "rsi", "rdx";
-    __fwprintf_chk => print_wide_checked, "3", "rcx", "r8";
-    __wprintf_chk => print_wide_output_checked, "2", "rdx", "rcx";
-    fscanf => scan, "2", "rdx", "rcx";
-    __isoc99_fscanf => scan_standard, "2", "rdx", "rcx";
-    __isoc23_fscanf => scan_newer, "2", "rdx", "rcx";
-    scanf => scan_input, "1", "rsi", "rdx";
-    __isoc99_scanf => scan_input_standard, "1", "rsi", "rdx";
-    __isoc23_scanf => scan_input_newer, "1", "rsi", "rdx";
-    fwscanf => scan_wide, "2", "rdx", "rcx";
-    __isoc99_fwscanf => scan_wide_standard, "2", "rdx", "rcx";
-    __isoc23_fwscanf => scan_wide_newer, "2", "rdx", "rcx";
-    wscanf => scan_wide_input, "1", "rsi", "rdx";
-    __isoc99_wscanf => scan_wide_input_standard, "1", "rsi", "rdx";
-    __isoc23_wscanf => scan_wide_input_newer, "1", "rsi", "rdx";
-}
-
-/// Defines functions that take any number of arguments by those that take a list.
-macro_rules! by_list {
-    ($($name:ident => $real:ident, $does:ident, [$($stream:expr)?], ($($argument:ident: $type:ty),*);)*) => {$(
-        #[doc = concat!("`", stringify!($real), "`.")]
-        ///
-        /// # Safety
-        ///
-        /// As the C standard demands of the caller: a format, and a list of arguments that fit it.
-        unsafe extern "C" fn $name($($argument: $type,)* list: List, frame: &Frame) -> c_int {
-            let stream = by_list!(@stream [$($stream)?] $($argument)*);
-            let real = real!($real: fn($($type,)* List) -> c_int);
-            // SAFETY: the arguments are as the caller promises, and passed on unchanged.
-            unsafe { during(stream, StreamUse::$does, true, frame, || real($($argument,)* list)) }
-        }
-    )*};
-    (@stream [$stream:expr] $($argument:ident)*) => { $stream };
-    (@stream [] $first:ident $($argument:ident)*) => { $first };
-}
-
-by_list! {
-    print => vfprintf, Writes, [], (stream: usize, format: usize);
-    print_checked => __vfprintf_chk, Writes, [], (stream: usize, flag: usize, format: usize);
-    print_output => vprintf, Writes, [start_state::output()], (format: usize);
-    print_output_checked => __vprintf_chk, Writes, [start_state::output()], (flag: usize, format: usize);
-    print_wide => vfwprintf, Writes, [], (stream: usize, format: usize);
-    print_wide_output => vwprintf, Writes, [start_state::output()], (format: usize);
-    print_wide_checked => __vfwprintf_chk, Writes, [], (stream: usize, flag: usize, format: usize);
-    print_wide_output_checked => __vwprintf_chk, Writes, [start_state::output()], (flag: usize, format: usize);
-    scan => vfscanf, Reads, [], (stream: usize, format: usize);
-    scan_standard => __isoc99_vfscanf, Reads, [], (stream: usize, format: usize);
-    scan_newer => __isoc23_vfscanf, Reads, [], (stream: usize, format: usize);
-    scan_input => vscanf, Reads, [start_state::input()], (format: usize);
-    scan_input_standard => __isoc99_vscanf, Reads, [start_state::input()], (format: usize);
-    scan_input_newer => __isoc23_vscanf, Reads, [start_state::input()], (format: usize);
-    scan_wide => vfwscanf, Reads, [], (stream: usize, format: usize);
-    scan_wide_standard => __isoc99_vfwscanf, Reads, [], (stream: usize, format: usize);
-    scan_wide_newer => __isoc23_vfwscanf, Reads, [], (stream: usize, format: usize);
-    scan_wide_input => vwscanf, Reads, [start_state::input()], (format: usize);
-    scan_wide_input_standard => __isoc99_vwscanf, Reads, [start_state::input()], (format: usize);
-    scan_wide_input_newer => __isoc23_vwscanf, Reads, [start_state::input()], (format: usize);
-}
 
 /// Defines calls that differ in whether they take the stream's lock.
 macro_rules! by_lock {
