@@ -207,7 +207,7 @@ type Log = Vec<(Source, bool)>;
 pub type LoopClass = (bool, Vec<Log>);
 
 #[derive(Clone, PartialEq, Eq, Hash)]
-struct State {
+struct Point {
     memory: Vec<(u64, Source)>,
     threads: Vec<Line>,
 }
@@ -220,9 +220,9 @@ struct Line {
     row: Vec<(Print, usize)>,
 }
 
-impl State {
+impl Point {
     /// One step of a thread; `None`: it is at its end.
-    fn step(&self, program: &Looping, index: usize) -> Option<State> {
+    fn step(&self, program: &Looping, index: usize) -> Option<Point> {
         let mut next = self.clone();
         let line = &mut next.threads[index];
         let op = advance(&program.0[index], &mut line.at)?;
@@ -282,7 +282,7 @@ pub fn classes(program: &Looping, limit: usize) -> Option<BTreeSet<LoopClass>> {
             row: Vec::new(),
         }
     };
-    let first = State {
+    let first = Point {
         memory: vec![(0, (u8::MAX, 0)); ATOMICS as usize],
         threads: program.0.iter().map(line).collect(),
     };

@@ -91,25 +91,7 @@ impl Graph {
                 "a time limit runs out when nothing else can go on",
             ));
         }
-        let waits = |index: usize| {
-            let thread = ThreadId(index as u32);
-            let mine = execution.events.iter().filter(|it| it.thread == thread);
-            let count = mine.count() as u32;
-            let mut rounds = execution.attempts.iter();
-            let stopped = execution.stopped.iter().any(|it| it.thread == thread);
-            plan.policy == Policy::Loops
-                && (stopped || rounds.any(|it| it.since == Edge { thread, count }))
-        };
-        for (index, record) in execution.threads.iter().enumerate() {
-            match record.pending {
-                Some(Pending {
-                    gate: Gate::Word(_),
-                    ..
-                }) if waits(index) => {}
-                Some(pending) => unfit(pending)?,
-                None => {}
-            }
-        }
+        all_fit(plan, execution)?;
         let renamed = self.copy_rest(execution);
         let kept = match renamed {
             true => 0,
@@ -450,6 +432,30 @@ impl Graph {
         }
         sum
     }
+}
+
+/// Why some thread that has not ended cannot be explored so. One that waits since its round was taken back can.
+fn all_fit(plan: &Plan, execution: &Execution) -> Result<(), Unfit> {
+    let waits = |index: usize| {
+        let thread = ThreadId(index as u32);
+        let mine = execution.events.iter().filter(|it| it.thread == thread);
+        let count = mine.count() as u32;
+        let stopped = execution.stopped.iter().any(|it| it.thread == thread);
+        let since = Edge { thread, count };
+        plan.policy == Policy::Loops
+            && (stopped || execution.attempts.iter().any(|it| it.since == since))
+    };
+    for (index, record) in execution.threads.iter().enumerate() {
+        match record.pending {
+            Some(Pending {
+                gate: Gate::Word(_),
+                ..
+            }) if waits(index) => {}
+            Some(pending) => unfit(pending)?,
+            None => {}
+        }
+    }
+    Ok(())
 }
 
 /// Why an operation cannot be explored by who reads from whom.

@@ -483,5 +483,5 @@ impl Rf {
     }
 }
 
-/// How a step is marked that stands in a round which was tried anew.
+/// How a step is marked whose source no other decision changes.
 pub(super) const DECIDED: Mark = Mark::Reads(u32::MAX);
