@@ -325,6 +325,15 @@ impl<S: Subject> Check<S> {
         exhausted || self.failed() || self.limited()
     }
 
+    /// Why it is not explored as was asked for.
+    fn because(&self) -> Option<String> {
+        let options = &self.settings.options;
+        match (options.preemptions, options.algorithm) {
+            (None, _) | (_, AlgorithmName::Dfs) => self.because.clone(),
+            (Some(_), _) => Some("a bound on preemptions is explored by dfs".into()),
+        }
+    }
+
     /// Has every error's execution run once more, writes their traces and says what came out.
     pub fn conclude(&mut self) -> Result<Outcome, Fault> {
         let concluded = self.confirm();
@@ -391,7 +400,7 @@ impl<S: Subject> Check<S> {
                 (None, AlgorithmName::Auto) => AlgorithmName::Rf,
                 (None, algorithm) => algorithm,
             },
-            because: self.because.clone(),
+            because: self.because(),
             totals,
             estimate: self.search.estimate(),
             multiplies: self.multiplies(),

@@ -10,7 +10,7 @@ use reweave_native::{Order, StableRun, copy_standard_input};
 use reweave_report::ExitCode;
 use reweave_toolchain::temporary::TemporaryDirectory;
 use std::{
-    fs::File,
+    fs::{self, File},
     io::{self, Write},
     os::unix::process::{CommandExt, ExitStatusExt},
     path::Path,
@@ -106,14 +106,13 @@ fn observe(program: &StableRun, input: Option<&Arc<File>>) -> Result<Outcome, Fa
         Some(input) => command.stdin(input),
         None => command.stdin(Stdio::null()),
     };
-    command.stdout(Stdio::piped());
-    let output = command
-        .spawn()
-        .and_then(std::process::Child::wait_with_output);
-    let output = output.map_err(|error| cannot_start(&error))?;
+    // A file and no pipe: nobody has to read it in time.
+    let output = place.path().join("output");
+    command.stdout(File::create(&output).map_err(failed)?);
+    let status = status(command)?;
     Ok(Outcome {
-        status: output.status,
-        output: output.stdout,
+        status,
+        output: fs::read(&output).map_err(failed)?,
         orders: Order::read_all(&file).map_err(failed)?,
     })
 }

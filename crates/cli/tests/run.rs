@@ -335,10 +335,9 @@ fn ends_of_programs_are_passed_on() {
     let (code, _, _) = bench.said(&["run", "--schedule", "order", "--", &program]);
     assert_eq!(code, Some(128 + 11));
     let order = fs::read_to_string(bench.path("order")).unwrap();
-    assert_eq!(
-        order, "reweave.schedule/1\n1 create\n",
-        "what was done before the crash is there"
-    );
+    // Whether the join is reached before the crash is not decided by the order of synchronisation.
+    let done = order.trim_end_matches("1 join\n");
+    assert_eq!(done, "reweave.schedule/1\n1 create\n");
 }
 
 #[test]

@@ -22,6 +22,10 @@ pub fn expand(options: TokenStream, function: TokenStream) -> Result<TokenStream
     let name = &sig.ident;
     let output = &sig.output;
     let calls = &options.calls;
+    let reweave = match &options.reweave {
+        Some(path) => quote!(#path),
+        None => quote!(::reweave),
+    };
     let expect = match &options.expect {
         Some(kind) => quote!(::core::option::Option::Some(#kind)),
         None => quote!(::core::option::Option::None),
@@ -42,8 +46,8 @@ pub fn expand(options: TokenStream, function: TokenStream) -> Result<TokenStream
         #[::core::prelude::v1::test]
         #vis fn #name() {
             fn __reweave_body() #output #block
-            ::reweave::__macro::run_test(
-                ::reweave::Builder::new()
+            #reweave::__macro::run_test(
+                #reweave::Builder::new()
                     .name(::core::concat!(::core::module_path!(), "::", ::core::stringify!(#name)))
                     #(#calls)*,
                 #expect,
@@ -245,7 +249,7 @@ mod tests {
                 quote!(max_steps = 5_000_000_000),
                 "5000000000 is out of range",
             ),
-            (quote!(algorithm = "best"), "one of \"auto\", \"dfs\""),
+            (quote!(algorithm = "best"), "one of \"auto\", \"rf\", \"dfs\""),
             (
                 quote!(expect = "hang"),
                 "one of \"data-race\", \"deadlock\"",

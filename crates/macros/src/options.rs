@@ -4,7 +4,8 @@ use proc_macro2::TokenStream;
 use quote::{quote, quote_spanned};
 use std::time::Duration;
 use syn::{
-    Error, Ident, LitBool, LitInt, LitStr, Result, Token,
+    Error, Ident, LitBool, LitInt, LitStr, Path, Result, Token,
+    ext::IdentExt,
     parse::{Parse, ParseStream},
     punctuated::Punctuated,
 };
@@ -16,9 +17,11 @@ pub struct Options {
     pub calls: Vec<TokenStream>,
     /// The kind of error that must come up.
     pub expect: Option<LitStr>,
+    /// What the crate is called where the test is, if not `reweave`.
+    pub reweave: Option<Path>,
 }
 
-const ALGORITHMS: [&str; 6] = ["auto", "dfs", "dpor", "optimal", "random", "pct"];
+const ALGORITHMS: [&str; 7] = ["auto", "rf", "dfs", "dpor", "optimal", "random", "pct"];
 const KINDS: [&str; 8] = [
     "data-race",
     "deadlock",
@@ -30,7 +33,7 @@ const KINDS: [&str; 8] = [
     "livelock",
 ];
 const NAMES: &str = "`algorithm`, `workers`, `preemptions`, `budget`, `max_executions`, `max_steps`, \
-                     `spurious_wakeups`, `keep_going`, `expect`";
+                     `spurious_wakeups`, `keep_going`, `minimise`, `leaks`, `weak_failures`, `seed`, `expect`, `crate`";
 
 impl Parse for Options {
     fn parse(input: ParseStream<'_>) -> Result<Options> {
@@ -45,6 +48,7 @@ impl Parse for Options {
             match one.value {
                 Value::Call(call) => options.calls.push(call),
                 Value::Expect(kind) => options.expect = Some(kind),
+                Value::Crate(path) => options.reweave = Some(path),
             }
         }
         Ok(options)
@@ -60,11 +64,13 @@ struct One {
 enum Value {
     Call(TokenStream),
     Expect(LitStr),
+    Crate(Path),
 }
 
 impl Parse for One {
     fn parse(input: ParseStream<'_>) -> Result<One> {
-        let name: Ident = input.parse()?;
+        // Also `crate`, which is a keyword.
+        let name = input.call(Ident::parse_any)?;
         let span = name.span();
         let value = match name.to_string().as_str() {
             "algorithm" => {
@@ -87,12 +93,21 @@ impl Parse for One {
                 let ms = u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
                 Value::Call(quote!(.budget(::core::time::Duration::from_millis(#ms))))
             }
-            "spurious_wakeups" | "keep_going" => {
+            "seed" => Value::Call(number::<u64>(input, &name, 0)?),
+            "spurious_wakeups" | "keep_going" | "minimise" | "leaks" | "weak_failures" => {
                 let on = match input.peek(Token![=]) {
                     true => value::<LitBool>(input, &name, "`true` or `false`")?.value,
                     false => true,
                 };
                 Value::Call(quote!(.#name(#on)))
+            }
+            "crate" => {
+                let wrong = |_| {
+                    let text = "the value of `crate` is the path of reweave, such as `my_reweave`";
+                    Error::new(span, text)
+                };
+                input.parse::<Token![=]>().map_err(wrong)?;
+                Value::Crate(Path::parse_mod_style(input).map_err(wrong)?)
             }
             "expect" => Value::Expect(one_of(input, &name, &KINDS)?),
             other => {

@@ -45,6 +45,7 @@ pub struct Builder {
     pub(crate) minimise: bool,
     pub(crate) spurious: bool,
     pub(crate) leaks: bool,
+    pub(crate) weak_failures: bool,
     pub(crate) trace_dir: Option<PathBuf>,
     pub(crate) replay: Option<PathBuf>,
 }
@@ -71,6 +72,7 @@ impl Builder {
             minimise: true,
             spurious: false,
             leaks: false,
+            weak_failures: true,
             trace_dir: None,
             replay: None,
         }
@@ -147,6 +149,13 @@ impl Builder {
     /// Reports memory that an execution leaves behind. Needs [`crate::Allocator`] as the program's global allocator.
     pub fn leaks(mut self, leaks: bool) -> Builder {
         self.leaks = leaks;
+        self
+    }
+
+    /// Whether `compare_exchange_weak` may fail for no reason (by default it may, once in a row). Without it a check of a loop around one is
+    /// much smaller, and not what all processors do.
+    pub fn weak_failures(mut self, weak_failures: bool) -> Builder {
+        self.weak_failures = weak_failures;
         self
     }
 
@@ -229,6 +238,12 @@ impl Builder {
         }
         if let Some(spurious) = variable("REWEAVE_SPURIOUS_WAKEUPS", yes_or_no)? {
             self = self.spurious_wakeups(spurious);
+        }
+        if let Some(leaks) = variable("REWEAVE_LEAKS", yes_or_no)? {
+            self = self.leaks(leaks);
+        }
+        if let Some(weak) = variable("REWEAVE_WEAK_FAILURES", yes_or_no)? {
+            self = self.weak_failures(weak);
         }
         if let Some(seed) = variable("REWEAVE_SEED", number::<u64>)? {
             self = self.seed(seed);

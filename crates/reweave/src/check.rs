@@ -8,7 +8,7 @@ use crate::{
     watchdog::Watched,
 };
 use reweave_check::{Control, Fault, Settings, Subject, check, difference};
-use reweave_explore::{AlgorithmName as Algorithm, Target, TargetError};
+use reweave_explore::{AlgorithmName as Algorithm, Target, TargetError, Totals};
 use reweave_model::{End, Execution, Plan, Site};
 use reweave_report::{
     BlockedBy, Context, Failure, Options, Position, Program, ResultDocument, Sources, Trace,
@@ -86,6 +86,10 @@ impl Subject for Test<'_> {
         self.wanted.version() != self.version
     }
 
+    fn incomplete(&self) -> Vec<String> {
+        self.wanted.all_unsupported()
+    }
+
     fn position(&self, site: Site) -> Option<Position> {
         position(site)
     }
@@ -131,7 +135,10 @@ fn explore(builder: &Builder, closure: Closure) -> Result<Report, CheckError> {
         watched: Watched::new(program_name(builder)),
         visible: Visible::default(),
         version: 0,
-        wanted: Arc::default(),
+        wanted: Arc::new(Wanted::new(Visible {
+            no_weak_failures: !builder.weak_failures,
+            ..Visible::default()
+        })),
         noticed: Arc::default(),
     };
     let outcome = check(&mut test, &settings, &Control::default());
@@ -156,11 +163,27 @@ fn explore(builder: &Builder, closure: Closure) -> Result<Report, CheckError> {
         elapsed: outcome.elapsed,
         workers: outcome.workers,
         errors: outcome.errors.iter().map(|it| told(builder, it)).collect(),
-        warnings: noticed.warnings(),
+        warnings: vacuous(&outcome.totals)
+            .into_iter()
+            .chain(noticed.warnings())
+            .collect(),
         incomplete: outcome.incomplete,
     };
     keep(&report, &settings);
     Ok(report)
+}
+
+/// A warning, if the check met no operation at all.
+fn vacuous(totals: &Totals) -> Option<Warning> {
+    (totals.events == 0 && totals.executions > 0).then(|| Warning {
+        rule: "no-operations".into(),
+        message:
+            "no operation of reweave was met: does the code under test use std's types instead of \
+                  `reweave::sync`, `reweave::thread` and `reweave::cell`?"
+                .into(),
+        location: None,
+        seen: totals.executions,
+    })
 }
 
 /// Leaves the result beside the traces, or in place of an earlier one. Tests without errors leave nothing behind otherwise, and one
@@ -268,11 +291,7 @@ fn replay(builder: &Builder, path: &Path, closure: Closure) -> Result<Report, Ch
     let leak = |error: &Failure| error.rule.as_deref() == Some("leak");
     let leaks = builder.leaks || recorded.errors.iter().any(leak);
     let mut target = new_target(&closure, recorded.options.spurious_wakeups, leaks)?;
-    let visible = Visible {
-        ends: recorded.options.thread_ends,
-        counts: Visible::counts_named(&recorded.program.rules),
-        every_count: false,
-    };
+    let visible = Visible::named(recorded.options.thread_ends, &recorded.program.rules);
     target.share(Arc::new(Wanted::new(visible.clone())));
     let execution = target
         .run(&recorded.plan())
@@ -371,7 +390,7 @@ fn trace_of(builder: &Builder, execution: &Execution, visible: &Visible) -> Trac
                     "REWEAVE_REPLAY={{trace}} cargo test {} -- --exact",
                     test_name(builder)
                 )),
-                rules: visible.count_names(),
+                rules: visible.names(),
                 ..Program::default()
             },
             options: Options {

@@ -83,9 +83,16 @@ impl Report {
             &self.name
         };
         let text = reweave_report::summary(&self.document());
+        let weak = match self.weak_orders {
+            0 => String::new(),
+            1 => "; 1 place asks for less than that".into(),
+            many => format!("; {many} places ask for less than that"),
+        };
+        let weak = Some(weak).filter(|_| self.errors.is_empty());
         format!(
-            "{name}: {} ({:.2} s)",
+            "{name}: {}{} ({:.2} s)",
             text.trim_end(),
+            weak.unwrap_or_default(),
             self.elapsed.as_secs_f64()
         )
     }

@@ -9,7 +9,10 @@
 use crate::rt;
 use std::ops::{Add, AddAssign, Sub, SubAssign};
 
-pub use std::time::{Duration, SystemTime, SystemTimeError, UNIX_EPOCH};
+mod system;
+
+pub use self::system::{SystemTime, UNIX_EPOCH};
+pub use std::time::{Duration, SystemTimeError};
 
 /// As [`std::time::Instant`].
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]

@@ -24,7 +24,7 @@ fn waiting(round: impl Fn(&AtomicBool) + Send + Sync + 'static) {
         round(&flag);
         t.join().unwrap();
     };
-    let program = Arc::new(program);
+    let program = std::sync::Arc::new(program);
     let again = program.clone();
     let seen = optimal(move || program());
     seen.correct();
@@ -458,7 +458,7 @@ fn a_loop_that_looks_at_two_mutexes() {
         while !*locks.0.lock().unwrap() && !*locks.1.lock().unwrap() {}
         t.join().unwrap();
     };
-    let seen = optimal(program);
+    let seen = optimal(move || program());
     seen.correct();
     assert_eq!(seen.ends, [End::Done]);
     random(200, program).correct();
@@ -495,7 +495,7 @@ fn a_loop_that_waits_for_a_once_lock() {
         }
         t.join().unwrap();
     };
-    let seen = optimal(program);
+    let seen = optimal(move || program());
     seen.correct();
     assert_eq!(seen.ends, [End::Done]);
     random(200, program).correct();

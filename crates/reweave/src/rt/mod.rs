@@ -308,6 +308,28 @@ pub(crate) fn died(payload: &(dyn Any + Send)) {
     }
 }
 
+/// The program does something that is not supported: the check is incomplete, and the thread panics.
+#[cold]
+#[track_caller]
+pub(crate) fn unsupported(what: &str) -> ! {
+    note_unsupported(what);
+    panic!("unsupported: {what}");
+}
+
+/// As [`unsupported`], where the thread can go on.
+#[cold]
+pub(crate) fn note_unsupported(what: &str) {
+    if let Some(task) = task() {
+        task.world().wanted.borrow().unsupported(what);
+    }
+}
+
+/// Whether a weak compare-exchange may fail for no reason.
+#[inline]
+pub(crate) fn weak_failures() -> bool {
+    task().is_none_or(|task| !task.world().visible.borrow().no_weak_failures)
+}
+
 /// A memory fence of the running thread.
 pub(crate) fn fence(order: Ordering) {
     if let Some(task) = task() {

@@ -42,13 +42,52 @@ pub(crate) fn install() {
             // Not blocked meanwhile: the handler is left by a fault and never returns.
             action.sa_flags = libc::SA_NODEFER;
             libc::sigaction(libc::SIGABRT, &action, std::ptr::null_mut());
+            libc::atexit(on_exit);
         }
     });
+}
+
+/// The running thread calls `process::abort`.
+fn aborted(task: &Task) {
+    let world = task.world();
+    let error = Error {
+        kind: Kind::Assertion,
+        rule: Some("abort".into()),
+        message: format!("{} aborted the process", explain::name(world, task.thread)),
+        sites: Vec::new(),
+        after: None,
+    };
+    world.crash_told.set(true);
+    world.error(task.thread, error);
+}
+
+/// The program calls `process::exit` in a check, which ends all tests of the process, with any status. It must not look like success.
+extern "C" fn on_exit() {
+    let Some(task) = task() else { return };
+    let name = match task.world().run.try_borrow() {
+        Ok(_) => explain::name(task.world(), task.thread),
+        Err(_) => "a thread".into(),
+    };
+    let text = format!(
+        "reweave: {name} of a check called process::exit, which ends this test program and all its tests\n"
+    );
+    // SAFETY: writes these bytes to standard error, and ends the process without further handlers.
+    unsafe {
+        libc::write(2, text.as_ptr().cast(), text.len());
+        libc::_exit(101);
+    }
 }
 
 extern "C" fn on_abort(signal: libc::c_int) {
     match task() {
         Some(task) if task.aborting.get() => task.end_by_fault(),
+        // The program calls abort. In the middle of the runtime's own work it is the allocator that does, for a broken heap.
+        Some(task) if !task.world().busy() => {
+            if !task.world().ending.get() {
+                aborted(task);
+            }
+            task.end_by_fault();
+        }
         // SAFETY: both may be called in a signal handler.
         _ => unsafe {
             libc::signal(signal, libc::SIG_DFL);
@@ -73,7 +112,10 @@ fn record(task: &Task, info: &PanicHookInfo<'_>) {
     let world = task.world();
     if aborts(&message) {
         if !world.ending.get() {
-            crash(task);
+            crash(
+                task,
+                "panicked where it cannot unwind, which aborts the process",
+            );
         }
         task.aborting.set(true);
         return;
@@ -108,17 +150,23 @@ fn aborts(message: &str) -> bool {
     )
 }
 
-fn crash(task: &Task) {
+/// A panic has left a thread-local variable's destructor, or that of a panic's payload. Std ends the process then.
+pub(crate) fn aborts_at_end(task: &Task) {
+    crash(
+        task,
+        "panicked in a destructor at its end, which aborts the process",
+    );
+    task.world().crash_told.set(false);
+}
+
+fn crash(task: &Task, how: &str) {
     let world = task.world();
     let last = task.panic.borrow_mut().take();
     let message = last.as_ref().map_or("", |last| &last.message);
     let error = Error {
         kind: Kind::Crash,
         rule: Some("panic-while-unwinding".into()),
-        message: format!(
-            "{} panicked where it cannot unwind, which aborts the process: {message}",
-            explain::name(world, task.thread)
-        ),
+        message: format!("{} {how}: {message}", explain::name(world, task.thread)),
         sites: last.iter().map(|last| last.site).collect(),
         after: None,
     };

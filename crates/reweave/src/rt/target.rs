@@ -173,7 +173,10 @@ impl ClosureTarget {
                 return;
             }
             Resumed::Finished => return,
-            Resumed::Overflowed => "its stack is used up".to_owned(),
+            Resumed::Overflowed => format!(
+                "its stack is used up, of {} MiB whatever `stack_size` asks for",
+                STACK_BYTES >> 20
+            ),
             Resumed::Crashed { signal, address } => {
                 format!("signal {signal} at address {address:#x}")
             }
@@ -345,8 +348,8 @@ pub(crate) fn live(
         if world.ending.get() {
             return;
         }
-        if let Err(payload) = rest {
-            task.died(&*payload);
+        if rest.is_err() {
+            panics::aborts_at_end(task);
         }
         // The execution may end while this one waits for its turn to do so.
         let ended = catch_unwind(AssertUnwindSafe(|| super::ends::end(task)));

@@ -7,6 +7,7 @@
 //! multiply executions for nothing. So they are added when an execution shows that they matter: it is discarded, and the search restarts.
 
 use std::{
+    collections::BTreeSet,
     fmt::Write,
     panic::Location,
     sync::{
@@ -22,6 +23,8 @@ pub struct Visible {
     pub ends: bool,
     /// Counts of references, by the place where they are created.
     pub counts: Vec<Count>,
+    /// Weak compare-exchanges fail only as strong ones do.
+    pub no_weak_failures: bool,
     /// All counts, as an oracle for tests.
     pub every_count: bool,
 }
@@ -50,6 +53,8 @@ pub(crate) enum Level {
 #[derive(Default)]
 pub struct Wanted {
     visible: Mutex<Visible>,
+    /// What the program did that is not supported.
+    unsupported: Mutex<BTreeSet<String>>,
     /// Grows with each addition.
     version: AtomicU32,
 }
@@ -59,6 +64,7 @@ impl Wanted {
     pub fn new(visible: Visible) -> Wanted {
         Wanted {
             visible: Mutex::new(visible),
+            unsupported: Mutex::default(),
             version: AtomicU32::new(1),
         }
     }
@@ -98,6 +104,20 @@ impl Wanted {
         self.version.fetch_add(1, Relaxed);
     }
 
+    /// The program does something that is not supported: whatever comes of it, not everything is explored.
+    pub(crate) fn unsupported(&self, what: &str) {
+        let all = self.unsupported.lock();
+        let mut all = all.unwrap_or_else(PoisonError::into_inner);
+        all.insert(format!("unsupported: {what}"));
+    }
+
+    /// All that, as results have it.
+    pub(crate) fn all_unsupported(&self) -> Vec<String> {
+        let all = self.unsupported.lock();
+        let all = all.unwrap_or_else(PoisonError::into_inner);
+        all.iter().cloned().collect()
+    }
+
     fn lock(&self) -> MutexGuard<'_, Visible> {
         self.visible.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -118,18 +138,26 @@ impl Visible {
         self.every_count || !self.counts.is_empty()
     }
 
-    /// The counts as a trace file has them: `drops src/queue.rs:10:5`.
-    pub(crate) fn count_names(&self) -> Vec<String> {
+    /// Counts and rules as a trace file has them: `drops src/queue.rs:10:5`.
+    pub(crate) fn names(&self) -> Vec<String> {
         let mut names: Vec<String> = self.counts.iter().map(Count::name).collect();
         names.sort();
+        names.extend(self.no_weak_failures.then(|| NO_WEAK_FAILURES.into()));
         names
     }
 
     /// The other way.
-    pub(crate) fn counts_named(names: &[String]) -> Vec<Count> {
-        names.iter().filter_map(|name| Count::named(name)).collect()
+    pub(crate) fn named(ends: bool, names: &[String]) -> Visible {
+        Visible {
+            ends,
+            counts: names.iter().filter_map(|name| Count::named(name)).collect(),
+            no_weak_failures: names.iter().any(|name| name == NO_WEAK_FAILURES),
+            every_count: false,
+        }
     }
 }
+
+const NO_WEAK_FAILURES: &str = "no weak failures";
 
 impl Count {
     fn is_at(&self, place: &Location<'_>) -> bool {
@@ -184,7 +212,10 @@ mod tests {
         assert_eq!(wanted.version(), 3);
         let visible = wanted.visible();
         assert_eq!(visible.level(place), Level::All);
-        let counts = Visible::counts_named(&visible.count_names());
-        assert_eq!(counts, visible.counts);
+        let visible = Visible {
+            no_weak_failures: true,
+            ..visible
+        };
+        assert_eq!(Visible::named(true, &visible.names()), visible);
     }
 }

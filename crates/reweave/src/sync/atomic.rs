@@ -102,5 +102,6 @@ fn exchange(
         AcqRel => panic!("there is no such thing as an acquire-release failure ordering"),
         _ => {}
     }
+    let weak = weak && rt::weak_failures();
     rt::poll::exchange(object, words, weak, (success, failure))
 }

@@ -245,7 +245,13 @@ impl<T: ?Sized + fmt::Display> fmt::Display for MutexGuard<'_, T> {
 
 impl<T: ?Sized + fmt::Debug> fmt::Debug for Mutex<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        rt::here(self).inner.fmt(f)
+        let this = rt::here(self);
+        let locks = rt::active() && rt::op(Op::TryLock(this.id())).ok;
+        let result = this.inner.fmt(f);
+        if locks && rt::active() {
+            rt::op(Op::UnlockClean(this.id()));
+        }
+        result
     }
 }
 

@@ -132,9 +132,15 @@ impl<T: ?Sized> RwLock<T> {
         this.inner.is_poisoned()
     }
 
-    /// Forgets such a panic.
+    /// Forgets such a panic. In a check it is an event: an attempt to write.
+    #[track_caller]
     pub fn clear_poison(&self) {
-        rt::here(self).inner.clear_poison();
+        let this = rt::here(self);
+        let changes = rt::active() && rt::op(Op::TryWriteLock(this.id())).ok;
+        this.inner.clear_poison();
+        if changes && rt::active() {
+            rt::op(Op::WriteUnlock(this.id()));
+        }
     }
 
     /// The value, by a reference that nobody else has.
@@ -270,7 +276,13 @@ impl<T: ?Sized + fmt::Display> fmt::Display for RwLockWriteGuard<'_, T> {
 impl<T: ?Sized + fmt::Debug> fmt::Debug for RwLock<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // std's prints `RwLock { data: .., poisoned: .. }` and does not wait.
-        rt::here(self).inner.fmt(f)
+        let this = rt::here(self);
+        let reads = rt::active() && rt::op(Op::TryReadLock(this.id())).ok;
+        let result = this.inner.fmt(f);
+        if reads && rt::active() {
+            rt::op(Op::ReadUnlock(this.id()));
+        }
+        result
     }
 }
 

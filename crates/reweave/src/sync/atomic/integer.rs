@@ -126,6 +126,31 @@ macro_rules! atomic {
                 Err(previous)
             }
 
+            /// As in std.
+            #[inline(always)]
+            #[track_caller]
+            pub fn try_update(
+                &self,
+                set_order: Ordering,
+                fetch_order: Ordering,
+                f: impl FnMut($value) -> Option<$value>,
+            ) -> Result<$value, $value> {
+                self.fetch_update(set_order, fetch_order, f)
+            }
+
+            /// As in std.
+            #[inline(always)]
+            #[track_caller]
+            pub fn update(
+                &self,
+                set_order: Ordering,
+                fetch_order: Ordering,
+                mut f: impl FnMut($value) -> $value,
+            ) -> $value {
+                let updated = self.fetch_update(set_order, fetch_order, |value| Some(f(value)));
+                updated.unwrap_or_else(|value| value)
+            }
+
             #[inline(always)]
             #[track_caller]
             fn exchange(
