@@ -10,7 +10,7 @@ use crate::{
     subject::{Fault, Subject},
 };
 use reweave_explore::{AlgorithmName, Estimate, Flow, Interrupt, Log, Search, TargetError, Totals};
-use reweave_model::{Execution, Kind, Plan};
+use reweave_model::{End, Execution, Kind, Plan, Policy};
 use reweave_report::{Multiplies, path_name};
 use std::{
     fs::File,
@@ -242,7 +242,10 @@ impl<S: Subject> Check<S> {
         }
         self.search = search;
         let options = &self.settings.options;
-        let by_reads = matches!(options.algorithm, AlgorithmName::Auto | AlgorithmName::Rf);
+        let by_reads = matches!(
+            options.algorithm,
+            AlgorithmName::Auto | AlgorithmName::Rf | AlgorithmName::RfLoops
+        );
         match outcome {
             Ok(()) => Ok(match self.search.unfit() {
                 Some(unfit) => Explored::Unfit(unfit.to_string()),
@@ -290,6 +293,10 @@ impl<S: Subject> Check<S> {
     fn after(&self, control: &Control, plan: &Plan, execution: &Execution) -> Flow {
         if self.subject.lacks_steps() {
             return Flow::Stop;
+        }
+        if plan.policy == Policy::Loops && execution.end == End::Redundant {
+            // A thread was stopped or held: what goes wrong does so in an execution in which it goes on, too.
+            return Flow::Continue;
         }
         self.repeats.note(execution);
         self.heavy.note(execution);

@@ -38,7 +38,23 @@ impl Run {
     }
 
     /// How a run ends in which no thread can go any more.
-    pub(crate) fn verdict(&self) -> End {
+    pub(crate) fn verdict(&mut self) -> End {
+        let end = self.ending();
+        if self.rounds.hold_back() {
+            self.execution.stopped.clear();
+            return End::Redundant;
+        }
+        if self.execution.stopped.is_empty() {
+            return end;
+        }
+        if end != End::Livelock {
+            // None of them has to stay in its loop for ever.
+            self.execution.stopped.clear();
+        }
+        End::Redundant
+    }
+
+    fn ending(&self) -> End {
         if self.repeats || self.held_back() {
             return End::Redundant;
         }
@@ -56,7 +72,8 @@ impl Run {
         if waiting().any(|pending| matches!(pending.op, Op::Assume(_))) {
             return End::Blocked;
         }
-        if waiting().any(|pending| matches!(pending.gate, Gate::Word(_))) {
+        let loops = waiting().any(|pending| matches!(pending.gate, Gate::Word(_)));
+        if loops || self.rounds.any() {
             return End::Livelock;
         }
         End::Deadlock

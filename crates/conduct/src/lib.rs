@@ -12,6 +12,7 @@
 //! | virtual time: a thread's clock is a function of its causal past | `time` |
 //! | loops around timed waits | `late` |
 //! | loops that only wait for other threads | [`parking`] |
+//! | rounds of such loops that are taken back | `rounds` |
 //! | objects that the target adds for itself and that order no memory | `hidden` |
 //!
 //! # Where the state lives
@@ -35,6 +36,7 @@ mod hidden;
 mod late;
 pub mod parking;
 mod policy;
+mod rounds;
 mod run;
 mod sleep;
 mod step;
@@ -42,6 +44,7 @@ mod time;
 mod turns;
 
 pub use late::{IN_A_ROW, SPURIOUS};
+pub use rounds::Round;
 pub use run::Run;
 pub use time::LOOK;
 pub use turns::Next;

@@ -5,7 +5,9 @@
 //!
 //! *Invariant:* when [`Run::next`] is called, every thread that has not ended has announced an operation.
 
-use crate::{hidden::HiddenObjects, late::LateWaits, policy::PolicyState, time::VirtualTime};
+use crate::{
+    hidden::HiddenObjects, late::LateWaits, policy::PolicyState, rounds::Rounds, time::VirtualTime,
+};
 use alloc::vec::Vec;
 use reweave_model::{
     Choice, Divergence, Edge, End, Error, Execution, Gate, Machine, Object, ObjectId, Op, Pending,
@@ -45,6 +47,7 @@ pub struct Run {
     pub(crate) time: VirtualTime,
     pub(crate) late: LateWaits,
     pub(crate) hidden: HiddenObjects,
+    pub(crate) rounds: Rounds,
 }
 
 impl Run {
@@ -62,6 +65,8 @@ impl Run {
         execution.pointers.clear();
         execution.watches.clear();
         execution.epochs.clear();
+        execution.attempts.clear();
+        execution.stopped.clear();
         execution.errors.clear();
         execution.end = End::Done;
         execution.spurious = self.state.spurious;
@@ -78,6 +83,7 @@ impl Run {
         self.time.clear();
         self.late.clear();
         self.hidden.clear();
+        self.rounds.clear();
         self.spawn_from(None);
     }
 
@@ -203,6 +209,9 @@ impl Run {
 
     /// Closes the execution: the operation that every unfinished thread had reached, and how the run ended.
     pub fn end(&mut self, end: End) -> &mut Execution {
+        if end == End::Livelock {
+            self.show_waiting();
+        }
         for (record, pending) in self.execution.threads.iter_mut().zip(&self.pending) {
             record.pending = *pending;
         }

@@ -78,6 +78,9 @@ impl Run {
         if self.time.used() {
             self.carry_time(step);
         }
+        if self.rounds.any() {
+            self.rounds.notice(&self.execution.events[step]);
+        }
         &self.execution.events[step]
     }
 

@@ -125,6 +125,12 @@ impl VirtualTime {
         conflicting.map(|(_, time)| *time).max().unwrap_or(0)
     }
 
+    /// What a thread did since is taken back.
+    pub(crate) fn take_back(&mut self, since: Edge, now: u64) {
+        *at(&mut self.threads, since.thread.index()) = now;
+        at(&mut self.steps, since.thread.index()).retain(|(count, _)| *count <= since.count);
+    }
+
     /// An object was touched at this time.
     fn touched(&mut self, access: Access, now: u64) {
         let touches = at(&mut self.objects, access.object.index());

@@ -46,7 +46,10 @@ impl Run {
             return self.late_step(*step);
         }
         if done == self.plan.steps.len() {
-            self.sleep.clone_from(&self.plan.sleep);
+            match self.takes_back() {
+                true => self.hold_sleepers(),
+                false => self.sleep.clone_from(&self.plan.sleep),
+            }
         }
         if let Some(choice) = self.by_policy() {
             return (choice.thread.0, choice.outcome.into());
@@ -95,7 +98,7 @@ impl Run {
     #[inline]
     pub(crate) fn can_go(&self, thread: ThreadId) -> bool {
         match &self.pending[thread.index()] {
-            Some(pending) => self.state.enabled(thread, pending),
+            Some(pending) => self.state.enabled(thread, pending) && !self.rounds.hold(thread),
             None => false,
         }
     }

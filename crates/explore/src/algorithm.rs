@@ -134,6 +134,8 @@ pub struct Found<P> {
     pub cut: bool,
     /// How many claims were made at nodes that other executions share.
     pub claimed: u64,
+    /// The execution turned out to be one that another branch stands for: it is counted as redundant.
+    pub repeats: bool,
 }
 
 impl<P> Default for Found<P> {
@@ -144,6 +146,7 @@ impl<P> Default for Found<P> {
             kept: None,
             cut: false,
             claimed: 0,
+            repeats: false,
         }
     }
 }
@@ -193,6 +196,9 @@ impl<P> NewBranch<P> {
 pub struct Unfit(Cow<'static, str>);
 
 impl Unfit {
+    /// Rounds of a loop may have to be taken back ([`Options::loops`]).
+    pub const LOOPS: Unfit = Unfit::because("a loop waits for something to change");
+
     /// For this reason.
     pub const fn because(why: &'static str) -> Unfit {
         Unfit(Cow::Borrowed(why))

@@ -116,6 +116,20 @@ impl<'a> Draft<'a> {
         step.ok = Some(event.ok);
     }
 
+    /// The number of a thread that was born.
+    pub fn number(&self, thread: ThreadId) -> ThreadId {
+        let births = self.births.as_ref();
+        births.map_or(thread, |births| births.known(thread).unwrap_or(thread))
+    }
+
+    /// Adds a step that was no event, and is none of those that threads are created after.
+    pub fn push_apart(&mut self, thread: ThreadId, pending: Pending, outcome: u16, mark: Mark) {
+        let name = self.number(thread);
+        let births = self.births.take();
+        self.push(name, pending, outcome, mark);
+        self.births = births;
+    }
+
     /// Adds a step.
     pub fn push(&mut self, thread: ThreadId, pending: Pending, outcome: u16, mark: Mark) {
         let execution = self.execution;
@@ -173,6 +187,12 @@ impl Births<'_> {
             }
             self.names[index] = self.child(execution, index).0;
         }
+    }
+
+    /// What a thread is called that was born.
+    fn known(&self, thread: ThreadId) -> Option<ThreadId> {
+        let name = self.names[thread.index()];
+        (name != u32::MAX).then_some(ThreadId(name))
     }
 
     /// What a thread is called. One that is yet to be born (a plan of `rf` can have its overtaker do so before) goes by its parent.

@@ -77,6 +77,8 @@ pub struct Explorer<A: Algorithm = AnyAlgorithm> {
     /// For logs.
     dfs: Dfs,
     unfit: Option<Unfit>,
+    /// The last execution is counted as redundant.
+    pub(crate) repeats: bool,
     pub(crate) offers: Vec<Offer<A::Payload>>,
     /// Ends long analyses.
     interrupt: Interrupt,
@@ -103,6 +105,7 @@ impl<A: Algorithm> Explorer<A> {
             shares: Shares::default(),
             dfs: Dfs::default(),
             unfit: None,
+            repeats: false,
             offers: Vec::new(),
             interrupt: Interrupt::default(),
         }
@@ -159,6 +162,7 @@ impl<A: Algorithm> Explorer<A> {
         if let Err(unfit) = self.algorithm.branches(ran, &mut self.found) {
             self.unfit.get_or_insert(unfit);
         }
+        self.repeats = std::mem::take(&mut self.found.repeats);
         let given = self.found.kept.take();
         let rest = self.found.rest.take();
         if self.found.children.is_empty() && rest.is_none() {

@@ -28,6 +28,8 @@ pub(crate) struct Happens {
     of_object: Vec<Vec<Touch>>,
     /// Whether the last execution had epochs: then nothing of it is kept.
     epochs: bool,
+    /// Events behind these are of no thread of the program, and are not kept.
+    real: usize,
     kept: u32,
     nothing: Vec<Quad>,
 }
@@ -76,12 +78,15 @@ pub(crate) struct Touch {
 impl Happens {
     /// Computes the tables for an execution.
     pub fn analyse(&mut self, execution: &Execution) {
-        self.analyse_rest(execution, 0);
+        self.analyse_rest(execution, 0, execution.events.len());
     }
 
     /// The same, for an execution that is known to have so many events first like the one before it.
-    pub fn analyse_rest(&mut self, execution: &Execution, told: u32) {
+    /// Only the first `real` ones are events of the program.
+    pub fn analyse_rest(&mut self, execution: &Execution, told: u32, real: usize) {
+        self.real = self.real.min(real);
         let kept = self.keep_prefix(execution, told as usize);
+        self.real = real;
         self.kept = kept as u32;
         for position in kept..execution.events.len() {
             self.append(execution, position);
@@ -112,6 +117,7 @@ impl Happens {
             let both = known.zip(&execution.events).skip(told);
             kept = told + both.take_while(same).count();
         }
+        kept = kept.min(self.real);
         self.seek(self.sought.min(kept as u32));
         let spots = self.spots.drain(kept..);
         for (key, spot) in self.keys.drain(kept..).zip(spots).rev() {

@@ -70,6 +70,16 @@ impl Totals {
         self.clocks_cut |= execution.clocks_cut;
     }
 
+    /// An execution that was added turned out to be redundant.
+    fn repeats(&mut self, execution: &Execution) {
+        match execution.end {
+            End::Redundant => return,
+            End::Blocked if execution.errors.is_empty() => self.assume_blocked -= 1,
+            _ => self.executions -= 1,
+        }
+        self.redundant += 1;
+    }
+
     pub(crate) fn merge(&mut self, other: &Totals) {
         self.executions += other.executions;
         self.assume_blocked += other.assume_blocked;

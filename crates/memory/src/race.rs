@@ -72,6 +72,16 @@ pub struct RaceDetector {
     objects: Vec<Sync>,
     accesses: Accesses,
     weak: Sites,
+    /// For each thread the beginnings of rounds that may be taken back.
+    rounds: Vec<Vec<Round>>,
+}
+
+/// What a thread knew when it had done so many events.
+#[derive(Clone, Copy, Debug)]
+struct Round {
+    count: u32,
+    clock: Row,
+    seen: Row,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -120,6 +130,7 @@ impl RaceDetector {
         self.live = 0;
         self.objects.clear();
         self.accesses.clear();
+        self.rounds.iter_mut().for_each(Vec::clear);
         let clock = self.clocks.empty();
         self.add_thread(clock);
     }
@@ -224,6 +235,56 @@ impl RaceDetector {
             Synchronises::Put => self.put_into(event, object),
         }
         self.tick(thread);
+    }
+
+    /// A thread comes to an operation that may turn out to be the first of a round which is taken back. `fresh`: those that were said before
+    /// will not be.
+    pub fn round_may_begin(&mut self, thread: ThreadId, fresh: bool) {
+        let Thread {
+            clock, seen, count, ..
+        } = self.threads[thread.index()];
+        let clock = self.clocks.copy(clock);
+        let seen = match seen {
+            Row::NONE => Row::NONE,
+            seen => self.clocks.copy(seen),
+        };
+        let index = thread.index();
+        if self.rounds.len() <= index {
+            self.rounds.resize_with(index + 1, Vec::new);
+        }
+        let rounds = &mut self.rounds[index];
+        if fresh {
+            rounds.clear();
+        }
+        rounds.retain(|round| round.count < count);
+        rounds.push(Round { count, clock, seen });
+    }
+
+    /// The last so many events of a thread are taken back: they looked at atomics, and what they learned is forgotten. The thread's own
+    /// epochs go on.
+    pub fn take_back(&mut self, thread: ThreadId, events: u32) {
+        let epoch = self.epoch(thread);
+        let me = &mut self.threads[thread.index()];
+        me.count -= events;
+        let count = me.count;
+        let rounds = self.rounds.get(thread.index());
+        let round = rounds.and_then(|rounds| rounds.iter().rev().find(|it| it.count == count));
+        let &Round { clock, seen, .. } = round.expect("the round was said to begin there");
+        let Thread {
+            clock: mine,
+            seen: saw,
+            ..
+        } = self.threads[thread.index()];
+        self.clocks.assign(mine, clock);
+        self.clocks.set(mine, thread.index(), epoch);
+        if saw != Row::NONE {
+            match seen {
+                Row::NONE => self.threads[thread.index()].seen = Row::NONE,
+                seen => self.clocks.assign(saw, seen),
+            }
+        }
+        let marks = &mut self.marks[thread.index()];
+        marks.retain(|(mark, _)| *mark <= count);
     }
 
     /// An event that orders nothing: a plain access that is one.

@@ -140,6 +140,17 @@ pub struct Watch {
     pub words: Vec<(ObjectId, u64)>,
 }
 
+/// A round of a loop that changed nothing and was taken back: its thread is where it was before. See [`Policy::Loops`](crate::Policy::Loops).
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Attempt {
+    /// The thread, and how many events it had done.
+    pub since: Edge,
+    /// After how many events of the execution.
+    pub place: u32,
+    /// What it did: reads of atomics.
+    pub events: Vec<Event>,
+}
+
 /// How a run ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub enum End {
@@ -174,6 +185,10 @@ pub struct Execution {
     pub watches: Vec<Watch>,
     /// Positions in `events` before which nothing could go on and late timeouts were let go.
     pub epochs: Vec<u32>,
+    /// Rounds of loops that were taken back, in order.
+    pub attempts: Vec<Attempt>,
+    /// Threads that were stopped since a round that the plan asks for changed nothing, and from which of their events on it reaches.
+    pub stopped: Vec<Edge>,
     /// Whether waits could end without a notification.
     pub spurious: bool,
     /// Whether the program saw what an atomic holds by something that is no event, where that depends on the order of stores that

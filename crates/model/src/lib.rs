@@ -23,7 +23,9 @@ mod verdict;
 pub use clock::Clock;
 pub use dependence::{Access, Class};
 pub use divergence::Divergence;
-pub use execution::{Edge, End, Event, Execution, Gate, Pending, Site, ThreadRecord, Watch};
+pub use execution::{
+    Attempt, Edge, End, Event, Execution, Gate, Pending, Site, ThreadRecord, Watch,
+};
 pub use machine::{Effect, Machine, Moment};
 pub use objects::{
     Generation, Object, ObjectKind, OnceState,
@@ -35,5 +37,5 @@ pub use op::{
     Code, ObjectId, Op, OpKind, Operands, Rmw, RmwKind, Synchronises, ThreadId, Turn, Waiting,
 };
 pub use order::{Order, Orders};
-pub use plan::{Choice, Mark, Plan, Policy, Step};
+pub use plan::{Choice, HOLD_ANY, Mark, Plan, Policy, Step};
 pub use verdict::{Error, Kind};

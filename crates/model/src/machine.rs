@@ -277,6 +277,11 @@ impl Machine {
             .expect("an outcome is below the number of outcomes")
     }
 
+    /// Its last steps, which only looked at atomics, are taken back.
+    pub fn take_back(&mut self, thread: ThreadId, steps: u32) {
+        self.threads[thread.index()].count -= steps;
+    }
+
     #[inline]
     fn count_step(&mut self, thread: ThreadId) {
         let me = &mut self.threads[thread.index()];

@@ -50,6 +50,9 @@ pub enum Policy {
     /// The first enabled thread in creation order, with its first outcome.
     #[default]
     First,
+    /// As `First`. A round of a loop that changed nothing is taken back ([`Attempt`](crate::Attempt)), and its thread waits until something
+    /// that the round read is written.
+    Loops,
     /// Go on with the same thread while it can, then the first.
     Stay,
     /// Any enabled thread and outcome, by a seeded generator.
@@ -65,12 +68,16 @@ pub enum Policy {
     },
 }
 
+/// The outcome of a sleeper under [`Policy::Loops`] that wakes when anything is written.
+pub const HOLD_ANY: u16 = u16::MAX;
+
 /// One run to make: these steps, then the policy, never a choice of the target's own.
 #[derive(PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub struct Plan {
     /// To be followed exactly.
     pub steps: Vec<Step>,
-    /// Choices that may not be taken after the steps until something that depends on them was done.
+    /// Choices that may not be taken after the steps until something that depends on them was done. Under [`Policy::Loops`]: threads that do not
+    /// go on until something is written that they would read.
     pub sleep: Vec<Choice>,
     /// What then.
     pub policy: Policy,

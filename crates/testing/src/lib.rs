@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 pub mod class;
+pub mod loops;
 pub mod program;
 pub mod random;
 pub mod script;

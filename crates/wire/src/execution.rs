@@ -6,7 +6,7 @@ use crate::{
 };
 use alloc::{string::String, vec::Vec};
 use reweave_model::{
-    Access, Class, Code, Edge, End, Error, Event, Execution, Gate, Kind, Object, ObjectId,
+    Access, Attempt, Class, Code, Edge, End, Error, Event, Execution, Gate, Kind, Object, ObjectId,
     OnceState, Op, OpKind, Orders, Pending, Pipe, Site, ThreadId, ThreadRecord, Watch,
 };
 
@@ -306,10 +306,66 @@ pub(crate) fn write_execution(out: &mut Writer<'_>, execution: &Execution) {
             out.word(*word);
         }
     }
+    write_rounds(out, execution);
     out.word(execution.errors.len() as u64);
     for error in &execution.errors {
         write_error(out, error);
     }
+}
+
+/// Rounds of loops that changed nothing.
+fn write_rounds(out: &mut Writer<'_>, execution: &Execution) {
+    out.pair(
+        execution.attempts.len() as u32,
+        execution.stopped.len() as u32,
+    );
+    for attempt in &execution.attempts {
+        out.pair(attempt.since.thread.0, attempt.since.count);
+        out.pair(attempt.place, attempt.events.len() as u32);
+        for event in &attempt.events {
+            write_event(out, event);
+        }
+    }
+    for stopped in &execution.stopped {
+        out.pair(stopped.thread.0, stopped.count);
+    }
+}
+
+fn read_rounds(from: &mut Reader<'_>, into: &mut Execution) -> Result<(), Malformed> {
+    into.attempts.clear();
+    into.stopped.clear();
+    let (attempts, stopped) = from.pair()?;
+    let (threads, objects) = (into.threads.len(), into.objects.len());
+    let known = |edge: Edge| match edge.thread.index() < threads {
+        true => Ok(edge),
+        false => Err(Malformed),
+    };
+    for _ in 0..attempts {
+        let since = known(edge(from)?)?;
+        let (place, count) = from.pair()?;
+        if place as usize > into.events.len() {
+            return Err(Malformed);
+        }
+        let mut events = Vec::new();
+        for _ in 0..count {
+            let event = read_event(from, objects)?;
+            let object = event.op.object().ok_or(Malformed)?;
+            if event.thread != since.thread || object.index() >= objects {
+                return Err(Malformed);
+            }
+            events.push(event);
+        }
+        into.attempts.push(Attempt {
+            since,
+            place,
+            events,
+        });
+    }
+    for _ in 0..stopped {
+        let edge = known(edge(from)?)?;
+        into.stopped.push(edge);
+    }
+    Ok(())
 }
 
 /// Reads an execution over the one that was read before it.
@@ -372,6 +428,7 @@ pub(crate) fn read_execution(
         }
         into.watches.push(Watch { since, words });
     }
+    read_rounds(from, into)?;
     into.pointers.clear();
     into.errors.clear();
     for _ in 0..from.count()? {

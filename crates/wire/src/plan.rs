@@ -212,6 +212,7 @@ pub fn write_request(out: &mut Writer<'_>, plan: &Plan, detail: bool, dooms: &[D
             out.word(seed);
             out.pair(changes, steps);
         }
+        Policy::Loops => out.word(4),
     }
     for step in &plan.steps {
         let ok = match step.ok {
@@ -257,6 +258,7 @@ pub fn read_request(from: &mut Reader<'_>, into: &mut Request) -> Result<(), Mal
                 steps,
             }
         }
+        4 => Policy::Loops,
         _ => return Err(Malformed),
     };
     plan.steps.clear();

@@ -71,6 +71,8 @@ pub struct Polls<P> {
     timed: Option<Op>,
     /// The wait under way releases its mutex after a section that changed nothing.
     clean: bool,
+    /// There is a fingerprint of the operation under way though the thread was not there before.
+    first: bool,
 }
 
 impl<P> Default for Polls<P> {
@@ -82,6 +84,7 @@ impl<P> Default for Polls<P> {
             wrote: false,
             timed: None,
             clean: false,
+            first: false,
         }
     }
 }
@@ -100,7 +103,7 @@ impl<P: Fingerprint> Polls<P> {
 
     /// Whether the thread was at the operation under way before, and has changed nothing since.
     pub fn is_here_again(&self) -> bool {
-        self.print.is_some()
+        self.print.is_some() && !self.first
     }
 
     /// The thread changed something, or saw something that no object holds, such as the time.
@@ -117,6 +120,7 @@ impl<P: Fingerprint> Polls<P> {
         self.wrote = false;
         self.timed = None;
         self.clean = false;
+        self.first = false;
     }
 
     /// The thread wrote memory that a fingerprint does not cover.
@@ -150,6 +154,30 @@ impl<P: Fingerprint> Polls<P> {
         let waits = round.iter().any(|visit| visit.timed);
         let same = round[0].print == Some(now) && !waits;
         (same && steady(round) && outside(round)).then_some(last)
+    }
+
+    /// As [`Polls::revisit`], where rounds are taken back ([`Run::take_back`](crate::Run::take_back)): the fingerprint is always taken, so that the
+    /// first round is recognised too.
+    pub fn again(&mut self, op: Op, site: Site, take: impl FnOnce() -> P) -> Option<usize> {
+        let now = take();
+        self.print = Some(now);
+        let same = |visit: &Visit<P>| (visit.site, visit.op) == (site, op);
+        self.first = !self.row.iter().any(same);
+        let back = |visit: &Visit<P>| same(visit) && visit.print == Some(now);
+        let start = self.row.iter().rposition(back)?;
+        let waits = self.row[start..].iter().any(|visit| visit.timed);
+        (!waits).then_some(start)
+    }
+
+    /// The round that begins here was taken back.
+    pub fn take_back(&mut self, start: usize) {
+        self.row.truncate(start);
+        self.first = true;
+    }
+
+    /// Whether the thread can wait in the round that begins here.
+    pub fn waits_in(&self, start: usize) -> bool {
+        steady(&self.row[start..]) && outside(&self.row[start..])
     }
 
     /// Before an operation that may time out, and that is known by `key`: where in the row the round begins that would
@@ -238,7 +266,8 @@ impl<P: Fingerprint> Polls<P> {
     /// After an operation of the thread was done.
     #[inline]
     pub fn record(&mut self, event: &Event, state: &Machine) {
-        let (left, again) = (self.left.take(), self.print.is_some());
+        let (left, again) = (self.left.take(), self.is_here_again());
+        self.first = false;
         let print = self.print.take().or(left);
         let (timed, clean) = (self.timed.take(), core::mem::take(&mut self.clean));
         let quiet = match (timed, event.op, event.result) {

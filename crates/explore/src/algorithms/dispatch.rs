@@ -80,6 +80,7 @@ macro_rules! algorithms {
                         out.kept = found.kept.take();
                         out.cut |= found.cut;
                         out.claimed = found.claimed;
+                        out.repeats = std::mem::take(&mut found.repeats);
                         fit
                     })*
                     _ => unreachable!("a branch of another algorithm"),

@@ -181,7 +181,8 @@ impl Algorithm for Optimal {
             interrupt,
             ..
         } = ran;
-        self.begin(execution, plan.steps.iter().map(|step| step.mark), 0);
+        let real = execution.events.len();
+        self.begin(execution, plan.steps.iter().map(|step| step.mark), 0, real);
         let mut sought = Sought::Children(plan, &mut found.children, interrupt);
         let rest = self.find(execution, *ran.payload, &mut sought);
         found.rest = rest.map(|from| (from.place, from));
@@ -209,8 +210,9 @@ impl Optimal {
         execution: &Execution,
         marks: impl Iterator<Item = Mark>,
         unchanged: u32,
+        real: usize,
     ) {
-        self.happens.analyse_rest(execution, unchanged);
+        self.happens.analyse_rest(execution, unchanged, real);
         self.replay.begin(execution);
         self.effort = 0;
         let fitting = STEPS / execution.events.len().max(1);

@@ -21,6 +21,7 @@
 
 mod graph;
 mod plans;
+mod rounds;
 mod trail;
 mod witness;
 
@@ -29,13 +30,16 @@ pub use trail::Trail;
 use super::optimal::{Detour, Optimal};
 use crate::{
     algorithm::{Algorithm, Found, Malformed, NodeStore, Options, Ran, StoredPayload, Unfit},
+    algorithms::AlgorithmName,
     claims::{Claim, Claimed, Claims, Node},
     happens::{Happens, Quad, add_next, join},
 };
 use graph::{Graph, START, Touch, mix};
 use plans::Item;
 use reweave_model::{Mark, Plan, Policy};
+use rounds::{Cut, DECIDED};
 use std::sync::Arc;
+use trail::Tried;
 use witness::{Question, Witness};
 
 /// Finds the branches that follow from executions. Owns reusable tables only.
@@ -55,6 +59,15 @@ pub struct Rf {
     row: Vec<Quad>,
     /// The plan that is being written.
     items: Vec<Item>,
+    /// Rounds of loops that were taken back: in the runs above, so many of them, and in this one.
+    tried: Vec<Tried>,
+    known: usize,
+    /// How many of them a decision comes after; more: by its place.
+    limit: usize,
+    /// Where the run does by default what another branch stands for.
+    cut: Option<Cut>,
+    /// Which of `tried` the rounds of the graph are.
+    numbers: Vec<usize>,
 }
 
 /// Pairs of reads and writes that are looked at for one execution: some tenths of a second. It takes the cube of the steps, where
@@ -126,25 +139,43 @@ impl Algorithm for Rf {
             leads: Vec::new(),
             row: Vec::new(),
             items: Vec::new(),
+            tried: Vec::new(),
+            known: 0,
+            limit: usize::MAX,
+            cut: None,
+            numbers: Vec::new(),
         }
     }
 
-    fn first(_: &Options) -> (Policy, Trail) {
-        (Policy::First, Trail::default())
+    fn first(options: &Options) -> (Policy, Trail) {
+        let policy = match options.algorithm == AlgorithmName::RfLoops {
+            true => Policy::Loops,
+            false => Policy::First,
+        };
+        (policy, Trail::default())
     }
 
     fn branches(&mut self, ran: Ran<'_, Trail>, found: &mut Found<Trail>) -> Result<(), Unfit> {
         let (trail, execution) = (ran.payload, ran.execution);
         found.claimed = 0;
+        if trail.leaf {
+            return Ok(());
+        }
         self.graph.read(ran.plan, &trail.order, execution)?;
+        self.add_rounds(trail, execution);
+        self.add_old_rounds(trail.fresh, execution);
         let marks = self.graph.marks.iter().copied();
-        self.others
-            .begin(&self.graph.skeleton, marks, self.graph.unchanged);
+        self.others.begin(
+            &self.graph.skeleton,
+            marks,
+            self.graph.unchanged,
+            self.graph.real,
+        );
         self.graph.hash_events(&mut self.others.happens);
         self.graph
             .marks
-            .resize(execution.events.len(), Mark::Default);
-        let free = self.others.free();
+            .resize(self.graph.skeleton.events.len(), Mark::Default);
+        let free = self.others.free().max(trail.floor);
         let claims = self.claims.clone();
         let mut run = Run {
             plan: ran.plan,
@@ -155,14 +186,30 @@ impl Algorithm for Rf {
             elsewhere: None,
         };
         self.witness.begin();
+        self.cut = self.add_kept(free, ran.plan);
         self.other_sources(trail.fresh, free, &mut run);
         let mut detours = std::mem::take(&mut self.detours);
         self.others
             .detours(&self.graph.skeleton, trail.fresh, &mut detours);
+        let cut = self.cut.map_or(u32::MAX, |cut| cut.first);
         for detour in detours.drain(..) {
-            self.take_detour(&detour, &mut run);
+            let own = detour.overtaker.0 == self.graph.skeleton.events[detour.e as usize].thread;
+            if detour.e < cut
+                && detour
+                    .position
+                    .map_or(cut == u32::MAX || own, |it| it < cut)
+            {
+                self.take_detour(&detour, &mut run);
+            }
         }
         self.detours = detours;
+        self.stay(trail.fresh, &mut run);
+        if let Some(cut) = self.cut {
+            run.found.repeats = true;
+            self.hold(cut.number, &mut run);
+        } else {
+            self.stuck(execution, &mut run);
+        }
         run.fit
     }
 
@@ -185,7 +232,15 @@ impl Rf {
         let objects = self.graph.skeleton.objects.len();
         empty(&mut self.writes, objects);
         empty(&mut self.reads, objects);
-        for position in 0..self.graph.skeleton.events.len() as u32 {
+        let mut next = 0;
+        let (first, last) = (self.cut).map_or((u32::MAX, u32::MAX), |cut| (cut.first, cut.last));
+        for position in 0..self.graph.real as u32 {
+            if position <= first {
+                self.rounds_at(position, &mut next, run);
+            }
+            if position > last {
+                return;
+            }
             let Some(touch) = self.graph.touches[position as usize] else {
                 continue;
             };
@@ -193,7 +248,7 @@ impl Rf {
                 return;
             }
             let object = touch.object.index();
-            if position >= fresh {
+            if position >= fresh && position < first {
                 if touch.writes {
                     self.later_source(position, object, run);
                 }
@@ -201,23 +256,30 @@ impl Rf {
                     self.swap(position, touch, run);
                 }
             }
-            if touch.reads {
-                let place = match self.graph.marks[position as usize] {
-                    Mark::Default => Some(position),
-                    Mark::Reads(place) => Some(place),
-                    _ => None,
-                };
-                if position >= free {
-                    self.earlier_source(position, object, run);
-                }
-                self.reads[object].extend(place.map(|place| Decision {
-                    read: position,
-                    place,
-                }));
+            if touch.reads && position >= free {
+                self.earlier_source(position, object, run);
             }
-            if touch.writes {
-                self.writes[object].push(position);
-            }
+            self.pass(position, touch);
+        }
+        self.rounds_at(self.graph.real as u32, &mut next, run);
+    }
+
+    /// Goes on behind a touch.
+    fn pass(&mut self, position: u32, touch: Touch) {
+        let object = touch.object.index();
+        if touch.reads {
+            let place = match self.graph.marks[position as usize] {
+                Mark::Default => Some(position),
+                Mark::Reads(place) if place != u32::MAX => Some(place),
+                _ => None,
+            };
+            self.reads[object].extend(place.map(|place| Decision {
+                read: position,
+                place,
+            }));
+        }
+        if touch.writes {
+            self.writes[object].push(position);
         }
     }
 
@@ -235,7 +297,10 @@ impl Rf {
             self.leads.clear();
             if source == self.graph.sources[read as usize] {
                 self.try_failure(candidate, run);
-            } else if self.graph.shared[object] && !self.overwritten(read, source, &writes) {
+            } else if self.graph.shared[object]
+                && !self.overwritten(read, source, &writes)
+                && !self.was_tried(read, source, read, usize::MAX)
+            {
                 self.try_source(candidate, run);
             }
         }
@@ -259,10 +324,14 @@ impl Rf {
     fn later_source(&mut self, write: u32, object: usize, run: &mut Run) {
         let reads = std::mem::take(&mut self.reads[object]);
         for &decision in &reads {
-            let happens = &mut self.others.happens;
-            if happens.after(write, decision.read) {
+            if self.others.happens.after(write, decision.read) {
                 continue;
             }
+            if let Some(kept) = self.kept_round(decision.read) {
+                self.hold(kept, run);
+                continue;
+            }
+            let happens = &mut self.others.happens;
             happens.seek(decision.place);
             let hash = self.graph.hash(happens.row(write), happens.done());
             if !claim(run, decision.place, hash) {
@@ -289,16 +358,25 @@ impl Rf {
             return;
         };
         let before = self.graph.sources[source as usize];
-        let happens = &mut self.others.happens;
+        let happens = &self.others.happens;
         let (thread, nth) = (happens.thread(second), happens.nth(second));
         let coming = happens.coming(&self.graph.skeleton, thread, nth);
         let value = self.graph.value(touch.object, before);
         // One that fails without cause was here, or will be, with a cause or success too.
         let outcome = self.graph.skeleton.events[second as usize].outcome;
         let writes = outcome == 0 && self.graph.would_write(second, value).is_some();
-        if !writes || happens.in_row(coming, source) {
+        if !writes
+            || happens.in_row(coming, source)
+            || self.was_tried(second, before, decision.place, usize::MAX)
+        {
             return;
         }
+        if let Some(kept) = self.kept_round(decision.read) {
+            self.hold(kept, run);
+            return;
+        }
+        let happens = &mut self.others.happens;
+        let coming = happens.coming(&self.graph.skeleton, thread, nth);
         self.row.clear();
         self.row.extend_from_slice(coming);
         if before != START {
@@ -350,7 +428,8 @@ impl Rf {
             run.fit = Err(Unfit::because(why));
             return;
         }
-        let straight = self.graph.straight && !swapped && !self.leads.is_empty();
+        let round = decision.read as usize >= self.graph.real;
+        let straight = self.graph.straight && !swapped && !round && !self.leads.is_empty();
         if straight {
             // Nothing is in the way.
             let order = &mut self.witness.order;
@@ -376,12 +455,15 @@ impl Rf {
                     &self.graph,
                     position,
                     fails.into(),
-                    Mark::Reads(decision.place),
+                    match round {
+                        true => DECIDED,
+                        false => Mark::Reads(decision.place),
+                    },
                 ),
                 false if changed(position) => Item::new(&self.graph, position, 0, Mark::Leads),
                 false => Item::old(&self.graph, &self.leads, decision.place, position),
             };
-            if item.old.is_none() {
+            if position == decision.read || changed(position) {
                 item.place = end - u32::from(position != decision.read);
             }
             self.items.push(item);
@@ -392,7 +474,14 @@ impl Rf {
             true => 0,
             false => owner(&run.node, decision.place).1,
         };
-        self.write(shared, decision.place, end - u32::from(swapped), above, run);
+        self.write(
+            shared,
+            decision.place,
+            end - u32::from(swapped),
+            above,
+            None,
+            run,
+        );
     }
 
     /// How many events before a place are done first as they were.

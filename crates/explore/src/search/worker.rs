@@ -114,10 +114,13 @@ impl<A: Algorithm> Worker<'_, A> {
             self.totals.add(execution);
             flow = after(plan, execution);
         }
-        let (stack, node) = (self.mine.len(), branch.node);
+        let (stack, node, again) = (self.mine.len(), branch.node, branch.again);
         let weight = self
             .explorer
             .branches(branch, plan, execution, &mut self.mine);
+        if self.explorer.repeats && !again {
+            self.totals.repeats(execution);
+        }
         self.tally.add(weight, self.mine.len() - stack);
         self.crew.gauge.offer(&mut self.tally);
         if let Some(log) = self.crew.log {

@@ -35,7 +35,8 @@ enum Note {
 pub(crate) struct Mark(u32);
 
 impl Races {
-    pub(crate) fn begin(&mut self) {
+    pub(crate) fn begin(&mut self, takes_back: bool) {
+        self.on |= takes_back;
         self.notes.clear();
         self.marks.clear();
         self.found.clear();
@@ -67,6 +68,16 @@ impl Races {
         } else {
             self.notes.push(Note::Fence(thread, order));
         }
+    }
+
+    /// See [`RaceDetector::round_may_begin`].
+    pub(crate) fn round_may_begin(&mut self, thread: ThreadId, begins: bool) {
+        self.detector.round_may_begin(thread, begins);
+    }
+
+    /// See [`RaceDetector::take_back`].
+    pub(crate) fn take_back(&mut self, thread: ThreadId, events: u32) {
+        self.detector.take_back(thread, events);
     }
 
     /// This moment of a thread.

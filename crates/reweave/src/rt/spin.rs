@@ -24,7 +24,7 @@
 
 use super::{Task, World, perform_gated, poll::Frame};
 use reweave_conduct::{
-    Next,
+    Next, Round,
     parking::{self, Fingerprint, Polls, Waiter},
 };
 use reweave_model::{End, Event, Gate, Object, ObjectId, Op, Orders, Site, ThreadId};
@@ -83,7 +83,7 @@ pub(crate) enum Before {
 #[inline]
 pub(crate) fn before(task: &Task, op: Op, site: Site, frame: Option<&Frame>) -> Before {
     let spin = task.spin.borrow();
-    if spin.polls.row().is_empty() {
+    if spin.polls.row().is_empty() && !(frame.is_some() && task.world().takes_back.get()) {
         return Before::Go(Gate::Open);
     }
     if frame.is_none() && spin.probe.is_none() {
@@ -137,9 +137,18 @@ fn go_on_trying(task: &Task, op: Op, site: Site, frame: Option<&Frame>) -> Befor
 fn revisit(task: &Task, op: Op, site: Site, frame: &Frame) -> Before {
     let mut spin = task.spin.borrow_mut();
     let Spin { polls, probe } = &mut *spin;
+    let takes_back = task.world().takes_back.get();
     let mut now = None;
     let take = || *now.insert(fingerprint(task, frame.start()));
-    let Some(start) = polls.revisit(op, site, take) else {
+    let begins = polls.row().is_empty();
+    let start = match takes_back {
+        true => polls.again(op, site, take),
+        false => polls.revisit(op, site, take),
+    };
+    if takes_back {
+        task.world().round_may_begin(task.thread, begins);
+    }
+    let Some(start) = start else {
         return Before::Go(Gate::Open);
     };
     let print = now.expect("taken to find that the round repeats");
@@ -273,6 +282,18 @@ fn untouched(task: &Task, round: &[Visit]) -> bool {
 
 /// Parks the thread at the first operation of its round, which is the row: the gate to announce that one with.
 fn park(task: &Task, op: Op, site: Site) -> Gate {
+    let mut spin = task.spin.borrow_mut();
+    if task.world().takes_back.get() {
+        let count = spin.polls.row().len();
+        let round = task.world().take_back(task.thread, count);
+        if round != Round::Stays {
+            if round == Round::TakenBack {
+                spin.polls.clear_row();
+            }
+            return Gate::Open;
+        }
+    }
+    drop(spin);
     // It goes on with no fingerprint: what a wake-up changes outside of the stack is not seen.
     let (_, seen) = task.spin.borrow_mut().polls.take_round(0);
     parking::park(op, seen, &mut Parked { task, site })

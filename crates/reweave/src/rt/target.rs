@@ -118,7 +118,9 @@ impl ClosureTarget {
         if let Some(watch) = &world.leaks {
             watch.ledger.open(stamp);
         }
-        world.races.borrow_mut().begin();
+        let takes_back = world.run.borrow().takes_back();
+        world.takes_back.set(takes_back);
+        world.races.borrow_mut().begin(takes_back);
         world.pointers.begin();
         world.ending.set(false);
         world.show_wanted();

@@ -16,7 +16,7 @@ use super::{
     wanted::{Visible, Wanted},
 };
 use crate::allocator::Watch;
-use reweave_conduct::{Next, Run};
+use reweave_conduct::{Next, Round, Run};
 use reweave_fiber::Pool;
 use reweave_model::{Choice, Edge, Error, ObjectId, Site, ThreadId};
 use std::{
@@ -50,6 +50,8 @@ pub(crate) struct World {
     pub(crate) crash_told: Cell<bool>,
     pub(crate) habits: Habits,
     pub(crate) races: RefCell<Races>,
+    /// Rounds of loops that change nothing are taken back.
+    pub(crate) takes_back: Cell<bool>,
     pub(crate) copies: Copies,
     pub(crate) pointers: Pointers,
     /// The execution is to be begun again.
@@ -234,6 +236,7 @@ impl World {
             crash_told: Cell::new(false),
             habits: Habits::default(),
             races: RefCell::default(),
+            takes_back: Cell::new(false),
             copies: Copies::default(),
             pointers: Pointers::default(),
             restart: Cell::new(false),
@@ -281,6 +284,23 @@ impl World {
         let mut threads = self.threads.borrow_mut();
         threads.push(Thread::new(name, self.seen.site(place)));
         id
+    }
+
+    /// A thread comes to an operation that may turn out to be the first of a round which is taken back.
+    pub(crate) fn round_may_begin(&self, thread: ThreadId, begins: bool) {
+        self.run.borrow_mut().round_may_begin(thread);
+        let mut races = self.races.borrow_mut();
+        races.round_may_begin(thread, begins);
+    }
+
+    /// The last operations of a thread are a round that changed nothing.
+    pub(crate) fn take_back(&self, thread: ThreadId, count: usize) -> Round {
+        let round = self.run.borrow_mut().take_back(thread, count);
+        if round == Round::TakenBack {
+            let mut races = self.races.borrow_mut();
+            races.take_back(thread, count as u32);
+        }
+        round
     }
 
     /// It will have its first turn before anybody's next operation.

@@ -179,6 +179,12 @@ impl World {
         }
     }
 
+    /// The last events of the run were taken back.
+    pub fn forget_events(&mut self) {
+        let events = self.run.execution().events.len();
+        self.watched.events.truncate(events);
+    }
+
     /// An access of this memory was made here.
     #[cold]
     pub fn log(&mut self, address: usize, bytes: usize, kind: Kind, site: Site) {

@@ -31,7 +31,10 @@ use crate::{
 };
 use alloc::vec::Vec;
 use core::sync::atomic::{AtomicUsize, Ordering};
-use reweave_conduct::parking::{self, Fingerprint, Polls, Waiter};
+use reweave_conduct::{
+    Round,
+    parking::{self, Fingerprint, Polls, Waiter},
+};
 use reweave_model::{Gate, ObjectId, Op, Order, Site};
 
 /// Where the running thread has written since its last operation.
@@ -259,8 +262,10 @@ fn arrive() -> Borrow<'static, World> {
 #[inline]
 pub fn before(op: Op, site: Site, frame: Option<&Frame>) -> Gate {
     let mut world = arrive();
+    let takes_back = world.run.takes_back();
     let polls = &mut world.me().spin.polls;
     match frame {
+        Some(frame) if takes_back => again(world, op, site, frame),
         Some(frame) if !polls.row().is_empty() => revisit(world, op, site, frame),
         _ => Gate::Open,
     }
@@ -294,7 +299,46 @@ fn revisit(mut world: Borrow<'_, World>, op: Op, site: Site, frame: &Frame) -> G
         }
         return Gate::Open;
     };
-    let (now, seen) = polls.take_round(start);
+    park(world, op, site, start)
+}
+
+/// As [`revisit`], where rounds that changed nothing are taken back.
+#[inline(never)]
+fn again(mut world: Borrow<'_, World>, op: Op, site: Site, frame: &Frame) -> Gate {
+    let current = world.current;
+    if !world.check_races {
+        watched_reads::begin(current);
+    }
+    let me = world.me();
+    let (top, held) = (me.top, me.spin.held);
+    if !on_stack(top, core::ptr::from_ref(frame) as usize) {
+        return Gate::Open;
+    }
+    let polls = &mut me.spin.polls;
+    let begins = polls.row().is_empty();
+    let start = polls.again(op, site, || print(frame, top, held));
+    world.run.round_may_begin(current);
+    world.races.round_may_begin(current, begins);
+    let Some(start) = start else {
+        return Gate::Open;
+    };
+    let count = world.me().spin.polls.row().len() - start;
+    match world.run.take_back(current, count) {
+        Round::TakenBack => {
+            world.me().spin.polls.take_back(start);
+            world.races.take_back(current, count as u32);
+            world.forget_events();
+            Gate::Open
+        }
+        Round::Stays if world.me().spin.polls.waits_in(start) => park(world, op, site, start),
+        Round::Stays | Round::Stopped => Gate::Open,
+    }
+}
+
+/// Parks the running thread in the round that begins there.
+fn park(mut world: Borrow<'_, World>, op: Op, site: Site, start: usize) -> Gate {
+    let me = world.me();
+    let (now, seen) = me.spin.polls.take_round(start);
     me.spin.parked = now;
     drop(world);
     let gate = parking::park(op, seen, &mut Parked(site));
@@ -353,6 +397,8 @@ impl World {
         }
         let again = spin.polls.is_here_again();
         spin.polls.record(last_event(&self.run), self.run.state());
+        let again = again || self.run.takes_back();
+        let spin = &mut self.threads[current].spin;
         if again && !spin.polls.row().is_empty() {
             foreign_code::arm();
         }

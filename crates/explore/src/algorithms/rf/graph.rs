@@ -1,11 +1,12 @@
 //! An execution as a graph: who read from whom.
 
+use super::rounds::Round;
 use crate::{
     algorithm::Unfit,
     happens::{Happens, Row},
 };
 use reweave_model::{
-    Edge, Event, Execution, Gate, Mark, Object, ObjectId, Op, Pending, Plan, ThreadId,
+    Edge, Event, Execution, Gate, Mark, Object, ObjectId, Op, Pending, Plan, Policy, ThreadId,
 };
 
 /// No position: what is there before the first write.
@@ -42,6 +43,8 @@ pub(crate) struct Graph {
     pub done: Vec<u32>,
     /// Whether that is the order of decisions.
     pub straight: bool,
+    /// So many decisions were made in an order of their own.
+    pub ordered: u32,
     /// For every object the last write so far.
     last: Vec<u32>,
     /// For every object the thread that touched it first, ever.
@@ -52,6 +55,13 @@ pub(crate) struct Graph {
     counts: Vec<u32>,
     /// How many events of the run before are known.
     known: usize,
+    /// How many events and threads are those of the run. Behind them are the rounds that were taken back, each as a thread of its own.
+    pub real: usize,
+    pub threads: usize,
+    /// Rounds that were taken back.
+    pub rounds: Vec<Round>,
+    /// For each thread how many events it is taken to have done before its first one.
+    offsets: Vec<u64>,
     /// How many events, in the order of decisions, are those of the run before.
     pub unchanged: u32,
     /// A name for each thread that is the same in every run.
@@ -64,6 +74,9 @@ pub(crate) struct Graph {
 impl Graph {
     /// Gets to know an execution; or says why it is none of those that can be understood so.
     pub fn read(&mut self, plan: &Plan, order: &[u32], execution: &Execution) -> Result<(), Unfit> {
+        self.skeleton.threads.truncate(self.threads);
+        self.names.truncate(self.threads);
+        self.rounds.clear();
         if execution.peeked {
             return Err(Unfit::because("an atomic is read like other memory"));
         }
@@ -78,8 +91,7 @@ impl Graph {
                 "a time limit runs out when nothing else can go on",
             ));
         }
-        let mut pending = execution.threads.iter().filter_map(|thread| thread.pending);
-        pending.try_for_each(unfit)?;
+        all_fit(plan, execution)?;
         let renamed = self.copy_rest(execution);
         let kept = match renamed {
             true => 0,
@@ -87,6 +99,7 @@ impl Graph {
         };
         let count = execution.events.len();
         self.straight = order.is_empty();
+        self.ordered = order.len() as u32;
         self.done.clear();
         self.done.extend_from_slice(order);
         self.done.extend(order.len() as u32..count as u32);
@@ -110,6 +123,8 @@ impl Graph {
             self.add(execution, event, self.done[index] as usize);
         }
         self.known = count;
+        self.real = count;
+        self.threads = execution.threads.len();
         Ok(())
     }
 
@@ -245,8 +260,11 @@ impl Graph {
         else {
             return false;
         };
-        let earlier = &happens.of_thread(happens.thread(position))[..happens.nth(position)];
-        let mut earlier = earlier.iter().rev().map(|at| &events[*at as usize]);
+        let line = happens.thread(position);
+        let own = happens.nth(position);
+        let before = &happens.of_thread(self.thread(line))[..self.nth(happens, position) - own];
+        let earlier = before.iter().chain(&happens.of_thread(line)[..own]);
+        let mut earlier = earlier.rev().map(|at| &events[*at as usize]);
         let last = earlier.find_map(|event| match event.op {
             Op::CompareExchange { object: other, .. } if other.0 % 64 == object.0 % 64 => {
                 (event.ok || event.outcome == 1).then_some(event.ok)
@@ -302,10 +320,99 @@ impl Graph {
         match position {
             START => 0,
             _ => {
-                let name = self.names[happens.thread(position).index()];
-                name.wrapping_mul(happens.nth(position) as u64 + 1)
+                let thread = happens.thread(position).index();
+                let before = self.offset(thread) + happens.nth(position) as u64;
+                self.names[thread].wrapping_mul(before + 1)
             }
         }
+    }
+
+    fn offset(&self, thread: usize) -> u64 {
+        let rounds = thread.checked_sub(self.threads);
+        rounds.map_or(0, |round| self.offsets[round])
+    }
+
+    /// The thread that does what is an event of this one: the round that was taken back is its own.
+    pub fn thread(&self, thread: ThreadId) -> ThreadId {
+        match thread.index().checked_sub(self.threads) {
+            Some(round) => self.rounds[round].thread,
+            None => thread,
+        }
+    }
+
+    /// Which event of its thread it is, from 0; in a round that was taken back, which it would be.
+    pub fn nth(&self, happens: &Happens, position: u32) -> usize {
+        self.offset(happens.thread(position).index()) as usize + happens.nth(position)
+    }
+
+    /// A thread by its name.
+    pub fn named(&self, name: u64) -> Option<ThreadId> {
+        let index = self.names[..self.threads].iter().position(|it| *it == name);
+        index.map(|index| ThreadId(index as u32))
+    }
+
+    /// Adds a round that was taken back, as a thread of its own behind all others.
+    pub fn add_round(&mut self, thread: ThreadId, count: u32, place: u32, old: bool) {
+        let number = self.rounds.len() as u32;
+        let mut record = self.skeleton.threads[thread.index()].clone();
+        record.born = Edge { thread, count };
+        record.path.push(u32::MAX - number);
+        record.pending = None;
+        self.skeleton.threads.push(record);
+        self.names.push(self.names[thread.index()]);
+        self.offsets.truncate(number as usize);
+        self.offsets.push(count.into());
+        self.rounds.push(Round {
+            thread,
+            count,
+            place,
+            first: self.skeleton.events.len() as u32,
+            reads: 0,
+            old,
+        });
+    }
+
+    /// Adds an event to the last of these rounds: what it read, and from where.
+    pub fn add_to_round(&mut self, event: Event, object: Option<ObjectId>, source: u32) {
+        let place = self.skeleton.events.len() as u32;
+        let thread = ThreadId(self.skeleton.threads.len() as u32 - 1);
+        let round = self.rounds.last_mut().expect("it was just added");
+        round.reads += 1;
+        self.steps.push(Edge {
+            thread,
+            count: round.reads,
+        });
+        if let Some(object) = object {
+            let real = self.rounds.last().map(|round| round.thread);
+            let owner = &mut self.owners[object.index()];
+            self.shared[object.index()] |= owner.is_some() && *owner != real;
+            *owner = owner.or(real);
+        }
+        self.touches.push(object.map(|object| Touch {
+            object,
+            reads: true,
+            writes: false,
+        }));
+        self.sources.push(source);
+        self.values.push(0);
+        self.done.push(place);
+        let after = (source != START).then(|| self.steps[source as usize]);
+        self.skeleton.events.push(Event {
+            thread,
+            access: [None, None],
+            after,
+            ..event
+        });
+    }
+
+    /// The last write to an object among the first so many events of the run.
+    pub fn last_write(&self, object: ObjectId, place: u32) -> u32 {
+        let mut before = self.done[..place as usize].iter().rev();
+        let writes = |place: &&u32| {
+            let touch = self.touches[**place as usize];
+            touch.is_some_and(|touch| touch.object == object && touch.writes)
+        };
+        before.find(writes).copied().unwrap_or(START)
     }
 
     /// A name for a thread that is the same in every run.
@@ -327,12 +434,34 @@ impl Graph {
     }
 }
 
+/// Why some thread that has not ended cannot be explored so. One that waits since its round was taken back can.
+fn all_fit(plan: &Plan, execution: &Execution) -> Result<(), Unfit> {
+    let waits = |index: usize| {
+        let thread = ThreadId(index as u32);
+        let mine = execution.events.iter().filter(|it| it.thread == thread);
+        let count = mine.count() as u32;
+        let stopped = execution.stopped.iter().any(|it| it.thread == thread);
+        let since = Edge { thread, count };
+        plan.policy == Policy::Loops
+            && (stopped || execution.attempts.iter().any(|it| it.since == since))
+    };
+    for (index, record) in execution.threads.iter().enumerate() {
+        match record.pending {
+            Some(Pending {
+                gate: Gate::Word(_),
+                ..
+            }) if waits(index) => {}
+            Some(pending) => unfit(pending)?,
+            None => {}
+        }
+    }
+    Ok(())
+}
+
 /// Why an operation cannot be explored by who reads from whom.
 fn unfit(Pending { op, gate, .. }: Pending) -> Result<(), Unfit> {
     match (op, gate) {
-        (Op::Await(..), _) | (_, Gate::Word(_)) => {
-            Err(Unfit::because("a loop waits for something to change"))
-        }
+        (Op::Await(..), _) | (_, Gate::Word(_)) => Err(Unfit::LOOPS),
         (_, Gate::Late) => Err(Unfit::because(
             "a time limit runs out when nothing else can go on",
         )),

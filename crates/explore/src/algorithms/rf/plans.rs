@@ -1,7 +1,7 @@
 //! Writes the plans of branches.
 
 use super::{
-    Rf, Run, Trail, claim,
+    Rf, Run, Trail, Tried, claim,
     graph::{Graph, mix},
     owner,
 };
@@ -11,7 +11,8 @@ use crate::{
     draft::Draft,
     happens::add_next,
 };
-use reweave_model::{Mark, Pending, ThreadId};
+use reweave_model::{Choice, HOLD_ANY, Mark, Pending, ThreadId};
+use std::sync::Arc;
 
 /// One step of a plan in the making.
 #[derive(Clone, Copy, Debug)]
@@ -19,6 +20,8 @@ pub(super) struct Item {
     /// The event that it was, if it does the same again.
     pub(super) old: Option<u32>,
     pub(super) step: Step,
+    /// It stands in a round that was taken back.
+    round: bool,
     /// In the order of decisions.
     pub(super) place: u32,
 }
@@ -79,6 +82,7 @@ impl Rf {
                     outcome,
                     mark,
                 },
+                round: false,
                 place,
             });
         };
@@ -92,7 +96,7 @@ impl Rf {
         if detour.next {
             add(event.thread, event.pending(), 0, Mark::Default, end + 1);
         }
-        self.write(shared, *e, end, 0, run);
+        self.write(shared, *e, end, 0, None, run);
     }
 
     /// Writes down the plan that begins like this run and goes on with the items. The decision that is new was made after so
@@ -103,6 +107,7 @@ impl Rf {
         place: u32,
         fresh: u32,
         above: u32,
+        held: Option<Held>,
         run: &mut Run,
     ) {
         let graph = &self.graph;
@@ -112,13 +117,18 @@ impl Rf {
         for &position in before {
             add_next(&mut self.row, self.others.happens.thread(position));
         }
-        let triggers = self.others.replay.triggers();
+        let triggers = &self.others.replay.triggers()[..graph.threads];
         let skeleton = &graph.skeleton;
         let mut draft = Draft::new(run.plan, skeleton, &self.row, triggers, shared as u32);
         draft.expect(self.items.len());
-        for Item { old, step, .. } in &self.items {
+        for item in &self.items {
+            let Item { old, step, .. } = item;
             match old {
                 Some(position) => draft.event(*position, step.mark),
+                None if item.round => {
+                    draft.push_apart(step.thread, step.pending, step.outcome, step.mark);
+                    draft.unsure();
+                }
                 None => {
                     draft.push(step.thread, step.pending, step.outcome, step.mark);
                     draft.unsure();
@@ -129,6 +139,11 @@ impl Rf {
             let why = "threads are created by threads whose creation is explored too";
             run.fit = Err(Unfit::because(why));
             return;
+        }
+        if let Some(Held { thread, any }) = held {
+            let outcome = if any { HOLD_ANY } else { 0 };
+            let thread = draft.number(thread);
+            draft.child.rest.sleep.push(Choice { thread, outcome });
         }
         let places = before.iter().copied();
         let places = places.chain(self.items.iter().map(|item| item.place));
@@ -141,6 +156,9 @@ impl Rf {
             order,
             fresh,
             node: Some(owner(&run.node, place).0.clone()),
+            tried: self.tried_before(place),
+            floor: if held.is_some() { place } else { 0 },
+            leaf: false,
         };
         run.found.children.push(NewBranch {
             above,
@@ -150,11 +168,46 @@ impl Rf {
     }
 }
 
+/// A thread that is not to go on at once, and whether any write wakes it.
+#[derive(Clone, Copy)]
+pub(super) struct Held {
+    pub thread: ThreadId,
+    pub any: bool,
+}
+
+impl Rf {
+    /// The rounds that were taken back before a decision.
+    fn tried_before(&self, place: u32) -> Arc<[Tried]> {
+        let tried = self.tried.iter().take(self.limit);
+        tried.filter(|it| it.place <= place).cloned().collect()
+    }
+
+    /// Writes down the plan of the items alone. Nothing follows from its execution.
+    pub(super) fn write_leaf(&mut self, run: &mut Run) {
+        let graph = &self.graph;
+        self.row.clear();
+        self.row.resize(self.others.happens.done().len(), [0; 4]);
+        let triggers = &self.others.replay.triggers()[..graph.threads];
+        let mut draft = Draft::new(run.plan, &graph.skeleton, &self.row, triggers, 0);
+        draft.expect(self.items.len());
+        for item in &self.items {
+            let position = item.old.expect("it does the same again");
+            draft.event(position, Mark::Default);
+        }
+        let trail = Trail {
+            leaf: true,
+            ..Trail::default()
+        };
+        let children = &mut run.found.children;
+        children.push(NewBranch::new(draft.child, trail));
+    }
+}
+
 impl Item {
     /// An event that is done again as it was, before a place or as one of the leads.
     pub(super) fn old(graph: &Graph, leads: &[u32], place: u32, position: u32) -> Item {
         let mut item = Item::new(graph, position, 0, graph.marks[position as usize]);
-        item.old = Some(position);
+        item.old = (!item.round).then_some(position);
         if position >= place {
             let index = leads.binary_search(&position).expect("it is a lead");
             item.place = place + index as u32;
@@ -169,11 +222,12 @@ impl Item {
         Item {
             old: None,
             step: Step {
-                thread: event.thread,
+                thread: graph.thread(event.thread),
                 pending: event.pending(),
                 outcome,
                 mark,
             },
+            round: position as usize >= graph.real,
             place: position,
         }
     }

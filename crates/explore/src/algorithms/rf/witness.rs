@@ -120,7 +120,7 @@ impl Witness {
     pub fn find(&mut self, question: &Question) -> bool {
         let done = &question.graph.done;
         self.guide.clear();
-        match question.leads.is_empty() {
+        match question.leads.is_empty() && question.first >= question.graph.ordered {
             // It is new: all that was done before takes part.
             true => self
                 .guide
@@ -143,6 +143,57 @@ impl Witness {
             .extend_from_slice(self.saturation.row(question.read));
         self.read_at(question, 0);
         self.fits(question) || self.search(question)
+    }
+
+    /// Looks for an order of the whole run in which some reads, each the last of its thread, come after everything else; says whether there is
+    /// one.
+    pub fn last_of_all(&mut self, graph: &Graph, happens: &Happens, late: &[u32]) -> bool {
+        let Some((&read, _)) = late.split_last() else {
+            return false;
+        };
+        let final_for = |read: &u32| {
+            let source = graph.sources[*read as usize];
+            let object = graph.touches[*read as usize].map(|touch| touch.object);
+            (0..graph.real as u32).all(|write| {
+                let touch = graph.touches[write as usize].filter(|touch| touch.writes);
+                let overwrites = touch.is_some()
+                    && touch.map(|touch| touch.object) == object
+                    && write != source
+                    && (source == START || happens.after(write, source));
+                !overwrites
+            })
+        };
+        if !late.iter().all(final_for) {
+            return false;
+        }
+        let question = Question {
+            graph,
+            happens,
+            first: graph.real as u32,
+            leads: late,
+            read,
+            source: graph.sources[read as usize],
+            swapped: false,
+            fails: false,
+        };
+        self.saturation.clear(graph, happens);
+        let real = 0..graph.real as u32;
+        for place in real.clone().filter(|place| !late.contains(place)) {
+            self.saturation.add(graph, happens, place);
+        }
+        let all = self.saturation.counts().to_vec();
+        for &place in late {
+            self.saturation.add_last(graph, happens, place, &all);
+        }
+        if !self.saturation.close(happens) {
+            return false;
+        }
+        self.guide.clear();
+        self.guide
+            .extend(real.filter(|place| !late.contains(place)));
+        self.guide.extend_from_slice(late);
+        self.search
+            .run(&question, &self.saturation, &self.guide, &mut self.order)
     }
 
     fn search(&mut self, question: &Question) -> bool {

@@ -86,6 +86,20 @@ impl Saturation {
         }
     }
 
+    /// Adds a read that comes after everything that was added of other threads.
+    pub fn add_last(&mut self, graph: &Graph, happens: &Happens, place: u32, all: &Row) {
+        let mut past = std::mem::take(&mut self.past);
+        past.clear();
+        past.extend_from_slice(happens.row(place));
+        join(&mut past, all);
+        self.add_row(happens, place, &past);
+        self.past = past;
+        if let Some(touch) = graph.touches[place as usize] {
+            let source = graph.sources[place as usize];
+            self.add_touch(place, touch, source);
+        }
+    }
+
     /// Adds an event that reads from somewhere else now.
     pub fn add_changed(&mut self, question: &Question, place: u32) {
         let happens = question.happens;
@@ -179,6 +193,11 @@ impl Saturation {
             }
         }
         false
+    }
+
+    /// How many events of each thread take part.
+    pub fn counts(&self) -> &Row {
+        &self.counts
     }
 
     /// The events at or before an event.

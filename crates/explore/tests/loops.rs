@@ -1,0 +1,160 @@
+//! `rf`, which takes back rounds of loops that change nothing, against all states of random programs with such loops.
+//!
+//! `REWEAVE_CASES` sets the number of programs, `REWEAVE_SEED` the seed, which is printed.
+
+use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestRng, TestRunner};
+use reweave_explore::{AlgorithmName, Flow, Options, Search};
+use reweave_model::End;
+use reweave_testing::loops::{L, LoopClass, LoopMachine, Looping, classes, loop_class, looping};
+use std::{cell::Cell, collections::BTreeMap, sync::Mutex};
+
+/// Programs with more states are skipped.
+const STATES: usize = 30_000;
+
+struct Met {
+    classes: BTreeMap<LoopClass, u64>,
+    redundant: u64,
+    executions: u64,
+}
+
+fn explore(program: &Looping, workers: usize, limit: u64) -> Result<Met, String> {
+    let mut search = Search::new(Options {
+        algorithm: AlgorithmName::RfLoops,
+        ..Options::default()
+    });
+    let classes = Mutex::new(BTreeMap::new());
+    let runs = Mutex::new(0);
+    let before = || {
+        let mut runs = runs.lock().unwrap();
+        *runs += 1;
+        match *runs > limit {
+            true => Flow::Stop,
+            false => Flow::Continue,
+        }
+    };
+    let after = |_: &_, execution: &reweave_model::Execution| {
+        if execution.end != End::Redundant {
+            let class = loop_class(execution);
+            *classes.lock().unwrap().entry(class).or_insert(0) += 1;
+        }
+        Flow::Continue
+    };
+    let target = |_| LoopMachine::new(program);
+    let outcome = search.run(workers, target, before, after);
+    outcome.map_err(|error| format!("{error:?}"))?;
+    if let Some(unfit) = search.unfit() {
+        return Err(format!("unfit: {unfit}"));
+    }
+    match search.exhausted() {
+        true => Ok(Met {
+            classes: classes.into_inner().unwrap(),
+            redundant: search.totals().redundant,
+            executions: search.totals().executions,
+        }),
+        false => Err(format!("does not end after {limit} runs")),
+    }
+}
+
+/// Whether the program was small enough; a message if something is missed, invented or met twice.
+fn compare(program: &Looping) -> Result<Option<(u64, u64)>, String> {
+    let Some(oracle) = classes(program, STATES) else {
+        return Ok(None);
+    };
+    let mut counts = (0, 0);
+    for workers in [1, 2] {
+        let met = match explore(program, workers, 1_000) {
+            Err(message) if message.starts_with("unfit") || message.starts_with("does not end") => {
+                return Ok(None);
+            }
+            met => met?,
+        };
+        if let Some(missed) = oracle
+            .iter()
+            .find(|class| !met.classes.contains_key(*class))
+        {
+            return Err(format!("misses {missed:?}"));
+        }
+        if let Some(class) = met.classes.keys().find(|class| !oracle.contains(*class)) {
+            return Err(format!("invents {class:?}"));
+        }
+        // A livelock is met once for each of the last values that its threads read.
+        let livelocks = met.classes.iter().filter(|((livelock, _), _)| *livelock);
+        let more: u64 = livelocks.map(|(_, times)| times - 1).sum();
+        let all = oracle.len() as u64;
+        if !(all..=all + more).contains(&met.executions) {
+            let twice = met
+                .classes
+                .iter()
+                .find(|((livelock, _), times)| !livelock && **times > 1);
+            return Err(format!("{} executions, {twice:?}", met.executions));
+        }
+        counts = (oracle.len() as u64, met.redundant);
+    }
+    Ok(Some(counts))
+}
+
+#[test]
+fn random_loops() {
+    let number = |variable: &str| {
+        let value = std::env::var(variable).ok();
+        value.and_then(|text| text.parse::<u64>().ok())
+    };
+    let cases = number("REWEAVE_CASES").unwrap_or(300) as u32;
+    let seed = number("REWEAVE_SEED").unwrap_or(0);
+    println!("REWEAVE_SEED={seed}");
+    let mut bytes = [0; 32];
+    bytes[..8].copy_from_slice(&seed.to_le_bytes());
+    let config = Config {
+        cases,
+        failure_persistence: None,
+        ..Config::default()
+    };
+    let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &bytes);
+    let mut runner = TestRunner::new_with_rng(config, rng);
+    let (compared, all, redundant) = (Cell::new(0), Cell::new(0), Cell::new(0));
+    let outcome = runner.run(&looping(), |program| match compare(&program) {
+        Err(message) => Err(TestCaseError::fail(message)),
+        Ok(None) => Ok(()),
+        Ok(Some((classes, discarded))) => {
+            compared.set(compared.get() + 1);
+            all.set(all.get() + classes);
+            redundant.set(redundant.get() + discarded);
+            Ok(())
+        }
+    });
+    if let Err(error) = outcome {
+        panic!("{error}");
+    }
+    let (compared, all, redundant) = (compared.get(), all.get(), redundant.get());
+    println!("{compared} programs, {all} classes, {redundant} runs discarded");
+    assert!(compared > cases / 2, "{compared} programs");
+}
+
+/// Threads that take a lock by a compare-exchange, in every order: n!. A run in which a round was planned and failed is discarded.
+#[test]
+fn a_spinlock_has_a_class_for_each_order() {
+    let lock = vec![L::Head, L::Cas(0, 0, 1), L::Again(1, 2), L::Store(0, 0)];
+    let mut orders = 1;
+    for threads in 2..5 {
+        orders *= threads;
+        let program = Looping(vec![lock.clone(); threads]);
+        let met = explore(&program, 1, 1_000).unwrap();
+        assert_eq!(met.classes.len(), orders);
+        assert_eq!(met.executions, orders as u64);
+        assert!(met.redundant > 0);
+    }
+}
+
+/// Two writes that nothing orders: the thread sees the one that lets it go, or the other was last and it waits for ever.
+#[test]
+fn a_value_that_was_missed_is_a_livelock() {
+    let program = Looping(vec![
+        vec![L::Store(0, 1)],
+        vec![L::Store(0, 2)],
+        vec![L::Head, L::Load(0), L::Again(1, 2)],
+    ]);
+    let met = explore(&program, 1, 1_000).unwrap();
+    let livelocks = met.classes.keys().filter(|(livelock, _)| *livelock);
+    assert_eq!((met.classes.len(), livelocks.count()), (2, 1));
+    assert!(compare(&program).unwrap().is_some());
+}

@@ -1,0 +1,443 @@
+//! Small programs with loops that wait or try again, as targets, and all that they can do, found by going through their states.
+//!
+//! Threads have one register. A loop begins with [`L::Head`], which forgets the register, and ends with [`L::Again`]. The states of a program
+//! are its memory and where its threads are; failed rounds lead back to the state before, so there are finitely many however often threads go
+//! round. [`classes`] goes through all of them: every interleaving with any number of rounds.
+
+use proptest::prelude::*;
+use reweave_conduct::{
+    Next, Round, Run,
+    parking::{Fingerprint, Polls},
+};
+use reweave_explore::{Target, TargetError};
+use reweave_model::*;
+use std::collections::{BTreeSet, HashSet};
+
+/// One instruction.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum L {
+    Load(u32),
+    Store(u32, u64),
+    /// Stores register + constant.
+    StoreReg(u32, u64),
+    Add(u32, u64),
+    Cas(u32, u64, u64),
+    /// From the register's value to that and a constant.
+    CasReg(u32, u64),
+    /// A loop begins.
+    Head,
+    /// Back by so many instructions unless the register has this value.
+    Again(u64, usize),
+    /// The same unless the register is not this value.
+    AgainIf(u64, usize),
+    /// Skips so many instructions unless the register has this value.
+    SkipUnless(u64, usize),
+}
+
+/// A program: a body for each thread.
+#[derive(Clone, Default)]
+pub struct Looping(pub Vec<Vec<L>>);
+
+impl std::fmt::Debug for Looping {
+    fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
+        writeln!(f)?;
+        self.0.iter().try_for_each(|body| writeln!(f, "{body:?},"))
+    }
+}
+
+/// How many atomics there are.
+pub const ATOMICS: u32 = 3;
+
+/// Registers and place of a thread.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
+struct Print(usize, u64);
+
+impl Fingerprint for Print {
+    const SEES_WRITES: bool = true;
+}
+
+/// Goes on to the next operation.
+fn advance(body: &[L], at: &mut Print) -> Option<Op> {
+    loop {
+        let Print(pc, register) = at;
+        match *body.get(*pc)? {
+            L::Head => {
+                *register = 0;
+                *pc += 1;
+            }
+            L::Again(value, back) => match *register == value {
+                true => *pc += 1,
+                false => *pc -= back,
+            },
+            L::AgainIf(value, back) => match *register != value {
+                true => *pc += 1,
+                false => *pc -= back,
+            },
+            L::SkipUnless(value, skip) => {
+                *pc += match *register == value {
+                    true => 1,
+                    false => 1 + skip,
+                }
+            }
+            instruction => return Some(operation(instruction, *register)),
+        }
+    }
+}
+
+fn operation(instruction: L, register: u64) -> Op {
+    let exchange = |x, expected, new| Op::CompareExchange {
+        object: ObjectId(x),
+        expected,
+        new,
+        weak: false,
+    };
+    match instruction {
+        L::Load(x) => Op::Load(ObjectId(x)),
+        L::Store(x, value) => Op::Store(ObjectId(x), value),
+        L::StoreReg(x, more) => Op::Store(ObjectId(x), register + more),
+        L::Add(x, operand) => Op::Rmw(
+            ObjectId(x),
+            Rmw {
+                kind: RmwKind::Add,
+                operand,
+                bits: 64,
+            },
+        ),
+        L::Cas(x, expected, new) => exchange(x, expected, new),
+        L::CasReg(x, more) => exchange(x, register, register + more),
+        other => unreachable!("{other:?} is no operation"),
+    }
+}
+
+/// The register after an operation.
+fn digest(op: Op, ok: bool, result: u64, at: &mut Print) {
+    at.0 += 1;
+    at.1 = match op {
+        Op::Load(_) | Op::Rmw(..) => result,
+        _ => u64::from(ok),
+    };
+}
+
+struct Thread {
+    at: Print,
+    polls: Polls<Print>,
+}
+
+/// Runs a program.
+pub struct LoopMachine {
+    program: Looping,
+    run: Run,
+    threads: Vec<Thread>,
+}
+
+impl LoopMachine {
+    pub fn new(program: &Looping) -> LoopMachine {
+        LoopMachine {
+            program: program.clone(),
+            run: Run::default(),
+            threads: Vec::new(),
+        }
+    }
+
+    fn proceed(&mut self, index: usize) {
+        let id = ThreadId(index as u32);
+        let Thread { at, polls } = &mut self.threads[index];
+        let Some(op) = advance(&self.program.0[index], at) else {
+            self.run.finish(id);
+            return;
+        };
+        let site = Site((index * 100 + at.0 + 1) as u32);
+        polls.arrive(false);
+        if self.run.takes_back() {
+            if let Some(start) = polls.again(op, site, || *at) {
+                if self.run.take_back(id, polls.row().len() - start) == Round::TakenBack {
+                    polls.take_back(start);
+                }
+            }
+        }
+        self.run.announce(id, Pending::new(op, site));
+    }
+}
+
+impl Target for LoopMachine {
+    fn run(&mut self, plan: &Plan) -> Result<&Execution, TargetError> {
+        self.run.begin(plan);
+        for _ in 0..ATOMICS {
+            self.run.object(Object::Atomic(0));
+        }
+        self.threads.clear();
+        for index in 0..self.program.0.len() {
+            if index > 0 {
+                self.run.spawn(ThreadId::MAIN);
+            }
+            self.threads.push(Thread {
+                at: Print(0, 0),
+                polls: Polls::default(),
+            });
+        }
+        for index in 0..self.program.0.len() {
+            self.proceed(index);
+        }
+        loop {
+            match self.run.next() {
+                Next::Go(choice) => {
+                    let event = self.run.step(choice);
+                    let index = choice.thread.index();
+                    let thread = &mut self.threads[index];
+                    thread.polls.record(&event, self.run.state());
+                    digest(event.op, event.ok, event.result, &mut thread.at);
+                    self.proceed(index);
+                }
+                Next::End(end) => return Ok(self.run.end(end)),
+                Next::Diverged => {
+                    return Err(self.run.divergence().expect("it diverged").clone().into());
+                }
+            }
+        }
+    }
+}
+
+/// Where a value comes from: a thread's event by its number from 1, or nothing.
+type Source = (u8, u8);
+
+/// What a thread has done that lasts: for each event what it read from, and whether it succeeded.
+type Log = Vec<(Source, bool)>;
+
+/// What the threads of an execution did that lasts, and whether it ended in a livelock.
+pub type LoopClass = (bool, Vec<Log>);
+
+#[derive(Clone, PartialEq, Eq, Hash)]
+struct Point {
+    memory: Vec<(u64, Source)>,
+    threads: Vec<Line>,
+}
+
+#[derive(Clone, PartialEq, Eq, Hash)]
+struct Line {
+    at: Print,
+    log: Log,
+    /// Where it came to an operation since it last wrote, and how long its log was.
+    row: Vec<(Print, usize)>,
+}
+
+impl Point {
+    /// One step of a thread; `None`: it is at its end.
+    fn step(&self, program: &Looping, index: usize) -> Option<Point> {
+        let mut next = self.clone();
+        let line = &mut next.threads[index];
+        let op = advance(&program.0[index], &mut line.at)?;
+        let number = line.log.len() as u8 + 1;
+        let object = op.object().expect("of an atomic").index();
+        let (value, source) = next.memory[object];
+        let (effect, after) = op.effect_on(value).expect("of an atomic");
+        let reads = !matches!(op, Op::Store(..));
+        if effect.access[0].expect("it touches").class == Class::Write {
+            next.memory[object] = (after, (index as u8, number));
+            line.row.clear();
+        } else {
+            line.row.push((line.at, line.log.len()));
+        }
+        let nothing = (u8::MAX, 0);
+        line.log
+            .push((if reads { source } else { nothing }, effect.ok));
+        digest(op, effect.ok, effect.result, &mut line.at);
+        if advance(&program.0[index], &mut line.at).is_some() {
+            let back = line.row.iter().rposition(|(at, _)| *at == line.at);
+            if let Some(back) = back {
+                line.log.truncate(line.row[back].1);
+                line.row.truncate(back);
+            }
+        }
+        Some(next)
+    }
+
+    /// Whether a thread alone goes round for ever, from a point to which nothing of its round belongs.
+    fn goes_round(&self, program: &Looping, index: usize) -> bool {
+        let (mut state, length) = (self.clone(), self.threads[index].log.len());
+        for _ in 0..40 {
+            match state.step(program, index) {
+                Some(next) if next.memory == self.memory => state = next,
+                _ => return false,
+            }
+            let line = &state.threads[index];
+            if line.log.len() < length {
+                return false;
+            }
+            if line.log.len() == length && line.at == self.threads[index].at {
+                return true;
+            }
+        }
+        false
+    }
+}
+
+/// All classes of a program; `None`: it has too many states.
+pub fn classes(program: &Looping, limit: usize) -> Option<BTreeSet<LoopClass>> {
+    let line = |body: &Vec<L>| {
+        let mut at = Print(0, 0);
+        advance(body, &mut at);
+        Line {
+            at,
+            log: Vec::new(),
+            row: Vec::new(),
+        }
+    };
+    let first = Point {
+        memory: vec![(0, (u8::MAX, 0)); ATOMICS as usize],
+        threads: program.0.iter().map(line).collect(),
+    };
+    let mut known = HashSet::from([first.clone()]);
+    let mut left = vec![first];
+    let mut found = BTreeSet::new();
+    while let Some(state) = left.pop() {
+        let all = 0..program.0.len();
+        let ended = |index: &usize| state.step(program, *index).is_none();
+        let stuck = all.clone().filter(|index| !ended(index)).count() > 0
+            && all
+                .clone()
+                .all(|index| ended(&index) || state.goes_round(program, index));
+        if stuck || all.clone().all(|index| ended(&index)) {
+            let logs = state.threads.iter().map(|line| line.log.clone()).collect();
+            found.insert((stuck, logs));
+        }
+        for next in all.filter_map(|index| state.step(program, index)) {
+            if known.len() > limit {
+                return None;
+            }
+            if known.insert(next.clone()) {
+                left.push(next);
+            }
+        }
+    }
+    Some(found)
+}
+
+/// The class of an execution.
+pub fn loop_class(execution: &Execution) -> LoopClass {
+    let mut logs = vec![Log::new(); execution.threads.len()];
+    let mut last = vec![(u8::MAX, 0); execution.objects.len()];
+    for event in &execution.events {
+        let index = event.thread.index();
+        let access = event.access[0].expect("it touches an atomic");
+        let source = match event.op {
+            Op::Store(..) => (u8::MAX, 0),
+            _ => last[access.object.index()],
+        };
+        logs[index].push((source, event.ok));
+        if access.class == Class::Write {
+            last[access.object.index()] = (index as u8, logs[index].len() as u8);
+        }
+    }
+    (execution.end == End::Livelock, logs)
+}
+
+/// A statement of a random program.
+#[derive(Clone, Debug)]
+pub enum LStmt {
+    One(L),
+    /// Only if the register has this value.
+    When(u64, Vec<LStmt>),
+    /// Waits until the atomic has this value, or has it no more.
+    Until(u32, u64),
+    While(u32, u64),
+    /// Waits until both have their values, the second read after the first.
+    Both(u32, u64, u32, u64),
+    /// Waits until the first has not this value, or the second has its.
+    Either(u32, u64, u32, u64),
+    /// Exchanges until it succeeds.
+    Exchange(u32, u64, u64),
+    /// Adds by a load and an exchange.
+    Retry(u32, u64),
+    /// A lock that is looked at first, around a body.
+    Locked(u32, bool, Vec<LStmt>),
+}
+
+fn emit(statement: &LStmt, out: &mut Vec<L>) {
+    match statement {
+        LStmt::One(one) => out.push(*one),
+        LStmt::When(value, body) => {
+            let mut inner = Vec::new();
+            body.iter().for_each(|it| emit(it, &mut inner));
+            out.push(L::SkipUnless(*value, inner.len()));
+            out.extend(inner);
+        }
+        LStmt::Until(x, value) => out.extend([L::Head, L::Load(*x), L::Again(*value, 2)]),
+        LStmt::While(x, value) => out.extend([L::Head, L::Load(*x), L::AgainIf(*value, 2)]),
+        LStmt::Both(x, v, y, w) => out.extend([
+            L::Head,
+            L::Load(*x),
+            L::Again(*v, 2),
+            L::Load(*y),
+            L::Again(*w, 4),
+        ]),
+        LStmt::Either(x, v, y, w) => out.extend([
+            L::Head,
+            L::Load(*x),
+            L::SkipUnless(*v, 2),
+            L::Load(*y),
+            L::Again(*w, 4),
+        ]),
+        LStmt::Exchange(x, from, to) => {
+            out.extend([L::Head, L::Cas(*x, *from, *to), L::Again(1, 2)]);
+        }
+        LStmt::Retry(x, more) => {
+            out.extend([L::Head, L::Load(*x), L::CasReg(*x, *more), L::Again(1, 3)]);
+        }
+        LStmt::Locked(x, look, body) => {
+            match look {
+                true => out.extend([
+                    L::Head,
+                    L::Load(*x),
+                    L::Again(0, 2),
+                    L::Cas(*x, 0, 1),
+                    L::Again(1, 4),
+                ]),
+                false => out.extend([L::Head, L::Cas(*x, 0, 1), L::Again(1, 2)]),
+            }
+            body.iter().for_each(|it| emit(it, out));
+            out.push(L::Store(*x, 0));
+        }
+    }
+}
+
+fn statement() -> BoxedStrategy<LStmt> {
+    let x = || 0..ATOMICS;
+    let one = prop_oneof![
+        3 => x().prop_map(L::Load),
+        4 => (x(), 0..3u64).prop_map(|(x, v)| L::Store(x, v)),
+        1 => x().prop_map(|x| L::StoreReg(x, 1)),
+        2 => x().prop_map(|x| L::Add(x, 1)),
+        2 => (x(), 0..2u64, 2..4u64).prop_map(|(x, a, b)| L::Cas(x, a, b)),
+    ];
+    let leaf = prop_oneof![
+        6 => one.prop_map(LStmt::One),
+        3 => (x(), 0..3u64).prop_map(|(x, v)| LStmt::Until(x, v)),
+        2 => (x(), 0..2u64).prop_map(|(x, v)| LStmt::While(x, v)),
+        2 => (x(), 0..2u64, x(), 0..2u64).prop_map(|(x, v, y, w)| LStmt::Both(x, v, y, w)),
+        1 => (x(), 0..2u64, x(), 0..2u64).prop_map(|(x, v, y, w)| LStmt::Either(x, v, y, w)),
+        2 => (x(), 0..2u64, 2..4u64).prop_map(|(x, a, b)| LStmt::Exchange(x, a, b)),
+        2 => x().prop_map(|x| LStmt::Retry(x, 1)),
+    ];
+    leaf.prop_recursive(2, 6, 2, move |inner| {
+        let body = || prop::collection::vec(inner.clone(), 0..3);
+        prop_oneof![
+            1 => (0..2u64, body()).prop_map(|(v, body)| LStmt::When(v, body)),
+            2 => (0..ATOMICS, any::<bool>(), body()).prop_map(|(x, l, body)| LStmt::Locked(x, l, body)),
+        ]
+    })
+    .boxed()
+}
+
+/// Random programs, which shrink statement by statement.
+pub fn looping() -> impl Strategy<Value = Looping> {
+    let body = prop::collection::vec(statement(), 1..4);
+    let bodies = prop::collection::vec(body, 2..4);
+    bodies.prop_map(|bodies| {
+        let body = |statements: Vec<LStmt>| {
+            let mut out = Vec::new();
+            statements.iter().for_each(|it| emit(it, &mut out));
+            out
+        };
+        Looping(bodies.into_iter().map(body).collect())
+    })
+}
