@@ -249,7 +249,10 @@ mod tests {
                 quote!(max_steps = 5_000_000_000),
                 "5000000000 is out of range",
             ),
-            (quote!(algorithm = "best"), "one of \"auto\", \"rf\", \"dfs\""),
+            (
+                quote!(algorithm = "best"),
+                "one of \"auto\", \"rf\", \"dfs\"",
+            ),
             (
                 quote!(expect = "hang"),
                 "one of \"data-race\", \"deadlock\"",
