@@ -185,28 +185,6 @@ fn a_search_that_was_stopped_is_continued() {
     assert!(says.contains("it is explored from the beginning"), "{says}");
 }
 
-/// Variables count if the program names them.
-#[test]
-fn a_search_is_continued_in_the_same_environment() {
-    let bench = Bench::new();
-    let asks = "#include <stdlib.h>\nchar *mode(void) { return getenv(\"MODE\"); }\n";
-    bench.file("counter.c", &format!("{asks}{COUNTER}"));
-    let executions = |name: &str, value: &str| {
-        let mut command = bench.command(&["check", "-DN=5", "--max-executions", "50"]);
-        command.args(["--resume", "--format", "json", "counter.c"]);
-        let output = command.env(name, value).output().unwrap();
-        let json: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
-        (json["executions"].as_u64().unwrap(), err(&output))
-    };
-    assert_eq!(executions("MODE", "a").0, 50);
-    assert_eq!(executions("MODE", "a").0, 100);
-    let (count, says) = executions("MODE", "b");
-    assert_eq!(count, 50);
-    assert!(says.contains("an environment variable"), "{says}");
-    assert_eq!(executions("OTHER", "a").0, 50);
-    assert_eq!(executions("OTHER", "b").0, 100);
-}
-
 /// A loop of eight rounds in each of four threads: far too many executions.
 #[test]
 fn a_search_that_cannot_finish_has_advice() {

@@ -15,10 +15,9 @@
 //! ```
 //!
 //! * `program`, `launch`, `limits`, `ladder`: what is run and how.
-//! * `session`, `surroundings`, `replay`: one check, one recorded execution.
+//! * `session`, `replay`: one check, one recorded execution.
 //! * `subject`, `worker_target`, `notes`: the program as the crates `check` and `explore` see it.
 //! * `named_trace`, `program_names`: executions for people.
-//! * `stable_run`: programs that are run once, in one fixed order.
 //! * `target`, `process`, `channel`, `spawn`, `descendants`, `scratch_disk`, `loaded_libraries`: processes and how they are driven.
 //!
 //! It knows nothing of the command line, and never prints.
@@ -40,10 +39,8 @@ mod replay;
 mod scratch_disk;
 mod session;
 mod spawn;
-mod stable_run;
 mod standard_input;
 mod subject;
-mod surroundings;
 mod target;
 mod worker_target;
 
@@ -62,7 +59,6 @@ pub use reweave_wire::{
 };
 pub use scratch_disk::ScratchDisks;
 pub use session::{Finished, ResumeError, Session, StepDown, StoredSession, check_program};
-pub use stable_run::{Order, StableRun};
 pub use standard_input::copy_standard_input;
 pub use subject::NativeSubject;
 pub use target::{NativeTarget, Observation, Spent};

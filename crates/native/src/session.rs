@@ -10,7 +10,6 @@ use crate::{
     notes::StoredNotes,
     program::NativeProgram,
     subject::NativeSubject,
-    surroundings,
 };
 use reweave_check::{Check, Control, Fault, Outcome, Settings, StoredCheck};
 use reweave_report::ResultDocument;
@@ -24,8 +23,6 @@ pub struct Session {
     settings: Settings,
     check: Check<NativeSubject>,
     deadline: Option<Instant>,
-    /// The libraries with which the program starts.
-    libraries: Vec<String>,
 }
 
 /// The result of a check.
@@ -68,8 +65,6 @@ pub struct StoredSession {
     restart: String,
     notes: StoredNotes,
     check: StoredCheck,
-    #[serde(default)]
-    surroundings: String,
 }
 
 /// Why a stored session cannot be continued.
@@ -123,9 +118,7 @@ impl Session {
         let subject = subject(&program, &settings)?;
         let mut check = Check::new(subject, settings.clone());
         check.set_deadline(deadline);
-        let modules = program.launch.libraries.modules().into_iter();
         Ok(Session {
-            libraries: modules.map(|module| module.path).collect(),
             check,
             program,
             settings,
@@ -135,10 +128,6 @@ impl Session {
 
     /// Continues a stored check. After an error, the check starts from the beginning.
     pub fn resume(&mut self, stored: StoredSession) -> Result<(), ResumeError> {
-        if stored.surroundings != self.surroundings() {
-            let why = "a library, an environment variable or the working directory has changed";
-            return Err(ResumeError::Mismatch(why.into()));
-        }
         let restart = self.program.launch.restart;
         if let Some(stored) = rung_named(&stored.restart) {
             self.program.launch.restart = stored.max(restart);
@@ -165,13 +154,7 @@ impl Session {
             restart: rung_name(self.program.launch.restart).into(),
             notes: self.check.subject().store(),
             check,
-            surroundings: self.surroundings(),
         }
-    }
-
-    fn surroundings(&self) -> String {
-        let libraries = self.libraries.iter().map(String::as_str);
-        surroundings::digest(&self.program.launch.program, libraries)
     }
 
     /// The number of workers from here on.
