@@ -26,7 +26,10 @@ pub use divergence::Divergence;
 pub use execution::{Edge, End, Event, Execution, Gate, Pending, Site, ThreadRecord, Watch};
 pub use machine::{Effect, Machine, Moment};
 pub use objects::{
-    Generation, Object, ObjectKind, OnceState, seen::VIEW_BITS, semaphore::MOST_COUNTED,
+    Generation, Object, ObjectKind, OnceState,
+    pipe::{GONE, NOT_NOW, Pipe},
+    seen::VIEW_BITS,
+    semaphore::MOST_COUNTED,
 };
 pub use op::{
     Code, ObjectId, Op, OpKind, Operands, Rmw, RmwKind, Synchronises, ThreadId, Turn, Waiting,

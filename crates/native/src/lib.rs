@@ -15,9 +15,10 @@
 //! ```
 //!
 //! * `program`, `launch`, `limits`, `ladder`: what is run and how.
-//! * `session`, `replay`: one check, one recorded execution.
+//! * `session`, `replay`: one check, one recorded execution; `pieces`: parts of one for other processes.
 //! * `subject`, `worker_target`, `notes`: the program as the crates `check` and `explore` see it.
 //! * `named_trace`, `program_names`: executions for people.
+//! * `stable_run`: programs that are run once, in one fixed order.
 //! * `target`, `process`, `channel`, `spawn`, `descendants`, `scratch_disk`, `loaded_libraries`: processes and how they are driven.
 //!
 //! It knows nothing of the command line, and never prints.
@@ -32,6 +33,7 @@ mod limits;
 mod loaded_libraries;
 mod named_trace;
 mod notes;
+mod pieces;
 mod process;
 mod program;
 mod program_names;
@@ -39,6 +41,7 @@ mod replay;
 mod scratch_disk;
 mod session;
 mod spawn;
+mod stable_run;
 mod standard_input;
 mod subject;
 mod target;
@@ -59,6 +62,7 @@ pub use reweave_wire::{
 };
 pub use scratch_disk::ScratchDisks;
 pub use session::{Finished, ResumeError, Session, StepDown, StoredSession, check_program};
+pub use stable_run::{Order, StableRun};
 pub use standard_input::copy_standard_input;
 pub use subject::NativeSubject;
 pub use target::{NativeTarget, Observation, Spent};

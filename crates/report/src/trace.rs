@@ -13,7 +13,7 @@ use crate::{
 };
 use reweave_model::{
     Choice, Edge, End, Error, Event, Execution, Gate, Kind, Mark, Object, OnceState, Op, Pending,
-    Plan, Policy, Site, Step, ThreadId,
+    Pipe, Plan, Policy, Site, Step, ThreadId,
 };
 use serde::{Deserialize, Serialize};
 use std::{collections::BTreeMap, fmt, path::Path};
@@ -206,6 +206,13 @@ pub enum ObjectState {
         token: bool,
     },
     Pool,
+    Pipe {
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        messages: bool,
+        capacity: u64,
+        writers: u32,
+        readers: u32,
+    },
 }
 
 /// Who went, with which outcome, to do what: written as `[thread, outcome, "operation"]`.
@@ -581,6 +588,12 @@ impl ObjectState {
             },
             Object::Parker(token) => ObjectState::Parker { token: *token },
             Object::Pool(_) => ObjectState::Pool,
+            Object::Pipe(pipe) => ObjectState::Pipe {
+                messages: pipe.messages,
+                capacity: pipe.capacity,
+                writers: pipe.writers,
+                readers: pipe.readers,
+            },
         }
     }
 
@@ -623,6 +636,12 @@ impl ObjectState {
             }
             ObjectState::Parker { token } => Object::Parker(token),
             ObjectState::Pool => Object::pool(),
+            ObjectState::Pipe {
+                messages,
+                capacity,
+                writers,
+                readers,
+            } => Object::Pipe(Pipe::new(messages, capacity, writers, readers)),
         }
     }
 }

@@ -28,11 +28,13 @@ pub enum Rule {
     Random,
     /// Which signals are pending for the process is an object: another thread than the first, which gets them, asks for it.
     Pending,
+    /// A call that looks a descriptor up changes it: ends of pipes and sockets are closed while other threads use them.
+    Closing,
 }
 
 impl Rule {
     /// All rules with the names by which files store them, in the order of their numbers.
-    const NAMES: [(Rule, &'static str); 11] = [
+    const NAMES: [(Rule, &'static str); 12] = [
         (Rule::Ranges, "ranges"),
         (Rule::Table, "table"),
         (Rule::Output, "output"),
@@ -44,6 +46,7 @@ impl Rule {
         (Rule::Handlers, "handlers"),
         (Rule::Random, "random"),
         (Rule::Pending, "pending"),
+        (Rule::Closing, "closing"),
     ];
 
     /// The name by which files store it.

@@ -88,6 +88,7 @@ fn objects() -> Vec<Object> {
         Object::Parker(true),
         Object::Parker(false),
         Object::pool(),
+        Object::pipe(9),
     ]
 }
 

@@ -4,7 +4,7 @@ use crate::{
     trace::{ObjectState, PendingEntry, Trace, pointer},
     walk::{Walked, walk},
 };
-use reweave_model::{ObjectId, Op, RmwKind};
+use reweave_model::{GONE, ObjectId, Op, RmwKind};
 use std::collections::BTreeMap;
 
 /// A trace with what the model knows about it.
@@ -86,6 +86,7 @@ impl<'a> Story<'a> {
                 };
                 format!("{} -> {}", value(count), value(after))
             }
+            Op::Put { .. } | Op::Get { .. } => pipe_note(op, ok, result),
             Op::Leave(_) if result == 1 => "as leader".into(),
             Op::OnceBegin { .. } => match result {
                 1 => "already done".into(),
@@ -327,5 +328,17 @@ fn value(value: u64) -> String {
         value.to_string()
     } else {
         format!("{value:#x}")
+    }
+}
+
+/// How much was put into a pipe or taken from it.
+fn pipe_note(op: Op, ok: bool, result: u64) -> String {
+    match (op, ok) {
+        (Op::Put { .. }, false) if result == GONE => "no reader is left".into(),
+        (Op::Put { .. }, false) => "no room".into(),
+        (_, false) if result == GONE => "at its end".into(),
+        (_, false) => "empty".into(),
+        (Op::Put { .. }, true) => format!("{result} more"),
+        (_, true) => format!("{result} taken"),
     }
 }

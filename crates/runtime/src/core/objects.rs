@@ -17,6 +17,8 @@ pub enum Sort {
     Futex,
     /// A file or stream; its address is no place in memory.
     File,
+    /// A pipe; its address is no place in memory.
+    Pipe,
     /// Whether something was sent to a thread; its address is no place in memory.
     Signals,
     /// An order that the program vouches for.

@@ -228,7 +228,10 @@ pub(crate) fn look_up(number: c_int, site: Site) {
         return;
     }
     if !alone() {
-        file_objects::look_at(object(number), site);
+        match rules::holds(Rule::Closing) {
+            true => file_objects::touch(object(number), site),
+            false => file_objects::look_at(object(number), site),
+        }
     }
     note_stale(number);
     if !alone() {

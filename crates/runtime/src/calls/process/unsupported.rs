@@ -95,8 +95,8 @@ unsupported! {
 // What threads and processes talk through, beyond memory and the objects of pthreads.
 unsupported! {
     mkfifo mkfifoat mknod mknodat
-    socket socketpair accept accept4 connect bind listen shutdown
-    send sendto sendmsg sendmmsg recv recvfrom recvmsg recvmmsg
+    socket accept accept4 connect bind listen
+    sendmsg sendmmsg recvmsg recvmmsg
     getaddrinfo gethostbyname gethostbyname2 gethostbyaddr getnameinfo
     shmget shmat shmdt shmctl
     semget semop semtimedop semctl msgget msgsnd msgrcv msgctl
