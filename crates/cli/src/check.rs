@@ -2,6 +2,7 @@
 
 use crate::{
     args::{CheckOptions, CheckRequest, FaultKind, Format, ProgramSource, Races},
+    cluster,
     config::{Suppress, accept, is_known},
     fingerprint::{Facts, hash_of_file},
     output::{Failure, print, quoted, replay_line, say, style, usage},
@@ -18,6 +19,8 @@ use std::{
     ffi::OsString,
     fs::File,
     hash::{DefaultHasher, Hash, Hasher},
+    io,
+    os::unix::fs::FileExt,
     path::Path,
     sync::{
         Arc,
@@ -32,7 +35,11 @@ pub fn run(options: CheckOptions) -> ExitCode {
         Ok(request) => request,
         Err(sentence) => return usage(&sentence),
     };
-    match explore(&request) {
+    let explored = match request.options.cluster {
+        Some(_) => cluster::explore(&request),
+        None => explore(&request),
+    };
+    match explored {
         Ok(code) => code,
         Err(failure) => {
             let code = failure.report();
@@ -108,8 +115,7 @@ pub fn prepare(request: &CheckRequest, stdin: Option<Arc<File>>) -> Result<Nativ
 fn files_name(program: &str, args: &[OsString]) -> String {
     /// Names of files have limits, also with a number and an extension.
     const LONGEST: usize = 60;
-    let stem = Path::new(program).file_stem().unwrap_or_default();
-    let mut name = stem.to_string_lossy().into_owned();
+    let mut name = stem(program);
     for arg in args {
         let good = |c: char| c.is_ascii_alphanumeric() || "-.=+,".contains(c);
         let arg = arg.to_string_lossy();
@@ -125,6 +131,19 @@ fn files_name(program: &str, args: &[OsString]) -> String {
         name += &format!("-{:08x}", hasher.finish() as u32);
     }
     name
+}
+
+/// All that a program reads on its standard input.
+pub fn whole(stdin: &File) -> io::Result<Vec<u8>> {
+    let mut bytes = vec![0; stdin.metadata()?.len() as usize];
+    stdin.read_exact_at(&mut bytes, 0)?;
+    Ok(bytes)
+}
+
+/// What the files of a program are called, whatever its arguments are.
+pub fn stem(program: &str) -> String {
+    let stem = Path::new(program).file_stem();
+    stem.unwrap_or_default().to_string_lossy().into_owned()
 }
 
 /// How many workers explore at once.
@@ -174,8 +193,14 @@ fn explore(request: &CheckRequest) -> Result<ExitCode, Failure> {
         let program = prepare(request, stdin)?;
         search(request, program, &control, &progress)
     })?;
-    if let Some(sentence) = checked.interrupted {
-        say(&sentence);
+    present(request, &checked)
+}
+
+/// Shows what came out of a check, and returns the exit code.
+pub fn present(request: &CheckRequest, checked: &Checked) -> Result<ExitCode, Failure> {
+    let options = &request.options;
+    if let Some(sentence) = &checked.interrupted {
+        say(sentence);
     }
     let finished = &checked.finished;
     if let Some(sentence) = unconfirmed(finished.outcome.unconfirmed) {
@@ -196,12 +221,12 @@ fn explore(request: &CheckRequest) -> Result<ExitCode, Failure> {
 const RESUMABLE: [&str; 3] = ["interrupted", "budget", "max-executions"];
 
 /// A check at its end.
-struct Checked {
-    finished: Finished,
+pub struct Checked {
+    pub finished: Finished,
     /// What its files are called.
-    name: String,
+    pub name: String,
     /// What to say if it was interrupted.
-    interrupted: Option<String>,
+    pub interrupted: Option<String>,
 }
 
 /// Explores a program to its end or its limits. What is left of a search that was stopped is kept.
