@@ -59,6 +59,9 @@ impl Default for Pace {
 /// The shortest exploration that is worth its overhead.
 const LEAST_MS: u64 = 50;
 
+/// Pieces are called back after so long, whatever came of it before.
+const LONGEST_MS: u64 = 10_000;
+
 /// A worker that is silent for so long is gone, as far as the number of pieces goes.
 const SILENT_MS: u64 = 3_000;
 
@@ -146,6 +149,9 @@ pub struct Coordinator<H> {
     repeated: u64,
     /// Out when it was resumed, and to be queued once more.
     again: Vec<PieceId>,
+    /// How long pieces are left alone at present, and the runs when some were called back last.
+    patience_ms: u64,
+    recalled_at: Option<u64>,
 }
 
 impl<H: Home> Coordinator<H> {
@@ -164,6 +170,8 @@ impl<H: Home> Coordinator<H> {
             reports: 0,
             repeated: 0,
             again: Vec::new(),
+            patience_ms: pace.recall_ms.unwrap_or_default(),
+            recalled_at: None,
         }
     }
 
@@ -398,9 +406,10 @@ impl<H: Home> Coordinator<H> {
     /// Calls the oldest pieces back if there are fewer than the fleet can explore.
     fn recall(&mut self, now_ms: u64, step: &mut Step) {
         let idle = self.slots(now_ms).saturating_sub(self.out.len());
-        let (Some(patience), 1..) = (self.pace.recall_ms, idle) else {
+        let (Some(least), 1..) = (self.pace.recall_ms, idle) else {
             return;
         };
+        let patience = self.patience_ms;
         let ripe = |out: &Out| now_ms.saturating_sub(out.since_ms) >= patience;
         let mut ripe: Vec<(u64, PieceId)> = self
             .out
@@ -417,6 +426,13 @@ impl<H: Home> Coordinator<H> {
             }
         }
         if !called.is_empty() {
+            // A piece that is called back before its first run comes back as it was: next time it gets longer.
+            let runs = Some(self.home.runs());
+            self.patience_ms = match self.recalled_at == runs {
+                true => (2 * patience).min(self.pace.slice_ms.max(LONGEST_MS)),
+                false => least,
+            };
+            self.recalled_at = runs;
             step.control = Some(Control::Recall(called));
         }
     }
