@@ -111,19 +111,11 @@ pub fn prepare(request: &CheckRequest, stdin: Option<Arc<File>>) -> Result<Nativ
     Ok(program)
 }
 
-/// All that a program reads on its standard input.
-pub fn whole(stdin: &File) -> io::Result<Vec<u8>> {
-    let mut bytes = vec![0; stdin.metadata()?.len() as usize];
-    stdin.read_exact_at(&mut bytes, 0)?;
-    Ok(bytes)
-}
-
 /// What the files of a check are called: after its program and its arguments, `queue` or `queue_17`.
-pub fn files_name(program: &str, args: &[OsString]) -> String {
+fn files_name(program: &str, args: &[OsString]) -> String {
     /// Names of files have limits, also with a number and an extension.
     const LONGEST: usize = 60;
-    let stem = Path::new(program).file_stem().unwrap_or_default();
-    let mut name = stem.to_string_lossy().into_owned();
+    let mut name = stem(program);
     for arg in args {
         let good = |c: char| c.is_ascii_alphanumeric() || "-.=+,".contains(c);
         let arg = arg.to_string_lossy();
@@ -139,6 +131,19 @@ pub fn files_name(program: &str, args: &[OsString]) -> String {
         name += &format!("-{:08x}", hasher.finish() as u32);
     }
     name
+}
+
+/// All that a program reads on its standard input.
+pub fn whole(stdin: &File) -> io::Result<Vec<u8>> {
+    let mut bytes = vec![0; stdin.metadata()?.len() as usize];
+    stdin.read_exact_at(&mut bytes, 0)?;
+    Ok(bytes)
+}
+
+/// What the files of a program are called, whatever its arguments are.
+pub fn stem(program: &str) -> String {
+    let stem = Path::new(program).file_stem();
+    stem.unwrap_or_default().to_string_lossy().into_owned()
 }
 
 /// How many workers explore at once.

@@ -151,7 +151,7 @@ fn go_on((broker, url): (&Broker, &str), search: &SearchId) -> Result<ExitCode, 
     request.options.format = Format::Text;
     let (program, settings) = program::open(&manifest, directory.path())?;
     let settings = reweave_check::Settings {
-        name: check::files_name(&manifest.name, &[]),
+        name: check::stem(&manifest.name),
         ..settings
     };
     let existing = Existing {
