@@ -6,7 +6,11 @@ use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestRng, TestRu
 use reweave_explore::{AlgorithmName, Flow, Options, Search};
 use reweave_model::End;
 use reweave_testing::loops::{L, LoopClass, LoopMachine, Looping, classes, loop_class, looping};
-use std::{cell::Cell, collections::BTreeMap, sync::Mutex};
+use std::{
+    cell::Cell,
+    collections::{BTreeMap, BTreeSet},
+    sync::Mutex,
+};
 
 /// Programs with more states are skipped.
 const STATES: usize = 30_000;
@@ -90,7 +94,42 @@ fn compare(program: &Looping) -> Result<Option<(u64, u64)>, String> {
         }
         counts = (oracle.len() as u64, met.redundant);
     }
+    in_pieces(program, &oracle)?;
     Ok(Some(counts))
+}
+
+/// Stopped after every third execution, stored, and gone on with: the same classes.
+fn in_pieces(program: &Looping, oracle: &BTreeSet<LoopClass>) -> Result<(), String> {
+    let mut search = Search::new(Options {
+        algorithm: AlgorithmName::RfLoops,
+        ..Options::default()
+    });
+    let met = Mutex::new(BTreeSet::new());
+    while !search.exhausted() && search.unfit().is_none() {
+        let stored = serde_json::to_string(&search.store()).unwrap();
+        search = Search::resume(serde_json::from_str(&stored).unwrap()).unwrap();
+        let left = Mutex::new(3);
+        let before = || {
+            let mut left = left.lock().unwrap();
+            *left -= 1;
+            match *left < 0 {
+                true => Flow::Stop,
+                false => Flow::Continue,
+            }
+        };
+        let after = |_: &_, execution: &reweave_model::Execution| {
+            if execution.end != End::Redundant {
+                met.lock().unwrap().insert(loop_class(execution));
+            }
+            Flow::Continue
+        };
+        let outcome = search.run(1, |_| LoopMachine::new(program), before, after);
+        outcome.map_err(|error| format!("{error:?}"))?;
+    }
+    match met.into_inner().unwrap() == *oracle {
+        true => Ok(()),
+        false => Err("in pieces it meets others".into()),
+    }
 }
 
 #[test]
