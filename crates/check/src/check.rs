@@ -65,15 +65,19 @@ pub struct Check<S> {
     /// Of all slices.
     pub(crate) elapsed: Duration,
     /// Whether there would be more to do, had there been more time.
-    paused: bool,
+    pub(crate) paused: bool,
     /// Whether that is because somebody stopped it.
-    interrupted: bool,
+    pub(crate) interrupted: bool,
     /// What makes it large.
     heavy: Heavy,
     /// Why it is not explored by who reads from whom.
     pub(crate) because: Option<String>,
     /// When all slices are over.
-    deadline: Option<Instant>,
+    pub(crate) deadline: Option<Instant>,
+    /// After how many runs a slice is over.
+    pub(crate) enough: u64,
+    /// Pieces that were handed out and have not come back.
+    pub(crate) out: u64,
 }
 
 /// How long after its deadline a check may still confirm what it has found. The rest of what a budget may be exceeded by is for
@@ -104,7 +108,14 @@ impl<S: Subject> Check<S> {
             heavy: Heavy::default(),
             because: None,
             deadline: None,
+            enough: u64::MAX,
+            out: 0,
         }
+    }
+
+    /// From here on slices are over after so many runs of the search.
+    pub fn set_enough(&mut self, runs: u64) {
+        self.enough = runs;
     }
 
     /// When the last slice is over, and no run and no analysis goes on.
@@ -151,6 +162,8 @@ impl<S: Subject> Check<S> {
             control,
             until,
             begun: start,
+            enough: self.enough,
+            least: 0,
         };
         self.subject.end_runs_at(self.deadline);
         let done = loop {
@@ -188,10 +201,11 @@ impl<S: Subject> Check<S> {
         self.repeats = Repeats::default();
         self.heavy = Heavy::default();
         self.races = AtomicBool::new(false);
+        self.out = 0;
     }
 
     /// Explores until the search is over, the slice is, or it turns out that the program has to be explored in another way.
-    fn explore(&mut self, slice: &Slice<'_>) -> Result<Explored, Fault> {
+    pub(crate) fn explore(&mut self, slice: &Slice<'_>) -> Result<Explored, Fault> {
         let control = slice.control;
         let begun = self.search.totals().runs();
         control.runs.store(begun, Relaxed);
@@ -303,7 +317,7 @@ impl<S: Subject> Check<S> {
     }
 
     /// Whether an error stopped it.
-    fn failed(&self) -> bool {
+    pub(crate) fn failed(&self) -> bool {
         !self.settings.keep_going && self.found.any(self.settings.beyond_races)
     }
 
@@ -313,9 +327,9 @@ impl<S: Subject> Check<S> {
         limit.is_some_and(|limit| self.totals().runs() >= limit)
     }
 
-    fn finished(&self) -> bool {
-        let exhausted = self.search.exhausted() && !self.subject.must_restart();
-        exhausted || self.failed() || self.limited()
+    pub(crate) fn finished(&self) -> bool {
+        let exhausted = self.search.exhausted() && self.out == 0;
+        (exhausted && !self.subject.must_restart()) || self.failed() || self.limited()
     }
 
     /// Why it is not explored as was asked for.
@@ -364,7 +378,7 @@ impl<S: Subject> Check<S> {
         if errors.is_empty() && !hurried {
             hurried = !std::mem::take(&mut self.repeats).confirm(&self.subject)?;
         }
-        let left = !self.search.exhausted() || self.subject.must_restart();
+        let left = !self.search.exhausted() || self.out > 0 || self.subject.must_restart();
         let stopped = failed && !errors.is_empty();
         let late = hurried || (left && self.paused && !stopped);
         let reasons = [
@@ -422,7 +436,7 @@ impl<S: Subject> Check<S> {
 }
 
 /// How a part of a check ended.
-enum Explored {
+pub(crate) enum Explored {
     /// The search is complete, or was stopped.
     Stopped,
     /// A run took longer than there was time.
@@ -432,16 +446,22 @@ enum Explored {
 }
 
 /// Some time for a check.
-struct Slice<'a> {
-    control: &'a Control,
-    until: Option<Instant>,
-    begun: Instant,
+pub(crate) struct Slice<'a> {
+    pub control: &'a Control,
+    pub until: Option<Instant>,
+    pub begun: Instant,
+    /// Over after so many runs of the whole search.
+    pub enough: u64,
+    /// Its time is not up before so many.
+    pub least: u64,
 }
 
 impl Slice<'_> {
     /// Whether it is up.
     fn over(&self) -> bool {
         let late = |until| Instant::now() >= until;
-        self.control.stop.load(Relaxed) || self.until.is_some_and(late)
+        let runs = self.control.runs.load(Relaxed);
+        let late = runs >= self.least && self.until.is_some_and(late);
+        runs >= self.enough || late || self.control.stop.load(Relaxed)
     }
 }

@@ -10,7 +10,7 @@ use reweave_report::{Finding, Position, Trace, WriteError, record_sources};
 use serde::{Deserialize, Serialize};
 use std::{
     cmp::Ordering,
-    collections::HashMap,
+    collections::{HashMap, hash_map::Entry},
     fmt, fs, io,
     path::{Path, PathBuf},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
@@ -110,6 +110,17 @@ impl Case {
     fn compare(&self, plan: &Plan, execution: &Execution) -> Ordering {
         let events = self.execution.events.len().cmp(&execution.events.len());
         events.then_with(|| choices(&self.plan).cmp(choices(plan)))
+    }
+
+    /// Counts another case of the same error, and keeps the lesser of both executions.
+    fn merge(&mut self, other: Case) {
+        let less = self.compare(&other.plan, &other.execution) == Ordering::Greater;
+        let seen = self.seen + other.seen;
+        if less {
+            let order = self.order;
+            *self = Case { order, ..other };
+        }
+        self.seen = seen;
     }
 }
 
@@ -229,6 +240,21 @@ impl Found {
             .extend(stored.map(|StoredCase(identity, case)| (identity, case)));
     }
 
+    /// Adds what was found in another part of the same search.
+    pub(crate) fn absorb(&self, stored: Vec<StoredCase>) {
+        let mut cases = self.lock();
+        for StoredCase(identity, mut case) in stored {
+            let order = cases.len();
+            match cases.entry(identity) {
+                Entry::Vacant(place) => {
+                    case.order = order;
+                    place.insert(case);
+                }
+                Entry::Occupied(mut known) => known.get_mut().merge(case),
+            }
+        }
+    }
+
     fn lock(&self) -> MutexGuard<'_, HashMap<Identity<Site>, Case>> {
         self.cases.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -279,14 +305,7 @@ fn merged(
         let identity = (kind, rule, places);
         match merged.iter_mut().find(|(other, _)| *other == identity) {
             None => merged.push((identity, case)),
-            Some((_, known)) => {
-                known.seen += case.seen;
-                if known.compare(&case.plan, &case.execution) == Ordering::Greater {
-                    known.index = case.index;
-                    known.plan = case.plan;
-                    known.execution = case.execution;
-                }
-            }
+            Some((_, known)) => known.merge(case),
         }
     }
     merged.into_iter().map(|(_, case)| case).collect()

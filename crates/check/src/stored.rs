@@ -8,11 +8,14 @@ use std::{sync::atomic::AtomicBool, sync::atomic::Ordering::Relaxed, time::Durat
 /// A check as plain data, but for what its subject noticed.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct StoredCheck {
-    search: Fragment,
-    found: Vec<StoredCase>,
-    races: bool,
-    because: Option<String>,
-    elapsed: Duration,
+    pub(crate) search: Fragment,
+    pub(crate) found: Vec<StoredCase>,
+    pub(crate) races: bool,
+    pub(crate) because: Option<String>,
+    pub(crate) elapsed: Duration,
+    /// Pieces of it that are elsewhere.
+    #[serde(default)]
+    pub(crate) out: u64,
 }
 
 impl<S: Subject> Check<S> {
@@ -27,6 +30,7 @@ impl<S: Subject> Check<S> {
             races: self.races.load(Relaxed),
             because: self.because.clone(),
             elapsed: self.elapsed,
+            out: self.out,
         }
     }
 
@@ -57,6 +61,7 @@ impl<S: Subject> Check<S> {
         check.found.restore(stored.found);
         check.races = AtomicBool::new(stored.races);
         check.elapsed = stored.elapsed;
+        check.out = stored.out;
         Ok(check)
     }
 }

@@ -4,10 +4,14 @@
 //! by:* `main`; by `suite` and `replay` for checks that are stored as words. *Owns:* nothing.
 
 mod check;
+mod cluster;
 mod mistakes;
 mod word_groups;
 
-pub use check::{CheckOptions, CheckRequest, FaultKind, ProgramSource, Races, option_mistake};
+pub use check::{
+    CheckOptions, CheckRequest, FaultKind, ProgramSource, Races, option_mistake, restart_named,
+};
+pub use cluster::{ClusterCommand, ClusterOptions, WorkerOptions};
 pub use mistakes::sentence;
 
 use check::number;
@@ -112,6 +116,10 @@ pub enum Verb {
     Estimate(CheckOptions),
     /// Compare estimates with recorded searches
     Evaluate(EvaluateOptions),
+    /// Explore pieces of searches that others began on a cluster
+    Worker(WorkerOptions),
+    /// Searches on a cluster: look at them, stop and resume them
+    Cluster(ClusterOptions),
     /// Run a program with its threads synchronising in one fixed order
     #[command(after_help = RUN_HELP)]
     Run(RunOptions),

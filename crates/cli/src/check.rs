@@ -2,6 +2,7 @@
 
 use crate::{
     args::{CheckOptions, CheckRequest, FaultKind, Format, ProgramSource, Races},
+    cluster,
     fingerprint::Facts,
     output::{Failure, print, quoted, replay_line, say, style, usage},
     progress::{self, Phase, Progress},
@@ -15,6 +16,8 @@ use reweave_report::{ExitCode, ResultDocument, Sources, Style, render_trace, ren
 use std::{
     env,
     fs::File,
+    io,
+    os::unix::fs::FileExt,
     path::Path,
     sync::{
         Arc,
@@ -29,7 +32,11 @@ pub fn run(options: CheckOptions) -> ExitCode {
         Ok(request) => request,
         Err(sentence) => return usage(&sentence),
     };
-    match explore(&request) {
+    let explored = match request.options.cluster {
+        Some(_) => cluster::explore(&request),
+        None => explore(&request),
+    };
+    match explored {
         Ok(code) => code,
         Err(failure) => {
             let code = failure.report();
@@ -99,6 +106,19 @@ pub fn prepare(request: &CheckRequest, stdin: Option<Arc<File>>) -> Result<Nativ
     Ok(program)
 }
 
+/// All that a program reads on its standard input.
+pub fn whole(stdin: &File) -> io::Result<Vec<u8>> {
+    let mut bytes = vec![0; stdin.metadata()?.len() as usize];
+    stdin.read_exact_at(&mut bytes, 0)?;
+    Ok(bytes)
+}
+
+/// What the files of a program's check are called.
+pub fn stem(program: &str) -> String {
+    let stem = Path::new(program).file_stem();
+    stem.unwrap_or_default().to_string_lossy().into_owned()
+}
+
 /// How many workers explore at once.
 fn workers(options: &CheckOptions) -> usize {
     let cores = || std::thread::available_parallelism().map_or(1, usize::from);
@@ -107,7 +127,6 @@ fn workers(options: &CheckOptions) -> usize {
 
 /// The settings of a check of this program.
 pub fn settings(request: &CheckRequest, program: &NativeProgram) -> Settings {
-    let stem = Path::new(program.name()).file_stem();
     let options = &request.options;
     Settings {
         options: Options {
@@ -127,7 +146,7 @@ pub fn settings(request: &CheckRequest, program: &NativeProgram) -> Settings {
         races_cut: options.races == Races::Report,
         minimise: !options.no_minimise,
         directory: options.output.clone(),
-        name: stem.unwrap_or_default().to_string_lossy().into_owned(),
+        name: stem(program.name()),
         log: options.log.clone(),
     }
 }
@@ -147,8 +166,14 @@ fn explore(request: &CheckRequest) -> Result<ExitCode, Failure> {
         let program = prepare(request, stdin)?;
         search(request, program, &control, &progress)
     })?;
-    if let Some(sentence) = checked.interrupted {
-        say(&sentence);
+    present(request, &checked)
+}
+
+/// Shows what came out of a check, and returns the exit code.
+pub fn present(request: &CheckRequest, checked: &Checked) -> Result<ExitCode, Failure> {
+    let options = &request.options;
+    if let Some(sentence) = &checked.interrupted {
+        say(sentence);
     }
     let finished = &checked.finished;
     if let Some(sentence) = unconfirmed(finished.outcome.unconfirmed) {
@@ -169,12 +194,12 @@ fn explore(request: &CheckRequest) -> Result<ExitCode, Failure> {
 const RESUMABLE: [&str; 3] = ["interrupted", "budget", "max-executions"];
 
 /// A check at its end.
-struct Checked {
-    finished: Finished,
+pub struct Checked {
+    pub finished: Finished,
     /// What its files are called.
-    name: String,
+    pub name: String,
     /// What to say if it was interrupted.
-    interrupted: Option<String>,
+    pub interrupted: Option<String>,
 }
 
 /// Explores a program to its end or its limits. What is left of a search that was stopped is kept.

@@ -6,6 +6,7 @@
 
 mod args;
 mod check;
+mod cluster;
 mod compilers;
 mod completions;
 mod estimate;
@@ -47,6 +48,8 @@ fn run(verb: Verb) -> u8 {
         Verb::Check(options) => check::run(options),
         Verb::Suite(options) => suite::run(&options),
         Verb::Estimate(options) => estimate::run(options),
+        Verb::Worker(options) => cluster::work(&options),
+        Verb::Cluster(options) => cluster::manage(&options),
         Verb::Run(options) => return run::run(&options),
         Verb::Evaluate(options) => evaluate::run(&options.logs),
         Verb::Build(options) => compilers::build(&options.command),

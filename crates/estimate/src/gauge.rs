@@ -147,6 +147,11 @@ impl Tally {
         self.weight.add(ln_weight);
     }
 
+    /// Which part of the whole search the executions weigh.
+    pub fn covered(&self) -> f64 {
+        self.weight.ln().exp()
+    }
+
     /// Counts branches that followed from an execution which was counted elsewhere.
     pub fn adopt(&mut self, branches: usize) {
         self.children += branches as u64;

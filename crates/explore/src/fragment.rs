@@ -61,7 +61,7 @@ impl Fragment {
 
 /// Distinguishes a search from other fragments of it. The first search has id 0.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
-struct Identity {
+pub(crate) struct Identity {
     id: u64,
     /// Fragments taken out of it.
     fragments: u64,
@@ -94,10 +94,17 @@ impl Identity {
     }
 }
 
+impl Identity {
+    /// Whether it is the whole search, parts of which are elsewhere.
+    pub fn lends(&self) -> bool {
+        self.id == 0 && self.fragments > 0
+    }
+}
+
 /// What a search has to do with other processes.
 #[derive(Debug)]
 pub(crate) struct Exchange<P> {
-    identity: Identity,
+    pub identity: Identity,
     /// Nodes that travelled, its own and those of others.
     nodes: HashMap<NodeId, Arc<Node>>,
     /// Branches for nodes that belong to others.
@@ -193,11 +200,54 @@ impl<A: Algorithm> Search<A> {
         if self.frontier.len() < 2 {
             return None;
         }
-        let mut tally = self.tally();
         let half = self.frontier.len() / 2;
-        let branches: Vec<_> = self.frontier.drain(..half).collect();
+        let branches = self.frontier.drain(..half).collect();
+        self.forget_passes();
+        Some(self.hand_out(branches))
+    }
+
+    /// Hands out everything that is left, in at most so many fragments of about the same weight.
+    pub fn deal(&mut self, most: usize) -> Vec<Fragment> {
+        self.settle();
+        let all = std::mem::take(&mut self.frontier);
+        let mut hands: Vec<(f64, Vec<usize>)> = vec![(0.0, Vec::new()); most.min(all.len())];
+        let weight = |index: &usize| all[*index].place.weight;
+        let mut heaviest: Vec<usize> = (0..all.len()).collect();
+        heaviest.sort_by(|one, other| weight(other).total_cmp(&weight(one)));
+        for index in heaviest {
+            let lightest = hands.iter_mut().min_by(|(one, ones), (other, others)| {
+                let sizes = ones.len().cmp(&others.len());
+                one.total_cmp(other).then(sizes)
+            });
+            let Some((sum, hand)) = lightest else {
+                break;
+            };
+            *sum += weight(&index).exp();
+            hand.push(index);
+        }
+        let mut all: Vec<Option<Branch<A::Payload>>> = all.into_iter().map(Some).collect();
+        let fragments = hands.into_iter().map(|(_, mut hand)| {
+            // As they lay on the stack.
+            hand.sort_unstable();
+            let taken = hand.into_iter().map(|index| all[index].take());
+            let taken = taken.map(|it| it.expect("every branch goes into one hand"));
+            self.hand_out(taken.collect())
+        });
+        let fragments = fragments.collect();
+        self.frontier = all.into_iter().flatten().collect();
+        self.forget_passes();
+        fragments
+    }
+
+    /// What is left changed, so passes of probing over all of it say nothing any more.
+    fn forget_passes(&mut self) {
+        let mut tally = self.tally();
         tally.forget_passes();
         self.measure(tally);
+    }
+
+    /// A fragment of these branches. Their nodes are lent.
+    fn hand_out(&mut self, branches: Vec<Branch<A::Payload>>) -> Fragment {
         let mut writer = Writer::default();
         let branches = branches.iter().map(|it| writer.branch::<A>(it)).collect();
         let exchange = &mut self.exchange;
@@ -207,7 +257,7 @@ impl<A: Algorithm> Search<A> {
             node.store(before, true)
         });
         let nodes = nodes.collect();
-        Some(Fragment {
+        Fragment {
             version: VERSION,
             options: *self.options(),
             identity: self.exchange.identity.next(),
@@ -217,7 +267,7 @@ impl<A: Algorithm> Search<A> {
             nodes,
             branches,
             offers: Vec::new(),
-        })
+        }
     }
 
     /// Explores a fragment, with any algorithm and any claims.
@@ -259,7 +309,12 @@ impl<A: Algorithm> Search<A> {
         self.unfit = self.unfit.take().or(fragment.unfit);
         self.exchange.offers.extend(offers);
         let mut tally = self.tally();
-        tally.merge(&fragment.tally);
+        let mut theirs = fragment.tally;
+        if fragment.identity.id != self.exchange.identity.id {
+            // Its passes are about a part of the search.
+            theirs.forget_passes();
+        }
+        tally.merge(&theirs);
         tally.adopt(self.accept_offers());
         self.measure(tally);
         Ok(())

@@ -161,11 +161,16 @@ impl<A: Algorithm> Search<A> {
 
     /// Begins a gauge for what was done and what is left.
     pub(crate) fn measure(&mut self, tally: Tally) {
-        let mut whole = LogSum::default();
-        self.frontier
-            .iter()
-            .for_each(|branch| whole.add(branch.place.weight));
-        self.gauge = Arc::new(Gauge::new(tally, whole));
+        let mut left = LogSum::default();
+        match self.exchange.identity.lends() {
+            // What is elsewhere is left, too.
+            true => left.add((1.0 - tally.covered()).max(f64::MIN_POSITIVE).ln()),
+            false => self
+                .frontier
+                .iter()
+                .for_each(|branch| left.add(branch.place.weight)),
+        }
+        self.gauge = Arc::new(Gauge::new(tally, left));
     }
 
     /// From now on writes down what it does. It is explored depth first then: estimators are compared with that.

@@ -117,6 +117,11 @@ fn in_fragments(
                 let one = receive(&travelling.swap_remove(one));
                 home.absorb(one).unwrap();
             }
+            2 if dice.below(2) == 0 => {
+                let dealt = home.deal(1 + dice.below(4));
+                splits += dealt.len();
+                travelling.extend(dealt.iter().map(send));
+            }
             2 => {
                 let fragment = home.split();
                 splits += usize::from(fragment.is_some());

@@ -20,6 +20,8 @@ pub struct Launch {
     pub races: Races,
     /// Whether waits on condition variables may end spuriously.
     pub spurious_wakeups: bool,
+    /// Directories in which its libraries are looked for first.
+    pub library_path: Vec<PathBuf>,
     /// Memory whose plain accesses are visible operations.
     pub units: Vec<Unit>,
     /// Rules that all runs follow.
@@ -51,6 +53,7 @@ impl Launch {
             stdin: None,
             races: Races::default(),
             spurious_wakeups: false,
+            library_path: Vec::new(),
             units: Vec::new(),
             rules: Rules::default(),
             slots: Vec::new(),

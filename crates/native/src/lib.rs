@@ -15,7 +15,7 @@
 //! ```
 //!
 //! * `program`, `launch`, `limits`, `ladder`: what is run and how.
-//! * `session`, `replay`: one check, one recorded execution.
+//! * `session`, `replay`: one check, one recorded execution; `pieces`: parts of one for other processes.
 //! * `subject`, `worker_target`, `notes`: the program as the crates `check` and `explore` see it.
 //! * `named_trace`, `program_names`: executions for people.
 //! * `stable_run`: programs that are run once, in one fixed order.
@@ -34,6 +34,7 @@ mod loaded_libraries;
 mod memory_names;
 mod named_trace;
 mod notes;
+mod pieces;
 mod process;
 mod program;
 mod program_names;

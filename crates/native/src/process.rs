@@ -433,6 +433,15 @@ fn command(
     // Every restart would undo lazy binding, and the kernel must not write into thread-local memory.
     command.env("LD_BIND_NOW", "1");
     command.env("GLIBC_TUNABLES", "glibc.pthread.rseq=0");
+    if !launch.library_path.is_empty() {
+        let own = std::env::var_os("LD_LIBRARY_PATH").unwrap_or_default();
+        let own = std::env::split_paths(&own).filter(|it| !it.as_os_str().is_empty());
+        let all = launch.library_path.iter().cloned().chain(own);
+        // A directory with a colon in its name cannot be searched.
+        if let Ok(all) = std::env::join_paths(all) {
+            command.env("LD_LIBRARY_PATH", all);
+        }
+    }
     command.stdin(match &launch.stdin {
         // Opened again, so that each process has its own position in it.
         Some(file) => File::open(format!("/proc/self/fd/{}", file.as_raw_fd()))

@@ -19,9 +19,9 @@ use std::{fmt, time::Instant};
 
 /// See the module.
 pub struct Session {
-    program: NativeProgram,
+    pub(crate) program: NativeProgram,
     settings: Settings,
-    check: Check<NativeSubject>,
+    pub(crate) check: Check<NativeSubject>,
     deadline: Option<Instant>,
 }
 
@@ -62,9 +62,9 @@ impl fmt::Display for StepDown {
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct StoredSession {
     /// The name of its rung.
-    restart: String,
-    notes: StoredNotes,
-    check: StoredCheck,
+    pub(crate) restart: String,
+    pub(crate) notes: StoredNotes,
+    pub(crate) check: StoredCheck,
 }
 
 /// Why a stored session cannot be continued.
@@ -186,12 +186,18 @@ impl Session {
     ) -> Result<bool, CheckError> {
         loop {
             let more = self.check.advance(control, until);
-            let fault = match (more, self.check.subject().leftover()) {
-                (Err(fault), _) => fault,
-                (Ok(_), Some(leftover)) => Fault::Differs(format!("{leftover} were left behind")),
-                (Ok(more), None) => return Ok(more),
-            };
-            stepped_down(&self.step_down(fault)?);
+            match self.unless_left_behind(more) {
+                Ok(more) => return Ok(more),
+                Err(fault) => stepped_down(&self.step_down(fault)?),
+            }
+        }
+    }
+
+    /// A fault if a run left something behind in its process.
+    pub(crate) fn unless_left_behind<T>(&self, done: Result<T, Fault>) -> Result<T, Fault> {
+        match (done, self.check.subject().leftover()) {
+            (Ok(_), Some(what)) => Err(Fault::Differs(format!("{what} were left behind"))),
+            (done, _) => done,
         }
     }
 
@@ -216,7 +222,7 @@ impl Session {
     }
 
     /// Restarts the check on the next rung, if there is one that could help.
-    fn step_down(&mut self, fault: Fault) -> Result<StepDown, CheckError> {
+    pub(crate) fn step_down(&mut self, fault: Fault) -> Result<StepDown, CheckError> {
         let (Fault::Differs(because), Some(rung)) = (&fault, self.program.rung_below()) else {
             return Err(fault.into());
         };

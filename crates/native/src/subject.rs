@@ -90,6 +90,12 @@ impl NativeSubject {
             .store(&launch.units, launch.rules, launch.libraries.stored())
     }
 
+    /// As [`NativeSubject::store`], but only how runs are modelled.
+    pub fn outline(&self) -> StoredNotes {
+        let launch = &self.launch;
+        Notes::default().store(&launch.units, launch.rules, launch.libraries.stored())
+    }
+
     /// Restores the notes, before a check begins.
     pub fn restore(&mut self, stored: StoredNotes) {
         self.launch.units = stored.units();
@@ -97,6 +103,14 @@ impl NativeSubject {
         self.launch.libraries = stored.libraries();
         self.restored = Some(stored);
         self.end_processes();
+    }
+
+    /// Adds what was noted in other processes, in runs of the same kind.
+    pub fn absorb(&self, stored: StoredNotes) {
+        for library in stored.libraries().wanted() {
+            self.launch.libraries.want(library);
+        }
+        self.notes().all.extend(Notes::from(stored).all);
     }
 
     /// Runs a plan once, in full detail, in a process started for it.

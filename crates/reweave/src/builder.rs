@@ -194,11 +194,7 @@ impl Builder {
     /// Makes the check and panics with the whole story when an error was found.
     #[track_caller]
     pub fn check(self, check: impl Fn() + Send + Sync + 'static) {
-        let report = self.run(check);
-        report.announce();
-        if let Some(story) = report.story() {
-            panic!("{story}");
-        }
+        crate::__macro::conclude(&self.run(check));
     }
 
     fn with_environment(mut self) -> Result<Builder, CheckError> {

@@ -41,6 +41,15 @@ mod checked {
             }
         }
 
+        /// One whose end is no access: for ports from loom, where what owns it may be std's.
+        #[doc(hidden)]
+        pub const fn with_unseen_end(value: T) -> UnsafeCell<T> {
+            UnsafeCell {
+                tag: rt::Tag::with_unseen_end(),
+                inner: std::cell::UnsafeCell::new(value),
+            }
+        }
+
         /// Takes the value out. Counts as a write.
         pub fn into_inner(self) -> T {
             self.inner.into_inner()

@@ -61,6 +61,20 @@ pub fn check(check: impl Fn() + Send + Sync + 'static) {
 pub mod __macro {
     use crate::Builder;
 
+    /// Whether the caller runs in a check.
+    pub fn in_check() -> bool {
+        crate::rt::task().is_some()
+    }
+
+    /// Says what came out, and panics with the story of an error.
+    #[track_caller]
+    pub fn conclude(report: &crate::Report) {
+        report.announce();
+        if let Some(story) = report.story() {
+            panic!("{story}");
+        }
+    }
+
     /// Makes the check; `expect`: the kind of error that it must find.
     #[track_caller]
     pub fn run_test(

@@ -458,7 +458,7 @@ fn a_loop_that_looks_at_two_mutexes() {
         while !*locks.0.lock().unwrap() && !*locks.1.lock().unwrap() {}
         t.join().unwrap();
     };
-    let seen = optimal(move || program());
+    let seen = optimal(program);
     seen.correct();
     assert_eq!(seen.ends, [End::Done]);
     random(200, program).correct();
@@ -495,7 +495,7 @@ fn a_loop_that_waits_for_a_once_lock() {
         }
         t.join().unwrap();
     };
-    let seen = optimal(move || program());
+    let seen = optimal(program);
     seen.correct();
     assert_eq!(seen.ends, [End::Done]);
     random(200, program).correct();

@@ -85,6 +85,18 @@ pub struct CheckOptions {
     /// Where trace files go
     #[arg(long, value_name = "DIR", default_value = "reweave-out")]
     pub output: PathBuf,
+    /// Explore on the workers of a cluster: the address of its broker, such as nats://host:4222
+    #[arg(long, value_name = "URL")]
+    pub cluster: Option<String>,
+    /// What to show the broker, and the key to sign the program with
+    #[arg(long, value_name = "FILE", requires = "cluster")]
+    pub credentials: Option<PathBuf>,
+    /// How long a worker explores a piece, always; if not given, the shorter the fewer are busy, at most 10s
+    #[arg(long, value_name = "TIME", requires = "cluster", value_parser = reweave_check::duration)]
+    pub slice: Option<Duration>,
+    /// So many executions are explored here before the rest goes to workers
+    #[arg(long, value_name = "N", requires = "cluster", value_parser = number::<u64>, hide = true)]
+    pub first: Option<u64>,
     /// Record the exploration, for `reweave evaluate`
     #[arg(long, value_name = "FILE")]
     pub log: Option<PathBuf>,
@@ -244,6 +256,12 @@ impl CheckRequest {
             return Err("a bound on preemptions goes through all schedules within it: it has no use for random ones".into());
         }
         let options = &self.options;
+        if options.cluster.is_some() && options.log.is_some() {
+            return Err(
+                "--log records the exploration of this process, and a cluster's workers are others"
+                    .into(),
+            );
+        }
         if options.threads == ThreadKind::Os && options.restart == RestartChoice::Fork {
             return Err("--threads os goes with --restart warm or exec: a forked process has only the thread that forked".into());
         }
@@ -343,6 +361,11 @@ impl From<RestartChoice> for Ladder {
             RestartChoice::Exec => Ladder::Only(Restart::Exec),
         }
     }
+}
+
+/// The way to run a program again that is called so.
+pub fn restart_named(name: &str) -> Result<RestartChoice, String> {
+    RestartChoice::from_str(name, false)
 }
 
 /// As users spell it.

@@ -10,15 +10,30 @@
 use super::task;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// Execution stamp << 32 | number of the cell. 0: no access yet.
-pub(crate) struct Tag(AtomicU64);
+/// The word: execution stamp << 32 | number of the cell. 0: no access yet.
+pub(crate) struct Tag {
+    word: AtomicU64,
+    /// The end of the cell is no access.
+    unseen_end: bool,
+}
 
 /// Each cell is one granule of the detector's shadow memory.
 const BYTES: usize = 8;
 
 impl Tag {
     pub(crate) const fn new() -> Tag {
-        Tag(AtomicU64::new(0))
+        Tag {
+            word: AtomicU64::new(0),
+            unseen_end: false,
+        }
+    }
+
+    /// Of a cell whose end is ordered by what the check does not see.
+    pub(crate) const fn with_unseen_end() -> Tag {
+        Tag {
+            word: AtomicU64::new(0),
+            unseen_end: true,
+        }
     }
 
     /// A checked access to the cell. Only in a check.
@@ -29,12 +44,12 @@ impl Tag {
             .expect("accesses are checked only in a check")
             .world();
         let stamp = world.stamp.get();
-        let mut word = self.0.load(Relaxed);
+        let mut word = self.word.load(Relaxed);
         if (word >> 32) as u32 != stamp {
             let number = world.cells.get();
             world.cells.set(number.wrapping_add(1));
             word = u64::from(stamp) << 32 | u64::from(number);
-            self.0.store(word, Relaxed);
+            self.word.store(word, Relaxed);
         }
         super::access(word as u32 as usize * BYTES, BYTES, write);
     }
@@ -43,10 +58,10 @@ impl Tag {
 impl Drop for Tag {
     /// The end of a cell is a write to it.
     fn drop(&mut self) {
-        if !super::active() {
+        if self.unseen_end || !super::active() {
             return;
         }
-        if *self.0.get_mut() != 0 {
+        if *self.word.get_mut() != 0 {
             self.access(true);
         } else {
             // Another thread may have an access yet to come, which would be a race if this one came later.

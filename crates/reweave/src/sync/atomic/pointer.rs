@@ -58,6 +58,21 @@ impl<T> AtomicPtr<T> {
         self.inner.into_inner()
     }
 
+    /// As loom's: the value, which nobody else has, by a reference for the length of the call. In a check it is a load.
+    #[track_caller]
+    pub fn with_mut<R>(&mut self, f: impl FnOnce(&mut *mut T) -> R) -> R {
+        f(self.get_mut())
+    }
+
+    /// As loom's: the value, without synchronisation. In a check it is a load.
+    ///
+    /// # Safety
+    /// Nothing stores meanwhile.
+    #[track_caller]
+    pub unsafe fn unsync_load(&self) -> *mut T {
+        self.load(Relaxed)
+    }
+
     /// As in std. In a check, what is done through it is not seen.
     #[inline]
     pub const fn as_ptr(&self) -> *mut *mut T {
