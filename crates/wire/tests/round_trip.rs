@@ -136,22 +136,9 @@ fn execution(ops: &[Op]) -> Execution {
     }
 }
 
-#[test]
-fn a_report_comes_back() {
-    let execution = execution(&operations());
-    let notes = vec![
-        Note::Warning {
-            rule: "not-destroyed".into(),
-            site: Site(5),
-            address: u64::MAX,
-        },
-        Note::Racy(Unit {
-            place: Unit::STATIC + 8,
-            bytes: 8,
-        }),
-        Note::Needs(Rule::Names),
-    ];
-    let detail = Detail {
+/// Something of everything.
+fn detail() -> Detail {
+    Detail {
         objects: vec![Place {
             address: 1,
             kind: PlaceKind::Named("descriptor 3".into()),
@@ -190,7 +177,25 @@ fn a_report_comes_back() {
             }],
         },
         ..Detail::default()
-    };
+    }
+}
+
+#[test]
+fn a_report_comes_back() {
+    let execution = execution(&operations());
+    let notes = vec![
+        Note::Warning {
+            rule: "not-destroyed".into(),
+            site: Site(5),
+            address: u64::MAX,
+        },
+        Note::Racy(Unit {
+            place: Unit::STATIC + 8,
+            bytes: 8,
+        }),
+        Note::Needs(Rule::Names),
+    ];
+    let detail = detail();
     let mut words = vec![0; 1 << 16];
     let mut writer = Writer::new(&mut words);
     let parts = Parts {

@@ -91,7 +91,7 @@ pub(super) fn race(story: &Story<'_>, error: &Failure) -> Option<Cause> {
         },
         _ => format!("{a} holds {one}, {b} holds {other}: no lock protects both accesses."),
     };
-    Some(Cause::new(text, steps(story, error)))
+    Some(Cause::new(text, []))
 }
 
 /// A use and a free, or a use and a destruction, that nothing orders.
@@ -103,7 +103,7 @@ pub(super) fn unordered(story: &Story<'_>, error: &Failure) -> Option<Cause> {
         let who = story.thread(first.thread);
         let text =
             format!("Both are done by {who}, one after the other: no interleaving is needed.");
-        return Some(Cause::new(text, steps(story, error)));
+        return Some(Cause::new(text, []));
     }
     let (a, b) = (story.thread(first.thread), story.thread(second.thread));
     let joins = story.trace.events.iter().any(|event| {
@@ -122,7 +122,7 @@ pub(super) fn unordered(story: &Story<'_>, error: &Failure) -> Option<Cause> {
             format!(
                 "{freer} frees it without waiting for {user}: nothing orders the free and {user}'s {access}."
             ),
-            steps(story, error),
+            [],
         ));
     }
     let join = match joins {
@@ -133,12 +133,6 @@ pub(super) fn unordered(story: &Story<'_>, error: &Failure) -> Option<Cause> {
         format!(
             "Nothing makes the {late} by {b} wait for the {early} by {a}{join}: they can come in either order."
         ),
-        steps(story, error),
+        [],
     ))
-}
-
-fn steps(story: &Story<'_>, error: &Failure) -> Vec<usize> {
-    let after = error.accesses.iter();
-    let after = after.filter_map(|access| story.walked.after(Some((access.thread, access.after?))));
-    after.collect()
 }

@@ -44,7 +44,7 @@ pub enum Shape {
         names: Vec<(i64, String)>,
         bytes: u64,
     },
-    /// To what, where that is told.
+    /// To what, where that is known.
     Pointer(Option<Type>),
     /// Members and bases (those have no name).
     Structure(Vec<Member>),
