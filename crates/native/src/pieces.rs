@@ -33,7 +33,7 @@ impl Session {
         Ok(())
     }
 
-    /// Explores the piece that it resumed, until then. What became of it is [`Session::store`]; it may be a check that restarts.
+    /// Explores the piece that it resumed, until then. What became of it is [`Session::store_for_others`]; it may be a check that restarts.
     pub fn explore_piece(
         &mut self,
         control: &Control,

@@ -165,12 +165,19 @@ impl Session {
 
     /// The check as plain data. Before it is concluded.
     pub fn store(&mut self) -> StoredSession {
-        let check = self.check.store();
+        StoredSession {
+            surroundings: Some(self.surroundings().to_owned()),
+            ..self.store_for_others()
+        }
+    }
+
+    /// The same for another machine, where the libraries and the environment are its own.
+    pub fn store_for_others(&mut self) -> StoredSession {
         StoredSession {
             restart: rung_name(self.program.launch.restart).into(),
+            check: self.check.store(),
             notes: self.check.subject().store(),
-            check,
-            surroundings: Some(self.surroundings().to_owned()),
+            surroundings: None,
         }
     }
 

@@ -10,6 +10,7 @@ mod document;
 mod formats;
 mod happens_before;
 mod junit;
+mod object_state;
 mod operation;
 mod position;
 mod presented;

@@ -42,7 +42,7 @@ impl Home for NativeHome {
     }
 
     fn store(&mut self) -> Vec<u8> {
-        write(&self.session.store())
+        write(&self.session.store_for_others())
     }
 
     fn runs(&self) -> u64 {

@@ -91,7 +91,7 @@ impl Explorer for NativeExplorer {
         };
         let payload = match outcome {
             Outcome::Fault(_) => Vec::new(),
-            _ => home::write(&session.store()),
+            _ => home::write(&session.store_for_others()),
         };
         Ok(Explored {
             outcome,
