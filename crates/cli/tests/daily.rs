@@ -303,7 +303,7 @@ fn what_was_not_explored_has_place_stack_and_remedy() {
         "{text}"
     );
     for line in [
-        "  not explored: unsupported: fork, at server.c:10",
+        "  not explored: unsupported: fork beside other threads, at server.c:10",
         "    called by talk at server.c:7",
         "    called by serve at server.c:8",
         "    to do: replace the connection in the test",
