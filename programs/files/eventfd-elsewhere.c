@@ -1,6 +1,7 @@
 // Ways to use an eventfd that are not under control.
 #define _GNU_SOURCE
 #include <poll.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <sys/eventfd.h>
@@ -13,7 +14,9 @@ __attribute__((constructor)) static void before_main(void) { early = eventfd(1, 
 
 static int polled(int counter) {
     struct pollfd wanted = {.fd = counter, .events = POLLIN};
-    return poll(&wanted, 1, -1);
+    sigset_t none;
+    sigemptyset(&none);
+    return ppoll(&wanted, 1, NULL, &none);
 }
 
 static int by_stream(int counter) { return fgetc(fdopen(counter, "r")); }

@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #ifndef CALL
-#define CALL fork()
+#define CALL system("true")
 #endif
 
 static int ends[2];

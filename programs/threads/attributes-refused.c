@@ -1,4 +1,4 @@
-// Attributes that are not supported: a stack of the program's own, a larger one than there is, a priority ceiling, sharing.
+// Attributes that are not supported: a stack of the program's own, a larger one than there is, a priority ceiling.
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <stdlib.h>
@@ -11,7 +11,6 @@ int main(void) {
     pthread_attr_t attributes;
     pthread_mutexattr_t kind;
     pthread_mutex_t mutex;
-    pthread_spinlock_t spin;
     pthread_t thread;
     size_t bytes = 1 << 20;
     void *stack = aligned_alloc(4096, bytes);
@@ -24,9 +23,6 @@ int main(void) {
     case 2:
         pthread_mutexattr_setprotocol(&kind, PTHREAD_PRIO_PROTECT);
         pthread_mutex_init(&mutex, &kind);
-        break;
-    case 3:
-        pthread_spin_init(&spin, PTHREAD_PROCESS_SHARED);
         break;
     case 4:
         pthread_setattr_default_np(&attributes);

@@ -3,6 +3,7 @@
 use crate::{
     shorten::shorten,
     subject::{Fault, Subject},
+    trace_names::TraceNames,
 };
 use reweave_explore::Schedule;
 use reweave_model::{Choice, End, Execution, Kind, Plan, Site};
@@ -27,6 +28,8 @@ pub struct Error {
     pub seen: u64,
     /// The file that the trace was written to, or why there is none.
     pub file: Result<PathBuf, TraceFileError>,
+    /// Whether the file held another trace of the same error.
+    pub replaced: bool,
 }
 
 /// Why there is no trace file. [`fmt::Display`] is a sentence.
@@ -59,7 +62,11 @@ impl Error {
             kind: failure.kind,
             rule: failure.rule.clone(),
             message: failure.message.clone(),
-            location: failure.places.first().map(Position::to_string),
+            location: self
+                .trace
+                .location(self.index)
+                .as_ref()
+                .map(Position::to_string),
             events: self.trace.events.len() as u64,
             trace: self
                 .file
@@ -185,7 +192,7 @@ impl Found {
         self.lock().len()
     }
 
-    /// Runs each error's execution once more, made simpler unless trying is `over`, and writes its trace to `DIRECTORY/NAME-NUMBER.rwt`.
+    /// Runs each error's execution once more, made simpler unless trying is `over`, and writes its trace to a file in the directory.
     /// Returns those errors, and how many there was no time for.
     pub(crate) fn confirm(
         &self,
@@ -198,6 +205,7 @@ impl Found {
         cases.sort_by_key(|(_, case)| case.order);
         let cases = merged(cases, |site| subject.position(site).ok_or(site));
         let (mut errors, mut late) = (Vec::new(), 0);
+        let mut names = TraceNames::new(directory, name);
         for case in cases {
             let (mut trace, index) = match simplest(subject, &case, over) {
                 Err(Fault::Late) => {
@@ -207,9 +215,10 @@ impl Found {
                 found => found?,
             };
             record_sources(&mut trace);
-            let path = directory.join(format!("{name}-{}.rwt", errors.len() + 1));
+            let place = directory_for(directory).map(|()| names.place(&trace));
             errors.push(Error {
-                file: write(&trace, &path).map(|()| path),
+                replaced: place.as_ref().is_ok_and(|place| place.replaces),
+                file: place.and_then(|place| write(&trace, place.path)),
                 trace,
                 index,
                 seen: case.seen,
@@ -312,11 +321,20 @@ fn choices(plan: &Plan) -> impl Iterator<Item = Choice> {
     plan.steps.iter().map(|step| step.choice)
 }
 
-fn write(trace: &Trace, path: &Path) -> Result<(), TraceFileError> {
-    if let Some(directory) = path.parent() {
-        fs::create_dir_all(directory)
-            .map_err(|error| TraceFileError::NoDirectory(directory.into(), Arc::new(error)))?;
+fn directory_for(directory: &Path) -> Result<(), TraceFileError> {
+    fs::create_dir_all(directory)
+        .map_err(|error| TraceFileError::NoDirectory(directory.into(), Arc::new(error)))
+}
+
+fn write(trace: &Trace, path: PathBuf) -> Result<PathBuf, TraceFileError> {
+    match trace.write(&path) {
+        Ok(()) => Ok(path),
+        Err(error) => {
+            // The number is free again.
+            if fs::metadata(&path).is_ok_and(|file| file.len() == 0) {
+                let _ = fs::remove_file(&path);
+            }
+            Err(TraceFileError::NotWritten(Arc::new(error)))
+        }
     }
-    let written = trace.write(path);
-    written.map_err(|error| TraceFileError::NotWritten(Arc::new(error)))
 }

@@ -7,6 +7,7 @@
 
 mod check;
 mod control;
+mod follow;
 mod found;
 mod heaviest;
 mod outcome;
@@ -16,9 +17,11 @@ mod settings;
 mod shorten;
 mod stored;
 mod subject;
+mod trace_names;
 
 pub use check::{Check, check};
 pub use control::{Control, Witness};
+pub use follow::{RecordedStep, follow};
 pub use found::{Error, TraceFileError};
 pub use outcome::Outcome;
 pub use pieces::Piece;

@@ -14,6 +14,7 @@ pub use check::{
 pub use cluster::{ClusterCommand, ClusterOptions, WorkerOptions};
 pub use mistakes::sentence;
 
+use crate::config::Config;
 use check::number;
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 use std::{
@@ -70,10 +71,24 @@ impl Cli {
                 command.build();
                 let verb = command.find_subcommand_mut(name);
                 let groups = WordGroups::of(words, verb.expect("it is a verb"));
+                let mut groups = groups;
+                let config = match name {
+                    "check" => Config::read(),
+                    _ => Ok(Config::default()),
+                };
+                let config = config.unwrap_or_else(|why| {
+                    groups.mistake.get_or_insert(why);
+                    Config::default()
+                });
+                if groups.files {
+                    groups.compiler.splice(0..0, config.flags);
+                }
+                front.extend(config.words);
                 front.extend(groups.ours.iter().cloned());
                 let mut cli = Cli::try_parse_from(front)?;
                 if let Verb::Check(options) | Verb::Estimate(options) = &mut cli.verb {
                     options.groups = groups;
+                    options.suppress = config.suppress;
                 }
                 Ok(cli)
             }

@@ -3,7 +3,8 @@
 use crate::{
     args::{CheckOptions, CheckRequest, FaultKind, Format, ProgramSource, Races},
     cluster,
-    fingerprint::Facts,
+    config::{Suppress, accept, is_known},
+    fingerprint::{Facts, hash_of_file},
     output::{Failure, print, quoted, replay_line, say, style, usage},
     progress::{self, Phase, Progress},
     search_file::SearchFile,
@@ -15,7 +16,9 @@ use reweave_native::{Finished, Ladder, NativeProgram, Session, StepDown, copy_st
 use reweave_report::{ExitCode, ResultDocument, Sources, Style, render_trace, render_untold};
 use std::{
     env,
+    ffi::OsString,
     fs::File,
+    hash::{DefaultHasher, Hash, Hasher},
     io,
     os::unix::fs::FileExt,
     path::Path,
@@ -93,17 +96,41 @@ pub fn prepare(request: &CheckRequest, stdin: Option<Arc<File>>) -> Result<Nativ
     let launch = &mut program.launch;
     launch.args.clone_from(&request.args);
     launch.stdin = stdin;
-    launch.races = options.races.into();
+    launch.races = request.races().into();
     launch.spurious_wakeups = options.faults.contains(&FaultKind::SpuriousWakeups);
     launch.restart = program.ladder.first();
     launch.limits = options.limits();
     launch.threads = options.threads.into();
     let directory = env::current_dir().ok();
+    let digest = hash_of_file(&program.launch.program).ok();
     let description = &mut program.description;
+    description.digest = digest;
     description.command = request.to_words();
     description.directory = directory.map(|directory| directory.display().to_string());
     description.replay = Some("reweave replay {trace}".into());
     Ok(program)
+}
+
+/// What the files of a check are called: after its program and its arguments, `queue` or `queue_17`.
+fn files_name(program: &str, args: &[OsString]) -> String {
+    /// Names of files have limits, also with a number and an extension.
+    const LONGEST: usize = 60;
+    let mut name = stem(program);
+    for arg in args {
+        let good = |c: char| c.is_ascii_alphanumeric() || "-.=+,".contains(c);
+        let arg = arg.to_string_lossy();
+        let arg = arg.chars().map(|c| if good(c) { c } else { '-' });
+        name.push('_');
+        name.extend(arg);
+    }
+    if name.len() > LONGEST && !args.is_empty() {
+        let mut hasher = DefaultHasher::new();
+        args.hash(&mut hasher);
+        let end = (0..=LONGEST).rev().find(|at| name.is_char_boundary(*at));
+        name.truncate(end.unwrap_or(0));
+        name += &format!("-{:08x}", hasher.finish() as u32);
+    }
+    name
 }
 
 /// All that a program reads on its standard input.
@@ -113,7 +140,7 @@ pub fn whole(stdin: &File) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// What the files of a program's check are called.
+/// What the files of a program are called, whatever its arguments are.
 pub fn stem(program: &str) -> String {
     let stem = Path::new(program).file_stem();
     stem.unwrap_or_default().to_string_lossy().into_owned()
@@ -142,11 +169,11 @@ pub fn settings(request: &CheckRequest, program: &NativeProgram) -> Settings {
         max_executions: options.max_executions,
         keep_going: options.keep_going,
         every_race: true,
-        beyond_races: options.races == Races::Explore,
-        races_cut: options.races == Races::Report,
+        beyond_races: request.races() == Races::Explore,
+        races_cut: request.races() == Races::Report,
         minimise: !options.no_minimise,
         directory: options.output.clone(),
-        name: stem(program.name()),
+        name: files_name(program.name(), &request.args),
         log: options.log.clone(),
     }
 }
@@ -230,7 +257,8 @@ fn search(
         progress.enter(Phase::Confirming);
         // Confirming takes the errors out of the session.
         let left = (more || options.max_executions.is_some()).then(|| session.store());
-        if let Some(finished) = session.conclude(stepped_down)? {
+        if let Some(mut finished) = session.conclude(stepped_down)? {
+            accept_known(&options.suppress, &mut finished);
             let goes_on = |why: &String| RESUMABLE.contains(&why.as_str());
             let left = left.filter(|_| finished.result.incomplete.iter().any(goes_on));
             break (finished, left);
@@ -253,6 +281,31 @@ fn search(
         name,
         interrupted,
     })
+}
+
+/// Takes known races out of the errors.
+fn accept_known(known: &[Suppress], finished: &mut Finished) {
+    let errors = &mut finished.outcome.errors;
+    let places = errors
+        .iter()
+        .map(|error| error.trace.errors[error.index].places.clone());
+    let places: Vec<_> = places.collect();
+    let mut stays = accept(known, &places, &mut finished.result).into_iter();
+    errors.retain(|_| stays.next().unwrap_or(true));
+    // A story is about its error. The file has the known races of the execution, too.
+    for error in errors {
+        let (before, rest) = error.trace.errors.split_at(error.index);
+        let mut shown: Vec<_> = before
+            .iter()
+            .filter(|it| !is_known(known, it))
+            .cloned()
+            .collect();
+        error.index = shown.len();
+        let (own, behind) = rest.split_at(1);
+        shown.extend_from_slice(own);
+        shown.extend(behind.iter().filter(|it| !is_known(known, it)).cloned());
+        error.trace.errors = shown;
+    }
 }
 
 /// Goes on where an earlier check stopped, if there is one.
@@ -322,6 +375,9 @@ fn story(finished: &Finished, style: Style) -> String {
             &Sources::of(&error.trace),
             style,
         );
+        if error.replaced {
+            text += "\nThe file held an earlier trace of the same error.\n";
+        }
         if let Err(why) = &error.file {
             text += &format!("\nThere is no trace file to run this execution again from: {why}\n");
         }

@@ -44,7 +44,7 @@ impl Facts {
             "options",
             &format!(
                 "{:?} {:?} {:?} {:?} {} {:?}",
-                options.races,
+                request.races(),
                 options.faults,
                 options.threads,
                 options.restart,

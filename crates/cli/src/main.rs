@@ -9,6 +9,7 @@ mod check;
 mod cluster;
 mod compilers;
 mod completions;
+mod config;
 mod estimate;
 mod evaluate;
 mod fingerprint;

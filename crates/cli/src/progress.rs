@@ -161,7 +161,7 @@ const CELLS: usize = 10;
 const NAME: usize = 24;
 
 impl Look<'_> {
-    /// `queue.c exploring [####......] 4.1% of 230,000 to 390,000, 36 s to 1 min left, 6,173/s, 2 of 2 workers`: as much of
+    /// `queue.c exploring [####......] 4.1%, 35 s to 61 s left, 230,000 to 390,000 executions in all`: as much of
     /// it as there is room for.
     fn line(&self, width: usize) -> String {
         let room = width.saturating_sub(1);
@@ -191,14 +191,11 @@ impl Look<'_> {
         let mut parts = Vec::new();
         match (&self.estimate, &self.range) {
             (Some(estimate), Some(range)) => {
-                parts.push(format!(
-                    "{} {} of {}",
-                    bar(estimate.covered()),
-                    Part(estimate.covered()),
-                    range.sizes(Large)
-                ));
+                let covered = estimate.covered();
+                parts.push(format!("{} {}", bar(covered), Part(covered)));
                 let left = range.seconds(estimate, self.seconds);
                 parts.push(format!("{} left", left.text(Span)));
+                parts.push(format!("{} executions in all", range.sizes(Large)));
             }
             _ => parts.push(format!("{} executions", grouped(self.runs))),
         }
@@ -208,7 +205,7 @@ impl Look<'_> {
             failures => parts.push(format!("{} failed", grouped(failures))),
         }
         if self.estimate.is_some() {
-            parts.push(format!("{} executions", grouped(self.runs)));
+            parts.push(format!("{} so far", grouped(self.runs)));
         }
         if self.seconds >= 1.0 {
             let rate = self.runs as f64 / self.seconds;
@@ -272,12 +269,11 @@ mod tests {
         let usual = estimated(300_000.0, 1.3);
         assert_eq!(
             usual.line(140),
-            "queue.c exploring [....................] 4.1% of 230,000 to 390,000, 35 s to 61 s left, 12,345 executions, 6,173/s, 2 of 2 workers"
-                .replace("[....................]", "[..........]")
+            "queue.c exploring [..........] 4.1%, 35 s to 61 s left, 230,000 to 390,000 executions in all, 12,345 so far, 6,173/s, 2 of 2 workers"
         );
         assert_eq!(
             usual.line(80),
-            "queue.c exploring [..........] 4.1% of 230,000 to 390,000, 35 s to 61 s left"
+            "queue.c exploring [..........] 4.1%, 35 s to 61 s left"
         );
         let endless = Look {
             failures: 3,
@@ -285,7 +281,7 @@ mod tests {
         };
         assert_eq!(
             endless.line(140),
-            "queue.c exploring [..........] less than 0.01% of 10^40 to 10^42, 10^29 years to 10^31 years left, 3 failed, 12,345 executions, 6,173/s"
+            "queue.c exploring [..........] less than 0.01%, 10^29 years to 10^31 years left, 10^40 to 10^42 executions in all, 3 failed, 12,345 so far"
         );
     }
 

@@ -3,12 +3,17 @@
 use crate::{
     args::{CheckRequest, ReplayOptions},
     check::{prepare, standard_input},
-    output::{Failure, print, replay_line, say, style, usage},
+    output::{Failure, print, quoted, replay_line, say, style, usage},
     signals::leave_to_debugger,
 };
-use reweave_native::{Gdb, Replay, ReplayError};
+use reweave_native::{Gdb, NativeProgram, Replay, ReplayError};
 use reweave_report::{ExitCode, Sources, Trace, render_trace};
-use std::{env, ffi::OsString, path::Path};
+use std::{
+    env,
+    ffi::OsString,
+    path::Path,
+    time::{Duration, Instant},
+};
 
 /// Runs the command and returns its exit code: 1 if the recorded error occurs again, 0 if a clean execution is clean again,
 /// 4 if the execution differs.
@@ -63,8 +68,19 @@ fn native(options: &ReplayOptions, recorded: &Trace) -> Result<ExitCode, Failure
         let _ = env::set_current_dir(directory);
     }
     let program = prepare(&request, standard_input()?)?;
-    let replay = Replay::new(program, recorded).map_err(|error| failure(file, error))?;
+    let digests = (&recorded.program.digest, &program.description.digest);
+    let changed = matches!(digests, (Some(was), Some(is)) if was != is);
+    let replay = match changed {
+        true => follow(program, recorded, file)?,
+        false => Replay::new(program, recorded).map_err(|error| failure(file, error))?,
+    };
     let trace = &replay.trace;
+    if changed {
+        say(&comparison(recorded, trace, file));
+        if trace.errors.is_empty() && gdb.is_none() {
+            return Ok(ExitCode::Clean);
+        }
+    }
     let style = style(options.full, options.plain);
     let shown = render_trace(trace, line.as_deref(), &Sources::of(trace), style);
     let code = match print(&shown) {
@@ -76,6 +92,58 @@ fn native(options: &ReplayOptions, recorded: &Trace) -> Result<ExitCode, Failure
         debug(&replay, gdb)?;
     }
     Ok(code)
+}
+
+/// How long the schedule of a changed program is followed.
+const FOLLOW: Duration = Duration::from_secs(10);
+
+/// Runs the recorded schedule in a program that has changed since.
+fn follow(program: NativeProgram, recorded: &Trace, file: &Path) -> Result<Replay, Failure> {
+    let followed = Replay::follow(program, recorded, Instant::now() + FOLLOW);
+    let replay = followed.map_err(|error| failure(file, error))?;
+    let ended = |replay: &Replay| {
+        let trace = &replay.trace;
+        !trace.errors.is_empty() || !CUT.contains(&trace.end.as_str())
+    };
+    replay.filter(ended).ok_or_else(|| {
+        Failure::fault(format!(
+            "{}: the program has changed, and its schedule cannot be followed any more; check it from the beginning\n  {}",
+            file.display(),
+            check_line(recorded)
+        ))
+    })
+}
+
+/// How executions without an error end that say nothing about the recorded one.
+const CUT: [&str; 3] = ["blocked", "redundant", "max-steps"];
+
+/// What a changed program does in the recorded schedule, in a sentence.
+fn comparison(recorded: &Trace, now: &Trace, file: &Path) -> String {
+    let file = file.display();
+    let cause = |trace: &Trace| trace.errors.first().map(|it| (it.kind, it.rule.clone()));
+    match (cause(recorded), cause(now)) {
+        (Some(was), Some(is)) if was == is => {
+            format!("{file} still fails: the program has changed, and this is its execution now")
+        }
+        (Some((was, _)), Some((is, _))) => format!(
+            "{file}: the program has changed: instead of the recorded {} there is now this {}",
+            was.name(),
+            is.name()
+        ),
+        (None, Some(_)) => format!("{file}: the program has changed, and now it fails"),
+        (_, None) => format!(
+            "{file} no longer fails: the program has changed, and the recorded schedule, as far as it can be followed, ends without an error; this checks all others\n  {}",
+            check_line(recorded)
+        ),
+    }
+}
+
+/// The command line that checks the program of a trace.
+fn check_line(recorded: &Trace) -> String {
+    let words = recorded.program.command.iter().map(|word| quoted(word));
+    format!("reweave check {}", words.collect::<Vec<_>>().join(" "))
+        .trim_end_matches(" --")
+        .to_owned()
 }
 
 fn failure(file: &Path, error: ReplayError) -> Failure {

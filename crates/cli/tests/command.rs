@@ -129,13 +129,13 @@ fn a_path_with_blanks_is_quoted() {
     );
 }
 
-/// 100 lines without an end that would tell them apart: 12 from the front and 40 from the back are shown.
+/// 100 lines without an end that would tell them apart: the 60 latest are shown.
 #[test]
 fn full_unfolds() {
     let dir = tempfile::tempdir().unwrap();
     let path = store(dir.path(), "bug.rwt", 100);
     let path = path.to_str().unwrap();
-    assert!(out(&reweave(&["report", path])).contains("...  48 steps"));
+    assert!(out(&reweave(&["report", path])).contains("...  40 steps"));
     assert!(!out(&reweave(&["report", path, "--full"])).contains("...  "));
 }
 

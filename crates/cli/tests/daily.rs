@@ -185,6 +185,28 @@ fn a_search_that_was_stopped_is_continued() {
     assert!(says.contains("it is explored from the beginning"), "{says}");
 }
 
+/// Variables count if the program names them.
+#[test]
+fn a_search_is_continued_in_the_same_environment() {
+    let bench = Bench::new();
+    let asks = "#include <stdlib.h>\nchar *mode(void) { return getenv(\"MODE\"); }\n";
+    bench.file("counter.c", &format!("{asks}{COUNTER}"));
+    let executions = |name: &str, value: &str| {
+        let mut command = bench.command(&["check", "-DN=5", "--max-executions", "50"]);
+        command.args(["--resume", "--format", "json", "counter.c"]);
+        let output = command.env(name, value).output().unwrap();
+        let json: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        (json["executions"].as_u64().unwrap(), err(&output))
+    };
+    assert_eq!(executions("MODE", "a").0, 50);
+    assert_eq!(executions("MODE", "a").0, 100);
+    let (count, says) = executions("MODE", "b");
+    assert_eq!(count, 50);
+    assert!(says.contains("an environment variable"), "{says}");
+    assert_eq!(executions("OTHER", "a").0, 50);
+    assert_eq!(executions("OTHER", "b").0, 100);
+}
+
 /// A loop of eight rounds in each of four threads: far too many executions.
 #[test]
 fn a_search_that_cannot_finish_has_advice() {
@@ -257,4 +279,139 @@ fn progress_is_one_line_that_fits() {
         );
         assert!(result.contains("advice"), "{result}");
     }
+}
+
+/// Two calls that are refused, one of them below two others, and two pieces of assembly in one file.
+#[test]
+fn what_was_not_explored_has_place_stack_and_remedy() {
+    let bench = Bench::new();
+    let text = "#include <pthread.h>\n#include <sys/socket.h>\n#include <unistd.h>\n\
+        static long pair[2] __attribute__((aligned(16)));\n\
+        static void swap(void) { __asm__ volatile(\"lock cmpxchg16b %0\" : \"+m\"(pair) :: \"rax\", \"rbx\", \"rcx\", \"rdx\"); }\n\
+        static void again(void) { __asm__ volatile(\"lock cmpxchg16b %0\" : \"+m\"(pair) :: \"rax\", \"rbx\", \"rcx\", \"rdx\"); }\n\
+        static void talk(void) { socket(AF_INET, SOCK_STREAM, 0); }\n\
+        static void serve(void) { talk(); }\n\
+        static void *work(void *unused) { swap(); again(); serve(); return unused; }\n\
+        int main(void) { pthread_t t; pthread_create(&t, 0, work, 0); if (fork() == 0) _exit(0); pthread_join(t, 0); }\n";
+    bench.file("server.c", text);
+    let output = bench.run(&["check", "server.c"]);
+    assert_eq!(output.status.code(), Some(3));
+    let text = out(&output);
+    let first = text.lines().next().unwrap();
+    assert!(
+        first.contains("(unsupported: 2 calls, uninstrumented: 2 places)"),
+        "{text}"
+    );
+    for line in [
+        "  not explored: unsupported: fork, at server.c:10",
+        "    called by talk at server.c:7",
+        "    called by serve at server.c:8",
+        "    to do: replace the connection in the test",
+        "  not explored: uninstrumented: server.c, line 5, 6",
+        "    to do: use the compiler's atomics",
+    ] {
+        assert!(text.contains(&format!("\n{line}")), "{line}:\n{text}");
+    }
+    let output = bench.run(&["check", "--format", "json", "server.c"]);
+    let json: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let socket = &json["unexplored"][1];
+    assert_eq!(socket["reason"], "unsupported: socket");
+    assert_eq!(socket["location"], "server.c:7");
+    assert_eq!(socket["stack"][2], "work at server.c:9");
+}
+
+#[test]
+fn the_tutorial_is_what_happens() {
+    let bench = Bench::new();
+    let docs = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs");
+    let read = |name: &str| std::fs::read_to_string(format!("{docs}/{name}")).unwrap();
+    let (tutorial, program) = (read("tutorial.md"), read("tutorial/jobs.c"));
+    // Blocks of output stand there as they come, but for what the command says after them.
+    let holds = |text: &str| {
+        let mut blocks = tutorial.split("```text\n").skip(1);
+        let mut blocks = blocks.by_ref().filter_map(|rest| rest.split("```").next());
+        assert!(
+            blocks.any(|block| text.starts_with(block.trim_end())),
+            "{text}"
+        );
+    };
+    bench.file("jobs.c", &program);
+    let failing = bench.run(&["check", "jobs.c"]);
+    assert_eq!(failing.status.code(), Some(1));
+    holds(&out(&failing));
+    let fixed = program.replace("if (jobs == 0)", "while (jobs == 0)");
+    bench.file("jobs.c", &fixed);
+    holds(&err(&bench.run(&["replay", "reweave-out/jobs-1.rwt"])));
+    let whole = bench.run(&["check", "jobs.c"]);
+    assert_eq!(whole.status.code(), Some(0));
+    holds(&out(&whole));
+    for line in tutorial
+        .split("```c\n")
+        .nth(1)
+        .unwrap()
+        .split("```")
+        .next()
+        .unwrap()
+        .lines()
+    {
+        assert!(program.contains(line), "{line}");
+    }
+}
+
+#[test]
+fn the_first_page_is_short() {
+    let readme = include_str!("../../../README.md");
+    assert!(
+        readme.lines().count() <= 200,
+        "{} lines",
+        readme.lines().count()
+    );
+}
+
+/// Two races: one that is known, and one that is not. The known one can make an assertion fail, which is found.
+#[test]
+fn a_directory_has_options_and_known_races() {
+    let bench = Bench::new();
+    let text = "#include <assert.h>\n#include <pthread.h>\nstatic int hits, total;\n\
+        static void *up(void *unused) {\n\
+        hits++;\n\
+        if (TOTAL) total++;\n\
+        return unused; }\n\
+        int main(void) { pthread_t t; pthread_create(&t, 0, up, 0); up(0); pthread_join(t, 0);\n\
+        assert(!STRICT || hits == 2); }\n";
+    bench.file("hits.c", text);
+    let known = "[check]\nkeep-going = true\nflags = [\"-DTOTAL=0\"]\n\
+        [[suppress]]\nkind = \"data-race\"\nplaces = [\"hits.c:5\"]\nreason = \"statistics\"\n";
+    let check = |words: &[&str], code: i32| {
+        let output = bench.run(&[&["check"], words, &["hits.c"]].concat());
+        let text = out(&output) + &err(&output);
+        assert_eq!(output.status.code(), Some(code), "{text}");
+        text
+    };
+    check(&["-DTOTAL=0", "-DSTRICT=0"], 1);
+    bench.file("reweave.toml", known);
+    let text = check(&["-DSTRICT=0"], 0);
+    assert!(
+        text.contains("complete, ") && text.contains("known: data-race at hits.c:5"),
+        "{text}"
+    );
+    assert!(text.contains("statistics"), "{text}");
+    // An increment that is lost: what the known race can do.
+    let text = check(&["-DSTRICT=1"], 1);
+    assert!(text.contains("assertion in hits.c"), "{text}");
+    assert!(!text.contains("data-race in"), "{text}");
+    // The race of another line is no known one; the command line comes after the file.
+    let text = check(&["-DSTRICT=0", "-UTOTAL", "-DTOTAL=1"], 1);
+    assert!(
+        text.contains("data-race in hits.c") && text.contains("hits.c:6"),
+        "{text}"
+    );
+    let text = check(&["-DSTRICT=0", "--max-executions", "1"], 3);
+    assert!(text.contains("max-executions"), "{text}");
+    bench.file("reweave.toml", &known.replace("keep-going", "keepgoing"));
+    let text = check(&["-DSTRICT=0"], 2);
+    assert!(
+        text.contains("reweave.toml:2: `reweave check` has no option --keepgoing"),
+        "{text}"
+    );
 }

@@ -341,6 +341,17 @@ fn ends_of_programs_are_passed_on() {
 }
 
 #[test]
+fn main_may_end_before_its_threads() {
+    let bench = Bench::new();
+    let text = "#include <pthread.h>\nstatic pthread_mutex_t m;\n\
+                static void *f(void *p) { pthread_mutex_lock(&m); pthread_mutex_unlock(&m); return p; }\n\
+                int main(void) { pthread_t t; pthread_create(&t, 0, f, 0); pthread_exit(0); }\n";
+    let program = bench.compile("ends.c", text, &[]);
+    let said = bench.said(&["run", "--", &program]);
+    assert_eq!(said, (Some(0), String::new(), String::new()));
+}
+
+#[test]
 fn processes_have_files_of_their_own() {
     let bench = Bench::new();
     let text = r#"

@@ -455,6 +455,9 @@ mixes! {
     barriers: barriers atomics;
     onces: onces atomics;
     channels: channels;
+    pipes: pipes;
+    pipe_messages: messages;
+    pipe_polls: pipes messages pipe_polls;
     parking: parking atomics;
     spins: spins atomics mutexes;
     polls: polls atomics mutexes rwlocks;
@@ -524,6 +527,7 @@ reads! {
     reads_and_barriers: atomics barriers mutexes;
     reads_and_onces: atomics onces mutexes;
     reads_and_channels: atomics channels;
+    reads_and_messages: atomics messages;
     reads_and_parking: atomics parking mutexes;
     reads_and_everything: atomics mutexes condvars rwlocks readers_first semaphores barriers onces channels parking choices;
 }

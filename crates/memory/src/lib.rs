@@ -15,4 +15,4 @@ mod race;
 mod shadow;
 
 pub use race::{RaceDetector, RaceFound};
-pub use shadow::{Clash, Kind, Memory, Shadow, fresh};
+pub use shadow::{Clash, Kind, Memory, SHARED_UNIT, Shadow, fresh};

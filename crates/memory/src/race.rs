@@ -7,7 +7,7 @@
 //! other. Happens-before is program order and synchronises-with, as C++20 has it: an acquire reads from a
 //! release sequence, also by way of fences; unlock to lock; spawn and join; a message to its receiver, and a slot of a bounded
 //! channel to the sender that uses it again; the last sender's or the receiver's end to whoever notices it; the end of a
-//! one-time initialisation; arrival at a barrier to leaving it; unpark to park; release to acquire of a semaphore. A
+//! one-time initialisation; a put into a pipe to the get of any of it or of what was put later; arrival at a barrier to leaving it; unpark to park; release to acquire of a semaphore. A
 //! notification alone orders nothing: the mutex does. Readers of one rwlock do not order each other, nor do senders of one
 //! channel.
 //!
@@ -35,7 +35,9 @@ mod tests;
 use accesses::{Accesses, Stamp};
 use alloc::vec::Vec;
 use clocks::{Clocks, Row};
-use reweave_model::{Class, Edge, Event, ObjectId, Op, Order, Site, Synchronises, ThreadId};
+use reweave_model::{
+    Access, Class, Edge, Event, ObjectId, Op, Order, Site, Synchronises, ThreadId,
+};
 use sites::Sites;
 
 /// Two accesses of one location that nothing orders.
@@ -202,8 +204,12 @@ impl RaceDetector {
         let object = op.object().unwrap_or(ObjectId(0));
         match op.kind().synchronises() {
             Synchronises::Nothing => return,
-            // The count of a semaphore orders nothing.
-            Synchronises::Atomic if matches!(op, Op::Load(_)) && is_count(event) => return,
+            // The count of a semaphore orders nothing, nor does looking at a pipe.
+            Synchronises::Atomic
+                if matches!(op, Op::Load(_) | Op::Await(..)) && is_count(event) =>
+            {
+                return;
+            }
             Synchronises::Atomic => self.atomic(event, object),
             Synchronises::Join => {
                 if let Op::Join(other) = op {
@@ -226,6 +232,7 @@ impl RaceDetector {
                 self.clocks.join(clock, round);
             }
             Synchronises::Message => self.message(event, object),
+            Synchronises::Put => self.put_into(event, object),
         }
         self.tick(thread);
     }
@@ -535,6 +542,18 @@ impl RaceDetector {
         }
     }
 
+    /// What is put into a pipe is got in this order: so a thread that gets some of it knows all that was put before, too.
+    fn put_into(&mut self, event: &Event, pipe: ObjectId) {
+        self.message(event, pipe);
+        if event.ok {
+            self.release_more(event.thread, pipe);
+            let all = self.clocks.copy(self.objects[pipe.index()].main.row);
+            if let Some((_, row)) = self.marks[event.thread.index()].last_mut() {
+                *row = all;
+            }
+        }
+    }
+
     fn mark_of(&self, edge: Edge) -> Option<Row> {
         let marks = &self.marks[edge.thread.index()];
         let at = marks.binary_search_by_key(&edge.count, |mark| mark.0);
@@ -543,5 +562,6 @@ impl RaceDetector {
 }
 
 fn is_count(event: &Event) -> bool {
-    event.access[0].is_some_and(|access| access.class == Class::AcquireProbe)
+    let looks = |access: Access| matches!(access.class, Class::AcquireProbe | Class::Look);
+    event.access[0].is_some_and(looks)
 }

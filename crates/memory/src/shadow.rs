@@ -30,7 +30,7 @@ mod tests;
 mod word;
 
 pub use rules::Clash;
-pub use table::{Memory, fresh};
+pub use table::{Memory, SHARED_UNIT, fresh};
 pub use word::Kind;
 
 use core::fmt;
@@ -56,14 +56,37 @@ pub struct Shadow {
 impl Shadow {
     /// An empty one, before the first run. It lives as long as the process. `None`: there are no 16 GB of address space.
     pub fn new(memory: Memory) -> Option<Shadow> {
+        Shadow::with(memory, false)
+    }
+
+    /// As [`Shadow::new`], in memory that several processes share. Each has addresses of its own: see [`Shadow::enter`].
+    pub fn shared(memory: Memory) -> Option<Shadow> {
+        Shadow::with(memory, true)
+    }
+
+    fn with(memory: Memory, shared: bool) -> Option<Shadow> {
         Some(Shadow {
-            table: Table::new(memory)?,
+            table: Table::new(memory, shared)?,
             rules: Rules::default(),
         })
     }
 
+    /// From now on addresses are those of this process; 0 is the first, where each run begins. Whether there is address space for it
+    /// (16 GB each).
+    #[must_use]
+    pub fn enter(&mut self, process: usize) -> bool {
+        self.table.enter(process)
+    }
+
+    /// Until the end of the run, memory of one process is the same as memory of another: each given by process and address. They are
+    /// multiples of [`SHARED_UNIT`], as is the number of bytes. Both processes were entered before.
+    pub fn share(&mut self, owner: (usize, usize), other: (usize, usize), bytes: usize) {
+        self.table.share(owner, other, bytes);
+    }
+
     /// Begins a run, with nothing recorded. A turn must follow.
     pub fn clear(&mut self) {
+        self.table.part();
         self.rules.segments.clear(&mut self.table);
         self.rules.blocks.clear();
         self.rules.found.clear();

@@ -3,7 +3,7 @@
 //! Here are the ways to touch an object; which of them conflict is said in the file of each object (`CONFLICTS` in `objects/`).
 
 use crate::{
-    objects::{atomic, barrier, channel, pool, rwlock, semaphore},
+    objects::{atomic, barrier, channel, pipe, pool, rwlock, semaphore},
     op::ObjectId,
 };
 use serde::{Deserialize, Serialize};
@@ -71,18 +71,21 @@ pub enum Class {
     LookBack,
     /// Takes an address from a pool, if it is still there.
     TakeBack,
+    /// Looks at a pipe.
+    Look,
 }
 
 /// Classes that do not commute with the first, each pair once. Each object has its own, in its file.
 pub(crate) type Conflicts = &'static [(Class, &'static [Class])];
 
-const CONFLICTS: [Conflicts; 6] = [
+const CONFLICTS: [Conflicts; 7] = [
     atomic::CONFLICTS,
     rwlock::CONFLICTS,
     semaphore::CONFLICTS,
     barrier::CONFLICTS,
     channel::CONFLICTS,
     pool::CONFLICTS,
+    pipe::CONFLICTS,
 ];
 
 const TABLE: [u32; Class::ALL.len()] = {
@@ -108,7 +111,7 @@ const TABLE: [u32; Class::ALL.len()] = {
 
 impl Class {
     /// All of them; the place is the number.
-    const ALL: [Class; 29] = [
+    const ALL: [Class; 30] = [
         Class::Read,
         Class::Write,
         Class::ReadLock,
@@ -138,6 +141,7 @@ impl Class {
         Class::GiveBack,
         Class::LookBack,
         Class::TakeBack,
+        Class::Look,
     ];
 
     /// From its number, `class as u8`.

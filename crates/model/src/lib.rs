@@ -28,7 +28,10 @@ pub use execution::{
 };
 pub use machine::{Effect, Machine, Moment};
 pub use objects::{
-    Generation, Object, ObjectKind, OnceState, seen::VIEW_BITS, semaphore::MOST_COUNTED,
+    Generation, Object, ObjectKind, OnceState,
+    pipe::{GONE, NOT_NOW, Pipe},
+    seen::VIEW_BITS,
+    semaphore::MOST_COUNTED,
 };
 pub use op::{
     Code, ObjectId, Op, OpKind, Operands, Rmw, RmwKind, Synchronises, ThreadId, Turn, Waiting,

@@ -410,7 +410,8 @@ impl Machine {
             | Op::CompareExchange { weak: true, .. }
             | Op::Wake { timed: true, .. }
             | Op::Leave(_)
-            | Op::Allocate(_) => {
+            | Op::Allocate(_)
+            | Op::Reap { .. } => {
                 u16::try_from(objects::outcomes(self, thread, op)).unwrap_or(u16::MAX)
             }
             _ => 1,

@@ -15,6 +15,7 @@ mod control;
 mod mutex;
 mod once;
 mod parker;
+pub(crate) mod pipe;
 pub(crate) mod pool;
 pub(crate) mod rwlock;
 pub(crate) mod seen;
@@ -23,6 +24,7 @@ pub(crate) mod semaphore;
 use crate::{
     execution::Edge,
     machine::{Effect, Machine},
+    objects::pipe::Pipe,
     op::{Op, ThreadId},
 };
 use alloc::{collections::VecDeque, vec::Vec};
@@ -81,6 +83,7 @@ pub enum Object {
     Parker(bool),
     /// Addresses that an allocation may return again, the smallest first.
     Pool(Vec<u64>),
+    Pipe(Pipe),
 }
 
 /// The threads of one full round of a barrier that have not left it yet.
@@ -180,6 +183,39 @@ impl Object {
         Object::Pool(Vec::new())
     }
 
+    /// An empty pipe with room for so many bytes, one writer and one reader.
+    pub const fn pipe(capacity: u64) -> Object {
+        Object::Pipe(Pipe::new(false, capacity, 1, 1))
+    }
+
+    /// An empty pipe with room for so many messages, one writer and one reader.
+    pub const fn message_pipe(capacity: u64) -> Object {
+        Object::Pipe(Pipe::new(true, capacity, 1, 1))
+    }
+
+    /// The copy that a new process has of an object in its parent's memory: held by its one thread where the thread that forked holds
+    /// it, by threads of other processes where others hold it, and without threads that wait.
+    pub fn inherited(&self, parent: ThreadId, child: ThreadId) -> Object {
+        let own = |thread: ThreadId| if thread == parent { child } else { thread };
+        let mut copy = self.clone();
+        match &mut copy {
+            Object::Mutex { holder, .. } => *holder = holder.map(own),
+            Object::RwLock {
+                writer,
+                acquired,
+                readers,
+                ..
+            } => {
+                *writer = writer.filter(|_| *acquired).map(own);
+                readers.iter_mut().for_each(|reader| *reader = own(*reader));
+            }
+            Object::Condvar(waiters) => waiters.clear(),
+            Object::Once(OnceState::Running(thread)) => *thread = own(*thread),
+            _ => {}
+        }
+        copy
+    }
+
     /// Its kind.
     pub fn kind(&self) -> ObjectKind {
         match self {
@@ -193,6 +229,7 @@ impl Object {
             Object::Channel { .. } => ObjectKind::Channel,
             Object::Parker(_) => ObjectKind::Parker,
             Object::Pool(_) => ObjectKind::Pool,
+            Object::Pipe(_) => ObjectKind::Pipe,
         }
     }
 
@@ -240,6 +277,7 @@ pub enum ObjectKind {
     Channel,
     Parker,
     Pool,
+    Pipe,
 }
 
 impl ObjectKind {
@@ -256,6 +294,7 @@ impl ObjectKind {
             ObjectKind::Channel => "channel",
             ObjectKind::Parker => "parker",
             ObjectKind::Pool => "pool",
+            ObjectKind::Pipe => "pipe",
         }
     }
 }
@@ -286,6 +325,7 @@ macro_rules! by_object {
             Some(ObjectKind::Channel) => channel::$function($($argument),*),
             Some(ObjectKind::Parker) => parker::$function($($argument),*),
             Some(ObjectKind::Pool) => pool::$function($($argument),*),
+            Some(ObjectKind::Pipe) => pipe::$function($($argument),*),
         }
     };
 }
@@ -302,7 +342,7 @@ pub(crate) fn outcomes(machine: &Machine, thread: ThreadId, op: Op) -> usize {
         Op::CompareExchange { .. } => atomic::outcomes(machine, thread, op),
         Op::NotifyOne(_) | Op::Wake { .. } => condvar::outcomes(machine, thread, op),
         Op::Leave(barrier) => barrier::outcomes(machine, thread, barrier),
-        Op::Allocate(_) => pool::outcomes(machine, op),
+        Op::Allocate(_) | Op::Reap { .. } => pool::outcomes(machine, op),
         _ => 1,
     }
 }
@@ -324,6 +364,7 @@ pub(crate) fn well_formed(machine: &Machine, thread: ThreadId, op: Op) -> bool {
         Some(ObjectKind::Barrier) => barrier::well_formed(machine, thread, op),
         Some(ObjectKind::Semaphore) => semaphore::well_formed(machine, op),
         Some(ObjectKind::Channel) => channel::well_formed(machine, op),
+        Some(ObjectKind::Pipe) => pipe::well_formed(machine, op),
         _ => true,
     }
 }

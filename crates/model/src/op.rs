@@ -199,6 +199,8 @@ pub enum Synchronises {
     Leave,
     /// By the step that it comes after ([`Event::after`](crate::Event)); found that the other side is gone, by its release.
     Message,
+    /// As `Message`. What comes after it comes after all that was put into the object before, too.
+    Put,
 }
 
 /// What a thread waits for at an operation, for people.

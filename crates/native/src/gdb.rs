@@ -141,7 +141,7 @@ impl Gdb {
     }
 
     fn script(&self, process: u32, trace: &Trace) -> Script {
-        let story = Story::new(trace);
+        let story = Story::by_path(trace);
         let steps = trace.events.iter().enumerate().map(|(index, event)| Step {
             thread: event.thread,
             what: plain(&story.event(index)),

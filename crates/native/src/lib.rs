@@ -15,7 +15,7 @@
 //! ```
 //!
 //! * `program`, `launch`, `limits`, `ladder`: what is run and how.
-//! * `session`, `replay`: one check, one recorded execution; `pieces`: parts of one for other processes.
+//! * `session`, `surroundings`, `replay`: one check, one recorded execution; `pieces`: parts of one for other processes.
 //! * `subject`, `worker_target`, `notes`: the program as the crates `check` and `explore` see it.
 //! * `named_trace`, `program_names`: executions for people.
 //! * `stable_run`: programs that are run once, in one fixed order.
@@ -31,6 +31,7 @@ mod ladder;
 mod launch;
 mod limits;
 mod loaded_libraries;
+mod memory_names;
 mod named_trace;
 mod notes;
 mod pieces;
@@ -44,7 +45,9 @@ mod spawn;
 mod stable_run;
 mod standard_input;
 mod subject;
+mod surroundings;
 mod target;
+mod unexplored;
 mod worker_target;
 
 pub use errors::{CheckError, PrepareError, RunError, StartError};

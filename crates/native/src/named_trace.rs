@@ -3,10 +3,18 @@
 //! *Decides:* what is shown for each event, thread, object and error. *Called by:* `subject`, when an error is confirmed or
 //! a trace is replayed. *Owns:* nothing.
 
-use crate::{program_names::ProgramNames, target::Observation};
+use crate::{
+    memory_names::{MemoryNames, bytes_of, value_type, written},
+    program_names::{ProgramNames, Thing},
+    target::Observation,
+};
 use reweave_model::{Execution, Kind};
-use reweave_report::{AccessEntry, Context, Options, Program, Trace, waiting};
-use reweave_wire::{Accessed, Detail};
+use reweave_report::{
+    AccessEntry, CallEntry, Context, ObjectState, Options, Position, Program, SleepEntry, Trace,
+    VariableEntry, waiting,
+};
+use reweave_toolchain::symbols::Shape;
+use reweave_wire::{Accessed, Detail, Place, PlaceKind, Slept, Stack};
 use std::collections::HashMap;
 
 /// The trace of an execution.
@@ -33,28 +41,117 @@ pub(crate) fn named_trace(
             blame: &blame,
         },
     );
-    place_events(&mut trace, names, detail);
-    place_pending(&mut trace, names, execution, detail);
+    let mut stacks = Stacks::new(names);
+    place_events(&mut trace, &mut stacks, detail);
+    place_pending(&mut trace, &mut stacks, execution, detail);
+    trace.stacks = stacks.list;
+    name_threads(&mut trace, names, execution, detail);
     name_objects(&mut trace, names, detail);
-    name_errors(&mut trace, names, detail);
+    let starts = detail
+        .objects
+        .iter()
+        .chain(detail.subjects.iter().flatten());
+    let starts = starts.filter_map(block_of);
+    let memory = MemoryNames::new(names, &detail.memory, starts.map(|(start, _)| start));
+    label_objects(&mut trace, names, &memory, detail);
+    name_errors(&mut trace, names, &memory, detail);
+    name_variables(&mut trace, names, &memory, detail);
+    place_sleeps(&mut trace, names, detail);
     explain_waiting(&mut trace);
     trace
 }
 
-fn place_events(trace: &mut Trace, names: &ProgramNames, detail: &Detail) {
-    for (event, stack) in trace.events.iter_mut().zip(&detail.stacks) {
-        event.at = names.place_of(stack).or(event.at.take());
+/// Stacks of calls, each once.
+struct Stacks<'a> {
+    names: &'a ProgramNames,
+    list: Vec<Vec<CallEntry>>,
+    known: HashMap<Stack, Option<u32>>,
+}
+
+impl Stacks<'_> {
+    fn new(names: &ProgramNames) -> Stacks<'_> {
+        Stacks {
+            names,
+            list: Vec::new(),
+            known: HashMap::new(),
+        }
+    }
+
+    /// The number of a stack; `None`: nothing is known of it.
+    fn number(&mut self, stack: &Stack) -> Option<u32> {
+        if let Some(known) = self.known.get(stack) {
+            return *known;
+        }
+        let calls = self.names.entries(stack);
+        let number = (!calls.is_empty()).then(|| {
+            // Sites that differ may be one line.
+            let same = self.list.iter().position(|known| *known == calls);
+            same.unwrap_or_else(|| {
+                self.list.push(calls);
+                self.list.len() - 1
+            }) as u32
+        });
+        self.known.insert(stack.clone(), number);
+        number
     }
 }
 
+fn place_events(trace: &mut Trace, stacks: &mut Stacks<'_>, detail: &Detail) {
+    for (event, stack) in trace.events.iter_mut().zip(&detail.stacks) {
+        event.at = stacks.names.place_of(stack).or(event.at.take());
+        event.stack = stacks.number(stack);
+    }
+}
+
+/// The functions that threads began with: the outermost call of anything that they did.
+fn name_threads(trace: &mut Trace, names: &ProgramNames, execution: &Execution, detail: &Detail) {
+    let events = trace.events.iter().zip(&detail.stacks);
+    let events = events.map(|(event, stack)| (event.thread, stack));
+    let last: Vec<Stack> = (0..execution.threads.len())
+        .map(|index| where_it_stands(execution, detail, index))
+        .collect();
+    let last = (0..).zip(&last);
+    let accesses = detail.accesses.iter().zip(&detail.errors);
+    let accesses = accesses.flat_map(|(accesses, stacks)| {
+        let threads = accesses.iter().map(|access| access.thread.0);
+        threads.zip(stacks)
+    });
+    let mut known: HashMap<u32, &Stack> = HashMap::new();
+    for (thread, stack) in events.chain(last).chain(accesses) {
+        let own = known.entry(thread).or_insert(stack);
+        if own.is_empty() {
+            *own = stack;
+        }
+    }
+    for (index, thread) in trace.threads.iter_mut().enumerate().skip(1) {
+        let stack = known.get(&(index as u32));
+        thread.start = stack.and_then(|stack| names.start(stack));
+    }
+}
+
+/// The stack of what a thread had come to.
+fn where_it_stands(execution: &Execution, detail: &Detail, index: usize) -> Stack {
+    let pending = execution.threads[index].pending;
+    let calls = detail.last.get(index).into_iter().flatten().copied();
+    pending
+        .map(|pending| pending.site)
+        .into_iter()
+        .chain(calls)
+        .collect()
+}
+
 /// Where threads stand that did not end.
-fn place_pending(trace: &mut Trace, names: &ProgramNames, execution: &Execution, detail: &Detail) {
+fn place_pending(
+    trace: &mut Trace,
+    stacks: &mut Stacks<'_>,
+    execution: &Execution,
+    detail: &Detail,
+) {
     for (index, thread) in trace.threads.iter_mut().enumerate() {
-        let pending = execution.threads[index].pending;
-        if let (Some(entry), Some(pending)) = (&mut thread.pending, pending) {
-            let mut stack = vec![pending.site];
-            stack.extend(detail.last.get(index).into_iter().flatten());
-            entry.at = names.place_of(&stack);
+        if let Some(entry) = &mut thread.pending {
+            let stack = where_it_stands(execution, detail, index);
+            entry.at = stacks.names.place_of(&stack);
+            entry.stack = stacks.number(&stack);
         }
     }
 }
@@ -78,7 +175,139 @@ fn name_objects(trace: &mut Trace, names: &ProgramNames, detail: &Detail) {
     }
 }
 
-fn name_errors(trace: &mut Trace, names: &ProgramNames, detail: &Detail) {
+/// The block that a place is in, and how far in.
+fn block_of(place: &Place) -> Option<(u64, u64)> {
+    match place.kind {
+        PlaceKind::Heap { offset, .. } => Some((place.address.checked_sub(offset)?, offset)),
+        _ => None,
+    }
+}
+
+/// What a place is called for people, where that is more than its name.
+fn label(names: &ProgramNames, memory: &MemoryNames<'_>, place: &Place) -> Option<String> {
+    match (&place.kind, block_of(place)) {
+        (_, Some((start, offset))) => memory.label(start, offset),
+        (PlaceKind::Stack { site, offset, .. }, _) => {
+            let (symbols, address) = names.find(*site)?;
+            symbols.local(address, *offset, 1)
+        }
+        _ => None,
+    }
+}
+
+/// What lies at a place: for how its values are written.
+fn scalar(memory: &MemoryNames<'_>, place: &Place) -> Option<Shape> {
+    let thing = match block_of(place) {
+        Some((start, offset)) => memory.in_block(start, offset),
+        None => memory.fixed(place.address),
+    }?;
+    thing.symbols.scalar(thing.kind)
+}
+
+fn label_objects(
+    trace: &mut Trace,
+    names: &ProgramNames,
+    memory: &MemoryNames<'_>,
+    detail: &Detail,
+) {
+    let mut known: HashMap<String, u32> = HashMap::new();
+    for (entry, place) in trace.objects.iter_mut().zip(&detail.objects) {
+        if let Some(label) = label(names, memory, place) {
+            let times = known.entry(label.clone()).or_insert(0);
+            *times += 1;
+            entry.label = Some(match *times {
+                1 => label,
+                again => format!("{label}'{again}"),
+            });
+        }
+        if matches!(entry.state, ObjectState::Atomic { .. }) {
+            entry.values = scalar(memory, place).and_then(|shape| value_type(&shape));
+        }
+    }
+}
+
+/// The variables that failed assertions name.
+fn name_variables(
+    trace: &mut Trace,
+    names: &ProgramNames,
+    memory: &MemoryNames<'_>,
+    detail: &Detail,
+) {
+    let objects: Vec<u64> = detail.objects.iter().map(|place| place.address).collect();
+    let mut found = Vec::new();
+    for (index, failure) in trace.errors.iter().enumerate() {
+        let condition = failure.message.strip_prefix("assertion `");
+        let condition = condition.and_then(|text| text.strip_suffix("` failed"));
+        let (Some(condition), Some((thread, _))) = (condition, failure.after) else {
+            continue;
+        };
+        let frames = detail.memory.frames.iter();
+        let frame = frames.clone().find(|frame| frame.thread.0 == thread);
+        for (name, value, write, address) in memory.variables(condition, frame) {
+            let object = objects.iter().position(|known| *known == address);
+            let changed =
+                object.and_then(|object| last_change(trace, object as u32, failure.after));
+            let written = write.map(|write| (write.thread.0, write.count)).or(changed);
+            let at = write.and_then(|write| names.position(write.site));
+            let at = at.or_else(|| step_at(trace, changed?));
+            found.push((
+                index,
+                VariableEntry {
+                    name,
+                    value,
+                    written,
+                    at,
+                },
+            ));
+        }
+    }
+    for (index, variable) in found {
+        trace.errors[index].variables.push(variable);
+    }
+}
+
+/// The last event that changed an atomic, up to so many events of a thread: its thread, and how many that had done then.
+fn last_change(trace: &Trace, object: u32, after: Option<(u32, u32)>) -> Option<(u32, u32)> {
+    let mut moment = after?;
+    while moment.1 == 0 && moment.0 != 0 {
+        let thread = trace.threads.get(moment.0 as usize)?;
+        moment = (thread.parent, thread.born_after);
+    }
+    if moment.1 == 0 {
+        return None;
+    }
+    let mut done: HashMap<u32, u32> = HashMap::new();
+    let mut last = None;
+    for event in &trace.events {
+        let own = done.entry(event.thread).or_insert(0);
+        *own += 1;
+        let changes = ["store", "read-modify-write", "compare-exchange"];
+        let operation = &event.operation;
+        if event.ok && operation.object == Some(object) && changes.contains(&&*operation.name) {
+            last = Some((event.thread, *own));
+        }
+        if (event.thread, *own) == moment {
+            break;
+        }
+    }
+    last
+}
+
+fn step_at(trace: &Trace, (thread, count): (u32, u32)) -> Option<Position> {
+    let own = trace.events.iter().filter(|event| event.thread == thread);
+    own.clone().nth(count.checked_sub(1)? as usize)?.at.clone()
+}
+
+fn place_sleeps(trace: &mut Trace, names: &ProgramNames, detail: &Detail) {
+    let sleep = |slept: &Slept| SleepEntry {
+        thread: slept.thread.0,
+        after: slept.count,
+        at: names.place_of(&slept.stack),
+    };
+    trace.sleeps = detail.sleeps.iter().map(sleep).collect();
+}
+
+fn name_errors(trace: &mut Trace, names: &ProgramNames, memory: &MemoryNames<'_>, detail: &Detail) {
     for (index, failure) in trace.errors.iter_mut().enumerate() {
         let stacks = detail.errors.get(index).filter(|stacks| !stacks.is_empty());
         if let Some(stacks) = stacks {
@@ -87,7 +316,20 @@ fn name_errors(trace: &mut Trace, names: &ProgramNames, detail: &Detail) {
                 failure.places = places.into_iter().flatten().collect();
                 failure.stacks = stacks.iter().map(|stack| names.calls(stack)).collect();
                 let accesses = detail.accesses.get(index).into_iter().flatten();
+                let about = detail.subjects.get(index).and_then(Option::as_ref);
+                let shape = about.and_then(|place| scalar(memory, place));
+                let value = |access: &Accessed| {
+                    let (word, bytes) = access.value?;
+                    match &shape {
+                        Some(shape) if bytes_of(shape) == Some(bytes.into()) => {
+                            Some(written(shape, word))
+                        }
+                        _ if word < 1 << 32 => Some(word.to_string()),
+                        _ => None,
+                    }
+                };
                 let entry = |access: &Accessed| AccessEntry {
+                    value: value(access),
                     access: access.kind.name().into(),
                     thread: access.thread.0,
                     after: access.count,
@@ -96,7 +338,13 @@ fn name_errors(trace: &mut Trace, names: &ProgramNames, detail: &Detail) {
             }
         }
         let about = detail.subjects.get(index).and_then(Option::as_ref);
+        let label = about.and_then(|place| label(names, memory, place));
         let thing = about.and_then(|place| names.thing(place));
+        let allocated = thing.as_ref().and_then(|thing| thing.allocated.clone());
+        let thing = match label {
+            Some(name) => Some(Thing { name, allocated }),
+            None => thing,
+        };
         let thing = thing.map_or_else(|| "memory without a name".into(), |thing| thing.described());
         failure.message = failure.message.replace("{0}", &thing);
     }

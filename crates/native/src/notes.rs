@@ -3,16 +3,18 @@
 //! *Called by:* `subject` and `worker_target`. *Owns:* the notes of one search.
 
 use crate::loaded_libraries::LoadedLibraries;
-use reweave_model::{Kind, Site};
+use reweave_model::{Execution, Kind, Site};
 use reweave_report::{Finding, Position};
 use reweave_wire::{Note, Rule, Rules, Unit};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The notes of all workers.
 #[derive(Default)]
 pub(crate) struct Notes {
     pub(crate) all: BTreeSet<Note>,
+    /// For what was refused, an execution that came there.
+    pub(crate) met: BTreeMap<(String, Site), Execution>,
     /// Memory whose accesses must become visible.
     pub(crate) hidden: BTreeSet<Unit>,
     /// Rules that must be followed.

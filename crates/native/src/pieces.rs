@@ -20,6 +20,7 @@ impl Session {
             restart: restart.clone(),
             notes: notes.clone(),
             check,
+            surroundings: None,
         };
         pieces.map(piece).collect()
     }

@@ -4,7 +4,7 @@
 //! `subject`. *Owns:* the symbols of the program's files, read on first use.
 
 use reweave_model::Site;
-use reweave_report::Position;
+use reweave_report::{CallEntry, Position};
 use reweave_toolchain::{
     Kit,
     executable::Executable,
@@ -101,7 +101,7 @@ impl ProgramNames {
     }
 
     /// The module that a site is in, and its address there.
-    fn find(&self, site: Site) -> Option<(&Symbols, u64)> {
+    pub(crate) fn find(&self, site: Site) -> Option<(&Symbols, u64)> {
         let module = self.module(site)?;
         let symbols = module.symbols()?;
         Some((symbols, (site.0 - module.bias).into()))
@@ -110,6 +110,11 @@ impl ProgramNames {
     fn frames(&self, site: Site) -> Vec<Frame> {
         let found = self.find(site);
         found.map_or_else(Vec::new, |(symbols, address)| symbols.frames(address))
+    }
+
+    /// The function of the program at a site.
+    pub(crate) fn function(&self, site: Site) -> Option<String> {
+        self.frames(site).into_iter().next()?.function
     }
 
     /// Code of an instrumented program that is not observed: atomic instructions without a hook, sources compiled without hooks.
@@ -183,6 +188,44 @@ impl ProgramNames {
             Some(frame.function? + &at.unwrap_or_default())
         });
         calls.take(MOST_CALLS).collect()
+    }
+
+    /// The calls of a stack, the innermost first. Of a library's, only the one that the program called remains.
+    pub(crate) fn entries(&self, stack: &[Site]) -> Vec<CallEntry> {
+        let mut calls: Vec<CallEntry> = Vec::new();
+        let own = stack.iter().filter(|site| !self.is_ours(**site));
+        for frame in own.flat_map(|site| self.frames(*site)) {
+            let library = foreign(&frame);
+            let at = position(&frame);
+            let Some(function) = frame.function else {
+                continue;
+            };
+            // `std::thread` and its kin call the program from inside: that is of no interest to a reader.
+            if library && calls.iter().any(|call| !call.library) {
+                continue;
+            }
+            if library {
+                calls.clear();
+            }
+            calls.push(CallEntry {
+                function,
+                at,
+                library,
+            });
+            if calls.len() == MOST_CALLS {
+                break;
+            }
+        }
+        calls
+    }
+
+    /// The function that a thread began with, by the stack of something that it did.
+    pub(crate) fn start(&self, stack: &[Site]) -> Option<String> {
+        let own = stack.iter().rev().filter(|site| !self.is_ours(**site));
+        let mut frames = own.flat_map(|site| self.frames(*site).into_iter().rev());
+        let found =
+            frames.find(|frame| frame.function.is_some() && !foreign(frame) && frame.line > 0);
+        found?.function
     }
 
     /// The object at a place; `None`: it has no name.

@@ -10,9 +10,10 @@ use crate::{
     program::NativeProgram,
     subject::NativeSubject,
 };
-use reweave_check::Fault;
-use reweave_report::Trace;
-use std::fmt;
+use reweave_check::{Fault, RecordedStep, Subject};
+use reweave_report::{PlanStep, Program, Trace, TraceEvent, parse_path, record_sources};
+use reweave_wire::Restart;
+use std::{fmt, time::Instant};
 
 /// An execution that was replayed.
 pub struct Replay {
@@ -83,6 +84,46 @@ impl Replay {
         }
     }
 
+    /// Follows the schedule of a trace in a program that has changed since, as far as it still can be followed. `None`: it
+    /// could not be followed before the time was over.
+    pub fn follow(
+        mut program: NativeProgram,
+        recorded: &Trace,
+        until: Instant,
+    ) -> Result<Option<Replay>, ReplayError> {
+        let described = &recorded.program;
+        let digest = program.description.digest.take();
+        program.description = Program {
+            digest,
+            // Memory is at other places now.
+            visible: Vec::new(),
+            ..described.clone()
+        };
+        program.launch.rules = stored_rules(&described.rules, &described.visible);
+        // No run can explain what another one does.
+        program.launch.restart = Restart::Exec;
+        let max_steps = recorded.options.max_steps;
+        let mut subject = program.subject(max_steps).map_err(ReplayError::Start)?;
+        let steps = recorded_steps(recorded);
+        loop {
+            subject.begin();
+            let execution = reweave_check::follow(&subject, &steps, max_steps, until)?;
+            let Some(execution) = execution else {
+                return Ok(None);
+            };
+            // The changed program may need rules that the recorded one did not.
+            if !subject.must_restart() {
+                let mut trace = subject.confirm(&execution)?;
+                record_sources(&mut trace);
+                return Ok(Some(Replay {
+                    trace,
+                    subject,
+                    _program: program,
+                }));
+            }
+        }
+    }
+
     /// Runs it once more, in a debugger, and compares what happened there.
     pub fn debug(&self, gdb: &Gdb) -> Result<(), ReplayError> {
         let mut failed = None;
@@ -97,4 +138,18 @@ impl Replay {
             None => Ok(()),
         }
     }
+}
+
+/// What each thread of a trace did, in their order.
+fn recorded_steps(recorded: &Trace) -> Vec<RecordedStep> {
+    let steps = recorded.plan.iter().zip(&recorded.events);
+    let step = |(step, event): (&PlanStep, &TraceEvent)| {
+        let thread = recorded.threads.get(event.thread as usize)?;
+        Some(RecordedStep {
+            path: parse_path(&thread.path)?,
+            outcome: step.1,
+            operation: event.operation.name.clone(),
+        })
+    };
+    steps.filter_map(step).collect()
 }

@@ -10,12 +10,13 @@ use crate::{
     notes::StoredNotes,
     program::NativeProgram,
     subject::NativeSubject,
+    surroundings,
 };
 use reweave_check::{Check, Control, Fault, Outcome, Settings, StoredCheck};
 use reweave_report::ResultDocument;
 use reweave_wire::Restart;
 use serde::{Deserialize, Serialize};
-use std::{fmt, time::Instant};
+use std::{cell::OnceCell, fmt, time::Instant};
 
 /// See the module.
 pub struct Session {
@@ -23,6 +24,10 @@ pub struct Session {
     settings: Settings,
     pub(crate) check: Check<NativeSubject>,
     deadline: Option<Instant>,
+    /// The libraries with which the program starts.
+    libraries: Vec<String>,
+    /// Computed once: all libraries are read for it.
+    surroundings: OnceCell<String>,
 }
 
 /// The result of a check.
@@ -65,6 +70,9 @@ pub struct StoredSession {
     pub(crate) restart: String,
     pub(crate) notes: StoredNotes,
     pub(crate) check: StoredCheck,
+    /// What the program's behaviour depends on beside the program; a piece for another machine has its own.
+    #[serde(default)]
+    pub(crate) surroundings: Option<String>,
 }
 
 /// Why a stored session cannot be continued.
@@ -118,7 +126,10 @@ impl Session {
         let subject = subject(&program, &settings)?;
         let mut check = Check::new(subject, settings.clone());
         check.set_deadline(deadline);
+        let modules = program.launch.libraries.modules().into_iter();
         Ok(Session {
+            libraries: modules.map(|module| module.path).collect(),
+            surroundings: OnceCell::new(),
             check,
             program,
             settings,
@@ -128,6 +139,11 @@ impl Session {
 
     /// Continues a stored check. After an error, the check starts from the beginning.
     pub fn resume(&mut self, stored: StoredSession) -> Result<(), ResumeError> {
+        let other = |stored: &String| stored != self.surroundings();
+        if stored.surroundings.as_ref().is_some_and(other) {
+            let why = "a library, an environment variable or the working directory has changed";
+            return Err(ResumeError::Mismatch(why.into()));
+        }
         let restart = self.program.launch.restart;
         if let Some(stored) = rung_named(&stored.restart) {
             self.program.launch.restart = stored.max(restart);
@@ -154,7 +170,15 @@ impl Session {
             restart: rung_name(self.program.launch.restart).into(),
             notes: self.check.subject().store(),
             check,
+            surroundings: Some(self.surroundings().to_owned()),
         }
+    }
+
+    fn surroundings(&self) -> &String {
+        self.surroundings.get_or_init(|| {
+            let libraries = self.libraries.iter().map(String::as_str);
+            surroundings::digest(&self.program.launch.program, libraries)
+        })
     }
 
     /// The number of workers from here on.
@@ -218,6 +242,7 @@ impl Session {
         result.restart = rung_name(self.program.launch.restart).into();
         result.weak_orders = subject.weak_orders();
         result.warnings = subject.warnings();
+        result.unexplored = subject.unexplored();
         Ok(Some(Finished { outcome, result }))
     }
 

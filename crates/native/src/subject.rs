@@ -11,6 +11,7 @@ use crate::{
     notes::{Notes, StoredNotes},
     program_names::ProgramNames,
     target::{NativeTarget, Observation},
+    unexplored::refused,
     worker_target::{IdleProcesses, WorkerTarget},
 };
 use reweave_check::{Fault, Subject, plan_of};
@@ -155,6 +156,22 @@ impl NativeSubject {
     /// Places that ask for less than sequential consistency.
     pub fn weak_orders(&self) -> u64 {
         self.notes().weak_orders()
+    }
+
+    /// Calls that were refused, with an execution that came there, if it is known.
+    pub(crate) fn refused(&self) -> Vec<(String, Site, Option<Execution>)> {
+        let notes = self.notes();
+        let refused = notes.all.iter().filter_map(refused);
+        let refused = refused.map(|key| {
+            let execution = notes.met.get(&key).cloned();
+            (key.0, key.1, execution)
+        });
+        refused.collect()
+    }
+
+    /// The calls of a stack.
+    pub(crate) fn calls(&self, stack: &[Site]) -> Vec<String> {
+        self.names().calls(stack)
     }
 
     /// What is no error but worth a look.

@@ -12,7 +12,7 @@ use crate::{
 use reweave_explore::{Target, TargetError};
 use reweave_model::{Execution, Plan, Site, ThreadId};
 use reweave_wire::{
-    Debugged, Detail, Doom, Hello, LEFT, Note, Reader, Report, Restart, Writer, read_hello,
+    Debugged, Detail, Doom, Hello, LEFT, Note, Reader, Report, Restart, Rule, Writer, read_hello,
     read_report, write_request,
 };
 use std::{
@@ -205,7 +205,8 @@ impl NativeTarget {
             let left = process.header().left.load(Relaxed) as usize;
             let left = left.checked_sub(1).and_then(|left| LEFT.get(left));
             self.leftover = self.leftover.or(left.copied());
-            if process.end() {
+            let expected = self.launch.rules.contains(Rule::Processes);
+            if process.end() && !expected {
                 self.notes.insert(left_processes());
             }
         }

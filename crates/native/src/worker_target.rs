@@ -3,7 +3,9 @@
 //! *Decides:* whether a run showed accesses or rules that the search must restart for. *Called by:* the engine, for each
 //! worker of a check. *Owns:* one process, which it returns to the subject's idle ones when the worker is done.
 
-use crate::{errors::StartError, launch::Launch, notes::Notes, target::NativeTarget};
+use crate::{
+    errors::StartError, launch::Launch, notes::Notes, target::NativeTarget, unexplored::refused,
+};
 use reweave_explore::{Target, TargetError};
 use reweave_model::{Execution, Plan};
 use reweave_wire::{Note, Races, Rules, Unit};
@@ -68,6 +70,10 @@ impl WorkerTarget {
         let notes = native.notes();
         if notes.len() == self.known {
             return;
+        }
+        for key in notes.iter().filter_map(refused) {
+            let mut all = self.notes.lock().unwrap_or_else(PoisonError::into_inner);
+            all.met.entry(key).or_insert_with(|| native.last().clone());
         }
         self.known = notes.len();
         let covered = |unit: &Unit| {

@@ -90,10 +90,62 @@ function drawLanes(current, matches) {
   const inside = (row) => row >= visible[0] && row <= visible[visible.length - 1];
   const view = { current, matches, left: scroll.scrollLeft, width, height, visible, inside };
   const board = draw("g", { transform: `translate(${-view.left} 0)` });
-  if (visible.length) board.append(...bands(view), ...lines(view), ...arrowsIn(view));
+  if (visible.length) board.append(...bands(view), ...lines(view), ...bars(view), ...arrowsIn(view));
   for (const row of visible) board.append(drawRow(row, view));
   drawing.replaceChildren(board);
   drawHeads(view);
+  moveMap();
+}
+
+/// The whole execution at the edge: every thread's steps, the cause, the errors, and what is in view.
+function drawMap() {
+  const map = byId("map");
+  const height = map.clientHeight;
+  const size = lanes.shown.length;
+  const parts = [];
+  // More lines than pixels say nothing more.
+  const stride = Math.max(1, Math.floor(size / Math.max(height, 1)));
+  const thick = Math.max(height / Math.max(size, 1), 1);
+  const mark = (at, kind, wide) => parts.push(draw("rect", { class: kind, x: wide ? 0 : 3, y: (at / size) * height, width: wide ? 12 : 6, height: Math.max(Math.min(thick, 4), wide ? 2 : 1) }));
+  for (let at = 0; at < size; at += stride) {
+    const thread = threadOf(lanes.shown[at]);
+    if (thread >= 0) mark(at, `mark ${hue(thread)}`, false);
+  }
+  for (const row of data.cause?.rows ?? []) mark(lanes.index[row], "cause", true);
+  for (const row of errors) mark(lanes.index[row], "wrong", true);
+  parts.push(draw("rect", { class: "view", id: "map-view", x: 0, y: 0, width: 12, height: 0 }));
+  map.replaceChildren(...parts);
+}
+
+function moveMap() {
+  const [box, map, { scroll }] = [byId("map-view"), byId("map"), lanes];
+  if (!box) return;
+  const whole = Math.max(scroll.scrollHeight, 1);
+  box.setAttribute("y", (scroll.scrollTop / whole) * map.clientHeight);
+  box.setAttribute("height", Math.min(scroll.clientHeight / whole, 1) * map.clientHeight);
+}
+
+const rowOnMap = (y) => lanes.shown[Math.min(Math.floor((y / Math.max(byId("map").clientHeight, 1)) * lanes.shown.length), lanes.shown.length - 1)];
+
+/// Bars beside the lines of threads that hold something.
+function bars(view) {
+  const parts = [];
+  const [top, bottom] = [view.visible[0], view.visible[view.visible.length - 1]];
+  for (const thread of lanes.threads.filter((thread) => inSight(thread, view))) {
+    const open = [];
+    for (const { object, first, last } of heldBy[thread]) {
+      if (last < top || first > bottom) continue;
+      // Those that overlap stand beside each other.
+      let place = open.findIndex((end) => end <= first);
+      if (place < 0) place = open.length;
+      open[place] = last;
+      const x = laneX(thread) - 7 - 5 * Math.min(place, 3);
+      const bar = draw("line", { class: `held ${hue(thread)}`, x1: x, x2: x, y1: rowY(Math.max(first, top)), y2: rowY(Math.min(last, bottom)) });
+      bar.append(draw("title", {}, `${threadName(thread)} holds ${data.objects[object].name}`));
+      parts.push(bar);
+    }
+  }
+  return parts;
 }
 
 const inSight = (thread, view) => {

@@ -66,6 +66,7 @@ function filter(hidden, only = page.only) {
   page.hidden = hidden;
   page.only = only;
   arrangeLanes(hidden, only);
+  drawMap();
   byId("matter").setAttribute("aria-pressed", String(only));
   for (const box of byId("filter-list").querySelectorAll("input")) box.checked = !hidden.has(Number(box.value));
   byId("filter").classList.toggle("active", hidden.size > 0);
@@ -103,6 +104,7 @@ const KEYS = [
   ["o", "o", "next step on this object", () => ofThis(objectOf, ofObject, true), "object-next"],
   ["O", "O", "previous step on this object", () => ofThis(objectOf, ofObject, false), "object-previous"],
   ["e", "e", "next error", () => around(errors, true), "error-next"],
+  ["p", "p", "next preemption", () => around(preemptions, true), "switch-next"],
   ["Home", "Home", "first step", () => moveBy(-count), "first"],
   ["End", "End", "last step", () => moveBy(count), "last"],
   ["PageDown", "Page\u00a0Down", "a page on", () => moveBy(Math.floor(lanes.scroll.clientHeight / rowHeight()))],
@@ -121,7 +123,7 @@ const KEYS = [
 const SIGNS = [
   ["arrow lock", "a lock handed over"], ["arrow value", "a value read from another thread"], ["arrow wake", "a notification"],
   ["arrow message", "a message, a permit, a barrier"], ["arrow spawn", "creation and end of a thread"],
-  ["arrow reason", "why a thread cannot go on"], ["waiting", "cannot go on"],
+  ["arrow reason", "why a thread cannot go on"], ["waiting", "cannot go on"], ["held", "holds a lock"],
 ];
 
 function toggleFilter() {
@@ -169,15 +171,19 @@ function begin() {
   byId("print").addEventListener("click", () => print());
   byId("search").addEventListener("input", (event) => search(event.target.value));
   byId("error-next").hidden = errors.length === 0;
+  byId("switch-next").hidden = preemptions.length === 0;
+  byId("map").addEventListener("click", (event) => select(rowOnMap(event.offsetY)));
   byId("matter").hidden = !matter || matter.size === count;
   addEventListener("keydown", listenToKeys);
   addEventListener("beforeprint", layOut);
   lanes.scroll.addEventListener("scroll", redraw, { passive: true });
-  new ResizeObserver(() => (sizeLanes(), redraw())).observe(lanes.scroll);
+  new ResizeObserver(() => (sizeLanes(), drawMap(), redraw())).observe(lanes.scroll);
   lanes.zoom = count > 3000 ? 3 : 4;
   arrangeLanes(page.hidden, page.only);
   const asked = /^#\d+$/.test(location.hash) ? Number(location.hash.slice(1)) : undefined;
-  select(asked < count ? asked : (errors[0] ?? 0));
+  // In the middle of what the sentence names is what another thread did.
+  const cause = data.cause?.rows ?? [];
+  select(asked < count ? asked : (cause[Math.floor(cause.length / 2)] ?? errors[0] ?? 0));
 }
 
 function fillHelp() {

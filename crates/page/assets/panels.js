@@ -5,6 +5,10 @@ function showWhy() {
   const [first] = data.failures;
   byId("why").hidden = !first;
   const told = new Set();
+  if (data.cause) {
+    const rows = data.cause.rows.flatMap((row) => [" ", lead(row, stepName(row))]);
+    body.append(make("p", { class: "cause" }, make("b", {}, "Cause: "), data.cause.text, ...rows));
+  }
   for (const failure of data.failures) {
     const message = `${failure.kind} ${failure.message}`;
     if (told.has(message)) continue;
@@ -25,6 +29,7 @@ function tellFailure(failure) {
   const stuck = ["deadlock", "livelock"].includes(failure.kind) && data.stuck.length;
   // What each thread waits for is told below, with links.
   if (!stuck) part.append(make("p", { class: "message" }, failure.message));
+  if (failure.variables.length) part.append(make("ul", { class: "variables" }, ...failure.variables.map((text) => make("li", {}, text))));
   if (failure.places.length && !stuck) part.append(make("ul", {}, ...failure.places.map((place, index) => tellPlace(failure, place, index))));
   return part;
 }
@@ -134,6 +139,8 @@ function showStep(row) {
     list.push(make("li", {}, `before `, lead(to, stepName(to)), ` of ${threadName(threadOf(to))} (${HANDS[kind]})`));
   }
   if (list.length) parts.push(make("ul", {}, ...list));
+  const calls = data.stacks[rows[row][STACK]] ?? [];
+  if (calls.length) parts.push(make("ol", { class: "calls" }, ...calls.map((call) => make("li", {}, call))));
   body.replaceChildren(...parts);
 }
 

@@ -3,7 +3,7 @@
 
 const data = JSON.parse(document.getElementById("data").textContent);
 
-const [KIND, THREAD, OBJECT, TEXT, FILE, LINE] = [0, 1, 2, 3, 4, 5];
+const [KIND, THREAD, OBJECT, TEXT, FILE, LINE, STACK] = [0, 1, 2, 3, 4, 5, 6];
 const rows = data.rows;
 const count = rows.length;
 
@@ -118,6 +118,37 @@ const stuckAt = new Map(data.stuck.map((stuck) => [stuck.row, stuck]));
 /// Rows that the failure can depend on, where that is known.
 const matter = data.matter && new Set(data.matter);
 const matters = (row) => !matter || matter.has(row);
+/// Rows at which another thread goes on although the one before could have.
+const preemptions = [];
+{
+  let before = -1;
+  for (let row = 0; row < count; row += 1) {
+    if (kindOf(row) !== "step") continue;
+    const thread = before < 0 ? -1 : threadOf(before);
+    if (thread >= 0 && thread !== threadOf(row)) {
+      const next = beyond(ofThread[thread], before);
+      const able = next !== undefined && kindOf(next) === "step" && row < data.known && !waitOf(thread, row - 1);
+      if (able) preemptions.push(row);
+    }
+    before = row;
+  }
+}
+
+/// For each thread, from where to where it holds what.
+const heldBy = data.threads.map(() => []);
+changesOf.forEach((changes, object) => {
+  changes.forEach(({ row, holders }, at) => {
+    const last = at + 1 < changes.length ? changes[at + 1].row : count - 1;
+    for (const thread of holders) {
+      const known = heldBy[thread];
+      const open = known[known.length - 1];
+      // A change of its value alone does not end it.
+      if (open && open.object === object && open.last === row) open.last = last;
+      else known.push({ object, first: row, last });
+    }
+  });
+});
+
 /// Rows that are about an error.
 const errors = [];
 for (let row = 0; row < count; row += 1) if (isError(row)) errors.push(row);

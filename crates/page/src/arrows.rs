@@ -146,11 +146,11 @@ fn label(op: Op) -> &'static str {
         Some(ObjectKind::Semaphore) => "permit",
         Some(ObjectKind::Parker) => "wake",
         Some(ObjectKind::Barrier) => "arrival",
-        Some(ObjectKind::Channel) => "close",
+        Some(ObjectKind::Channel | ObjectKind::Pipe) => "close",
         _ => "lock",
     }
 }
 
 fn receives(op: Op) -> bool {
-    matches!(op, Op::Recv { .. } | Op::TryRecv(_))
+    matches!(op, Op::Recv { .. } | Op::TryRecv(_) | Op::Get { .. })
 }

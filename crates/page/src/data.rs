@@ -24,11 +24,15 @@ pub(crate) struct Data<'a> {
     threads: Vec<Thread<'a>>,
     objects: Vec<Thing<'a>>,
     failures: Vec<Failure<'a>>,
+    /// Why it failed, in words.
+    cause: Option<Because>,
     /// What each unfinished thread waits for at the end.
     stuck: Vec<Stuck>,
-    /// Kind, thread, object, text, file, line; numbers of tables, -1 for none.
+    /// Kind, thread, object, text, file, line, stack; numbers of tables, -1 for none.
     rows: Vec<Short>,
     texts: Vec<String>,
+    /// How the program came to a place, the innermost call first.
+    stacks: Vec<Vec<String>>,
     /// From, to, kind.
     arrows: Vec<(usize, usize, &'static str)>,
     /// Row, object, its holders and its value from there on.
@@ -43,7 +47,9 @@ pub(crate) struct Data<'a> {
 
 #[derive(Serialize)]
 struct Thread<'a> {
-    path: &'a str,
+    /// What it is called.
+    path: String,
+    /// Its path, where that is something else.
     name: Option<&'a str>,
     /// The row that created it.
     born: usize,
@@ -65,9 +71,18 @@ struct Failure<'a> {
     places: Vec<Spot>,
     stacks: &'a [Vec<String>],
     accesses: Option<[Access; 2]>,
+    /// Variables that the failed condition names, with their values.
+    variables: Vec<String>,
     /// For each place, the thread of the access there.
     threads: Vec<Option<u32>>,
     row: Option<usize>,
+}
+
+/// Why an execution failed, and the rows that the sentence names.
+#[derive(Serialize)]
+struct Because {
+    text: String,
+    rows: Vec<usize>,
 }
 
 /// A place by the number of its file.
@@ -108,7 +123,7 @@ pub(crate) fn data<'a>(trace: &'a Trace, links: &Links<'a>) -> Data<'a> {
     });
     let mut sources = Sources::new(trace);
     let (rows_short, texts) = shorten(&rows, &mut sources);
-    let failures = failures(trace, &rows, &mut sources);
+    let failures = failures(&story, &rows, &mut sources);
     let arrows = arrows(trace, &rows);
     Data {
         program: &trace.program.name,
@@ -119,7 +134,9 @@ pub(crate) fn data<'a>(trace: &'a Trace, links: &Links<'a>) -> Data<'a> {
         again: links.again.map(String::from),
         home: links.home,
         output: trace.output.as_deref(),
-        threads: threads(trace, &rows),
+        cause: because(&story, &rows),
+        threads: threads(&story, &rows),
+        stacks: stacks(&story),
         objects: objects(trace),
         failures,
         stuck: stuck(&story, &rows),
@@ -134,17 +151,39 @@ pub(crate) fn data<'a>(trace: &'a Trace, links: &Links<'a>) -> Data<'a> {
     }
 }
 
-fn threads<'a>(trace: &'a Trace, rows: &[Row]) -> Vec<Thread<'a>> {
+fn because(story: &Story<'_>, rows: &[Row]) -> Option<Because> {
+    let cause = story.cause()?;
+    let steps = cause.steps.iter();
+    let rows = steps.filter_map(|step| rows.iter().position(|row| row.kind == Kind::Step(*step)));
+    Some(Because {
+        rows: rows.collect(),
+        text: cause.text,
+    })
+}
+
+fn stacks(story: &Story<'_>) -> Vec<Vec<String>> {
+    let numbers = 0..story.trace.stacks.len() as u32;
+    let calls = numbers.map(|stack| story.calls(Some(stack)));
+    let told = calls.map(|calls| calls.iter().map(|call| call.told()).collect());
+    told.collect()
+}
+
+fn threads<'a>(story: &Story<'a>, rows: &[Row]) -> Vec<Thread<'a>> {
+    let trace = story.trace;
     let mut born = vec![0; trace.threads.len()];
     for (index, row) in rows.iter().enumerate() {
         if let Kind::Spawn(child) = row.kind {
             born[child as usize] = index;
         }
     }
-    let threads = trace.threads.iter().zip(born).map(|(thread, born)| Thread {
-        path: &thread.path,
-        name: thread.name.as_deref().filter(|name| *name != thread.path),
-        born,
+    let threads = (0..).zip(&trace.threads).zip(born);
+    let threads = threads.map(|((number, thread), born)| {
+        let path = story.thread(number).to_owned();
+        Thread {
+            name: Some(thread.path.as_str()).filter(|own| *own != path),
+            path,
+            born,
+        }
     });
     threads.collect()
 }
@@ -169,7 +208,7 @@ fn number(number: Option<u32>) -> i64 {
     number.map_or(-1, i64::from)
 }
 
-type Short = (&'static str, i64, i64, usize, i64, u32);
+type Short = (&'static str, i64, i64, usize, i64, u32, i64);
 
 fn shorten(rows: &[Row], sources: &mut Sources) -> (Vec<Short>, Vec<String>) {
     let mut numbers = HashMap::new();
@@ -189,12 +228,14 @@ fn shorten(rows: &[Row], sources: &mut Sources) -> (Vec<Short>, Vec<String>) {
             text,
             file.unwrap_or(-1),
             line,
+            number(row.stack),
         ));
     }
     (short, texts)
 }
 
-fn failures<'a>(trace: &'a Trace, rows: &[Row], sources: &mut Sources) -> Vec<Failure<'a>> {
+fn failures<'a>(story: &Story<'a>, rows: &[Row], sources: &mut Sources) -> Vec<Failure<'a>> {
+    let trace = story.trace;
     let failure = |(index, failure): (usize, &'a reweave_report::Failure)| {
         let spot = |at: &Position| Spot {
             file: sources.number(at),
@@ -208,6 +249,11 @@ fn failures<'a>(trace: &'a Trace, rows: &[Row], sources: &mut Sources) -> Vec<Fa
             stacks: &failure.stacks,
             threads: threads_of_stacks(failure, accesses(trace, failure)),
             accesses: accesses(trace, failure),
+            variables: failure
+                .variables
+                .iter()
+                .map(|it| story.variable(it))
+                .collect(),
             row: rows.iter().position(|row| row.kind == Kind::Failure(index)),
         }
     };

@@ -6,7 +6,7 @@
 
 use crate::data::data;
 use base64::{Engine, prelude::BASE64_STANDARD};
-use reweave_report::{Trace, is_unseen, spelled};
+use reweave_report::{Trace, is_unseen, presented, spelled};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
@@ -38,7 +38,8 @@ const BODY: &str = include_str!("../assets/page.html");
 /// A trace as one HTML file.
 pub fn page(trace: &Trace, links: &Links<'_>) -> String {
     let title = format!("{} – Reweave", trace.program.name);
-    let data = json(&data(trace, links));
+    let shown = presented(trace);
+    let data = json(&data(&shown, links));
     let data = format!("<script type=\"application/json\" id=\"data\">{data}</script>\n");
     document(&title, STYLE, SCRIPT, &format!("{BODY}{data}"))
 }

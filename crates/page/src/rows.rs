@@ -3,7 +3,7 @@
 //! A thread runs on to its next operation as soon as it has done one, or is created. So what it does in between (threads
 //! it creates, errors it runs into) stands right after that row.
 
-use reweave_report::{AccessEntry, Failure, Position, Story, Trace};
+use reweave_report::{AccessEntry, Failure, Position, Story, Trace, thread_names};
 use serde::Serialize;
 
 /// One line of the swim lanes.
@@ -14,6 +14,8 @@ pub(crate) struct Row {
     pub object: Option<u32>,
     pub text: String,
     pub at: Option<Position>,
+    /// How the program came there, as an index into the stacks.
+    pub stack: Option<u32>,
 }
 
 /// What a row tells.
@@ -65,6 +67,7 @@ pub(crate) fn rows(story: &Story<'_>) -> Vec<Row> {
             object: event.operation.object,
             text: story.event(index),
             at: event.at.clone(),
+            stack: event.stack,
         });
         rows.done[event.thread as usize] += 1;
         rows.beside(event.thread);
@@ -100,6 +103,7 @@ impl Rows<'_> {
                 object: None,
                 text: format!("spawn {}", self.story.thread(child)),
                 at: None,
+                stack: None,
             });
             self.beside(child);
         }
@@ -114,6 +118,7 @@ impl Rows<'_> {
                     object: None,
                     text: error.told_earlier(access, failing),
                     at: at.cloned(),
+                    stack: None,
                 });
             }
             if error.after == Some((thread, count)) {
@@ -133,6 +138,7 @@ impl Rows<'_> {
                 Some([_, found]) if error.accesses.is_empty() => found.at,
                 _ => error.place().cloned(),
             },
+            stack: None,
         });
     }
 
@@ -162,6 +168,7 @@ impl Rows<'_> {
                 object: pending.operation.object,
                 text: format!("{} …", story.pending(pending)),
                 at: pending.at.clone(),
+                stack: pending.stack,
             });
         }
         self.list
@@ -198,7 +205,12 @@ pub(crate) fn accesses(trace: &Trace, error: &Failure) -> Option<[Access; 2]> {
         return None;
     }
     let part = |c: char| c.is_alphanumeric() || c == '.' || c == '_';
-    let index = |word: &str| trace.threads.iter().position(|thread| thread.path == word);
+    // A sentence names threads as the page does, or by their paths.
+    let names = thread_names(trace);
+    let index = |word: &str| {
+        let known = trace.threads.iter().position(|thread| thread.path == word);
+        known.or_else(|| names.iter().position(|name| name == word))
+    };
     let mut said = Vec::new();
     for word in error.message.split(|c| !part(c)) {
         if let Some(thread) = index(word) {

@@ -276,6 +276,14 @@ fn look(story: &Story<'_>, number: u32, object: &Object) -> ObjectView {
             1 => "1 address".into(),
             more => format!("{more} addresses"),
         },
+        Object::Pipe(pipe) => {
+            let gone = match (pipe.writers, pipe.readers) {
+                (_, 0) => ", readers gone",
+                (0, _) => ", writers gone",
+                _ => "",
+            };
+            format!("{} of {}{gone}", pipe.held(), pipe.capacity)
+        }
     };
     ObjectView {
         holders: holders(object),

@@ -5,28 +5,37 @@
 //! stored file and a live search look the same. Targets and algorithms are unknown here; nothing here prints.
 #![forbid(unsafe_code)]
 
+mod cause;
 mod document;
 mod formats;
 mod happens_before;
 mod junit;
 mod operation;
 mod position;
+mod presented;
 mod result;
 mod sources;
+mod stacks;
 mod suite;
 mod text;
 mod trace;
 mod validate;
+mod values;
 mod walk;
 
+pub use cause::Cause;
 pub use document::{Document, ReadError, WriteError, load, open, save};
 pub use formats::{Shown, chrome, dot, github, sarif};
 pub use junit::{junit_result, junit_suite};
 pub use operation::Operation;
 pub use position::{NotAPosition, Position};
 
-pub use result::{BlockedBy, Estimated, ExitCode, Finding, Multiplies, ResultDocument};
+pub use presented::{presented, thread_names};
+pub use result::{
+    BlockedBy, Estimated, ExitCode, Finding, Multiplies, ResultDocument, Suppressed, Unexplored,
+};
 pub use sources::{Sources, record_sources};
+pub use stacks::CallEntry;
 pub use suite::{SuiteDocument, TestEntry, Verdict};
 pub use text::{
     Large, Part, Span, Story, Style, Wait, clean, grouped, is_unseen, mattering, render_result,
@@ -34,6 +43,8 @@ pub use text::{
 };
 pub use trace::{
     AccessEntry, Context, Difference, Failure, ObjectEntry, ObjectState, Options, PendingEntry,
-    PlanStep, Program, Shortened, SourceEntry, ThreadEntry, Trace, TraceEvent, path_name,
+    PlanStep, Program, Shortened, SourceEntry, ThreadEntry, Trace, TraceEvent, parse_path,
+    path_name,
 };
+pub use values::{SleepEntry, ValueType, VariableEntry};
 pub use walk::{Hold, Walk, holders};

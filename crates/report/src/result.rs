@@ -25,6 +25,9 @@ pub struct ResultDocument {
     pub complete: bool,
     /// Why not, such as `budget` or `stopped-at-error`.
     pub incomplete: Vec<String>,
+    /// What was met and not explored, with places; each belongs to a reason in `incomplete`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unexplored: Vec<Unexplored>,
     /// Always `sc`: sequential consistency.
     pub memory_model: String,
     /// Places in the program that ask for less than sequential consistency.
@@ -53,6 +56,9 @@ pub struct ResultDocument {
     pub restart: String,
     /// Distinct errors.
     pub errors: Vec<Finding>,
+    /// Errors that the user knows and accepts.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub suppressed: Vec<Suppressed>,
     /// Distinct findings that are no errors unless asked for.
     pub warnings: Vec<Finding>,
 }
@@ -68,6 +74,33 @@ pub struct Estimated {
     pub seconds: Option<f64>,
     /// The part that was explored, from 0 to 1.
     pub covered: f64,
+}
+
+/// An error that the user knows and accepts.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Suppressed {
+    /// What it is.
+    pub kind: Kind,
+    /// The first source place it is about.
+    pub location: Option<String>,
+    /// Why it is accepted.
+    pub reason: String,
+    /// In how many executions it came up.
+    pub seen: u64,
+}
+
+/// A call that was refused, or code that is not seen.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Unexplored {
+    /// As in `incomplete`, such as `unsupported: fork`.
+    pub reason: String,
+    /// Where.
+    pub location: Option<String>,
+    /// How the program came there, such as `serve at server.c:12`, the innermost call first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub stack: Vec<String>,
+    /// What to do about it.
+    pub remedy: Option<String>,
 }
 
 /// The place with the most steps, in one execution, on objects that several threads touch.
@@ -162,6 +195,7 @@ impl ResultDocument {
             equivalence: equivalence.into(),
             complete: true,
             incomplete: Vec::new(),
+            unexplored: Vec::new(),
             memory_model: "sc".into(),
             weak_orders: 0,
             executions: 0,
@@ -175,6 +209,7 @@ impl ResultDocument {
             workers: 1,
             restart: "warm".into(),
             errors: Vec::new(),
+            suppressed: Vec::new(),
             warnings: Vec::new(),
         }
     }

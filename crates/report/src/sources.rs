@@ -95,7 +95,9 @@ pub(crate) fn named(trace: &Trace) -> BTreeSet<String> {
     let threads = trace.threads.iter().filter_map(|it| it.pending.as_ref());
     let pending = threads.filter_map(|pending| pending.at.as_ref());
     let errors = trace.errors.iter().flat_map(|error| &error.places);
-    let places = events.chain(pending).chain(errors);
+    let calls = trace.stacks.iter().flatten().filter(|call| !call.library);
+    let calls = calls.filter_map(|call| call.at.as_ref());
+    let places = events.chain(pending).chain(errors).chain(calls);
     places.map(|at| at.file.clone()).collect()
 }
 

@@ -10,10 +10,12 @@ use crate::{
     document::{self, ReadError, WriteError},
     operation::Operation,
     position::Position,
+    stacks::CallEntry,
+    values::{SleepEntry, ValueType, VariableEntry},
 };
 use reweave_model::{
     Choice, Edge, End, Error, Event, Execution, Gate, Kind, Mark, Object, OnceState, Op, Pending,
-    Plan, Policy, Site, Step, ThreadId,
+    Pipe, Plan, Policy, Site, Step, ThreadId,
 };
 use serde::{Deserialize, Serialize};
 use std::{collections::BTreeMap, fmt, path::Path};
@@ -52,6 +54,12 @@ pub struct Trace {
     pub plan: Vec<PlanStep>,
     /// In the order they happened.
     pub events: Vec<TraceEvent>,
+    /// How the program came to the places of events and of threads that did not end, each stack of calls once, the innermost call first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub stacks: Vec<Vec<CallEntry>>,
+    /// Where threads slept.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sleeps: Vec<SleepEntry>,
     /// What the program printed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output: Option<String>,
@@ -70,6 +78,9 @@ pub struct Program {
     /// How it was built and started, in words of its kind.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub command: Vec<String>,
+    /// Of which file: equal if the file is the same.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub digest: Option<String>,
     /// Where.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub directory: Option<String>,
@@ -129,6 +140,9 @@ pub struct ThreadEntry {
     /// The name the program gave it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
+    /// The function of the program that it began with.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub start: Option<String>,
     /// Who created it, as an index into this table.
     pub parent: u32,
     /// After how many of its parent's events.
@@ -150,6 +164,9 @@ pub struct PendingEntry {
     /// Where.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at: Option<Position>,
+    /// How it came there, as an index into the stacks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stack: Option<u32>,
 }
 
 /// A shared object: its name, and its state at first use.
@@ -157,6 +174,12 @@ pub struct PendingEntry {
 pub struct ObjectEntry {
     /// Such as `mutex#1`: kind and order of first use among its kind.
     pub name: String,
+    /// What it is called for people, where more is known than its name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub label: Option<String>,
+    /// How its values are written, where they are no plain numbers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub values: Option<ValueType>,
     /// State at first use.
     #[serde(flatten)]
     pub state: ObjectState,
@@ -206,6 +229,13 @@ pub enum ObjectState {
         token: bool,
     },
     Pool,
+    Pipe {
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        messages: bool,
+        capacity: u64,
+        writers: u32,
+        readers: u32,
+    },
 }
 
 /// Who went, with which outcome, to do what: written as `[thread, outcome, "operation"]`.
@@ -230,6 +260,9 @@ pub struct TraceEvent {
     /// Where.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at: Option<Position>,
+    /// How it came there, as an index into the stacks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stack: Option<u32>,
 }
 
 /// Something that went wrong.
@@ -249,6 +282,9 @@ pub struct Failure {
     /// For each place, the access there, where the error is about accesses.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub accesses: Vec<AccessEntry>,
+    /// Variables that the failed condition names.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub variables: Vec<VariableEntry>,
     /// In which thread (first), after how many of its events (second), where that is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub after: Option<(u32, u32)>,
@@ -264,6 +300,9 @@ pub struct AccessEntry {
     /// After how many of the thread's events, where that is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub after: Option<u32>,
+    /// The value that it read or wrote, where that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub value: Option<String>,
 }
 
 impl Failure {
@@ -358,6 +397,7 @@ impl Trace {
             places: error.sites.iter().filter_map(|at| site(*at)).collect(),
             stacks: Vec::new(),
             accesses: Vec::new(),
+            variables: Vec::new(),
             after: context.blame.get(index).copied().flatten().map(pair),
         };
         Trace {
@@ -374,6 +414,8 @@ impl Trace {
             objects: objects(execution, site),
             plan: plan.collect(),
             events,
+            stacks: Vec::new(),
+            sleeps: Vec::new(),
             output: context.output,
         }
     }
@@ -581,6 +623,12 @@ impl ObjectState {
             },
             Object::Parker(token) => ObjectState::Parker { token: *token },
             Object::Pool(_) => ObjectState::Pool,
+            Object::Pipe(pipe) => ObjectState::Pipe {
+                messages: pipe.messages,
+                capacity: pipe.capacity,
+                writers: pipe.writers,
+                readers: pipe.readers,
+            },
         }
     }
 
@@ -623,6 +671,12 @@ impl ObjectState {
             }
             ObjectState::Parker { token } => Object::Parker(token),
             ObjectState::Pool => Object::pool(),
+            ObjectState::Pipe {
+                messages,
+                capacity,
+                writers,
+                readers,
+            } => Object::Pipe(Pipe::new(messages, capacity, writers, readers)),
         }
     }
 }
@@ -641,6 +695,7 @@ fn event(event: &Event, site: Sites<'_>) -> TraceEvent {
         result: event.result,
         after: event.after.map(pair),
         at: site(event.site),
+        stack: None,
     }
 }
 
@@ -652,6 +707,7 @@ fn pending(pending: Pending, site: Sites<'_>) -> PendingEntry {
             Gate::Open | Gate::Late => None,
         },
         at: site(pending.site),
+        stack: None,
     }
 }
 
@@ -659,6 +715,7 @@ fn threads(execution: &Execution, site: Sites<'_>) -> Vec<ThreadEntry> {
     let entry = |record: &reweave_model::ThreadRecord| ThreadEntry {
         path: path_name(&record.path),
         name: record.name.clone(),
+        start: None,
         parent: record.born.thread.0,
         born_after: record.born.count,
         pending: record.pending.map(|wish| pending(wish, site)),
@@ -673,7 +730,7 @@ pub fn path_name(path: &[u32]) -> String {
 }
 
 /// The numbers of a thread's path; `None`: not a path.
-pub(crate) fn parse_path(path: &str) -> Option<Vec<u32>> {
+pub fn parse_path(path: &str) -> Option<Vec<u32>> {
     let mut parts = path.split('.');
     (parts.next() == Some("main")).then_some(())?;
     parts.map(|part| part.parse().ok()).collect()
@@ -697,6 +754,8 @@ fn objects(execution: &Execution, site: Sites<'_>) -> Vec<ObjectEntry> {
         *number += 1;
         ObjectEntry {
             name: format!("{kind}#{number}"),
+            label: None,
+            values: None,
             state: ObjectState::of(object),
             pointers: false,
             first_used: first.and_then(site),

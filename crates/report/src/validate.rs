@@ -18,6 +18,7 @@ impl Trace {
         }
         self.flaw_of_threads()
             .or_else(|| self.flaw_of_events())
+            .or_else(|| self.flaw_of_stacks())
             .or_else(|| {
                 let accesses = self.errors.iter().flat_map(|error| &error.accesses);
                 let accesses = accesses.map(|access| (access.thread, 0));
@@ -76,6 +77,21 @@ impl Trace {
             }
         }
         None
+    }
+
+    fn flaw_of_stacks(&self) -> Option<String> {
+        let events = self.events.iter().map(|event| event.stack);
+        let pending = self.threads.iter().filter_map(|it| it.pending.as_ref());
+        let mut named = events.chain(pending.map(|it| it.stack)).flatten();
+        if let Some(missing) = named.find(|stack| *stack as usize >= self.stacks.len()) {
+            return Some(format!("stack {missing} is not there"));
+        }
+        let sleeps = self.sleeps.iter().map(|sleep| sleep.thread);
+        let variables = self.errors.iter().flat_map(|error| &error.variables);
+        let written = variables.filter_map(|variable| Some(variable.written?.0));
+        let mut named = sleeps.chain(written);
+        let missing = named.find(|thread| *thread as usize >= self.threads.len())?;
+        Some(format!("thread {missing} is not there"))
     }
 
     fn flaw_of(&self, operation: &Operation) -> Option<String> {

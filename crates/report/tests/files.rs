@@ -20,6 +20,7 @@ const CHANNEL: ObjectId = ObjectId(7);
 const PARKER: ObjectId = ObjectId(8);
 const SHARED: ObjectId = ObjectId(9);
 const POOL: ObjectId = ObjectId(11);
+const PIPE: ObjectId = ObjectId(12);
 
 fn render_trace(trace: &Trace, style: Style) -> String {
     reweave_report::render_trace(trace, None, &Sources::default(), style)
@@ -48,6 +49,30 @@ fn objects() -> Vec<Object> {
         Object::rwlock_readers_first(),
         Object::barrier_without_leader(2),
         Object::pool(),
+        Object::pipe(3),
+    ]
+}
+
+fn pipe_groups() -> Vec<Vec<Op>> {
+    let object = PIPE;
+    let put = |least, tries| Op::Put {
+        object,
+        count: 2,
+        least,
+        tries,
+    };
+    let get = |most, tries| Op::Get {
+        object,
+        most,
+        tries,
+    };
+    vec![
+        vec![put(2, false), put(1, true)],
+        vec![get(1, false), get(3, true), get(0, true)],
+        vec![Op::WriterAdd(PIPE), Op::WriterDrop(PIPE, false)],
+        vec![Op::ReaderAdd(PIPE), Op::ReaderDrop(PIPE, false)],
+        vec![Op::Load(PIPE), Op::WriterDrop(PIPE, true)],
+        vec![Op::ReaderDrop(PIPE, true)],
     ]
 }
 
@@ -58,6 +83,7 @@ fn group() -> impl Strategy<Value = Vec<Op>> {
         lock_groups(),
         wait_groups(),
         message_groups(),
+        pipe_groups(),
     ];
     prop::sample::select(all.concat())
 }

@@ -466,6 +466,7 @@ fn an_earlier_access_has_a_row_in_its_own_thread() {
         .map(|line| reweave_testing::script::position(Site(line)).unwrap())
         .into();
     let access = |access: &str, thread, after| AccessEntry {
+        value: None,
         access: access.into(),
         thread,
         after: Some(after),
@@ -482,13 +483,16 @@ fn an_earlier_access_has_a_row_in_its_own_thread() {
     };
     assert!(earlier.contains("src/demo.rs:12"), "{earlier}");
     assert!(
-        earlier.contains("free: use-after-free in main.0"),
+        earlier.contains("free: use-after-free in transfer"),
         "{earlier}"
     );
     assert!(failing.contains("src/demo.rs:21"), "{failing}");
     assert!(failing.contains("memory here: read"), "{failing}");
     assert!(text.contains("free by main: at src/demo.rs:12"), "{text}");
-    assert!(text.contains("read by main.0: at src/demo.rs:21"), "{text}");
+    assert!(
+        text.contains("read by transfer: at src/demo.rs:21"),
+        "{text}"
+    );
 }
 
 fn searched() -> ResultDocument {

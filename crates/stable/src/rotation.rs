@@ -135,6 +135,12 @@ impl Rotation {
         self.slots[member.slot()].place == Place::Waiting
     }
 
+    /// Whether any thread waits in a queue.
+    pub fn any_waits(&self) -> bool {
+        let used = &self.slots[..=self.used as usize];
+        used.iter().any(|slot| slot.place == Place::Waiting)
+    }
+
     /// Whether a thread is at its end.
     pub fn ended(&self, member: Member) -> bool {
         self.slots[member.slot()].place == Place::Ended
@@ -386,7 +392,9 @@ mod tests {
     #[test]
     fn a_woken_thread_has_the_last_turn() {
         let (mut rotation, [a, b, c]) = three();
+        assert!(!rotation.any_waits());
         rotation.block(a, 8, None);
+        assert!(rotation.any_waits());
         assert_eq!(rotation.holder(), Some(b));
         assert_eq!(rotation.wake_one(8), Some(a));
         assert_eq!(rotation.wake_one(8), None);

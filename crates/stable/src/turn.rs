@@ -593,7 +593,7 @@ fn kick(state: &mut Scheduler) {
         .or_else(|| state.rotation.next_timeout());
     match next {
         Some(next) => awake(next),
-        None if state.outside == 0 => warn(format_args!(
+        None if state.outside == 0 && state.rotation.any_waits() => warn(format_args!(
             "all threads wait for each other; the program does not go on"
         )),
         None => {}

@@ -1,5 +1,10 @@
 //! A tiny language whose programs are targets: threads of instructions with one register each, no operating system.
 
+mod pipe_steps;
+mod watching;
+
+pub use pipe_steps::PipeStep;
+
 use reweave_conduct::{Next, Run};
 use reweave_explore::{Target, TargetError};
 use reweave_model::*;
@@ -104,6 +109,10 @@ pub enum I {
     /// The same with the read-write lock, for reading. For writing, `optimal` is known to miss classes when several readers
     /// are to be waited for.
     SpinRead(u32),
+    /// What is done with a pipe.
+    Pipe(u32, PipeStep),
+    /// Looks at both pipes until there is something to get from one of them, or all writers of it are gone.
+    PollPipes(u32, u32),
 }
 
 /// How many objects of each kind there are.
@@ -121,6 +130,8 @@ pub struct Objects {
     pub onces: u32,
     /// With their capacities.
     pub channels: Vec<Option<u32>>,
+    /// With their capacities; behind the first two are pipes of messages.
+    pub pipes: Vec<u64>,
 }
 
 /// A program: bodies, the first of which is the first thread's.
@@ -184,6 +195,7 @@ struct Bases {
     channels: u32,
     parkers: u32,
     pool: u32,
+    pipes: u32,
 }
 
 impl Machine {
@@ -227,6 +239,10 @@ impl Machine {
         });
         self.bases.parkers = many(16, &|_| Object::Parker(false));
         self.bases.pool = many(1, &|_| Object::pool());
+        self.bases.pipes = many(objects.pipes.len() as u32, &|i| match i {
+            0 | 1 => Object::pipe(objects.pipes[i]),
+            _ => Object::message_pipe(objects.pipes[i]),
+        });
     }
 
     /// Runs a thread on to its next operation.
@@ -263,13 +279,11 @@ impl Machine {
                 _ => {
                     let site = Site((thread.body * 100 + thread.pc + 1) as u32);
                     let pending = self.decode(id, instruction, site);
-                    if let (I::PollEither(x, m, _), Op::Await(..)) = (instruction, pending.op) {
+                    if let Op::Await(..) = pending.op {
                         let thread = &self.threads[id.index()];
-                        let other = match thread.guess {
-                            0 => (ObjectId(self.bases.mutexes + m), thread.seen[1]),
-                            _ => (ObjectId(x), thread.seen[0]),
-                        };
-                        self.run.watch(id, vec![other]);
+                        let other = 1 - thread.guess as usize;
+                        let object = watching::objects(instruction, &self.bases)[other];
+                        self.run.watch(id, vec![(object, thread.seen[other])]);
                     }
                     self.run.announce(id, pending);
                     return;
@@ -331,18 +345,12 @@ impl Machine {
                     _ => counting(instruction, b.semaphores),
                 }
             }
-            (I::PollEither(x, ..), 0) => Op::Load(ObjectId(x)),
-            (I::PollEither(_, m, _), 1) => Op::Lock(at(b.mutexes, m)),
-            (I::PollEither(_, m, _), 2) => Op::UnlockClean(at(b.mutexes, m)),
-            (I::PollEither(..), 3) => Op::Any(2),
-            (I::PollEither(x, m, _), _) => {
-                let (object, word) = match thread.guess {
-                    0 => (ObjectId(x), thread.seen[0]),
-                    _ => (at(b.mutexes, m), thread.seen[1]),
-                };
-                gate = Gate::Word(word);
-                Op::Await(object, word)
+            (I::PollEither(..) | I::PollPipes(..), _) => {
+                let (op, passes) = watching::operation(instruction, thread, b);
+                gate = passes;
+                op
             }
+            (I::Pipe(p, step), _) => step.operation(at(b.pipes, p)),
             (I::ReadLock(l), _) => Op::ReadLock(at(b.rwlocks, l)),
             (I::ReadUnlock(l), _) => Op::ReadUnlock(at(b.rwlocks, l)),
             (I::WriteLock(l), _) if self.program.one_step(l) => {
@@ -482,13 +490,7 @@ impl Machine {
         };
         match instruction {
             _ if looks_again(instruction) => thread.register = look(&self.run),
-            I::PollEither(..) => match thread.part {
-                1 => thread.seen[0] = event.result,
-                2 => thread.seen[1] = look(&self.run),
-                4 => thread.guess = event.result,
-                _ => {}
-            },
-            _ => {}
+            _ => watching::note(instruction, thread, event, self.run.state()),
         }
         let channels = &self.program.objects.channels;
         let parts = match instruction {
@@ -505,17 +507,14 @@ impl Machine {
             }
             I::PollUntil(..) | I::ReadUntil(..) if thread.part % 2 == 1 => u8::MAX,
             _ if tries_again(instruction) && !event.ok => u8::MAX,
-            I::PollEither(_, _, times) => match thread.part {
-                1 if thread.seen[0] >= times => 1,
-                3 if version(thread.seen[1]) >= times => 3,
-                _ => u8::MAX,
-            },
-            _ => 1,
+            _ => watching::parts(instruction, thread, event, self.run.state()),
         };
         match instruction {
             I::Wait(..) | I::WaitTimeout(..) | I::WaitLate(..) if thread.part != 2 => {}
             I::PollUntil(..) | I::ReadUntil(..) | I::PollEither(..) if thread.part < parts => {}
             _ if tries_again(instruction) && thread.part < parts => {}
+            I::PollPipes(..) => thread.register = thread.part.into(),
+            I::Pipe(..) => thread.register = event.result,
             I::Take(..) | I::TryTake(..) | I::SpinTake(_) => thread.register = event.result,
             I::Allocate if thread.part == 2 => thread.register *= u64::from(event.ok),
             I::Load(_)
@@ -546,7 +545,7 @@ impl Machine {
                 }
                 _ => {}
             }
-        } else if matches!(instruction, I::PollEither(..)) && thread.part == 5 {
+        } else if watching::begins_again(instruction, thread.part) {
             thread.part = 0;
         } else if thread.part > 200 {
             thread.part = 200;

@@ -1,6 +1,6 @@
 //! Random programs, small enough for brute force, and shrinkable.
 
-use crate::program::{I, Objects, Program};
+use crate::program::{I, Objects, PipeStep, Program};
 use proptest::prelude::*;
 use reweave_model::MOST_COUNTED;
 
@@ -68,6 +68,11 @@ pub struct Mix {
     pub barriers: bool,
     pub onces: bool,
     pub channels: bool,
+    pub pipes: bool,
+    /// Pipes of messages.
+    pub messages: bool,
+    /// Loops that look at two pipes.
+    pub pipe_polls: bool,
     pub parking: bool,
     pub choices: bool,
     pub spins: bool,
@@ -94,6 +99,9 @@ impl Mix {
         barriers: true,
         onces: true,
         channels: true,
+        pipes: true,
+        messages: true,
+        pipe_polls: false,
         parking: true,
         choices: true,
         spins: true,
@@ -160,13 +168,50 @@ fn counters(mix: Mix, one: &mut impl FnMut(u32, BoxedStrategy<I>)) {
     }
 }
 
-/// Instructions that free and allocate.
+/// Instructions on pipes: of the first one with room for little, of the second one with room for more.
+fn pipes(mix: Mix, one: &mut impl FnMut(u32, BoxedStrategy<I>)) {
+    use PipeStep::{
+        DropReaders, DropWriters, Get, Look, Peek, Put, PutSome, TryGet, TryPut, TryPutSome,
+    };
+    if mix.pipe_polls {
+        let both = prop::sample::select(vec![I::PollPipes(0, 1), I::PollPipes(1, 2)]);
+        one(3, both.boxed());
+    }
+    if mix.messages {
+        let steps = vec![Put(1), Put(1), Get(1), Get(1), TryPut(1), TryGet(1)];
+        let few = vec![Peek, Look, DropReaders, DropWriters];
+        for (weight, steps) in [(8, steps), (2, few)] {
+            let steps = prop::sample::select(steps);
+            let made = (2..4u32, steps).prop_map(|(p, step)| I::Pipe(p, step));
+            one(weight, made.boxed());
+        }
+    }
+    if !mix.pipes {
+        return;
+    }
+    let mut counted = |weight, step: fn(u64) -> PipeStep, most: u64| {
+        let made = (0..2u32, 1..=most).prop_map(move |(p, n)| I::Pipe(p, step(n)));
+        one(weight, made.boxed());
+    };
+    counted(5, Put, 2);
+    counted(1, TryPut, 2);
+    counted(1, PutSome, 4);
+    counted(1, TryPutSome, 4);
+    counted(4, Get, 3);
+    counted(2, TryGet, 3);
+    let others = prop::sample::select(vec![Peek, Look, DropReaders, DropWriters]);
+    let made = (0..2u32, others).prop_map(|(p, step)| I::Pipe(p, step));
+    one(3, made.boxed());
+}
+
+/// Instructions that free and allocate, and those on pipes.
 fn pools(mix: Mix, one: &mut impl FnMut(u32, BoxedStrategy<I>)) {
     if mix.pools {
         one(2, (1..3u64).prop_map(I::Free).boxed());
         one(1, Just(I::FreeReg).boxed());
         one(2, Just(I::Allocate).boxed());
     }
+    pipes(mix, one);
 }
 
 fn leaf(mix: Mix) -> BoxedStrategy<Stmt> {
@@ -363,6 +408,7 @@ pub fn program(mix: Mix) -> BoxedStrategy<Program> {
                 join,
                 coin && mix.channels,
                 join && mix.channels,
+                [coin && mix.pipes, first == 1 && mix.messages],
             )
         })
         .boxed()
@@ -375,6 +421,7 @@ fn build(
     join: bool,
     hangup: bool,
     deaf: bool,
+    pipe_ends: [bool; 2],
 ) -> Program {
     let mut bodies = vec![Vec::new()];
     for thread in threads {
@@ -398,6 +445,7 @@ fn build(
         // Nobody receives from this one.
         bodies[0].push(I::DropReceiver(3));
     }
+    share_pipes(&mut bodies, pipe_ends);
     if join {
         bodies[0].extend((0..threads.len()).map(I::Join));
     }
@@ -413,10 +461,31 @@ fn build(
             barriers: vec![2, 2],
             onces: 1,
             channels: vec![None, Some(1), Some(0), Some(1)],
+            pipes: vec![2, 4, 1, 2],
         },
         bodies,
         spurious: false,
         one_step: false,
+    }
+}
+
+/// Every thread is a writer of the second pipe until its end, or a reader of the last one, and no other is left.
+fn share_pipes(bodies: &mut [Vec<I>], [writers, readers]: [bool; 2]) {
+    use PipeStep::{AddReader, AddWriter, DropReader, DropWriter};
+    let ends = [
+        (writers, 1, AddWriter, DropWriter),
+        (readers, 3, AddReader, DropReader),
+    ];
+    for (_, pipe, add, drop) in ends.into_iter().filter(|(wanted, ..)| *wanted) {
+        let [main, others @ ..] = &mut *bodies else {
+            return;
+        };
+        for body in &mut *others {
+            body.push(I::Pipe(pipe, drop));
+        }
+        let adds = others.iter().map(|_| I::Pipe(pipe, add));
+        main.splice(0..0, adds);
+        main.push(I::Pipe(pipe, drop));
     }
 }
 

@@ -12,6 +12,7 @@ mod locals;
 mod members;
 mod source_paths;
 mod symbol_table;
+mod typed;
 mod unit_outline;
 
 use std::{
@@ -32,6 +33,7 @@ use object::{
 
 pub use demangle::demangle;
 pub use inline_assembly::has_hooks;
+pub use typed::{Member, Shape, Type, Variable};
 
 use debug_info::{Bytes, Die, Info};
 use locals::Unwinding;
@@ -186,26 +188,7 @@ impl Symbols {
     /// The local variable or parameter at this distance from the canonical frame address of the function at this return
     /// address, or of one that was inlined there: `buffer`, `state.lock`.
     pub fn local(&self, return_address: u64, cfa_offset: i64, size: u64) -> Option<String> {
-        let address = return_address.checked_sub(1)?;
-        let unit = self.unit_at(address)?;
-        let mut frames = output(self.lines()?.find_frames(address))?.ok()?;
-        let mut function = None;
-        while let Ok(Some(frame)) = frames.next() {
-            function = frame.dw_die_offset;
-        }
-        let info = self.info();
-        let search = locals::Search {
-            info,
-            function: Die {
-                unit: info.same(&unit)?,
-                offset: function?,
-            },
-            address,
-            cfa: self.unwinding.cfa(address),
-            offset: cfa_offset,
-            size,
-        };
-        search.run()
+        self.search(return_address, cfa_offset, size)?.run()
     }
 
     /// How the frame of the function at this return address is found.
@@ -227,7 +210,8 @@ impl Symbols {
     /// Sources that were compiled without hooks, and with debug information: what they access nobody sees.
     pub fn plain_sources(&self) -> Vec<String> {
         let plain = self.info().units().filter(|unit| !instrumented(*unit));
-        plain.filter_map(debug_info::source_of).collect()
+        let sources = plain.filter_map(debug_info::source_of);
+        sources.filter(|source| !sets_float_mode(source)).collect()
     }
 
     /// Sources whose assembly was not understood: accesses without hooks may be left in them.
@@ -397,6 +381,11 @@ fn instrumented(unit: UnitRef<'_, Bytes>) -> bool {
     let producer = debug_info::producer_of(unit);
     let mut words = producer.split_ascii_whitespace();
     words.any(|word| word == "-fsanitize=thread")
+}
+
+/// Whether a source is that of code which `-ffast-math` links from the compiler's own library. It runs before `main` and writes to its stack.
+fn sets_float_mode(source: &str) -> bool {
+    source.ends_with("/libgcc/config/i386/crtfastmath.c")
 }
 
 /// The result of a lookup. Debug information in separate files is not followed.

@@ -7,7 +7,7 @@ use crate::{
 use alloc::{string::String, vec::Vec};
 use reweave_model::{
     Access, Attempt, Class, Code, Edge, End, Error, Event, Execution, Gate, Kind, Object, ObjectId,
-    OnceState, Op, OpKind, Orders, Pending, Site, ThreadId, ThreadRecord, Watch,
+    OnceState, Op, OpKind, Orders, Pending, Pipe, Site, ThreadId, ThreadRecord, Watch,
 };
 
 const OK: u64 = 1;
@@ -229,6 +229,11 @@ fn write_object(out: &mut Writer<'_>, object: &Object) {
         Object::Once(state) => out.word(if *state == OnceState::Done { 7 } else { 6 }),
         Object::Parker(token) => out.word(if *token { 9 } else { 8 }),
         Object::Pool(_) => out.word(12),
+        Object::Pipe(pipe) => {
+            out.word(if pipe.messages { 14 } else { 13 });
+            out.word(pipe.capacity);
+            out.pair(pipe.writers, pipe.readers);
+        }
         Object::Channel { .. } => out.word(u64::MAX),
     }
 }
@@ -248,6 +253,11 @@ fn read_object(from: &mut Reader<'_>) -> Result<Object, Malformed> {
         10 => Object::rwlock_readers_first(),
         11 => Object::barrier_without_leader(from.word()? as u32),
         12 => Object::pool(),
+        kind @ (13 | 14) => {
+            let capacity = from.word()?;
+            let (writers, readers) = from.pair()?;
+            Object::Pipe(Pipe::new(kind == 14, capacity, writers, readers))
+        }
         _ => return Err(Malformed),
     })
 }

@@ -5,7 +5,7 @@ use core::sync::atomic::{AtomicU32, AtomicU64};
 /// First word of the file.
 pub const MAGIC: u64 = u64::from_le_bytes(*b"reweave\0");
 /// Grows with every change of anything in this crate.
-pub const VERSION: u32 = 8;
+pub const VERSION: u32 = 9;
 
 /// Where plans begin.
 pub const PLANS_AT: usize = 4096;

@@ -14,6 +14,7 @@ extern crate alloc;
 mod execution;
 mod header;
 mod hello;
+mod memory_image;
 mod plan;
 mod previous_events;
 mod report;
@@ -25,6 +26,7 @@ pub use header::{
     Races, Restart, TOTAL_BYTES, Threads, VERSION,
 };
 pub use hello::{Hello, HelloModule, read_hello, write_hello};
+pub use memory_image::{LastWrite, MemoryImage, Region, Slept, StackFrame};
 pub use plan::{
     Beginning, Death, Doom, Library, Request, Unit, read_beginning, read_request, write_beginning,
     write_request,

@@ -2,6 +2,7 @@
 
 use crate::{
     execution::{read_execution, write_execution},
+    memory_image::{MemoryImage, Slept, read_image, write_image},
     plan::Unit,
     previous_events::PreviousEvents,
     rules::Rule,
@@ -77,8 +78,14 @@ pub enum PlaceKind {
         site: Site,
         offset: u64,
     },
-    /// On a thread's stack, so far below its beginning.
-    Stack { thread: u32, below: u64 },
+    /// On a thread's stack, so far below its beginning; in a function that is at this place (0: not known), so far from the end of its
+    /// frame.
+    Stack {
+        thread: u32,
+        below: u64,
+        site: Site,
+        offset: i64,
+    },
     /// No memory, but what goes by this name.
     Named(String),
 }
@@ -92,6 +99,8 @@ pub struct Accessed {
     pub count: Option<u32>,
     /// What it did.
     pub kind: AccessKind,
+    /// What the memory held after it, and how many bytes that is.
+    pub value: Option<(u64, u32)>,
 }
 
 /// What an access does.
@@ -142,6 +151,10 @@ pub struct Detail {
     pub subjects: Vec<Option<Place>>,
     /// Of every object.
     pub objects: Vec<Place>,
+    /// Threads that slept.
+    pub sleeps: Vec<Slept>,
+    /// What memory held.
+    pub memory: MemoryImage,
     /// What the program wrote.
     pub output: Vec<u8>,
 }
@@ -354,9 +367,16 @@ fn write_place(out: &mut Writer<'_>, place: &Place) {
                 out.word(u64::from(*place));
             }
         }
-        PlaceKind::Stack { thread, below } => {
+        PlaceKind::Stack {
+            thread,
+            below,
+            site,
+            offset,
+        } => {
             out.pair(3, *thread);
             out.word(*below);
+            out.word(site.0.into());
+            out.word(offset.cast_unsigned());
         }
         PlaceKind::Named(name) => {
             out.pair(4, 0);
@@ -388,6 +408,8 @@ fn read_place(from: &mut Reader<'_>) -> Result<Place, Malformed> {
         3 => PlaceKind::Stack {
             thread: number,
             below: from.word()?,
+            site: Site(from.word()? as u32),
+            offset: from.word()?.cast_signed(),
         },
         4 => PlaceKind::Named(from.text()?),
         _ => return Err(Malformed),
@@ -411,6 +433,9 @@ fn write_detail(out: &mut Writer<'_>, detail: &Detail) {
                 access.count.is_some().into(),
                 access.count.unwrap_or_default(),
             );
+            let (value, bytes) = access.value.unwrap_or_default();
+            out.pair(access.value.is_some().into(), bytes);
+            out.word(value);
         }
     }
     out.word(detail.subjects.len() as u64);
@@ -424,6 +449,12 @@ fn write_detail(out: &mut Writer<'_>, detail: &Detail) {
     for place in &detail.objects {
         write_place(out, place);
     }
+    out.word(detail.sleeps.len() as u64);
+    for slept in &detail.sleeps {
+        out.pair(slept.thread.0, slept.count);
+        write_stack(out, &slept.stack);
+    }
+    write_image(out, &detail.memory);
     out.bytes(&detail.output);
 }
 
@@ -446,6 +477,11 @@ fn read_detail(from: &mut Reader<'_>) -> Result<Detail, Malformed> {
                 thread: ThreadId(thread),
                 count: (known != 0).then_some(count),
                 kind: *kind,
+                value: {
+                    let (known, bytes) = from.pair()?;
+                    let value = from.word()?;
+                    (known != 0).then_some((value, bytes))
+                },
             });
         }
         detail.accesses.push(accesses);
@@ -460,6 +496,15 @@ fn read_detail(from: &mut Reader<'_>) -> Result<Detail, Malformed> {
     for _ in 0..from.count()? {
         detail.objects.push(read_place(from)?);
     }
+    for _ in 0..from.count()? {
+        let (thread, count) = from.pair()?;
+        detail.sleeps.push(Slept {
+            thread: ThreadId(thread),
+            count,
+            stack: read_stack(from)?,
+        });
+    }
+    detail.memory = read_image(from)?;
     detail.output = from.bytes()?;
     Ok(detail)
 }

@@ -28,11 +28,17 @@ pub enum Rule {
     Random,
     /// Which signals are pending for the process is an object: another thread than the first, which gets them, asks for it.
     Pending,
+    /// A call that looks a descriptor up changes it: ends of pipes and sockets are closed while other threads use them.
+    Closing,
+    /// The program has several processes: the runtime's memory is shared by all of them.
+    Processes,
+    /// Which of its children have ended is an object of each process: one waits for any of several, or only asks.
+    Children,
 }
 
 impl Rule {
     /// All rules with the names by which files store them, in the order of their numbers.
-    const NAMES: [(Rule, &'static str); 11] = [
+    const NAMES: [(Rule, &'static str); 14] = [
         (Rule::Ranges, "ranges"),
         (Rule::Table, "table"),
         (Rule::Output, "output"),
@@ -44,6 +50,9 @@ impl Rule {
         (Rule::Handlers, "handlers"),
         (Rule::Random, "random"),
         (Rule::Pending, "pending"),
+        (Rule::Closing, "closing"),
+        (Rule::Processes, "processes"),
+        (Rule::Children, "children"),
     ];
 
     /// The name by which files store it.

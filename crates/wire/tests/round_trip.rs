@@ -5,8 +5,9 @@ use reweave_model::{
     Operands, Order, Orders, Pending, Rmw, RmwKind, Site, ThreadId, ThreadRecord, Watch,
 };
 use reweave_wire::{
-    Beginning, Detail, Library, Malformed, Note, Parts, Place, PlaceKind, Reader, Report, Rule,
-    Unit, Writer, read_beginning, read_report, write_beginning, write_report,
+    Beginning, Detail, LastWrite, Library, Malformed, MemoryImage, Note, Parts, Place, PlaceKind,
+    Reader, Region, Report, Rule, Slept, StackFrame, Unit, Writer, read_beginning, read_report,
+    write_beginning, write_report,
 };
 
 const A: ObjectId = ObjectId(0);
@@ -88,6 +89,7 @@ fn objects() -> Vec<Object> {
         Object::Parker(true),
         Object::Parker(false),
         Object::pool(),
+        Object::pipe(9),
     ]
 }
 
@@ -134,6 +136,50 @@ fn execution(ops: &[Op]) -> Execution {
     }
 }
 
+/// Something of everything.
+fn detail() -> Detail {
+    Detail {
+        objects: vec![Place {
+            address: 1,
+            kind: PlaceKind::Named("descriptor 3".into()),
+        }],
+        subjects: vec![Some(Place {
+            address: 2,
+            kind: PlaceKind::Stack {
+                thread: 1,
+                below: 40,
+                site: Site(7),
+                offset: -24,
+            },
+        })],
+        sleeps: vec![Slept {
+            thread: ThreadId(1),
+            count: 2,
+            stack: vec![Site(3), Site(4)],
+        }],
+        memory: MemoryImage {
+            regions: vec![Region {
+                start: 4096,
+                site: Some(Site(9)),
+                bytes: vec![1, 2, 3],
+            }],
+            frames: vec![StackFrame {
+                thread: ThreadId(1),
+                site: Site(8),
+                end: 1 << 40,
+            }],
+            writes: vec![LastWrite {
+                address: 4097,
+                bytes: 2,
+                thread: ThreadId(1),
+                count: 6,
+                site: Site(5),
+            }],
+        },
+        ..Detail::default()
+    }
+}
+
 #[test]
 fn a_report_comes_back() {
     let execution = execution(&operations());
@@ -149,13 +195,7 @@ fn a_report_comes_back() {
         }),
         Note::Needs(Rule::Names),
     ];
-    let detail = Detail {
-        objects: vec![Place {
-            address: 1,
-            kind: PlaceKind::Named("descriptor 3".into()),
-        }],
-        ..Detail::default()
-    };
+    let detail = detail();
     let mut words = vec![0; 1 << 16];
     let mut writer = Writer::new(&mut words);
     let parts = Parts {

@@ -8,6 +8,7 @@ use super::{
     mistakes::{SEE_HELP, sentence},
     word_groups::WordGroups,
 };
+use crate::config::Suppress;
 use clap::{Args, CommandFactory, Parser, ValueEnum};
 use reweave_explore::{AlgorithmName, Options};
 use reweave_native::{Ladder, Limits, Restart, Threads, name_of_files, name_of_program};
@@ -100,6 +101,9 @@ pub struct CheckOptions {
     /// Record the exploration, for `reweave evaluate`
     #[arg(long, value_name = "FILE")]
     pub log: Option<PathBuf>,
+    /// Races that are known, by `reweave.toml`.
+    #[arg(skip)]
+    pub suppress: Vec<Suppress>,
     /// All other words of the command line.
     #[arg(skip)]
     pub groups: WordGroups,
@@ -250,6 +254,14 @@ impl CheckRequest {
         }
     }
 
+    /// How races are treated. What a known one can do is explored: it must not hide other errors.
+    pub fn races(&self) -> Races {
+        match self.options.races {
+            Races::Report if !self.options.suppress.is_empty() => Races::Explore,
+            races => races,
+        }
+    }
+
     /// Whether the options agree with each other.
     fn agree(&self) -> Result<(), String> {
         if self.search.preemptions.is_some() && self.search.algorithm.samples() {
@@ -272,8 +284,8 @@ impl CheckRequest {
     pub fn to_words(&self) -> Vec<String> {
         let options = &self.options;
         let mut words = Vec::new();
-        if options.races != Races::default() {
-            words.extend(["--races".into(), spelled(options.races)]);
+        if self.races() != Races::default() {
+            words.extend(["--races".into(), spelled(self.races())]);
         }
         for fault in &options.faults {
             words.extend(["--faults".into(), spelled(*fault)]);

@@ -38,6 +38,11 @@ struct Whole {
     policy: Option<Spanned<String>>,
     #[serde(default)]
     defaults: Table,
+    /// These two are for `reweave check`, which reads them by itself.
+    #[serde(default, rename = "check")]
+    _check: Option<toml::Value>,
+    #[serde(default, rename = "suppress")]
+    _suppress: Option<toml::Value>,
     #[serde(default)]
     test: Vec<Spanned<Table>>,
 }

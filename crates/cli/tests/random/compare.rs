@@ -6,7 +6,7 @@ use super::{
 };
 use reweave_explore::{AlgorithmName, Flow, Options, Search, Target};
 use reweave_model::{End, Event, Execution, Kind, Op, Plan, ThreadId};
-use reweave_native::{Launch, NativeTarget, Note, Restart, Threads};
+use reweave_native::{Launch, NativeTarget, Note, Restart, Rule, Threads};
 use reweave_testing::class::{Order, class, in_one_step};
 use std::{
     collections::BTreeMap,
@@ -186,6 +186,8 @@ pub struct Built<'a> {
     pub path: &'a Path,
     /// Which of those in the file.
     pub number: usize,
+    /// Its threads are processes.
+    pub processes: bool,
 }
 
 /// How to run one.
@@ -208,7 +210,9 @@ impl Way {
 
 impl Built<'_> {
     fn launch(&self, way: Way) -> Launch {
+        let processes = self.processes.then_some(Rule::Processes);
         Launch {
+            rules: processes.into_iter().collect(),
             args: vec![OsString::from(self.number.to_string())],
             restart: way.restart,
             threads: way.threads,

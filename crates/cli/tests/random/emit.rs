@@ -19,6 +19,8 @@ const HEAD: &str = r#"#define _GNU_SOURCE
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 /* What a call returned, in one number whatever its habits. */
@@ -27,6 +29,11 @@ const HEAD: &str = r#"#define _GNU_SOURCE
 #define GOT(x) (v = (uint64_t)(x), FOLD(v))
 
 static const struct timespec soon = {0, 0};
+
+/* Memory that forked processes share. */
+static void *shared(size_t bytes) {
+    return mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+}
 "#;
 
 /// The source of some programs.
@@ -58,6 +65,8 @@ struct Writer<'a> {
     loops: usize,
     /// The thread that it is for; `None`: the first one.
     thread: Option<usize>,
+    /// How many threads leave a result.
+    results: usize,
 }
 
 macro_rules! line {
@@ -79,6 +88,7 @@ impl<'a> Writer<'a> {
             kept: 0,
             loops: 0,
             thread: None,
+            results: 0,
         }
     }
 
@@ -166,10 +176,7 @@ impl<'a> Writer<'a> {
         for (_, field, _) in &fields {
             line!(self, "#define {name}_{field} {name}_at->{field}");
         }
-        line!(self, "static uint64_t {name}_out[{}];", most.unwrap_or(1));
-        if self.program.joins_all() {
-            line!(self, "static _Atomic(uint64_t) {name}_result;");
-        }
+        self.results(most.unwrap_or(1));
     }
 
     /// What objects need before they are used.
@@ -183,6 +190,14 @@ impl<'a> Writer<'a> {
                 line!(self, "struct {name} here;");
                 line!(self, "{name}_at = &here;");
             }
+            Storage::Shared => {
+                line!(self, "{name}_at = shared(sizeof(struct {name}));");
+                line!(
+                    self,
+                    "{name}_out = shared({} * sizeof(uint64_t));",
+                    self.results
+                );
+            }
         }
         if self.program.storage != Storage::Static {
             // New objects may be copied.
@@ -193,12 +208,16 @@ impl<'a> Writer<'a> {
         }
         for (index, kind) in objects.mutexes.iter().enumerate() {
             if *kind == Kind::Spin {
-                let private = "PTHREAD_PROCESS_PRIVATE";
-                line!(self, "pthread_spin_init(&{name}_m{index}, {private});");
+                let sharing = match self.program.storage {
+                    Storage::Shared => "PTHREAD_PROCESS_SHARED",
+                    _ => "PTHREAD_PROCESS_PRIVATE",
+                };
+                line!(self, "pthread_spin_init(&{name}_m{index}, {sharing});");
             }
         }
         for (index, first) in objects.semaphores.iter().enumerate() {
-            line!(self, "sem_init(&{name}_s{index}, 0, {first});");
+            let shared = u8::from(self.program.storage == Storage::Shared);
+            line!(self, "sem_init(&{name}_s{index}, {shared}, {first});");
         }
         for (index, size) in objects.barriers.iter().enumerate() {
             let barrier = format!("{name}_b{index}");
@@ -231,7 +250,11 @@ impl<'a> Writer<'a> {
         }
         for stmt in block {
             if let Stmt::Spawn(number, _) = stmt {
-                writeln!(self.out, "    pthread_t h{number};").unwrap();
+                let sort = match self.program.storage {
+                    Storage::Shared => "pid_t",
+                    _ => "pthread_t",
+                };
+                writeln!(self.out, "    {sort} h{number};").unwrap();
             }
         }
         self.out.push_str(&body);
@@ -498,14 +521,52 @@ impl<'a> Writer<'a> {
                 line!(self, "}}");
             }
             Stmt::Spawn(number, _) => {
-                let start = format!("{name}_t{number}");
-                line!(self, "pthread_create(&h{number}, NULL, {start}, NULL);");
+                self.spawn(*number, &format!("{name}_t{number}"));
             }
             Stmt::Join(number) => {
-                line!(self, "pthread_join(h{number}, NULL);");
+                self.join(*number);
                 line!(self, "FOLD({name}_out[{number}]);");
             }
             Stmt::Leave(ending) => self.leave(*ending),
+        }
+    }
+
+    /// A thread begins, or a process in its place.
+    fn spawn(&mut self, number: usize, start: &str) {
+        if self.program.storage != Storage::Shared {
+            return line!(self, "pthread_create(&h{number}, NULL, {start}, NULL);");
+        }
+        line!(self, "h{number} = fork();");
+        line!(self, "if (h{number} == 0) {{");
+        line!(self, "    {start}(NULL);");
+        line!(self, "    _exit({number});");
+        line!(self, "}}");
+    }
+
+    fn join(&mut self, number: usize) {
+        if self.program.storage != Storage::Shared {
+            return line!(self, "pthread_join(h{number}, NULL);");
+        }
+        line!(self, "{{");
+        line!(self, "    int status;");
+        line!(self, "    pid_t ended = waitpid(h{number}, &status, 0);");
+        line!(
+            self,
+            "    if (ended != h{number} || status != {number} << 8) abort();"
+        );
+        line!(self, "}}");
+    }
+
+    /// Where threads leave what they have folded.
+    fn results(&mut self, most: usize) {
+        let name = self.name.clone();
+        match self.program.storage {
+            Storage::Shared => line!(self, "static uint64_t *{name}_out;"),
+            _ => line!(self, "static uint64_t {name}_out[{most}];"),
+        }
+        self.results = most;
+        if self.program.joins_all() {
+            line!(self, "static _Atomic(uint64_t) {name}_result;");
         }
     }
 

@@ -584,7 +584,7 @@ pub fn smaller(program: &Program) -> Vec<Program> {
             ..program.clone()
         });
     }
-    if program.storage != Storage::Static {
+    if !matches!(program.storage, Storage::Static | Storage::Shared) {
         all.push(Program {
             storage: Storage::Static,
             ..program.clone()

@@ -23,6 +23,8 @@ pub enum Storage {
     Heap,
     /// Of the first thread, which must not go before all others.
     Stack,
+    /// In memory that processes share; each thread but the first is a process of its own, forked where it is created.
+    Shared,
 }
 
 /// What threads share; statements name objects by their places here.
@@ -251,7 +253,12 @@ impl Program {
         };
         let numbers: Vec<usize> = self.threads().iter().map(|(number, _)| *number).collect();
         let distinct = (1..numbers.len()).all(|at| !numbers[..at].contains(&numbers[at]));
-        let stays = self.storage != Storage::Stack || self.joins_all();
+        let stays = match self.storage {
+            Storage::Static | Storage::Heap => true,
+            Storage::Stack => self.joins_all(),
+            // What the first thread leaves behind are other processes.
+            Storage::Shared => self.joins_all() && self.ending == Ending::Return,
+        };
         distinct && stays && scope.allows(&self.main)
     }
 }

@@ -18,7 +18,7 @@ mod machine;
 mod parking;
 
 use compare::{Built, Oracle, Way};
-use language::Program;
+use language::{Program, Storage};
 use reweave_explore::AlgorithmName;
 use reweave_native::{Restart, Threads};
 use std::{
@@ -93,6 +93,8 @@ impl Bench {
 /// What is done with every program.
 #[derive(Clone, Copy)]
 struct Trial {
+    /// Whether the threads of the programs are processes.
+    processes: bool,
     /// The levels of optimisation that it is compiled at, by the seed.
     levels: fn(u64) -> Vec<&'static str>,
     /// Compares it as compiled so; says whether `rf` served.
@@ -100,22 +102,70 @@ struct Trial {
 }
 
 const EVERY_WAY: Trial = Trial {
+    processes: false,
     levels: |seed| vec!["-O1", ["-O0", "-O2", "-O3"][(seed % 3) as usize]],
     compare: every_way,
 };
 
 const BY_READS: Trial = Trial {
+    processes: false,
     levels: |seed| vec![["-O1", "-O2", "-O3"][(seed % 3) as usize]],
     compare: |case, number, programs| {
         let path = &programs[0];
-        by_reads(case, &Built { path, number })
+        let built = Built {
+            path,
+            number,
+            processes: false,
+        };
+        by_reads(case, &built)
     },
 };
+
+const BY_PROCESSES: Trial = Trial {
+    processes: true,
+    levels: |seed| vec![["-O1", "-O2", "-O0"][(seed % 3) as usize]],
+    compare: |case, number, programs| {
+        let path = &programs[0];
+        let built = Built {
+            path,
+            number,
+            processes: true,
+        };
+        by_processes(case, &built)
+    },
+};
+
+/// Processes in the place of threads have the classes of threads.
+fn by_processes(case: &Case, built: &Built) -> Result<bool, String> {
+    let oracle = &case.oracle;
+    let usual = Way::USUAL;
+    built.exact(oracle, usual)?;
+    if oracle.found.classes.len() <= 20 {
+        let restart = Restart::Exec;
+        built.exact(oracle, Way { restart, ..usual })?;
+    }
+    if oracle.interleavings() <= 300 {
+        built.whole(&case.program, oracle, 1000)?;
+    }
+    if case.seed.is_multiple_of(4) {
+        built.command(oracle, AlgorithmName::Optimal, "warm")?;
+    }
+    let (algorithm, workers) = (AlgorithmName::Rf, 2);
+    built.exact(
+        oracle,
+        Way {
+            algorithm,
+            workers,
+            ..usual
+        },
+    )
+}
 
 fn every_way(case: &Case, number: usize, programs: &[PathBuf]) -> Result<bool, String> {
     let [first, second] = [0, 1].map(|index: usize| Built {
         path: &programs[index],
         number,
+        processes: false,
     });
     let oracle = &case.oracle;
     let classes = oracle.found.classes.len();
@@ -231,6 +281,21 @@ fn random_programs_have_their_reads() {
     compare_many(BY_READS, 300, 20_260);
 }
 
+#[test]
+fn random_programs_of_several_processes_have_their_classes() {
+    compare_many(BY_PROCESSES, 40, 20_261);
+}
+
+/// The case of a seed; where its threads are to be processes, its program waits for all of them.
+fn generated(seed: u64, processes: bool) -> Option<Case> {
+    let mut program = generate::program(seed);
+    if processes {
+        program.storage = Storage::Shared;
+    }
+    let program = program.valid().then_some(program)?;
+    Case::new(seed, program)
+}
+
 /// So many programs, or as many as one wishes.
 fn compare_many(trial: Trial, usual: u64, seed: u64) {
     let cases = number("REWEAVE_CASES", usual);
@@ -252,7 +317,7 @@ fn compare_many(trial: Trial, usual: u64, seed: u64) {
             while (batch.len() as u64) < before.min(BATCH) {
                 let seed = next.fetch_add(1, Relaxed);
                 tried.fetch_add(1, Relaxed);
-                batch.extend(Case::new(seed, generate::program(seed)));
+                batch.extend(generated(seed, trial.processes));
             }
             if batch.is_empty() || failed.lock().expect("nobody panics").is_some() {
                 return;

@@ -49,7 +49,7 @@ use crate::{
     replay::Replay,
 };
 use reweave_model::{
-    Access, Edge, Effect, Event, Execution, Gate, Mark, Object, ObjectId, Op, Pending, Plan,
+    Access, Class, Edge, Effect, Event, Execution, Gate, Mark, Object, ObjectId, Op, Pending, Plan,
     Policy, ThreadId,
 };
 use std::sync::Arc;
@@ -612,5 +612,7 @@ fn effect_of(event: &Event) -> Effect {
 /// For an operation that need not wait: the step that made it succeed and that it could have come before.
 fn turn(execution: &Execution, event: &Event) -> Option<Edge> {
     let impatient = event.op.may_precede_cause(execution.spurious);
-    event.after.filter(|_| impatient && event.ok)
+    // What conflicts with that step needs no edge.
+    let conflicts = event.access[0].is_some_and(|access| access.class == Class::Write);
+    event.after.filter(|_| impatient && event.ok && !conflicts)
 }

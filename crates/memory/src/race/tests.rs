@@ -1,5 +1,7 @@
 //! Small histories, run through [`Machine`] so that events are the real ones, each with the races it must have.
 
+mod pipes;
+
 use super::{RaceDetector, RaceFound};
 use Order::{AcqRel, Acquire, Relaxed, Release, SeqCst};
 use reweave_model::{

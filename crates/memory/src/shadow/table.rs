@@ -16,6 +16,8 @@ pub(crate) type Cell = [u64; 2];
 pub(crate) const END: usize = 1 << 47;
 
 const CHUNK_SHIFT: u32 = 16;
+/// Memory can be shared by processes in pieces of so many bytes.
+pub const SHARED_UNIT: usize = 1 << CHUNK_SHIFT;
 /// Cells in a chunk, one for 8 bytes.
 const CELLS: usize = 1 << (CHUNK_SHIFT - 3);
 const CHUNKS: usize = END >> CHUNK_SHIFT;
@@ -31,6 +33,12 @@ pub(crate) struct Table {
     memory: Memory,
     /// An array of `CHUNKS` pointers, null or to a chunk of one of the slabs, each to another one.
     top: NonNull<*mut Chunk>,
+    /// The tables of all processes of the program, the first one's first; `top` is one of them.
+    tops: Vec<NonNull<*mut Chunk>>,
+    /// Entries of processes that were made to share a chunk, with what was there.
+    lent: Vec<(NonNull<*mut Chunk>, *mut Chunk)>,
+    /// Whether the memory is shared with other processes.
+    shared: bool,
     /// Arrays of `SLAB` chunks.
     slabs: Vec<NonNull<Chunk>>,
     /// Chunks of the last slab that are in use.
@@ -39,17 +47,61 @@ pub(crate) struct Table {
 
 impl Table {
     /// `None`: the system refuses the address space (16 GB).
-    pub(crate) fn new(memory: Memory) -> Option<Table> {
-        let top = memory(CHUNKS * size_of::<*mut Chunk>())?.cast();
-        // One page for each touched entry, and not 2 MB; it is advice, and may fail.
-        // SAFETY: the range was just mapped.
-        unsafe { advise(top.cast(), CHUNKS * 8, libc::MADV_NOHUGEPAGE) };
+    pub(crate) fn new(memory: Memory, shared: bool) -> Option<Table> {
+        let top = new_top(memory)?;
         Some(Table {
             memory,
             top,
+            tops: Vec::from([top]),
+            lent: Vec::new(),
+            shared,
             slabs: Vec::new(),
             used: SLAB,
         })
+    }
+
+    /// From now on addresses are those of this process. `false`: there is no address space for it.
+    pub(crate) fn enter(&mut self, process: usize) -> bool {
+        while self.tops.len() <= process {
+            let Some(top) = new_top(self.memory) else {
+                return false;
+            };
+            self.tops.push(top);
+        }
+        self.top = self.tops[process];
+        true
+    }
+
+    /// The chunks of this memory are shared: at `to` of one process lies what is at `from` of another. Both are where chunks begin.
+    pub(crate) fn share(
+        &mut self,
+        (owner, from): (usize, usize),
+        (process, to): (usize, usize),
+        bytes: usize,
+    ) {
+        let now = self.top;
+        for offset in (0..bytes).step_by(1 << CHUNK_SHIFT) {
+            self.top = self.tops[owner];
+            let chunk: *mut Cell = self.get_mut(from + offset);
+            self.top = self.tops[process];
+            let entry = self.entry(to + offset);
+            // SAFETY: both are entries of tables of `CHUNKS` entries; the cell of an address where a chunk begins is the first of
+            // its chunk.
+            unsafe {
+                self.lent.push((NonNull::new_unchecked(entry), *entry));
+                *entry = chunk.cast();
+            }
+        }
+        self.top = now;
+    }
+
+    /// No process shares anything any more, and addresses are those of the first.
+    pub(crate) fn part(&mut self) {
+        for (entry, chunk) in self.lent.drain(..).rev() {
+            // SAFETY: an entry of a table, which is mapped for good.
+            unsafe { *entry.as_ptr() = chunk };
+        }
+        self.top = self.tops[0];
     }
 
     #[inline]
@@ -130,13 +182,27 @@ impl Table {
             let size = SLAB * size_of::<Chunk>();
             // SAFETY: the range is a slab, private and without a file behind it, so it reads as zero afterwards. No reference to its
             // chunks is alive: `&mut self`.
-            let done = unsafe { advise(slab.cast(), size, libc::MADV_DONTNEED) };
+            let advice = match self.shared {
+                true => libc::MADV_REMOVE,
+                false => libc::MADV_DONTNEED,
+            };
+            // SAFETY: as above; shared memory reads as zero after MADV_REMOVE.
+            let done = unsafe { advise(slab.cast(), size, advice) };
             if !done {
                 // SAFETY: the same range, of plain numbers. (Locked memory cannot be given back.)
                 unsafe { ptr::write_bytes(slab.as_ptr(), 0, SLAB) };
             }
         }
     }
+}
+
+/// An array of `CHUNKS` null pointers.
+fn new_top(memory: Memory) -> Option<NonNull<*mut Chunk>> {
+    let top = memory(CHUNKS * size_of::<*mut Chunk>())?.cast();
+    // One page for each touched entry, and not 2 MB; it is advice, and may fail.
+    // SAFETY: the range was just mapped.
+    unsafe { advise(top.cast(), CHUNKS * 8, libc::MADV_NOHUGEPAGE) };
+    Some(top)
 }
 
 /// The first address whose cell is in the next chunk.

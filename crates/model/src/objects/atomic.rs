@@ -93,11 +93,12 @@ pub(crate) fn place(object: ObjectId) -> u64 {
     1 << (object.0 % 64)
 }
 
-pub(super) fn enabled(machine: &Machine, _: ThreadId, op: Op) -> bool {
+pub(super) fn enabled(machine: &Machine, thread: ThreadId, op: Op) -> bool {
     match op {
         Op::Await(object, seen) => {
             let object = machine.object(object);
-            object.predicted_writer().is_none() && object.differs(seen)
+            let let_go = machine.thread(thread).let_go;
+            let_go || object.predicted_writer().is_none() && object.differs(seen)
         }
         _ => true,
     }
@@ -124,6 +125,7 @@ pub(super) fn effect(machine: &Machine, _: ThreadId, op: Op, outcome: u16) -> Ef
             let object = machine.object(id);
             let class = match object {
                 Object::Semaphore(_) => Class::AcquireProbe,
+                Object::Pipe(_) => Class::Look,
                 _ => Class::Read,
             };
             Effect::touch(id, class).returning(object.sees(op))

@@ -35,6 +35,7 @@ impl Op {
             Op::Wake { timed, .. } => timed || spurious,
             Op::Recv { timed, .. } => timed,
             Op::TryRecv(_) | Op::TrySend(_) => true,
+            Op::Put { tries, .. } | Op::Get { tries, .. } => tries,
             _ => false,
         }
     }

@@ -61,6 +61,7 @@ impl Object {
             Object::RwLock { .. } => Class::ReadProbe,
             Object::Semaphore(_) => Class::AcquireProbe,
             Object::Channel { .. } => Class::Empty,
+            Object::Pipe(_) => Class::Look,
             _ => Class::Read,
         }
     }
@@ -105,6 +106,7 @@ impl Object {
             } => (queue.len() as u64) << 2 | u64::from(*senders > 0) << 1 | u64::from(*receiver),
             Object::Parker(token) => u64::from(*token),
             Object::Pool(freed) => freed.len() as u64,
+            Object::Pipe(pipe) => pipe.word(),
         }
     }
 }

@@ -33,7 +33,8 @@ operations! {
     6 CompareExchange { object: ObjectId, expected: u64, new: u64, weak: bool }
         [object: object, expected: expected, new: value, weak: flag]
         "compare-exchange" Atomic Goes Atomic;
-    /// A parked spin loop waits here until the object differs from what the loop saw: see [`Object::sees`](crate::Object::sees).
+    /// A parked spin loop, or a call that waits for one of several objects, waits here until the object differs from what it saw: see
+    /// [`Object::sees`](crate::Object::sees).
     7 Await(ObjectId, u64) [0: object, 1: value]
         "await" Any Competes Atomic ("spins until {} changes", "nobody changes it");
 
@@ -151,6 +152,31 @@ operations! {
     /// Takes an address from the pool. It fails if another thread has taken it.
     45 Reuse(ObjectId, u64) [0: object, 1: value]
         "reuse" Pool Goes Nothing;
+
+    /// Puts units into a pipe, as many as there is room for but at most `count`, and returns how many. It waits while there is no
+    /// room for `least` of them; one that only tries fails then. It fails if all readers are gone, or if nothing is to be put into the pipe any more.
+    46 Put { object: ObjectId, count: u64, least: u64, tries: bool }
+        [object: object, count: value, least: expected, tries: flag]
+        "put" Pipe Competes Put ("waits for room in {}, which is full", "full");
+    /// Takes units from a pipe, as many as there are but at most so many, and returns how many. It waits while there are none; one
+    /// that only tries fails then. It fails if there are none and all writers are gone. One of 0 units waits, takes nothing, and
+    /// returns how many there are.
+    47 Get { object: ObjectId, most: u64, tries: bool } [object: object, most: value, tries: flag]
+        "get" Pipe Competes Message ("waits for data in {}, which is empty", "empty");
+    48 WriterAdd(ObjectId) [0: object]
+        "writer-add" Pipe Goes Nothing;
+    /// One writer is gone, which puts nothing any more. `true`: all of them, whatever they are about to put.
+    49 WriterDrop(ObjectId, bool) [0: object, 1: flag]
+        "writer-drop" Pipe Goes ReleaseMore;
+    50 ReaderAdd(ObjectId) [0: object]
+        "reader-add" Pipe Goes Nothing;
+    /// One reader is gone, which gets nothing any more. `true`: all of them, whatever they wait for.
+    51 ReaderDrop(ObjectId, bool) [0: object, 1: flag]
+        "reader-drop" Pipe Goes ReleaseShared;
+    /// Looks which of a process's children have ended, and decides on one of them, to be taken by `Reuse`. It waits while there is
+    /// none; one that only tries returns 0 then.
+    52 Reap { object: ObjectId, tries: bool } [object: object, tries: flag]
+        "reap" Pool Competes Nothing ("waits for the end of a child process", "no child ends");
 }
 
 const _: () = {

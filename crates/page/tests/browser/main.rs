@@ -26,13 +26,13 @@ fn a_deadlock_is_stepped_through() {
     assert!(
         browser
             .text("#why")
-            .contains("waits for mutex#2, held by main.1 since step 2")
+            .contains("waits for mutex#2, held by right since step 2")
     );
     let cycle = browser.eval("document.querySelector('.cycle').getAttribute('aria-label')");
     assert_eq!(
         cycle,
         json!(
-            "A cycle: main.0 waits for mutex#2, which main.1 has; main.1 waits for mutex#1, which main.0 has"
+            "A cycle: left waits for mutex#2, which right has; right waits for mutex#1, which left has"
         )
     );
     browser.picture("deadlock-light.png");
@@ -41,38 +41,38 @@ fn a_deadlock_is_stepped_through() {
     assert_eq!(browser.text("#where"), "step 1 of 2");
     assert_eq!(
         browser.text("#live"),
-        "step 1, main.0: lock mutex#1, at src/demo.rs:10"
+        "step 1, left: lock mutex#1, at src/demo.rs:10"
     );
-    assert_eq!(browser.text(".line.here .chip.full"), "main.0");
+    assert_eq!(browser.text(".line.here .chip.full"), "left");
     assert!(browser.text(".line.here code").contains("line 10"));
     let objects = browser.text("#objects tbody");
     assert!(
-        objects.starts_with("mutex#1\tfree → locked\tmain.0"),
+        objects.starts_with("mutex#1\tfree → locked\tleft"),
         "{objects}"
     );
 
     browser.keys(&["o"]);
     assert_eq!(
         browser.text("#live"),
-        "at the end, main.1: lock mutex#1 …, at src/demo.rs:21"
+        "at the end, right: lock mutex#1 …, at src/demo.rs:21"
     );
     browser.keys(&["O", "ArrowRight"]);
     assert_eq!(
         browser.text("#live"),
-        "at the end, main.0: lock mutex#2 …, at src/demo.rs:11"
+        "at the end, left: lock mutex#2 …, at src/demo.rs:11"
     );
     assert!(
         browser
             .text("#step")
-            .contains("waits for mutex#2, held by main.1")
+            .contains("waits for mutex#2, held by right")
     );
     browser.keys(&["ArrowLeft", "j", "k", "t"]);
-    assert!(browser.text("#live").starts_with("at the end, main.0"));
+    assert!(browser.text("#live").starts_with("at the end, left"));
     let threads = browser.text("#threads tbody");
-    assert!(threads.contains("waits for the end of main.0"), "{threads}");
+    assert!(threads.contains("waits for the end of left"), "{threads}");
     browser.keys(&["e", "e", "e"]);
     browser.keys(&["End"]);
-    assert!(browser.text("#live").contains("main.1: lock mutex#1"));
+    assert!(browser.text("#live").contains("right: lock mutex#1"));
     // The selected row is the one that assistive technology announces.
     let active = "document.getElementById(document.querySelector('#scroll').getAttribute('aria-activedescendant')).ariaSelected";
     assert_eq!(browser.eval(active), json!("true"));
@@ -84,28 +84,28 @@ fn buttons_do_what_keys_do() {
     let stored = store(inversion());
     let mut browser = open(&stored);
     for (button, says) in [
-        ("#first", "main: spawn main.0"),
-        ("#next", "main: spawn main.1"),
+        ("#first", "main: spawn left"),
+        ("#next", "main: spawn right"),
         (
             "#thread-next",
-            "at the end, main: join main.0 …, at src/demo.rs:31",
+            "at the end, main: join left …, at src/demo.rs:31",
         ),
-        ("#thread-previous", "main: spawn main.1"),
+        ("#thread-previous", "main: spawn right"),
         (
             "#last",
-            "at the end, main.1: lock mutex#1 …, at src/demo.rs:21",
+            "at the end, right: lock mutex#1 …, at src/demo.rs:21",
         ),
         (
             "#object-previous",
-            "step 1, main.0: lock mutex#1, at src/demo.rs:10",
+            "step 1, left: lock mutex#1, at src/demo.rs:10",
         ),
         (
             "#object-next",
-            "at the end, main.1: lock mutex#1 …, at src/demo.rs:21",
+            "at the end, right: lock mutex#1 …, at src/demo.rs:21",
         ),
         (
             "#previous",
-            "at the end, main.0: lock mutex#2 …, at src/demo.rs:11",
+            "at the end, left: lock mutex#2 …, at src/demo.rs:11",
         ),
     ] {
         browser.click(button);
@@ -121,7 +121,7 @@ fn threads_are_filtered_and_rows_found() {
     browser.click("#filter-list label:nth-child(1) input");
     browser.picture("filter.png");
     let heads = "[...document.querySelectorAll('.head')].map((it) => it.textContent)";
-    assert_eq!(browser.eval(heads), json!(["main.0 left", "main.1 right"]));
+    assert_eq!(browser.eval(heads), json!(["left main.0", "right main.1"]));
     let rows = "document.querySelectorAll('.row').length";
     assert_eq!(browser.eval(rows), json!(5));
     browser.click("#show-all");
@@ -227,6 +227,7 @@ fn both_accesses_of_a_race_are_marked() {
             vec!["look at src/demo.rs:9".into()],
         ],
         accesses: Vec::new(),
+        variables: Vec::new(),
         after: Some((1, 1)),
     });
     let stored = store(trace);
@@ -254,6 +255,7 @@ fn accesses_on_one_line_belong_to_their_threads() {
         column: 0,
     };
     let access = |thread, after| AccessEntry {
+        value: None,
         access: "write".into(),
         thread,
         after: Some(after),
@@ -265,6 +267,7 @@ fn accesses_on_one_line_belong_to_their_threads() {
         places: vec![place.clone(), place],
         stacks: Vec::new(),
         accesses: vec![access(0, 0), access(1, 1)],
+        variables: Vec::new(),
         after: Some((1, 1)),
     });
     let stored = store(trace);

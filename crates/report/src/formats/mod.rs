@@ -39,7 +39,7 @@ impl Shown {
             kind: failure.kind,
             rule: failure.rule.clone(),
             message: failure.message.clone(),
-            location: failure.places.first().map(Position::to_string),
+            location: trace.location(0).as_ref().map(Position::to_string),
             events: trace.events.len() as u64,
             trace: Some(file.display().to_string()),
             seen: 1,
@@ -90,14 +90,19 @@ impl Shown {
     fn places(&self) -> Vec<Position> {
         let finding = &self.finding;
         let first: Option<Position> = finding.location.as_ref().and_then(|at| at.parse().ok());
-        let errors = self.trace.iter().flat_map(|trace| &trace.errors);
-        let same = |failure: &&crate::trace::Failure| {
+        let same = |(trace, index): &(&Trace, usize)| {
+            let failure = &trace.errors[*index];
             (failure.kind, &failure.rule) == (finding.kind, &finding.rule)
-                && failure.places.first() == first.as_ref()
+                && (failure.places.first() == first.as_ref() || trace.location(*index) == first)
         };
-        match { errors }.find(same) {
-            Some(failure) => failure.places.clone(),
-            None => first.into_iter().collect(),
-        }
+        let traces = self.trace.iter();
+        let mut errors =
+            traces.flat_map(|trace| (0..trace.errors.len()).map(move |it| (trace, it)));
+        let others = errors
+            .find(same)
+            .map(|(trace, index)| &trace.errors[index].places);
+        let others = others.into_iter().flatten().cloned();
+        let others: Vec<Position> = others.filter(|at| Some(at) != first.as_ref()).collect();
+        first.into_iter().chain(others).collect()
     }
 }

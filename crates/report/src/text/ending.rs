@@ -110,6 +110,9 @@ fn told(story: &Story<'_>, it: &Waiting<'_>) -> String {
     if let Some(at) = &it.pending.at {
         text += &format!("\nat {at}");
     }
+    if let Some(way) = story.way(it.pending.stack) {
+        text += &format!("\n{way}");
+    }
     text
 }
 
@@ -148,7 +151,12 @@ fn drawn(story: &Story<'_>, waiting: &[Waiting<'_>], cycle: &[usize], style: Sty
         let at = it.pending.at.as_ref();
         let at = at.map_or_else(String::new, |at| format!(" at {at}"));
         let what = it.wait.as_ref().map_or("waits", |wait| &wait.what);
-        lines.push((false, format!("{} {what}{at},", story.thread(it.thread))));
+        let way = story.way(it.pending.stack);
+        let way = way.map_or_else(String::new, |way| format!(" {way},"));
+        lines.push((
+            false,
+            format!("{} {what}{at},{way}", story.thread(it.thread)),
+        ));
         let mut on = it.wait.iter().flat_map(|wait| &wait.on);
         let since = on.find(|(on, _)| *on == next.thread);
         let since = since.and_then(|(_, since)| *since);
@@ -156,7 +164,9 @@ fn drawn(story: &Story<'_>, waiting: &[Waiting<'_>], cycle: &[usize], style: Sty
             Some(step) => {
                 let at = story.trace.events[step].at.as_ref();
                 let at = at.map_or_else(String::new, |at| format!(" ({})", at.line()));
-                format!("held since step {}{at} by", step + 1)
+                let way = story.way(story.trace.events[step].stack);
+                let way = way.map_or_else(String::new, |way| format!(" {way},"));
+                format!("held since step {}{at}{way} by", step + 1)
             }
             None => "which does not come, since".into(),
         };

@@ -1,6 +1,6 @@
 //! Strings of the checked program, made harmless to a terminal and to a browser.
 
-use crate::{position::Position, trace::Trace};
+use crate::{position::Position, presented::presented, trace::Trace, values::ValueType};
 use std::fmt::Write;
 
 /// Whether a character is acted upon instead of being shown: it changes the direction of the text around it, or is invisible. (Joiners,
@@ -65,9 +65,9 @@ pub(crate) fn harmless_json(text: &str) -> String {
     out
 }
 
-/// The trace with every string of it made harmless to a terminal.
+/// The trace as it is [`presented`], with every string of it made harmless to a terminal.
 pub(crate) fn harmless(trace: &Trace) -> Trace {
-    let mut trace = trace.clone();
+    let mut trace = presented(trace);
     let fix = |text: &mut String| *text = clean(text);
     let line = |text: &mut String| *text = clean(text).replace('\n', " ");
     let place = |at: &mut Option<Position>| {
@@ -83,20 +83,37 @@ pub(crate) fn harmless(trace: &Trace) -> Trace {
         error.rule.iter_mut().for_each(line);
         error.places.iter_mut().for_each(|at| line(&mut at.file));
         error.stacks.iter_mut().flatten().for_each(line);
-        let accesses = error.accesses.iter_mut();
-        accesses.for_each(|access| line(&mut access.access));
+        for access in &mut error.accesses {
+            line(&mut access.access);
+            access.value.iter_mut().for_each(line);
+        }
+        for variable in &mut error.variables {
+            line(&mut variable.name);
+            line(&mut variable.value);
+            place(&mut variable.at);
+        }
     }
     for thread in &mut trace.threads {
         thread.name.iter_mut().for_each(line);
+        thread.start.iter_mut().for_each(line);
         if let Some(pending) = &mut thread.pending {
             place(&mut pending.at);
         }
     }
     for object in &mut trace.objects {
         line(&mut object.name);
+        object.label.iter_mut().for_each(line);
+        if let Some(ValueType::Enum { names, .. }) = &mut object.values {
+            names.iter_mut().for_each(|(_, name)| line(name));
+        }
         place(&mut object.first_used);
         place(&mut object.allocated);
     }
+    for call in trace.stacks.iter_mut().flatten() {
+        line(&mut call.function);
+        place(&mut call.at);
+    }
+    trace.sleeps.iter_mut().for_each(|it| place(&mut it.at));
     for event in &mut trace.events {
         place(&mut event.at);
     }

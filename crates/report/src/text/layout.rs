@@ -19,12 +19,14 @@ pub(crate) struct Row {
     pub source: Option<String>,
     /// Whether it is shown when others are folded.
     pub matters: bool,
+    /// Whether the failure is about it: such lines are never folded.
+    pub key: bool,
 }
 
-/// More lines that matter than these are folded too, but for some at both ends.
+/// Of more lines that matter than these, those are shown that the failure is about, and those nearest to them.
 const UNFOLDED: usize = 60;
-const FIRST: usize = 12;
-const LAST: usize = 40;
+/// Lines around one that the failure is about which are shown as well.
+const NEAR: usize = 2;
 /// Fewer hidden lines than this are not worth hiding.
 const WORTH: usize = 3;
 /// Least distance of two columns.
@@ -305,15 +307,10 @@ enum Piece<'a> {
 }
 
 fn fold(rows: &[Row], full: bool) -> Vec<Piece<'_>> {
-    let mattering = rows.iter().filter(|row| row.matters).count();
-    let mut nth = 0;
-    let mut shown = Vec::with_capacity(rows.len());
-    for row in rows {
-        let near = nth < FIRST || nth + LAST >= mattering;
-        let long = mattering > UNFOLDED && row.step.is_some();
-        shown.push(full || (row.matters && (near || !long)));
-        nth += usize::from(row.matters);
-    }
+    let shown = match full {
+        true => vec![true; rows.len()],
+        false => chosen(rows),
+    };
     let mut pieces = Vec::new();
     let mut index = 0;
     while index < rows.len() {
@@ -329,6 +326,31 @@ fn fold(rows: &[Row], full: bool) -> Vec<Piece<'_>> {
         }
     }
     pieces
+}
+
+/// Which lines are shown: those that matter, or, of too many, what the failure is about, what stands near it, where another thread goes on,
+/// and then the latest.
+fn chosen(rows: &[Row]) -> Vec<bool> {
+    let mattering: Vec<usize> = (0..rows.len()).filter(|row| rows[*row].matters).collect();
+    let key = |row: usize| rows[row].key || rows[row].step.is_none();
+    let mut ranked: Vec<(u8, usize)> = Vec::with_capacity(mattering.len());
+    for (nth, row) in mattering.iter().enumerate() {
+        let around = nth.saturating_sub(NEAR)..(nth + NEAR + 1).min(mattering.len());
+        let before = nth.checked_sub(1).map(|before| &rows[mattering[before]]);
+        let rank = match () {
+            () if mattering.len() <= UNFOLDED || key(*row) => 0,
+            () if around.clone().any(|near| key(mattering[near])) => 1,
+            () if before.is_some_and(|before| before.thread != rows[*row].thread) => 2,
+            () => 3,
+        };
+        ranked.push((rank, *row));
+    }
+    ranked.sort_by_key(|(rank, row)| (*rank, std::cmp::Reverse(*row)));
+    let mut shown = vec![false; rows.len()];
+    for (number, (rank, row)) in ranked.into_iter().enumerate() {
+        shown[row] = rank == 0 || number < UNFOLDED;
+    }
+    shown
 }
 
 /// Columns on a terminal, as far as that matters for names and paths.

@@ -12,16 +12,20 @@ mod phrase;
 mod prose;
 mod suite;
 mod summary;
+mod unexplored;
 mod waits;
 
 use crate::{
+    cause::Cause,
     happens_before::{arrows, matter},
     position::Position,
-    sources::{Sources, named},
+    presented::presented,
+    sources::Sources,
     trace::{Failure, PendingEntry, Trace},
 };
 pub use amount::{Large, Part, Span, grouped};
-use ending::{WAITS, circle, ending, last_steps, stuck};
+pub(crate) use ending::circle;
+use ending::{WAITS, ending, last_steps, stuck};
 pub use harmless::{clean, is_unseen, spelled};
 pub(crate) use harmless::{harmless, harmless_json};
 use layout::{Row, cut, listing, width, wrap};
@@ -95,12 +99,17 @@ const OUTPUT: usize = 20;
 pub fn render_trace(trace: &Trace, again: Option<&str>, sources: &Sources, style: Style) -> String {
     let trace = &harmless(trace);
     let story = Story::new(trace);
-    let rows = rows(&story, sources, style);
-    let mut sections = vec![headline(trace, sources, style)];
+    let cause = story.cause();
+    let rows = rows(&story, cause.as_ref(), sources, style);
+    let mut sections = vec![headline(&story, sources, style)];
+    sections.extend(cause.map(|cause| {
+        let text = wrap(&format!("Cause: {}", cause.text), style.width, "");
+        text.replacen("Cause:", &style.bold("Cause:"), 1)
+    }));
     sections.extend(ending(&story, style));
     let (listing, hidden) = match style.plain {
-        true => (prose(&headers(trace), &rows, style), 0),
-        false => listing(&headers(trace), &rows, style),
+        true => (prose(&headers(&story), &rows, style), 0),
+        false => listing(&headers(&story), &rows, style),
     };
     let notes = notes(trace, sources, hidden, style);
     sections.push(listing + &notes);
@@ -149,7 +158,8 @@ fn notes(trace: &Trace, sources: &Sources, hidden: usize, style: Style) -> Strin
     out
 }
 
-fn headline(trace: &Trace, sources: &Sources, style: Style) -> String {
+fn headline(story: &Story<'_>, sources: &Sources, style: Style) -> String {
+    let trace = story.trace;
     let program = &trace.program.name;
     let steps = trace.events.len();
     let Some(first) = trace.errors.first() else {
@@ -159,10 +169,10 @@ fn headline(trace: &Trace, sources: &Sources, style: Style) -> String {
         );
         return style.bold(&line) + "\n";
     };
-    let mut out = failure(trace, first, program, sources, style);
+    let mut out = failure(story, first, program, sources, style);
     for other in distinct(&trace.errors).skip(1) {
         out += "\n";
-        out += &failure(trace, other, "the same execution", sources, style);
+        out += &failure(story, other, "the same execution", sources, style);
     }
     out
 }
@@ -186,7 +196,7 @@ fn distinct(errors: &[Failure]) -> impl Iterator<Item = &Failure> {
 }
 
 fn failure(
-    trace: &Trace,
+    story: &Story<'_>,
     failure: &Failure,
     program: &str,
     sources: &Sources,
@@ -201,12 +211,15 @@ fn failure(
         return out;
     }
     out += &wrap(&failure.message, style.width, "  ");
+    out += &variables(story, failure, style);
     let race = failure.kind == Kind::DataRace;
     for (number, place) in failure.places.iter().enumerate() {
         let which = match (failure.accesses.get(number), number) {
             (Some(access), _) => {
-                let thread = &trace.threads[access.thread as usize].path;
-                format!("{} by {thread}: ", access.access)
+                let thread = story.thread(access.thread);
+                let value = access.value.as_ref();
+                let value = value.map_or_else(String::new, |value| format!(" ({value})"));
+                format!("{} by {thread}{value}: ", access.access)
             }
             (None, 0) if race => "one access: ".into(),
             (None, 1) if race => "the other:  ".into(),
@@ -234,9 +247,20 @@ fn failure(
     out
 }
 
+/// The variables that a failed condition names, and which step wrote them.
+fn variables(story: &Story<'_>, failure: &Failure, style: Style) -> String {
+    let mut out = String::new();
+    for variable in &failure.variables {
+        let text = story.variable(variable);
+        out += &wrap(&text, style.width, "    ");
+    }
+    out
+}
+
 /// What each thread that is not at its end waits for, a line for each: what is wrong with a deadlock.
 pub fn waiting(trace: &Trace) -> String {
-    let story = Story::new(trace);
+    let trace = presented(trace);
+    let story = Story::new(&trace);
     let line = |(thread, pending): (ThreadId, &PendingEntry)| {
         let at = pending.at.as_ref().map(|at| format!(", at {at},"));
         let what = match story.wait(thread.0, pending) {
@@ -250,12 +274,11 @@ pub fn waiting(trace: &Trace) -> String {
     lines.join("\n")
 }
 
-fn headers(trace: &Trace) -> Vec<String> {
-    let named = |thread: &crate::trace::ThreadEntry| match &thread.name {
-        Some(name) if *name != thread.path => format!("{} \"{name}\"", thread.path),
-        _ => thread.path.clone(),
-    };
-    trace.threads.iter().map(named).collect()
+fn headers(story: &Story<'_>) -> Vec<String> {
+    let threads = 0..story.trace.threads.len() as u32;
+    threads
+        .map(|thread| story.thread(thread).to_owned())
+        .collect()
 }
 
 /// Longest place that is shown whole.
@@ -304,12 +327,17 @@ fn common_directory(files: &BTreeSet<String>) -> String {
     }
 }
 
-fn rows(story: &Story<'_>, sources: &Sources, style: Style) -> Vec<Row> {
+fn rows(story: &Story<'_>, cause: Option<&Cause>, sources: &Sources, style: Style) -> Vec<Row> {
     let trace = story.trace;
-    let matter = mattering(story);
+    let mut matter = mattering(story);
+    let named = cause.map_or(&[][..], |cause| &cause.steps);
+    if let Some(matter) = &mut matter {
+        matter.extend(named);
+    }
+    let last = last_steps(story);
     let stuck = stuck(trace);
     let circle = circle(story);
-    let common = common_directory(&named(trace));
+    let common = common_directory(&crate::sources::named(trace));
     let mut done = vec![0; trace.threads.len()];
     let mut rows = Vec::new();
     let line = |thread: u32, at: Option<&Position>, text: String| Row {
@@ -320,6 +348,7 @@ fn rows(story: &Story<'_>, sources: &Sources, style: Style) -> Vec<Row> {
         text,
         source: at.and_then(|at| sources.line(at)).map(clean),
         matters: true,
+        key: true,
     };
     let beside = |rows: &mut Vec<Row>, thread: u32, count: u32| {
         let mut all = Vec::new();
@@ -334,6 +363,7 @@ fn rows(story: &Story<'_>, sources: &Sources, style: Style) -> Vec<Row> {
         rows.push(Row {
             step: Some(index),
             matters: matter.as_ref().is_none_or(|matter| matter.contains(&index)),
+            key: named.contains(&index) || last.contains(&index),
             ..line(event.thread, event.at.as_ref(), story.event(index))
         });
         done[event.thread as usize] += 1;

@@ -1,10 +1,13 @@
 //! One operation in a few words.
 
 use crate::{
+    presented::thread_names,
+    stacks::{CallEntry, shown},
     trace::{ObjectState, PendingEntry, Trace, pointer},
+    values::VariableEntry,
     walk::{Walked, walk},
 };
-use reweave_model::{ObjectId, Op, RmwKind};
+use reweave_model::{GONE, ObjectId, Op, RmwKind};
 use std::collections::BTreeMap;
 
 /// A trace with what the model knows about it.
@@ -14,6 +17,10 @@ pub struct Story<'a> {
     pub(crate) walked: Walked,
     /// Parking tokens, with the threads that park on them.
     owners: BTreeMap<u32, u32>,
+    /// What threads are called.
+    names: Vec<String>,
+    /// For each stack, which of its calls is shown as its place.
+    shown: Vec<usize>,
 }
 
 impl<'a> Story<'a> {
@@ -33,7 +40,18 @@ impl<'a> Story<'a> {
         Story {
             trace,
             walked: walk(trace),
+            names: thread_names(trace),
+            shown: shown(trace),
             owners: owners.collect(),
+        }
+    }
+
+    /// With threads called by their paths, as a debugger knows them.
+    pub fn by_path(trace: &'a Trace) -> Story<'a> {
+        let paths = trace.threads.iter().map(|thread| thread.path.clone());
+        Story {
+            names: paths.collect(),
+            ..Story::new(trace)
         }
     }
 
@@ -86,6 +104,7 @@ impl<'a> Story<'a> {
                 };
                 format!("{} -> {}", value(count), value(after))
             }
+            Op::Put { .. } | Op::Get { .. } => pipe_note(op, ok, result),
             Op::Leave(_) if result == 1 => "as leader".into(),
             Op::OnceBegin { .. } => match result {
                 1 => "already done".into(),
@@ -209,10 +228,12 @@ impl<'a> Story<'a> {
 
     /// A value of an object, for people.
     pub fn value(&self, object: u32, word: u64) -> String {
-        match self.trace.pointers(object) {
-            true => pointer(word),
-            false => value(word),
+        if self.trace.pointers(object) {
+            return pointer(word);
         }
+        let entry = self.trace.objects.get(object as usize);
+        let known = entry.and_then(|entry| entry.values.as_ref()?.told(word));
+        known.unwrap_or_else(|| value(word))
     }
 
     /// Name and object, with what it writes.
@@ -315,11 +336,63 @@ impl<'a> Story<'a> {
         self.owners.get(&parker.0).copied()
     }
 
-    /// A thread's stable name.
+    /// The calls that led to a place, from the one that is shown on, if there are several.
+    pub fn calls(&self, stack: Option<u32>) -> Vec<&CallEntry> {
+        let Some(stack) = stack else {
+            return Vec::new();
+        };
+        let from = self.shown.get(stack as usize).copied().unwrap_or(0);
+        let calls = self.trace.calls(stack, from);
+        match calls.len() {
+            0 | 1 => Vec::new(),
+            _ => calls,
+        }
+    }
+
+    /// How a thread came to a place: `in transfer, called by pay (bank.c:17)`.
+    pub(super) fn way(&self, stack: Option<u32>) -> Option<String> {
+        let calls = self.calls(stack);
+        let (first, callers) = calls.split_first()?;
+        let told: Vec<String> = callers
+            .iter()
+            .take(CALLERS)
+            .map(|call| call.told())
+            .collect();
+        let more = match callers.len() > CALLERS {
+            true => ", ...",
+            false => "",
+        };
+        Some(format!(
+            "in {}, called by {}{more}",
+            first.function,
+            told.join(", by ")
+        ))
+    }
+
+    /// A variable that a failed condition names: its value, and which step wrote it.
+    pub fn variable(&self, variable: &VariableEntry) -> String {
+        let mut text = format!("{} = {}", variable.name, variable.value);
+        if let Some((thread, count)) = variable.written {
+            text += &format!(", written by {}", self.thread(thread));
+            if let Some(step) = self.walked.after(Some((thread, count))) {
+                text += &format!(" after step {}", step + 1);
+            }
+        }
+        if let Some(at) = &variable.at {
+            text += &format!(" at {}", at.line());
+        }
+        text
+    }
+
+    /// What a thread is called.
     pub fn thread(&self, thread: u32) -> &str {
-        self.trace.thread_path(thread)
+        let name = self.names.get(thread as usize);
+        name.map_or("?", String::as_str)
     }
 }
+
+/// Callers of a place that are named.
+const CALLERS: usize = 3;
 
 /// A value: small ones as they are, others in hexadecimal.
 fn value(value: u64) -> String {
@@ -327,5 +400,17 @@ fn value(value: u64) -> String {
         value.to_string()
     } else {
         format!("{value:#x}")
+    }
+}
+
+/// How much was put into a pipe or taken from it.
+fn pipe_note(op: Op, ok: bool, result: u64) -> String {
+    match (op, ok) {
+        (Op::Put { .. }, false) if result == GONE => "no reader is left".into(),
+        (Op::Put { .. }, false) => "no room".into(),
+        (_, false) if result == GONE => "at its end".into(),
+        (_, false) => "empty".into(),
+        (Op::Put { .. }, true) => format!("{result} more"),
+        (_, true) => format!("{result} taken"),
     }
 }

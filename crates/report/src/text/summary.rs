@@ -3,6 +3,7 @@
 use super::{
     Large, Part, Span, Style, clean, grouped,
     layout::{pad, width, wrap},
+    unexplored::{self, reasons},
 };
 use crate::result::{Finding, Multiplies, ResultDocument};
 
@@ -76,7 +77,7 @@ pub fn render_untold(result: &ResultDocument, told: usize, style: Style) -> Stri
     for why in result
         .incomplete
         .iter()
-        .filter(|why| *why != "stopped-at-error")
+        .filter(|why| *why != "stopped-at-error" && !unexplored::is_listed(result, why))
     {
         out += &wrap(
             &format!("not explored: {}", explain(why)),
@@ -84,6 +85,16 @@ pub fn render_untold(result: &ResultDocument, told: usize, style: Style) -> Stri
             "  ",
         );
     }
+    for known in &result.suppressed {
+        let at = known.location.as_deref().unwrap_or("?");
+        let (kind, seen) = (known.kind.name(), counted(known.seen, "execution"));
+        let text = format!(
+            "known: {kind} at {at}, in {seen}; what it can do was explored: {}",
+            known.reason
+        );
+        out += &wrap(&clean(&text), style.width, "  ");
+    }
+    out += &unexplored::lines(result, style);
     if let Some(size) = size(result) {
         out += &wrap(&size, style.width, "  ");
     }
@@ -189,11 +200,6 @@ fn one(title: &str, finding: &Finding, style: Style) -> String {
         out += &format!("  reweave report {}\n", clean(trace));
     }
     out
-}
-
-fn reasons(result: &ResultDocument) -> String {
-    let reasons = result.incomplete.iter().map(|why| clean(why));
-    reasons.collect::<Vec<_>>().join(", ")
 }
 
 /// What a reason of incompleteness means, and what to do about it.

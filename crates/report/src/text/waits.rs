@@ -34,6 +34,10 @@ impl Story<'_> {
         let op = pending.operation.to_op()?;
         let object = op.object();
         let name = object.map_or("?", |object| self.trace.object_name(object.0));
+        if let (Op::Await(..), None) = (op, pending.saw) {
+            let what = format!("waits for {name} or something else to change");
+            return Some(simple(&what, "nothing changes"));
+        }
         let spins = pending.saw.is_some() || matches!(op, Op::Await(..));
         if spins {
             return Some(self.spins(op, pending.saw, name));
@@ -163,6 +167,9 @@ impl Story<'_> {
         wait.more = match &self.walked.before[index].waiters {
             Some(waiters) if waiters.is_empty() => {
                 format!("; the last one, step {step} by {who}, found nobody waiting")
+            }
+            _ if matches!(self.trace.events[index].op(), Op::NotifyAll(_)) => {
+                format!("; the last one, step {step} by {who}, came before this wait")
             }
             _ => match self.trace.events[index].result.checked_sub(1) {
                 Some(woken) if woken == u64::from(thread) => {

@@ -3,6 +3,7 @@
 //! `core` does not know the families. The root of the crate lists them (`each_family`), each with the functions it wants
 //! called, and `core` calls them in that order. A family keeps its own state, in cells of its own ([`super::cell`]).
 
+use super::per_process::ProcessChange;
 use core::ffi::c_int;
 use reweave_model::{End, Site, ThreadId};
 use reweave_wire::Beginning;
@@ -15,10 +16,14 @@ pub struct Family {
     pub begin_run: fn(),
     /// A thread is about to begin, the first one of the run included.
     pub thread_begins: fn(&Birth),
+    /// A process forks, goes on or is gone: passes the change to what each process has for itself.
+    pub process_changes: fn(ProcessChange),
     /// The running thread has left all functions of the program: destroys what belongs to it. Called in reverse order.
     pub thread_ends: fn(),
     /// The running thread ends the process with this status: runs what is to run then, as ordinary code.
     pub process_ends: fn(c_int, Site),
+    /// A forked process is about to be gone, with its one thread, however it came to that.
+    pub forked_process_ends: fn(),
     /// The module at an address must stay until [`Family::module_released`]: an object of the running thread needs its code.
     pub module_retained: fn(usize, Site),
     pub module_released: fn(usize, Site),
@@ -49,6 +54,8 @@ pub struct Birth {
     /// The ended thread whose place it takes, with its slot and thread-local memory. What a family keeps of that thread is to
     /// become the new thread's ([`super::per_thread::PerThread::take_over`]).
     pub reuses: Option<ThreadId>,
+    /// It is the one thread of a new process: it goes on where its creator called `fork`, with all that this one has.
+    pub forked: bool,
 }
 
 impl Family {
@@ -57,8 +64,10 @@ impl Family {
         prepare: |_| {},
         begin_run: || {},
         thread_begins: |_| {},
+        process_changes: |_| {},
         thread_ends: || {},
         process_ends: |_, _| {},
+        forked_process_ends: || {},
         module_retained: |_, _| {},
         module_released: |_, _| {},
         each_mapped_page: |_| {},
@@ -81,12 +90,20 @@ pub fn thread_begins(birth: &Birth) {
     crate::each_family(|family| (family.thread_begins)(birth));
 }
 
+pub fn process_changes(change: ProcessChange) {
+    crate::each_family(|family| (family.process_changes)(change));
+}
+
 pub fn thread_ends() {
     crate::each_family_reversed(|family| (family.thread_ends)());
 }
 
 pub fn process_ends(status: c_int, site: Site) {
     crate::each_family(|family| (family.process_ends)(status, site));
+}
+
+pub fn forked_process_ends() {
+    crate::each_family(|family| (family.forked_process_ends)());
 }
 
 pub fn module_retained(address: usize, site: Site) {

@@ -54,6 +54,14 @@ pub fn program() -> Range<usize> {
     start..end
 }
 
+/// Where this library lies.
+pub fn own() -> Range<usize> {
+    let here = own as *const () as usize;
+    with(here, |own| {
+        own.map_or(0..0, |module| module.start..module.end)
+    })
+}
+
 /// A return address as a site.
 #[inline]
 pub fn site(address: usize) -> Site {

@@ -1,6 +1,11 @@
 //! Which object of the model lies at which address, in the run at hand.
 
+use super::{
+    per_process::{ProcessChange, ProcessId},
+    sys,
+};
 use alloc::{vec, vec::Vec};
+use core::ops::Range;
 use reweave_model::ObjectId;
 
 /// What kind of object a call takes an address for.
@@ -17,6 +22,8 @@ pub enum Sort {
     Futex,
     /// A file or stream; its address is no place in memory.
     File,
+    /// A pipe; its address is no place in memory.
+    Pipe,
     /// Whether something was sent to a thread; its address is no place in memory.
     Signals,
     /// An order that the program vouches for.
@@ -27,6 +34,21 @@ pub enum Sort {
     Wide,
     /// The runtime's own, such as a list of threads that wait: orders no memory.
     Quiet,
+}
+
+impl Sort {
+    /// Whether the model alone knows the state of such an object in the program's memory. Memory has the values of atomics.
+    pub fn has_state(self) -> bool {
+        matches!(
+            self,
+            Sort::Mutex
+                | Sort::Condvar
+                | Sort::RwLock
+                | Sort::Barrier
+                | Sort::Semaphore
+                | Sort::Once
+        )
+    }
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -68,6 +90,10 @@ pub struct Known {
     pub health: Health,
     /// The mutex that waiters of a condition variable gave up, while there are some.
     pub mutex: Option<ObjectId>,
+    /// The process whose memory it was found in.
+    pub process: ProcessId,
+    /// The object whose mark it carries: itself, or the one that a fork made it a copy of.
+    pub origin: ObjectId,
 }
 
 pub enum Found {
@@ -84,7 +110,19 @@ pub struct Objects {
     used: usize,
     run: u32,
     known: Vec<Known>,
+    /// The process that runs, and whether addresses are their own keys there: it is the first, and shares no memory.
+    process: ProcessId,
+    plain: bool,
+    /// Memory that each process shares with others, with the key of its first byte.
+    shared: Vec<Vec<(Range<usize>, usize)>>,
+    /// Bytes that have such keys so far.
+    shared_bytes: usize,
 }
+
+/// Keys of memory that several processes share: above all addresses.
+const SHARED_AT: usize = 1 << 63;
+/// From the keys of one process to those of the next. Of one that is not the first they are above all addresses, too.
+const PROCESS_SHIFT: u32 = 48;
 
 impl Objects {
     pub const fn new() -> Objects {
@@ -93,12 +131,20 @@ impl Objects {
             used: 0,
             run: 1,
             known: Vec::new(),
+            process: ProcessId::FIRST,
+            plain: true,
+            shared: Vec::new(),
+            shared_bytes: 0,
         }
     }
 
     pub fn clear(&mut self) {
         self.known.clear();
         self.used = 0;
+        self.process = ProcessId::FIRST;
+        self.plain = true;
+        self.shared.clear();
+        self.shared_bytes = 0;
         self.run = self.run.wrapping_add(1);
         if self.run == 0 {
             self.table.clear();
@@ -115,6 +161,82 @@ impl Objects {
         &mut self.known[object.index()]
     }
 
+    /// By what the objects at an address are known: memory of another process is other memory, unless it is shared.
+    #[inline]
+    fn key(&self, address: usize, sort: Sort) -> usize {
+        match self.plain {
+            true => address,
+            false => self.key_beside_others(address, sort),
+        }
+    }
+
+    fn key_beside_others(&self, address: usize, sort: Sort) -> usize {
+        // What these stand for is the same in all processes: files and their names, lists of the runtime.
+        if matches!(sort, Sort::File | Sort::Quiet) || is_of_all(address) {
+            return address;
+        }
+        // Some addresses are marked above, to be those of something beside what lies there.
+        let place = address & !SHARED_AT;
+        let marked = (address & SHARED_AT) >> 1;
+        let shared = self.shared.get(self.process.index());
+        let mut shared = shared.into_iter().flatten();
+        match shared.find(|(range, _)| range.contains(&place)) {
+            Some((range, base)) => (base + (place - range.start)) | marked,
+            None if self.process.is_first() => address,
+            None => place.wrapping_add(self.process.index() << PROCESS_SHIFT) | marked,
+        }
+    }
+
+    /// Whether an address of the running process is memory that it shares with others.
+    pub fn is_shared(&self, address: usize) -> bool {
+        !self.plain
+            && (is_of_all(address) || self.key_beside_others(address, Sort::Atomic) >= SHARED_AT)
+    }
+
+    /// The running process has mapped new memory that it will share with those that it forks.
+    pub fn share(&mut self, range: Range<usize>) {
+        let process = self.process.index();
+        if self.shared.len() <= process {
+            self.shared.resize_with(process + 1, Vec::new);
+        }
+        let base = SHARED_AT + self.shared_bytes;
+        self.shared_bytes += range.len();
+        self.shared[process].push((range, base));
+        self.plain = false;
+    }
+
+    /// The running process does not have this memory any more.
+    pub fn unshare(&mut self, range: &Range<usize>) {
+        if let Some(shared) = self.shared.get_mut(self.process.index()) {
+            shared.retain(|(known, _)| known.end <= range.start || range.end <= known.start);
+        }
+    }
+
+    /// What the running process shares.
+    pub fn shared(&self) -> impl Iterator<Item = &Range<usize>> {
+        let shared = self.shared.get(self.process.index());
+        shared.into_iter().flatten().map(|(range, _)| range)
+    }
+
+    pub fn process_changes(&mut self, change: ProcessChange, new: ProcessId) {
+        match change {
+            ProcessChange::Fork { from } => {
+                let shared = self.shared.get(from.index()).cloned().unwrap_or_default();
+                self.shared
+                    .resize_with(new.index().max(self.shared.len()), Vec::new);
+                self.shared.insert(new.index(), shared);
+                self.process = new;
+            }
+            ProcessChange::Switch { to, .. } => self.process = to,
+            ProcessChange::Over => self.process = ProcessId::FIRST,
+        }
+        let none = self
+            .shared
+            .get(self.process.index())
+            .is_none_or(Vec::is_empty);
+        self.plain = self.process.is_first() && none;
+    }
+
     #[inline]
     fn slot(&self, granule: usize) -> usize {
         let product = (granule as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
@@ -122,11 +244,11 @@ impl Objects {
     }
 
     #[inline]
-    fn place(&self, address: usize, mask: u8) -> Result<usize, bool> {
+    fn place(&self, address: usize, mask: u8, sort: Sort) -> Result<usize, bool> {
         if self.table.is_empty() {
             return Err(false);
         }
-        let granule = address / 8;
+        let granule = self.key(address, sort) / 8;
         let mut at = self.slot(granule);
         loop {
             let entry = &self.table[at];
@@ -146,7 +268,7 @@ impl Objects {
 
     #[inline]
     pub fn find(&self, address: usize, bytes: usize, sort: Sort) -> Found {
-        match self.place(address, mask(address, bytes)) {
+        match self.place(address, mask(address, bytes), sort) {
             Ok(at) if self.table[at].sort == sort => Found::Object(self.table[at].object),
             Ok(at) if sort == Sort::Atomic && self.table[at].sort == Sort::Wide => Found::Overlap,
             Ok(_) | Err(false) => Found::Nothing,
@@ -160,7 +282,10 @@ impl Objects {
     pub fn find_wide(&self, address: usize, bytes: usize) -> Found {
         let mut found = None;
         for (granule, mask) in pieces(address, bytes) {
-            let here = match self.place(granule * 8, mask).map(|at| &self.table[at]) {
+            let here = match self
+                .place(granule * 8, mask, Sort::Wide)
+                .map(|at| &self.table[at])
+            {
                 Ok(entry) if entry.sort == Sort::Wide => Some(entry.object),
                 Ok(entry) if entry.sort != Sort::Atomic => None,
                 Err(false) => None,
@@ -192,6 +317,8 @@ impl Objects {
             guard: false,
             health: Health::Whole,
             mutex: None,
+            process: self.process,
+            origin: object,
         });
     }
 
@@ -199,7 +326,7 @@ impl Objects {
     pub fn put(&mut self, address: usize, bytes: usize, sort: Sort, object: ObjectId) {
         self.note(address, bytes, sort, object);
         let entry = Entry {
-            granule: address / 8,
+            granule: self.key(address, sort) / 8,
             run: self.run,
             mask: mask(address, bytes),
             sort,
@@ -208,7 +335,9 @@ impl Objects {
         if sort != Sort::Wide {
             return self.cover(entry);
         }
+        let by = self.key(address & !7, sort) / 8 - address / 8;
         for (granule, mask) in pieces(address, bytes) {
+            let granule = granule + by;
             self.cover(Entry {
                 granule,
                 mask,
@@ -260,6 +389,11 @@ impl Objects {
         self.table[at] = entry;
         self.used += 1;
     }
+}
+
+/// Whether an address is the same memory in all processes.
+fn is_of_all(address: usize) -> bool {
+    sys::OWN.contains(&address) || sys::FOR_ALL.contains(&address)
 }
 
 /// The bytes of its granule that an object covers.

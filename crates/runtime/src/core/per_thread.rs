@@ -37,6 +37,19 @@ impl<T: Default> PerThread<T> {
         true
     }
 
+    /// As [`PerThread::take_over`], and the one thread of a new process gets a copy of its creator's value.
+    pub fn take_over_or_copy(&self, birth: &Birth) -> bool
+    where
+        T: Clone,
+    {
+        if let (true, Some(parent)) = (birth.forked, birth.parent) {
+            let value = self.with(parent, |value| value.clone());
+            self.with(birth.child, |own| *own = value);
+            return true;
+        }
+        self.take_over(birth)
+    }
+
     /// Forgets all threads: a new run begins.
     pub fn clear(&self) {
         self.0.borrow().clear();

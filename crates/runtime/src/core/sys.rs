@@ -40,16 +40,75 @@ pub const RESERVED: core::ops::Range<usize> = 0x2000_0000_0000..0x5000_0000_0000
 pub const OWN: core::ops::Range<usize> = 0x3800_0000_0000..0x4000_0000_0000;
 static OWN_NEXT: AtomicUsize = AtomicUsize::new(OWN.start);
 
+/// Where the memory ends that is mapped for all processes at once; 0: there is none.
+static SHARED_END: AtomicUsize = AtomicUsize::new(0);
+/// Enough for the shadow tables of many processes. What is not touched costs nothing.
+const SHARED_BYTES: usize = 4 << 40;
+/// Where memory lies that each process has for itself.
+static PRIVATE_NEXT: AtomicUsize = AtomicUsize::new(OWN.end - (1 << 40));
+
+/// From now on the runtime's own memory is shared with all processes that are forked: it is mapped already, so that what one of
+/// them takes others have, too. Whether there is address space for it.
+pub fn share_from_now_on() -> bool {
+    let start = OWN_NEXT.load(Ordering::Relaxed);
+    let mapped = map_as(start, SHARED_BYTES, libc::MAP_SHARED).is_some();
+    if mapped {
+        SHARED_END.store(start + SHARED_BYTES, Ordering::Relaxed);
+    }
+    mapped
+}
+
+/// Whether the runtime's own memory is shared with other processes.
+pub fn shares() -> bool {
+    SHARED_END.load(Ordering::Relaxed) != 0
+}
+
+fn own_place(bytes: usize) -> usize {
+    OWN_NEXT.fetch_add(bytes, Ordering::Relaxed)
+}
+
 /// Fresh zeroed memory for the runtime itself.
 pub fn map_own(bytes: usize) -> Option<*mut u8> {
     let bytes = bytes.next_multiple_of(PAGE);
-    map(OWN_NEXT.fetch_add(bytes, Ordering::Relaxed), bytes)
+    let place = own_place(bytes);
+    match SHARED_END.load(Ordering::Relaxed) {
+        0 => map(place, bytes),
+        end => (place + bytes <= end).then_some(place as *mut u8),
+    }
+}
+
+/// The same, shared with all processes that will be forked, before [`share_from_now_on`].
+pub fn map_shared(bytes: usize) -> Option<*mut u8> {
+    let bytes = bytes.next_multiple_of(PAGE);
+    map_as(own_place(bytes), bytes, libc::MAP_SHARED)
+}
+
+/// The same, of which a forked process has a copy of its own.
+pub fn map_private(bytes: usize) -> Option<*mut u8> {
+    let bytes = bytes.next_multiple_of(PAGE);
+    map(PRIVATE_NEXT.fetch_add(bytes, Ordering::Relaxed), bytes)
+}
+
+/// Memory of the program that all of its processes have, wherever they come from: named semaphores.
+pub const FOR_ALL: core::ops::Range<usize> = 0x30c0_0000_0000..0x30c1_0000_0000;
+
+/// Fresh zeroed memory at an address, which forked processes share if they share the runtime's.
+pub fn map_for_all(address: usize, bytes: usize) -> Option<*mut u8> {
+    let sharing = if shares() {
+        libc::MAP_SHARED
+    } else {
+        libc::MAP_PRIVATE
+    };
+    map_as(address, bytes, sharing)
 }
 
 /// Fresh zeroed memory at an address; `None` when there is none.
 pub fn map(address: usize, bytes: usize) -> Option<*mut u8> {
-    let flags =
-        libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE | libc::MAP_FIXED_NOREPLACE;
+    map_as(address, bytes, libc::MAP_PRIVATE)
+}
+
+fn map_as(address: usize, bytes: usize, sharing: i32) -> Option<*mut u8> {
+    let flags = sharing | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE | libc::MAP_FIXED_NOREPLACE;
     let access = libc::PROT_READ | libc::PROT_WRITE;
     // SAFETY: MAP_FIXED_NOREPLACE or a free choice of address: the new mapping replaces nothing.
     let result = unsafe {

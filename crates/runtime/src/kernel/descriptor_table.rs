@@ -12,7 +12,7 @@
 //! operating system would not give finds an error, all orders are explored: the table is one object then ([`Rule::Table`]).
 
 use crate::{
-    core::cell::RunCell,
+    core::per_process::{PerProcess, ProcessChange},
     kernel::{
         descriptor_arguments,
         descriptor_ranges::{self, FIRST},
@@ -31,6 +31,7 @@ use reweave_model::{Site, ThreadId};
 use reweave_wire::Rule;
 
 /// See the module.
+#[derive(Clone)]
 struct DescriptorTable {
     /// By number.
     entries: Vec<Entry>,
@@ -64,6 +65,7 @@ struct Entry {
 }
 
 /// A thread has looked a number up.
+#[derive(Clone)]
 struct Lookup {
     thread: ThreadId,
     number: c_int,
@@ -72,7 +74,7 @@ struct Lookup {
     kept: Option<c_int>,
 }
 
-static TABLE: RunCell<DescriptorTable> = RunCell::new(DescriptorTable {
+static TABLE: PerProcess<DescriptorTable> = PerProcess::new(DescriptorTable {
     entries: Vec::new(),
     changed: true,
     lookups: Vec::new(),
@@ -84,6 +86,11 @@ static TABLE: RunCell<DescriptorTable> = RunCell::new(DescriptorTable {
     renumbered: false,
     standard_replaced: [false; FIRST as usize],
 });
+
+/// A process forks, goes on or is gone.
+pub(crate) fn process_changes(change: ProcessChange) {
+    TABLE.change(change);
+}
 
 /// A new run.
 pub(crate) fn begin_run() {
@@ -228,7 +235,10 @@ pub(crate) fn look_up(number: c_int, site: Site) {
         return;
     }
     if !alone() {
-        file_objects::look_at(object(number), site);
+        match rules::holds(Rule::Closing) {
+            true => file_objects::touch(object(number), site),
+            false => file_objects::look_at(object(number), site),
+        }
     }
     note_stale(number);
     if !alone() {

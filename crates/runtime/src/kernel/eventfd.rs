@@ -7,18 +7,17 @@
 use crate::{
     core::{objects::Sort, trampoline::Frame},
     kernel::{
+        blocking::{self, Cancelled},
         file_objects,
         program_memory::ProgramMemory,
-        waits::{self, Ended},
     },
     run::{
         call_sites, cancellation,
-        operations::visible,
-        world::{self, Done, poll},
+        world::{self, Done},
     },
 };
-use core::{cell::Cell, ffi::c_int};
-use reweave_model::{Object, ObjectId, Op, Order};
+use core::ffi::c_int;
+use reweave_model::{Object, ObjectId, Op};
 
 /// See the module.
 #[derive(Clone, Copy)]
@@ -42,6 +41,10 @@ impl Eventfd {
             _ => 1,
         };
         Eventfd { counter, most }
+    }
+
+    pub(crate) fn counter(self) -> ObjectId {
+        self.counter
     }
 
     pub(crate) fn read(
@@ -94,28 +97,10 @@ impl Eventfd {
 
     /// Performs an operation, made with whether it only tries. A cancellation point if it waits.
     fn perform(self, op: impl Fn(bool) -> Op, waits: bool, frame: &Frame) -> Result<Done, c_int> {
-        let site = call_sites::site(&frame.return_address);
-        if waits && waits::used() {
-            let last = Cell::new(None);
-            let attempt = || {
-                let done = visible(op(true), site);
-                last.set(done.ok.then_some(done));
-                done.ok
-            };
-            if waits::until_done(self.counter, attempt, site) == Ended::Cancelled {
-                cancellation::go();
-            }
-            let done = last.take().ok_or(libc::EAGAIN)?;
-            waits::post(self.counter, || {}, site);
-            return Ok(done);
+        match blocking::perform(self.counter, op, waits, frame) {
+            Ok(done) if done.ok => Ok(done),
+            Ok(_) => Err(libc::EAGAIN),
+            Err(Cancelled) => cancellation::go(),
         }
-        let done = poll(op(!waits), frame, site, Order::SeqCst, None);
-        if !done.ok {
-            return Err(libc::EAGAIN);
-        }
-        if waits::used() {
-            waits::post(self.counter, || {}, site);
-        }
-        Ok(done)
     }
 }

@@ -6,7 +6,7 @@
 //! nothing says who sees them.
 
 use crate::{
-    core::cell::RunCell,
+    core::per_process::{PerProcess, ProcessChange},
     kernel::{
         file_names,
         open_description::Place,
@@ -37,7 +37,12 @@ pub(crate) struct Mapping {
 }
 
 /// Mappings of this run. Those that are gone may still be in use by threads that do not know it.
-static MAPPINGS: RunCell<Vec<Mapping>> = RunCell::new(Vec::new());
+static MAPPINGS: PerProcess<Vec<Mapping>> = PerProcess::new(Vec::new());
+
+/// A process forks, goes on or is gone.
+pub(crate) fn process_changes(change: ProcessChange) {
+    MAPPINGS.change(change);
+}
 
 /// A new run.
 pub(crate) fn begin_run() {

@@ -10,11 +10,12 @@
 
 use crate::{
     core::{cell::RunCell, objects::Sort},
-    kernel::{file_names, ordering::alone, os_files, start_state, waits},
+    kernel::{file_names, ordering::alone, os_files, pipes, start_state, waits},
     run::{
         call_sites,
         hidden_objects::Hidden,
         operations::visible,
+        processes,
         world::{self, World},
     },
 };
@@ -69,7 +70,17 @@ fn object_beside_others(number: usize) -> Option<ObjectId> {
         TABLE..SPECIAL => Sort::Quiet,
         _ => Sort::File,
     };
-    Some(world.object(address(number), 8, sort, || Object::Atomic(0)))
+    let place = address(of_process(number));
+    Some(world.object(place, 8, sort, || Object::Atomic(0)))
+}
+
+/// What belongs to a process has another number in each.
+fn of_process(number: usize) -> usize {
+    let own = matches!(number, 1..=KEYS | STREAMS..EVENTFDS | DESCRIPTORS..SPECIAL);
+    match own {
+        true => number + processes::current().index() * 2 * SPECIAL,
+        false => number,
+    }
 }
 
 /// The mutex of this number.
@@ -102,6 +113,8 @@ pub(crate) const IDENTITY: usize = 0x105;
 pub(crate) const PENDING: usize = 0x106;
 /// The stream of `rand`.
 pub(crate) const RANDOM: usize = 0x107;
+/// What never comes: see [`crate::kernel::readiness`].
+pub(crate) const NEVER: usize = 0x108;
 /// From here on: an eventfd each, by the descriptor that it was made with.
 pub(crate) const EVENTFDS: usize = 0x400;
 /// From here on: a descriptor each.
@@ -110,6 +123,8 @@ pub(crate) const DESCRIPTORS: usize = 0x1000;
 pub(crate) const THREADS: usize = 0x2000;
 /// From here on: the scheduling of a thread each, by slot.
 pub(crate) const SCHEDULING: usize = 0x8_0000;
+/// From here on: a pipe each, by the descriptor of its reader that it was made with.
+pub(crate) const PIPES: usize = 0xc_0000;
 /// All numbers with a fixed meaning are below.
 const SPECIAL: usize = 0x10_0000;
 
@@ -169,11 +184,18 @@ pub(crate) fn named(world: &World, place: usize) -> Option<String> {
     if place & !BITS != NOWHERE {
         return None;
     }
+    if let Some(name) = pipes::named(place) {
+        return Some(name);
+    }
     let paths = PATHS.borrow();
     if let Some((_, path)) = paths.iter().find(|(known, _)| *known == place) {
         return Some(format!("file {path}"));
     }
-    special_name((place & BITS) >> 3)
+    let number = (place & BITS) >> 3;
+    special_name(match number < 2 * SPECIAL * processes::MOST {
+        true => number % (2 * SPECIAL),
+        false => number,
+    })
 }
 
 /// The name of an object with a fixed number.
@@ -189,10 +211,11 @@ fn special_name(number: usize) -> Option<String> {
         IDENTITY => "the user and the groups of the process".into(),
         FLAGS => "the flags of what is open".into(),
         RANDOM => "the random numbers".into(),
+        NEVER => "the end of the time limit".into(),
         EVENTFDS..DESCRIPTORS => format!("eventfd {}", number - EVENTFDS),
         DESCRIPTORS..THREADS => format!("descriptor {}", number - DESCRIPTORS),
         THREADS..SCHEDULING => format!("the name of thread {}", number - THREADS),
-        SCHEDULING..SPECIAL => format!("the scheduling of thread {}", number - SCHEDULING),
+        SCHEDULING..PIPES => format!("the scheduling of thread {}", number - SCHEDULING),
         _ => return None,
     })
 }

@@ -1,6 +1,6 @@
 //! Streams of stdio: how the C library lays them out in memory (glibc, 64 bits), and which are open.
 
-use crate::core::cell::RunCell;
+use crate::core::per_process::{PerProcess, ProcessChange};
 use alloc::vec::Vec;
 use core::ffi::c_int;
 
@@ -86,7 +86,12 @@ impl Stream {
 }
 
 /// Streams that the program has opened in this run, and not closed.
-static OPEN: RunCell<Vec<usize>> = RunCell::new(Vec::new());
+static OPEN: PerProcess<Vec<usize>> = PerProcess::new(Vec::new());
+
+/// A process forks, goes on or is gone.
+pub(crate) fn process_changes(change: ProcessChange) {
+    OPEN.change(change);
+}
 
 /// A new run.
 pub(crate) fn begin_run() {

@@ -2,21 +2,23 @@
 //!
 //! | part | files |
 //! | --- | --- |
-//! | open descriptions, what a descriptor is open on, those that the run models | `open_description`, `eventfd` |
+//! | open descriptions, what a descriptor is open on, those that the run models | `open_description`, `eventfd`, `endpoints`, `pipes`, `blocking` |
 //! | descriptor table, numbers of each thread | `descriptor_table`, `descriptor_ranges`, `descriptor_arguments` |
 //! | disk overlay, names and paths | `overlay`, `file_names`, `nameless_files`, `path_resolution`, `open_checks`, `paths` |
 //! | files as objects of the model | `file_objects` |
 //! | file locks, mapped files | `file_locks`, `file_mappings` |
 //! | what the process had at `main` | `start_state` |
-//! | waiting on several objects, futexes, signals | `waits`, `imported_names`, `futexes`, `signals` |
+//! | waiting on several objects, futexes, signals | `readiness`, `waits`, `imported_names`, `futexes`, `signals` |
 //! | the operating system and the C library | `os_files`, `libc_streams`, `program_memory` |
 //! | happens-before | `ordering` |
 //!
 //! Each part keeps its state in one cell. May import `core`, `run` and `shared`, never a family of calls.
 
+pub(crate) mod blocking;
 pub(crate) mod descriptor_arguments;
 pub(crate) mod descriptor_ranges;
 pub(crate) mod descriptor_table;
+pub(crate) mod endpoints;
 pub(crate) mod eventfd;
 pub(crate) mod file_locks;
 pub(crate) mod file_mappings;
@@ -34,7 +36,9 @@ pub(crate) mod overlay;
 pub(crate) mod passed_calls;
 pub(crate) mod path_resolution;
 pub(crate) mod paths;
+pub(crate) mod pipes;
 pub(crate) mod program_memory;
+pub(crate) mod readiness;
 pub(crate) mod signals;
 pub(crate) mod start_state;
 pub(crate) mod waits;
@@ -50,12 +54,14 @@ pub(crate) static FAMILY: Family = Family {
     },
     begin_run: || {
         descriptor_table::begin_run();
+        endpoints::begin_run();
         file_locks::begin_run();
         file_mappings::begin_run();
         file_names::begin_run();
         file_objects::begin_run();
         libc_streams::begin_run();
         open_description::begin_run();
+        pipes::begin_run();
         start_state::begin_run();
         waits::begin_run();
     },
@@ -70,6 +76,12 @@ pub(crate) static FAMILY: Family = Family {
         nameless_files::clean_up();
         path_resolution::clean_up();
         start_state::clean_up();
+    },
+    process_changes: |change| {
+        descriptor_table::process_changes(change);
+        file_mappings::process_changes(change);
+        libc_streams::process_changes(change);
+        signals::process_changes(change);
     },
     ..Family::QUIET
 };

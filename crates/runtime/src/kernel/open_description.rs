@@ -19,6 +19,7 @@ use crate::{
     core::{cell::RunCell, trampoline::Frame},
     kernel::{
         descriptor_arguments, descriptor_table,
+        endpoints::{self, Endpoint, Transfer},
         eventfd::Eventfd,
         file_mappings::{self, By},
         file_names, file_objects,
@@ -55,24 +56,50 @@ pub(crate) struct OpenDescription {
     locks_used: Option<Moment>,
 }
 
-/// Open descriptions that the run models. The next are timers, pipes and sockets.
+/// Open descriptions that the run models.
 #[derive(Clone, Copy)]
 pub(crate) enum Modelled {
     Eventfd(Eventfd),
+    Endpoint(Endpoint),
+}
+
+/// How `read` and `write` move bytes.
+fn how(number: c_int, waits: bool) -> Transfer {
+    Transfer {
+        number,
+        waits,
+        peeks: false,
+        no_signal: false,
+    }
 }
 
 impl Modelled {
     /// Reads into memory; if it `waits`, it blocks in the model until there is something. An error number if it fails.
-    fn read(self, waits: bool, memory: &ProgramMemory, frame: &Frame) -> Result<usize, c_int> {
+    fn read(
+        self,
+        (number, waits): (c_int, bool),
+        memory: &ProgramMemory,
+        frame: &Frame,
+    ) -> Result<usize, c_int> {
         match self {
             Modelled::Eventfd(eventfd) => eventfd.read(waits, memory, frame),
+            Modelled::Endpoint(endpoint) => {
+                let moved = endpoint.read(how(number, waits), memory, frame);
+                moved.map(|[moved, _]| moved)
+            }
         }
     }
 
     /// Writes from memory; if it `waits`, it blocks in the model until there is room. An error number if it fails.
-    fn write(self, waits: bool, memory: &ProgramMemory, frame: &Frame) -> Result<usize, c_int> {
+    fn write(
+        self,
+        (number, waits): (c_int, bool),
+        memory: &ProgramMemory,
+        frame: &Frame,
+    ) -> Result<usize, c_int> {
         match self {
             Modelled::Eventfd(eventfd) => eventfd.write(waits, memory, frame),
+            Modelled::Endpoint(endpoint) => endpoint.write(how(number, waits), memory, frame),
         }
     }
 
@@ -80,6 +107,8 @@ impl Modelled {
     fn name(self) -> &'static str {
         match self {
             Modelled::Eventfd(_) => "an eventfd",
+            Modelled::Endpoint(endpoint) if endpoint.is_socket() => "a socket",
+            Modelled::Endpoint(_) => "a pipe",
         }
     }
 }
@@ -91,6 +120,12 @@ pub(crate) fn begin_run() {
     let mut all = DESCRIPTIONS.borrow();
     all.clear();
     all.push(OpenDescription::default());
+}
+
+/// Whether the run models any open description. How many processes have one open is not counted yet.
+pub(crate) fn any_modelled() -> bool {
+    let all = DESCRIPTIONS.borrow();
+    all.iter().any(|description| description.modelled.is_some())
 }
 
 /// A new open description.
@@ -294,10 +329,14 @@ pub(crate) fn look_up(descriptor: c_int, access: Access, frame: &Frame) -> Looke
     descriptor_table::look_up(descriptor, site);
     let kind = Kind::of(descriptor);
     let has_object = kind.rules().is_file && !alone();
+    let modelled = modelled(descriptor);
+    if let Some(Modelled::Endpoint(endpoint)) = modelled {
+        endpoints::hold(endpoint, descriptor, access.writes);
+    }
     LookedUp {
         descriptor,
         kind,
-        modelled: modelled(descriptor),
+        modelled,
         file: has_object.then(|| file_names::number_of_open(descriptor)),
         site,
         pc: frame.return_address,
@@ -305,10 +344,18 @@ pub(crate) fn look_up(descriptor: c_int, access: Access, frame: &Frame) -> Looke
 }
 
 /// What the run models of what a descriptor is open on.
-fn modelled(descriptor: c_int) -> Option<Modelled> {
+pub(crate) fn modelled(descriptor: c_int) -> Option<Modelled> {
     let modelled = descriptor_table::description(descriptor).modelled();
     // A number that was closed still says what it stood for.
     modelled.filter(|_| os_files::is_open(descriptor))
+}
+
+/// The end of a pipe that a descriptor is open on.
+pub(crate) fn endpoint_of(descriptor: c_int) -> Option<Endpoint> {
+    match modelled(descriptor)? {
+        Modelled::Endpoint(endpoint) => Some(endpoint),
+        Modelled::Eventfd(_) => None,
+    }
 }
 
 /// Stops the thread if the run models what a descriptor is open on: this way of using it is not under control.
@@ -320,12 +367,12 @@ pub(crate) fn refuse_modelled(descriptor: c_int, used_by: &str, site: Site) {
 }
 
 impl LookedUp {
-    /// Lets a modelled description do a call. The call gets whether it may wait, and returns as C functions do.
+    /// Lets a modelled description do a call. The call gets the descriptor and whether it may wait, and returns as C functions do.
     fn use_modelled(
         self,
         modelled: Modelled,
         (call, place): (&'static str, Place),
-        transfer: impl FnOnce(bool) -> Result<usize, c_int>,
+        transfer: impl FnOnce((c_int, bool)) -> Result<usize, c_int>,
     ) -> isize {
         if matches!(call, "preadv2" | "pwritev2") {
             // Their flags may say that the call is not to wait.
@@ -335,12 +382,39 @@ impl LookedUp {
         let descriptor = descriptor_table::found(self.descriptor);
         let waits = os_files::flags(descriptor) & libc::O_NONBLOCK == 0;
         let result = match place {
-            Place::Offset => transfer(waits),
+            Place::Offset => transfer((self.descriptor, waits)),
             Place::At(_) => Err(libc::ESPIPE),
         };
+        endpoints::let_go(self.descriptor, self.site);
         match result {
             Ok(bytes) => bytes as isize,
             Err(error) => failed(error) as isize,
+        }
+    }
+
+    /// As [`LookedUp::use_modelled`], for a call that sockets alone have. The call gets whether it may wait.
+    pub(crate) fn use_socket(
+        self,
+        call: &'static str,
+        transfer: impl FnOnce(Endpoint, bool) -> Result<usize, c_int>,
+    ) -> isize {
+        let site = self.site;
+        match self.modelled {
+            Some(modelled @ Modelled::Endpoint(endpoint)) if endpoint.is_socket() => {
+                let use_it = |(_, waits)| transfer(endpoint, waits);
+                self.use_modelled(modelled, (call, Place::Offset), use_it)
+            }
+            None if self.kind == Kind::Socket => {
+                world::unsupported(&format!("{call} of a socket from before main"), site)
+            }
+            _ => {
+                let found = descriptor_table::found(self.descriptor);
+                endpoints::let_go(self.descriptor, site);
+                failed(match os_files::is_open(found) {
+                    true => libc::ENOTSOCK,
+                    false => libc::EBADF,
+                }) as isize
+            }
         }
     }
 
@@ -421,7 +495,7 @@ pub(crate) fn read(
     let found = look_up(descriptor, access, frame);
     if let Some(modelled) = found.modelled {
         memory.note_list(frame);
-        let read = |waits| modelled.read(waits, memory, frame);
+        let read = |call| modelled.read(call, memory, frame);
         return found.use_modelled(modelled, (call, place), read);
     }
     let file = found.reach(access);
@@ -456,7 +530,7 @@ pub(crate) fn write(
     let access = place.writing(call);
     let found = look_up(descriptor, access, frame);
     if let Some(modelled) = found.modelled {
-        let write = |waits| modelled.write(waits, memory, frame);
+        let write = |call| modelled.write(call, memory, frame);
         return found.use_modelled(modelled, (call, place), write);
     }
     let file = found.reach(access);
@@ -473,7 +547,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pipes_and_sockets_are_refused_and_have_no_object() {
+    fn pipes_and_sockets_of_the_system_are_refused_and_have_no_object() {
         for kind in [Kind::Pipe, Kind::Socket] {
             assert_eq!(kind.rules().refused, Some("a pipe"));
             assert!(!kind.rules().is_file);

@@ -2,7 +2,7 @@
 //!
 //! A [`RealPath`] is absolute and has no links, no `.` and no `..`: a slash stands before each component, and the root is empty.
 
-use crate::shared::process_identity::PROCESS;
+use crate::shared::process_identity::process;
 use alloc::{format, vec::Vec};
 
 /// See the module.
@@ -79,7 +79,7 @@ pub fn descriptor_in_proc(path: &[u8]) -> Option<i32> {
 /// A path that names the process by the number that the program knows, by the one that the operating system knows.
 pub fn of_own_process(path: &[u8]) -> Option<Vec<u8>> {
     let rest = path.strip_prefix(b"/proc/")?;
-    let rest = rest.strip_prefix(format!("{PROCESS}").as_bytes())?;
+    let rest = rest.strip_prefix(format!("{}", process()).as_bytes())?;
     let whole = rest.is_empty() || rest.starts_with(b"/");
     whole.then(|| [b"/proc/self", rest].concat())
 }

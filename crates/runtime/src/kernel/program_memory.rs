@@ -4,6 +4,7 @@ use crate::{
     core::trampoline::Frame,
     run::{accesses, world},
 };
+use alloc::vec::Vec;
 use core::{
     ffi::{CStr, c_char, c_int},
     ops::Range,
@@ -73,6 +74,20 @@ impl ProgramMemory {
             let into = loaded[part.clone()].as_mut_ptr();
             // SAFETY: the program gives the call this memory to read, and `part` lies within `loaded`.
             unsafe { core::ptr::copy(address as *const u8, into, part.len()) };
+        });
+        copied.then_some(loaded)
+    }
+
+    /// All of them; `None`: one is where no memory can be.
+    pub(crate) fn bytes(&self) -> Option<Vec<u8>> {
+        if let ProgramMemory::Register(value) = self {
+            return Some(value.to_ne_bytes().to_vec());
+        }
+        let mut loaded = Vec::new();
+        let copied = self.each_part(self.length(), |address, part| {
+            // SAFETY: the program gives the call this memory to read.
+            let bytes = unsafe { core::slice::from_raw_parts(address as *const u8, part.len()) };
+            loaded.extend_from_slice(bytes);
         });
         copied.then_some(loaded)
     }

@@ -12,7 +12,11 @@
 
 use crate::{
     core::{
-        cell::RunValue, families::Birth, objects::Sort, per_thread::PerThread,
+        cell::RunValue,
+        families::Birth,
+        objects::Sort,
+        per_process::{PerProcess, ProcessChange},
+        per_thread::PerThread,
         signal_names::SignalName,
     },
     kernel::{
@@ -23,7 +27,7 @@ use crate::{
     run::{
         cancellation,
         operations::visible,
-        process_end, rules,
+        process_end, processes, rules,
         signal_actions::{self, action, handled},
         thread_end, world,
     },
@@ -38,7 +42,7 @@ use reweave_model::{Kind, Object, ObjectId, Op, Site, ThreadId};
 use reweave_wire::Rule;
 
 /// Signals of a thread, a bit for each.
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct ThreadSignals {
     blocked: u64,
     pending: u64,
@@ -65,12 +69,20 @@ const QUIET: ProcessSignals = ProcessSignals {
     open: 0,
 };
 
-static PROCESS: RunValue<ProcessSignals> = RunValue::new(QUIET);
+static PROCESS: PerProcess<ProcessSignals> = PerProcess::new(QUIET);
+
+/// A process forks, goes on or is gone. Nothing is pending for a new one.
+pub fn process_changes(change: ProcessChange) {
+    PROCESS.change(change);
+    if matches!(change, ProcessChange::Fork { .. }) {
+        *PROCESS.borrow() = QUIET;
+    }
+}
 
 /// A new run.
 pub fn clear() {
     THREADS.clear();
-    PROCESS.set(QUIET);
+    *PROCESS.borrow() = QUIET;
 }
 
 /// The mask that the next thread begins with; `None`: its creator's.
@@ -85,7 +97,10 @@ pub fn begin_with(mask: Option<u64>) {
 pub fn thread_begins(birth: &Birth) {
     let mask = NEXT_MASK.get();
     NEXT_MASK.set(None);
-    if THREADS.take_over(birth) {
+    if THREADS.take_over_or_copy(birth) {
+        if birth.forked {
+            THREADS.with(birth.child, |child| (child.pending, child.sent) = (0, 0));
+        }
         return;
     }
     if let Some(parent) = birth.parent {
@@ -119,15 +134,15 @@ pub fn pending() -> u64 {
 /// What is pending for the process as a whole, which every thread can see.
 pub fn pending_for_process(site: Site) -> u64 {
     let me = world::borrow().current;
-    if me != ThreadId::MAIN && !alone() {
+    if me != processes::main_of_current() && !alone() {
         rules::needs(Rule::Pending);
     }
     if rules::holds(Rule::Pending) {
         file_objects::look_at(file_objects::PENDING, site);
     }
-    let process = PROCESS.get().pending;
+    let process = PROCESS.borrow().pending;
     // To send a signal to the process is two steps. The first thread must not see the first one and miss the second one.
-    while me == ThreadId::MAIN && process & !pending() != 0 {
+    while me == processes::main_of_current() && process & !pending() != 0 {
         let object = own_token();
         let timed = false;
         visible(Op::Park { object, timed }, site);
@@ -141,15 +156,15 @@ fn pending_changes(site: Site, change: impl FnOnce(u64) -> u64) {
     if rules::holds(Rule::Pending) {
         file_objects::touch(file_objects::PENDING, site);
     }
-    let mut process = PROCESS.get();
+    let mut process = *PROCESS.borrow();
     process.pending = change(process.pending);
-    PROCESS.set(process);
+    *PROCESS.borrow() = process;
 }
 
 /// The running thread has taken a signal that was pending.
 fn taken(signal: c_int, site: Site) {
     let me = world::borrow().current;
-    if me == ThreadId::MAIN && PROCESS.get().pending & bit(signal) != 0 {
+    if me == processes::main_of_current() && PROCESS.borrow().pending & bit(signal) != 0 {
         pending_changes(site, |pending| pending & !bit(signal));
     }
 }
@@ -197,15 +212,16 @@ pub fn to_thread(handle: libc::pthread_t, signal: c_int, site: Site) -> c_int {
 
 /// Sends a signal to the process that the running thread has blocked.
 pub fn to_process(signal: c_int, site: Site) {
-    let mut process = PROCESS.get();
+    let mut process = *PROCESS.borrow();
     process.sent |= bit(signal);
-    PROCESS.set(process);
+    *PROCESS.borrow() = process;
     only_for_the_first(site);
     pending_changes(site, |pending| pending | bit(signal));
     let me = world::borrow().current;
-    match me {
-        ThreadId::MAIN => own(|own| own.pending |= bit(signal)),
-        _ => deposit(ThreadId::MAIN, signal, site),
+    let first = processes::main_of_current();
+    match me == first {
+        true => own(|own| own.pending |= bit(signal)),
+        false => deposit(first, signal, site),
     }
 }
 
@@ -251,23 +267,23 @@ fn deposit(thread: ThreadId, signal: c_int, site: Site) {
 
 /// A thread other than the first has these unblocked, or waits for them.
 pub fn opened(signals: u64) {
-    let mut process = PROCESS.get();
+    let mut process = *PROCESS.borrow();
     process.open |= signals;
-    PROCESS.set(process);
+    *PROCESS.borrow() = process;
 }
 
 /// The running thread unblocks these or waits for them. Which of several threads gets a signal to the process is not under
 /// control.
 fn open(signals: u64, site: Site) {
     let me = world::borrow().current;
-    if me != ThreadId::MAIN {
+    if me != processes::main_of_current() {
         opened(signals);
     }
     only_for_the_first(site);
 }
 
 fn only_for_the_first(site: Site) {
-    let process = PROCESS.get();
+    let process = *PROCESS.borrow();
     if process.sent & process.open != 0 {
         world::unsupported("a signal to the process that several threads may get", site);
     }
@@ -322,6 +338,7 @@ pub fn take_any(wanted: u64, site: Site) -> c_int {
 
 /// Waits until one of these signals is pending, or until the deadline; whether one is.
 fn await_some(wanted: u64, until: Option<Deadline<'_>>, site: Site) -> bool {
+    refuse_children(wanted, site);
     let object = own_token();
     if pending() & wanted != 0 {
         look(site);
@@ -343,6 +360,7 @@ fn await_some(wanted: u64, until: Option<Deadline<'_>>, site: Site) -> bool {
 
 /// As [`await_some`], in a program that cancels threads.
 fn await_or_leave(wanted: u64, until: Option<Deadline<'_>>, site: Site) -> bool {
+    refuse_children(wanted, site);
     let ready = || {
         collect(site);
         pending() & wanted != 0
@@ -443,6 +461,21 @@ unsafe fn call(handler: usize, signal: c_int, flags: c_int) {
     }
 }
 
+/// Whether a signal says that the program is wrong.
+fn is_fault(signal: c_int) -> bool {
+    matches!(
+        signal,
+        libc::SIGSEGV | libc::SIGBUS | libc::SIGFPE | libc::SIGILL | libc::SIGTRAP | libc::SIGSYS
+    )
+}
+
+/// The running thread waits for signals. Those that the ends of children send are not under control.
+fn refuse_children(wanted: u64, site: Site) {
+    if wanted & bit(libc::SIGCHLD) != 0 && processes::has_children() {
+        world::unsupported("waiting for SIGCHLD", site);
+    }
+}
+
 fn by_default(signal: c_int, site: Site) {
     match signal {
         libc::SIGCHLD | libc::SIGCONT | libc::SIGURG | libc::SIGWINCH => {}
@@ -450,6 +483,10 @@ fn by_default(signal: c_int, site: Site) {
             world::unsupported("a signal that stops the process", site)
         }
         libc::SIGABRT => process_end::fail(Kind::Assertion, "abort was called".into(), site),
+        // What ends a forked process is for its parent to see.
+        _ if !processes::current().is_first() && !is_fault(signal) => {
+            process_end::die(signal, site)
+        }
         _ => {
             let message = format!("the program was ended by {}", SignalName(signal));
             process_end::fail(Kind::Crash, message, site)

@@ -76,7 +76,7 @@ fn record(address: usize, bytes: usize, kind: Kind, pc: usize) {
     let mut world = world::borrow();
     let world = &mut *world;
     if world.detail {
-        world.log(address, bytes, site);
+        world.log(address, bytes, kind, site);
     }
     let clock = world.races.clock(world.current);
     let clash = world.shadow.record(clock, address, bytes, kind, site);
@@ -129,7 +129,7 @@ impl world::World {
             Mode::Nothing => {}
             Mode::Check => {
                 if self.detail {
-                    self.log(address, bytes, site);
+                    self.log(address, bytes, kind, site);
                 }
                 let clock = self.races.clock(self.current);
                 if self
@@ -155,7 +155,7 @@ impl world::World {
         }
         self.freed = true;
         if self.detail {
-            self.log(address, bytes.max(1), site);
+            self.log(address, bytes.max(1), Kind::Free, site);
         }
         let me = self.current;
         self.shadow.turn(me, self.races.epoch(me));

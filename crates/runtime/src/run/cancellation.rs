@@ -22,7 +22,7 @@ use core::{
 use reweave_model::{Object, ObjectId, Op, Order, Site, ThreadId};
 
 /// What a thread says about its own cancellation.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct Cancelability {
     pub disabled: bool,
     pub asynchronous: bool,
@@ -54,7 +54,7 @@ pub fn clear() {
 }
 
 pub fn thread_begins(birth: &Birth) {
-    CANCELABILITY.take_over(birth);
+    CANCELABILITY.take_over_or_copy(birth);
 }
 
 /// Uses the running thread's settings. The closure must not switch threads.

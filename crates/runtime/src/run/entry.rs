@@ -4,11 +4,11 @@ use crate::{
     core::{
         channel, families, modules,
         program_start::{ARGC, ARGV, ENVP, MAIN, driven, main_address},
-        switch, unseen_calls,
+        shared_memory, switch, unseen_calls,
     },
     run::{
-        address_reuse, debugger, dooms, faults, foreign_code, leftovers, process_end, racy_units,
-        rules, serve, snapshot, world,
+        address_reuse, debugger, dooms, faults, foreign_code, leftovers, process_end, processes,
+        racy_units, rules, serve, snapshot, world,
     },
 };
 use alloc::vec::Vec;
@@ -59,19 +59,24 @@ extern "C" fn instead_of_main(
             "this program's runtime and the driver are of different versions"
         ));
     }
-    let seated = channel::header().threads.load(Ordering::Relaxed) == Threads::Os as u32;
+    ARGC.store(argc as usize, Ordering::Relaxed);
+    ARGV.store(argv, Ordering::Relaxed);
+    ENVP.store(envp, Ordering::Relaxed);
+    let beginning = beginning();
+    modules::list();
+    rules::prepare(beginning.rules);
+    // A forked process has only the thread that forked, so programs of several processes have fibers.
+    let real = channel::header().threads.load(Ordering::Relaxed) == Threads::Os as u32;
+    let seated = real && !processes::used();
     if !seated && !switch::supported() {
         crate::give_up(format_args!(
             "this kernel does not let programs set their thread-local memory (FSGSBASE); `--threads os` does without"
         ));
     }
-    ARGC.store(argc as usize, Ordering::Relaxed);
-    ARGV.store(argv, Ordering::Relaxed);
-    ENVP.store(envp, Ordering::Relaxed);
+    if processes::used() {
+        shared_memory::share(modules::own());
+    }
     world::start(seated);
-    let beginning = beginning();
-    modules::list();
-    rules::prepare(beginning.rules);
     families::prepare(&beginning);
     // The libraries that were loaded for the program.
     unseen_calls::install();
@@ -80,6 +85,9 @@ extern "C" fn instead_of_main(
     racy_units::prepare(&beginning.units);
     address_reuse::prepare(&beginning.units);
     faults::install();
+    if processes::used() {
+        processes::prepare();
+    }
     let wanted = beginning.slots.iter().map(|slot| *slot as usize);
     if !debugger::wanted() {
         (1..=4).chain(wanted).for_each(serve::grow);

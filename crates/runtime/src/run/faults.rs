@@ -4,7 +4,7 @@ use crate::{
     core::{channel, modules, restore::PAGE, sys, system_call_names},
     run::{
         closed_code::{self, Trap},
-        foreign_code, os_threads, plain_spin, signal_actions, world,
+        foreign_code, os_threads, plain_spin, process_end, processes, signal_actions, world,
     },
 };
 use alloc::format;
@@ -28,12 +28,14 @@ const ALTERNATE: usize = 256 << 10;
 
 /// Whether a signal is caught here.
 pub fn catches(signal: i32) -> bool {
-    SIGNALS.iter().any(|(known, _)| *known == signal)
+    let children = signal == libc::SIGCHLD && processes::used();
+    children || SIGNALS.iter().any(|(known, _)| *known == signal)
 }
 
 /// Gives the running thread a stack for handlers.
 pub fn alternate_stack() {
-    let Some(memory) = sys::map_own(ALTERNATE) else {
+    // Each process has its own: one may look at a signal while another one runs.
+    let Some(memory) = sys::map_private(ALTERNATE) else {
         crate::give_up(format_args!("there is no memory for a signal stack"));
     };
     let stack = libc::stack_t {
@@ -70,12 +72,34 @@ pub fn install() {
     }
 }
 
+/// The end of a forked process is noticed from now on.
+pub fn watch_children() {
+    // SAFETY: `sigaction` reads `action`, a live local; zeros are a valid `sigaction`.
+    unsafe {
+        let mut action = MaybeUninit::<libc::sigaction>::zeroed().assume_init();
+        action.sa_sigaction = child_ended as *const () as usize;
+        action.sa_flags = libc::SA_ONSTACK | libc::SA_RESTART;
+        crate::real!(sigaction: fn(i32, *const libc::sigaction, *mut libc::sigaction) -> i32)(
+            libc::SIGCHLD,
+            &action,
+            core::ptr::null_mut(),
+        );
+    }
+}
+
+extern "C" fn child_ended(_: i32) {
+    processes::child_ended();
+}
+
 /// # Safety
 ///
 /// Called by the kernel as a signal handler with SA_SIGINFO.
 unsafe extern "C" fn handle(signal: i32, info: *mut libc::siginfo_t, context: *mut c_void) {
     // SAFETY: the kernel passes valid ones; a fault has an address.
     let (address, code) = unsafe { ((*info).si_addr() as usize, (*info).si_code) };
+    if signal == ENDLESS && processes::pass_on(signal) {
+        return;
+    }
     let written = || world::try_snapshot().is_some_and(|mut snapshot| snapshot.touch(address));
     if signal == libc::SIGSEGV && code > 0 && written() {
         return;
@@ -126,6 +150,7 @@ unsafe extern "C" fn handle(signal: i32, info: *mut libc::siginfo_t, context: *m
     registers[libc::REG_RIP as usize] = frozen as *const () as i64;
     registers[libc::REG_RSP as usize] = (world.me().top - 64 - 8) as i64;
     registers[libc::REG_RDI as usize] = i64::from(site.0);
+    registers[libc::REG_RSI as usize] = i64::from(signal);
     registers[libc::REG_EFL as usize] &= !(1 << 10 | 1 << 8);
 }
 
@@ -194,6 +219,6 @@ fn halts(pc: usize) -> bool {
     modules::is_library(pc) && modules::site(pc) != Site(1) && unsafe { *(pc as *const u8) } == HALT
 }
 
-extern "C" fn frozen(site: u32) -> ! {
-    world::freeze(Site(site))
+extern "C" fn frozen(site: u32, signal: i32) -> ! {
+    process_end::die(signal, Site(site))
 }

@@ -77,6 +77,7 @@ pub fn address_in(word: u64) -> Option<usize> {
     within(word >> 16).then_some((word >> 16) as usize)
 }
 
+#[derive(Clone)]
 struct Arena {
     used: usize,
     mapped: usize,
@@ -84,6 +85,7 @@ struct Arena {
     large: bool,
 }
 
+#[derive(Clone)]
 pub struct Heap {
     arenas: Vec<Arena>,
     /// Blocks of the system's arena that were freed in this run.

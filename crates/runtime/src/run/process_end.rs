@@ -6,17 +6,27 @@
 //! seen. The calls that end the process are in `calls/process/process_end.rs`.
 
 use crate::{
-    core::{cell::RunCell, families, modules, program_start, sys, trampoline::Frame},
+    core::{
+        families, modules,
+        per_process::{PerProcess, ProcessChange},
+        program_start, sys,
+        trampoline::Frame,
+    },
     leave_outside_run,
-    run::{hidden_objects::Hidden, operations::visible, world},
+    run::{hidden_objects::Hidden, operations::visible, processes, world},
 };
 use alloc::{format, string::String, vec::Vec};
 use core::{ffi::c_int, ptr};
 use reweave_model::{Kind, Op, Site, ThreadId};
 
+/// Reported when a forked process ends while some of its threads have something to do.
+const BESIDE_OTHERS: &str = "the end of a forked process beside its other threads";
+
 /// How this run's process comes to its end.
+#[derive(Clone)]
 struct Ending {
     thread: ThreadId,
+    status: c_int,
     site: Site,
     /// Where the frames begin that are still there; `None`: `main` has returned.
     frame: Option<usize>,
@@ -24,7 +34,11 @@ struct Ending {
     clock: Vec<u32>,
 }
 
-static ENDING: RunCell<Option<Ending>> = RunCell::new(None);
+static ENDING: PerProcess<Option<Ending>> = PerProcess::new(None);
+
+pub fn process_changes(change: ProcessChange) {
+    ENDING.change(change);
+}
 
 /// A new run.
 pub fn clear() {
@@ -74,6 +88,10 @@ pub fn claim(status: c_int, site: Site, frame: Option<&Frame>) {
         let world = world::borrow();
         (world.current, world.races.alone(world.current))
     };
+    let forked = !processes::current().is_first();
+    if forked && !world::borrow().is_alone_in_process() {
+        world::unsupported(BESIDE_OTHERS, site);
+    }
     if let Some(ending) = &mut *ENDING.borrow()
         && ending.thread == me
     {
@@ -82,17 +100,21 @@ pub fn claim(status: c_int, site: Site, frame: Option<&Frame>) {
         return;
     }
     // A single thread has no need to be the first.
-    if !alone {
+    if !alone && !forked {
         visible(Op::Lock(Hidden::Exit.object()), site);
     }
     let status = status & 0xff;
     let clock = own_clock();
     *ENDING.borrow() = Some(Ending {
         thread: me,
+        status,
         site,
         frame,
         clock,
     });
+    if forked {
+        return;
+    }
     let mut world = world::borrow();
     world.status = Some(status);
     if status != 0 {
@@ -103,6 +125,10 @@ pub fn claim(status: c_int, site: Site, frame: Option<&Frame>) {
 
 /// The thread has ended the process and goes no further. It is not at its end, though: it cannot be joined.
 pub fn stay(site: Site) -> ! {
+    if !processes::current().is_first() {
+        let status = ENDING.borrow().as_ref().map_or(0, |ending| ending.status);
+        processes::end_process(status << 8, site);
+    }
     let alone = {
         let world = world::borrow();
         world.races.alone(world.current)
@@ -134,7 +160,8 @@ pub fn conclude() {
             known => thread.acted > known,
         }
     };
-    let others = (1..world.threads.len()).filter(busy);
+    let own = |index: &usize| world.threads[*index].process.is_first();
+    let others = (1..world.threads.len()).filter(own).filter(busy);
     let path = |index: &usize| world.run.execution().threads[*index].path.clone();
     let Some(first) = others.min_by_key(path) else {
         return;
@@ -147,6 +174,17 @@ pub fn conclude() {
     world.error(Kind::Misuse, Some("main-returned-early"), message, &sites);
 }
 
+/// A signal ends the running process. The first one is only left by its thread: what the others do is seen.
+pub fn die(signal: c_int, site: Site) -> ! {
+    if processes::current().is_first() {
+        world::freeze(site);
+    }
+    if !world::borrow().is_alone_in_process() {
+        world::unsupported(BESIDE_OTHERS, site);
+    }
+    processes::end_process(signal, site)
+}
+
 /// The running thread fails and goes no further.
 pub fn fail(kind: Kind, message: String, site: Site) -> ! {
     let detail = world::borrow().detail;
@@ -157,6 +195,12 @@ pub fn fail(kind: Kind, message: String, site: Site) -> ! {
         // SAFETY: the kernel reads `text.len()` bytes of `text`, which lives until after the call.
         unsafe { sys::call(libc::SYS_write, arguments) };
     }
-    world::borrow().error(kind, None, message, &[site]);
-    world::freeze(site)
+    {
+        let mut world = world::borrow();
+        world.error(kind, None, message, &[site]);
+        if world.detail {
+            world.watch_memory(site);
+        }
+    }
+    die(libc::SIGABRT, site)
 }

@@ -2,12 +2,14 @@
 
 use crate::{
     core::cell::RunValue,
-    run::{slots, world::World},
+    run::{memory_image, slots, world::World},
 };
 use alloc::{rc::Rc, string::String, vec, vec::Vec};
 use reweave_memory::{Clash, Kind};
 use reweave_model::{Site, ThreadId};
-use reweave_wire::{AccessKind, Accessed, Detail, Place, PlaceKind, Stack};
+use reweave_wire::{
+    AccessKind, Accessed, Detail, LastWrite, MemoryImage, Place, PlaceKind, Slept, Stack,
+};
 
 /// The latest accesses that are remembered; older ones lose their stacks.
 const LOG: usize = 1 << 18;
@@ -24,6 +26,14 @@ pub struct Watched {
     depth: usize,
     /// Of the sites of errors that have some, by the error's number.
     errors: Vec<(usize, Vec<Stack>, Vec<Accessed>)>,
+    /// The last access is a write that was not done yet when it was noted.
+    unsettled: bool,
+    /// The same of the last access of the last error: its memory.
+    failing: Option<(usize, usize)>,
+    /// Of each object, what lay at its address when it was used first.
+    objects: Vec<Place>,
+    sleeps: Vec<Slept>,
+    image: Option<MemoryImage>,
 }
 
 /// An access.
@@ -35,6 +45,9 @@ struct Logged {
     memory: (usize, usize),
     /// After how many events of its thread.
     count: u32,
+    write: bool,
+    /// What the memory held then, where it is small.
+    value: Option<u64>,
     /// Accesses one after the other often share it.
     stack: Rc<Stack>,
 }
@@ -46,6 +59,11 @@ impl Watched {
             log: Vec::new(),
             depth: 0,
             errors: Vec::new(),
+            unsettled: false,
+            failing: None,
+            objects: Vec::new(),
+            sleeps: Vec::new(),
+            image: None,
         }
     }
 
@@ -54,7 +72,53 @@ impl Watched {
         self.log.clear();
         self.depth = 0;
         self.errors.clear();
+        self.unsettled = false;
+        self.failing = None;
+        self.objects.clear();
+        self.sleeps.clear();
+        self.image = None;
     }
+
+    /// Values of writes that are done by now.
+    fn settle(&mut self) {
+        if core::mem::take(&mut self.unsettled)
+            && let Some(last) = self.log.last_mut()
+        {
+            last.value = value_of(last.memory);
+        }
+        if let Some(memory) = self.failing.take()
+            && let Some(failing) = self.errors.last_mut().and_then(|it| it.2.last_mut())
+        {
+            failing.value = sized(value_of(memory), memory);
+        }
+    }
+
+    /// The last write to each address.
+    pub fn last_writes(&self) -> Vec<LastWrite> {
+        let writes = self.log.iter().rev().filter(|it| it.write);
+        memory_image::latest(writes.map(|it| {
+            let write = LastWrite {
+                address: it.memory.0 as u64,
+                bytes: (it.memory.1 - it.memory.0) as u32,
+                thread: it.thread,
+                count: it.count,
+                site: it.site,
+            };
+            (it.memory.0, write)
+        }))
+    }
+}
+
+/// What memory holds, if it is small.
+fn value_of((from, upto): (usize, usize)) -> Option<u64> {
+    let bytes = upto.saturating_sub(from);
+    (1..=8)
+        .contains(&bytes)
+        .then(|| memory_image::value(from, bytes))?
+}
+
+fn sized(value: Option<u64>, (from, upto): (usize, usize)) -> Option<(u64, u32)> {
+    Some((value?, (upto - from) as u32))
 }
 
 fn access_kind(kind: Kind) -> AccessKind {
@@ -81,8 +145,38 @@ impl World {
     /// An event was done here.
     #[cold]
     pub fn watch_event(&mut self, site: Site) {
+        self.watched.settle();
         let stack = self.stack(site);
         self.watched.events.push(stack);
+        // What lies on a stack has a name as long as its function runs.
+        let (known, all) = (self.watched.objects.len(), self.objects.known().len());
+        for index in known..all {
+            let address = self.objects.known()[index].address;
+            let place = self.place(address);
+            self.watched.objects.push(place);
+        }
+    }
+
+    /// The running thread sleeps here.
+    #[cold]
+    pub fn watch_sleep(&mut self, site: Site) {
+        let thread = self.current;
+        let (count, stack) = (self.run.state().count(thread), self.stack(site));
+        self.watched.sleeps.push(Slept {
+            thread,
+            count,
+            stack,
+        });
+    }
+
+    /// Keeps what memory holds now, for the first error.
+    #[cold]
+    pub fn watch_memory(&mut self, site: Site) {
+        if self.watched.image.is_none() {
+            self.watched.settle();
+            let image = self.image(site);
+            self.watched.image = Some(image);
+        }
     }
 
     /// The last events of the run were taken back.
@@ -93,18 +187,22 @@ impl World {
 
     /// An access of this memory was made here.
     #[cold]
-    pub fn log(&mut self, address: usize, bytes: usize, site: Site) {
+    pub fn log(&mut self, address: usize, bytes: usize, kind: Kind, site: Site) {
+        self.watched.settle();
         if self.watched.log.len() == LOG {
             self.watched.log.drain(..LOG / 2);
         }
         let (thread, depth) = (self.current, self.callers(self.current).len());
         let count = self.run.state().count(thread);
         let memory = (address, address.saturating_add(bytes));
+        let write = matches!(kind, Kind::Write | Kind::AtomicWrite);
+        // A write is noted before it is done.
+        self.watched.unsettled = write;
         let last = self.watched.log.last();
         let last = last.filter(|last| (last.thread, last.site) == (thread, site));
         let stack = match last.filter(|_| self.watched.depth == depth) {
             // A loop comes here again and again, from the same calls.
-            Some(last) if (last.memory, last.count) == (memory, count) => return,
+            Some(last) if (last.memory, last.count, last.write) == (memory, count, write) => return,
             Some(last) => last.stack.clone(),
             None => Rc::new(self.stack(site)),
         };
@@ -114,12 +212,15 @@ impl World {
             site,
             memory,
             count,
+            write,
+            value: if write { None } else { value_of(memory) },
             stack,
         });
     }
 
     /// The error just noted is about an earlier access and one that the running thread makes here.
     pub fn accesses_of(&mut self, first: &Clash, kind: Kind, site: Site) {
+        let own = self.watched.log.last().map(|last| last.memory);
         let error = self.run.execution().errors.len() - 1;
         let mut log = self.watched.log.iter().rev();
         let found = log.find(|it| {
@@ -132,19 +233,23 @@ impl World {
                 thread: first.thread,
                 count: found.map(|it| it.count),
                 kind: access_kind(first.kind),
+                value: found.and_then(|it| sized(it.value, it.memory)),
             },
             Accessed {
                 thread: self.current,
                 count: Some(self.run.state().count(self.current)),
                 kind: access_kind(kind),
+                value: own.and_then(|own| sized(value_of(own), own)),
             },
         ];
+        self.watched.failing = own.filter(|_| kind == Kind::Write);
         let stacks = vec![stack, self.stack(site)];
         self.watched.errors.push((error, stacks, accesses));
     }
 
     /// Everything, at the end of a run.
     pub fn detail(&mut self, output: Vec<u8>) -> Detail {
+        self.watched.settle();
         let threads = self.threads.len();
         let last = (0..threads).map(|index| {
             let thread = ThreadId(index as u32);
@@ -166,7 +271,15 @@ impl World {
             errors: (0..errors).map(stacks).collect(),
             accesses: (0..errors).map(accesses).collect(),
             subjects: (0..errors).map(subject).collect(),
-            objects: objects.map(|known| self.place(known.address)).collect(),
+            objects: objects
+                .enumerate()
+                .map(|(index, known)| match self.watched.objects.get(index) {
+                    Some(place) => place.clone(),
+                    None => self.place(known.address),
+                })
+                .collect(),
+            sleeps: self.watched.sleeps.clone(),
+            memory: self.watched.image.clone().unwrap_or_default(),
             output,
         }
     }
@@ -185,8 +298,12 @@ impl World {
                 offset: (address - block.start) as u64,
             }
         } else if let Some(thread) = self.stack_owner(address) {
+            let frame = self.frame_around(ThreadId(thread as u32), address);
+            let (site, offset) = frame.unwrap_or((Site(0), 0));
             PlaceKind::Stack {
                 thread: thread as u32,
+                site,
+                offset,
                 below: (self.threads[thread].top - address) as u64,
             }
         } else {

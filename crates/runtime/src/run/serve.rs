@@ -4,13 +4,13 @@ use crate::{
     core::{channel, families, switch, sys},
     run::{
         address_reuse, captured_output, debugger, entry, faults, leaks, leftovers, os_threads,
-        slots, snapshot, thread_identities, turns,
+        processes, slots, snapshot, thread_identities, turns,
         world::{self, Outcome},
     },
 };
 use alloc::{string::String, vec::Vec};
 use core::sync::atomic::{AtomicU32, Ordering};
-use reweave_model::{End, Kind};
+use reweave_model::{End, Kind, Site};
 use reweave_wire::{FORKING, Parts, Reader, Request, Restart, Writer, read_request, write_report};
 
 /// How the next run begins.
@@ -36,6 +36,7 @@ pub fn serve() -> ! {
             }
             let whole = match restart() == Restart::Fork as u32 {
                 _ if debugger::wanted() => run_debugged(&request),
+                true if processes::used() => run_and_leave(&request),
                 true => run_forked(&request),
                 false => run(&request),
             };
@@ -55,11 +56,18 @@ pub fn serve() -> ! {
     }
 }
 
+/// As [`run`], in a process that is not used again: a forked one would share what processes of the program share.
+fn run_and_leave(request: &Request) -> bool {
+    let whole = run(request);
+    world::borrow().spoilt = true;
+    whole
+}
+
 /// As [`run`], with a debugger; nothing else is run in this process.
 fn run_debugged(request: &Request) -> bool {
     let header = channel::header();
     // So that all the threads are there, without a run that is broken off for that.
-    if switch::supported() {
+    if switch::supported() && !processes::used() {
         run_forked(request);
         header.next.store(0, Ordering::Relaxed);
     }
@@ -265,6 +273,9 @@ fn conclude(outcome: Outcome) {
         _ => None,
     };
     let mut world = world::borrow();
+    if world.detail {
+        world.watch_memory(Site(0));
+    }
     let failed = !world.run.execution().errors.is_empty();
     world.run.end(end);
     if let Some(kind) = kind.filter(|_| !failed) {

@@ -4,7 +4,11 @@
 //! has the action that it had before `main`. Set by the calls of `calls/process/signals.rs`, read by deliveries
 //! (`kernel/signals.rs`) and by the handler of faults (`faults.rs`).
 
-use crate::{core::cell::RunCell, real, run::faults};
+use crate::{
+    core::per_process::{PerProcess, ProcessChange},
+    real,
+    run::faults,
+};
 use alloc::vec::Vec;
 use core::{ffi::c_int, mem::MaybeUninit, ptr};
 use libc::sigaction as Action;
@@ -13,7 +17,12 @@ use libc::sigaction as Action;
 pub const MOST: c_int = 64;
 
 /// Actions of this run, by number of the signal.
-static ACTIONS: RunCell<Vec<Option<Action>>> = RunCell::new(Vec::new());
+static ACTIONS: PerProcess<Vec<Option<Action>>> = PerProcess::new(Vec::new());
+
+/// A process forks, goes on or is gone.
+pub(crate) fn process_changes(change: ProcessChange) {
+    ACTIONS.change(change);
+}
 
 /// A new run.
 pub fn clear() {

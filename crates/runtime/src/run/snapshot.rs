@@ -11,12 +11,13 @@ use core::ffi::c_char;
 pub fn take(argv: *mut *mut c_char) {
     let mut maps = vec![0_u8; 1 << 20];
     let length = sys::read_file(c"/proc/self/maps", &mut maps);
-    let own = own_range();
+    let own = modules::own();
     // SAFETY: all of these are the program's, and no other thread runs.
     unsafe {
         for line in maps[..length].split(|byte| *byte == b'\n') {
             let Some(map) = parse(line) else { continue };
-            let ours = sys::RESERVED.contains(&map.start) || map.start < own.1 && own.0 < map.end;
+            let ours =
+                sys::RESERVED.contains(&map.start) || map.start < own.end && own.start < map.end;
             // Arguments and environment lie above the frames of libc's start, which are in use.
             if (map.start..map.end).contains(&(argv as usize)) {
                 world::snapshot().add_part(argv as usize, map.end);
@@ -62,6 +63,16 @@ pub fn cover() {
     unsafe { snapshot.add(page, end, false) };
 }
 
+/// Where memory can be written, as the kernel lists it.
+pub fn writable() -> Vec<(usize, usize)> {
+    let mut maps = vec![0_u8; 1 << 20];
+    let length = sys::read_file(c"/proc/self/maps", &mut maps);
+    let lines = maps[..length]
+        .split(|byte| *byte == b'\n')
+        .filter_map(parse);
+    lines.map(|map| (map.start, map.end)).collect()
+}
+
 struct Map {
     start: usize,
     end: usize,
@@ -84,13 +95,5 @@ fn parse(line: &[u8]) -> Option<Map> {
         end: usize::from_str_radix(end, 16).ok()?,
         private: access.ends_with('p'),
         special: name.starts_with("[stack") || name.starts_with("[v"),
-    })
-}
-
-/// Where this library lies.
-fn own_range() -> (usize, usize) {
-    let here = own_range as *const () as usize;
-    modules::with(here, |own| {
-        own.map_or((0, 0), |module| (module.start, module.end))
     })
 }

@@ -25,7 +25,7 @@ use crate::{
     run::{
         foreign_code,
         perform::last_event,
-        slots, watched_reads,
+        processes, slots, watched_reads,
         world::{self, World, perform},
     },
 };
@@ -147,7 +147,10 @@ impl World {
     fn note_foreign(&mut self, address: usize, bytes: usize) {
         let current = self.current.index();
         let mut threads = self.threads.iter_mut().enumerate();
-        let owner = threads.find(|(_, thread)| !thread.finished && on_stack(thread.top, address));
+        let process = processes::current();
+        let owner = threads.find(|(_, thread)| {
+            !thread.finished && thread.process == process && on_stack(thread.top, address)
+        });
         let Some((_, owner)) = owner.filter(|(index, _)| *index != current) else {
             return;
         };

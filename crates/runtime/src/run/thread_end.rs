@@ -5,7 +5,9 @@
 
 use crate::{
     core::{families, modules, program_start},
-    run::{cancellation, hidden_objects::Hidden, operations::visible, process_end, world},
+    run::{
+        cancellation, hidden_objects::Hidden, operations::visible, process_end, processes, world,
+    },
 };
 use alloc::vec::Vec;
 use core::ffi::c_void;
@@ -16,7 +18,9 @@ use reweave_model::{Op, ThreadId};
 pub fn find(handle: Handle) -> Option<ThreadId> {
     let world = world::borrow();
     let mut threads = world.threads.iter();
-    let index = threads.rposition(|thread| thread.handle == handle as usize)?;
+    let process = processes::current();
+    let index = threads
+        .rposition(|thread| thread.handle == handle as usize && thread.process == process)?;
     Some(ThreadId(index as u32))
 }
 
@@ -31,7 +35,7 @@ pub fn at_end() -> ! {
     cancellation::leaving();
     families::thread_ends();
     let me = world::borrow().current;
-    if me == ThreadId::MAIN {
+    if me == processes::main_of_current() {
         end_main();
     }
     world::finish()
@@ -43,11 +47,17 @@ fn end_main() -> ! {
     visible(Op::SemRelease(Hidden::MainExit.object()), site);
     // Each thread before its children: when it is at its end, all of them exist. The order is that of their paths, whatever
     // the order of the run.
-    let mut before: Vec<u32> = Vec::new();
+    let me = processes::main_of_current();
+    let mut before: Vec<u32> = path_of(me);
     while let Some(thread) = next_by_path(&mut before) {
         visible(Op::Join(thread), site);
     }
     process_end::leave(0, site, None)
+}
+
+fn path_of(thread: ThreadId) -> Vec<u32> {
+    let world = world::borrow();
+    world.run.execution().threads[thread.index()].path.clone()
 }
 
 /// The thread with the next path after this one, which becomes its path.
@@ -55,7 +65,8 @@ fn next_by_path(before: &mut Vec<u32>) -> Option<ThreadId> {
     let world = world::borrow();
     let threads = &world.run.execution().threads;
     let after = threads.iter().enumerate().skip(1);
-    let after = after.filter(|(_, thread)| thread.path > *before);
+    let own = |index: usize| world.threads[index].process == processes::current();
+    let after = after.filter(|(index, thread)| own(*index) && thread.path > *before);
     let (index, thread) = after.min_by_key(|(_, thread)| &thread.path)?;
     before.clone_from(&thread.path);
     Some(ThreadId(index as u32))

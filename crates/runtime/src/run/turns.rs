@@ -14,6 +14,7 @@ use crate::{
         callers::swap_calls,
         credentials, debugger, foreign_code,
         os_threads::Seat,
+        processes,
         slots::Slot,
         spin, thread_end,
         thread_identities::Identity,
@@ -35,6 +36,11 @@ const FEW_THREADS: u32 = 1000;
 
 /// Where the code stands that began the run.
 static ROOT: RunValue<*mut u8> = RunValue::new(ptr::null_mut());
+
+/// Where the code stands that began the run.
+pub(super) fn root() -> *mut u8 {
+    ROOT.get()
+}
 
 /// The first of the real threads, with `--threads os`: between runs it stands where the run was begun.
 pub fn first_seat() -> &'static Seat {
@@ -67,6 +73,7 @@ pub fn run_plan(entry: extern "C" fn() -> !) -> Outcome {
         parent: None,
         child: ThreadId::MAIN,
         reuses: None,
+        forked: false,
     });
     set_active(true);
     let (list, to) = {
@@ -83,9 +90,13 @@ pub fn run_plan(entry: extern "C" fn() -> !) -> Outcome {
     set_active(false);
     set_mode(Mode::Nothing);
     let calls_end = swap_calls(ptr::null_mut());
-    let mut world = borrow();
-    world.me().calls_end = calls_end;
-    world.outcome
+    let outcome = {
+        let mut world = borrow();
+        world.me().calls_end = calls_end;
+        world.outcome
+    };
+    processes::end_run();
+    outcome
 }
 
 /// The first thread is back from a run: with `--threads os`, the other real threads come back too.
@@ -135,6 +146,7 @@ pub fn spawn(
         parent: Some(me),
         child: id,
         reuses,
+        forked: false,
     });
     {
         let mut world = borrow();
@@ -149,7 +161,7 @@ pub fn spawn(
 }
 
 /// The model learns of a new thread.
-fn begin_thread(site: Site) -> (ThreadId, ThreadId) {
+pub(super) fn begin_thread(site: Site) -> (ThreadId, ThreadId) {
     let mut world = borrow();
     let me = world.current;
     let epoch = world.races.epoch(me);
@@ -192,12 +204,16 @@ fn slot_for(id: ThreadId, wanted: Option<usize>, site: Site) -> (usize, Slot) {
 }
 
 /// The world, borrowed before a switch and given back by it.
-type Held = Borrow<'static, World>;
+pub(super) type Held = Borrow<'static, World>;
 
 /// Leaves the running thread where it is and goes on with another.
 #[inline(always)]
 fn switch_to(mut world: Held, thread: ThreadId) {
     let from = world.current.index();
+    let to = &world.threads[thread.index()];
+    if to.process != processes::current() {
+        return processes::switch_to(world, thread);
+    }
     world.current = thread;
     let to = &world.threads[thread.index()];
     let (to_sp, to_own, to_seat) = (to.sp, to.own, to.seat);
@@ -237,6 +253,10 @@ pub fn leave(outcome: Outcome) -> ! {
         drop(world);
         debugger::at_end(outcome);
         world = borrow();
+    }
+    if !processes::current().is_first() {
+        drop(world);
+        processes::leave_run();
     }
     let is_first = world.current == ThreadId::MAIN;
     let (first, own) = (world.first_seat, world.root_own);

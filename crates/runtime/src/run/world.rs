@@ -15,6 +15,7 @@ use crate::{
         cell::{self, Borrow, RunCell, RunValue},
         channel, modules,
         objects::{Found, Known, Objects, Sort},
+        per_process::{PerProcess, ProcessChange, ProcessId},
         restore::Snapshot,
         switch, sys,
     },
@@ -24,6 +25,7 @@ use crate::{
         callers::{FULL, calls_end},
         heap::Heap,
         os_threads::Seat,
+        processes,
         racy_units::{Part, Units},
         recording::Watched,
         slots::{Slot, Slots},
@@ -55,6 +57,8 @@ pub struct Thread {
     pub top: usize,
     pub entry: extern "C" fn() -> !,
     pub slot: usize,
+    /// The process that it runs in.
+    pub process: ProcessId,
     /// Who created it and waits for its first operation.
     pub(super) starter: Option<ThreadId>,
     pub start: Option<extern "C" fn(*mut c_void) -> *mut c_void>,
@@ -151,7 +155,7 @@ pub struct World {
 }
 
 static WORLD: RunCell<World> = RunCell::empty();
-static HEAP: RunCell<Heap> = RunCell::new(Heap::new());
+static HEAP: PerProcess<Heap> = PerProcess::new(Heap::new());
 static SNAPSHOT: RunCell<Snapshot> = RunCell::new(Snapshot::new());
 static ACTIVE: RunValue<bool> = RunValue::new(false);
 
@@ -194,7 +198,7 @@ pub unsafe fn reclaim() {
     unsafe {
         cell::interrupted();
         WORLD.reclaim();
-        HEAP.reclaim();
+        HEAP.cell().reclaim();
         SNAPSHOT.reclaim();
     }
 }
@@ -203,6 +207,11 @@ pub unsafe fn reclaim() {
 #[track_caller]
 pub fn heap() -> Borrow<'static, Heap> {
     HEAP.borrow()
+}
+
+/// A process forks, goes on or is gone.
+pub fn heap_changes(change: ProcessChange) {
+    HEAP.change(change);
 }
 
 /// The copies of the program's memory, for a scope.
@@ -239,7 +248,7 @@ pub fn start(seated: bool) {
         spoilt: false,
         detail: false,
         debugged: false,
-        shadow: Shadow::new(|bytes| sys::map_own(bytes).and_then(NonNull::new))
+        shadow: new_shadow()
             .unwrap_or_else(|| crate::give_up(format_args!("there is no address space"))),
         check_races: races != Races::Ignore as u32,
         report_races: races != Races::Interleave as u32,
@@ -259,6 +268,14 @@ pub fn start(seated: bool) {
     });
     if seated {
         borrow().first_seat = Some(turns::first_seat());
+    }
+}
+
+fn new_shadow() -> Option<Shadow> {
+    let memory = |bytes| sys::map_own(bytes).and_then(NonNull::new);
+    match sys::shares() {
+        true => Shadow::shared(memory),
+        false => Shadow::new(memory),
     }
 }
 
@@ -345,6 +362,15 @@ impl World {
         slot: Slot,
         entry: extern "C" fn() -> !,
     ) -> &mut Thread {
+        let list = self.take_calls();
+        // SAFETY: the stack below `slot.top` is not in use: the slot's thread has not begun in this run,
+        // and of the first thread's stack nothing below the running frames is.
+        let sp = unsafe { switch::prepare(slot.top as *mut u8, entry) };
+        self.push_thread(number, slot, entry, sp, list)
+    }
+
+    /// An empty list of callers, and what a loop has seen: nothing.
+    pub(super) fn take_calls(&mut self) -> (*mut usize, Spin) {
         let (calls, mut spin) = self.spare.pop().unwrap_or_else(|| {
             let Some(room) = sys::map_own(CALLS_BYTES) else {
                 crate::give_up(format_args!("there is no memory for another thread"));
@@ -361,15 +387,26 @@ impl World {
         // SAFETY: `calls` is the first entry of a list of CALLS_BYTES that is mapped and belongs to this
         // thread alone.
         unsafe { calls.write(0) };
+        (calls, spin)
+    }
+
+    /// Adds the next thread, of the running process, which goes on at `sp`.
+    pub(super) fn push_thread(
+        &mut self,
+        number: usize,
+        slot: Slot,
+        entry: extern "C" fn() -> !,
+        sp: *mut u8,
+        (calls, spin): (*mut usize, Spin),
+    ) -> &mut Thread {
         self.threads.push(Thread {
-            // SAFETY: the stack below `slot.top` is not in use: the slot's thread has not begun in this run,
-            // and of the first thread's stack nothing below the running frames is.
-            sp: unsafe { switch::prepare(slot.top as *mut u8, entry) },
+            sp,
             own: slot.own,
             seat: self.first_seat.and(slot.seat),
             top: slot.top,
             entry,
             slot: number,
+            process: processes::current(),
             starter: None,
             start: None,
             argument: ptr::null_mut(),

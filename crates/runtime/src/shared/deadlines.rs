@@ -165,6 +165,10 @@ pub fn sleep(ns: u64, frame: &Frame) {
     let acted = {
         let mut world = world::borrow();
         let me = world.current;
+        if ns > 0 && world.detail {
+            let site = call_sites::site(&frame.return_address);
+            world.watch_sleep(site);
+        }
         world.advance(ns);
         if world.run.pause(me) < SLEEPS {
             return;

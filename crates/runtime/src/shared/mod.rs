@@ -9,4 +9,5 @@ pub(crate) mod exceptions;
 pub(crate) mod formats;
 pub(crate) mod held_mutexes;
 pub(crate) mod process_identity;
+pub(crate) mod process_numbers;
 pub(crate) mod resource_limits;

@@ -4,7 +4,10 @@
 //! on memory, the descriptor table to the one on descriptors.
 
 use crate::{
-    core::{cell::RunCell, channel},
+    core::{
+        channel,
+        per_process::{PerProcess, ProcessChange},
+    },
     real,
     run::heap,
 };
@@ -13,7 +16,12 @@ use core::{ffi::c_int, sync::atomic::Ordering};
 use libc::rlimit;
 
 /// Limits that this run has set, by resource.
-static LIMITS: RunCell<Vec<(c_int, rlimit)>> = RunCell::new(Vec::new());
+static LIMITS: PerProcess<Vec<(c_int, rlimit)>> = PerProcess::new(Vec::new());
+
+/// A process forks, goes on or is gone.
+pub(crate) fn process_changes(change: ProcessChange) {
+    LIMITS.change(change);
+}
 
 /// A new run.
 pub fn clear() {

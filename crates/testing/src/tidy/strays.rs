@@ -35,6 +35,8 @@ const OF_THE_ROOT: &[&str] = &[
     "crates",
     "docs",
     "programs",
+    "release",
+    "release-out",
     "reweave-out",
     "rust-toolchain.toml",
     "screenshots",

@@ -70,6 +70,99 @@ impl Search<'_> {
         found.map(|candidate| candidate.name)
     }
 
+    /// All variables that lie in the frame while the function is at the address: name, offset, type.
+    pub(super) fn all(&self) -> Vec<(String, i64, Die)> {
+        let mut found = Vec::new();
+        let base = self.base();
+        self.live(self.function, base, 0, &mut found);
+        found
+    }
+
+    /// All variables and parameters of the function and of what is inlined at the address, wherever they are.
+    pub(super) fn pointers(&self) -> Vec<(String, Die)> {
+        let mut found = Vec::new();
+        let mut scopes = vec![self.function];
+        while let Some(scope) = scopes.pop().filter(|_| found.len() < 4 * HOPS) {
+            for entry in self.info.children(scope) {
+                let die = Die {
+                    unit: scope.unit,
+                    offset: entry.offset(),
+                };
+                match entry.tag() {
+                    dw::DW_TAG_variable | dw::DW_TAG_formal_parameter => {
+                        found.extend(self.info.name(die).zip(self.info.type_of(die)));
+                    }
+                    dw::DW_TAG_lexical_block | dw::DW_TAG_inlined_subroutine
+                        if self.inside(scope.unit, &entry) =>
+                    {
+                        scopes.push(die);
+                    }
+                    _ => {}
+                }
+            }
+        }
+        found
+    }
+
+    fn live(
+        &self,
+        scope: Die,
+        base: Option<i64>,
+        depth: usize,
+        found: &mut Vec<(String, i64, Die)>,
+    ) {
+        if depth > HOPS {
+            return;
+        }
+        for entry in self.info.children(scope) {
+            let die = Die {
+                unit: scope.unit,
+                offset: entry.offset(),
+            };
+            match entry.tag() {
+                dw::DW_TAG_variable | dw::DW_TAG_formal_parameter => {
+                    let unit = self.info.unit(die.unit);
+                    let Some(location) = entry.attr_value(dw::DW_AT_location) else {
+                        continue;
+                    };
+                    let here = self.expressions(unit, location).into_iter();
+                    let here = here.filter(|(_, here)| *here);
+                    let begin = here
+                        .filter_map(|(expression, here)| self.begin(unit, expression, here, base))
+                        .next();
+                    let known = begin.and_then(|begin| {
+                        Some((self.info.name(die)?, begin, self.info.type_of(die)?))
+                    });
+                    found.extend(known);
+                }
+                dw::DW_TAG_lexical_block | dw::DW_TAG_inlined_subroutine
+                    if self.inside(scope.unit, &entry) =>
+                {
+                    self.live(die, base, depth + 1, found);
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// Where a variable begins that lies in the frame.
+    fn begin(
+        &self,
+        unit: UnitRef<'_, Bytes>,
+        expression: Expression<Bytes>,
+        here: bool,
+        base: Option<i64>,
+    ) -> Option<i64> {
+        let (base, offset) = match single(unit, expression)? {
+            Operation::FrameOffset { offset } => (base?, offset),
+            Operation::RegisterOffset {
+                register, offset, ..
+            } if here => (self.register(register)?, offset),
+            _ => return None,
+        };
+        base.checked_add(offset)
+    }
+
     fn scope(
         &self,
         scope: Die,
@@ -121,14 +214,7 @@ impl Search<'_> {
         let kind = self.info.type_of(die)?;
         let size = members::size(self.info, kind)?;
         for (expression, here) in self.expressions(unit, entry.attr_value(dw::DW_AT_location)?) {
-            let begin = match single(unit, expression) {
-                Some(Operation::FrameOffset { offset }) => base.map(|base| (base, offset)),
-                Some(Operation::RegisterOffset {
-                    register, offset, ..
-                }) if here => self.register(register).map(|base| (base, offset)),
-                _ => None,
-            };
-            let begin = begin.and_then(|(base, offset)| base.checked_add(offset));
+            let begin = self.begin(unit, expression, here, base);
             let inside = begin.and_then(|begin| self.offset.checked_sub(begin));
             let inside = inside.and_then(|inside| u64::try_from(inside).ok());
             if let Some(inside) = inside.filter(|&inside| inside < size) {

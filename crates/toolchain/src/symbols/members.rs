@@ -31,6 +31,20 @@ pub(super) fn size(info: &Info, kind: Die) -> Option<u64> {
     Walk::new(info).size(kind)
 }
 
+/// A type without typedefs and qualifiers.
+pub(super) fn bare(info: &Info, kind: Die) -> Option<(Die, Entry)> {
+    Walk::new(info).bare(kind)
+}
+
+/// Members and bases of a structure, with their types and where they begin. Members of some bits are left out.
+pub(super) fn fields(info: &Info, structure: Die) -> Vec<(Option<String>, Die, u64)> {
+    let fields = Walk::new(info).fields(structure).into_iter();
+    let whole = fields.filter(|field| !field.bits);
+    whole
+        .map(|field| (field.name, field.kind, field.begin))
+        .collect()
+}
+
 struct Walk<'a> {
     info: &'a Info,
     patience: u32,

@@ -213,8 +213,12 @@ impl Optimal {
 
     /// Adds the step that an event comes after, unless that depends on `e`.
     pub(super) fn add_edge(&self, after: Option<Edge>, e: u32, causes: &mut Row) {
-        if let Some(edge) = after.filter(|edge| edge.count > 0) {
-            let step = self.happens.of_thread(edge.thread)[edge.count as usize - 1];
+        let Some(edge) = after.filter(|edge| edge.count > 0) else {
+            return;
+        };
+        // One that the execution does not have is the overtaker's own, whose causes are known.
+        let steps = self.happens.of_thread(edge.thread);
+        if let Some(&step) = steps.get(edge.count as usize - 1) {
             if !self.happens.after(step, e) {
                 join(causes, self.happens.row(step));
             }

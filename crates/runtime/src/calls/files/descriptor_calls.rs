@@ -6,8 +6,9 @@ use crate::{
     kernel::{
         descriptor_arguments::{self, is_runtimes},
         descriptor_table::{self, ask, change, closing, found, look_up, opened_from, take_found},
+        endpoints::{self, Endpoint},
         file_locks::{self, LockKind, LockRequest},
-        file_names, file_objects, libc_streams,
+        file_names, file_objects, libc_streams, open_description,
         ordering::alone,
         os_files,
         passed_calls::passes,
@@ -17,7 +18,7 @@ use crate::{
     run::{accesses, call_sites, cancellation, operations::failed, rules, spin, world},
     trampoline,
 };
-use alloc::format;
+use alloc::{format, vec::Vec};
 use core::ffi::{CStr, c_int, c_uint};
 use reweave_model::Site;
 use reweave_wire::Rule;
@@ -58,9 +59,13 @@ extern "C" fn close_one(descriptor: c_int, frame: &Frame) -> c_int {
     closing(descriptor, site(frame));
     note_stream_of(descriptor);
     let locks = file_locks::losing(descriptor);
+    let endpoint = open_description::endpoint_of(descriptor);
     // SAFETY: a descriptor of the program, which it wants closed.
     let result = unsafe { real!(close: fn(c_int) -> c_int)(descriptor) };
     file_locks::lost(locks, site(frame));
+    if let Some(endpoint) = endpoint {
+        endpoint.closed(descriptor, site(frame));
+    }
     result
 }
 
@@ -71,11 +76,32 @@ extern "C" fn duplicate(from: c_int, frame: &Frame) -> c_int {
     }
     outside_run!(dup: fn(from: c_int) -> c_int);
     let site = site(frame);
-    look_up(from, site);
+    let copied = look_up_to_copy(from, site);
     let (found, description) = take_found(from);
     // SAFETY: `dup` takes a number; one that is not open is an error of the call.
     let number = unsafe { real!(dup: fn(c_int) -> c_int)(found) };
-    opened_from(number, 0, Some(description), site)
+    let number = opened_from(number, 0, Some(description), site);
+    has_copied(copied, (from, number), site);
+    number
+}
+
+/// Looks up a descriptor that is about to be copied. If it is an end of a pipe there is one more from now on.
+fn look_up_to_copy(from: c_int, site: Site) -> Option<Endpoint> {
+    look_up(from, site);
+    let endpoint = open_description::endpoint_of(from)?;
+    endpoints::hold(endpoint, from, false);
+    endpoint.add_one(site);
+    Some(endpoint)
+}
+
+/// The descriptor was copied to a number, or if that is negative it was not.
+fn has_copied(copied: Option<Endpoint>, (from, to): (c_int, c_int), site: Site) {
+    if let Some(endpoint) = copied {
+        if to < 0 {
+            endpoint.drop_one(site);
+        }
+        endpoints::let_go(from, site);
+    }
 }
 
 /// `dup2`.
@@ -104,20 +130,26 @@ fn duplicated(from: c_int, to: c_int, frame: &Frame, real: impl FnOnce(c_int) ->
         return real(from);
     }
     let site = site(frame);
-    look_up(from, site);
     if from == to {
+        look_up(from, site);
         return real(found(from));
     }
+    let copied = look_up_to_copy(from, site);
     change(to, site);
     descriptor_table::note_stale(to);
     note_stream_of(to);
     let locks = file_locks::losing(to);
+    let replaced = open_description::endpoint_of(to);
     let (found, description) = take_found(from);
     let result = real(found);
     if result >= 0 {
         descriptor_table::note_open(to, Some(description));
     }
     file_locks::lost(locks, site);
+    has_copied(copied, (from, result), site);
+    if let Some(replaced) = replaced.filter(|_| result >= 0) {
+        replaced.closed(to, site);
+    }
     result
 }
 
@@ -155,8 +187,20 @@ extern "C" fn close_several(first: c_uint, last: c_uint, flags: c_int, frame: &F
         standard.for_each(|number| descriptor_table::note_replaced(number as c_int));
     }
     start_state::descriptors_change();
+    let numbers = first.min(PAST) as c_int..=last.min(PAST - 1) as c_int;
+    let ends: Vec<_> = match world::active() && flags as c_uint & libc::CLOSE_RANGE_CLOEXEC == 0 {
+        true => numbers
+            .filter_map(|number| Some((number, open_description::endpoint_of(number)?)))
+            .collect(),
+        false => Vec::new(),
+    };
     // SAFETY: `close_range` takes numbers, and those of the runtime were taken out.
-    unsafe { real!(close_range: fn(c_uint, c_uint, c_int) -> c_int)(first, last, flags) }
+    let result =
+        unsafe { real!(close_range: fn(c_uint, c_uint, c_int) -> c_int)(first, last, flags) };
+    for (number, endpoint) in ends.into_iter().filter(|_| result == 0) {
+        endpoint.closed(number, site(frame));
+    }
+    result
 }
 
 /// `flock`.
@@ -195,7 +239,7 @@ unsafe extern "C" fn control(
     spin::disturbed();
     start_state::descriptors_change();
     let site = site(frame);
-    look_up_for(descriptor, command, site);
+    let copied = look_up_for(descriptor, command, site);
     let (found, description) = take_found(descriptor);
     if locks(command) && argument != 0 {
         let asks = matches!(command, libc::F_GETLK | libc::F_OFD_GETLK);
@@ -218,20 +262,26 @@ unsafe extern "C" fn control(
     }
     match command {
         libc::F_DUPFD | libc::F_DUPFD_CLOEXEC => {
-            opened_from(result, argument as c_int, Some(description), site)
+            let number = opened_from(result, argument as c_int, Some(description), site);
+            has_copied(copied, (descriptor, number), site);
+            number
         }
         _ => result,
     }
 }
 
-/// Performs the operations of an `fcntl` on the descriptor, and on the flags of what it is open on.
-fn look_up_for(descriptor: c_int, command: c_int, site: Site) {
+/// Performs the operations of an `fcntl` on the descriptor, and on the flags of what it is open on. The end of a pipe that it copies.
+fn look_up_for(descriptor: c_int, command: c_int, site: Site) -> Option<Endpoint> {
     match command {
         libc::F_SETFD => descriptor_table::change_flags(descriptor, site),
+        libc::F_DUPFD | libc::F_DUPFD_CLOEXEC => return look_up_to_copy(descriptor, site),
         _ => look_up(descriptor, site),
     }
+    if command == libc::F_SETPIPE_SZ {
+        open_description::refuse_modelled(descriptor, "fcntl with F_SETPIPE_SZ", site);
+    }
     if alone() {
-        return;
+        return None;
     }
     match command {
         libc::F_SETFL => file_objects::touch(flags_object(descriptor), site),
@@ -241,6 +291,7 @@ fn look_up_for(descriptor: c_int, command: c_int, site: Site) {
         }
         _ => {}
     }
+    None
 }
 
 /// The flags of an open file belong to the file's object; those of everything else are one object.
@@ -323,6 +374,9 @@ fn requests(_: &'static CStr, arguments: &[usize; 6], from: &usize) {
     ask(descriptor, site);
     if arguments[1] as libc::c_ulong == libc::FIONBIO {
         file_objects::touch(flags_object(descriptor), site);
+    }
+    if arguments[1] as libc::c_ulong == libc::FIONREAD {
+        open_description::refuse_modelled(descriptor, "ioctl with FIONREAD", site);
     }
     let is_file = matches!(
         os_files::file_type_of_open(descriptor),

@@ -13,11 +13,14 @@ pub(crate) mod file_status;
 pub(crate) mod links;
 pub(crate) mod metadata;
 pub(crate) mod named_files;
+pub(crate) mod pipe_calls;
+pub(crate) mod polls;
 pub(crate) mod read_write;
 pub(crate) mod real_paths;
 pub(crate) mod renames;
 pub(crate) mod scandir;
 pub(crate) mod shared_memory;
+pub(crate) mod socket_calls;
 pub(crate) mod temporaries;
 pub(crate) mod vectored_io;
 

@@ -2,7 +2,10 @@
 //! drop a reference is an operation, so that the thread that destroys the exception comes after all threads that used it.
 
 use crate::{
-    core::{cell::RunCell, objects::Sort},
+    core::{
+        objects::Sort,
+        per_process::{PerProcess, ProcessChange},
+    },
     kernel::passed_calls::passes,
     run::{call_sites, operations::visible, world},
     shared::exceptions,
@@ -19,7 +22,12 @@ passes! {
 }
 
 /// Exceptions that this run has had references to.
-static SHARED: RunCell<Vec<*mut c_void>> = RunCell::new(Vec::new());
+static SHARED: PerProcess<Vec<*mut c_void>> = PerProcess::new(Vec::new());
+
+/// A process forks, goes on or is gone.
+pub(crate) fn process_changes(change: ProcessChange) {
+    SHARED.change(change);
+}
 
 /// A new run.
 pub fn clear() {

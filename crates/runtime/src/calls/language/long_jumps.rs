@@ -28,7 +28,7 @@ pub fn clear() {
 }
 
 pub fn thread_begins(birth: &Birth) {
-    MASKS.take_over(birth);
+    MASKS.take_over_or_copy(birth);
 }
 
 /// Uses the running thread's masks. The closure must not switch threads.

@@ -26,5 +26,6 @@ pub(crate) static FAMILY: Family = Family {
         atomic_sections::thread_begins(birth);
         long_jumps::thread_begins(birth);
     },
+    process_changes: exception_pointers::process_changes,
     ..Family::QUIET
 };

@@ -15,11 +15,12 @@ mod thread_locals;
 
 use crate::{
     core::{
-        cell::{RunCell, RunValue},
+        cell::RunValue,
         channel,
         families::Family,
         loader::{self, Late},
         modules,
+        per_process::{PerProcess, ProcessChange},
         trampoline::{Frame, assembly},
     },
     kernel::file_names,
@@ -50,6 +51,7 @@ pub(crate) static FAMILY: Family = Family {
     module_retained: |address, site| change_retained(address, site, |count| *count += 1),
     module_released: |address, site| change_retained(address, site, |count| *count -= 1),
     clean_up: closed_code::clean_up,
+    process_changes,
     ..Family::QUIET
 };
 
@@ -116,6 +118,7 @@ fn loaded() -> &'static Loaded {
 }
 
 /// What this run has open. Numbers are those of late libraries.
+#[derive(Clone)]
 struct Opened {
     /// How often each is open.
     open: Vec<usize>,
@@ -136,7 +139,7 @@ struct Opened {
 }
 
 /// *Invariant:* not borrowed while constructors, destructors or functions of the dynamic loader run.
-static OPENED: RunCell<Opened> = RunCell::new(Opened {
+static OPENED: PerProcess<Opened> = PerProcess::new(Opened {
     open: Vec::new(),
     kept: Vec::new(),
     found: Vec::new(),
@@ -146,6 +149,11 @@ static OPENED: RunCell<Opened> = RunCell::new(Opened {
     take_down_again: false,
     owner: None,
 });
+
+/// A process forks, goes on or is gone.
+pub(crate) fn process_changes(change: ProcessChange) {
+    OPENED.change(change);
+}
 
 impl Opened {
     fn clear(&mut self) {

@@ -5,8 +5,9 @@
 
 use crate::{
     core::{
-        cell::{RunCell, RunValue},
+        cell::RunValue,
         families::PageVisitor,
+        per_process::{PerProcess, ProcessChange},
         program_start,
         restore::PAGE,
         sys,
@@ -18,7 +19,9 @@ use crate::{
         file_objects, start_state,
     },
     outside_run, real,
-    run::{accesses, address_reuse::MAPPED_AT, call_sites, operations::failed, slots, world},
+    run::{
+        accesses, address_reuse::MAPPED_AT, call_sites, operations::failed, processes, slots, world,
+    },
     shared::resource_limits,
     trampoline,
 };
@@ -28,6 +31,7 @@ use core::{
     ffi::{c_int, c_void},
     ops::Range,
 };
+use reweave_memory::SHARED_UNIT;
 use reweave_model::Site;
 
 trampoline! {
@@ -40,6 +44,7 @@ trampoline! {
 }
 
 /// What this run has mapped.
+#[derive(Clone)]
 struct Mappings {
     maps: Vec<Range<usize>>,
     /// Heap memory whose protection was changed.
@@ -53,7 +58,7 @@ struct Mappings {
     moved_break: bool,
 }
 
-static MAPPINGS: RunCell<Mappings> = RunCell::new(Mappings {
+static MAPPINGS: PerProcess<Mappings> = PerProcess::new(Mappings {
     maps: Vec::new(),
     protected: Vec::new(),
     used: Vec::new(),
@@ -61,6 +66,11 @@ static MAPPINGS: RunCell<Mappings> = RunCell::new(Mappings {
     counted: Vec::new(),
     moved_break: false,
 });
+
+/// A process forks, goes on or is gone.
+pub(crate) fn process_changes(change: ProcessChange) {
+    MAPPINGS.change(change);
+}
 
 /// Ranges of threads: of this size for each slot, and larger ones for the first few.
 const SMALL_AT: usize = 0x3100_0000_0000;
@@ -233,9 +243,15 @@ pub fn each_page(each: &mut PageVisitor<'_>) {
 }
 
 /// A place for so many bytes in the running thread's range.
-fn place(bytes: usize) -> Option<usize> {
+fn place(bytes: usize, shared: bool) -> Option<usize> {
     let slot = world::borrow().slot();
-    MAPPINGS.borrow().place(slot, bytes)
+    if !shared {
+        return MAPPINGS.borrow().place(slot, bytes);
+    }
+    // Nothing else is to lie in a piece of memory that the race detector shares.
+    let room = bytes.next_multiple_of(SHARED_UNIT) + SHARED_UNIT;
+    let place = MAPPINGS.borrow().place(slot, room)?;
+    Some(place.next_multiple_of(SHARED_UNIT))
 }
 
 /// Whether a range is one of those mapped in this run.
@@ -275,6 +291,11 @@ impl Request {
         self.flags & flag as usize != 0
     }
 
+    /// Whether other processes will see what is written there.
+    fn is_shared(&self) -> bool {
+        processes::used() && self.has(libc::MAP_SHARED)
+    }
+
     fn writes(&self) -> bool {
         self.access & libc::PROT_WRITE as usize != 0
     }
@@ -297,7 +318,10 @@ extern "C" fn map(arguments: &[usize; 6], return_address: &usize) -> usize {
         offset,
     };
     let site = call_sites::site(return_address);
-    if request.has(libc::MAP_SHARED) && request.has(libc::MAP_ANONYMOUS) {
+    if request.is_shared() && !request.has(libc::MAP_ANONYMOUS) && request.writes() {
+        world::unsupported("mmap of a file for several processes", site);
+    }
+    if request.has(libc::MAP_SHARED) && request.has(libc::MAP_ANONYMOUS) && !processes::used() {
         // There is no other process to share it with, so it may be private.
         let kind = libc::MAP_SHARED_VALIDATE as usize;
         request.flags = flags & !kind | libc::MAP_PRIVATE as usize;
@@ -312,7 +336,7 @@ extern "C" fn map(arguments: &[usize; 6], return_address: &usize) -> usize {
         return result(-libc::ENOMEM as isize);
     }
     if !fixed {
-        let Some(place) = place(bytes.next_multiple_of(PAGE)) else {
+        let Some(place) = place(bytes.next_multiple_of(PAGE), request.is_shared()) else {
             return result(-libc::ENOMEM as isize);
         };
         request.address = place;
@@ -367,6 +391,9 @@ fn map_at(request: &Request, fixed: bool, costs: bool, site: Site) -> usize {
             mappings.counted.push((slot, range));
         }
     }
+    if made && request.is_shared() {
+        world::borrow().objects.share(request.pages());
+    }
     if let Some(file) = file.filter(|_| made) {
         file_mappings::added(file, site);
     }
@@ -416,6 +443,7 @@ unsafe extern "C" fn unmap(address: usize, bytes: usize, frame: &Frame) -> c_int
     }
     accesses::range(address, bytes.min(LOOKED_AT), true, frame);
     world::borrow().unmapped(address..address + bytes);
+    world::borrow().objects.unshare(&(address..address + bytes));
     give_back(&(address..address + bytes));
     file_mappings::removed(&pages(address, bytes));
     // SAFETY: the range lies within a mapping of the program's, by `mapped` above, and the program gives it up.
@@ -434,6 +462,9 @@ unsafe extern "C" fn remap(
     frame: &Frame,
 ) -> usize {
     outside_run!(mremap: fn(address: usize, old: usize, new: usize, flags: c_int, wanted: usize) -> usize);
+    if world::borrow().objects.is_shared(address) {
+        world::unsupported("mremap of memory that processes share", site(frame));
+    }
     if flags & !libc::MREMAP_MAYMOVE != 0 || !mapped(address, old) {
         world::unsupported("mremap at a fixed address", site(frame));
     }
@@ -448,7 +479,7 @@ unsafe extern "C" fn remap(
     let place = match flags & libc::MREMAP_MAYMOVE {
         0 => None,
         _ if !affords(new - old) => None,
-        _ => place(new),
+        _ => place(new, false),
     };
     let Some(place) = place else {
         return result(-libc::ENOMEM as isize);

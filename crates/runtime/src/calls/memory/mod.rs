@@ -15,5 +15,6 @@ pub(crate) static FAMILY: Family = Family {
     begin_run: formatted_text::clear,
     each_mapped_page: mmap::each_page,
     clean_up: mmap::clean_up,
+    process_changes: mmap::process_changes,
     ..Family::QUIET
 };

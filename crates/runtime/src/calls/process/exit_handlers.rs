@@ -5,7 +5,14 @@
 //! explored, once a run has shown two threads at it.
 
 use crate::{
-    core::{cell::RunCell, families::PointerVisitor, modules, program_start, trampoline::Frame},
+    core::{
+        cell::RunCell,
+        families::PointerVisitor,
+        modules,
+        per_process::{PerProcess, ProcessChange},
+        program_start,
+        trampoline::Frame,
+    },
     kernel::file_objects,
     outside_run, real,
     run::{call_sites, rules, world},
@@ -59,6 +66,7 @@ pub fn each_kept(each: &mut PointerVisitor<'_>) {
 }
 
 /// Handlers of this run.
+#[derive(Clone)]
 struct Registered {
     handlers: Vec<Handler>,
     quick: Vec<Handler>,
@@ -68,12 +76,17 @@ struct Registered {
     threads: Vec<ThreadId>,
 }
 
-static REGISTERED: RunCell<Registered> = RunCell::new(Registered {
+static REGISTERED: PerProcess<Registered> = PerProcess::new(Registered {
     handlers: Vec::new(),
     quick: Vec::new(),
     early_done: 0,
     threads: Vec::new(),
 });
+
+/// A process forks, goes on or is gone.
+pub(crate) fn process_changes(change: ProcessChange) {
+    REGISTERED.change(change);
+}
 
 /// What was there before `main`.
 struct Early {

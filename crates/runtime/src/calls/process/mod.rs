@@ -2,9 +2,11 @@
 //!
 //! May import `core`, `hooks` and `kernel`, and no other family.
 
+pub(crate) mod at_fork;
 pub(crate) mod awaited_signals;
 pub(crate) mod credentials;
 pub(crate) mod exit_handlers;
+pub(crate) mod forks;
 pub(crate) mod process_end;
 pub(crate) mod random;
 pub(crate) mod resource_limits;
@@ -29,6 +31,7 @@ pub(crate) static FAMILY: Family = Family {
     begin_run: || {
         end::clear();
         users::clear();
+        at_fork::clear();
         exit_handlers::clear();
         limits::clear();
         random::clear();
@@ -49,5 +52,10 @@ pub(crate) static FAMILY: Family = Family {
         }
     },
     clean_up: captured_output::clean_up,
+    process_changes: |change| {
+        at_fork::process_changes(change);
+        exit_handlers::process_changes(change);
+        limits::process_changes(change);
+    },
     ..Family::QUIET
 };

@@ -5,7 +5,7 @@ use crate::{
     kernel::file_objects::Whole,
     outside_run,
     run::{accesses, call_sites, operations::failed, spin, world},
-    shared::{process_identity::PROCESS, resource_limits as limits},
+    shared::{process_identity::process as own_process, resource_limits as limits},
     trampoline,
 };
 use core::{ffi::c_int, ptr};
@@ -49,7 +49,7 @@ unsafe extern "C" fn exchange_limit(
     frame: &Frame,
 ) -> c_int {
     outside_run!(prlimit: fn(process: c_int, resource: c_int, new: *const rlimit, old: *mut rlimit) -> c_int);
-    if process != 0 && process != PROCESS {
+    if process != 0 && process != own_process() {
         let site = call_sites::site(&frame.return_address);
         world::unsupported("prlimit of another process", site);
     }

@@ -16,10 +16,11 @@ use crate::{
     run::{
         accesses, call_sites,
         operations::failed,
+        processes,
         signal_actions::{self, MOST, action, default_action},
         spin, world,
     },
-    shared::process_identity::PROCESS,
+    shared::process_identity::process as own_process,
     trampoline,
 };
 use core::{
@@ -69,7 +70,7 @@ pub fn each_kept(each: &mut PointerVisitor<'_>) {
 }
 
 pub fn thread_begins(birth: &Birth) {
-    ALTERNATE_STACKS.take_over(birth);
+    ALTERNATE_STACKS.take_over_or_copy(birth);
 }
 
 /// # Safety
@@ -96,6 +97,10 @@ unsafe extern "C" fn set_action(
     if !new.is_null() {
         // SAFETY: not null, so it points to an action, by this function's contract.
         signal_actions::set(signal, unsafe { *new });
+        let default = action(signal).sa_sigaction == libc::SIG_DFL;
+        if signal == libc::SIGCHLD && !default && processes::has_children() {
+            world::borrow().note_unsupported("a handler for SIGCHLD", site);
+        }
     }
     if !old.is_null() {
         accesses::range(old as usize, size_of::<Action>(), true, frame);
@@ -275,7 +280,8 @@ extern "C" fn kill_process(process: c_int, signal: c_int, frame: &Frame) -> c_in
     if !(0..=MOST).contains(&signal) {
         return failed(libc::EINVAL);
     }
-    if process != PROCESS && process != 0 {
+    let several = !processes::all().is_empty();
+    if process != own_process() && (process != 0 || several) {
         world::unsupported("kill of another process", site);
     }
     if signal != 0 && blocked() & bit(signal) != 0 {

@@ -1,31 +1,19 @@
-//! `syscall`, pipes that are made and not used, and sleeps by `poll` and `select` without a descriptor.
+//! `syscall`.
 
 use crate::{
     calls_by_assembly,
-    core::{modules, sys, trampoline::Frame},
+    core::{modules, sys},
     hooks::unhooked::Saved,
-    kernel::{descriptor_arguments, descriptor_table, futexes, start_state},
-    outside_run, real,
-    run::{accesses, call_sites, cancellation, operations::failed, world},
-    shared::{
-        deadlines,
-        process_identity::{PROCESS, current_thread},
-    },
-    trampoline,
+    kernel::{descriptor_arguments, futexes},
+    real,
+    run::{call_sites, operations::failed, world},
+    shared::process_identity::{current_thread, process as own_process},
 };
 use alloc::format;
 use core::{
     arch::naked_asm,
-    ffi::{c_int, c_long, c_void},
+    ffi::{c_long, c_void},
 };
-
-trampoline! {
-    poll => wait_for_some, "rcx";
-    ppoll => wait_for_some_exactly, "r8";
-    select => wait_for_sets, "r9";
-    pipe => make_pipe, "rsi";
-    pipe2 => make_pipe_with, "rdx";
-}
 
 /// The arguments of `syscall`, number first, last one on top of the stack.
 #[repr(C)]
@@ -70,7 +58,7 @@ extern "C" fn dispatch(arguments: &Arguments) -> Answer {
     }
     let result = match arguments.number() {
         libc::SYS_gettid => current_thread() as usize,
-        libc::SYS_getpid => PROCESS as usize,
+        libc::SYS_getpid => own_process() as usize,
         libc::SYS_sched_yield => 0,
         libc::SYS_futex => {
             let site = modules::site(arguments.return_address);
@@ -104,7 +92,7 @@ extern "C" fn system_call(saved: &mut Saved) {
     let (number, [mut a, b, c, d, e, sixth]) = saved.system_call();
     let ends = match number as c_long {
         libc::SYS_exit | libc::SYS_exit_group => true,
-        libc::SYS_kill if a == PROCESS as usize && world::active() => {
+        libc::SYS_kill if a == own_process() as usize && world::active() => {
             // SAFETY: it takes nothing and changes nothing.
             a = unsafe { sys::call(libc::SYS_getpid, [0; 6]) } as usize;
             true
@@ -195,109 +183,4 @@ pub unsafe extern "C" fn syscall() {
         ".cfi_endproc",
         dispatch = sym dispatch,
     )
-}
-
-/// Sleeps for so long. A cancellation point.
-fn sleep(frame: &Frame, ns: u64) -> c_int {
-    cancellation::point(frame);
-    deadlines::sleep(ns, frame);
-    0
-}
-
-/// # Safety
-///
-/// As `poll`: `list` points to `count` entries.
-unsafe extern "C" fn wait_for_some(
-    list: *mut libc::pollfd,
-    count: libc::nfds_t,
-    milliseconds: c_int,
-    frame: &Frame,
-) -> c_int {
-    outside_run!(poll: fn(list: *mut libc::pollfd, count: libc::nfds_t, milliseconds: c_int) -> c_int);
-    if count == 0 && milliseconds >= 0 {
-        return sleep(frame, milliseconds as u64 * 1_000_000);
-    }
-    let site = call_sites::site(&frame.return_address);
-    world::unsupported("poll", site)
-}
-
-/// # Safety
-///
-/// As `ppoll`: `list` points to `count` entries, `time` and `mask` are null or point to a time and to a set.
-unsafe extern "C" fn wait_for_some_exactly(
-    list: *mut libc::pollfd,
-    count: libc::nfds_t,
-    time: *const libc::timespec,
-    mask: *const libc::sigset_t,
-    frame: &Frame,
-) -> c_int {
-    outside_run!(ppoll: fn(list: *mut libc::pollfd, count: libc::nfds_t, time: *const libc::timespec, mask: *const libc::sigset_t) -> c_int);
-    if count == 0 && !time.is_null() {
-        // SAFETY: not null, so it points to a time, by this function's contract.
-        let time = unsafe { &*time };
-        return sleep(
-            frame,
-            time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64,
-        );
-    }
-    let site = call_sites::site(&frame.return_address);
-    world::unsupported("ppoll", site)
-}
-
-/// # Safety
-///
-/// As `select`: the sets and `time` are null or point to sets and to a time.
-unsafe extern "C" fn wait_for_sets(
-    count: c_int,
-    read: *mut libc::fd_set,
-    write: *mut libc::fd_set,
-    error: *mut libc::fd_set,
-    time: *mut libc::timeval,
-    frame: &Frame,
-) -> c_int {
-    type Sets = *mut libc::fd_set;
-    outside_run!(select: fn(count: c_int, read: Sets, write: Sets, error: Sets, time: *mut libc::timeval) -> c_int);
-    let nothing = count == 0 || read.is_null() && write.is_null() && error.is_null();
-    if nothing && !time.is_null() {
-        // SAFETY: not null, so it points to a time, by this function's contract.
-        let time = unsafe { &*time };
-        return sleep(
-            frame,
-            time.tv_sec as u64 * 1_000_000_000 + time.tv_usec as u64 * 1000,
-        );
-    }
-    let site = call_sites::site(&frame.return_address);
-    world::unsupported("select", site)
-}
-
-/// Programs make a pipe to wake themselves in handlers of signals that never come. So making one is supported; reading and writing it
-/// are not.
-///
-/// # Safety
-///
-/// As `pipe`: `ends` points to room for two descriptors.
-unsafe extern "C" fn make_pipe(ends: *mut c_int, frame: &Frame) -> c_int {
-    // SAFETY: `ends` is what `pipe2` asks for too.
-    unsafe { make_pipe_with(ends, 0, frame) }
-}
-
-/// # Safety
-///
-/// As `pipe2`: `ends` points to room for two descriptors.
-unsafe extern "C" fn make_pipe_with(ends: *mut c_int, flags: c_int, frame: &Frame) -> c_int {
-    let real = real!(pipe2: fn(*mut c_int, c_int) -> c_int);
-    let bytes = size_of::<[c_int; 2]>();
-    start_state::descriptors_change();
-    if world::active() {
-        world::snapshot().touch_range(ends as usize, bytes);
-    }
-    // SAFETY: this function's own arguments, with the same contract.
-    let result = unsafe { real(ends, flags) };
-    if world::active() && result == 0 {
-        accesses::range(ends as usize, bytes, true, frame);
-        let site = call_sites::site(&frame.return_address);
-        // SAFETY: the call went well, so `ends` points to two descriptors, which were just opened.
-        unsafe { descriptor_table::opened_both(&mut *ends.cast(), site) };
-    }
-    result
 }

@@ -7,7 +7,7 @@ use crate::{
     run::{accesses, operations::failed, world},
     shared::{
         deadlines::{MICROSECOND, SECOND, look},
-        process_identity::{PARENT, PROCESS, PROCESSORS, current_thread},
+        process_identity::{PROCESSORS, current_thread, parent, process},
     },
     trampoline,
 };
@@ -29,12 +29,12 @@ trampoline! {
 
 extern "C" fn process_id(_: &Frame) -> c_int {
     outside_run!(getpid: fn() -> c_int);
-    PROCESS
+    process()
 }
 
 extern "C" fn parent_id(_: &Frame) -> c_int {
     outside_run!(getppid: fn() -> c_int);
-    PARENT
+    parent()
 }
 
 extern "C" fn thread_id(_: &Frame) -> c_int {

@@ -87,16 +87,16 @@ macro_rules! unsupported {
 
 // Other processes.
 unsupported! {
-    fork vfork _Fork clone posix_spawn posix_spawnp system popen daemon
+    clone posix_spawn posix_spawnp system popen daemon
     execl execle execlp execv execve execvp execvpe fexecve execveat
-    wait waitpid wait3 wait4 waitid ptrace unshare setns
+    waitid ptrace unshare setns
 }
 
 // What threads and processes talk through, beyond memory and the objects of pthreads.
 unsupported! {
     mkfifo mkfifoat mknod mknodat
-    socket socketpair accept accept4 connect bind listen shutdown
-    send sendto sendmsg sendmmsg recv recvfrom recvmsg recvmmsg
+    socket accept accept4 connect bind listen
+    sendmsg sendmmsg recvmsg recvmmsg
     getaddrinfo gethostbyname gethostbyname2 gethostbyaddr getnameinfo
     shmget shmat shmdt shmctl
     semget semop semtimedop semctl msgget msgsnd msgrcv msgctl

@@ -17,5 +17,10 @@ pub(crate) static FAMILY: Family = Family {
         stream_locks::begin_run();
         stream_objects::begin_run();
     },
+    process_changes: |change| {
+        stream_cancellation::process_changes(change);
+        stream_locks::process_changes(change);
+        stream_objects::process_changes(change);
+    },
     ..Family::QUIET
 };

@@ -10,7 +10,10 @@ use crate::{
         stream_locks,
         stream_objects::{self, FileUse},
     },
-    core::{cell::RunCell, trampoline::Frame},
+    core::{
+        per_process::{PerProcess, ProcessChange},
+        trampoline::Frame,
+    },
     kernel::{libc_streams::Stream, open_description::Kind, ordering::alone, os_files},
     run::{call_sites, cancellation, rules, spin, world},
 };
@@ -19,7 +22,12 @@ use reweave_model::ThreadId;
 use reweave_wire::Rule;
 
 /// Streams of the run that were used while there were other threads, with the thread that did so first.
-static USERS: RunCell<Vec<(usize, ThreadId)>> = RunCell::new(Vec::new());
+static USERS: PerProcess<Vec<(usize, ThreadId)>> = PerProcess::new(Vec::new());
+
+/// A process forks, goes on or is gone.
+pub(crate) fn process_changes(change: ProcessChange) {
+    USERS.change(change);
+}
 
 /// A new run.
 pub(crate) fn begin_run() {

@@ -2,7 +2,10 @@
 //! take it ([`Rule::Streams`]).
 
 use crate::{
-    core::{cell::RunCell, trampoline::Frame},
+    core::{
+        per_process::{PerProcess, ProcessChange},
+        trampoline::Frame,
+    },
     kernel::file_objects,
     outside_run,
     run::{call_sites, operations::visible, rules, world},
@@ -21,6 +24,7 @@ trampoline! {
 }
 
 /// A lock that a thread holds.
+#[derive(Clone)]
 struct HeldLock {
     stream: usize,
     holder: ThreadId,
@@ -28,7 +32,12 @@ struct HeldLock {
     depth: u32,
 }
 
-static HELD: RunCell<Vec<HeldLock>> = RunCell::new(Vec::new());
+static HELD: PerProcess<Vec<HeldLock>> = PerProcess::new(Vec::new());
+
+/// A process forks, goes on or is gone.
+pub(crate) fn process_changes(change: ProcessChange) {
+    HELD.change(change);
+}
 
 /// A new run.
 pub(crate) fn begin_run() {

@@ -4,7 +4,10 @@
 
 use crate::{
     calls::streams::stream_locks,
-    core::{cell::RunCell, trampoline::Frame},
+    core::{
+        per_process::{PerProcess, ProcessChange},
+        trampoline::Frame,
+    },
     kernel::{
         descriptor_table, file_mappings, file_names, file_objects,
         libc_streams::{self, Stream},
@@ -24,7 +27,12 @@ use reweave_model::Site;
 use reweave_wire::Rule;
 
 /// Streams that go through another descriptor for one call, since theirs was closed after it was looked up: with their own one.
-static DIVERTED: RunCell<Vec<(usize, c_int)>> = RunCell::new(Vec::new());
+static DIVERTED: PerProcess<Vec<(usize, c_int)>> = PerProcess::new(Vec::new());
+
+/// A process forks, goes on or is gone.
+pub(crate) fn process_changes(change: ProcessChange) {
+    DIVERTED.change(change);
+}
 
 /// A new run.
 pub(crate) fn begin_run() {

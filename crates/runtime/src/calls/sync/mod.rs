@@ -9,7 +9,6 @@ pub(crate) mod condvars;
 pub(crate) mod mutexes;
 pub(crate) mod named_semaphores;
 pub(crate) mod once;
-pub(crate) mod process_shared;
 pub(crate) mod robust_mutexes;
 pub(crate) mod rwlocks;
 pub(crate) mod semaphores;
@@ -29,7 +28,9 @@ pub(crate) static FAMILY: Family = Family {
         once::thread_begins(birth);
         robust_mutexes::thread_begins(birth);
     },
+    process_changes: named_semaphores::process_changes,
     thread_ends: robust_mutexes::orphan_all,
+    forked_process_ends: robust_mutexes::orphan_all,
     conclude: sync_objects::conclude,
     clean_up: sync_objects::erase_marks,
     ..Family::QUIET

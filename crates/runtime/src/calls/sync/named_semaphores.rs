@@ -4,7 +4,7 @@
 
 use crate::{
     calls::sync::semaphores::{self, SHAPE, model},
-    core::{cell::RunCell, sys, trampoline::Frame},
+    core::{cell::RunCell, per_process::ProcessChange, sys, trampoline::Frame},
     outside_run, real,
     run::{
         call_sites,
@@ -44,6 +44,13 @@ struct Named {
     opened: u32,
 }
 
+/// A forked process has open what its parent has.
+pub fn process_changes(change: ProcessChange) {
+    if matches!(change, ProcessChange::Fork { .. }) {
+        ALL.borrow().iter_mut().for_each(|named| named.opened *= 2);
+    }
+}
+
 /// How many a run can have.
 const MOST: usize = 256;
 /// The longest name.
@@ -51,13 +58,13 @@ const LONGEST: usize = 251;
 const LARGEST: c_uint = i32::MAX as c_uint;
 
 /// Where they lie: memory that counts as the program's, and that nothing else uses.
-const ROOM_AT: usize = 0x30c0_0000_0000;
+const ROOM_AT: usize = sys::FOR_ALL.start;
 /// Their memory. What a run leaves there is overwritten by the next run that opens so many.
 static ROOM: AtomicPtr<Semaphore> = AtomicPtr::new(ptr::null_mut());
 
 /// Once, before memory is copied.
 pub fn prepare() {
-    let room = sys::map(ROOM_AT, MOST * size_of::<Semaphore>());
+    let room = sys::map_for_all(ROOM_AT, MOST * size_of::<Semaphore>());
     let room = room.unwrap_or_else(|| crate::give_up(format_args!("there is no memory")));
     ROOM.store(room.cast(), Ordering::Relaxed);
 }

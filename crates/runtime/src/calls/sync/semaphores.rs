@@ -1,17 +1,14 @@
 //! Semaphores.
 
 use crate::{
-    calls::sync::{
-        process_shared,
-        sync_objects::{Shape, word},
-    },
+    calls::sync::sync_objects::{Shape, word},
     core::{modules, objects::Sort, trampoline::Frame},
     kernel::waits::{self, Ended},
     outside_run, real,
     run::{
         accesses, cancellation,
         operations::{failed, visible},
-        world::{self, poll},
+        world::poll,
     },
     shared::deadlines::{self, Deadline},
     trampoline,
@@ -57,10 +54,6 @@ unsafe extern "C" fn init(
     count: c_uint,
     frame: &Frame,
 ) -> c_int {
-    if shared != 0 && world::active() {
-        let site = modules::site(frame.return_address);
-        process_shared::unsupported(c"sem_init", site);
-    }
     let real = real!(sem_init: fn(*mut Semaphore, c_int, c_uint) -> c_int);
     // SAFETY: this function's own arguments, with the same contract.
     let result = unsafe { real(semaphore, shared, count) };

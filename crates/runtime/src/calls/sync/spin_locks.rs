@@ -1,7 +1,6 @@
 //! Spin locks: as mutexes, except that no wrong use is answered with an error number.
 
 use crate::{
-    calls::sync::process_shared,
     core::{modules, objects::Sort, trampoline::Frame},
     outside_run, real,
     run::{
@@ -53,10 +52,6 @@ unsafe fn find(lock: *const Spin, site: Site) -> ObjectId {
 ///
 /// As `pthread_spin_init`: `lock` points to room for a spin lock.
 unsafe extern "C" fn init(lock: *mut Spin, shared: c_int, frame: &Frame) -> c_int {
-    if shared == libc::PTHREAD_PROCESS_SHARED && world::active() {
-        let site = modules::site(frame.return_address);
-        process_shared::unsupported(c"pthread_spin_init", site);
-    }
     // SAFETY: this function's own arguments, with the same contract.
     let result = unsafe { real!(pthread_spin_init: fn(*mut Spin, c_int) -> c_int)(lock, shared) };
     if result == 0 && world::active() {

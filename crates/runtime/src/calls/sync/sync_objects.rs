@@ -72,6 +72,7 @@ impl Shape {
         let found = world::borrow().objects.find(address, self.bytes, self.sort);
         match found {
             Found::Object(object) if mark == number(object) => object,
+            Found::Object(object) if mark == inherited(object) => object,
             _ => self.take(address, mark, site, model),
         }
     }
@@ -154,6 +155,12 @@ fn number(object: ObjectId) -> u64 {
     u64::from(object.0) + 1
 }
 
+/// The mark of an object that a fork made, which is that of the object that it is a copy of.
+#[cold]
+fn inherited(object: ObjectId) -> u64 {
+    number(world::borrow().about(object).origin)
+}
+
 /// After a run: removes its marks from the stacks, which are not restored, so that the next run does not find them there.
 pub fn erase_marks() {
     const SHAPES: [Shape; 5] = [
@@ -171,7 +178,8 @@ pub fn erase_marks() {
         let fits = |shape: &&Shape| shape.sort == known.sort && shape.bytes == known.bytes as usize;
         let stack = slots::slot_of(known.address).is_some()
             || main.wrapping_sub(known.address) <= slots::STACK_BYTES;
-        if let Some(shape) = SHAPES.iter().find(fits).filter(|_| stack) {
+        let here = known.process.is_first();
+        if let Some(shape) = SHAPES.iter().find(fits).filter(|_| stack && here) {
             // On a stack, which is always mapped.
             shape.set_mark(known.address, 0);
         }

@@ -73,7 +73,7 @@ pub fn clear() {
 }
 
 pub fn thread_begins(birth: &Birth) {
-    STACKS.take_over(birth);
+    STACKS.take_over_or_copy(birth);
 }
 
 impl Wanted {

@@ -6,7 +6,7 @@ use crate::{
     kernel::file_objects,
     outside_run,
     run::{accesses, call_sites, operations::failed, spin, thread_end::find, world},
-    shared::process_identity::{PROCESS, PROCESSORS},
+    shared::process_identity::{PROCESSORS, process as own_process},
     trampoline,
 };
 use core::{
@@ -120,7 +120,7 @@ pub fn clear() {
 pub fn thread_begins(birth: &Birth) {
     let settings = NEXT.get();
     NEXT.set(Settings::default());
-    if SCHEDULING.take_over(birth) {
+    if SCHEDULING.take_over_or_copy(birth) {
         return;
     }
     if let Some(parent) = birth.parent {
@@ -157,7 +157,7 @@ fn by_id(id: c_int) -> Option<ThreadId> {
     let world = world::borrow();
     let slot = match id {
         0 => world.slot(),
-        _ => usize::try_from(id - PROCESS).ok()?,
+        _ => usize::try_from(id - own_process()).ok()?,
     };
     let place = world.threads.iter().position(|thread| thread.slot == slot);
     place.map(|index| ThreadId(index as u32))

@@ -4,7 +4,11 @@
 //! of a real thread.
 
 use crate::{
-    core::{cell::RunCell, program_start, trampoline::Frame},
+    core::{
+        per_process::{PerProcess, ProcessChange},
+        program_start,
+        trampoline::Frame,
+    },
     kernel::{file_names, file_objects, passed_calls::passes},
     real,
     run::{accesses, call_sites, rules, spin, world},
@@ -33,9 +37,15 @@ pub(crate) type Destructor = unsafe extern "C" fn(*mut c_void);
 type Destructors = Vec<Option<Destructor>>;
 
 /// Of this run.
-static DESTRUCTORS: RunCell<Destructors> = RunCell::new(Vec::new());
+static DESTRUCTORS: PerProcess<Destructors> = PerProcess::new(Vec::new());
 /// As `main` finds them.
-static EARLY: RunCell<Destructors> = RunCell::new(Vec::new());
+static EARLY: PerProcess<Destructors> = PerProcess::new(Vec::new());
+
+/// A process forks, goes on or is gone.
+pub(crate) fn process_changes(change: ProcessChange) {
+    DESTRUCTORS.change(change);
+    EARLY.change(change);
+}
 
 /// A new run.
 pub fn clear() {
@@ -43,7 +53,7 @@ pub fn clear() {
 }
 
 /// The destructors as they are now.
-fn destructors() -> &'static RunCell<Destructors> {
+fn destructors() -> &'static PerProcess<Destructors> {
     match world::active() {
         true => &DESTRUCTORS,
         false => &EARLY,

@@ -45,7 +45,7 @@ pub fn clear() {
 }
 
 pub fn thread_begins(birth: &Birth) {
-    LOCALS.take_over(birth);
+    LOCALS.take_over_or_copy(birth);
 }
 
 /// Destroys the running thread's objects.

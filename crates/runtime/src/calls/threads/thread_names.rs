@@ -33,7 +33,7 @@ pub fn clear() {
 }
 
 pub fn thread_begins(birth: &Birth) {
-    NAMES.take_over(birth);
+    NAMES.take_over_or_copy(birth);
 }
 
 /// The number of the object that stands for a thread's name.

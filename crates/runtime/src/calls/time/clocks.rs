@@ -6,7 +6,7 @@ use crate::{
     run::{accesses, operations::failed, world},
     shared::{
         deadlines::{CALENDAR, MICROSECOND, SECOND, beginning, look, to_timespec, unit_ns},
-        process_identity::PROCESS,
+        process_identity::process as own_process,
     },
     trampoline,
 };
@@ -111,7 +111,7 @@ extern "C" fn processor_time(frame: &Frame) -> c_long {
 /// As `clock_getcpuclockid`: `into` points to room for the id of a clock.
 unsafe extern "C" fn process_clock(process: c_int, into: *mut clockid_t, frame: &Frame) -> c_int {
     outside_run!(clock_getcpuclockid: fn(process: c_int, into: *mut clockid_t) -> c_int);
-    if process != 0 && process != PROCESS {
+    if process != 0 && process != own_process() {
         return libc::ESRCH;
     }
     accesses::range(into as usize, size_of::<clockid_t>(), true, frame);

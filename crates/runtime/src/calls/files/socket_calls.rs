@@ -1,0 +1,294 @@
+//! Sockets: pairs of them, and the calls that move bytes. See [`crate::kernel::endpoints`].
+
+use crate::{
+    core::trampoline::Frame,
+    kernel::{
+        descriptor_arguments, descriptor_table,
+        endpoints::{EndKind, Endpoint, Transfer},
+        open_description::{self, Access, Kind, Modelled, READ, WRITE},
+        pipes::{MESSAGES, PipeId, SOCKET_CAPACITY},
+        program_memory::ProgramMemory,
+        start_state,
+    },
+    outside_run, real,
+    run::{accesses, call_sites, operations::failed, world},
+    trampoline,
+};
+use alloc::format;
+use core::ffi::{c_int, c_void};
+use libc::{
+    MSG_DONTWAIT, MSG_NOSIGNAL, MSG_PEEK, MSG_TRUNC, MSG_WAITALL, SHUT_RD, SHUT_RDWR, SHUT_WR,
+    sockaddr, socklen_t,
+};
+use reweave_model::{Object, Site};
+
+trampoline! {
+    socketpair => make_pair, "r8";
+    shutdown => shut_down, "rdx";
+    send => send_bytes, "r8";
+    sendto => send_to, "r10";
+    recv => receive_bytes, "r8";
+    __recv_chk => receive_checked, "r9";
+    recvfrom => receive_from, "r10";
+}
+
+/// `socketpair`.
+///
+/// # Safety
+///
+/// As POSIX demands of the caller: `ends` points to room for two descriptors.
+unsafe extern "C" fn make_pair(
+    domain: c_int,
+    kind: c_int,
+    protocol: c_int,
+    ends: *mut c_int,
+    frame: &Frame,
+) -> c_int {
+    let real = real!(socketpair: fn(c_int, c_int, c_int, *mut c_int) -> c_int);
+    let bytes = size_of::<[c_int; 2]>();
+    start_state::descriptors_change();
+    if world::active() {
+        world::snapshot().touch_range(ends as usize, bytes);
+    }
+    // SAFETY: this function's own arguments, with the same contract.
+    let result = unsafe { real(domain, kind, protocol, ends) };
+    if !world::active() || result != 0 {
+        return result;
+    }
+    accesses::range(ends as usize, bytes, true, frame);
+    let site = call_sites::site(&frame.return_address);
+    let kind = match kind & !(libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC) {
+        libc::SOCK_STREAM => EndKind::Stream,
+        libc::SOCK_SEQPACKET => EndKind::Packets,
+        libc::SOCK_DGRAM => EndKind::Datagrams,
+        _ => world::unsupported("socketpair of another kind", site),
+    };
+    // SAFETY: the call went well, so two descriptors lie there.
+    let mut both: [c_int; 2] = unsafe { ends.cast::<[c_int; 2]>().read() };
+    descriptor_table::opened_both(&mut both, site);
+    // SAFETY: there is room for two descriptors, as the caller promises.
+    unsafe { ends.cast::<[c_int; 2]>().write(both) };
+    let [first, second] = both;
+    let there = direction([second, first], kind);
+    let back = direction([first, second], kind);
+    for (number, input, output) in [(first, back, there), (second, there, back)] {
+        let endpoint = Modelled::Endpoint(Endpoint {
+            input: Some(input),
+            output: Some(output),
+            kind,
+        });
+        descriptor_table::note_open(number, Some(open_description::create(Some(endpoint))));
+    }
+    0
+}
+
+/// One direction of a socket, with the descriptors of its reader and its writer.
+fn direction(ends: [c_int; 2], kind: EndKind) -> PipeId {
+    let mut object = match kind {
+        EndKind::Pipe | EndKind::Stream => Object::pipe(SOCKET_CAPACITY),
+        EndKind::Packets | EndKind::Datagrams => Object::message_pipe(MESSAGES),
+    };
+    if let (Object::Pipe(pipe), EndKind::Datagrams) = (&mut object, kind) {
+        // That its writer is gone is not noticed.
+        pipe.writers += 1;
+    }
+    PipeId::new(ends, object, true)
+}
+
+/// `shutdown`.
+extern "C" fn shut_down(descriptor: c_int, how: c_int, frame: &Frame) -> c_int {
+    let descriptor = descriptor_arguments::own(descriptor);
+    outside_run!(shutdown: fn(descriptor: c_int, how: c_int) -> c_int);
+    let site = call_sites::site(&frame.return_address);
+    descriptor_table::look_up(descriptor, site);
+    let endpoint = open_description::endpoint_of(descriptor);
+    let found = descriptor_table::found(descriptor);
+    let Some(endpoint) = endpoint.filter(|endpoint| endpoint.is_socket()) else {
+        refuse_early(found, "shutdown", site);
+        // SAFETY: `shutdown` takes numbers; what is no socket is an error of the call.
+        return unsafe { real!(shutdown: fn(c_int, c_int) -> c_int)(found, how) };
+    };
+    let sides = match how {
+        SHUT_RD => [true, false],
+        SHUT_WR => [false, true],
+        SHUT_RDWR => [true, true],
+        _ => return failed(libc::EINVAL),
+    };
+    if endpoint.kind == EndKind::Datagrams {
+        world::unsupported("shutdown of a datagram socket", site);
+    }
+    endpoint.shut_down(sides, site);
+    0
+}
+
+/// Stops the thread at a socket that the operating system has.
+fn refuse_early(descriptor: c_int, call: &str, site: Site) {
+    if Kind::of(descriptor) == Kind::Socket {
+        world::unsupported(&format!("{call} of a socket from before main"), site);
+    }
+}
+
+/// Stops the thread at flags that are not supported.
+fn allow(flags: c_int, known: c_int, call: &str, frame: &Frame) {
+    if flags & !known != 0 {
+        let site = call_sites::site(&frame.return_address);
+        world::unsupported(&format!("{call} with flags {:#x}", flags & !known), site);
+    }
+}
+
+/// `send`.
+///
+/// # Safety
+///
+/// As POSIX demands of the caller: `from` points to `bytes` bytes.
+unsafe extern "C" fn send_bytes(
+    descriptor: c_int,
+    from: *const c_void,
+    bytes: usize,
+    flags: c_int,
+    frame: &Frame,
+) -> isize {
+    outside_run!(send: fn(descriptor: c_int, from: *const c_void, bytes: usize, flags: c_int) -> isize);
+    let memory = ProgramMemory::block(from as usize, bytes);
+    sent((descriptor, flags), "send", &memory, frame)
+}
+
+/// `sendto`.
+///
+/// # Safety
+///
+/// As POSIX demands of the caller: `from` points to `bytes` bytes, `address` is null or points to an address of so many bytes.
+unsafe extern "C" fn send_to(
+    descriptor: c_int,
+    from: *const c_void,
+    bytes: usize,
+    flags: c_int,
+    address: *const sockaddr,
+    length: socklen_t,
+    frame: &Frame,
+) -> isize {
+    outside_run!(sendto: fn(descriptor: c_int, from: *const c_void, bytes: usize, flags: c_int, address: *const sockaddr, length: socklen_t) -> isize);
+    if !address.is_null() {
+        let site = call_sites::site(&frame.return_address);
+        world::unsupported("sendto with an address", site);
+    }
+    let memory = ProgramMemory::block(from as usize, bytes);
+    sent((descriptor, flags), "sendto", &memory, frame)
+}
+
+/// Sends what lies in memory.
+fn sent(
+    (descriptor, flags): (c_int, c_int),
+    call: &'static str,
+    memory: &ProgramMemory,
+    frame: &Frame,
+) -> isize {
+    let descriptor = descriptor_arguments::own(descriptor);
+    allow(flags, MSG_DONTWAIT | MSG_NOSIGNAL, call, frame);
+    memory.note_read(frame);
+    let found = open_description::look_up(descriptor, Access { call, ..WRITE }, frame);
+    found.use_socket(call, |endpoint, waits| {
+        let how = Transfer {
+            number: descriptor,
+            waits: waits && flags & MSG_DONTWAIT == 0,
+            peeks: false,
+            no_signal: flags & MSG_NOSIGNAL != 0,
+        };
+        endpoint.write(how, memory, frame)
+    })
+}
+
+/// `recv`.
+///
+/// # Safety
+///
+/// As POSIX demands of the caller: `into` has room for `bytes` bytes.
+unsafe extern "C" fn receive_bytes(
+    descriptor: c_int,
+    into: *mut c_void,
+    bytes: usize,
+    flags: c_int,
+    frame: &Frame,
+) -> isize {
+    outside_run!(recv: fn(descriptor: c_int, into: *mut c_void, bytes: usize, flags: c_int) -> isize);
+    let memory = ProgramMemory::block(into as usize, bytes);
+    received((descriptor, flags), "recv", &memory, frame)
+}
+
+/// `__recv_chk`: the C library ends the program if more is asked for than there is room.
+///
+/// # Safety
+///
+/// As `recv`, or `room` is less than `bytes`.
+unsafe extern "C" fn receive_checked(
+    descriptor: c_int,
+    into: *mut c_void,
+    bytes: usize,
+    room: usize,
+    flags: c_int,
+    frame: &Frame,
+) -> isize {
+    let real = real!(__recv_chk: fn(c_int, *mut c_void, usize, usize, c_int) -> isize);
+    // SAFETY: passed on unchanged; if `bytes` fit, the caller's promise is the one that `recv` needs.
+    unsafe {
+        match bytes > room {
+            true => real(descriptor, into, bytes, room, flags),
+            false => receive_bytes(descriptor, into, bytes, flags, frame),
+        }
+    }
+}
+
+/// `recvfrom`.
+///
+/// # Safety
+///
+/// As POSIX demands of the caller: `into` has room for `bytes` bytes; `address` and `length` are null, or point to room for an address
+/// and to its length.
+unsafe extern "C" fn receive_from(
+    descriptor: c_int,
+    into: *mut c_void,
+    bytes: usize,
+    flags: c_int,
+    address: *mut sockaddr,
+    length: *mut socklen_t,
+    frame: &Frame,
+) -> isize {
+    outside_run!(recvfrom: fn(descriptor: c_int, into: *mut c_void, bytes: usize, flags: c_int, address: *mut sockaddr, length: *mut socklen_t) -> isize);
+    let memory = ProgramMemory::block(into as usize, bytes);
+    let got = received((descriptor, flags), "recvfrom", &memory, frame);
+    if got >= 0 && !address.is_null() && !length.is_null() {
+        accesses::range(length as usize, size_of::<socklen_t>(), true, frame);
+        // Sockets of a pair have no name.
+        // SAFETY: not null, so a length lies there, as the caller promises.
+        unsafe { length.write(0) };
+    }
+    got
+}
+
+/// Receives into memory.
+fn received(
+    (descriptor, flags): (c_int, c_int),
+    call: &'static str,
+    memory: &ProgramMemory,
+    frame: &Frame,
+) -> isize {
+    let descriptor = descriptor_arguments::own(descriptor);
+    let known = MSG_DONTWAIT | MSG_PEEK | MSG_TRUNC | MSG_NOSIGNAL | MSG_WAITALL;
+    allow(flags, known, call, frame);
+    let found = open_description::look_up(descriptor, Access { call, ..READ }, frame);
+    let site = call_sites::site(&frame.return_address);
+    found.use_socket(call, |endpoint, waits| {
+        let stream = endpoint.kind == EndKind::Stream;
+        if stream && flags & (MSG_WAITALL | MSG_TRUNC) != 0 {
+            world::unsupported(&format!("{call} with MSG_WAITALL or MSG_TRUNC"), site);
+        }
+        let how = Transfer {
+            number: descriptor,
+            waits: waits && flags & MSG_DONTWAIT == 0,
+            peeks: flags & MSG_PEEK != 0,
+            no_signal: true,
+        };
+        let [moved, whole] = endpoint.read(how, memory, frame)?;
+        Ok(if flags & MSG_TRUNC != 0 { whole } else { moved })
+    })
+}

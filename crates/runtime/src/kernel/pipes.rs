@@ -1,0 +1,250 @@
+//! Pipes of bytes: what is in them, and how bytes are put and taken. How many a call moves, and whether it waits, is the model's
+//! ([`Op::Put`], [`Op::Get`]); here are the bytes themselves. All that is done to one pipe is in order, so its contents follow from
+//! the steps that were done.
+//!
+//! Pipes of messages keep the bounds of what was put into them: datagrams, and connections that wait to be accepted.
+//!
+//! A pipe is one direction: that of `pipe`, or one of the two of a stream socket. [`crate::kernel::endpoints`] has the ends. State
+//! is plain data that goes by numbers, so that it can lie in memory of several processes.
+
+use crate::{
+    core::{cell::RunCell, objects::Sort, trampoline::Frame},
+    kernel::{
+        blocking::{self, Cancelled},
+        file_objects,
+    },
+    run::world,
+};
+use alloc::{collections::VecDeque, format, string::String, vec::Vec};
+use core::ffi::c_int;
+use reweave_model::{GONE, Object, ObjectId, Op};
+
+/// How many bytes Linux keeps for a pipe.
+pub(crate) const PIPE_CAPACITY: u64 = 65_536;
+
+/// How many bytes Linux keeps for a socket, by default.
+pub(crate) const SOCKET_CAPACITY: u64 = 212_992;
+
+/// How many small messages there is room for then.
+pub(crate) const MESSAGES: u64 = 278;
+
+/// So many bytes, or fewer, are written in one piece.
+const ATOMIC: u64 = libc::PIPE_BUF as u64;
+
+/// A pipe of the run, in the order of creation.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct PipeId(u32);
+
+/// See the module.
+struct PipeState {
+    object: ObjectId,
+    bytes: VecDeque<u8>,
+    messages: VecDeque<Vec<u8>>,
+    of_socket: bool,
+    /// Its writer is gone and has left something unread: the next that finds its end gets an error.
+    reset: bool,
+    /// How often something was put into it or its writers left, and how often something was taken or its readers left.
+    changes: [u64; 2],
+    /// The descriptors that it was made with: that of the reader, that of the writer.
+    ends: [c_int; 2],
+}
+
+static PIPES: RunCell<Vec<PipeState>> = RunCell::new(Vec::new());
+
+/// Why bytes were not moved.
+pub(crate) enum Failure {
+    /// It would have to wait.
+    Again,
+    /// The other side is gone.
+    Gone,
+    /// It is gone, and has left something unread.
+    Reset,
+    Cancelled,
+}
+
+impl From<Cancelled> for Failure {
+    fn from(_: Cancelled) -> Failure {
+        Failure::Cancelled
+    }
+}
+
+/// A new run.
+pub(crate) fn begin_run() {
+    PIPES.borrow().clear();
+}
+
+/// The name of the pipe that goes by this address.
+pub(crate) fn named(place: usize) -> Option<String> {
+    let pipes = PIPES.borrow();
+    let mut latest = pipes.iter().rev();
+    let pipe = latest.find(|pipe| address(pipe.ends[0]) == place)?;
+    let [reader, writer] = pipe.ends;
+    let kind = if pipe.of_socket { "socket" } else { "pipe" };
+    Some(format!("the {kind} from {writer} to {reader}"))
+}
+
+/// The address of the pipe that was made with this descriptor of its reader.
+fn address(reader: c_int) -> usize {
+    file_objects::address(file_objects::PIPES + reader as usize)
+}
+
+impl PipeId {
+    /// A new one, made with these descriptors of its reader and its writer.
+    pub(crate) fn new(ends: [c_int; 2], object: Object, of_socket: bool) -> PipeId {
+        let object = world::borrow().make_beside(address(ends[0]), Sort::Pipe, object);
+        let mut pipes = PIPES.borrow();
+        pipes.push(PipeState {
+            object,
+            bytes: VecDeque::new(),
+            messages: VecDeque::new(),
+            of_socket,
+            reset: false,
+            changes: [0; 2],
+            ends,
+        });
+        PipeId(pipes.len() as u32 - 1)
+    }
+
+    fn with<R>(self, then: impl FnOnce(&mut PipeState) -> R) -> R {
+        then(&mut PIPES.borrow()[self.0 as usize])
+    }
+
+    pub(crate) fn object(self) -> ObjectId {
+        self.with(|pipe| pipe.object)
+    }
+
+    /// Takes at most so many bytes, at least one, or a whole message. If it `waits`, it blocks until there are some.
+    pub(crate) fn get(self, most: usize, waits: bool, frame: &Frame) -> Result<Vec<u8>, Failure> {
+        self.step_of_get(most, waits, frame)?;
+        self.with(|pipe| {
+            pipe.changes[1] += 1;
+            match pipe.messages.pop_front() {
+                Some(message) => Ok(message),
+                None => {
+                    let taken = most.min(pipe.bytes.len());
+                    Ok(pipe.bytes.drain(..taken).collect())
+                }
+            }
+        })
+    }
+
+    /// As [`PipeId::get`], and leaves it there.
+    pub(crate) fn peek(self, most: usize, waits: bool, frame: &Frame) -> Result<Vec<u8>, Failure> {
+        self.step_of_get(0, waits, frame)?;
+        self.with(|pipe| match pipe.messages.front() {
+            Some(message) => Ok(message.clone()),
+            None => Ok(pipe.bytes.iter().take(most).copied().collect()),
+        })
+    }
+
+    fn step_of_get(self, most: usize, waits: bool, frame: &Frame) -> Result<(), Failure> {
+        let object = self.object();
+        let op = |tries| Op::Get {
+            object,
+            most: most as u64,
+            tries,
+        };
+        let done = blocking::perform(object, op, waits, frame)?;
+        match done.ok {
+            true => Ok(()),
+            false if done.result != GONE => Err(Failure::Again),
+            false => {
+                let reset = self.with(|pipe| core::mem::take(&mut pipe.reset));
+                Err(if reset { Failure::Reset } else { Failure::Gone })
+            }
+        }
+    }
+
+    /// Puts a message into the pipe. If it `waits`, it blocks until there is room.
+    pub(crate) fn put_message(
+        self,
+        message: Vec<u8>,
+        waits: bool,
+        frame: &Frame,
+    ) -> Result<(), Failure> {
+        let object = self.object();
+        let op = |tries| Op::Put {
+            object,
+            count: 1,
+            least: 1,
+            tries,
+        };
+        let done = blocking::perform(object, op, waits, frame)?;
+        if !done.ok {
+            return Err(match done.result {
+                GONE => Failure::Gone,
+                _ => Failure::Again,
+            });
+        }
+        self.with(|pipe| {
+            pipe.changes[0] += 1;
+            pipe.messages.push_back(message);
+        });
+        Ok(())
+    }
+
+    /// Whether it is a pipe, not a direction of a socket.
+    fn is_pipe(self) -> bool {
+        self.with(|pipe| !pipe.of_socket)
+    }
+
+    /// Whether something is in it.
+    pub(crate) fn has_unread(self) -> bool {
+        self.with(|pipe| !pipe.bytes.is_empty() || !pipe.messages.is_empty())
+    }
+
+    /// Its writers are gone; if one has left something unread, readers are told so.
+    pub(crate) fn writers_left(self, unread: bool) {
+        self.with(|pipe| {
+            pipe.changes[0] += 1;
+            pipe.reset |= unread;
+        });
+    }
+
+    /// Its readers are gone.
+    pub(crate) fn readers_left(self) {
+        self.with(|pipe| pipe.changes[1] += 1);
+    }
+
+    /// Puts bytes into the pipe; how many. If it `waits`, it blocks until all are in, or the readers are gone. `before` is called
+    /// before each step.
+    pub(crate) fn put(
+        self,
+        bytes: &[u8],
+        waits: bool,
+        frame: &Frame,
+        before: impl Fn(),
+    ) -> (usize, Option<Failure>) {
+        let object = self.object();
+        let mut put = 0;
+        while put < bytes.len() {
+            before();
+            let count = (bytes.len() - put) as u64;
+            let whole = bytes.len() as u64 <= ATOMIC && self.is_pipe();
+            let op = |tries| Op::Put {
+                object,
+                count,
+                least: if whole { count } else { 1 },
+                tries,
+            };
+            let done = match blocking::perform(object, op, waits, frame) {
+                Ok(done) => done,
+                Err(cancelled) => return (put, Some(cancelled.into())),
+            };
+            if !done.ok {
+                let failure = match done.result {
+                    GONE => Failure::Gone,
+                    _ => Failure::Again,
+                };
+                return (put, Some(failure));
+            }
+            let end = put + done.result as usize;
+            self.with(|pipe| {
+                pipe.changes[0] += 1;
+                pipe.bytes.extend(&bytes[put..end]);
+            });
+            put = end;
+        }
+        (put, None)
+    }
+}
