@@ -69,7 +69,7 @@ fn check(site: Site) {
         world::unsupported("more than 64 processes", site);
     }
     if open_description::any_modelled() {
-        world::unsupported("fork with an eventfd open", site);
+        world::unsupported("fork with a pipe, socket or eventfd open", site);
     }
     if signal_actions::action(libc::SIGCHLD).sa_sigaction != libc::SIG_DFL {
         // Its end would interrupt a thread, or reap itself.
