@@ -422,7 +422,7 @@ fn a_library_is_loaded_when_it_is_opened() {
     let said = bench.check(&["./host", "racy"]);
     assert!(said.contains("\"kind\": \"data-race\""), "{said}");
     assert!(said.contains("plugin.c:29"), "{said}");
-    let replayed = bench.run(&["replay", "reweave-out/host-1.rwt"]);
+    let replayed = bench.run(&["replay", "reweave-out/host_racy-1.rwt"]);
     assert_eq!(replayed.status.code(), Some(1), "{}", err(&replayed));
     let said = bench.check(&["./host", "late"]);
     assert!(said.contains("\"rule\": \"use-after-free\""), "{said}");

@@ -129,6 +129,13 @@ fn short(function: &str) -> Option<String> {
 /// A message with the names of threads in the place of their paths.
 fn renamed(message: &str, trace: &Trace, names: &[String]) -> String {
     let part = |c: char| c.is_alphanumeric() || c == '.' || c == '_';
+    // Messages of Rust tests have the given name behind the path.
+    let mut message = message.to_owned();
+    for thread in trace.threads.iter().skip(1) {
+        if let Some(given) = &thread.name {
+            message = message.replace(&format!("{} \"{given}\"", thread.path), &thread.path);
+        }
+    }
     let mut out = String::with_capacity(message.len());
     let mut word = String::new();
     let end = |word: &mut String, out: &mut String| {

@@ -60,7 +60,7 @@ fn an_assertion_in_a_spawned_thread() {
     let story = story("late", Kind::Assertion, late);
     has(
         &story,
-        "  main.0 \"checker\" panicked: assertion `left == right` failed: too late\n",
+        "  checker panicked: assertion `left == right` failed: too late\n",
     );
     let line = "assert_eq!(seen, 0, \"too late\"); // fails\n";
     has(&story, &format!("  at {}:13  {line}", place("fails")));

@@ -38,7 +38,7 @@ fn begin(broker: &Broker, place: &Path) -> Child {
         "5",
         "--slice",
         "20ms",
-        "-DN=11",
+        "-DN=14",
         &file,
     ];
     let mut command = reweave(place, &words);
@@ -46,7 +46,7 @@ fn begin(broker: &Broker, place: &Path) -> Child {
     command.spawn().expect("the command can be started")
 }
 
-/// (N + 3) * 2^(N - 2) executions: 7,168 for 11.
+/// (N + 3) * 2^(N - 2) executions: 69,632 for 14.
 fn resumed(broker: &Broker, place: &Path, name: &str) {
     let done = run(
         place,
@@ -54,7 +54,7 @@ fn resumed(broker: &Broker, place: &Path, name: &str) {
     );
     let text = String::from_utf8_lossy(&done.stdout);
     let said = String::from_utf8_lossy(&done.stderr);
-    assert!(text.contains("complete, 7,168 executions"), "{text}{said}");
+    assert!(text.contains("complete, 69,632 executions"), "{text}{said}");
     assert_eq!(done.status.code(), Some(0), "{said}");
 }
 
