@@ -516,12 +516,13 @@ impl Seen<'_> {
     fn new(finding: &Finding) -> Result<Seen<'_>, String> {
         let file = finding.trace.as_ref().ok_or("an error has no trace")?;
         let trace = Trace::read(Path::new(file)).map_err(|error| error.to_string())?;
-        let first = |failure: &&Failure| {
-            let place = failure.places.first().map(Position::to_string);
+        let same = |(number, failure): &(usize, &Failure)| {
+            let place = trace.location(*number).as_ref().map(Position::to_string);
             (failure.kind, &failure.message, place)
                 == (finding.kind, &finding.message, finding.location.clone())
         };
-        let failure = trace.errors.iter().find(first);
+        let failure = trace.errors.iter().enumerate().find(same);
+        let failure = failure.map(|(_, failure)| failure);
         let places = failure
             .ok_or("an error is not the one in its trace")?
             .places
