@@ -197,3 +197,30 @@ fn a_value_that_was_missed_is_a_livelock() {
     assert_eq!((met.classes.len(), livelocks.count()), (2, 1));
     assert!(compare(&program).unwrap().is_some());
 }
+
+/// The first thread leaves its last loop only if it reads 2. If it has not left, the third thread goes on and overwrites that unseen.
+#[test]
+fn a_write_that_is_made_only_if_a_thread_stays_is_found() {
+    let program = Looping(vec![
+        vec![
+            L::Head,
+            L::Cas(0, 0, 1),
+            L::Again(1, 2),
+            L::Store(0, 0),
+            L::Head,
+            L::Load(0),
+            L::Again(2, 2),
+        ],
+        vec![L::Store(0, 1)],
+        vec![
+            L::Head,
+            L::Cas(0, 1, 2),
+            L::Again(1, 2),
+            L::Head,
+            L::Cas(0, 0, 1),
+            L::Again(1, 2),
+            L::Store(0, 0),
+        ],
+    ]);
+    assert!(compare(&program).unwrap().is_some());
+}

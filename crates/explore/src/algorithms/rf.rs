@@ -203,6 +203,7 @@ impl Algorithm for Rf {
             }
         }
         self.detours = detours;
+        self.hold_kept(&mut run);
         self.stay(trail.fresh, &mut run);
         if let Some(cut) = self.cut {
             run.found.repeats = true;
@@ -479,7 +480,7 @@ impl Rf {
             decision.place,
             end - u32::from(swapped),
             above,
-            None,
+            false,
             run,
         );
     }

@@ -4,6 +4,7 @@ use super::{
     Rf, Run, Trail, Tried, claim,
     graph::{Graph, mix},
     owner,
+    trail::Kind,
 };
 use crate::{
     algorithm::{NewBranch, Unfit},
@@ -11,7 +12,7 @@ use crate::{
     draft::Draft,
     happens::add_next,
 };
-use reweave_model::{Choice, HOLD_ANY, Mark, Pending, ThreadId};
+use reweave_model::{Choice, HOLD_ANY, Mark, Op, Pending, ThreadId};
 use std::sync::Arc;
 
 /// One step of a plan in the making.
@@ -96,7 +97,7 @@ impl Rf {
         if detour.next {
             add(event.thread, event.pending(), 0, Mark::Default, end + 1);
         }
-        self.write(shared, *e, end, 0, None, run);
+        self.write(shared, *e, end, 0, false, run);
     }
 
     /// Writes down the plan that begins like this run and goes on with the items. The decision that is new was made after so
@@ -107,7 +108,7 @@ impl Rf {
         place: u32,
         fresh: u32,
         above: u32,
-        held: Option<Held>,
+        holds: bool,
         run: &mut Run,
     ) {
         let graph = &self.graph;
@@ -140,7 +141,7 @@ impl Rf {
             run.fit = Err(Unfit::because(why));
             return;
         }
-        if let Some(Held { thread, any }) = held {
+        for Held { thread, any } in self.held(before, place) {
             let outcome = if any { HOLD_ANY } else { 0 };
             let thread = draft.number(thread);
             draft.child.rest.sleep.push(Choice { thread, outcome });
@@ -157,7 +158,7 @@ impl Rf {
             fresh,
             node: Some(owner(&run.node, place).0.clone()),
             tried: self.tried_before(place),
-            floor: if held.is_some() { place } else { 0 },
+            floor: if holds { place } else { 0 },
             leaf: false,
         };
         run.found.children.push(NewBranch {
@@ -180,6 +181,32 @@ impl Rf {
     fn tried_before(&self, place: u32) -> Arc<[Tried]> {
         let tried = self.tried.iter().take(self.limit);
         tried.filter(|it| it.place <= place).cloned().collect()
+    }
+
+    /// Threads that are held and have seen no write since, in the plan of these events and the items: they still are.
+    fn held(&self, before: &[u32], place: u32) -> Vec<Held> {
+        let happens = &self.others.happens;
+        let mut held = Vec::new();
+        for it in self.tried.iter().take(self.limit) {
+            let thread = self.graph.named(it.name);
+            let (Some(thread), true) = (thread, it.kind == Kind::Held && it.place <= place) else {
+                continue;
+            };
+            let own = before.iter().filter(|at| happens.thread(**at) == thread);
+            let more = self.items.iter().filter(|item| item.step.thread == thread);
+            let writes = |at: u32| self.graph.touches[at as usize].is_some_and(|it| it.writes);
+            let changed = |item: &Item| match item.old {
+                Some(at) => writes(at),
+                None => !matches!(item.step.pending.op, Op::Load(_)),
+            };
+            let written = before.iter().any(|at| *at >= it.place && writes(*at))
+                || (self.items.iter()).any(|item| item.place >= it.place && changed(item));
+            if own.count() + more.count() == it.count as usize && !written {
+                let any = it.reads.len() > 1;
+                held.push(Held { thread, any });
+            }
+        }
+        held
     }
 
     /// Writes down the plan of the items alone. Nothing follows from its execution.

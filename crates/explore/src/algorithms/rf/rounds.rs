@@ -16,7 +16,7 @@
 use super::{
     Candidate, Decision, Rf, Run, Trail, claim,
     graph::{START, mix},
-    plans::{Held, Item},
+    plans::Item,
     trail::{Kind, Tried, TriedRead, Way},
 };
 use reweave_model::{Execution, Mark, Op, Plan, Site, ThreadId};
@@ -272,6 +272,16 @@ impl Rf {
         })
     }
 
+    /// Every thread that left a loop here might have stayed in it for a while, or for ever. That is explored whether or not a later write is known:
+    /// there may be one only because the thread stays.
+    pub(super) fn hold_kept(&mut self, run: &mut Run) {
+        for number in self.known..self.tried.len() {
+            if self.tried[number].kind == Kind::Kept && run.fit.is_ok() {
+                self.hold(number, run);
+            }
+        }
+    }
+
     /// Adds the plan in which a thread does not go through a round that left its loop, but waits until something is written.
     pub(super) fn hold(&mut self, number: usize, run: &mut Run) {
         let Tried {
@@ -281,9 +291,6 @@ impl Rf {
         if !claim(run, place, mix(name, u64::from(count) << 8 | 9)) {
             return;
         }
-        let Some(thread) = self.graph.named(name) else {
-            return;
-        };
         let mut order = std::mem::take(&mut self.witness.order);
         order.clear();
         order.extend(self.graph.done.iter().filter(|position| **position < place));
@@ -294,14 +301,10 @@ impl Rf {
             self.items.push(item);
         }
         self.witness.order = order;
-        let held = Held {
-            thread,
-            any: self.tried[number].reads.len() > 1,
-        };
         let above = super::owner(&run.node, place).1;
         // In that run it is one more round that was tried.
         let before = std::mem::replace(&mut self.tried[number].kind, Kind::Held);
-        self.write(shared, place, place, above, Some(held), run);
+        self.write(shared, place, place, above, true, run);
         self.tried[number].kind = before;
     }
 
