@@ -295,9 +295,9 @@ fn a_fragment_of_another_search_is_refused() {
     assert_eq!(search.absorb(other), Err(FragmentError::OtherOptions));
     advance(&mut search, &crowded(), 20, &mut Classes::new());
     let text = serde_json::to_string(&search.store()).unwrap();
-    let newer = text.replace("\"version\":10", "\"version\":11");
+    let newer = text.replace("\"version\":11", "\"version\":12");
     let refused = |text: &str| Search::resume(serde_json::from_str(text).unwrap()).err();
-    assert_eq!(refused(&newer), Some(FragmentError::Version(11)));
+    assert_eq!(refused(&newer), Some(FragmentError::Version(12)));
     let lost = text.replace("\"nodes\":[{", "\"nodes\":[],\"lost\":[{");
     assert!(matches!(refused(&lost), Some(FragmentError::Damaged(_))));
     // A node has one owner.
