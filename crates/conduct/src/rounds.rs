@@ -8,7 +8,7 @@
 //! A round that a plan asks for stays, and its thread is stopped: other values were to be read there, and these do not leave the loop.
 //! Such an execution repeats another one; it is run for what it shows of the other threads.
 //!
-//! *Called by:* targets, when [`Polls::again`](crate::parking::Polls::again) finds a round. *Owns:* who waits, and for what.
+//! *Called by:* targets, when [`Polls::again`](crate::parking::Polls::again) finds a round. *Owns:* which threads wait, and for what.
 
 use crate::run::Run;
 use alloc::vec::Vec;
@@ -182,7 +182,7 @@ impl Run {
         }
     }
 
-    /// What the threads that wait have come to is held back until something changes: for who reads the execution.
+    /// What the threads that wait have come to is held back until something changes: for readers of the execution.
     pub(crate) fn show_waiting(&mut self) {
         for waiting in &self.rounds.waiting {
             if let Some(pending) = &mut self.pending[waiting.thread.index()] {

@@ -193,7 +193,7 @@ impl PipeId {
         self.with(|pipe| !pipe.bytes.is_empty() || !pipe.messages.is_empty())
     }
 
-    /// Its writers are gone; if one has left something unread, readers are told so.
+    /// Its writers are gone; if one has left something unread, readers get an error that says so.
     pub(crate) fn writers_left(self, unread: bool) {
         self.with(|pipe| {
             pipe.changes[0] += 1;

@@ -4,7 +4,6 @@ use super::{duration, failed};
 use crate::{
     calls::threads,
     real,
-    rotation::Woken,
     schedule::Op,
     turn::{self, Step, active, synchronise},
 };
@@ -29,7 +28,6 @@ fn sleep_for(time: Duration) {
     if threads::cancelled(crate::rotation::Member::of(turn::number())) {
         threads::test_cancel();
     }
-    let _ = Woken::TimedOut;
 }
 
 /// # Safety
