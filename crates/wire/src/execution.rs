@@ -78,7 +78,7 @@ fn touch(access: Option<Access>) -> u64 {
     })
 }
 
-#[inline]
+#[inline(always)]
 fn write_event(out: &mut Writer<'_>, event: &Event) {
     let code = event.op.code();
     let [first, second] = event.access;
@@ -107,7 +107,7 @@ fn write_event(out: &mut Writer<'_>, event: &Event) {
     }
 }
 
-#[inline]
+#[inline(always)]
 pub(crate) fn read_event(from: &mut Reader<'_>, objects: usize) -> Result<Event, Malformed> {
     let head = from.word()?;
     let (object, site) = from.pair()?;

@@ -264,7 +264,7 @@ impl<P: Fingerprint> Polls<P> {
     }
 
     /// After an operation of the thread was done.
-    #[inline]
+    #[inline(always)]
     pub fn record(&mut self, event: &Event, state: &Machine) {
         let (left, again) = (self.left.take(), self.is_here_again());
         self.first = false;

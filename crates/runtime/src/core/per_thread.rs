@@ -22,6 +22,12 @@ impl<T: Default> PerThread<T> {
         what(&mut all[thread.index()])
     }
 
+    /// As [`PerThread::with`], if the thread has a value.
+    #[track_caller]
+    pub fn with_known<R>(&self, thread: ThreadId, what: impl FnOnce(&mut T) -> R) -> Option<R> {
+        self.0.borrow().get_mut(thread.index()).map(what)
+    }
+
     /// Passes the values of all threads. The closure must not ask for a value of the same table.
     pub fn each(&self, what: impl FnMut(&T)) {
         self.0.borrow().iter().for_each(what);

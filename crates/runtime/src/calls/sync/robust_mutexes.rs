@@ -74,14 +74,15 @@ pub fn released_for_wait(object: ObjectId) {
 
 /// The running thread ends, and leaves behind the robust mutexes that it holds.
 pub fn orphan_all() {
-    let site = Site(world::borrow().me().created);
-    while let Some(object) = with_held(Vec::pop) {
-        {
+    let me = world::borrow().current;
+    while let Some(object) = HELD.with_known(me, Vec::pop).flatten() {
+        let site = {
             let mut world = world::borrow();
             let known = world.about(object);
             known.health = Health::Orphaned;
             known.depth = 0;
-        }
+            Site(world.me().created)
+        };
         visible(Op::Unlock(object), site);
     }
 }
