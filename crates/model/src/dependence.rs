@@ -73,6 +73,8 @@ pub enum Class {
     TakeBack,
     /// Looks at a pipe.
     Look,
+    /// Moves bytes of a pipe, and waits until it can.
+    Move,
 }
 
 /// Classes that do not commute with the first, each pair once. Each object has its own, in its file.
@@ -111,7 +113,7 @@ const TABLE: [u32; Class::ALL.len()] = {
 
 impl Class {
     /// All of them; the place is the number.
-    const ALL: [Class; 30] = [
+    const ALL: [Class; 31] = [
         Class::Read,
         Class::Write,
         Class::ReadLock,
@@ -142,6 +144,7 @@ impl Class {
         Class::LookBack,
         Class::TakeBack,
         Class::Look,
+        Class::Move,
     ];
 
     /// From its number, `class as u8`.

@@ -24,6 +24,7 @@
 //! It knows nothing of the command line, and never prints.
 
 mod channel;
+mod cores;
 mod descendants;
 mod errors;
 mod gdb;

@@ -5,6 +5,7 @@
 
 use crate::{
     channel::{Channel, anonymous, futex, map},
+    cores::Core,
     descendants::{self, RunProcess},
     errors::StartError,
     launch::Launch,
@@ -12,7 +13,9 @@ use crate::{
     scratch_disk::ScratchDisk,
     spawn::{be_first_victim, descriptors, living, processor_time, spawn},
 };
-use reweave_wire::{Beginning, Death, Debugged, Header, Library, Threads, Writer, write_beginning};
+use reweave_wire::{
+    Beginning, Death, Debugged, Header, Library, Rule, Threads, Writer, write_beginning,
+};
 use std::{
     fs::File,
     io,
@@ -76,6 +79,7 @@ pub(crate) struct Process {
     os_threads: bool,
     ended: bool,
     _disk: ScratchDisk,
+    _core: Option<Core>,
 }
 
 impl Process {
@@ -102,6 +106,10 @@ impl Process {
             });
         }
         fill_header(channel.header(), launch, descriptors.rlim_cur);
+        let several = launch.rules.contains(Rule::Processes);
+        let core = several.then(Core::choose).flatten();
+        let number = core.as_ref().map_or(0, Core::number);
+        channel.header().core.store(number, Relaxed);
         let command = command(launch, &channel_file, &output, descriptors)?;
         let program = || launch.program.clone();
         let child = spawn(command).map_err(|error| StartError::Spawn(program(), error))?;
@@ -116,6 +124,7 @@ impl Process {
             os_threads: launch.threads == Threads::Os,
             ended: false,
             _disk: disk,
+            _core: core,
         };
         process
             .wait(Duration::from_secs(20))

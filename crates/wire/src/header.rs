@@ -5,7 +5,7 @@ use core::sync::atomic::{AtomicU32, AtomicU64};
 /// First word of the file.
 pub const MAGIC: u64 = u64::from_le_bytes(*b"reweave\0");
 /// Grows with every change of anything in this crate.
-pub const VERSION: u32 = 9;
+pub const VERSION: u32 = 10;
 
 /// Where plans begin.
 pub const PLANS_AT: usize = 4096;
@@ -66,6 +66,8 @@ pub struct Header {
     pub endless: AtomicU32,
     /// The system call in which a thread that is to be given up waits, counted from 1; 0: it runs.
     pub waits_in: AtomicU32,
+    /// The processor that all processes of a run are to share, counted from 1; 0: any.
+    pub core: AtomicU32,
     /// Bytes that a thread of the program can have.
     pub max_memory: AtomicU64,
     /// How many descriptors the program may have; the process may have more.

@@ -4,6 +4,10 @@
 //! *Bytes*: how much a get takes depends on all that was put before it, and how much a put puts on all that was taken. So all puts
 //! and gets of one pipe are in order.
 //!
+//! *Writers that come and go* commute with puts and gets that wait: such a get looks at them only if there is nothing, and then it is a
+//! [`Hangup`]; whoever puts is a writer itself. Where a get does not wait it finds bytes or that there are none, and the latter
+//! depends on writers: so it never commutes with them. Readers that go do not commute with puts, which may find that none is left.
+//!
 //! *Messages* are put and taken one by one. Writers are in order among themselves, and so are readers, but a put and a get commute:
 //! a get comes after the put of its message, a put after the get that made its room, by [`Effect::after`]. For bytes that would not
 //! do, even where a put and a get do not see each other: a third operation can see both, and one of them can make it wait.
@@ -15,17 +19,18 @@ use crate::{
     machine::{Effect, Machine},
     op::{ObjectId, Op, ThreadId},
 };
-use Class::{Deaf, Empty, Full, Handle, Hangup, Look, Poll, Recv, Refused, Send, Write};
+use Class::{Deaf, Empty, Full, Handle, Hangup, Look, Move, Poll, Recv, Refused, Send, Write};
 use alloc::collections::VecDeque;
 use serde::{Deserialize, Serialize};
 
 /// Those of channels hold as well: [`super::channel`].
 pub(crate) const CONFLICTS: Conflicts = &[
-    (Look, &[Send, Recv, Poll, Write, Handle, Deaf]),
+    (Look, &[Send, Recv, Poll, Write, Move, Handle, Deaf]),
     (
         Write,
         &[Send, Recv, Poll, Empty, Full, Handle, Hangup, Deaf, Refused],
     ),
+    (Move, &[Write, Move, Empty, Full, Hangup, Deaf, Refused]),
 ];
 
 /// Results of [`Op::Put`] and [`Op::Get`] that fail.
@@ -159,8 +164,8 @@ pub(super) fn effect(machine: &Machine, _: ThreadId, op: Op, _: u16) -> Effect {
             object,
             count,
             least,
-            ..
-        } => put(pipe(machine, object), object, count, least),
+            tries,
+        } => put(pipe(machine, object), object, [count, least], tries),
         Op::Get {
             object,
             most,
@@ -174,7 +179,12 @@ pub(super) fn effect(machine: &Machine, _: ThreadId, op: Op, _: u16) -> Effect {
     }
 }
 
-fn put(pipe: &Pipe, object: ObjectId, count: u64, least: u64) -> Effect {
+/// Moves bytes. To look whether there are any, or room for them, without waiting, finds out about writers too.
+fn bytes(tries: bool) -> Class {
+    if tries { Write } else { Move }
+}
+
+fn put(pipe: &Pipe, object: ObjectId, [count, least]: [u64; 2], tries: bool) -> Effect {
     if pipe.is_broken() {
         return Effect::touch(object, Refused).returning(GONE).failed();
     }
@@ -183,7 +193,7 @@ fn put(pipe: &Pipe, object: ObjectId, count: u64, least: u64) -> Effect {
         return Effect::touch(object, Full).returning(NOT_NOW).failed();
     }
     let amount = count.min(room);
-    let class = if pipe.messages { Send } else { Write };
+    let class = if pipe.messages { Send } else { bytes(tries) };
     Effect {
         after: pipe.room_maker(amount),
         ..Effect::touch(object, class).returning(amount)
@@ -218,7 +228,7 @@ fn get(pipe: &Pipe, object: ObjectId, most: u64, tries: bool) -> Effect {
     }
     Effect {
         after: Some(last),
-        ..Effect::touch(object, Write).returning(amount)
+        ..Effect::touch(object, bytes(tries)).returning(amount)
     }
 }
 
@@ -230,10 +240,11 @@ pub(super) fn apply(machine: &mut Machine, doing: &Doing) {
     match doing.op {
         Op::Put { .. } if doing.effect.ok && amount > 0 => pipe.put(doing.step, amount),
         Op::Get { most: 1.., .. } if doing.effect.ok => pipe.take(doing.step, amount),
-        Op::WriterAdd(_) => pipe.writers += 1,
+        // An end that is shut down stays so.
+        Op::WriterAdd(_) => pipe.writers += u32::from(pipe.writers > 0),
         Op::WriterDrop(_, false) => pipe.writers = pipe.writers.saturating_sub(1),
         Op::WriterDrop(_, true) => pipe.writers = 0,
-        Op::ReaderAdd(_) => pipe.readers += 1,
+        Op::ReaderAdd(_) => pipe.readers += u32::from(pipe.readers > 0),
         Op::ReaderDrop(_, false) => pipe.readers = pipe.readers.saturating_sub(1),
         Op::ReaderDrop(_, true) => pipe.readers = 0,
         _ => {}
@@ -336,6 +347,8 @@ mod tests {
         let end = machine.apply(me, get(1, false), 0);
         assert_eq!((end.ok, end.result), (false, GONE));
         machine.apply(me, Op::WriterAdd(PIPE), 0);
+        assert_eq!(machine.apply(me, get(1, false), 0).result, GONE);
+        let (mut machine, me) = self::machine(1);
         machine.apply(me, put(1, 1, false), 0);
         assert!(!enabled(&machine, me, put(1, 1, false)));
         machine.apply(me, Op::ReaderAdd(PIPE), 0);

@@ -22,7 +22,9 @@ pub struct Family {
     pub thread_ends: fn(),
     /// The running thread ends the process with this status: runs what is to run then, as ordinary code.
     pub process_ends: fn(c_int, Site),
-    /// A forked process is about to be gone, with its one thread, however it came to that.
+    /// A process of several is about to be gone, with its one thread, however it came to that. What others see of it, ends.
+    pub one_of_several_ends: fn(Site),
+    /// The same, of one that was forked.
     pub forked_process_ends: fn(),
     /// The module at an address must stay until [`Family::module_released`]: an object of the running thread needs its code.
     pub module_retained: fn(usize, Site),
@@ -67,6 +69,7 @@ impl Family {
         process_changes: |_| {},
         thread_ends: || {},
         process_ends: |_, _| {},
+        one_of_several_ends: |_| {},
         forked_process_ends: || {},
         module_retained: |_, _| {},
         module_released: |_, _| {},
@@ -100,6 +103,10 @@ pub fn thread_ends() {
 
 pub fn process_ends(status: c_int, site: Site) {
     crate::each_family(|family| (family.process_ends)(status, site));
+}
+
+pub fn one_of_several_ends(site: Site) {
+    crate::each_family(|family| (family.one_of_several_ends)(site));
 }
 
 pub fn forked_process_ends() {

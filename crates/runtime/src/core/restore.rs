@@ -42,6 +42,8 @@ pub struct Snapshot {
     hot: Vec<(usize, usize)>,
     /// Where parts of pages begin, and what is in them.
     parts: Vec<(usize, Vec<u8>)>,
+    /// A forked process runs: its memory is not put back, and none of it is protected.
+    pub forked: bool,
 }
 
 impl Snapshot {
@@ -50,6 +52,7 @@ impl Snapshot {
             regions: Vec::new(),
             hot: Vec::new(),
             parts: Vec::new(),
+            forked: false,
         }
     }
 
@@ -101,6 +104,9 @@ impl Snapshot {
 
     /// A write to this address trapped. Whether it was to a protected page of ours; the write can now go on.
     pub fn touch(&mut self, address: usize) -> bool {
+        if self.forked {
+            return false;
+        }
         let Some(region) = self
             .regions
             .iter_mut()

@@ -18,7 +18,7 @@ use crate::{
         descriptor_ranges::{self, FIRST},
         file_objects,
         open_description::{self, DescriptionId},
-        ordering::{Moment, alone},
+        ordering::{Moment, alone_in_process},
         os_files::{self, close, is_open},
         start_state::{self, COPIES, RUNTIME_DESCRIPTORS},
     },
@@ -136,6 +136,16 @@ pub(crate) fn has_descriptor(description: DescriptionId) -> bool {
     entries.any(|(entry, number)| entry.description == description && is_open(number))
 }
 
+/// The open descriptors of the running process, with what they stand for.
+pub(crate) fn all_open() -> Vec<(c_int, DescriptionId)> {
+    let table = TABLE.borrow();
+    let entries = (0..).zip(table.entries.iter());
+    let known = entries.filter(|(number, entry)| entry.known && is_open(*number));
+    known
+        .map(|(number, entry)| (number, entry.description))
+        .collect()
+}
+
 /// A copy of a descriptor with a number of the runtime; -1: it stands for nothing.
 pub(crate) fn copy(descriptor: c_int, site: Site) -> c_int {
     let copy = os_files::duplicate_above(descriptor, COPIES);
@@ -215,7 +225,7 @@ pub(crate) fn note_replaced(number: c_int) {
     if !(0..FIRST).contains(&number) {
         return;
     }
-    match alone() {
+    match alone_in_process() {
         true => TABLE.borrow().standard_replaced[number as usize] = true,
         false => _ = rules::needs(Rule::Output),
     }
@@ -234,14 +244,14 @@ pub(crate) fn look_up(number: c_int, site: Site) {
     if !is_number(number) || is_output(number) {
         return;
     }
-    if !alone() {
+    if !alone_in_process() {
         match rules::holds(Rule::Closing) {
             true => file_objects::touch(object(number), site),
             false => file_objects::look_at(object(number), site),
         }
     }
     note_stale(number);
-    if !alone() {
+    if !alone_in_process() {
         let thread = world::borrow().current;
         let description = description(number);
         TABLE.borrow().lookups.push(Lookup {
@@ -264,7 +274,7 @@ pub(crate) fn change_flags(number: c_int, site: Site) {
     if !is_number(number) {
         return;
     }
-    if !alone() && (number == 1 || number == 2) {
+    if !alone_in_process() && (number == 1 || number == 2) {
         rules::needs(Rule::Output);
     }
     if !is_output(number) {
@@ -279,7 +289,7 @@ pub(crate) fn note_stale(number: c_int) {
     if !ranges || !is_number(number) || is_open(number) {
         return;
     }
-    let beside_others = !alone();
+    let beside_others = !alone_in_process();
     let opened = {
         let mut table = TABLE.borrow();
         table.stale_used |= !table.opened_beside_others && beside_others;
@@ -388,7 +398,7 @@ pub(crate) fn opened(given: c_int, site: Site) -> c_int {
 
 /// As [`opened`], for two at once.
 pub(crate) fn opened_both(given: &mut [c_int; 2], site: Site) {
-    if alone() {
+    if alone_in_process() {
         return given.iter_mut().for_each(|one| *one = opened(*one, site));
     }
     // Both are out of the way before other threads can do anything.
@@ -415,7 +425,7 @@ pub(crate) fn opened_from(
         let what = format!("more than {limit} descriptors");
         world::unsupported(&what, site);
     }
-    let number = match alone() && changes_in_order() {
+    let number = match alone_in_process() && changes_in_order() {
         true => given,
         false => install(given, least, site),
     };

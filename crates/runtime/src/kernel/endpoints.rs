@@ -8,11 +8,15 @@
 //! call is over must be known from the order of steps: a `close` that nothing orders after the call first looks at the pipe that
 //! the call uses, which is a step that does not commute with the call's own. And whether a call was there must follow from what the
 //! `close` itself has read, so with [`Rule::Closing`] lookups change the descriptor; without it there is no such `close`.
+//!
+//! *Processes*: a fork adds an end for each descriptor that the child gets ([`inherit`]), and the end of a process drops its own
+//! ([`drop_all`]). Pipes and open descriptions are the run's, tables of descriptors are each process's.
 
 use crate::{
     core::{cell::RunCell, trampoline::Frame},
     kernel::{
-        ordering::{Moment, alone},
+        descriptor_table, open_description,
+        ordering::{Moment, alone_in_process},
         pipes::{Failure, PipeId, SOCKET_CAPACITY},
         program_memory::ProgramMemory,
         signals, waits,
@@ -74,6 +78,15 @@ struct Hold {
     closed: bool,
 }
 
+impl Hold {
+    /// Whether it is that of another thread of the running process: numbers mean something else in others.
+    fn is_of_another(&self, me: ThreadId) -> bool {
+        let world = world::borrow();
+        let process = |thread: ThreadId| world.threads[thread.index()].process;
+        self.thread != me && process(self.thread) == process(me)
+    }
+}
+
 static HOLDS: RunCell<Vec<Hold>> = RunCell::new(Vec::new());
 
 /// A new run.
@@ -83,7 +96,7 @@ pub(crate) fn begin_run() {
 
 /// The running thread has looked up a descriptor of this end, and is about to use one of its pipes.
 pub(crate) fn hold(endpoint: Endpoint, number: c_int, writes: bool) {
-    if alone() {
+    if alone_in_process() {
         return;
     }
     let pipe = match writes {
@@ -110,7 +123,7 @@ pub(crate) fn hold(endpoint: Endpoint, number: c_int, writes: bool) {
 
 /// What the running thread does from now on is not known to threads that know what it did before.
 fn still_holding() {
-    if alone() {
+    if alone_in_process() {
         return;
     }
     let moment = Moment::now();
@@ -137,6 +150,38 @@ pub(crate) fn let_go(number: c_int, site: Site) {
     if let Some(endpoint) = left {
         endpoint.drop_one(site);
     }
+}
+
+/// The running process is about to fork: each of its descriptors will be in the child too. It keeps its own meanwhile, so no other
+/// process can see that they are counted early.
+pub(crate) fn inherit(site: Site) {
+    for endpoint in all() {
+        endpoint.add_one(site);
+    }
+}
+
+/// The running process ends, and its descriptors with it. Others may still have the ends.
+pub(crate) fn drop_all(site: Site) {
+    let all = all();
+    if !all.is_empty() && !world::borrow().is_alone_in_process() {
+        world::unsupported(
+            "the end of a process beside its other threads, with a pipe or socket open",
+            site,
+        );
+    }
+    for endpoint in all {
+        endpoint.drop_one(site);
+    }
+}
+
+/// The end of each open descriptor of the running process that is one, by number.
+fn all() -> Vec<Endpoint> {
+    if !open_description::any_endpoint() {
+        return Vec::new();
+    }
+    let open = descriptor_table::all_open().into_iter();
+    open.filter_map(|(_, description)| description.endpoint())
+        .collect()
 }
 
 impl Endpoint {
@@ -188,7 +233,7 @@ impl Endpoint {
             let holds = HOLDS.borrow();
             let others = holds
                 .iter()
-                .filter(|hold| hold.number == number && hold.thread != me);
+                .filter(|hold| hold.number == number && hold.is_of_another(me));
             let unordered = others.filter(|hold| !hold.moment.is_before_now());
             unordered.map(|hold| hold.object).collect()
         };
@@ -203,7 +248,8 @@ impl Endpoint {
         let holders = {
             let mut holds = HOLDS.borrow();
             let active = |hold: &&mut Hold| {
-                hold.active && hold.number == number && hold.endpoint == self && hold.thread != me
+                let here = hold.active && hold.number == number;
+                here && hold.endpoint == self && hold.is_of_another(me)
             };
             let mut active: Vec<&mut Hold> = holds.iter_mut().filter(active).collect();
             if let [only] = &mut active[..] {

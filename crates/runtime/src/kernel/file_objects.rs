@@ -10,7 +10,11 @@
 
 use crate::{
     core::{cell::RunCell, objects::Sort},
-    kernel::{file_names, ordering::alone, os_files, pipes, start_state, waits},
+    kernel::{
+        file_names,
+        ordering::{alone, alone_in_process},
+        os_files, pipes, start_state, waits,
+    },
     run::{
         call_sites,
         hidden_objects::Hidden,
@@ -61,10 +65,14 @@ pub(crate) fn look_at_open(descriptor: c_int, from: &usize) {
 
 /// The object of a number, if other threads run.
 fn object_beside_others(number: usize) -> Option<ObjectId> {
-    let mut world = world::borrow();
-    if world.races.alone(world.current) {
+    let alone = match is_of_process(number) {
+        true => alone_in_process(),
+        false => alone(),
+    };
+    if alone {
         return None;
     }
+    let mut world = world::borrow();
     // Nothing that is done to descriptors, keys and names orders memory.
     let sort = match number {
         TABLE..SPECIAL => Sort::Quiet,
@@ -76,11 +84,15 @@ fn object_beside_others(number: usize) -> Option<ObjectId> {
 
 /// What belongs to a process has another number in each.
 fn of_process(number: usize) -> usize {
-    let own = matches!(number, 1..=KEYS | STREAMS..EVENTFDS | DESCRIPTORS..SPECIAL);
-    match own {
+    match is_of_process(number) {
         true => number + processes::current().index() * 2 * SPECIAL,
         false => number,
     }
+}
+
+/// Whether an object belongs to a process: no other one can reach it.
+fn is_of_process(number: usize) -> bool {
+    matches!(number, 1..=KEYS | STREAMS..EVENTFDS | DESCRIPTORS..SPECIAL)
 }
 
 /// The mutex of this number.

@@ -70,6 +70,7 @@ pub(crate) static FAMILY: Family = Family {
         waits::thread_begins(birth);
     },
     thread_ends: waits::end,
+    one_of_several_ends: endpoints::drop_all,
     before_report: descriptor_table::conclude,
     clean_up: || {
         file_names::clean_up();

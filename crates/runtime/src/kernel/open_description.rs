@@ -122,10 +122,11 @@ pub(crate) fn begin_run() {
     all.push(OpenDescription::default());
 }
 
-/// Whether the run models any open description. How many processes have one open is not counted yet.
-pub(crate) fn any_modelled() -> bool {
+/// Whether the run has made any pipe or socket.
+pub(crate) fn any_endpoint() -> bool {
     let all = DESCRIPTIONS.borrow();
-    all.iter().any(|description| description.modelled.is_some())
+    let mut modelled = all.iter().filter_map(|description| description.modelled);
+    modelled.any(|modelled| matches!(modelled, Modelled::Endpoint(_)))
 }
 
 /// A new open description.
@@ -150,6 +151,14 @@ impl DescriptionId {
 
     fn modelled(self) -> Option<Modelled> {
         self.with(|description| description.modelled)
+    }
+
+    /// The end of a pipe that it is.
+    pub(crate) fn endpoint(self) -> Option<Endpoint> {
+        match self.modelled()? {
+            Modelled::Endpoint(endpoint) => Some(endpoint),
+            Modelled::Eventfd(_) => None,
+        }
     }
 
     /// The running thread uses the offset, in a step that began in this epoch.

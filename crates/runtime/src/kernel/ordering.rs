@@ -3,7 +3,7 @@
 //! Much of this folder is exact only as long as threads come to a thing one after the other, in an order that the program itself
 //! makes. A [`Moment`] remembers the last use; the next use asks whether the last one happened before it.
 
-use crate::run::world;
+use crate::run::{processes, world};
 use reweave_model::ThreadId;
 
 /// A step of a thread.
@@ -50,4 +50,9 @@ impl Moment {
 pub(crate) fn alone() -> bool {
     let world = world::borrow();
     world.races.alone(world.current)
+}
+
+/// As [`alone`], among the threads of the running process: other processes have descriptors and the like of their own.
+pub(crate) fn alone_in_process() -> bool {
+    alone() || processes::used() && world::borrow().forks_alone()
 }

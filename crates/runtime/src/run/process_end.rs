@@ -136,8 +136,16 @@ pub fn stay(site: Site) -> ! {
     if alone {
         world::finish();
     }
+    leave_others(site);
     visible(Op::Lock(Hidden::Exit.object()), site);
     unreachable!("a lock that is never released")
+}
+
+/// The first process ends, and those that it has forked go on without it.
+fn leave_others(site: Site) {
+    if !processes::all().is_empty() {
+        families::one_of_several_ends(site);
+    }
 }
 
 /// After a run: whether the first thread ended the process while others had something to do: operations that do not happen before
@@ -177,6 +185,7 @@ pub fn conclude() {
 /// A signal ends the running process. The first one is only left by its thread: what the others do is seen.
 pub fn die(signal: c_int, site: Site) -> ! {
     if processes::current().is_first() {
+        leave_others(site);
         world::freeze(site);
     }
     if !world::borrow().is_alone_in_process() {

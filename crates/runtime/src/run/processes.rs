@@ -119,6 +119,25 @@ pub fn prepare() {
     };
     PORT.store(port as usize + PORT_BYTES, Ordering::Relaxed);
     faults::watch_children();
+    match channel::header().core.load(Ordering::Relaxed) {
+        0 => {}
+        core => stay_on(core as usize - 1),
+    }
+}
+
+/// Keeps this process, and those that it forks, on one processor: only one of them runs at a time, and handing the turn to another
+/// processor takes several times as long. The program does not see it, since runs answer its questions about processors themselves.
+fn stay_on(core: usize) {
+    let mut set = [0_u64; 16];
+    let Some(word) = set.get_mut(core / 64) else {
+        return;
+    };
+    *word = 1 << (core % 64);
+    // SAFETY: the kernel reads the set, a live local. If it refuses, processes run where they like.
+    unsafe {
+        let arguments = [0, size_of_val(&set), set.as_ptr() as usize, 0, 0, 0];
+        sys::call(libc::SYS_sched_setaffinity, arguments);
+    }
 }
 
 /// A thread of another process goes on, and the running one waits where it is.
@@ -151,6 +170,7 @@ pub(super) fn switch_to(mut world: Held, thread: ThreadId) {
 /// All that each process has for itself becomes that of another one.
 fn enter(change: ProcessChange, to: ProcessId) {
     change_all(change);
+    world::snapshot().forked = !to.is_first();
     let mut world = borrow();
     world.objects.process_changes(change, to);
     let world = &mut *world;
@@ -412,6 +432,7 @@ pub fn ended_children(process: ProcessId) -> ObjectId {
 /// The running process ends, with its last thread. `site` is where.
 pub fn end_process(status: c_int, site: Site) -> ! {
     families::forked_process_ends();
+    families::one_of_several_ends(site);
     if rules::holds(Rule::Children) {
         let own = of(current()).expect("it was forked");
         let pool = ended_children(own.parent);
@@ -442,6 +463,7 @@ pub fn end_run() {
     channel::header().forked.store(0, Ordering::Relaxed);
     ALL.borrow().clear();
     change_all(ProcessChange::Over);
+    world::snapshot().forked = false;
     CURRENT.set(ProcessId::FIRST);
     TURN.store(0, Ordering::Relaxed);
     OVER.store(false, Ordering::Relaxed);

@@ -9,7 +9,7 @@ use crate::{
         endpoints::{self, Endpoint},
         file_locks::{self, LockKind, LockRequest},
         file_names, file_objects, libc_streams, open_description,
-        ordering::alone,
+        ordering::{alone, alone_in_process},
         os_files,
         passed_calls::passes,
         start_state::{self, RUNTIME_DESCRIPTORS},
@@ -44,7 +44,7 @@ fn site(frame: &Frame) -> Site {
 
 /// Where a descriptor is closed that a stream goes through, streams look theirs up as well.
 fn note_stream_of(descriptor: c_int) {
-    if world::active() && !alone() && libc_streams::goes_through(descriptor) {
+    if world::active() && !alone_in_process() && libc_streams::goes_through(descriptor) {
         rules::needs(Rule::Table);
     }
 }
@@ -173,7 +173,7 @@ extern "C" fn close_several(first: c_uint, last: c_uint, flags: c_int, frame: &F
         true => last.min(PAST - 1),
         false => last,
     };
-    if world::active() && !alone() {
+    if world::active() && !alone_in_process() {
         let numbers = first as c_int..=last as c_int;
         if rules::needs(Rule::Table) && rules::needs(Rule::Output) {
             file_objects::touch(file_objects::TABLE, site(frame));

@@ -8,7 +8,7 @@
 use crate::{
     calls::process::at_fork,
     core::{per_process::ProcessId, trampoline::Frame},
-    kernel::open_description,
+    kernel::endpoints,
     outside_run,
     run::{
         accesses, call_sites, leftovers,
@@ -39,6 +39,7 @@ extern "C" fn fork_process(frame: &Frame) -> pid_t {
     let site = call_sites::site(&frame.return_address);
     check(site);
     at_fork::before();
+    endpoints::inherit(site);
     let forked = processes::fork(site, process_numbers::by_path);
     at_fork::after(forked == Forked::Child);
     result(forked)
@@ -48,6 +49,7 @@ extern "C" fn fork_without_handlers(frame: &Frame) -> pid_t {
     outside_run!(_Fork: fn() -> pid_t);
     let site = call_sites::site(&frame.return_address);
     check(site);
+    endpoints::inherit(site);
     result(processes::fork(site, process_numbers::by_path))
 }
 
@@ -67,9 +69,6 @@ fn check(site: Site) {
     let alone = world::borrow().forks_alone();
     if processes::all().len() >= processes::MOST {
         world::unsupported("more than 64 processes", site);
-    }
-    if open_description::any_modelled() {
-        world::unsupported("fork with a pipe, socket or eventfd open", site);
     }
     if signal_actions::action(libc::SIGCHLD).sa_sigaction != libc::SIG_DFL {
         // Its end would interrupt a thread, or reap itself.
