@@ -70,7 +70,10 @@ pub(crate) static FAMILY: Family = Family {
         waits::thread_begins(birth);
     },
     thread_ends: waits::end,
-    before_report: descriptor_table::conclude,
+    before_report: || {
+        descriptor_table::conclude();
+        path_resolution::conclude();
+    },
     clean_up: || {
         file_names::clean_up();
         nameless_files::clean_up();
