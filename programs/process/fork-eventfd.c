@@ -7,8 +7,9 @@
 
 int main(void) {
     int counter = eventfd(0, 0);
+    pid_t children[2];
     for (int i = 1; i <= 2; i++)
-        if (fork() == 0) {
+        if ((children[i - 1] = fork()) == 0) {
             uint64_t number = i;
             _exit(write(counter, &number, sizeof number) != sizeof number);
         }
@@ -19,6 +20,6 @@ int main(void) {
         sum += number;
     }
     assert(sum == 3);
-    while (wait(NULL) > 0) {}
+    for (int i = 0; i < 2; i++) assert(waitpid(children[i], NULL, 0) == children[i]);
     return 0;
 }

@@ -1,4 +1,4 @@
-/* Three processes, each but the last writing to the next one, by their standard streams. */
+/* Three processes, each but the last writing to the next one, by their standard streams. With KEPT the second keeps an end for writing to itself. */
 #include <assert.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -16,7 +16,8 @@ static void stage(int in, int out, char add) {
 int main(void) {
     int first[2], second[2];
     if (pipe(first) || pipe(second)) return 1;
-    if (fork() == 0) {
+    pid_t source = fork();
+    if (source == 0) {
         dup2(first[1], STDOUT_FILENO);
         close(first[0]);
         close(first[1]);
@@ -24,7 +25,8 @@ int main(void) {
         close(second[1]);
         _exit(write(STDOUT_FILENO, "abc", 3) != 3);
     }
-    if (fork() == 0) {
+    pid_t filter = fork();
+    if (filter == 0) {
         dup2(first[0], STDIN_FILENO);
         dup2(second[1], STDOUT_FILENO);
         close(first[0]);
@@ -44,6 +46,8 @@ int main(void) {
     ssize_t got;
     while ((got = read(second[0], all + length, sizeof all - length)) > 0) length += got; /* <- */
     assert(length == 3 && memcmp(all, "bcd", 3) == 0);
-    while (wait(NULL) > 0) {}
+    int status;
+    assert(waitpid(source, &status, 0) == source && status == 0);
+    assert(waitpid(filter, &status, 0) == filter && status == 0);
     return 0;
 }

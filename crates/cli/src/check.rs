@@ -9,6 +9,7 @@ use crate::{
     progress::{self, Phase, Progress},
     search_file::SearchFile,
     signals::interrupts,
+    verdict_cache::{Known, VerdictCache},
 };
 use reweave_check::{Control, Settings};
 use reweave_explore::{AlgorithmName, Options, Probing};
@@ -189,11 +190,51 @@ fn explore(request: &CheckRequest) -> Result<ExitCode, Failure> {
     let control = Control::default();
     let progress = Progress::new(request.program_name(), workers(options), &control);
     let shown = options.format == Format::Text;
-    let checked = progress::shown(&progress, shown, || {
+    let verdict = progress::shown(&progress, shown, || -> Result<_, Failure> {
         let program = prepare(request, stdin)?;
-        search(request, program, &control, &progress)
+        let facts = Facts::of(request, &program)
+            .map_err(|error| format!("{}: cannot be read: {error}", program.name()))?;
+        let cache = VerdictCache::of(request, &facts);
+        if let Some(known) = cache.as_ref().and_then(|cache| cache.look_up(&program)) {
+            return Ok(Verdict::Known(Box::new(known)));
+        }
+        let checked = search(
+            request,
+            program,
+            &facts,
+            cache.as_ref(),
+            &control,
+            &progress,
+        )?;
+        Ok(Verdict::Found(Box::new(checked)))
     })?;
-    present(request, &checked)
+    match verdict {
+        Verdict::Known(known) => Ok(repeat(request, *known)),
+        Verdict::Found(checked) => present(request, &checked),
+    }
+}
+
+/// What a check came to.
+enum Verdict {
+    /// By an earlier check, and nothing has changed since.
+    Known(Box<Known>),
+    Found(Box<Checked>),
+}
+
+/// Shows the result of an earlier check.
+fn repeat(request: &CheckRequest, known: Known) -> ExitCode {
+    let options = &request.options;
+    let mut result = known.result;
+    let age = known.since.elapsed().unwrap_or_default();
+    result.cached_s = Some(age.as_secs_f64());
+    let text = match options.format {
+        Format::Json => result.to_json(),
+        Format::Text => render_untold(&result, 0, style(options.full, options.plain)),
+    };
+    match print(&text) {
+        ExitCode::Clean => result.exit_code(options.strict),
+        failed => failed,
+    }
 }
 
 /// Shows what came out of a check, and returns the exit code.
@@ -233,6 +274,8 @@ pub struct Checked {
 fn search(
     request: &CheckRequest,
     mut program: NativeProgram,
+    facts: &Facts,
+    cache: Option<&VerdictCache>,
     control: &Control,
     progress: &Progress<'_>,
 ) -> Result<Checked, Failure> {
@@ -241,9 +284,7 @@ fn search(
     program.stopped_by(control);
     let settings = settings(request, &program);
     let name = settings.name.clone();
-    let facts = Facts::of(request, &program)
-        .map_err(|error| format!("{}: cannot be read: {error}", program.name()))?;
-    let file = SearchFile::new(&options.output, &name, &facts);
+    let file = SearchFile::new(&options.output, &name, facts);
     // Compiling does not count.
     let until = options.budget.and_then(|it| Instant::now().checked_add(it));
     let mut session = Session::new(program, settings, until)?;
@@ -264,6 +305,9 @@ fn search(
             break (finished, left);
         }
     };
+    if let Some(cache) = cache {
+        cache.keep(&session, &finished.result);
+    }
     let kept = match left {
         Some(left) => file.write(left),
         None => {

@@ -22,6 +22,7 @@ mod run;
 mod search_file;
 mod signals;
 mod suite;
+mod verdict_cache;
 
 use args::{Cli, Verb};
 use clap::error::ErrorKind;

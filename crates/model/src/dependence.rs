@@ -73,8 +73,10 @@ pub enum Class {
     TakeBack,
     /// Looks at a pipe.
     Look,
-    /// Moves bytes of a pipe, and waits until it can.
-    Move,
+    /// Puts bytes into a pipe, and waits until it can.
+    Put,
+    /// Takes bytes from a pipe, and waits until it can.
+    Take,
 }
 
 /// Classes that do not commute with the first, each pair once. Each object has its own, in its file.
@@ -113,7 +115,7 @@ const TABLE: [u32; Class::ALL.len()] = {
 
 impl Class {
     /// All of them; the place is the number.
-    const ALL: [Class; 31] = [
+    const ALL: [Class; 32] = [
         Class::Read,
         Class::Write,
         Class::ReadLock,
@@ -144,7 +146,8 @@ impl Class {
         Class::LookBack,
         Class::TakeBack,
         Class::Look,
-        Class::Move,
+        Class::Put,
+        Class::Take,
     ];
 
     /// From its number, `class as u8`.

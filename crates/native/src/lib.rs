@@ -69,5 +69,6 @@ pub use session::{Finished, ResumeError, Session, StepDown, StoredSession, check
 pub use stable_run::{Order, StableRun};
 pub use standard_input::copy_standard_input;
 pub use subject::NativeSubject;
+pub use surroundings::Surroundings;
 pub use target::{NativeTarget, Observation, Spent};
 pub use worker_target::WorkerTarget;

@@ -38,6 +38,8 @@ pub struct StoredNotes {
     unseen: Vec<Site>,
     #[serde(default)]
     libraries: Vec<(String, bool)>,
+    #[serde(default)]
+    names_files: bool,
 }
 
 impl Notes {
@@ -64,6 +66,7 @@ impl Notes {
                 } => stored.warnings.push((rule, site, address)),
                 Note::Weak(site) => stored.weak.push(site),
                 Note::Unseen(site) => stored.unseen.push(site),
+                Note::NamesFiles => stored.names_files = true,
                 Note::Racy(_) | Note::Missing(_) | Note::Needs(_) | Note::Returns(_) => {}
             }
         }
@@ -74,6 +77,11 @@ impl Notes {
     pub(crate) fn weak_orders(&self) -> u64 {
         let weak = self.all.iter();
         weak.filter(|note| matches!(note, Note::Weak(_))).count() as u64
+    }
+
+    /// Whether a run named a file.
+    pub(crate) fn names_files(&self) -> bool {
+        self.all.contains(&Note::NamesFiles)
     }
 
     /// The warnings, each place and rule once.
@@ -172,7 +180,8 @@ impl From<StoredNotes> for Notes {
                 address,
             }))
             .chain(stored.weak.into_iter().map(Note::Weak))
-            .chain(stored.unseen.into_iter().map(Note::Unseen));
+            .chain(stored.unseen.into_iter().map(Note::Unseen))
+            .chain(stored.names_files.then_some(Note::NamesFiles));
         Notes {
             all: notes.collect(),
             ..Notes::default()

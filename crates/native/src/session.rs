@@ -10,7 +10,7 @@ use crate::{
     notes::StoredNotes,
     program::NativeProgram,
     subject::NativeSubject,
-    surroundings,
+    surroundings::{self, Surroundings},
 };
 use reweave_check::{Check, Control, Fault, Outcome, Settings, StoredCheck};
 use reweave_report::ResultDocument;
@@ -182,10 +182,18 @@ impl Session {
     }
 
     fn surroundings(&self) -> &String {
-        self.surroundings.get_or_init(|| {
-            let libraries = self.libraries.iter().map(String::as_str);
-            surroundings::digest(&self.program.launch.program, libraries)
-        })
+        self.surroundings
+            .get_or_init(|| surroundings::digest(&self.program.launch.program, &self.libraries))
+    }
+
+    /// What the program's behaviour depends on beside the program; `None`: also on files, which are not compared.
+    pub fn dependencies(&self) -> Option<Surroundings> {
+        if self.check.subject().names_files() {
+            return None;
+        }
+        let modules = self.program.launch.libraries.modules().into_iter();
+        let libraries: Vec<String> = modules.map(|module| module.path).collect();
+        Some(Surroundings::new(&self.program.launch.program, libraries))
     }
 
     /// The number of workers from here on.

@@ -158,6 +158,11 @@ impl NativeSubject {
         self.notes().weak_orders()
     }
 
+    /// Whether a run named a file.
+    pub(crate) fn names_files(&self) -> bool {
+        self.notes().names_files()
+    }
+
     /// Calls that were refused, with an execution that came there, if it is known.
     pub(crate) fn refused(&self) -> Vec<(String, Site, Option<Execution>)> {
         let notes = self.notes();

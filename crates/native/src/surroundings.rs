@@ -1,10 +1,12 @@
 //! What a program's behaviour depends on beside the program: its libraries, the working directory, and environment variables.
 //!
-//! *Decides:* whether a stored search is of the program as it is today. *Called by:* `session`. *Owns:* nothing.
+//! *Decides:* whether a stored search or verdict is of the program as it is today. *Called by:* `session`, and the command's
+//! cache of verdicts. *Owns:* nothing.
 //!
 //! A variable counts if its name is a string of the program or of a library, so that variables of a shell or of a build server do not
 //! matter. *May miss:* names that the program composes, and libraries that it opens while it runs.
 
+use serde::{Deserialize, Serialize};
 use std::{
     collections::{BTreeMap, BTreeSet},
     env, fs,
@@ -13,14 +15,34 @@ use std::{
     path::Path,
 };
 
+/// All of it at one moment.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Surroundings {
+    libraries: Vec<String>,
+    digest: String,
+}
+
+impl Surroundings {
+    /// Of a program with these libraries, as it is now.
+    pub(crate) fn new(program: &Path, libraries: Vec<String>) -> Surroundings {
+        let digest = digest(program, &libraries);
+        Surroundings { libraries, digest }
+    }
+
+    /// Whether they are still the same.
+    pub fn hold(&self, program: &Path) -> bool {
+        digest(program, &self.libraries) == self.digest
+    }
+}
+
 /// A number for all of it; `libraries` are the paths of those that are loaded when the program starts.
-pub(crate) fn digest<'a>(program: &Path, libraries: impl Iterator<Item = &'a str>) -> String {
+pub(crate) fn digest(program: &Path, libraries: &[String]) -> String {
     let variables: BTreeMap<Vec<u8>, Vec<u8>> = env::vars_os()
         .map(|(name, value)| (name.into_vec(), value.into_vec()))
         .collect();
     let mut hasher = DefaultHasher::new();
     let mut named = names_in(&fs::read(program).unwrap_or_default(), &variables);
-    for library in libraries.filter(|path| !path.is_empty()) {
+    for library in libraries.iter().filter(|path| !path.is_empty()) {
         let bytes = fs::read(library).unwrap_or_default();
         (library, &bytes).hash(&mut hasher);
         named.extend(names_in(&bytes, &variables));

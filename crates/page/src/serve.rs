@@ -5,7 +5,9 @@
 //! anything else. A request must name this server as its host, or a page from elsewhere could read it by way of a name that
 //! leads here.
 
+mod causes;
 mod compare;
+mod dates;
 mod list;
 mod request;
 mod shelf;
@@ -158,7 +160,10 @@ const STYLE: &str = concat!(
     include_str!("../assets/common.css"),
     include_str!("../assets/list.css")
 );
-const SCRIPT: &str = include_str!("../assets/theme.js");
+const SCRIPT: &str = concat!(
+    include_str!("../assets/theme.js"),
+    include_str!("../assets/list.js")
+);
 
 /// A page of the server's own.
 fn frame(title: &str, body: &str) -> String {

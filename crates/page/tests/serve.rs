@@ -147,8 +147,9 @@ fn errors_are_listed_by_cause_and_runs_compared() {
     let address = start(directory.path());
 
     let list = get(address, "/");
-    // Results of earlier runs are in the table, their errors are not in the list of causes.
-    assert_eq!(list.matches("class=\"badge\"").count(), 2, "{list}");
+    // Results of earlier runs are in the table, and of their errors only those are listed that are fixed.
+    assert_eq!(list.matches("class=\"badge kind\"").count(), 3, "{list}");
+    assert_eq!(list.matches("data-news=\"fixed\"").count(), 1, "{list}");
     assert_eq!(list.matches("<th scope=\"row\">queue.c</th>").count(), 2);
     assert!(list.contains("broken.rwt: the file is cut"), "{list}");
     assert!(!list.contains("foreign"), "{list}");
@@ -168,5 +169,53 @@ fn errors_are_listed_by_cause_and_runs_compared() {
     assert!(
         turned.contains("data-race</strong> at <code>queue.c:7</code>"),
         "{turned}"
+    );
+}
+
+/// Of two searches of one program: what is new, what is fixed, and what only moved to another line.
+#[test]
+fn the_list_says_what_is_new_and_what_is_fixed() {
+    let directory = tempfile::tempdir().unwrap();
+    let deadlock = finding(Kind::Deadlock, "queue.c:30", "left waits");
+    let race = |line: u32| finding(Kind::DataRace, &format!("queue.c:{line}"), "two writes");
+    let crash = finding(Kind::Crash, "queue.c:50", "a signal");
+    let keep = |result: ResultDocument| result.keep(directory.path(), "queue").unwrap();
+    keep(result(vec![deadlock.clone(), race(10)]));
+    let first = get(start(directory.path()), "/");
+    assert!(
+        !first.contains("data-news=\"new\"") && !first.contains("data-news=\"fixed\""),
+        "{first}"
+    );
+    keep(result(vec![race(12), crash.clone()]));
+    let second = get(start(directory.path()), "/");
+    let entries: Vec<&str> = second.split("<article").skip(1).collect();
+    let news = |word: &str| {
+        entries
+            .iter()
+            .find(|it| it.contains(word))
+            .map(|it| it.split('"').nth(1))
+    };
+    assert_eq!(news("two writes"), Some(Some("")), "{second}");
+    assert_eq!(news("a signal"), Some(Some("new")));
+    assert_eq!(news("left waits"), Some(Some("fixed")));
+    assert!(second.contains(
+        "1 program; 1 search, 0 of them complete without an error; 12 executions; 2 errors by cause"
+    ));
+    // A search that stopped at its first error fixes nothing.
+    let mut stopped = result(vec![race(12)]);
+    stopped.complete = false;
+    stopped.incomplete = vec!["stopped-at-error".into()];
+    keep(stopped);
+    let third = get(start(directory.path()), "/");
+    assert!(!third.contains("data-news=\"fixed\""), "{third}");
+    keep(result(Vec::new()));
+    let last = get(start(directory.path()), "/");
+    assert!(
+        last.contains("No error was found") && last.contains("data-news=\"fixed\""),
+        "{last}"
+    );
+    assert!(
+        last.contains("1 of them complete without an error")
+            && last.contains("<time datetime=\"20")
     );
 }

@@ -2,10 +2,11 @@
 //!
 //! *Decides:* what of an object is stored. *Called by:* `trace`, both ways. *Owns:* nothing.
 
-use reweave_model::{Object, OnceState, Pipe};
+use reweave_model::{Object, OnceState, Pipe, ThreadId};
 use serde::{Deserialize, Serialize};
 
-/// An object's kind and its state at first use. Nobody can hold or await an object before that, so this is all.
+/// An object's kind and its state at first use. No thread can await an object before that, and only a forked process, which has copies
+/// of what its parent held, can have it.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 #[allow(missing_docs)]
@@ -13,10 +14,17 @@ pub enum ObjectState {
     Atomic {
         value: u64,
     },
-    Mutex,
+    Mutex {
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        holder: Option<u32>,
+    },
     Rwlock {
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         readers_first: bool,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        writer: Option<u32>,
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        readers: Vec<u32>,
     },
     Condvar,
     Semaphore {
@@ -48,14 +56,53 @@ pub enum ObjectState {
     },
 }
 
+/// A lock that these threads have.
+fn held(mut lock: Object, owner: Option<u32>, sharers: &[u32]) -> Object {
+    match &mut lock {
+        Object::Mutex { holder, .. } => *holder = owner.map(ThreadId),
+        Object::RwLock {
+            writer,
+            acquired,
+            readers,
+            ..
+        } => {
+            *writer = owner.map(ThreadId);
+            *acquired = owner.is_some();
+            *readers = sharers.iter().copied().map(ThreadId).collect();
+        }
+        _ => {}
+    }
+    lock
+}
+
 impl ObjectState {
+    /// The threads that have it at first use.
+    pub(crate) fn holders(&self) -> Vec<u32> {
+        match self {
+            ObjectState::Mutex { holder } => holder.iter().copied().collect(),
+            ObjectState::Rwlock {
+                writer, readers, ..
+            } => readers.iter().chain(writer).copied().collect(),
+            _ => Vec::new(),
+        }
+    }
+
     /// What is stored of an object.
     pub(crate) fn of(object: &Object) -> ObjectState {
         match object {
             Object::Atomic(value) => ObjectState::Atomic { value: *value },
-            Object::Mutex { .. } => ObjectState::Mutex,
-            Object::RwLock { readers_first, .. } => ObjectState::Rwlock {
+            Object::Mutex { holder, .. } => ObjectState::Mutex {
+                holder: holder.map(|thread| thread.0),
+            },
+            Object::RwLock {
+                readers_first,
+                writer,
+                readers,
+                ..
+            } => ObjectState::Rwlock {
                 readers_first: *readers_first,
+                writer: writer.map(|thread| thread.0),
+                readers: readers.iter().map(|thread| thread.0).collect(),
             },
             Object::Condvar(_) => ObjectState::Condvar,
             Object::Semaphore(count) => ObjectState::Semaphore { count: *count },
@@ -91,13 +138,17 @@ impl ObjectState {
     pub(crate) fn to_object(&self) -> Object {
         match *self {
             ObjectState::Atomic { value } => Object::Atomic(value),
-            ObjectState::Mutex => Object::mutex(),
+            ObjectState::Mutex { holder } => held(Object::mutex(), holder, &[]),
             ObjectState::Rwlock {
                 readers_first: false,
-            } => Object::rwlock(),
+                writer,
+                ref readers,
+            } => held(Object::rwlock(), writer, readers),
             ObjectState::Rwlock {
                 readers_first: true,
-            } => Object::rwlock_readers_first(),
+                writer,
+                ref readers,
+            } => held(Object::rwlock_readers_first(), writer, readers),
             ObjectState::Condvar => Object::condvar(),
             ObjectState::Semaphore { count } => Object::Semaphore(count),
             ObjectState::Barrier {

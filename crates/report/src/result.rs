@@ -44,6 +44,9 @@ pub struct ResultDocument {
     pub threads_max: u32,
     /// Wall-clock time.
     pub elapsed_s: f64,
+    /// Nothing was explored: the document is of an earlier check, and nothing has changed since, so many seconds ago.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cached_s: Option<f64>,
     /// How large the search is; absent if no execution ended by itself or schedules were random.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub estimate: Option<Estimated>,
@@ -204,6 +207,7 @@ impl ResultDocument {
             events: 0,
             threads_max: 0,
             elapsed_s: 0.0,
+            cached_s: None,
             estimate: None,
             multiplies: None,
             workers: 1,

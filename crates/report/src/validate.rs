@@ -62,6 +62,10 @@ impl Trace {
         if self.threads.is_empty() {
             return Some("it has no thread".into());
         }
+        let mut holders = self.objects.iter().flat_map(|object| object.state.holders());
+        if holders.any(|thread| thread as usize >= self.threads.len()) {
+            return Some("an object is held by a thread that is not there".into());
+        }
         for (index, (step, event)) in self.plan.iter().zip(&self.events).enumerate() {
             let number = index + 1;
             if step.0 != event.thread || step.2 != event.operation.name {

@@ -71,6 +71,12 @@ impl Kit {
         Err(KitError { refused })
     }
 
+    /// A directory of the user's own, for what may be lost.
+    pub fn user_directory() -> io::Result<PathBuf> {
+        let place = places().into_iter().find(|place| claim(place).is_ok());
+        place.ok_or_else(|| io::ErrorKind::NotFound.into())
+    }
+
     /// Makes a script that calls a command as an assembler, with `as` and the arguments; see [`crate::assemble`]. Builds remember
     /// where it is.
     pub fn with_assembler(mut self, command: &Path) -> Result<Kit, KitError> {

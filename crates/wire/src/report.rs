@@ -52,6 +52,8 @@ pub enum Note {
     Needs(Rule),
     /// Addresses of these blocks should have come back.
     Returns(Unit),
+    /// A file was named, so what the program does may depend on files.
+    NamesFiles,
 }
 
 /// What lies at an address.
@@ -280,6 +282,7 @@ fn write_note(out: &mut Writer<'_>, note: &Note) {
         Note::Needs(rule) => out.pair(5, *rule as u32),
         Note::Unseen(site) => out.pair(6, site.0),
         Note::Returns(unit) => write_unit(out, 7, unit),
+        Note::NamesFiles => out.pair(8, 0),
     }
 }
 
@@ -315,6 +318,7 @@ fn read_note(from: &mut Reader<'_>) -> Result<Note, Malformed> {
         5 => Note::Needs(Rule::read(site.0.into())?),
         6 => Note::Unseen(site),
         7 => Note::Returns(read_unit(from)?),
+        8 => Note::NamesFiles,
         _ => return Err(Malformed),
     })
 }

@@ -83,6 +83,9 @@ pub struct CheckOptions {
     /// Continue a search of the same program and options that was interrupted or stopped
     #[arg(long)]
     pub resume: bool,
+    /// Explore even if nothing has changed since a complete check without an error
+    #[arg(long)]
+    pub no_cache: bool,
     /// Where trace files go
     #[arg(long, value_name = "DIR", default_value = "reweave-out")]
     pub output: PathBuf,

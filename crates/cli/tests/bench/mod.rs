@@ -38,6 +38,7 @@ impl Bench {
         command
     }
 
+    #[allow(dead_code, reason = "not every test program uses it")]
     pub fn run(&self, args: &[&str]) -> Output {
         self.command(args).output().unwrap()
     }

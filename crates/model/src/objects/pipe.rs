@@ -6,7 +6,8 @@
 //!
 //! *Writers that come and go* commute with puts and gets that wait: such a get looks at them only if there is nothing, and then it is a
 //! [`Hangup`]; whoever puts is a writer itself. Where a get does not wait it finds bytes or that there are none, and the latter
-//! depends on writers: so it never commutes with them. Readers that go do not commute with puts, which may find that none is left.
+//! depends on writers: so it never commutes with them. Readers that go do not commute with puts, which may find that none is left,
+//! but with gets. A new writer or reader is made by one that is there, and concerns nobody.
 //!
 //! *Messages* are put and taken one by one. Writers are in order among themselves, and so are readers, but a put and a get commute:
 //! a get comes after the put of its message, a put after the get that made its room, by [`Effect::after`]. For bytes that would not
@@ -19,18 +20,19 @@ use crate::{
     machine::{Effect, Machine},
     op::{ObjectId, Op, ThreadId},
 };
-use Class::{Deaf, Empty, Full, Handle, Hangup, Look, Move, Poll, Recv, Refused, Send, Write};
+use Class::{Deaf, Empty, Full, Handle, Hangup, Look, Poll, Put, Recv, Refused, Send, Take, Write};
 use alloc::collections::VecDeque;
 use serde::{Deserialize, Serialize};
 
 /// Those of channels hold as well: [`super::channel`].
 pub(crate) const CONFLICTS: Conflicts = &[
-    (Look, &[Send, Recv, Poll, Write, Move, Handle, Deaf]),
+    (Look, &[Send, Recv, Poll, Write, Put, Take, Handle, Deaf]),
     (
         Write,
         &[Send, Recv, Poll, Empty, Full, Handle, Hangup, Deaf, Refused],
     ),
-    (Move, &[Write, Move, Empty, Full, Hangup, Deaf, Refused]),
+    (Put, &[Write, Put, Take, Empty, Full, Hangup, Deaf, Refused]),
+    (Take, &[Write, Take, Empty, Full, Hangup, Refused]),
 ];
 
 /// Results of [`Op::Put`] and [`Op::Get`] that fail.
@@ -173,15 +175,12 @@ pub(super) fn effect(machine: &Machine, _: ThreadId, op: Op, _: u16) -> Effect {
         } => get(pipe(machine, object), object, most, tries),
         // A single writer or reader that goes cannot be about to use the pipe.
         Op::WriterDrop(object, true) | Op::ReaderDrop(object, true) => Effect::touch(object, Write),
-        Op::WriterAdd(object) | Op::WriterDrop(object, _) => Effect::touch(object, Handle),
-        Op::ReaderAdd(object) | Op::ReaderDrop(object, _) => Effect::touch(object, Deaf),
+        Op::WriterDrop(object, _) => Effect::touch(object, Handle),
+        Op::ReaderDrop(object, _) => Effect::touch(object, Deaf),
+        // Of several, made by one that is there: nothing can see it.
+        Op::WriterAdd(_) | Op::ReaderAdd(_) => Effect::NONE,
         op => unreachable!("{op:?} on a pipe"),
     }
-}
-
-/// Moves bytes. To look whether there are any, or room for them, without waiting, finds out about writers too.
-fn bytes(tries: bool) -> Class {
-    if tries { Write } else { Move }
 }
 
 fn put(pipe: &Pipe, object: ObjectId, [count, least]: [u64; 2], tries: bool) -> Effect {
@@ -193,7 +192,11 @@ fn put(pipe: &Pipe, object: ObjectId, [count, least]: [u64; 2], tries: bool) -> 
         return Effect::touch(object, Full).returning(NOT_NOW).failed();
     }
     let amount = count.min(room);
-    let class = if pipe.messages { Send } else { bytes(tries) };
+    let class = match (pipe.messages, tries) {
+        (true, _) => Send,
+        (false, true) => Write,
+        (false, false) => Put,
+    };
     Effect {
         after: pipe.room_maker(amount),
         ..Effect::touch(object, class).returning(amount)
@@ -214,6 +217,8 @@ fn get(pipe: &Pipe, object: ObjectId, most: u64, tries: bool) -> Effect {
             ..Effect::touch(object, class).returning(1)
         };
     }
+    // To look whether there are bytes, without waiting, finds out about writers too.
+    let class = if tries { Write } else { Take };
     let amount = match most {
         0 => pipe.held(),
         most => most.min(pipe.held()),
@@ -228,7 +233,7 @@ fn get(pipe: &Pipe, object: ObjectId, most: u64, tries: bool) -> Effect {
     }
     Effect {
         after: Some(last),
-        ..Effect::touch(object, bytes(tries)).returning(amount)
+        ..Effect::touch(object, class).returning(amount)
     }
 }
 

@@ -1,8 +1,9 @@
 //! Two runs beside each other: errors that are new, gone or the same, and the counts.
 
 use super::{
+    causes::{Identity, without},
     frame,
-    list::{Identity, header},
+    list::header,
     shelf::Item,
 };
 use crate::document::escape;
@@ -26,17 +27,6 @@ pub(super) fn compare(before: &Item<ResultDocument>, after: &Item<ResultDocument
     body += &counts(before, after);
     body += "</main>\n";
     frame("Two runs", &body)
-}
-
-/// Errors of one run that another does not have.
-fn without<'a>(one: &'a ResultDocument, other: &ResultDocument) -> Vec<&'a Finding> {
-    let known: Vec<_> = other
-        .errors
-        .iter()
-        .map(|finding| Identity::of("", finding))
-        .collect();
-    let new = |finding: &&Finding| !known.contains(&Identity::of("", finding));
-    one.errors.iter().filter(new).collect()
 }
 
 fn group(title: &str, class: &str, findings: &[&Finding]) -> String {

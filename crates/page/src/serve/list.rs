@@ -1,14 +1,13 @@
-//! The first page: errors by cause, searches with their counts, a form to compare two of them.
+//! The first page: totals, errors by cause, searches with their counts, a form to compare two of them.
 
 use super::{
-    frame,
-    request::encode,
+    causes::{self, Causes, is_previous},
+    dates, frame,
     shelf::{Item, Shelf},
 };
 use crate::document::escape;
-use reweave_model::Kind;
-use reweave_report::{Finding, ResultDocument, summary};
-use std::collections::{BTreeMap, BTreeSet};
+use reweave_report::{ResultDocument, summary};
+use std::collections::BTreeSet;
 
 /// All that there is.
 pub(super) fn list(title: &str, shelf: &Shelf) -> String {
@@ -17,7 +16,10 @@ pub(super) fn list(title: &str, shelf: &Shelf) -> String {
     if shelf.traces.is_empty() && shelf.results.is_empty() {
         body += "<p>There is nothing here yet: <code>reweave check</code> puts the traces of what it finds into <code>reweave-out</code>.</p>\n";
     } else {
-        body += &errors(&causes(shelf));
+        let causes = Causes::of(shelf);
+        body += &totals(shelf, &causes);
+        body += FILTER;
+        body += &causes::section(&causes);
         body += &searches(shelf);
     }
     body += &unreadable(shelf);
@@ -25,179 +27,51 @@ pub(super) fn list(title: &str, shelf: &Shelf) -> String {
     frame(title, &body)
 }
 
+/// Shown by the script, which does the work.
+const FILTER: &str = "<form id=\"filter\" role=\"search\" hidden><label>Show only <input id=\"words\" type=\"search\" \
+    placeholder=\"program, place, message\"></label> <label><input id=\"news\" type=\"checkbox\"> new and fixed</label> \
+    <output id=\"shown\"></output></form>\n";
+
+/// How much there is. What was found before the newest search of a program does not count.
+fn totals(shelf: &Shelf, causes: &Causes) -> String {
+    let current: Vec<&ResultDocument> = shelf
+        .results
+        .iter()
+        .filter(|item| !is_previous(&item.name))
+        .map(|item| &item.document)
+        .collect();
+    let of_traces = shelf.traces.iter().map(|it| &it.document.program.name);
+    let programs = current.iter().map(|it| &it.program).chain(of_traces);
+    let programs = programs.collect::<BTreeSet<_>>().len() as u64;
+    let (all, clean) = (current.len() as u64, |it: &&&ResultDocument| {
+        it.complete && it.errors.is_empty()
+    });
+    let clean = current.iter().filter(clean).count();
+    let executions = current.iter().map(|it| it.executions).sum();
+    let (new, fixed) = (causes.count_new() as u64, causes.fixed.len() as u64);
+    let mut facts = vec![
+        counted(programs, "program"),
+        format!(
+            "{}, {clean} of them complete without an error",
+            counted(all, "search")
+        ),
+        counted(executions, "execution"),
+        format!("{} by cause", counted(causes.known.len() as u64, "error")),
+    ];
+    if new > 0 {
+        facts.push(format!("<span class=\"wrong\">{new} new</span>"));
+    }
+    if fixed > 0 {
+        facts.push(format!("<span class=\"good\">{fixed} fixed</span>"));
+    }
+    format!("<p id=\"totals\">{}</p>\n", facts.join("; "))
+}
+
 /// The top of a page of the server's.
 pub(super) fn header(title: &str) -> String {
     format!(
         "<header id=\"top\"><h1>{title}</h1><button id=\"theme\" type=\"button\" aria-label=\"Light or dark\">◐</button></header>\n"
     )
-}
-
-/// What makes two errors one.
-#[derive(PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Identity {
-    program: String,
-    pub kind: &'static str,
-    pub rule: Option<String>,
-    pub place: Option<String>,
-    /// Of a deadlock the first place says little: what its threads wait for, whatever the steps.
-    waits: Option<String>,
-}
-
-impl Identity {
-    pub fn new(
-        program: &str,
-        kind: Kind,
-        rule: Option<&str>,
-        place: Option<String>,
-        message: &str,
-    ) -> Identity {
-        Identity {
-            program: program.into(),
-            kind: kind.name(),
-            rule: rule.map(String::from),
-            place,
-            waits: matches!(kind, Kind::Deadlock | Kind::Livelock).then(|| without_steps(message)),
-        }
-    }
-
-    pub fn of(program: &str, finding: &Finding) -> Identity {
-        let (kind, place) = (finding.kind, finding.location.clone());
-        Identity::new(
-            program,
-            kind,
-            finding.rule.as_deref(),
-            place,
-            &finding.message,
-        )
-    }
-}
-
-/// A message without the numbers of steps, which another execution of the same error may have otherwise.
-fn without_steps(message: &str) -> String {
-    let mut parts = message.split("step ");
-    let mut out = parts.next().unwrap_or_default().to_owned();
-    for part in parts {
-        out += "step ";
-        out += part.trim_start_matches(|c: char| c.is_ascii_digit());
-    }
-    out
-}
-
-/// One cause, with everything that shows it.
-struct Cause {
-    message: String,
-    /// In how many executions of searches it came up.
-    seen: u64,
-    /// Names of traces with their numbers of steps.
-    traces: BTreeMap<String, u64>,
-    /// Names of results.
-    results: Vec<String>,
-}
-
-fn causes(shelf: &Shelf) -> BTreeMap<Identity, Cause> {
-    let mut causes = BTreeMap::new();
-    let mut told = BTreeSet::new();
-    // Results of earlier runs are there to be compared with, not to be mended.
-    let current = shelf.results.iter().filter(|item| !is_previous(&item.name));
-    for item in current {
-        for finding in &item.document.errors {
-            let identity = Identity::of(&item.document.program, finding);
-            let cause = of(&mut causes, identity, &finding.message);
-            cause.seen += finding.seen;
-            cause.results.push(item.name.clone());
-            if let Some(name) = trace_of(shelf, item, finding) {
-                told.insert(name.clone());
-                cause.traces.insert(name, finding.events);
-            }
-        }
-    }
-    for item in shelf
-        .traces
-        .iter()
-        .filter(|item| !told.contains(&item.name))
-    {
-        let trace = &item.document;
-        if let Some(error) = trace.errors.first() {
-            let place = error.places.first().map(ToString::to_string);
-            let (name, rule) = (&trace.program.name, error.rule.as_deref());
-            let identity = Identity::new(name, error.kind, rule, place, &error.message);
-            let cause = of(&mut causes, identity, &error.message);
-            cause
-                .traces
-                .insert(item.name.clone(), trace.events.len() as u64);
-        }
-    }
-    causes
-}
-
-/// The cause of this identity, as far as it is known.
-fn of<'a>(
-    causes: &'a mut BTreeMap<Identity, Cause>,
-    identity: Identity,
-    message: &str,
-) -> &'a mut Cause {
-    causes.entry(identity).or_insert_with(|| Cause {
-        message: message.into(),
-        seen: 0,
-        traces: BTreeMap::new(),
-        results: Vec::new(),
-    })
-}
-
-pub(super) fn is_previous(name: &str) -> bool {
-    name.ends_with(ResultDocument::PREVIOUS)
-}
-
-/// The trace of an error, which lies beside the result that names it.
-fn trace_of(shelf: &Shelf, item: &Item<ResultDocument>, finding: &Finding) -> Option<String> {
-    let file = finding.trace.as_ref()?.rsplit('/').next()?;
-    let beside = match item.name.rsplit_once('/') {
-        Some((directory, _)) => format!("{directory}/{file}"),
-        None => file.to_owned(),
-    };
-    shelf.trace(&beside).map(|_| beside)
-}
-
-fn errors(causes: &BTreeMap<Identity, Cause>) -> String {
-    let mut out = String::from("<section><h2>Errors by cause</h2>\n");
-    if causes.is_empty() {
-        return out + "<p class=\"good\">No error was found.</p></section>\n";
-    }
-    for (identity, cause) in causes {
-        let Identity {
-            program,
-            kind,
-            rule,
-            place,
-            ..
-        } = identity;
-        let rule = rule.as_ref().map(|rule| format!(" ({})", escape(rule)));
-        let place = place
-            .as_ref()
-            .map(|place| format!(" at <code>{}</code>", escape(place)));
-        out += &format!(
-            "<article><h3><span class=\"badge\">{}{}</span> {}{}</h3>\n<p class=\"message\">{}</p>\n<ul>",
-            escape(kind),
-            rule.unwrap_or_default(),
-            escape(program),
-            place.unwrap_or_default(),
-            escape(&cause.message)
-        );
-        for (name, steps) in &cause.traces {
-            let (link, name) = (encode(name), escape(name));
-            out += &format!(
-                "<li><a href=\"/trace/{link}\">{name}</a>, {}</li>",
-                counted(*steps, "step")
-            );
-        }
-        if cause.seen > 0 {
-            let results: Vec<String> = cause.results.iter().map(|name| escape(name)).collect();
-            let runs = counted(cause.seen, "execution");
-            out += &format!("<li>seen in {runs} ({})</li>", results.join(", "));
-        }
-        out += "</ul></article>\n";
-    }
-    out + "</section>\n"
 }
 
 fn searches(shelf: &Shelf) -> String {
@@ -209,7 +83,7 @@ fn searches(shelf: &Shelf) -> String {
     out += "<div class=\"wide\"><table><thead><tr><th scope=\"col\">program</th><th scope=\"col\">result</th>\
             <th scope=\"col\">executions</th><th scope=\"col\">given up</th><th scope=\"col\">events</th>\
             <th scope=\"col\">threads</th><th scope=\"col\">seconds</th><th scope=\"col\">how</th>\
-            <th scope=\"col\">document</th></tr></thead><tbody>\n";
+            <th scope=\"col\">when</th><th scope=\"col\">document</th></tr></thead><tbody>\n";
     for item in &shelf.results {
         let it = &item.document;
         let wrong = if it.errors.is_empty() {
@@ -218,8 +92,8 @@ fn searches(shelf: &Shelf) -> String {
             " class=\"wrong\""
         };
         out += &format!(
-            "<tr><th scope=\"row\">{}</th><td{wrong}>{}</td><td class=\"count\">{}</td><td class=\"count\">{}</td>\
-             <td class=\"count\">{}</td><td class=\"count\">{}</td><td class=\"count\">{:.3}</td><td>{}</td><td>{}</td></tr>\n",
+            "<tr data-entry><th scope=\"row\">{}</th><td{wrong}>{}</td><td class=\"count\">{}</td><td class=\"count\">{}</td>\
+             <td class=\"count\">{}</td><td class=\"count\">{}</td><td class=\"count\">{:.3}</td><td>{}</td><td>{}</td><td>{}</td></tr>\n",
             escape(&it.program),
             escape(&summary(it)),
             it.executions,
@@ -228,6 +102,7 @@ fn searches(shelf: &Shelf) -> String {
             it.threads_max,
             it.elapsed_s,
             escape(&it.algorithm),
+            dates::element(item.changed),
             escape(&item.name)
         );
     }
@@ -287,5 +162,10 @@ fn unreadable(shelf: &Shelf) -> String {
 }
 
 pub(super) fn counted(n: u64, what: &str) -> String {
-    format!("{n} {what}{}", if n == 1 { "" } else { "s" })
+    let end = match what {
+        _ if n == 1 => "",
+        "search" => "es",
+        _ => "s",
+    };
+    format!("{n} {what}{end}")
 }

@@ -28,6 +28,8 @@ pub(super) struct Item<T> {
     /// Its path below the directory, with slashes.
     pub name: String,
     pub path: PathBuf,
+    /// When its file was written.
+    pub changed: SystemTime,
     pub document: T,
 }
 
@@ -44,8 +46,8 @@ impl Shelf {
             unreadable: Vec::new(),
             cut: found.len() > MOST,
         };
-        for (path, _) in found.into_iter().take(MOST) {
-            shelf.take(path);
+        for (path, changed) in found.into_iter().take(MOST) {
+            shelf.take(path, changed);
         }
         shelf
     }
@@ -59,34 +61,41 @@ impl Shelf {
             unreadable: Vec::new(),
             cut: false,
         };
-        shelf.put(path.into(), document);
+        let changed = fs::metadata(path).and_then(|data| data.modified());
+        shelf.put(
+            path.into(),
+            changed.unwrap_or(SystemTime::UNIX_EPOCH),
+            document,
+        );
         shelf
     }
 
-    fn take(&mut self, path: PathBuf) {
+    fn take(&mut self, path: PathBuf, changed: SystemTime) {
         match Document::read(&path) {
-            Ok(document) => self.put(path, document),
+            Ok(document) => self.put(path, changed, document),
             // Other people's documents may lie here too.
             Err(ReadError::Other { .. }) if path.extension() == Some(OsStr::new("json")) => {}
             Err(error) => self.unreadable.push(error.to_string()),
         }
     }
 
-    fn put(&mut self, path: PathBuf, document: Document) {
+    fn put(&mut self, path: PathBuf, changed: SystemTime, document: Document) {
         let inside = path.strip_prefix(&self.directory).unwrap_or(&path);
         let name = inside.to_string_lossy().into_owned();
         match document {
             Document::Trace(document) => self.traces.push(Item {
                 name,
                 path,
+                changed,
                 document,
             }),
             Document::Result(document) => self.results.push(Item {
                 name,
                 path,
+                changed,
                 document,
             }),
-            Document::Suite(suite) => self.results.extend(searches(&name, &path, suite)),
+            Document::Suite(suite) => self.results.extend(searches(&name, &path, changed, suite)),
         }
     }
 
@@ -106,12 +115,14 @@ impl Shelf {
 fn searches(
     name: &str,
     path: &Path,
+    changed: SystemTime,
     suite: SuiteDocument,
 ) -> impl Iterator<Item = Item<ResultDocument>> {
     suite.tests.into_iter().filter_map(move |test| {
         Some(Item {
             name: format!("{name}: {}", test.name),
             path: path.into(),
+            changed,
             document: test.result?,
         })
     })

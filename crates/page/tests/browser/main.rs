@@ -397,6 +397,19 @@ fn a_directory_is_looked_through() {
             .text("main")
             .contains("complete, 9 executions, no error")
     );
+    // Words choose among errors and searches.
+    let shown = "[...document.querySelectorAll('[data-entry]')].filter((it) => !it.hidden).length";
+    assert_eq!(browser.eval(shown), json!(4));
+    browser.eval("document.getElementById('words').focus()");
+    browser.type_text("lost wakeup");
+    assert_eq!(browser.eval(shown), json!(1));
+    assert_eq!(browser.text("#shown"), "1 of 4 shown");
+    browser.eval("document.getElementById('words').value = ''");
+    browser.click("#news");
+    assert_eq!(browser.eval(shown), json!(0));
+    browser.click("#news");
+    assert_eq!(browser.eval(shown), json!(4));
+    assert!(!browser.text("time").contains("UTC"));
     browser.follow("a[href='/trace/inversion-1.rwt']");
     assert_eq!(browser.text("#kind"), "deadlock");
     browser.follow("#home");

@@ -69,7 +69,7 @@ pub(super) fn race(story: &Story<'_>, error: &Failure) -> Option<Cause> {
     let any = story.trace.objects.iter().any(|object| {
         matches!(
             object.state,
-            ObjectState::Mutex | ObjectState::Rwlock { .. }
+            ObjectState::Mutex { .. } | ObjectState::Rwlock { .. }
         )
     });
     let writes = [(first, a), (second, b)];

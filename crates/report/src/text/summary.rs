@@ -44,28 +44,10 @@ pub fn render_untold(result: &ResultDocument, told: usize, style: Style) -> Stri
     let headline = format!("{}: {}", clean(&result.program), clean(&summary(result)));
     let mut out = style.bold(&headline);
     out.push('\n');
-    let because = result.algorithm_because.as_ref();
-    let because = because.map_or(String::new(), |why| format!(", since {}", clean(why)));
-    let mut facts = vec![
-        format!(
-            "algorithm {} ({}){because}",
-            result.algorithm, result.equivalence
-        ),
-        counted(result.events, "event"),
-        format!("at most {}", counted(result.threads_max.into(), "thread")),
-        format!("{:.3} s", result.elapsed_s),
-        counted(result.workers.into(), "worker"),
-    ];
-    if result.blocked > 0 {
-        let by = result.blocked_by;
-        facts.push(format!(
-            "{} given up ({} by assume, {} redundant)",
-            counted(result.blocked, "run"),
-            grouped(by.assume),
-            grouped(by.redundant)
-        ));
+    out += &wrap(&clean(&facts(result).join(", ")), style.width, "  ");
+    if let Some(age) = cached(result) {
+        out += &wrap(&age, style.width, "  ");
     }
-    out += &wrap(&clean(&facts.join(", ")), style.width, "  ");
     if result.weak_orders > 0 {
         let places = counted(result.weak_orders, "place");
         let text = format!(
@@ -109,6 +91,40 @@ pub fn render_untold(result: &ResultDocument, told: usize, style: Style) -> Stri
         }
     }
     out
+}
+
+/// How it was explored, and how much there was.
+fn facts(result: &ResultDocument) -> Vec<String> {
+    let because = result.algorithm_because.as_ref();
+    let because = because.map_or(String::new(), |why| format!(", since {}", clean(why)));
+    let mut facts = vec![
+        format!(
+            "algorithm {} ({}){because}",
+            result.algorithm, result.equivalence
+        ),
+        counted(result.events, "event"),
+        format!("at most {}", counted(result.threads_max.into(), "thread")),
+        format!("{:.3} s", result.elapsed_s),
+        counted(result.workers.into(), "worker"),
+    ];
+    if result.blocked > 0 {
+        let by = result.blocked_by;
+        facts.push(format!(
+            "{} given up ({} by assume, {} redundant)",
+            counted(result.blocked, "run"),
+            grouped(by.assume),
+            grouped(by.redundant)
+        ));
+    }
+    facts
+}
+
+/// That nothing was explored.
+fn cached(result: &ResultDocument) -> Option<String> {
+    let age = Span(result.cached_s?);
+    Some(format!(
+        "not explored again: nothing has changed since this was found, {age} ago (--no-cache explores it)"
+    ))
 }
 
 /// How large a search is that did not come to its end.

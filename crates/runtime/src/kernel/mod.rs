@@ -71,7 +71,10 @@ pub(crate) static FAMILY: Family = Family {
     },
     thread_ends: waits::end,
     one_of_several_ends: endpoints::drop_all,
-    before_report: descriptor_table::conclude,
+    before_report: || {
+        descriptor_table::conclude();
+        path_resolution::conclude();
+    },
     clean_up: || {
         file_names::clean_up();
         nameless_files::clean_up();

@@ -50,6 +50,7 @@ pub(crate) extern "C" fn redirected(
     // SAFETY: every function that is passed on this way takes at most six integer arguments and returns an
     // integer or a pointer.
     let real: Function = unsafe { core::mem::transmute(call.real.get()) };
+    path_resolution::names_file();
     let mut arguments = *arguments;
     descriptor_arguments::hide(call.name, &mut arguments);
     if world::active() {

@@ -23,8 +23,12 @@ use crate::{
     run::{call_sites, operations::failed, world},
 };
 use alloc::{format, vec::Vec};
-use core::ffi::c_int;
+use core::{
+    ffi::c_int,
+    sync::atomic::{AtomicBool, Ordering},
+};
 use reweave_model::Site;
+use reweave_wire::Note;
 
 /// What a call does with a path.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -101,6 +105,21 @@ impl CallAtHand {
 }
 
 static CALL: RunValue<CallAtHand> = RunValue::new(CallAtHand::NONE);
+
+/// Whether this process has named a file, also before its runs.
+static NAMED: AtomicBool = AtomicBool::new(false);
+
+/// A call of the program names a file.
+pub(crate) fn names_file() {
+    NAMED.store(true, Ordering::Relaxed);
+}
+
+/// With each report.
+pub(crate) fn conclude() {
+    if NAMED.load(Ordering::Relaxed) {
+        world::borrow().note(Note::NamesFiles);
+    }
+}
 
 /// After a run.
 pub(crate) fn clean_up() {
@@ -179,6 +198,7 @@ pub(crate) fn reach(
 ) -> Result<RealPath, c_int> {
     // SAFETY: the C library demands of its caller that a path is null or ends with a nul, and stays until the call returns.
     let mut path = unsafe { c_text(path) }.ok_or(libc::EFAULT)?;
+    names_file();
     enter(how.excludes(), site);
     let whole;
     if directory != HERE && path.first().is_some_and(|first| *first != b'/') {
