@@ -19,7 +19,7 @@ impl Core {
         if allowed.is_empty() {
             return None;
         }
-        // SAFETY: `sched_getcpu` takes nothing.
+        // SAFETY: `sched_getcpu` takes nothing, has no effect and touches no memory of the caller.
         let here = usize::try_from(unsafe { libc::sched_getcpu() }).ok();
         let mut used = USED.lock().unwrap_or_else(PoisonError::into_inner);
         let most = allowed.iter().max().map_or(0, |last| last + 1);

@@ -77,8 +77,8 @@ pub(crate) fn arrows(trace: &Trace, walked: &Walked) -> Vec<Arrow> {
 fn reason(trace: &Trace, from: (usize, Access), to: (usize, Access)) -> Why {
     use crate::trace::ObjectState::{Atomic, Mutex, Rwlock};
     let reads = !matches!(&*trace.events[to.0].operation.name, "store" | "wait-if");
-    match trace.objects[to.1.object.index()].state {
-        Mutex | Rwlock { .. } => Why::Lock,
+    match &trace.objects[to.1.object.index()].state {
+        Mutex { .. } | Rwlock { .. } => Why::Lock,
         Atomic { .. } if from.1.class == Class::Write && reads => Why::ReadsFrom,
         _ => Why::Before,
     }

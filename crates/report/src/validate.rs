@@ -62,7 +62,10 @@ impl Trace {
         if self.threads.is_empty() {
             return Some("it has no thread".into());
         }
-        let mut holders = self.objects.iter().flat_map(|object| object.state.holders());
+        let mut holders = self
+            .objects
+            .iter()
+            .flat_map(|object| object.state.holders());
         if holders.any(|thread| thread as usize >= self.threads.len()) {
             return Some("an object is held by a thread that is not there".into());
         }

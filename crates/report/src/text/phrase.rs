@@ -318,12 +318,14 @@ impl<'a> Story<'a> {
 
     pub(crate) fn readers_first(&self, lock: ObjectId) -> bool {
         let entry = self.trace.objects.get(lock.index());
-        entry.is_some_and(|entry| {
-            entry.state
-                == ObjectState::Rwlock {
-                    readers_first: true,
-                }
-        })
+        let state = entry.map(|entry| &entry.state);
+        matches!(
+            state,
+            Some(ObjectState::Rwlock {
+                readers_first: true,
+                ..
+            })
+        )
     }
 
     /// Whether tokens stand for signals, and not for the parking of threads.
