@@ -1,5 +1,7 @@
 /* A child has what its parent held when it forked, each process its own. WRONG: it waits for its copy of a semaphore, which
    its parent does not release. */
+#define _POSIX_C_SOURCE 200809L
+
 #include <assert.h>
 #include <errno.h>
 #include <pthread.h>
