@@ -36,7 +36,7 @@ int main(void) {
     pthread_mutex_unlock(&mutex);
     pthread_rwlock_unlock(&lock);
     int status;
-    assert(waitpid(child, &status, 0) == child && WEXITSTATUS(status) == 3);
+    assert(waitpid(child, &status, 0) == child && WEXITSTATUS(status) == 3); /* <- */
     sem_destroy(&one);
     return 0;
 }

@@ -7,7 +7,7 @@
 static void stage(int in, int out, char add) {
     char bytes[8];
     ssize_t got;
-    while ((got = read(in, bytes, sizeof bytes)) > 0) {
+    while ((got = read(in, bytes, sizeof bytes)) > 0) { /* <- */
         for (int i = 0; i < got; i++) bytes[i] += add;
         assert(write(out, bytes, got) == got);
     }

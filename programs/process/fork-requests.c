@@ -24,7 +24,7 @@ int main(void) {
     close(ends[1]);
     for (int i = 1; i <= 2; i++) {
         int number = i;
-        assert(send(ends[0], &number, sizeof number, MSG_NOSIGNAL) == sizeof number); /* <- */
+        assert(send(ends[0], &number, sizeof number, MSG_NOSIGNAL) == sizeof number);
         assert(read(ends[0], &number, sizeof number) == sizeof number); /* <- */
         assert(number == 2 * i);
     }
