@@ -262,7 +262,10 @@ impl Rf {
             }
             self.pass(position, touch);
         }
-        self.rounds_at(self.graph.real as u32, &mut next, run);
+        // Behind a cut nothing counts, also where its read is the last event.
+        if self.cut.is_none() {
+            self.rounds_at(self.graph.real as u32, &mut next, run);
+        }
     }
 
     /// Goes on behind a touch.
