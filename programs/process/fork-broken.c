@@ -15,7 +15,7 @@ int main(void) {
     if (child == 0) {
         close(ends[0]);
         ssize_t put = write(ends[1], "a", 1);
-        assert(put == 1 || put == -1 && errno == EPIPE);
+        assert(put == 1 || (put == -1 && errno == EPIPE));
         _exit(put == 1 ? 0 : 2);
     }
     close(ends[0]);
