@@ -289,7 +289,7 @@ fn what_was_not_explored_has_place_stack_and_remedy() {
         static long pair[2] __attribute__((aligned(16)));\n\
         static void swap(void) { __asm__ volatile(\"lock cmpxchg16b %0\" : \"+m\"(pair) :: \"rax\", \"rbx\", \"rcx\", \"rdx\"); }\n\
         static void again(void) { __asm__ volatile(\"lock cmpxchg16b %0\" : \"+m\"(pair) :: \"rax\", \"rbx\", \"rcx\", \"rdx\"); }\n\
-        static void talk(void) { socket(AF_INET, SOCK_STREAM, 0); }\n\
+        static void talk(void) { socket(AF_INET6, SOCK_STREAM, 0); }\n\
         static void serve(void) { talk(); }\n\
         static void *work(void *unused) { swap(); again(); serve(); return unused; }\n\
         int main(void) { pthread_t t; pthread_create(&t, 0, work, 0); if (fork() == 0) _exit(0); pthread_join(t, 0); }\n";
@@ -315,7 +315,7 @@ fn what_was_not_explored_has_place_stack_and_remedy() {
     let output = bench.run(&["check", "--format", "json", "server.c"]);
     let json: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     let socket = &json["unexplored"][1];
-    assert_eq!(socket["reason"], "unsupported: socket");
+    assert_eq!(socket["reason"], "unsupported: socket of IPv6");
     assert_eq!(socket["location"], "server.c:7");
     assert_eq!(socket["stack"][2], "work at server.c:9");
 }

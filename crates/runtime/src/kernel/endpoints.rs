@@ -15,11 +15,14 @@
 use crate::{
     core::{cell::RunCell, trampoline::Frame},
     kernel::{
+        connections::TcpSide,
         descriptor_table, open_description,
         ordering::{Moment, alone_in_process},
         pipes::{Failure, PipeId, SOCKET_CAPACITY},
         program_memory::ProgramMemory,
-        signals, waits,
+        signals,
+        sockets::SocketId,
+        waits,
     },
     run::{call_sites, cancellation, operations::visible, rules, world},
 };
@@ -48,6 +51,17 @@ pub(crate) enum EndKind {
     Packets,
     /// A socket of messages that does not.
     Datagrams,
+    /// A socket of bytes of a connection of TCP; `None` where the side does not matter.
+    Tcp(Option<TcpSide>),
+    /// The reader of the connections that wait at a listening socket.
+    Backlog,
+}
+
+/// What counts the descriptors of an open description.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Counted {
+    End(Endpoint),
+    Socket(SocketId),
 }
 
 /// How bytes are moved.
@@ -67,9 +81,9 @@ struct Hold {
     thread: ThreadId,
     /// The descriptor that it has looked up.
     number: c_int,
-    endpoint: Endpoint,
-    /// The object of the pipe that it uses.
-    object: ObjectId,
+    used: Counted,
+    /// The object of the pipe that it uses; `None`: what that is it did not know yet.
+    object: Option<ObjectId>,
     /// Its latest step there.
     moment: Moment,
     /// It still does.
@@ -95,23 +109,23 @@ pub(crate) fn begin_run() {
 }
 
 /// The running thread has looked up a descriptor of this end, and is about to use one of its pipes.
-pub(crate) fn hold(endpoint: Endpoint, number: c_int, writes: bool) {
+pub(crate) fn hold(used: Counted, number: c_int, writes: bool) {
     if alone_in_process() {
         return;
     }
-    let pipe = match writes {
+    let pipe = used.settled_end().map(|endpoint| match writes {
         true => endpoint.output.or(endpoint.input),
         false => endpoint.input.or(endpoint.output),
-    };
-    let Some(pipe) = pipe else {
+    });
+    if pipe == Some(None) {
         return;
-    };
+    }
     let thread = world::borrow().current;
     let hold = Hold {
         thread,
         number,
-        endpoint,
-        object: pipe.object(),
+        used,
+        object: pipe.flatten().map(PipeId::object),
         moment: Moment::now(),
         active: true,
         closed: false,
@@ -145,18 +159,18 @@ pub(crate) fn let_go(number: c_int, site: Site) {
             return;
         };
         hold.active = false;
-        hold.closed.then_some(hold.endpoint)
+        hold.closed.then_some(hold.used)
     };
-    if let Some(endpoint) = left {
-        endpoint.drop_one(site);
+    if let Some(used) = left {
+        used.drop_one(site);
     }
 }
 
 /// The running process is about to fork: each of its descriptors will be in the child too. It keeps its own meanwhile, so no other
 /// process can see that they are counted early.
 pub(crate) fn inherit(site: Site) {
-    for endpoint in all() {
-        endpoint.add_one(site);
+    for counted in all() {
+        counted.add_one(site);
     }
 }
 
@@ -169,25 +183,98 @@ pub(crate) fn drop_all(site: Site) {
             site,
         );
     }
-    for endpoint in all {
-        endpoint.drop_one(site);
+    for counted in all {
+        counted.drop_one(site);
     }
 }
 
-/// The end of each open descriptor of the running process that is one, by number.
-fn all() -> Vec<Endpoint> {
+/// What counts each open descriptor of the running process, by number.
+fn all() -> Vec<Counted> {
     if !open_description::any_endpoint() {
         return Vec::new();
     }
     let open = descriptor_table::all_open().into_iter();
-    open.filter_map(|(_, description)| description.endpoint())
+    open.filter_map(|(_, description)| description.counted())
         .collect()
+}
+
+impl Counted {
+    /// The end that is used, if a call that begins now knows it.
+    fn settled_end(self) -> Option<Endpoint> {
+        match self {
+            Counted::End(endpoint) => Some(endpoint),
+            Counted::Socket(socket) => socket.settled_end(),
+        }
+    }
+
+    /// A descriptor more.
+    pub(crate) fn add_one(self, site: Site) {
+        match self {
+            Counted::End(endpoint) => endpoint.add_one(site),
+            Counted::Socket(socket) => socket.add_one(site),
+        }
+    }
+
+    /// A descriptor less.
+    pub(crate) fn drop_one(self, site: Site) {
+        match self {
+            Counted::End(endpoint) => endpoint.drop_one(site),
+            Counted::Socket(socket) => socket.drop_one(site),
+        }
+    }
+
+    /// The descriptor of this number was closed.
+    pub(crate) fn closed(self, number: c_int, site: Site) {
+        let me = world::borrow().current;
+        let unordered: Vec<Option<ObjectId>> = {
+            let holds = HOLDS.borrow();
+            let others = holds
+                .iter()
+                .filter(|hold| hold.number == number && hold.is_of_another(me));
+            let unordered = others.filter(|hold| !hold.moment.is_before_now());
+            unordered.map(|hold| hold.object).collect()
+        };
+        if !unordered.is_empty() && !rules::needs(Rule::Closing) {
+            return self.drop_one(site);
+        }
+        for (index, object) in unordered.iter().enumerate() {
+            if !unordered[..index].contains(object) {
+                let Some(object) = object else {
+                    let what = "close of a socket beside a call that does not know yet whether it is connected";
+                    world::unsupported(what, site);
+                };
+                visible(Op::Load(*object), site);
+            }
+        }
+        let holders = {
+            let mut holds = HOLDS.borrow();
+            let active = |hold: &&mut Hold| {
+                let here = hold.active && hold.number == number;
+                here && hold.used == self && hold.is_of_another(me)
+            };
+            let mut active: Vec<&mut Hold> = holds.iter_mut().filter(active).collect();
+            if let [only] = &mut active[..] {
+                only.closed = true;
+            }
+            active.len()
+        };
+        match holders {
+            0 => self.drop_one(site),
+            1 => {}
+            _ => world::unsupported("close of a pipe or socket that several threads use", site),
+        }
+    }
 }
 
 impl Endpoint {
     /// Whether it is a socket, not an end of a pipe.
     pub(crate) fn is_socket(self) -> bool {
         self.kind != EndKind::Pipe
+    }
+
+    /// Whether it is a socket of bytes.
+    fn is_stream(self) -> bool {
+        matches!(self.kind, EndKind::Stream | EndKind::Tcp(_))
     }
 
     /// A descriptor more.
@@ -204,18 +291,44 @@ impl Endpoint {
     pub(crate) fn drop_one(self, site: Site) {
         let mut unread = false;
         if let Some(input) = self.input {
-            change(Op::ReaderDrop(input.object(), false), site);
-            unread = self.kind == EndKind::Stream && input.has_unread();
+            visible(Op::ReaderDrop(input.object(), false), site);
+            unread = self.is_stream() && input.has_unread();
+            if let (EndKind::Tcp(Some(side)), true) = (self.kind, unread && readers_of(input) == 0)
+            {
+                side.leaves_unread(self.output.is_some_and(|output| writers_of(output) == 0));
+            }
+            notify(input, site);
             input.readers_left();
         }
         if let Some(output) = self.output {
             change(Op::WriterDrop(output.object(), false), site);
-            output.writers_left(unread && writers_of(output) == 0);
+            let resets = unread && self.kind == EndKind::Stream;
+            output.writers_left(resets && writers_of(output) == 0);
         }
     }
 
-    /// Nothing is read from it any more, or written to it.
-    pub(crate) fn shut_down(self, [reads, writes]: [bool; 2], site: Site) {
+    /// The side of a connection that is never accepted is gone.
+    pub(crate) fn abandon(self, site: Site) {
+        if let Some(input) = self.input {
+            change(Op::ReaderDrop(input.object(), false), site);
+            input.readers_left();
+        }
+        if let Some(output) = self.output {
+            change(Op::WriterDrop(output.object(), false), site);
+            output.writers_left(!matches!(self.kind, EndKind::Tcp(_)));
+        }
+    }
+
+    /// Nothing is read from it any more, or written to it; an error number.
+    pub(crate) fn shut_down(self, [reads, writes]: [bool; 2], site: Site) -> Result<(), c_int> {
+        if let EndKind::Tcp(Some(side)) = self.kind {
+            if reads && !writes {
+                world::unsupported("shutdown of a TCP socket for reading alone", site);
+            }
+            if self.is_over(side, site) {
+                return Err(libc::ENOTCONN);
+            }
+        }
         if let (Some(input), true) = (self.input, reads) {
             change(Op::ReaderDrop(input.object(), true), site);
             input.readers_left();
@@ -224,43 +337,34 @@ impl Endpoint {
             change(Op::WriterDrop(output.object(), true), site);
             output.writers_left(false);
         }
+        Ok(())
     }
 
-    /// The descriptor of this number was closed.
-    pub(crate) fn closed(self, number: c_int, site: Site) {
-        let me = world::borrow().current;
-        let unordered: Vec<ObjectId> = {
-            let holds = HOLDS.borrow();
-            let others = holds
-                .iter()
-                .filter(|hold| hold.number == number && hold.is_of_another(me));
-            let unordered = others.filter(|hold| !hold.moment.is_before_now());
-            unordered.map(|hold| hold.object).collect()
+    /// Whether both sides of a connection of TCP have ended it, or it was reset.
+    fn is_over(self, side: TcpSide, site: Site) -> bool {
+        let (Some(input), Some(output)) = (self.input, self.output) else {
+            return false;
         };
-        if !unordered.is_empty() && !rules::needs(Rule::Closing) {
-            return self.drop_one(site);
+        visible(Op::Load(output.object()), site);
+        if writers_of(output) > 0 && readers_of(output) > 0 {
+            return false;
         }
-        for (index, object) in unordered.iter().enumerate() {
-            if !unordered[..index].contains(object) {
-                visible(Op::Load(*object), site);
+        let ended = writers_of(output) == 0;
+        visible(Op::Load(input.object()), site);
+        let [_, dead] = side.look(site);
+        dead || ended && writers_of(input) == 0
+    }
+
+    /// The error that is pending, which is none any more; 0: there is none.
+    pub(crate) fn take_error(self, site: Site) -> c_int {
+        match self.kind {
+            EndKind::Tcp(Some(side)) => {
+                for pipe in [self.input, self.output].into_iter().flatten() {
+                    visible(Op::Load(pipe.object()), site);
+                }
+                side.take_error(site).unwrap_or(0)
             }
-        }
-        let holders = {
-            let mut holds = HOLDS.borrow();
-            let active = |hold: &&mut Hold| {
-                let here = hold.active && hold.number == number;
-                here && hold.endpoint == self && hold.is_of_another(me)
-            };
-            let mut active: Vec<&mut Hold> = holds.iter_mut().filter(active).collect();
-            if let [only] = &mut active[..] {
-                only.closed = true;
-            }
-            active.len()
-        };
-        match holders {
-            0 => self.drop_one(site),
-            1 => {}
-            _ => world::unsupported("close of a pipe or socket that several threads use", site),
+            _ => 0,
         }
     }
 
@@ -273,7 +377,7 @@ impl Endpoint {
     ) -> Result<[usize; 2], c_int> {
         let input = self.input.ok_or(libc::EBADF)?;
         let length = memory.length();
-        if length == 0 && matches!(self.kind, EndKind::Pipe | EndKind::Stream) {
+        if length == 0 && (self.is_stream() || self.kind == EndKind::Pipe) {
             return Ok([0, 0]);
         }
         still_holding();
@@ -287,7 +391,13 @@ impl Endpoint {
                 true => Ok([bytes.len().min(length), bytes.len()]),
                 false => Err(libc::EFAULT),
             },
-            Err(Failure::Gone) => Ok([0, 0]),
+            Err(Failure::Gone) => match self.kind {
+                EndKind::Tcp(Some(side)) => {
+                    let site = call_sites::site(&frame.return_address);
+                    side.at_end(site).map(|()| [0, 0])
+                }
+                _ => Ok([0, 0]),
+            },
             Err(Failure::Reset) => Err(libc::ECONNRESET),
             Err(Failure::Again) => Err(libc::EAGAIN),
             Err(Failure::Cancelled) => cancelled(how.number, frame),
@@ -303,12 +413,15 @@ impl Endpoint {
     ) -> Result<usize, c_int> {
         let output = self.output.ok_or(libc::EBADF)?;
         let bytes = memory.bytes().ok_or(libc::EFAULT)?;
+        let length = bytes.len();
         let site = call_sites::site(&frame.return_address);
         let (put, failure) = match self.kind {
-            EndKind::Pipe | EndKind::Stream => output.put(&bytes, how.waits, frame, still_holding),
+            EndKind::Pipe | EndKind::Stream | EndKind::Tcp(_) => {
+                output.put(&bytes, how.waits, frame, still_holding)
+            }
+            EndKind::Backlog => return Err(libc::EBADF),
             EndKind::Packets | EndKind::Datagrams => {
                 still_holding();
-                let length = bytes.len();
                 if length as u64 > SOCKET_CAPACITY {
                     return Err(libc::EMSGSIZE);
                 }
@@ -323,6 +436,15 @@ impl Endpoint {
         };
         match failure {
             Some(Failure::Gone | Failure::Reset) => {
+                if let EndKind::Tcp(Some(side)) = self.kind {
+                    match side.without_reader(writers_of(output) == 0, site) {
+                        // What is still to be sent gets lost.
+                        Ok(()) => return Ok(length),
+                        _ if put > 0 => return Ok(put),
+                        Err(libc::EPIPE) => {}
+                        Err(error) => return Err(error),
+                    }
+                }
                 if !how.no_signal && self.kind != EndKind::Packets {
                     let_go(how.number, site);
                     signals::send(libc::SIGPIPE, site);
@@ -338,10 +460,19 @@ impl Endpoint {
 
 /// How many writers a pipe has, after a step on it.
 fn writers_of(pipe: PipeId) -> u32 {
+    sides_of(pipe)[0]
+}
+
+/// How many readers a pipe has, after a step on it.
+fn readers_of(pipe: PipeId) -> u32 {
+    sides_of(pipe)[1]
+}
+
+fn sides_of(pipe: PipeId) -> [u32; 2] {
     let object = pipe.object();
     let world = world::borrow();
     match world.run.state().object(object) {
-        Object::Pipe(pipe) => pipe.writers,
+        Object::Pipe(pipe) => [pipe.writers, pipe.readers],
         other => unreachable!("{} used as a pipe", other.kind_name()),
     }
 }
@@ -351,6 +482,13 @@ fn change(op: Op, site: Site) {
     visible(op, site);
     if let Some(object) = op.object().filter(|_| waits::used()) {
         waits::post(object, || {}, site);
+    }
+}
+
+/// The same for what was done to a pipe just now.
+fn notify(pipe: PipeId, site: Site) {
+    if waits::used() {
+        waits::post(pipe.object(), || {}, site);
     }
 }
 

@@ -135,8 +135,19 @@ pub(crate) const DESCRIPTORS: usize = 0x1000;
 pub(crate) const THREADS: usize = 0x2000;
 /// From here on: the scheduling of a thread each, by slot.
 pub(crate) const SCHEDULING: usize = 0x8_0000;
-/// From here on: a pipe each, by the descriptor of its reader that it was made with.
+/// From here on: a pipe each, by what it is ([`crate::kernel::pipes::Called`]) and a descriptor that it was made with.
 pub(crate) const PIPES: usize = 0xc_0000;
+/// So many numbers are enough for one each by descriptor.
+pub(crate) const EACH: usize = 0x1000;
+/// From here on: a socket each, by the descriptor that it was made with.
+pub(crate) const SOCKETS: usize = 0xc_8000;
+/// From here on: what the sides of a connection know of its end, each by the descriptor that it was made with.
+pub(crate) const FAULTS: usize = 0xc_a000;
+/// From here on: a port of TCP each.
+pub(crate) const PORTS: usize = 0xd_0000;
+/// From here on: names of Unix sockets that are no files, so many. Some may share one.
+pub(crate) const NAMES: usize = 0xe_0000;
+pub(crate) const MOST_NAMES: usize = 0x2_0000;
 /// All numbers with a fixed meaning are below.
 const SPECIAL: usize = 0x10_0000;
 
@@ -228,6 +239,13 @@ fn special_name(number: usize) -> Option<String> {
         DESCRIPTORS..THREADS => format!("descriptor {}", number - DESCRIPTORS),
         THREADS..SCHEDULING => format!("the name of thread {}", number - THREADS),
         SCHEDULING..PIPES => format!("the scheduling of thread {}", number - SCHEDULING),
+        SOCKETS..FAULTS => format!("the state of socket {}", number - SOCKETS),
+        FAULTS..PORTS => format!(
+            "the errors of the connection from socket {}",
+            number - FAULTS
+        ),
+        PORTS..NAMES => format!("the sockets at port {}", number - PORTS),
+        NAMES..SPECIAL => "the names of Unix sockets".into(),
         _ => return None,
     })
 }
@@ -257,6 +275,10 @@ mod tests {
         assert_eq!(
             special_name(Whole::Actions as usize + 15).as_deref(),
             Some("the action for signal 15")
+        );
+        assert_eq!(
+            special_name(PORTS + 80).as_deref(),
+            Some("the sockets at port 80")
         );
         assert_eq!(special_name(SPECIAL), None);
         assert_eq!(special_name(0), None);

@@ -3,6 +3,7 @@
 //! | part | files |
 //! | --- | --- |
 //! | open descriptions, what a descriptor is open on, those that the run models | `open_description`, `eventfd`, `endpoints`, `pipes`, `blocking` |
+//! | sockets, their addresses and connections | `sockets`, `addresses`, `connections` |
 //! | descriptor table, numbers of each thread | `descriptor_table`, `descriptor_ranges`, `descriptor_arguments` |
 //! | disk overlay, names and paths | `overlay`, `file_names`, `nameless_files`, `path_resolution`, `open_checks`, `paths` |
 //! | files as objects of the model | `file_objects` |
@@ -14,7 +15,9 @@
 //!
 //! Each part keeps its state in one cell. May import `core`, `run` and `shared`, never a family of calls.
 
+pub(crate) mod addresses;
 pub(crate) mod blocking;
+pub(crate) mod connections;
 pub(crate) mod descriptor_arguments;
 pub(crate) mod descriptor_ranges;
 pub(crate) mod descriptor_table;
@@ -40,6 +43,7 @@ pub(crate) mod pipes;
 pub(crate) mod program_memory;
 pub(crate) mod readiness;
 pub(crate) mod signals;
+pub(crate) mod sockets;
 pub(crate) mod start_state;
 pub(crate) mod waits;
 
@@ -53,6 +57,8 @@ pub(crate) static FAMILY: Family = Family {
         recording::NAMES.set(file_objects::named);
     },
     begin_run: || {
+        addresses::begin_run();
+        connections::begin_run();
         descriptor_table::begin_run();
         endpoints::begin_run();
         file_locks::begin_run();
@@ -62,6 +68,7 @@ pub(crate) static FAMILY: Family = Family {
         libc_streams::begin_run();
         open_description::begin_run();
         pipes::begin_run();
+        sockets::begin_run();
         start_state::begin_run();
         waits::begin_run();
     },

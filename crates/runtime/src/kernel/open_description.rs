@@ -19,13 +19,14 @@ use crate::{
     core::{cell::RunCell, trampoline::Frame},
     kernel::{
         descriptor_arguments, descriptor_table,
-        endpoints::{self, Endpoint, Transfer},
+        endpoints::{self, Counted, Endpoint, Transfer},
         eventfd::Eventfd,
         file_mappings::{self, By},
         file_names, file_objects,
         ordering::{Moment, alone},
         os_files,
         program_memory::ProgramMemory,
+        sockets::{SocketId, Way},
         start_state,
     },
     run::{call_sites, cancellation, operations::failed, rules, spin, world},
@@ -61,6 +62,8 @@ pub(crate) struct OpenDescription {
 pub(crate) enum Modelled {
     Eventfd(Eventfd),
     Endpoint(Endpoint),
+    /// A socket that was not made as one of a pair.
+    Socket(SocketId),
 }
 
 /// How `read` and `write` move bytes.
@@ -83,7 +86,9 @@ impl Modelled {
     ) -> Result<usize, c_int> {
         match self {
             Modelled::Eventfd(eventfd) => eventfd.read(waits, memory, frame),
-            Modelled::Endpoint(endpoint) => {
+            Modelled::Endpoint(_) | Modelled::Socket(_) => {
+                let site = call_sites::site(&frame.return_address);
+                let endpoint = self.end(Way::In, false, site)?;
                 let moved = endpoint.read(how(number, waits), memory, frame);
                 moved.map(|[moved, _]| moved)
             }
@@ -99,7 +104,37 @@ impl Modelled {
     ) -> Result<usize, c_int> {
         match self {
             Modelled::Eventfd(eventfd) => eventfd.write(waits, memory, frame),
-            Modelled::Endpoint(endpoint) => endpoint.write(how(number, waits), memory, frame),
+            Modelled::Endpoint(_) | Modelled::Socket(_) => {
+                let site = call_sites::site(&frame.return_address);
+                let endpoint = self.end(Way::Out, false, site)?;
+                endpoint.write(how(number, waits), memory, frame)
+            }
+        }
+    }
+
+    /// The end of a pipe that a call reads from or writes to; an error number. `quiet`: without a signal.
+    pub(crate) fn end(self, way: Way, quiet: bool, site: Site) -> Result<Endpoint, c_int> {
+        match self {
+            Modelled::Eventfd(_) => Err(libc::ENOTSOCK),
+            Modelled::Endpoint(endpoint) => Ok(endpoint),
+            Modelled::Socket(socket) => socket.end(way, quiet, site),
+        }
+    }
+
+    /// What counts its descriptors.
+    fn counted(self) -> Option<Counted> {
+        match self {
+            Modelled::Eventfd(_) => None,
+            Modelled::Endpoint(endpoint) => Some(Counted::End(endpoint)),
+            Modelled::Socket(socket) => Some(Counted::Socket(socket)),
+        }
+    }
+
+    pub(crate) fn is_socket(self) -> bool {
+        match self {
+            Modelled::Eventfd(_) => false,
+            Modelled::Endpoint(endpoint) => endpoint.is_socket(),
+            Modelled::Socket(_) => true,
         }
     }
 
@@ -107,8 +142,8 @@ impl Modelled {
     fn name(self) -> &'static str {
         match self {
             Modelled::Eventfd(_) => "an eventfd",
-            Modelled::Endpoint(endpoint) if endpoint.is_socket() => "a socket",
-            Modelled::Endpoint(_) => "a pipe",
+            modelled if modelled.is_socket() => "a socket",
+            Modelled::Endpoint(_) | Modelled::Socket(_) => "a pipe",
         }
     }
 }
@@ -126,7 +161,7 @@ pub(crate) fn begin_run() {
 pub(crate) fn any_endpoint() -> bool {
     let all = DESCRIPTIONS.borrow();
     let mut modelled = all.iter().filter_map(|description| description.modelled);
-    modelled.any(|modelled| matches!(modelled, Modelled::Endpoint(_)))
+    modelled.any(|modelled| modelled.counted().is_some())
 }
 
 /// A new open description.
@@ -153,12 +188,9 @@ impl DescriptionId {
         self.with(|description| description.modelled)
     }
 
-    /// The end of a pipe that it is.
-    pub(crate) fn endpoint(self) -> Option<Endpoint> {
-        match self.modelled()? {
-            Modelled::Endpoint(endpoint) => Some(endpoint),
-            Modelled::Eventfd(_) => None,
-        }
+    /// What counts its descriptors.
+    pub(crate) fn counted(self) -> Option<Counted> {
+        self.modelled()?.counted()
     }
 
     /// The running thread uses the offset, in a step that began in this epoch.
@@ -339,8 +371,8 @@ pub(crate) fn look_up(descriptor: c_int, access: Access, frame: &Frame) -> Looke
     let kind = Kind::of(descriptor);
     let has_object = kind.rules().is_file && !alone();
     let modelled = modelled(descriptor);
-    if let Some(Modelled::Endpoint(endpoint)) = modelled {
-        endpoints::hold(endpoint, descriptor, access.writes);
+    if let Some(counted) = modelled.and_then(Modelled::counted) {
+        endpoints::hold(counted, descriptor, access.writes);
     }
     LookedUp {
         descriptor,
@@ -359,12 +391,9 @@ pub(crate) fn modelled(descriptor: c_int) -> Option<Modelled> {
     modelled.filter(|_| os_files::is_open(descriptor))
 }
 
-/// The end of a pipe that a descriptor is open on.
-pub(crate) fn endpoint_of(descriptor: c_int) -> Option<Endpoint> {
-    match modelled(descriptor)? {
-        Modelled::Endpoint(endpoint) => Some(endpoint),
-        Modelled::Eventfd(_) => None,
-    }
+/// What counts the descriptors of what this one is open on.
+pub(crate) fn counted_by(descriptor: c_int) -> Option<Counted> {
+    modelled(descriptor)?.counted()
 }
 
 /// Stops the thread if the run models what a descriptor is open on: this way of using it is not under control.
@@ -405,12 +434,12 @@ impl LookedUp {
     pub(crate) fn use_socket(
         self,
         call: &'static str,
-        transfer: impl FnOnce(Endpoint, bool) -> Result<usize, c_int>,
+        transfer: impl FnOnce(Modelled, bool) -> Result<usize, c_int>,
     ) -> isize {
         let site = self.site;
         match self.modelled {
-            Some(modelled @ Modelled::Endpoint(endpoint)) if endpoint.is_socket() => {
-                let use_it = |(_, waits)| transfer(endpoint, waits);
+            Some(modelled) if modelled.is_socket() => {
+                let use_it = |(_, waits)| transfer(modelled, waits);
                 self.use_modelled(modelled, (call, Place::Offset), use_it)
             }
             None if self.kind == Kind::Socket => {

@@ -165,6 +165,13 @@ pub(crate) fn make_directory(path: &[u8], mode: u32) -> isize {
     unsafe { path_call(libc::SYS_mkdirat, path, mode as usize, 0) }
 }
 
+/// Makes a file of the kind that a Unix socket is bound to; negative: an error number.
+pub(crate) fn make_socket(path: &[u8]) -> isize {
+    let mode = libc::S_IFSOCK | 0o777;
+    // SAFETY: beside the path, `mknodat` takes a mode and a device, no pointers.
+    unsafe { path_call(libc::SYS_mknodat, path, mode as usize, 0) }
+}
+
 pub(crate) fn set_mode(path: &[u8], mode: u32) {
     // SAFETY: beside the path, `fchmodat` takes a mode, no pointer.
     unsafe { path_call(libc::SYS_fchmodat, path, mode as usize, 0) };

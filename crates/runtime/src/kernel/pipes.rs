@@ -35,18 +35,59 @@ const ATOMIC: u64 = libc::PIPE_BUF as u64;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct PipeId(u32);
 
+/// What a pipe is, by the descriptors that it was made with.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Called {
+    Pipe {
+        reader: c_int,
+        writer: c_int,
+    },
+    /// One direction of a pair of sockets.
+    Pair {
+        reader: c_int,
+        writer: c_int,
+    },
+    /// The connections that wait at a listening socket.
+    Backlog(c_int),
+    /// What the socket that was connected sends.
+    ToServer(c_int),
+    /// What it receives.
+    ToClient(c_int),
+}
+
+impl Called {
+    /// The address that its object goes by.
+    fn address(self) -> usize {
+        let (kind, descriptor) = match self {
+            Called::Pipe { reader, .. } | Called::Pair { reader, .. } => (0, reader),
+            Called::Backlog(listening) => (1, listening),
+            Called::ToServer(client) => (2, client),
+            Called::ToClient(client) => (3, client),
+        };
+        file_objects::address(file_objects::PIPES + kind * file_objects::EACH + descriptor as usize)
+    }
+
+    fn name(self) -> String {
+        match self {
+            Called::Pipe { reader, writer } => format!("the pipe from {writer} to {reader}"),
+            Called::Pair { reader, writer } => format!("the socket from {writer} to {reader}"),
+            Called::Backlog(listening) => format!("the backlog of socket {listening}"),
+            Called::ToServer(client) => format!("the connection from socket {client}"),
+            Called::ToClient(client) => format!("the connection to socket {client}"),
+        }
+    }
+}
+
 /// See the module.
 struct PipeState {
     object: ObjectId,
     bytes: VecDeque<u8>,
     messages: VecDeque<Vec<u8>>,
-    of_socket: bool,
+    called: Called,
     /// Its writer is gone and has left something unread: the next that finds its end gets an error.
     reset: bool,
     /// How often something was put into it or its writers left, and how often something was taken or its readers left.
     changes: [u64; 2],
-    /// The descriptors that it was made with: that of the reader, that of the writer.
-    ends: [c_int; 2],
 }
 
 static PIPES: RunCell<Vec<PipeState>> = RunCell::new(Vec::new());
@@ -77,30 +118,22 @@ pub(crate) fn begin_run() {
 pub(crate) fn named(place: usize) -> Option<String> {
     let pipes = PIPES.borrow();
     let mut latest = pipes.iter().rev();
-    let pipe = latest.find(|pipe| address(pipe.ends[0]) == place)?;
-    let [reader, writer] = pipe.ends;
-    let kind = if pipe.of_socket { "socket" } else { "pipe" };
-    Some(format!("the {kind} from {writer} to {reader}"))
-}
-
-/// The address of the pipe that was made with this descriptor of its reader.
-fn address(reader: c_int) -> usize {
-    file_objects::address(file_objects::PIPES + reader as usize)
+    let pipe = latest.find(|pipe| pipe.called.address() == place)?;
+    Some(pipe.called.name())
 }
 
 impl PipeId {
-    /// A new one, made with these descriptors of its reader and its writer.
-    pub(crate) fn new(ends: [c_int; 2], object: Object, of_socket: bool) -> PipeId {
-        let object = world::borrow().make_beside(address(ends[0]), Sort::Pipe, object);
+    /// A new one.
+    pub(crate) fn new(called: Called, object: Object) -> PipeId {
+        let object = world::borrow().make_beside(called.address(), Sort::Pipe, object);
         let mut pipes = PIPES.borrow();
         pipes.push(PipeState {
             object,
             bytes: VecDeque::new(),
             messages: VecDeque::new(),
-            of_socket,
+            called,
             reset: false,
             changes: [0; 2],
-            ends,
         });
         PipeId(pipes.len() as u32 - 1)
     }
@@ -185,12 +218,22 @@ impl PipeId {
 
     /// Whether it is a pipe, not a direction of a socket.
     fn is_pipe(self) -> bool {
-        self.with(|pipe| !pipe.of_socket)
+        self.with(|pipe| matches!(pipe.called, Called::Pipe { .. }))
     }
 
     /// Whether something is in it.
     pub(crate) fn has_unread(self) -> bool {
         self.with(|pipe| !pipe.bytes.is_empty() || !pipe.messages.is_empty())
+    }
+
+    /// Whether anything was ever put into it.
+    pub(crate) fn was_used(self) -> bool {
+        self.with(|pipe| pipe.changes[0] > 0)
+    }
+
+    /// All messages that are in it, which no reader gets any more.
+    pub(crate) fn messages(self) -> Vec<Vec<u8>> {
+        self.with(|pipe| pipe.messages.iter().cloned().collect())
     }
 
     /// Its writers are gone; if one has left something unread, readers get an error that says so.

@@ -11,11 +11,14 @@
 use crate::{
     core::{objects::Sort, trampoline::Frame},
     kernel::{
+        connections::TcpSide,
         descriptor_arguments, descriptor_table,
-        endpoints::Endpoint,
+        endpoints::{EndKind, Endpoint},
         file_objects, open_description,
         open_description::{Kind, Modelled},
-        os_files, waits,
+        os_files,
+        sockets::{SocketId, Stage},
+        waits,
     },
     run::{
         call_sites, cancellation,
@@ -43,6 +46,7 @@ pub(crate) enum Pollable {
     Ready,
     Counter(ObjectId),
     Endpoint(Endpoint),
+    Socket(SocketId),
 }
 
 /// Looks a descriptor up for a call.
@@ -55,6 +59,7 @@ pub(crate) fn look_up(number: c_int, call: &str, site: Site) -> Pollable {
     match (modelled, kind) {
         (Some(Modelled::Eventfd(eventfd)), _) => Pollable::Counter(eventfd.counter()),
         (Some(Modelled::Endpoint(endpoint)), _) => Pollable::Endpoint(endpoint),
+        (Some(Modelled::Socket(socket)), _) => Pollable::Socket(socket),
         (None, _) if !os_files::is_open(found) => Pollable::Closed,
         (None, Kind::Output | Kind::RegularFile | Kind::Directory) => Pollable::Ready,
         (None, _) => world::unsupported(&format!("{call} of what the run does not model"), site),
@@ -102,7 +107,74 @@ impl Looks<'_> {
                 Pollable::Ready => READS | WRITES,
                 Pollable::Counter(object) => self.of_counter(object),
                 Pollable::Endpoint(endpoint) => self.of_endpoint(endpoint, wanted),
+                Pollable::Socket(socket) => self.of_socket(socket, wanted),
             }
+    }
+
+    fn of_socket(&mut self, socket: SocketId, wanted: c_short) -> c_short {
+        match socket.stage(self.site) {
+            Stage::New => WRITES | POLLHUP,
+            Stage::Refused(known) => {
+                let error = if known { 0 } else { POLLERR };
+                READS | WRITES | POLLRDHUP | POLLHUP | error
+            }
+            Stage::Connecting => {
+                world::unsupported("poll of a socket that another thread connects", self.site)
+            }
+            Stage::Listening(end) | Stage::Connected(end) | Stage::Begun(end) => match end.kind {
+                EndKind::Backlog => self.of_backlog(end),
+                EndKind::Tcp(Some(side)) => self.of_tcp(end, side, wanted),
+                _ => self.of_endpoint(end, wanted),
+            },
+        }
+    }
+
+    fn of_backlog(&mut self, end: Endpoint) -> c_short {
+        let object = end.input.expect("a backlog is read from").object();
+        let (held, shut) = self.pipe(object, |pipe| (pipe.held() > 0, pipe.readers == 0));
+        match (held, shut) {
+            (_, true) => {
+                world::unsupported("poll of a listening socket that was shut down", self.site)
+            }
+            (true, _) => READS,
+            _ => 0,
+        }
+    }
+
+    /// As of other sockets, but that the other side does not read any more is not noticed before something is sent to it.
+    fn of_tcp(&mut self, end: Endpoint, side: TcpSide, wanted: c_short) -> c_short {
+        let (Some(input), Some(output)) = (end.input, end.output) else {
+            return 0;
+        };
+        let (held, ended) = self.pipe(input.object(), |pipe| {
+            (pipe.held() > 0, pipe.writers == 0 || pipe.readers == 0)
+        });
+        let mut events = if held || ended { READS } else { 0 };
+        if ended {
+            events |= POLLRDHUP;
+        }
+        if ended || wanted & WRITES != 0 {
+            let (room, shut, gone) = self.pipe(output.object(), |pipe| {
+                let room = 3 * pipe.held() <= 2 * pipe.capacity;
+                (room, pipe.writers == 0, pipe.readers == 0)
+            });
+            if room || shut || gone {
+                events |= WRITES;
+            }
+            if ended && shut {
+                events |= POLLHUP;
+            }
+            if ended || gone {
+                let [error, dead] = side.look(self.site);
+                events |= if error { POLLERR } else { 0 };
+                events |= if dead {
+                    READS | WRITES | POLLRDHUP | POLLHUP
+                } else {
+                    0
+                };
+            }
+        }
+        events
     }
 
     fn of_counter(&mut self, object: ObjectId) -> c_short {

@@ -6,7 +6,7 @@ use crate::{
     kernel::{
         descriptor_arguments::{self, is_runtimes},
         descriptor_table::{self, ask, change, closing, found, look_up, opened_from, take_found},
-        endpoints::{self, Endpoint},
+        endpoints::{self, Counted},
         file_locks::{self, LockKind, LockRequest},
         file_names, file_objects, libc_streams, open_description,
         ordering::{alone, alone_in_process},
@@ -59,12 +59,12 @@ extern "C" fn close_one(descriptor: c_int, frame: &Frame) -> c_int {
     closing(descriptor, site(frame));
     note_stream_of(descriptor);
     let locks = file_locks::losing(descriptor);
-    let endpoint = open_description::endpoint_of(descriptor);
+    let counted = open_description::counted_by(descriptor);
     // SAFETY: a descriptor of the program, which it wants closed.
     let result = unsafe { real!(close: fn(c_int) -> c_int)(descriptor) };
     file_locks::lost(locks, site(frame));
-    if let Some(endpoint) = endpoint {
-        endpoint.closed(descriptor, site(frame));
+    if let Some(counted) = counted {
+        counted.closed(descriptor, site(frame));
     }
     result
 }
@@ -86,19 +86,19 @@ extern "C" fn duplicate(from: c_int, frame: &Frame) -> c_int {
 }
 
 /// Looks up a descriptor that is about to be copied. If it is an end of a pipe there is one more from now on.
-fn look_up_to_copy(from: c_int, site: Site) -> Option<Endpoint> {
+fn look_up_to_copy(from: c_int, site: Site) -> Option<Counted> {
     look_up(from, site);
-    let endpoint = open_description::endpoint_of(from)?;
-    endpoints::hold(endpoint, from, false);
-    endpoint.add_one(site);
-    Some(endpoint)
+    let counted = open_description::counted_by(from)?;
+    endpoints::hold(counted, from, false);
+    counted.add_one(site);
+    Some(counted)
 }
 
 /// The descriptor was copied to a number, or if that is negative it was not.
-fn has_copied(copied: Option<Endpoint>, (from, to): (c_int, c_int), site: Site) {
-    if let Some(endpoint) = copied {
+fn has_copied(copied: Option<Counted>, (from, to): (c_int, c_int), site: Site) {
+    if let Some(counted) = copied {
         if to < 0 {
-            endpoint.drop_one(site);
+            counted.drop_one(site);
         }
         endpoints::let_go(from, site);
     }
@@ -139,7 +139,7 @@ fn duplicated(from: c_int, to: c_int, frame: &Frame, real: impl FnOnce(c_int) ->
     descriptor_table::note_stale(to);
     note_stream_of(to);
     let locks = file_locks::losing(to);
-    let replaced = open_description::endpoint_of(to);
+    let replaced = open_description::counted_by(to);
     let (found, description) = take_found(from);
     let result = real(found);
     if result >= 0 {
@@ -190,15 +190,15 @@ extern "C" fn close_several(first: c_uint, last: c_uint, flags: c_int, frame: &F
     let numbers = first.min(PAST) as c_int..=last.min(PAST - 1) as c_int;
     let ends: Vec<_> = match world::active() && flags as c_uint & libc::CLOSE_RANGE_CLOEXEC == 0 {
         true => numbers
-            .filter_map(|number| Some((number, open_description::endpoint_of(number)?)))
+            .filter_map(|number| Some((number, open_description::counted_by(number)?)))
             .collect(),
         false => Vec::new(),
     };
     // SAFETY: `close_range` takes numbers, and those of the runtime were taken out.
     let result =
         unsafe { real!(close_range: fn(c_uint, c_uint, c_int) -> c_int)(first, last, flags) };
-    for (number, endpoint) in ends.into_iter().filter(|_| result == 0) {
-        endpoint.closed(number, site(frame));
+    for (number, counted) in ends.into_iter().filter(|_| result == 0) {
+        counted.closed(number, site(frame));
     }
     result
 }
@@ -271,7 +271,7 @@ unsafe extern "C" fn control(
 }
 
 /// Performs the operations of an `fcntl` on the descriptor, and on the flags of what it is open on. The end of a pipe that it copies.
-fn look_up_for(descriptor: c_int, command: c_int, site: Site) -> Option<Endpoint> {
+fn look_up_for(descriptor: c_int, command: c_int, site: Site) -> Option<Counted> {
     match command {
         libc::F_SETFD => descriptor_table::change_flags(descriptor, site),
         libc::F_DUPFD | libc::F_DUPFD_CLOEXEC => return look_up_to_copy(descriptor, site),

@@ -3,6 +3,7 @@
 //! The calls decode their arguments and go through [`crate::kernel`], which has the state. Streams are in
 //! [`crate::calls::streams`].
 
+pub(crate) mod connection_calls;
 pub(crate) mod copies;
 pub(crate) mod descriptor_calls;
 pub(crate) mod directories;
@@ -21,6 +22,7 @@ pub(crate) mod renames;
 pub(crate) mod scandir;
 pub(crate) mod shared_memory;
 pub(crate) mod socket_calls;
+pub(crate) mod socket_options;
 pub(crate) mod temporaries;
 pub(crate) mod vectored_io;
 

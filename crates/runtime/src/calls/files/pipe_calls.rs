@@ -6,7 +6,7 @@ use crate::{
         descriptor_table,
         endpoints::{EndKind, Endpoint},
         open_description::{self, Modelled},
-        pipes::{PIPE_CAPACITY, PipeId},
+        pipes::{Called, PIPE_CAPACITY, PipeId},
         start_state,
     },
     real,
@@ -59,7 +59,8 @@ unsafe extern "C" fn make_with(ends: *mut c_int, flags: c_int, frame: &Frame) ->
     descriptor_table::opened_both(&mut both, site);
     // SAFETY: there is room for two descriptors, as the caller promises.
     unsafe { ends.cast::<[c_int; 2]>().write(both) };
-    let pipe = PipeId::new(both, Object::pipe(PIPE_CAPACITY), false);
+    let [reader, writer] = both;
+    let pipe = PipeId::new(Called::Pipe { reader, writer }, Object::pipe(PIPE_CAPACITY));
     let reader = Endpoint {
         input: Some(pipe),
         output: None,

@@ -6,8 +6,9 @@ use crate::{
         descriptor_arguments, descriptor_table,
         endpoints::{EndKind, Endpoint, Transfer},
         open_description::{self, Access, Kind, Modelled, READ, WRITE},
-        pipes::{MESSAGES, PipeId, SOCKET_CAPACITY},
+        pipes::{Called, MESSAGES, PipeId, SOCKET_CAPACITY},
         program_memory::ProgramMemory,
+        sockets::Way,
         start_state,
     },
     outside_run, real,
@@ -83,16 +84,16 @@ unsafe extern "C" fn make_pair(
 }
 
 /// One direction of a socket, with the descriptors of its reader and its writer.
-fn direction(ends: [c_int; 2], kind: EndKind) -> PipeId {
+fn direction([reader, writer]: [c_int; 2], kind: EndKind) -> PipeId {
     let mut object = match kind {
-        EndKind::Pipe | EndKind::Stream => Object::pipe(SOCKET_CAPACITY),
         EndKind::Packets | EndKind::Datagrams => Object::message_pipe(MESSAGES),
+        _ => Object::pipe(SOCKET_CAPACITY),
     };
     if let (Object::Pipe(pipe), EndKind::Datagrams) = (&mut object, kind) {
         // That its writer is gone is not noticed.
         pipe.writers += 1;
     }
-    PipeId::new(ends, object, true)
+    PipeId::new(Called::Pair { reader, writer }, object)
 }
 
 /// `shutdown`.
@@ -101,9 +102,9 @@ extern "C" fn shut_down(descriptor: c_int, how: c_int, frame: &Frame) -> c_int {
     outside_run!(shutdown: fn(descriptor: c_int, how: c_int) -> c_int);
     let site = call_sites::site(&frame.return_address);
     descriptor_table::look_up(descriptor, site);
-    let endpoint = open_description::endpoint_of(descriptor);
+    let modelled = open_description::modelled(descriptor);
     let found = descriptor_table::found(descriptor);
-    let Some(endpoint) = endpoint.filter(|endpoint| endpoint.is_socket()) else {
+    let Some(modelled) = modelled.filter(|modelled| modelled.is_socket()) else {
         refuse_early(found, "shutdown", site);
         // SAFETY: `shutdown` takes numbers; what is no socket is an error of the call.
         return unsafe { real!(shutdown: fn(c_int, c_int) -> c_int)(found, how) };
@@ -114,11 +115,16 @@ extern "C" fn shut_down(descriptor: c_int, how: c_int, frame: &Frame) -> c_int {
         SHUT_RDWR => [true, true],
         _ => return failed(libc::EINVAL),
     };
-    if endpoint.kind == EndKind::Datagrams {
-        world::unsupported("shutdown of a datagram socket", site);
-    }
-    endpoint.shut_down(sides, site);
-    0
+    let result = match modelled {
+        Modelled::Endpoint(endpoint) if endpoint.kind == EndKind::Datagrams => {
+            world::unsupported("shutdown of a datagram socket", site)
+        }
+        Modelled::Socket(socket) => socket.shut_down(sides, site),
+        modelled => modelled
+            .end(Way::Out, true, site)
+            .and_then(|end| end.shut_down(sides, site)),
+    };
+    result.map_or_else(failed, |()| 0)
 }
 
 /// Stops the thread at a socket that the operating system has.
@@ -187,12 +193,14 @@ fn sent(
     allow(flags, MSG_DONTWAIT | MSG_NOSIGNAL, call, frame);
     memory.note_read(frame);
     let found = open_description::look_up(descriptor, Access { call, ..WRITE }, frame);
-    found.use_socket(call, |endpoint, waits| {
+    found.use_socket(call, |socket, waits| {
+        let quiet = flags & MSG_NOSIGNAL != 0;
+        let endpoint = socket.end(Way::Out, quiet, call_sites::site(&frame.return_address))?;
         let how = Transfer {
             number: descriptor,
             waits: waits && flags & MSG_DONTWAIT == 0,
             peeks: false,
-            no_signal: flags & MSG_NOSIGNAL != 0,
+            no_signal: quiet,
         };
         endpoint.write(how, memory, frame)
     })
@@ -277,8 +285,9 @@ fn received(
     allow(flags, known, call, frame);
     let found = open_description::look_up(descriptor, Access { call, ..READ }, frame);
     let site = call_sites::site(&frame.return_address);
-    found.use_socket(call, |endpoint, waits| {
-        let stream = endpoint.kind == EndKind::Stream;
+    found.use_socket(call, |socket, waits| {
+        let endpoint = socket.end(Way::In, true, site)?;
+        let stream = matches!(endpoint.kind, EndKind::Stream | EndKind::Tcp(_));
         if stream && flags & (MSG_WAITALL | MSG_TRUNC) != 0 {
             world::unsupported(&format!("{call} with MSG_WAITALL or MSG_TRUNC"), site);
         }

@@ -95,7 +95,6 @@ unsupported! {
 // What threads and processes talk through, beyond memory and the objects of pthreads.
 unsupported! {
     mkfifo mkfifoat mknod mknodat
-    socket accept accept4 connect bind listen
     sendmsg sendmmsg recvmsg recvmmsg
     getaddrinfo gethostbyname gethostbyname2 gethostbyaddr getnameinfo
     shmget shmat shmdt shmctl

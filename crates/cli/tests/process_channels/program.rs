@@ -1,5 +1,6 @@
 //! The programs, and how they are written in C.
 
+use super::harness::Random;
 use std::fmt::{self, Display, Formatter, Write};
 
 /// A program: some pipes, and processes. The first process forks the others and waits for all of them at its end.
@@ -39,20 +40,6 @@ impl Display for Program {
             writeln!(f, "{number}: {steps:?}")?;
         }
         Ok(())
-    }
-}
-
-/// The same numbers on every machine (splitmix64).
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, n: usize) -> usize {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^= z >> 31;
-        ((u128::from(z) * n as u128) >> 64) as usize
     }
 }
 

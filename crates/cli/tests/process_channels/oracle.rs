@@ -1,16 +1,10 @@
 //! What a program can come to, by trying every order of its steps. Nothing of Reweave is used here.
 
-use super::program::{LARGE, Program, ROOM, Step, letter};
+use super::{
+    harness::{Outcome, fold},
+    program::{LARGE, Program, ROOM, Step, letter},
+};
 use std::collections::{BTreeSet, HashSet};
-
-/// What a run comes to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Outcome {
-    /// What the first process has folded.
-    Result(u64),
-    /// Some processes wait for ever.
-    Deadlock,
-}
 
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct Process {
@@ -40,10 +34,6 @@ const FAILED: u64 = 100;
 const POLLIN: u64 = 1;
 const POLLHUP: u64 = 16;
 const POLLNVAL: u64 = 32;
-
-fn fold(folded: u64, value: u64) -> u64 {
-    folded.wrapping_mul(31).wrapping_add(value).wrapping_add(1)
-}
 
 /// All that a program can come to.
 pub fn outcomes(program: &Program) -> BTreeSet<Outcome> {
