@@ -2,6 +2,7 @@
 
 use crate::{
     control::Control,
+    coverage::Collector,
     found::Found,
     heaviest::Heavy,
     outcome::Outcome,
@@ -70,6 +71,8 @@ pub struct Check<S> {
     pub(crate) interrupted: bool,
     /// What makes it large.
     heavy: Heavy,
+    /// What it covers, if that was asked for.
+    pub(crate) coverage: Option<Collector>,
     /// Why it is not explored by who reads from whom.
     pub(crate) because: Option<String>,
     /// When all slices are over.
@@ -95,9 +98,11 @@ impl<S: Subject> Check<S> {
     /// A check that has not begun.
     pub fn new(mut subject: S, settings: Settings) -> Check<S> {
         subject.begin();
+        let mut search = Search::new(settings.options);
         Check {
             subject,
-            search: Search::new(settings.options),
+            coverage: settings.coverage.then(|| Collector::new(&mut search)),
+            search,
             settings,
             found: Found::default(),
             repeats: Repeats::default(),
@@ -200,6 +205,8 @@ impl<S: Subject> Check<S> {
         self.found = Found::default();
         self.repeats = Repeats::default();
         self.heavy = Heavy::default();
+        let covers = self.settings.coverage;
+        self.coverage = covers.then(|| Collector::new(&mut self.search));
         self.races = AtomicBool::new(false);
         self.out = 0;
     }
@@ -300,6 +307,9 @@ impl<S: Subject> Check<S> {
         }
         self.repeats.note(execution);
         self.heavy.note(execution);
+        if let Some(coverage) = &self.coverage {
+            coverage.note(execution, |site| self.subject.position(site));
+        }
         let depth = execution.events.len() as u64;
         control.depth.store(depth, Relaxed);
         if let Some(witness) = &control.witness {
@@ -408,16 +418,12 @@ impl<S: Subject> Check<S> {
             "a search that was stopped was stopped for a reason"
         );
         Ok(Outcome {
-            // A bound is kept by going through all schedules within it.
-            algorithm: match (settings.options.preemptions, settings.options.algorithm) {
-                (Some(_), _) => AlgorithmName::Dfs,
-                (None, AlgorithmName::Auto) => AlgorithmName::Rf,
-                (None, algorithm) => algorithm,
-            },
+            algorithm: self.explored_by(),
             because: self.because(),
             totals,
             estimate: self.search.estimate(),
             multiplies: self.multiplies(),
+            coverage: self.coverage.as_ref().map(Collector::coverage),
             incomplete,
             errors,
             unconfirmed,
@@ -428,6 +434,16 @@ impl<S: Subject> Check<S> {
 }
 
 impl<S: Subject> Check<S> {
+    fn explored_by(&self) -> AlgorithmName {
+        let options = &self.settings.options;
+        // A bound is kept by going through all schedules within it.
+        match (options.preemptions, options.algorithm) {
+            (Some(_), _) => AlgorithmName::Dfs,
+            (None, AlgorithmName::Auto) => AlgorithmName::Rf,
+            (None, algorithm) => algorithm,
+        }
+    }
+
     /// The place that makes the search large, if it has one.
     fn multiplies(&self) -> Option<Multiplies> {
         let heaviest = self.heavy.place()?;

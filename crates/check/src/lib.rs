@@ -7,6 +7,7 @@
 
 mod check;
 mod control;
+mod coverage;
 mod follow;
 mod found;
 mod heaviest;

@@ -2,7 +2,7 @@
 
 use crate::found::Error;
 use reweave_explore::{AlgorithmName, Estimate, Totals};
-use reweave_report::{BlockedBy, Estimated, Multiplies, ResultDocument};
+use reweave_report::{BlockedBy, Coverage, Estimated, Multiplies, ResultDocument};
 use std::time::Duration;
 
 /// What a check came out with.
@@ -18,6 +18,8 @@ pub struct Outcome {
     pub estimate: Option<Estimate>,
     /// What makes it large.
     pub multiplies: Option<Multiplies>,
+    /// What it covers, if that was asked for.
+    pub coverage: Option<Coverage>,
     /// Why not everything was explored; empty: everything was.
     pub incomplete: Vec<String>,
     /// What went wrong, each distinct error once, the first one found first.
@@ -48,6 +50,7 @@ impl Outcome {
         if document.estimate.is_some_and(|it| it.covered < 1.0) {
             document.multiplies.clone_from(&self.multiplies);
         }
+        document.coverage.clone_from(&self.coverage);
         document.workers = self.workers as u32;
         document.errors = self.errors.iter().map(Error::finding).collect();
         document

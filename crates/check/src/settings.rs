@@ -29,6 +29,8 @@ pub struct Settings {
     pub directory: PathBuf,
     /// What they are called, before their number.
     pub name: String,
+    /// Whether to collect what the search covers. It takes time.
+    pub coverage: bool,
     /// Where the exploration is written down, event by event.
     pub log: Option<PathBuf>,
 }

@@ -198,6 +198,7 @@ fn bench() -> Bench {
             minimise: true,
             directory: place.path().join("traces"),
             name: "writers".into(),
+            coverage: false,
             log: None,
         },
         place,

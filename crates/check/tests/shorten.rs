@@ -288,6 +288,7 @@ fn told(lines: &Lines, algorithm: AlgorithmName, minimise: bool) -> Option<Trace
         races_cut: true,
         minimise,
         directory: place.path().into(),
+        coverage: false,
         log: None,
         name: "script".into(),
     };

@@ -18,7 +18,7 @@ use reweave_report::{ExitCode, ResultDocument, Sources, Style, render_trace, ren
 use std::{
     env,
     ffi::OsString,
-    fs::File,
+    fs::{self, File},
     hash::{DefaultHasher, Hash, Hasher},
     io,
     os::unix::fs::FileExt,
@@ -175,6 +175,7 @@ pub fn settings(request: &CheckRequest, program: &NativeProgram) -> Settings {
         minimise: !options.no_minimise,
         directory: options.output.clone(),
         name: files_name(program.name(), &request.args),
+        coverage: options.coverage,
         log: options.log.clone(),
     }
 }
@@ -250,12 +251,25 @@ pub fn present(request: &CheckRequest, checked: &Checked) -> Result<ExitCode, Fa
     keep(&options.output, &checked.name, &finished.result);
     let text = match options.format {
         Format::Json => finished.result.to_json(),
-        Format::Text => story(finished, style(options.full, options.plain)),
+        Format::Text => {
+            let text = story(finished, style(options.full, options.plain));
+            text + &where_covered(&options.output, &checked.name, &finished.result)
+        }
     };
     Ok(match print(&text) {
         ExitCode::Clean => finished.result.exit_code(options.strict),
         failed => failed,
     })
+}
+
+/// How to look at all that was covered.
+fn where_covered(output: &Path, name: &str, result: &ResultDocument) -> String {
+    if result.coverage.is_none() {
+        return String::new();
+    }
+    let file = output.join(format!("{name}{}", ResultDocument::LATEST));
+    let file = quoted(&file.display().to_string());
+    format!("\nAll that was covered:\n  reweave report {file} --html covered.html\n")
 }
 
 /// What stops a search that can be continued.
@@ -399,9 +413,13 @@ pub fn stopped(interrupted: &AtomicBool) -> bool {
 /// Executions that are shown in full; of the others there is the trace file.
 const STORIES: usize = 3;
 
-/// Leaves the result beside the traces, if their directory exists.
+/// Leaves the result beside the traces, if their directory exists. What was covered is for looking at, so it is always kept.
 fn keep(output: &Path, name: &str, result: &ResultDocument) {
-    if output.is_dir() {
+    if result.coverage.is_some() {
+        // What goes wrong here does so below, with a message.
+        let _ = fs::create_dir_all(output);
+    }
+    if output.is_dir() || result.coverage.is_some() {
         if let Err(error) = result.keep(output, name) {
             say(&format!("the result is not kept: {error}"));
         }

@@ -101,6 +101,7 @@ fn look(
         workers: 1,
         budget: request.options.budget.or(Some(MOMENT)),
         keep_going: true,
+        coverage: false,
         directory: nowhere.path().into(),
         ..settings(request, program)
     };

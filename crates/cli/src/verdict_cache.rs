@@ -47,7 +47,8 @@ impl VerdictCache {
     /// For a check with these facts; `None`: its verdict is neither looked up nor kept.
     pub fn of(request: &CheckRequest, facts: &Facts) -> Option<VerdictCache> {
         let options = &request.options;
-        let bypassed = options.no_cache || options.resume || options.log.is_some();
+        let bypassed = options.no_cache || options.resume || options.coverage;
+        let bypassed = bypassed || options.log.is_some();
         if bypassed || env::var_os("REWEAVE_CACHE").is_some_and(|word| word == "off") {
             return None;
         }

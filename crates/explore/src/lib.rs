@@ -31,5 +31,5 @@ pub use reweave_estimate::{
     Strategy,
 };
 pub use schedule::{Schedule, Wish};
-pub use search::{Flow, Search, Totals};
+pub use search::{Departures, Flow, Search, Totals};
 pub use target::{Target, TargetError};

@@ -6,6 +6,7 @@
 //! one worker the order of executions is always the same.
 
 mod crew;
+mod departures;
 mod probing;
 mod worker;
 
@@ -18,6 +19,7 @@ use crate::{
     target::{Target, TargetError},
 };
 use crew::{Crew, StopOnPanic};
+pub use departures::Departures;
 use probing::takes;
 use reweave_estimate::{Estimate, Gauge, Log, LogSum, Prober, Probing, Tally};
 use reweave_model::{End, Execution, Plan};
@@ -117,6 +119,7 @@ pub struct Search<A: Algorithm = AnyAlgorithm> {
     prober: Mutex<Prober<Branch<A::Payload>>>,
     pub(crate) unfit: Option<Unfit>,
     log: Option<Mutex<Log>>,
+    departures: Option<Arc<Departures>>,
     claims: Arc<dyn Claims>,
     interrupt: Interrupt,
     pub(crate) exchange: Exchange<A::Payload>,
@@ -152,6 +155,7 @@ impl<A: Algorithm> Search<A> {
             prober: Mutex::new(Prober::new(options.seed)),
             unfit: None,
             log: None,
+            departures: None,
             claims,
             interrupt: Interrupt::default(),
             exchange: Exchange::default(),
@@ -187,6 +191,11 @@ impl<A: Algorithm> Search<A> {
     pub fn record(&mut self, log: Log) {
         self.options.probing = Probing::Never;
         self.log = Some(Mutex::new(log));
+    }
+
+    /// From now on counts where its branches leave.
+    pub fn count_departures(&mut self) -> Arc<Departures> {
+        self.departures.get_or_insert_default().clone()
     }
 
     /// Has long analyses stop when this says so. What is left of them is found when the search goes on.
@@ -322,7 +331,8 @@ impl<A: Algorithm> Search<A> {
             false => (Vec::new(), frontier),
         };
         let log = self.log.as_ref();
-        let crew = Crew::new(workers, branches, &self.gauge, &self.prober, log);
+        let mut crew = Crew::new(workers, branches, &self.gauge, &self.prober, log);
+        crew.departures = self.departures.as_deref();
         let options = self.options;
         let probes = self.probes();
         let work = |index: usize, mine: Vec<Branch<A::Payload>>| {

@@ -57,6 +57,7 @@ fn check(words: Vec<OsString>, traces: &Path) -> Result<Finished, Box<dyn Error>
         minimise: true,
         directory: traces.into(),
         name: program.name().to_owned(),
+        coverage: false,
         log: None,
     };
     let stepped_down = |step: &reweave_native::StepDown| eprintln!("{step}");

@@ -1,12 +1,13 @@
 //! A small server for the results of a directory, for one person at the same machine.
 //!
-//! *Called by:* `reweave report --serve`. It answers GET on three kinds of address and rereads the directory each time, so
+//! *Called by:* `reweave report --serve`. It answers GET on four kinds of address and rereads the directory each time, so
 //! that a page shows what is there now. Files go by names from a list of what was found ([`shelf`]): there is no way to name
 //! anything else. A request must name this server as its host, or a page from elsewhere could read it by way of a name that
 //! leads here.
 
 mod causes;
 mod compare;
+mod coverage;
 mod dates;
 mod list;
 mod request;
@@ -51,7 +52,7 @@ pub fn serve(listener: &TcpListener, directory: &Path, again: Again) -> io::Resu
 /// A result or a suite as one HTML file, as the server would show it.
 pub fn overview(document: Document, path: &Path) -> String {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    list::list(&name, &Shelf::of(document, path))
+    list::overview(&name, &Shelf::of(document, path))
 }
 
 struct Server {
@@ -105,6 +106,11 @@ impl Server {
                     shelf.result(name).ok_or(Wrong::NotThere)
                 };
                 compare::compare(result("a")?, result("b")?)
+            }
+            "/coverage" => {
+                let name = request.value("of");
+                let name = name.ok_or(Wrong::Request("the search is named by `of`"))?;
+                coverage::coverage(shelf.result(name).ok_or(Wrong::NotThere)?)
             }
             path => {
                 let name = path.strip_prefix("/trace/").ok_or(Wrong::NotThere)?;

@@ -2,7 +2,9 @@
 
 use reweave_model::Kind;
 use reweave_page::serve;
-use reweave_report::{Finding, ResultDocument};
+use reweave_report::{
+    Coverage, CoveredPlace, Finding, LineCoverage, Met, PlacePair, ResultDocument, UnreachedLines,
+};
 use std::{
     fs,
     io::{Read, Write},
@@ -218,4 +220,79 @@ fn the_list_says_what_is_new_and_what_is_fixed() {
         last.contains("1 of them complete without an error")
             && last.contains("<time datetime=\"20")
     );
+}
+
+fn covered() -> Coverage {
+    let place = |line: u32, branches: u64| CoveredPlace {
+        location: format!("<queue>.c:{line}"),
+        operations: vec!["lock".into(), "store".into()],
+        threads: 2,
+        steps: 12,
+        branches,
+    };
+    let pair = |met, second: u32, in_order, reversed| PlacePair {
+        first: "<queue>.c:3".into(),
+        second: format!("<queue>.c:{second}"),
+        met,
+        in_order,
+        reversed,
+    };
+    Coverage {
+        places: vec![place(3, 1), place(9, 3)],
+        pairs: vec![
+            pair(Met::Never, 3, 0, 0),
+            pair(Met::OneOrder, 9, 10, 0),
+            pair(Met::Both, 20, 4, 6),
+        ],
+        lines: Some(LineCoverage {
+            known: 14,
+            reached: 10,
+            unreached: vec![UnreachedLines {
+                file: "<queue>.c".into(),
+                lines: vec![(5, 7), (11, 11)],
+            }],
+        }),
+    }
+}
+
+/// A search whose coverage is known has a page about it, which says what is open as long as the search is.
+#[test]
+fn what_a_search_covers_is_a_page() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut clean = result(Vec::new());
+    clean.coverage = Some(covered());
+    clean.keep(directory.path(), "queue").unwrap();
+    result(Vec::new()).keep(directory.path(), "plain").unwrap();
+    let address = start(directory.path());
+    let list = get(address, "/");
+    assert_eq!(list.matches("what it covers").count(), 1, "{list}");
+    assert!(list.contains("href=\"/coverage?of=queue.result.json\""));
+    let page = get(address, "/coverage?of=queue.result.json");
+    for part in [
+        "Lines: 10 of 14 reached",
+        "<code>&lt;queue&gt;.c:5-7, 11</code>",
+        "Pairs of places on the same objects: 3",
+        "Never met: 1",
+        "for this input it cannot happen",
+        "In one order only: 1",
+        "the other order is impossible, or makes no difference",
+        "<td><code>&lt;queue&gt;.c:3</code></td><td><code>&lt;queue&gt;.c:20</code></td><td class=\"count\">4</td><td class=\"count\">6</td>",
+        "Where executions branch: 4 branches",
+    ] {
+        assert!(page.contains(part), "{part}: {page}");
+    }
+    // The place with most branches comes first.
+    let row = |line: u32| page.find(&format!("<th scope=\"row\"><code>&lt;queue&gt;.c:{line}<"));
+    assert!(row(9) < row(3), "{page}");
+    assert!(page.contains("<meter min=\"0\" max=\"100\" value=\"75\">"));
+    assert!(get(address, "/coverage?of=plain.result.json").contains("check --coverage"));
+    assert!(status(&get(address, "/coverage?of=../x.json")).contains("404"));
+    assert!(status(&get(address, "/coverage")).contains("400"));
+
+    clean.complete = false;
+    clean.incomplete = vec!["budget".into()];
+    clean.keep(directory.path(), "queue").unwrap();
+    let open = get(address, "/coverage?of=queue.result.json");
+    assert!(open.contains("The other order may be possible"), "{open}");
+    assert!(!open.contains("The search is complete"));
 }

@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 mod cause;
+mod coverage;
 mod document;
 mod formats;
 mod happens_before;
@@ -25,6 +26,7 @@ mod values;
 mod walk;
 
 pub use cause::Cause;
+pub use coverage::{Coverage, CoveredPlace, LineCoverage, Met, PlacePair, UnreachedLines};
 pub use document::{Document, ReadError, WriteError, load, open, save};
 pub use formats::{Shown, chrome, dot, github, sarif};
 pub use junit::{junit_result, junit_suite};

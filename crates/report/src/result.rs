@@ -1,6 +1,9 @@
 //! The result document of one search, and the exit code that goes with it.
 
-use crate::document::{self, ReadError, WriteError};
+use crate::{
+    coverage::Coverage,
+    document::{self, ReadError, WriteError},
+};
 use reweave_model::Kind;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
@@ -53,6 +56,9 @@ pub struct ResultDocument {
     /// What makes the search large; only of searches that did not come to their end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub multiplies: Option<Multiplies>,
+    /// What the search covered, if that was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub coverage: Option<Coverage>,
     /// How many explored at once.
     pub workers: u32,
     /// How the program was run again, such as `warm`.
@@ -210,6 +216,7 @@ impl ResultDocument {
             cached_s: None,
             estimate: None,
             multiplies: None,
+            coverage: None,
             workers: 1,
             restart: "warm".into(),
             errors: Vec::new(),

@@ -127,6 +127,7 @@ fn explore(builder: &Builder, closure: Closure) -> Result<Report, CheckError> {
         minimise: builder.minimise,
         directory: directory.unwrap_or_else(|| PathBuf::from("reweave-out")),
         name: file_name(&builder.name),
+        coverage: false,
         log: None,
     };
     let mut test = Test {

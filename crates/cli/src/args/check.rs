@@ -86,6 +86,9 @@ pub struct CheckOptions {
     /// Explore even if nothing has changed since a complete check without an error
     #[arg(long)]
     pub no_cache: bool,
+    /// Show which places met in which orders, and where the search branches
+    #[arg(long, conflicts_with_all = ["resume", "cluster"])]
+    pub coverage: bool,
     /// Where trace files go
     #[arg(long, value_name = "DIR", default_value = "reweave-out")]
     pub output: PathBuf,

@@ -101,6 +101,8 @@ impl<'a> Job<'a> {
         let program = native.launch.program.clone();
         let settings = Settings {
             name: file_name(&test.name),
+            // A search that is stored and continued counts only what comes after.
+            coverage: false,
             ..settings(&test.check, &native)
         };
         let mut session = Session::new(native, settings, self.deadline)?;

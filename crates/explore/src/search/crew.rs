@@ -1,5 +1,6 @@
 //! What the workers of one process share: branches within reach of all, and the word to stop.
 
+use super::departures::Departures;
 use crate::explorer::Branch;
 use reweave_estimate::{Gauge, Log, Prober};
 use std::sync::{
@@ -13,6 +14,7 @@ pub(crate) struct Crew<'a, P> {
     pub gauge: &'a Gauge,
     pub prober: &'a Mutex<Prober<Branch<P>>>,
     pub log: Option<&'a Mutex<Log>>,
+    pub departures: Option<&'a Departures>,
     pool: Mutex<Pool<P>>,
     changed: Condvar,
     /// Workers that have nothing to do.
@@ -41,6 +43,7 @@ impl<'a, P> Crew<'a, P> {
             gauge,
             prober,
             log,
+            departures: None,
             pool: Mutex::new(Pool {
                 branches,
                 busy: workers,

@@ -122,6 +122,9 @@ impl<A: Algorithm> Worker<'_, A> {
             self.totals.repeats(execution);
         }
         self.tally.add(weight, self.mine.len() - stack);
+        if let Some(departures) = self.crew.departures {
+            departures.note(execution, &self.mine[stack..]);
+        }
         self.crew.gauge.offer(&mut self.tally);
         if let Some(log) = self.crew.log {
             let alternatives = self.explorer.alternatives(plan, execution);

@@ -2,7 +2,8 @@
 
 use super::{
     causes::{self, Causes, is_previous},
-    dates, frame,
+    coverage, dates, frame,
+    request::encode,
     shelf::{Item, Shelf},
 };
 use crate::document::escape;
@@ -11,6 +12,31 @@ use std::collections::BTreeSet;
 
 /// All that there is.
 pub(super) fn list(title: &str, shelf: &Shelf) -> String {
+    let covered = |item: &Item<ResultDocument>| {
+        let link = format!("/coverage?of={}", encode(&item.name));
+        format!(" (<a href=\"{link}\">what it covers</a>)")
+    };
+    all(title, shelf, covered, String::new())
+}
+
+/// The same as one file, which has everything in it.
+pub(super) fn overview(title: &str, shelf: &Shelf) -> String {
+    let sections = shelf.results.iter().map(|item| {
+        let section = coverage::section(&item.document)?;
+        let name = escape(&item.document.program);
+        Some(format!("<h2>What {name} covers</h2>\n{section}"))
+    });
+    let sections: Vec<String> = sections.flatten().collect();
+    all(title, shelf, |_| String::new(), sections.join("\n"))
+}
+
+/// The page: `covered` is beside searches whose coverage is known, `more` comes at the end.
+fn all(
+    title: &str,
+    shelf: &Shelf,
+    covered: impl Fn(&Item<ResultDocument>) -> String,
+    more: String,
+) -> String {
     let mut body = header(&escape(title));
     body += "<main class=\"list\">\n";
     if shelf.traces.is_empty() && shelf.results.is_empty() {
@@ -20,7 +46,8 @@ pub(super) fn list(title: &str, shelf: &Shelf) -> String {
         body += &totals(shelf, &causes);
         body += FILTER;
         body += &causes::section(&causes);
-        body += &searches(shelf);
+        body += &searches(shelf, covered);
+        body += &more;
     }
     body += &unreadable(shelf);
     body += "</main>\n";
@@ -74,7 +101,7 @@ pub(super) fn header(title: &str) -> String {
     )
 }
 
-fn searches(shelf: &Shelf) -> String {
+fn searches(shelf: &Shelf, covered: impl Fn(&Item<ResultDocument>) -> String) -> String {
     let mut out = String::from("<section><h2>Searches</h2>\n");
     if shelf.results.is_empty() {
         return out
@@ -92,10 +119,13 @@ fn searches(shelf: &Shelf) -> String {
             " class=\"wrong\""
         };
         out += &format!(
-            "<tr data-entry><th scope=\"row\">{}</th><td{wrong}>{}</td><td class=\"count\">{}</td><td class=\"count\">{}</td>\
+            "<tr data-entry><th scope=\"row\">{}</th><td{wrong}>{}{}</td><td class=\"count\">{}</td><td class=\"count\">{}</td>\
              <td class=\"count\">{}</td><td class=\"count\">{}</td><td class=\"count\">{:.3}</td><td>{}</td><td>{}</td><td>{}</td></tr>\n",
             escape(&it.program),
             escape(&summary(it)),
+            it.coverage
+                .as_ref()
+                .map_or(String::new(), |_| covered(item)),
             it.executions,
             it.blocked,
             it.events,
@@ -164,7 +194,7 @@ fn unreadable(shelf: &Shelf) -> String {
 pub(super) fn counted(n: u64, what: &str) -> String {
     let end = match what {
         _ if n == 1 => "",
-        "search" => "es",
+        "search" | "branch" => "es",
         _ => "s",
     };
     format!("{n} {what}{end}")

@@ -5,6 +5,7 @@
 //! prints; colour is added only when asked for, and control characters of the program never reach the terminal.
 
 mod amount;
+mod covered;
 mod ending;
 mod harmless;
 mod layout;

@@ -1,7 +1,7 @@
 //! A search in one line, and a result document as a page.
 
 use super::{
-    Large, Part, Span, Style, clean, grouped,
+    Large, Part, Span, Style, clean, covered, grouped,
     layout::{pad, width, wrap},
     unexplored::{self, reasons},
 };
@@ -80,6 +80,7 @@ pub fn render_untold(result: &ResultDocument, told: usize, style: Style) -> Stri
     if let Some(size) = size(result) {
         out += &wrap(&size, style.width, "  ");
     }
+    out += &covered::lines(result, style);
     for advice in advice(result) {
         out += &wrap(&advice, style.width, "  ");
     }
