@@ -183,6 +183,7 @@ impl<S: Subject> Check<S> {
                     self.begin();
                 }
                 Ok(Explored::Late) => break Ok(true),
+                Ok(Explored::Stopped) if self.fell_short(&slice) => {}
                 Ok(Explored::Stopped)
                     if !self.subject.must_restart() || self.over(&slice) || self.failed() =>
                 {
@@ -281,6 +282,13 @@ impl<S: Subject> Check<S> {
             true => Flow::Continue,
             false => Flow::Stop,
         }
+    }
+
+    /// Whether the limit was reached only because executions that were counted before were run once more, for what their analysis left.
+    fn fell_short(&self, slice: &Slice<'_>) -> bool {
+        let runs = slice.control.runs.load(Relaxed);
+        let reached = self.settings.max_executions.is_some_and(|it| runs >= it);
+        reached && !self.finished() && !self.over(slice) && !self.subject.must_restart()
     }
 
     /// Whether the slice is up, or what is left of the time is needed to confirm the errors so far.

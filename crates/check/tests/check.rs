@@ -348,6 +348,22 @@ fn limits_are_kept() {
     assert_eq!(outcome.incomplete, ["budget"]);
 }
 
+/// An execution that is run once more for what its analysis left counts once, also against the limit.
+#[test]
+fn limits_count_what_totals_count() {
+    let mut bench = bench();
+    bench.settings.options.at_once = 1;
+    for workers in [1, 3] {
+        bench.settings.workers = workers;
+        for limit in [2, 10, 600, 719] {
+            bench.settings.max_executions = Some(limit);
+            let outcome = bench.check(writers(6, never)).unwrap();
+            assert_eq!(outcome.totals.runs(), limit);
+            assert_eq!(outcome.incomplete, ["max-executions"]);
+        }
+    }
+}
+
 #[test]
 fn it_can_be_stopped_from_outside() {
     let bench = bench();

@@ -276,16 +276,16 @@ impl<H: Home> Coordinator<H> {
         if let Some(ending) = &step.ending {
             let stopped = *ending == Ending::Stopped;
             step.control = Some(Control::Stop(self.epoch));
-            if changed || stopped {
-                step.record = Some(self.record(match stopped {
-                    true => Status::Stopped,
-                    false => Status::Running,
-                }));
-            }
+            // Also where nothing changed: one that was replaced meanwhile learns it by this, and ends nothing.
+            step.record = Some(self.record(match stopped {
+                true => Status::Stopped,
+                false => Status::Running,
+            }));
             return step;
         }
-        let again = std::mem::take(&mut self.again);
-        step.queue = again.iter().map(|id| self.token(*id, now_ms)).collect();
+        let again = std::mem::take(&mut self.again).into_iter();
+        let out = again.filter(|id| self.out.contains_key(id));
+        step.queue = out.map(|id| self.token(id, now_ms)).collect();
         self.deal(now_ms, &mut step);
         if changed || !step.put.is_empty() {
             step.record = Some(self.record(Status::Running));

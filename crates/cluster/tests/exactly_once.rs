@@ -8,7 +8,7 @@ use reweave_cluster::{
     Action, Alive, Coordinator, Ending, Event, Home, Input, Limits, Outcome, Pace, PieceId, Record,
     Report, SearchId, Sentence, Status, Step, Token, Worker,
 };
-use reweave_explore::{AlgorithmName, Flow, Options, Search, Totals};
+use reweave_explore::{AlgorithmName, Flow, Interrupt, Options, Search, Totals};
 use reweave_testing::{
     program::{Machine, Program},
     random::{Mix, program},
@@ -26,9 +26,11 @@ fn options(algorithm: AlgorithmName) -> Options {
     }
 }
 
-/// Explores so many executions.
+/// Explores so many executions. Analyses are interrupted now and then: what is left of them is found in another run of the same execution,
+/// maybe by another worker.
 fn advance(search: &mut Search, program: &Program, most: u64) {
-    let runs = AtomicU64::new(0);
+    let (runs, asked) = (AtomicU64::new(0), AtomicU64::new(0));
+    search.interrupt(Interrupt::new(move || asked.fetch_add(1, SeqCst) % 3 == 1));
     let before = || match runs.fetch_add(1, SeqCst) < most {
         true => Flow::Continue,
         false => Flow::Stop,
@@ -41,14 +43,16 @@ fn advance(search: &mut Search, program: &Program, most: u64) {
 struct Whole {
     search: Search,
     out: usize,
+    limits: Limits,
 }
 
 impl Whole {
-    fn of(home: &[u8]) -> Whole {
+    fn of(home: &[u8], limits: Limits) -> Whole {
         let (fragment, out) = serde_json::from_slice(home).unwrap();
         Whole {
             search: Search::resume(fragment).unwrap(),
             out,
+            limits,
         }
     }
 }
@@ -80,7 +84,8 @@ impl Home for Whole {
     }
 
     fn is_over(&self) -> bool {
-        self.search.exhausted() && self.out == 0
+        let limited = self.limits.runs.is_some_and(|limit| self.runs() >= limit);
+        (self.search.exhausted() && self.out == 0) || limited
     }
 }
 
@@ -132,6 +137,7 @@ struct World<'a> {
     dice: Dice,
     now_ms: u64,
     writers: u64,
+    limits: Limits,
     /// Processes that died, takeovers of records, messages that came again.
     faults: usize,
 }
@@ -148,11 +154,15 @@ fn id() -> SearchId {
 }
 
 impl World<'_> {
-    fn new(program: &Program, algorithm: AlgorithmName, seed: u64) -> World<'_> {
+    fn new(program: &Program, algorithm: AlgorithmName, seed: u64, limits: Limits) -> World<'_> {
         let mut search = Search::new(options(algorithm));
         advance(&mut search, program, 2);
-        let home = Whole { search, out: 0 };
-        let mut machine = Coordinator::new(home, id(), PACE, Limits::default(), 0);
+        let home = Whole {
+            search,
+            out: 0,
+            limits,
+        };
+        let mut machine = Coordinator::new(home, id(), PACE, limits, 0);
         let record = machine.record(Status::Running).encode();
         World {
             program,
@@ -168,6 +178,7 @@ impl World<'_> {
             dice: Dice(seed),
             now_ms: 0,
             writers: 0,
+            limits,
             faults: 0,
         }
     }
@@ -178,8 +189,8 @@ impl World<'_> {
         self.writers += 1;
         let (revision, bytes) = self.broker.record.clone();
         let record = Record::decode(&bytes).unwrap();
-        let home = Whole::of(&record.home);
-        let machine = Coordinator::new(home, id(), PACE, Limits::default(), self.writers);
+        let home = Whole::of(&record.home, self.limits);
+        let machine = Coordinator::new(home, id(), PACE, self.limits, self.writers);
         let mut machine = machine.take_over(&record, self.now_ms);
         let revision = revision + 1;
         self.broker.record = (revision, machine.record(Status::Running).encode());
@@ -313,7 +324,9 @@ impl World<'_> {
 
     fn explore(&mut self, token: &Token, piece: &[u8]) -> Event {
         let mut search = Search::resume(serde_json::from_slice(piece).unwrap()).unwrap();
-        advance(&mut search, self.program, self.dice.below(6) as u64);
+        let most = self.dice.below(6) as u64;
+        let most = token.most_runs.map_or(most, |limit| most.min(limit));
+        advance(&mut search, self.program, most);
         Event::Explored(Report {
             piece: token.piece,
             outcome: Outcome::Explored,
@@ -350,7 +363,26 @@ fn compare(program: &Program, algorithm: AlgorithmName, seed: u64) -> Result<usi
     if !alone.exhausted() || alone.unfit().is_some() {
         return Ok(0);
     }
-    let mut world = World::new(program, algorithm, seed);
+    let runs = alone.totals().runs();
+    let limit = 3 + Dice(seed ^ runs).below(runs as usize) as u64;
+    let limits = Limits {
+        runs: Some(limit),
+        ..Limits::default()
+    };
+    let mut world = World::new(program, algorithm, seed, limits);
+    let limited = world.run().runs();
+    // Which node is claimed first decides how many there are for `dpor`.
+    let least = match algorithm {
+        AlgorithmName::Dpor => limited.min(limit),
+        _ => runs.min(limit),
+    };
+    if limited != least {
+        return Err(TestCaseError::fail(format!(
+            "{algorithm:?}, {} faults: {limited} runs under a limit of {limit}, {runs} without",
+            world.faults
+        )));
+    }
+    let mut world = World::new(program, algorithm, seed, Limits::default());
     let totals = world.run();
     // Which node is claimed first decides how often `dpor` meets a class.
     let exact = algorithm != AlgorithmName::Dpor;
