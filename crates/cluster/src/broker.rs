@@ -23,15 +23,16 @@ use async_nats::{
 use futures_util::{StreamExt, future::join_all};
 use std::{
     hash::{BuildHasher, RandomState},
-    pin::pin,
     sync::mpsc,
     time::{Duration, Instant},
 };
 use tokio::{io::AsyncReadExt, runtime::Handle};
 
 pub use errors::BrokerError;
+pub(crate) use watch::Watch;
 
 mod errors;
+mod watch;
 
 /// The stream of values, the work queue, and the store of files.
 const VALUES: &str = "reweave";
@@ -344,14 +345,20 @@ impl Broker {
         Ok(())
     }
 
-    /// A value and its revision. One whose parts are gone was replaced meanwhile.
+    /// A value and its revision. One whose parts are gone was replaced meanwhile, or removed.
     pub(crate) fn get(&self, key: &Key) -> Result<Option<(u64, Vec<u8>)>, BrokerError> {
         let subject = key.subject();
-        let found = self.patiently(async || self.read(&subject).await)?;
-        let Some((revision, value)) = found else {
-            return Ok(None);
-        };
-        Ok(self.put_together(key, &value)?.map(|it| (revision, it)))
+        let mut last = None;
+        loop {
+            let found = self.patiently(async || self.read(&subject).await)?;
+            let Some((revision, value)) = found.filter(|(now, _)| last != Some(*now)) else {
+                return Ok(None);
+            };
+            if let Some(bytes) = self.put_together(key, &value)? {
+                return Ok(Some((revision, bytes)));
+            }
+            last = Some(revision);
+        }
     }
 
     /// Stores the parts of a long value, and returns what is stored for it: a byte that says how, then the value or the name and number of the parts.
@@ -429,41 +436,6 @@ impl Broker {
             Attempt::Done(())
         })?;
         self.purge(&self.values, &format!("{VALUES}.v.{search}.>"))
-    }
-
-    /// Values whose key matches, and those that are written from now on.
-    pub(crate) fn watch(&self, key: &Key) -> Result<Watch, BrokerError> {
-        let config = pull::OrderedConfig {
-            filter_subject: key.subject(),
-            ..pull::OrderedConfig::default()
-        };
-        let messages = self.patiently(async || {
-            let consumer = self.values.create_consumer(config.clone()).await;
-            let consumer = match consumer {
-                Ok(consumer) => consumer,
-                Err(error) => return Attempt::Again(BrokerError::of(&error)),
-            };
-            match consumer.messages().await {
-                Ok(messages) => Attempt::Done(messages),
-                Err(error) => Attempt::Again(BrokerError::of(&error)),
-            }
-        })?;
-        let (sender, receiver) = mpsc::channel();
-        self.handle.spawn(async move {
-            let mut messages = pin!(messages);
-            while let Some(Ok(message)) = messages.next().await {
-                let subject = message.subject.as_str();
-                let key = subject.strip_suffix(".value").unwrap_or(subject);
-                let key = Key(key.to_owned());
-                if sender.send((key, message.payload.to_vec())).is_err() {
-                    break;
-                }
-            }
-        });
-        Ok(Watch {
-            broker: self.clone(),
-            receiver,
-        })
     }
 
     /// Puts tokens into the work queue, unless they are there.
@@ -564,7 +536,7 @@ impl Broker {
 
     /// The searches that the broker holds.
     pub fn searches(&self) -> Result<Vec<SearchId>, BrokerError> {
-        let heads = self.watch(&Key::any_head())?;
+        let mut heads = self.watch(&Key::any_head())?;
         let mut found = Vec::new();
         while let Some((key, _)) = heads.next(Duration::from_millis(500))? {
             let name = key.split('.').nth(2).unwrap_or_default();
@@ -601,23 +573,6 @@ impl Broker {
                 Err(error) => Attempt::Again(BrokerError::Failed(error.to_string())),
             }
         })
-    }
-}
-
-/// Values as they are written.
-pub(crate) struct Watch {
-    broker: Broker,
-    receiver: mpsc::Receiver<(Key, Vec<u8>)>,
-}
-
-impl Watch {
-    /// The next value; `None`: there was none for so long.
-    pub(crate) fn next(&self, wait: Duration) -> Result<Option<(String, Vec<u8>)>, BrokerError> {
-        let Ok((key, value)) = self.receiver.recv_timeout(wait) else {
-            return Ok(None);
-        };
-        let bytes = self.broker.put_together(&key, &value)?;
-        Ok(bytes.map(|bytes| (key.0, bytes)))
     }
 }
 
@@ -676,25 +631,42 @@ const NOT_ENABLED: usize = 503;
 
 /// Three copies where there are as many servers, one otherwise.
 const COPIES: [usize; 2] = [3, 1];
+/// Servers that have just been started choose one of them first, and count.
+const ELECTION: Duration = Duration::from_secs(10);
+
+/// Makes something with as many copies as there can be.
+async fn in_copies<T>(
+    mut make: impl AsyncFnMut(usize) -> Result<T, BrokerError>,
+) -> Result<T, BrokerError> {
+    let begun = Instant::now();
+    let [all, one] = COPIES;
+    loop {
+        let error = match make(all).await {
+            Ok(made) => return Ok(made),
+            Err(error) => error,
+        };
+        let single = error.to_string().contains("non-clustered");
+        if single || begun.elapsed() > ELECTION {
+            return make(one).await;
+        }
+        tokio::time::sleep(PAUSE).await;
+    }
+}
 
 async fn open_stream(context: &Context, config: stream::Config) -> Result<Stream, BrokerError> {
-    let mut last = None;
-    for num_replicas in COPIES {
+    in_copies(async |num_replicas| {
         let config = stream::Config {
             num_replicas,
             ..config.clone()
         };
-        match context.get_or_create_stream(config).await {
-            Ok(stream) => return Ok(stream),
-            Err(error) => last = Some(BrokerError::of(&error)),
-        }
-    }
-    Err(last.expect("there was an attempt"))
+        let made = context.get_or_create_stream(config).await;
+        made.map_err(|error| BrokerError::of(&error))
+    })
+    .await
 }
 
 async fn open_files(context: &Context) -> Result<ObjectStore, BrokerError> {
-    let mut last = None;
-    for num_replicas in COPIES {
+    in_copies(async |num_replicas| {
         if let Ok(files) = context.get_object_store(FILES).await {
             return Ok(files);
         }
@@ -703,10 +675,8 @@ async fn open_files(context: &Context) -> Result<ObjectStore, BrokerError> {
             num_replicas,
             ..object_store::Config::default()
         };
-        match context.create_object_store(config).await {
-            Ok(files) => return Ok(files),
-            Err(error) => last = Some(BrokerError::of(&error)),
-        }
-    }
-    Err(last.expect("there was an attempt"))
+        let made = context.create_object_store(config).await;
+        made.map_err(|error| BrokerError::of(&error))
+    })
+    .await
 }

@@ -66,8 +66,6 @@ const BATCH: usize = 64;
 const SILENT: Duration = Duration::from_secs(3);
 /// A record that may be stored in parts.
 const LONG: usize = 256 << 10;
-/// After so long without a report the broker is asked for them again.
-const LOST: Duration = Duration::from_secs(10);
 
 impl<'a> Coordination<'a> {
     /// Writes the first record of a new search, with its manifest. `manifest` is sealed.
@@ -132,7 +130,6 @@ impl<'a> Coordination<'a> {
         mut begins: bool,
         desk: &mut dyn Desk<H>,
     ) -> Result<Ending, BrokerError> {
-        let mut heard = Instant::now();
         loop {
             if std::mem::take(&mut begins) {
                 if let Err(sentence) = desk.begin(&mut machine.home) {
@@ -140,13 +137,6 @@ impl<'a> Coordination<'a> {
                 }
             }
             let inputs = self.inputs(desk.wants_stop())?;
-            let report = |input: &Input| matches!(input, Input::Report(_));
-            if inputs.iter().any(report) {
-                heard = Instant::now();
-            } else if heard.elapsed() > LOST {
-                self.reports = self.broker.watch(&Key::any_report(&self.search))?;
-                heard = Instant::now();
-            }
             let step = machine.step(self.now_ms(), inputs);
             begins = step.begins;
             if let Some(ending) = self.carry_out(step)? {

@@ -155,7 +155,7 @@ pub fn serve(
         searches: Mutex::default(),
         slots: (0..place.slots).map(|_| Mutex::default()).collect(),
     };
-    let heads = broker.watch(&Key::any_head())?;
+    let mut heads = broker.watch(&Key::any_head())?;
     let controls = broker.listen("control.*")?;
     let serving = &serving;
     std::thread::scope(|scope| {

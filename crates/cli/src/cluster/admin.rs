@@ -78,14 +78,13 @@ fn status(broker: &Broker) -> Result<String, Failure> {
             let _ = writeln!(text, "    cannot explore {search}: {why}");
         }
     }
-    let searches = broker.searches()?;
-    if searches.is_empty() {
-        text += "no searches\n";
-    }
-    for search in searches {
+    let mut none = true;
+    for search in broker.searches()? {
+        // It may have ended meanwhile, or a server that was away has not heard of its end yet.
         let Some((_, record)) = record_of(broker, &search)? else {
             continue;
         };
+        none = false;
         let live: u64 = fleet
             .iter()
             .flat_map(|it| &it.busy)
@@ -104,6 +103,9 @@ fn status(broker: &Broker) -> Result<String, Failure> {
             record.reports + record.repeated,
             record.repeated
         );
+    }
+    if none {
+        text += "no searches\n";
     }
     Ok(text)
 }

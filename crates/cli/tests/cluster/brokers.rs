@@ -2,6 +2,7 @@
 
 use std::{
     fs,
+    net::TcpListener,
     path::Path,
     process::{Child, Command, Stdio},
     time::{Duration, Instant},
@@ -46,6 +47,73 @@ impl Broker {
             url,
             _directory: directory,
         }
+    }
+}
+
+/// Three brokers that hold everything three times. Any of them may be killed and started again, one at a time.
+pub struct Trio {
+    processes: [Option<Child>; 3],
+    ports: [u16; 6],
+    /// Of all three.
+    pub url: String,
+    directory: TempDir,
+}
+
+impl Trio {
+    /// On free ports.
+    pub fn start() -> Trio {
+        // All of them are held until all are known, so that they differ.
+        let held: Vec<TcpListener> = (0..6)
+            .map(|_| TcpListener::bind("127.0.0.1:0").expect("a free port"))
+            .collect();
+        let port = |it: &TcpListener| it.local_addr().expect("it is bound").port();
+        let ports: Vec<u16> = held.iter().map(port).collect();
+        drop(held);
+        let urls: Vec<String> = ports[..3]
+            .iter()
+            .map(|port| format!("nats://127.0.0.1:{port}"))
+            .collect();
+        let mut trio = Trio {
+            processes: [None, None, None],
+            ports: ports.try_into().expect("six"),
+            url: urls.join(","),
+            directory: tempfile::tempdir().expect("a temporary directory"),
+        };
+        (0..3).for_each(|index| trio.begin(index));
+        trio
+    }
+
+    /// Starts one, with what it had stored.
+    pub fn begin(&mut self, index: usize) {
+        let routes: Vec<String> = self.ports[3..]
+            .iter()
+            .map(|port| format!("nats://127.0.0.1:{port}"))
+            .collect();
+        let [client, peers] = [self.ports[index], self.ports[3 + index]];
+        let mut command = Command::new(server());
+        command.args(["-js", "-a", "127.0.0.1", "-p", &client.to_string()]);
+        command.args(["-n", &format!("node-{index}"), "--cluster_name", "trio"]);
+        command.args(["--cluster", &format!("nats://127.0.0.1:{peers}")]);
+        command.args(["--routes", &routes.join(",")]);
+        command
+            .arg("-sd")
+            .arg(self.directory.path().join(index.to_string()));
+        command.stdout(Stdio::null()).stderr(Stdio::null());
+        self.processes[index] = Some(command.spawn().expect("apt-get install nats-server"));
+    }
+
+    /// As `kill -9` does.
+    pub fn kill(&mut self, index: usize) {
+        if let Some(mut process) = self.processes[index].take() {
+            let _ = process.kill();
+            let _ = process.wait();
+        }
+    }
+}
+
+impl Drop for Trio {
+    fn drop(&mut self) {
+        (0..3).for_each(|index| self.kill(index));
     }
 }
 

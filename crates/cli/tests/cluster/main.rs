@@ -4,6 +4,7 @@
 
 mod brokers;
 mod counts;
+mod faults;
 mod mistakes;
 mod takeover;
 
@@ -49,7 +50,11 @@ struct Worker(Child);
 
 impl Worker {
     fn start(broker: &Broker, directory: &Path) -> Worker {
-        let words = ["worker", "--cluster", &broker.url, "--workers", "1"];
+        Worker::of(&broker.url, directory)
+    }
+
+    fn of(url: &str, directory: &Path) -> Worker {
+        let words = ["worker", "--cluster", url, "--workers", "1"];
         let mut command = reweave(directory, &words);
         command.stderr(Stdio::null()).stdout(Stdio::null());
         Worker(command.spawn().expect("the command can be started"))
