@@ -11,7 +11,7 @@ mod word_groups;
 pub use check::{
     CheckOptions, CheckRequest, FaultKind, ProgramSource, Races, option_mistake, restart_named,
 };
-pub use cluster::{ClusterCommand, ClusterOptions, WorkerOptions};
+pub use cluster::{ClusterCommand, ClusterOptions, SimulateOptions, WorkerOptions};
 pub use mistakes::sentence;
 
 use crate::config::Config;
@@ -135,6 +135,8 @@ pub enum Verb {
     Worker(WorkerOptions),
     /// Searches on a cluster: look at them, stop and resume them
     Cluster(ClusterOptions),
+    /// Say how fast a search would be on a cluster of any size, with faults
+    Simulate(SimulateOptions),
     /// Run a program with its threads synchronising in one fixed order
     #[command(after_help = RUN_HELP)]
     Run(RunOptions),

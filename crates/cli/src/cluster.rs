@@ -1,4 +1,4 @@
-//! Searches on a cluster: `check --cluster`, `worker` and `cluster`.
+//! Searches on a cluster: `check --cluster`, `worker`, `cluster` and `simulate`.
 //!
 //! *Called by:* `check` and `main`. *Owns:* how a native check is written for other processes; the crate `cluster` does not know
 //! what a program is.
@@ -7,10 +7,12 @@ mod admin;
 mod home;
 mod program;
 mod search;
+mod simulation;
 mod worker;
 
 pub use admin::run as manage;
 pub use search::explore;
+pub use simulation::run as simulate;
 pub use worker::run as work;
 
 use crate::output::Failure;

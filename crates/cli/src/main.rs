@@ -52,6 +52,7 @@ fn run(verb: Verb) -> u8 {
         Verb::Estimate(options) => estimate::run(options),
         Verb::Worker(options) => cluster::work(&options),
         Verb::Cluster(options) => cluster::manage(&options),
+        Verb::Simulate(options) => cluster::simulate(&options),
         Verb::Run(options) => return run::run(&options),
         Verb::Evaluate(options) => evaluate::run(&options.logs),
         Verb::Build(options) => compilers::build(&options.command),

@@ -759,4 +759,21 @@ fn logs_are_evaluated_and_cut_ones_are_not() {
         "reweave: cut.log: the exploration log is cut: it does not say how the search ended\n"
     );
     bench.run("check --log no/such/place.log counter.c").ends(2);
+    // 4! orders, on clusters.
+    let line = "simulate --workers 1,8 --execution 500ms --lost 20 --seed 3 counter.log";
+    let table = bench.run(line).ends(0).out;
+    assert!(table.starts_with("24 executions, "), "{table}");
+    assert_eq!(table.lines().count(), 5, "{table}");
+    assert_eq!(
+        bench.run(line).ends(0).out,
+        table,
+        "a seed reproduces a run"
+    );
+    let made_up = bench.run("simulate --workers 4 --tree resource:6,3 --format json");
+    let courses: serde_json::Value = serde_json::from_str(&made_up.ends(0).out).unwrap();
+    assert_eq!(courses[0]["executions"], 162);
+    let told = bench.run("simulate --workers 4 cut.log").ends(2).err;
+    assert!(told.contains("the exploration log is cut"), "{told}");
+    let told = bench.run("simulate --workers 4 --tree bush:3").ends(2).err;
+    assert!(told.contains("there are scheduling:THREADS"), "{told}");
 }

@@ -348,7 +348,8 @@ fn what_is_not_there_says_so() {
 #[test]
 fn every_verb_has_help() {
     for verb in [
-        "report", "replay", "check", "suite", "estimate", "evaluate", "build", "cc", "c++",
+        "report", "replay", "check", "suite", "estimate", "evaluate", "simulate", "build", "cc",
+        "c++",
     ] {
         let output = reweave(&["help", verb]);
         assert_eq!(output.status.code(), Some(0), "{verb}: {}", err(&output));

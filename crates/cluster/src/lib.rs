@@ -12,6 +12,7 @@
 //! * `message`: what travels. `manifest`: which program, signed.
 //! * `coordinator`, `worker`: the state machines.
 //! * `broker`: the client, the only asynchronous code. `coordinate`, `serve`: the loops.
+//! * `simulate`: the state machines in simulated time.
 #![forbid(unsafe_code)]
 
 mod broker;
@@ -22,6 +23,7 @@ mod manifest;
 mod message;
 mod sentence;
 mod serve;
+mod simulate;
 mod worker;
 
 pub use broker::{Broker, BrokerError};
@@ -34,4 +36,5 @@ pub use message::{
 };
 pub use sentence::Sentence;
 pub use serve::{Explored, Explorer, Opener, PieceSlice, Place, serve};
+pub use simulate::{Course, SHAPES, Setting, Shape, Spent, Tree, simulate};
 pub use worker::{Action, Event, Worker};

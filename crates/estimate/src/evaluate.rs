@@ -127,10 +127,17 @@ impl Recorded {
 
     /// What probing says after each of these parts of the executions, in order, for each of these seeds.
     pub fn probe(&self, probing: Probing, parts: &[f64], seeds: Range<u64>) -> Vec<Vec<f64>> {
-        let family = Family::new(self.events());
+        let family = self.family();
         seeds
             .map(|seed| family.probe(probing, parts, seed))
             .collect()
+    }
+}
+
+impl Recorded {
+    /// Which executions follow from which.
+    pub fn family(&self) -> Family {
+        Family::new(self.events())
     }
 }
 

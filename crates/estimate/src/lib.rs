@@ -36,9 +36,10 @@ pub use logarithm::LogSum;
 pub use pace::Probing;
 pub use probe::{Dice, Pass, Placed, SoFar};
 pub use prober::{Prober, UnderWay};
+pub use rehearse::Family;
 pub use sizes::{Place, Sizes};
 pub use tree::{Estimator, Strategy};
-pub use weight::Shares;
+pub use weight::{Shares, hands};
 
 /// How large a search is.
 #[derive(Clone, Copy, PartialEq, Debug)]

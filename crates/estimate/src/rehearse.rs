@@ -16,7 +16,7 @@ use std::ops::Range;
 
 /// Which executions follow from which. Each is known by the node that it begins at.
 #[derive(Debug, Default)]
-pub(super) struct Family {
+pub struct Family {
     /// The node that each child begins at, and where it leaves its parent.
     children: Vec<(usize, u32)>,
     /// Which of them are those of the execution that begins at each node.
@@ -45,7 +45,7 @@ struct Rehearsal<'a> {
 }
 
 impl Family {
-    pub fn new(events: impl Iterator<Item = Happened>) -> Family {
+    pub(super) fn new(events: impl Iterator<Item = Happened>) -> Family {
         let mut family = Family::default();
         let mut depths = Vec::new();
         let mut own = None;
@@ -84,8 +84,18 @@ impl Family {
         family
     }
 
+    /// Executions in all.
+    pub fn executions(&self) -> u64 {
+        self.executions
+    }
+
+    /// What follows from the execution that begins at a node: where that begins, and the position at which it leaves.
+    pub fn children(&self, node: usize) -> &[(usize, u32)] {
+        &self.children[self.of[node].clone()]
+    }
+
     /// What probing says after each of these parts of the executions, in order.
-    pub fn probe(&self, probing: Probing, parts: &[f64], seed: u64) -> Vec<f64> {
+    pub(super) fn probe(&self, probing: Probing, parts: &[f64], seed: u64) -> Vec<f64> {
         let mut it = Rehearsal {
             family: self,
             parts,
@@ -122,7 +132,7 @@ impl Rehearsal<'_> {
     fn run(&mut self, (node, place): Waiting, found: impl FnMut(Waiting)) {
         self.done += 1;
         self.mark();
-        let children = &self.family.children[self.family.of[node].clone()];
+        let children = self.family.children(node);
         let shares = &mut self.shares;
         shares.deal(children.iter().map(|(_, position)| *position));
         let siblings = shares.count();

@@ -4,6 +4,50 @@
 //! such position: it goes on, or takes one of the children that leave there. So children that leave early weigh more
 //! than those that leave late, as they should: more can still happen to them.
 
+use std::{
+    cmp::{Ordering, Reverse},
+    collections::BinaryHeap,
+};
+
+/// Puts branches of these weights (natural logarithms) into so many hands of about the same weight: the heaviest first, each into the
+/// lightest hand. Their numbers, in ascending order; there are no empty hands.
+pub fn hands(weights: &[f64], most: usize) -> Vec<Vec<usize>> {
+    let mut hands: Vec<Vec<usize>> = vec![Vec::new(); most.min(weights.len())];
+    let mut heaviest: Vec<usize> = (0..weights.len()).collect();
+    heaviest.sort_by(|one, other| weights[*other].total_cmp(&weights[*one]));
+    let lightest = (0..hands.len()).map(|hand| Reverse((Weight(0.0), 0, hand)));
+    let mut lightest: BinaryHeap<_> = lightest.collect();
+    for index in heaviest {
+        let Some(mut top) = lightest.peek_mut() else {
+            break;
+        };
+        let Reverse((Weight(sum), count, hand)) = &mut *top;
+        *sum += weights[index].exp();
+        *count += 1;
+        hands[*hand].push(index);
+    }
+    hands.iter_mut().for_each(|hand| hand.sort_unstable());
+    hands
+}
+
+/// A sum of weights.
+#[derive(Clone, Copy, PartialEq, Debug)]
+struct Weight(f64);
+
+impl Eq for Weight {}
+
+impl Ord for Weight {
+    fn cmp(&self, other: &Weight) -> Ordering {
+        self.0.total_cmp(&other.0)
+    }
+}
+
+impl PartialOrd for Weight {
+    fn partial_cmp(&self, other: &Weight) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
 /// Shares out the weight of an execution. Owns a reusable table only.
 #[derive(Debug, Default)]
 pub struct Shares {
@@ -46,6 +90,17 @@ impl Shares {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn hands_weigh_about_the_same() {
+        let weights = [0.5f64, 0.1, 0.2, 0.1, 0.1].map(f64::ln);
+        assert_eq!(hands(&weights, 2), [vec![0], vec![1, 2, 3, 4]]);
+        assert_eq!(hands(&weights, 9).len(), 5);
+        assert!(hands(&weights, 0).is_empty() && hands(&[], 3).is_empty());
+        // Those that weigh nothing any more are spread, too.
+        let nothing = [f64::NEG_INFINITY; 6];
+        assert_eq!(hands(&nothing, 3), [[0, 3], [1, 4], [2, 5]]);
+    }
 
     #[test]
     fn parts_of_one() {

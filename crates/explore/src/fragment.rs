@@ -20,7 +20,7 @@ use crate::{
     explorer::{Branch, Offer},
     search::{Search, Totals},
 };
-use reweave_estimate::{Place, Tally};
+use reweave_estimate::{Place, Tally, hands};
 use reweave_model::{Plan, Step};
 use serde::{Deserialize, Serialize};
 use std::{collections::HashMap, fmt, sync::Arc};
@@ -210,25 +210,11 @@ impl<A: Algorithm> Search<A> {
     pub fn deal(&mut self, most: usize) -> Vec<Fragment> {
         self.settle();
         let all = std::mem::take(&mut self.frontier);
-        let mut hands: Vec<(f64, Vec<usize>)> = vec![(0.0, Vec::new()); most.min(all.len())];
-        let weight = |index: &usize| all[*index].place.weight;
-        let mut heaviest: Vec<usize> = (0..all.len()).collect();
-        heaviest.sort_by(|one, other| weight(other).total_cmp(&weight(one)));
-        for index in heaviest {
-            let lightest = hands.iter_mut().min_by(|(one, ones), (other, others)| {
-                let sizes = ones.len().cmp(&others.len());
-                one.total_cmp(other).then(sizes)
-            });
-            let Some((sum, hand)) = lightest else {
-                break;
-            };
-            *sum += weight(&index).exp();
-            hand.push(index);
-        }
+        let weights: Vec<f64> = all.iter().map(|branch| branch.place.weight).collect();
+        let hands = hands(&weights, most);
         let mut all: Vec<Option<Branch<A::Payload>>> = all.into_iter().map(Some).collect();
-        let fragments = hands.into_iter().map(|(_, mut hand)| {
-            // As they lay on the stack.
-            hand.sort_unstable();
+        // As they lay on the stack.
+        let fragments = hands.into_iter().map(|hand| {
             let taken = hand.into_iter().map(|index| all[index].take());
             let taken = taken.map(|it| it.expect("every branch goes into one hand"));
             self.hand_out(taken.collect())

@@ -2,9 +2,10 @@
 //!
 //! *Called by:* `cluster`. *Owns:* nothing.
 
-use super::check::number;
+use super::{Format, check::number};
 use clap::{Args, Subcommand};
-use std::{num::NonZeroUsize, path::PathBuf};
+use reweave_cluster::Shape;
+use std::{num::NonZeroUsize, path::PathBuf, time::Duration};
 
 /// Options of `worker`.
 #[derive(Args, Debug)]
@@ -62,4 +63,64 @@ pub enum ClusterCommand {
         /// The file with the line `sign`
         credentials: PathBuf,
     },
+}
+
+/// Options of `simulate`.
+#[derive(Args, Debug)]
+pub struct SimulateOptions {
+    /// A log of a search, as `reweave check --log FILE` writes it
+    #[arg(
+        value_name = "LOG",
+        required_unless_present = "tree",
+        conflicts_with = "tree"
+    )]
+    pub log: Option<PathBuf>,
+    /// A made-up tree instead: scheduling:THREADS, resource:USERS,RESOURCES, store:REQUESTS
+    #[arg(long, value_name = "TREE")]
+    pub tree: Option<Shape>,
+    /// How many pieces are explored at once; several numbers are simulated one after the other
+    #[arg(long, value_name = "N,...", value_delimiter = ',', required = true, value_parser = number::<NonZeroUsize>)]
+    pub workers: Vec<NonZeroUsize>,
+    /// How many of them are in one process
+    #[arg(long, value_name = "N", default_value = "16", value_parser = number::<NonZeroUsize>)]
+    pub cores: NonZeroUsize,
+    /// How long an execution takes
+    #[arg(long, value_name = "TIME", default_value = "10ms", value_parser = fine)]
+    pub execution: Duration,
+    /// From a process to the broker, or back
+    #[arg(long, value_name = "TIME", default_value = "250us", value_parser = fine)]
+    pub latency: Duration,
+    /// What the broker takes for a message or a value
+    #[arg(long, value_name = "TIME", default_value = "20us", value_parser = fine)]
+    pub operation: Duration,
+    /// How long a piece is explored, at most
+    #[arg(long, value_name = "TIME", value_parser = reweave_check::duration)]
+    pub slice: Option<Duration>,
+    /// The same time for all pieces, however many workers are busy
+    #[arg(long)]
+    pub fixed: bool,
+    /// How many of a hundred pieces are lost: workers die, or fall silent for four seconds, before they report
+    #[arg(long, value_name = "PERCENT", default_value = "0", value_parser = clap::value_parser!(f64))]
+    pub lost: f64,
+    /// How often a process of workers dies in an hour
+    #[arg(long, value_name = "N", default_value = "0", value_parser = clap::value_parser!(f64))]
+    pub deaths: f64,
+    /// How often the coordinator dies in an hour
+    #[arg(long, value_name = "N", default_value = "0", value_parser = clap::value_parser!(f64))]
+    pub takeovers: f64,
+    /// Decides all that is left to chance
+    #[arg(long, value_name = "N", default_value = "0", value_parser = number::<u64>)]
+    pub seed: u64,
+    /// The format to write
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    pub format: Format,
+}
+
+/// A time, also in microseconds.
+fn fine(text: &str) -> Result<Duration, String> {
+    let count = text.strip_suffix("us").and_then(|count| count.parse().ok());
+    match count {
+        Some(count) => Ok(Duration::from_micros(count)),
+        None => reweave_check::duration(text).map_err(|error| error.to_string()),
+    }
 }
