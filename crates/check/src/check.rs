@@ -10,7 +10,9 @@ use crate::{
     settings::Settings,
     subject::{Fault, Subject},
 };
-use reweave_explore::{AlgorithmName, Estimate, Flow, Interrupt, Log, Search, TargetError, Totals};
+use reweave_explore::{
+    AlgorithmName, Estimate, Flow, Interrupt, Log, Search, TargetError, Totals, Unfit,
+};
 use reweave_model::{End, Execution, Kind, Plan, Policy};
 use reweave_report::{Multiplies, path_name};
 use std::{
@@ -63,6 +65,8 @@ pub struct Check<S> {
     repeats: Repeats,
     /// Whether there were any.
     pub(crate) races: AtomicBool,
+    /// Whether a thread waits for ever since it read memory that races in a round that was taken back.
+    hidden_race: AtomicBool,
     /// Of all slices.
     pub(crate) elapsed: Duration,
     /// Whether there would be more to do, had there been more time.
@@ -107,6 +111,7 @@ impl<S: Subject> Check<S> {
             found: Found::default(),
             repeats: Repeats::default(),
             races: AtomicBool::new(false),
+            hidden_race: AtomicBool::new(false),
             elapsed: Duration::ZERO,
             paused: true,
             interrupted: false,
@@ -178,8 +183,7 @@ impl<S: Subject> Check<S> {
             match self.explore(&slice) {
                 Err(fault) => break Err(fault),
                 Ok(Explored::Unfit(why)) => {
-                    self.settings.options.algorithm = AlgorithmName::Optimal;
-                    self.because = Some(why);
+                    self.explore_otherwise(&why);
                     self.begin();
                 }
                 Ok(Explored::Late) => break Ok(true),
@@ -209,7 +213,17 @@ impl<S: Subject> Check<S> {
         let covers = self.settings.coverage;
         self.coverage = covers.then(|| Collector::new(&mut self.search));
         self.races = AtomicBool::new(false);
+        self.hidden_race = AtomicBool::new(false);
         self.out = 0;
+    }
+
+    /// From the next search on explores with what can explore the program, as this cannot.
+    pub(crate) fn explore_otherwise(&mut self, why: &Unfit) {
+        let options = &mut self.settings.options;
+        options.instead(why);
+        if options.algorithm == AlgorithmName::Optimal {
+            self.because = Some(why.to_string());
+        }
     }
 
     /// Explores until the search is over, the slice is, or it turns out that the program has to be explored in another way.
@@ -250,13 +264,13 @@ impl<S: Subject> Check<S> {
         }
         self.search = search;
         let options = &self.settings.options;
-        let by_reads = matches!(
-            options.algorithm,
-            AlgorithmName::Auto | AlgorithmName::Rf | AlgorithmName::RfLoops
-        );
+        if self.hidden_race.load(Relaxed) {
+            let why = "a loop that waits reads memory that races";
+            return Ok(Explored::Unfit(Unfit::because(why)));
+        }
         match outcome {
             Ok(()) => Ok(match self.search.unfit() {
-                Some(unfit) => Explored::Unfit(unfit.to_string()),
+                Some(unfit) => Explored::Unfit(unfit.clone()),
                 None => Explored::Stopped,
             }),
             Err(error @ TargetError::Unavailable(_)) => Err(Fault::of(&self.subject, error)),
@@ -266,9 +280,9 @@ impl<S: Subject> Check<S> {
             // The prefixes of these plans were run before something turned out that all runs need, so runs may differ from them.
             Err(TargetError::Diverged(_)) if self.subject.must_restart() => Ok(Explored::Stopped),
             // Destructors are run by the thread that comes last, and `rf` does not distinguish which thread that is.
-            Err(TargetError::Diverged(_)) if by_reads && options.preemptions.is_none() => {
+            Err(TargetError::Diverged(_)) if options.by_reads() => {
                 let why = "what it does depends on the order of stores that nobody reads";
-                Ok(Explored::Unfit(why.into()))
+                Ok(Explored::Unfit(Unfit::because(why)))
             }
             Err(error) => Err(Fault::of(&self.subject, error)),
         }
@@ -313,6 +327,15 @@ impl<S: Subject> Check<S> {
             // A thread was stopped or held: what goes wrong does so in an execution in which it goes on, too.
             return Flow::Continue;
         }
+        let race = |error: &reweave_model::Error| error.kind == Kind::DataRace;
+        if plan.policy == Policy::Loops
+            && execution.end == End::Livelock
+            && execution.errors.iter().any(race)
+        {
+            // What the round has read is not among its events, so the race would not be there again.
+            self.hidden_race.store(true, Relaxed);
+            return Flow::Stop;
+        }
         self.repeats.note(execution);
         self.heavy.note(execution);
         if let Some(coverage) = &self.coverage {
@@ -330,7 +353,6 @@ impl<S: Subject> Check<S> {
             return Flow::Continue;
         }
         control.failures.fetch_add(1, Relaxed);
-        let race = |error: &reweave_model::Error| error.kind == Kind::DataRace;
         if execution.errors.iter().any(race) {
             self.races.store(true, Relaxed);
         }
@@ -427,6 +449,7 @@ impl<S: Subject> Check<S> {
         );
         Ok(Outcome {
             algorithm: self.explored_by(),
+            equivalence: self.equivalence(),
             because: self.because(),
             totals,
             estimate: self.search.estimate(),
@@ -452,6 +475,14 @@ impl<S: Subject> Check<S> {
         }
     }
 
+    fn equivalence(&self) -> &'static str {
+        let options = &self.settings.options;
+        match options.preemptions {
+            Some(_) => AlgorithmName::Dfs.equivalence(),
+            None => options.equivalence(),
+        }
+    }
+
     /// The place that makes the search large, if it has one.
     fn multiplies(&self) -> Option<Multiplies> {
         let heaviest = self.heavy.place()?;
@@ -473,7 +504,7 @@ pub(crate) enum Explored {
     /// A run took longer than there was time.
     Late,
     /// `rf` cannot explore the program, and why.
-    Unfit(String),
+    Unfit(Unfit),
 }
 
 /// Some time for a check.

@@ -10,6 +10,8 @@ use std::time::Duration;
 pub struct Outcome {
     /// How it was explored.
     pub algorithm: AlgorithmName,
+    /// Which executions count as the same.
+    pub equivalence: &'static str,
     /// Why not by who reads from whom, where that needs the fewest executions.
     pub because: Option<String>,
     /// What was counted.
@@ -35,8 +37,7 @@ pub struct Outcome {
 impl Outcome {
     /// The result document, but for what only the subject knows: weak orders, warnings, how it was run again.
     pub fn document(&self, program: &str) -> ResultDocument {
-        let (name, equivalence) = (self.algorithm.name(), self.algorithm.equivalence());
-        let mut document = ResultDocument::new(program, name, equivalence);
+        let mut document = ResultDocument::new(program, self.algorithm.name(), self.equivalence);
         document.algorithm_because.clone_from(&self.because);
         document.complete = self.incomplete.is_empty();
         document.incomplete.clone_from(&self.incomplete);

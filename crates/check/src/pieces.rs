@@ -9,7 +9,7 @@ use crate::{
     stored::StoredCheck,
     subject::{Fault, Subject},
 };
-use reweave_explore::{AlgorithmName, FragmentError};
+use reweave_explore::FragmentError;
 use std::time::{Duration, Instant};
 
 /// How far the exploration of a piece came.
@@ -66,10 +66,7 @@ impl<S: Subject> Check<S> {
         let explored = self.explore(&slice);
         self.elapsed += begun.elapsed();
         match explored? {
-            Explored::Unfit(why) => {
-                self.settings.options.algorithm = AlgorithmName::Optimal;
-                self.because = Some(why);
-            }
+            Explored::Unfit(why) => self.explore_otherwise(&why),
             Explored::Late | Explored::Stopped if self.subject.must_restart() => {}
             Explored::Late | Explored::Stopped => return Ok(Piece::Explored),
         }

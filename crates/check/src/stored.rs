@@ -47,6 +47,8 @@ impl<S: Subject> Check<S> {
         }
         // How often sizes are looked at, and how many random schedules are wanted, do not change what is explored.
         let begun = search.options();
+        // It turns out while it is explored that loops wait.
+        expected.loops = begun.loops;
         expected.probing = begun.probing;
         if !expected.algorithm.samples() {
             expected.samples = begun.samples;

@@ -42,7 +42,7 @@ fn rounds_of_a_lock_that_fail_are_no_classes() {
     for threads in 2..5 {
         orders *= threads;
         let define = format!("-DN={threads}");
-        let result = check(&bench, &["--algorithm", "rf-loops", &define, "lock.c"], 0);
+        let result = check(&bench, &["--algorithm", "rf", &define, "lock.c"], 0);
         assert_eq!(result["executions"], orders);
         assert_eq!(result["equivalence"], "reads-from-exits");
     }
@@ -89,7 +89,7 @@ fn loops_that_nobody_ends_and_races_behind_loops_are_found() {
     bench.file("missed.c", missed);
     bench.file("race.c", race);
     for (source, kind) in [("missed.c", "livelock"), ("race.c", "data-race")] {
-        for algorithm in ["rf-loops", "optimal"] {
+        for algorithm in ["rf", "optimal"] {
             let line = ["--algorithm", algorithm, "--keep-going", source];
             let result = check(&bench, &line, 1);
             let errors = result["errors"].as_array().unwrap();

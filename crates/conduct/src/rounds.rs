@@ -111,22 +111,20 @@ impl Run {
         }
     }
 
+    /// Whether the last so many events of a thread only looked at atomics.
+    pub fn only_looked(&self, thread: ThreadId, count: usize) -> bool {
+        let events = self.execution.events.iter().rev();
+        let mine = events.filter(|event| event.thread == thread).take(count);
+        count > 0 && mine.filter(|event| looks(event)).count() == count
+    }
+
     /// The last so many events of a thread are a round that changed nothing. Says what became of them.
     pub fn take_back(&mut self, thread: ThreadId, count: usize) -> Round {
-        let events = &self.execution.events;
-        let Some(place) = events.len().checked_sub(count).filter(|_| count > 0) else {
-            return Round::Stays;
-        };
-        let mine = events.iter().rev().filter(|event| event.thread == thread);
-        if mine
-            .clone()
-            .take(count)
-            .filter(|event| looks(event))
-            .count()
-            < count
-        {
+        if !self.only_looked(thread, count) {
             return Round::Stays;
         }
+        let events = &self.execution.events;
+        let place = events.len() - count;
         let together = events[place..].iter().all(|event| event.thread == thread);
         let done = self.state.count(thread);
         let since = Edge {

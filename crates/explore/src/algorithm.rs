@@ -18,6 +18,10 @@ use std::{borrow::Cow, collections::HashMap, fmt, sync::Arc};
 pub struct Options {
     /// How.
     pub algorithm: AlgorithmName,
+    /// For `rf`: rounds of loops that change nothing are taken back, and are no part of a class. Fingerprints of threads are taken at every
+    /// read then, so a search begins without, and restarts with it once a loop was seen to wait.
+    #[serde(default)]
+    pub loops: bool,
     /// Only schedules with at most so many preemptions.
     pub preemptions: Option<u32>,
     /// Events after which a thread goes no further.
@@ -38,6 +42,7 @@ impl Default for Options {
     fn default() -> Options {
         Options {
             algorithm: AlgorithmName::Auto,
+            loops: false,
             preemptions: None,
             max_steps: 100_000,
             samples: 10_000,
@@ -45,6 +50,30 @@ impl Default for Options {
             depth: 3,
             at_once: 10_000,
             probing: Probing::default(),
+        }
+    }
+}
+
+impl Options {
+    /// Which executions count as the same.
+    pub fn equivalence(&self) -> &'static str {
+        match self.loops && self.by_reads() {
+            true => "reads-from-exits",
+            false => self.algorithm.equivalence(),
+        }
+    }
+
+    /// Whether classes are those of `rf`.
+    pub fn by_reads(&self) -> bool {
+        matches!(self.algorithm, AlgorithmName::Auto | AlgorithmName::Rf)
+            && self.preemptions.is_none()
+    }
+
+    /// What to explore with where this cannot explore the program.
+    pub fn instead(&mut self, unfit: &Unfit) {
+        match *unfit == Unfit::LOOPS && !self.loops {
+            true => self.loops = true,
+            false => (self.algorithm, self.loops) = (AlgorithmName::Optimal, false),
         }
     }
 }

@@ -30,8 +30,6 @@ algorithms! {
     Optimal: optimal::Optimal, "optimal", "mazurkiewicz";
     /// One execution for each way in which reads get their values.
     Rf: rf::Rf, "rf", "reads-from";
-    /// As `rf`, and rounds of loops that change nothing are no part of a class.
-    RfLoops: rf::Rf, "rf-loops", "reads-from-exits";
     /// Random schedules.
     Random: sampling::Sampling, "random", "none";
     /// Random priorities with a few changes: finds bugs of small depth with known probability.

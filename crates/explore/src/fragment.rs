@@ -26,7 +26,7 @@ use serde::{Deserialize, Serialize};
 use std::{collections::HashMap, fmt, sync::Arc};
 
 /// Grows with every change of what is stored.
-const VERSION: u32 = 11;
+const VERSION: u32 = 12;
 
 /// A piece of a search. Nodes that branches share are stored once.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]

@@ -23,7 +23,8 @@ struct Met {
 
 fn explore(program: &Looping, workers: usize, limit: u64) -> Result<Met, String> {
     let mut search = Search::new(Options {
-        algorithm: AlgorithmName::RfLoops,
+        algorithm: AlgorithmName::Rf,
+        loops: true,
         ..Options::default()
     });
     let classes = Mutex::new(BTreeMap::new());
@@ -101,7 +102,8 @@ fn compare(program: &Looping) -> Result<Option<(u64, u64)>, String> {
 /// Stopped after every third execution, stored, and gone on with: the same classes.
 fn in_pieces(program: &Looping, oracle: &BTreeSet<LoopClass>) -> Result<(), String> {
     let mut search = Search::new(Options {
-        algorithm: AlgorithmName::RfLoops,
+        algorithm: AlgorithmName::Rf,
+        loops: true,
         ..Options::default()
     });
     let met = Mutex::new(BTreeSet::new());

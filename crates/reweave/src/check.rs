@@ -153,6 +153,7 @@ fn explore(builder: &Builder, closure: Closure) -> Result<Report, CheckError> {
     let report = Report {
         name: builder.name.clone(),
         algorithm: outcome.algorithm,
+        equivalence: outcome.equivalence,
         algorithm_because: outcome.because,
         complete: outcome.incomplete.is_empty(),
         executions: outcome.totals.executions,
@@ -326,6 +327,7 @@ fn replay(builder: &Builder, path: &Path, closure: Closure) -> Result<Report, Ch
     Ok(Report {
         name: builder.name.clone(),
         algorithm: Algorithm::Dfs,
+        equivalence: Algorithm::Dfs.equivalence(),
         algorithm_because: None,
         complete: false,
         incomplete: vec!["max-executions".into()],

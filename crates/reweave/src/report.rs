@@ -12,6 +12,8 @@ pub struct Report {
     pub name: String,
     /// How.
     pub algorithm: Algorithm,
+    /// Which executions count as the same.
+    pub equivalence: &'static str,
     /// Why not by who reads from whom, where that needs the fewest executions.
     pub algorithm_because: Option<String>,
     /// Whether all was explored.
@@ -112,9 +114,7 @@ impl Report {
 
     /// The result document that scripts read (schema `reweave.result/1`).
     pub fn document(&self) -> ResultDocument {
-        let algorithm = self.algorithm;
-        let mut document =
-            ResultDocument::new(&self.name, algorithm.name(), algorithm.equivalence());
+        let mut document = ResultDocument::new(&self.name, self.algorithm.name(), self.equivalence);
         document
             .algorithm_because
             .clone_from(&self.algorithm_because);

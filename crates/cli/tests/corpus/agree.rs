@@ -44,7 +44,7 @@ impl Trial<'_> {
             }
         };
         let (optimal, _) = explore("optimal", counts.as_ref().map(|counts| counts.optimal))?;
-        let (rf, ran) = explore("rf", counts.as_ref().map(|counts| counts.rf))?;
+        let (rf, ran) = explore("rf", counts.as_ref().and_then(|counts| counts.rf))?;
         same(&optimal, &rf).map_err(|what| ran.wrong(what))
     }
 

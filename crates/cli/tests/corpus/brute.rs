@@ -1,11 +1,16 @@
 //! A compiled program by several algorithms: `optimal` meets the classes of all its interleavings, `rf` those by who reads from whom, each
-//! once and with the same ends and errors.
+//! once and with the same ends and errors. Where rounds of loops are taken back, classes of `optimal` have more in them than those of `rf`: then the ends
+//! and errors are compared, and no class may be met twice.
 
-use reweave_explore::{AlgorithmName, Flow, Options, Search, Target, TargetError};
+use reweave_explore::{AlgorithmName, Flow, Options, Search, Target, TargetError, Unfit};
 use reweave_model::{End, Execution, Plan};
 use reweave_native::{Launch, NativeTarget, Note};
 use reweave_testing::class::{class, class_by_reads};
-use std::{collections::BTreeMap, path::PathBuf, sync::Mutex};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::PathBuf,
+    sync::Mutex,
+};
 
 /// How often each class was met.
 type Classes = BTreeMap<String, u64>;
@@ -35,7 +40,8 @@ impl Counted {
 /// What the algorithms should count: `rf` counts as `optimal` does where it does not serve.
 pub struct Counts {
     pub optimal: Counted,
-    pub rf: Counted,
+    /// `None`: it has more runs than wished for.
+    pub rf: Option<Counted>,
 }
 
 /// What a search met.
@@ -43,6 +49,7 @@ pub struct Counts {
 struct Met {
     classes: Classes,
     by_reads: Classes,
+    ends: BTreeSet<String>,
 }
 
 /// How it went.
@@ -50,8 +57,8 @@ enum Went {
     Whole(Met),
     /// There are more runs than wished for.
     TooMany,
-    /// `rf` does not serve.
-    Unfit,
+    /// `rf` does not serve, for this reason.
+    Unfit(Unfit),
     /// Something turned out that all runs have to look at.
     Anew(Vec<Note>),
 }
@@ -61,31 +68,73 @@ pub fn force(program: &str, args: &[String], most: u64) -> Result<Option<Counts>
     let mut launch = Launch::new(PathBuf::from(program));
     launch.args = args.iter().map(Into::into).collect();
     let optimal = loop {
-        match search(&launch, AlgorithmName::Optimal, most)? {
+        match search(&launch, by(AlgorithmName::Optimal), most)? {
             Went::Whole(met) => break met,
             Went::Anew(notes) => follow(&mut launch, notes),
-            Went::TooMany | Went::Unfit => return Ok(None),
+            Went::TooMany | Went::Unfit(_) => return Ok(None),
         }
     };
     once_each("optimal", &optimal.classes)?;
-    if let Went::Whole(all) = search(&launch, AlgorithmName::Dfs, most)? {
+    if let Went::Whole(all) = search(&launch, by(AlgorithmName::Dfs), most)? {
         same("optimal", &all.classes, &optimal.classes)?;
     }
-    let counted = Counted::of(&optimal.classes);
-    let rf = match search(&launch, AlgorithmName::Rf, most)? {
+    let rf = match search(&launch, by(AlgorithmName::Rf), most)? {
         Went::Whole(rf) => {
             same("rf", &optimal.by_reads, &rf.by_reads)?;
             once_each("rf", &rf.by_reads)?;
-            Counted::of(&rf.by_reads)
+            Some(Counted::of(&rf.by_reads))
         }
-        Went::Unfit => counted,
+        Went::Unfit(why) => instead(&launch, &why, &optimal, most)?,
         Went::TooMany => return Err("rf needs more runs than optimal".into()),
         Went::Anew(_) => return Err("rf shows what optimal did not".into()),
     };
     Ok(Some(Counts {
-        optimal: counted,
+        optimal: Counted::of(&optimal.classes),
         rf,
     }))
+}
+
+fn by(algorithm: AlgorithmName) -> Options {
+    Options {
+        algorithm,
+        ..Options::default()
+    }
+}
+
+/// What there is to count instead of what `rf` cannot explore.
+fn instead(
+    launch: &Launch,
+    why: &Unfit,
+    optimal: &Met,
+    most: u64,
+) -> Result<Option<Counted>, String> {
+    let mut options = by(AlgorithmName::Rf);
+    options.instead(why);
+    if options.algorithm == AlgorithmName::Optimal {
+        return Ok(Some(Counted::of(&optimal.classes)));
+    }
+    match search(launch, options, most)? {
+        Went::Whole(rf) => {
+            if let Some(end) = optimal.ends.symmetric_difference(&rf.ends).next() {
+                let by = match rf.ends.contains(end) {
+                    true => "rf with loops",
+                    false => "optimal",
+                };
+                return Err(format!("only {by} ends so: {end}"));
+            }
+            // A livelock is met once for each of the last values that its threads read.
+            let livelock = |class: &String| class.starts_with(&format!("{:?}", End::Livelock));
+            let (livelocks, classes): (Classes, Classes) =
+                (rf.by_reads.into_iter()).partition(|(class, _)| livelock(class));
+            once_each("rf with loops", &classes)?;
+            let mut counted = Counted::of(&classes);
+            counted.executions += livelocks.values().sum::<u64>();
+            Ok(Some(counted))
+        }
+        Went::Unfit(_) => Ok(Some(Counted::of(&optimal.classes))),
+        Went::TooMany => Ok(None),
+        Went::Anew(_) => Err("rf with loops shows what optimal did not".into()),
+    }
 }
 
 /// From now on runs have the steps that they lacked.
@@ -128,11 +177,8 @@ fn end(execution: &Execution) -> String {
     format!("{front}{:?}{}", execution.end, errors.concat())
 }
 
-fn search(launch: &Launch, algorithm: AlgorithmName, most: u64) -> Result<Went, String> {
-    let mut search = Search::new(Options {
-        algorithm,
-        ..Options::default()
-    });
+fn search(launch: &Launch, options: Options, most: u64) -> Result<Went, String> {
+    let mut search = Search::new(options);
     let native = NativeTarget::start(launch);
     let native = Mutex::new(Some(native.map_err(|error| error.to_string())?));
     let lacking = Mutex::new(Vec::new());
@@ -155,6 +201,7 @@ fn search(launch: &Launch, algorithm: AlgorithmName, most: u64) -> Result<Went, 
             *met.classes.entry(name).or_default() += 1;
             let name = format!("{end}{}", class_by_reads(execution));
             *met.by_reads.entry(name).or_default() += 1;
+            met.ends.insert(end);
         }
         Flow::Continue
     };
@@ -170,9 +217,9 @@ fn search(launch: &Launch, algorithm: AlgorithmName, most: u64) -> Result<Went, 
     if !lacking.is_empty() {
         return Ok(Went::Anew(lacking));
     }
-    outcome.map_err(|error| format!("{algorithm:?} stops: {error:?}"))?;
+    outcome.map_err(|error| format!("{:?} stops: {error:?}", options.algorithm))?;
     Ok(match (search.unfit(), search.exhausted()) {
-        (Some(_), _) => Went::Unfit,
+        (Some(why), _) => Went::Unfit(why.clone()),
         (None, true) => Went::Whole(met.into_inner().expect("there is one worker")),
         (None, false) => Went::TooMany,
     })

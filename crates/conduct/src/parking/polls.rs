@@ -175,9 +175,11 @@ impl<P: Fingerprint> Polls<P> {
         self.first = true;
     }
 
-    /// Whether the thread can wait in the round that begins here.
+    /// Whether the thread waits in the round that begins here, which cannot be taken back. That is where it does without taking back, too: in its
+    /// second round.
     pub fn waits_in(&self, start: usize) -> bool {
-        steady(&self.row[start..]) && outside(&self.row[start..])
+        let round = &self.row[start..];
+        round[0].again && steady(round) && outside(round)
     }
 
     /// Before an operation that may time out, and that is known by `key`: where in the row the round begins that would

@@ -30,7 +30,6 @@ pub use trail::Trail;
 use super::optimal::{Detour, Optimal};
 use crate::{
     algorithm::{Algorithm, Found, Malformed, NodeStore, Options, Ran, StoredPayload, Unfit},
-    algorithms::AlgorithmName,
     claims::{Claim, Claimed, Claims, Node},
     happens::{Happens, Quad, add_next, join},
 };
@@ -148,7 +147,7 @@ impl Algorithm for Rf {
     }
 
     fn first(options: &Options) -> (Policy, Trail) {
-        let policy = match options.algorithm == AlgorithmName::RfLoops {
+        let policy = match options.loops {
             true => Policy::Loops,
             false => Policy::First,
         };

@@ -151,6 +151,12 @@ fn revisit(task: &Task, op: Op, site: Site, frame: &Frame) -> Before {
     let Some(start) = start else {
         return Before::Go(Gate::Open);
     };
+    if takes_back && !polls.waits_in(start) {
+        let run = task.world().run.borrow();
+        if !run.only_looked(task.thread, polls.row().len() - start) {
+            return Before::Go(Gate::Open);
+        }
+    }
     let print = now.expect("taken to find that the round repeats");
     if task.world().never_parks(site) {
         return Before::Go(Gate::Open);

@@ -93,7 +93,9 @@ mod checked {
             if !report.complete {
                 return told(format!("incomplete after {} executions", report.executions));
             }
-            if report.blocked > 0 {
+            // Which values keep a thread in its loop is known only by running it.
+            let loops = report.equivalence == "reads-from-exits";
+            if report.blocked > 0 && !loops {
                 return told(format!("{} runs given up", report.blocked));
             }
             return Ok(());

@@ -86,6 +86,9 @@ impl Graph {
         if execution.threads.len() > THREADS {
             return Err(Unfit::because("an execution has hundreds of threads"));
         }
+        if !execution.watches.is_empty() {
+            return Err(Unfit::LOOPS);
+        }
         if !execution.epochs.is_empty() {
             return Err(Unfit::because(
                 "a time limit runs out when nothing else can go on",
