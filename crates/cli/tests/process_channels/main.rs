@@ -1,18 +1,20 @@
-//! Random programs of several processes that talk through pipes and sockets: what they come to, against oracles of their own.
+//! Random programs of several processes that talk through pipes and sockets, and of threads that share an epoll: what they come to, against oracles of their own.
 //!
-//! The oracles (`oracle.rs`, `sockets/oracle.rs`) know nothing of Reweave: they have processes with tables of what is open, queues, and
+//! The oracles (`oracle.rs`, those of `sockets` and `epoll`) know nothing of Reweave: they have processes with tables of what is open, queues, and
 //! every order of their steps. The compiled program is explored, and the outcomes must be the same set: what every process has read and
 //! what its calls returned, folded into one number, or a deadlock. `dfs` must meet each of them, and so must `optimal` and `rf`, which
 //! meet each class once.
 //!
 //! `REWEAVE_CASES` sets the number of programs, `REWEAVE_SEED` the seed of the first one.
 
+mod epoll;
 mod harness;
 mod oracle;
 mod program;
 mod sockets;
 
 use harness::{Outcome, compare, compile};
+use reweave_native::Rule;
 use std::{collections::BTreeSet, env};
 
 /// Programs in one file.
@@ -28,6 +30,8 @@ struct Kind<P> {
     random: fn(u64) -> P,
     outcomes: fn(&P) -> BTreeSet<Outcome>,
     source: fn(&[&P]) -> String,
+    /// What is known about the programs before they run.
+    rules: &'static [Rule],
 }
 
 /// Compares random programs of a kind with their oracle.
@@ -55,7 +59,7 @@ fn check<P: std::fmt::Display>(kind: &Kind<P>, first: u64, cases: u64) {
                 break;
             }
             let text = format!("REWEAVE_SEED={seed} REWEAVE_CASES=1\n{program}");
-            if compare(&path, number, expected, &text) {
+            if compare(&path, number, kind.rules, expected, &text) {
                 compared += 1;
                 outcomes += expected.len();
                 deadlocks += usize::from(expected.contains(&Outcome::Deadlock));
@@ -72,6 +76,7 @@ fn random_processes_with_pipes_come_to_what_they_should() {
         random: program::random,
         outcomes: oracle::outcomes,
         source: program::source,
+        rules: &[Rule::Processes],
     };
     check(&kind, 1800, 40);
 }
@@ -82,6 +87,18 @@ fn random_processes_with_sockets_come_to_what_they_should() {
         random: sockets::random,
         outcomes: sockets::outcomes,
         source: sockets::source,
+        rules: &[Rule::Processes],
     };
     check(&kind, 5200, 24);
+}
+
+#[test]
+fn random_threads_with_an_epoll_come_to_what_they_should() {
+    let kind = Kind {
+        random: epoll::random,
+        outcomes: epoll::outcomes,
+        source: epoll::source,
+        rules: &[],
+    };
+    check(&kind, 7300, 30);
 }

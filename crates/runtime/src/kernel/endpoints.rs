@@ -16,7 +16,9 @@ use crate::{
     core::{cell::RunCell, trampoline::Frame},
     kernel::{
         connections::TcpSide,
-        descriptor_table, open_description,
+        descriptor_table,
+        epoll::Role,
+        open_description,
         ordering::{Moment, alone_in_process},
         pipes::{Failure, PipeId, SOCKET_CAPACITY},
         program_memory::ProgramMemory,
@@ -299,11 +301,15 @@ impl Endpoint {
             }
             notify(input, site);
             input.readers_left();
+            if self.kind == EndKind::Pipe {
+                has_left(input, Role::Writer, site);
+            }
         }
         if let Some(output) = self.output {
             change(Op::WriterDrop(output.object(), false), site);
             let resets = unread && self.kind == EndKind::Stream;
             output.writers_left(resets && writers_of(output) == 0);
+            has_left(output, Role::Reader, site);
         }
     }
 
@@ -316,6 +322,7 @@ impl Endpoint {
         if let Some(output) = self.output {
             change(Op::WriterDrop(output.object(), false), site);
             output.writers_left(!matches!(self.kind, EndKind::Tcp(_)));
+            has_left(output, Role::Reader, site);
         }
     }
 
@@ -332,10 +339,14 @@ impl Endpoint {
         if let (Some(input), true) = (self.input, reads) {
             change(Op::ReaderDrop(input.object(), true), site);
             input.readers_left();
+            has_left(input, Role::Reader, site);
+            has_left(input, Role::Writer, site);
         }
         if let (Some(output), true) = (self.output, writes) {
             change(Op::WriterDrop(output.object(), true), site);
             output.writers_left(false);
+            has_left(output, Role::Writer, site);
+            has_left(output, Role::Reader, site);
         }
         Ok(())
     }
@@ -454,6 +465,16 @@ impl Endpoint {
             Some(Failure::Again) if put == 0 => Err(libc::EAGAIN),
             Some(Failure::Cancelled) if put == 0 => cancelled(how.number, frame),
             _ => Ok(put),
+        }
+    }
+}
+
+/// One of those that write to a pipe or read from it is gone; if it was the last, the others are notified.
+fn has_left(pipe: PipeId, others: Role, site: Site) {
+    if let Some(watch) = pipe.watch() {
+        watch.orders_ends(site);
+        if sides_of(pipe).contains(&0) {
+            watch.ended(others, site);
         }
     }
 }

@@ -8,6 +8,7 @@ use crate::{
     core::{objects::Sort, trampoline::Frame},
     kernel::{
         blocking::{self, Cancelled},
+        epoll::{Role, WatchId},
         file_objects,
         program_memory::ProgramMemory,
     },
@@ -25,6 +26,8 @@ pub(crate) struct Eventfd {
     counter: ObjectId,
     /// How much a read takes at most.
     most: u64,
+    /// What watches it, if anything may.
+    watch: Option<WatchId>,
 }
 
 /// Reads and writes are of a number of so many bytes.
@@ -40,11 +43,27 @@ impl Eventfd {
             0 => u64::MAX,
             _ => 1,
         };
-        Eventfd { counter, most }
+        let watch = WatchId::new(file_objects::EVENTFD_WATCHES + descriptor as usize);
+        Eventfd {
+            counter,
+            most,
+            watch,
+        }
     }
 
     pub(crate) fn counter(self) -> ObjectId {
         self.counter
+    }
+
+    pub(crate) fn watch(self) -> Option<WatchId> {
+        self.watch
+    }
+
+    /// Something was added or taken, in the step before.
+    fn notify(self, role: Role, frame: &Frame) {
+        if let Some(watch) = self.watch {
+            watch.moved(role, call_sites::site(&frame.return_address));
+        }
     }
 
     pub(crate) fn read(
@@ -62,6 +81,7 @@ impl Eventfd {
             tries,
         };
         let taken = self.perform(take, waits, frame)?;
+        self.notify(Role::Writer, frame);
         match memory.store(&taken.result.to_ne_bytes(), frame) {
             true => Ok(BYTES),
             false => Err(libc::EFAULT),
@@ -92,6 +112,7 @@ impl Eventfd {
             tries,
         };
         self.perform(add, waits, frame)?;
+        self.notify(Role::Reader, frame);
         Ok(BYTES)
     }
 

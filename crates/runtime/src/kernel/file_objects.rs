@@ -143,6 +143,11 @@ pub(crate) const EACH: usize = 0x1000;
 pub(crate) const SOCKETS: usize = 0xc_8000;
 /// From here on: what the sides of a connection know of its end, each by the descriptor that it was made with.
 pub(crate) const FAULTS: usize = 0xc_a000;
+/// From here on: what watches an eventfd, each by the descriptor that it was made with. Those of pipes follow the pipes.
+pub(crate) const EVENTFD_WATCHES: usize = 0xc_b000;
+/// From here on: an epoll each, by the descriptor that it was made with, and the lock of each.
+pub(crate) const EPOLLS: usize = 0xc_c000;
+pub(crate) const EPOLL_LOCKS: usize = 0xc_d000;
 /// From here on: a port of TCP each.
 pub(crate) const PORTS: usize = 0xd_0000;
 /// From here on: names of Unix sockets that are no files, so many. Some may share one.
@@ -239,11 +244,17 @@ fn special_name(number: usize) -> Option<String> {
         DESCRIPTORS..THREADS => format!("descriptor {}", number - DESCRIPTORS),
         THREADS..SCHEDULING => format!("the name of thread {}", number - THREADS),
         SCHEDULING..PIPES => format!("the scheduling of thread {}", number - SCHEDULING),
+        PIPES..SOCKETS => "the watchers of a pipe".into(),
         SOCKETS..FAULTS => format!("the state of socket {}", number - SOCKETS),
-        FAULTS..PORTS => format!(
-            "the errors of the connection from socket {}",
-            number - FAULTS
-        ),
+        FAULTS..EVENTFD_WATCHES => {
+            let client = number - FAULTS;
+            format!("the errors of the connection from socket {client}")
+        }
+        EVENTFD_WATCHES..EPOLLS => {
+            format!("the watchers of eventfd {}", number - EVENTFD_WATCHES)
+        }
+        EPOLLS..EPOLL_LOCKS => format!("the ready list of epoll {}", number - EPOLLS),
+        EPOLL_LOCKS..PORTS => format!("the lock of epoll {}", number - EPOLL_LOCKS),
         PORTS..NAMES => format!("the sockets at port {}", number - PORTS),
         NAMES..SPECIAL => "the names of Unix sockets".into(),
         _ => return None,

@@ -9,7 +9,7 @@
 //! | files as objects of the model | `file_objects` |
 //! | file locks, mapped files | `file_locks`, `file_mappings` |
 //! | what the process had at `main` | `start_state` |
-//! | waiting on several objects, futexes, signals | `readiness`, `waits`, `imported_names`, `futexes`, `signals` |
+//! | waiting on several objects, futexes, signals | `readiness`, `epoll`, `waits`, `imported_names`, `futexes`, `signals` |
 //! | the operating system and the C library | `os_files`, `libc_streams`, `program_memory` |
 //! | happens-before | `ordering` |
 //!
@@ -22,6 +22,7 @@ pub(crate) mod descriptor_arguments;
 pub(crate) mod descriptor_ranges;
 pub(crate) mod descriptor_table;
 pub(crate) mod endpoints;
+pub(crate) mod epoll;
 pub(crate) mod eventfd;
 pub(crate) mod file_locks;
 pub(crate) mod file_mappings;
@@ -53,6 +54,7 @@ pub(crate) static FAMILY: Family = Family {
     prepare: |beginning| {
         overlay::overlay().set_root(&beginning.disk);
         start_state::prepare();
+        epoll::prepare();
         waits::prepare();
         recording::NAMES.set(file_objects::named);
     },
@@ -61,6 +63,7 @@ pub(crate) static FAMILY: Family = Family {
         connections::begin_run();
         descriptor_table::begin_run();
         endpoints::begin_run();
+        epoll::begin_run();
         file_locks::begin_run();
         file_mappings::begin_run();
         file_names::begin_run();

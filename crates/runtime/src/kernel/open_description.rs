@@ -20,12 +20,14 @@ use crate::{
     kernel::{
         descriptor_arguments, descriptor_table,
         endpoints::{self, Counted, Endpoint, Transfer},
+        epoll::{self, EpollId},
         eventfd::Eventfd,
         file_mappings::{self, By},
         file_names, file_objects,
         ordering::{Moment, alone},
         os_files,
         program_memory::ProgramMemory,
+        readiness::Pollable,
         sockets::{SocketId, Way},
         start_state,
     },
@@ -64,6 +66,7 @@ pub(crate) enum Modelled {
     Endpoint(Endpoint),
     /// A socket that was not made as one of a pair.
     Socket(SocketId),
+    Epoll(EpollId),
 }
 
 /// How `read` and `write` move bytes.
@@ -85,6 +88,7 @@ impl Modelled {
         frame: &Frame,
     ) -> Result<usize, c_int> {
         match self {
+            Modelled::Epoll(_) => Err(libc::EINVAL),
             Modelled::Eventfd(eventfd) => eventfd.read(waits, memory, frame),
             Modelled::Endpoint(_) | Modelled::Socket(_) => {
                 let site = call_sites::site(&frame.return_address);
@@ -103,6 +107,7 @@ impl Modelled {
         frame: &Frame,
     ) -> Result<usize, c_int> {
         match self {
+            Modelled::Epoll(_) => Err(libc::EINVAL),
             Modelled::Eventfd(eventfd) => eventfd.write(waits, memory, frame),
             Modelled::Endpoint(_) | Modelled::Socket(_) => {
                 let site = call_sites::site(&frame.return_address);
@@ -115,7 +120,7 @@ impl Modelled {
     /// The end of a pipe that a call reads from or writes to; an error number. `quiet`: without a signal.
     pub(crate) fn end(self, way: Way, quiet: bool, site: Site) -> Result<Endpoint, c_int> {
         match self {
-            Modelled::Eventfd(_) => Err(libc::ENOTSOCK),
+            Modelled::Eventfd(_) | Modelled::Epoll(_) => Err(libc::ENOTSOCK),
             Modelled::Endpoint(endpoint) => Ok(endpoint),
             Modelled::Socket(socket) => socket.end(way, quiet, site),
         }
@@ -124,7 +129,7 @@ impl Modelled {
     /// What counts its descriptors.
     fn counted(self) -> Option<Counted> {
         match self {
-            Modelled::Eventfd(_) => None,
+            Modelled::Eventfd(_) | Modelled::Epoll(_) => None,
             Modelled::Endpoint(endpoint) => Some(Counted::End(endpoint)),
             Modelled::Socket(socket) => Some(Counted::Socket(socket)),
         }
@@ -132,7 +137,7 @@ impl Modelled {
 
     pub(crate) fn is_socket(self) -> bool {
         match self {
-            Modelled::Eventfd(_) => false,
+            Modelled::Eventfd(_) | Modelled::Epoll(_) => false,
             Modelled::Endpoint(endpoint) => endpoint.is_socket(),
             Modelled::Socket(_) => true,
         }
@@ -142,6 +147,7 @@ impl Modelled {
     fn name(self) -> &'static str {
         match self {
             Modelled::Eventfd(_) => "an eventfd",
+            Modelled::Epoll(_) => "an epoll",
             modelled if modelled.is_socket() => "a socket",
             Modelled::Endpoint(_) | Modelled::Socket(_) => "a pipe",
         }
@@ -389,6 +395,41 @@ pub(crate) fn modelled(descriptor: c_int) -> Option<Modelled> {
     let modelled = descriptor_table::description(descriptor).modelled();
     // A number that was closed still says what it stood for.
     modelled.filter(|_| os_files::is_open(descriptor))
+}
+
+/// A descriptor that is about to be closed.
+pub(crate) struct Closing {
+    number: c_int,
+    counted: Option<Counted>,
+    /// What may be watched.
+    watched: Option<(DescriptionId, Pollable)>,
+}
+
+impl Closing {
+    pub(crate) fn of(number: c_int) -> Closing {
+        let modelled = modelled(number);
+        let pollable = match modelled.filter(|_| epoll::used()) {
+            Some(Modelled::Eventfd(eventfd)) => Some(Pollable::Counter(eventfd)),
+            Some(Modelled::Endpoint(endpoint)) => Some(Pollable::Endpoint(endpoint)),
+            Some(Modelled::Socket(socket)) => Some(Pollable::Socket(socket)),
+            Some(Modelled::Epoll(_)) | None => None,
+        };
+        Closing {
+            number,
+            counted: modelled.and_then(Modelled::counted),
+            watched: pollable.map(|pollable| (descriptor_table::description(number), pollable)),
+        }
+    }
+
+    /// It was closed.
+    pub(crate) fn done(self, site: Site) {
+        if let Some((description, pollable)) = self.watched {
+            epoll::closed(description, pollable, site);
+        }
+        if let Some(counted) = self.counted {
+            counted.closed(self.number, site);
+        }
+    }
 }
 
 /// What counts the descriptors of what this one is open on.

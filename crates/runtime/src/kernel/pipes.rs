@@ -11,9 +11,10 @@ use crate::{
     core::{cell::RunCell, objects::Sort, trampoline::Frame},
     kernel::{
         blocking::{self, Cancelled},
+        epoll::{Role, WatchId},
         file_objects,
     },
-    run::world,
+    run::{call_sites, world},
 };
 use alloc::{collections::VecDeque, format, string::String, vec::Vec};
 use core::ffi::c_int;
@@ -58,13 +59,18 @@ pub(crate) enum Called {
 impl Called {
     /// The address that its object goes by.
     fn address(self) -> usize {
+        file_objects::address(self.number(0))
+    }
+
+    /// The number of its object; beyond that, the number of what watches it.
+    fn number(self, beyond: usize) -> usize {
         let (kind, descriptor) = match self {
             Called::Pipe { reader, .. } | Called::Pair { reader, .. } => (0, reader),
             Called::Backlog(listening) => (1, listening),
             Called::ToServer(client) => (2, client),
             Called::ToClient(client) => (3, client),
         };
-        file_objects::address(file_objects::PIPES + kind * file_objects::EACH + descriptor as usize)
+        file_objects::PIPES + (kind + 4 * beyond) * file_objects::EACH + descriptor as usize
     }
 
     fn name(self) -> String {
@@ -84,6 +90,8 @@ struct PipeState {
     bytes: VecDeque<u8>,
     messages: VecDeque<Vec<u8>>,
     called: Called,
+    /// What watches it, if anything may.
+    watch: Option<WatchId>,
     /// Its writer is gone and has left something unread: the next that finds its end gets an error.
     reset: bool,
     /// How often something was put into it or its writers left, and how often something was taken or its readers left.
@@ -126,12 +134,14 @@ impl PipeId {
     /// A new one.
     pub(crate) fn new(called: Called, object: Object) -> PipeId {
         let object = world::borrow().make_beside(called.address(), Sort::Pipe, object);
+        let watch = WatchId::new(called.number(1));
         let mut pipes = PIPES.borrow();
         pipes.push(PipeState {
             object,
             bytes: VecDeque::new(),
             messages: VecDeque::new(),
             called,
+            watch,
             reset: false,
             changes: [0; 2],
         });
@@ -149,16 +159,33 @@ impl PipeId {
     /// Takes at most so many bytes, at least one, or a whole message. If it `waits`, it blocks until there are some.
     pub(crate) fn get(self, most: usize, waits: bool, frame: &Frame) -> Result<Vec<u8>, Failure> {
         self.step_of_get(most, waits, frame)?;
-        self.with(|pipe| {
+        let (got, was_full) = self.with(|pipe| {
             pipe.changes[1] += 1;
+            let was_full = pipe.bytes.len() as u64 + ATOMIC > PIPE_CAPACITY;
             match pipe.messages.pop_front() {
-                Some(message) => Ok(message),
+                Some(message) => (message, true),
                 None => {
                     let taken = most.min(pipe.bytes.len());
-                    Ok(pipe.bytes.drain(..taken).collect())
+                    (pipe.bytes.drain(..taken).collect(), was_full)
                 }
             }
-        })
+        });
+        if was_full || !self.is_pipe() {
+            self.notify(Role::Writer, frame);
+        }
+        Ok(got)
+    }
+
+    /// What watches it, if anything may.
+    pub(crate) fn watch(self) -> Option<WatchId> {
+        self.with(|pipe| pipe.watch)
+    }
+
+    /// Something was put or taken, in the step before.
+    fn notify(self, role: Role, frame: &Frame) {
+        if let Some(watch) = self.watch() {
+            watch.moved(role, call_sites::site(&frame.return_address));
+        }
     }
 
     /// As [`PipeId::get`], and leaves it there.
@@ -213,6 +240,7 @@ impl PipeId {
             pipe.changes[0] += 1;
             pipe.messages.push_back(message);
         });
+        self.notify(Role::Reader, frame);
         Ok(())
     }
 
@@ -286,6 +314,7 @@ impl PipeId {
                 pipe.changes[0] += 1;
                 pipe.bytes.extend(&bytes[put..end]);
             });
+            self.notify(Role::Reader, frame);
             put = end;
         }
         (put, None)

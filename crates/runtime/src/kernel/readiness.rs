@@ -14,6 +14,7 @@ use crate::{
         connections::TcpSide,
         descriptor_arguments, descriptor_table,
         endpoints::{EndKind, Endpoint},
+        eventfd::Eventfd,
         file_objects, open_description,
         open_description::{Kind, Modelled},
         os_files,
@@ -44,7 +45,7 @@ pub(crate) enum Pollable {
     Closed,
     /// A file, or output: never waits.
     Ready,
-    Counter(ObjectId),
+    Counter(Eventfd),
     Endpoint(Endpoint),
     Socket(SocketId),
 }
@@ -57,9 +58,10 @@ pub(crate) fn look_up(number: c_int, call: &str, site: Site) -> Pollable {
     let kind = Kind::of(number);
     let found = descriptor_table::found(number);
     match (modelled, kind) {
-        (Some(Modelled::Eventfd(eventfd)), _) => Pollable::Counter(eventfd.counter()),
+        (Some(Modelled::Eventfd(eventfd)), _) => Pollable::Counter(eventfd),
         (Some(Modelled::Endpoint(endpoint)), _) => Pollable::Endpoint(endpoint),
         (Some(Modelled::Socket(socket)), _) => Pollable::Socket(socket),
+        (Some(Modelled::Epoll(_)), _) => world::unsupported(&format!("{call} of an epoll"), site),
         (None, _) if !os_files::is_open(found) => Pollable::Closed,
         (None, Kind::Output | Kind::RegularFile | Kind::Directory) => Pollable::Ready,
         (None, _) => world::unsupported(&format!("{call} of what the run does not model"), site),
@@ -74,6 +76,8 @@ pub(crate) struct Looks<'a> {
     once: bool,
     /// What was seen of each object.
     seen: Vec<(ObjectId, u64)>,
+    /// The one that was seen tells of the others.
+    alone: bool,
 }
 
 impl Looks<'_> {
@@ -83,6 +87,7 @@ impl Looks<'_> {
             site: call_sites::site(&frame.return_address),
             once,
             seen: Vec::new(),
+            alone: false,
         }
     }
 
@@ -93,9 +98,17 @@ impl Looks<'_> {
             true => poll(look, self.frame, self.site, Order::SeqCst, None),
             false => visible(look, self.site),
         };
-        if !self.seen.iter().any(|(known, _)| *known == object) {
+        if !self.alone && !self.seen.iter().any(|(known, _)| *known == object) {
             self.seen.push((object, done.result));
         }
+    }
+
+    /// Looks at an object that tells of all others that are looked at from now on.
+    pub(crate) fn only_at(&mut self, object: ObjectId) {
+        self.seen.clear();
+        self.alone = false;
+        self.at(object);
+        self.alone = true;
     }
 
     /// Which of these events there are for a descriptor, and those that are always reported.
@@ -105,7 +118,7 @@ impl Looks<'_> {
             & match pollable {
                 Pollable::Closed => POLLNVAL,
                 Pollable::Ready => READS | WRITES,
-                Pollable::Counter(object) => self.of_counter(object),
+                Pollable::Counter(eventfd) => self.of_counter(eventfd.counter()),
                 Pollable::Endpoint(endpoint) => self.of_endpoint(endpoint, wanted),
                 Pollable::Socket(socket) => self.of_socket(socket, wanted),
             }

@@ -72,7 +72,7 @@ pub(crate) enum Stage {
 
 impl Stage {
     /// The end that calls use.
-    fn end(self) -> Option<Endpoint> {
+    pub(crate) fn end(self) -> Option<Endpoint> {
         match self {
             Stage::Listening(end) | Stage::Connected(end) | Stage::Begun(end) => Some(end),
             Stage::New | Stage::Connecting | Stage::Refused(_) => None,
@@ -175,6 +175,11 @@ impl SocketId {
     /// The end that calls use, if it is settled.
     pub(crate) fn settled_end(self) -> Option<Endpoint> {
         self.is_settled().then(|| self.stage_now().end()).flatten()
+    }
+
+    /// The end that calls use, as of the latest step.
+    pub(crate) fn end_now(self) -> Option<Endpoint> {
+        self.stage_now().end()
     }
 
     fn stage_now(self) -> Stage {

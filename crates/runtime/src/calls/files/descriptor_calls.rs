@@ -8,7 +8,8 @@ use crate::{
         descriptor_table::{self, ask, change, closing, found, look_up, opened_from, take_found},
         endpoints::{self, Counted},
         file_locks::{self, LockKind, LockRequest},
-        file_names, file_objects, libc_streams, open_description,
+        file_names, file_objects, libc_streams,
+        open_description::{self, Closing},
         ordering::{alone, alone_in_process},
         os_files,
         passed_calls::passes,
@@ -59,13 +60,11 @@ extern "C" fn close_one(descriptor: c_int, frame: &Frame) -> c_int {
     closing(descriptor, site(frame));
     note_stream_of(descriptor);
     let locks = file_locks::losing(descriptor);
-    let counted = open_description::counted_by(descriptor);
+    let closed = Closing::of(descriptor);
     // SAFETY: a descriptor of the program, which it wants closed.
     let result = unsafe { real!(close: fn(c_int) -> c_int)(descriptor) };
     file_locks::lost(locks, site(frame));
-    if let Some(counted) = counted {
-        counted.closed(descriptor, site(frame));
-    }
+    closed.done(site(frame));
     result
 }
 
@@ -139,7 +138,7 @@ fn duplicated(from: c_int, to: c_int, frame: &Frame, real: impl FnOnce(c_int) ->
     descriptor_table::note_stale(to);
     note_stream_of(to);
     let locks = file_locks::losing(to);
-    let replaced = open_description::counted_by(to);
+    let replaced = Closing::of(to);
     let (found, description) = take_found(from);
     let result = real(found);
     if result >= 0 {
@@ -147,8 +146,8 @@ fn duplicated(from: c_int, to: c_int, frame: &Frame, real: impl FnOnce(c_int) ->
     }
     file_locks::lost(locks, site);
     has_copied(copied, (from, result), site);
-    if let Some(replaced) = replaced.filter(|_| result >= 0) {
-        replaced.closed(to, site);
+    if result >= 0 {
+        replaced.done(site);
     }
     result
 }
@@ -189,16 +188,14 @@ extern "C" fn close_several(first: c_uint, last: c_uint, flags: c_int, frame: &F
     start_state::descriptors_change();
     let numbers = first.min(PAST) as c_int..=last.min(PAST - 1) as c_int;
     let ends: Vec<_> = match world::active() && flags as c_uint & libc::CLOSE_RANGE_CLOEXEC == 0 {
-        true => numbers
-            .filter_map(|number| Some((number, open_description::counted_by(number)?)))
-            .collect(),
+        true => numbers.map(Closing::of).collect(),
         false => Vec::new(),
     };
     // SAFETY: `close_range` takes numbers, and those of the runtime were taken out.
     let result =
         unsafe { real!(close_range: fn(c_uint, c_uint, c_int) -> c_int)(first, last, flags) };
-    for (number, counted) in ends.into_iter().filter(|_| result == 0) {
-        counted.closed(number, site(frame));
+    for closed in ends.into_iter().filter(|_| result == 0) {
+        closed.done(site(frame));
     }
     result
 }

@@ -9,6 +9,7 @@ pub(crate) mod descriptor_calls;
 pub(crate) mod directories;
 pub(crate) mod directory_entries;
 pub(crate) mod disk_flushes;
+pub(crate) mod epoll_calls;
 pub(crate) mod eventfd_calls;
 pub(crate) mod file_status;
 pub(crate) mod links;

@@ -106,7 +106,7 @@ unsupported! {
 
 // Waiting for several things at once, and for what comes by itself.
 unsupported! {
-    pselect epoll_create epoll_create1 epoll_ctl epoll_wait epoll_pwait epoll_pwait2
+    pselect
     signalfd timerfd_create timerfd_settime inotify_init inotify_init1 fanotify_init
     timer_create timer_settime timer_gettime timer_delete alarm ualarm setitimer
     sigpause __sigpause __xpg_sigpause sigqueue pthread_sigqueue killpg
