@@ -4,7 +4,10 @@
 //! directory. *Invariants:* a verdict is kept only if no run named a file, so what a run does depends on the check's own facts, the
 //! program's surroundings and the machine, and all of these are compared. Failures to read or write cost only time.
 
-use crate::{args::CheckRequest, fingerprint::Facts};
+use crate::{
+    args::{CheckRequest, ProgramSource},
+    fingerprint::Facts,
+};
 use reweave_native::{NativeProgram, Session, Surroundings};
 use reweave_report::{ResultDocument, open, save};
 use reweave_toolchain::Kit;
@@ -55,6 +58,10 @@ impl VerdictCache {
         let mut facts = facts.clone();
         facts.add("machine", &machine());
         facts.add("command", &format!("{:?}", own_version().ok()?));
+        // A program from source has another path each time.
+        if let ProgramSource::Program(path) = &request.source {
+            facts.add("path", &format!("{path:?}"));
+        }
         let check = facts.digest();
         let directory = Kit::user_directory().ok()?.join("verdicts");
         Some(VerdictCache {
@@ -102,13 +109,17 @@ impl VerdictCache {
     }
 }
 
-/// What programs are told of the machine and the user, and take into account.
+/// What programs can find out of the machine, the user and the limits of a process, and take into account.
 fn machine() -> String {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let read = |name: &str| fs::read_to_string(format!("/proc/sys/kernel/{name}"));
-    let user = fs::metadata("/proc/self").map_or(0, |it| it.uid());
-    let (name, system) = (read("hostname"), read("osrelease"));
-    format!("{cores} {user} {:?} {:?}", name.ok(), system.ok())
+    let read = |name: &str| fs::read_to_string(name).unwrap_or_default();
+    let kernel = ["hostname", "osrelease"].map(|name| read(&format!("/proc/sys/kernel/{name}")));
+    let status = read("/proc/self/status");
+    let rights = ["Umask:", "Uid:", "Gid:", "Groups:", "CapEff:"];
+    let own = |line: &&str| rights.iter().any(|name| line.starts_with(name));
+    let rights: Vec<&str> = status.lines().filter(own).collect();
+    let limits = read("/proc/self/limits");
+    format!("{cores} {kernel:?} {rights:?} {limits:?}")
 }
 
 /// This command's file: another build may explore differently.

@@ -31,6 +31,31 @@ fn objects_are_instrumented() {
     assert!(inside(&bench.path("libone.so")).contains("[libreweave_runtime.so]"));
 }
 
+/// What a file of assembly accesses is not seen, so no search with it is complete.
+#[test]
+fn files_of_assembly_are_named() {
+    let bench = Bench::new();
+    let code = ".text\n.globl bump\n.type bump,@function\nbump:\n  incl counter(%rip)\n  ret\n\
+                .section .note.GNU-stack,\"\",@progbits\n";
+    bench.file("bump.S", code);
+    bench.file("plain.s", code);
+    bench.file(
+        "main.c",
+        "int counter;\nvoid bump(void);\nint main(void) { bump(); }\n",
+    );
+    for file in ["bump.S", "plain.s"] {
+        let checked = bench.run(&["check", "main.c", file]);
+        fine(&bench.run(&["cc", "-c", "main.c", file]));
+        let object = file.replace(".S", ".o").replace(".s", ".o");
+        fine(&bench.run(&["cc", "main.o", &object, "-o", "main"]));
+        for output in [checked, bench.run(&["check", "--", "./main"])] {
+            let text = String::from_utf8(output.stdout).unwrap();
+            assert_eq!(output.status.code(), Some(3), "{file}: {text}");
+            assert!(text.contains("uninstrumented"), "{file}: {text}");
+        }
+    }
+}
+
 #[test]
 fn compilers_are_asked_as_themselves() {
     let bench = Bench::new();

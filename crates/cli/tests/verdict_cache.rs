@@ -2,7 +2,7 @@
 
 mod bench;
 
-use bench::{Bench, err};
+use bench::{Bench, err, fine};
 use reweave_report::ResultDocument;
 use std::process::Output;
 
@@ -82,6 +82,14 @@ fn a_program_with_files_or_variables_is_explored_again() {
          int main(void) { assert(!getenv(\"BREAK_IT\")); }\n",
     );
     bench.file(
+        "all.c",
+        "#include <assert.h>\n#include <string.h>\n\
+         int main(int count, char **words, char **all) {\n\
+           (void)count; (void)words;\n\
+           for (; *all; all++) assert(strncmp(*all, \"BREAK\", 5));\n\
+         }\n",
+    );
+    bench.file(
         "early.c",
         "#include <assert.h>\n#include <stdio.h>\n\
          static int there;\n\
@@ -104,8 +112,11 @@ fn a_program_with_files_or_variables_is_explored_again() {
     };
     assert_eq!(check("mode.c", &[]), (0, false));
     assert_eq!(check("mode.c", &[]), (0, true));
-    assert_eq!(check("mode.c", &[("UNRELATED", "1")]), (0, true));
+    assert_eq!(check("mode.c", &[("SHLVL", "7")]), (0, true));
     assert_eq!(check("mode.c", &[("BREAK_IT", "1")]).0, 1);
+    assert_eq!(check("all.c", &[]), (0, false));
+    assert_eq!(check("all.c", &[]), (0, true));
+    assert_eq!(check("all.c", &[("BREAK_IT", "1")]).0, 1);
     for file in ["early.c", "late.c"] {
         assert_eq!(check(file, &[]), (0, false), "{file}");
         assert_eq!(check(file, &[]), (0, false), "{file}");
@@ -114,4 +125,55 @@ fn a_program_with_files_or_variables_is_explored_again() {
     for file in ["early.c", "late.c"] {
         assert_eq!(check(file, &[]).0, 1, "{file}");
     }
+}
+
+/// A library that the loader finds before the one of the last check, one that could not be opened then, and limits of the shell.
+#[test]
+fn a_program_with_other_libraries_or_limits_is_explored_again() {
+    let bench = Bench::new();
+    bench.file("answer.c", "int answer(void) { return ANSWER; }\n");
+    bench.file(
+        "ask.c",
+        "#include <assert.h>\nint answer(void);\nint main(void) { assert(answer() == 1); }\n",
+    );
+    bench.file(
+        "open.c",
+        "#include <assert.h>\n#include <dlfcn.h>\n\
+         int main(void) { assert(!dlopen(\"./plugin.so\", RTLD_NOW)); }\n",
+    );
+    bench.file(
+        "limit.c",
+        "#include <assert.h>\n#include <sys/resource.h>\n\
+         int main(void) { struct rlimit now; getrlimit(RLIMIT_STACK, &now); assert(now.rlim_cur != 4 << 20); }\n",
+    );
+    let build = |script: &str| fine(&bench.run(&["build", "--", "sh", "-ec", script]));
+    build(
+        "mkdir first second; cc -fPIC -shared -DANSWER=1 answer.c -o second/libanswer.so; \
+         cc ask.c -Lsecond -lanswer -Wl,-rpath,'$ORIGIN/first:$ORIGIN/second' -o ask; \
+         cc open.c -o open; cc limit.c -o limit",
+    );
+    let check = |limit: &str, program: &str| {
+        let command = bench.command(&["check", "--", program]);
+        let words = command.get_args().map(|word| word.to_owned());
+        let mut shell = std::process::Command::new("sh");
+        let script = format!("{limit} exec \"$0\" \"$@\"");
+        shell.args(["-c", &script]).arg(command.get_program());
+        shell.args(words).current_dir(bench.place.path());
+        for (name, value) in command.get_envs() {
+            value.map(|value| shell.env(name, value));
+        }
+        let output = shell.env("REWEAVE_CACHE", "on").output().unwrap();
+        let known = out(&output).contains("not explored again");
+        (output.status.code().unwrap(), known)
+    };
+    assert_eq!(check("", "./ask"), (0, false));
+    assert_eq!(check("", "./ask"), (0, true));
+    build("cc -fPIC -shared -DANSWER=2 answer.c -o first/libanswer.so");
+    assert_eq!(check("", "./ask").0, 1);
+    assert_eq!(check("", "./open"), (0, false));
+    build("cc -fPIC -shared -DANSWER=1 answer.c -o plugin.so");
+    assert_eq!(check("", "./open").0, 1);
+    assert_eq!(check("", "./limit"), (0, false));
+    assert_eq!(check("", "./limit"), (0, true));
+    assert_eq!(check("ulimit -s 4096;", "./limit").0, 1);
 }

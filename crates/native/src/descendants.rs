@@ -220,3 +220,51 @@ fn reap(child: u32) -> bool {
     };
     ended > 0 || (ended < 0 && io::Error::last_os_error().raw_os_error() == Some(libc::ECHILD))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::{
+        io::{BufRead, BufReader},
+        process::{Child, Command, Stdio},
+    };
+
+    /// A shell with this many children, which end with its input, and their numbers.
+    fn parent_of(count: usize) -> (Child, Vec<u32>) {
+        let script = format!(
+            "exec 3<&0; {} wait",
+            "cat <&3 >&2 & echo $!; ".repeat(count)
+        );
+        let mut shell = Command::new("sh");
+        shell.args(["-c", &script]);
+        let mut shell = shell
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("there is a shell");
+        let output = BufReader::new(shell.stdout.take().expect("it is piped"));
+        let lines = output.lines().take(count).map_while(Result::ok);
+        let numbers = lines.map(|line| line.parse().expect("the number of a process"));
+        (shell, numbers.collect())
+    }
+
+    /// With `--restart fork` a process may be looked at while the process of a run is there: that is none that the program left
+    /// behind, also when its number is not noted yet. Another one is.
+    #[test]
+    fn the_process_of_a_run_is_not_left_behind() {
+        for count in [1, 2] {
+            let (mut shell, numbers) = parent_of(count);
+            let process = shell.id();
+            let any = |run| any(process, false, run);
+            assert_eq!(numbers.len(), count);
+            assert!(any(RunProcess::noted(0)));
+            let others = count > 1;
+            assert_eq!(any(RunProcess::noted(reweave_wire::FORKING)), others);
+            assert_eq!(any(RunProcess::noted(numbers[0])), others);
+            assert!(any(RunProcess::noted(process)));
+            drop(shell.stdin.take());
+            shell.wait().expect("its input has ended");
+            assert!(!super::any(process, false, RunProcess::None));
+        }
+    }
+}

@@ -16,7 +16,11 @@ use reweave_check::{Check, Control, Fault, Outcome, Settings, StoredCheck};
 use reweave_report::ResultDocument;
 use reweave_wire::Restart;
 use serde::{Deserialize, Serialize};
-use std::{cell::OnceCell, fmt, time::Instant};
+use std::{
+    cell::OnceCell,
+    fmt,
+    time::{Instant, SystemTime},
+};
 
 /// See the module.
 pub struct Session {
@@ -28,6 +32,7 @@ pub struct Session {
     libraries: Vec<String>,
     /// Computed once: all libraries are read for it.
     surroundings: OnceCell<String>,
+    begun: SystemTime,
 }
 
 /// The result of a check.
@@ -123,6 +128,7 @@ impl Session {
         deadline: Option<Instant>,
     ) -> Result<Session, StartError> {
         program.launch.limits.deadline.set(deadline);
+        let begun = SystemTime::now();
         let subject = subject(&program, &settings)?;
         let mut check = Check::new(subject, settings.clone());
         check.set_deadline(deadline);
@@ -130,6 +136,7 @@ impl Session {
         Ok(Session {
             libraries: modules.map(|module| module.path).collect(),
             surroundings: OnceCell::new(),
+            begun,
             check,
             program,
             settings,
@@ -186,14 +193,15 @@ impl Session {
             .get_or_init(|| surroundings::digest(&self.program.launch.program, &self.libraries))
     }
 
-    /// What the program's behaviour depends on beside the program; `None`: also on files, which are not compared.
+    /// What the program's behaviour depends on beside the program; `None`: also on files, which are not compared, or on something
+    /// that has changed since the check began.
     pub fn dependencies(&self) -> Option<Surroundings> {
         if self.check.subject().names_files() {
             return None;
         }
         let modules = self.program.launch.libraries.modules().into_iter();
         let libraries: Vec<String> = modules.map(|module| module.path).collect();
-        Some(Surroundings::new(&self.program.launch.program, libraries))
+        Surroundings::new(&self.program.launch.program, libraries, self.begun)
     }
 
     /// The number of workers from here on.

@@ -25,7 +25,7 @@ use std::{
     process::{Command, Stdio},
 };
 
-/// The section of an object with the name of its source, if that was not understood.
+/// The section of an object with the name of its source, if that was not understood, or is written by hand and accesses memory.
 pub const UNREAD: &str = ".reweave.unread";
 
 /// Code was not assembled.
@@ -82,7 +82,15 @@ pub fn run_as_assembler(args: &[OsString]) -> Result<u8, AssembleError> {
         copied.map_err(|error| AssembleError::File(output, error))?;
         return Ok(0);
     }
-    assembler.finish(&text.unhooked(), &output)
+    let unseen = match &text {
+        Text::Other(bytes) => assembler.accesses_memory(bytes),
+        Text::Compiled(_) | Text::Unread(_) => true,
+    };
+    let input = line.input.as_deref().unwrap_or(Path::new("unknown"));
+    match unseen {
+        true => assembler.finish(&text.unread(input), &output),
+        false => assembler.finish(text.bytes(), &output),
+    }
 }
 
 /// A command line of the assembler with one input.
@@ -158,22 +166,38 @@ enum Text {
 }
 
 impl Text {
-    /// What is assembled if hooks cannot be added.
-    fn unhooked(&self) -> Vec<u8> {
-        let bytes = match self {
-            Text::Other(bytes) => return bytes.clone(),
+    fn bytes(&self) -> &[u8] {
+        match self {
             Text::Compiled(text) => text.as_bytes(),
-            Text::Unread(bytes) => bytes,
-        };
-        let lines = bytes.split(|byte| *byte == b'\n');
-        let mut files = lines.filter_map(|line| line.trim_ascii().strip_prefix(b".file"));
-        let file = files.next().unwrap_or(b" \"unknown\"").trim_ascii();
-        let mut text = bytes.to_vec();
+            Text::Unread(bytes) | Text::Other(bytes) => bytes,
+        }
+    }
+
+    /// What is assembled if there are accesses without hooks: it says which source they are of.
+    fn unread(&self, input: &Path) -> Vec<u8> {
+        let mut text = self.bytes().to_vec();
+        let file = source_of(&text).unwrap_or_else(|| format!("{input:?}").into_bytes());
         text.extend(format!("\n\t.section {UNREAD},\"\",@progbits\n\t.string ").into_bytes());
         text.extend(file);
         text.push(b'\n');
         text
     }
+}
+
+/// The name of a text's source in quotes: as the compiler says, or the preprocessor in its first line.
+fn source_of(text: &[u8]) -> Option<Vec<u8>> {
+    let mut lines = text.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii);
+    let by_preprocessor = lines.clone().next().and_then(|line| {
+        let rest = line.strip_prefix(b"# ")?;
+        let start = rest.iter().position(|byte| *byte == b'"')?;
+        let length = rest[start + 1..].iter().position(|byte| *byte == b'"')?;
+        Some(&rest[start..start + length + 2])
+    });
+    let by_compiler = || {
+        let file = lines.find_map(|line| line.strip_prefix(b".file"))?;
+        Some(file.trim_ascii())
+    };
+    by_preprocessor.or_else(by_compiler).map(<[u8]>::to_vec)
 }
 
 /// The machine's assembler.
@@ -189,6 +213,17 @@ impl Assembler {
         let instructions = decoded::instructions(&statements, self)?;
         let unhooked = coverage::unhooked(&statements, &instructions);
         Ok(hooks::write(&statements, &instructions, &unhooked))
+    }
+
+    /// Whether a text written by hand accesses memory that others may know, or may do so.
+    fn accesses_memory(&self, text: &[u8]) -> bool {
+        let unhooked = || {
+            let statements = statements::split(str::from_utf8(text).ok()?);
+            let instructions = decoded::instructions(&statements, self).ok()?;
+            let unhooked = coverage::unhooked(&statements, &instructions);
+            Some(unhooked.iter().any(Option::is_some))
+        };
+        unhooked().unwrap_or(true)
     }
 
     /// Assembles a text that was made here.

@@ -25,7 +25,7 @@ pub use wrappers::Wrappers;
 pub(crate) use wrappers::{quoted, write};
 
 use crate::{Kit, assemble::run_as_assembler, temporary::TemporaryDirectory};
-use command_line::{Part, Stage};
+use command_line::{Part, Source, Stage};
 use std::{
     env,
     ffi::{OsStr, OsString},
@@ -149,6 +149,22 @@ pub fn run_as_compiler(
     compiler.run(&plain, false).map(code)
 }
 
+/// A file that is written in assembly.
+#[derive(Clone, Copy)]
+enum Assembly {
+    Plain,
+    /// The compiler goes over it first.
+    Preprocessed,
+}
+
+fn assembly(file: &OsStr) -> Option<Assembly> {
+    match Path::new(file).extension()?.to_str()? {
+        "s" => Some(Assembly::Plain),
+        "S" | "sx" => Some(Assembly::Preprocessed),
+        _ => None,
+    }
+}
+
 /// Assembles what a compiler has written, with hooks added.
 fn assemble(text: &Path, object: &Path, words: &[OsString]) -> Result<ExitStatus, CompileError> {
     let mut args: Vec<OsString> = ["--64".into(), "-o".into(), object.into()].into();
@@ -157,6 +173,14 @@ fn assemble(text: &Path, object: &Path, words: &[OsString]) -> Result<ExitStatus
         .iter()
         .filter_map(|word| word.to_str()?.strip_prefix("-Wa,"));
     args.extend(options.flat_map(|it| it.split(',')).map(OsString::from));
+    let mut words = words.iter();
+    while let Some(word) = words.next() {
+        if word == "-I" {
+            args.extend([word.clone()].into_iter().chain(words.next().cloned()));
+        } else if word.as_encoded_bytes().starts_with(b"-I") {
+            args.push(word.clone());
+        }
+    }
     args.push(text.into());
     let code = run_as_assembler(&args).map_err(CompileError::Assemble)?;
     Ok(ExitStatus::from_raw(i32::from(code) << 8))
@@ -192,30 +216,7 @@ impl TwoSteps<'_> {
                 let Some(source) = sources.get(index) else {
                     return;
                 };
-                let language = source.language();
-                let compiler = compiler(language);
-                let mut words = self.front.clone();
-                let only = language.filter(|_| self.own);
-                words.extend(self.line.compile_words(&source.file, only));
-                words.extend(flags::compile(self.kit, compiler, language));
-                words.extend(flags::for_source(&source.file, compiler));
-                // Files of assembly have no language.
-                let text = language.map(|_| objects[index].with_extension("s"));
-                let (until, output) = match &text {
-                    Some(text) => ("-S", text),
-                    None => ("-c", &objects[index]),
-                };
-                words.extend([until.into(), "-o".into(), output.into()]);
-                if let Some(named) = &source.named {
-                    words.extend(["-x".into(), named.clone()]);
-                }
-                words.push(source.file.clone());
-                let mut outcome = compiler.run(&words, self.own);
-                if let (Ok(status), Some(text)) = (&outcome, &text)
-                    && status.success()
-                {
-                    outcome = assemble(text, &objects[index], &words);
-                }
+                let outcome = self.compile_one(source, &objects[index], &compiler);
                 if !matches!(&outcome, Ok(status) if status.success()) {
                     let mut failed = failed.lock().unwrap_or_else(PoisonError::into_inner);
                     failed.push((index, outcome));
@@ -240,6 +241,43 @@ impl TwoSteps<'_> {
         match first {
             None => Ok(objects),
             Some(status) => Err(CompileError::Refused(refused, status)),
+        }
+    }
+
+    /// Compiles a source, or assembles it. Files of assembly have no language; our assembler looks at what they access.
+    fn compile_one<'c>(
+        &self,
+        source: &Source,
+        object: &Path,
+        compiler: impl Fn(Option<Language>) -> &'c Compiler,
+    ) -> Result<ExitStatus, CompileError> {
+        let language = source.language();
+        let compiler = compiler(language);
+        let mut words = self.front.clone();
+        let only = language.filter(|_| self.own);
+        words.extend(self.line.compile_words(&source.file, only));
+        words.extend(flags::compile(self.kit, compiler, language));
+        words.extend(flags::for_source(&source.file, compiler));
+        let by_hand = assembly(&source.file).filter(|_| language.is_none());
+        if let Some(Assembly::Plain) = by_hand {
+            return assemble(Path::new(&source.file), object, &words);
+        }
+        let text = (language.is_some() || by_hand.is_some()).then(|| object.with_extension("s"));
+        let until = match by_hand {
+            Some(_) => "-E",
+            None if text.is_some() => "-S",
+            None => "-c",
+        };
+        let output = text.as_deref().unwrap_or(object);
+        words.extend([until.into(), "-o".into(), output.into()]);
+        if let Some(named) = &source.named {
+            words.extend(["-x".into(), named.clone()]);
+        }
+        words.push(source.file.clone());
+        let status = compiler.run(&words, self.own)?;
+        match text.filter(|_| status.success()) {
+            Some(text) => assemble(&text, object, &words),
+            None => Ok(status),
         }
     }
 

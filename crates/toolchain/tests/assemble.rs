@@ -163,3 +163,25 @@ fn what_is_not_understood_is_assembled_and_named() {
     let section = file.section_by_name(UNREAD).expect("it is named");
     assert_eq!(section.data().expect("it is there"), b"odd.c\0");
 }
+
+/// Files of assembly are left as they are, and named if they access memory that others may know.
+#[test]
+fn assembly_by_hand_that_accesses_memory_is_named() {
+    let cases = [
+        ("incl counter(%rip)\nret\n", true),
+        ("movl (%rdi), %eax\nret\n", true),
+        ("push %rbx\nmov %rdi, %rax\npop %rbx\nret\n", false),
+        (".section .note.GNU-stack,\"\",@progbits\n", false),
+    ];
+    for (index, (code, named)) in cases.iter().enumerate() {
+        let (text, object) = (scratch(&format!("by-hand-{index}.s")), scratch("by-hand.o"));
+        let before = "# 0 \"hand.S\"\n.text\n.globl hand\n.type hand,@function\nhand:\n";
+        fs::write(&text, format!("{before}{code}")).expect("it can be written");
+        assemble(&text, &object);
+        let bytes = fs::read(&object).expect("it was written");
+        let file = object::File::parse(&*bytes).expect("it is an object");
+        let section = file.section_by_name(UNREAD);
+        let name = section.map(|section| section.data().expect("it is there").to_vec());
+        assert_eq!(name, named.then(|| b"hand.S\0".to_vec()), "{code}");
+    }
+}

@@ -29,7 +29,7 @@ pub struct Family {
     /// The module at an address must stay until [`Family::module_released`]: an object of the running thread needs its code.
     pub module_retained: fn(usize, Site),
     pub module_released: fn(usize, Site),
-    /// Passes each page that the program has mapped and written to, when a run has ended.
+    /// Passes each page that the program has mapped and written to.
     pub each_mapped_page: fn(&mut PageVisitor<'_>),
     /// Passes each pointer of the program that a call keeps for it outside of the program's memory, when a run has ended.
     pub each_kept: fn(&mut PointerVisitor<'_>),

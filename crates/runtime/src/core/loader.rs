@@ -3,10 +3,13 @@
 //! The loader tells debuggers of what it has mapped before it calls anything there: it calls an empty function whose place is known. A breakpoint makes us the
 //! debugger. There the lists of constructors and destructors are taken out of what the loader reads.
 
+mod message;
 mod symbols;
 mod tables;
 
+pub use message::{KeptMessage, clear_message};
 pub use symbols::next;
+use symbols::thread_local;
 
 use crate::{
     core::{cell::RunCell, program_start, restore::PAGE, sys},

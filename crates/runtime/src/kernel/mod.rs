@@ -2,7 +2,7 @@
 //!
 //! | part | files |
 //! | --- | --- |
-//! | open descriptions, what a descriptor is open on, those that the run models | `open_description`, `eventfd`, `endpoints`, `pipes`, `blocking` |
+//! | open descriptions, what a descriptor is open on, those that the run models | `open_description`, `eventfd`, `endpoints`, `pipes`, `native_room`, `blocking` |
 //! | sockets, their addresses and connections | `sockets`, `addresses`, `connections` |
 //! | descriptor table, numbers of each thread | `descriptor_table`, `descriptor_ranges`, `descriptor_arguments` |
 //! | disk overlay, names and paths | `overlay`, `file_names`, `nameless_files`, `path_resolution`, `open_checks`, `paths` |
@@ -32,6 +32,7 @@ pub(crate) mod futexes;
 pub(crate) mod imported_names;
 pub(crate) mod libc_streams;
 pub(crate) mod nameless_files;
+pub(crate) mod native_room;
 pub(crate) mod open_checks;
 pub(crate) mod open_description;
 pub(crate) mod ordering;
@@ -56,6 +57,7 @@ pub(crate) static FAMILY: Family = Family {
         start_state::prepare();
         epoll::prepare();
         waits::prepare();
+        path_resolution::prepare();
         recording::NAMES.set(file_objects::named);
     },
     begin_run: || {

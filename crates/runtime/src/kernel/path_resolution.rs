@@ -11,7 +11,7 @@ use crate::{
     kernel::{
         descriptor_table, file_locks, file_mappings,
         file_names::{HERE, enter, leave, number, refuse},
-        file_objects,
+        file_objects, imported_names,
         nameless_files::is_nameless,
         ordering::alone,
         os_files::{self, file_type},
@@ -24,7 +24,7 @@ use crate::{
 };
 use alloc::{format, vec::Vec};
 use core::{
-    ffi::c_int,
+    ffi::{CStr, c_int},
     sync::atomic::{AtomicBool, Ordering},
 };
 use reweave_model::Site;
@@ -105,6 +105,51 @@ impl CallAtHand {
 }
 
 static CALL: RunValue<CallAtHand> = RunValue::new(CallAtHand::NONE);
+
+/// Functions of the C and C++ libraries that read files by themselves.
+const READERS: [&CStr; 34] = [
+    c"getaddrinfo",
+    c"getgrent",
+    c"getgrgid",
+    c"getgrgid_r",
+    c"getgrnam",
+    c"getgrnam_r",
+    c"getgrouplist",
+    c"gethostbyname",
+    c"getlogin",
+    c"getlogin_r",
+    c"getmntent",
+    c"getnameinfo",
+    c"getprotobyname",
+    c"getprotobynumber",
+    c"getpwent",
+    c"getpwnam",
+    c"getpwnam_r",
+    c"getpwuid",
+    c"getpwuid_r",
+    c"getservbyname",
+    c"getservbyport",
+    c"getutent",
+    c"gettext",
+    c"dcgettext",
+    c"dgettext",
+    c"iconv_open",
+    c"localtime",
+    c"localtime_r",
+    c"mktime",
+    c"newlocale",
+    c"setlocale",
+    c"strftime",
+    c"tzset",
+    c"_ZNSt6localeC1EPKc",
+];
+
+/// Once in each process.
+pub(crate) fn prepare() {
+    if imported_names::names_any(&READERS) {
+        names_file();
+    }
+}
 
 /// Whether this process has named a file, also before its runs.
 static NAMED: AtomicBool = AtomicBool::new(false);

@@ -13,6 +13,7 @@ use crate::{
         blocking::{self, Cancelled},
         epoll::{Role, WatchId},
         file_objects,
+        native_room::NativeRoom,
     },
     run::{call_sites, world},
 };
@@ -28,6 +29,9 @@ pub(crate) const SOCKET_CAPACITY: u64 = 212_992;
 
 /// How many small messages there is room for then.
 pub(crate) const MESSAGES: u64 = 278;
+
+/// Reported where Linux may find a pipe or socket full that is not full here: see [`native_room`](super::native_room).
+pub(crate) const EARLIER: &str = "a pipe or socket that the kernel may find full earlier";
 
 /// So many bytes, or fewer, are written in one piece.
 const ATOMIC: u64 = libc::PIPE_BUF as u64;
@@ -96,6 +100,7 @@ struct PipeState {
     reset: bool,
     /// How often something was put into it or its writers left, and how often something was taken or its readers left.
     changes: [u64; 2],
+    native: NativeRoom,
 }
 
 static PIPES: RunCell<Vec<PipeState>> = RunCell::new(Vec::new());
@@ -130,9 +135,25 @@ pub(crate) fn named(place: usize) -> Option<String> {
     Some(pipe.called.name())
 }
 
+/// What was put would have had to wait in Linux, unless it `fits`.
+fn note_room(fits: bool, frame: &Frame) {
+    if !fits {
+        let site = call_sites::site(&frame.return_address);
+        world::borrow().note_unsupported(EARLIER, site);
+    }
+}
+
 impl PipeId {
     /// A new one.
     pub(crate) fn new(called: Called, object: Object) -> PipeId {
+        let native = match (called, &object) {
+            (Called::Pipe { .. }, _) => NativeRoom::of_pipe(),
+            (Called::Backlog(_), _) => NativeRoom::Any,
+            (_, Object::Pipe(pipe)) if pipe.messages || pipe.capacity == SOCKET_CAPACITY => {
+                NativeRoom::of_socket()
+            }
+            _ => NativeRoom::Any,
+        };
         let object = world::borrow().make_beside(called.address(), Sort::Pipe, object);
         let watch = WatchId::new(called.number(1));
         let mut pipes = PIPES.borrow();
@@ -144,6 +165,7 @@ impl PipeId {
             watch,
             reset: false,
             changes: [0; 2],
+            native,
         });
         PipeId(pipes.len() as u32 - 1)
     }
@@ -163,9 +185,13 @@ impl PipeId {
             pipe.changes[1] += 1;
             let was_full = pipe.bytes.len() as u64 + ATOMIC > PIPE_CAPACITY;
             match pipe.messages.pop_front() {
-                Some(message) => (message, true),
+                Some(message) => {
+                    pipe.native.take_message();
+                    (message, true)
+                }
                 None => {
                     let taken = most.min(pipe.bytes.len());
+                    pipe.native.take(taken);
                     (pipe.bytes.drain(..taken).collect(), was_full)
                 }
             }
@@ -236,12 +262,20 @@ impl PipeId {
                 _ => Failure::Again,
             });
         }
-        self.with(|pipe| {
+        let fits = self.with(|pipe| {
+            let fits = pipe.native.put_message(message.len());
             pipe.changes[0] += 1;
             pipe.messages.push_back(message);
+            fits
         });
+        note_room(fits, frame);
         self.notify(Role::Reader, frame);
         Ok(())
+    }
+
+    /// Whether Linux would find it full, though there may be room.
+    pub(crate) fn is_full_natively(self) -> bool {
+        self.with(|pipe| pipe.native.is_full())
     }
 
     /// Whether it is a pipe, not a direction of a socket.
@@ -310,10 +344,12 @@ impl PipeId {
                 return (put, Some(failure));
             }
             let end = put + done.result as usize;
-            self.with(|pipe| {
+            let fits = self.with(|pipe| {
                 pipe.changes[0] += 1;
                 pipe.bytes.extend(&bytes[put..end]);
+                pipe.native.put(end - put, put == 0)
             });
+            note_room(fits, frame);
             self.notify(Role::Reader, frame);
             put = end;
         }

@@ -17,7 +17,7 @@ use crate::{
         eventfd::Eventfd,
         file_objects, open_description,
         open_description::{Kind, Modelled},
-        os_files,
+        os_files, pipes,
         sockets::{SocketId, Stage},
         waits,
     },
@@ -240,6 +240,9 @@ impl Looks<'_> {
                 };
                 (room, pipe.readers == 0 || socket && pipe.writers == 0)
             });
+            if room && !gone && wanted & WRITES != 0 && output.is_full_natively() {
+                world::borrow().note_unsupported(pipes::EARLIER, self.site);
+            }
             events |= if room { WRITES } else { 0 };
             match (gone, socket) {
                 (true, false) => events |= POLLERR,

@@ -170,6 +170,19 @@ impl world::World {
         self.refresh();
     }
 
+    /// What was freed before a fork is freed in the memory of the new process, too; this is its thread.
+    pub fn freed_before_fork(&mut self, thread: ThreadId) {
+        if !self.check_races {
+            return;
+        }
+        self.shadow.turn(thread, self.races.epoch(thread));
+        let clock = self.races.clock(thread);
+        for block in world::heap().freed() {
+            let (bytes, site) = (block.bytes.max(1), Site(block.freed));
+            self.shadow.free(clock, block.start, bytes, site);
+        }
+    }
+
     /// All accesses that the last one clashes with.
     #[cold]
     fn clashes(&mut self, kind: Kind, site: Site) {

@@ -2,7 +2,9 @@
 
 use crate::{
     core::{
-        channel, families, modules,
+        channel, families,
+        loader::KeptMessage,
+        modules,
         program_start::{ARGC, ARGV, ENVP, MAIN, driven, main_address},
         shared_memory, switch, unseen_calls,
     },
@@ -63,6 +65,7 @@ extern "C" fn instead_of_main(
     ARGV.store(argv, Ordering::Relaxed);
     ENVP.store(envp, Ordering::Relaxed);
     let beginning = beginning();
+    let message = KeptMessage::new();
     modules::list();
     rules::prepare(beginning.rules);
     // A forked process has only the thread that forked, so programs of several processes have fibers.
@@ -92,6 +95,7 @@ extern "C" fn instead_of_main(
     if !debugger::wanted() {
         (1..=4).chain(wanted).for_each(serve::grow);
     }
+    drop(message);
     snapshot::take(argv);
     leftovers::note();
     hello();

@@ -271,6 +271,12 @@ impl Heap {
         number != SYSTEM && left.map(|block| block.bytes).sum::<usize>() < arena.used / 2
     }
 
+    /// All that this run has freed.
+    pub fn freed(&self) -> impl Iterator<Item = Block> + '_ {
+        let all = self.arenas.iter().flat_map(|arena| arena.blocks.iter());
+        all.filter(|block| block.freed != 0).copied()
+    }
+
     /// All that this run has allocated and not freed.
     pub fn left(&self) -> impl Iterator<Item = Block> + '_ {
         let own = self.arenas.iter().skip(1);

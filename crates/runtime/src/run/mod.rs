@@ -18,6 +18,7 @@ pub(crate) mod dooms;
 pub(crate) mod entry;
 pub(crate) mod faults;
 pub(crate) mod foreign_code;
+pub(crate) mod handle_copies;
 pub(crate) mod heap;
 pub(crate) mod hidden_objects;
 pub(crate) mod leaks;

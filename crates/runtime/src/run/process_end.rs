@@ -22,6 +22,9 @@ use reweave_model::{Kind, Op, Site, ThreadId};
 /// Reported when a forked process ends while some of its threads have something to do.
 const BESIDE_OTHERS: &str = "the end of a forked process beside its other threads";
 
+/// Reported when the run is over and a forked process is not.
+const WAITS_ON: &str = "a forked process that waits forever after the first one has ended";
+
 /// How this run's process comes to its end.
 #[derive(Clone)]
 struct Ending {
@@ -156,6 +159,12 @@ pub fn conclude() {
         return;
     };
     let mut world = world::borrow();
+    let waits = |thread: &world::Thread| !thread.process.is_first() && !thread.finished;
+    if let Some(index) = world.threads.iter().position(waits) {
+        let pending = world.run.execution().threads[index].pending;
+        let site = pending.map_or(end.site, |pending| pending.site);
+        world.note_unsupported(WAITS_ON, site);
+    }
     if end.thread != ThreadId::MAIN || !world.run.execution().errors.is_empty() {
         return;
     }

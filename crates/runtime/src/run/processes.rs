@@ -349,6 +349,7 @@ pub fn fork(site: Site, number: impl FnOnce(&[u32]) -> c_int) -> Forked {
     });
     enter(ProcessChange::Fork { from }, to);
     borrow().copy_objects(from, to, (me, id));
+    borrow().freed_before_fork(id);
     clone_process(from, to, (me, id));
     let world = borrow();
     match world.current == id {
@@ -540,6 +541,7 @@ impl world::World {
         let slot = crate::run::slots::Slot {
             top: parent_record.top,
             end: parent_record.top,
+            frames_end: parent_record.top,
             own: parent_record.own,
             seat: None,
         };

@@ -32,6 +32,8 @@ pub struct Slot {
     pub top: usize,
     /// The end of the mapping: thread-local memory lies between.
     pub end: usize,
+    /// Below lie the parked thread's own frames, from `top` on.
+    pub frames_end: usize,
     /// Its thread-local memory.
     pub own: usize,
     /// The real thread itself, where it runs its own code.
@@ -174,7 +176,10 @@ fn park(base: usize, seated: bool) -> Result<Slot, &'static str> {
     while !seated && READY.load(Ordering::Acquire) == 0 {
         sys::futex_wait(&READY, 0);
     }
+    // Frames of libc's start of a thread. Far more than that is free below the thread-local memory.
+    const FRAMES: usize = 512;
     Ok(Slot {
+        frames_end: STACK.load(Ordering::Relaxed) + FRAMES,
         // The parked thread's own frames stay above, on pages of their own.
         top: (STACK.load(Ordering::Relaxed) - 2048) & !4095,
         end: base + STACK_BYTES,

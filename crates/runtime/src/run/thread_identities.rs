@@ -1,13 +1,19 @@
 //! Identities of threads that may come back: a thread that is created after another was joined may have its handle, its stack and its
 //! thread-local memory. Here every thread has its own, so a search in which the difference may show is incomplete.
 //!
-//! It may show where atomic operations use such addresses as [`address_reuse`](super::address_reuse) says of blocks, and where both
-//! threads ask for their own handle. A handle that is compared otherwise after its thread was joined is no handle any more, by POSIX.
+//! It may show where atomic operations use such addresses as [`address_reuse`](super::address_reuse) says of blocks, where both
+//! threads ask for their own handle, and where the program has a copy of the first one's handle (a `std::thread::id`) when the other
+//! is created ([`handle_copies`]). The variable that `pthread_create` wrote to is no copy: what it holds after a join is no handle any
+//! more, by POSIX, and `std::thread` clears it. In C that is so of all copies, so only threads of C++ are looked at.
+//!
+//! If the second thread was created before the join in this run, but not in every run of its class, copies are looked for at the join.
+//! Where a thread is joined by another than its creator, copies may be gone by then: the two are taken to show.
 
 use crate::run::{
     address_reuse::Born,
+    handle_copies::{self, Wanted},
     slots,
-    world::{self, World},
+    world::{self, Thread, World},
 };
 use alloc::vec::Vec;
 use reweave_memory::Kind;
@@ -27,6 +33,10 @@ pub struct Identity {
     used: bool,
     /// Such an operation was done after it was joined.
     stale: bool,
+    /// Where `pthread_create` put its handle; 0: it was not created so, or by C, where a handle has no meaning after a join.
+    home: usize,
+    /// Threads whose handle the program could compare with a copy of its own.
+    compared: Vec<ThreadId>,
 }
 
 impl Identity {
@@ -37,8 +47,75 @@ impl Identity {
         }
     }
 
+    /// Its handle was put there.
+    pub fn put(&mut self, home: usize) {
+        self.home = home;
+    }
+
     fn asked(&self) -> bool {
         self.asked || self.passing != 0
+    }
+}
+
+/// The running thread, whose stack is live from `stack` on, is about to create this one.
+pub fn creating(child: ThreadId, stack: usize) {
+    let mut gone: Vec<Wanted> = {
+        let world = world::borrow();
+        let created = world.created_here().map(|(_, thread)| thread);
+        let gone = created.filter(|thread| thread.joined || thread.detached);
+        gone.map(|thread| Wanted {
+            handle: thread.handle,
+            except: thread.identity.home,
+            found: 0,
+        })
+        .collect()
+    };
+    if gone.is_empty() {
+        return;
+    }
+    handle_copies::count(&mut gone, stack);
+    let mut world = world::borrow();
+    for copied in gone.iter().filter(|one| one.found > 0) {
+        let owner = world.threads.iter_mut();
+        let mut owner = owner.filter(|thread| thread.handle == copied.handle);
+        owner
+            .by_ref()
+            .for_each(|thread| thread.identity.compared.push(child));
+    }
+}
+
+/// The running thread, whose stack is live from `stack` on, has joined this one.
+pub fn joined(thread: ThreadId, stack: usize) {
+    let (later, by_creator, handle) = {
+        let mut world = world::borrow();
+        let moment = world.next_moment();
+        let clock: Vec<u32> = world.races.clock(world.current).into();
+        let created = world.created_here().filter(|(id, _)| *id != thread);
+        let later = created.filter(|(_, other)| other.identity.born.may_follow(moment, &clock));
+        let later: Vec<ThreadId> = later.map(|(id, _)| id).collect();
+        let me = world.current.0;
+        let joined = &mut world.threads[thread.index()];
+        joined.identity.joined = Some((moment, clock));
+        (later, joined.identity.born.thread == me, joined.handle)
+    };
+    if later.is_empty() {
+        return;
+    }
+    let mut wanted = [Wanted {
+        handle,
+        except: 0,
+        found: 0,
+    }];
+    if by_creator {
+        handle_copies::count(&mut wanted, stack);
+    }
+    // One is the variable that it is joined by.
+    if !by_creator || wanted[0].found > 1 {
+        let mut world = world::borrow();
+        world.threads[thread.index()]
+            .identity
+            .compared
+            .extend(later);
     }
 }
 
@@ -65,11 +142,12 @@ pub fn passed_on(return_address: usize) {
 }
 
 impl World {
-    /// The running thread has joined another.
-    pub fn identity_joined(&mut self, thread: ThreadId) {
-        let moment = self.next_moment();
-        let clock = self.races.clock(self.current).into();
-        self.threads[thread.index()].identity.joined = Some((moment, clock));
+    /// The threads of the running process that C++ has made.
+    fn created_here(&self) -> impl Iterator<Item = (ThreadId, &Thread)> + '_ {
+        let process = self.threads[self.current.index()].process;
+        let all = self.threads.iter().enumerate();
+        all.filter(move |(_, thread)| thread.identity.home != 0 && thread.process == process)
+            .map(|(index, thread)| (ThreadId(index as u32), thread))
     }
 
     /// The running thread's operation, which began in this epoch, has to do with an address of this slot.
@@ -98,15 +176,13 @@ impl World {
         }
     }
 
-    /// Whether another thread might have got the identity of this one, and that may show.
-    fn identity_returns(&mut self, index: usize) -> bool {
+    /// Where a thread was created that might have got the identity of this one, if that may show.
+    fn identity_returns(&mut self, index: usize) -> Option<Site> {
         let identity = &self.threads[index].identity;
-        if !identity.asked() && !identity.used {
-            return false;
+        if !identity.asked() && !identity.used && identity.compared.is_empty() {
+            return None;
         }
-        let Some((moment, clock)) = self.gone(index) else {
-            return false;
-        };
+        let (moment, clock) = self.gone(index)?;
         let thread = ThreadId(index as u32);
         self.shadow.turn(thread, self.races.epoch(thread));
         let mark = slots::nowhere_in(self.threads[index].slot);
@@ -115,11 +191,13 @@ impl World {
         let stale = identity.stale || unordered;
         let others = self.threads.iter().enumerate().skip(1);
         let mut others = others.filter(|(other, _)| *other != index);
-        others.any(|(_, other)| {
+        let returns = |(number, other): &(usize, &Thread)| {
+            let compared = identity.compared.contains(&ThreadId(*number as u32));
             let other = &other.identity;
-            let shows = identity.asked() && other.asked() || stale && other.used;
+            let shows = compared || identity.asked() && other.asked() || stale && other.used;
             shows && other.born.may_follow(moment, &clock)
-        })
+        };
+        others.find(returns).map(|(_, other)| Site(other.created))
     }
 }
 
@@ -127,8 +205,8 @@ impl World {
 pub fn conclude() {
     let mut world = world::borrow();
     let count = world.threads.len();
-    if (1..count).any(|index| world.identity_returns(index)) {
+    if let Some(site) = (1..count).find_map(|index| world.identity_returns(index)) {
         let what = "a thread identity that returns after its thread was joined";
-        world.note_unsupported(what, Site(1));
+        world.note_unsupported(what, site);
     }
 }

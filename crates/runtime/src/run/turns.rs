@@ -59,6 +59,7 @@ pub fn run_plan(entry: extern "C" fn() -> !) -> Outcome {
         let slot = Slot {
             top: main_top,
             end: main_top,
+            frames_end: main_top,
             own: world.root_own,
             seat: world.first_seat,
         };

@@ -1,7 +1,8 @@
 //! Limits that the program has set for itself (`setrlimit`).
 //!
 //! The kernel never learns of them, since its limits would be the runtime's as well. The allocator and `mmap` keep to the limits
-//! on memory, the descriptor table to the one on descriptors.
+//! on memory, the descriptor table to the one on descriptors. Where one on the size of files or on processes might have mattered, the
+//! search is incomplete. Computing takes no time, so one on that is never reached.
 
 use crate::{
     core::{
@@ -48,7 +49,8 @@ pub fn descriptors() -> u64 {
     }
 }
 
-fn set_in_run(resource: c_int) -> Option<rlimit> {
+/// The limit that this run has set.
+pub fn set_in_run(resource: c_int) -> Option<rlimit> {
     let limits = LIMITS.borrow();
     let found = limits.iter().find(|(known, _)| *known == resource);
     found.map(|(_, limit)| *limit)

@@ -23,7 +23,7 @@ use crate::{
         per_process::{PerProcess, ProcessChange},
         trampoline::{Frame, assembly},
     },
-    kernel::file_names,
+    kernel::{file_names, path_resolution},
     outside_run, real,
     run::{
         call_sites, closed_code,
@@ -42,7 +42,7 @@ use core::{
 use initialisation::{make_global, make_ready, take_down};
 use reweave_model::{Op, Site, ThreadId};
 use reweave_wire::Library;
-use search_path::{goes_by, path_of};
+use search_path::{exists, goes_by, path_of};
 
 pub(crate) static FAMILY: Family = Family {
     prepare: |beginning| prepare(&beginning.libraries),
@@ -240,7 +240,10 @@ pub unsafe extern "C" fn dlopen() {
 extern "C" fn real_outside_of_runs() -> *mut c_void {
     match world::active() {
         true => ptr::null_mut(),
-        false => real!(dlopen: fn(*const c_char, c_int) -> *mut c_void) as *mut c_void,
+        false => {
+            path_resolution::names_file();
+            real!(dlopen: fn(*const c_char, c_int) -> *mut c_void) as *mut c_void
+        }
     }
 }
 
@@ -259,11 +262,20 @@ unsafe extern "C" fn open(name: *const c_char, flags: c_int, frame: &Frame) -> *
         false => unsafe { CStr::from_ptr(name) },
     };
     let site = call_sites::site(&frame.return_address);
-    let Some(library) = find(name, frame, site) else {
+    let found = find(name, frame, site);
+    // What such a call finds depends on files, unless the library is there from the start.
+    if found.is_none_or(|library| library.is_null() || loaded().late_with(library).is_some()) {
+        path_resolution::names_file();
+    }
+    let Some(library) = found else {
         if flags & libc::RTLD_NOLOAD != 0 {
             enter(site);
             leave(site);
-            return ptr::null_mut();
+            let path = path_of(name, frame).filter(|path| exists(path));
+            let asked = path.as_deref().unwrap_or(name);
+            // SAFETY: a C string of a library that is not loaded, and with RTLD_NOLOAD it is not loaded now. A missing file has a
+            // message.
+            return unsafe { real(asked.as_ptr(), flags) };
         }
         match path_of(name, frame) {
             Some(path) => want(&path, flags, site),
@@ -285,9 +297,7 @@ unsafe extern "C" fn open(name: *const c_char, flags: c_int, frame: &Frame) -> *
         }
         return fails();
     }
-    // A call that succeeds takes away the message that an earlier one has left.
-    // SAFETY: `dlerror` only reads and clears the running thread's message.
-    unsafe { libc::dlerror() };
+    loader::clear_message();
     match loaded().late_with(library) {
         None => library,
         Some(late) if open_late(late, flags, site) => library,
@@ -375,6 +385,7 @@ fn want(path: &CStr, flags: c_int, site: Site) -> ! {
 unsafe extern "C" fn close(library: *mut c_void, frame: &Frame) -> c_int {
     outside_run!(dlclose: fn(library: *mut c_void) -> c_int);
     let site = call_sites::site(&frame.return_address);
+    loader::clear_message();
     let Some(late) = loaded().late_with(library) else {
         let known = |(_, other): &(CString, usize)| *other == library as usize;
         if library.is_null() || !loaded().known.iter().any(known) {

@@ -26,6 +26,10 @@ pub fn goes_by(path: &CStr, name: &CStr) -> bool {
     file == Some(name.to_bytes())
 }
 
+pub fn exists(path: &CStr) -> bool {
+    identity(path).is_some()
+}
+
 /// Device and inode of a file.
 fn identity(path: &CStr) -> Option<(u64, u64)> {
     let mut stat = MaybeUninit::<libc::stat>::zeroed();

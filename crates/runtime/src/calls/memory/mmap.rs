@@ -200,7 +200,7 @@ fn give_back(range: &Range<usize>) {
     }
 }
 
-/// Passes each page that the program has mapped and written to. Heap memory that it has protected can be read again.
+/// Passes each page that the program has mapped and written to. After a run heap memory that it has protected can be read again.
 pub fn each_page(each: &mut PageVisitor<'_>) {
     /// Asked about at a time.
     const PAGES: usize = 4096;
@@ -208,7 +208,9 @@ pub fn each_page(each: &mut PageVisitor<'_>) {
     const THERE: u64 = 3 << 62;
     let mut all = {
         let mappings = MAPPINGS.borrow();
-        unprotect(mappings.protected.iter().cloned());
+        if !world::active() {
+            unprotect(mappings.protected.iter().cloned());
+        }
         let mut all = mappings.maps.clone();
         if mappings.moved_break {
             let start = BREAK.get() & !(PAGE - 1);

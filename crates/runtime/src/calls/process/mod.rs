@@ -49,6 +49,7 @@ pub(crate) static FAMILY: Family = Family {
     conclude: |ended| {
         if ended == End::Done {
             end::conclude();
+            resource_limits::conclude();
         }
     },
     clean_up: captured_output::clean_up,

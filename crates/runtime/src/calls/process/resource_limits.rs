@@ -2,7 +2,7 @@
 
 use crate::{
     core::trampoline::Frame,
-    kernel::file_objects::Whole,
+    kernel::{file_objects::Whole, overlay::overlay},
     outside_run,
     run::{accesses, call_sites, operations::failed, spin, world},
     shared::{process_identity::process as own_process, resource_limits as limits},
@@ -10,6 +10,7 @@ use crate::{
 };
 use core::{ffi::c_int, ptr};
 use libc::rlimit;
+use reweave_model::Site;
 
 trampoline! {
     getrlimit => get_limit, "rdx";
@@ -55,6 +56,19 @@ unsafe extern "C" fn exchange_limit(
     }
     // SAFETY: `exchange` has this function's contract.
     unsafe { exchange(resource, new, old, frame) }
+}
+
+/// After a run: whether a limit that it has set might have mattered.
+pub(super) fn conclude() {
+    let has_set = |resource: u32| limits::set_in_run(resource as c_int).is_some();
+    let changes_files = overlay().is_used();
+    let mut world = world::borrow();
+    if has_set(libc::RLIMIT_FSIZE) && changes_files {
+        world.note_unsupported("a limit on the size of files that are changed", Site(1));
+    }
+    if has_set(libc::RLIMIT_NPROC) && world.threads.len() > 1 {
+        world.note_unsupported("a limit on the number of threads and processes", Site(1));
+    }
 }
 
 /// Sets a limit, if there is a new one, and answers with the old one, if that is wanted.

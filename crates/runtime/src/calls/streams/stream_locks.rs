@@ -1,5 +1,5 @@
 //! `flockfile` and its like: a stream is a recursive mutex. Other calls on streams take it as well as soon as a thread is seen to
-//! take it ([`Rule::Streams`]).
+//! take it, or makes a call that takes no lock (`putc_unlocked`) beside other threads ([`Rule::Streams`]).
 
 use crate::{
     core::{

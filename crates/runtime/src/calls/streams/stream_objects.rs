@@ -98,9 +98,16 @@ pub(crate) unsafe fn during<T>(
         return call();
     }
     let site = call_sites::site(&frame.return_address);
-    let locks = locks && rules::holds(Rule::Streams);
+    if !locks && !alone() {
+        rules::needs(Rule::Streams);
+    }
+    let exclusive = rules::holds(Rule::Streams);
+    let locks = locks && exclusive;
     if locks {
         stream_locks::take(stream, site);
+    }
+    if exclusive {
+        note_buffer_use(stream, does, &frame.return_address);
     }
     // SAFETY: the caller promises that a stream lies at `stream`, or that it is 0.
     unsafe { reach(stream, does, &frame.return_address) };
@@ -135,6 +142,17 @@ pub(crate) unsafe fn replacing(stream: usize, from: &usize) -> bool {
     let descriptor = unsafe { Stream::descriptor_of(stream) };
     descriptor_table::replacing(descriptor, call_sites::site(from));
     written
+}
+
+/// A call uses the buffer of a stream, with its lock or without: without it may race. Compilers make some of the calls that take no
+/// lock plain accesses to the same place.
+fn note_buffer_use(stream: usize, does: FileUse, from: &usize) {
+    const NEXT_TO_WRITE: usize = 40;
+    let kind = match does.writes || does.may_write {
+        true => Kind::Write,
+        false => Kind::Read,
+    };
+    accesses::access(stream + NEXT_TO_WRITE, 8, kind, *from);
 }
 
 /// A call uses the memory of a stream. Standard streams are always there.

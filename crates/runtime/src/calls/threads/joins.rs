@@ -172,7 +172,7 @@ unsafe fn join_by(
         return libc::EINVAL;
     };
     settle(thread, site);
-    world::borrow().identity_joined(thread);
+    thread_identities::joined(thread, core::ptr::from_ref(frame) as usize);
     if !result.is_null() {
         accesses::range(result as usize, size_of::<usize>(), true, frame);
         // SAFETY: not null, so it points to room for a pointer, by this function's contract.

@@ -2,10 +2,10 @@
 
 use crate::{
     calls::threads::attributes::Wanted,
-    core::{program_start, trampoline::Frame},
-    kernel::{file_mappings, signals},
+    core::{cell::RunValue, modules, program_start, trampoline::Frame},
+    kernel::{file_mappings, imported_names, signals},
     leave_outside_run, outside_run,
-    run::{accesses, call_sites, process_end, unwinding, world},
+    run::{accesses, call_sites, process_end, thread_identities, unwinding, world},
     trampoline,
 };
 use core::ffi::{c_int, c_void};
@@ -16,6 +16,18 @@ use reweave_wire::Note;
 trampoline! {
     pthread_create => create, "r8";
     pthread_exit => exit, "rsi";
+}
+
+/// Whether the program imports what C++ needs, also where its C++ library is linked into it.
+static HAS_CXX: RunValue<bool> = RunValue::new(false);
+
+pub(super) fn prepare() {
+    let names = [
+        c"__cxa_atexit",
+        c"__cxa_thread_atexit",
+        c"__cxa_thread_atexit_impl",
+    ];
+    HAS_CXX.set(imported_names::names_any(&names));
 }
 
 type Start = extern "C" fn(*mut c_void) -> *mut c_void;
@@ -54,10 +66,15 @@ pub(super) unsafe extern "C" fn create(
     // borrow is alive.
     unsafe { handle.write_volatile(handle.read_volatile()) };
     let child = ThreadId(world::borrow().threads.len() as u32);
+    let keeps_ids = modules::is_library(frame.return_address) || HAS_CXX.get();
+    thread_identities::creating(child, core::ptr::from_ref(frame) as usize);
     wanted.prepare(child);
     signals::begin_with(wanted.mask);
     world::spawn(start, argument, site, None, |thread| {
         thread.detached = wanted.detached;
+        if keeps_ids {
+            thread.identity.put(handle as usize);
+        }
         // SAFETY: `handle` was written to just now.
         unsafe { *handle = thread.handle as Handle };
     });

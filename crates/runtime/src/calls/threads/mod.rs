@@ -30,6 +30,7 @@ pub(crate) static FAMILY: Family = Family {
         thread_locals::clear();
         thread_names::clear();
     },
+    prepare: |_| lifecycle::prepare(),
     process_changes: thread_keys::process_changes,
     thread_begins: |birth| {
         core_cancellation::thread_begins(birth);

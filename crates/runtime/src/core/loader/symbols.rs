@@ -2,11 +2,17 @@
 //!
 //! The loader's own answer (`dlsym`) would take away what `dlerror` has for the program, and frees memory, which is a function of ours as well.
 
-use crate::core::loader::{
-    Map, maps,
-    tables::{GNU_HASH, STRINGS, SYMBOLS, VERSIONS, entries},
+use crate::{
+    core::loader::{
+        Map, maps,
+        tables::{GNU_HASH, STRINGS, SYMBOLS, VERSIONS, entries},
+    },
+    real,
 };
-use core::ffi::{CStr, c_char, c_void};
+use core::{
+    ffi::{CStr, c_char, c_int, c_void},
+    ptr,
+};
 
 unsafe extern "C" {
     /// This library's own dynamic section, by which the loader's list is known to be at this library.
@@ -14,13 +20,17 @@ unsafe extern "C" {
     static OWN: [usize; 2];
 }
 
-/// A function of this name in what comes after this library.
-pub fn next(name: &CStr) -> Option<*mut c_void> {
+/// What comes after this library. What comes before it has tables that are not made for reading, those of the kernel's own library.
+fn later() -> impl Iterator<Item = *const Map> {
     // SAFETY: the dynamic loader's list of loaded objects: entries stay valid while no library is closed.
     let is_own = |map: &*const Map| unsafe { (**map).dynamic.cast_const() == &raw const OWN };
-    let mut later = maps().skip_while(|map| !is_own(map)).skip(1);
+    maps().skip_while(move |map| !is_own(map)).skip(1)
+}
+
+/// A function of this name in what comes after this library.
+pub fn next(name: &CStr) -> Option<*mut c_void> {
     // SAFETY: `maps` lists only libraries that are loaded.
-    later.find_map(|map| unsafe { function(map, name) })
+    later().find_map(|map| unsafe { function(map, name) })
 }
 
 /// A function that a library gives to those who ask for no version.
@@ -30,6 +40,69 @@ pub fn next(name: &CStr) -> Option<*mut c_void> {
 unsafe fn function(map: *const Map, name: &CStr) -> Option<*mut c_void> {
     const PLAIN: u8 = 2;
     const CHOSEN: u8 = 10;
+    // SAFETY: the library is loaded, by this function's contract. Functions that choose can be called once it is.
+    unsafe {
+        let symbol = symbol(map, name, &[PLAIN, CHOSEN])?;
+        let address = (*map).start + symbol.st_value as usize;
+        Some(match symbol.st_info & 0xf {
+            // It says itself which of several fits the processor.
+            CHOSEN => core::mem::transmute::<usize, extern "C" fn() -> *mut c_void>(address)(),
+            _ => address as *mut c_void,
+        })
+    }
+}
+
+/// A variable of this name that a library after this one has for each thread, in the running thread.
+pub fn thread_local(name: &CStr) -> Option<*mut c_void> {
+    const THREAD_LOCAL: u8 = 6;
+    // SAFETY: `maps` lists only libraries that are loaded.
+    let found = later().find_map(|map| unsafe {
+        let symbol = symbol(map, name, &[THREAD_LOCAL])?;
+        Some(((*map).start, symbol.st_value as usize))
+    });
+    let (start, offset) = found?;
+    Some(thread_local_memory(start)?.wrapping_byte_add(offset))
+}
+
+/// The running thread's memory for the variables of the library that begins there.
+fn thread_local_memory(start: usize) -> Option<*mut c_void> {
+    struct Search {
+        start: usize,
+        found: *mut c_void,
+    }
+    /// # Safety
+    ///
+    /// `info` is a valid entry, and `search` points to a [`Search`].
+    unsafe extern "C" fn look(
+        info: *mut libc::dl_phdr_info,
+        _: usize,
+        search: *mut c_void,
+    ) -> c_int {
+        // SAFETY: by this function's contract; nothing else uses the search meanwhile.
+        unsafe {
+            let search = &mut *search.cast::<Search>();
+            if (*info).dlpi_addr as usize == search.start {
+                search.found = (*info).dlpi_tls_data;
+            }
+        }
+        0
+    }
+    let mut search = Search {
+        start,
+        found: ptr::null_mut(),
+    };
+    type Each = unsafe extern "C" fn(*mut libc::dl_phdr_info, usize, *mut c_void) -> c_int;
+    let list = real!(dl_iterate_phdr: fn(Each, *mut c_void) -> c_int);
+    // SAFETY: `look` has the type that the loader calls, and `search` outlives the call.
+    unsafe { list(look, (&raw mut search).cast()) };
+    (!search.found.is_null()).then_some(search.found)
+}
+
+/// What a library gives to those who ask for no version, if it is of one of these kinds.
+///
+/// # Safety
+/// The loader has mapped it.
+unsafe fn symbol(map: *const Map, name: &CStr, kinds: &[u8]) -> Option<&'static libc::Elf64_Sym> {
     // SAFETY: the caller passes a loaded library, whose dynamic section points to the tables that the loader
     // itself reads.
     unsafe {
@@ -43,19 +116,12 @@ unsafe fn function(map: *const Map, name: &CStr) -> Option<*mut c_void> {
         let hashes = Hashes::at(table(GNU_HASH)? as *const u32);
         let fits = |place: &usize| {
             let symbol = &*symbols.add(*place);
-            let kind = symbol.st_info & 0xf;
             symbol.st_shndx != 0
-                && matches!(kind, PLAIN | CHOSEN)
+                && kinds.contains(&(symbol.st_info & 0xf))
                 && versions.is_none_or(|versions| is_default(versions.add(*place).read()))
                 && CStr::from_ptr(strings.add(symbol.st_name as usize)) == name
         };
-        let symbol = &*symbols.add(hashes.candidates(name).find(fits)?);
-        let address = (*map).start + symbol.st_value as usize;
-        Some(match symbol.st_info & 0xf {
-            // It says itself which of several fits the processor.
-            CHOSEN => core::mem::transmute::<usize, extern "C" fn() -> *mut c_void>(address)(),
-            _ => address as *mut c_void,
-        })
+        Some(&*symbols.add(hashes.candidates(name).find(fits)?))
     }
 }
 
