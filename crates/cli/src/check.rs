@@ -13,7 +13,9 @@ use crate::{
 };
 use reweave_check::{Control, Settings};
 use reweave_explore::{AlgorithmName, Options, Probing};
-use reweave_native::{Finished, Ladder, NativeProgram, Session, StepDown, copy_standard_input};
+use reweave_native::{
+    Finished, Ladder, Lines, NativeProgram, Session, StepDown, copy_standard_input,
+};
 use reweave_report::{ExitCode, ResultDocument, Sources, Style, render_trace, render_untold};
 use std::{
     env,
@@ -102,6 +104,9 @@ pub fn prepare(request: &CheckRequest, stdin: Option<Arc<File>>) -> Result<Nativ
     launch.restart = program.ladder.first();
     launch.limits = options.limits();
     launch.threads = options.threads.into();
+    if options.coverage {
+        launch.lines = Lines::of(&launch.program).map(Arc::new);
+    }
     let directory = env::current_dir().ok();
     let digest = hash_of_file(&program.launch.program).ok();
     let description = &mut program.description;

@@ -121,6 +121,76 @@ fn a_search_that_is_cut_says_what_it_did_not_meet() {
     assert!(page.contains("<h2>What turns.c covers</h2>"), "{page}");
 }
 
+/// Line 37 is behind a condition that never holds. All other lines with code are reached, however the program is run again.
+#[test]
+fn lines_that_no_execution_reaches_are_named() {
+    let bench = Bench::new();
+    bench.file("turns.c", TURNS);
+    for how in [
+        &["--restart", "warm"][..],
+        &["--restart", "fork"],
+        &["--restart", "exec"],
+        &["--threads", "os"],
+        &["--workers", "2"],
+    ] {
+        let (result, coverage) = covered(&bench, how);
+        assert_eq!((result.executions, result.complete), (4, true), "{how:?}");
+        let lines = coverage.lines.expect("it has debug information");
+        let unreached: Vec<String> = lines.unreached.iter().map(|it| it.spelled()).collect();
+        assert_eq!(unreached, ["turns.c:37"], "{how:?}");
+        assert_eq!(lines.reached + 1, lines.known);
+    }
+}
+
+/// A constructor runs before `main`; a trap of the program's own stays an error, with and without coverage.
+#[test]
+fn lines_before_main_count_and_own_traps_stay() {
+    let bench = Bench::new();
+    let source = r#"
+struct Before {
+  int value;
+  Before() { value = helper(); }
+  static int helper();
+};
+static int zero;
+int Before::helper() {
+  return zero + 1;
+}
+static Before before;
+static void never() {
+  zero = 2;
+}
+int main() {
+  if (before.value == 2)
+    never();
+  __asm__ volatile("int3");
+  return 0;
+}
+"#;
+    bench.file("before.cc", source);
+    let plain = bench.run(&["check", "--format", "json", "before.cc"]);
+    let covering = ["check", "--coverage", "--format", "json", "before.cc"];
+    let covering = bench.run(&covering);
+    let read = |bytes: &[u8]| ResultDocument::parse("-".as_ref(), bytes).unwrap();
+    let (plain, covering) = (read(&plain.stdout), read(&covering.stdout));
+    let error =
+        |result: &ResultDocument| (result.errors[0].kind, result.errors[0].location.clone());
+    assert_eq!(error(&plain), error(&covering));
+    let lines = covering.coverage.and_then(|it| it.lines).unwrap();
+    let stretches = lines.unreached.iter().flat_map(|it| &it.lines);
+    let unreached: Vec<u32> = stretches.flat_map(|(first, last)| *first..=*last).collect();
+    // Of `never`, of its call, and what comes after the trap.
+    assert!(
+        [13, 17, 19].iter().all(|it| unreached.contains(it)),
+        "{unreached:?}"
+    );
+    // The constructor and what it calls, the condition and the trap.
+    assert!(
+        [4, 9, 16, 18].iter().all(|it| !unreached.contains(it)),
+        "{unreached:?}"
+    );
+}
+
 /// What it would not be whole with is refused.
 #[test]
 fn a_continued_search_has_no_coverage() {

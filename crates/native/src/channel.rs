@@ -4,14 +4,15 @@
 //! operations only; plans and reports are accessed by one side at a time, which the header's `request` and `reply` decide.
 
 use reweave_wire::{
-    Header, MAGIC, PLANS_AT, PLANS_BYTES, REPORTS_AT, REPORTS_BYTES, TOTAL_BYTES, VERSION,
+    Header, LINES_AT, LINES_BYTES, MAGIC, PLANS_AT, PLANS_BYTES, REPORTS_AT, REPORTS_BYTES,
+    TOTAL_BYTES, VERSION,
 };
 use std::{
     ffi::CStr,
     io,
     os::fd::{AsRawFd, FromRawFd, OwnedFd},
     ptr, slice,
-    sync::atomic::{AtomicU32, Ordering},
+    sync::atomic::{AtomicU32, AtomicU64, Ordering},
     time::Duration,
 };
 
@@ -34,6 +35,12 @@ impl Channel {
         // SAFETY: the mapping holds the plans at this offset and lives as long as `self`; `&mut self` and the protocol (the
         // program reads plans only while a batch is under way) keep other accesses away.
         unsafe { slice::from_raw_parts_mut(self.base.add(PLANS_AT).cast(), PLANS_BYTES / 8) }
+    }
+
+    /// Room for starts of lines.
+    pub(crate) fn lines(&self) -> &[AtomicU64] {
+        // SAFETY: the mapping holds them at this offset and lives as long as `self`; all accesses to them are atomic.
+        unsafe { slice::from_raw_parts(self.base.add(LINES_AT).cast(), LINES_BYTES / 8) }
     }
 
     /// What the program wrote. It does not touch it between batches.

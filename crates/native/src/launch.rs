@@ -3,7 +3,9 @@
 //! *Called by:* whoever prepares a program; `target` and `process` read it. *Invariants:* a launch is plain data, apart
 //! from the list of libraries and the place for copies of files, which all processes of one program share.
 
-use crate::{limits::Limits, loaded_libraries::LoadedLibraries, scratch_disk::ScratchDisks};
+use crate::{
+    limits::Limits, lines::Lines, loaded_libraries::LoadedLibraries, scratch_disk::ScratchDisks,
+};
 use reweave_wire::{Races, Restart, Rules, Threads, Unit};
 use std::{ffi::OsString, fs::File, path::PathBuf, sync::Arc};
 
@@ -38,6 +40,8 @@ pub struct Launch {
     pub limits: Limits,
     /// How its threads are run.
     pub threads: Threads,
+    /// Lines whose first run is noted, if that was asked for.
+    pub lines: Option<Arc<Lines>>,
     /// Whether it is only for [`NativeTarget::debug`](crate::target::NativeTarget::debug).
     pub debugged: bool,
     /// Whether to measure where time goes: [`NativeTarget::spent`](crate::target::NativeTarget::spent).
@@ -62,6 +66,7 @@ impl Launch {
             restart: Restart::default(),
             limits: Limits::default(),
             threads: Threads::default(),
+            lines: None,
             debugged: false,
             measure: false,
         }

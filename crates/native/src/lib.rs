@@ -19,7 +19,7 @@
 //! * `subject`, `worker_target`, `notes`: the program as the crates `check` and `explore` see it.
 //! * `named_trace`, `program_names`: executions for people.
 //! * `stable_run`: programs that are run once, in one fixed order.
-//! * `target`, `process`, `channel`, `spawn`, `descendants`, `scratch_disk`, `loaded_libraries`: processes and how they are driven.
+//! * `target`, `process`, `channel`, `spawn`, `descendants`, `scratch_disk`, `loaded_libraries`, `lines`: processes and how they are driven.
 //!
 //! It knows nothing of the command line, and never prints.
 
@@ -31,6 +31,7 @@ mod gdb;
 mod ladder;
 mod launch;
 mod limits;
+mod lines;
 mod loaded_libraries;
 mod memory_names;
 mod named_trace;
@@ -56,6 +57,7 @@ pub use gdb::{Gdb, GdbError};
 pub use ladder::{Ladder, rung_name, rung_named};
 pub use launch::Launch;
 pub use limits::{Deadline, Limits};
+pub use lines::Lines;
 pub use loaded_libraries::LoadedLibraries;
 pub use notes::StoredNotes;
 pub use program::{NativeProgram, name_of_files, name_of_program};

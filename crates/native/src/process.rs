@@ -10,6 +10,7 @@ use crate::{
     errors::StartError,
     launch::Launch,
     limits::Limits,
+    lines::Lines,
     scratch_disk::ScratchDisk,
     spawn::{be_first_victim, descriptors, living, processor_time, spawn},
 };
@@ -24,9 +25,12 @@ use std::{
         unix::process::{CommandExt, ExitStatusExt},
     },
     process::{Child, Command, ExitStatus, Stdio},
-    sync::atomic::{
-        AtomicU32,
-        Ordering::{Acquire, Relaxed, Release},
+    sync::{
+        Arc,
+        atomic::{
+            AtomicU32,
+            Ordering::{Acquire, Relaxed, Release},
+        },
     },
     time::{Duration, Instant},
 };
@@ -78,6 +82,7 @@ pub(crate) struct Process {
     /// Whether its threads are real ones.
     os_threads: bool,
     ended: bool,
+    lines: Option<Arc<Lines>>,
     _disk: ScratchDisk,
     _core: Option<Core>,
 }
@@ -106,6 +111,10 @@ impl Process {
             });
         }
         fill_header(channel.header(), launch, descriptors.rlim_cur);
+        if let Some(lines) = &launch.lines {
+            let count = lines.watch(channel.lines());
+            channel.header().lines.store(count, Relaxed);
+        }
         let several = launch.rules.contains(Rule::Processes);
         let core = several.then(Core::choose).flatten();
         let number = core.as_ref().map_or(0, Core::number);
@@ -123,6 +132,7 @@ impl Process {
             at_main: false,
             os_threads: launch.threads == Threads::Os,
             ended: false,
+            lines: launch.lines.clone(),
             _disk: disk,
             _core: core,
         };
@@ -411,6 +421,10 @@ impl Process {
 impl Drop for Process {
     fn drop(&mut self) {
         self.end();
+        if let Some(lines) = &self.lines {
+            let count = self.header().lines.load(Relaxed) as usize;
+            lines.collect(self.channel.lines().iter().take(count));
+        }
     }
 }
 

@@ -266,6 +266,9 @@ impl Session {
         result.weak_orders = subject.weak_orders();
         result.warnings = subject.warnings();
         result.unexplored = subject.unexplored();
+        if let Some(coverage) = &mut result.coverage {
+            coverage.lines = subject.lines();
+        }
         Ok(Some(Finished { outcome, result }))
     }
 

@@ -16,7 +16,7 @@ use crate::{
 };
 use reweave_check::{Fault, Subject, plan_of};
 use reweave_model::{End, Execution, Plan, Site};
-use reweave_report::{Finding, Position, Program, Trace};
+use reweave_report::{Finding, LineCoverage, Position, Program, Trace};
 use reweave_wire::{Note, Races, Restart, Threads, Unit};
 use std::sync::{
     Arc, Mutex, MutexGuard, PoisonError,
@@ -82,6 +82,13 @@ impl NativeSubject {
     /// Ends the idle processes. The next worker starts new ones.
     pub fn end_processes(&self) {
         self.idle().clear();
+    }
+
+    /// Which lines were reached; `None`: that was not asked for, or is not known. Ends the idle processes.
+    pub fn lines(&self) -> Option<LineCoverage> {
+        let lines = self.launch.lines.as_ref()?;
+        self.end_processes();
+        lines.coverage()
     }
 
     /// The notes as plain data.

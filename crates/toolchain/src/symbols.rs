@@ -8,6 +8,7 @@
 mod debug_info;
 mod demangle;
 mod inline_assembly;
+mod line_starts;
 mod locals;
 mod members;
 mod source_paths;
@@ -33,6 +34,7 @@ use object::{
 
 pub use demangle::demangle;
 pub use inline_assembly::has_hooks;
+pub use line_starts::LineStart;
 pub use typed::{Member, Shape, Type, Variable};
 
 use debug_info::{Bytes, Die, Info};

@@ -5,7 +5,7 @@ use core::sync::atomic::{AtomicU32, AtomicU64};
 /// First word of the file.
 pub const MAGIC: u64 = u64::from_le_bytes(*b"reweave\0");
 /// Grows with every change of anything in this crate.
-pub const VERSION: u32 = 10;
+pub const VERSION: u32 = 11;
 
 /// Where plans begin.
 pub const PLANS_AT: usize = 4096;
@@ -15,8 +15,12 @@ pub const PLANS_BYTES: usize = 64 << 20;
 pub const REPORTS_AT: usize = PLANS_AT + PLANS_BYTES;
 /// Room for reports. Pages that were never touched cost nothing.
 pub const REPORTS_BYTES: usize = 256 << 20;
+/// Where the [starts of lines](crate::LineStart) begin, ascending.
+pub const LINES_AT: usize = REPORTS_AT + REPORTS_BYTES;
+/// Room for them.
+pub const LINES_BYTES: usize = 8 << 20;
 /// Size of the file.
-pub const TOTAL_BYTES: usize = REPORTS_AT + REPORTS_BYTES;
+pub const TOTAL_BYTES: usize = LINES_AT + LINES_BYTES;
 
 /// See the crate. Counters only grow.
 #[repr(C)]
@@ -76,6 +80,8 @@ pub struct Header {
     pub spent: [AtomicU64; 3],
     /// Whether to measure [`Header::spent`].
     pub measure: AtomicU32,
+    /// How many starts of lines are to be watched.
+    pub lines: AtomicU32,
     /// Bytes of a message from the target why it cannot go on, in [`Header::message`].
     pub message_bytes: AtomicU32,
     /// Bytes of the path of a library that a run wants to be loaded, in [`Header::message`] too.

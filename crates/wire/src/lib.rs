@@ -14,6 +14,7 @@ extern crate alloc;
 mod execution;
 mod header;
 mod hello;
+mod lines;
 mod memory_image;
 mod plan;
 mod previous_events;
@@ -22,10 +23,11 @@ mod rules;
 mod words;
 
 pub use header::{
-    Debugged, FORKING, Header, LEFT, MAGIC, PLANS_AT, PLANS_BYTES, REPORTS_AT, REPORTS_BYTES,
-    Races, Restart, TOTAL_BYTES, Threads, VERSION,
+    Debugged, FORKING, Header, LEFT, LINES_AT, LINES_BYTES, MAGIC, PLANS_AT, PLANS_BYTES,
+    REPORTS_AT, REPORTS_BYTES, Races, Restart, TOTAL_BYTES, Threads, VERSION,
 };
 pub use hello::{Hello, HelloModule, read_hello, write_hello};
+pub use lines::LineStart;
 pub use memory_image::{LastWrite, MemoryImage, Region, Slept, StackFrame};
 pub use plan::{
     Beginning, Death, Doom, Library, Request, Unit, read_beginning, read_request, write_beginning,

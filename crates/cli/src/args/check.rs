@@ -86,7 +86,7 @@ pub struct CheckOptions {
     /// Explore even if nothing has changed since a complete check without an error
     #[arg(long)]
     pub no_cache: bool,
-    /// Show which places met in which orders, and where the search branches
+    /// Show which places met in which orders, which lines were never reached, and where the search branches
     #[arg(long, conflicts_with_all = ["resume", "cluster"])]
     pub coverage: bool,
     /// Where trace files go

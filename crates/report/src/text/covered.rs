@@ -15,6 +15,16 @@ pub(super) fn lines(result: &ResultDocument, style: Style) -> String {
         return String::new();
     };
     let mut out = wrap(&headline(coverage), style.width, "  ");
+    if let Some(lines) = &coverage.lines {
+        let (reached, known) = (grouped(lines.reached), grouped(lines.known));
+        let files = lines.unreached.iter().map(|file| clean(&file.spelled()));
+        let never = match some(&files.collect::<Vec<_>>()) {
+            Some(files) => format!("; never: {files}"),
+            None => String::new(),
+        };
+        let text = format!("lines: {reached} of {known} reached{never}");
+        out += &wrap(&text, style.width, "  ");
+    }
     let one_order = match result.complete {
         true => "always in this order (the other is impossible, or makes no difference)",
         false => "in this order only, so far",

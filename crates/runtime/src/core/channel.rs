@@ -3,10 +3,11 @@
 use crate::core::sys;
 use core::{
     slice,
-    sync::atomic::{AtomicPtr, Ordering},
+    sync::atomic::{AtomicPtr, AtomicU64, Ordering},
 };
 use reweave_wire::{
-    Header, MAGIC, PLANS_AT, PLANS_BYTES, REPORTS_AT, REPORTS_BYTES, TOTAL_BYTES, VERSION,
+    Header, LINES_AT, LINES_BYTES, MAGIC, PLANS_AT, PLANS_BYTES, REPORTS_AT, REPORTS_BYTES,
+    TOTAL_BYTES, VERSION,
 };
 
 /// The descriptor of the shared memory, and of the file that takes the program's output. High, so that the program's own are as usual.
@@ -15,12 +16,20 @@ pub const OUTPUT: i32 = 1001;
 
 static BASE: AtomicPtr<u8> = AtomicPtr::new(core::ptr::null_mut());
 
-/// Maps the channel; whether there is one.
+/// Maps the channel, if it is not mapped yet; whether there is one.
 pub fn open() -> bool {
+    if !BASE.load(Ordering::Relaxed).is_null() {
+        return is_ours();
+    }
     let Some(base) = sys::map_file(CHANNEL, TOTAL_BYTES) else {
         return false;
     };
     BASE.store(base, Ordering::Relaxed);
+    is_ours()
+}
+
+/// Whether the driver is of the same version.
+fn is_ours() -> bool {
     let header = header();
     header.magic.load(Ordering::Acquire) == MAGIC
         && header.version.load(Ordering::Relaxed) == VERSION
@@ -49,6 +58,18 @@ pub fn reports() -> &'static mut [u64] {
         slice::from_raw_parts_mut(
             BASE.load(Ordering::Relaxed).add(REPORTS_AT).cast(),
             REPORTS_BYTES / 8,
+        )
+    }
+}
+
+/// Starts of lines that the driver wants to be watched.
+pub fn lines() -> &'static [AtomicU64] {
+    let count = header().lines.load(Ordering::Relaxed) as usize;
+    // SAFETY: as above, and all accesses to them are atomic.
+    unsafe {
+        slice::from_raw_parts(
+            BASE.load(Ordering::Relaxed).add(LINES_AT).cast(),
+            count.min(LINES_BYTES / 8),
         )
     }
 }

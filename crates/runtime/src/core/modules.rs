@@ -36,6 +36,11 @@ pub fn list() {
     *MODULES.borrow() = modules;
 }
 
+/// Where the executable was loaded, also before anything is listed.
+pub fn loaded_at() -> usize {
+    loaded()[0].start
+}
+
 /// Looks at the module that an address is in. The closure must not ask for modules itself.
 pub fn with<R>(address: usize, what: impl FnOnce(Option<&Module>) -> R) -> R {
     let modules = MODULES.borrow();

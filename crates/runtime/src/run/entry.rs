@@ -9,8 +9,8 @@ use crate::{
         shared_memory, switch, unseen_calls,
     },
     run::{
-        address_reuse, debugger, dooms, faults, foreign_code, leftovers, process_end, processes,
-        racy_units, rules, serve, snapshot, world,
+        address_reuse, debugger, dooms, faults, foreign_code, leftovers, line_traps, process_end,
+        processes, racy_units, rules, serve, snapshot, world,
     },
 };
 use alloc::vec::Vec;
@@ -44,6 +44,7 @@ unsafe extern "C" fn __libc_start_main(
         begin = instead_of_main;
         // Before constructors can keep addresses of functions.
         unseen_calls::install();
+        line_traps::set();
     }
     let real = crate::real!(__libc_start_main: fn(Main, c_int, *mut *mut c_char, Option<Hook>, Option<Hook>, Option<Hook>, *mut c_void) -> c_int);
     // SAFETY: these are the arguments that the start code passed to libc's own function; only `main` may be

@@ -4,7 +4,8 @@ use crate::{
     core::{channel, modules, restore::PAGE, sys, system_call_names},
     run::{
         closed_code::{self, Trap},
-        foreign_code, os_threads, plain_spin, process_end, processes, signal_actions, world,
+        foreign_code, line_traps, os_threads, plain_spin, process_end, processes, signal_actions,
+        world,
     },
 };
 use alloc::format;
@@ -106,6 +107,14 @@ unsafe extern "C" fn handle(signal: i32, info: *mut libc::siginfo_t, context: *m
     }
     // SAFETY: the kernel passes a `ucontext_t` that belongs to this call of the handler alone.
     let registers = unsafe { &mut (*context.cast::<libc::ucontext_t>()).uc_mcontext.gregs };
+    let end = registers[libc::REG_RIP as usize] as usize;
+    if let Some(place) = (signal == libc::SIGTRAP)
+        .then(|| line_traps::reached(end))
+        .flatten()
+    {
+        registers[libc::REG_RIP as usize] = place as i64;
+        return;
+    }
     let runs = signal == libc::SIGSEGV && address == registers[libc::REG_RIP as usize] as usize;
     if runs && foreign_code::ran(address, registers[libc::REG_RDI as usize] as usize) {
         return;

@@ -23,6 +23,7 @@ pub(crate) mod heap;
 pub(crate) mod hidden_objects;
 pub(crate) mod leaks;
 pub(crate) mod leftovers;
+pub(crate) mod line_traps;
 pub(crate) mod memory_image;
 pub(crate) mod object_lifetimes;
 pub(crate) mod operations;

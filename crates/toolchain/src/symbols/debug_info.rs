@@ -92,6 +92,10 @@ impl Info {
             .position(|own| own.header.offset() == offset)
     }
 
+    pub(super) fn count(&self) -> usize {
+        self.units.len()
+    }
+
     pub(super) fn units(&self) -> impl Iterator<Item = UnitRef<'_, Bytes>> {
         (0..self.units.len()).map(|index| self.unit(index))
     }
@@ -257,7 +261,8 @@ impl Info {
             .is_none_or(|file| file.starts_with('/'))
     }
 
-    fn file(&self, index: usize, file: u64) -> Option<String> {
+    /// A file of a unit, as someone in the directory of the compilation would type it.
+    pub(super) fn file(&self, index: usize, file: u64) -> Option<String> {
         let unit = self.unit(index);
         let header = unit.line_program.as_ref()?.header();
         let file = header.file(file)?;
