@@ -62,6 +62,9 @@ const LEAST_MS: u64 = 50;
 /// Pieces are called back after so long, whatever came of it before.
 const LONGEST_MS: u64 = 10_000;
 
+/// A piece is explored, and left alone, for so many times as long as it takes to move it.
+const WORTH: u64 = 10;
+
 /// A worker that is silent for so long is gone, as far as the number of pieces goes.
 const SILENT_MS: u64 = 3_000;
 
@@ -152,6 +155,8 @@ pub struct Coordinator<H> {
     /// How long pieces are left alone at present, and the runs when some were called back last.
     patience_ms: u64,
     recalled_at: Option<u64>,
+    /// How long workers took to read a piece and to write a report, of late.
+    moving_ms: u64,
 }
 
 impl<H: Home> Coordinator<H> {
@@ -172,6 +177,7 @@ impl<H: Home> Coordinator<H> {
             again: Vec::new(),
             patience_ms: pace.recall_ms.unwrap_or_default(),
             recalled_at: None,
+            moving_ms: 0,
         }
     }
 
@@ -326,6 +332,7 @@ impl<H: Home> Coordinator<H> {
             return false;
         }
         self.reports += 1;
+        self.moving_ms = report.moving_ms.max(self.moving_ms * 7 / 8);
         let done = match report.outcome {
             Outcome::Fault(sentence) => Err(Sentence(sentence)),
             Outcome::Explored => self.home.absorb(&report.payload),
@@ -390,7 +397,10 @@ impl<H: Home> Coordinator<H> {
         let slots = self.slots(now_ms).max(1) as u64;
         let active = slots.min(self.out.len() as u64);
         let slice = match self.pace.variable {
-            true => self.pace.slice_ms * active / slots,
+            true => {
+                let share = self.pace.slice_ms * active / slots;
+                share.max(self.worth()).min(self.pace.slice_ms)
+            }
             false => self.pace.slice_ms,
         };
         let left = self.limits.until_ms.map(|end| end.saturating_sub(now_ms));
@@ -403,13 +413,19 @@ impl<H: Home> Coordinator<H> {
         }
     }
 
+    /// The shortest time that is worth the way of a piece.
+    fn worth(&self) -> u64 {
+        (WORTH * self.moving_ms).min(LONGEST_MS)
+    }
+
     /// Calls the oldest pieces back if there are fewer than the fleet can explore.
     fn recall(&mut self, now_ms: u64, step: &mut Step) {
         let idle = self.slots(now_ms).saturating_sub(self.out.len());
         let (Some(least), 1..) = (self.pace.recall_ms, idle) else {
             return;
         };
-        let patience = self.patience_ms;
+        let least = least.max(self.worth());
+        let patience = self.patience_ms.max(least);
         let ripe = |out: &Out| now_ms.saturating_sub(out.since_ms) >= patience;
         let mut ripe: Vec<(u64, PieceId)> = self
             .out

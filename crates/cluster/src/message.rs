@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use std::{fmt, str::FromStr};
 
 /// Grows with every change of what is written. Processes of another version are refused.
-pub(crate) const VERSION: u32 = 1;
+pub(crate) const VERSION: u32 = 2;
 
 /// The name of a search: sixteen hexadecimal digits.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
@@ -109,8 +109,10 @@ pub struct Report {
     pub outcome: Outcome,
     /// Runs in it.
     pub runs: u64,
-    /// How long it took.
+    /// How long it was explored.
     pub busy_ms: u64,
+    /// How long it took to read the piece and to write the report.
+    pub moving_ms: u64,
     /// Which worker explored it.
     pub worker: String,
     /// The piece, as the program's side writes it.
@@ -307,6 +309,7 @@ mod tests {
             outcome: Outcome::Explored,
             runs: 12,
             busy_ms: 3,
+            moving_ms: 1,
             worker: "host".into(),
             payload: vec![1, 2, 3],
         }

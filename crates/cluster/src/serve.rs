@@ -14,7 +14,7 @@ use crate::{
     worker::{Action, Event, Worker},
 };
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, btree_map::Entry},
     fs, io,
     os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
@@ -57,6 +57,8 @@ pub struct Explored {
     pub outcome: Outcome,
     /// Runs in it.
     pub runs: u64,
+    /// How long it was explored, reading and writing left out.
+    pub time: Duration,
     /// The piece as it is now.
     pub payload: Vec<u8>,
 }
@@ -399,6 +401,7 @@ impl Serving<'_> {
             outcome: Outcome::Explored,
             runs: 0,
             busy_ms: 0,
+            moving_ms: 0,
             worker: self.place.name.clone(),
             payload: Vec::new(),
         }
@@ -412,7 +415,6 @@ impl Serving<'_> {
         piece: &[u8],
         explorers: &mut BTreeMap<SearchId, Box<dyn Explorer>>,
     ) -> Event {
-        let begun = Instant::now();
         let slice = {
             let mut slot = lock(slot);
             slot.stop = Arc::default();
@@ -424,19 +426,17 @@ impl Serving<'_> {
                 runs: slot.runs.clone(),
             }
         };
-        let done = match explorers.get_mut(&token.search) {
-            Some(explorer) => explorer.explore(piece, &slice),
-            None => self.open(known).and_then(|mut explorer| {
-                let done = explorer.explore(piece, &slice);
-                explorers.insert(token.search.clone(), explorer);
-                done
-            }),
+        let explorer = match explorers.entry(token.search.clone()) {
+            Entry::Occupied(there) => Ok(there.into_mut()),
+            Entry::Vacant(place) => self.open(known).map(|explorer| place.insert(explorer)),
         };
-        match done {
+        let begun = Instant::now();
+        match explorer.and_then(|explorer| explorer.explore(piece, &slice)) {
             Ok(explored) => Event::Explored(Report {
                 outcome: explored.outcome,
                 runs: explored.runs,
-                busy_ms: begun.elapsed().as_millis() as u64,
+                busy_ms: explored.time.as_millis() as u64,
+                moving_ms: begun.elapsed().saturating_sub(explored.time).as_millis() as u64,
                 payload: explored.payload,
                 ..self.report(token)
             }),

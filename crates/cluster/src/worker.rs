@@ -128,6 +128,7 @@ mod tests {
             outcome: Outcome::Explored,
             runs: 1,
             busy_ms: 1,
+            moving_ms: 0,
             worker: String::new(),
             payload: Vec::new(),
         };

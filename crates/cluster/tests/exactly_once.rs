@@ -332,6 +332,7 @@ impl World<'_> {
             outcome: Outcome::Explored,
             runs: search.totals().runs(),
             busy_ms: 0,
+            moving_ms: 0,
             worker: String::new(),
             payload: serde_json::to_vec(&search.store()).unwrap(),
         })

@@ -88,11 +88,11 @@ fn taken_over(record: &Record) -> Coordinator<Runs> {
     coordinator(home, 2).take_over(record, 0)
 }
 
-/// Two workers with a slot each are there.
-fn alive() -> Input {
+/// So many workers are there.
+fn alive(slots: u32) -> Input {
     Input::Alive(Alive {
-        worker: "both".into(),
-        slots: 2,
+        worker: "all".into(),
+        slots,
         busy: Vec::new(),
         refused: Vec::new(),
         leaves: false,
@@ -118,7 +118,7 @@ impl Desk {
     /// One step. Promised runs and those that were made never exceed the limit.
     fn step(&mut self, reports: &[Report]) -> Step {
         let reports = reports.iter().cloned().map(Input::Report);
-        let inputs = [alive()].into_iter().chain(reports).collect();
+        let inputs = [alive(2)].into_iter().chain(reports).collect();
         let step = self.machine.step(0, inputs);
         self.pieces.extend(step.put.iter().cloned());
         self.queue.extend(step.queue.iter().cloned());
@@ -140,6 +140,7 @@ impl Desk {
             outcome: Outcome::Explored,
             runs,
             busy_ms: 1,
+            moving_ms: 0,
             worker: String::new(),
             payload: payload.iter().flat_map(|it| it.to_le_bytes()).collect(),
         }
@@ -249,4 +250,39 @@ fn every_ending_is_recorded() {
     let late = machine.step(6, Vec::new());
     assert_eq!(late.ending, Some(Ending::Late));
     assert!(late.record.is_some());
+}
+
+/// Pieces that take half a second to read and to write are explored for five, and left alone for as long though others have nothing to do.
+#[test]
+fn pieces_that_are_long_to_move_move_seldom() {
+    let home = Runs {
+        left: 1000,
+        out: 0,
+        done: 0,
+        limit: 1000,
+    };
+    let none = Limits::default();
+    let mut machine = Coordinator::new(home, SearchId::new(1), Pace::default(), none, 1);
+    let dealt = machine.step(0, vec![alive(2)]);
+    assert_eq!(dealt.queue.len(), 4);
+    let explored = |moving_ms| {
+        let payload = [1u64, 249].iter().flat_map(|it| it.to_le_bytes()).collect();
+        Input::Report(Report {
+            piece: dealt.queue[0].piece,
+            outcome: Outcome::Explored,
+            runs: 1,
+            busy_ms: 50,
+            moving_ms,
+            worker: String::new(),
+            payload,
+        })
+    };
+    let next = machine.step(100, vec![alive(2), explored(500)]);
+    assert!(next.queue.iter().all(|token| token.budget_ms >= 5_000));
+    machine.home.left = 0;
+    // Now there are many workers, and nothing for them.
+    for (now_ms, called) in [(300, false), (2_900, false), (4_900, false), (5_100, true)] {
+        let step = machine.step(now_ms, vec![alive(100)]);
+        assert_eq!(step.control.is_some(), called, "at {now_ms} ms");
+    }
 }

@@ -15,18 +15,19 @@
 //! of an exact algorithm are those of one search, and classes are those of every algorithm (`tests/fragments.rs`).
 
 use crate::{
-    algorithm::{Algorithm, NodeStore, Options, StoredPayload, Unfit},
+    algorithm::{Algorithm, NodeStore, Options, Unfit},
     claims::{Claim, Claimed, Claims, Node, NodeId, StoredNode, claim_of, halves, whole},
     explorer::{Branch, Offer},
     search::{Search, Totals},
+    stored_branch::StoredBranch,
 };
-use reweave_estimate::{Place, Tally, hands};
+use reweave_estimate::{Tally, hands};
 use reweave_model::{Plan, Step};
 use serde::{Deserialize, Serialize};
 use std::{collections::HashMap, fmt, sync::Arc};
 
 /// Grows with every change of what is stored.
-const VERSION: u32 = 12;
+const VERSION: u32 = 13;
 
 /// A piece of a search. Nodes that branches share are stored once.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -95,9 +96,14 @@ impl Identity {
 }
 
 impl Identity {
+    /// Whether it is the whole search, parts of which may be elsewhere.
+    pub fn is_whole(&self) -> bool {
+        self.id == 0
+    }
+
     /// Whether it is the whole search, parts of which are elsewhere.
     pub fn lends(&self) -> bool {
-        self.id == 0 && self.fragments > 0
+        self.is_whole() && self.fragments > 0
     }
 }
 
@@ -119,17 +125,6 @@ impl<P> Default for Exchange<P> {
             offers: Vec::new(),
         }
     }
-}
-
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-struct StoredBranch {
-    /// Steps that it begins with, as the branch before it does: neighbours have most of them in common.
-    same: usize,
-    /// How it goes on.
-    plan: Plan,
-    payload: StoredPayload,
-    place: Place,
-    again: bool,
 }
 
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]

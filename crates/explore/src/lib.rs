@@ -15,6 +15,7 @@ mod happens;
 mod replay;
 mod schedule;
 mod search;
+mod stored_branch;
 mod target;
 
 pub use algorithm::{

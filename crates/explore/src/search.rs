@@ -304,9 +304,11 @@ impl<A: Algorithm> Search<A> {
         prober.is_due(self.options.probing, runs, probed) && takes(&prober, &self.frontier)
     }
 
-    /// Whether branches are also drawn at random.
+    /// Whether branches are also drawn at random. A fragment is explored depth first: passes over a part of the search say nothing, and leave
+    /// many branches behind.
     fn probes(&self) -> bool {
-        self.options.probing != Probing::Never && !self.options.algorithm.samples()
+        let whole = self.exchange.identity.is_whole();
+        whole && self.options.probing != Probing::Never && !self.options.algorithm.samples()
     }
 
     /// Several workers, or one who does not probe, do not know of passes.

@@ -6,8 +6,8 @@
 use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestRng, TestRunner};
 use reweave_explore::{
     Algorithm, AlgorithmName, AtNodes, Child, Claim, Claimed, Claims, Flow, Found, Fragment,
-    FragmentError, Malformed, NewBranch, Node, NodeStore, Options, Ran, Search, StoredPayload,
-    Totals, Unfit,
+    FragmentError, Malformed, NewBranch, Node, NodeStore, Options, Probing, Ran, Search,
+    StoredPayload, Totals, Unfit,
 };
 use reweave_model::{End, Execution, Plan, Policy};
 use reweave_testing::{
@@ -295,9 +295,21 @@ fn a_fragment_of_another_search_is_refused() {
     assert_eq!(search.absorb(other), Err(FragmentError::OtherOptions));
     advance(&mut search, &crowded(), 20, &mut Classes::new());
     let text = serde_json::to_string(&search.store()).unwrap();
-    let newer = text.replace("\"version\":11", "\"version\":12");
+    let newer = text.replace("\"version\":13", "\"version\":14");
     let refused = |text: &str| Search::resume(serde_json::from_str(text).unwrap()).err();
-    assert_eq!(refused(&newer), Some(FragmentError::Version(12)));
+    assert_eq!(refused(&newer), Some(FragmentError::Version(14)));
+    // Branches were written in another way then.
+    let mut older: serde_json::Value = serde_json::from_str(&text).unwrap();
+    older["branches"] = serde_json::json!([{"same": 0, "again": false}]);
+    assert!(matches!(
+        refused(&older.to_string()),
+        Some(FragmentError::Damaged(_))
+    ));
+    older["version"] = 11.into();
+    assert_eq!(
+        refused(&older.to_string()),
+        Some(FragmentError::Version(11))
+    );
     let lost = text.replace("\"nodes\":[{", "\"nodes\":[],\"lost\":[{");
     assert!(matches!(refused(&lost), Some(FragmentError::Damaged(_))));
     // A node has one owner.
@@ -305,6 +317,22 @@ fn a_fragment_of_another_search_is_refused() {
     let mut worker = Search::resume(fragment).unwrap();
     advance(&mut worker, &crowded(), 5, &mut Classes::new());
     assert_eq!(search.absorb(worker.store()), Ok(()));
+}
+
+/// However often the whole search is probed, a fragment of it is not: random executions near its root would leave many branches.
+#[test]
+fn fragments_are_explored_depth_first() {
+    let left = |probing| {
+        let mut search = Search::new(Options {
+            probing,
+            ..options(AlgorithmName::Dfs)
+        });
+        advance(&mut search, &crowded(), 1, &mut Classes::new());
+        let mut piece = Search::resume(search.deal(1).remove(0)).unwrap();
+        advance(&mut piece, &crowded(), 400, &mut Classes::new());
+        piece.store().branches()
+    };
+    assert_eq!(left(Probing::Often), left(Probing::Never));
 }
 
 /// An algorithm that the crate does not know: one run for each of a few seeds.

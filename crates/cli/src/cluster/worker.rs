@@ -82,13 +82,15 @@ impl Explorer for NativeExplorer {
         session
             .check_mut()
             .set_enough(slice.most_runs.unwrap_or(u64::MAX));
-        let until = Instant::now().checked_add(slice.time);
+        let begun = Instant::now();
+        let until = begun.checked_add(slice.time);
         let outcome = match session.explore_piece(&control, until) {
             Ok(Piece::Explored) => Outcome::Explored,
             Ok(Piece::Restarts) => Outcome::Restarts,
             Err(reweave_native::CheckError::Start(error)) => return Err(Sentence::of(error)),
             Err(error) => Outcome::Fault(error.to_string()),
         };
+        let time = begun.elapsed();
         let payload = match outcome {
             Outcome::Fault(_) => Vec::new(),
             _ => home::write(&session.store_for_others()),
@@ -96,6 +98,7 @@ impl Explorer for NativeExplorer {
         Ok(Explored {
             outcome,
             runs: session.check().totals().runs(),
+            time,
             payload,
         })
     }

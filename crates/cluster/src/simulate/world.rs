@@ -496,6 +496,7 @@ impl World<'_> {
             outcome: Outcome::Explored,
             runs: work.explored.runs,
             busy_ms: work.explored.time_ns / MS,
+            moving_ms: branches(&work.payload) * ns(self.setting.report_branch) / MS,
             worker: String::new(),
             payload: work.payload,
         };
