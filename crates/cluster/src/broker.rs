@@ -41,6 +41,8 @@ const FILES: &str = "reweave-files";
 
 /// For how long a call is tried again while the broker does not answer.
 const PATIENCE: Duration = Duration::from_secs(60);
+/// And while its storage is full: what other searches end with may make room.
+const PATIENCE_FULL: Duration = Duration::from_secs(5);
 /// Before it is tried again.
 const PAUSE: Duration = Duration::from_millis(100);
 /// Values longer than this are stored in parts: by default a broker takes a megabyte at once.
@@ -64,6 +66,14 @@ pub struct Broker {
 impl std::fmt::Debug for Broker {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Broker").finish_non_exhaustive()
+    }
+}
+
+/// How long to try again after this error.
+fn patience(error: &BrokerError) -> Duration {
+    match error {
+        BrokerError::Full => PATIENCE_FULL,
+        _ => PATIENCE,
     }
 }
 
@@ -188,6 +198,8 @@ impl Broker {
                     BrokerError::Refused(url)
                 }
                 ConnectErrorKind::Tls => BrokerError::Tls(url, why),
+                // A certificate that is not accepted is an error of reading.
+                _ if why.contains("certificate") => BrokerError::Tls(url, why),
                 _ => BrokerError::Unreachable(url, why),
             }
         })?;
@@ -232,7 +244,7 @@ impl Broker {
             match self.handle.block_on(attempt()) {
                 Attempt::Done(value) => return Ok(value),
                 Attempt::Never(error) => return Err(error),
-                Attempt::Again(error) if begun.elapsed() > PATIENCE => return Err(error),
+                Attempt::Again(error) if begun.elapsed() > patience(&error) => return Err(error),
                 Attempt::Again(_) => std::thread::sleep(PAUSE),
             }
         }

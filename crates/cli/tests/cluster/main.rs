@@ -6,6 +6,7 @@ mod brokers;
 mod counts;
 mod faults;
 mod mistakes;
+mod security;
 mod takeover;
 
 use brokers::Broker;
