@@ -9,7 +9,7 @@
 //! * `a` never names `x`, `y`.
 
 use reweave_testing::tidy::{
-    self,
+    self, calls,
     crates::{cycle, dependencies, differences, graph},
     limits, strays,
     tree::{files, pages, read, root, sources},
@@ -325,4 +325,13 @@ fn the_tree_is_the_same_on_every_machine() {
         }
     }
     fail_if_any("places of one machine", &wrong);
+}
+
+#[test]
+fn the_table_of_calls_is_what_the_runtime_does() {
+    let page = read("docs/calls.md");
+    assert!(
+        page == calls::page(&sources()),
+        "docs/calls.md is not what the runtime's sources say: run scripts/calls"
+    );
 }

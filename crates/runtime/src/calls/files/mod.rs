@@ -13,6 +13,7 @@ pub(crate) mod epoll_calls;
 pub(crate) mod eventfd_calls;
 pub(crate) mod file_status;
 pub(crate) mod links;
+pub(crate) mod message_calls;
 pub(crate) mod metadata;
 pub(crate) mod named_files;
 pub(crate) mod pipe_calls;

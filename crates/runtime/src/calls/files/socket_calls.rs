@@ -183,7 +183,7 @@ unsafe extern "C" fn send_to(
 }
 
 /// Sends what lies in memory.
-fn sent(
+pub(super) fn sent(
     (descriptor, flags): (c_int, c_int),
     call: &'static str,
     memory: &ProgramMemory,
@@ -220,7 +220,7 @@ unsafe extern "C" fn receive_bytes(
 ) -> isize {
     outside_run!(recv: fn(descriptor: c_int, into: *mut c_void, bytes: usize, flags: c_int) -> isize);
     let memory = ProgramMemory::block(into as usize, bytes);
-    received((descriptor, flags), "recv", &memory, frame)
+    received((descriptor, flags), "recv", &memory, frame).result
 }
 
 /// `__recv_chk`: the C library ends the program if more is asked for than there is room.
@@ -263,7 +263,7 @@ unsafe extern "C" fn receive_from(
 ) -> isize {
     outside_run!(recvfrom: fn(descriptor: c_int, into: *mut c_void, bytes: usize, flags: c_int, address: *mut sockaddr, length: *mut socklen_t) -> isize);
     let memory = ProgramMemory::block(into as usize, bytes);
-    let got = received((descriptor, flags), "recvfrom", &memory, frame);
+    let got = received((descriptor, flags), "recvfrom", &memory, frame).result;
     if got >= 0 && !address.is_null() && !length.is_null() {
         accesses::range(length as usize, size_of::<socklen_t>(), true, frame);
         // Sockets of a pair have no name.
@@ -273,19 +273,28 @@ unsafe extern "C" fn receive_from(
     got
 }
 
+/// What a call has received.
+pub(super) struct Received {
+    /// As the call returns it.
+    pub(super) result: isize,
+    /// How long the message was.
+    pub(super) whole: usize,
+}
+
 /// Receives into memory.
-fn received(
+pub(super) fn received(
     (descriptor, flags): (c_int, c_int),
     call: &'static str,
     memory: &ProgramMemory,
     frame: &Frame,
-) -> isize {
+) -> Received {
     let descriptor = descriptor_arguments::own(descriptor);
     let known = MSG_DONTWAIT | MSG_PEEK | MSG_TRUNC | MSG_NOSIGNAL | MSG_WAITALL;
     allow(flags, known, call, frame);
     let found = open_description::look_up(descriptor, Access { call, ..READ }, frame);
     let site = call_sites::site(&frame.return_address);
-    found.use_socket(call, |socket, waits| {
+    let mut length = 0;
+    let result = found.use_socket(call, |socket, waits| {
         let endpoint = socket.end(Way::In, true, site)?;
         let stream = matches!(endpoint.kind, EndKind::Stream | EndKind::Tcp(_));
         if stream && flags & (MSG_WAITALL | MSG_TRUNC) != 0 {
@@ -298,6 +307,11 @@ fn received(
             no_signal: true,
         };
         let [moved, whole] = endpoint.read(how, memory, frame)?;
+        length = whole;
         Ok(if flags & MSG_TRUNC != 0 { whole } else { moved })
-    })
+    });
+    Received {
+        result,
+        whole: length,
+    }
 }

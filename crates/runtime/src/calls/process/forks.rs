@@ -7,7 +7,7 @@
 
 use crate::{
     calls::process::at_fork,
-    core::{per_process::ProcessId, trampoline::Frame},
+    core::{per_process::ProcessId, sys, trampoline::Frame},
     kernel::endpoints,
     outside_run,
     run::{
@@ -32,6 +32,7 @@ trampoline! {
     waitpid => wait_for, "rcx";
     wait3 => wait_for_any_with_usage, "rcx";
     wait4 => wait_for_with_usage, "r8";
+    waitid => wait_for_one, "r8";
 }
 
 extern "C" fn fork_process(frame: &Frame) -> pid_t {
@@ -175,27 +176,123 @@ unsafe fn reap(number: pid_t, status: *mut c_int, options: c_int, frame: &Frame)
     if options & !KNOWN != 0 || number < -1 {
         world::unsupported("waitpid for a process group", site);
     }
+    let (child, ended) = match take_ended(number, options & libc::WNOHANG, site) {
+        Ok(Some(reaped)) => reaped,
+        Ok(None) => return 0,
+        Err(error) => return failed(error),
+    };
+    if !status.is_null() {
+        accesses::range(status as usize, size_of::<c_int>(), true, frame);
+        // SAFETY: not null, so it points to room for a number, by this function's contract.
+        unsafe { *status = ended };
+    }
+    child
+}
+
+/// Takes a child that has ended: its id and its status; nothing: none has ended yet; an error number.
+fn take_ended(number: pid_t, options: c_int, site: Site) -> Result<Option<(pid_t, c_int)>, c_int> {
     let asks = options & libc::WNOHANG != 0;
     let reaped = match children(number).count() {
-        0 => return failed(libc::ECHILD),
+        0 => return Err(libc::ECHILD),
         1 if !asks && number > 0 => await_child(number, site),
         1 if !asks && !rules::holds(Rule::Children) => await_child(number, site),
         _ if !rules::needs(Rule::Children) => world::freeze(site),
         _ if number > 0 => ask_child(number, site),
         _ => await_any(asks, site),
+    }?;
+    let Some((child, status)) = reaped else {
+        return Ok(None);
     };
-    let reaped = match reaped {
-        Ok(Some(reaped)) => reaped,
-        Ok(None) => return 0,
+    processes::change(child, |child| child.reaped = true);
+    let number = processes::of(child).map_or(0, |child| child.number);
+    Ok(Some((number, status)))
+}
+
+/// `waitid`.
+///
+/// # Safety
+///
+/// As POSIX demands of the caller: `info` is null or points to room for a `siginfo_t`.
+unsafe extern "C" fn wait_for_one(
+    kind: libc::idtype_t,
+    number: libc::id_t,
+    info: *mut libc::siginfo_t,
+    options: c_int,
+    frame: &Frame,
+) -> c_int {
+    outside_run!(waitid: fn(kind: libc::idtype_t, number: libc::id_t, info: *mut libc::siginfo_t, options: c_int) -> c_int);
+    const EVENTS: c_int = libc::WEXITED | libc::WSTOPPED | libc::WCONTINUED;
+    let site = call_sites::site(&frame.return_address);
+    if options & EVENTS == 0 || options & !(EVENTS | libc::WNOHANG | libc::WNOWAIT) != 0 {
+        return failed(libc::EINVAL);
+    }
+    if options & libc::WNOWAIT != 0 || options & libc::WEXITED == 0 {
+        world::unsupported("waitid with WNOWAIT, or without WEXITED", site);
+    }
+    let number = match kind {
+        libc::P_ALL => -1,
+        libc::P_PID => number as pid_t,
+        _ => world::unsupported("waitid for a process group or a descriptor", site),
+    };
+    let (reaped, status) = match take_ended(number, options & libc::WNOHANG, site) {
+        Ok(reaped) => reaped.unwrap_or_default(),
         Err(error) => return failed(error),
     };
-    processes::change(reaped.0, |child| child.reaped = true);
-    if !status.is_null() {
-        accesses::range(status as usize, size_of::<c_int>(), true, frame);
-        // SAFETY: not null, so it points to room for a number, by this function's contract.
-        unsafe { *status = reaped.1 };
+    if !info.is_null() {
+        let bytes = size_of::<libc::siginfo_t>();
+        accesses::range(info as usize, bytes, true, frame);
+        let ended = Ended::of(reaped, status);
+        // SAFETY: not null, so there is room for a `siginfo_t`, as the caller promises; `Ended` has no more bytes.
+        unsafe {
+            info.write_bytes(0, 1);
+            info.cast::<Ended>().write(ended);
+        }
     }
-    processes::of(reaped.0).map_or(0, |child| child.number)
+    0
+}
+
+/// The beginning of a `siginfo_t` about a child, as the operating system lays it out.
+#[repr(C)]
+#[derive(Default)]
+struct Ended {
+    signal: c_int,
+    error: c_int,
+    code: c_int,
+    room: c_int,
+    number: pid_t,
+    user: u32,
+    status: c_int,
+}
+
+/// The user that all processes of the run belong to.
+fn own_user() -> u32 {
+    // SAFETY: `getuid` takes nothing and only answers.
+    unsafe { sys::call(libc::SYS_getuid, [0; 6]) as u32 }
+}
+
+impl Ended {
+    /// What a `siginfo_t` says of this child, with its status as `wait` has it; 0: none has ended.
+    fn of(number: pid_t, status: c_int) -> Ended {
+        if number == 0 {
+            return Ended::default();
+        }
+        let exited = libc::WIFEXITED(status);
+        Ended {
+            signal: libc::SIGCHLD,
+            code: match (exited, libc::WCOREDUMP(status)) {
+                (true, _) => libc::CLD_EXITED,
+                (false, true) => libc::CLD_DUMPED,
+                (false, false) => libc::CLD_KILLED,
+            },
+            number,
+            user: own_user(),
+            status: match exited {
+                true => libc::WEXITSTATUS(status),
+                false => libc::WTERMSIG(status),
+            },
+            ..Ended::default()
+        }
+    }
 }
 
 /// A child that was taken, and its status; nothing: none has ended; an error number: there is none to wait for.

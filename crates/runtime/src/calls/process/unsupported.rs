@@ -89,13 +89,13 @@ macro_rules! unsupported {
 unsupported! {
     clone posix_spawn posix_spawnp system popen daemon
     execl execle execlp execv execve execvp execvpe fexecve execveat
-    waitid ptrace unshare setns
+    ptrace unshare setns
 }
 
 // What threads and processes talk through, beyond memory and the objects of pthreads.
 unsupported! {
     mkfifo mkfifoat mknod mknodat
-    sendmsg sendmmsg recvmsg recvmmsg
+    sendmmsg recvmmsg
     getaddrinfo gethostbyname gethostbyname2 gethostbyaddr getnameinfo
     shmget shmat shmdt shmctl
     semget semop semtimedop semctl msgget msgsnd msgrcv msgctl
