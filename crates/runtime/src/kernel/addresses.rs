@@ -28,8 +28,10 @@ use reweave_model::Site;
 pub(crate) enum Address {
     /// Host and port, in the order of bytes of the machine.
     Inet(u32, u16),
-    /// The name of a Unix socket that is no file, and whether it is one of messages, which have names of their own.
-    Abstract(Vec<u8>, bool),
+    /// The same, of UDP, which has ports of its own.
+    Udp(u32, u16),
+    /// The name of a Unix socket that is no file, and the type of the socket: each has names of its own.
+    Abstract(Vec<u8>, c_int),
     /// A file: its device and number, and the path that it was given.
     File([u64; 2], Vec<u8>),
     /// A Unix socket without a name.
@@ -64,10 +66,18 @@ pub(crate) fn begin_run() {
 const NAME_AT: usize = offset_of!(sockaddr_un, sun_path);
 
 impl Address {
+    /// That of a socket of this type.
+    fn inet(kind: c_int, host: u32, port: u16) -> Address {
+        match kind {
+            libc::SOCK_DGRAM => Address::Udp(host, port),
+            _ => Address::Inet(host, port),
+        }
+    }
+
     /// How it is called in messages.
     pub(crate) fn name(&self) -> String {
         match self {
-            Address::Inet(host, port) => {
+            Address::Inet(host, port) | Address::Udp(host, port) => {
                 let [a, b, c, d] = host.to_be_bytes();
                 format!("{a}.{b}.{c}.{d}:{port}")
             }
@@ -78,10 +88,10 @@ impl Address {
     }
 
     /// As the operating system lays it out.
-    fn bytes(&self) -> Vec<u8> {
+    pub(crate) fn bytes(&self) -> Vec<u8> {
         let unix = |name: &[u8]| [&(AF_UNIX as u16).to_ne_bytes(), name].concat();
         match self {
-            Address::Inet(host, port) => {
+            Address::Inet(host, port) | Address::Udp(host, port) => {
                 let mut bytes = (AF_INET as u16).to_ne_bytes().to_vec();
                 bytes.extend(port.to_be_bytes());
                 bytes.extend(host.to_be_bytes());
@@ -94,45 +104,31 @@ impl Address {
         }
     }
 
-    /// Writes it to where a call wants it. An error number if that fails.
+    /// As [`store`].
     ///
     /// # Safety
     ///
-    /// As POSIX demands of the caller: both are null, or `length` points to a length and `into` to so much room.
+    /// As [`store`].
     pub(crate) unsafe fn store(
         &self,
         into: *mut sockaddr,
         length: *mut socklen_t,
         frame: &Frame,
     ) -> Result<(), c_int> {
-        if into.is_null() {
-            return Ok(());
-        }
-        if length.is_null() {
-            return Err(libc::EFAULT);
-        }
-        let bytes = self.bytes();
-        let place = ProgramMemory::block(length as usize, size_of::<socklen_t>());
-        place.note_read(frame);
-        // SAFETY: not null, so a length lies there, as the caller promises.
-        let room = unsafe { length.read() } as usize;
-        let stored = bytes.len().min(room);
-        let memory = ProgramMemory::block(into as usize, stored);
-        let whole = (bytes.len() as socklen_t).to_ne_bytes();
-        match memory.store(&bytes[..stored], frame) && place.store(&whole, frame) {
-            true => Ok(()),
-            false => Err(libc::EFAULT),
-        }
+        // SAFETY: this function's own arguments, with the same contract.
+        unsafe { store(&self.bytes(), into, length, frame) }
     }
 
     fn is_loopback(&self) -> bool {
-        !matches!(self, Address::Inet(host, _) if host >> 24 != 127)
+        !matches!(self, Address::Inet(host, _) | Address::Udp(host, _) if host >> 24 != 127)
     }
 
     /// The number of its object; files have their own.
     fn number(&self) -> Option<usize> {
         match self {
-            Address::Inet(_, port) => Some(file_objects::PORTS + usize::from(*port)),
+            Address::Inet(_, port) | Address::Udp(_, port) => {
+                Some(file_objects::PORTS + usize::from(*port))
+            }
             Address::Abstract(name, _) => {
                 Some(file_objects::NAMES + hash(name) % file_objects::MOST_NAMES)
             }
@@ -145,6 +141,36 @@ impl Address {
         if let Some(number) = self.number() {
             file_objects::touch(number, site);
         }
+    }
+}
+
+/// Writes an address to where a call wants it. An error number if that fails.
+///
+/// # Safety
+///
+/// As POSIX demands of the caller: both are null, or `length` points to a length and `into` to so much room.
+pub(crate) unsafe fn store(
+    bytes: &[u8],
+    into: *mut sockaddr,
+    length: *mut socklen_t,
+    frame: &Frame,
+) -> Result<(), c_int> {
+    if into.is_null() {
+        return Ok(());
+    }
+    if length.is_null() {
+        return Err(libc::EFAULT);
+    }
+    let place = ProgramMemory::block(length as usize, size_of::<socklen_t>());
+    place.note_read(frame);
+    // SAFETY: not null, so a length lies there, as the caller promises.
+    let room = unsafe { length.read() } as usize;
+    let stored = bytes.len().min(room);
+    let memory = ProgramMemory::block(into as usize, stored);
+    let whole = (bytes.len() as socklen_t).to_ne_bytes();
+    match memory.store(&bytes[..stored], frame) && place.store(&whole, frame) {
+        true => Ok(()),
+        false => Err(libc::EFAULT),
     }
 }
 
@@ -214,10 +240,10 @@ fn of_unix(name: &[u8]) -> Result<Named, c_int> {
 }
 
 /// What a socket is to be bound to, and makes the file if it is one.
-pub(crate) fn to_bind(named: Named, messages: bool, site: Site) -> Result<Address, c_int> {
+pub(crate) fn to_bind(named: Named, kind: c_int, site: Site) -> Result<Address, c_int> {
     match named {
         Named::Inet(host, port) => {
-            let address = Address::Inet(host, port);
+            let address = Address::inet(kind, host, port);
             if !address.is_loopback() {
                 world::unsupported(
                     &format!("bind to {}, beyond loopback", address.name()),
@@ -226,7 +252,7 @@ pub(crate) fn to_bind(named: Named, messages: bool, site: Site) -> Result<Addres
             }
             Ok(address)
         }
-        Named::Abstract(name) => Ok(Address::Abstract(name, messages)),
+        Named::Abstract(name) => Ok(Address::Abstract(name, kind)),
         Named::Path(path) => make_file(path, site),
         Named::Unnamed => {
             world::unsupported("bind of a Unix socket to a name that is chosen", site)
@@ -263,19 +289,19 @@ pub(crate) fn exists(path: &[u8], site: Site) -> bool {
 }
 
 /// What a socket is to be connected to.
-pub(crate) fn to_connect(named: Named, messages: bool, site: Site) -> Result<Address, c_int> {
+pub(crate) fn to_connect(named: Named, kind: c_int, site: Site) -> Result<Address, c_int> {
     match named {
         Named::Inet(host, port) => {
             // That host stands for the machine itself.
             let host = if host == 0 { LOOPBACK } else { host };
-            let address = Address::Inet(host, port);
+            let address = Address::inet(kind, host, port);
             if !address.is_loopback() {
                 let what = format!("connect to {}, beyond loopback", address.name());
                 world::unsupported(&what, site);
             }
             Ok(address)
         }
-        Named::Abstract(name) => Ok(Address::Abstract(name, messages)),
+        Named::Abstract(name) => Ok(Address::Abstract(name, kind)),
         Named::Path(path) => {
             let text = terminated(&path);
             let found = reach(HERE, text.as_ptr() as usize, true, PathUse::Look, site);
@@ -320,7 +346,8 @@ pub(crate) fn bind(
     site: Site,
 ) -> Result<Address, c_int> {
     let address = match address {
-        Address::Inet(host, 0) => free_port(host, site),
+        Address::Inet(host, 0) => free_port(libc::SOCK_STREAM, host, site),
+        Address::Udp(host, 0) => free_port(libc::SOCK_DGRAM, host, site),
         address => {
             address.change(site);
             if is_taken(&address, reuses, site) {
@@ -337,8 +364,8 @@ pub(crate) fn bind(
 }
 
 /// A port that no socket is bound to, for a socket that wants any.
-pub(crate) fn any_port(socket: SocketId, site: Site) -> Address {
-    let address = free_port(LOOPBACK, site);
+pub(crate) fn any_port(socket: SocketId, kind: c_int, site: Site) -> Address {
+    let address = free_port(kind, LOOPBACK, site);
     BOUND.borrow().push(Bound {
         address: address.clone(),
         socket: Some(socket),
@@ -346,7 +373,7 @@ pub(crate) fn any_port(socket: SocketId, site: Site) -> Address {
     address
 }
 
-fn free_port(host: u32, site: Site) -> Address {
+fn free_port(kind: c_int, host: u32, site: Site) -> Address {
     loop {
         let slot = world::borrow().slot();
         let count = {
@@ -363,11 +390,11 @@ fn free_port(host: u32, site: Site) -> Address {
         let Some(port) = u16::try_from(port).ok().filter(|_| count < PORTS_EACH) else {
             world::unsupported("more ports than are chosen for one thread", site);
         };
-        let address = Address::Inet(host, port);
+        let address = Address::inet(kind, host, port);
         address.change(site);
         let mut known = false;
         for bound in BOUND.borrow().iter() {
-            known |= matches!(bound.address, Address::Inet(_, taken) if taken == port);
+            known |= matches!(bound.address, Address::Inet(_, taken) | Address::Udp(_, taken) if taken == port);
         }
         if !known {
             return address;
@@ -387,7 +414,13 @@ fn is_taken(address: &Address, reuses: bool, site: Site) -> bool {
         match socket {
             // A new file.
             Some(_) if matches!(address, Address::File(..)) => {}
-            Some(socket) => taken |= !reuses || !socket.lets_reuse(site),
+            Some(socket) if matches!(address, Address::Inet(..)) => {
+                taken |= !reuses || !socket.lets_reuse(site);
+            }
+            Some(_) if reuses && matches!(address, Address::Udp(..)) => {
+                world::unsupported("bind of several UDP sockets to one port", site)
+            }
+            Some(_) => taken = true,
             None if reuses => {}
             None => world::unsupported(
                 "bind without SO_REUSEADDR to a port that had connections",
@@ -433,7 +466,7 @@ mod tests {
         let inet = Address::Inet(LOOPBACK, 80).bytes();
         assert_eq!(inet, [2, 0, 0, 80, 127, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0]);
         assert_eq!(
-            Address::Abstract(b"x".to_vec(), false).bytes(),
+            Address::Abstract(b"x".to_vec(), libc::SOCK_STREAM).bytes(),
             [1, 0, 0, b'x']
         );
         assert_eq!(

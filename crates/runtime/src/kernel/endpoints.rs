@@ -16,7 +16,7 @@ use crate::{
     core::{cell::RunCell, trampoline::Frame},
     kernel::{
         connections::TcpSide,
-        descriptor_table,
+        datagrams, descriptor_table,
         epoll::Role,
         open_description,
         ordering::{Moment, alone_in_process},
@@ -55,6 +55,8 @@ pub(crate) enum EndKind {
     Datagrams,
     /// A socket of bytes of a connection of TCP; `None` where the side does not matter.
     Tcp(Option<TcpSide>),
+    /// The reader of the datagrams that come to a socket that is no pair.
+    Inbox,
     /// The reader of the connections that wait at a listening socket.
     Backlog,
 }
@@ -76,6 +78,17 @@ pub(crate) struct Transfer {
     pub(crate) peeks: bool,
     /// A missing reader is no signal.
     pub(crate) no_signal: bool,
+}
+
+/// What a call has read.
+#[derive(Default)]
+pub(crate) struct Moved {
+    /// How many bytes were moved.
+    pub(crate) bytes: usize,
+    /// How many there were of a message.
+    pub(crate) whole: usize,
+    /// The address of the sender of a datagram; empty: it has none, or is known.
+    pub(crate) sender: Vec<u8>,
 }
 
 /// A thread uses an end, or has used it.
@@ -379,17 +392,17 @@ impl Endpoint {
         }
     }
 
-    /// Reads bytes: how many were moved, and how many there were of a message. An error number if that fails.
+    /// Reads bytes. An error number if that fails.
     pub(crate) fn read(
         self,
         how: Transfer,
         memory: &ProgramMemory,
         frame: &Frame,
-    ) -> Result<[usize; 2], c_int> {
+    ) -> Result<Moved, c_int> {
         let input = self.input.ok_or(libc::EBADF)?;
         let length = memory.length();
         if length == 0 && (self.is_stream() || self.kind == EndKind::Pipe) {
-            return Ok([0, 0]);
+            return Ok(Moved::default());
         }
         still_holding();
         let got = match how.peeks {
@@ -398,16 +411,27 @@ impl Endpoint {
             false => input.get(length.max(1), how.waits, frame),
         };
         match got {
-            Ok(bytes) => match memory.store(&bytes[..bytes.len().min(length)], frame) {
-                true => Ok([bytes.len().min(length), bytes.len()]),
-                false => Err(libc::EFAULT),
-            },
+            Ok(bytes) => {
+                let (sender, bytes) = match self.kind {
+                    EndKind::Inbox => datagrams::parts(bytes),
+                    _ => (Vec::new(), bytes),
+                };
+                let moved = bytes.len().min(length);
+                match memory.store(&bytes[..moved], frame) {
+                    true => Ok(Moved {
+                        bytes: moved,
+                        whole: bytes.len(),
+                        sender,
+                    }),
+                    false => Err(libc::EFAULT),
+                }
+            }
             Err(Failure::Gone) => match self.kind {
                 EndKind::Tcp(Some(side)) => {
                     let site = call_sites::site(&frame.return_address);
-                    side.at_end(site).map(|()| [0, 0])
+                    side.at_end(site).map(|()| Moved::default())
                 }
-                _ => Ok([0, 0]),
+                _ => Ok(Moved::default()),
             },
             Err(Failure::Reset) => Err(libc::ECONNRESET),
             Err(Failure::Again) => Err(libc::EAGAIN),
@@ -430,7 +454,7 @@ impl Endpoint {
             EndKind::Pipe | EndKind::Stream | EndKind::Tcp(_) => {
                 output.put(&bytes, how.waits, frame, still_holding)
             }
-            EndKind::Backlog => return Err(libc::EBADF),
+            EndKind::Backlog | EndKind::Inbox => return Err(libc::EBADF),
             EndKind::Packets | EndKind::Datagrams => {
                 still_holding();
                 if length as u64 > SOCKET_CAPACITY {
@@ -514,7 +538,7 @@ fn notify(pipe: PipeId, site: Site) {
 }
 
 /// The running thread was cancelled in a call.
-fn cancelled(number: c_int, frame: &Frame) -> ! {
+pub(crate) fn cancelled(number: c_int, frame: &Frame) -> ! {
     let_go(number, call_sites::site(&frame.return_address));
     cancellation::go()
 }

@@ -140,14 +140,14 @@ pub(crate) const PIPES: usize = 0xc_0000;
 /// So many numbers are enough for one each by descriptor.
 pub(crate) const EACH: usize = 0x1000;
 /// From here on: a socket each, by the descriptor that it was made with.
-pub(crate) const SOCKETS: usize = 0xc_8000;
+pub(crate) const SOCKETS: usize = 0xc_a000;
 /// From here on: what the sides of a connection know of its end, each by the descriptor that it was made with.
-pub(crate) const FAULTS: usize = 0xc_a000;
+pub(crate) const FAULTS: usize = 0xc_b000;
 /// From here on: what watches an eventfd, each by the descriptor that it was made with. Those of pipes follow the pipes.
-pub(crate) const EVENTFD_WATCHES: usize = 0xc_b000;
+pub(crate) const EVENTFD_WATCHES: usize = 0xc_c000;
 /// From here on: an epoll each, by the descriptor that it was made with, and the lock of each.
-pub(crate) const EPOLLS: usize = 0xc_c000;
-pub(crate) const EPOLL_LOCKS: usize = 0xc_d000;
+pub(crate) const EPOLLS: usize = 0xc_d000;
+pub(crate) const EPOLL_LOCKS: usize = 0xc_e000;
 /// From here on: a port of TCP each.
 pub(crate) const PORTS: usize = 0xd_0000;
 /// From here on: names of Unix sockets that are no files, so many. Some may share one.

@@ -3,7 +3,7 @@
 //! | part | files |
 //! | --- | --- |
 //! | open descriptions, what a descriptor is open on, those that the run models | `open_description`, `eventfd`, `endpoints`, `pipes`, `native_room`, `blocking` |
-//! | sockets, their addresses and connections | `sockets`, `addresses`, `connections` |
+//! | sockets, their addresses and connections | `sockets`, `addresses`, `connections`, `datagrams` |
 //! | descriptor table, numbers of each thread | `descriptor_table`, `descriptor_ranges`, `descriptor_arguments` |
 //! | disk overlay, names and paths | `overlay`, `file_names`, `nameless_files`, `path_resolution`, `open_checks`, `paths` |
 //! | files as objects of the model | `file_objects` |
@@ -18,6 +18,7 @@
 pub(crate) mod addresses;
 pub(crate) mod blocking;
 pub(crate) mod connections;
+pub(crate) mod datagrams;
 pub(crate) mod descriptor_arguments;
 pub(crate) mod descriptor_ranges;
 pub(crate) mod descriptor_table;

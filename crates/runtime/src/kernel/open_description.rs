@@ -18,7 +18,7 @@
 use crate::{
     core::{cell::RunCell, trampoline::Frame},
     kernel::{
-        descriptor_arguments, descriptor_table,
+        datagrams, descriptor_arguments, descriptor_table,
         endpoints::{self, Counted, Endpoint, Transfer},
         epoll::{self, EpollId},
         eventfd::Eventfd,
@@ -28,7 +28,7 @@ use crate::{
         os_files,
         program_memory::ProgramMemory,
         readiness::Pollable,
-        sockets::{SocketId, Way},
+        sockets::{Failed, SocketId, Way},
         start_state,
     },
     run::{call_sites, cancellation, operations::failed, rules, spin, world},
@@ -94,7 +94,7 @@ impl Modelled {
                 let site = call_sites::site(&frame.return_address);
                 let endpoint = self.end(Way::In, false, site)?;
                 let moved = endpoint.read(how(number, waits), memory, frame);
-                moved.map(|[moved, _]| moved)
+                moved.map(|moved| moved.bytes)
             }
         }
     }
@@ -109,6 +109,15 @@ impl Modelled {
         match self {
             Modelled::Epoll(_) => Err(libc::EINVAL),
             Modelled::Eventfd(eventfd) => eventfd.write(waits, memory, frame),
+            Modelled::Socket(socket) if socket.is_of_datagrams() => {
+                let site = call_sites::site(&frame.return_address);
+                let bytes = memory.bytes().ok_or(libc::EFAULT)?;
+                match datagrams::send(socket, None, &bytes, waits, frame, site) {
+                    Ok(sent) => Ok(sent),
+                    Err(Failed::With(error)) => Err(error),
+                    Err(Failed::Cancelled) => endpoints::cancelled(number, frame),
+                }
+            }
             Modelled::Endpoint(_) | Modelled::Socket(_) => {
                 let site = call_sites::site(&frame.return_address);
                 let endpoint = self.end(Way::Out, false, site)?;

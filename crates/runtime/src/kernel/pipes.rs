@@ -58,6 +58,8 @@ pub(crate) enum Called {
     ToServer(c_int),
     /// What it receives.
     ToClient(c_int),
+    /// The datagrams that wait at a socket.
+    Inbox(c_int),
 }
 
 impl Called {
@@ -73,8 +75,9 @@ impl Called {
             Called::Backlog(listening) => (1, listening),
             Called::ToServer(client) => (2, client),
             Called::ToClient(client) => (3, client),
+            Called::Inbox(receiver) => (4, receiver),
         };
-        file_objects::PIPES + (kind + 4 * beyond) * file_objects::EACH + descriptor as usize
+        file_objects::PIPES + (2 * kind + beyond) * file_objects::EACH + descriptor as usize
     }
 
     fn name(self) -> String {
@@ -84,6 +87,7 @@ impl Called {
             Called::Backlog(listening) => format!("the backlog of socket {listening}"),
             Called::ToServer(client) => format!("the connection from socket {client}"),
             Called::ToClient(client) => format!("the connection to socket {client}"),
+            Called::Inbox(receiver) => format!("the inbox of socket {receiver}"),
         }
     }
 }

@@ -134,12 +134,24 @@ impl Looks<'_> {
             Stage::Connecting => {
                 world::unsupported("poll of a socket that another thread connects", self.site)
             }
+            Stage::Open(end) => self.of_inbox(socket, end, wanted),
             Stage::Listening(end) | Stage::Connected(end) | Stage::Begun(end) => match end.kind {
                 EndKind::Backlog => self.of_backlog(end),
                 EndKind::Tcp(Some(side)) => self.of_tcp(end, side, wanted),
                 _ => self.of_endpoint(end, wanted),
             },
         }
+    }
+
+    fn of_inbox(&mut self, socket: SocketId, end: Endpoint, wanted: c_short) -> c_short {
+        let unix = socket.family() == libc::AF_UNIX;
+        if unix && wanted & WRITES != 0 && socket.peer(self.site).is_some() {
+            let what = "waiting for room in the inbox of another socket";
+            world::unsupported(what, self.site);
+        }
+        let object = end.input.expect("an inbox is read from").object();
+        let held = self.pipe(object, |pipe| pipe.held() > 0);
+        WRITES | if held { READS } else { 0 }
     }
 
     fn of_backlog(&mut self, end: Endpoint) -> c_short {

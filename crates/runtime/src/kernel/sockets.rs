@@ -15,6 +15,7 @@ use crate::{
     kernel::{
         addresses::{self, Address, Named},
         connections::{Client, ConnectionId},
+        datagrams,
         endpoints::{EndKind, Endpoint},
         file_objects,
         ordering::{Moment, alone},
@@ -66,6 +67,8 @@ pub(crate) enum Stage {
     Connected(Endpoint),
     /// As before, and the `connect` that did not wait was not called again.
     Begun(Endpoint),
+    /// It sends and receives datagrams: this is its inbox.
+    Open(Endpoint),
     /// A `connect` that did not wait was refused; whether the program knows.
     Refused(bool),
 }
@@ -74,7 +77,10 @@ impl Stage {
     /// The end that calls use.
     pub(crate) fn end(self) -> Option<Endpoint> {
         match self {
-            Stage::Listening(end) | Stage::Connected(end) | Stage::Begun(end) => Some(end),
+            Stage::Listening(end)
+            | Stage::Connected(end)
+            | Stage::Begun(end)
+            | Stage::Open(end) => Some(end),
             Stage::New | Stage::Connecting | Stage::Refused(_) => None,
         }
     }
@@ -102,6 +108,10 @@ impl SocketId {
     pub(crate) fn new(number: c_int, family: c_int, kind: EndKind) -> SocketId {
         let place = file_objects::address(file_objects::SOCKETS + number as usize);
         let object = world::borrow().make_quiet(place, Object::Atomic(0));
+        let stage = match kind {
+            EndKind::Inbox => Stage::Open(datagrams::inbox(number, family)),
+            _ => Stage::New,
+        };
         let mut all = SOCKETS.borrow();
         all.push(Socket {
             object,
@@ -109,7 +119,7 @@ impl SocketId {
             family,
             kind,
             descriptors: 1,
-            stage: Stage::New,
+            stage,
             since: None,
             is_bound: false,
             address: Address::Unnamed,
@@ -145,12 +155,61 @@ impl SocketId {
     }
 
     fn is_tcp(self) -> bool {
-        self.family() == libc::AF_INET
+        self.with(|socket| matches!(socket.kind, EndKind::Tcp(_)))
     }
 
-    /// Whether its connections carry messages.
-    pub(crate) fn is_of_messages(self) -> bool {
-        self.with(|socket| socket.kind == EndKind::Packets)
+    /// Whether it sends and receives datagrams.
+    pub(crate) fn is_of_datagrams(self) -> bool {
+        self.with(|socket| socket.kind == EndKind::Inbox)
+    }
+
+    /// Its type, as `socket` takes it.
+    pub(crate) fn kind(self) -> c_int {
+        match self.with(|socket| socket.kind) {
+            EndKind::Packets => libc::SOCK_SEQPACKET,
+            EndKind::Inbox => libc::SOCK_DGRAM,
+            _ => libc::SOCK_STREAM,
+        }
+    }
+
+    /// Where datagrams for it wait.
+    pub(crate) fn inbox(self) -> Option<PipeId> {
+        match self.stage_now() {
+            Stage::Open(end) => end.input,
+            _ => None,
+        }
+    }
+
+    /// A step that looks at what can change about a socket of datagrams.
+    fn look(self, site: Site) {
+        if !alone() {
+            visible(Op::Load(self.with(|socket| socket.object)), site);
+        }
+    }
+
+    /// The only address that it sends datagrams to and takes them from, if there is one.
+    pub(crate) fn peer_of_datagrams(self, site: Site) -> Address {
+        self.look(site);
+        self.with(|socket| socket.peer.clone())
+    }
+
+    pub(crate) fn set_peer_of_datagrams(self, peer: Address, site: Site) {
+        self.touch(site);
+        self.with(|socket| socket.peer = peer);
+    }
+
+    /// The address that its datagrams come from: UDP gets a port when it needs one.
+    pub(crate) fn own_address(self, site: Site) -> Address {
+        self.look(site);
+        let known = |socket: &mut Socket| socket.address.clone();
+        if self.with(known) == Address::Unnamed && self.family() == libc::AF_INET {
+            self.touch(site);
+            if self.with(known) == Address::Unnamed {
+                let address = addresses::any_port(self, libc::SOCK_DGRAM, site);
+                self.with(|socket| socket.address = address);
+            }
+        }
+        self.with(known)
     }
 
     /// Whether it listens, by a step that looks.
@@ -219,7 +278,7 @@ impl SocketId {
     /// The end to read from or to write to; an error number.
     pub(crate) fn end(self, way: Way, quiet: bool, site: Site) -> Result<Endpoint, c_int> {
         match self.stage(site) {
-            Stage::Connected(end) | Stage::Begun(end) => Ok(end),
+            Stage::Connected(end) | Stage::Begun(end) | Stage::Open(end) => Ok(end),
             Stage::Connecting => {
                 world::unsupported("use of a socket that another thread connects", site)
             }
@@ -292,8 +351,8 @@ impl SocketId {
     /// `bind`; an error number.
     pub(crate) fn bind(self, named: Named, site: Site) -> Result<(), c_int> {
         self.touch(site);
-        let (stage, is_bound) = self.with(|socket| (socket.stage, socket.is_bound));
-        if stage != Stage::New || is_bound {
+        let (stage, free) = self.with(|socket| (socket.stage, socket.address == Address::Unnamed));
+        if !matches!(stage, Stage::New | Stage::Open(_)) || !free {
             if let Named::Path(path) = named {
                 // The file is made first.
                 if addresses::exists(&path, site) {
@@ -303,7 +362,7 @@ impl SocketId {
             }
             return Err(libc::EINVAL);
         }
-        let address = addresses::to_bind(named, self.is_of_messages(), site)?;
+        let address = addresses::to_bind(named, self.kind(), site)?;
         let reuses = self.with(|socket| socket.reuses);
         let address = addresses::bind(self, address, reuses, site)?;
         self.with(|socket| {
@@ -328,6 +387,7 @@ impl SocketId {
             Stage::Listening(_) => {
                 world::unsupported("listen with another backlog than before", site)
             }
+            Stage::Open(_) => return Err(libc::EOPNOTSUPP),
             _ => return Err(libc::EINVAL),
         }
         let address = self.with(|socket| socket.address.clone());
@@ -356,9 +416,13 @@ impl SocketId {
         frame: &Frame,
         site: Site,
     ) -> Result<(), Failed> {
+        if self.is_of_datagrams() {
+            return datagrams::connect(self, named, site).map_err(Failed::With);
+        }
         self.touch(site);
         match self.stage_now() {
             Stage::New => {}
+            Stage::Open(_) => unreachable!("only sockets of datagrams are so"),
             Stage::Connected(_) => return Err(libc::EISCONN.into()),
             Stage::Begun(end) => {
                 self.becomes(Stage::Connected(end));
@@ -407,7 +471,7 @@ impl SocketId {
         frame: &Frame,
         site: Site,
     ) -> Result<ConnectionId, Failed> {
-        let address = addresses::to_connect(named, self.is_of_messages(), site)?;
+        let address = addresses::to_connect(named, self.kind(), site)?;
         let listening = addresses::find(&address, site).ok_or(libc::ECONNREFUSED)?;
         let Stage::Listening(Endpoint {
             input: Some(backlog),
@@ -421,7 +485,7 @@ impl SocketId {
             return Err(libc::EPROTOTYPE.into());
         }
         let own = match self.with(|socket| socket.is_bound) {
-            false if self.is_tcp() => addresses::any_port(self, site),
+            false if self.is_tcp() => addresses::any_port(self, libc::SOCK_STREAM, site),
             _ => self.with(|socket| socket.address.clone()),
         };
         let (number, descriptors) = self.with(|socket| (socket.number, socket.descriptors));
@@ -455,7 +519,12 @@ impl SocketId {
             ..
         }) = self.stage(site)
         else {
-            return Err(libc::EINVAL.into());
+            let kind = if self.is_of_datagrams() {
+                libc::EOPNOTSUPP
+            } else {
+                libc::EINVAL
+            };
+            return Err(kind.into());
         };
         match backlog.get(1, waits, frame) {
             Ok(message) => {
@@ -483,6 +552,7 @@ impl SocketId {
                 }
                 Ok(())
             }
+            Stage::Open(_) => world::unsupported("shutdown of a datagram socket", site),
             _ if self.is_tcp() => Err(libc::ENOTCONN),
             _ => world::unsupported("shutdown of a socket that is not connected", site),
         }
@@ -519,16 +589,25 @@ impl SocketId {
 
     /// The address that it is bound to.
     pub(crate) fn address(self, site: Site) -> Address {
-        self.stage(site);
-        let (address, family) = self.with(|socket| (socket.address.clone(), socket.family));
-        match address {
-            Address::Unnamed if family == libc::AF_INET => Address::Inet(0, 0),
-            address => address,
+        match self.is_of_datagrams() {
+            true => self.look(site),
+            false => _ = self.stage(site),
         }
+        self.with(|socket| match (&socket.address, socket.family) {
+            (Address::Unnamed, libc::AF_INET) => Address::Inet(0, 0),
+            // It was given a port, and sends to any address.
+            (Address::Udp(_, port), _) if !socket.is_bound && socket.peer == Address::Unnamed => {
+                Address::Udp(0, *port)
+            }
+            (address, _) => address.clone(),
+        })
     }
 
     /// The address that it is connected to.
     pub(crate) fn peer(self, site: Site) -> Option<Address> {
+        if self.is_of_datagrams() {
+            return Some(self.peer_of_datagrams(site)).filter(|peer| *peer != Address::Unnamed);
+        }
         let stage = self.stage(site);
         let connected = matches!(stage, Stage::Connected(_) | Stage::Begun(_));
         connected.then(|| self.with(|socket| socket.peer.clone()))

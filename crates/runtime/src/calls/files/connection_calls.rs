@@ -45,6 +45,8 @@ extern "C" fn make(family: c_int, kind: c_int, protocol: c_int, frame: &Frame) -
     let end = match (family, kind & !(SOCK_NONBLOCK | SOCK_CLOEXEC)) {
         (AF_UNIX, libc::SOCK_STREAM) => EndKind::Stream,
         (AF_UNIX, libc::SOCK_SEQPACKET) => EndKind::Packets,
+        (AF_UNIX, libc::SOCK_DGRAM) => EndKind::Inbox,
+        (AF_INET, libc::SOCK_DGRAM) if matches!(protocol, 0 | libc::IPPROTO_UDP) => EndKind::Inbox,
         (AF_INET, libc::SOCK_STREAM) if matches!(protocol, 0 | libc::IPPROTO_TCP) => {
             EndKind::Tcp(None)
         }
@@ -62,8 +64,6 @@ extern "C" fn make(family: c_int, kind: c_int, protocol: c_int, frame: &Frame) -
 /// Sockets that are not modelled, for messages.
 fn kind_name(family: c_int, kind: c_int) -> &'static str {
     match (family, kind & !(SOCK_NONBLOCK | SOCK_CLOEXEC)) {
-        (AF_INET, libc::SOCK_DGRAM) => "UDP",
-        (AF_UNIX, libc::SOCK_DGRAM) => "datagrams",
         (libc::AF_INET6, _) => "IPv6",
         (libc::AF_NETLINK, _) => "netlink",
         (libc::AF_PACKET, _) | (_, libc::SOCK_RAW) => "raw packets",
@@ -240,11 +240,7 @@ unsafe fn accepted(
         return result as c_int;
     };
     let family = listening.family();
-    let kind = match listening.is_of_messages() {
-        true => libc::SOCK_SEQPACKET,
-        false => libc::SOCK_STREAM,
-    };
-    let given = real_socket(family, kind | flags, 0);
+    let given = real_socket(family, listening.kind() | flags, 0);
     if given < 0 {
         world::unsupported(&format!("{call} with no descriptor left"), site);
     }

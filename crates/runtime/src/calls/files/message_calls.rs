@@ -3,7 +3,7 @@
 use crate::{
     calls::files::socket_calls::{received, sent},
     core::trampoline::Frame,
-    kernel::program_memory::ProgramMemory,
+    kernel::{addresses, program_memory::ProgramMemory},
     outside_run,
     run::{accesses, call_sites, operations::failed, world},
     trampoline,
@@ -41,16 +41,15 @@ unsafe extern "C" fn send_message(
     accesses::range(message as usize, size_of::<msghdr>(), false, frame);
     // SAFETY: not null, so a message lies there, as the caller promises.
     let header = unsafe { message.read() };
-    if !header.msg_name.is_null() && header.msg_namelen > 0 {
-        refuse("an address", "sendmsg", frame);
-    }
     if !header.msg_control.is_null() && header.msg_controllen > 0 {
         refuse("descriptors or other control data", "sendmsg", frame);
     }
     // SAFETY: the message has so many blocks, as the caller promises.
     let memory = unsafe { ProgramMemory::blocks(header.msg_iov, header.msg_iovlen as c_int) };
     memory.note_list(frame);
-    sent((descriptor, flags), "sendmsg", &memory, frame)
+    let address = (header.msg_name.cast_const().cast(), header.msg_namelen);
+    // SAFETY: the address is null, or has so many bytes, as the caller promises.
+    unsafe { sent((descriptor, flags), "sendmsg", &memory, address, frame) }
 }
 
 /// `recvmsg`.
@@ -83,8 +82,12 @@ unsafe extern "C" fn receive_message(
     accesses::range(message as usize, size_of::<msghdr>(), true, frame);
     // SAFETY: not null, so a message lies there that can be written to, as the caller promises.
     let header = unsafe { &mut *message };
-    // What is connected is not named, and nothing but data is ever sent.
-    header.msg_namelen = 0;
+    let (name, length) = (header.msg_name.cast(), &raw mut header.msg_namelen);
+    // SAFETY: the name is null, or has so much room, as the caller promises.
+    if let Err(error) = unsafe { addresses::store(&got.sender, name, length, frame) } {
+        return failed(error) as isize;
+    }
+    // Nothing but data is ever sent.
     header.msg_controllen = 0;
     header.msg_flags = if got.whole > room { MSG_TRUNC } else { 0 };
     got.result

@@ -3,19 +3,19 @@
 use crate::{
     core::trampoline::Frame,
     kernel::{
-        descriptor_arguments, descriptor_table,
-        endpoints::{EndKind, Endpoint, Transfer},
+        addresses, datagrams, descriptor_arguments, descriptor_table,
+        endpoints::{self, EndKind, Endpoint, Moved, Transfer},
         open_description::{self, Access, Kind, Modelled, READ, WRITE},
         pipes::{Called, MESSAGES, PipeId, SOCKET_CAPACITY},
         program_memory::ProgramMemory,
-        sockets::Way,
+        sockets::{Failed, Way},
         start_state,
     },
     outside_run, real,
     run::{accesses, call_sites, operations::failed, world},
     trampoline,
 };
-use alloc::format;
+use alloc::{format, vec::Vec};
 use core::ffi::{c_int, c_void};
 use libc::{
     MSG_DONTWAIT, MSG_NOSIGNAL, MSG_PEEK, MSG_TRUNC, MSG_WAITALL, SHUT_RD, SHUT_RDWR, SHUT_WR,
@@ -156,7 +156,8 @@ unsafe extern "C" fn send_bytes(
 ) -> isize {
     outside_run!(send: fn(descriptor: c_int, from: *const c_void, bytes: usize, flags: c_int) -> isize);
     let memory = ProgramMemory::block(from as usize, bytes);
-    sent((descriptor, flags), "send", &memory, frame)
+    // SAFETY: the address is null, so no bytes need to lie there.
+    unsafe { sent((descriptor, flags), "send", &memory, NOWHERE, frame) }
 }
 
 /// `sendto`.
@@ -174,31 +175,65 @@ unsafe extern "C" fn send_to(
     frame: &Frame,
 ) -> isize {
     outside_run!(sendto: fn(descriptor: c_int, from: *const c_void, bytes: usize, flags: c_int, address: *const sockaddr, length: socklen_t) -> isize);
-    if !address.is_null() {
-        let site = call_sites::site(&frame.return_address);
-        world::unsupported("sendto with an address", site);
-    }
     let memory = ProgramMemory::block(from as usize, bytes);
-    sent((descriptor, flags), "sendto", &memory, frame)
+    // SAFETY: the address is as the caller promises.
+    unsafe {
+        sent(
+            (descriptor, flags),
+            "sendto",
+            &memory,
+            (address, length),
+            frame,
+        )
+    }
 }
 
-/// Sends what lies in memory.
-pub(super) fn sent(
+/// No address.
+const NOWHERE: (*const sockaddr, socklen_t) = (core::ptr::null(), 0);
+
+/// Sends what lies in memory, to an address or to the other side.
+///
+/// # Safety
+///
+/// The address is null, or so many bytes lie there.
+pub(super) unsafe fn sent(
     (descriptor, flags): (c_int, c_int),
     call: &'static str,
     memory: &ProgramMemory,
+    (address, length): (*const sockaddr, socklen_t),
     frame: &Frame,
 ) -> isize {
     let descriptor = descriptor_arguments::own(descriptor);
     allow(flags, MSG_DONTWAIT | MSG_NOSIGNAL, call, frame);
     memory.note_read(frame);
     let found = open_description::look_up(descriptor, Access { call, ..WRITE }, frame);
+    let site = call_sites::site(&frame.return_address);
     found.use_socket(call, |socket, waits| {
+        let waits = waits && flags & MSG_DONTWAIT == 0;
+        if let Modelled::Socket(socket) = socket
+            && socket.is_of_datagrams()
+        {
+            let mut to = None;
+            if !address.is_null() {
+                let family = socket.family();
+                // SAFETY: not null, so so many bytes lie there, as the caller promises.
+                to = Some(unsafe { addresses::read(family, address, length, call, frame) }?);
+            }
+            let bytes = memory.bytes().ok_or(libc::EFAULT)?;
+            return match datagrams::send(socket, to, &bytes, waits, frame, site) {
+                Ok(sent) => Ok(sent),
+                Err(Failed::With(error)) => Err(error),
+                Err(Failed::Cancelled) => endpoints::cancelled(descriptor, frame),
+            };
+        }
+        if !address.is_null() {
+            world::unsupported(&format!("{call} with an address"), site);
+        }
         let quiet = flags & MSG_NOSIGNAL != 0;
-        let endpoint = socket.end(Way::Out, quiet, call_sites::site(&frame.return_address))?;
+        let endpoint = socket.end(Way::Out, quiet, site)?;
         let how = Transfer {
             number: descriptor,
-            waits: waits && flags & MSG_DONTWAIT == 0,
+            waits,
             peeks: false,
             no_signal: quiet,
         };
@@ -263,14 +298,14 @@ unsafe extern "C" fn receive_from(
 ) -> isize {
     outside_run!(recvfrom: fn(descriptor: c_int, into: *mut c_void, bytes: usize, flags: c_int, address: *mut sockaddr, length: *mut socklen_t) -> isize);
     let memory = ProgramMemory::block(into as usize, bytes);
-    let got = received((descriptor, flags), "recvfrom", &memory, frame).result;
-    if got >= 0 && !address.is_null() && !length.is_null() {
-        accesses::range(length as usize, size_of::<socklen_t>(), true, frame);
-        // Sockets of a pair have no name.
-        // SAFETY: not null, so a length lies there, as the caller promises.
-        unsafe { length.write(0) };
+    let got = received((descriptor, flags), "recvfrom", &memory, frame);
+    if got.result >= 0 && !address.is_null() && !length.is_null() {
+        // SAFETY: there is room for an address, as the caller promises.
+        if let Err(error) = unsafe { addresses::store(&got.sender, address, length, frame) } {
+            return failed(error) as isize;
+        }
     }
-    got
+    got.result
 }
 
 /// What a call has received.
@@ -279,6 +314,8 @@ pub(super) struct Received {
     pub(super) result: isize,
     /// How long the message was.
     pub(super) whole: usize,
+    /// The address of its sender; empty: it has none, or is known.
+    pub(super) sender: Vec<u8>,
 }
 
 /// Receives into memory.
@@ -293,7 +330,7 @@ pub(super) fn received(
     allow(flags, known, call, frame);
     let found = open_description::look_up(descriptor, Access { call, ..READ }, frame);
     let site = call_sites::site(&frame.return_address);
-    let mut length = 0;
+    let mut moved = Moved::default();
     let result = found.use_socket(call, |socket, waits| {
         let endpoint = socket.end(Way::In, true, site)?;
         let stream = matches!(endpoint.kind, EndKind::Stream | EndKind::Tcp(_));
@@ -306,12 +343,16 @@ pub(super) fn received(
             peeks: flags & MSG_PEEK != 0,
             no_signal: true,
         };
-        let [moved, whole] = endpoint.read(how, memory, frame)?;
-        length = whole;
-        Ok(if flags & MSG_TRUNC != 0 { whole } else { moved })
+        moved = endpoint.read(how, memory, frame)?;
+        Ok(if flags & MSG_TRUNC != 0 {
+            moved.whole
+        } else {
+            moved.bytes
+        })
     });
     Received {
         result,
-        whole: length,
+        whole: moved.whole,
+        sender: moved.sender,
     }
 }

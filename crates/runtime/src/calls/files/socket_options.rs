@@ -45,7 +45,7 @@ fn treated(level: c_int, option: c_int) -> Treated {
         (SOL_SOCKET, libc::SO_ERROR) => Treated::Error,
         (SOL_SOCKET, libc::SO_ACCEPTCONN) => Treated::Listens,
         (SOL_SOCKET, libc::SO_TYPE | libc::SO_DOMAIN | libc::SO_PROTOCOL) => Treated::Asked,
-        (SOL_SOCKET, libc::SO_KEEPALIVE | libc::SO_PRIORITY) => Treated::Kept,
+        (SOL_SOCKET, libc::SO_KEEPALIVE | libc::SO_PRIORITY | libc::SO_BROADCAST) => Treated::Kept,
         (SOL_SOCKET, libc::SO_REUSEPORT | libc::SO_LINGER | libc::SO_OOBINLINE) => Treated::KeptOff,
         (
             IPPROTO_TCP,
