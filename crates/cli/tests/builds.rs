@@ -437,6 +437,40 @@ fn a_library_is_loaded_when_it_is_opened() {
     assert!(said.contains("\"complete\": true"), "{said}");
 }
 
+/// What a name means that two libraries define depends on which was opened first. That is not explored.
+#[test]
+fn a_name_that_two_open_libraries_define_is_refused() {
+    let bench = Bench::new();
+    bench.file("answer.c", "int NAME(void) { return 1; }\n");
+    bench.file(
+        "opener.c",
+        "#include <assert.h>\n#include <dlfcn.h>\n#include <pthread.h>\n\
+         static void *up(void *name) { assert(dlopen(name, RTLD_NOW | RTLD_GLOBAL)); return 0; }\n\
+         int main(int count, char **names) {\n\
+           pthread_t thread;\n\
+           pthread_create(&thread, 0, up, names[1]);\n\
+           up(names[count - 1]);\n\
+           pthread_join(thread, 0);\n\
+         }\n",
+    );
+    let make = |library: &str, name: &str| {
+        format!("cc -fPIC -shared -DNAME={name} answer.c -o {library}.so; ")
+    };
+    let all = [
+        make("one", "same"),
+        make("two", "same"),
+        make("three", "other"),
+    ]
+    .concat();
+    fine(&bench.build(&format!("{all}cc opener.c -o opener -pthread")));
+    let refused = "unsupported: a name that several libraries opened with RTLD_GLOBAL define";
+    for (other, refuses) in [("./two.so", true), ("./three.so", false)] {
+        let said = bench.check(&["./opener", "./one.so", other]);
+        assert_eq!(said.contains(refused), refuses, "{said}");
+        assert_eq!(said.contains("\"complete\": true"), !refuses, "{said}");
+    }
+}
+
 /// A library in which one can see how often it was opened.
 const SHELF: &str = r#"
 int value = 3;

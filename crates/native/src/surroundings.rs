@@ -4,8 +4,9 @@
 //! cache of verdicts. *Owns:* nothing.
 //!
 //! A verdict holds only if all variables are the same, but for those that a shell changes by itself, and if the loader finds the
-//! same libraries. A search is continued if variables are the same whose names are strings of the program or of a library, so that it
-//! can be continued in another shell: one that was begun with other variables may diverge, and is not trusted blindly.
+//! same libraries. A search that is continued is compared by less, so that it can go on in another shell: by variables whose names
+//! are strings of the program or of a library. *May miss* there: names that the program composes, and libraries that it opens while
+//! it runs.
 
 use serde::{Deserialize, Serialize};
 use std::{

@@ -9,7 +9,7 @@ mod tables;
 
 pub use message::{KeptMessage, clear_message};
 pub use symbols::next;
-use symbols::thread_local;
+use symbols::{define_one_name, thread_local};
 
 use crate::{
     core::{cell::RunCell, program_start, restore::PAGE, sys},
@@ -284,6 +284,11 @@ impl Late {
     /// Whether something lies in it.
     pub fn holds(&self, address: usize) -> bool {
         self.whole.iter().any(|range| range.contains(&address))
+    }
+
+    /// Whether both define a name of which only one definition counts for others.
+    pub fn defines_as(&self, other: &Late) -> bool {
+        define_one_name(self.map, other.map)
     }
 
     fn goes_by(&self, name: &CStr) -> bool {

@@ -118,12 +118,19 @@ fn take_down_now(site: Site) {
     }
 }
 
-/// From now on a library and those that it needs have global scope.
-pub fn make_global(late: usize) {
+/// From now on a library and those that it needs have global scope. What a name means that two of them define depends on which was
+/// opened first; here it is the same in every order.
+pub fn make_global(late: usize, site: Site) {
     let mut opened = OPENED.borrow();
     let mut next = VecDeque::from([late]);
     while let Some(late) = next.pop_front() {
         if !opened.global.contains(&late) {
+            let all = &loaded().late;
+            let alike = |other: &usize| all[late].defines_as(&all[*other]);
+            if !file_names::alone() && opened.global.iter().any(alike) {
+                let what = "a name that several libraries opened with RTLD_GLOBAL define";
+                world::borrow().note_unsupported(what, site);
+            }
             opened.global.push(late);
             next.extend(&loaded().late[late].needs);
         }

@@ -353,7 +353,7 @@ fn open_late(late: usize, flags: c_int, site: Site) -> bool {
             }
         }
         if flags & libc::RTLD_GLOBAL != 0 {
-            make_global(late);
+            make_global(late, site);
         }
         make_ready(late, site);
     }

@@ -125,6 +125,36 @@ unsafe fn symbol(map: *const Map, name: &CStr, kinds: &[u8]) -> Option<&'static 
     }
 }
 
+/// Whether two libraries both define a name of which only one definition counts for others.
+pub fn define_one_name(one: *const Map, other: *const Map) -> bool {
+    const VARIABLE: u8 = 1;
+    const PLAIN: u8 = 2;
+    const GLOBAL: u8 = 1;
+    // SAFETY: the callers pass libraries that are loaded and stay, whose dynamic sections point to the tables that the loader
+    // itself reads.
+    unsafe {
+        let table = |tag| {
+            let entry = entries(one).find(|entry| (**entry)[0] == tag)?;
+            Some((*entry)[1])
+        };
+        let (Some(symbols), Some(strings), Some(hashes)) =
+            (table(SYMBOLS), table(STRINGS), table(GNU_HASH))
+        else {
+            return false;
+        };
+        let symbols = symbols as *const libc::Elf64_Sym;
+        Hashes::at(hashes as *const u32).all().any(|place| {
+            let own = &*symbols.add(place);
+            // Weak ones, such as C++'s inline functions, are the same everywhere.
+            let counts = own.st_shndx != 0 && own.st_info >> 4 == GLOBAL;
+            let name = CStr::from_ptr((strings as *const c_char).add(own.st_name as usize));
+            counts
+                && symbol(other, name, &[VARIABLE, PLAIN])
+                    .is_some_and(|other| other.st_info >> 4 == GLOBAL)
+        })
+    }
+}
+
 /// Whether a version is what those get who ask for none: neither local nor one of the past.
 fn is_default(version: u16) -> bool {
     const PAST: u16 = 0x8000;
@@ -157,18 +187,28 @@ impl Hashes {
         }
     }
 
+    /// All symbols.
+    fn all(&self) -> impl Iterator<Item = usize> {
+        (0..self.bucket_count as usize).flat_map(|bucket| self.chain(bucket, |_| true))
+    }
+
     /// Symbols with the hash of a name.
     fn candidates(&self, name: &CStr) -> impl Iterator<Item = usize> {
         let add = |hash: u32, byte: &u8| hash.wrapping_mul(33).wrapping_add((*byte).into());
         let hash = name.to_bytes().iter().fold(5381, add);
         let bucket = (hash % self.bucket_count) as usize;
+        self.chain(bucket, move |found| found | 1 == hash | 1)
+    }
+
+    /// The symbols of a bucket whose hashes, but for the lowest bit, are as wanted.
+    fn chain(&self, bucket: usize, wanted: impl Fn(u32) -> bool) -> impl Iterator<Item = usize> {
         // SAFETY: the table's own numbers; an odd one is the last of its chain.
         unsafe {
             let first = self.buckets.add(bucket).read();
             let at = move |symbol: u32| self.chains.add((symbol - self.first) as usize).read();
             let follows = move |symbol: &u32| (at(*symbol) & 1 == 0).then_some(symbol + 1);
             core::iter::successors((first != 0).then_some(first), follows)
-                .filter(move |symbol| at(*symbol) | 1 == hash | 1)
+                .filter(move |symbol| wanted(at(*symbol)))
                 .map(|symbol| symbol as usize)
         }
     }
