@@ -18,12 +18,13 @@ trampoline! {
     pthread_exit => exit, "rsi";
 }
 
-/// Whether the program imports what C++ needs, also where its C++ library is linked into it.
+/// Whether the C++ library is linked into the program, so that threads of C++ are created by the program itself. The library throws
+/// exceptions; C programs never do. (They do import `__cxa_atexit`: by `atexit`.)
 static HAS_CXX: RunValue<bool> = RunValue::new(false);
 
 pub(super) fn prepare() {
     let names = [
-        c"__cxa_atexit",
+        c"_Unwind_RaiseException",
         c"__cxa_thread_atexit",
         c"__cxa_thread_atexit_impl",
     ];
