@@ -15,7 +15,7 @@ use crate::{
     worker_target::{IdleProcesses, WorkerTarget},
 };
 use reweave_check::{Fault, Subject, plan_of};
-use reweave_model::{End, Execution, Plan, Site};
+use reweave_model::{Event, Execution, Plan, Site};
 use reweave_report::{Finding, LineCoverage, Position, Program, Trace};
 use reweave_wire::{Note, Races, Restart, Threads, Unit};
 use std::sync::{
@@ -302,8 +302,12 @@ impl Subject for NativeSubject {
 /// The first difference between two runs of one plan, other than in their steps: those were planned.
 fn execution_difference(expected: &Execution, actual: &Execution) -> Option<String> {
     let steps = (expected.events.len(), actual.events.len());
-    // Rounds of loops that nobody ends were taken back, and are shown.
-    let shown = expected.end == End::Livelock && !expected.attempts.is_empty();
+    // Rounds of loops that no thread has left at the end were taken back, and are shown.
+    let shown = expected.attempts.iter().any(|attempt| {
+        let of_thread = |event: &&Event| event.thread == attempt.since.thread;
+        let done = expected.events.iter().filter(of_thread).count();
+        done == attempt.since.count as usize
+    });
     if steps.0 != steps.1 && !(shown && steps.0 < steps.1) {
         return Some(format!(
             "{} steps were recorded, now there are {}",

@@ -25,9 +25,9 @@ pub fn sentence(error: &clap::Error) -> String {
     let argument = arguments.split(' ').next().unwrap_or_default();
     let value = text(ContextKind::InvalidValue);
     let usage = text(ContextKind::Usage);
-    let meant = |kind: ContextKind, otherwise: &str| match text(kind).as_str() {
-        "" => otherwise.to_owned(),
-        name => format!("did you mean {name}?"),
+    let meant = |kind: ContextKind, otherwise: &str| match nearest(error, kind) {
+        None => otherwise.to_owned(),
+        Some(name) => format!("did you mean {name}?"),
     };
     match error.kind() {
         ErrorKind::ValueValidation => {
@@ -75,9 +75,14 @@ pub fn sentence(error: &clap::Error) -> String {
 /// The command whose own sentence for this misspelling names it.
 fn near_verb(name: &str) -> Option<String> {
     let error = super::Cli::try_parse_from(["reweave", name]).err()?;
-    match error.get(ContextKind::SuggestedSubcommand)? {
-        ContextValue::String(verb) => Some(verb.clone()),
-        ContextValue::Strings(verbs) => verbs.first().cloned(),
+    nearest(&error, ContextKind::SuggestedSubcommand)
+}
+
+/// The best of clap's suggestions, which is its last.
+fn nearest(error: &clap::Error, kind: ContextKind) -> Option<String> {
+    match error.get(kind)? {
+        ContextValue::String(name) => Some(name.clone()),
+        ContextValue::Strings(names) => names.last().cloned(),
         _ => None,
     }
 }
