@@ -47,7 +47,7 @@ pub struct Addresses {
     /// Counts allocations and frees.
     moment: u32,
     frees: Vec<Freed>,
-    /// Clocks of the frees, one after the other.
+    /// Clocks of frees and joins, one after the other.
     clocks: Vec<u32>,
     /// Whether a use of some block is stale.
     stale: bool,
@@ -59,13 +59,17 @@ pub struct Addresses {
 /// A block was freed.
 struct Freed {
     moment: u32,
-    /// The clock of its thread: begin and length in the list of clocks.
-    clock: (u32, u32),
+    /// The clock of its thread.
+    clock: KeptClock,
     /// A use of the block does not happen before.
     stale: bool,
     /// Whether an allocation can have the address again.
     returns: bool,
 }
+
+/// A clock in the list of clocks: begin and length.
+#[derive(Clone, Copy)]
+pub struct KeptClock(u32, u32);
 
 /// When a block was allocated.
 #[derive(Clone, Copy, Default)]
@@ -93,6 +97,18 @@ impl Addresses {
         self.unmapped.clear();
     }
 
+    /// Keeps a clock until the end of the run.
+    pub fn keep(&mut self, clock: &[u32]) -> KeptClock {
+        let kept = KeptClock(self.clocks.len() as u32, clock.len() as u32);
+        self.clocks.extend_from_slice(clock);
+        kept
+    }
+
+    pub fn clock(&self, kept: KeptClock) -> &[u32] {
+        let KeptClock(begin, length) = kept;
+        &self.clocks[begin as usize..][..length as usize]
+    }
+
     /// Whether allocations at this place are operations.
     #[inline]
     fn covers(&self, site: u32) -> bool {
@@ -110,8 +126,7 @@ impl Addresses {
 
     /// Whether an allocation might be made after the free: it does not happen before.
     fn may_follow(&self, freed: &Freed, born: Born) -> bool {
-        let (begin, length) = (freed.clock.0 as usize, freed.clock.1 as usize);
-        born.may_follow(freed.moment, &self.clocks[begin..begin + length])
+        born.may_follow(freed.moment, self.clock(freed.clock))
     }
 }
 
@@ -197,13 +212,13 @@ impl World {
         let addresses = &mut self.addresses;
         addresses.moment += 1;
         addresses.stale |= stale;
+        let clock = addresses.keep(clock);
         addresses.frees.push(Freed {
             moment: addresses.moment,
-            clock: (addresses.clocks.len() as u32, clock.len() as u32),
+            clock,
             stale,
             returns: block.born.moment > 0,
         });
-        addresses.clocks.extend_from_slice(clock);
     }
 
     /// How many blocks the run has freed.

@@ -10,7 +10,7 @@
 //! Where a thread is joined by another than its creator, copies may be gone by then: the two are taken to show.
 
 use crate::run::{
-    address_reuse::Born,
+    address_reuse::{Born, KeptClock},
     handle_copies::{self, Wanted},
     slots,
     world::{self, Thread, World},
@@ -24,7 +24,7 @@ use reweave_model::{Site, ThreadId};
 pub struct Identity {
     born: Born,
     /// When another thread joined it, and that thread's clock.
-    joined: Option<(u32, Vec<u32>)>,
+    joined: Option<(u32, KeptClock)>,
     /// It asked for its own handle, and may have kept it.
     asked: bool,
     /// The return address of its last call that asked, if the answer is not kept for all that is known.
@@ -57,10 +57,14 @@ impl Identity {
     }
 }
 
-/// The running thread, whose stack is live from `stack` on, is about to create this one.
-pub fn creating(child: ThreadId, stack: usize) {
+/// The running thread, whose stack is live from `stack` on, is about to create this one; the program may keep its id.
+pub fn creating(child: ThreadId, stack: usize, keeps_id: bool) {
     let mut gone: Vec<Wanted> = {
-        let world = world::borrow();
+        let mut world = world::borrow();
+        if !core::mem::replace(&mut world.keeps_ids, keeps_id) {
+            return;
+        }
+        world.keeps_ids = true;
         let created = world.created_here().map(|(_, thread)| thread);
         let gone = created.filter(|thread| thread.joined || thread.detached);
         gone.map(|thread| Wanted {
@@ -88,14 +92,19 @@ pub fn creating(child: ThreadId, stack: usize) {
 pub fn joined(thread: ThreadId, stack: usize) {
     let (later, by_creator, handle) = {
         let mut world = world::borrow();
+        let world = &mut *world;
         let moment = world.next_moment();
-        let clock: Vec<u32> = world.races.clock(world.current).into();
+        let clock = world.races.clock(world.current);
+        let kept = world.addresses.keep(clock);
+        world.threads[thread.index()].identity.joined = Some((moment, kept));
+        if !world.keeps_ids {
+            return;
+        }
         let created = world.created_here().filter(|(id, _)| *id != thread);
-        let later = created.filter(|(_, other)| other.identity.born.may_follow(moment, &clock));
+        let later = created.filter(|(_, other)| other.identity.born.may_follow(moment, clock));
         let later: Vec<ThreadId> = later.map(|(id, _)| id).collect();
         let me = world.current.0;
-        let joined = &mut world.threads[thread.index()];
-        joined.identity.joined = Some((moment, clock));
+        let joined = &world.threads[thread.index()];
         (later, joined.identity.born.thread == me, joined.handle)
     };
     if later.is_empty() {
@@ -170,7 +179,7 @@ impl World {
     fn gone(&self, index: usize) -> Option<(u32, Vec<u32>)> {
         let thread = &self.threads[index];
         match &thread.identity.joined {
-            Some(joined) => Some(joined.clone()),
+            Some((moment, kept)) => Some((*moment, self.addresses.clock(*kept).into())),
             None => (thread.detached && thread.finished)
                 .then(|| (u32::MAX, self.races.clock(ThreadId(index as u32)).into())),
         }

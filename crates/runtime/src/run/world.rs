@@ -135,6 +135,8 @@ pub struct World {
     pub stores: Stores,
     /// What became of addresses.
     pub addresses: Addresses,
+    /// The program may keep the id of a thread of this run.
+    pub keeps_ids: bool,
     pub values: Values,
     /// Places known to ask for less than sequential consistency.
     weak_orders: usize,
@@ -256,6 +258,7 @@ pub fn start(seated: bool) {
         unsettled: None,
         stores: Stores::default(),
         addresses: Addresses::default(),
+        keeps_ids: false,
         values: Values::default(),
         weak_orders: 0,
         guarded: Vec::new(),
@@ -305,6 +308,7 @@ impl World {
         self.unsettled = None;
         self.stores.clear();
         self.addresses.clear();
+        self.keeps_ids = false;
         self.values.clear();
         self.notes.clear();
         self.status = None;

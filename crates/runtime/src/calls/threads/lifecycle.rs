@@ -59,7 +59,8 @@ pub(super) unsafe extern "C" fn create(
     };
     accesses::range(handle as usize, size_of::<Handle>(), true, frame);
     signals::opened(!wanted.mask.unwrap_or_else(signals::blocked));
-    if call_sites::library(frame.return_address, "/libgomp.so") {
+    let by_library = modules::is_library(frame.return_address);
+    if by_library && call_sites::library(frame.return_address, "/libgomp.so") {
         world::unsupported("a thread of libgomp", site);
     }
     file_mappings::spawning(site);
@@ -67,8 +68,8 @@ pub(super) unsafe extern "C" fn create(
     // borrow is alive.
     unsafe { handle.write_volatile(handle.read_volatile()) };
     let child = ThreadId(world::borrow().threads.len() as u32);
-    let keeps_ids = modules::is_library(frame.return_address) || HAS_CXX.get();
-    thread_identities::creating(child, core::ptr::from_ref(frame) as usize);
+    let keeps_ids = by_library || HAS_CXX.get();
+    thread_identities::creating(child, core::ptr::from_ref(frame) as usize, keeps_ids);
     wanted.prepare(child);
     signals::begin_with(wanted.mask);
     world::spawn(start, argument, site, None, |thread| {
