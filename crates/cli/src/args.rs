@@ -270,9 +270,15 @@ pub struct SuiteOptions {
     /// Which test goes on next: finish-most (the one that is done soonest), even (the one that is covered least), round-robin
     #[arg(long)]
     pub policy: Option<String>,
-    /// How many workers explore at once [default: one for each core]
+    /// How many workers explore at once [default: one for each core]; with --cluster, how many tests are explored at once
     #[arg(long, value_name = "N", value_parser = number::<NonZeroUsize>)]
     pub workers: Option<NonZeroUsize>,
+    /// Explore on the workers of a cluster: the address of its broker, such as nats://host:4222
+    #[arg(long, value_name = "URL", conflicts_with_all = ["init", "simulate"])]
+    pub cluster: Option<String>,
+    /// What to show the broker, and the key to sign programs with
+    #[arg(long, value_name = "FILE", requires = "cluster")]
+    pub credentials: Option<PathBuf>,
     /// Remember unfinished tests: next time they go first, and continue where they stopped
     #[arg(long, value_name = "FILE")]
     pub state: Option<PathBuf>,
@@ -354,6 +360,8 @@ pub enum ReportFormat {
     Dot,
     /// Trace events, for Perfetto
     Chrome,
+    /// A search on a cluster over time, as a picture
+    Svg,
 }
 
 #[cfg(test)]

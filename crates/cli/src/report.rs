@@ -7,7 +7,7 @@ use crate::{
 };
 use reweave_report::{
     Document, ExitCode, Shown, Sources, chrome, dot, github, junit_result, junit_suite,
-    render_result, render_suite, render_trace, sarif, save,
+    render_result, render_suite, render_trace, sarif, save, svg,
 };
 use std::path::Path;
 
@@ -61,6 +61,19 @@ pub fn run(options: &ReportOptions) -> ExitCode {
         (Document::Result(result), ReportFormat::Text) => render_result(result, style),
         (Document::Suite(suite), ReportFormat::Json) => suite.to_json(),
         (Document::Suite(suite), ReportFormat::Text) => render_suite(suite, style),
+        (Document::Result(result), ReportFormat::Svg) => {
+            match result.fleet.as_ref().and_then(svg) {
+                Some(picture) => picture,
+                None => {
+                    return usage(
+                        "the picture is of a search on a cluster (`reweave check --cluster`), and this was explored by one machine",
+                    );
+                }
+            }
+        }
+        (Document::Trace(_) | Document::Suite(_), ReportFormat::Svg) => {
+            return usage("the picture is of a whole search on a cluster; name its result");
+        }
         (Document::Result(_) | Document::Suite(_), ReportFormat::Dot | ReportFormat::Chrome) => {
             return usage(&format!(
                 "{}: this is about many executions, and the picture is one of a single one; name a trace",

@@ -11,6 +11,7 @@ mod state_file;
 
 use crate::{
     args::{Format, SuiteOptions},
+    cluster::SharedCluster,
     output::{print, say, style, usage},
     signals::interrupts,
 };
@@ -74,15 +75,40 @@ fn tests(options: &SuiteOptions) -> Result<ExitCode, String> {
         Some(path) => StateFile::read(path)?,
         None => StateFile::new(),
     };
-    let cores = || std::thread::available_parallelism().map_or(1, usize::from);
-    let workers = options.workers.map_or_else(cores, usize::from);
+    let cluster = cluster(options)?;
+    let workers = options
+        .workers
+        .map_or_else(|| usual(cluster.is_some()), usize::from);
     let mut document = SuiteDocument::new(&options.file.to_string_lossy(), policy.name());
     document.budget_s = budget.map(|budget| budget.as_secs_f64());
     document.workers = workers as u32;
     let until = budget.and_then(|budget| start.checked_add(budget));
-    document.tests = explore(suite, &places, &mut state, policy, workers, until)?;
+    let exploration = Exploration {
+        policy,
+        workers,
+        until,
+        cluster: cluster.as_ref(),
+    };
+    document.tests = explore(suite, &places, &mut state, &exploration)?;
+    if let Some(cluster) = &cluster {
+        document.workers = cluster.slots() as u32;
+    }
     document.elapsed_s = start.elapsed().as_secs_f64();
     tell(options, &places, &document, &state)
+}
+
+/// How many tests have a turn at the same time: one for each core, and more where others explore them.
+fn usual(elsewhere: bool) -> usize {
+    const ELSEWHERE: usize = 4;
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    if elsewhere { ELSEWHERE * cores } else { cores }
+}
+
+fn cluster(options: &SuiteOptions) -> Result<Option<SharedCluster>, String> {
+    let credentials = options.credentials.as_deref();
+    let connect = |url| SharedCluster::connect(url, credentials);
+    let cluster = options.cluster.as_deref().map(connect).transpose();
+    cluster.map_err(|failure| failure.sentence)
 }
 
 /// The command line's, or else the file's.
@@ -138,13 +164,20 @@ fn can_be_written(path: &Path) -> Result<(), String> {
     fs::remove_file(&neighbour).map_err(failed)
 }
 
+/// How tests are explored.
+struct Exploration<'a> {
+    policy: Policy,
+    /// How many tests have a turn at the same time.
+    workers: usize,
+    until: Option<Instant>,
+    cluster: Option<&'a SharedCluster>,
+}
+
 fn explore(
     mut suite: SuiteFile,
     places: &Places,
     state: &mut StateFile,
-    policy: Policy,
-    workers: usize,
-    until: Option<Instant>,
+    how: &Exploration<'_>,
 ) -> Result<Vec<reweave_report::TestEntry>, String> {
     for test in &mut suite.tests {
         test.check.options.output.clone_from(&places.output);
@@ -157,9 +190,9 @@ fn explore(
     order.sort_by_key(|index| state.rank(&suite.tests[*index].name));
     let jobs = suite.tests.iter();
     let jobs: Vec<_> = jobs
-        .map(|test| Mutex::new(Job::new(test, state, &stop, until)))
+        .map(|test| Mutex::new(Job::new(test, state, &stop, how.until).on(how.cluster)))
         .collect();
-    let entries = schedule::run(&jobs, &order, policy, workers, until, &stop);
+    let entries = schedule::run(&jobs, &order, how, &stop);
     if stop.load(Relaxed) {
         say("interrupted: this is what is known so far");
     }

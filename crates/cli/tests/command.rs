@@ -175,6 +175,8 @@ fn other_programs_have_their_formats() {
     let wrong = [
         (result, "dot", "name a trace"),
         (result, "chrome", "name a trace"),
+        (result, "svg", "explored by one machine"),
+        (trace, "svg", "name its result"),
         (trace, "junit", "this is a trace"),
         (trace, "xml", "invalid value"),
     ];

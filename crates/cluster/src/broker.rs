@@ -611,20 +611,33 @@ impl Queue {
                 Ok(None) | Err(_) => Ok(None),
             }
         })?;
-        let Some(message) = message else {
-            return Ok(None);
-        };
+        Ok(message.and_then(|message| self.delivery(message)))
+    }
+
+    /// The next token if there is one now.
+    pub(crate) fn at_hand(&self) -> Option<Delivery> {
+        const ANSWER: Duration = Duration::from_secs(1);
+        let message = self.handle.block_on(async {
+            let batch = self.consumer.fetch().max_messages(1);
+            let mut batch = batch.messages().await.ok()?;
+            let answer = tokio::time::timeout(ANSWER, batch.next()).await;
+            answer.ok()??.ok()
+        })?;
+        self.delivery(message)
+    }
+
+    fn delivery(&self, message: jetstream::Message) -> Option<Delivery> {
         let times = message.info().map_or(1, |info| info.delivered);
         let Ok(token) = Token::decode(&message.payload) else {
             let _ = self.handle.block_on(message.ack());
-            return Ok(None);
+            return None;
         };
-        Ok(Some(Delivery {
+        Some(Delivery {
             token,
             times,
             handle: self.handle.clone(),
             message: message.into(),
-        }))
+        })
     }
 }
 

@@ -39,6 +39,10 @@ pub struct Fleet {
     pub runs: u64,
     /// Pieces that are out.
     pub out: usize,
+    /// Reports that were taken in, and those that came again or too late.
+    pub reports: (u64, u64),
+    /// Processes of workers that fell silent.
+    pub lost: u64,
     /// Workers that cannot explore the program, and why.
     pub refused: BTreeMap<String, String>,
 }
@@ -56,14 +60,18 @@ pub struct Coordination<'a> {
     asks: mpsc::Receiver<(String, Vec<u8>)>,
     /// The last word of each worker.
     fleet: BTreeMap<String, (Instant, Alive)>,
+    /// Workers that said no last word.
+    lost: u64,
 }
 
 /// How long to wait for a report before looking at everything else.
 const TICK: Duration = Duration::from_millis(20);
 /// Reports that are taken in together.
 const BATCH: usize = 64;
-/// A worker that is silent for so long is not shown.
+/// A worker that is silent for so long is gone.
 const SILENT: Duration = Duration::from_secs(3);
+/// Workers that are interrupted report within this time.
+const GRACE: Duration = Duration::from_millis(300);
 /// A record that may be stored in parts.
 const LONG: usize = 256 << 10;
 
@@ -82,8 +90,10 @@ impl<'a> Coordination<'a> {
             Written::Conflict => return Err(taken(search)),
         };
         broker.queue_of(search)?;
+        // Workers answer the head at once.
+        let coordination = Coordination::of(broker, search, revision)?;
         broker.put(&[(head_key(search), manifest)])?;
-        Coordination::of(broker, search, revision)
+        Ok(coordination)
     }
 
     /// Becomes the coordinator of a search: `machine` took over from the record with this revision.
@@ -115,6 +125,7 @@ impl<'a> Coordination<'a> {
             alive: broker.listen("alive")?,
             asks: broker.listen(&format!("ask.{search}"))?,
             fleet: BTreeMap::new(),
+            lost: 0,
         })
     }
 
@@ -142,8 +153,47 @@ impl<'a> Coordination<'a> {
             if let Some(ending) = self.carry_out(step)? {
                 return Ok(ending);
             }
+            self.forget_silent();
             desk.look(&machine.home, &self.fleet(machine));
         }
+    }
+
+    /// Brings all pieces home, so that the search is whole in this process: workers report what they explore, and what none of them
+    /// reports within [`GRACE`] comes home as it was dealt. The search goes on with [`Coordination::run`], or is stored elsewhere.
+    pub fn gather<H: Home>(&mut self, machine: &mut Coordinator<H>) -> Result<Ending, BrokerError> {
+        let begun = Instant::now();
+        let mut withdrawn = false;
+        machine.end_at(Some(0));
+        while machine.out() > 0 {
+            let inputs = self.inputs(false)?;
+            if !withdrawn && begun.elapsed() >= GRACE {
+                withdrawn = true;
+                self.withdraw(machine)?;
+            }
+            // Each step stores the record.
+            if !inputs.iter().any(|it| matches!(it, Input::Report(_))) {
+                continue;
+            }
+            let step = machine.step(self.now_ms(), inputs);
+            match self.carry_out(step)? {
+                None | Some(Ending::Late) => {}
+                Some(ending) => return Ok(ending),
+            }
+        }
+        Ok(Ending::Late)
+    }
+
+    /// Reports the pieces that are out as they were dealt. Where a worker was faster its report counts, and otherwise not.
+    fn withdraw<H: Home>(&self, machine: &Coordinator<H>) -> Result<(), BrokerError> {
+        for piece in machine.pieces_out() {
+            let Some((_, payload)) = self.broker.get(&Key::piece(&self.search, piece))? else {
+                continue;
+            };
+            let report = Report::unexplored(piece, payload);
+            let key = Key::report(&self.search, piece);
+            self.broker.replace(&key, &report.encode(), 0)?;
+        }
+        Ok(())
     }
 
     /// Stores that the search starts over.
@@ -163,8 +213,13 @@ impl<'a> Coordination<'a> {
         let mut inputs = Vec::new();
         while let Ok((_, bytes)) = self.alive.try_recv() {
             if let Ok(alive) = Alive::decode(&bytes) {
-                let last = (Instant::now(), alive.clone());
-                self.fleet.insert(alive.worker.clone(), last);
+                match alive.leaves {
+                    true => self.fleet.remove(&alive.worker),
+                    false => {
+                        let last = (Instant::now(), alive.clone());
+                        self.fleet.insert(alive.worker.clone(), last)
+                    }
+                };
                 inputs.push(Input::Alive(alive));
             }
         }
@@ -218,14 +273,21 @@ impl<'a> Coordination<'a> {
         Ok(())
     }
 
+    fn forget_silent(&mut self) {
+        let known = self.fleet.len();
+        self.fleet.retain(|_, (at, _)| at.elapsed() < SILENT);
+        self.lost += (known - self.fleet.len()) as u64;
+    }
+
     fn fleet<H: Home>(&self, machine: &Coordinator<H>) -> Fleet {
         let mut fleet = Fleet {
             slots: machine.slots(self.now_ms()),
             out: machine.out(),
+            reports: machine.reports(),
+            lost: self.lost,
             ..Fleet::default()
         };
-        let here = self.fleet.values();
-        for (_, alive) in here.filter(|(at, alive)| at.elapsed() < SILENT && !alive.leaves) {
+        for (_, alive) in self.fleet.values() {
             for (_, _, runs) in alive.busy.iter().filter(|(id, ..)| *id == self.search) {
                 fleet.busy += 1;
                 fleet.runs += runs;

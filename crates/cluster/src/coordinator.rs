@@ -147,6 +147,8 @@ pub struct Coordinator<H> {
     next: u64,
     out: BTreeMap<PieceId, Out>,
     fleet: BTreeMap<String, Seen>,
+    /// How many searches share the fleet.
+    sharing: usize,
     writer: (u64, u64),
     reports: u64,
     repeated: u64,
@@ -171,6 +173,7 @@ impl<H: Home> Coordinator<H> {
             next: 0,
             out: BTreeMap::new(),
             fleet: BTreeMap::new(),
+            sharing: 1,
             writer: (writer, 0),
             reports: 0,
             repeated: 0,
@@ -207,6 +210,16 @@ impl<H: Home> Coordinator<H> {
         self.epoch += 1;
     }
 
+    /// The search ends as late then, in the time that [`Coordinator::step`] is given; `None`: never.
+    pub fn end_at(&mut self, until_ms: Option<u64>) {
+        self.limits.until_ms = until_ms;
+    }
+
+    /// So many searches share the fleet from here on.
+    pub fn share_among(&mut self, searches: usize) {
+        self.sharing = searches.max(1);
+    }
+
     /// The present epoch.
     pub fn epoch(&self) -> u32 {
         self.epoch
@@ -215,6 +228,11 @@ impl<H: Home> Coordinator<H> {
     /// Pieces that are out.
     pub fn out(&self) -> usize {
         self.out.len()
+    }
+
+    /// Their names.
+    pub fn pieces_out(&self) -> Vec<PieceId> {
+        self.out.keys().copied().collect()
     }
 
     /// Reports that were taken in, and those that came again or too late.
@@ -227,6 +245,11 @@ impl<H: Home> Coordinator<H> {
         let here = |seen: &&Seen| now_ms.saturating_sub(seen.at_ms) < SILENT_MS;
         let fleet = self.fleet.values().filter(here);
         fleet.map(|seen| seen.slots as usize).sum()
+    }
+
+    /// How many of these are for this search.
+    fn share(&self, now_ms: u64) -> usize {
+        self.slots(now_ms).div_ceil(self.sharing)
     }
 
     /// The first record of a search, or the one by which this process takes over.
@@ -351,7 +374,7 @@ impl<H: Home> Coordinator<H> {
 
     /// Hands out what is left, while there are fewer pieces than wanted.
     fn deal(&mut self, now_ms: u64, step: &mut Step) {
-        let slots = self.slots(now_ms);
+        let slots = self.share(now_ms);
         let wanted = (slots * self.pace.pieces).saturating_sub(self.out.len());
         let most = match self.unused_runs() {
             _ if slots == 0 => 0,
@@ -394,7 +417,7 @@ impl<H: Home> Coordinator<H> {
     }
 
     fn token(&self, piece: PieceId, now_ms: u64) -> Token {
-        let slots = self.slots(now_ms).max(1) as u64;
+        let slots = self.share(now_ms).max(1) as u64;
         let active = slots.min(self.out.len() as u64);
         let slice = match self.pace.variable {
             true => {
@@ -420,7 +443,7 @@ impl<H: Home> Coordinator<H> {
 
     /// Calls the oldest pieces back if there are fewer than the fleet can explore.
     fn recall(&mut self, now_ms: u64, step: &mut Step) {
-        let idle = self.slots(now_ms).saturating_sub(self.out.len());
+        let idle = self.share(now_ms).saturating_sub(self.out.len());
         let (Some(least), 1..) = (self.pace.recall_ms, idle) else {
             return;
         };

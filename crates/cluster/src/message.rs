@@ -246,6 +246,19 @@ pub(crate) fn decode<T: DeserializeOwned>(bytes: &[u8]) -> Result<(T, &[u8]), Ma
 }
 
 impl Report {
+    /// Of a piece that comes back as it was dealt.
+    pub(crate) fn unexplored(piece: PieceId, payload: Vec<u8>) -> Report {
+        Report {
+            piece,
+            outcome: Outcome::Explored,
+            runs: 0,
+            busy_ms: 0,
+            moving_ms: 0,
+            worker: String::new(),
+            payload,
+        }
+    }
+
     /// As bytes.
     pub fn encode(&self) -> Vec<u8> {
         encode(self, &self.payload)

@@ -183,6 +183,13 @@ pub fn serve(
     Ok(())
 }
 
+/// A token that need not be waited for, of the first search that has one. Of a single search it is waited for in any case.
+fn at_hand(searches: &[Arc<Known>], first: usize) -> Option<(&Arc<Known>, Delivery)> {
+    let several = if searches.len() > 1 { searches } else { &[] };
+    let mut turned = several.iter().cycle().skip(first).take(several.len());
+    turned.find_map(|known| Some((known, known.queue.at_hand()?)))
+}
+
 impl Serving<'_> {
     /// A search begins.
     fn meet(&self, key: &str, head: &[u8]) {
@@ -212,6 +219,8 @@ impl Serving<'_> {
             files: Mutex::default(),
         };
         lock(&self.searches).insert(search, known.into());
+        // Its coordinator need not wait for the next beat.
+        self.broker.send("alive", self.alive(false).encode());
     }
 
     fn suits(&self, manifest: Manifest) -> Result<Manifest, Sentence> {
@@ -296,7 +305,12 @@ impl Serving<'_> {
                 continue;
             }
             turn += 1;
-            let known = &searches[turn % searches.len()];
+            let first = turn % searches.len();
+            if let Some((known, delivery)) = at_hand(&searches, first) {
+                self.work(index, known, delivery, &mut explorers);
+                continue;
+            }
+            let known = &searches[first];
             match known.queue.next(WAIT / searches.len() as u32) {
                 Ok(Some(delivery)) => self.work(index, known, delivery, &mut explorers),
                 Ok(None) => self.drop_if_ended(known),
@@ -397,13 +411,8 @@ impl Serving<'_> {
 
     fn report(&self, token: &Token) -> Report {
         Report {
-            piece: token.piece,
-            outcome: Outcome::Explored,
-            runs: 0,
-            busy_ms: 0,
-            moving_ms: 0,
             worker: self.place.name.clone(),
-            payload: Vec::new(),
+            ..Report::unexplored(token.piece, Vec::new())
         }
     }
 

@@ -153,6 +153,18 @@ fn id() -> SearchId {
     SearchId::new(7)
 }
 
+fn reported(piece: PieceId, runs: u64, payload: Vec<u8>) -> Report {
+    Report {
+        piece,
+        outcome: Outcome::Explored,
+        runs,
+        busy_ms: 0,
+        moving_ms: 0,
+        worker: String::new(),
+        payload,
+    }
+}
+
 impl World<'_> {
     fn new(program: &Program, algorithm: AlgorithmName, seed: u64, limits: Limits) -> World<'_> {
         let mut search = Search::new(options(algorithm));
@@ -219,6 +231,19 @@ impl World<'_> {
             inputs.push(Input::Report(Report::decode(&bytes).unwrap()));
         }
         inputs
+    }
+
+    /// A coordinator reports pieces that are out as they were dealt, where no worker was faster.
+    fn withdraw(&mut self, index: usize) {
+        for piece in self.leaders[index].machine.pieces_out() {
+            let Some(payload) = self.broker.pieces.get(&piece) else {
+                continue;
+            };
+            let payload = payload.clone();
+            self.faults += 1;
+            let place = self.broker.reports.entry(piece);
+            place.or_insert_with(|| reported(piece, 0, payload).encode());
+        }
     }
 
     /// Lets a coordinator do its step, or the beginning of it; the totals, if it is over.
@@ -327,15 +352,8 @@ impl World<'_> {
         let most = self.dice.below(6) as u64;
         let most = token.most_runs.map_or(most, |limit| most.min(limit));
         advance(&mut search, self.program, most);
-        Event::Explored(Report {
-            piece: token.piece,
-            outcome: Outcome::Explored,
-            runs: search.totals().runs(),
-            busy_ms: 0,
-            moving_ms: 0,
-            worker: String::new(),
-            payload: serde_json::to_vec(&search.store()).unwrap(),
-        })
+        let payload = serde_json::to_vec(&search.store()).unwrap();
+        Event::Explored(reported(token.piece, search.totals().runs(), payload))
     }
 
     fn run(&mut self) -> Totals {
@@ -346,6 +364,9 @@ impl World<'_> {
             }
             if self.dice.one_in(3) {
                 let leader = self.dice.below(self.leaders.len());
+                if self.dice.one_in(30) {
+                    self.withdraw(leader);
+                }
                 if let Some(totals) = self.lead(leader) {
                     return totals;
                 }

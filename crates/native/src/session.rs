@@ -219,6 +219,16 @@ impl Session {
         self.check.subject().end_processes();
     }
 
+    /// The program.
+    pub fn program(&self) -> &NativeProgram {
+        &self.program
+    }
+
+    /// How it is checked, as it was asked for.
+    pub fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
     /// The check itself.
     pub fn check(&self) -> &Check<NativeSubject> {
         &self.check

@@ -1,6 +1,6 @@
 //! A small server for the results of a directory, for one person at the same machine.
 //!
-//! *Called by:* `reweave report --serve`. It answers GET on four kinds of address and rereads the directory each time, so
+//! *Called by:* `reweave report --serve`. It answers GET on five kinds of address and rereads the directory each time, so
 //! that a page shows what is there now. Files go by names from a list of what was found ([`shelf`]): there is no way to name
 //! anything else. A request must name this server as its host, or a page from elsewhere could read it by way of a name that
 //! leads here.
@@ -9,6 +9,7 @@ mod causes;
 mod compare;
 mod coverage;
 mod dates;
+mod fleet;
 mod list;
 mod request;
 mod shelf;
@@ -107,10 +108,14 @@ impl Server {
                 };
                 compare::compare(result("a")?, result("b")?)
             }
-            "/coverage" => {
+            about @ ("/coverage" | "/fleet") => {
                 let name = request.value("of");
                 let name = name.ok_or(Wrong::Request("the search is named by `of`"))?;
-                coverage::coverage(shelf.result(name).ok_or(Wrong::NotThere)?)
+                let item = shelf.result(name).ok_or(Wrong::NotThere)?;
+                match about {
+                    "/fleet" => fleet::fleet(item),
+                    _ => coverage::coverage(item),
+                }
             }
             path => {
                 let name = path.strip_prefix("/trace/").ok_or(Wrong::NotThere)?;

@@ -3,7 +3,8 @@
 use reweave_model::Kind;
 use reweave_page::serve;
 use reweave_report::{
-    Coverage, CoveredPlace, Finding, LineCoverage, Met, PlacePair, ResultDocument, UnreachedLines,
+    Coverage, CoveredPlace, Finding, FleetCourse, FleetSample, LineCoverage, Met, PlacePair,
+    ResultDocument, UnreachedLines,
 };
 use std::{
     fs,
@@ -295,4 +296,47 @@ fn what_a_search_covers_is_a_page() {
     let open = get(address, "/coverage?of=queue.result.json");
     assert!(open.contains("The other order may be possible"), "{open}");
     assert!(!open.contains("The search is complete"));
+}
+
+/// A search on a cluster has a page with its workers over time, and faults.
+#[test]
+fn workers_over_time_are_a_page() {
+    let directory = tempfile::tempdir().unwrap();
+    let sample = |at_s, busy, executions, lost| FleetSample {
+        at_s,
+        slots: 8,
+        busy,
+        pieces: 2 * busy,
+        executions,
+        reports: executions / 100,
+        repeated: lost,
+        lost,
+    };
+    let mut course = FleetCourse::default();
+    course.note(sample(0.0, 0, 500, 0));
+    course.note(sample(1.5, 8, 2500, 0));
+    course.note(sample(3.0, 6, 4500, 1));
+    let mut clustered = result(Vec::new());
+    clustered.fleet = Some(course.ended());
+    clustered.keep(directory.path(), "queue").unwrap();
+    result(Vec::new()).keep(directory.path(), "plain").unwrap();
+    let address = start(directory.path());
+    let list = get(address, "/");
+    assert_eq!(list.matches("its workers").count(), 1, "{list}");
+    assert!(list.contains("href=\"/fleet?of=queue.result.json\""));
+    let page = get(address, "/fleet?of=queue.result.json");
+    for part in [
+        "<svg xmlns=",
+        "at most 8 workers active",
+        "45 reports taken in",
+        "1 report came again or too late, and did not count",
+        "1 worker fell silent",
+        "3.0 s: workers lost: 1, reports that came again: 1",
+        "<td class=\"count\">1.50</td><td class=\"count\">8</td>",
+    ] {
+        assert!(page.contains(part), "{part}: {page}");
+    }
+    assert!(get(address, "/fleet?of=plain.result.json").contains("check --cluster"));
+    assert!(status(&get(address, "/fleet?of=../x.json")).contains("404"));
+    assert!(status(&get(address, "/fleet")).contains("400"));
 }

@@ -8,6 +8,7 @@
 mod cause;
 mod coverage;
 mod document;
+mod fleet;
 mod formats;
 mod happens_before;
 mod junit;
@@ -28,7 +29,8 @@ mod walk;
 pub use cause::Cause;
 pub use coverage::{Coverage, CoveredPlace, LineCoverage, Met, PlacePair, UnreachedLines};
 pub use document::{Document, ReadError, WriteError, load, open, save};
-pub use formats::{Shown, chrome, dot, github, sarif};
+pub use fleet::{FleetCourse, FleetSample};
+pub use formats::{Shown, chrome, dot, github, sarif, svg};
 pub use junit::{junit_result, junit_suite};
 pub use operation::Operation;
 pub use position::{NotAPosition, Position};

@@ -3,6 +3,7 @@
 use crate::{
     coverage::Coverage,
     document::{self, ReadError, WriteError},
+    fleet::FleetCourse,
 };
 use reweave_model::Kind;
 use serde::{Deserialize, Serialize};
@@ -59,6 +60,9 @@ pub struct ResultDocument {
     /// What the search covered, if that was asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub coverage: Option<Coverage>,
+    /// How a cluster explored it over time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fleet: Option<FleetCourse>,
     /// How many explored at once.
     pub workers: u32,
     /// How the program was run again, such as `warm`.
@@ -217,6 +221,7 @@ impl ResultDocument {
             estimate: None,
             multiplies: None,
             coverage: None,
+            fleet: None,
             workers: 1,
             restart: "warm".into(),
             errors: Vec::new(),

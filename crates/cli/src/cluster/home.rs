@@ -65,8 +65,8 @@ pub struct NativeDesk<'a> {
     /// See [`FIRST`].
     pub first: u64,
     pub stepped_down: &'a mut dyn FnMut(&StepDown),
-    /// Called with the fleet whenever it may have changed.
-    pub look: &'a mut dyn FnMut(&Fleet),
+    /// Called with the fleet, and the executions so far, whenever they may have changed.
+    pub look: &'a mut dyn FnMut(&Fleet, u64),
     /// What made it impossible to begin.
     pub failed: Option<reweave_native::CheckError>,
 }
@@ -97,6 +97,6 @@ impl Desk<NativeHome> for NativeDesk<'_> {
         let runs = check.totals().runs() + fleet.runs;
         self.control.runs.store(runs, Relaxed);
         self.control.failures.store(check.errors() as u64, Relaxed);
-        (self.look)(fleet);
+        (self.look)(fleet, runs);
     }
 }

@@ -3,7 +3,7 @@
 //! *Called by:* `check`, and `admin` for searches that are resumed. *Owns:* the coordinator of the search.
 
 use super::{
-    connect,
+    connect, fresh,
     home::{FIRST, NativeDesk, NativeHome},
     program,
 };
@@ -19,11 +19,10 @@ use reweave_cluster::{
     Broker, Coordination, Coordinator, Ending, Fleet, Limits, Pace, Record, SearchId,
 };
 use reweave_native::{CheckError, Finished, NativeProgram, Session, StepDown, StoredSession};
-use reweave_report::ExitCode;
+use reweave_report::{ExitCode, FleetCourse, FleetSample};
 use std::{
     cell::RefCell,
     collections::BTreeSet,
-    hash::{BuildHasher, RandomState},
     time::{Duration, Instant},
 };
 
@@ -74,11 +73,6 @@ pub fn resume(
     .run(program, Start::Again(existing))
 }
 
-/// A number that no other process has.
-fn fresh() -> u64 {
-    RandomState::new().hash_one(std::process::id())
-}
-
 enum Start<'a> {
     /// With its manifest.
     New(&'a [u8]),
@@ -99,6 +93,20 @@ struct Seen {
     most: usize,
     refused: BTreeSet<String>,
     waits: bool,
+    course: FleetCourse,
+}
+
+fn sample(begun: Instant, fleet: &Fleet, executions: u64) -> FleetSample {
+    FleetSample {
+        at_s: begun.elapsed().as_secs_f64(),
+        slots: fleet.slots as u64,
+        busy: fleet.busy as u64,
+        pieces: fleet.out as u64,
+        executions,
+        reports: fleet.reports.0,
+        repeated: fleet.reports.1,
+        lost: fleet.lost,
+    }
 }
 
 /// How a search went.
@@ -174,7 +182,11 @@ impl Search<'_> {
     ) -> Result<Ended, Failure> {
         let begun = Instant::now();
         let seen = RefCell::new(Seen::default());
-        let mut look = |fleet: &Fleet| self.look(&mut seen.borrow_mut(), begun, fleet);
+        let mut look = |fleet: &Fleet, executions: u64| {
+            let mut seen = seen.borrow_mut();
+            self.look(&mut seen, begun, fleet);
+            seen.course.note(sample(begun, fleet, executions));
+        };
         let mut stepped_down = |step: &StepDown| say(&step.to_string());
         loop {
             let mut desk = NativeDesk {
@@ -199,7 +211,8 @@ impl Search<'_> {
             let check = session.check_mut();
             check.spend(begun.elapsed().saturating_sub(check.elapsed()));
             check.end(stopped);
-            if let Some(finished) = session.conclude(&mut stepped_down)? {
+            if let Some(mut finished) = session.conclude(&mut stepped_down)? {
+                finished.result.fleet = Some(seen.take().course.ended());
                 return Ok(Ended { finished, stopped });
             }
             // A run that confirmed something showed that all have to be run in another way.

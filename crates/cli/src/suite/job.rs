@@ -8,6 +8,7 @@ use super::{
 };
 use crate::{
     check::{prepare, settings},
+    cluster::{Remote, SharedCluster, TurnLength},
     output::{Failure, say},
 };
 use reweave_check::{Control, Settings};
@@ -37,8 +38,22 @@ pub struct Job<'a> {
     /// What is remembered of it: from last time, and in the end for the next.
     kept: Option<Kept>,
     session: Option<Session>,
+    /// Where it is explored after its first turn, if not here.
+    cluster: Option<&'a SharedCluster>,
+    /// The session while the cluster explores it.
+    remote: Option<Remote<'a>>,
     /// When no test is explored any more.
     deadline: Option<Instant>,
+}
+
+/// What a test has in its turn.
+pub struct Share {
+    /// Until when.
+    pub until: Instant,
+    /// How many workers of this process.
+    pub workers: usize,
+    /// How many tests have a turn at the same time.
+    pub tests: usize,
 }
 
 /// The first turns: starting and stopping wastes at most some dozen executions.
@@ -46,6 +61,13 @@ const SLICE: Duration = Duration::from_millis(100);
 
 /// The last ones.
 const LONGEST: Duration = Duration::from_secs(2);
+
+/// Those on a cluster: workers start the program, and pieces travel.
+const REMOTE: Duration = Duration::from_secs(1);
+const REMOTE_LONGEST: Duration = Duration::from_secs(10);
+
+/// A test is explored here for so long before a cluster explores it: most are over by then.
+const SOON: Duration = Duration::from_millis(300);
 
 /// What a turn came to.
 pub enum Turn {
@@ -68,26 +90,63 @@ impl<'a> Job<'a> {
             control: Control::stopped_by(stop.clone()),
             kept: state.tests.get(&test.name).cloned(),
             session: None,
+            cluster: None,
+            remote: None,
             deadline,
         }
     }
 
-    /// Explores until then.
-    pub fn advance(&mut self, until: Instant, workers: usize) -> Turn {
-        match self.explore(until, workers) {
+    /// The same on a cluster.
+    pub fn on(self, cluster: Option<&'a SharedCluster>) -> Job<'a> {
+        Job { cluster, ..self }
+    }
+
+    /// Explores in its turn.
+    pub fn advance(&mut self, share: &Share) -> Turn {
+        match self.explore(share) {
             Ok(true) => Turn::More(self.outlook()),
             Ok(false) => self.conclude(),
             Err(failure) => Turn::Done(Box::new(self.broken(failure))),
         }
     }
 
-    fn explore(&mut self, until: Instant, workers: usize) -> Result<bool, Failure> {
-        if self.session.is_none() {
-            self.session = Some(self.begin()?);
+    fn explore(&mut self, share: &Share) -> Result<bool, Failure> {
+        if self.remote.is_none() {
+            let mut session = match self.session.take() {
+                Some(session) => session,
+                None => self.begin()?,
+            };
+            let cluster = self.cluster.filter(|_| session.check().elapsed() >= SOON);
+            let Some(cluster) = cluster else {
+                session.set_workers(share.workers);
+                let more = session.advance(&self.control, Some(share.until), &mut report);
+                self.session = Some(session);
+                return Ok(more?);
+            };
+            session.end_processes();
+            self.remote = Some(cluster.enter(&self.test.check, session)?);
         }
-        let session = self.session.as_mut().expect("just begun");
-        session.set_workers(workers);
-        Ok(session.advance(&self.control, Some(until), &mut report)?)
+        let remote = self.remote.as_mut().expect("it has just entered");
+        let length = TurnLength {
+            until: share.until,
+            deadline: self.deadline,
+            sharing: share.tests,
+        };
+        remote.turn(&self.control, &length)
+    }
+
+    /// The check, wherever it is explored.
+    fn session(&self) -> Option<&Session> {
+        let remote = self.remote.as_ref().map(Remote::session);
+        self.session.as_ref().or(remote)
+    }
+
+    /// The check is explored here, until its next turn.
+    fn come_home(&mut self) {
+        self.session = self
+            .session
+            .take()
+            .or(self.remote.take().map(Remote::leave));
     }
 
     fn begin(&mut self) -> Result<Session, Failure> {
@@ -134,7 +193,7 @@ impl<'a> Job<'a> {
     }
 
     fn outlook(&self) -> Option<Outlook> {
-        let check = self.session.as_ref()?.check();
+        let check = self.session()?.check();
         let elapsed = check.elapsed().as_secs_f64();
         check.estimate().map(|it| Outlook::new(&it, elapsed))
     }
@@ -173,13 +232,18 @@ impl<'a> Job<'a> {
 
     /// How long its next turn is. The longer it has been explored the less is decided by a short one, and estimates want some time.
     pub fn slice(&self) -> Duration {
-        let session = self.session.as_ref();
+        let session = self.session();
         let elapsed = session.map_or(Duration::ZERO, |it| it.check().elapsed());
-        (elapsed / 4).clamp(SLICE, LONGEST)
+        match self.cluster {
+            Some(_) if elapsed < SOON => SOON,
+            Some(_) => (elapsed / 4).clamp(REMOTE, REMOTE_LONGEST),
+            None => (elapsed / 4).clamp(SLICE, LONGEST),
+        }
     }
 
     /// Ends its processes until its next turn; a compiled program stays.
-    pub fn rest(&self) {
+    pub fn rest(&mut self) {
+        self.come_home();
         if let Some(session) = &self.session {
             session.end_processes();
         }
@@ -187,6 +251,7 @@ impl<'a> Job<'a> {
 
     /// Says what came out. What was not explored is remembered.
     pub fn conclude(&mut self) -> Turn {
+        self.come_home();
         let Some(session) = &mut self.session else {
             let why = "there was no time for it".into();
             return Turn::Done(Box::new(self.entry(Verdict::Unfinished, Some(why))));
@@ -211,6 +276,7 @@ impl<'a> Job<'a> {
     }
 
     fn broken(&mut self, failure: Failure) -> TestEntry {
+        self.come_home();
         self.session = None;
         self.kept.get_or_insert_with(|| Kept {
             verdict: Verdict::Broken,

@@ -4,8 +4,9 @@
 //! several.
 
 use super::{
-    job::{Job, Turn},
-    policy::{Policy, Queue},
+    Exploration,
+    job::{Job, Share, Turn},
+    policy::Queue,
 };
 use reweave_report::TestEntry;
 use std::{
@@ -19,22 +20,28 @@ use std::{
 
 /// Tests that keep their processes while they wait.
 const AWAKE: usize = 32;
+/// Tests that stay on a cluster while they wait.
+const AWAKE_REMOTE: usize = 4;
 
 /// Advances all jobs to their ends, or until then; what they came to is in their order.
 pub fn run(
     jobs: &[Mutex<Job<'_>>],
     order: &[usize],
-    policy: Policy,
-    workers: usize,
-    until: Option<Instant>,
+    how: &Exploration<'_>,
     stop: &AtomicBool,
 ) -> Vec<TestEntry> {
-    let mut queue = Queue::new(policy);
+    let mut queue = Queue::new(how.policy);
     order.iter().for_each(|job| queue.push(*job, None));
     let schedule = Schedule {
         jobs,
-        workers,
-        until,
+        workers: how.workers,
+        until: how.until,
+        // Waiting searches make workers look at more queues.
+        most_awake: if how.cluster.is_some() {
+            AWAKE_REMOTE
+        } else {
+            AWAKE
+        },
         stop,
         floor: Mutex::new(Floor {
             queue,
@@ -45,7 +52,7 @@ pub fn run(
         changed: Condvar::new(),
     };
     std::thread::scope(|scope| {
-        for _ in 0..workers {
+        for _ in 0..how.workers {
             scope.spawn(|| schedule.work());
         }
     });
@@ -60,6 +67,7 @@ struct Schedule<'a, 't> {
     jobs: &'a [Mutex<Job<'t>>],
     workers: usize,
     until: Option<Instant>,
+    most_awake: usize,
     stop: &'a AtomicBool,
     floor: Mutex<Floor>,
     changed: Condvar,
@@ -77,13 +85,17 @@ struct Floor {
 
 impl Schedule<'_, '_> {
     fn work(&self) {
-        while let Some((index, workers)) = self.take() {
+        while let Some((index, tests)) = self.take() {
             let mut job = lock(&self.jobs[index]);
             let turn = match self.over() {
                 true => job.conclude(),
                 false => {
                     let end = Instant::now() + job.slice();
-                    job.advance(self.until.map_or(end, |until| until.min(end)), workers)
+                    job.advance(&Share {
+                        until: self.until.map_or(end, |until| until.min(end)),
+                        workers: self.workers / tests,
+                        tests,
+                    })
                 }
             };
             drop(job);
@@ -91,15 +103,15 @@ impl Schedule<'_, '_> {
         }
     }
 
-    /// Who is next, with how many workers; `None`: everything is done.
+    /// Which test is next, and how many share the workers with it, itself included; `None`: everything is done.
     fn take(&self) -> Option<(usize, usize)> {
         let mut floor = lock(&self.floor);
         loop {
             if let Some(index) = floor.queue.pop() {
                 floor.advancing += 1;
                 return Some(match floor.queue.is_empty() {
-                    true => (index, self.workers / floor.advancing),
-                    false => (index, 1),
+                    true => (index, floor.advancing),
+                    false => (index, self.workers),
                 });
             }
             if floor.advancing == 0 {
@@ -121,14 +133,14 @@ impl Schedule<'_, '_> {
                 floor.awake.push_back(index);
             }
         }
-        let tired = match floor.awake.len() > AWAKE {
+        let tired = match floor.awake.len() > self.most_awake {
             true => floor.awake.pop_front(),
             false => None,
         };
         drop(floor);
         self.changed.notify_all();
         // One that is being advanced again already is not tired.
-        if let Some(Ok(job)) = tired.map(|tired| self.jobs[tired].try_lock()) {
+        if let Some(Ok(mut job)) = tired.map(|tired| self.jobs[tired].try_lock()) {
             job.rest();
         }
     }

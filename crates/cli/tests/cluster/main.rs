@@ -7,6 +7,7 @@ mod counts;
 mod faults;
 mod mistakes;
 mod security;
+mod suites;
 mod takeover;
 
 use brokers::Broker;

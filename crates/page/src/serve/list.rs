@@ -2,7 +2,7 @@
 
 use super::{
     causes::{self, Causes, is_previous},
-    coverage, dates, frame,
+    coverage, dates, fleet, frame,
     request::encode,
     shelf::{Item, Shelf},
 };
@@ -12,29 +12,35 @@ use std::collections::BTreeSet;
 
 /// All that there is.
 pub(super) fn list(title: &str, shelf: &Shelf) -> String {
-    let covered = |item: &Item<ResultDocument>| {
-        let link = format!("/coverage?of={}", encode(&item.name));
-        format!(" (<a href=\"{link}\">what it covers</a>)")
+    let more = |item: &Item<ResultDocument>| {
+        let (name, document) = (encode(&item.name), &item.document);
+        let link = |here: bool, page: &str, words: &str| match here {
+            true => format!(" (<a href=\"/{page}?of={name}\">{words}</a>)"),
+            false => String::new(),
+        };
+        link(document.coverage.is_some(), "coverage", "what it covers")
+            + &link(document.fleet.is_some(), "fleet", "its workers")
     };
-    all(title, shelf, covered, String::new())
+    all(title, shelf, more, String::new())
 }
 
 /// The same as one file, which has everything in it.
 pub(super) fn overview(title: &str, shelf: &Shelf) -> String {
-    let sections = shelf.results.iter().map(|item| {
-        let section = coverage::section(&item.document)?;
+    let sections = shelf.results.iter().flat_map(|item| {
         let name = escape(&item.document.program);
-        Some(format!("<h2>What {name} covers</h2>\n{section}"))
+        let covered = coverage::section(&item.document);
+        let covered = covered.map(|it| format!("<h2>What {name} covers</h2>\n{it}"));
+        [covered, fleet::section(&item.document)]
     });
     let sections: Vec<String> = sections.flatten().collect();
     all(title, shelf, |_| String::new(), sections.join("\n"))
 }
 
-/// The page: `covered` is beside searches whose coverage is known, `more` comes at the end.
+/// The page: `beside` has the links of a search, `more` comes at the end.
 fn all(
     title: &str,
     shelf: &Shelf,
-    covered: impl Fn(&Item<ResultDocument>) -> String,
+    beside: impl Fn(&Item<ResultDocument>) -> String,
     more: String,
 ) -> String {
     let mut body = header(&escape(title));
@@ -46,7 +52,7 @@ fn all(
         body += &totals(shelf, &causes);
         body += FILTER;
         body += &causes::section(&causes);
-        body += &searches(shelf, covered);
+        body += &searches(shelf, beside);
         body += &more;
     }
     body += &unreadable(shelf);
@@ -101,7 +107,7 @@ pub(super) fn header(title: &str) -> String {
     )
 }
 
-fn searches(shelf: &Shelf, covered: impl Fn(&Item<ResultDocument>) -> String) -> String {
+fn searches(shelf: &Shelf, beside: impl Fn(&Item<ResultDocument>) -> String) -> String {
     let mut out = String::from("<section><h2>Searches</h2>\n");
     if shelf.results.is_empty() {
         return out
@@ -123,9 +129,7 @@ fn searches(shelf: &Shelf, covered: impl Fn(&Item<ResultDocument>) -> String) ->
              <td class=\"count\">{}</td><td class=\"count\">{}</td><td class=\"count\">{:.3}</td><td>{}</td><td>{}</td><td>{}</td></tr>\n",
             escape(&it.program),
             escape(&summary(it)),
-            it.coverage
-                .as_ref()
-                .map_or(String::new(), |_| covered(item)),
+            beside(item),
             it.executions,
             it.blocked,
             it.events,

@@ -7,11 +7,13 @@ mod chrome;
 mod dot;
 mod github;
 mod sarif;
+mod svg;
 
 pub use chrome::chrome;
 pub use dot::dot;
 pub use github::github;
 pub use sarif::sarif;
+pub use svg::svg;
 
 use crate::{
     position::Position,
