@@ -36,18 +36,61 @@ int main(void) {
 }
 "#;
 
+/// Two children that begin again as workers, each of which writes three letters to a pipe. The first is spawned.
+const WORKERS: &str = r#"
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+int main(int argc, char **argv) {
+    int ends[2];
+    pid_t children[2];
+    char letters[8], *arguments[] = {argv[0], "a", 0};
+    posix_spawn_file_actions_t actions;
+    if (argc > 1) {
+        for (int i = 0; i < 3; i++) if (write(1, argv[1], 1) != 1) return 1;
+        return 0;
+    }
+    if (pipe2(ends, O_CLOEXEC)) return 1;
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_adddup2(&actions, ends[1], 1);
+    if (posix_spawn(&children[0], "/proc/self/exe", &actions, 0, arguments, environ)) return 2;
+    children[1] = fork();
+    if (children[1] == 0) {
+        dup2(ends[1], 1);
+        execlp(argv[0], argv[0], "b", (char *)0);
+        _exit(3);
+    }
+    for (int i = 0; i < 2; i++) {
+        int status;
+        if (waitpid(children[i], &status, 0) < 0 || status) return 4;
+    }
+    posix_spawn_file_actions_destroy(&actions);
+    return read(ends[0], letters, sizeof letters) != 6;
+}
+"#;
+
 fn built(place: &Path, name: &str, steps: u32, flags: [u8; 2]) -> PathBuf {
-    let file = place.join(format!("{name}.c"));
-    fs::write(&file, COUNTER).expect("there is room");
-    let program = place.join(name);
     let [escapes, stays] = flags;
+    let defined = [
+        format!("-DSTEPS={steps}"),
+        format!("-DESCAPES={escapes}"),
+        format!("-DSTAYS={stays}"),
+    ];
+    built_from(COUNTER, place, name, &defined)
+}
+
+fn built_from(source: &str, place: &Path, name: &str, defined: &[String]) -> PathBuf {
+    let file = place.join(format!("{name}.c"));
+    fs::write(&file, source).expect("there is room");
+    let program = place.join(name);
     let output = Command::new(env!("CARGO_BIN_EXE_reweave"))
         .args(["cc", "-O1", "-w", "-o"])
         .arg(&program)
         .arg(&file)
-        .arg(format!("-DSTEPS={steps}"))
-        .arg(format!("-DESCAPES={escapes}"))
-        .arg(format!("-DSTAYS={stays}"))
+        .args(defined)
         .output()
         .expect("the command was built with the tests");
     assert!(output.status.success(), "{output:?}");
@@ -90,6 +133,27 @@ fn runs_leave_no_process_behind() {
     let result = check(&small, &["--algorithm", "dfs", "--restart", "exec"]);
     assert_eq!(result["executions"], 8, "{result}");
     assert_eq!(living(&small), 0);
+}
+
+/// Each worker closes its end for reading when it begins again, and writes three letters; a letter meets the letters and the closing of
+/// the other worker. Of the 8! / (4! * 4!) = 70 orders, those that begin with the two closings are the same in pairs: 70 - 6! / (3! * 3!)
+/// = 50.
+#[test]
+fn processes_that_begin_again_leave_nothing_behind() {
+    let place = tempfile::tempdir().expect("there is room");
+    let program = built_from(WORKERS, place.path(), "workers", &[]);
+    for restart in ["warm", "exec"] {
+        let arguments = ["--algorithm", "optimal", "--restart", restart];
+        let result = check(&program, &arguments);
+        assert_eq!(result["complete"], true, "{result}");
+        assert_eq!(result["executions"], 50, "{result}");
+        assert_eq!(living(&program), 0);
+    }
+    let arguments = ["--algorithm", "dfs", "--max-executions", "500"];
+    let result = check(&program, &arguments);
+    assert_eq!(result["incomplete"][0], "max-executions", "{result}");
+    assert_eq!(result["errors"].as_array().map(Vec::len), Some(0));
+    assert_eq!(living(&program), 0);
 }
 
 /// Children that are there when the run ends, and those that have left the group, are gone too.

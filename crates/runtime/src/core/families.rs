@@ -18,6 +18,9 @@ pub struct Family {
     pub thread_begins: fn(&Birth),
     /// A process forks, goes on or is gone: passes the change to what each process has for itself.
     pub process_changes: fn(ProcessChange),
+    /// The running process has called `exec`, and its one thread is about to begin at `main`: forgets what belonged to the program
+    /// that it was, as a new run does. What `exec` keeps stays.
+    pub program_begins: fn(),
     /// The running thread has left all functions of the program: destroys what belongs to it. Called in reverse order.
     pub thread_ends: fn(),
     /// The running thread ends the process with this status: runs what is to run then, as ordinary code.
@@ -58,6 +61,8 @@ pub struct Birth {
     pub reuses: Option<ThreadId>,
     /// It is the one thread of a new process: it goes on where its creator called `fork`, with all that this one has.
     pub forked: bool,
+    /// It was there before, and begins again at `main` after `exec`.
+    pub again: bool,
 }
 
 impl Family {
@@ -67,6 +72,7 @@ impl Family {
         begin_run: || {},
         thread_begins: |_| {},
         process_changes: |_| {},
+        program_begins: || {},
         thread_ends: || {},
         process_ends: |_, _| {},
         one_of_several_ends: |_| {},
@@ -95,6 +101,10 @@ pub fn thread_begins(birth: &Birth) {
 
 pub fn process_changes(change: ProcessChange) {
     crate::each_family(|family| (family.process_changes)(change));
+}
+
+pub fn program_begins() {
+    crate::each_family(|family| (family.program_begins)());
 }
 
 pub fn thread_ends() {

@@ -227,6 +227,8 @@ impl Objects {
                 self.shared.insert(new.index(), shared);
                 self.process = new;
             }
+            // It shares no memory with others until it maps some.
+            ProcessChange::Exec => self.process = new,
             ProcessChange::Switch { to, .. } => self.process = to,
             ProcessChange::Over => self.process = ProcessId::FIRST,
         }

@@ -30,6 +30,8 @@ impl ProcessId {
 pub enum ProcessChange {
     /// The running process forks; from here on the new one runs.
     Fork { from: ProcessId },
+    /// The running process begins as another program: from here on it goes by another number.
+    Exec,
     /// Another process goes on.
     Switch { from: ProcessId, to: ProcessId },
     /// The run is over, and the first process runs alone.
@@ -68,6 +70,8 @@ impl<T: Clone> PerProcess<T> {
             ProcessChange::Fork { from } => {
                 *place(&mut others, from) = Some(self.now.borrow().clone())
             }
+            // What a process keeps then is for each module to say ([`super::families::Family::program_begins`]).
+            ProcessChange::Exec => {}
             ProcessChange::Switch { from, to } => {
                 let next = place(&mut others, to).take();
                 let next = next.expect("a process that is to go on was left before");

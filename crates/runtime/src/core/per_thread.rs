@@ -33,8 +33,12 @@ impl<T: Default> PerThread<T> {
         self.0.borrow().iter().for_each(what);
     }
 
-    /// Gives a new thread the value of the thread whose place it takes; whether there is one.
+    /// Gives a new thread the value of the thread whose place it takes; whether there is one. A thread that begins again has none.
     pub fn take_over(&self, birth: &Birth) -> bool {
+        if birth.again {
+            self.with(birth.child, |own| *own = T::default());
+            return false;
+        }
         let Some(before) = birth.reuses else {
             return false;
         };

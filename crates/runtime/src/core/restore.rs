@@ -149,6 +149,10 @@ impl Snapshot {
                 core::ptr::copy_nonoverlapping(*copy as *const u8, *page as *mut u8, PAGE);
             }
         }
+        self.restore_parts();
+    }
+
+    fn restore_parts(&self) {
         for (start, copy) in &self.parts {
             // SAFETY: `add_part` was given a mapped and writable range of this length.
             let now = unsafe { core::slice::from_raw_parts_mut(*start as *mut u8, copy.len()) };
@@ -156,6 +160,29 @@ impl Snapshot {
                 now.copy_from_slice(copy);
             }
         }
+    }
+
+    /// Puts everything back in a forked process, whichever pages were written there.
+    ///
+    /// # Safety
+    /// As [`Snapshot::restore`], and no page is protected.
+    pub unsafe fn restore_all(&self) {
+        let pages = self.regions.iter().flat_map(|region| {
+            let pages = 0..region.hot.len();
+            pages.map(|page| (region.start + page * PAGE, region.copy + page * PAGE))
+        });
+        for (page, copy) in pages {
+            // SAFETY: `add` was given the page, which is mapped, and mapped the copy. What is the same is not written, so that the
+            // process goes on sharing the page with the one that it was forked from.
+            unsafe {
+                let now = core::slice::from_raw_parts_mut(page as *mut u8, PAGE);
+                let then = core::slice::from_raw_parts(copy as *const u8, PAGE);
+                if now != then {
+                    now.copy_from_slice(then);
+                }
+            }
+        }
+        self.restore_parts();
     }
 
     /// Puts a range back.

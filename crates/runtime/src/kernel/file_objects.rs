@@ -178,16 +178,23 @@ pub(crate) fn address(number: usize) -> usize {
 }
 
 /// Notes the path of the file of this number, if the run is to be shown.
-pub(crate) fn note_path(number: usize, path: &[u8]) {
+pub(crate) fn note_path(number: usize, real: &[u8]) {
     if !world::borrow().detail {
         return;
     }
     let directory = start_state::directory();
-    let within = path.strip_prefix(&directory[..]);
+    let within = real.strip_prefix(&directory[..]);
     let within = within.and_then(|rest| rest.strip_prefix(b"/"));
-    let path = String::from_utf8_lossy(within.unwrap_or(path));
+    let path = String::from_utf8_lossy(within.unwrap_or(real));
     let own = format!("/proc/{}/", os_files::process_id());
     let path = path.replace(&own, "/proc/self/");
+    // It has another path where a source file is checked again.
+    let program = os_files::read_link(b"/proc/self/exe").is_some_and(|own| own == real);
+    let path = if program {
+        "/proc/self/exe".into()
+    } else {
+        path
+    };
     let place = address(number);
     let mut paths = PATHS.borrow();
     if !paths.iter().any(|(known, _)| *known == place) {

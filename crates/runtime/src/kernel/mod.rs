@@ -4,7 +4,7 @@
 //! | --- | --- |
 //! | open descriptions, what a descriptor is open on, those that the run models | `open_description`, `eventfd`, `endpoints`, `pipes`, `native_room`, `blocking` |
 //! | sockets, their addresses and connections | `sockets`, `addresses`, `connections`, `datagrams` |
-//! | descriptor table, numbers of each thread | `descriptor_table`, `descriptor_ranges`, `descriptor_arguments` |
+//! | descriptor table, closing, numbers of each thread | `descriptor_table`, `closing`, `descriptor_ranges`, `descriptor_arguments` |
 //! | disk overlay, names and paths | `overlay`, `file_names`, `nameless_files`, `path_resolution`, `open_checks`, `paths` |
 //! | files as objects of the model | `file_objects` |
 //! | file locks, mapped files | `file_locks`, `file_mappings` |
@@ -17,6 +17,7 @@
 
 pub(crate) mod addresses;
 pub(crate) mod blocking;
+pub(crate) mod closing;
 pub(crate) mod connections;
 pub(crate) mod datagrams;
 pub(crate) mod descriptor_arguments;
@@ -93,6 +94,10 @@ pub(crate) static FAMILY: Family = Family {
         nameless_files::clean_up();
         path_resolution::clean_up();
         start_state::clean_up();
+    },
+    program_begins: || {
+        file_mappings::begin_run();
+        libc_streams::begin_run();
     },
     process_changes: |change| {
         descriptor_table::process_changes(change);

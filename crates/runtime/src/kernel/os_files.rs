@@ -186,6 +186,15 @@ pub(crate) fn writable(path: &[u8]) -> Result<(), c_int> {
     }
 }
 
+/// Whether the process may run what lies there; else an error number.
+pub(crate) fn executable(path: &[u8]) -> Result<(), c_int> {
+    // SAFETY: beside the path, `faccessat` takes a mode, no pointer.
+    match unsafe { path_call(libc::SYS_faccessat, path, libc::X_OK as usize, 0) } {
+        0 => Ok(()),
+        error => Err(-error as c_int),
+    }
+}
+
 /// What lies at a path, with these flags; or an error number.
 pub(crate) fn inspect(path: &[u8], flags: c_int) -> Result<libc::stat, c_int> {
     let mut stat = MaybeUninit::<libc::stat>::zeroed();

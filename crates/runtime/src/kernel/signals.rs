@@ -97,6 +97,10 @@ pub fn begin_with(mask: Option<u64>) {
 pub fn thread_begins(birth: &Birth) {
     let mask = NEXT_MASK.get();
     NEXT_MASK.set(None);
+    if birth.again {
+        // `exec` keeps what is blocked and what is pending.
+        return;
+    }
     if THREADS.take_over_or_copy(birth) {
         if birth.forked {
             THREADS.with(birth.child, |child| (child.pending, child.sent) = (0, 0));

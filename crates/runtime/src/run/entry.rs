@@ -2,6 +2,7 @@
 
 use crate::{
     core::{
+        cell::RunValue,
         channel, families,
         loader::KeptMessage,
         modules,
@@ -122,6 +123,84 @@ pub extern "C" fn main_entry() -> ! {
         ENVP.load(Ordering::Relaxed),
     );
     process_end::end_process(status)
+}
+
+/// What a process that has called `exec` hands to `main`: how many arguments, where they are, and the environment.
+static AGAIN: RunValue<(usize, usize, usize)> = RunValue::new((0, 0, 0));
+
+/// Puts arguments and environment of a process that has called `exec` below an address of its stack, as the operating system does: where
+/// the stack goes on. They have their nuls.
+pub fn place_texts(top: usize, texts: &processes::Texts) -> usize {
+    let [arguments, environment] = texts;
+    let bytes: usize = texts.iter().flatten().map(Vec::len).sum();
+    let mut text = top - bytes;
+    let words = arguments.len() + environment.len() + 2;
+    let list = (text - 8 * words) & !15;
+    let mut word = list as *mut usize;
+    for list in [arguments, environment] {
+        for one in list {
+            // SAFETY: the bytes between `list` and `top` are of the stack, below which nothing is in use yet.
+            unsafe {
+                core::ptr::copy_nonoverlapping(one.as_ptr(), text as *mut u8, one.len());
+                word.write(text);
+                word = word.add(1);
+            }
+            text += one.len();
+        }
+        // SAFETY: there is a word for the end of each list.
+        unsafe {
+            word.write(0);
+            word = word.add(1);
+        }
+    }
+    AGAIN.set((arguments.len(), list, list + 8 * (arguments.len() + 1)));
+    list
+}
+
+/// The first thread of a process that has called `exec`.
+pub extern "C" fn begin_again() -> ! {
+    let (count, arguments, environment) = AGAIN.get();
+    let (arguments, environment) = (
+        arguments as *mut *mut c_char,
+        environment as *mut *mut c_char,
+    );
+    libc_variables::set(arguments, environment);
+    {
+        let mut world = world::borrow();
+        world.refresh();
+        world.mark();
+    }
+    // SAFETY: MAIN holds the program's `main`, stored as a pointer of the same size.
+    let main: Main = unsafe { core::mem::transmute(MAIN.load(Ordering::Relaxed)) };
+    process_end::end_process(main(count as c_int, arguments, environment))
+}
+
+/// Variables of the C library that its start sets from the arguments.
+mod libc_variables {
+    use core::ffi::c_char;
+
+    unsafe extern "C" {
+        static mut environ: *mut *mut c_char;
+        static mut program_invocation_name: *mut c_char;
+        static mut program_invocation_short_name: *mut c_char;
+    }
+
+    pub fn set(arguments: *mut *mut c_char, environment: *mut *mut c_char) {
+        // SAFETY: one thread runs, and memory of the C library is what it was at `main`. The lists end with a null, the texts with a nul.
+        unsafe {
+            environ = environment;
+            let name = *arguments;
+            program_invocation_name = name;
+            program_invocation_short_name = name;
+            let mut at = name;
+            while *at != 0 {
+                if *at == b'/' as c_char {
+                    program_invocation_short_name = at.add(1);
+                }
+                at = at.add(1);
+            }
+        }
+    }
 }
 
 /// Tells the driver what it needs to know about this process.

@@ -20,9 +20,10 @@ use crate::{
     },
     run::{
         callers::{calls_end, swap_calls},
-        faults,
+        entry, faults,
         operations::visible,
         process_end, rules, signal_actions,
+        thread_identities::Identity,
         turns::{self, Held},
         world::{self, borrow},
     },
@@ -49,8 +50,10 @@ pub struct Process {
     pub number: c_int,
     /// How it ended, as `wait` reports it.
     pub status: Option<c_int>,
-    /// A `wait` has returned it.
+    /// A `wait` has returned it, or it goes on as another program, as a process with the same number.
     pub reaped: bool,
+    /// What it was when it was forked: another one if it has called `exec` since.
+    pub forked_as: ProcessId,
 }
 
 static ALL: RunCell<Vec<Process>> = RunCell::new(Vec::new());
@@ -64,6 +67,8 @@ static TURN: AtomicU32 = AtomicU32::new(0);
 static BELLS: [AtomicU32; MOST] = [const { AtomicU32::new(0) }; MOST];
 /// The kernel's numbers of the processes.
 static NUMBERS: [AtomicU32; MOST] = [const { AtomicU32::new(0) }; MOST];
+/// Instead of a number: the process goes by another place in the list.
+const MOVED: u32 = u32::MAX;
 /// The run is over: the first process goes back to where it began it.
 static OVER: AtomicBool = AtomicBool::new(false);
 
@@ -252,7 +257,7 @@ pub fn child_ended() {
 /// repeated up to there.
 fn look_after(turn: u32) {
     let number = NUMBERS[turn as usize].load(Ordering::Acquire);
-    if number == 0 {
+    if number == 0 || number == MOVED {
         return;
     }
     let mut status = 0_i32;
@@ -325,6 +330,7 @@ pub fn fork(site: Site, number: impl FnOnce(&[u32]) -> c_int) -> Forked {
                 number: number_of_first(),
                 status: None,
                 reaped: false,
+                forked_as: ProcessId::FIRST,
             });
         }
         ProcessId(all.len() as u32)
@@ -339,6 +345,7 @@ pub fn fork(site: Site, number: impl FnOnce(&[u32]) -> c_int) -> Forked {
         number,
         status: None,
         reaped: false,
+        forked_as: to,
     });
     borrow().add_forked(me, id, to, site);
     families::thread_begins(&families::Birth {
@@ -346,6 +353,7 @@ pub fn fork(site: Site, number: impl FnOnce(&[u32]) -> c_int) -> Forked {
         child: id,
         reuses: None,
         forked: true,
+        again: false,
     });
     enter(ProcessChange::Fork { from }, to);
     borrow().copy_objects(from, to, (me, id));
@@ -400,7 +408,9 @@ extern "C" fn port_of_fork() -> ! {
     if child < 0 {
         crate::give_up(format_args!("the operating system gives no more processes"));
     }
-    NUMBERS[to.index()].store(child as u32, Ordering::Release);
+    // The child may have said so itself, and may go by another place by now.
+    let known = &NUMBERS[to.index()];
+    let _ = known.compare_exchange(0, child as u32, Ordering::AcqRel, Ordering::Acquire);
     await_turn(me);
     resume()
 }
@@ -423,10 +433,92 @@ fn begin_in_child(process: ProcessId) {
     world.me().sp = sp.expect("a fork has a parent");
 }
 
+/// What a process is now: another one if it has called `exec`.
+pub fn now(process: ProcessId) -> ProcessId {
+    let Some(known) = of(process) else {
+        return process;
+    };
+    let all = ALL.borrow();
+    let last = all
+        .iter()
+        .rposition(|other| other.forked_as == known.forked_as);
+    last.map_or(process, |last| ProcessId(last as u32))
+}
+
+/// The running process, which was forked and has one thread, begins again at `main`, with these arguments and environment, each with
+/// its nul.
+///
+/// It gets a new place in the list of processes, so that nothing that is known of its memory is taken for true of what lies there now.
+/// For all others it is the same process, with the same thread.
+pub fn begin_again(texts: Texts) -> ! {
+    // Robust mutexes that the thread holds have no owner any more.
+    families::forked_process_ends();
+    let from = current();
+    let to = {
+        let mut all = ALL.borrow();
+        let to = ProcessId(all.len() as u32);
+        let own = all[from.index()];
+        all[from.index()].reaped = true;
+        all.push(own);
+        for process in all.iter_mut().filter(|process| process.parent == from) {
+            process.parent = to;
+        }
+        to
+    };
+    let number = NUMBERS[from.index()].load(Ordering::Relaxed);
+    NUMBERS[to.index()].store(number, Ordering::Release);
+    TURN.store(to.0, Ordering::Release);
+    NUMBERS[from.index()].store(MOVED, Ordering::Release);
+    let me = {
+        let mut world = borrow();
+        world.settle();
+        world.me().process = to;
+        world.current
+    };
+    enter(ProcessChange::Exec, to);
+    families::thread_begins(&families::Birth {
+        parent: None,
+        child: me,
+        reuses: None,
+        forked: false,
+        again: true,
+    });
+    *PROGRAM.borrow() = texts;
+    let mut nowhere = ptr::null_mut();
+    // SAFETY: as in `switch_to`. Nothing comes back to this stack, which is about to be overwritten.
+    unsafe {
+        switch::switch(
+            &raw mut nowhere,
+            switch::prepare(port_stack(), port_of_exec),
+        );
+    }
+    unreachable!("a process that begins again has left its stack")
+}
+
+/// Arguments and environment of a program, each text with its nul.
+pub type Texts = [Vec<Vec<u8>>; 2];
+
+/// Those of the process that calls `exec`.
+static PROGRAM: RunCell<Texts> = RunCell::new([Vec::new(), Vec::new()]);
+
+/// On the stack for handing on: memory becomes what it was at `main`, and the first thread begins there.
+extern "C" fn port_of_exec() -> ! {
+    let texts = core::mem::take(&mut *PROGRAM.borrow());
+    // SAFETY: the process has one thread, which does not go on from where it is, and none of its pages is protected.
+    unsafe { world::snapshot().restore_all() };
+    families::program_begins();
+    world::heap().reset();
+    let top = borrow().threads[0].top;
+    let top = entry::place_texts(top, &texts);
+    borrow().begin_thread_again(top);
+    resume()
+}
+
 /// The children of a process that have ended and that no wait has returned, by their ids.
 pub fn ended_children(process: ProcessId) -> ObjectId {
     const NOWHERE: usize = 0x7200_0000_0000;
-    let address = NOWHERE + 8 * process.index();
+    let forked_as = of(process).map_or(process, |process| process.forked_as);
+    let address = NOWHERE + 8 * forked_as.index();
     borrow().object(address, 8, Sort::Quiet, Object::pool)
 }
 
@@ -449,7 +541,8 @@ pub fn end_run() {
     if count == 0 {
         return;
     }
-    let living = || (1..count).filter(|index| NUMBERS[*index].load(Ordering::Relaxed) != 0);
+    let living =
+        || (1..count).filter(|index| !matches!(NUMBERS[*index].load(Ordering::Relaxed), 0 | MOVED));
     for index in living() {
         let number = NUMBERS[index].load(Ordering::Relaxed) as usize;
         // SAFETY: a signal to a child that has not been waited for.
@@ -461,6 +554,7 @@ pub fn end_run() {
         // SAFETY: waits for a child of this process; a null status is not written.
         while unsafe { sys::call(libc::SYS_wait4, arguments) } == -(libc::EINTR as isize) {}
     }
+    (1..count).for_each(|index| NUMBERS[index].store(0, Ordering::Relaxed));
     channel::header().forked.store(0, Ordering::Relaxed);
     ALL.borrow().clear();
     change_all(ProcessChange::Over);
@@ -527,6 +621,25 @@ impl world::World {
             about.origin = known.origin;
             (about.depth, about.health, about.guard) = (known.depth, known.health, known.guard);
         }
+    }
+
+    /// The running thread is about to begin again, as the first one of its process, below this address of the first stack.
+    fn begin_thread_again(&mut self, top: usize) {
+        let own = self.root_own;
+        let me = self.me();
+        // SAFETY: nothing below `top` is in use: memory of the process is what it was before its first thread began.
+        me.sp = unsafe { switch::prepare(top as *mut u8, entry::begin_again) };
+        (me.own, me.handle, me.top, me.slot) = (own, own, top, 0);
+        me.entry = entry::begin_again;
+        me.access = None;
+        me.identity = Identity::default();
+        me.spin.reset();
+        // SAFETY: the list of callers belongs to the thread and has a first entry.
+        unsafe { me.calls.write(0) };
+        me.calls_end = me.calls;
+        swap_calls(me.calls);
+        crate::run::spin::switched(top);
+        crate::run::spin::back(Default::default());
     }
 
     /// The one thread of a new process: it has the stack, the thread-local memory and the callers of the thread that forks.

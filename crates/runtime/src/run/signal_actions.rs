@@ -29,6 +29,15 @@ pub fn clear() {
     ACTIONS.borrow().clear();
 }
 
+/// The running process begins as another program: what it ignores stays ignored, and there are no handlers.
+pub fn forget_handlers() {
+    for action in ACTIONS.borrow().iter_mut().flatten() {
+        if action.sa_sigaction != libc::SIG_IGN {
+            *action = default_action();
+        }
+    }
+}
+
 /// The action of a signal that the program says nothing about.
 pub fn default_action() -> Action {
     // SAFETY: an action is numbers, an optional function and a mask; all zeros mean SIG_DFL, no flags and an empty mask.

@@ -75,6 +75,7 @@ pub fn run_plan(entry: extern "C" fn() -> !) -> Outcome {
         child: ThreadId::MAIN,
         reuses: None,
         forked: false,
+        again: false,
     });
     set_active(true);
     let (list, to) = {
@@ -148,6 +149,7 @@ pub fn spawn(
         child: id,
         reuses,
         forked: false,
+        again: false,
     });
     {
         let mut world = borrow();

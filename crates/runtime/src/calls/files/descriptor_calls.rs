@@ -4,11 +4,12 @@
 use crate::{
     core::trampoline::Frame,
     kernel::{
+        closing::{self, note_stream_of},
         descriptor_arguments::{self, is_runtimes},
-        descriptor_table::{self, ask, change, closing, found, look_up, opened_from, take_found},
+        descriptor_table::{self, ask, change, found, look_up, opened_from, take_found},
         endpoints::{self, Counted},
         file_locks::{self, LockKind, LockRequest},
-        file_names, file_objects, libc_streams,
+        file_names, file_objects,
         open_description::{self, Closing},
         ordering::{alone, alone_in_process},
         os_files,
@@ -43,13 +44,6 @@ fn site(frame: &Frame) -> Site {
     call_sites::site(&frame.return_address)
 }
 
-/// Where a descriptor is closed that a stream goes through, streams look theirs up as well.
-fn note_stream_of(descriptor: c_int) {
-    if world::active() && !alone_in_process() && libc_streams::goes_through(descriptor) {
-        rules::needs(Rule::Table);
-    }
-}
-
 /// `close`.
 extern "C" fn close_one(descriptor: c_int, frame: &Frame) -> c_int {
     cancellation::point(frame);
@@ -57,15 +51,7 @@ extern "C" fn close_one(descriptor: c_int, frame: &Frame) -> c_int {
         return failed(libc::EBADF);
     }
     outside_run!(close: fn(descriptor: c_int) -> c_int);
-    closing(descriptor, site(frame));
-    note_stream_of(descriptor);
-    let locks = file_locks::losing(descriptor);
-    let closed = Closing::of(descriptor);
-    // SAFETY: a descriptor of the program, which it wants closed.
-    let result = unsafe { real!(close: fn(c_int) -> c_int)(descriptor) };
-    file_locks::lost(locks, site(frame));
-    closed.done(site(frame));
-    result
+    closing::close(descriptor, site(frame))
 }
 
 /// `dup`.

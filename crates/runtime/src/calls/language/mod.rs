@@ -27,5 +27,6 @@ pub(crate) static FAMILY: Family = Family {
         long_jumps::thread_begins(birth);
     },
     process_changes: exception_pointers::process_changes,
+    program_begins: exception_pointers::clear,
     ..Family::QUIET
 };

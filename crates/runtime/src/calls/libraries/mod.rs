@@ -52,6 +52,7 @@ pub(crate) static FAMILY: Family = Family {
     module_released: |address, site| change_retained(address, site, |count| *count -= 1),
     clean_up: closed_code::clean_up,
     process_changes,
+    program_begins: || OPENED.borrow().clear(),
     ..Family::QUIET
 };
 

@@ -16,5 +16,6 @@ pub(crate) static FAMILY: Family = Family {
     each_mapped_page: mmap::each_page,
     clean_up: mmap::clean_up,
     process_changes: mmap::process_changes,
+    program_begins: mmap::clean_up,
     ..Family::QUIET
 };

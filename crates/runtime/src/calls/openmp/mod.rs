@@ -103,6 +103,9 @@ fn prepare() {
 }
 
 fn thread_begins(birth: &Birth) {
+    if birth.again {
+        MEMBERS.with(birth.child, |own| *own = Member::default());
+    }
     if let Some(member) = NEXT.borrow().take() {
         MEMBERS.with(birth.child, |own| *own = member);
     }

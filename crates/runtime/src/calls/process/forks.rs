@@ -40,18 +40,22 @@ extern "C" fn fork_process(frame: &Frame) -> pid_t {
     let site = call_sites::site(&frame.return_address);
     check(site);
     at_fork::before();
-    endpoints::inherit(site);
-    let forked = processes::fork(site, process_numbers::by_path);
+    let forked = fork_here(site);
     at_fork::after(forked == Forked::Child);
     result(forked)
+}
+
+/// Forks the running process, after [`check`].
+pub(super) fn fork_here(site: Site) -> Forked {
+    endpoints::inherit(site);
+    processes::fork(site, process_numbers::by_path)
 }
 
 extern "C" fn fork_without_handlers(frame: &Frame) -> pid_t {
     outside_run!(_Fork: fn() -> pid_t);
     let site = call_sites::site(&frame.return_address);
     check(site);
-    endpoints::inherit(site);
-    result(processes::fork(site, process_numbers::by_path))
+    result(fork_here(site))
 }
 
 fn result(forked: Forked) -> pid_t {
@@ -62,7 +66,7 @@ fn result(forked: Forked) -> pid_t {
 }
 
 /// Whether the running thread can fork: else it goes no further.
-fn check(site: Site) {
+pub(super) fn check(site: Site) {
     if !rules::needs(Rule::Processes) {
         // The search restarts.
         world::freeze(site);
@@ -203,6 +207,7 @@ fn take_ended(number: pid_t, options: c_int, site: Site) -> Result<Option<(pid_t
     let Some((child, status)) = reaped else {
         return Ok(None);
     };
+    let child = processes::now(child);
     processes::change(child, |child| child.reaped = true);
     let number = processes::of(child).map_or(0, |child| child.number);
     Ok(Some((number, status)))
@@ -307,7 +312,7 @@ fn await_child(number: pid_t, site: Site) -> Reaped {
     let objects = rules::holds(Rule::Children);
     let taken = match objects {
         true => take(process.number, site),
-        false => processes::of(child).is_some_and(|child| !child.reaped),
+        false => processes::of(processes::now(child)).is_some_and(|child| !child.reaped),
     };
     // Another thread may have been first.
     if taken {
@@ -320,7 +325,7 @@ fn await_child(number: pid_t, site: Site) -> Reaped {
 /// The status of a child, after its end.
 fn ended(child: ProcessId, process: Process, site: Site) -> c_int {
     visible(Op::Join(process.main), site);
-    let status = processes::of(child).and_then(|child| child.status);
+    let status = processes::of(processes::now(child)).and_then(|child| child.status);
     status.unwrap_or_else(|| world::unsupported("a process that did not end by itself", site))
 }
 

@@ -5,12 +5,14 @@
 pub(crate) mod at_fork;
 pub(crate) mod awaited_signals;
 pub(crate) mod credentials;
+pub(crate) mod exec;
 pub(crate) mod exit_handlers;
 pub(crate) mod forks;
 pub(crate) mod process_end;
 pub(crate) mod random;
 pub(crate) mod resource_limits;
 pub(crate) mod signals;
+pub(crate) mod spawn;
 pub(crate) mod syscalls;
 pub(crate) mod system_info;
 pub(crate) mod unsupported;
@@ -18,7 +20,7 @@ pub(crate) mod unsupported;
 use crate::{
     core::families::Family,
     kernel::signals as kernel_signals,
-    run::{captured_output, credentials as users, process_end as end},
+    run::{captured_output, credentials as users, process_end as end, signal_actions},
     shared::resource_limits as limits,
 };
 use reweave_model::End;
@@ -40,6 +42,12 @@ pub(crate) static FAMILY: Family = Family {
     thread_begins: |birth| {
         kernel_signals::thread_begins(birth);
         signals::thread_begins(birth);
+    },
+    program_begins: || {
+        end::clear();
+        at_fork::clear();
+        exit_handlers::clear();
+        signal_actions::forget_handlers();
     },
     process_ends: exit_handlers::run_all,
     each_kept: |each| {

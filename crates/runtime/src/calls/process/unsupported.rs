@@ -28,11 +28,13 @@ extern "C" fn reached(call: &Call, return_address: &usize) -> *mut c_void {
     }
     let site = crate::run::call_sites::site(return_address);
     let name = call.name.to_str().unwrap_or("?");
-    // Constructors and members of C++ classes go by what they are.
+    // Constructors and members of C++ classes go by what they are. The shell is another program.
     let name = match name {
         "_ZNSt13__future_base13_State_baseV211_Make_ready6_M_setEv" => {
             "std::promise::set_value_at_thread_exit"
         }
+        "system" => "system, which runs /bin/sh",
+        "popen" => "popen, which runs /bin/sh",
         _ if name.starts_with("_ZNSt13random_device") => "std::random_device",
         _ => name,
     };
@@ -87,8 +89,8 @@ macro_rules! unsupported {
 
 // Other processes.
 unsupported! {
-    clone posix_spawn posix_spawnp system popen daemon
-    execl execle execlp execv execve execvp execvpe fexecve execveat
+    clone system popen daemon
+    fexecve execveat
     ptrace unshare setns
 }
 

@@ -17,6 +17,11 @@ pub(crate) static FAMILY: Family = Family {
         stream_locks::begin_run();
         stream_objects::begin_run();
     },
+    program_begins: || {
+        stream_cancellation::begin_run();
+        stream_locks::begin_run();
+        stream_objects::begin_run();
+    },
     process_changes: |change| {
         stream_cancellation::process_changes(change);
         stream_locks::process_changes(change);

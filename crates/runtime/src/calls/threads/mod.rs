@@ -41,6 +41,7 @@ pub(crate) static FAMILY: Family = Family {
         thread_locals::thread_begins(birth);
         thread_names::thread_begins(birth);
     },
+    program_begins: thread_keys::clear,
     thread_ends: || {
         thread_locals::destroy_all();
         thread_keys::destroy_values();

@@ -120,6 +120,10 @@ pub fn clear() {
 pub fn thread_begins(birth: &Birth) {
     let settings = NEXT.get();
     NEXT.set(Settings::default());
+    if birth.again {
+        // `exec` keeps them.
+        return;
+    }
     if SCHEDULING.take_over_or_copy(birth) {
         return;
     }
