@@ -13,6 +13,7 @@ pub const INCLUDES: &str = "#include <atomic>
 #include <barrier>
 #include <chrono>
 #include <condition_variable>
+#include <cxxabi.h>
 #include <exception>
 #include <future>
 #include <latch>
@@ -20,9 +21,14 @@ pub const INCLUDES: &str = "#include <atomic>
 #include <mutex>
 #include <optional>
 #include <semaphore>
+#include <iterator>
+#include <list>
+#include <map>
 #include <shared_mutex>
+#include <sstream>
 #include <stdexcept>
 #include <stop_token>
+#include <syncstream>
 #include <thread>
 #include <vector>
 using Time = std::chrono::nanoseconds;
@@ -188,6 +194,74 @@ static std::shared_ptr<Counted> strong; static std::weak_ptr<Counted> weak; stat
     ],
 };
 
+const EXCEPTIONS: Family = Family {
+    name: "exceptions",
+    cxx: true,
+    globals: "static std::atomic<int> unwound; static std::exception_ptr kept; static std::mutex km;
+struct Unwinds { int by; explicit Unwinds(int b) : by(b) {} ~Unwinds() { unwound += by + 100 * std::uncaught_exceptions(); } };
+struct Carried : std::runtime_error { std::shared_ptr<int> counted = std::make_shared<int>(3); Carried() : std::runtime_error(\"carried\") {} };
+static __attribute__((noinline)) void deep(int n) { Unwinds u(1); if (!n) throw 7; deep(n - 1); }
+static int levels(const std::exception &e) { try { std::rethrow_if_nested(e); return 1; } catch (const std::exception &inner) { return 1 + levels(inner); } }",
+    setup: "unwound = 0; kept = nullptr;",
+    teardown: "kept = nullptr; REC(unwound.load());",
+    steps: &[
+        (Anywhere, "REC(unwound.load());"),
+        (Outside, "try { deep($k); } catch (int t) { REC(t); $i REC(unwound.load()); }"),
+        (Outside, "try { Unwinds u(5); try { deep(1); } catch (...) { Unwinds inner(9); throw; } } catch (int t) { REC(t + unwound.load()); }"),
+        (Outside, "{ std::exception_ptr mine; delay(); { std::lock_guard lock(km); if (!kept) kept = std::make_exception_ptr(Carried()); mine = kept; } $i try { std::rethrow_exception(mine); } catch (const Carried &c) { delay(); REC(*c.counted); } }"),
+        (Outside, "{ std::exception_ptr mine; delay(); { std::lock_guard lock(km); mine = std::move(kept); kept = nullptr; } REC(mine != nullptr); mine = nullptr; }"),
+        (Outside, "try { try { throw Carried(); } catch (...) { std::throw_with_nested(std::logic_error(\"outer\")); } } catch (const std::exception &e) { REC(levels(e)); }"),
+        (Outside, "{ std::packaged_task<int(int)> task([](int v) { if (unwound++ & 1) throw v; return v + 1; }); auto result = task.get_future(); std::thread child(std::move(task), $k); $i try { REC(result.get()); } catch (int t) { REC(10 + t); } child.join(); }"),
+    ],
+};
+
+/// `std::atomic<std::shared_ptr>` and structures of the standard library.
+const CONTAINERS: Family = Family {
+    name: "containers",
+    cxx: true,
+    globals: "static std::atomic<std::shared_ptr<int>> shared; static std::mutex cm1; static std::list<int> *listed; static std::map<int, std::string> *mapped; static std::ostringstream *said;",
+    setup: "shared.store(std::make_shared<int>(1)); listed = new std::list<int>; mapped = new std::map<int, std::string>; said = new std::ostringstream;",
+    teardown: "REC(*shared.load()); shared.store(nullptr); for (int v : *listed) REC(v); for (auto &[key, name] : *mapped) REC(key * 100 + (int)name.size()); length = (int)said->str().copy(text, 500); text[length] = 0; delete listed; delete mapped; delete said;",
+    steps: &[
+        (
+            Anywhere,
+            "{ delay(); std::shared_ptr<int> p = shared.load(); REC(*p); }",
+        ),
+        (
+            Anywhere,
+            "{ delay(); shared.store(std::make_shared<int>(me * 2 + $a + 2)); }",
+        ),
+        (
+            Anywhere,
+            "{ delay(); REC(*shared.exchange(std::make_shared<int>(me * 2 + $a + 20))); }",
+        ),
+        (
+            Outside,
+            "{ delay(); std::shared_ptr<int> old = shared.load(); auto next = std::make_shared<int>(*old * 2); $i REC(shared.compare_exchange_strong(old, next)); REC(*old); }",
+        ),
+        (
+            Outside,
+            "{ delay(); std::lock_guard lock(cm1); listed->push_back(me); if ($a && listed->size() > 1) listed->erase(listed->begin()); $i REC((int)listed->size()); }",
+        ),
+        (
+            Outside,
+            "{ delay(); std::lock_guard lock(cm1); (*mapped)[me & 1] += \"a rather long text\"; REC((int)mapped->size()); }",
+        ),
+        (
+            Outside,
+            "{ delay(); std::lock_guard lock(cm1); std::map<int, std::string> copy = *mapped; mapped->erase(0); REC((int)copy.count(0)); }",
+        ),
+        (
+            Outside,
+            "{ delay(); std::lock_guard lock(cm1); *said << me << (char)('a' + $a); $i REC((int)said->tellp()); }",
+        ),
+        (
+            Outside,
+            "{ std::osyncstream line(*said); line << '[' << me; { delay(); } line << ']'; line.emit(); }",
+        ),
+    ],
+};
+
 pub const FAMILIES: &[&Family] = &[
     &MUTEXES,
     &ATOMIC_REF,
@@ -195,6 +269,8 @@ pub const FAMILIES: &[&Family] = &[
     &CXX_SEMAPHORES,
     &CALLING_ONCE,
     &POINTERS,
+    &EXCEPTIONS,
+    &CONTAINERS,
 ];
 
 const LATCH: Meeting = Meeting {
@@ -258,4 +334,38 @@ const STOPPABLE: Meeting = Meeting {
     ],
 };
 
-pub const MEETINGS: &[&Meeting] = &[&LATCH, &PHASES, &NOTIFY, &PROMISE, &STOPPABLE];
+/// The destructors of a cancelled thread run, and what catches everything has to throw it again.
+const UNWOUND: Meeting = Meeting {
+    name: "cancellation with destructors",
+    cxx: true,
+    globals: "static std::atomic<int> ended; static sem_t never1;
+struct Ends { int by; ~Ends() { ended += by; } };
+static void *cancelled(void *p) {
+    Ends first{1};
+    try { Ends second{10}; ended += 100; while (sem_wait(&never1)) {} } catch (abi::__forced_unwind &) { ended += 1000; throw; }
+    return p;
+}",
+    setup: "ended = 0; EXPECT(sem_init(&never1, 0, 0));",
+    teardown: "REC(ended.load()); EXPECT(sem_destroy(&never1));",
+    roles: [
+        "{ pthread_t t; void *v; DO(pthread_create(&t, 0, cancelled, 0)); $i if ($a) DO(sem_post(&never1)); REC(pthread_cancel(t)); REC(ended.load()); REC(pthread_join(t, &v)); REC(v == PTHREAD_CANCELED); }",
+        "REC(ended.load());",
+    ],
+};
+
+/// Threads that are asked to stop and joined by their destructors.
+const STOPPED: Meeting = Meeting {
+    name: "jthreads",
+    cxx: true,
+    globals: "static std::atomic<int> rung, rounds; static std::mutex jm; static std::condition_variable_any jc;",
+    setup: "rung = rounds = 0;",
+    teardown: "REC(rung.load());",
+    roles: [
+        "{ std::jthread one([](std::stop_token token) { std::stop_callback ring(token, [] { rung += 1; }); std::unique_lock lock(jm); jc.wait(lock, token, [] { return rounds.load() > 1; }); rung += token.stop_requested() ? 10 : 100; }); $i REC(rung.load()); }",
+        "{ delay(); { std::lock_guard lock(jm); rounds++; } jc.notify_all(); REC(rung.load()); }",
+    ],
+};
+
+pub const MEETINGS: &[&Meeting] = &[
+    &LATCH, &PHASES, &NOTIFY, &PROMISE, &STOPPABLE, &UNWOUND, &STOPPED,
+];

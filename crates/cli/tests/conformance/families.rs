@@ -364,7 +364,6 @@ const STREAMS: Family = Family {
     ],
 };
 
-/// Nodes are freed at the end only: that addresses come back is explored on request of the program's comparisons, not everywhere.
 const HEAP: Family = Family {
     name: "heap",
     cxx: false,

@@ -1,14 +1,15 @@
 //! Random programs from the tables of `families.rs` and `meetings.rs`. `main.rs` compiles and compares them.
 
 use super::{
-    cxx, families,
+    cxx, descriptors, families,
     families::{Family, Place},
     meetings::{self, Meeting},
+    memory,
 };
 use std::fmt::Write;
 
-/// Timed calls in one thread. A second timeout in a row is not explored while another thread can continue (docs/limits.md).
-const TIMED_CALLS: usize = 1;
+/// Timed calls in one thread.
+const TIMED_CALLS: usize = 2;
 
 /// How many places a program can fail at, one for each value of the hash of its outcome.
 pub const BUCKETS: u32 = 128;
@@ -63,17 +64,18 @@ pub fn program(seed: u64) -> Program {
     let cxx = random.one_in(4);
     let mut chosen = vec![&families::ATOMICS];
     let (of, at) = if cxx {
-        (cxx::FAMILIES, cxx::MEETINGS)
+        (cxx::FAMILIES.to_vec(), cxx::MEETINGS.to_vec())
     } else {
-        (families::C, meetings::C)
+        let of = [families::C, memory::C, descriptors::FAMILIES].concat();
+        (of, [meetings::C, descriptors::MEETINGS].concat())
     };
     for _ in 0..random.of(&[1, 1, 2]) {
-        let family = random.of(of);
+        let family = random.of(&of);
         if chosen.iter().all(|other| other.name != family.name) {
             chosen.push(family);
         }
     }
-    let meeting = random.one_in(2).then(|| random.of(at));
+    let meeting = random.one_in(2).then(|| random.of(&at));
     let threads = random.of(&[2, 2, 2, 3]);
     let mut writer = Writer {
         random,
@@ -97,6 +99,7 @@ impl Writer {
         {
             text.push_str(cxx::INCLUDES);
         }
+        text.push_str(descriptors::INCLUDES);
         for family in self.families.clone() {
             let _ = writeln!(text, "{}", family.globals);
             let _ = writeln!(setup, "    {}", family.setup);

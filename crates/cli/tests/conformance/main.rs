@@ -9,9 +9,11 @@
 
 mod compare;
 mod cxx;
+mod descriptors;
 mod families;
 mod generate;
 mod meetings;
+mod memory;
 
 use compare::{Bench, Tally};
 use std::{

@@ -104,6 +104,9 @@ const CANCEL_FLAGS: &str =
     "static sem_t never; static int cleaned; static pthread_mutex_t cm; static pthread_cond_t cv;
 static void clean(void *p) { __atomic_fetch_add(&cleaned, (int)(long)p, __ATOMIC_SEQ_CST); }
 static void release(void *p) { clean((void *)1); pthread_mutex_unlock((pthread_mutex_t *)p); }
+static pthread_key_t own;
+static void *quick(void *p) { __atomic_fetch_add(&cleaned, 1000, __ATOMIC_SEQ_CST); return p; }
+static void joined(void *p) { void *v; pthread_join((pthread_t)p, &v); clean((void *)5000); }
 static void *victim(void *p) {
     int me = (int)(long)p;
     pthread_cleanup_push(clean, (void *)10);
@@ -126,8 +129,8 @@ const CANCEL: Meeting = Meeting {
     name: "cancellation",
     cxx: false,
     globals: CANCEL_FLAGS,
-    setup: "cleaned = 0; EXPECT(sem_init(&never, 0, 0)); EXPECT(pthread_mutex_init(&cm, 0)); EXPECT(pthread_cond_init(&cv, 0));",
-    teardown: "REC(cleaned); EXPECT(sem_destroy(&never)); EXPECT(pthread_mutex_destroy(&cm)); EXPECT(pthread_cond_destroy(&cv));",
+    setup: "cleaned = 0; EXPECT(pthread_key_create(&own, clean)); EXPECT(sem_init(&never, 0, 0)); EXPECT(pthread_mutex_init(&cm, 0)); EXPECT(pthread_cond_init(&cv, 0));",
+    teardown: "REC(cleaned); EXPECT(pthread_key_delete(own)); EXPECT(sem_destroy(&never)); EXPECT(pthread_mutex_destroy(&cm)); EXPECT(pthread_cond_destroy(&cv));",
     roles: [
         "cancel(me, 7);",
         "REC(__atomic_load_n(&cleaned, __ATOMIC_SEQ_CST));",
@@ -141,6 +144,10 @@ pub const VICTIMS: &[&str] = &[
     "REC(__atomic_fetch_add(&cleaned, 100, __ATOMIC_SEQ_CST)); DO(sem_wait(&never)); REC(4);",
     "DO(pthread_mutex_lock(&cm)); pthread_cleanup_push(release, &cm); for (;;) DO(pthread_cond_wait(&cv, &cm)); pthread_cleanup_pop(1);",
     "{ struct timespec t = {0, 1000}; DO(nanosleep(&t, 0)); REC(5); }",
+    "{ struct timespec t = {1, 0}; int r; DO(pthread_mutex_lock(&cm)); pthread_cleanup_push(release, &cm); REC(r = pthread_cond_timedwait(&cv, &cm, &t)); pthread_cleanup_pop(1); }",
+    "{ pthread_t in; void *v; DO(pthread_create(&in, 0, quick, 0)); pthread_cleanup_push(joined, (void *)in); REC(6); DO(pthread_testcancel()); pthread_cleanup_pop(1); }",
+    "REC(pthread_setspecific(own, (void *)200)); DO(sem_wait(&never));",
+    "{ struct timespec t = {1, 0}; REC(sem_timedwait(&never, &t)); DO(pthread_testcancel()); REC(8); }",
     "REC(sem_trywait(&never)); REC(__atomic_load_n(&cleaned, __ATOMIC_SEQ_CST));",
 ];
 
