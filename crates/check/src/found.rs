@@ -74,6 +74,8 @@ impl Error {
                 .ok()
                 .map(|path| path.display().to_string()),
             seen: self.seen,
+            doubtful: false,
+            because: None,
         }
     }
 }

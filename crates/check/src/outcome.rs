@@ -54,6 +54,7 @@ impl Outcome {
         document.coverage.clone_from(&self.coverage);
         document.workers = self.workers as u32;
         document.errors = self.errors.iter().map(Error::finding).collect();
+        document.doubt();
         document
     }
 

@@ -56,6 +56,93 @@ fn files_of_assembly_are_named() {
     }
 }
 
+/// `next` and `start` without hooks, as a library and as an object without debug information.
+fn counting(bench: &Bench) {
+    let code = "static int n;\nint next(void) { return __atomic_fetch_add(&n, 1, __ATOMIC_SEQ_CST); }\n\
+                void *start(void *to) { *(int *)to = next(); return to; }\n\
+                static int taken;\nvoid take(void) { while (__atomic_exchange_n(&taken, 1, __ATOMIC_SEQ_CST)); }\n\
+                void give(void) { __atomic_store_n(&taken, 0, __ATOMIC_SEQ_CST); }\n";
+    bench.file("count.c", code);
+    let main = "#include <assert.h>\n#include <pthread.h>\nint next(void);\nvoid *start(void *);\nvoid take(void);\nvoid give(void);\n\
+                static int held;\n\
+                static void *own(void *to) { *(int *)to = next(); return to; }\n\
+                static void *locked(void *to) { take(); held++; give(); return to; }\n\
+                static void *(*const ways[])(void *) = {0, own, start, locked};\n\
+                int main(void) {\n\
+                pthread_t threads[2];\nint got[3] = {0};\n\
+                if (WAY == 0) got[2] = next();\n\
+                for (int i = 0; i < 2 && WAY; i++) pthread_create(&threads[i], 0, ways[WAY], &got[i]);\n\
+                for (int i = 0; i < 2 && WAY; i++) pthread_join(threads[i], 0);\n\
+                if (WAY == 0) got[2] = next();\n\
+                assert(got[0] == 0);\n}\n";
+    bench.file("main.c", main);
+    for args in [
+        ["-fPIC", "-shared", "count.c", "-o", "libcount.so"],
+        ["-O1", "-c", "count.c", "-o", "count.o"],
+    ] {
+        let mut plain = Command::new("cc");
+        plain.args(args).current_dir(bench.place.path());
+        fine(&plain.output().unwrap());
+    }
+}
+
+/// The threads of a library, and calls of it beside other threads, may synchronise and meet where nothing sees it.
+#[test]
+fn libraries_without_hooks_are_named() {
+    let bench = Bench::new();
+    counting(&bench);
+    let rpath = format!("-Wl,-rpath,{}", bench.place.path().display());
+    let check = |way: &str, options: &[&str]| {
+        let usual = ["check", "main.c", way, "-L.", "-lcount", &rpath];
+        let output = bench.run(&[&usual, options].concat());
+        (
+            output.status.code(),
+            String::from_utf8(output.stdout).unwrap(),
+        )
+    };
+    let (code, said) = check("-DWAY=0", &[]);
+    assert_eq!(code, Some(0), "{said}");
+    for way in ["-DWAY=1", "-DWAY=2"] {
+        for options in [
+            &[][..],
+            &["--restart", "fork"],
+            &["--restart", "exec"],
+            &["--threads", "os"],
+            &["--races", "ignore"],
+        ] {
+            let (code, said) = check(way, options);
+            assert_eq!(code, Some(3), "{way} {options:?}: {said}");
+            assert!(said.contains("uninstrumented: libcount.so"), "{said}");
+        }
+    }
+    // A lock that is not seen makes a race doubtful.
+    let (code, said) = check("-DWAY=3", &[]);
+    assert_eq!(code, Some(3), "{said}");
+    assert!(said.contains("1 doubtful error found"), "{said}");
+    let (code, said) = check("-DWAY=3", &["--format", "json"]);
+    assert_eq!(code, Some(3), "{said}");
+    assert!(said.contains("\"doubtful\": true"), "{said}");
+    // With hooks the other order is found, and the lock is seen.
+    fine(&bench.run(&["cc", "-fPIC", "-shared", "count.c", "-o", "libcount.so"]));
+    let (code, said) = check("-DWAY=1", &[]);
+    assert_eq!(code, Some(1), "{said}");
+    let (code, said) = check("-DWAY=3", &[]);
+    assert_eq!(code, Some(0), "{said}");
+}
+
+#[test]
+fn objects_without_hooks_and_debug_information_are_named() {
+    let bench = Bench::new();
+    counting(&bench);
+    let output = bench.run(&["check", "main.c", "-DWAY=1", "count.o"]);
+    let said = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(output.status.code(), Some(3), "{said}");
+    assert!(
+        said.contains("uninstrumented: give, next, start and 1 more"),
+        "{said}"
+    );
+}
+
 #[test]
 fn compilers_are_asked_as_themselves() {
     let bench = Bench::new();

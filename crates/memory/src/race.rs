@@ -312,6 +312,21 @@ impl RaceDetector {
         }
     }
 
+    /// A thread has done something that is not understood: it may have ordered its steps before it with steps of others after it, and theirs before it
+    /// with its own after it.
+    pub fn unknown(&mut self, thread: ThreadId) {
+        let mine = self.threads[thread.index()].clock;
+        let before = self.clocks.copy(mine);
+        for other in 0..self.threads.len() {
+            let theirs = self.threads[other].clock;
+            self.clocks.join(mine, theirs);
+            if other != thread.index() {
+                self.clocks.join(theirs, before);
+            }
+            self.tick(ThreadId(other as u32));
+        }
+    }
+
     /// A plain access; a race that it completes.
     pub fn access(
         &mut self,

@@ -105,6 +105,8 @@ impl Notes {
                     events: 0,
                     trace: None,
                     seen: 1,
+                    doubtful: false,
+                    because: None,
                 }),
             }
         }

@@ -63,6 +63,19 @@ impl Module {
     }
 }
 
+/// One name for functions, of which there may be many.
+fn some_of(functions: &[String]) -> Option<String> {
+    const NAMED: usize = 3;
+    match functions.len() {
+        0 => None,
+        1..=NAMED => Some(functions.join(", ")),
+        all => {
+            let named = functions[..NAMED].join(", ");
+            Some(format!("{named} and {} more", all - NAMED))
+        }
+    }
+}
+
 impl ProgramNames {
     /// For a program.
     pub(crate) fn new(program: &Path) -> ProgramNames {
@@ -126,6 +139,7 @@ impl ProgramNames {
                 continue;
             };
             places.extend(symbols.plain_sources());
+            places.extend(some_of(&symbols.plain_functions()));
             places.extend(symbols.unread_sources());
             for address in symbols.uninstrumented() {
                 let at = self.position(Site(module.bias + address as u32));
@@ -135,6 +149,19 @@ impl ProgramNames {
             }
         }
         places
+    }
+
+    /// Code that was run without being observed: its place, or its library if that was compiled without hooks.
+    pub(crate) fn unseen(&self, site: Site) -> String {
+        let module = self.module(site).filter(|module| !has_hooks(&module.path));
+        let library = module.and_then(|module| module.path.file_name());
+        match library {
+            Some(library) => library.to_string_lossy().into_owned(),
+            None => {
+                let at = self.position(site).map(|at| at.to_string());
+                at.unwrap_or_else(|| "?".into())
+            }
+        }
     }
 
     /// Where a site is, in the program's own sources if it is there.

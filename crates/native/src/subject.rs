@@ -273,8 +273,7 @@ impl Subject for NativeSubject {
         let mut places = self.names().uninstrumented();
         for note in &self.notes().all {
             if let Note::Unseen(site) = note {
-                let at = self.position(*site).map(|at| at.to_string());
-                places.insert(at.unwrap_or_else(|| "?".into()));
+                places.insert(self.names().unseen(*site));
             }
         }
         let places = places.into_iter();

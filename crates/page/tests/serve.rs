@@ -54,6 +54,8 @@ fn finding(kind: Kind, location: &str, message: &str) -> Finding {
         events: 4,
         trace: Some("reweave-out/queue-1.rwt".into()),
         seen: 3,
+        doubtful: false,
+        because: None,
     }
 }
 

@@ -172,6 +172,12 @@ pub struct Finding {
     pub trace: Option<String>,
     /// In how many executions it came up.
     pub seen: u64,
+    /// It is none if code that was not observed synchronises there.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub doubtful: bool,
+    /// Why it is doubtful.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub because: Option<String>,
 }
 
 /// How a command ends.
@@ -230,9 +236,28 @@ impl ResultDocument {
         }
     }
 
+    /// Marks the data races as doubtful, if code was run that was not observed.
+    pub fn doubt(&mut self) {
+        let places = self.incomplete.iter();
+        let mut places = places.filter_map(|why| why.strip_prefix("uninstrumented: "));
+        let Some(place) = places.next() else { return };
+        let because = format!("{place} was not observed, and may order the two accesses");
+        let races = self.errors.iter_mut();
+        for race in races.filter(|error| error.kind == Kind::DataRace) {
+            race.doubtful = true;
+            race.because = Some(because.clone());
+        }
+    }
+
+    /// How many of its errors are not doubtful.
+    pub fn certain(&self) -> usize {
+        let certain = self.errors.iter().filter(|error| !error.doubtful);
+        certain.count()
+    }
+
     /// How a command that came to this result ends; `strict` counts warnings as errors.
     pub fn exit_code(&self, strict: bool) -> ExitCode {
-        if !self.errors.is_empty() || (strict && !self.warnings.is_empty()) {
+        if self.certain() > 0 || (strict && !self.warnings.is_empty()) {
             ExitCode::Found
         } else if !self.complete {
             ExitCode::Incomplete

@@ -208,6 +208,8 @@ fn a_result_tells_what_its_traces_know() {
         events: 4,
         trace,
         seen: 1,
+        doubtful: false,
+        because: None,
     };
     inversion()
         .write(&directory.path().join("inversion-1.rwt"))

@@ -54,6 +54,8 @@ fn suite() -> SuiteDocument {
         events: 9,
         trace: Some("reweave-out/evil-1.rwt".into()),
         seen: 1,
+        doubtful: false,
+        because: None,
     });
     suite.tests.push(race);
     suite

@@ -530,6 +530,30 @@ fn a_search_in_one_line() {
 }
 
 #[test]
+fn races_are_doubtful_beside_code_that_was_not_observed() {
+    let mut result = searched();
+    result.complete = false;
+    result.incomplete = vec!["races".into()];
+    result.errors.push(deadlock());
+    result.errors.push(Finding {
+        kind: Kind::DataRace,
+        ..deadlock()
+    });
+    result.doubt();
+    assert_eq!(result.certain(), 2);
+    result.incomplete.push("uninstrumented: libz.so.1".into());
+    result.doubt();
+    assert_eq!(result.certain(), 1, "a deadlock stays one");
+    assert_eq!(result.exit_code(false), ExitCode::Found);
+    assert!(summary(&result).starts_with("1 error and 1 doubtful found in"));
+    result.errors.remove(0);
+    assert_eq!(result.exit_code(false), ExitCode::Incomplete);
+    assert!(summary(&result).starts_with("1 doubtful error found in"));
+    let text = render_result(&result, Style::default());
+    assert!(text.contains("doubtful: the data-race at src/lib.rs:42:9: libz.so.1"));
+}
+
+#[test]
 fn warnings_count_only_when_strict() {
     let mut result = searched();
     result.warnings.push(deadlock());
@@ -546,6 +570,8 @@ fn deadlock() -> Finding {
         events: 17,
         trace: Some("reweave-out/queue-1.rwt".into()),
         seen: 1,
+        doubtful: false,
+        because: None,
     }
 }
 

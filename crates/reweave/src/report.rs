@@ -157,6 +157,8 @@ impl Error {
             events: self.events as u64,
             trace: self.trace.as_ref().map(|path| path.display().to_string()),
             seen: self.seen,
+            doubtful: false,
+            because: None,
         }
     }
 }
@@ -171,6 +173,8 @@ impl Warning {
             events: 0,
             trace: None,
             seen: self.seen,
+            doubtful: false,
+            because: None,
         }
     }
 }

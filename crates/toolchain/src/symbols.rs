@@ -11,6 +11,7 @@ mod inline_assembly;
 mod line_starts;
 mod locals;
 mod members;
+mod plain_functions;
 mod source_paths;
 mod symbol_table;
 mod typed;
@@ -214,6 +215,17 @@ impl Symbols {
         let plain = self.info().units().filter(|unit| !instrumented(*unit));
         let sources = plain.filter_map(debug_info::source_of);
         sources.filter(|source| !sets_float_mode(source)).collect()
+    }
+
+    /// Functions that were compiled without hooks and without debug information: what they access nobody sees. Where debug information was taken
+    /// away altogether, they cannot be told from others.
+    pub fn plain_functions(&self) -> Vec<String> {
+        let file = self.file();
+        if file.section_by_name(".debug_info").is_none() {
+            return Vec::new();
+        }
+        let found = plain_functions::accessing(&file, |address| self.unit_at(address).is_none());
+        found.iter().map(|name| demangle(name)).collect()
     }
 
     /// Sources whose assembly was not understood: accesses without hooks may be left in them.

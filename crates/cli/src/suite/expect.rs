@@ -143,6 +143,8 @@ mod tests {
             events: 3,
             trace: None,
             seen: 1,
+            doubtful: false,
+            because: None,
         }
     }
 

@@ -762,3 +762,27 @@ impl Naive {
         racy
     }
 }
+
+#[test]
+fn what_is_not_understood_may_order_all_before_it_with_all_after_it() {
+    let unknown = |h: &mut History| h.detector.unknown(ThreadId(1));
+    // The thread's own steps before it, with those of another after it; and the other way round.
+    assert!(!handed(|h, _| unknown(h), Object::Atomic(0)));
+    let mut h = History::new(3);
+    h.write(2);
+    unknown(&mut h);
+    assert!(!h.read(1));
+    // Not what either does afterwards, and nothing of others among each other.
+    let mut h = History::new(3);
+    unknown(&mut h);
+    h.write(1);
+    assert!(h.read(2));
+    let mut h = History::new(3);
+    unknown(&mut h);
+    h.write(2);
+    assert!(h.read(1));
+    let mut h = History::new(4);
+    h.write(2);
+    unknown(&mut h);
+    assert!(h.read(3));
+}

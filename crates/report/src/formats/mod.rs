@@ -45,6 +45,8 @@ impl Shown {
             events: trace.events.len() as u64,
             trace: Some(file.display().to_string()),
             seen: 1,
+            doubtful: false,
+            because: None,
         };
         let told = trace.errors.iter().take(1).map(|failure| Shown {
             finding: finding(failure),

@@ -11,7 +11,12 @@ use crate::result::{Finding, Multiplies, ResultDocument};
 pub fn summary(result: &ResultDocument) -> String {
     let runs = counted(result.executions, "execution");
     if !result.errors.is_empty() {
-        let errors = counted(result.errors.len() as u64, "error");
+        let (all, certain) = (result.errors.len() as u64, result.certain() as u64);
+        let errors = match all - certain {
+            0 => counted(all, "error"),
+            doubtful if certain == 0 => counted(doubtful, "doubtful error"),
+            doubtful => format!("{} and {doubtful} doubtful", counted(certain, "error")),
+        };
         let stopped = result
             .incomplete
             .iter()
@@ -66,6 +71,12 @@ pub fn render_untold(result: &ResultDocument, told: usize, style: Style) -> Stri
             style.width,
             "  ",
         );
+    }
+    for error in result.errors.iter().filter(|error| error.doubtful) {
+        let at = error.location.as_deref().unwrap_or("?");
+        let because = error.because.as_deref().unwrap_or_default();
+        let text = format!("doubtful: the {} at {at}: {because}", error.kind.name());
+        out += &wrap(&clean(&text), style.width, "  ");
     }
     for known in &result.suppressed {
         let at = known.location.as_deref().unwrap_or("?");

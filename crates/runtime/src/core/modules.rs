@@ -158,9 +158,15 @@ fn loaded() -> Vec<Module> {
 
 /// Whether a module is part of what every program rests on, by the name of its file.
 pub fn is_system_library(path: &[u8]) -> bool {
-    const NAMES: [&[u8]; 12] = [
+    const NAMES: [&[u8]; 18] = [
         b"libc.",
         b"libm.",
+        b"libmvec.",
+        b"libdl.",
+        b"librt.",
+        b"libresolv.",
+        b"libnss_",
+        b"libquadmath.",
         b"ld-linux",
         b"libgcc_s.",
         b"libstdc++.",

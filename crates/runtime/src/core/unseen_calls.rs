@@ -55,18 +55,23 @@ static SPARED: RunCell<Vec<(usize, Vec<usize>)>> = RunCell::new(Vec::new());
 pub struct Foreign {
     pub start: usize,
     pub bytes: usize,
+    /// It is none of the libraries that every program rests on, and nothing else stands for what it does.
+    pub is_unknown: bool,
 }
 
 /// The code of all libraries without hooks, but for those that the runtime itself rests on.
 pub fn foreign() -> Vec<Foreign> {
     let modules = references::loaded();
     let foreign = modules.iter().filter(|module| module.is_foreign());
-    let code = foreign.flat_map(Loaded::code).map(|code| {
-        let start = code.start & !(PAGE - 1);
-        Foreign {
-            start,
-            bytes: (code.end - start).next_multiple_of(PAGE),
-        }
+    let code = foreign.flat_map(|module| {
+        module.code().map(|code| {
+            let start = code.start & !(PAGE - 1);
+            Foreign {
+                start,
+                bytes: (code.end - start).next_multiple_of(PAGE),
+                is_unknown: !module.is_system,
+            }
+        })
     });
     code.collect()
 }

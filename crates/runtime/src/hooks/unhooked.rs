@@ -280,7 +280,10 @@ extern "C" fn full_fence(saved: &mut Saved) {
 extern "C" fn unknown(saved: &mut Saved) {
     if world::active() {
         let site = modules::site(saved.frame.return_address);
-        world::borrow().note(Note::Unseen(site));
+        let mut world = world::borrow();
+        world.note(Note::Unseen(site));
+        world.synchronised_unseen();
+        drop(world);
         spin::disturbed();
     }
 }

@@ -5,7 +5,9 @@
 
 use crate::{
     core::{cell::RunValue, modules, trampoline::Frame},
-    run::{atomic_peeks, closed_code, dooms, object_lifetimes, racy_units, spin, world},
+    run::{
+        atomic_peeks, closed_code, dooms, foreign_code, object_lifetimes, racy_units, spin, world,
+    },
 };
 use alloc::{format, string::String, vec::Vec};
 use reweave_memory::{Clash, Kind};
@@ -106,6 +108,7 @@ impl world::World {
     #[inline]
     pub fn refresh(&mut self) {
         let me = self.current;
+        foreign_code::beside(!self.races.alone(me));
         if !self.check_races {
             return;
         }
@@ -120,6 +123,12 @@ impl world::World {
         }
         set_mode(Mode::Check);
         self.shadow.turn(me, self.races.epoch(me));
+    }
+
+    /// The running thread has done what may synchronise it with any other: nothing that could be ordered by it is reported as a race.
+    pub fn synchronised_unseen(&mut self) {
+        self.races.unknown(self.current);
+        self.refresh();
     }
 
     /// The running thread's operation touched this memory.

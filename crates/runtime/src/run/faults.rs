@@ -116,7 +116,8 @@ unsafe extern "C" fn handle(signal: i32, info: *mut libc::siginfo_t, context: *m
         return;
     }
     let runs = signal == libc::SIGSEGV && address == registers[libc::REG_RIP as usize] as usize;
-    if runs && foreign_code::ran(address, registers[libc::REG_RDI as usize] as usize) {
+    let first = registers[libc::REG_RDI as usize] as usize;
+    if runs && foreign_code::ran(address, first, modules::site(address + 1)) {
         return;
     }
     if signal == ENDLESS && (!world::active() || os_threads::pass_on(signal) || plain_spin::begin())

@@ -88,7 +88,7 @@ pub fn run_plan(entry: extern "C" fn() -> !) -> Outcome {
     // SAFETY: `add` prepared the first thread's stack, and `leave` switches back to what is saved in ROOT. No borrow is alive.
     unsafe { switch::switch(ROOT.as_ptr(), to) };
     gather();
-    foreign_code::disarm();
+    foreign_code::end_run();
     set_active(false);
     set_mode(Mode::Nothing);
     let calls_end = swap_calls(ptr::null_mut());

@@ -216,15 +216,16 @@ impl Writer {
             Mnemonic::Xchg => "swap",
             Mnemonic::Xadd | Mnemonic::Add | Mnemonic::Inc => "add",
             Mnemonic::Sub | Mnemonic::Dec => "sub",
-            Mnemonic::And => "and",
-            Mnemonic::Or => "or",
-            Mnemonic::Xor | Mnemonic::Not => "xor",
+            Mnemonic::And | Mnemonic::Btr => "and",
+            Mnemonic::Or | Mnemonic::Bts => "or",
+            Mnemonic::Xor | Mnemonic::Not | Mnemonic::Btc => "xor",
             Mnemonic::Cmpxchg => "compare",
             _ => "",
         };
         let value = match instruction.mnemonic() {
             Mnemonic::Inc | Mnemonic::Dec => Some("$1".into()),
             Mnemonic::Not => Some("$-1".into()),
+            Mnemonic::Bts | Mnemonic::Btr | Mnemonic::Btc => bit_of(instruction, access.bytes),
             _ => value_of(statement, instruction),
         };
         let small = matches!(access.bytes, 1 | 2 | 4 | 8);
@@ -394,6 +395,25 @@ fn value_of(statement: &Statement<'_>, instruction: &Instruction) -> Option<Stri
             fits.then(|| format!("%{}", general_register_name(whole)))
         }
     }
+}
+
+/// What an instruction that changes one bit combines memory with, if the bit is a constant and that can be pushed.
+fn bit_of(instruction: &Instruction, bytes: usize) -> Option<String> {
+    if instruction.op_kind(1) != OpKind::Immediate8 || !matches!(bytes, 2 | 4 | 8) {
+        return None;
+    }
+    let bit = usize::from(instruction.immediate8()) % (8 * bytes);
+    let mask = match instruction.mnemonic() {
+        Mnemonic::Btr => !(1_i64 << bit),
+        _ => 1_i64 << bit,
+    };
+    // A word that is pushed is extended by its sign; of narrower ones the rest does not matter.
+    let mask = if bytes < 8 {
+        i64::from(mask as i32)
+    } else {
+        mask
+    };
+    i32::try_from(mask).is_ok().then(|| format!("${mask}"))
 }
 
 /// The text of the operand that is not memory.
