@@ -7,6 +7,7 @@ pub(crate) mod formatted_text;
 pub(crate) mod mmap;
 pub(crate) mod static_buffers;
 pub(crate) mod strings;
+pub(crate) mod unlooked;
 
 use crate::core::families::Family;
 
