@@ -8,6 +8,7 @@
 //! * `a`, `b` forbid unsafe code.
 //! * `a` never names `x`, `y`.
 
+use reweave_explore::AlgorithmName;
 use reweave_testing::tidy::{
     self, calls,
     crates::{cycle, dependencies, differences, graph},
@@ -334,4 +335,30 @@ fn the_table_of_calls_is_what_the_runtime_does() {
         page == calls::page(&sources()),
         "docs/calls.md is not what the runtime's sources say: run scripts/calls"
     );
+}
+
+/// The table of algorithms is out of reach for the attribute's crate and for pages.
+#[test]
+fn every_algorithm_is_named_where_users_choose_one() {
+    let places = [
+        (
+            "crates/macros/src/options.rs",
+            "const ALGORITHMS",
+            "];",
+            '"',
+        ),
+        ("crates/macros/src/lib.rs", "| `algorithm = ", "\n", '`'),
+        ("docs/options.md", "| `--algorithm auto`", "\n", '`'),
+        ("docs/options.md", "| `algorithm = ", "\n", '`'),
+    ];
+    let mut missing = Vec::new();
+    for (path, begin, end, quote) in places {
+        let text = read(path);
+        let (_, rest) = text.split_once(begin).expect(begin);
+        let listed = rest.split(end).next().unwrap_or_default();
+        let named = AlgorithmName::NAMES.iter().map(|(name, _)| name);
+        let unnamed = named.filter(|name| !listed.contains(&format!("{quote}{name}{quote}")));
+        missing.extend(unnamed.map(|name| format!("{path}: `{name}` in the line of {begin}")));
+    }
+    fail_if_any("algorithms that are not listed", &missing);
 }

@@ -92,7 +92,7 @@ const CONFLICTS: [Conflicts; 7] = [
     pipe::CONFLICTS,
 ];
 
-const TABLE: [u32; Class::ALL.len()] = {
+const TABLE: [u64; Class::ALL.len()] = {
     let mut table = [0; Class::ALL.len()];
     let mut object = 0;
     while object < CONFLICTS.len() {
@@ -102,8 +102,8 @@ const TABLE: [u32; Class::ALL.len()] = {
             let mut j = 0;
             while j < others.len() {
                 let b = others[j];
-                table[a as usize] |= 1 << b as u32;
-                table[b as usize] |= 1 << a as u32;
+                table[a as usize] |= 1 << b as u64;
+                table[b as usize] |= 1 << a as u64;
                 j += 1;
             }
             i += 1;
@@ -168,7 +168,7 @@ impl Class {
     /// notifications and the leader of a barrier.
     #[inline]
     pub const fn conflicts(self, other: Class) -> bool {
-        TABLE[self as usize] & (1 << other as u32) != 0
+        TABLE[self as usize] & (1 << other as u64) != 0
     }
 }
 

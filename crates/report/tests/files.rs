@@ -1,7 +1,9 @@
 //! What is stored: round trips, files that are wrong in every way, comparison.
 
 use proptest::prelude::*;
-use reweave_model::{Object, ObjectId, OnceState, Op, Policy, Rmw, RmwKind, Site, ThreadId};
+use reweave_model::{
+    Object, ObjectId, OnceState, Op, OpKind, Operands, Policy, Rmw, RmwKind, Site, ThreadId,
+};
 use reweave_report::{
     Document, Operation, ReadError, ResultDocument, Shown, Sources, Style, Trace, chrome, dot,
     github, render_result, sarif,
@@ -273,6 +275,7 @@ proptest! {
     }
 }
 
+/// Every row of the table, with operands that all differ, and every function of a read-modify-write.
 #[test]
 fn every_operation_comes_back_as_it_was() {
     let rmw = |kind| Rmw {
@@ -280,15 +283,24 @@ fn every_operation_comes_back_as_it_was() {
         operand: 5,
         bits: 8,
     };
-    let mut ops = vec![
-        Op::Handoff(CHANNEL, 9),
-        Op::Any(u32::MAX),
-        Op::OnceEnd(ONCE, false),
-        Op::OnceBegin {
-            object: ONCE,
-            force: true,
-        },
-    ];
+    let operands = |flag| Operands {
+        object: Some(ObjectId(1)),
+        mutex: Some(ObjectId(2)),
+        atomic: Some(ObjectId(3)),
+        thread: Some(ThreadId(4)),
+        count: Some(u32::MAX),
+        value: Some(u64::MAX),
+        expected: Some(6),
+        rmw: Some(rmw(RmwKind::Add)),
+        timed: Some(flag),
+        flag: Some(!flag),
+    };
+    let kinds = || (0..OpKind::COUNT).map(OpKind);
+    let mut ops: Vec<Op> = [false, true]
+        .iter()
+        .flat_map(|flag| kinds().map(|kind| kind.with(&operands(*flag)).expect("all operands")))
+        .collect();
+    assert_eq!(ops.len(), 2 * usize::from(OpKind::COUNT));
     ops.extend(
         [
             RmwKind::Swap,

@@ -431,9 +431,6 @@ impl Machine {
             (I::TryAcquire(s), _) => Op::SemTryAcquire(at(b.semaphores, s)),
             (I::Release(s), _) => Op::SemRelease(at(b.semaphores, s)),
             (I::Count(s), _) => Op::Load(at(b.semaphores, s)),
-            (I::Take(..) | I::TryTake(..) | I::Increase(..) | I::TryIncrease(..), _) => {
-                counting(instruction, b.semaphores)
-            }
             (I::Free(_) | I::FreeReg | I::Allocate, _) => pooling(instruction, thread, b.pool),
             (I::Barrier(n), 0) => Op::Arrive(at(b.barriers, n)),
             (I::Barrier(n), _) => Op::Leave(at(b.barriers, n)),
@@ -471,7 +468,7 @@ impl Machine {
             (I::Unpark(body), _) => Op::Unpark(at(b.parkers, body as u32)),
             (I::Any(n), _) => Op::Any(n),
             (I::Join(n), _) => Op::Join(thread.children[n]),
-            (I::Spawn(_) | I::SkipUnless(..), _) => unreachable!("no operation"),
+            _ => counting(instruction, b.semaphores),
         };
         Pending {
             gate,
@@ -514,19 +511,8 @@ impl Machine {
             I::PollUntil(..) | I::ReadUntil(..) | I::PollEither(..) if thread.part < parts => {}
             _ if tries_again(instruction) && thread.part < parts => {}
             I::PollPipes(..) => thread.register = thread.part.into(),
-            I::Pipe(..) => thread.register = event.result,
-            I::Take(..) | I::TryTake(..) | I::SpinTake(_) => thread.register = event.result,
             I::Allocate if thread.part == 2 => thread.register *= u64::from(event.ok),
-            I::Load(_)
-            | I::Count(_)
-            | I::Any(_)
-            | I::Send(_)
-            | I::SpinUntil(..)
-            | I::OnceBegin(_)
-            | I::OnceForce(_)
-            | I::Allocate
-            | I::Barrier(_)
-            | I::Add(..) => thread.register = event.result,
+            _ if returns(instruction) => thread.register = event.result,
             _ => thread.register = u64::from(event.ok),
         }
         if thread.part >= parts {
@@ -650,6 +636,27 @@ fn looks_again(instruction: I) -> bool {
     matches!(instruction, I::PollUntil(..) | I::ReadUntil(..)) || tries_again(instruction)
 }
 
+/// Whether the register gets what the operation returns. Others leave there whether it succeeded.
+fn returns(instruction: I) -> bool {
+    matches!(
+        instruction,
+        I::Load(_)
+            | I::Count(_)
+            | I::Take(..)
+            | I::TryTake(..)
+            | I::SpinTake(_)
+            | I::Any(_)
+            | I::Send(_)
+            | I::SpinUntil(..)
+            | I::OnceBegin(_)
+            | I::OnceForce(_)
+            | I::Allocate
+            | I::Barrier(_)
+            | I::Add(..)
+            | I::Pipe(..)
+    )
+}
+
 /// Whether an instruction tries the same operation until that succeeds.
 fn tries_again(instruction: I) -> bool {
     matches!(
@@ -686,6 +693,6 @@ fn counting(instruction: I, semaphores: u32) -> Op {
         I::SpinTake(index) => take(index, u64::MAX, true),
         I::Increase(index, count) => add(index, count, false),
         I::TryIncrease(index, count) => add(index, count, true),
-        _ => unreachable!("{instruction:?} counts nothing"),
+        _ => unreachable!("{instruction:?} is no operation"),
     }
 }

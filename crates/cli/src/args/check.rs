@@ -24,7 +24,7 @@ use std::{
 #[derive(Args, Clone, Debug)]
 pub struct CheckOptions {
     /// How to explore; auto needs the fewest executions
-    #[arg(long, value_name = "auto|dfs|dpor|optimal|rf|random|pct", default_value = "auto", hide_default_value = true, value_parser = algorithm)]
+    #[arg(long, value_name = AlgorithmName::CHOICES, default_value = "auto", hide_default_value = true, value_parser = algorithm)]
     pub algorithm: AlgorithmName,
     /// How many workers explore at once [default: one for each core]
     #[arg(long, value_name = "N", value_parser = number::<NonZeroUsize>)]

@@ -27,6 +27,8 @@ impl Ran {
     pub fn of(directory: &Path, name: &str, path: &str, words: &[String]) -> Ran {
         let mut command = Command::new("timeout");
         command.args(["-s", "KILL", &LIMIT_S.to_string(), path]);
+        // Cargo sets it; a debugger that starts the tests does not.
+        command.env("REWEAVE_CACHE", "off");
         let Output {
             status,
             stdout,

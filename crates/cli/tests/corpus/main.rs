@@ -7,7 +7,7 @@
 //! * `@agree`: `optimal` and `rf` find the same errors; of small programs, which are run in every interleaving if they are small enough for that, all classes, each once.
 //! * `@count:optimal,N=3`: a count that is written down.
 //!
-//! So `cargo test -p reweave-cli --test corpus -- papers/ @agree` and nextest select and time each. A failure comes with its command line. Tests of one program share its
+//! So `cargo test -p reweave-cli --test corpus -- papers/` (one filter) and nextest select and time each. A failure comes with its command line. Tests of one program share its
 //! compiled form (`store.rs`).
 //!
 //! `REWEAVE_SLOW=1` adds what is marked `slow`, and large searches on threads of the operating system; `REWEAVE_RUNGS=1` has those with many executions run on

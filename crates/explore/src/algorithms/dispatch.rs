@@ -15,6 +15,9 @@ macro_rules! algorithms {
             pub const NAMES: [(&'static str, AlgorithmName); [$($spelling),*].len()] =
                 [$(($spelling, AlgorithmName::$name),)*];
 
+            /// The same in one line, for help texts.
+            pub const CHOICES: &'static str = concat!($("|", $spelling),*).split_at(1).1;
+
             /// As users spell it.
             pub fn name(self) -> &'static str {
                 match self {

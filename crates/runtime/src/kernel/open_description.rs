@@ -6,8 +6,8 @@
 //!   a call: which object it touches, and which kinds are not under control.
 //! * [`Modelled`] is what a run models itself, so that its operations can block in the model. The operating system only keeps
 //!   the number. A new kind is a variant here, a file in this folder with its objects, and a file in `calls/files` with the
-//!   functions that make it: those open a descriptor of any kind, [`create`] a description, and have
-//!   [`descriptor_table::opened_from`] connect both. The compiler asks for the rest.
+//!   functions that make it: those open a descriptor of any kind, enter it by [`descriptor_table::opened`], [`create`] a
+//!   description, and connect both by [`descriptor_table::note_open`]. The compiler asks for the rest.
 //! * [`read`] and [`write()`] are the steps of all calls that read and write by descriptor. As in the operating system a call
 //!   first looks its descriptor up, which is one step, and then uses what it has found, which is another.
 //!
@@ -144,6 +144,16 @@ impl Modelled {
         }
     }
 
+    /// What `poll` and its like see of it; `None`: they are refused.
+    pub(crate) fn pollable(self) -> Option<Pollable> {
+        match self {
+            Modelled::Eventfd(eventfd) => Some(Pollable::Counter(eventfd)),
+            Modelled::Endpoint(endpoint) => Some(Pollable::Endpoint(endpoint)),
+            Modelled::Socket(socket) => Some(Pollable::Socket(socket)),
+            Modelled::Epoll(_) => None,
+        }
+    }
+
     pub(crate) fn is_socket(self) -> bool {
         match self {
             Modelled::Eventfd(_) | Modelled::Epoll(_) => false,
@@ -153,7 +163,7 @@ impl Modelled {
     }
 
     /// What it is called in messages.
-    fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Modelled::Eventfd(_) => "an eventfd",
             Modelled::Epoll(_) => "an epoll",
@@ -417,12 +427,8 @@ pub(crate) struct Closing {
 impl Closing {
     pub(crate) fn of(number: c_int) -> Closing {
         let modelled = modelled(number);
-        let pollable = match modelled.filter(|_| epoll::used()) {
-            Some(Modelled::Eventfd(eventfd)) => Some(Pollable::Counter(eventfd)),
-            Some(Modelled::Endpoint(endpoint)) => Some(Pollable::Endpoint(endpoint)),
-            Some(Modelled::Socket(socket)) => Some(Pollable::Socket(socket)),
-            Some(Modelled::Epoll(_)) | None => None,
-        };
+        let watchable = modelled.filter(|_| epoll::used());
+        let pollable = watchable.and_then(Modelled::pollable);
         Closing {
             number,
             counted: modelled.and_then(Modelled::counted),

@@ -16,7 +16,7 @@ use crate::{
         endpoints::{EndKind, Endpoint},
         eventfd::Eventfd,
         file_objects, open_description,
-        open_description::{Kind, Modelled},
+        open_description::Kind,
         os_files, pipes,
         sockets::{SocketId, Stage},
         waits,
@@ -58,10 +58,10 @@ pub(crate) fn look_up(number: c_int, call: &str, site: Site) -> Pollable {
     let kind = Kind::of(number);
     let found = descriptor_table::found(number);
     match (modelled, kind) {
-        (Some(Modelled::Eventfd(eventfd)), _) => Pollable::Counter(eventfd),
-        (Some(Modelled::Endpoint(endpoint)), _) => Pollable::Endpoint(endpoint),
-        (Some(Modelled::Socket(socket)), _) => Pollable::Socket(socket),
-        (Some(Modelled::Epoll(_)), _) => world::unsupported(&format!("{call} of an epoll"), site),
+        (Some(modelled), _) => modelled.pollable().unwrap_or_else(|| {
+            let what = format!("{call} of {}", modelled.name());
+            world::unsupported(&what, site)
+        }),
         (None, _) if !os_files::is_open(found) => Pollable::Closed,
         (None, Kind::Output | Kind::RegularFile | Kind::Directory) => Pollable::Ready,
         (None, _) => world::unsupported(&format!("{call} of what the run does not model"), site),
