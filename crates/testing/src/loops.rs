@@ -128,14 +128,17 @@ pub struct LoopMachine {
     program: Looping,
     run: Run,
     threads: Vec<Thread>,
+    closed: bool,
 }
 
 impl LoopMachine {
-    pub fn new(program: &Looping) -> LoopMachine {
+    /// `closed`: as in [`Execution`].
+    pub fn new(program: &Looping, closed: bool) -> LoopMachine {
         LoopMachine {
             program: program.clone(),
             run: Run::default(),
             threads: Vec::new(),
+            closed,
         }
     }
 
@@ -162,6 +165,7 @@ impl LoopMachine {
 impl Target for LoopMachine {
     fn run(&mut self, plan: &Plan) -> Result<&Execution, TargetError> {
         self.run.begin(plan);
+        self.run.closed(self.closed);
         for _ in 0..ATOMICS {
             self.run.object(Object::Atomic(0));
         }

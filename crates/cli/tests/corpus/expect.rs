@@ -85,6 +85,8 @@ pub struct Count {
     pub executions: u64,
     #[serde(default)]
     pub blocked: u64,
+    /// At most so many redundant runs, which are not among the blocked ones then: their number depends on workers.
+    pub discarded: Option<u64>,
     pub errors: Option<usize>,
     #[serde(default)]
     pub slow: bool,

@@ -300,14 +300,21 @@ impl Trial<'_> {
         }
         let search = [&words(["--", &program]), &self.expected.args[..]].concat();
         let mut first: Option<ResultDocument> = None;
-        let runs = count.executions + count.blocked;
+        let runs = count.executions + count.blocked + count.discarded.unwrap_or(0);
         for (way, workers) in [(WARM, 1), (FORK, 1), (WARM, 2), (OS, 1), (EXEC, 1)] {
             if runs > most(way, self.slow) {
                 continue;
             }
             let ran = self.check([&options[..], &mode(way, workers), &search].concat());
             let document = ran.document()?;
-            let counted = (document.executions, document.blocked);
+            let redundant = match count.discarded {
+                Some(_) => document.blocked_by.redundant,
+                None => 0,
+            };
+            if redundant > count.discarded.unwrap_or(0) {
+                return Err(ran.wrong(format!("{}: {redundant} discarded", count.algorithm)));
+            }
+            let counted = (document.executions, document.blocked - redundant);
             if counted != (count.executions, count.blocked) {
                 return Err(ran.wrong(format!(
                     "{}: {} executions and {} blocked instead of {} and {}",

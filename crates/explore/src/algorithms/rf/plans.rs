@@ -160,6 +160,7 @@ impl Rf {
             tried: self.tried_before(place),
             floor: if holds { place } else { 0 },
             leaf: false,
+            trial: std::mem::take(&mut self.trial),
         };
         run.found.children.push(NewBranch {
             above,
