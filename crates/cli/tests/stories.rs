@@ -1,4 +1,4 @@
-//! Stories of ten classic bugs behind wrappers, as a terminal of 80 and of 120 columns shows them. A reader should be able to name the
+//! Stories of classic bugs behind wrappers, as a terminal of 80 and of 120 columns shows them. A reader should be able to name the
 //! cause from the text alone.
 
 use reweave_report::{Sources, Style, Trace, render_trace};
@@ -89,4 +89,16 @@ stories! {
         says "result = -1", "It depends on the sleep of main at pause.c";
     asleep_with_the_lock: "buffer.c"
         says "consumer", "buffer.filled";
+    forks_on_the_heap: "table.cc"
+        says "holds table.forks_[0]->lock", "table.forks_[1]->lock allocated at table.cc:18";
+    blocks_without_a_variable: "ring.c"
+        says "holds node#1.lock", "node#2.lock allocated at ring.c:15";
+    a_pointer_came_back: "stack.cc"
+        says "compare-exchange stack.head_: &nodes[2] -> &nodes[1]", "left <= 1";
+    a_semaphore_kept: "slots.c"
+        says "producer waits for buffer.room and keeps buffer.guard";
+    looked_and_set_apart: "visits.cc"
+        says "visits.lock_", "was no longer true";
+    one_notification_too_few: "jobs.cc"
+        says "pool.filled_", "no other follows";
 }

@@ -101,6 +101,19 @@ pub struct Event {
 const _: () = assert!(size_of::<Event>() == 96 && size_of::<Pending>() == 48);
 
 impl Event {
+    /// The values that an operation on an atomic saw and wrote.
+    pub fn values(&self) -> impl Iterator<Item = u64> {
+        let result = Some(self.result);
+        let values = match self.op {
+            Op::Load(_) | Op::Await(..) => [result, None, None],
+            Op::Store(_, new) => [Some(new), None, None],
+            Op::Rmw(_, rmw) => [result, Some(rmw.apply(self.result)), None],
+            Op::CompareExchange { expected, new, .. } => [result, Some(expected), Some(new)],
+            _ => [None; 3],
+        };
+        values.into_iter().flatten()
+    }
+
     /// Whether the two touch something in ways that do not commute.
     pub fn conflicts(&self, other: &Event) -> bool {
         let touches = |event: &Event| event.access.into_iter().flatten();

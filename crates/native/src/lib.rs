@@ -24,6 +24,7 @@
 //! It knows nothing of the command line, and never prints.
 
 mod channel;
+mod conditions;
 mod cores;
 mod descendants;
 mod errors;
@@ -37,6 +38,7 @@ mod memory_names;
 mod named_trace;
 mod notes;
 mod pieces;
+mod pointer_names;
 mod process;
 mod program;
 mod program_names;

@@ -4,10 +4,11 @@
 //! *Decides:* by which path a block of the heap is called (`queue->lock`), how a value is written, which variables a condition names.
 //! *Called by:* `named_trace`. *Owns:* the paths that were found. Memory is as it was at the failure, or at the end of the run.
 
-use crate::program_names::ProgramNames;
+use crate::{conditions::paths, program_names::ProgramNames};
+use reweave_model::Site;
 use reweave_toolchain::symbols::{Shape, Symbols, Type};
-use reweave_wire::{LastWrite, MemoryImage, StackFrame};
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use reweave_wire::{MemoryImage, MemoryWrite, StackFrame};
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
 /// Steps of the walk through memory, and elements of an array that are looked at.
 const PATIENCE: usize = 50_000;
@@ -24,6 +25,15 @@ pub(crate) struct Thing<'a> {
     pub(crate) kind: Type,
 }
 
+/// A variable that a condition names.
+pub(crate) struct Named<'a> {
+    pub(crate) name: String,
+    pub(crate) value: String,
+    /// The last write to it.
+    pub(crate) written: Option<MemoryWrite>,
+    pub(crate) thing: Thing<'a>,
+}
+
 /// A block of the heap, by the pointer that was found first.
 struct Claim<'a> {
     /// The pointer: `queue`, `pool.workers`.
@@ -31,6 +41,8 @@ struct Claim<'a> {
     /// What it points to, and where.
     thing: Thing<'a>,
     fit: Fit,
+    /// Where the pointer is; 0: in a register.
+    holder: u64,
 }
 
 /// How much of a block a pointer's type says.
@@ -60,14 +72,14 @@ impl<'a> MemoryNames<'a> {
     pub(crate) fn new(
         names: &'a ProgramNames,
         image: &'a MemoryImage,
-        more: impl Iterator<Item = u64>,
+        more: impl Iterator<Item = (u64, u64)>,
     ) -> MemoryNames<'a> {
         let blocks = image.regions.iter().filter(|region| region.site.is_none());
         let mut blocks: BTreeMap<u64, u64> = blocks
             .map(|region| (region.start, region.bytes.len() as u64))
             .collect();
-        for start in more {
-            blocks.entry(start).or_insert(1);
+        for (start, bytes) in more {
+            blocks.entry(start).or_insert(bytes);
         }
         let mut known = MemoryNames {
             image,
@@ -106,11 +118,9 @@ impl<'a> MemoryNames<'a> {
             }
         }
         for frame in &self.image.frames {
-            todo.extend(
-                self.locals(frame)
-                    .into_iter()
-                    .map(|(name, thing)| (name, thing, 0)),
-            );
+            let locals = self.locals(frame).into_iter();
+            let own = locals.filter(|(name, _)| !of_library(name));
+            todo.extend(own.map(|(name, thing)| (name, thing, 0)));
         }
         let mut patience = PATIENCE;
         while let Some((path, thing, depth)) = todo.pop_front() {
@@ -152,6 +162,7 @@ impl<'a> MemoryNames<'a> {
             // `this` names nothing, but its class does.
             let path = match name.as_str() {
                 "this" => symbols.type_name(kind).unwrap_or(name),
+                own if of_library(own) => symbols.type_name(kind).unwrap_or(name),
                 _ => name,
             };
             let thing = Thing {
@@ -162,8 +173,13 @@ impl<'a> MemoryNames<'a> {
             if let Some(class) = symbols.type_name(kind) {
                 self.by_type.insert(class, Some(thing.clone()));
             }
-            let fit = Fit::Whole;
-            self.claims.insert(start, Claim { path, thing, fit });
+            let claim = Claim {
+                path,
+                thing,
+                fit: Fit::Whole,
+                holder: 0,
+            };
+            self.claims.insert(start, claim);
         }
     }
 
@@ -237,17 +253,12 @@ impl<'a> MemoryNames<'a> {
                 let Some(to) = self.word(thing.address, 8) else {
                     return;
                 };
-                self.claim(
-                    path,
-                    to,
-                    Thing {
-                        kind: target,
-                        address: to,
-                        symbols,
-                    },
-                    depth,
-                    todo,
-                );
+                let target = Thing {
+                    kind: target,
+                    address: to,
+                    symbols,
+                };
+                self.claim(path, thing.address, target, depth, todo);
             }
             _ => {}
         }
@@ -257,11 +268,12 @@ impl<'a> MemoryNames<'a> {
     fn claim(
         &mut self,
         path: String,
-        to: u64,
+        holder: u64,
         target: Thing<'a>,
         depth: usize,
         todo: &mut VecDeque<(String, Thing<'a>, usize)>,
     ) {
+        let to = target.address;
         let Some((start, bytes)) = self.blocks.range(..=to).next_back() else {
             return;
         };
@@ -305,6 +317,7 @@ impl<'a> MemoryNames<'a> {
                 path,
                 thing: target,
                 fit,
+                holder,
             },
         );
     }
@@ -362,41 +375,123 @@ impl<'a> MemoryNames<'a> {
         let shape = thing.symbols.scalar(thing.kind)?;
         let word = self.word(thing.address, bytes_of(&shape)?)?;
         Some(match shape {
-            Shape::Pointer(_) if word == 0 => "null".into(),
-            Shape::Pointer(_) => {
-                let block = self.blocks.range(..=word).next_back();
-                let name = block.and_then(|(start, _)| self.label(*start, word - start));
-                format!("&{}", name?.trim_end_matches("->"))
-            }
+            Shape::Pointer(target) => self.pointer(word, thing.symbols, target)?,
             shape => written(&shape, word),
         })
     }
 
-    /// The last write to a variable.
-    fn written(&self, thing: &Thing<'a>) -> Option<&LastWrite> {
-        let bytes = bytes_of(&thing.symbols.scalar(thing.kind)?)?;
-        let writes = self.image.writes.iter();
-        writes.rev().find(|write| {
-            write.address < thing.address + bytes
-                && thing.address < write.address + u64::from(write.bytes)
+    /// What a pointer says: a name for what is there.
+    fn pointer(&self, word: u64, symbols: &Symbols, target: Option<Type>) -> Option<String> {
+        if word == 0 {
+            return Some("null".into());
+        }
+        let bytes = target.and_then(|target| symbols.size(target)).unwrap_or(1);
+        let class = target.and_then(|target| symbols.type_name(target));
+        let typed = class.and_then(|class| self.typed(word, &class));
+        if let Some(name) = typed.or_else(|| self.fixed_name(word, bytes)) {
+            return Some(format!("&{name}"));
+        }
+        let (start, _) = self.blocks.range(..=word).next_back()?;
+        self.pointed(*start, word - start, bytes)
+    }
+
+    /// The fixed variable of a type at an address: `nodes[0]`.
+    pub(crate) fn typed(&self, address: u64, target: &str) -> Option<String> {
+        self.globals.iter().find_map(|(name, thing)| {
+            let offset = address.checked_sub(thing.address)?;
+            let inside = offset < thing.symbols.size(thing.kind)?;
+            let way = inside.then(|| way(thing.symbols, thing.kind, offset, target, 0))??;
+            Some(name.clone() + &way)
         })
     }
 
-    /// The variables that a condition names, with their values and last writes, as a function at this frame sees them.
-    pub(crate) fn variables(
+    /// The fixed variable at an address, or the part of it that has so many bytes.
+    fn fixed_name(&self, address: u64, bytes: u64) -> Option<String> {
+        let region = self.image.regions.iter().find(|region| {
+            let end = region.start + region.bytes.len() as u64;
+            region.site.is_some() && (region.start..end).contains(&address)
+        })?;
+        let site = Site(region.site?.0 + (address - region.start) as u32);
+        let (symbols, place) = self.names.find(site)?;
+        symbols.variable(place, bytes)
+    }
+
+    /// The address of so many bytes in a block: `queue` where that is what points there, or `&queue->lock`.
+    pub(crate) fn pointed(&self, start: u64, offset: u64, bytes: u64) -> Option<String> {
+        let (name, thing, rest) = self.claimed(start, offset)?;
+        let whole = rest == 0 && thing.symbols.size(thing.kind) <= Some(bytes);
+        Some(match name.strip_suffix("->") {
+            Some(pointer) if whole => pointer.to_owned(),
+            _ => format!(
+                "&{}",
+                join(&name, &thing.symbols.path(thing.kind, rest, bytes))
+            ),
+        })
+    }
+
+    /// Whether a block is called by a variable that is no atomic and has not changed: by the same name in all of the run.
+    pub(crate) fn steady(&self, start: u64, atomics: &BTreeSet<u64>) -> bool {
+        self.claims.get(&start).is_some_and(|claim| {
+            let fixed = claim.holder != 0 && !atomics.contains(&claim.holder);
+            fixed && !claim.path.contains("->") && self.writes(claim.holder, 8).count() <= 1
+        })
+    }
+
+    /// The writes to a variable, in their order.
+    fn writes(&self, address: u64, bytes: u64) -> impl DoubleEndedIterator<Item = &MemoryWrite> {
+        self.image.writes.iter().filter(move |write| {
+            write.address < address + bytes && address < write.address + u64::from(write.bytes)
+        })
+    }
+
+    /// The last write to a variable.
+    fn written(&self, thing: &Thing<'a>) -> Option<&MemoryWrite> {
+        let bytes = bytes_of(&thing.symbols.scalar(thing.kind)?)?;
+        self.writes(thing.address, bytes).next_back()
+    }
+
+    /// What a variable held before all writes, and after each; nothing where some of them wrote more or less than the variable.
+    pub(crate) fn history(
         &self,
-        condition: &str,
-        frame: Option<&StackFrame>,
-    ) -> Vec<(String, String, Option<LastWrite>, u64)> {
-        let mut known: Vec<(String, String, Option<LastWrite>, u64)> = Vec::new();
+        thing: &Thing<'a>,
+    ) -> Option<(String, Vec<(MemoryWrite, String)>)> {
+        let shape = thing.symbols.scalar(thing.kind)?;
+        let bytes = bytes_of(&shape)?;
+        let told = |word: u64| match &shape {
+            Shape::Pointer(target) => {
+                let name = self.pointer(word, thing.symbols, *target);
+                name.unwrap_or_else(|| "a pointer".into())
+            }
+            shape => written(shape, word),
+        };
+        let (mut first, mut changes) = (None, Vec::new());
+        for write in self.writes(thing.address, bytes) {
+            let (before, after) = write.values?;
+            if (write.address, u64::from(write.bytes)) != (thing.address, bytes) {
+                return None;
+            }
+            first.get_or_insert_with(|| told(before));
+            changes.push((*write, told(after)));
+        }
+        Some((first?, changes))
+    }
+
+    /// The variables that a condition names, with their values and last writes, as a function at this frame sees them.
+    pub(crate) fn variables(&self, condition: &str, frame: Option<&StackFrame>) -> Vec<Named<'a>> {
+        let mut known: Vec<Named<'a>> = Vec::new();
         for path in paths(condition) {
             let Some(thing) = self.resolve(&path, frame) else {
                 continue;
             };
             if let Some(value) = self.value(&thing) {
                 let name = path.concat();
-                if known.iter().all(|(other, ..)| *other != name) {
-                    known.push((name, value, self.written(&thing).copied(), thing.address));
+                if known.iter().all(|other| other.name != name) {
+                    known.push(Named {
+                        name,
+                        value,
+                        written: self.written(&thing).copied(),
+                        thing,
+                    });
                 }
             }
         }
@@ -524,8 +619,32 @@ impl<'a> MemoryNames<'a> {
     }
 }
 
+/// The way to a part of a type with a name, at an offset.
+fn way(symbols: &Symbols, kind: Type, offset: u64, target: &str, depth: usize) -> Option<String> {
+    if offset == 0 && symbols.type_name(kind).as_deref() == Some(target) {
+        return Some(String::new());
+    }
+    if depth > DEEPEST {
+        return None;
+    }
+    match symbols.shape(kind) {
+        Shape::Structure(members) => members.iter().find_map(|member| {
+            let rest = offset.checked_sub(member.offset)?;
+            let within = rest < symbols.size(member.kind)?;
+            let way = within.then(|| way(symbols, member.kind, rest, target, depth + 1))??;
+            Some(inside("", member.name.as_deref()) + &way)
+        }),
+        Shape::Array { element, .. } => {
+            let size = symbols.size(element).filter(|size| *size > 0)?;
+            let way = way(symbols, element, offset % size, target, depth + 1)?;
+            Some(format!("[{}]{way}", offset / size))
+        }
+        _ => None,
+    }
+}
+
 /// The type of what begins at an offset, as far as a scalar.
-fn part(symbols: &Symbols, kind: Type, offset: u64, depth: usize) -> Option<Type> {
+pub(crate) fn part(symbols: &Symbols, kind: Type, offset: u64, depth: usize) -> Option<Type> {
     if offset == 0 && symbols.scalar(kind).is_some() {
         return Some(kind);
     }
@@ -544,6 +663,11 @@ fn part(symbols: &Symbols, kind: Type, offset: u64, depth: usize) -> Option<Type
         }
         _ => None,
     }
+}
+
+/// Whether no program may call a variable so.
+fn of_library(name: &str) -> bool {
+    name.starts_with("__")
 }
 
 fn holds_pointers(symbols: &Symbols, kind: Type, depth: usize) -> bool {
@@ -566,7 +690,7 @@ fn inside(path: &str, member: Option<&str>) -> String {
 }
 
 /// `queue->` and `.lock` are `queue->lock`.
-fn join(path: &str, more: &str) -> String {
+pub(crate) fn join(path: &str, more: &str) -> String {
     match (path.strip_suffix("->"), more.strip_prefix('.')) {
         (Some(_), Some(member)) => format!("{path}{member}"),
         (Some(pointer), None) if more.is_empty() => format!("*{pointer}"),
@@ -618,81 +742,9 @@ pub(crate) fn value_type(shape: &Shape) -> Option<reweave_report::ValueType> {
     }
 }
 
-/// The variables that a condition names, each as a path: `queue`, `->`, `count`. Calls and what follows a cast are left out.
-fn paths(condition: &str) -> Vec<Vec<String>> {
-    let tokens = tokens(condition);
-    let name = |token: &str| token.starts_with(|c: char| c.is_alphabetic() || c == '_');
-    let mut paths = Vec::new();
-    let mut at = 0;
-    while at < tokens.len() {
-        if !name(&tokens[at]) {
-            at += 1;
-            continue;
-        }
-        let mut path = vec![tokens[at].clone()];
-        at += 1;
-        while let [operator, next, ..] = &tokens[at.min(tokens.len())..] {
-            let closed = tokens.get(at + 2).is_some_and(|token| token == "]");
-            match operator.as_str() {
-                "." | "->" if name(next) => {
-                    path.extend([operator.clone(), next.clone()]);
-                    at += 2;
-                }
-                "[" if closed => {
-                    path.extend([operator.clone(), next.clone(), "]".into()]);
-                    at += 3;
-                }
-                _ => break,
-            }
-        }
-        if tokens.get(at).is_some_and(|token| token == "(") {
-            // A method is called on the path without its last member.
-            path.truncate(path.len().saturating_sub(2));
-        }
-        if !path.is_empty() {
-            paths.push(path);
-        }
-    }
-    paths
-}
-
-fn tokens(text: &str) -> Vec<String> {
-    let mut tokens: Vec<String> = Vec::new();
-    let mut rest = text;
-    while let Some(first) = rest.chars().next() {
-        let word = |c: char| c.is_alphanumeric() || c == '_';
-        let length = match first {
-            // Literals name nothing.
-            '"' | '\'' => rest[1..].find(first).map_or(rest.len(), |end| end + 2),
-            c if word(c) => rest.find(|c| !word(c)).unwrap_or(rest.len()),
-            _ if rest.starts_with("->") => 2,
-            c => c.len_utf8(),
-        };
-        let token = &rest[..length];
-        if !token.trim().is_empty() && first != '"' && first != '\'' {
-            tokens.push(token.to_owned());
-        }
-        rest = &rest[length..];
-    }
-    tokens
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn conditions_name_variables() {
-        let named =
-            |text: &str| -> Vec<String> { paths(text).iter().map(|path| path.concat()).collect() };
-        assert_eq!(named("balance >= 0"), ["balance"]);
-        assert_eq!(
-            named("q->head.next != slots[i].at && f(x) == 'c'"),
-            ["q->head.next", "slots[i].at", "x"]
-        );
-        assert_eq!(named("!items_.empty()"), ["items_"]);
-        assert_eq!(named("ready && \"no name\""), ["ready"]);
-    }
 
     #[test]
     fn paths_are_joined_as_in_c() {

@@ -4,17 +4,17 @@
 //! a trace is replayed. *Owns:* nothing.
 
 use crate::{
-    memory_names::{MemoryNames, bytes_of, value_type, written},
+    memory_names::{MemoryNames, Named},
+    pointer_names::{PointerNames, block_of},
     program_names::{ProgramNames, Thing},
     target::Observation,
 };
-use reweave_model::{Execution, Kind};
+use reweave_model::{Execution, Kind, ObjectId};
 use reweave_report::{
-    AccessEntry, CallEntry, Context, ObjectState, Options, Position, Program, SleepEntry, Trace,
-    VariableEntry, waiting,
+    AccessEntry, CallEntry, ChangeEntry, Context, ObjectState, Options, Position, Program,
+    SleepEntry, Trace, VariableEntry, WatchedEntry, waiting,
 };
-use reweave_toolchain::symbols::Shape;
-use reweave_wire::{Accessed, Detail, Place, PlaceKind, Slept, Stack};
+use reweave_wire::{Accessed, Detail, Slept, Stack};
 use std::collections::HashMap;
 
 /// The trace of an execution.
@@ -51,11 +51,14 @@ pub(crate) fn named_trace(
         .objects
         .iter()
         .chain(detail.subjects.iter().flatten());
-    let starts = starts.filter_map(block_of);
-    let memory = MemoryNames::new(names, &detail.memory, starts.map(|(start, _)| start));
-    label_objects(&mut trace, names, &memory, detail);
-    name_errors(&mut trace, names, &memory, detail);
+    let blocks = starts.chain(&detail.pointers).filter_map(block_of);
+    let blocks = blocks.map(|(start, _, bytes)| (start, bytes));
+    let memory = MemoryNames::new(names, &detail.memory, blocks);
+    let pointers = PointerNames::new(names, &memory, detail);
+    label_objects(&mut trace, &pointers, execution, detail);
+    let about = name_errors(&mut trace, names, &pointers, detail);
     name_variables(&mut trace, names, &memory, detail);
+    watch_raced(&mut trace, &memory, &pointers, detail, &about);
     place_sleeps(&mut trace, names, detail);
     explain_waiting(&mut trace);
     trace
@@ -175,44 +178,20 @@ fn name_objects(trace: &mut Trace, names: &ProgramNames, detail: &Detail) {
     }
 }
 
-/// The block that a place is in, and how far in.
-fn block_of(place: &Place) -> Option<(u64, u64)> {
-    match place.kind {
-        PlaceKind::Heap { offset, .. } => Some((place.address.checked_sub(offset)?, offset)),
-        _ => None,
-    }
-}
-
-/// What a place is called for people, where that is more than its name.
-fn label(names: &ProgramNames, memory: &MemoryNames<'_>, place: &Place) -> Option<String> {
-    match (&place.kind, block_of(place)) {
-        (_, Some((start, offset))) => memory.label(start, offset),
-        (PlaceKind::Stack { site, offset, .. }, _) => {
-            let (symbols, address) = names.find(*site)?;
-            symbols.local(address, *offset, 1)
-        }
-        _ => None,
-    }
-}
-
-/// What lies at a place: for how its values are written.
-fn scalar(memory: &MemoryNames<'_>, place: &Place) -> Option<Shape> {
-    let thing = match block_of(place) {
-        Some((start, offset)) => memory.in_block(start, offset),
-        None => memory.fixed(place.address),
-    }?;
-    thing.symbols.scalar(thing.kind)
-}
-
 fn label_objects(
     trace: &mut Trace,
-    names: &ProgramNames,
-    memory: &MemoryNames<'_>,
+    pointers: &PointerNames<'_>,
+    execution: &Execution,
     detail: &Detail,
 ) {
     let mut known: HashMap<String, u32> = HashMap::new();
-    for (entry, place) in trace.objects.iter_mut().zip(&detail.objects) {
-        if let Some(label) = label(names, memory, place) {
+    for (index, place) in detail.objects.iter().enumerate().take(trace.objects.len()) {
+        let object = ObjectId(index as u32);
+        let used = execution.events.iter().zip(&detail.stacks);
+        let used = used.filter(|(event, _)| event.op.object() == Some(object));
+        let stacks: Vec<&Stack> = used.take(USES).map(|(_, stack)| stack).collect();
+        let entry = &mut trace.objects[index];
+        if let Some(label) = pointers.label(place, &stacks) {
             let times = known.entry(label.clone()).or_insert(0);
             *times += 1;
             entry.label = Some(match *times {
@@ -221,10 +200,14 @@ fn label_objects(
             });
         }
         if matches!(entry.state, ObjectState::Atomic { .. }) {
-            entry.values = scalar(memory, place).and_then(|shape| value_type(&shape));
+            let thing = pointers.thing(place);
+            entry.values = thing.and_then(|thing| pointers.values(&thing, execution, object));
         }
     }
 }
+
+/// Uses of an object that are asked for its type.
+const USES: usize = 3;
 
 /// The variables that failed assertions name.
 fn name_variables(
@@ -235,6 +218,7 @@ fn name_variables(
 ) {
     let objects: Vec<u64> = detail.objects.iter().map(|place| place.address).collect();
     let mut found = Vec::new();
+    let mut watched: Vec<WatchedEntry> = Vec::new();
     for (index, failure) in trace.errors.iter().enumerate() {
         let condition = failure.message.strip_prefix("assertion `");
         let condition = condition.and_then(|text| text.strip_suffix("` failed"));
@@ -243,8 +227,17 @@ fn name_variables(
         };
         let frames = detail.memory.frames.iter();
         let frame = frames.clone().find(|frame| frame.thread.0 == thread);
-        for (name, value, write, address) in memory.variables(condition, frame) {
-            let object = objects.iter().position(|known| *known == address);
+        for variable in memory.variables(condition, frame) {
+            let Named {
+                name,
+                value,
+                written: write,
+                thing,
+            } = variable;
+            let object = objects.iter().position(|known| *known == thing.address);
+            if object.is_none() {
+                watched.extend(watch(memory, &thing, &name));
+            }
             let changed =
                 object.and_then(|object| last_change(trace, object as u32, failure.after));
             let written = write.map(|write| (write.thread.0, write.count)).or(changed);
@@ -263,6 +256,47 @@ fn name_variables(
     }
     for (index, variable) in found {
         trace.errors[index].variables.push(variable);
+    }
+    trace.watched.extend(watched);
+}
+
+/// A variable that no event is about: what it held, from its writes.
+fn watch(
+    memory: &MemoryNames<'_>,
+    thing: &crate::memory_names::Thing<'_>,
+    name: &str,
+) -> Option<WatchedEntry> {
+    let (first, changes) = memory.history(thing)?;
+    let change = |(write, value): (reweave_wire::MemoryWrite, String)| ChangeEntry {
+        thread: write.thread.0,
+        after: write.count,
+        value,
+    };
+    Some(WatchedEntry {
+        name: name.to_owned(),
+        first,
+        changes: changes.into_iter().map(change).collect(),
+    })
+}
+
+/// Variables that races are about are watched as well.
+fn watch_raced(
+    trace: &mut Trace,
+    memory: &MemoryNames<'_>,
+    pointers: &PointerNames<'_>,
+    detail: &Detail,
+    names: &[Option<String>],
+) {
+    for (index, failure) in trace.errors.iter().enumerate() {
+        let about = detail.subjects.get(index).and_then(Option::as_ref);
+        let about = about.filter(|_| failure.kind == Kind::DataRace);
+        let thing = about.and_then(|place| pointers.thing(place));
+        let Some((thing, name)) = thing.zip(names[index].as_deref()) else {
+            continue;
+        };
+        if trace.watched.iter().all(|known| known.name != name) {
+            trace.watched.extend(watch(memory, &thing, name));
+        }
     }
 }
 
@@ -307,7 +341,14 @@ fn place_sleeps(trace: &mut Trace, names: &ProgramNames, detail: &Detail) {
     trace.sleeps = detail.sleeps.iter().map(sleep).collect();
 }
 
-fn name_errors(trace: &mut Trace, names: &ProgramNames, memory: &MemoryNames<'_>, detail: &Detail) {
+/// What each error is about; the names of that.
+fn name_errors(
+    trace: &mut Trace,
+    names: &ProgramNames,
+    pointers: &PointerNames<'_>,
+    detail: &Detail,
+) -> Vec<Option<String>> {
+    let mut about_errors = Vec::new();
     for (index, failure) in trace.errors.iter_mut().enumerate() {
         let stacks = detail.errors.get(index).filter(|stacks| !stacks.is_empty());
         if let Some(stacks) = stacks {
@@ -317,16 +358,12 @@ fn name_errors(trace: &mut Trace, names: &ProgramNames, memory: &MemoryNames<'_>
                 failure.stacks = stacks.iter().map(|stack| names.calls(stack)).collect();
                 let accesses = detail.accesses.get(index).into_iter().flatten();
                 let about = detail.subjects.get(index).and_then(Option::as_ref);
-                let shape = about.and_then(|place| scalar(memory, place));
+                let thing = about.and_then(|place| pointers.thing(place));
                 let value = |access: &Accessed| {
                     let (word, bytes) = access.value?;
-                    match &shape {
-                        Some(shape) if bytes_of(shape) == Some(bytes.into()) => {
-                            Some(written(shape, word))
-                        }
-                        _ if word < 1 << 32 => Some(word.to_string()),
-                        _ => None,
-                    }
+                    let thing = thing.as_ref();
+                    let told = thing.and_then(|thing| pointers.told(thing, word, bytes.into()));
+                    told.or_else(|| (word < 1 << 32).then(|| word.to_string()))
                 };
                 let entry = |access: &Accessed| AccessEntry {
                     value: value(access),
@@ -338,16 +375,23 @@ fn name_errors(trace: &mut Trace, names: &ProgramNames, memory: &MemoryNames<'_>
             }
         }
         let about = detail.subjects.get(index).and_then(Option::as_ref);
-        let label = about.and_then(|place| label(names, memory, place));
+        let stacks: Vec<&Stack> = stacks.into_iter().flatten().collect();
+        let whole = matches!(failure.rule.as_deref(), Some("leak" | "double-free"));
+        let label = about.and_then(|place| match whole {
+            true => pointers.block(place, &stacks),
+            false => pointers.label(place, &stacks),
+        });
         let thing = about.and_then(|place| names.thing(place));
         let allocated = thing.as_ref().and_then(|thing| thing.allocated.clone());
         let thing = match label {
             Some(name) => Some(Thing { name, allocated }),
             None => thing,
         };
+        about_errors.push(thing.as_ref().map(|thing| thing.name.clone()));
         let thing = thing.map_or_else(|| "memory without a name".into(), |thing| thing.described());
         failure.message = failure.message.replace("{0}", &thing);
     }
+    about_errors
 }
 
 /// What threads wait for, and where, if the run ended because no thread could go on.

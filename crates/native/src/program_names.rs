@@ -270,6 +270,7 @@ impl ProgramNames {
                 number,
                 site,
                 offset,
+                ..
             } => {
                 let whose = thread
                     .iter()

@@ -158,6 +158,7 @@ function showState(row) {
   const known = row < data.known;
   byId("unknown").hidden = known;
   showThreads(row);
+  showVariables(row);
   byId("objects").hidden = !data.objects.length;
   if (known) showObjects(row);
   else byId("objects").tBodies[0].replaceChildren();
@@ -185,6 +186,23 @@ function whatNow(thread, row, at, wait) {
   if (wait.of >= 0) return `waits for the end of ${threadName(wait.of)}`;
   if (wait.object >= 0) return `waits: ${textOf(at)}`;
   return `cannot go on: ${textOf(at)}`;
+}
+
+/// Variables that the failure is about, from what was written to them.
+function showVariables(row) {
+  byId("variables").hidden = !data.variables.length;
+  const line = ({ name, values }) => {
+    const at = Math.max(rank(values, row, ([from]) => from) - 1, 0);
+    const [from, now] = values[at];
+    const was = at > 0 && from === row && values[at - 1][1] !== now ? values[at - 1][1] : undefined;
+    return make(
+      "tr",
+      { class: was === undefined ? "" : "changed" },
+      make("th", { scope: "row" }, name),
+      make("td", {}, ...(was === undefined ? [now] : [make("s", {}, was), " → ", make("b", {}, now)])),
+    );
+  };
+  byId("variables").tBodies[0].replaceChildren(...data.variables.map(line));
 }
 
 function showObjects(row) {

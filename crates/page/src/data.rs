@@ -37,6 +37,8 @@ pub(crate) struct Data<'a> {
     arrows: Vec<(usize, usize, &'static str)>,
     /// Row, object, its holders and its value from there on.
     changes: Vec<(usize, u32, Vec<u32>, String)>,
+    /// Variables that the failure is about.
+    variables: Vec<Watched<'a>>,
     /// Thread, first and last row, the object and the thread that it waits for.
     waits: Vec<(u32, usize, usize, i64, i64)>,
     known: usize,
@@ -76,6 +78,13 @@ struct Failure<'a> {
     /// For each place, the thread of the access there.
     threads: Vec<Option<u32>>,
     row: Option<usize>,
+}
+
+/// A variable, with its values from these rows on.
+#[derive(Serialize)]
+struct Watched<'a> {
+    name: &'a str,
+    values: Vec<(usize, &'a str)>,
 }
 
 /// Why an execution failed, and the rows that the sentence names.
@@ -144,11 +153,36 @@ pub(crate) fn data<'a>(trace: &'a Trace, links: &Links<'a>) -> Data<'a> {
         texts,
         arrows: arrows.iter().map(|a| (a.from, a.to, a.kind)).collect(),
         changes: changes.collect(),
+        variables: variables(&story, &rows),
         waits: waits.collect(),
         known: timeline.known,
         matter: matter(&story, &rows),
         sources: sources.list,
     }
+}
+
+fn variables<'a>(story: &Story<'a>, rows: &[Row]) -> Vec<Watched<'a>> {
+    let row_of = |thread: u32, after: u32| {
+        let step = story.step_after(thread, after);
+        let kind = step.map_or(Kind::Spawn(thread), Kind::Step);
+        rows.iter().position(|row| row.kind == kind).unwrap_or(0)
+    };
+    let watched = story.trace.watched.iter().map(|variable| {
+        let mut values = vec![(0, variable.first.as_str())];
+        for change in &variable.changes {
+            let row = row_of(change.thread, change.after);
+            match values.last_mut() {
+                // Between two steps only the last value is seen. Writes come in their order.
+                Some(last) if row <= last.0 => last.1 = &change.value,
+                _ => values.push((row, &change.value)),
+            }
+        }
+        Watched {
+            name: &variable.name,
+            values,
+        }
+    });
+    watched.collect()
 }
 
 fn because(story: &Story<'_>, rows: &[Row]) -> Option<Because> {

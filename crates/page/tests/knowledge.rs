@@ -2,6 +2,7 @@
 
 use reweave_model::{Object, ObjectId, Op, Policy, ThreadId};
 use reweave_page::{Links, page};
+use reweave_report::{ChangeEntry, WatchedEntry};
 use reweave_testing::script::{Script, Thread, run, trace};
 use serde_json::{Value, json};
 
@@ -170,4 +171,45 @@ fn a_thread_that_creates_others_does_not_wait_yet() {
     assert_eq!(kinds, ["spawn", "spawn", "step", "step", "step", "step"]);
     // The first join waits from the second creation until the store of its thread.
     assert_eq!(data["waits"][0], json!([0, 1, 1, -1, 1]));
+}
+
+/// Plain variables change between the steps: each write belongs to the step before it.
+#[test]
+fn watched_variables_have_values_from_rows_on() {
+    let a = Op::Lock(A);
+    let script = Script {
+        objects: vec![Object::mutex()],
+        threads: [[a, Op::Unlock(A)], [a, Op::Unlock(A)]]
+            .iter()
+            .map(|ops| Thread(None, ops.iter().copied().zip(1..).collect()))
+            .collect(),
+    };
+    let execution = run(&script, &[0, 0, 1, 1], Policy::First, 1000);
+    let mut trace = trace("known", &execution);
+    let change = |thread, after, value: &str| ChangeEntry {
+        thread,
+        after,
+        value: value.into(),
+    };
+    trace.watched.push(WatchedEntry {
+        name: "count".into(),
+        first: "0".into(),
+        changes: vec![
+            change(0, 1, "7"),
+            // Nobody can look between two writes after one step.
+            change(0, 1, "8"),
+            change(1, 1, "9"),
+        ],
+    });
+    let page = page(&trace, &Links::default());
+    let data = page.split_once("id=\"data\">").unwrap().1;
+    let data = data.split_once("</script>").unwrap().0;
+    let data: Value = serde_json::from_str(data).unwrap();
+    let row = |step: usize| {
+        let rows = data["rows"].as_array().unwrap().iter().enumerate();
+        let steps = rows.filter(|(_, row)| row[0] == "step");
+        steps.map(|(row, _)| row).nth(step).unwrap()
+    };
+    let known = json!([{ "name": "count", "values": [[0, "0"], [row(0), "8"], [row(2), "9"]] }]);
+    assert_eq!(data["variables"], known);
 }

@@ -101,8 +101,28 @@ pub(crate) fn matter(
         }
     }
     matter.extend(changes(trace, walked, &past));
+    matter.extend(unnoticed(trace));
     matter.extend(partners(trace, &past, &matter));
     matter
+}
+
+/// Steps with the locks of those who wait for a notification at the end: what was changed then without one.
+fn unnoticed(trace: &Trace) -> Vec<usize> {
+    let waiting = (0..).zip(&trace.threads).filter(|(_, thread)| {
+        let pending = thread.pending.as_ref();
+        pending.is_some_and(|it| it.operation.name == "wake")
+    });
+    let locks: BTreeSet<u32> = waiting
+        .filter_map(|(thread, _)| {
+            let own = trace.events.iter().filter(|it| it.thread == thread);
+            own.filter_map(|event| event.operation.mutex).next_back()
+        })
+        .collect();
+    let meets = |step: &usize| {
+        let object = trace.events[*step].operation.object;
+        object.is_some_and(|object| locks.contains(&object))
+    };
+    (0..trace.events.len()).filter(meets).collect()
 }
 
 /// What was done to atomics and semaphores that several threads touch, also where the same thread went on with it: a value that came

@@ -51,5 +51,5 @@ pub use trace::{
     PlanStep, Program, Shortened, SourceEntry, ThreadEntry, Trace, TraceEvent, parse_path,
     path_name,
 };
-pub use values::{SleepEntry, ValueType, VariableEntry};
+pub use values::{ChangeEntry, SleepEntry, ValueType, VariableEntry, WatchedEntry};
 pub use walk::{Hold, Walk, holders};

@@ -11,7 +11,7 @@ use crate::{
     operation::Operation,
     position::Position,
     stacks::CallEntry,
-    values::{SleepEntry, ValueType, VariableEntry},
+    values::{SleepEntry, ValueType, VariableEntry, WatchedEntry},
 };
 use reweave_model::{
     Choice, Edge, End, Error, Event, Execution, Gate, Kind, Mark, Object, Op, Pending, Plan,
@@ -62,6 +62,9 @@ pub struct Trace {
     /// Where threads slept.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sleeps: Vec<SleepEntry>,
+    /// Variables that the failure is about.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub watched: Vec<WatchedEntry>,
     /// What the program printed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output: Option<String>,
@@ -375,6 +378,7 @@ impl Trace {
             events,
             stacks: Vec::new(),
             sleeps: Vec::new(),
+            watched: Vec::new(),
             output: context.output,
         }
     }

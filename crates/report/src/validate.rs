@@ -96,7 +96,9 @@ impl Trace {
         let sleeps = self.sleeps.iter().map(|sleep| sleep.thread);
         let variables = self.errors.iter().flat_map(|error| &error.variables);
         let written = variables.filter_map(|variable| Some(variable.written?.0));
-        let mut named = sleeps.chain(written);
+        let changes = self.watched.iter().flat_map(|it| &it.changes);
+        let changed = changes.map(|change| change.thread);
+        let mut named = sleeps.chain(written).chain(changed);
         let missing = named.find(|thread| *thread as usize >= self.threads.len())?;
         Some(format!("thread {missing} is not there"))
     }

@@ -65,6 +65,28 @@ pub struct VariableEntry {
     pub at: Option<Position>,
 }
 
+/// A variable that no event is about, and what it held while the program ran.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct WatchedEntry {
+    /// What it is called.
+    pub name: String,
+    /// Its value before the changes.
+    pub first: String,
+    /// In the order in which they came.
+    pub changes: Vec<ChangeEntry>,
+}
+
+/// A write to a variable.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct ChangeEntry {
+    /// Whose, as an index into the thread table.
+    pub thread: u32,
+    /// After how many of its events.
+    pub after: u32,
+    /// What the variable held then.
+    pub value: String,
+}
+
 /// A thread slept.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct SleepEntry {

@@ -28,7 +28,7 @@ pub use header::{
 };
 pub use hello::{Hello, HelloModule, read_hello, write_hello};
 pub use lines::LineStart;
-pub use memory_image::{LastWrite, MemoryImage, Region, Slept, StackFrame};
+pub use memory_image::{MemoryImage, MemoryWrite, Region, Slept, StackFrame};
 pub use plan::{
     Beginning, Death, Doom, Library, Request, Unit, read_beginning, read_request, write_beginning,
     write_request,

@@ -14,8 +14,8 @@ pub struct MemoryImage {
     pub regions: Vec<Region>,
     /// The functions that threads were in, the innermost of each thread first.
     pub frames: Vec<StackFrame>,
-    /// The last write to each address that was seen.
-    pub writes: Vec<LastWrite>,
+    /// Writes that were seen, in their order: of each address the latest ones.
+    pub writes: Vec<MemoryWrite>,
 }
 
 /// Some memory.
@@ -40,9 +40,9 @@ pub struct StackFrame {
     pub end: u64,
 }
 
-/// The last write to some memory.
+/// A write to some memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct LastWrite {
+pub struct MemoryWrite {
     /// Where.
     pub address: u64,
     /// How much.
@@ -53,6 +53,8 @@ pub struct LastWrite {
     pub count: u32,
     /// At which place.
     pub site: Site,
+    /// What the memory held before and after it, where it is small.
+    pub values: Option<(u64, u64)>,
 }
 
 /// A thread slept.
@@ -84,6 +86,10 @@ pub(crate) fn write_image(out: &mut Writer<'_>, image: &MemoryImage) {
         out.word(write.address);
         out.pair(write.bytes, write.thread.0);
         out.pair(write.count, write.site.0);
+        let (before, after) = write.values.unwrap_or_default();
+        out.word(write.values.is_some().into());
+        out.word(before);
+        out.word(after);
     }
 }
 
@@ -110,12 +116,15 @@ pub(crate) fn read_image(from: &mut Reader<'_>) -> Result<MemoryImage, Malformed
         let address = from.word()?;
         let (bytes, thread) = from.pair()?;
         let (count, site) = from.pair()?;
-        image.writes.push(LastWrite {
+        let known = from.word()? != 0;
+        let values = (from.word()?, from.word()?);
+        image.writes.push(MemoryWrite {
             address,
             bytes,
             thread: ThreadId(thread),
             count,
             site: Site(site),
+            values: known.then_some(values),
         });
     }
     Ok(image)

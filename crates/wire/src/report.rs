@@ -73,11 +73,12 @@ pub enum PlaceKind {
     Unknown,
     /// A variable of a module: its offset there, as a site.
     Static { offset: u32 },
-    /// A block of the heap: the how-many-th of which thread, where it was allocated, how far in.
+    /// A block of the heap: the how-many-th of which thread, where it was allocated, how long it is, how far in.
     Heap {
         thread: Vec<u32>,
         number: u32,
         site: Site,
+        bytes: u64,
         offset: u64,
     },
     /// On a thread's stack, so far below its beginning; in a function that is at this place (0: not known), so far from the end of its
@@ -153,6 +154,8 @@ pub struct Detail {
     pub subjects: Vec<Option<Place>>,
     /// Of every object.
     pub objects: Vec<Place>,
+    /// What lies where values of atomics point to.
+    pub pointers: Vec<Place>,
     /// Threads that slept.
     pub sleeps: Vec<Slept>,
     /// What memory held.
@@ -362,10 +365,12 @@ fn write_place(out: &mut Writer<'_>, place: &Place) {
             thread,
             number,
             site,
+            bytes,
             offset,
         } => {
             out.pair(2, *number);
             out.pair(site.0, thread.len() as u32);
+            out.word(*bytes);
             out.word(*offset);
             for place in thread {
                 out.word(u64::from(*place));
@@ -397,6 +402,7 @@ fn read_place(from: &mut Reader<'_>) -> Result<Place, Malformed> {
         1 => PlaceKind::Static { offset: number },
         2 => {
             let (site, length) = from.pair()?;
+            let bytes = from.word()?;
             let offset = from.word()?;
             let mut thread = Vec::new();
             for _ in 0..length {
@@ -406,6 +412,7 @@ fn read_place(from: &mut Reader<'_>) -> Result<Place, Malformed> {
                 thread,
                 number,
                 site: Site(site),
+                bytes,
                 offset,
             }
         }
@@ -449,9 +456,11 @@ fn write_detail(out: &mut Writer<'_>, detail: &Detail) {
             write_place(out, place);
         }
     }
-    out.word(detail.objects.len() as u64);
-    for place in &detail.objects {
-        write_place(out, place);
+    for places in [&detail.objects, &detail.pointers] {
+        out.word(places.len() as u64);
+        for place in places {
+            write_place(out, place);
+        }
     }
     out.word(detail.sleeps.len() as u64);
     for slept in &detail.sleeps {
@@ -497,8 +506,10 @@ fn read_detail(from: &mut Reader<'_>) -> Result<Detail, Malformed> {
         };
         detail.subjects.push(subject);
     }
-    for _ in 0..from.count()? {
-        detail.objects.push(read_place(from)?);
+    for places in [&mut detail.objects, &mut detail.pointers] {
+        for _ in 0..from.count()? {
+            places.push(read_place(from)?);
+        }
     }
     for _ in 0..from.count()? {
         let (thread, count) = from.pair()?;

@@ -5,7 +5,7 @@ use reweave_model::{
     Operands, Order, Orders, Pending, Rmw, RmwKind, Site, ThreadId, ThreadRecord, Watch,
 };
 use reweave_wire::{
-    Beginning, Detail, LastWrite, Library, Malformed, MemoryImage, Note, Parts, Place, PlaceKind,
+    Beginning, Detail, Library, Malformed, MemoryImage, MemoryWrite, Note, Parts, Place, PlaceKind,
     Reader, Region, Report, Rule, Slept, StackFrame, Unit, Writer, read_beginning, read_report,
     write_beginning, write_report,
 };
@@ -153,6 +153,16 @@ fn detail() -> Detail {
                 offset: -24,
             },
         })],
+        pointers: vec![Place {
+            address: 80,
+            kind: PlaceKind::Heap {
+                thread: vec![0, 2],
+                number: 4,
+                site: Site(6),
+                bytes: 24,
+                offset: 8,
+            },
+        }],
         sleeps: vec![Slept {
             thread: ThreadId(1),
             count: 2,
@@ -169,12 +179,13 @@ fn detail() -> Detail {
                 site: Site(8),
                 end: 1 << 40,
             }],
-            writes: vec![LastWrite {
+            writes: vec![MemoryWrite {
                 address: 4097,
                 bytes: 2,
                 thread: ThreadId(1),
                 count: 6,
                 site: Site(5),
+                values: Some((7, u64::MAX)),
             }],
         },
         ..Detail::default()

@@ -6,7 +6,7 @@ use crate::{
 };
 use reweave_model::Kind;
 use reweave_page::{Links, page};
-use reweave_report::record_sources;
+use reweave_report::{WatchedEntry, record_sources};
 use serde_json::json;
 use std::fs;
 
@@ -21,6 +21,11 @@ fn hostile_strings_are_only_text() {
     trace.errors[0].kind = Kind::Assertion;
     trace.objects[0].name = evil.into();
     trace.threads[1].name = Some(evil.into());
+    trace.watched.push(WatchedEntry {
+        name: evil.into(),
+        first: evil.into(),
+        changes: Vec::new(),
+    });
     let stored = store(trace);
     let source = format!("{evil}\n{evil}\n");
     fs::write(stored.directory.path().join("src/demo.rs"), source).unwrap();
@@ -48,6 +53,7 @@ fn hostile_strings_are_only_text() {
     check(&mut browser);
     assert_eq!(browser.text("#output pre").trim_end(), evil.trim_end());
     assert!(browser.text("#title").contains("onerror"));
+    assert!(browser.text("#variables").contains("onerror"));
     browser.open_file(&stored.directory.path().join("other.html"));
     check(&mut browser);
     assert!(browser.text(".line code").contains("onerror"));

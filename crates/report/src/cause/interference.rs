@@ -6,7 +6,7 @@ use crate::{
     text::Story,
     trace::{Failure, ObjectState},
 };
-use reweave_model::{Class, Kind};
+use reweave_model::{Class, Kind, Op};
 
 /// A failure that needs no other thread.
 pub(super) fn alone(story: &Story<'_>, error: &Failure) -> Option<Cause> {
@@ -82,9 +82,23 @@ pub(super) fn cause(story: &Story<'_>, error: &Failure) -> Option<Cause> {
         .or_else(|| overwritten(story, moment))
         .or_else(|| stale(story, thread, own, moment))
         .or_else(|| sections(story, thread, own))
+        .or_else(|| joined(story, own))
         .or_else(|| changed(story, thread, own))
         .or_else(|| early(story, thread, own))
         .or_else(|| late(story, thread, own))
+}
+
+/// The thread failed over what others had done that it joined: one of them went on with something old.
+fn joined(story: &Story<'_>, own: &[usize]) -> Option<Cause> {
+    let ended = own
+        .iter()
+        .filter_map(|step| story.trace.events[*step].operation.of);
+    ended.into_iter().find_map(|thread| {
+        let steps = story.walked.steps.get(thread as usize)?;
+        let moment = *steps.last()?;
+        let old = sections(story, thread, steps);
+        old.or_else(|| stale(story, thread, steps, moment))
+    })
 }
 
 /// After which event the failure came.
@@ -198,13 +212,14 @@ fn stale(story: &Story<'_>, thread: u32, own: &[usize], moment: usize) -> Option
         if event.operation.name != "load" || !atomic {
             return None;
         }
-        let by = (*before + 1..moment).find(|index| {
+        let mut changes = (*before + 1..moment).filter(|index| {
             let other = &trace.events[*index];
-            other.ok
-                && other.thread != thread
-                && other.operation.object == Some(object)
-                && writes(story, *index, object)
-        })?;
+            other.ok && other.operation.object == Some(object) && writes(story, *index, object)
+        });
+        // What the thread changed itself is no longer the old value.
+        let by = changes
+            .next()
+            .filter(|index| trace.events[*index].thread != thread)?;
         let after = own.iter().copied().find(|step| *step > by)?;
         let before = *before;
         Some(Between { before, by, after })
@@ -229,31 +244,85 @@ fn writes(story: &Story<'_>, index: usize, object: u32) -> bool {
     touched.any(|access| access.class != Class::Read)
 }
 
+/// Operations that take a lock, and that give it back.
+const TAKES: [&str; 6] = [
+    "lock",
+    "try-lock",
+    "read-lock",
+    "write-lock",
+    "try-read-lock",
+    "try-write-lock",
+];
+const GIVES: [&str; 4] = ["unlock", "unlock-clean", "read-unlock", "write-unlock"];
+
+fn named(story: &Story<'_>, index: usize, names: &[&str]) -> bool {
+    let event = &story.trace.events[index];
+    event.ok && names.contains(&&*event.operation.name)
+}
+
+/// Steps in which atomics that are used as locks are taken and given back.
+#[derive(Default)]
+struct SpinLocks {
+    takes: Vec<usize>,
+    gives: Vec<usize>,
+}
+
+/// An atomic is used as a lock if nothing but this happens to it: a thread exchanges 0 for something, and stores 0.
+fn spin_locks(story: &Story<'_>) -> SpinLocks {
+    let trace = story.trace;
+    let mut all = SpinLocks::default();
+    for object in (0..trace.objects.len() as u32).filter(|object| atomic(story, *object)) {
+        let mut own = SpinLocks::default();
+        let mut holder = None;
+        let mut changes = (0..trace.events.len()).filter(|index| {
+            let event = &trace.events[*index];
+            event.operation.object == Some(object) && event.ok && writes(story, *index, object)
+        });
+        let locks = changes.all(|index| {
+            let event = &trace.events[index];
+            let zero = match event.operation.to_op() {
+                Some(Op::Store(_, new) | Op::CompareExchange { new, .. }) => new == 0,
+                Some(Op::Rmw(_, rmw)) => rmw.apply(event.result) == 0,
+                _ => false,
+            };
+            match (&*event.operation.name, holder) {
+                // How it is set up.
+                ("store", None) => zero,
+                ("store", Some(thread)) => {
+                    holder = None;
+                    own.gives.push(index);
+                    zero && thread == event.thread
+                }
+                (_, Some(_)) => event.result != 0,
+                (_, None) => {
+                    holder = Some(event.thread);
+                    own.takes.push(index);
+                    event.result == 0 && !zero
+                }
+            }
+        });
+        if locks && !own.gives.is_empty() {
+            all.takes.extend(own.takes);
+            all.gives.extend(own.gives);
+        }
+    }
+    all
+}
+
 /// Another thread held the lock between two sections of the thread that failed.
 fn sections(story: &Story<'_>, thread: u32, own: &[usize]) -> Option<Cause> {
     let trace = story.trace;
-    let is = |step: usize, names: &[&str]| {
-        let event = &trace.events[step];
-        event.ok && names.contains(&&*event.operation.name)
-    };
-    let takes = [
-        "lock",
-        "try-lock",
-        "read-lock",
-        "write-lock",
-        "try-read-lock",
-        "try-write-lock",
-    ];
-    let gives = ["unlock", "unlock-clean", "read-unlock", "write-unlock"];
-    let second = own.iter().rev().copied().find(|step| is(*step, &takes))?;
+    let spun = spin_locks(story);
+    let takes = |index: usize| spun.takes.contains(&index) || named(story, index, &TAKES);
+    let gives = |index: usize| spun.gives.contains(&index) || named(story, index, &GIVES);
+    let second = own.iter().rev().copied().find(|step| takes(*step))?;
     let lock = trace.events[second].operation.object?;
-    let given = own.iter().rev().copied().find(|step| {
-        *step < second && is(*step, &gives) && trace.events[*step].operation.object == Some(lock)
-    })?;
-    let by = (given + 1..second).rev().find(|index| {
-        let event = &trace.events[*index];
-        event.thread != thread && event.operation.object == Some(lock) && is(*index, &takes)
-    })?;
+    let same = |index: usize| trace.events[index].operation.object == Some(lock);
+    let mut before = own.iter().rev().copied().filter(|step| *step < second);
+    let given = before.find(|step| same(*step) && gives(*step))?;
+    let by = (given + 1..second)
+        .rev()
+        .find(|index| trace.events[*index].thread != thread && same(*index) && takes(*index))?;
     let (who, other) = (story.thread(thread), story.thread(trace.events[by].thread));
     let name = trace.object_name(lock);
     let text = format!(

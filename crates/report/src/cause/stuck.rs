@@ -22,7 +22,10 @@ pub(super) fn cause(story: &Story<'_>) -> Option<Cause> {
         .iter()
         .filter(|(_, pending)| pending.operation.name != "join")
         .collect();
-    rest.sort_by_key(|(_, pending)| pending.operation.name == "lock");
+    rest.sort_by_key(|(thread, pending)| {
+        let lock = pending.operation.name == "lock";
+        (lock, lock || !missed(story, thread.0, pending))
+    });
     rest.iter()
         .find_map(|(thread, pending)| single(story, thread.0, pending))
 }
@@ -113,6 +116,16 @@ fn single(story: &Story<'_>, thread: u32, pending: &PendingEntry) -> Option<Caus
     }
 }
 
+/// Whether another thread gave a notification that this one, which waits for one, did not get: more of a reason than that there was none.
+fn missed(story: &Story<'_>, thread: u32, pending: &PendingEntry) -> bool {
+    let operation = &pending.operation;
+    operation.name != "wake"
+        || story.trace.events.iter().any(|event| {
+            let notifies = event.operation.name.starts_with("notify");
+            notifies && event.operation.object == operation.object && event.thread != thread
+        })
+}
+
 /// A wait for a notification that does not come.
 fn unheard(story: &Story<'_>, thread: u32, condvar: u32) -> Cause {
     let trace = story.trace;
@@ -143,6 +156,10 @@ fn unheard(story: &Story<'_>, thread: u32, condvar: u32) -> Cause {
         .unwrap_or_default();
     let sleeps = slept.map_or_else(String::new, |slept| format!(" ({})", step(slept)));
     let text = match slept {
+        Some(slept) if last < slept && trace.events[last].thread == thread => format!(
+            "{who} waits for a notification of {what}{sleeps}, which it last notified itself ({}); no thread notifies it again.",
+            step(last)
+        ),
         Some(slept) if last < slept && waiters.is_empty() => format!(
             "{notifier} notified {what} ({}) before {who} began to wait{sleeps}: the notification was lost.",
             step(last)
@@ -177,15 +194,15 @@ fn kept_asleep(
     slept: Option<usize>,
 ) -> Option<Cause> {
     let trace = story.trace;
-    let (other, object) = story.unfinished().find_map(|(other, pending)| {
+    let (other, object, since) = story.unfinished().find_map(|(other, pending)| {
         let object = pending.operation.object?;
-        let takes = matches!(
-            &*pending.operation.name,
-            "lock" | "read-lock" | "write-announce" | "write-lock"
-        );
-        (takes && held(story, object, thread).is_some()).then_some((other, object))
+        let since = match &*pending.operation.name {
+            "lock" | "read-lock" | "write-announce" | "write-lock" => held(story, object, thread)?,
+            "acquire" => lent(story, object, thread)?,
+            _ => return None,
+        };
+        Some((other, object, since))
     })?;
-    let since = held(story, object, thread)?;
     let (who, other) = (story.thread(thread), story.thread(other.0));
     let (what, lock) = (trace.object_name(condvar), trace.object_name(object));
     let sleeps = slept.map_or_else(String::new, |slept| format!(" ({})", step(slept)));
@@ -196,6 +213,31 @@ fn kept_asleep(
         ),
         slept.into_iter().chain([since]),
     ))
+}
+
+/// The step in which a thread took the last unit of a semaphore that is used as a lock: only who took from it posts it.
+fn lent(story: &Story<'_>, object: u32, thread: u32) -> Option<usize> {
+    let mut taken = Vec::new();
+    let mut returned = false;
+    let events = story.trace.events.iter().enumerate();
+    for (index, event) in events.filter(|(_, event)| event.ok) {
+        if event.operation.object != Some(object) {
+            continue;
+        }
+        match &*event.operation.name {
+            "acquire" | "try-acquire" => taken.push((event.thread, index)),
+            "release" => {
+                let own = taken
+                    .iter()
+                    .rposition(|(taker, _)| *taker == event.thread)?;
+                taken.remove(own);
+                returned = true;
+            }
+            _ => {}
+        }
+    }
+    let own = taken.iter().rfind(|(taker, _)| *taker == thread);
+    own.filter(|_| returned).map(|(_, since)| *since)
 }
 
 /// A lock that is not given back.

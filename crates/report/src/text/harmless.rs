@@ -114,6 +114,12 @@ pub(crate) fn harmless(trace: &Trace) -> Trace {
         place(&mut call.at);
     }
     trace.sleeps.iter_mut().for_each(|it| place(&mut it.at));
+    for variable in &mut trace.watched {
+        line(&mut variable.name);
+        line(&mut variable.first);
+        let values = variable.changes.iter_mut().map(|change| &mut change.value);
+        values.for_each(line);
+    }
     for event in &mut trace.events {
         place(&mut event.at);
     }

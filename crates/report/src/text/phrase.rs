@@ -386,6 +386,11 @@ impl<'a> Story<'a> {
         text
     }
 
+    /// The step that is the last of so many of a thread.
+    pub fn step_after(&self, thread: u32, count: u32) -> Option<usize> {
+        self.walked.after(Some((thread, count)))
+    }
+
     /// What a thread is called.
     pub fn thread(&self, thread: u32) -> &str {
         let name = self.names.get(thread as usize);

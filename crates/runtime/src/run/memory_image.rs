@@ -7,7 +7,7 @@ use crate::{
     core::{modules, sys},
     run::{snapshot, world, world::World},
 };
-use alloc::{collections::BTreeMap, vec, vec::Vec};
+use alloc::{vec, vec::Vec};
 use reweave_model::{Site, ThreadId};
 use reweave_wire::{MemoryImage, Region, StackFrame};
 
@@ -115,11 +115,17 @@ impl World {
         }) & !7
     }
 
+    /// The place that a thread has come to.
+    fn stands_at(&self, thread: ThreadId) -> Site {
+        let ended = self.run.execution().threads.get(thread.index());
+        let pending = self.run.pending(thread).copied();
+        let pending = pending.or(ended.and_then(|record| record.pending));
+        pending.map_or(Site(0), |pending| pending.site)
+    }
+
     /// The frame that an address of a thread's stack is in: the place in its function, and the distance from the frame's end.
     pub fn frame_around(&self, thread: ThreadId, address: usize) -> Option<(Site, i64)> {
-        let pending = self.run.execution().threads.get(thread.index())?.pending;
-        let innermost = pending.map_or(Site(0), |pending| pending.site);
-        let frames = self.frames(thread, innermost);
+        let frames = self.frames(thread, self.stands_at(thread));
         let around = frames.iter().find(|frame| frame.end > address as u64)?;
         Some((
             around.site,
@@ -135,10 +141,9 @@ impl World {
             if self.threads[index].finished {
                 continue;
             }
-            let pending = self.run.execution().threads[index].pending;
             let innermost = match thread == self.current {
                 true => site,
-                false => pending.map_or(Site(0), |pending| pending.site),
+                false => self.stands_at(thread),
             };
             image.frames.extend(self.frames(thread, innermost));
             let (low, top) = (self.reach(thread), self.threads[index].top);
@@ -152,7 +157,7 @@ impl World {
         }
         image.regions.extend(variables());
         image.regions.extend(blocks());
-        image.writes = self.watched.last_writes();
+        image.writes = self.watched.writes();
         image
     }
 }
@@ -197,17 +202,4 @@ fn blocks() -> Vec<Region> {
         regions.extend(region(start, bytes, None));
     }
     regions
-}
-
-/// The last of each of these, by address.
-pub fn latest<T>(of: impl Iterator<Item = (usize, T)>) -> Vec<T> {
-    const MOST: usize = 1 << 13;
-    let mut known = BTreeMap::new();
-    for (address, it) in of {
-        if known.len() == MOST {
-            break;
-        }
-        known.entry(address).or_insert(it);
-    }
-    known.into_values().collect()
 }

@@ -4,15 +4,28 @@ use crate::{
     core::cell::RunValue,
     run::{memory_image, slots, world::World},
 };
-use alloc::{rc::Rc, string::String, vec, vec::Vec};
+use alloc::{
+    collections::{BTreeMap, BTreeSet},
+    rc::Rc,
+    string::String,
+    vec,
+    vec::Vec,
+};
 use reweave_memory::{Clash, Kind};
-use reweave_model::{Site, ThreadId};
+use reweave_model::{Event, Object, Site, ThreadId};
 use reweave_wire::{
-    AccessKind, Accessed, Detail, LastWrite, MemoryImage, Place, PlaceKind, Slept, Stack,
+    AccessKind, Accessed, Detail, MemoryImage, MemoryWrite, Place, PlaceKind, Slept, Stack,
 };
 
 /// The latest accesses that are remembered; older ones lose their stacks.
 const LOG: usize = 1 << 18;
+
+/// Writes that are kept of one address, and of all.
+const WRITES: usize = 64;
+const ALL_WRITES: usize = 1 << 14;
+
+/// Values of atomics that are looked up.
+const POINTERS: usize = 1 << 12;
 
 /// Calls that are kept of a stack, innermost first: nobody reads more, and copying a deep stack for every access takes for ever.
 const DEEPEST: usize = 48;
@@ -32,6 +45,8 @@ pub struct Watched {
     failing: Option<(usize, usize)>,
     /// Of each object, what lay at its address when it was used first.
     objects: Vec<Place>,
+    /// Of each error, what lay where it is about when it came up.
+    subjects: Vec<Place>,
     sleeps: Vec<Slept>,
     image: Option<MemoryImage>,
 }
@@ -46,8 +61,9 @@ struct Logged {
     /// After how many events of its thread.
     count: u32,
     write: bool,
-    /// What the memory held then, where it is small.
+    /// What the memory held then, where it is small; and before, if it is a write.
     value: Option<u64>,
+    before: Option<u64>,
     /// Accesses one after the other often share it.
     stack: Rc<Stack>,
 }
@@ -62,6 +78,7 @@ impl Watched {
             unsettled: false,
             failing: None,
             objects: Vec::new(),
+            subjects: Vec::new(),
             sleeps: Vec::new(),
             image: None,
         }
@@ -75,6 +92,7 @@ impl Watched {
         self.unsettled = false;
         self.failing = None;
         self.objects.clear();
+        self.subjects.clear();
         self.sleeps.clear();
         self.image = None;
     }
@@ -93,19 +111,29 @@ impl Watched {
         }
     }
 
-    /// The last write to each address.
-    pub fn last_writes(&self) -> Vec<LastWrite> {
-        let writes = self.log.iter().rev().filter(|it| it.write);
-        memory_image::latest(writes.map(|it| {
-            let write = LastWrite {
+    /// The latest writes to each address, in their order.
+    pub fn writes(&self) -> Vec<MemoryWrite> {
+        let mut times: BTreeMap<(usize, usize), usize> = BTreeMap::new();
+        let latest = self.log.iter().rev().filter(|it| {
+            let own = it.write.then(|| times.entry(it.memory).or_default());
+            own.is_some_and(|own| {
+                *own += 1;
+                *own <= WRITES
+            })
+        });
+        let mut writes: Vec<MemoryWrite> = latest
+            .take(ALL_WRITES)
+            .map(|it| MemoryWrite {
                 address: it.memory.0 as u64,
                 bytes: (it.memory.1 - it.memory.0) as u32,
                 thread: it.thread,
                 count: it.count,
                 site: it.site,
-            };
-            (it.memory.0, write)
-        }))
+                values: it.before.zip(it.value),
+            })
+            .collect();
+        writes.reverse();
+        writes
     }
 }
 
@@ -172,6 +200,7 @@ impl World {
     /// Keeps what memory holds now, for the first error.
     #[cold]
     pub fn watch_memory(&mut self, site: Site) {
+        self.watch_subjects();
         if self.watched.image.is_none() {
             self.watched.settle();
             let image = self.image(site);
@@ -214,6 +243,7 @@ impl World {
             count,
             write,
             value: if write { None } else { value_of(memory) },
+            before: if write { value_of(memory) } else { None },
             stack,
         });
     }
@@ -245,11 +275,41 @@ impl World {
         self.watched.failing = own.filter(|_| kind == Kind::Write);
         let stacks = vec![stack, self.stack(site)];
         self.watched.errors.push((error, stacks, accesses));
+        self.watch_subjects();
+    }
+
+    /// What errors are about: what lies on a stack has a name as long as its function runs.
+    fn watch_subjects(&mut self) {
+        for index in self.watched.subjects.len()..self.about_errors.len() {
+            let place = self.place(self.about_errors[index]);
+            self.watched.subjects.push(place);
+        }
+    }
+
+    /// What lies where values of atomics point to.
+    fn pointers(&self) -> Vec<Place> {
+        let execution = self.run.execution();
+        let first = execution.objects.iter().filter_map(|object| match object {
+            Object::Atomic(word) => Some(*word),
+            _ => None,
+        });
+        let later = execution.events.iter().flat_map(Event::values);
+        let accesses = self.watched.errors.iter().flat_map(|(.., known)| known);
+        let raced = accesses.filter_map(|access| Some(access.value?.0));
+        // The first page is no memory.
+        let all = first.chain(later).chain(raced).filter(|word| *word >= 4096);
+        let all: BTreeSet<u64> = all.collect();
+        let places = all.into_iter().take(POINTERS);
+        let places = places.map(|word| self.place(word as usize));
+        places
+            .filter(|place| !matches!(place.kind, PlaceKind::Unknown | PlaceKind::Named(_)))
+            .collect()
     }
 
     /// Everything, at the end of a run.
     pub fn detail(&mut self, output: Vec<u8>) -> Detail {
         self.watched.settle();
+        self.watch_subjects();
         let threads = self.threads.len();
         let last = (0..threads).map(|index| {
             let thread = ThreadId(index as u32);
@@ -262,7 +322,8 @@ impl World {
         let accesses = |error| known(error).map_or_else(Vec::new, |(.., known)| known.clone());
         let subject = |error: usize| {
             let address = self.about_errors.get(error).copied().unwrap_or(0);
-            (address != 0).then(|| self.place(address))
+            let place = self.watched.subjects.get(error).filter(|_| address != 0);
+            place.cloned()
         };
         let objects = self.objects.known().iter();
         Detail {
@@ -278,6 +339,7 @@ impl World {
                     None => self.place(known.address),
                 })
                 .collect(),
+            pointers: self.pointers(),
             sleeps: self.watched.sleeps.clone(),
             memory: self.watched.image.clone().unwrap_or_default(),
             output,
@@ -295,6 +357,7 @@ impl World {
                 thread: owner.map_or_else(Vec::new, path),
                 number: number as u32,
                 site: Site(block.site),
+                bytes: block.bytes as u64,
                 offset: (address - block.start) as u64,
             }
         } else if let Some(thread) = self.stack_owner(address) {

@@ -4,7 +4,7 @@
 
 use super::{
     Symbols,
-    debug_info::{Die, Entry, Info},
+    debug_info::{Die, Entry, HOPS, Info},
     locals::Search,
     members, output,
 };
@@ -138,6 +138,24 @@ impl Symbols {
     pub fn type_name(&self, kind: Type) -> Option<String> {
         let (die, _) = members::bare(self.info(), kind.0)?;
         self.info().qualified(die)
+    }
+
+    /// What programmers call a type: by its typedef, or its own name.
+    pub fn spoken_name(&self, kind: Type) -> Option<String> {
+        let info = self.info();
+        let mut die = kind.0;
+        for _ in 0..HOPS {
+            let entry = info.entry(die)?;
+            match entry.tag() {
+                dw::DW_TAG_const_type
+                | dw::DW_TAG_volatile_type
+                | dw::DW_TAG_restrict_type
+                | dw::DW_TAG_atomic_type => die = info.type_of(die)?,
+                dw::DW_TAG_typedef => return info.qualified(die),
+                _ => return self.type_name(Type(die)),
+            }
+        }
+        None
     }
 
     /// Bytes of a type.
