@@ -87,8 +87,8 @@ pub struct Place {
 const BEAT: Duration = Duration::from_millis(300);
 /// How long a slot waits for a token, if there is one search; shared among several.
 const WAIT: Duration = Duration::from_millis(900);
-/// A piece whose exploration was begun so often ends its workers.
-const TOO_OFTEN: i64 = 12;
+/// A piece whose exploration was begun so often ends its workers. Far more than machines that are slow or fail would cause.
+const TOO_OFTEN: i64 = 40;
 
 /// A search that this worker knows.
 struct Known {
