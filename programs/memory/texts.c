@@ -55,6 +55,7 @@ int main(void) {
     reweave_check(strtoul("ffg", &end, 16) == 255 && *end == 'g', "strtoul");
     reweave_check(strtoll("x", &end, 10) == 0 && *end == 'x', "strtoll");
     reweave_check(strtod("1.25e2,", &end) == 125 && *end == ',', "strtod");
+    reweave_check(strtof("1.5e1;", &end) == 15 && *end == ';', "strtof");
     reweave_check(atoi("17") == 17 && atol("-17") == -17, "atoi");
 
     char words[] = ",,one,two,";

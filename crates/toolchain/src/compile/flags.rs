@@ -222,6 +222,7 @@ const WRAPPED: &[&str] = &[
     "strspn",
     "strstr",
     "strtod",
+    "strtof",
     "strtok",
     "strtok_r",
     "strtol",

@@ -39,6 +39,7 @@ trampoline! {
     __wrap___isoc23_strtoul => unsigned, "rcx";
     __wrap___isoc23_strtoull => unsigned, "rcx";
     __wrap_strtod => fraction, "rdx";
+    __wrap_strtof => short_fraction, "rdx";
     __wrap_atoi => integer, "rsi";
     __wrap_atol => long_integer, "rsi";
     __wrap_atoll => long_integer, "rsi";
@@ -202,6 +203,19 @@ unsafe extern "C" fn fraction(text: Text, end: *mut TextMut, frame: &Frame) -> f
     // SAFETY: by this function's contract, which is that of libc's function.
     unsafe {
         let value = real!(strtod: fn(Text, *mut TextMut) -> f64)(text, &mut stopped);
+        number(text, stopped, end, frame);
+        value
+    }
+}
+
+/// # Safety
+///
+/// As `strtof`: `text` is a C string, `end` is null or points to room for a pointer.
+unsafe extern "C" fn short_fraction(text: Text, end: *mut TextMut, frame: &Frame) -> f32 {
+    let mut stopped = text.cast_mut();
+    // SAFETY: by this function's contract, which is that of libc's function.
+    unsafe {
+        let value = real!(strtof: fn(Text, *mut TextMut) -> f32)(text, &mut stopped);
         number(text, stopped, end, frame);
         value
     }
