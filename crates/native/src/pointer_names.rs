@@ -213,6 +213,10 @@ impl<'a> PointerNames<'a> {
             self.known(start, Some((symbols, target)));
         }
         let (symbols, kind, name) = self.typed(place, &[])?;
+        // Its first member may be as long as it is.
+        if offset == 0 && bytes == length {
+            return Some(format!("&{name}"));
+        }
         Some(format!(
             "&{}",
             join(&name, &symbols.path(kind, offset, bytes))
