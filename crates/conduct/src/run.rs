@@ -73,7 +73,6 @@ impl Run {
         execution.peeked = false;
         execution.timeouts_cut = false;
         execution.clocks_cut = false;
-        execution.closed = false;
         execution.max_steps = plan.max_steps;
         self.state.max_steps = plan.max_steps;
         self.sleep.clear();
@@ -96,11 +95,6 @@ impl Run {
     /// See [`Execution::peeked`].
     pub fn peek(&mut self) {
         self.execution.peeked = true;
-    }
-
-    /// See [`Execution::closed`].
-    pub fn closed(&mut self, closed: bool) {
-        self.execution.closed = closed;
     }
 
     /// The model's state at this moment.

@@ -211,8 +211,6 @@ pub struct Execution {
     pub timeouts_cut: bool,
     /// Whether several threads looked at a clock that shows full seconds and the like: they could have seen other ones.
     pub clocks_cut: bool,
-    /// Whether rounds that changed nothing read nothing that another thread may have written, atomics apart. `false`: it may be so.
-    pub closed: bool,
     /// Events after which a thread went no further.
     pub max_steps: u32,
     /// How it ended.

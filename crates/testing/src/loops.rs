@@ -128,17 +128,14 @@ pub struct LoopMachine {
     program: Looping,
     run: Run,
     threads: Vec<Thread>,
-    closed: bool,
 }
 
 impl LoopMachine {
-    /// `closed`: as in [`Execution`].
-    pub fn new(program: &Looping, closed: bool) -> LoopMachine {
+    pub fn new(program: &Looping) -> LoopMachine {
         LoopMachine {
             program: program.clone(),
             run: Run::default(),
             threads: Vec::new(),
-            closed,
         }
     }
 
@@ -165,7 +162,6 @@ impl LoopMachine {
 impl Target for LoopMachine {
     fn run(&mut self, plan: &Plan) -> Result<&Execution, TargetError> {
         self.run.begin(plan);
-        self.run.closed(self.closed);
         for _ in 0..ATOMICS {
             self.run.object(Object::Atomic(0));
         }

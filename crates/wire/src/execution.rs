@@ -276,8 +276,7 @@ pub(crate) fn write_execution(out: &mut Writer<'_>, execution: &Execution) {
     let flags = u32::from(execution.spurious)
         | u32::from(execution.peeked) << 1
         | u32::from(execution.timeouts_cut) << 2
-        | u32::from(execution.clocks_cut) << 3
-        | u32::from(execution.closed) << 4;
+        | u32::from(execution.clocks_cut) << 3;
     out.pair(end.unwrap_or(0) as u32, flags);
     out.word(u64::from(execution.max_steps));
     out.word(execution.threads.len() as u64);
@@ -381,7 +380,6 @@ pub(crate) fn read_execution(
     into.peeked = flags & 2 != 0;
     into.timeouts_cut = flags & 4 != 0;
     into.clocks_cut = flags & 8 != 0;
-    into.closed = flags & 16 != 0;
     into.max_steps = from.word()? as u32;
     let threads = from.count()?;
     into.threads.truncate(threads);

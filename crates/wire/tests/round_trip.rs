@@ -130,7 +130,6 @@ fn execution(ops: &[Op]) -> Execution {
         peeked: true,
         timeouts_cut: true,
         clocks_cut: true,
-        closed: true,
         max_steps: 1000,
         end: End::Livelock,
         ..Execution::default()

@@ -20,7 +20,6 @@
 //! *Never reports* a class twice; *may miss* nothing, within the limit on a thread's steps. Tested against brute force.
 
 mod graph;
-mod learned;
 mod plans;
 mod rounds;
 mod trail;
@@ -35,9 +34,8 @@ use crate::{
     happens::{Happens, Quad, add_next, join},
 };
 use graph::{Graph, START, Touch, mix};
-use learned::Learned;
 use plans::Item;
-use reweave_model::{Mark, Plan, Policy, ThreadId};
+use reweave_model::{Mark, Plan, Policy};
 use rounds::{Cut, DECIDED};
 use std::sync::Arc;
 use trail::Tried;
@@ -69,13 +67,6 @@ pub struct Rf {
     cut: Option<Cut>,
     /// Which of `tried` the rounds of the graph are.
     numbers: Vec<usize>,
-    learned: Learned,
-    /// The plan that is written next is a trial.
-    trial: bool,
-    /// Places of rounds that left their loops at once: their threads are held only if there is a reason.
-    at_once: Vec<u32>,
-    /// Threads that this run stopped in a round that its plan asked for.
-    stopped: Vec<ThreadId>,
 }
 
 /// Pairs of reads and writes that are looked at for one execution: some tenths of a second. It takes the cube of the steps, where
@@ -152,10 +143,6 @@ impl Algorithm for Rf {
             limit: usize::MAX,
             cut: None,
             numbers: Vec::new(),
-            learned: Learned::default(),
-            trial: false,
-            at_once: Vec::new(),
-            stopped: Vec::new(),
         }
     }
 
@@ -197,13 +184,6 @@ impl Algorithm for Rf {
             fit: Ok(()),
             elsewhere: None,
         };
-        self.learn(execution);
-        self.stopped.clear();
-        let stopped = execution.stopped.iter().map(|since| since.thread);
-        self.stopped.extend(stopped);
-        if trail.trial && self.failed(trail.fresh, execution) {
-            return Ok(());
-        }
         self.witness.begin();
         self.cut = self.add_kept(free, ran.plan);
         self.other_sources(trail.fresh, free, &mut run);
@@ -309,7 +289,6 @@ impl Rf {
     /// A new read might have read from any earlier write.
     fn earlier_source(&mut self, read: u32, object: usize, run: &mut Run) {
         let decision = Decision { read, place: read };
-        let kept = self.kept_round(read);
         run.elsewhere = None;
         let writes = std::mem::take(&mut self.writes[object]);
         for &source in writes.iter().chain(&[START]) {
@@ -325,7 +304,7 @@ impl Rf {
                 && !self.overwritten(read, source, &writes)
                 && !self.was_tried(read, source, read, usize::MAX)
             {
-                self.try_in_round(candidate, kept, run);
+                self.try_source(candidate, run);
             }
         }
         self.writes[object] = writes;
@@ -375,12 +354,8 @@ impl Rf {
 
     /// A read-modify-write that reads from another one might have come before it.
     fn swap(&mut self, second: u32, touch: Touch, run: &mut Run) {
-        self.swap_with(second, touch, self.graph.sources[second as usize], run);
-    }
-
-    /// The same for one that might read from this one.
-    fn swap_with(&mut self, second: u32, touch: Touch, source: u32, run: &mut Run) {
         let object = touch.object.index();
+        let source = self.graph.sources[second as usize];
         let mut reads = self.reads[object].iter();
         let Some(&decision) = reads.find(|decision| decision.read == source) else {
             return;

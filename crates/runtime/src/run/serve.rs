@@ -182,7 +182,6 @@ fn run_here(request: &Request, forked: bool) -> bool {
         {
             let mut world = world::borrow();
             world.run.begin(&request.plan);
-            world.run.closed(true);
             world.detail = request.detail;
             world.dooms.clone_from(&request.dooms);
         }

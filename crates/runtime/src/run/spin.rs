@@ -181,10 +181,6 @@ pub struct Spin {
     changed: Vec<(usize, u64)>,
     /// Bytes that it has allocated, less those that it has freed.
     held: usize,
-    /// How often it has read memory that others may have written, while that was counted.
-    plain_reads: u32,
-    /// The same when it came to each operation of its row; too small where that is not known.
-    counts: Vec<u32>,
 }
 
 /// Registers and live stack at some moment.
@@ -217,25 +213,6 @@ impl Spin {
         self.parked = None;
         self.changed.clear();
         self.held = 0;
-        self.plain_reads = 0;
-        self.counts.clear();
-    }
-
-    /// The thread reads memory that is no atomic. What cannot be seen by others has no hook.
-    pub fn reads_plainly(&mut self) {
-        self.plain_reads += 1;
-    }
-
-    /// It comes to an operation.
-    fn count_reads(&mut self) {
-        let place = self.polls.row().len();
-        self.counts.resize(place, 0);
-        self.counts.push(self.plain_reads);
-    }
-
-    /// Whether the round that begins there in the row read nothing but atomics.
-    fn is_closed(&self, start: usize) -> bool {
-        self.counts.get(start) == Some(&self.plain_reads)
     }
 
     /// The thread has allocated so many bytes.
@@ -329,7 +306,9 @@ fn revisit(mut world: Borrow<'_, World>, op: Op, site: Site, frame: &Frame) -> G
 #[inline(never)]
 fn again(mut world: Borrow<'_, World>, op: Op, site: Site, frame: &Frame) -> Gate {
     let current = world.current;
-    watched_reads::begin(current);
+    if !world.check_races {
+        watched_reads::begin(current);
+    }
     let me = world.me();
     let (top, held) = (me.top, me.spin.held);
     if !on_stack(top, core::ptr::from_ref(frame) as usize) {
@@ -341,17 +320,12 @@ fn again(mut world: Borrow<'_, World>, op: Op, site: Site, frame: &Frame) -> Gat
     world.run.round_may_begin(current);
     world.races.round_may_begin(current, begins);
     let Some(start) = start else {
-        world.me().spin.count_reads();
         return Gate::Open;
     };
     let count = world.me().spin.polls.row().len() - start;
-    if !world.me().spin.is_closed(start) {
-        world.run.closed(false);
-    }
     match world.run.take_back(current, count) {
         Round::TakenBack => {
             world.me().spin.polls.take_back(start);
-            world.me().spin.count_reads();
             world.races.take_back(current, count as u32);
             world.forget_events();
             Gate::Open

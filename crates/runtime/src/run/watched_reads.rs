@@ -5,8 +5,6 @@
 //! loop that may be parked are listed here. A write of another thread to one of them makes the search restart with that memory visible
 //! ([`Note::Missing`]), as for loops without any operation ([`crate::run::plain_spin`]).
 //!
-//! Where rounds are taken back, the reads are counted in any case: a round without one depends on atomics alone.
-//!
 //! *Called by:* the spin detection, and every access as long as something is listed ([`racy_units::visible`]).
 
 use crate::{
@@ -67,14 +65,11 @@ pub fn passes(address: usize, bytes: usize, kind: Kind) {
     let mut world = world::borrow();
     let me = world.current;
     if kind == Kind::Read {
-        if !THREADS.borrow().contains(&me) {
-            return;
-        }
-        world.me().spin.reads_plainly();
+        let listed = THREADS.borrow().contains(&me);
         let own = spin::on_stack(world.me().top, address);
         let read = (me, address, bytes);
         let mut reads = READS.borrow();
-        if !own && !world.check_races && !reads.contains(&read) {
+        if listed && !own && !reads.contains(&read) {
             reads.push(read);
         }
         return;

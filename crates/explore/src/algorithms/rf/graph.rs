@@ -423,14 +423,6 @@ impl Graph {
         self.names[thread.index()]
     }
 
-    /// The sum of the hashes of the events of a set.
-    pub fn hash_of_all(&self, row: &Row) -> u128 {
-        let counts = row.as_flattened().iter().zip(&self.sums);
-        counts.fold(0, |sum: u128, (count, sums)| {
-            sum.wrapping_add(sums[*count as usize])
-        })
-    }
-
     /// The sum of the hashes of the events that one set has beyond another.
     pub fn hash(&self, row: &Row, without: &Row) -> u128 {
         let mut sum = 0_u128;

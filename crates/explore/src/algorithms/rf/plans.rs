@@ -160,7 +160,6 @@ impl Rf {
             tried: self.tried_before(place),
             floor: if holds { place } else { 0 },
             leaf: false,
-            trial: std::mem::take(&mut self.trial),
         };
         run.found.children.push(NewBranch {
             above,

@@ -15,7 +15,7 @@
 
 use super::{
     Candidate, Decision, Rf, Run, Trail, claim,
-    graph::{START, Touch, mix},
+    graph::{START, mix},
     plans::Item,
     trail::{Kind, Tried, TriedRead, Way},
 };
@@ -125,7 +125,7 @@ impl Rf {
                     source,
                     swapped: false,
                 };
-                self.try_in_round(candidate, None, run);
+                self.try_source(candidate, run);
                 self.limit = usize::MAX;
             }
             self.writes[object] = writes;
@@ -167,8 +167,7 @@ impl Rf {
     /// round has tried, since another order of writes that nobody reads has brought it back, the run is known from elsewhere.
     pub(super) fn add_kept(&mut self, free: u32, plan: &Plan) -> Option<Cut> {
         let mut cut = None;
-        self.at_once.clear();
-        if !self.tried.is_empty() || self.learned.any() {
+        if !self.tried.is_empty() {
             for first in free..self.graph.real as u32 {
                 if cut.is_none() && self.graph.touches[first as usize].is_some_and(|it| it.reads) {
                     cut = self.add_kept_at(first, plan);
@@ -203,20 +202,8 @@ impl Rf {
         let mine = |it: &&Tried| {
             it.kind != Kind::Kept && it.name == name && it.count == count && it.place <= first
         };
-        let last = self.tried.iter().filter(mine).max_by_key(|it| it.place);
-        let known = match last {
-            Some(last) => last.reads.clone(),
-            None => {
-                let site = graph.skeleton.events[first as usize].site.0;
-                let shared = |touch: Touch| graph.shared[touch.object.index()];
-                let head = self.learned.is_head(site);
-                if !head || !graph.touches[first as usize].is_some_and(shared) {
-                    return None;
-                }
-                self.at_once.push(first);
-                Vec::new()
-            }
-        };
+        let last = self.tried.iter().filter(mine).max_by_key(|it| it.place)?;
+        let known = last.reads.clone();
         let line = &happens.of_thread(thread)[count as usize..];
         let (mut reads, mut end) = (Vec::new(), None);
         for (index, &at) in line.iter().enumerate() {
@@ -289,8 +276,7 @@ impl Rf {
     /// there may be one only because the thread stays.
     pub(super) fn hold_kept(&mut self, run: &mut Run) {
         for number in self.known..self.tried.len() {
-            let Tried { kind, place, .. } = self.tried[number];
-            if kind == Kind::Kept && !self.at_once.contains(&place) && run.fit.is_ok() {
+            if self.tried[number].kind == Kind::Kept && run.fit.is_ok() {
                 self.hold(number, run);
             }
         }
@@ -302,10 +288,6 @@ impl Rf {
             name, count, place, ..
         } = self.tried[number];
         run.elsewhere = None;
-        let thread = self.graph.named(name);
-        if thread.is_some_and(|thread| self.alone(thread, place)) {
-            return;
-        }
         if !claim(run, place, mix(name, u64::from(count) << 8 | 9)) {
             return;
         }
@@ -370,11 +352,6 @@ impl Rf {
                 return;
             }
             if self.tried[number].kind != Kind::TakenBack || self.tried[number].place > cut {
-                continue;
-            }
-            let Tried { place, .. } = self.tried[number];
-            let mut sources = self.tried[number].reads.iter().map(|read| read.source);
-            if sources.any(|source| source != START && self.passes(source, place)) {
                 continue;
             }
             let from = match number < self.known {

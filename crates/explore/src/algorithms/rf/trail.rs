@@ -21,8 +21,6 @@ pub struct Trail {
     pub(super) floor: u32,
     /// Nothing follows: it is run for how it ends.
     pub(super) leaf: bool,
-    /// Nothing follows if the read that is new keeps its thread in a loop: see [`super::learned`].
-    pub(super) trial: bool,
 }
 
 /// A round that was taken back in one of the runs above: what it read is decided.
@@ -78,7 +76,7 @@ impl Trail {
     pub(super) fn store(&self, nodes: &mut NodeStore) -> StoredPayload {
         let mut numbers = vec![
             self.fresh,
-            u32::from(self.leaf) | u32::from(self.trial) << 1,
+            self.leaf.into(),
             self.floor,
             self.tried.len() as u32,
         ];
@@ -109,7 +107,7 @@ impl Trail {
         let numbers: Vec<u32> = numbers.collect::<Result<_, _>>().map_err(|_| Malformed)?;
         let mut numbers = numbers.into_iter();
         let mut next = || numbers.next().ok_or(Malformed);
-        let (fresh, ends, floor) = (next()?, next()?, next()?);
+        let (fresh, leaf, floor) = (next()?, next()? != 0, next()?);
         let mut tried = Vec::new();
         for _ in 0..next()? {
             let name = u64::from(next()?) << 32 | u64::from(next()?);
@@ -138,8 +136,7 @@ impl Trail {
             node: node.next(),
             tried: tried.into(),
             floor,
-            leaf: ends & 1 != 0,
-            trial: ends & 2 != 0,
+            leaf,
         };
         match whole && node.next().is_none() {
             true => Ok(trail),
