@@ -3,11 +3,13 @@
 //! *Decides:* which words are ours, which a compiler's and which the program's, and how mistakes are reported. *Called
 //! by:* `main`; by `suite` and `replay` for checks that are stored as words. *Owns:* nothing.
 
+mod cargo;
 mod check;
 mod cluster;
 mod mistakes;
 mod word_groups;
 
+pub use cargo::{CargoBuild, CargoCommand, CargoOptions, CargoRun, CargoTest};
 pub use check::{
     CheckOptions, CheckRequest, FaultKind, ProgramSource, Races, option_mistake, restart_named,
 };
@@ -93,7 +95,7 @@ impl Cli {
                 Ok(cli)
             }
             // All words are the compiler's, also `--help` and `--`.
-            Some("cc" | "c++") => {
+            Some("cc" | "c++" | "rust-link") => {
                 front.push("--".into());
                 Cli::try_parse_from(front.into_iter().chain(words))
             }
@@ -140,6 +142,10 @@ pub enum Verb {
     /// Run a program with its threads synchronising in one fixed order
     #[command(after_help = RUN_HELP)]
     Run(RunOptions),
+    /// Check the tests of a package in Rust, or its program, with no change to the source: `cargo reweave`
+    // Cargo calls a link of the name `cargo-reweave` with this word in front.
+    #[command(alias = "reweave")]
+    Cargo(CargoOptions),
     /// Run a build (make, cmake, ninja) with instrumenting compilers
     Build(BuildOptions),
     /// The instrumenting C compiler
@@ -155,6 +161,9 @@ pub enum Verb {
     /// The assembler that these compilers call
     #[command(name = "as", disable_help_flag = true, hide = true)]
     Assembler(CompilerWords),
+    /// The linker that rustc calls
+    #[command(name = "rust-link", disable_help_flag = true, hide = true)]
+    RustLinker(CompilerWords),
 }
 
 const CHECK_USAGE: &str = "\

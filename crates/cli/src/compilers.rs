@@ -47,13 +47,13 @@ pub fn build(command: &[OsString]) -> ExitCode {
 }
 
 /// The kit, with this very command as the assembler.
-fn unpack() -> Result<Kit, String> {
+pub fn unpack() -> Result<Kit, String> {
     let own = own_path()?;
     let kit = Kit::unpack().and_then(|kit| kit.with_assembler(&own));
     kit.map_err(|error| error.to_string())
 }
 
-fn own_path() -> Result<PathBuf, String> {
+pub fn own_path() -> Result<PathBuf, String> {
     env::current_exe().map_err(|error| format!("where reweave is: {error}"))
 }
 

@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 mod args;
+mod cargo;
 mod check;
 mod cluster;
 mod compilers;
@@ -56,6 +57,8 @@ fn run(verb: Verb) -> u8 {
         Verb::Run(options) => return run::run(&options),
         Verb::Evaluate(options) => evaluate::run(&options.logs),
         Verb::Build(options) => compilers::build(&options.command),
+        Verb::Cargo(options) => cargo::run(&options),
+        Verb::RustLinker(given) => return cargo::link(given.words),
         Verb::Completions(options) => completions::print_script(options.shell),
         Verb::Man(options) => completions::write_pages(&options.directory),
         Verb::Cc(given) => return compilers::compile(Language::C, given.words),

@@ -309,7 +309,13 @@ fn position(frame: &Frame) -> Option<Position> {
     })
 }
 
-/// Whether it is in a header of the system.
+/// Whether it is in a header of the system, or in the standard library of Rust: where that was compiled, and as others see it.
 fn foreign(frame: &Frame) -> bool {
-    frame.file.starts_with("/usr/")
+    const RUST: [&str; 4] = ["alloc", "core", "std", "test"];
+    let file = &frame.file;
+    let of_rust = file.strip_prefix("library/").is_some_and(|rest| {
+        let part = rest.split_once("/src/");
+        part.is_some_and(|(part, _)| RUST.contains(&part))
+    });
+    of_rust || file.starts_with("/usr/") || file.starts_with("/rustc/")
 }

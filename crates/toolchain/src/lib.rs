@@ -4,6 +4,7 @@
 //! * [`compile`]: real compilers with instrumentation added, for one program, for `cc` and `c++`, for a whole build.
 //! * [`assemble`]: the assembler that those compilers are given, which adds the hooks that they leave out.
 //! * [`executable`]: whether a program's file can be run under the runtime.
+//! * [`rust`]: the standard library of Rust with hooks, and what rustc and its linker get.
 //! * [`symbols`]: functions, lines and variables from debug information.
 //! * [`temporary`]: directories that disappear with the command, however it ends.
 //!
@@ -14,6 +15,7 @@ pub mod assemble;
 pub mod compile;
 pub mod executable;
 pub mod kit;
+pub mod rust;
 pub mod symbols;
 pub mod temporary;
 

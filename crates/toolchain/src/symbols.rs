@@ -12,6 +12,7 @@ mod line_starts;
 mod locals;
 mod members;
 mod plain_functions;
+mod rust_units;
 mod source_paths;
 mod symbol_table;
 mod typed;
@@ -40,6 +41,7 @@ pub use typed::{Member, Shape, Type, Variable};
 
 use debug_info::{Bytes, Die, Info};
 use locals::Unwinding;
+use rust_units::RustUnits;
 use symbol_table::{Symbol, SymbolTable};
 use unit_outline::Static;
 
@@ -75,6 +77,7 @@ pub struct Symbols {
     thread_block: u64,
     lines: OnceCell<Option<Context<Bytes>>>,
     info: OnceCell<Info>,
+    rust_units: OnceCell<RustUnits>,
     statics: OnceCell<Statics>,
     frames: RefCell<HashMap<u64, Vec<Frame>>>,
 }
@@ -157,6 +160,7 @@ impl Symbols {
             thread_block,
             lines: OnceCell::new(),
             info: OnceCell::new(),
+            rust_units: OnceCell::new(),
             statics: OnceCell::new(),
             frames: RefCell::default(),
         })
@@ -205,14 +209,18 @@ impl Symbols {
         let file = self.file();
         let mut found = inline_assembly::find(&file);
         if file.section_by_name(".debug_info").is_some() {
-            found.retain(|end| self.unit_at(end - 1).is_some_and(instrumented));
+            found.retain(|end| {
+                let unit = self.unit_at(end - 1);
+                unit.is_some_and(|unit| self.instrumented(unit))
+            });
         }
         found
     }
 
     /// Sources that were compiled without hooks, and with debug information: what they access nobody sees.
     pub fn plain_sources(&self) -> Vec<String> {
-        let plain = self.info().units().filter(|unit| !instrumented(*unit));
+        let units = self.info().units();
+        let plain = units.filter(|unit| !self.instrumented(*unit));
         let sources = plain.filter_map(debug_info::source_of);
         sources.filter(|source| !sets_float_mode(source)).collect()
     }
@@ -225,7 +233,10 @@ impl Symbols {
             return Vec::new();
         }
         let found = plain_functions::accessing(&file, |address| self.unit_at(address).is_none());
-        found.iter().map(|name| demangle(name)).collect()
+        // Some crates that the standard library of Rust consists of have hooks, and no debug information.
+        let plain = found.iter();
+        let plain = plain.filter(|name| !self.rust_units().have_function(name));
+        plain.map(|name| demangle(name)).collect()
     }
 
     /// Sources whose assembly was not understood: accesses without hooks may be left in them.
@@ -238,6 +249,23 @@ impl Symbols {
         names
             .map(|name| String::from_utf8_lossy(name).into_owned())
             .collect()
+    }
+
+    /// Whether the compiler was told to insert hooks into a unit. C compilers write their command line down; rustc's code shows it.
+    fn instrumented(&self, unit: UnitRef<'_, Bytes>) -> bool {
+        let producer = debug_info::producer_of(unit);
+        let mut words = producer.split_ascii_whitespace();
+        if words.any(|word| word == "-fsanitize=thread") {
+            return true;
+        }
+        let name = || debug_info::name_of(unit);
+        let hooked = |name: String| self.rust_units().have_hooks(&name);
+        rust_units::is_rust(&producer) && name().is_some_and(hooked)
+    }
+
+    fn rust_units(&self) -> &RustUnits {
+        let read = || RustUnits::read(&self.file());
+        self.rust_units.get_or_init(read)
     }
 
     fn file(&self) -> ElfFile64<'_> {
@@ -388,13 +416,6 @@ fn plain_range<'a>(section: &impl ObjectSection<'a>) -> Option<Range<usize>> {
     let begin = usize::try_from(range.offset).ok()?;
     let size = usize::try_from(range.uncompressed_size).ok()?;
     Some(begin..begin.checked_add(size)?)
-}
-
-/// Whether the compiler was told to insert hooks into a unit; compilers write their command line down.
-fn instrumented(unit: UnitRef<'_, Bytes>) -> bool {
-    let producer = debug_info::producer_of(unit);
-    let mut words = producer.split_ascii_whitespace();
-    words.any(|word| word == "-fsanitize=thread")
 }
 
 /// Whether a source is that of code which `-ffast-math` links from the compiler's own library. It runs before `main` and writes to its stack.

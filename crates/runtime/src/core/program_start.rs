@@ -45,6 +45,19 @@ fn named_in_environment() -> bool {
     found
 }
 
+/// 0: not known yet; 1: in another language; 2: in Rust.
+static LANGUAGE: AtomicU32 = AtomicU32::new(0);
+
+/// Whether the program is written in Rust: what it is linked with says so.
+pub fn in_rust() -> bool {
+    if LANGUAGE.load(Ordering::Relaxed) == 0 {
+        // SAFETY: the name ends with a nul.
+        let mark = unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"__reweave_rust".as_ptr()) };
+        LANGUAGE.store(1 + u32::from(!mark.is_null()), Ordering::Relaxed);
+    }
+    LANGUAGE.load(Ordering::Relaxed) == 2
+}
+
 /// What `main` is called with.
 pub fn arguments() -> (c_int, *const *mut c_char, *const *mut c_char) {
     (

@@ -29,6 +29,7 @@ pub(crate) mod object_lifetimes;
 pub(crate) mod operations;
 pub(crate) mod os_threads;
 pub(crate) mod outside_run;
+pub(crate) mod panics;
 pub(crate) mod perform;
 pub(crate) mod plain_spin;
 pub(crate) mod process_end;

@@ -13,7 +13,7 @@ use crate::{
         trampoline::Frame,
     },
     leave_outside_run,
-    run::{hidden_objects::Hidden, operations::visible, processes, world},
+    run::{hidden_objects::Hidden, operations::visible, panics, processes, world},
 };
 use alloc::{format, string::String, vec::Vec};
 use core::{ffi::c_int, ptr};
@@ -118,9 +118,12 @@ pub fn claim(status: c_int, site: Site, frame: Option<&Frame>) {
     if forked {
         return;
     }
+    let panicked = panics::message(status);
     let mut world = world::borrow();
     world.status = Some(status);
-    if status != 0 {
+    if let Some(message) = panicked {
+        world.error(Kind::Assertion, None, message, &[site]);
+    } else if status != 0 {
         let message = format!("the program ended with status {status}");
         world.error(Kind::ExitStatus, None, message, &[site]);
     }
@@ -166,6 +169,10 @@ pub fn conclude() {
         world.note_unsupported(WAITS_ON, site);
     }
     if end.thread != ThreadId::MAIN || !world.run.execution().errors.is_empty() {
+        return;
+    }
+    // The end of `main` is what ends detached threads in Rust, and every handle that is dropped detaches one.
+    if program_start::in_rust() {
         return;
     }
     let busy = |index: &usize| {

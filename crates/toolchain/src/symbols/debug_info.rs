@@ -286,6 +286,11 @@ pub(super) fn producer_of(unit: UnitRef<'_, Bytes>) -> String {
     text.unwrap_or_default()
 }
 
+/// What the compiler calls a unit.
+pub(super) fn name_of(unit: UnitRef<'_, Bytes>) -> Option<String> {
+    Some(unit.name.as_ref()?.to_string_lossy().ok()?.into())
+}
+
 /// The source of a unit that a compiler made code of; assembly has none.
 pub(super) fn source_of(unit: UnitRef<'_, Bytes>) -> Option<String> {
     let assembly = AttributeValue::Language(dw::DW_LANG_Mips_Assembler);

@@ -33,6 +33,9 @@ const COPIES: &[&str] = &[
 /// A symbol's name as its programmer would say it: `Queue<int>::push` for `_ZN5QueueIiE4pushEi`, `count` for `count.0`.
 /// Parameters are left out, because a file and a line stand beside the name anyway.
 pub fn demangle(name: &str) -> String {
+    if let Some(plain) = rust(name) {
+        return plain;
+    }
     let stem = stem(name);
     if !stem.starts_with("_Z") {
         return stem;
@@ -48,6 +51,22 @@ pub fn demangle(name: &str) -> String {
         plain.ok()
     });
     plain.map_or(stem, |plain| readable(&plain))
+}
+
+/// A name of Rust's, without its hash and without what compilers append.
+fn rust(name: &str) -> Option<String> {
+    let name = match name.starts_with("_R") {
+        true => name.split('.').next().unwrap_or(name),
+        // In older ones the hash tells them from names of C++.
+        false => {
+            let (name, _) = name.split_once(".llvm.").unwrap_or((name, ""));
+            let end = name.len().checked_sub("17h0123456789abcdefE".len())?;
+            name.get(end..)?.strip_prefix("17h")?;
+            name
+        }
+    };
+    let plain = rustc_demangle::try_demangle(name).ok()?;
+    Some(format!("{plain:#}"))
 }
 
 /// A name without version (`stdout@GLIBC_2.2.5`) and without the compiler's numbers and notes (`count.0`,
@@ -190,6 +209,15 @@ mod tests {
             ("_ZTV4Pool", "vtable for Pool"),
             ("_ZGVZ4poolvE3one", "guard variable for pool::one"),
             ("_Znwm", "operator new"),
+            (
+                "_RNvNvMNtNtCsjrHSEGnQ3l9_3std6thread2idNtB4_8ThreadId3new7COUNTER.0",
+                "<std::thread::id::ThreadId>::new::COUNTER",
+            ),
+            ("_RNvCs1234_7mycrate3foo.llvm.1234", "mycrate::foo"),
+            (
+                "_ZN3std6thread5Inner3new17h0123456789abcdefE",
+                "std::thread::Inner::new",
+            ),
             ("_Z", "_Z"),
             ("_ZN4Pool", "_ZN4Pool"),
             ("", ""),

@@ -28,7 +28,8 @@ pub(super) fn prepare() {
         c"__cxa_thread_atexit",
         c"__cxa_thread_atexit_impl",
     ];
-    HAS_CXX.set(imported_names::names_any(&names));
+    // Rust's library imports the last one, but gives threads numbers that never come back.
+    HAS_CXX.set(imported_names::names_any(&names) && !program_start::in_rust());
 }
 
 type Start = extern "C" fn(*mut c_void) -> *mut c_void;
