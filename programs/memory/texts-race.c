@@ -80,6 +80,12 @@ static void *start(void *unused) {
     case 14:
         sem_getvalue(&semaphore, numbers); // <-
         break;
+    case 15:
+        asctime_r(&own, text); // <-
+        break;
+    case 16:
+        ctime_r(&zero, text); // <-
+        break;
     default:
         // Nothing of it is shared.
         snprintf(text, none, "%d", 1);
@@ -92,7 +98,7 @@ static void *start(void *unused) {
 
 int main(void) {
     sem_init(&semaphore, 0, 1);
-    which = reweave_any(16);
+    which = reweave_any(18);
     pthread_t threads[2];
     for (int i = 0; i < 2; i++)
         pthread_create(&threads[i], 0, start, 0);

@@ -79,6 +79,10 @@ int main(void) {
     reweave_check(localtime_r(&second, &local) == &local && local.tm_year == 70, "that year");
     reweave_check(strftime(text, sizeof text, "%Y-%m-%d", &parts) == 10, "the length of a date");
     is(text, "1970-01-02");
+    reweave_check(asctime_r(&parts, text) == text, "the text of a date");
+    is(text, "Fri Jan  2 00:00:00 1970\n");
+    reweave_check(ctime_r(&second, text) == text, "the text of a time");
+    reweave_check(strlen(text) == 25, "its length");
     unsigned one = 1, two = 1;
     reweave_check(rand_r(&one) == rand_r(&two) && one == two && one != 1, "rand_r");
 }

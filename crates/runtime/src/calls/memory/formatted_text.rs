@@ -51,6 +51,8 @@ trampoline! {
     __wrap_strftime => print_time, "r8";
     __wrap_gmtime_r => split_time, "rdx";
     __wrap_localtime_r => split_local_time, "rdx";
+    __wrap_asctime_r => time_as_text, "rdx";
+    __wrap_ctime_r => seconds_as_text, "rdx";
     __wrap_rand_r => next_random, "rsi";
 }
 
@@ -388,6 +390,45 @@ unsafe extern "C" fn split_local_time(time: Time, into: Parts, frame: &Frame) ->
     range(into as usize, size_of::<libc::tm>(), true, frame);
     // SAFETY: by this function's contract, which is that of libc's function.
     unsafe { real!(localtime_r: fn(Time, Parts) -> Parts)(time, into) }
+}
+
+/// # Safety
+///
+/// As `asctime_r`: `time` points to a time, `into` has room for its text.
+unsafe extern "C" fn time_as_text(time: *const libc::tm, into: TextMut, frame: &Frame) -> TextMut {
+    let real = real!(asctime_r: fn(*const libc::tm, TextMut) -> TextMut);
+    range(time as usize, size_of::<libc::tm>(), false, frame);
+    // SAFETY: by this function's contract, which is that of libc's function.
+    unsafe { text_of_time(into, |to| real(time, to), frame) }
+}
+
+/// # Safety
+///
+/// As `ctime_r`: `time` points to a time, `into` has room for its text.
+unsafe extern "C" fn seconds_as_text(time: Time, into: TextMut, frame: &Frame) -> TextMut {
+    let real = real!(ctime_r: fn(Time, TextMut) -> TextMut);
+    range(time as usize, size_of::<libc::time_t>(), false, frame);
+    // SAFETY: by this function's contract, which is that of libc's function.
+    unsafe { text_of_time(into, |to| real(time, to), frame) }
+}
+
+/// What `write` writes into `into`, noted before it is written. A year has eleven characters at most, all else twenty.
+///
+/// # Safety
+///
+/// `write` writes the text of a time, or fails; `into` has room for that.
+unsafe fn text_of_time(
+    into: TextMut,
+    write: impl Fn(TextMut) -> TextMut,
+    frame: &Frame,
+) -> TextMut {
+    let mut text = [0; 64];
+    if !write(text.as_mut_ptr()).is_null() {
+        // SAFETY: `write` left a C string there.
+        let length = unsafe { libc::strlen(text.as_ptr()) };
+        range(into as usize, length + 1, true, frame);
+    }
+    write(into)
 }
 
 /// # Safety

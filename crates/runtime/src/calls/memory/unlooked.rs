@@ -111,8 +111,6 @@ passes! {
     qfcvt_r => unlooked;
     getsubopt => unlooked;
     fnmatch => unlooked;
-    asctime_r => unlooked;
-    ctime_r => unlooked;
     timegm => unlooked;
     inet_addr => unlooked;
     inet_network => unlooked;
