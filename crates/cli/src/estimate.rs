@@ -63,7 +63,7 @@ fn sizes(request: &CheckRequest, mut program: NativeProgram) -> Result<Sizes, Fa
     let control = Control::default();
     let interrupted = interrupts(&control);
     let all = AlgorithmName::NAMES.iter().map(|(_, algorithm)| *algorithm);
-    let ways = all.filter(|way| *way != AlgorithmName::Auto && !way.samples());
+    let ways = all.filter(|way| *way != AlgorithmName::Auto && !way.samples() && way.splits());
     let ways = ways.map(|way| (way, None));
     let bounds = BOUNDS.map(|bound| (AlgorithmName::Dfs, Some(bound)));
     let mut estimates = Vec::new();

@@ -13,6 +13,7 @@
 //! | loops around timed waits | `late` |
 //! | loops that only wait for other threads | [`parking`] |
 //! | rounds of such loops that are taken back | `rounds` |
+//! | states of the run, for stateful search | `states` |
 //! | objects that the target adds for itself and that order no memory | `hidden` |
 //!
 //! # Where the state lives
@@ -39,6 +40,7 @@ mod policy;
 mod rounds;
 mod run;
 mod sleep;
+mod states;
 mod step;
 mod time;
 mod turns;

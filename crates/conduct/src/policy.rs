@@ -34,7 +34,7 @@ impl PolicyState {
                     self.changes.push(place);
                 }
             }
-            Policy::First | Policy::Loops | Policy::Stay => {}
+            Policy::First | Policy::Loops | Policy::States { .. } | Policy::Stay => {}
         }
     }
 
@@ -47,7 +47,7 @@ impl PolicyState {
 impl Run {
     pub(crate) fn by_policy(&mut self) -> Option<Choice> {
         match self.plan.policy {
-            Policy::First | Policy::Loops => self.first(),
+            Policy::First | Policy::Loops | Policy::States { .. } => self.first(),
             Policy::Stay => match self.last {
                 Some(last) if self.can_go(last) => self.awake(last).or_else(|| self.first()),
                 _ => self.first(),

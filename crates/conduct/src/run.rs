@@ -6,7 +6,8 @@
 //! *Invariant:* when [`Run::next`] is called, every thread that has not ended has announced an operation.
 
 use crate::{
-    hidden::HiddenObjects, late::LateWaits, policy::PolicyState, rounds::Rounds, time::VirtualTime,
+    hidden::HiddenObjects, late::LateWaits, policy::PolicyState, rounds::Rounds,
+    states::KnownStates, time::VirtualTime,
 };
 use alloc::vec::Vec;
 use reweave_model::{
@@ -48,6 +49,8 @@ pub struct Run {
     pub(crate) late: LateWaits,
     pub(crate) hidden: HiddenObjects,
     pub(crate) rounds: Rounds,
+    /// The states of the run, under [`Policy::States`](reweave_model::Policy::States).
+    pub(crate) known: KnownStates,
 }
 
 impl Run {
@@ -67,6 +70,9 @@ impl Run {
         execution.epochs.clear();
         execution.attempts.clear();
         execution.stopped.clear();
+        execution.states.clear();
+        execution.names.clear();
+        execution.unrecorded = None;
         execution.errors.clear();
         execution.end = End::Done;
         execution.spurious = self.state.spurious;
@@ -84,6 +90,7 @@ impl Run {
         self.late.clear();
         self.hidden.clear();
         self.rounds.clear();
+        self.known.clear();
         self.spawn_from(None);
     }
 

@@ -19,7 +19,7 @@
 
 use crate::run::Run;
 use alloc::vec::Vec;
-use reweave_model::{Access, Class, Edge, Op, Rmw, RmwKind, ThreadId};
+use reweave_model::{Access, Class, Edge, Op, Rmw, RmwKind, ThreadId, Unrecorded};
 
 /// What a look at the clock does to the object that orders all looks: an atomic, which counts them.
 pub const LOOK: Rmw = Rmw {
@@ -209,6 +209,7 @@ impl Run {
     /// A thread has looked at a clock that is its own, such as that of its processor time: nobody can tell whether that was
     /// before a look of another thread. Takes time as well.
     pub fn look_at_own_clock(&mut self, thread: ThreadId) -> u64 {
+        self.leave_states(Unrecorded::Clock);
         let doublings = self.looks_in_a_row(thread).saturating_sub(CHEAP_LOOKS);
         self.advance(thread, LOOK_NS << doublings.min(DOUBLINGS));
         self.time_ns(thread)

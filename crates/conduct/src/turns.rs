@@ -51,6 +51,10 @@ impl Run {
                 false => self.sleep.clone_from(&self.plan.sleep),
             }
         }
+        if let Some(end) = self.closes_cycle() {
+            self.execution.end = end;
+            return (0, ENDED);
+        }
         if let Some(choice) = self.by_policy() {
             return (choice.thread.0, choice.outcome.into());
         }

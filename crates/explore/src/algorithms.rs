@@ -6,8 +6,10 @@ mod dpor;
 mod optimal;
 mod rf;
 mod sampling;
+mod stateful;
 
 pub(crate) use dfs::Dfs;
+pub(crate) use stateful::{StoredVisited, Visited};
 
 use crate::{
     algorithm::{Algorithm, Found, Malformed, NodeStore, Options, Ran, StoredPayload, Unfit},
@@ -30,6 +32,8 @@ algorithms! {
     Optimal: optimal::Optimal, "optimal", "mazurkiewicz";
     /// One execution for each way in which reads get their values.
     Rf: rf::Rf, "rf", "reads-from";
+    /// One visit for each state, with a part of the threads in each.
+    Stateful: stateful::Stateful, "stateful", "states";
     /// Random schedules.
     Random: sampling::Sampling, "random", "none";
     /// Random priorities with a few changes: finds bugs of small depth with known probability.
@@ -40,6 +44,11 @@ impl AlgorithmName {
     /// Whether it only samples.
     pub fn samples(self) -> bool {
         self.equivalence() == "none"
+    }
+
+    /// Whether a part of its search can be explored by itself: by another process, or as a probe.
+    pub fn splits(self) -> bool {
+        self != AlgorithmName::Stateful
     }
 
     /// A bound on preemptions is kept by going through all schedules within it.

@@ -10,6 +10,7 @@
 //!
 //! *Called by:* `dpor` and `rf`. *Invariant:* claims at one node have a total order, and a branch knows those before its own only.
 
+use crate::algorithms::{StoredVisited, Visited};
 use reweave_model::{Choice, ThreadId};
 use serde::{Deserialize, Serialize};
 use std::{
@@ -82,6 +83,8 @@ pub struct Node {
     pub first: u32,
     /// What needs no trying here: earlier branches elsewhere cover it.
     pub covered: Vec<Claim>,
+    /// The states that `stateful` has visited: the node stands for the whole search then.
+    pub(crate) visited: Option<Box<Visited>>,
     tried: Mutex<Tried>,
 }
 
@@ -129,6 +132,7 @@ impl Node {
             before,
             first,
             covered,
+            visited: None,
             tried: Mutex::new(Tried {
                 owned: true,
                 claims,
@@ -139,6 +143,14 @@ impl Node {
     /// A node whose claims are ordered. Some of them are made, others need no trying.
     pub fn ordered(covered: Vec<Claim>, claims: Vec<Claim>) -> Node {
         Node::new(None, 0, covered, Set::Ordered(claims))
+    }
+
+    /// A node that stands for a whole search, with the states that it has visited.
+    pub(crate) fn of_states(visited: Visited) -> Node {
+        Node {
+            visited: Some(Box::new(visited)),
+            ..Node::ordered(Vec::new(), Vec::new())
+        }
     }
 
     /// A node whose claims are many and in no order that matters.
@@ -212,12 +224,13 @@ impl Node {
             covered: self.covered.iter().map(halves).collect(),
             ordered,
             claims,
+            visited: self.visited.as_ref().map(|visited| visited.store()),
         }
     }
 }
 
 /// A node as plain data.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub(crate) struct StoredNode {
     pub id: Option<NodeId>,
     /// Whether it belongs to the process that gets the fragment.
@@ -229,6 +242,8 @@ pub(crate) struct StoredNode {
     covered: Vec<(u64, u64)>,
     ordered: bool,
     claims: Vec<(u64, u64)>,
+    #[serde(default)]
+    visited: Option<StoredVisited>,
 }
 
 /// A claim as two halves.
@@ -248,7 +263,9 @@ impl StoredNode {
             false => Set::Unordered(self.claims().collect()),
         };
         let covered = self.covered.iter().map(whole).collect();
-        let node = Node::new(before, self.first, covered, claims);
+        let mut node = Node::new(before, self.first, covered, claims);
+        let visited = self.visited.clone();
+        node.visited = visited.map(|visited| Box::new(visited.restore()));
         node.tried().owned = self.owned;
         if let Some(id) = self.id {
             node.name(|| id);
@@ -260,6 +277,7 @@ impl StoredNode {
     pub fn makes_sense(&self) -> bool {
         (self.before.is_some() || self.first == 0 || self.ordered)
             && (self.owned || self.id.is_some())
+            && self.visited.as_ref().is_none_or(StoredVisited::makes_sense)
     }
 
     pub fn claims(&self) -> impl Iterator<Item = Claim> {

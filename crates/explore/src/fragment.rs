@@ -27,7 +27,7 @@ use serde::{Deserialize, Serialize};
 use std::{collections::HashMap, fmt, sync::Arc};
 
 /// Grows with every change of what is stored.
-const VERSION: u32 = 13;
+const VERSION: u32 = 14;
 
 /// A piece of a search. Nodes that branches share are stored once.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -192,7 +192,7 @@ impl<A: Algorithm> Search<A> {
     /// Hands out about half of what is left, the branches nearer to the root, to be explored elsewhere; `None` if there is only one branch.
     pub fn split(&mut self) -> Option<Fragment> {
         self.settle();
-        if self.frontier.len() < 2 {
+        if self.frontier.len() < 2 || !self.options().algorithm.splits() {
             return None;
         }
         let half = self.frontier.len() / 2;

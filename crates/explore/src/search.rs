@@ -308,7 +308,9 @@ impl<A: Algorithm> Search<A> {
     /// many branches behind.
     fn probes(&self) -> bool {
         let whole = self.exchange.identity.is_whole();
-        whole && self.options.probing != Probing::Never && !self.options.algorithm.samples()
+        let algorithm = self.options.algorithm;
+        let alone = algorithm.splits() && !algorithm.samples();
+        whole && self.options.probing != Probing::Never && alone
     }
 
     /// Several workers, or one who does not probe, do not know of passes.

@@ -17,7 +17,7 @@ use proc_macro::TokenStream;
 ///
 /// | option | meaning |
 /// | --- | --- |
-/// | `algorithm = "optimal"` | `auto`, `rf`, `dfs`, `dpor`, `optimal`, `random` or `pct` |
+/// | `algorithm = "optimal"` | `auto`, `rf`, `dfs`, `dpor`, `optimal`, `stateful`, `random` or `pct` |
 /// | `workers = 2` | how many threads explore at once |
 /// | `preemptions = 2` | only schedules with at most so many preemptions |
 /// | `budget = "10s"` | stop after this time; `ms`, `s`, `m`, `h` |

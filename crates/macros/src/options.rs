@@ -21,7 +21,9 @@ pub struct Options {
     pub reweave: Option<Path>,
 }
 
-const ALGORITHMS: [&str; 7] = ["auto", "rf", "dfs", "dpor", "optimal", "random", "pct"];
+const ALGORITHMS: [&str; 8] = [
+    "auto", "rf", "dfs", "dpor", "optimal", "stateful", "random", "pct",
+];
 const KINDS: [&str; 8] = [
     "data-race",
     "deadlock",

@@ -2,6 +2,7 @@
 
 use crate::{
     dependence::Access,
+    identity::{StateId, Unrecorded},
     objects::Object,
     op::{ObjectId, Op, ThreadId},
     order::Orders,
@@ -202,6 +203,13 @@ pub struct Execution {
     pub attempts: Vec<Attempt>,
     /// Threads that were stopped since a round that the plan asks for changed nothing, and from which of their events on it reaches.
     pub stopped: Vec<Edge>,
+    /// Under [`Policy::States`](crate::Policy::States): the state before the first event and after each event. The one after the last event is
+    /// missing where the program ended with it.
+    pub states: Vec<StateId>,
+    /// With them, for each object a name that is the same in every run.
+    pub names: Vec<u64>,
+    /// Why the states are not all there is to the future of the program, if so: then they are of no use.
+    pub unrecorded: Option<Unrecorded>,
     /// Whether waits could end without a notification.
     pub spurious: bool,
     /// Whether the program saw what an atomic holds by something that is no event, where that depends on the order of stores that

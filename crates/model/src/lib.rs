@@ -13,6 +13,7 @@ mod clock;
 mod dependence;
 mod divergence;
 mod execution;
+mod identity;
 mod machine;
 mod objects;
 mod op;
@@ -26,6 +27,7 @@ pub use divergence::Divergence;
 pub use execution::{
     Attempt, Edge, End, Event, Execution, Gate, Pending, Site, ThreadRecord, Watch,
 };
+pub use identity::{Identity, StateId, Unrecorded};
 pub use machine::{Effect, Machine, Moment};
 pub use objects::{
     Generation, Object, ObjectKind, OnceState,

@@ -282,6 +282,31 @@ impl Machine {
         self.threads[thread.index()].count -= steps;
     }
 
+    /// What belongs to the state of a thread beside what it has come to.
+    pub(crate) fn flags(&self, thread: ThreadId) -> u64 {
+        let Thread {
+            children,
+            finished,
+            notified,
+            woke_spuriously,
+            let_go,
+            ..
+        } = *self.thread(thread);
+        let bits = [finished, notified.is_some(), woke_spuriously, let_go];
+        let flags = bits
+            .into_iter()
+            .fold(0, |all, bit| all << 1 | u64::from(bit));
+        flags << 32 | u64::from(children)
+    }
+
+    /// Objects at which a thread has used up the unprovoked failure of a weak compare-exchange; some of them perhaps not.
+    pub(crate) fn failures(&self, thread: ThreadId) -> impl Iterator<Item = ObjectId> + '_ {
+        let failed = self.thread(thread).failed;
+        let all =
+            (0..self.objects.len() as u32).filter(move |index| failed >> (index % 64) & 1 == 1);
+        all.map(ObjectId)
+    }
+
     #[inline]
     fn count_step(&mut self, thread: ThreadId) {
         let me = &mut self.threads[thread.index()];

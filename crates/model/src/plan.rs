@@ -53,6 +53,12 @@ pub enum Policy {
     /// As `First`. A round of a loop that changed nothing is taken back ([`Attempt`](crate::Attempt)), and its thread waits until something
     /// that the round read is written.
     Loops,
+    /// As `First`. States are recorded ([`Execution::states`](crate::Execution)), no loop is parked, and a run that comes to a state for the second
+    /// time ends there: as redundant, or as a livelock, where the algorithm knows that no schedule leaves the cycle.
+    States {
+        /// What a cycle that closes after the plan is.
+        livelock: bool,
+    },
     /// Go on with the same thread while it can, then the first.
     Stay,
     /// Any enabled thread and outcome, by a seeded generator.

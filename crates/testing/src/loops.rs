@@ -4,6 +4,10 @@
 //! are its memory and where its threads are; failed rounds lead back to the state before, so there are finitely many however often threads go
 //! round. [`classes`] goes through all of them: every interleaving with any number of rounds.
 
+mod reachable;
+
+pub use reachable::{Deed, Reached, reachable};
+
 use proptest::prelude::*;
 use reweave_conduct::{
     Next, Round, Run,
@@ -11,7 +15,10 @@ use reweave_conduct::{
 };
 use reweave_explore::{Target, TargetError};
 use reweave_model::*;
-use std::collections::{BTreeSet, HashSet};
+use std::{
+    collections::{BTreeSet, HashSet},
+    hash::Hash,
+};
 
 /// One instruction.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -139,6 +146,14 @@ impl LoopMachine {
         }
     }
 
+    fn state(&self) -> StateId {
+        let mut identity = Identity::default();
+        let name = |object: ObjectId| u64::from(object.0);
+        self.run.identify(name, true, &mut identity);
+        self.threads.iter().for_each(|it| it.at.hash(&mut identity));
+        identity.id()
+    }
+
     fn proceed(&mut self, index: usize) {
         let id = ThreadId(index as u32);
         let Thread { at, polls } = &mut self.threads[index];
@@ -179,6 +194,9 @@ impl Target for LoopMachine {
             self.proceed(index);
         }
         loop {
+            if self.run.records_states() {
+                self.run.enter_state(self.state());
+            }
             match self.run.next() {
                 Next::Go(choice) => {
                     let event = self.run.step(choice);
@@ -188,7 +206,10 @@ impl Target for LoopMachine {
                     digest(event.op, event.ok, event.result, &mut thread.at);
                     self.proceed(index);
                 }
-                Next::End(end) => return Ok(self.run.end(end)),
+                Next::End(end) => {
+                    self.run.name_objects(|object| u64::from(object.0));
+                    return Ok(self.run.end(end));
+                }
                 Next::Diverged => {
                     return Err(self.run.divergence().expect("it diverged").clone().into());
                 }

@@ -8,6 +8,7 @@ pub use pipe_steps::PipeStep;
 use reweave_conduct::{Next, Run};
 use reweave_explore::{Target, TargetError};
 use reweave_model::*;
+use std::hash::Hash;
 
 /// One instruction. Objects are named by index within their kind.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -182,6 +183,8 @@ pub struct Machine {
     run: Run,
     threads: Vec<Thread>,
     bases: Bases,
+    /// Whether states are recorded whatever the plan says.
+    states: bool,
 }
 
 #[derive(Default)]
@@ -205,7 +208,48 @@ impl Machine {
             run: Run::default(),
             threads: Vec::new(),
             bases: Bases::default(),
+            states: false,
         }
+    }
+
+    /// Records states whatever the plan says.
+    pub fn with_states(mut self) -> Machine {
+        self.states = true;
+        self
+    }
+
+    /// The last execution.
+    pub fn last(&self) -> &Execution {
+        self.run.execution()
+    }
+
+    /// Where the threads are now, and the values of objects that have one: the same however threads are numbered.
+    pub fn place(&self) -> String {
+        let state = self.run.state();
+        let thread = |(id, thread): (u32, &Thread)| {
+            let place = (thread.body, thread.pc, thread.part, thread.register);
+            (state.path(ThreadId(id)).to_vec(), place)
+        };
+        let mut threads: Vec<_> = (0..).zip(&self.threads).map(thread).collect();
+        threads.sort();
+        let values = state.objects().iter();
+        let values: Vec<_> = values
+            .filter(|it| matches!(it, Object::Atomic(_) | Object::Semaphore(_)))
+            .collect();
+        format!("{threads:?} {values:?}")
+    }
+
+    /// All that the future depends on. (A loop that looks under a lock depends on how often that was released: its states are not known.)
+    fn state(&self) -> StateId {
+        let mut identity = Identity::default();
+        let name = |object: ObjectId| u64::from(object.0);
+        self.run.identify(name, true, &mut identity);
+        for thread in &self.threads {
+            let place = (thread.body, thread.pc, thread.part);
+            let values = (thread.register, thread.seen, thread.guess);
+            (place, values, &thread.children).hash(&mut identity);
+        }
+        identity.id()
     }
 
     fn create_objects(&mut self) {
@@ -589,13 +633,19 @@ impl Target for Machine {
         let mut newborn = vec![ThreadId::MAIN];
         loop {
             self.settle(&mut newborn);
+            if self.states || self.run.records_states() {
+                self.run.enter_state(self.state());
+            }
             match self.run.next() {
                 Next::Go(choice) => {
                     let event = self.run.step(choice);
                     self.digest(&event);
                     self.proceed(choice.thread, &mut newborn);
                 }
-                Next::End(end) => return Ok(self.run.end(end)),
+                Next::End(end) => {
+                    self.run.name_objects(|object| u64::from(object.0));
+                    return Ok(self.run.end(end));
+                }
                 Next::Diverged => {
                     return Err(self.run.divergence().expect("it diverged").clone().into());
                 }

@@ -213,6 +213,7 @@ pub fn write_request(out: &mut Writer<'_>, plan: &Plan, detail: bool, dooms: &[D
             out.pair(changes, steps);
         }
         Policy::Loops => out.word(4),
+        Policy::States { livelock } => out.word(5 + u64::from(livelock)),
     }
     for step in &plan.steps {
         let ok = match step.ok {
@@ -259,6 +260,9 @@ pub fn read_request(from: &mut Reader<'_>, into: &mut Request) -> Result<(), Mal
             }
         }
         4 => Policy::Loops,
+        kind @ (5 | 6) => Policy::States {
+            livelock: kind == 6,
+        },
         _ => return Err(Malformed),
     };
     plan.steps.clear();

@@ -280,6 +280,9 @@ impl CheckRequest {
                     .into(),
             );
         }
+        if options.cluster.is_some() && !self.search.algorithm.splits() {
+            return Err("--algorithm stateful has one table of states, and a cluster's workers have no memory in common: explore with --workers on one machine".into());
+        }
         if options.threads == ThreadKind::Os && options.restart == RestartChoice::Fork {
             return Err("--threads os goes with --restart warm or exec: a forked process has only the thread that forked".into());
         }
