@@ -15,7 +15,7 @@ impl Run {
     /// If no thread can go: releases late timeouts, and parked loops that guessed the wrong object. Whether there were
     /// any.
     pub(crate) fn epoch(&mut self) -> bool {
-        if self.some_thread_can_go() || self.held_back() {
+        if self.some_thread_can_go() || self.held_back() || self.only_detached() {
             return false;
         }
         let mut released = false;
@@ -68,6 +68,9 @@ impl Run {
         };
         if self.alive.iter().any(stopped) {
             return End::MaxSteps;
+        }
+        if self.only_detached() {
+            return End::Done;
         }
         if waiting().any(|pending| matches!(pending.op, Op::Assume(_))) {
             return End::Blocked;

@@ -34,6 +34,8 @@ pub struct Run {
     pub(crate) pending: Vec<Option<Pending>>,
     /// Threads that have not ended, in creation order.
     pub(crate) alive: Vec<ThreadId>,
+    /// Threads that need not end.
+    pub(crate) detached: Vec<ThreadId>,
     pub(crate) plan: Plan,
     pub(crate) execution: Execution,
     /// Threads of the run before: most are created in the same order again.
@@ -59,6 +61,7 @@ impl Run {
         self.state.clear();
         self.pending.clear();
         self.alive.clear();
+        self.detached.clear();
         self.plan.clone_from(plan);
         let execution = &mut self.execution;
         execution.events.clear();
@@ -142,6 +145,17 @@ impl Run {
         self.pending.push(None);
         self.policy.spawn();
         id
+    }
+
+    /// The thread need not end: when all others have ended and it cannot go on without a late timeout, the run is done.
+    pub fn detach(&mut self, thread: ThreadId) {
+        self.detached.push(thread);
+    }
+
+    /// Whether only threads are left that need not end.
+    pub(crate) fn only_detached(&self) -> bool {
+        let mut alive = self.alive.iter();
+        !self.detached.is_empty() && alive.all(|thread| self.detached.contains(thread))
     }
 
     /// Gives a thread the program's name for it.

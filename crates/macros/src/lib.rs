@@ -23,6 +23,7 @@ use proc_macro::TokenStream;
 /// | `budget = "10s"` | stop after this time; `ms`, `s`, `m`, `h` |
 /// | `max_executions = 1000`, `max_steps = 5000` | stop after so many executions; cut an execution after so many steps |
 /// | `spurious_wakeups` | waits may also end without a notification |
+/// | `spurious_polls` | tasks may be polled once though no waker was used |
 /// | `keep_going` | do not stop at the first error |
 /// | `expect = "deadlock"` | the test passes when an error of this kind is found, and fails when none is |
 ///

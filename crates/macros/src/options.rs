@@ -35,7 +35,7 @@ const KINDS: [&str; 8] = [
     "livelock",
 ];
 const NAMES: &str = "`algorithm`, `workers`, `preemptions`, `budget`, `max_executions`, `max_steps`, \
-                     `spurious_wakeups`, `keep_going`, `minimise`, `leaks`, `weak_failures`, `seed`, `expect`, `crate`";
+                     `spurious_wakeups`, `spurious_polls`, `keep_going`, `minimise`, `leaks`, `weak_failures`, `seed`, `expect`, `crate`";
 
 impl Parse for Options {
     fn parse(input: ParseStream<'_>) -> Result<Options> {
@@ -96,7 +96,8 @@ impl Parse for One {
                 Value::Call(quote!(.budget(::core::time::Duration::from_millis(#ms))))
             }
             "seed" => Value::Call(number::<u64>(input, &name, 0)?),
-            "spurious_wakeups" | "keep_going" | "minimise" | "leaks" | "weak_failures" => {
+            "spurious_wakeups" | "spurious_polls" | "keep_going" | "minimise" | "leaks"
+            | "weak_failures" => {
                 let on = match input.peek(Token![=]) {
                     true => value::<LitBool>(input, &name, "`true` or `false`")?.value,
                     false => true,

@@ -44,6 +44,7 @@ pub struct Builder {
     pub(crate) keep_going: bool,
     pub(crate) minimise: bool,
     pub(crate) spurious: bool,
+    pub(crate) spurious_polls: bool,
     pub(crate) leaks: bool,
     pub(crate) weak_failures: bool,
     pub(crate) trace_dir: Option<PathBuf>,
@@ -71,6 +72,7 @@ impl Builder {
             keep_going: false,
             minimise: true,
             spurious: false,
+            spurious_polls: false,
             leaks: false,
             weak_failures: true,
             trace_dir: None,
@@ -143,6 +145,12 @@ impl Builder {
     /// Lets a wait on a condition variable end without a notification, once for each thread.
     pub fn spurious_wakeups(mut self, spurious: bool) -> Builder {
         self.spurious = spurious;
+        self
+    }
+
+    /// Lets each task be polled once though no waker of it was used, at any of its awaits.
+    pub fn spurious_polls(mut self, spurious: bool) -> Builder {
+        self.spurious_polls = spurious;
         self
     }
 
@@ -234,6 +242,9 @@ impl Builder {
         }
         if let Some(spurious) = variable("REWEAVE_SPURIOUS_WAKEUPS", yes_or_no)? {
             self = self.spurious_wakeups(spurious);
+        }
+        if let Some(spurious) = variable("REWEAVE_SPURIOUS_POLLS", yes_or_no)? {
+            self = self.spurious_polls(spurious);
         }
         if let Some(leaks) = variable("REWEAVE_LEAKS", yes_or_no)? {
             self = self.leaks(leaks);

@@ -138,6 +138,7 @@ fn explore(builder: &Builder, closure: Closure) -> Result<Report, CheckError> {
         version: 0,
         wanted: Arc::new(Wanted::new(Visible {
             no_weak_failures: !builder.weak_failures,
+            spurious_polls: builder.spurious_polls,
             ..Visible::default()
         })),
         noticed: Arc::default(),

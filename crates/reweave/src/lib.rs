@@ -17,6 +17,8 @@ mod check;
 #[cfg(not(feature = "std"))]
 mod error;
 #[cfg(not(feature = "std"))]
+pub mod future;
+#[cfg(not(feature = "std"))]
 pub mod hint;
 #[cfg(not(feature = "std"))]
 mod report;

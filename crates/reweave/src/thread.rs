@@ -114,11 +114,9 @@ impl Builder {
         F: FnOnce() -> T + 'a,
         T: 'a,
     {
-        let task = rt::task().expect("in a check");
-        let world = task.world();
-        rt::before_spawn();
+        let world = rt::task().expect("in a check").world();
         let name: Option<Arc<str>> = self.name.map(Into::into);
-        let id = world.spawn(task.thread, name.clone(), Location::caller());
+        let id = reserve(name.clone(), Location::caller());
         let packet = Packet::new();
         let (theirs, place) = (packet.clone(), std::ptr::from_ref(world));
         let work = move || match catch_unwind(AssertUnwindSafe(f)) {
@@ -139,6 +137,16 @@ impl Builder {
         world.start(id, job);
         (Thread::check(world.stamp.get(), id, name), packet)
     }
+}
+
+/// A thread of the check that the running one creates at this place, to be started in the world.
+pub(crate) fn reserve(
+    name: Option<Arc<str>>,
+    place: &'static Location<'static>,
+) -> reweave_model::ThreadId {
+    let task = rt::task().expect("in a check");
+    rt::before_spawn();
+    task.world().spawn(task.thread, name, place)
 }
 
 /// As [`std::thread::current`].

@@ -34,7 +34,8 @@ pub(crate) fn advance(duration: Duration) {
 }
 
 /// The time, for what does not show it to the program: no look at the clock.
-pub(crate) fn passed() -> Instant {
+#[doc(hidden)]
+pub fn passed() -> Instant {
     Instant(match rt::task() {
         None => When::Std(std::time::Instant::now()),
         Some(task) => {

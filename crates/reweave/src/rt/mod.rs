@@ -95,6 +95,12 @@ pub(crate) fn op(op: Op) -> Event {
     perform(op, Location::caller(), Orders::IMPLIED, None)
 }
 
+/// As [`op`], at a place that the program named before.
+#[inline]
+pub(crate) fn op_at(op: Op, place: &'static Location<'static>) -> Event {
+    perform(op, place, Orders::IMPLIED, None)
+}
+
 /// As [`op`], with the memory order that the program declared: on success, and for a compare-exchange on failure.
 #[inline]
 #[track_caller]
@@ -106,11 +112,21 @@ pub(crate) fn op_ordered(op: Op, order: Ordering, failure: Option<Ordering>) -> 
 /// As [`op`], for one that may time out. The frame is the program's, at its call.
 #[track_caller]
 pub(crate) fn op_timed(op: Op, frame: &poll::Frame) -> Event {
+    op_timer(op, Location::caller(), frame, false)
+}
+
+/// As [`op_timed`], at a place that the program named before. `sleeps`: it always times out, so any number of these in a row is the same.
+pub(crate) fn op_timer(
+    op: Op,
+    place: &'static Location<'static>,
+    frame: &poll::Frame,
+    sleeps: bool,
+) -> Event {
     let task = task().expect("operations go to the model only in a check");
     if task.world().ending.get() {
         return inert_event(task, op, Site::ANY);
     }
-    let site = task.world().seen.site(Location::caller());
+    let site = task.world().seen.site(place);
     task.check_stack();
     let gate = match spin::before_timed(task, op, site, frame) {
         spin::Before::Go(gate) => gate,
@@ -121,7 +137,7 @@ pub(crate) fn op_timed(op: Op, frame: &poll::Frame) -> Event {
     let event = perform_gated(task, op, gate, site);
     spin::after(task, world, &event);
     let mut run = world.run.borrow_mut();
-    run.timed(thread, op, site, event.ok);
+    run.timed(thread, op, site, event.ok || sleeps);
     event
 }
 
@@ -322,6 +338,24 @@ pub(crate) fn note_unsupported(what: &str) {
     if let Some(task) = task() {
         task.world().wanted.borrow().unsupported(what);
     }
+}
+
+/// All that is created at this place has to be exact: the execution is discarded, and the search restarts. See `future::context`.
+#[cold]
+pub(crate) fn want_exact(place: &'static Location<'static>) -> ! {
+    if let Some(task) = task().filter(|_| active()) {
+        let world = task.world();
+        assert!(
+            !world.visible.borrow().exact(place),
+            "what is created at {place} is exact already"
+        );
+        world.wanted.borrow().want_count(place, wanted::Level::All);
+        world.restart.set(true);
+        world
+            .next
+            .set(Some(Next::End(reweave_model::End::Redundant)));
+    }
+    give_up()
 }
 
 /// Whether a weak compare-exchange may fail for no reason.

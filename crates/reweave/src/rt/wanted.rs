@@ -25,6 +25,8 @@ pub struct Visible {
     pub counts: Vec<Count>,
     /// Weak compare-exchanges fail only as strong ones do.
     pub no_weak_failures: bool,
+    /// Tasks may be polled once though nothing woke them.
+    pub spurious_polls: bool,
     /// All counts, as an oracle for tests.
     pub every_count: bool,
 }
@@ -133,6 +135,11 @@ impl Visible {
         found.map_or(Level::Hidden, |count| count.level)
     }
 
+    /// Whether tasks and channels that are created at a place are exact: see `future::context`.
+    pub(crate) fn exact(&self, place: &Location<'_>) -> bool {
+        self.level(place) == Level::All
+    }
+
     /// Whether any count is.
     pub(crate) fn shows_counts(&self) -> bool {
         self.every_count || !self.counts.is_empty()
@@ -143,6 +150,7 @@ impl Visible {
         let mut names: Vec<String> = self.counts.iter().map(Count::name).collect();
         names.sort();
         names.extend(self.no_weak_failures.then(|| NO_WEAK_FAILURES.into()));
+        names.extend(self.spurious_polls.then(|| SPURIOUS_POLLS.into()));
         names
     }
 
@@ -152,11 +160,13 @@ impl Visible {
             ends,
             counts: names.iter().filter_map(|name| Count::named(name)).collect(),
             no_weak_failures: names.iter().any(|name| name == NO_WEAK_FAILURES),
+            spurious_polls: names.iter().any(|name| name == SPURIOUS_POLLS),
             every_count: false,
         }
     }
 }
 
+const SPURIOUS_POLLS: &str = "spurious polls";
 const NO_WEAK_FAILURES: &str = "no weak failures";
 
 impl Count {
