@@ -11,7 +11,8 @@ mod word_groups;
 
 pub use cargo::{CargoBuild, CargoCommand, CargoOptions, CargoRun, CargoTest};
 pub use check::{
-    CheckOptions, CheckRequest, FaultKind, ProgramSource, Races, option_mistake, restart_named,
+    CheckOptions, CheckRequest, FaultKind, Granularity, ProgramSource, Races, option_mistake,
+    restart_named,
 };
 pub use cluster::{ClusterCommand, ClusterOptions, SimulateOptions, WorkerOptions};
 pub use mistakes::sentence;

@@ -1,7 +1,7 @@
 //! `reweave check`: compiles, explores, reports.
 
 use crate::{
-    args::{CheckOptions, CheckRequest, FaultKind, Format, ProgramSource, Races},
+    args::{CheckOptions, CheckRequest, FaultKind, Format, Granularity, ProgramSource, Races},
     cluster,
     config::{Suppress, accept, is_known},
     fingerprint::{Facts, hash_of_file},
@@ -85,7 +85,10 @@ pub fn prepare(request: &CheckRequest, stdin: Option<Arc<File>>) -> Result<Nativ
     let mut program = match &request.source {
         ProgramSource::Files(words) => NativeProgram::build(words.clone())?,
         ProgramSource::Program(path) => {
-            let program = NativeProgram::open(path)?;
+            let program = match options.granularity {
+                Granularity::Accesses => NativeProgram::open(path)?,
+                Granularity::Calls => NativeProgram::open_unmodified(path)?,
+            };
             if !program.has_debug_info() {
                 say(&format!(
                     "{}: has no debug information, so places are functions and addresses; build it with -g to see files and lines",
@@ -99,7 +102,9 @@ pub fn prepare(request: &CheckRequest, stdin: Option<Arc<File>>) -> Result<Nativ
     let launch = &mut program.launch;
     launch.args.clone_from(&request.args);
     launch.stdin = stdin;
-    launch.races = request.races().into();
+    if options.granularity == Granularity::Accesses {
+        launch.races = request.races().into();
+    }
     launch.spurious_wakeups = options.faults.contains(&FaultKind::SpuriousWakeups);
     launch.restart = program.ladder.first();
     launch.limits = options.limits();

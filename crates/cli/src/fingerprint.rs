@@ -43,7 +43,8 @@ impl Facts {
         facts.add(
             "options",
             &format!(
-                "{:?} {:?} {:?} {:?} {} {:?}",
+                "{:?} {:?} {:?} {:?} {:?} {} {:?}",
+                options.granularity,
                 request.races(),
                 options.faults,
                 options.threads,

@@ -12,8 +12,11 @@ use std::{ffi::OsString, fs::File, path::PathBuf, sync::Arc};
 /// How to start a program.
 #[derive(Clone, Debug)]
 pub struct Launch {
-    /// The program, built with instrumentation.
+    /// The program.
     pub program: PathBuf,
+    /// The runtime, if it has to be loaded into the program: one that was built without hooks, whose library calls are its visible
+    /// operations.
+    pub preload: Option<PathBuf>,
     /// Its arguments.
     pub args: Vec<OsString>,
     /// Its standard input, read from the beginning in every run; `None`: empty.
@@ -53,6 +56,7 @@ impl Launch {
     pub fn new(program: PathBuf) -> Launch {
         Launch {
             program,
+            preload: None,
             args: Vec::new(),
             stdin: None,
             races: Races::default(),

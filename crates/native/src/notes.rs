@@ -126,6 +126,10 @@ fn warning(rule: &str) -> (Kind, &'static str) {
             "a thread that was neither joined nor detached",
         ),
         "leak" => (Kind::Memory, "memory that is still there at the end"),
+        "main-returned-early" => (
+            Kind::Misuse,
+            "main ends the program while another thread still has something to do",
+        ),
         _ => (Kind::Misuse, "is not good use"),
     }
 }

@@ -452,7 +452,21 @@ fn command(
 ) -> Result<Command, StartError> {
     let mut command = Command::new(&launch.program);
     command.args(&launch.args);
-    command.env("REWEAVE_CHANNEL", "1");
+    match &launch.preload {
+        None => command.env("REWEAVE_CHANNEL", "1"),
+        Some(runtime) => {
+            let others = std::env::var_os("LD_PRELOAD").unwrap_or_default();
+            let mut all = runtime.clone().into_os_string();
+            // The runtime unwinds by the compiler's library, which programs in C need not have.
+            all.push(":libgcc_s.so.1");
+            if !others.is_empty() {
+                all.push(":");
+                all.push(others);
+            }
+            command.env("LD_PRELOAD", all);
+            command.env("REWEAVE_CHANNEL", "calls")
+        }
+    };
     // Every restart would undo lazy binding, and the kernel must not write into thread-local memory.
     command.env("LD_BIND_NOW", "1");
     command.env("GLIBC_TUNABLES", "glibc.pthread.rseq=0");

@@ -16,7 +16,7 @@ use reweave_toolchain::{
     compile::{self, Built, CommandLine},
     executable::{self, Executable},
 };
-use reweave_wire::Restart;
+use reweave_wire::{Races, Restart};
 use std::{
     env,
     ffi::{OsStr, OsString},
@@ -55,6 +55,19 @@ impl NativeProgram {
             has_debug_info: file.has_debug_info,
             ..NativeProgram::new(path, name_of_program(program))
         })
+    }
+
+    /// Takes a program that was built without hooks. Its calls of libraries are its visible operations.
+    pub fn open_unmodified(program: &Path) -> Result<NativeProgram, PrepareError> {
+        let path = in_path(program);
+        let file = Executable::inspect(&path).map_err(PrepareError::Executable)?;
+        executable::require_no_runtime(&path).map_err(PrepareError::Executable)?;
+        let kit = Kit::unpack().map_err(PrepareError::Kit)?;
+        let mut found = NativeProgram::new(path, name_of_program(program));
+        found.has_debug_info = file.has_debug_info;
+        found.launch.preload = Some(kit.runtime());
+        found.launch.races = Races::Ignore;
+        Ok(found)
     }
 
     fn new(path: PathBuf, name: String) -> NativeProgram {

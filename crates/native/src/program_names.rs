@@ -4,11 +4,11 @@
 //! `subject`. *Owns:* the symbols of the program's files, read on first use.
 
 use reweave_model::Site;
-use reweave_report::{CallEntry, Position};
+use reweave_report::{CallEntry, Position, UnseenCode};
 use reweave_toolchain::{
     Kit,
     executable::Executable,
-    symbols::{Frame, Symbols, has_hooks},
+    symbols::{Frame, Symbols, census, has_hooks},
 };
 use reweave_wire::{HelloModule, Place, PlaceKind};
 use std::{
@@ -149,6 +149,27 @@ impl ProgramNames {
             }
         }
         places
+    }
+
+    /// What a disassembler finds in the program and its libraries. The C library and the loader are left out: their calls are seen.
+    pub(crate) fn unseen_code(&self) -> Vec<UnseenCode> {
+        const SEEN: [&str; 3] = ["libc.so", "ld-linux", "linux-vdso"];
+        let mut all = Vec::new();
+        for module in self.modules.iter().filter(|module| !module.is_ours()) {
+            let file = module.path.file_name().unwrap_or_default();
+            let file = file.to_string_lossy().into_owned();
+            if SEEN.iter().any(|seen| file.starts_with(seen)) {
+                continue;
+            }
+            if let Some(census) = census(&module.path) {
+                all.push(UnseenCode {
+                    file,
+                    atomics: census.atomics,
+                    system_calls: census.system_calls,
+                });
+            }
+        }
+        all
     }
 
     /// Code that was run without being observed: its place, or its library if that was compiled without hooks.

@@ -276,6 +276,7 @@ impl Session {
         result.weak_orders = subject.weak_orders();
         result.warnings = subject.warnings();
         result.unexplored = subject.unexplored();
+        result.unseen = subject.unseen_code();
         if let Some(coverage) = &mut result.coverage {
             coverage.lines = subject.lines();
         }

@@ -16,7 +16,7 @@ use crate::{
 };
 use reweave_check::{Fault, Subject, plan_of};
 use reweave_model::{Event, Execution, Plan, Site};
-use reweave_report::{Finding, LineCoverage, Position, Program, Trace};
+use reweave_report::{Finding, LineCoverage, Position, Program, Trace, UnseenCode};
 use reweave_wire::{Note, Races, Restart, Threads, Unit};
 use std::sync::{
     Arc, Mutex, MutexGuard, PoisonError,
@@ -165,6 +165,14 @@ impl NativeSubject {
         self.notes().weak_orders()
     }
 
+    /// The code of an unmodified program that only a disassembler sees into.
+    pub(crate) fn unseen_code(&self) -> Vec<UnseenCode> {
+        match self.launch.preload {
+            Some(_) => self.names().unseen_code(),
+            None => Vec::new(),
+        }
+    }
+
     /// Whether a run named a file.
     pub(crate) fn names_files(&self) -> bool {
         self.notes().names_files()
@@ -261,7 +269,10 @@ impl Subject for NativeSubject {
 
     fn incomplete(&self) -> Vec<String> {
         let mut reasons = Vec::new();
-        if self.launch.races == Races::Ignore {
+        let calls_only = self.launch.preload.is_some();
+        if calls_only {
+            reasons.push("calls-only".to_owned());
+        } else if self.launch.races == Races::Ignore {
             reasons.push("races-unchecked".to_owned());
         }
         for note in &self.notes().all {
@@ -270,6 +281,9 @@ impl Subject for NativeSubject {
             }
         }
         reasons.dedup();
+        if calls_only {
+            return reasons;
+        }
         let mut places = self.names().uninstrumented();
         for note in &self.notes().all {
             if let Note::Unseen(site) = note {

@@ -38,6 +38,7 @@ pub use position::{NotAPosition, Position};
 pub use presented::{presented, thread_names};
 pub use result::{
     BlockedBy, Estimated, ExitCode, Finding, Multiplies, ResultDocument, Suppressed, Unexplored,
+    UnseenCode,
 };
 pub use sources::{Sources, record_sources};
 pub use stacks::CallEntry;

@@ -32,6 +32,9 @@ pub struct ResultDocument {
     /// What was met and not explored, with places; each belongs to a reason in `incomplete`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unexplored: Vec<Unexplored>,
+    /// Code that was explored by its library calls alone, of an unmodified program.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unseen: Vec<UnseenCode>,
     /// Always `sc`: sequential consistency.
     pub memory_model: String,
     /// Places in the program that ask for less than sequential consistency.
@@ -114,6 +117,17 @@ pub struct Unexplored {
     pub stack: Vec<String>,
     /// What to do about it.
     pub remedy: Option<String>,
+}
+
+/// Code that was explored by its library calls alone.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct UnseenCode {
+    /// The name of its file.
+    pub file: String,
+    /// Atomic instructions that a disassembler finds in it.
+    pub atomics: u64,
+    /// System calls in it that do not go through the C library.
+    pub system_calls: u64,
 }
 
 /// The place with the most steps, in one execution, on objects that several threads touch.
@@ -215,6 +229,7 @@ impl ResultDocument {
             complete: true,
             incomplete: Vec::new(),
             unexplored: Vec::new(),
+            unseen: Vec::new(),
             memory_model: "sc".into(),
             weak_orders: 0,
             executions: 0,

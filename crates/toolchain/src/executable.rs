@@ -63,6 +63,8 @@ pub enum Problem {
     Static,
     /// It was built without the instrumenting compilers.
     NotInstrumented,
+    /// It was built with them, and is to be explored as if it was not.
+    Instrumented,
 }
 
 impl ExecutableError {
@@ -80,7 +82,11 @@ impl fmt::Display for ExecutableError {
         match &self.problem {
             Problem::NotInstrumented => write!(
                 f,
-                "{path} is not instrumented: build it with `reweave build -- make` or `reweave cc`"
+                "{path} is not instrumented: build it with `reweave build -- make` or `reweave cc`, or explore its library calls alone: `--granularity calls`"
+            ),
+            Problem::Instrumented => write!(
+                f,
+                "{path} is instrumented: leave out `--granularity calls`, which is for programs that are not"
             ),
             problem => write!(f, "{path}: cannot be started: {problem}"),
         }
@@ -119,6 +125,7 @@ impl fmt::Display for Problem {
                 "it is linked statically, so the runtime cannot be loaded before its C library; link it without -static"
             }
             Problem::NotInstrumented => "it is not instrumented",
+            Problem::Instrumented => "it is instrumented",
         })
     }
 }
@@ -166,23 +173,33 @@ fn read(path: &Path) -> Result<Executable, Problem> {
     })
 }
 
-/// Fails unless the program loads the runtime.
-///
-/// The loader is asked, since a library of the program may load the runtime; no code of the program runs. If the loader
-/// has no answer, the program counts as instrumented.
+/// Fails unless the program loads the runtime. If the loader has no answer, the program counts as instrumented.
 pub fn require_runtime(path: &Path) -> Result<(), ExecutableError> {
+    match loads_runtime(path) {
+        Some(false) => Err(ExecutableError::new(path, Problem::NotInstrumented)),
+        _ => Ok(()),
+    }
+}
+
+/// Fails if the program loads the runtime by itself. If the loader has no answer, the program counts as not instrumented.
+pub fn require_no_runtime(path: &Path) -> Result<(), ExecutableError> {
+    match loads_runtime(path) {
+        Some(true) => Err(ExecutableError::new(path, Problem::Instrumented)),
+        _ => Ok(()),
+    }
+}
+
+/// Whether a program loads the runtime.
+///
+/// The loader is asked, since a library of the program may load the runtime; no code of the program runs.
+fn loads_runtime(path: &Path) -> Option<bool> {
     let mut loader = Command::new(path);
     loader.env("LD_TRACE_LOADED_OBJECTS", "1");
     loader.stdin(Stdio::null()).stderr(Stdio::null());
-    let Ok(listed) = loader.output() else {
-        return Ok(());
-    };
+    let listed = loader.output().ok()?;
     let libraries = String::from_utf8_lossy(&listed.stdout);
     let known = listed.status.success() && !libraries.contains("=> not found");
-    match known && !libraries.contains(Kit::RUNTIME) {
-        true => Err(ExecutableError::new(path, Problem::NotInstrumented)),
-        false => Ok(()),
-    }
+    known.then(|| libraries.contains(Kit::RUNTIME))
 }
 
 fn script(path: &Path, bytes: &[u8]) -> Problem {

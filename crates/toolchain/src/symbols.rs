@@ -35,7 +35,7 @@ use object::{
 };
 
 pub use demangle::demangle;
-pub use inline_assembly::has_hooks;
+pub use inline_assembly::{Census, census, has_hooks};
 pub use line_starts::LineStart;
 pub use typed::{Member, Shape, Type, Variable};
 

@@ -56,6 +56,9 @@ pub struct CheckOptions {
     /// Show a failing execution as it was found, not the simplest one that fails so
     #[arg(long)]
     pub no_minimise: bool,
+    /// What of a program is seen
+    #[arg(long, value_enum, default_value = "accesses")]
+    pub granularity: Granularity,
     /// How races of plain accesses are treated
     #[arg(long, value_enum, default_value = "report")]
     pub races: Races,
@@ -127,6 +130,16 @@ pub enum Races {
     Interleave,
     /// Not looked at
     Ignore,
+}
+
+/// What of a program is seen.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Granularity {
+    /// Its accesses to memory, too: the program is built by reweave
+    #[default]
+    Accesses,
+    /// Calls of libraries only: any dynamically linked program
+    Calls,
 }
 
 /// What is explored only on request.
@@ -224,7 +237,7 @@ impl CheckRequest {
             source,
             args,
             search: Options {
-                algorithm: options.algorithm,
+                algorithm: options.chosen_algorithm(),
                 preemptions: options.preemptions,
                 max_steps: options.max_steps.unwrap_or(usual.max_steps),
                 samples: options.max_executions.unwrap_or(usual.samples),
@@ -274,6 +287,9 @@ impl CheckRequest {
             return Err("a bound on preemptions goes through all schedules within it: it has no use for random ones".into());
         }
         let options = &self.options;
+        if options.granularity == Granularity::Calls {
+            self.agrees_with_calls()?;
+        }
         if options.cluster.is_some() && options.log.is_some() {
             return Err(
                 "--log records the exploration of this process, and a cluster's workers are others"
@@ -289,10 +305,34 @@ impl CheckRequest {
         Ok(())
     }
 
+    /// Whether the options agree with an unmodified program.
+    fn agrees_with_calls(&self) -> Result<(), String> {
+        let reorders = matches!(
+            self.search.algorithm,
+            AlgorithmName::Rf | AlgorithmName::Optimal | AlgorithmName::Stateful
+        );
+        let races = matches!(self.options.races, Races::Explore | Races::Interleave);
+        Err(match &self.source {
+            ProgramSource::Files(_) => "--granularity calls is for a program after `--`: files are compiled with hooks, and then more is seen".into(),
+            ProgramSource::Program(_) if reorders => format!(
+                "--algorithm {} has to see all that threads share, and --granularity calls does not show their memory: use dpor, dfs, random or pct",
+                self.search.algorithm.name()
+            ),
+            ProgramSource::Program(_) if races => format!(
+                "--races {} needs accesses to memory, which --granularity calls does not show",
+                spelled(self.options.races)
+            ),
+            ProgramSource::Program(_) => return Ok(()),
+        })
+    }
+
     /// The words that build and start the program again, for a trace: [`CheckRequest::from_words`] reads them.
     pub fn to_words(&self) -> Vec<String> {
         let options = &self.options;
         let mut words = Vec::new();
+        if options.granularity == Granularity::Calls {
+            words.extend(["--granularity".into(), "calls".into()]);
+        }
         if self.races() != Races::default() {
             words.extend(["--races".into(), spelled(self.races())]);
         }
@@ -319,6 +359,15 @@ impl CheckRequest {
 }
 
 impl CheckOptions {
+    /// The algorithm to explore with. Without hooks, operations that look independent may be ordered by memory that is not seen: `dpor` never
+    /// plans an execution that depends on such an order.
+    fn chosen_algorithm(&self) -> AlgorithmName {
+        match (self.granularity, self.algorithm) {
+            (Granularity::Calls, AlgorithmName::Auto) => AlgorithmName::Dpor,
+            (_, algorithm) => algorithm,
+        }
+    }
+
     /// The limits of the program.
     pub fn limits(&self) -> Limits {
         Limits {

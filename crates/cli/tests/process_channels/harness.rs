@@ -1,9 +1,10 @@
 //! Explores a compiled program in several ways, and compares what it comes to with what an oracle says.
 
 use reweave_explore::{AlgorithmName, Flow, Options, Search, Target, TargetError};
-use reweave_model::{End, Execution, Op, Plan};
-use reweave_native::{Launch, NativeTarget, Note, Rule};
+use reweave_model::{End, Execution, Kind, Op, Plan};
+use reweave_native::{Launch, NativeTarget, Note, Races, Rule};
 use reweave_testing::class::Order;
+use reweave_toolchain::Kit;
 use std::{
     collections::{BTreeMap, BTreeSet},
     ffi::OsString,
@@ -16,7 +17,7 @@ use std::{
 /// What a run comes to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Outcome {
-    /// What the first process has folded.
+    /// What the first process has folded; of a program that shows its calls only, as [`shown`].
     Result(u64),
     /// Some processes wait for ever.
     Deadlock,
@@ -52,14 +53,47 @@ struct Met {
 }
 
 impl Met {
-    fn note(&mut self, execution: &Execution) {
+    fn note(&mut self, execution: &Execution, calls_only: bool) {
         if execution.end == End::Redundant {
             return;
         }
-        self.outcomes.insert(outcome(execution));
+        self.outcomes.insert(match calls_only {
+            true => status(execution),
+            false => outcome(execution),
+        });
         let order = Order::of(execution);
         *self.classes.entry(order.key(execution)).or_default() += 1;
     }
+}
+
+/// How programs make their outcome known: by a store, or, if only their calls are seen, by their status.
+const FINISH: &str = "
+#ifdef CALLS
+#define FINISH(value) return 1 + (value) % 250
+#else
+#define FINISH(value) do { atomic_store(&result, value); return 0; } while (0)
+#endif
+";
+
+/// What there is to be seen of an outcome by the program's status.
+pub fn shown(outcome: Outcome) -> Outcome {
+    match outcome {
+        Outcome::Result(folded) => Outcome::Result(1 + folded % 250),
+        Outcome::Deadlock => Outcome::Deadlock,
+    }
+}
+
+/// What an execution came to: the status of the first process, or how else it ended.
+fn status(execution: &Execution) -> Outcome {
+    let errors = execution.errors.iter().map(|error| error.kind);
+    let errors: Vec<Kind> = errors.collect();
+    if (execution.end, &errors[..]) == (End::Deadlock, &[Kind::Deadlock]) {
+        return Outcome::Deadlock;
+    }
+    assert_eq!(errors, [Kind::ExitStatus], "{:?}", execution.errors);
+    let message = &execution.errors[0].message;
+    let number = message.rsplit(' ').find_map(|word| word.parse().ok());
+    Outcome::Result(number.unwrap_or_else(|| panic!("which status? {message}")))
 }
 
 /// What an execution came to: the last value that the first process stored, or how else it ended.
@@ -101,12 +135,27 @@ impl Drop for Watched {
     }
 }
 
+/// A program in a file of several.
+struct Chosen<'a> {
+    path: &'a Path,
+    number: usize,
+    rules: &'a [Rule],
+    /// The runtime, if it was built without hooks.
+    preload: Option<PathBuf>,
+}
+
 /// All that an algorithm meets; `None`: there are too many runs, or it is not for such programs.
-fn explore(path: &Path, number: usize, rules: &[Rule], algorithm: AlgorithmName) -> Option<Met> {
+fn explore(program: &Chosen, algorithm: AlgorithmName) -> Option<Met> {
+    let calls_only = program.preload.is_some();
     let launch = Launch {
-        rules: rules.iter().copied().collect(),
-        args: vec![OsString::from(number.to_string())],
-        ..Launch::new(PathBuf::from(path))
+        rules: program.rules.iter().copied().collect(),
+        args: vec![OsString::from(program.number.to_string())],
+        preload: program.preload.clone(),
+        races: match calls_only {
+            true => Races::Ignore,
+            false => Races::Report,
+        },
+        ..Launch::new(PathBuf::from(program.path))
     };
     let target = |_| Watched(NativeTarget::start(&launch).expect("the program starts"));
     let mut search = Search::new(Options {
@@ -124,7 +173,8 @@ fn explore(path: &Path, number: usize, rules: &[Rule], algorithm: AlgorithmName)
         }
     };
     let after = |_: &Plan, execution: &Execution| {
-        met.lock().expect("one worker").note(execution);
+        let mut met = met.lock().expect("one worker");
+        met.note(execution, calls_only);
         Flow::Continue
     };
     let ran = search.run(1, target, before, after);
@@ -139,17 +189,25 @@ fn explore(path: &Path, number: usize, rules: &[Rule], algorithm: AlgorithmName)
     exhausted.then(|| met.into_inner().expect("one worker"))
 }
 
-/// Compiles programs in one file.
-pub fn compile(place: &Path, source: &str) -> PathBuf {
+/// Compiles programs in one file, with hooks or without.
+pub fn compile(place: &Path, source: &str, hooks: bool) -> PathBuf {
     let file = place.join("programs.c");
-    fs::write(&file, source).expect("there is room for files");
-    let program = place.join("programs");
-    let output = Command::new(env!("CARGO_BIN_EXE_reweave"))
-        .args(["cc", "-std=gnu11", "-w", "-O1", "-o"])
+    fs::write(&file, format!("{FINISH}{source}")).expect("there is room for files");
+    let program = place.join(if hooks { "programs" } else { "plain" });
+    let mut command = match hooks {
+        true => Command::new(env!("CARGO_BIN_EXE_reweave")),
+        false => Command::new("cc"),
+    };
+    match hooks {
+        true => command.arg("cc"),
+        false => command.args(["-DCALLS", "-pthread"]),
+    };
+    let output = command
+        .args(["-std=gnu11", "-w", "-O1", "-o"])
         .arg(&program)
         .arg(&file)
         .output()
-        .expect("the command was built with the tests");
+        .expect("there is a compiler");
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{said}");
     program
@@ -163,18 +221,51 @@ pub fn compare(
     expected: &BTreeSet<Outcome>,
     text: &str,
 ) -> bool {
-    let Some(all) = explore(path, number, rules, AlgorithmName::Dfs) else {
+    let program = Chosen {
+        path,
+        number,
+        rules,
+        preload: None,
+    };
+    let Some(all) = explore(&program, AlgorithmName::Dfs) else {
         return false;
     };
     assert_eq!(&all.outcomes, expected, "dfs: {text}");
-    let optimal = explore(path, number, rules, AlgorithmName::Optimal).expect("no more than dfs");
+    let optimal = explore(&program, AlgorithmName::Optimal).expect("no more than dfs");
     assert_eq!(&optimal.outcomes, expected, "optimal: {text}");
     let known: Vec<_> = all.classes.keys().collect();
     assert_eq!(optimal.classes.keys().collect::<Vec<_>>(), known, "{text}");
     let twice = optimal.classes.values().find(|times| **times != 1);
     assert_eq!(twice, None, "a class is met again: {text}");
-    if let Some(by_reads) = explore(path, number, rules, AlgorithmName::Rf) {
+    if let Some(by_reads) = explore(&program, AlgorithmName::Rf) {
         assert_eq!(&by_reads.outcomes, expected, "rf: {text}");
     }
+    true
+}
+
+/// Compares one program that was built without hooks; whether brute force could do it.
+pub fn compare_calls(
+    path: &Path,
+    number: usize,
+    rules: &[Rule],
+    expected: &BTreeSet<Outcome>,
+    text: &str,
+) -> bool {
+    let kit = Kit::unpack().expect("there is room for the runtime");
+    let program = Chosen {
+        path,
+        number,
+        rules,
+        preload: Some(kit.runtime()),
+    };
+    let Some(all) = explore(&program, AlgorithmName::Dfs) else {
+        return false;
+    };
+    let expected: BTreeSet<Outcome> = expected.iter().copied().map(shown).collect();
+    assert_eq!(all.outcomes, expected, "dfs: {text}");
+    let reduced = explore(&program, AlgorithmName::Dpor).expect("no more than dfs");
+    assert_eq!(reduced.outcomes, expected, "dpor: {text}");
+    let known: Vec<_> = all.classes.keys().collect();
+    assert_eq!(reduced.classes.keys().collect::<Vec<_>>(), known, "{text}");
     true
 }

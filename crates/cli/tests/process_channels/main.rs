@@ -13,7 +13,7 @@ mod oracle;
 mod program;
 mod sockets;
 
-use harness::{Outcome, compare, compile};
+use harness::{Outcome, compare, compare_calls, compile};
 use reweave_native::Rule;
 use std::{collections::BTreeSet, env};
 
@@ -32,6 +32,8 @@ struct Kind<P> {
     source: fn(&[&P]) -> String,
     /// What is known about the programs before they run.
     rules: &'static [Rule],
+    /// Whether they are built with hooks.
+    hooks: bool,
 }
 
 /// Compares random programs of a kind with their oracle.
@@ -53,7 +55,8 @@ fn check<P: std::fmt::Display>(kind: &Kind<P>, first: u64, cases: u64) {
         }
         let place = tempfile::tempdir().expect("there is room for files");
         let programs: Vec<&P> = batch.iter().map(|(_, program, _)| program).collect();
-        let path = compile(place.path(), &(kind.source)(&programs));
+        let path = compile(place.path(), &(kind.source)(&programs), kind.hooks);
+        let compare = if kind.hooks { compare } else { compare_calls };
         for (number, (seed, program, expected)) in batch.iter().enumerate() {
             if compared == cases {
                 break;
@@ -77,6 +80,7 @@ fn random_processes_with_pipes_come_to_what_they_should() {
         outcomes: oracle::outcomes,
         source: program::source,
         rules: &[Rule::Processes],
+        hooks: true,
     };
     check(&kind, 1800, 40);
 }
@@ -88,6 +92,7 @@ fn random_processes_with_sockets_come_to_what_they_should() {
         outcomes: sockets::outcomes,
         source: sockets::source,
         rules: &[Rule::Processes],
+        hooks: true,
     };
     check(&kind, 5200, 24);
 }
@@ -99,6 +104,35 @@ fn random_threads_with_an_epoll_come_to_what_they_should() {
         outcomes: epoll::outcomes,
         source: epoll::source,
         rules: &[],
+        hooks: true,
     };
     check(&kind, 7300, 30);
+}
+
+#[test]
+fn the_same_is_explored_in_programs_without_hooks() {
+    let processes = Kind {
+        random: program::random,
+        outcomes: oracle::outcomes,
+        source: program::source,
+        rules: &[Rule::Processes],
+        hooks: false,
+    };
+    check(&processes, 2400, 20);
+    let sockets = Kind {
+        random: sockets::random,
+        outcomes: sockets::outcomes,
+        source: sockets::source,
+        rules: &[Rule::Processes],
+        hooks: false,
+    };
+    check(&sockets, 5700, 20);
+    let threads = Kind {
+        random: epoll::random,
+        outcomes: epoll::outcomes,
+        source: epoll::source,
+        rules: &[],
+        hooks: false,
+    };
+    check(&threads, 7900, 20);
 }

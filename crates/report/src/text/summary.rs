@@ -72,6 +72,7 @@ pub fn render_untold(result: &ResultDocument, told: usize, style: Style) -> Stri
             "  ",
         );
     }
+    out += &unexplored::unseen(result, style);
     for error in result.errors.iter().filter(|error| error.doubtful) {
         let at = error.location.as_deref().unwrap_or("?");
         let because = error.because.as_deref().unwrap_or_default();
@@ -270,6 +271,10 @@ fn explain(why: &str) -> String {
             "what the racy accesses can do beyond the order in which they were run",
         ),
         ("races-unchecked", "races, which were not looked for"),
+        (
+            "calls-only",
+            "what threads do in memory between their library calls, and races: the program was built without hooks",
+        ),
     ];
     match known.iter().find(|(name, _)| *name == why) {
         Some((name, text)) => format!("{text} ({name})"),

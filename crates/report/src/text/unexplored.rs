@@ -2,8 +2,8 @@
 //!
 //! *Called by:* `summary`. *Owns:* nothing.
 
-use super::{Style, clean, grouped, layout::wrap};
-use crate::result::{ResultDocument, Unexplored};
+use super::{Style, clean, grouped, layout::wrap, summary::counted};
+use crate::result::{ResultDocument, Unexplored, UnseenCode};
 
 /// Reasons that name things of one kind, with the word for several of them.
 const KINDS: [(&str, &str); 2] = [("unsupported", "calls"), ("uninstrumented", "places")];
@@ -77,6 +77,22 @@ pub(super) fn lines(result: &ResultDocument, style: Style) -> String {
         }
     }
     out
+}
+
+/// What a disassembler found in code that was explored by its library calls alone.
+pub(super) fn unseen(result: &ResultDocument, style: Style) -> String {
+    let counted_in = |what: &str, count: fn(&UnseenCode) -> u64| {
+        let files = result.unseen.iter().filter(|code| count(code) > 0);
+        let named = files.map(|code| format!("{} in {}", grouped(count(code)), code.file));
+        let named: Vec<String> = named.collect();
+        let all: u64 = result.unseen.iter().map(count).sum();
+        (all > 0).then(|| format!("{}: {}", counted(all, what), named.join(", ")))
+    };
+    let atomics = counted_in("atomic instruction", |code| code.atomics);
+    let calls = counted_in("system call past the C library", |code| code.system_calls);
+    let lines = atomics.into_iter().chain(calls);
+    let lines = lines.map(|line| wrap(&clean(&format!("not seen: {line}")), style.width, "  "));
+    lines.collect()
 }
 
 /// Whether a reason has lines of its own.

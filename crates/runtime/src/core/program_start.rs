@@ -11,38 +11,68 @@ pub(crate) static ARGC: AtomicUsize = AtomicUsize::new(0);
 pub(crate) static ARGV: AtomicPtr<*mut c_char> = AtomicPtr::new(core::ptr::null_mut());
 pub(crate) static ENVP: AtomicPtr<*mut c_char> = AtomicPtr::new(core::ptr::null_mut());
 
+/// How the program came to run.
+#[derive(Clone, Copy, PartialEq, Eq)]
+#[repr(u32)]
+enum Start {
+    /// Not known yet.
+    Unknown,
+    /// By itself.
+    Alone,
+    /// By the driver, with hooks in its code.
+    Hooked,
+    /// By the driver, which loads this library into a program that was built without hooks.
+    Unmodified,
+}
+
 /// Whether the driver started this process. Asked by the first allocation, before libc has its own environment.
 #[inline]
 pub fn driven() -> bool {
+    start() > Start::Alone as u32
+}
+
+/// Whether the program's code has no hooks: its library calls are all that is seen of it.
+#[inline]
+pub fn calls_only() -> bool {
+    start() == Start::Unmodified as u32
+}
+
+/// A [`Start`].
+static KNOWN: AtomicU32 = AtomicU32::new(Start::Unknown as u32);
+
+#[inline]
+fn start() -> u32 {
     match KNOWN.load(Ordering::Relaxed) {
         0 => find_out(),
-        known => known == 2,
+        known => known,
     }
 }
 
-/// 0: not known yet; 1: by itself; 2: by the driver.
-static KNOWN: AtomicU32 = AtomicU32::new(0);
-
 #[cold]
-fn find_out() -> bool {
-    let driven = named_in_environment();
-    KNOWN.store(1 + u32::from(driven), Ordering::Relaxed);
-    driven
+fn find_out() -> u32 {
+    let start = named_in_environment() as u32;
+    KNOWN.store(start, Ordering::Relaxed);
+    start
 }
 
-fn named_in_environment() -> bool {
+fn named_in_environment() -> Start {
+    const NAME: &[u8] = b"REWEAVE_CHANNEL=";
     const ROOM: usize = 4 << 20;
     let Some(memory) = sys::map_own(ROOM) else {
-        return false;
+        return Start::Alone;
     };
     // SAFETY: `map_own` returned ROOM bytes of new memory that nothing else refers to.
     let text = unsafe { core::slice::from_raw_parts_mut(memory, ROOM) };
     let length = sys::read_file(c"/proc/self/environ", text);
     let mut entries = text[..length].split(|byte| *byte == 0);
-    let found = entries.any(|entry| entry.starts_with(b"REWEAVE_CHANNEL="));
+    let start = match entries.find_map(|entry| entry.strip_prefix(NAME)) {
+        None => Start::Alone,
+        Some(b"calls") => Start::Unmodified,
+        Some(_) => Start::Hooked,
+    };
     // SAFETY: the bytes were mapped above, and `text` is not used after this.
     unsafe { sys::discard(memory as usize, ROOM) };
-    found
+    start
 }
 
 /// 0: not known yet; 1: in another language; 2: in Rust.

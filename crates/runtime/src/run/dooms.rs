@@ -59,8 +59,7 @@ pub fn meet(op: Option<Op>, site: Site) {
     };
     let message = match death {
         Death::Endless => {
-            let message = "a thread goes on for ever without an operation that others could see";
-            world.error(Kind::Livelock, None, message.into(), &[site]);
+            world.note_endless(site);
             None
         }
         Death::Signal(signal) => Some(format!(

@@ -6,7 +6,7 @@ use crate::{
         channel, families,
         loader::KeptMessage,
         modules,
-        program_start::{ARGC, ARGV, ENVP, MAIN, driven, main_address},
+        program_start::{ARGC, ARGV, ENVP, MAIN, calls_only, driven, main_address},
         shared_memory, switch, unseen_calls,
     },
     run::{
@@ -43,8 +43,10 @@ unsafe extern "C" fn __libc_start_main(
     if driven() {
         MAIN.store(main as *mut c_void, Ordering::Relaxed);
         begin = instead_of_main;
-        // Before constructors can keep addresses of functions.
-        unseen_calls::install();
+        if !calls_only() {
+            // Before constructors can keep addresses of functions.
+            unseen_calls::install();
+        }
         line_traps::set();
     }
     let real = crate::real!(__libc_start_main: fn(Main, c_int, *mut *mut c_char, Option<Hook>, Option<Hook>, Option<Hook>, *mut c_void) -> c_int);
@@ -83,9 +85,12 @@ extern "C" fn instead_of_main(
     }
     world::start(seated);
     families::prepare(&beginning);
-    // The libraries that were loaded for the program.
-    unseen_calls::install();
-    foreign_code::prepare();
+    // All code of an unmodified program is unseen: no part of it is worth a note of its own.
+    if !calls_only() {
+        // The libraries that were loaded for the program.
+        unseen_calls::install();
+        foreign_code::prepare();
+    }
     modules::list();
     racy_units::prepare(&beginning.units);
     address_reuse::prepare(&beginning.units);

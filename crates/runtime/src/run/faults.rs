@@ -183,10 +183,7 @@ fn report(signal: i32, address: usize, overflow: bool, pc: usize, site: Site) {
             let call = system_call_names::waiting(waits_in().unwrap_or(u32::MAX));
             world.note_unsupported(&call, site);
         }
-        ENDLESS => {
-            let message = "a thread goes on for ever without an operation that others could see";
-            world.error(Kind::Livelock, None, message.into(), &[site]);
-        }
+        ENDLESS => world.note_endless(site),
         _ if signal == libc::SIGABRT || halts(pc) => {
             let message = "the C library ended the program";
             world.error(Kind::Assertion, None, message.into(), &[site]);

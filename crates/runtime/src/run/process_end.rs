@@ -18,6 +18,7 @@ use crate::{
 use alloc::{format, string::String, vec::Vec};
 use core::{ffi::c_int, ptr};
 use reweave_model::{Kind, Op, Site, ThreadId};
+use reweave_wire::Note;
 
 /// Reported when a forked process ends while some of its threads have something to do.
 const BESIDE_OTHERS: &str = "the end of a forked process beside its other threads";
@@ -190,6 +191,15 @@ pub fn conclude() {
     let Some(first) = others.min_by_key(path) else {
         return;
     };
+    // Of an unmodified program the language is not known: in some, the end of `main` is what ends the other threads.
+    if program_start::calls_only() {
+        world.note(Note::Warning {
+            rule: "main-returned-early".into(),
+            site: end.site,
+            address: 0,
+        });
+        return;
+    }
     let sites = [end.site, Site(world.threads[first].created)];
     let message = format!(
         "main ends the program while {} still has something to do",

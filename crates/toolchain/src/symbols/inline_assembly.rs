@@ -1,9 +1,13 @@
-//! Atomic instructions that no hook stands for: the programmer's own assembly.
+//! Atomic instructions that no hook stands for: the programmer's own assembly, or code that was built without hooks.
 //!
 //! Compilers make a call of a hook out of every atomic operation in code that they instrument. An instruction with a lock prefix, or an
 //! exchange with memory, that is left there was written by hand.
 
-use std::{fs::File, ops::Range, path::Path};
+use std::{
+    fs::{self, File},
+    ops::Range,
+    path::Path,
+};
 
 use iced_x86::{Decoder, DecoderOptions, Instruction, Mnemonic, OpKind};
 use object::{
@@ -30,16 +34,45 @@ pub fn has_hooks(path: &Path) -> bool {
     names.windows(HOOKS.len()).any(|part| part == HOOKS)
 }
 
+/// Instructions of a file that synchronise threads, or enter the kernel, and that only a disassembler sees.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Census {
+    /// Atomic instructions.
+    pub atomics: u64,
+    /// System calls that do not go through the C library.
+    pub system_calls: u64,
+}
+
+/// Counts the instructions of a file; `None`: it cannot be read.
+pub fn census(path: &Path) -> Option<Census> {
+    let bytes = fs::read(path).ok()?;
+    let file = ElfFile64::<Endianness>::parse(&*bytes).ok()?;
+    let mut census = Census::default();
+    each_instruction(&file, |instruction| {
+        census.atomics += u64::from(is_atomic(instruction));
+        census.system_calls += u64::from(instruction.mnemonic() == Mnemonic::Syscall);
+    });
+    Some(census)
+}
+
 /// Where each of them ends.
 pub(super) fn find(file: &ElfFile64<'_>) -> Vec<u64> {
     let mut found = Vec::new();
+    each_instruction(file, |instruction| {
+        if is_atomic(instruction) {
+            found.push(instruction.next_ip());
+        }
+    });
+    found
+}
+
+fn each_instruction(file: &ElfFile64<'_>, mut what: impl FnMut(&Instruction)) {
     let starts = functions(file);
     for section in file.sections() {
         if section.kind() == SectionKind::Text {
-            search(&section, &starts, &mut found);
+            search(&section, &starts, &mut what);
         }
     }
-    found
 }
 
 /// Where functions begin, ascending.
@@ -54,7 +87,11 @@ fn functions(file: &ElfFile64<'_>) -> Vec<u64> {
 }
 
 /// Looks at each function by itself: what lies between two of them need not be code.
-fn search<'a>(section: &impl ObjectSection<'a>, starts: &[u64], found: &mut Vec<u64>) {
+fn search<'a>(
+    section: &impl ObjectSection<'a>,
+    starts: &[u64],
+    what: &mut impl FnMut(&Instruction),
+) {
     let Ok(bytes) = section.data() else { return };
     let begin = section.address();
     let end = begin + bytes.len() as u64;
@@ -67,8 +104,9 @@ fn search<'a>(section: &impl ObjectSection<'a>, starts: &[u64], found: &mut Vec<
             end: (next - begin) as usize,
         };
         let decoder = Decoder::with_ip(64, &bytes[part], at, DecoderOptions::NONE);
-        let atomic = decoder.into_iter().filter(is_atomic);
-        found.extend(atomic.map(|instruction| instruction.next_ip()));
+        decoder
+            .into_iter()
+            .for_each(|instruction| what(&instruction));
         at = next;
     }
 }

@@ -182,7 +182,7 @@ pub fn source(programs: &[&Program]) -> String {
         }
         out.push_str("        break;\n");
     }
-    out.push_str("    }\n    atomic_store(&result, acc);\n    return 0;\n}\n");
+    out.push_str("    }\n    FINISH(acc);\n}\n");
     out
 }
 

@@ -183,7 +183,7 @@ pub fn source(programs: &[&Program]) -> String {
         }
         writeln!(out, "        all = p{index}_0();\n        break;").unwrap();
     }
-    out.push_str("    }\n    atomic_store(&result, all);\n    return 0;\n}\n");
+    out.push_str("    }\n    FINISH(all);\n}\n");
     out
 }
 

@@ -3,7 +3,7 @@
 use crate::{
     core::trampoline::Frame,
     kernel::readiness::{self, Patience, Pollable, wait_for},
-    outside_run,
+    outside_run, real,
     run::{accesses, call_sites, cancellation, operations::failed, world},
     shared::deadlines::{self, Deadline, SECOND},
     trampoline,
@@ -19,6 +19,7 @@ trampoline! {
     __poll => wait_for_some, "rcx";
     __poll_chk => wait_for_some_checked, "r8";
     ppoll => wait_for_some_exactly, "r8";
+    __ppoll_chk => wait_for_some_exactly_checked, "r9";
     select => wait_for_sets, "r9";
     __select => wait_for_sets, "r9";
 }
@@ -110,6 +111,29 @@ unsafe extern "C" fn wait_for_some_exactly(
     }
     // SAFETY: the entries are there, as the caller promises.
     unsafe { polled((list, count as usize), limit, "ppoll", frame) }
+}
+
+/// `__ppoll_chk`.
+///
+/// # Safety
+///
+/// As [`wait_for_some_exactly`].
+unsafe extern "C" fn wait_for_some_exactly_checked(
+    list: *mut pollfd,
+    count: nfds_t,
+    time: *const timespec,
+    mask: *const sigset_t,
+    room: usize,
+    frame: &Frame,
+) -> c_int {
+    let real = real!(__ppoll_chk: fn(*mut pollfd, nfds_t, *const timespec, *const sigset_t, usize) -> c_int);
+    // SAFETY: passed on unchanged; if the entries fit, the caller's promise is the one that `ppoll` needs.
+    unsafe {
+        match count as usize > room / size_of::<pollfd>() {
+            true => real(list, count, time, mask, room),
+            false => wait_for_some_exactly(list, count, time, mask, frame),
+        }
+    }
 }
 
 /// What both calls do.

@@ -31,6 +31,7 @@ trampoline! {
     recv => receive_bytes, "r8";
     __recv_chk => receive_checked, "r9";
     recvfrom => receive_from, "r10";
+    __recvfrom_chk => receive_from_checked, "r10";
 }
 
 /// `socketpair`.
@@ -278,6 +279,32 @@ unsafe extern "C" fn receive_checked(
             true => real(descriptor, into, bytes, room, flags),
             false => receive_bytes(descriptor, into, bytes, flags, frame),
         }
+    }
+}
+
+/// `__recvfrom_chk`: as [`receive_checked`]. The last argument, `length`, is above the frame.
+///
+/// # Safety
+///
+/// As `recvfrom`, or `room` is less than `bytes`.
+unsafe extern "C" fn receive_from_checked(
+    descriptor: c_int,
+    into: *mut c_void,
+    bytes: usize,
+    room: usize,
+    flags: c_int,
+    address: *mut sockaddr,
+    frame: &Frame,
+) -> isize {
+    // SAFETY: by the calling convention the seventh argument lies above the return address, which ends the frame. The others are passed on
+    // unchanged; if `bytes` fit, the caller's promise is the one that `recvfrom` needs.
+    unsafe {
+        let length = *core::ptr::from_ref(frame).add(1).cast::<*mut socklen_t>();
+        if bytes > room {
+            let real = real!(__recvfrom_chk: fn(c_int, *mut c_void, usize, usize, c_int, *mut sockaddr, *mut socklen_t) -> isize);
+            return real(descriptor, into, bytes, room, flags, address, length);
+        }
+        receive_from(descriptor, into, bytes, flags, address, length, frame)
     }
 }
 

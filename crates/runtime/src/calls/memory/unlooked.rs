@@ -2,7 +2,7 @@
 //! missed, so such a call makes the search incomplete. Calls that other libraries make are their own matter.
 
 use crate::{
-    core::modules,
+    core::{modules, program_start::calls_only},
     kernel::{ordering, passed_calls::passes},
     run::{call_sites, world},
 };
@@ -156,7 +156,8 @@ passes! {
 }
 
 fn unlooked(name: &'static CStr, _: &[usize; 6], from: &usize) {
-    if ordering::alone() || modules::is_library(*from) {
+    // Of an unmodified program no access is noted anyway.
+    if ordering::alone() || modules::is_library(*from) || calls_only() {
         return;
     }
     let what = format!("{} beside other threads", name.to_str().unwrap_or("?"));

@@ -5,6 +5,7 @@
 pub(crate) mod at_fork;
 pub(crate) mod awaited_signals;
 pub(crate) mod credentials;
+pub(crate) mod entropy;
 pub(crate) mod exec;
 pub(crate) mod exit_handlers;
 pub(crate) mod forks;
@@ -34,12 +35,14 @@ pub(crate) static FAMILY: Family = Family {
         end::clear();
         users::clear();
         at_fork::clear();
+        entropy::clear();
         exit_handlers::clear();
         limits::clear();
         random::clear();
         signals::clear();
     },
     thread_begins: |birth| {
+        entropy::thread_begins(birth);
         kernel_signals::thread_begins(birth);
         signals::thread_begins(birth);
     },

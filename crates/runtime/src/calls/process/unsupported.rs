@@ -35,7 +35,6 @@ extern "C" fn reached(call: &Call, return_address: &usize) -> *mut c_void {
         }
         "system" => "system, which runs /bin/sh",
         "popen" => "popen, which runs /bin/sh",
-        _ if name.starts_with("_ZNSt13random_device") => "std::random_device",
         _ => name,
     };
     world::unsupported(name, site)
@@ -148,12 +147,6 @@ unsupported! {
 
 // A future that becomes ready when its thread has ended: by an atomic operation inside the C++ library, which is not instrumented.
 unsupported! { _ZNSt13__future_base13_State_baseV211_Make_ready6_M_setEv }
-
-// Numbers that differ from run to run.
-unsupported! {
-    getrandom getentropy arc4random arc4random_buf arc4random_uniform
-    _ZNSt13random_device9_M_getvalEv _ZNSt13random_device16_M_getval_pretr1Ev
-}
 
 // Code that comes and goes.
 unsupported! { dlmopen }

@@ -1,8 +1,11 @@
 //! What is noted of a run: errors, and what is worth a word.
 
-use crate::run::{
-    debugger,
-    world::{World, active},
+use crate::{
+    core::program_start::calls_only,
+    run::{
+        debugger,
+        world::{World, active},
+    },
 };
 use alloc::string::String;
 use reweave_model::{Edge, Error, Kind, Op, Site};
@@ -51,6 +54,16 @@ impl World {
             call: call.into(),
             site,
         });
+    }
+
+    /// The running thread makes no operation any more, and runs. One without hooks may wait for memory that another thread would write.
+    pub fn note_endless(&mut self, site: Site) {
+        if calls_only() {
+            self.note_unsupported("a thread that goes on for long without a call", site);
+            return;
+        }
+        let message = "a thread goes on for ever without an operation that others could see";
+        self.error(Kind::Livelock, None, message.into(), &[site]);
     }
 
     /// Passes on places that ask for less than sequential consistency, when there are new ones.
