@@ -443,6 +443,24 @@ fn fill_header(header: &Header, launch: &Launch, max_descriptors: u64) {
     header.measure.store(launch.measure.into(), Relaxed);
 }
 
+/// Tells the runtime that it is driven, and has it loaded into a program that was built without hooks.
+fn drive(command: &mut Command, launch: &Launch) {
+    let Some(runtime) = &launch.preload else {
+        command.env("REWEAVE_CHANNEL", "1");
+        return;
+    };
+    let others = std::env::var_os("LD_PRELOAD").unwrap_or_default();
+    let mut all = runtime.clone().into_os_string();
+    // The runtime unwinds by the compiler's library, which programs in C need not have.
+    all.push(":libgcc_s.so.1");
+    if !others.is_empty() {
+        all.push(":");
+        all.push(others);
+    }
+    command.env("LD_PRELOAD", all);
+    command.env("REWEAVE_CHANNEL", "calls");
+}
+
 /// The command that starts the program, with its descriptors, environment and limits.
 fn command(
     launch: &Launch,
@@ -452,21 +470,7 @@ fn command(
 ) -> Result<Command, StartError> {
     let mut command = Command::new(&launch.program);
     command.args(&launch.args);
-    match &launch.preload {
-        None => command.env("REWEAVE_CHANNEL", "1"),
-        Some(runtime) => {
-            let others = std::env::var_os("LD_PRELOAD").unwrap_or_default();
-            let mut all = runtime.clone().into_os_string();
-            // The runtime unwinds by the compiler's library, which programs in C need not have.
-            all.push(":libgcc_s.so.1");
-            if !others.is_empty() {
-                all.push(":");
-                all.push(others);
-            }
-            command.env("LD_PRELOAD", all);
-            command.env("REWEAVE_CHANNEL", "calls")
-        }
-    };
+    drive(&mut command, launch);
     // Every restart would undo lazy binding, and the kernel must not write into thread-local memory.
     command.env("LD_BIND_NOW", "1");
     command.env("GLIBC_TUNABLES", "glibc.pthread.rseq=0");

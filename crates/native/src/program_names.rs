@@ -8,7 +8,7 @@ use reweave_report::{CallEntry, Position, UnseenCode};
 use reweave_toolchain::{
     Kit,
     executable::Executable,
-    symbols::{Frame, Symbols, census, has_hooks},
+    symbols::{Census, Frame, Symbols, census, has_hooks},
 };
 use reweave_wire::{HelloModule, Place, PlaceKind};
 use std::{
@@ -161,7 +161,8 @@ impl ProgramNames {
             if SEEN.iter().any(|seen| file.starts_with(seen)) {
                 continue;
             }
-            if let Some(census) = census(&module.path) {
+            let counted = census(&module.path).filter(|census| *census != Census::default());
+            if let Some(census) = counted {
                 all.push(UnseenCode {
                     file,
                     atomics: census.atomics,

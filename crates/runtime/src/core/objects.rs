@@ -195,12 +195,23 @@ impl Objects {
 
     /// The running process has mapped new memory that it will share with those that it forks.
     pub fn share(&mut self, range: Range<usize>) {
+        let base = self.keys(range.len());
+        self.share_as(range, base);
+    }
+
+    /// Keys for so many bytes that processes share.
+    pub fn keys(&mut self, bytes: usize) -> usize {
+        let base = SHARED_AT + self.shared_bytes;
+        self.shared_bytes += bytes;
+        base
+    }
+
+    /// The running process has mapped memory that others may have, too, at other addresses: `base` is the key of its first byte.
+    pub fn share_as(&mut self, range: Range<usize>, base: usize) {
         let process = self.process.index();
         if self.shared.len() <= process {
             self.shared.resize_with(process + 1, Vec::new);
         }
-        let base = SHARED_AT + self.shared_bytes;
-        self.shared_bytes += range.len();
         self.shared[process].push((range, base));
         self.plain = false;
     }

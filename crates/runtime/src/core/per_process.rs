@@ -64,6 +64,15 @@ impl<T: Clone> PerProcess<T> {
         &self.now
     }
 
+    /// Passes the values of all processes but the one that runs.
+    pub fn each_other(&self, mut what: impl FnMut(ProcessId, &T)) {
+        for (index, value) in self.others.borrow().iter().enumerate() {
+            if let Some(value) = value {
+                what(ProcessId(index as u32), value);
+            }
+        }
+    }
+
     pub fn change(&self, change: ProcessChange) {
         let mut others = self.others.borrow();
         match change {

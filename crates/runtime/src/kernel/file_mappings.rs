@@ -4,9 +4,15 @@
 //! the memory where that part of the file is mapped. Not under control, beside other threads: one file at two addresses, one of
 //! which is written to; calls that do not say which bytes they are about; changes of a file that is mapped privately, since
 //! nothing says who sees them.
+//!
+//! *Several processes.* Memory is that of its file, wherever each process has it: objects of the model have one key, and the race
+//! detector one record. Calls on a file that another process has mapped are refused, since their accesses are not noted there.
 
 use crate::{
-    core::per_process::{PerProcess, ProcessChange},
+    core::{
+        cell::RunCell,
+        per_process::{PerProcess, ProcessChange},
+    },
     kernel::{
         file_names,
         open_description::Place,
@@ -14,11 +20,11 @@ use crate::{
         os_files::{self, FileIdentity},
         start_state,
     },
-    run::{accesses, world},
+    run::{accesses, processes, world},
 };
 use alloc::{format, vec::Vec};
 use core::{ffi::c_int, ops::Range};
-use reweave_memory::Kind;
+use reweave_memory::{Kind, SHARED_UNIT};
 use reweave_model::Site;
 
 /// A part of a file that is mapped.
@@ -39,6 +45,11 @@ pub(crate) struct Mapping {
 /// Mappings of this run. Those that are gone may still be in use by threads that do not know it.
 static MAPPINGS: PerProcess<Vec<Mapping>> = PerProcess::new(Vec::new());
 
+/// Files that several processes may map, with the key of the first byte of each.
+static KEYS: RunCell<Vec<(FileIdentity, usize)>> = RunCell::new(Vec::new());
+/// From the keys of one file to those of the next: what of a file can be mapped.
+const SPAN: usize = 1 << 36;
+
 /// A process forks, goes on or is gone.
 pub(crate) fn process_changes(change: ProcessChange) {
     MAPPINGS.change(change);
@@ -46,6 +57,12 @@ pub(crate) fn process_changes(change: ProcessChange) {
 
 /// A new run.
 pub(crate) fn begin_run() {
+    MAPPINGS.borrow().clear();
+    KEYS.borrow().clear();
+}
+
+/// The running process begins again, without mappings.
+pub(crate) fn program_begins() {
     MAPPINGS.borrow().clear();
 }
 
@@ -81,6 +98,20 @@ impl Mapping {
             self.memory.start + ahead.min(self.memory.len())
         };
         within(place.start)..within(place.end)
+    }
+
+    /// Where the bytes lie that it has in common with another one: its own memory, the other's, and how many. Whole pieces of memory that
+    /// the race detector shares.
+    fn common(&self, other: &Mapping) -> Option<(usize, usize, usize)> {
+        let (one, two) = (self.place(), other.place());
+        let (start, end) = (one.start.max(two.start), one.end.min(two.end));
+        let own = self.memory.start + start.checked_sub(self.offset)?;
+        let others = other.memory.start + start.checked_sub(other.offset)?;
+        let bytes = end.checked_sub(start).filter(|bytes| *bytes > 0)?;
+        let whole = [own, others]
+            .iter()
+            .all(|place| place.is_multiple_of(SHARED_UNIT));
+        whole.then_some((own, others, bytes))
     }
 
     /// The part of it with this memory.
@@ -127,6 +158,71 @@ pub(crate) fn added(mapping: Mapping, site: Site) {
     refuse_twice_beside_others(site);
 }
 
+/// Whether processes can share a part of a file: it begins where pieces of memory do that the race detector shares.
+pub(crate) fn can_be_shared(offset: usize, bytes: usize) -> bool {
+    let end = offset.checked_add(bytes);
+    end.is_some_and(|end| end <= SPAN) && offset.is_multiple_of(SHARED_UNIT)
+}
+
+/// A part of a file was mapped that processes share: it is the same memory as other mappings of these bytes, in any process.
+pub(crate) fn share(mapping: &Mapping) {
+    let known = KEYS
+        .borrow()
+        .iter()
+        .find(|(file, _)| *file == mapping.file)
+        .copied();
+    let base = match known {
+        Some((_, base)) => base,
+        None => {
+            let base = world::borrow().objects.keys(SPAN);
+            KEYS.borrow().push((mapping.file, base));
+            base
+        }
+    };
+    let me = processes::current();
+    let mut same = Vec::new();
+    let mut compare = |process, all: &Vec<Mapping>| {
+        let others = all
+            .iter()
+            .filter(|other| other.shared && other.file == mapping.file);
+        same.extend(others.filter_map(|other| Some((process, mapping.common(other)?))));
+    };
+    compare(me, &MAPPINGS.borrow());
+    MAPPINGS.each_other(&mut compare);
+    let mut world = world::borrow();
+    world
+        .objects
+        .share_as(mapping.memory.clone(), base + mapping.offset);
+    for (process, (own, others, bytes)) in same {
+        let (owner, other) = ((process.index(), others), (me.index(), own));
+        world.shadow.share(owner, other, bytes);
+    }
+}
+
+/// Whether another process has mapped some of a file, and may use it now.
+fn is_mapped_elsewhere(file: FileIdentity) -> bool {
+    if !processes::used() || alone() {
+        return false;
+    }
+    let mut found = false;
+    MAPPINGS.each_other(|_, all| {
+        found |= all
+            .iter()
+            .any(|mapping| mapping.file == file && !mapping.is_over());
+    });
+    found
+}
+
+/// Refuses a call on an open file that another process has mapped.
+fn refuse_elsewhere(descriptor: c_int, what: &str, site: Site) {
+    if processes::used() && FileIdentity::of_open(descriptor).is_some_and(is_mapped_elsewhere) {
+        world::unsupported(
+            &format!("{what} of a file that another process has mapped"),
+            site,
+        );
+    }
+}
+
 /// No part of a file may be at two addresses while other threads could write to one of them.
 fn refuse_twice_beside_others(site: Site) {
     if !alone() {
@@ -140,7 +236,10 @@ pub(crate) fn spawning(site: Site) {
         let all = MAPPINGS.borrow();
         let twice = |index: usize| {
             let (one, others) = (&all[index], &all[..index]);
-            let shows = |other: &Mapping| !other.is_over() && one.shows_in(other);
+            // Processes share memory of files, wherever it is mapped.
+            let one_memory = |other: &Mapping| processes::used() && one.shared && other.shared;
+            let shows =
+                |other: &Mapping| !other.is_over() && !one_memory(other) && one.shows_in(other);
             !one.is_over() && others.iter().any(shows)
         };
         (0..all.len()).any(twice)
@@ -221,6 +320,7 @@ pub(crate) struct By {
 
 /// A call has read or written so many bytes of an open file.
 pub(crate) fn accessed(descriptor: c_int, place: Place, bytes: isize, kind: Kind, by: &By) {
+    refuse_elsewhere(descriptor, "an access", by.site);
     let mappings = of(descriptor);
     if mappings.is_empty() || bytes <= 0 {
         return;
@@ -239,6 +339,7 @@ pub(crate) fn accessed(descriptor: c_int, place: Place, bytes: isize, kind: Kind
 
 /// The length of an open file changes from one of these to the other.
 pub(crate) fn resized(descriptor: c_int, lengths: [i64; 2], by: &By) {
+    refuse_elsewhere(descriptor, "a change", by.site);
     let [one, other] = lengths.map(|length| length.max(0) as usize);
     let place = one.min(other)..one.max(other);
     access_memory(&of(descriptor), &place, Kind::Write, by);
@@ -274,6 +375,7 @@ fn access_memory(mappings: &[Mapping], place: &Range<usize>, kind: Kind, by: &By
 
 /// A call reads or writes an open file, and nothing says which bytes.
 pub(crate) fn anywhere(descriptor: c_int, writes: bool, call: &str, site: Site) {
+    refuse_elsewhere(descriptor, call, site);
     if of(descriptor)
         .iter()
         .any(|mapping| writes || mapping.writes)
@@ -294,7 +396,7 @@ pub(crate) fn changing(file: &libc::stat, moves: bool, site: Site) {
         all.iter()
             .any(|mapping| mapping.file == file && used(mapping))
     };
-    if is_used {
+    if is_used || is_mapped_elsewhere(file) {
         refuse("a change", site);
     }
 }

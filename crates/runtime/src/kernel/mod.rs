@@ -96,7 +96,7 @@ pub(crate) static FAMILY: Family = Family {
         start_state::clean_up();
     },
     program_begins: || {
-        file_mappings::begin_run();
+        file_mappings::program_begins();
         libc_streams::begin_run();
     },
     process_changes: |change| {

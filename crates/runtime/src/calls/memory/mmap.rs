@@ -320,8 +320,11 @@ extern "C" fn map(arguments: &[usize; 6], return_address: &usize) -> usize {
         offset,
     };
     let site = call_sites::site(return_address);
-    if request.is_shared() && !request.has(libc::MAP_ANONYMOUS) && request.writes() {
-        world::unsupported("mmap of a file for several processes", site);
+    let of_file = request.is_shared() && !request.has(libc::MAP_ANONYMOUS);
+    if of_file && !file_mappings::can_be_shared(offset, bytes) {
+        let what =
+            "mmap of a file for several processes, at an offset that is no multiple of 64 KiB";
+        world::unsupported(what, site);
     }
     if request.has(libc::MAP_SHARED) && request.has(libc::MAP_ANONYMOUS) && !processes::used() {
         // There is no other process to share it with, so it may be private.
@@ -393,8 +396,10 @@ fn map_at(request: &Request, fixed: bool, costs: bool, site: Site) -> usize {
             mappings.counted.push((slot, range));
         }
     }
-    if made && request.is_shared() {
-        world::borrow().objects.share(request.pages());
+    match &file {
+        Some(file) if made && request.is_shared() => file_mappings::share(file),
+        None if made && request.is_shared() => world::borrow().objects.share(request.pages()),
+        _ => {}
     }
     if let Some(file) = file.filter(|_| made) {
         file_mappings::added(file, site);
@@ -443,7 +448,10 @@ unsafe extern "C" fn unmap(address: usize, bytes: usize, frame: &Frame) -> c_int
     if !mapped(address, bytes) {
         world::unsupported("munmap of memory from before main", site(frame));
     }
-    accesses::range(address, bytes.min(LOOKED_AT), true, frame);
+    // Other processes keep memory that they share, and what lies there.
+    if !world::borrow().objects.is_shared(address) {
+        accesses::range(address, bytes.min(LOOKED_AT), true, frame);
+    }
     world::borrow().unmapped(address..address + bytes);
     world::borrow().objects.unshare(&(address..address + bytes));
     give_back(&(address..address + bytes));
