@@ -18,6 +18,7 @@ use reweave_native::{
 };
 use reweave_report::{ExitCode, ResultDocument, Sources, Style, render_trace, render_untold};
 use std::{
+    collections::BTreeSet,
     env,
     ffi::OsString,
     fs::{self, File},
@@ -106,6 +107,8 @@ pub fn prepare(request: &CheckRequest, stdin: Option<Arc<File>>) -> Result<Nativ
         launch.races = request.races().into();
     }
     launch.spurious_wakeups = options.faults.contains(&FaultKind::SpuriousWakeups);
+    let faults: BTreeSet<FaultKind> = options.faults.iter().copied().collect();
+    launch.faults = faults.into_iter().filter_map(FaultKind::injected).collect();
     launch.restart = program.ladder.first();
     launch.limits = options.limits();
     launch.threads = options.threads.into();

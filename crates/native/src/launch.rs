@@ -6,7 +6,7 @@
 use crate::{
     limits::Limits, lines::Lines, loaded_libraries::LoadedLibraries, scratch_disk::ScratchDisks,
 };
-use reweave_wire::{Races, Restart, Rules, Threads, Unit};
+use reweave_wire::{Fault, Races, Restart, Rules, Threads, Unit};
 use std::{ffi::OsString, fs::File, path::PathBuf, sync::Arc};
 
 /// How to start a program.
@@ -25,6 +25,8 @@ pub struct Launch {
     pub races: Races,
     /// Whether waits on condition variables may end spuriously.
     pub spurious_wakeups: bool,
+    /// What else may happen.
+    pub faults: Vec<Fault>,
     /// Directories in which its libraries are looked for first.
     pub library_path: Vec<PathBuf>,
     /// Memory whose plain accesses are visible operations.
@@ -61,6 +63,7 @@ impl Launch {
             stdin: None,
             races: Races::default(),
             spurious_wakeups: false,
+            faults: Vec::new(),
             library_path: Vec::new(),
             units: Vec::new(),
             rules: Rules::default(),

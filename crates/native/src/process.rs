@@ -435,6 +435,8 @@ fn fill_header(header: &Header, launch: &Launch, max_descriptors: u64) {
     header.races.store(launch.races as u32, Relaxed);
     let spurious = u32::from(launch.spurious_wakeups);
     header.spurious_wakeups.store(spurious, Relaxed);
+    let faults = launch.faults.iter().map(|fault| *fault as u32);
+    header.faults.store(faults.sum(), Relaxed);
     header.restart.store(launch.restart as u32, Relaxed);
     header.threads.store(launch.threads as u32, Relaxed);
     if launch.debugged {

@@ -5,7 +5,7 @@ use core::sync::atomic::{AtomicU32, AtomicU64};
 /// First word of the file.
 pub const MAGIC: u64 = u64::from_le_bytes(*b"reweave\0");
 /// Grows with every change of anything in this crate.
-pub const VERSION: u32 = 11;
+pub const VERSION: u32 = 12;
 
 /// Where plans begin.
 pub const PLANS_AT: usize = 4096;
@@ -46,6 +46,8 @@ pub struct Header {
     pub races: AtomicU32,
     /// Whether waits on condition variables may end spuriously.
     pub spurious_wakeups: AtomicU32,
+    /// What else may happen: bits of [`Fault`].
+    pub faults: AtomicU32,
     /// How runs restart: [`Restart`].
     pub restart: AtomicU32,
     /// How the program's threads are run: [`Threads`].
@@ -154,4 +156,16 @@ pub enum Races {
     Explore = 2,
     /// Racy accesses are to be explored, like atomics; a race is no error.
     Interleave = 3,
+}
+
+/// What happens on request beside the usual.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u32)]
+pub enum Fault {
+    /// A call on a pipe or a stream moves one byte only.
+    ShortIo = 1,
+    /// A call that waits is interrupted by a signal.
+    Interrupts = 2,
+    /// A datagram is lost.
+    Loss = 4,
 }

@@ -23,7 +23,7 @@ mod rules;
 mod words;
 
 pub use header::{
-    Debugged, FORKING, Header, LEFT, LINES_AT, LINES_BYTES, MAGIC, PLANS_AT, PLANS_BYTES,
+    Debugged, FORKING, Fault, Header, LEFT, LINES_AT, LINES_BYTES, MAGIC, PLANS_AT, PLANS_BYTES,
     REPORTS_AT, REPORTS_BYTES, Races, Restart, TOTAL_BYTES, Threads, VERSION,
 };
 pub use hello::{Hello, HelloModule, read_hello, write_hello};

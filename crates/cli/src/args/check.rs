@@ -11,7 +11,7 @@ use super::{
 use crate::config::Suppress;
 use clap::{Args, CommandFactory, Parser, ValueEnum};
 use reweave_explore::{AlgorithmName, Options};
-use reweave_native::{Ladder, Limits, Restart, Threads, name_of_files, name_of_program};
+use reweave_native::{Fault, Ladder, Limits, Restart, Threads, name_of_files, name_of_program};
 use std::{
     ffi::OsString,
     num::{IntErrorKind, NonZeroUsize, ParseIntError},
@@ -143,10 +143,16 @@ pub enum Granularity {
 }
 
 /// What is explored only on request.
-#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum FaultKind {
     /// Waits on condition variables may end without a notification
     SpuriousWakeups,
+    /// Calls on pipes and streams may move one byte only
+    ShortIo,
+    /// Calls that wait may be interrupted by a signal
+    Eintr,
+    /// Datagrams of UDP may get lost
+    Loss,
 }
 
 /// How the program's threads are run.
@@ -409,6 +415,18 @@ impl From<Races> for reweave_native::Races {
             Races::Explore => reweave_native::Races::Explore,
             Races::Interleave => reweave_native::Races::Interleave,
             Races::Ignore => reweave_native::Races::Ignore,
+        }
+    }
+}
+
+impl FaultKind {
+    /// As the runtime has it. Spurious wakeups belong to the model.
+    pub fn injected(self) -> Option<Fault> {
+        match self {
+            FaultKind::SpuriousWakeups => None,
+            FaultKind::ShortIo => Some(Fault::ShortIo),
+            FaultKind::Eintr => Some(Fault::Interrupts),
+            FaultKind::Loss => Some(Fault::Loss),
         }
     }
 }

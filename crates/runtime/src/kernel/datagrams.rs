@@ -14,6 +14,7 @@ use crate::{
         sockets::{Failed, SocketId},
     },
     run::world,
+    shared::injected_faults,
 };
 use alloc::vec::Vec;
 use core::ffi::c_int;
@@ -105,6 +106,9 @@ pub(crate) fn send(
             true => Err(libc::EPERM.into()),
             false => Ok(bytes.len()),
         };
+    }
+    if !unix && injected_faults::loses(site) {
+        return Ok(bytes.len());
     }
     match inbox.put_message(message(&from, bytes), waits && unix, frame) {
         Ok(()) => Ok(bytes.len()),

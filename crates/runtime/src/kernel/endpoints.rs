@@ -27,6 +27,7 @@ use crate::{
         waits,
     },
     run::{call_sites, cancellation, operations::visible, rules, world},
+    shared::injected_faults,
 };
 use alloc::vec::Vec;
 use core::ffi::c_int;
@@ -400,9 +401,17 @@ impl Endpoint {
         frame: &Frame,
     ) -> Result<Moved, c_int> {
         let input = self.input.ok_or(libc::EBADF)?;
-        let length = memory.length();
-        if length == 0 && (self.is_stream() || self.kind == EndKind::Pipe) {
+        let mut length = memory.length();
+        let bytes = self.is_stream() || self.kind == EndKind::Pipe;
+        if length == 0 && bytes {
             return Ok(Moved::default());
+        }
+        let site = call_sites::site(&frame.return_address);
+        if how.waits && injected_faults::interrupts(site) {
+            return Err(libc::EINTR);
+        }
+        if bytes {
+            length = injected_faults::most(length, site);
         }
         still_holding();
         let got = match how.peeks {
@@ -447,9 +456,16 @@ impl Endpoint {
         frame: &Frame,
     ) -> Result<usize, c_int> {
         let output = self.output.ok_or(libc::EBADF)?;
-        let bytes = memory.bytes().ok_or(libc::EFAULT)?;
-        let length = bytes.len();
+        let mut bytes = memory.bytes().ok_or(libc::EFAULT)?;
         let site = call_sites::site(&frame.return_address);
+        if how.waits && injected_faults::interrupts(site) {
+            return Err(libc::EINTR);
+        }
+        // What fits into a pipe at once is never written in part.
+        if self.is_stream() || self.kind == EndKind::Pipe && bytes.len() > libc::PIPE_BUF {
+            bytes.truncate(injected_faults::most(bytes.len(), site));
+        }
+        let length = bytes.len();
         let (put, failure) = match self.kind {
             EndKind::Pipe | EndKind::Stream | EndKind::Tcp(_) => {
                 output.put(&bytes, how.waits, frame, still_holding)

@@ -8,6 +8,7 @@ pub(crate) mod deadlines;
 pub(crate) mod exceptions;
 pub(crate) mod formats;
 pub(crate) mod held_mutexes;
+pub(crate) mod injected_faults;
 pub(crate) mod process_identity;
 pub(crate) mod process_numbers;
 pub(crate) mod resource_limits;

@@ -14,7 +14,7 @@ use crate::{
     },
     outside_run, real,
     run::{call_sites, operations::failed, processes, world},
-    shared::deadlines,
+    shared::{deadlines, injected_faults},
     trampoline,
 };
 use alloc::{format, vec::Vec};
@@ -255,6 +255,9 @@ fn waited(
         Ok(_) => return failed(libc::EINVAL),
         Err(error) => return failed(error),
     };
+    if limit != Some(0) && injected_faults::interrupts(site) {
+        return failed(libc::EINTR);
+    }
     let mut found = Vec::new();
     wait_for(patience(limit, frame), call, frame, |looks| {
         found = epoll.look(most as usize, looks, site);

@@ -5,7 +5,10 @@ use crate::{
     kernel::readiness::{self, Patience, Pollable, wait_for},
     outside_run, real,
     run::{accesses, call_sites, cancellation, operations::failed, world},
-    shared::deadlines::{self, Deadline, SECOND},
+    shared::{
+        deadlines::{self, Deadline, SECOND},
+        injected_faults,
+    },
     trampoline,
 };
 use alloc::vec::Vec;
@@ -158,6 +161,9 @@ unsafe fn polled(
         .map(|at| unsafe { list.add(at).read() })
         .collect();
     let site = call_sites::site(&frame.return_address);
+    if limit != Some(0) && injected_faults::interrupts(site) {
+        return failed(libc::EINTR);
+    }
     let asked: Vec<Option<Pollable>> = entries
         .iter()
         .map(|entry| (entry.fd >= 0).then(|| readiness::look_up(entry.fd, call, site)))

@@ -16,7 +16,7 @@ use crate::{
         processes::{self, Forked, Process},
         rules, signal_actions, world,
     },
-    shared::process_numbers,
+    shared::{injected_faults, process_numbers},
     trampoline,
 };
 use core::ffi::{c_int, c_void};
@@ -179,6 +179,10 @@ unsafe fn reap(number: pid_t, status: *mut c_int, options: c_int, frame: &Frame)
     let site = call_sites::site(&frame.return_address);
     if options & !KNOWN != 0 || number < -1 {
         world::unsupported("waitpid for a process group", site);
+    }
+    let asks = options & libc::WNOHANG != 0;
+    if !asks && children(number).count() > 0 && injected_faults::interrupts(site) {
+        return failed(libc::EINTR);
     }
     let (child, ended) = match take_ended(number, options & libc::WNOHANG, site) {
         Ok(Some(reaped)) => reaped,

@@ -22,7 +22,7 @@ use crate::{
     core::families::Family,
     kernel::signals as kernel_signals,
     run::{captured_output, credentials as users, process_end as end, signal_actions},
-    shared::resource_limits as limits,
+    shared::{injected_faults, resource_limits as limits},
 };
 use reweave_model::End;
 
@@ -37,6 +37,7 @@ pub(crate) static FAMILY: Family = Family {
         at_fork::clear();
         entropy::clear();
         exit_handlers::clear();
+        injected_faults::clear();
         limits::clear();
         random::clear();
         signals::clear();

@@ -10,7 +10,10 @@ use crate::{
         operations::{failed, visible},
         world::poll,
     },
-    shared::deadlines::{self, Deadline},
+    shared::{
+        deadlines::{self, Deadline},
+        injected_faults,
+    },
     trampoline,
 };
 use core::ffi::{c_int, c_uint};
@@ -85,6 +88,9 @@ unsafe extern "C" fn wait(semaphore: *mut Semaphore, frame: &Frame) -> c_int {
     let site = modules::site(frame.return_address);
     let object = find(semaphore, site);
     let timed = false;
+    if injected_faults::interrupts(site) {
+        return failed(libc::EINTR);
+    }
     if waits::used() {
         return answer(waits::acquire(object, None, site));
     }
