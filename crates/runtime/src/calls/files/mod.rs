@@ -3,6 +3,7 @@
 //! The calls decode their arguments and go through [`crate::kernel`], which has the state. Streams are in
 //! [`crate::calls::streams`].
 
+pub(crate) mod address_lookup;
 pub(crate) mod connection_calls;
 pub(crate) mod copies;
 pub(crate) mod descriptor_calls;

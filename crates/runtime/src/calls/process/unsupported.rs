@@ -97,7 +97,7 @@ unsupported! {
 unsupported! {
     mkfifo mkfifoat mknod mknodat
     sendmmsg recvmmsg
-    getaddrinfo gethostbyname gethostbyname2 gethostbyaddr getnameinfo
+    gethostbyname gethostbyname2 gethostbyaddr
     shmget shmat shmdt shmctl
     semget semop semtimedop semctl msgget msgsnd msgrcv msgctl
     mq_open mq_close mq_unlink mq_send mq_receive mq_timedsend mq_timedreceive mq_notify mq_getattr mq_setattr
