@@ -227,7 +227,7 @@ fn a_program_of_a_plain_build() {
     fine(&plain.output().unwrap());
     let output = bench.run(&["check", "--", "./program"]);
     assert_eq!(output.status.code(), Some(2));
-    let says = "reweave: ./program is not instrumented: build it with `reweave build -- make` or `reweave cc`\n";
+    let says = "reweave: ./program is not instrumented: build it with `reweave build -- make` or `reweave cc`, or explore its library calls alone: `--granularity calls`\n";
     assert_eq!(err(&output), says);
     // Neither is it enough that a library of its has one.
     fine(&bench.build("cc -fPIC -shared add.c -o libadd.so"));
