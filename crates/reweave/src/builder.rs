@@ -130,6 +130,12 @@ impl Builder {
         self
     }
 
+    /// For [`Algorithm::Pct`]: the least number of steps that an error needs in a certain order. Priorities change one time less.
+    pub fn depth(mut self, depth: u32) -> Builder {
+        self.options.depth = depth;
+        self
+    }
+
     /// Goes on after an error and collects every distinct one.
     pub fn keep_going(mut self, keep_going: bool) -> Builder {
         self.keep_going = keep_going;

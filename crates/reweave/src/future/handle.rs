@@ -367,7 +367,7 @@ where
 /// Outside of a check, where it would not.
 #[doc(hidden)]
 #[track_caller]
-pub fn spawn_local_detached<F>(turn: Arc<Semaphore>, future: F) -> JoinHandle<F::Output>
+pub fn spawn_local_detached<F>(turn: Option<Arc<Semaphore>>, future: F) -> JoinHandle<F::Output>
 where
     F: Future + 'static,
     F::Output: 'static,
@@ -377,7 +377,7 @@ where
         name: None,
         origin: Location::caller(),
         detached: true,
-        turn: Some(turn),
+        turn,
     };
     // SAFETY: asserted above: in a check, whose threads are all run by one thread of the system.
     unsafe { start.spawn(future) }

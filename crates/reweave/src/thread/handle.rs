@@ -30,6 +30,17 @@ enum Number {
     Check(u32),
 }
 
+impl ThreadId {
+    /// Its number in a check, in the order in which threads are created.
+    #[doc(hidden)]
+    pub fn number(self) -> Option<u32> {
+        match self.0 {
+            Number::Check(number) => Some(number),
+            Number::Std(_) => None,
+        }
+    }
+}
+
 impl Thread {
     pub(crate) fn std(thread: std::thread::Thread) -> Thread {
         Thread(Who::Std(thread))
