@@ -165,6 +165,12 @@ fn bounded(program: &Program, oracle: &Found) -> Result<(), TestCaseError> {
         let Some(found) = explore(program, bounded, 1, LIMIT) else {
             return fail("a bounded search runs more than brute force".into());
         };
+        let Some(shared) = explore(program, bounded, 2, LIMIT) else {
+            return fail("a bounded search with 2 workers runs more".into());
+        };
+        if found.classes != shared.classes {
+            return fail(format!("at most {bound} preemptions: workers matter"));
+        }
         let within = oracle
             .classes
             .iter()

@@ -5,7 +5,7 @@ use shuttle::{
     check_random_with_seed, current,
     future::{self, block_on},
     lazy_static,
-    rand::{Rng, thread_rng},
+    rand::{Rng, RngCore, thread_rng},
     replay, replay_from_file,
     scheduler::{DfsScheduler, PctScheduler, RandomScheduler},
     sync::{
@@ -164,7 +164,7 @@ fn random_numbers_differ_and_are_replayed() {
 
 #[test]
 fn a_search_of_everything_has_fixed_random_numbers_or_none() {
-    let refused = fails(|| check_dfs(|| drop(thread_rng().r#gen::<u64>()), None));
+    let refused = fails(|| check_dfs(|| _ = thread_rng().next_u64(), None));
     assert!(refused.contains("check_random"), "{refused}");
 
     let seen = std::sync::Arc::new(std::sync::Mutex::new(BTreeSet::new()));
