@@ -295,9 +295,9 @@ fn a_fragment_of_another_search_is_refused() {
     assert_eq!(search.absorb(other), Err(FragmentError::OtherOptions));
     advance(&mut search, &crowded(), 20, &mut Classes::new());
     let text = serde_json::to_string(&search.store()).unwrap();
-    let newer = text.replace("\"version\":13", "\"version\":14");
+    let newer = text.replace("\"version\":14", "\"version\":15");
     let refused = |text: &str| Search::resume(serde_json::from_str(text).unwrap()).err();
-    assert_eq!(refused(&newer), Some(FragmentError::Version(14)));
+    assert_eq!(refused(&newer), Some(FragmentError::Version(15)));
     // Branches were written in another way then.
     let mut older: serde_json::Value = serde_json::from_str(&text).unwrap();
     older["branches"] = serde_json::json!([{"same": 0, "again": false}]);
