@@ -7,12 +7,14 @@
 //! Compilers have no hooks for structures that are passed or returned by value, for functions on memory that they expand in place, and for inline
 //! assembly. All of these are instructions in the end, so it is there that nothing is missed: an assembler and a disassembler say what each
 //! instruction does to memory (`decoded`), and the compiler's own hooks are found before the accesses they are for (`coverage`). The rest gets
-//! hooks of ours (`hooks`). Atomic instructions written by hand become operations.
+//! hooks of ours (`hooks`). Atomic instructions written by hand become operations. Calls of the C++ library, whose code has no hooks, get one for
+//! the object that they are for (`library_calls`).
 
 mod coverage;
 mod decoded;
 mod forms;
 mod hooks;
+mod library_calls;
 mod operands;
 mod statements;
 

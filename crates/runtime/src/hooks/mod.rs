@@ -1,6 +1,7 @@
 //! What the compiler's thread-sanitizer instrumentation calls.
 
 pub(crate) mod atomic_sections;
+pub(crate) mod library_objects;
 pub(crate) mod plain_accesses;
 pub(crate) mod sized_atomics;
 pub(crate) mod unhooked;

@@ -49,11 +49,11 @@ pub(crate) struct Saved {
 }
 
 impl Saved {
-    fn bytes(&self) -> usize {
+    pub(super) fn bytes(&self) -> usize {
         (self.given & 0xffff) as usize
     }
 
-    fn address(&self) -> usize {
+    pub(super) fn address(&self) -> usize {
         match self.given & OF_THREAD {
             0 => self.address,
             _ => self.address.wrapping_add(thread_pointer()),
@@ -146,7 +146,7 @@ stack! {
     __reweave_unhooked_stack_change __reweave_unhooked_change;
 }
 
-fn plain(address: usize, bytes: usize, kind: Kind, frame: &Frame) {
+pub(super) fn plain(address: usize, bytes: usize, kind: Kind, frame: &Frame) {
     if bytes == 0 {
         return;
     }

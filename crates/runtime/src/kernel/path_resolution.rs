@@ -20,11 +20,11 @@ use crate::{
         program_memory::c_text,
         start_state,
     },
-    run::{call_sites, operations::failed, world},
+    run::{accesses, call_sites, operations::failed, world},
 };
 use alloc::{format, vec::Vec};
 use core::{
-    ffi::{CStr, c_int},
+    ffi::{CStr, c_char, c_int},
     sync::atomic::{AtomicBool, Ordering},
 };
 use reweave_model::Site;
@@ -288,6 +288,8 @@ pub(crate) fn redirect(
     if how.only_looks() && alone() && !overlay().is_used() && !names_own_process(*path) {
         return;
     }
+    // SAFETY: the C library demands of its caller that a path is null or ends with a nul.
+    unsafe { accesses::text_argument(*path as *const c_char, *from) };
     let site = call_sites::site(from);
     let address = *path;
     let mut place = reach(directory, address, follow, how, site);

@@ -10,6 +10,7 @@ use crate::{
     },
 };
 use alloc::{format, string::String, vec::Vec};
+use core::ffi::{CStr, c_char};
 use reweave_memory::{Clash, Kind};
 use reweave_model::{Kind as ErrorKind, Site, ThreadId};
 use reweave_wire::Note;
@@ -100,6 +101,31 @@ pub fn range(address: usize, bytes: usize, write: bool, frame: &Frame) {
     let kind = if write { Kind::Write } else { Kind::Read };
     if bytes > 0 {
         racy_units::visible(address, bytes, kind, frame);
+    }
+}
+
+/// The same for what lies at an argument of a program's own call, where only the place of the call is known. What other libraries do is
+/// their own matter.
+pub fn argument(address: usize, bytes: usize, write: bool, return_address: usize) {
+    if address != 0 && !modules::is_library(return_address) {
+        let frame = Frame {
+            registers: [0; 6],
+            return_address,
+        };
+        range(address, bytes, write, &frame);
+    }
+}
+
+/// As [`argument`], of a text that is read to its end.
+///
+/// # Safety
+///
+/// `text` is null or points to bytes that end with a nul.
+pub unsafe fn text_argument(text: *const c_char, return_address: usize) {
+    if !text.is_null() {
+        // SAFETY: not null, so it ends with a nul, by this function's contract.
+        let bytes = unsafe { CStr::from_ptr(text) }.count_bytes() + 1;
+        argument(text as usize, bytes, false, return_address);
     }
 }
 

@@ -4,7 +4,7 @@
 use crate::{
     core::trampoline::Frame,
     run::{
-        call_sites,
+        accesses, call_sites,
         hidden_objects::Hidden,
         operations::visible,
         perform::perform_timed,
@@ -69,6 +69,20 @@ pub fn to_ns(time: &timespec) -> Option<u64> {
     )
 }
 
+/// A time that the program gives a call.
+///
+/// # Safety
+///
+/// `time` points to a `timespec`, which is not changed for as long as the result is used.
+pub unsafe fn read<'a>(time: *const timespec, frame: Option<&Frame>) -> &'a timespec {
+    if let Some(frame) = frame {
+        let from = frame.return_address;
+        accesses::argument(time as usize, size_of::<timespec>(), false, from);
+    }
+    // SAFETY: `time` points to a `timespec` that stays as it is, by this function's contract.
+    unsafe { &*time }
+}
+
 /// When something times out.
 #[derive(Clone, Copy)]
 pub struct Deadline<'a> {
@@ -93,7 +107,7 @@ impl<'a> Deadline<'a> {
             return None;
         }
         // SAFETY: `time` points to a `timespec`, by this function's contract.
-        let time = to_ns(unsafe { &*time })?;
+        let time = to_ns(unsafe { read(time, frame) })?;
         let ns = time.saturating_sub(beginning(clock)?);
         Some(Deadline { ns, frame })
     }
@@ -105,10 +119,15 @@ impl<'a> Deadline<'a> {
     /// `time` points to a `timespec`.
     pub unsafe fn after(time: *const timespec, frame: Option<&'a Frame>) -> Option<Deadline<'a>> {
         // SAFETY: `time` points to a `timespec`, by this function's contract.
-        let time = to_ns(unsafe { &*time })?;
+        let time = to_ns(unsafe { read(time, frame) })?;
+        Some(Deadline::within(time, frame))
+    }
+
+    /// So many nanoseconds from now.
+    pub fn within(ns: u64, frame: Option<&'a Frame>) -> Deadline<'a> {
         let now = world::borrow().time_ns();
-        let ns = now.saturating_add(time);
-        Some(Deadline { ns, frame })
+        let ns = now.saturating_add(ns);
+        Deadline { ns, frame }
     }
 
     /// The running thread has waited until then.

@@ -6,6 +6,7 @@
 
 use super::{
     coverage::{Access, Unhooked, by_function, general_register_name, is_function, is_of_clang},
+    library_calls,
     operands::{Displacement, Memory, Operand},
     statements::{Kind, Statement},
 };
@@ -118,6 +119,7 @@ impl Writer {
             let _ = writeln!(self.text, "{label}:");
         }
         let mut keep = true;
+        self.library_call(last, instruction);
         match (instruction.mnemonic(), unhooked) {
             (Mnemonic::Mfence, _) => self.hook(&Call::plain("fence", 0)),
             (Mnemonic::Syscall, _) if by_hand => {
@@ -153,6 +155,21 @@ impl Writer {
             for statement in statements {
                 self.line(statement.labels().1);
             }
+        }
+    }
+
+    /// A call of the C++ library, or a jump there at the end of a function.
+    fn library_call(&mut self, statement: &Statement<'_>, instruction: &Instruction) {
+        let calls = matches!(instruction.mnemonic(), Mnemonic::Call | Mnemonic::Jmp);
+        if let (Kind::Instruction { operands, .. }, true) = (&statement.kind, calls)
+            && let Some(effect) = library_calls::effect(operands)
+        {
+            self.hook(&Call {
+                name: effect.hook,
+                memory: Some(effect.memory),
+                bytes: effect.bytes,
+                value: "$0".into(),
+            });
         }
     }
 

@@ -233,7 +233,7 @@ unsafe extern "C" fn wait_exactly(
     let mut limit = None;
     if !time.is_null() {
         // SAFETY: not null, so it points to a time, as the caller promises.
-        limit = deadlines::to_ns(unsafe { &*time });
+        limit = deadlines::to_ns(unsafe { deadlines::read(time, Some(frame)) });
         if limit.is_none() {
             return failed(libc::EINVAL);
         }

@@ -35,12 +35,7 @@ pub(crate) fn patience(ns: Option<u64>, frame: &Frame) -> Patience<'_> {
     if ns == 0 {
         return Patience::None;
     }
-    let time = deadlines::to_timespec(ns);
-    // SAFETY: the time lies in this frame.
-    match unsafe { Deadline::after(&time, Some(frame)) } {
-        Some(deadline) => Patience::Until(deadline),
-        None => Patience::Endless,
-    }
+    Patience::Until(Deadline::within(ns, Some(frame)))
 }
 
 /// The time limit of `poll`.
@@ -107,7 +102,7 @@ unsafe extern "C" fn wait_for_some_exactly(
     let mut limit = None;
     if !time.is_null() {
         // SAFETY: not null, so it points to a time, as the caller promises.
-        limit = deadlines::to_ns(unsafe { &*time });
+        limit = deadlines::to_ns(unsafe { deadlines::read(time, Some(frame)) });
         if limit.is_none() {
             return failed(libc::EINVAL);
         }
@@ -203,6 +198,7 @@ unsafe extern "C" fn wait_for_sets(
     outside_run!(select: fn(count: c_int, read: *mut fd_set, write: *mut fd_set, except: *mut fd_set, time: *mut timeval) -> c_int);
     let mut limit = None;
     if !time.is_null() {
+        accesses::range(time as usize, size_of::<timeval>(), false, frame);
         // SAFETY: not null, so it points to a time, as the caller promises.
         let time = unsafe { &*time };
         let (Ok(seconds), Ok(rest)) = (u64::try_from(time.tv_sec), u64::try_from(time.tv_usec))
@@ -227,6 +223,14 @@ struct Selected {
     found: [bool; 3],
 }
 
+/// In which sets a descriptor is.
+fn asked(sets: &[*mut fd_set; 3], number: c_int) -> [bool; 3] {
+    sets.map(|set| {
+        // SAFETY: not null, so a set lies there, as the caller of `select` promises; it has room for this number.
+        !set.is_null() && unsafe { libc::FD_ISSET(number, set) }
+    })
+}
+
 /// # Safety
 ///
 /// The sets are null or lie there.
@@ -248,10 +252,7 @@ unsafe fn selected(
     let site = call_sites::site(&frame.return_address);
     let mut all = Vec::new();
     for number in 0..count {
-        let asked = sets.map(|set| {
-            // SAFETY: not null, so a set lies there, as the caller promises; it has room for this number.
-            !set.is_null() && unsafe { libc::FD_ISSET(number, set) }
-        });
+        let asked = asked(&sets, number);
         if asked != [false; 3] {
             let pollable = readiness::look_up(number, "select", site);
             if matches!(pollable, Pollable::Closed) {

@@ -7,15 +7,21 @@ pub(crate) mod character_tables;
 pub(crate) mod cleanup_handlers;
 pub(crate) mod exception_pointers;
 pub(crate) mod long_jumps;
+pub(crate) mod node_links;
 pub(crate) mod verifier;
 
-use crate::{core::families::Family, hooks::atomic_sections, run::unwinding};
+use crate::{
+    core::families::Family,
+    hooks::{atomic_sections, library_objects},
+    run::unwinding,
+};
 
 pub(crate) static FAMILY: Family = Family {
     prepare: |_| {
         unwinding::prepare();
         atomic_sections::prepare();
         character_tables::prepare();
+        library_objects::prepare();
     },
     begin_run: || {
         atomic_sections::clear();

@@ -3,6 +3,7 @@
 //! May import `core`, `hooks` and `kernel`, and no other family.
 
 pub(crate) mod allocation;
+pub(crate) mod arguments;
 pub(crate) mod formatted_text;
 pub(crate) mod mmap;
 pub(crate) mod static_buffers;

@@ -11,7 +11,7 @@ use crate::{
     core::{real::Real, trampoline::Frame},
     kernel::passed_calls,
     run::{
-        accesses::{access, range},
+        accesses::{access, range, text_argument},
         call_sites, cancellation, spin, world,
     },
 };
@@ -85,6 +85,8 @@ enum When {
     Without(usize),
     /// If it is not.
     With(usize),
+    /// Nothing is kept: this argument is a text, which is read.
+    Text(usize),
 }
 
 struct Touch {
@@ -103,6 +105,7 @@ impl Touch {
             When::Always => true,
             When::Without(number) => arguments[number] == 0,
             When::With(number) => arguments[number] != 0,
+            When::Text(_) => true,
         }
     }
 }
@@ -113,6 +116,10 @@ const fn reads(what: Kept) -> Touch {
 
 const fn writes(what: Kept) -> Touch {
     Touch::new(what, true, When::Always)
+}
+
+const fn reads_text(argument: usize) -> Touch {
+    Touch::new(environment, false, When::Text(argument))
 }
 
 const fn reads_without(what: Kept, argument: usize) -> Touch {
@@ -169,7 +176,13 @@ extern "C" fn called(call: &Call, arguments: &[usize; 6], frame: &Frame) -> isiz
     }
     let frame = &call_sites::frame(frame);
     for touch in call.touches.iter().filter(|touch| touch.happens(arguments)) {
-        touched(touch.what, touch.writes, frame);
+        match touch.when {
+            // SAFETY: the C library demands of its caller that this argument ends with a nul.
+            When::Text(number) => unsafe {
+                text_argument(arguments[number] as *const c_char, frame.return_address);
+            },
+            _ => touched(touch.what, touch.writes, frame),
+        }
     }
     // SAFETY: the arguments are those of the program's own call of this function. No borrow is alive.
     let result = unsafe { real(a, b, c, d, e, f) };
@@ -227,11 +240,11 @@ macro_rules! keeps {
 const TIME: usize = size_of::<libc::tm>();
 
 keeps! { None:
-    getenv => nothing, [reads(environment)];
-    secure_getenv => nothing, [reads(environment)];
-    setenv => nothing, [writes(environment)];
-    unsetenv => nothing, [writes(environment)];
-    putenv => nothing, [writes(environment)];
+    getenv => nothing, [reads(environment), reads_text(0)];
+    secure_getenv => nothing, [reads(environment), reads_text(0)];
+    setenv => nothing, [writes(environment), reads_text(0), reads_text(1)];
+    unsetenv => nothing, [writes(environment), reads_text(0)];
+    putenv => nothing, [writes(environment), reads_text(0)];
     clearenv => nothing, [writes(environment)];
     gmtime => bytes::<TIME>, [writes(broken_down_time)];
     localtime => bytes::<TIME>, [reads(environment), writes(broken_down_time)];

@@ -9,6 +9,7 @@ pub(crate) mod entropy;
 pub(crate) mod exec;
 pub(crate) mod exit_handlers;
 pub(crate) mod forks;
+pub(crate) mod old_signals;
 pub(crate) mod process_end;
 pub(crate) mod random;
 pub(crate) mod resource_limits;

@@ -28,6 +28,7 @@ use core::{
     ptr,
 };
 use libc::{sigaction as Action, sigset_t as Set};
+use reweave_model::Site;
 
 trampoline! {
     sigaction => set_action, "rcx";
@@ -42,6 +43,7 @@ trampoline! {
     sigpending => pending_signals, "rsi";
     sigaltstack => alternate_stack, "rdx";
     raise => raise_signal, "rsi";
+    gsignal => raise_signal, "rsi";
     kill => kill_process, "rdx";
     pthread_kill => kill_thread, "rdx";
 }
@@ -95,6 +97,7 @@ unsafe extern "C" fn set_action(
     }
     let before = action(signal);
     if !new.is_null() {
+        accesses::range(new as usize, size_of::<Action>(), false, frame);
         // SAFETY: not null, so it points to an action, by this function's contract.
         signal_actions::set(signal, unsafe { *new });
         let default = action(signal).sa_sigaction == libc::SIG_DFL;
@@ -111,7 +114,7 @@ unsafe extern "C" fn set_action(
 }
 
 /// Sets a handler with these flags; the one before.
-fn install(signal: c_int, handler: usize, flags: c_int, frame: &Frame) -> usize {
+pub(super) fn install(signal: c_int, handler: usize, flags: c_int, frame: &Frame) -> usize {
     let mut new = default_action();
     let mut old = default_action();
     new.sa_sigaction = handler;
@@ -146,26 +149,34 @@ extern "C" fn set_interrupt(signal: c_int, interrupts: c_int, _: &Frame) -> c_in
 unsafe fn mask(how: c_int, new: *const Set, old: *mut Set, frame: &Frame) -> c_int {
     let site = modules::site(frame.return_address);
     let before = blocked();
-    spin::disturbed();
+    let mut after = before;
     if !new.is_null() {
+        accesses::range(new as usize, size_of::<u64>(), false, frame);
         // SAFETY: not null, so it points to a set, by this function's contract.
-        let set = unsafe { bits(new) } & !(bit(libc::SIGKILL) | bit(libc::SIGSTOP));
-        let after = match how {
+        let set = unsafe { bits(new) };
+        after = match how {
             libc::SIG_BLOCK => before | set,
             libc::SIG_UNBLOCK => before & !set,
             libc::SIG_SETMASK => set,
             _ => return libc::EINVAL,
         };
-        if after != before {
-            signals::set_mask(after, site);
-        }
     }
     if !old.is_null() {
         // SAFETY: not null, so it points to room for a set, by this function's contract.
         unsafe { write_set(old, before, frame) };
     }
-    deliver_pending(site);
+    change_mask(after, site);
     0
+}
+
+/// From now on the running thread blocks these signals.
+pub(super) fn change_mask(after: u64, site: Site) {
+    spin::disturbed();
+    let after = after & !(bit(libc::SIGKILL) | bit(libc::SIGSTOP));
+    if after != blocked() {
+        signals::set_mask(after, site);
+    }
+    deliver_pending(site);
 }
 
 /// Writes a set of signals to where the program wants it.

@@ -88,7 +88,7 @@ macro_rules! unsupported {
 
 // Other processes.
 unsupported! {
-    clone system popen daemon
+    clone system popen daemon forkpty
     fexecve execveat
     ptrace unshare setns
 }
@@ -104,6 +104,9 @@ unsupported! {
     process_vm_readv process_vm_writev
     splice tee vmsplice userfaultfd
 }
+
+// Functions of a certain version of the C library, by their names: the runtime's are not found that way.
+unsupported! { dlvsym }
 
 // Waiting for several things at once, and for what comes by itself.
 unsupported! {

@@ -5,6 +5,7 @@ use crate::{
     core::{modules, objects::Sort, trampoline::Frame},
     outside_run, real,
     run::{
+        accesses,
         operations::misuse,
         world::{self, perform},
     },
@@ -49,6 +50,8 @@ unsafe extern "C" fn init(
     frame: &Frame,
 ) -> c_int {
     let real = real!(pthread_barrier_init: fn(*mut Barrier, *const Attributes, c_uint) -> c_int);
+    let from = frame.return_address;
+    accesses::argument(attributes as usize, size_of::<Attributes>(), false, from);
     // SAFETY: this function's own arguments, with the same contract.
     let result = unsafe { real(barrier, attributes, count) };
     if result == 0 {

@@ -9,7 +9,7 @@ use crate::{
     kernel::waits::{self, Ended},
     outside_run, real,
     run::{
-        cancellation,
+        accesses, cancellation,
         operations::{misuse, visible},
         perform::perform_timed,
         spin, world,
@@ -62,6 +62,8 @@ pub(super) unsafe extern "C" fn init(
     frame: &Frame,
 ) -> c_int {
     let real = real!(pthread_cond_init: fn(*mut Condvar, *const Attributes) -> c_int);
+    let from = frame.return_address;
+    accesses::argument(attributes as usize, size_of::<Attributes>(), false, from);
     // SAFETY: this function's own arguments, with the same contract.
     let result = unsafe { real(condvar, attributes) };
     if result == 0 {

@@ -11,6 +11,7 @@ use crate::{
     core::{modules, objects::Sort, trampoline::Frame},
     outside_run, real,
     run::{
+        accesses,
         operations::{misuse, visible},
         spin,
         world::{self, poll},
@@ -107,6 +108,8 @@ pub(super) unsafe extern "C" fn init(
         unsafe { refuse_ceiling(attributes, frame) };
     }
     let real = real!(pthread_mutex_init: fn(*mut Mutex, *const Attributes) -> c_int);
+    let from = frame.return_address;
+    accesses::argument(attributes as usize, size_of::<Attributes>(), false, from);
     // SAFETY: this function's own arguments, with the same contract.
     let result = unsafe { real(mutex, attributes) };
     if result == 0 {

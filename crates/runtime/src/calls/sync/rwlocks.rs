@@ -5,6 +5,7 @@ use crate::{
     core::{modules, objects::Sort, trampoline::Frame},
     outside_run, real,
     run::{
+        accesses,
         operations::{misuse, visible},
         world::{self, poll},
     },
@@ -81,6 +82,8 @@ fn writes(object: ObjectId) -> bool {
 /// As `pthread_rwlock_init`: `lock` points to room for a lock, `attributes` is null or points to attributes.
 unsafe extern "C" fn init(lock: *mut Lock, attributes: *const Attributes, frame: &Frame) -> c_int {
     let real = real!(pthread_rwlock_init: fn(*mut Lock, *const Attributes) -> c_int);
+    let from = frame.return_address;
+    accesses::argument(attributes as usize, size_of::<Attributes>(), false, from);
     // SAFETY: this function's own arguments, with the same contract.
     let result = unsafe { real(lock, attributes) };
     if result == 0 {

@@ -53,6 +53,8 @@ pub(super) unsafe extern "C" fn create(
     }
     outside_run!(pthread_create: fn(handle: *mut Handle, attributes: *const Attributes, start: Start, argument: *mut c_void) -> c_int);
     let site = call_sites::site(&frame.return_address);
+    let from = frame.return_address;
+    accesses::argument(attributes as usize, size_of::<Attributes>(), false, from);
     // SAFETY: `attributes` is null or points to attributes, by this function's contract.
     let wanted = match unsafe { Wanted::by(attributes, site) } {
         Ok(wanted) => wanted,

@@ -50,6 +50,8 @@ unsafe extern "C" fn set_name(handle: Handle, name: *const c_char, frame: &Frame
         return libc::ESRCH;
     };
     // SAFETY: `name` ends with a nul, by this function's contract.
+    unsafe { accesses::text_argument(name, frame.return_address) };
+    // SAFETY: `name` still ends with a nul, by this function's contract.
     let name = unsafe { text(name) };
     if name.len() >= NAME {
         return libc::ERANGE;

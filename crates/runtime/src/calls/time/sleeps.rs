@@ -28,7 +28,7 @@ trampoline! {
 /// `time` points to a time.
 unsafe fn sleep_for(time: *const timespec, frame: &Frame) -> c_int {
     // SAFETY: `time` points to a time, by this function's contract.
-    match to_ns(unsafe { &*time }) {
+    match to_ns(unsafe { deadlines::read(time, Some(frame)) }) {
         Some(ns) => {
             deadlines::sleep(ns, frame);
             0
@@ -75,7 +75,7 @@ unsafe extern "C" fn clock_nano_sleep(
         return unsafe { sleep_for(time, frame) };
     }
     // SAFETY: `time` points to a time, by this function's contract.
-    match to_ns(unsafe { &*time }) {
+    match to_ns(unsafe { deadlines::read(time, Some(frame)) }) {
         Some(ns) => {
             let now = world::borrow().time_ns();
             deadlines::sleep(ns.saturating_sub(beginning).saturating_sub(now), frame);
