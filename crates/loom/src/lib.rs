@@ -13,6 +13,7 @@ pub mod alloc;
 pub mod cell;
 pub mod future;
 pub mod hint;
+pub mod lazy_static;
 pub mod model;
 pub mod sync;
 pub mod thread;

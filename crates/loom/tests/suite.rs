@@ -187,3 +187,21 @@ fn a_notification_and_a_bound() {
         other.join().unwrap();
     });
 }
+
+mod imports {
+    use loom::lazy_static;
+    use loom::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+
+    lazy_static! {
+        static ref NEXT: AtomicUsize = AtomicUsize::new(7);
+    }
+
+    #[test]
+    fn the_macro_of_statics_can_be_imported() {
+        loom::model(|| {
+            assert_eq!(NEXT.fetch_add(1, SeqCst), 7);
+            let other = loom::thread::spawn(|| NEXT.fetch_add(1, SeqCst));
+            assert_eq!(other.join().unwrap(), 8);
+        });
+    }
+}
