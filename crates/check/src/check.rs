@@ -452,6 +452,7 @@ impl<S: Subject> Check<S> {
             equivalence: self.equivalence(),
             because: self.because(),
             totals,
+            duplicates: self.search.duplicates(),
             estimate: self.search.estimate(),
             multiplies: self.multiplies(),
             coverage: self.coverage.as_ref().map(Collector::coverage),

@@ -1,7 +1,7 @@
 //! What a check came out with, and the result document of it.
 
 use crate::found::Error;
-use reweave_explore::{AlgorithmName, Estimate, Totals};
+use reweave_explore::{AlgorithmName, Duplicates, Estimate, Totals};
 use reweave_report::{BlockedBy, Coverage, Estimated, Multiplies, ResultDocument};
 use std::time::Duration;
 
@@ -16,6 +16,8 @@ pub struct Outcome {
     pub because: Option<String>,
     /// What was counted.
     pub totals: Totals,
+    /// Executions that were run more than once, if they can be.
+    pub duplicates: Option<Duplicates>,
     /// How large the search is, as far as it was explored.
     pub estimate: Option<Estimate>,
     /// What makes it large.
@@ -44,6 +46,8 @@ impl Outcome {
         document.executions = self.totals.executions;
         document.blocked_by = self.blocked_by();
         document.blocked = document.blocked_by.assume + document.blocked_by.redundant;
+        document.duplicates = self.duplicates.map(|it| it.count);
+        document.duplicates_missed = self.duplicates.is_some_and(|it| it.at_least);
         document.events = self.totals.events;
         document.threads_max = self.totals.threads_max;
         document.elapsed_s = self.elapsed.as_secs_f64();

@@ -92,6 +92,11 @@ pub fn public_key(credentials: &Credentials) -> Option<String> {
 }
 
 impl Manifest {
+    /// What its files take.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.files.iter().map(|file| file.bytes).sum()
+    }
+
     /// As bytes, signed if there is a key.
     pub fn seal(&self, credentials: &Credentials) -> Vec<u8> {
         let body = serde_json::to_vec(self).expect("a manifest is plain data");

@@ -79,6 +79,8 @@ pub struct Place {
     pub build: String,
     /// The machine that this is.
     pub machine: String,
+    /// Bytes that the files of all programs can have together.
+    pub disk: u64,
     /// Shows a sentence.
     pub say: fn(&str),
 }
@@ -458,6 +460,23 @@ impl Serving<'_> {
         }
     }
 
+    /// Whether the files of a program fit beside those that are here.
+    fn has_room(&self, known: &Known, manifest: &Manifest) -> Result<(), Sentence> {
+        let others = lock(&self.searches);
+        let others = others.values().filter(|other| other.search != known.search);
+        // One that is being opened counts: its lock is held by the slot that opens it, which may wait here.
+        let here = others.filter(|other| other.files.try_lock().map_or(true, |it| it.is_some()));
+        let here = here.filter_map(|other| Some(other.manifest.as_ref().ok()?.bytes()));
+        let (used, disk, wanted) = (here.sum::<u64>(), self.place.disk, manifest.bytes());
+        match wanted <= disk.saturating_sub(used) {
+            true => Ok(()),
+            false => Err(format!(
+                "its files have {wanted} bytes, and of the {disk} that programs can have on this worker {used} are used"
+            )
+            .into()),
+        }
+    }
+
     fn open(&self, known: &Known) -> Result<Box<dyn Explorer>, Sentence> {
         let manifest = known.manifest.as_ref().map_err(Sentence::clone)?;
         let directory = {
@@ -465,6 +484,7 @@ impl Serving<'_> {
             match &*files {
                 Some(directory) => directory.clone(),
                 None => {
+                    self.has_room(known, manifest)?;
                     let directory = self.place.directory.join(known.search.as_str());
                     self.broker.unpack(manifest, &directory)?;
                     files.insert(directory).clone()

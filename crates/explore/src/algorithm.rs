@@ -5,6 +5,7 @@
 
 use crate::{
     algorithms::AlgorithmName,
+    balance::Balance,
     claims::{Claim, Claims, Node},
     draft::Child,
 };
@@ -36,6 +37,9 @@ pub struct Options {
     pub at_once: u32,
     /// How many executions are drawn at random, so that the size of the search is known early.
     pub probing: Probing,
+    /// For `dpor` in several processes: how their parts hang together.
+    #[serde(default)]
+    pub balance: Balance,
 }
 
 impl Default for Options {
@@ -50,6 +54,7 @@ impl Default for Options {
             depth: 3,
             at_once: 10_000,
             probing: Probing::default(),
+            balance: Balance::default(),
         }
     }
 }

@@ -16,6 +16,7 @@
 
 use crate::{
     algorithm::{Algorithm, NodeStore, Options, Unfit},
+    balance::{StoredSchedules, agrees},
     claims::{Claim, Claimed, Claims, Node, NodeId, StoredNode, claim_of, halves, whole},
     explorer::{Branch, Offer},
     search::{Search, Totals},
@@ -27,7 +28,7 @@ use serde::{Deserialize, Serialize};
 use std::{collections::HashMap, fmt, sync::Arc};
 
 /// Grows with every change of what is stored.
-const VERSION: u32 = 14;
+const VERSION: u32 = 15;
 
 /// A piece of a search. Nodes that branches share are stored once.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -41,6 +42,8 @@ pub struct Fragment {
     nodes: Vec<StoredNode>,
     branches: Vec<StoredBranch>,
     offers: Vec<StoredOffer>,
+    #[serde(default)]
+    schedules: StoredSchedules,
 }
 
 impl Fragment {
@@ -186,6 +189,7 @@ impl<A: Algorithm> Search<A> {
             nodes: nodes.map(|(it, before)| it.store(before, false)).collect(),
             branches,
             offers,
+            schedules: self.schedules.store(),
         }
     }
 
@@ -204,6 +208,11 @@ impl<A: Algorithm> Search<A> {
     /// Hands out everything that is left, in at most so many fragments of about the same weight.
     pub fn deal(&mut self, most: usize) -> Vec<Fragment> {
         self.settle();
+        if self.options().balance.copies() {
+            let fragments = self.unload(most);
+            self.forget_passes();
+            return fragments;
+        }
         let all = std::mem::take(&mut self.frontier);
         let weights: Vec<f64> = all.iter().map(|branch| branch.place.weight).collect();
         let hands = hands(&weights, most);
@@ -227,12 +236,16 @@ impl<A: Algorithm> Search<A> {
         self.measure(tally);
     }
 
-    /// A fragment of these branches. Their nodes are lent.
-    fn hand_out(&mut self, branches: Vec<Branch<A::Payload>>) -> Fragment {
+    /// A fragment of these branches. Their nodes are lent, or copied.
+    pub(crate) fn hand_out(&mut self, branches: Vec<Branch<A::Payload>>) -> Fragment {
         let mut writer = Writer::default();
         let branches = branches.iter().map(|it| writer.branch::<A>(it)).collect();
+        let copies = self.options().balance.copies();
         let exchange = &mut self.exchange;
         let nodes = writer.nodes.nodes().map(|(node, before)| {
+            if copies {
+                return node.store(before, false);
+            }
             let id = node.name(|| exchange.identity.name());
             exchange.nodes.insert(id, node.clone());
             node.store(before, true)
@@ -248,6 +261,7 @@ impl<A: Algorithm> Search<A> {
             nodes,
             branches,
             offers: Vec::new(),
+            schedules: StoredSchedules::default(),
         }
     }
 
@@ -270,6 +284,7 @@ impl<A: Algorithm> Search<A> {
         if fragment.options != *self.options() {
             return Err(FragmentError::OtherOptions);
         }
+        agrees(fragment.options.balance, &fragment.schedules)?;
         let nodes = self.restore_nodes(&fragment.nodes)?;
         let mut reader = Reader {
             options: fragment.options,
@@ -285,7 +300,9 @@ impl<A: Algorithm> Search<A> {
         let offers: Vec<_> = offers.collect::<Result<_, _>>()?;
         self.take_over(&fragment.nodes, &nodes);
         self.settle();
+        self.begin_group();
         self.frontier.extend(branches);
+        self.absorb_schedules(&fragment.schedules);
         self.totals.merge(&fragment.totals);
         self.unfit = self.unfit.take().or(fragment.unfit);
         self.exchange.offers.extend(offers);

@@ -7,6 +7,7 @@
 
 mod algorithm;
 mod algorithms;
+mod balance;
 mod claims;
 mod draft;
 mod explorer;
@@ -23,6 +24,7 @@ pub use algorithm::{
     Unfit,
 };
 pub use algorithms::{AlgorithmName, AnyAlgorithm, AnyPayload, UnknownAlgorithm};
+pub use balance::{Balance, Duplicates, UnknownBalance};
 pub use claims::{AtNodes, Claim, Claimed, Claims, Node, NodeId};
 pub use draft::Child;
 pub use explorer::{Branch, Explorer};

@@ -13,6 +13,7 @@ mod worker;
 use crate::{
     algorithm::{Algorithm, Interrupt, Options, Unfit},
     algorithms::AnyAlgorithm,
+    balance::Schedules,
     claims::{AtNodes, Claims},
     explorer::{Branch, Explorer},
     fragment::{Exchange, Fragment, FragmentError},
@@ -123,6 +124,9 @@ pub struct Search<A: Algorithm = AnyAlgorithm> {
     claims: Arc<dyn Claims>,
     interrupt: Interrupt,
     pub(crate) exchange: Exchange<A::Payload>,
+    /// Where the branches of one worker begin, with a balance that distinguishes them.
+    pub(crate) groups: Vec<usize>,
+    pub(crate) schedules: Schedules,
 }
 
 impl Search {
@@ -159,6 +163,8 @@ impl<A: Algorithm> Search<A> {
             claims,
             interrupt: Interrupt::default(),
             exchange: Exchange::default(),
+            groups: Vec::new(),
+            schedules: Schedules::default(),
         }
     }
 
@@ -329,6 +335,7 @@ impl<A: Algorithm> Search<A> {
         before: &(impl Fn() -> Flow + Sync),
         after: &(impl Fn(&Plan, &Execution) -> Flow + Sync),
     ) -> Result<(), TargetError> {
+        self.groups.clear();
         let frontier = std::mem::take(&mut self.frontier);
         let (first, branches) = match pass {
             true => (frontier, Vec::new()),
@@ -353,6 +360,7 @@ impl<A: Algorithm> Search<A> {
                 plans: Vec::new(),
                 totals: Totals::default(),
                 tally: Tally::default(),
+                schedules: options.balance.copies().then(Vec::new),
             };
             let _panics = StopOnPanic(&crew);
             let mut target = target(index);
@@ -360,7 +368,8 @@ impl<A: Algorithm> Search<A> {
             worker.totals.cut = worker.explorer.cut();
             crew.gauge.merge(&worker.tally);
             crew.give(worker.mine.drain(..));
-            (result, worker.totals, worker.explorer)
+            let schedules = worker.schedules.unwrap_or_default();
+            (result, worker.totals, worker.explorer, schedules)
         };
         let done = match workers {
             1 => vec![work(0, first)],
@@ -378,7 +387,8 @@ impl<A: Algorithm> Search<A> {
         };
         self.frontier = crew.into_branches();
         let mut result: Result<(), TargetError> = Ok(());
-        for (outcome, totals, mut explorer) in done {
+        for (outcome, totals, mut explorer, schedules) in done {
+            self.note_schedules(&schedules);
             self.totals.merge(&totals);
             self.unfit = self.unfit.take().or(explorer.unfit().cloned());
             self.exchange.offers.append(&mut explorer.offers);

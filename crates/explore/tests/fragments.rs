@@ -5,8 +5,8 @@
 
 use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestRng, TestRunner};
 use reweave_explore::{
-    Algorithm, AlgorithmName, AtNodes, Child, Claim, Claimed, Claims, Flow, Found, Fragment,
-    FragmentError, Malformed, NewBranch, Node, NodeStore, Options, Probing, Ran, Search,
+    Algorithm, AlgorithmName, AtNodes, Balance, Child, Claim, Claimed, Claims, Flow, Found,
+    Fragment, FragmentError, Malformed, NewBranch, Node, NodeStore, Options, Probing, Ran, Search,
     StoredPayload, Totals, Unfit,
 };
 use reweave_model::{End, Execution, Plan, Policy};
@@ -23,6 +23,9 @@ use std::{
         atomic::{AtomicU64, Ordering::SeqCst},
     },
 };
+
+/// Executions by all searches of a test, as threads and outcomes.
+type Schedules = Mutex<Vec<Vec<(u32, u16)>>>;
 
 /// How often each class was met.
 type Classes = BTreeMap<String, u64>;
@@ -165,6 +168,15 @@ fn compare(program: &Program, algorithm: AlgorithmName, seed: u64) -> Result<usi
 }
 
 fn check(algorithm: AlgorithmName, mix: Mix) {
+    random(algorithm.name(), mix, |program, seed| {
+        (0..3).try_fold(0, |splits, order| {
+            Ok(splits + compare(program, algorithm, seed + order)?)
+        })
+    });
+}
+
+/// Tries random programs, each with the seed. What a try returns is positive where it says something.
+fn random(name: &str, mix: Mix, one: impl Fn(&Program, u64) -> Result<usize, TestCaseError>) {
     let number = |name: &str, default: u64| -> u64 {
         let text = std::env::var(name);
         text.map_or(default, |text| text.parse().expect("a number"))
@@ -180,19 +192,17 @@ fn check(algorithm: AlgorithmName, mix: Mix) {
     };
     let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &bytes);
     let mut runner = TestRunner::new_with_rng(config, rng);
-    let splits = Cell::new(0);
+    let said = Cell::new(0);
     let result = runner.run(&program(mix), |program| {
-        for order in 0..3 {
-            splits.set(splits.get() + compare(&program, algorithm, seed + order)?);
-        }
+        said.set(said.get() + one(&program, seed)?);
         Ok(())
     });
     if let Err(error) = result {
-        panic!("{algorithm:?}, REWEAVE_SEED={seed}: {error}");
+        panic!("{name}, REWEAVE_SEED={seed}: {error}");
     }
     assert!(
-        splits.get() > cases as usize / 2,
-        "searches are split: {splits:?}"
+        said.get() > cases as usize / 2,
+        "{name}: searches are taken apart: {said:?}"
     );
 }
 
@@ -295,9 +305,13 @@ fn a_fragment_of_another_search_is_refused() {
     assert_eq!(search.absorb(other), Err(FragmentError::OtherOptions));
     advance(&mut search, &crowded(), 20, &mut Classes::new());
     let text = serde_json::to_string(&search.store()).unwrap();
-    let newer = text.replace("\"version\":14", "\"version\":15");
     let refused = |text: &str| Search::resume(serde_json::from_str(text).unwrap()).err();
-    assert_eq!(refused(&newer), Some(FragmentError::Version(15)));
+    let mut newer: serde_json::Value = serde_json::from_str(&text).unwrap();
+    newer["version"] = 99.into();
+    assert_eq!(
+        refused(&newer.to_string()),
+        Some(FragmentError::Version(99))
+    );
     // Branches were written in another way then.
     let mut older: serde_json::Value = serde_json::from_str(&text).unwrap();
     older["branches"] = serde_json::json!([{"same": 0, "again": false}]);
@@ -398,5 +412,189 @@ fn a_new_algorithm_is_explored_stored_and_split() {
         );
         let bytes = send(&search.store());
         search = Search::restore(receive(&bytes), Arc::new(AtNodes)).unwrap();
+    }
+}
+
+/// Explores a program by workers that have copies of nodes, as Inspect has them: each explores a few executions, then all hand in what they have
+/// and get it back, with a point of another one where they had none. What was met, the executions, and how many had been run before.
+fn unloaded(program: &Program, balance: Balance, seed: u64) -> Option<(Classes, u64, u64)> {
+    let options = Options {
+        balance,
+        ..options(AlgorithmName::Dpor)
+    };
+    let mut dice = Dice(seed);
+    let (mut home, mut classes) = (Search::new(options), Classes::new());
+    let schedules = Schedules::default();
+    noted(&mut home, program, 1, &mut classes, &schedules);
+    let mut rounds = 0;
+    while !home.exhausted() {
+        rounds += 1;
+        if rounds > 100 {
+            return None;
+        }
+        let dealt = home.deal(1 + dice.below(4));
+        assert!(home.store().branches() == 0, "everything is handed out");
+        for piece in dealt.iter().map(send) {
+            let mut worker = Search::resume(receive(&piece)).unwrap();
+            let most = 1 + dice.below(5) as u64;
+            noted(&mut worker, program, most, &mut classes, &schedules);
+            home.absorb(receive(&send(&worker.store()))).unwrap();
+        }
+    }
+    let all = schedules.into_inner().unwrap();
+    let distinct: std::collections::HashSet<_> = all.iter().collect();
+    let (count, runs) = ((all.len() - distinct.len()) as u64, all.len() as u64);
+    let counted = home.duplicates().expect("they are counted");
+    assert_eq!(counted.count, count, "{balance:?}: {counted:?} of {runs}");
+    assert!(!counted.at_least && home.totals().executions == runs);
+    Some((classes, runs, count))
+}
+
+/// As `advance`, and notes what was run.
+fn noted(
+    search: &mut Search,
+    program: &Program,
+    most: u64,
+    classes: &mut Classes,
+    schedules: &Schedules,
+) {
+    let seen = Mutex::new(std::mem::take(classes));
+    let runs = AtomicU64::new(0);
+    let before = || match runs.fetch_add(1, SeqCst) < most {
+        true => Flow::Continue,
+        false => Flow::Stop,
+    };
+    let after = |_: &Plan, execution: &Execution| {
+        if execution.end != End::Redundant {
+            *seen.lock().unwrap().entry(class(execution)).or_default() += 1;
+        }
+        let ended = !(execution.end == End::Blocked && execution.errors.is_empty());
+        if execution.end != End::Redundant && ended {
+            let events = execution.events.iter();
+            let schedule = events.map(|event| (event.thread.0, event.outcome));
+            schedules.lock().unwrap().push(schedule.collect());
+        }
+        Flow::Continue
+    };
+    let done = search.run(1, |_| Machine::new(program), before, after);
+    done.expect("programs are deterministic");
+    *classes = seen.into_inner().unwrap();
+}
+
+/// With copied nodes every class is met, whatever is run twice; and what is run twice is counted.
+#[test]
+fn copied_nodes_lose_nothing() {
+    let runs: Mutex<BTreeMap<&str, (u64, u64)>> = Mutex::default();
+    let compared = Cell::new(0);
+    random("copied nodes", Mix::ALL, |program, seed| {
+        let Some((_, classes)) =
+            whole(program, AlgorithmName::Dpor).filter(|(totals, _)| totals.executions <= 200)
+        else {
+            return Ok(0);
+        };
+        for balance in [Balance::Inspect, Balance::InspectLazy] {
+            let Some((found, runs_of, duplicates)) = unloaded(program, balance, seed) else {
+                continue;
+            };
+            if !classes.keys().eq(found.keys()) {
+                let text = format!("{balance:?}: {} classes, {}", classes.len(), found.len());
+                return Err(TestCaseError::fail(text));
+            }
+            compared.set(compared.get() + 1);
+            let mut runs = runs.lock().unwrap();
+            let sum = runs.entry(balance.name()).or_default();
+            *sum = (sum.0 + runs_of, sum.1 + duplicates);
+        }
+        Ok(1)
+    });
+    let runs = runs.into_inner().unwrap();
+    println!(
+        "{} searches; executions and those run before: {runs:?}",
+        compared.get()
+    );
+    let (eager, lazy) = (runs["inspect"], runs["inspect-lazy"]);
+    assert!(eager.1 > 0 && lazy.1 > 0, "{runs:?}");
+}
+
+/// Three threads that lock and unlock: the paper's figures 7, 8 and 10. Each of the first two points goes to a worker of its own.
+#[test]
+fn eager_backtrack_sets_spare_executions() {
+    let body = vec![I::Lock(0), I::Unlock(0)];
+    let program = Program {
+        objects: Objects {
+            mutexes: 1,
+            ..Objects::default()
+        },
+        bodies: vec![
+            Vec::from_iter((1..=4).map(I::Spawn)),
+            body.clone(),
+            body.clone(),
+            body.clone(),
+            body,
+        ],
+        ..Program::default()
+    };
+    let runs = |balance| {
+        let all = (0..20).map(|seed| unloaded(&program, balance, seed).expect("it ends"));
+        all.map(|(classes, runs, duplicates)| {
+            // 4! orders of four sections.
+            assert_eq!(classes.len(), 24);
+            (runs, duplicates)
+        })
+        .fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1))
+    };
+    let (eager, lazy) = (runs(Balance::Inspect), runs(Balance::InspectLazy));
+    println!("eager {eager:?}, lazy {lazy:?}");
+    assert!(eager.1 < lazy.1, "eager {eager:?}, lazy {lazy:?}");
+}
+
+/// Fragments come over the network. Whatever is changed in one, it is refused or taken; nothing panics.
+#[test]
+fn damaged_fragments_do_not_panic() {
+    for (algorithm, balance) in [
+        (AlgorithmName::Rf, Balance::Owners),
+        (AlgorithmName::Dpor, Balance::Owners),
+        (AlgorithmName::Dpor, Balance::Inspect),
+        (AlgorithmName::Optimal, Balance::Owners),
+    ] {
+        let options = Options {
+            balance,
+            ..options(algorithm)
+        };
+        let mut home = Search::new(options);
+        advance(&mut home, &crowded(), 10, &mut Classes::new());
+        let piece = home.deal(1).pop().expect("there is more");
+        let mut worker = Search::resume(piece).unwrap();
+        advance(&mut worker, &crowded(), 10, &mut Classes::new());
+        let text = send(&worker.store());
+        let stored = send(&home.store());
+        let (mut refused, mut dice) = (0, Dice(7));
+        for _ in 0..2_000 {
+            let mut bytes = text.clone();
+            let at = dice.below(bytes.len());
+            // Often another number, at times anything.
+            bytes[at] = match (bytes[at].is_ascii_digit(), dice.below(3)) {
+                (true, 0..=1) => b'0' + dice.below(10) as u8,
+                _ => dice.below(128) as u8,
+            };
+            let Ok(fragment) = serde_json::from_slice::<Fragment>(&bytes) else {
+                refused += 1;
+                continue;
+            };
+            let mut home = Search::resume(receive(&stored)).unwrap();
+            let before = send(&home.store());
+            if home.absorb(fragment).is_err() {
+                refused += 1;
+                assert!(
+                    send(&home.store()) == before,
+                    "what is refused changes nothing"
+                );
+            } else {
+                // What was taken can be handed out and stored.
+                home.store();
+                home.deal(3);
+            }
+        }
+        assert!(refused > 100, "{algorithm:?}: {refused}");
     }
 }

@@ -58,7 +58,7 @@ pub use errors::{CheckError, PrepareError, RunError, StartError};
 pub use gdb::{Gdb, GdbError};
 pub use ladder::{Ladder, rung_name, rung_named};
 pub use launch::Launch;
-pub use limits::{Deadline, Limits};
+pub use limits::{Confinement, Deadline, Limits};
 pub use lines::Lines;
 pub use loaded_libraries::LoadedLibraries;
 pub use notes::StoredNotes;

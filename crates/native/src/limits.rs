@@ -26,6 +26,47 @@ impl Deadline {
     }
 }
 
+/// What the kernel refuses to a program's processes; `None`: nothing more than to this one.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Confinement {
+    /// Bytes of one file. A longer one cannot be written.
+    pub file: Option<u64>,
+    /// Processes and threads of the user, in all. The superuser has no such limit.
+    pub processes: Option<u64>,
+}
+
+impl Confinement {
+    /// Sets the limits of the calling process. Async-signal-safe.
+    pub(crate) fn enter(self) {
+        let set = |resource, most: Option<u64>| {
+            let Some(most) = most else {
+                return;
+            };
+            let mut limit = libc::rlimit {
+                rlim_cur: 0,
+                rlim_max: 0,
+            };
+            // SAFETY: the pointers are to a local of the right type.
+            unsafe {
+                libc::getrlimit(resource, &mut limit);
+                limit.rlim_max = limit.rlim_max.min(most);
+                limit.rlim_cur = limit.rlim_max;
+                libc::setrlimit(resource, &limit);
+            }
+        };
+        set(libc::RLIMIT_FSIZE, self.file);
+        set(libc::RLIMIT_NPROC, self.processes);
+        if self != Confinement::default() {
+            set(libc::RLIMIT_CORE, Some(0));
+        }
+        if self.file.is_some() {
+            // The write fails then, and the process goes on.
+            // SAFETY: ignoring a signal needs no handler.
+            unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
+        }
+    }
+}
+
 /// See the module.
 #[derive(Clone, Debug)]
 pub struct Limits {
@@ -35,6 +76,8 @@ pub struct Limits {
     pub output: u64,
     /// How long a thread may go on without a visible operation.
     pub time: Duration,
+    /// Limits that the kernel keeps, for programs of other people.
+    pub confinement: Confinement,
     /// When a run that is under way is discarded.
     pub deadline: Deadline,
     /// Set to have the run under way discarded.
@@ -47,6 +90,7 @@ impl Default for Limits {
             memory: 1 << 30,
             output: 1 << 20,
             time: Duration::from_secs(10),
+            confinement: Confinement::default(),
             deadline: Deadline::default(),
             stop: Arc::default(),
         }

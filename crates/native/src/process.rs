@@ -501,6 +501,7 @@ fn command(
     // Signals typed at a terminal are for this process, not for the program.
     command.process_group(0);
     let (channel, output) = (channel.as_raw_fd(), output.as_raw_fd());
+    let confinement = launch.limits.confinement;
     // SAFETY: between fork and exec the closure makes async-signal-safe calls only, and allocates nothing.
     unsafe {
         command.pre_exec(move || {
@@ -515,6 +516,7 @@ fn command(
                 ..descriptors
             };
             libc::setrlimit(libc::RLIMIT_NOFILE, &raised);
+            confinement.enter();
             // The same addresses in every process, where that is allowed.
             libc::personality(libc::ADDR_NO_RANDOMIZE as libc::c_ulong);
             for (from, to) in [(channel, CHANNEL), (output, OUTPUT)] {

@@ -41,6 +41,12 @@ pub struct ResultDocument {
     pub weak_orders: u64,
     /// Runs that ended by themselves.
     pub executions: u64,
+    /// How many of them had been run before, where that can be: `--balance inspect`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub duplicates: Option<u64>,
+    /// Some of these may be missing.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub duplicates_missed: bool,
     /// Runs that did not.
     pub blocked: u64,
     /// Why they did not.
@@ -233,6 +239,8 @@ impl ResultDocument {
             memory_model: "sc".into(),
             weak_orders: 0,
             executions: 0,
+            duplicates: None,
+            duplicates_missed: false,
             blocked: 0,
             blocked_by: BlockedBy::default(),
             events: 0,

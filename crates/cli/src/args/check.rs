@@ -10,7 +10,7 @@ use super::{
 };
 use crate::config::Suppress;
 use clap::{Args, CommandFactory, Parser, ValueEnum};
-use reweave_explore::{AlgorithmName, Options};
+use reweave_explore::{AlgorithmName, Balance, Options};
 use reweave_native::{Fault, Ladder, Limits, Restart, Threads, name_of_files, name_of_program};
 use std::{
     ffi::OsString,
@@ -104,6 +104,15 @@ pub struct CheckOptions {
     /// How long a worker explores a piece, always; if not given, the shorter the fewer are busy, at most 10s
     #[arg(long, value_name = "TIME", requires = "cluster", value_parser = reweave_check::duration)]
     pub slice: Option<Duration>,
+    /// How the parts of a search by dpor hang together on a cluster: owners (nothing is run twice), or Inspect's way, for comparison
+    #[arg(
+        long,
+        value_name = "owners|inspect|inspect-lazy",
+        requires = "cluster",
+        default_value = "owners",
+        hide_default_value = true
+    )]
+    pub balance: Balance,
     /// So many executions are explored here before the rest goes to workers
     #[arg(long, value_name = "N", requires = "cluster", value_parser = number::<u64>, hide = true)]
     pub first: Option<u64>,
@@ -247,6 +256,7 @@ impl CheckRequest {
                 preemptions: options.preemptions,
                 max_steps: options.max_steps.unwrap_or(usual.max_steps),
                 samples: options.max_executions.unwrap_or(usual.samples),
+                balance: options.balance,
                 ..usual
             },
             options,
@@ -304,6 +314,14 @@ impl CheckRequest {
         }
         if options.cluster.is_some() && !self.search.algorithm.splits() {
             return Err("--algorithm stateful has one table of states, and a cluster's workers have no memory in common: explore with --workers on one machine".into());
+        }
+        let dpor =
+            self.search.algorithm == AlgorithmName::Dpor && self.search.preemptions.is_none();
+        if options.balance.copies() && !dpor {
+            return Err(format!(
+                "--balance {} is about the backtrack sets of --algorithm dpor; the others run nothing twice",
+                options.balance.name()
+            ));
         }
         if options.threads == ThreadKind::Os && options.restart == RestartChoice::Fork {
             return Err("--threads os goes with --restart warm or exec: a forked process has only the thread that forked".into());
@@ -487,7 +505,7 @@ pub(super) fn number<T: FromStr<Err = ParseIntError>>(text: &str) -> Result<T, S
 }
 
 /// A number of bytes, or of KiB, MiB or GiB.
-fn bytes(text: &str) -> Result<u64, String> {
+pub(super) fn bytes(text: &str) -> Result<u64, String> {
     let units = [("K", 10), ("M", 20), ("G", 30)];
     let unit = units.iter().find_map(|(unit, bits)| {
         let digits = text.strip_suffix(unit)?;

@@ -2,10 +2,17 @@
 //!
 //! *Called by:* `cluster`. *Owns:* nothing.
 
-use super::{Format, check::number};
+use super::{
+    Format,
+    check::{bytes, number},
+};
 use clap::{Args, Subcommand};
 use reweave_cluster::Shape;
-use std::{num::NonZeroUsize, path::PathBuf, time::Duration};
+use std::{
+    num::{NonZeroU64, NonZeroUsize},
+    path::PathBuf,
+    time::Duration,
+};
 
 /// Options of `worker`.
 #[derive(Args, Debug)]
@@ -19,6 +26,15 @@ pub struct WorkerOptions {
     /// How many pieces to explore at once [default: one for each core]
     #[arg(long, value_name = "N", value_parser = number::<NonZeroUsize>)]
     pub workers: Option<NonZeroUsize>,
+    /// The longest file that a program can write
+    #[arg(long, value_name = "BYTES", default_value = "1G", value_parser = bytes)]
+    pub max_file: u64,
+    /// Processes and threads that the user of the worker can have while programs run; the superuser has no such limit
+    #[arg(long, value_name = "N", default_value = "4096", value_parser = number::<NonZeroU64>)]
+    pub max_processes: NonZeroU64,
+    /// Bytes that the files of one program can have, and all programs that lie here at a time
+    #[arg(long, value_name = "BYTES", default_value = "4G", value_parser = bytes)]
+    pub max_disk: u64,
 }
 
 /// Options of `cluster`.

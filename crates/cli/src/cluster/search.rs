@@ -222,7 +222,14 @@ impl Search<'_> {
     }
 
     fn pace(&self) -> Pace {
-        let usual = Pace::default();
+        let usual = match self.request.search.balance.copies() {
+            // Each worker has one stack of its own.
+            true => Pace {
+                pieces: 1,
+                ..Pace::default()
+            },
+            false => Pace::default(),
+        };
         match self.request.options.slice {
             Some(slice) => Pace {
                 slice_ms: slice.as_millis().max(1) as u64,

@@ -12,7 +12,7 @@ use reweave_check::{Control, Piece};
 use reweave_cluster::{
     Explored, Explorer, Manifest, Opener, Outcome, PieceSlice, Place, Sentence, serve,
 };
-use reweave_native::Session;
+use reweave_native::{Confinement, Session};
 use reweave_report::ExitCode;
 use reweave_toolchain::temporary::TemporaryDirectory;
 use std::{
@@ -44,20 +44,31 @@ fn work(options: &WorkerOptions) -> Result<(), Failure> {
         credentials,
         build: program::build(),
         machine: program::machine(),
+        disk: options.max_disk,
         say,
     };
     let control = Control::default();
     let stop = interrupts(&control);
     say(&format!("{}: {slots} pieces at a time", place.name));
-    serve(&broker, &place, &Native, &stop)?;
+    let native = Native {
+        confinement: Confinement {
+            file: Some(options.max_file),
+            processes: Some(options.max_processes.get()),
+        },
+    };
+    serve(&broker, &place, &native, &stop)?;
     Ok(())
 }
 
-struct Native;
+/// Opens native programs, within these limits.
+struct Native {
+    confinement: Confinement,
+}
 
 impl Opener for Native {
     fn open(&self, manifest: &Manifest, directory: &Path) -> Result<Box<dyn Explorer>, Sentence> {
-        let (program, settings) = program::open(manifest, directory)?;
+        let (mut program, settings) = program::open(manifest, directory)?;
+        program.launch.limits.confinement = self.confinement;
         let session = Session::new(program, settings, None);
         let session = session.map_err(Sentence::of)?;
         Ok(Box::new(NativeExplorer { session }))

@@ -2,10 +2,12 @@
 //!
 //! Each test has a broker of its own on a free port, in a temporary directory. `REWEAVE_SEED` decides when faults happen.
 
+mod balance;
 mod brokers;
 mod counts;
 mod faults;
 mod mistakes;
+mod refusals;
 mod security;
 mod suites;
 mod takeover;

@@ -29,7 +29,7 @@ use crate::{
 use reweave_model::{
     Choice, Event, Execution, Mark, ObjectId, Op, Pending, Plan, Policy, ThreadId,
 };
-use std::sync::Arc;
+use std::{collections::HashMap, sync::Arc};
 
 /// The nodes that a plan passes, one a step. A node stands for a prefix of executions; its claims are ordered.
 type Path = Vec<Arc<Node>>;
@@ -38,10 +38,15 @@ type Path = Vec<Arc<Node>>;
 #[derive(Debug)]
 pub struct Dpor {
     claims: Arc<dyn Claims>,
+    /// Only the latest race of an operation counts.
+    latest: bool,
     happens: Happens,
     replay: Replay,
     /// Positions, and the threads of which one is to be tried there.
     wanted: Vec<(u32, Vec<ThreadId>)>,
+    /// The operation that each of these is about, if only the latest race of one counts.
+    operations: Vec<u32>,
+    operation: u32,
     row: Vec<Quad>,
     held: Vec<Vec<ObjectId>>,
     /// Locks held exclusively by the thread of each event when it was done.
@@ -51,12 +56,15 @@ pub struct Dpor {
 impl Algorithm for Dpor {
     type Payload = Path;
 
-    fn new(_: &Options, claims: &Arc<dyn Claims>) -> Dpor {
+    fn new(options: &Options, claims: &Arc<dyn Claims>) -> Dpor {
         Dpor {
             claims: claims.clone(),
+            latest: options.balance.is_lazy(),
             happens: Happens::default(),
             replay: Replay::default(),
             wanted: Vec::new(),
+            operations: Vec::new(),
+            operation: 0,
             row: Vec::new(),
             held: Vec::new(),
             locks: Vec::new(),
@@ -97,6 +105,9 @@ impl Dpor {
         self.replay.begin(execution);
         self.find_locks(execution);
         self.find_wanted(execution);
+        if self.latest {
+            self.keep_latest(execution);
+        }
         self.wanted.sort_unstable();
         self.wanted.dedup();
 
@@ -255,6 +266,7 @@ impl Dpor {
     /// Finds where the order of two events might have been another.
     fn find_wanted(&mut self, execution: &Execution) {
         self.wanted.clear();
+        self.operations.clear();
         let end = execution.events.len() as u32;
         for position in 0..end {
             let event = execution.events[position as usize];
@@ -270,11 +282,37 @@ impl Dpor {
         }
     }
 
+    /// Of the races of each operation keeps the latest that can be tried the other way round: an operation that was blocked at one event
+    /// may have raced with what came before that.
+    fn keep_latest(&mut self, execution: &Execution) {
+        let mut order: Vec<usize> = (0..self.wanted.len()).collect();
+        order.sort_by_key(|index| self.wanted[*index].0);
+        let mut order = order.into_iter().peekable();
+        let mut latest: HashMap<u32, usize> = HashMap::new();
+        self.replay.rewind(execution, &self.happens);
+        for position in 0..execution.events.len() as u32 {
+            if execution.epochs.binary_search(&position).is_ok() {
+                self.replay.epoch(execution, &self.happens);
+            }
+            while let Some(index) = order.next_if(|it| self.wanted[*it].0 == position) {
+                let thread = self.wanted[index].1[0];
+                let pending = self.replay.pending(execution, &self.happens, thread);
+                if pending.is_some_and(|it| self.replay.state.enabled(thread, &it)) {
+                    latest.insert(self.operations[index], index);
+                }
+            }
+            self.replay.advance(execution, &self.happens, position);
+        }
+        let kept = latest.into_values();
+        self.wanted = kept.map(|index| self.wanted[index].clone()).collect();
+    }
+
     /// An operation, announced after its thread's last event and done at `end`, against all it might have come before.
     fn race(&mut self, execution: &Execution, thread: ThreadId, op: Op, nth: usize, end: u32) {
         if op.only_orders() && !matches!(op, Op::Leave(_)) {
             return;
         }
+        self.operation = self.operation.wrapping_add(1);
         let mut row = std::mem::take(&mut self.row);
         row.clear();
         row.extend_from_slice(self.happens.coming(execution, thread, nth));
@@ -320,6 +358,7 @@ impl Dpor {
         }
         if !threads.is_empty() {
             self.wanted.push((position, threads));
+            self.operations.push(self.operation);
         }
     }
 

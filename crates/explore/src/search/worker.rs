@@ -3,6 +3,7 @@
 use super::{Flow, Totals, crew::Crew};
 use crate::{
     algorithm::Algorithm,
+    balance::schedule,
     explorer::{Branch, Explorer},
     target::{Target, TargetError},
 };
@@ -23,6 +24,8 @@ pub(crate) struct Worker<'a, A: Algorithm> {
     pub totals: Totals,
     /// What the gauge was not told of yet.
     pub tally: Tally,
+    /// What was run, if that is counted.
+    pub schedules: Option<Vec<u64>>,
 }
 
 impl<A: Algorithm> Worker<'_, A> {
@@ -111,7 +114,12 @@ impl<A: Algorithm> Worker<'_, A> {
         };
         let mut flow = Flow::Continue;
         if !branch.again {
+            let before = self.totals.executions;
             self.totals.add(execution);
+            if let (Some(schedules), true) = (&mut self.schedules, self.totals.executions > before)
+            {
+                schedules.push(schedule(execution));
+            }
             flow = after(plan, execution);
         }
         let (stack, node, again) = (self.mine.len(), branch.node, branch.again);

@@ -120,6 +120,17 @@ fn facts(result: &ResultDocument) -> Vec<String> {
         format!("{:.3} s", result.elapsed_s),
         counted(result.workers.into(), "worker"),
     ];
+    if let Some(duplicates) = result.duplicates {
+        let least = if result.duplicates_missed {
+            "at least "
+        } else {
+            ""
+        };
+        facts.push(format!(
+            "{least}{} run before",
+            counted(duplicates, "execution")
+        ));
+    }
     if result.blocked > 0 {
         let by = result.blocked_by;
         facts.push(format!(
