@@ -170,6 +170,12 @@ impl<A: Algorithm> Search<A> {
         self.schedules.absorb(stored, whole);
     }
 
+    /// All that is left, which one process explores from here on.
+    pub(crate) fn take_frontier(&mut self) -> Vec<Branch<A::Payload>> {
+        self.groups.clear();
+        std::mem::take(&mut self.frontier)
+    }
+
     /// What comes to the frontier next came from one worker.
     pub(crate) fn begin_group(&mut self) {
         if self.options().balance.copies() {

@@ -335,8 +335,7 @@ impl<A: Algorithm> Search<A> {
         before: &(impl Fn() -> Flow + Sync),
         after: &(impl Fn(&Plan, &Execution) -> Flow + Sync),
     ) -> Result<(), TargetError> {
-        self.groups.clear();
-        let frontier = std::mem::take(&mut self.frontier);
+        let frontier = self.take_frontier();
         let (first, branches) = match pass {
             true => (frontier, Vec::new()),
             false => (Vec::new(), frontier),
@@ -368,8 +367,7 @@ impl<A: Algorithm> Search<A> {
             worker.totals.cut = worker.explorer.cut();
             crew.gauge.merge(&worker.tally);
             crew.give(worker.mine.drain(..));
-            let schedules = worker.schedules.unwrap_or_default();
-            (result, worker.totals, worker.explorer, schedules)
+            (result, worker.totals, worker.explorer, worker.schedules)
         };
         let done = match workers {
             1 => vec![work(0, first)],
@@ -388,7 +386,7 @@ impl<A: Algorithm> Search<A> {
         self.frontier = crew.into_branches();
         let mut result: Result<(), TargetError> = Ok(());
         for (outcome, totals, mut explorer, schedules) in done {
-            self.note_schedules(&schedules);
+            self.note_schedules(&schedules.unwrap_or_default());
             self.totals.merge(&totals);
             self.unfit = self.unfit.take().or(explorer.unfit().cloned());
             self.exchange.offers.append(&mut explorer.offers);

@@ -139,7 +139,7 @@ fn explored(place: &Path, url: &str, file: &str, faults: &Faults) -> String {
     let begun = Instant::now();
     loop {
         std::thread::sleep(Duration::from_millis(30));
-        let late = begun.elapsed() > Duration::from_secs(180);
+        let late = begun.elapsed() > Duration::from_secs(600);
         assert!(
             !late,
             "a search does not end, after {} faults",
