@@ -19,7 +19,12 @@ fn main() {
         panic!("reweave runs on Linux on x86-64 only, not on {target}");
     }
     let here = PathBuf::from(variable("CARGO_MANIFEST_DIR"));
-    let headers = ["reweave.h", "reweave-std.h", "std/bits/shared_ptr_atomic.h"];
+    let headers = [
+        "reweave.h",
+        "mpi.h",
+        "reweave-std.h",
+        "std/bits/shared_ptr_atomic.h",
+    ];
     let headers = headers.map(|name| here.join("include").join(name));
     let runtime = shared_object(&here, "runtime");
     let stable = shared_object(&here, "stable");
@@ -39,7 +44,8 @@ fn main() {
     }
     println!("cargo::rustc-env=REWEAVE_RUNTIME={}", runtime.display());
     println!("cargo::rustc-env=REWEAVE_STABLE={}", stable.display());
-    let [header, first, shared_pointers] = headers;
+    let [header, mpi, first, shared_pointers] = headers;
+    println!("cargo::rustc-env=REWEAVE_MPI_HEADER={}", mpi.display());
     println!("cargo::rustc-env=REWEAVE_HEADER={}", header.display());
     println!("cargo::rustc-env=REWEAVE_FIRST={}", first.display());
     let shared_pointers = shared_pointers.display();

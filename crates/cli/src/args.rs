@@ -96,7 +96,7 @@ impl Cli {
                 Ok(cli)
             }
             // All words are the compiler's, also `--help` and `--`.
-            Some("cc" | "c++" | "rust-link") => {
+            Some("cc" | "mpicc" | "c++" | "mpicxx" | "mpic++" | "rust-link") => {
                 front.push("--".into());
                 Cli::try_parse_from(front.into_iter().chain(words))
             }
@@ -149,11 +149,11 @@ pub enum Verb {
     Cargo(CargoOptions),
     /// Run a build (make, cmake, ninja) with instrumenting compilers
     Build(BuildOptions),
-    /// The instrumenting C compiler
-    #[command(disable_help_flag = true)]
+    /// The instrumenting C compiler, for programs with MPI too
+    #[command(disable_help_flag = true, visible_alias = "mpicc")]
     Cc(CompilerWords),
     /// The instrumenting C++ compiler
-    #[command(name = "c++", disable_help_flag = true)]
+    #[command(name = "c++", disable_help_flag = true, visible_aliases = ["mpicxx", "mpic++"])]
     Cxx(CompilerWords),
     /// Print a script that completes this command's words in a shell
     Completions(CompletionsOptions),

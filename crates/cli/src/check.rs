@@ -109,6 +109,8 @@ pub fn prepare(request: &CheckRequest, stdin: Option<Arc<File>>) -> Result<Nativ
     launch.spurious_wakeups = options.faults.contains(&FaultKind::SpuriousWakeups);
     let faults: BTreeSet<FaultKind> = options.faults.iter().copied().collect();
     launch.faults = faults.into_iter().filter_map(FaultKind::injected).collect();
+    launch.ranks = options.ranks;
+    launch.sends = options.sends.into();
     launch.restart = program.ladder.first();
     launch.limits = options.limits();
     launch.threads = options.threads.into();

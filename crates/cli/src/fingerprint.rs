@@ -43,10 +43,11 @@ impl Facts {
         facts.add(
             "options",
             &format!(
-                "{:?} {:?} {:?} {:?} {:?} {} {:?}",
+                "{:?} {:?} {:?} {:?} {:?} {:?} {} {:?}",
                 options.granularity,
                 request.races(),
                 options.faults,
+                (options.ranks, options.sends),
                 options.threads,
                 options.restart,
                 options.keep_going,

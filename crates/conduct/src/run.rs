@@ -158,6 +158,11 @@ impl Run {
         !self.detached.is_empty() && alive.all(|thread| self.detached.contains(thread))
     }
 
+    /// The run is discarded: a guess of the program's runtime was wrong, and other runs stand for it.
+    pub fn discard(&mut self) {
+        self.repeats = true;
+    }
+
     /// Gives a thread the program's name for it.
     pub fn name(&mut self, thread: ThreadId, name: &str) {
         self.execution.threads[thread.index()].name = Some(name.into());

@@ -449,7 +449,7 @@ impl Machine {
         // A parked loop may have been let go by another object than the one it names, a write lock by its time limit.
         let let_go = match op {
             Op::Await(..) => true,
-            Op::WriteBegin(_) | Op::WriteAcquire(_) => !ok,
+            Op::WriteBegin(_) | Op::WriteAcquire(_) | Op::Expect(_) => !ok,
             _ => false,
         };
         (let_go || (!self.exhausted(thread, op) && self.possible(thread, &op)))

@@ -6,7 +6,7 @@
 use crate::{
     limits::Limits, lines::Lines, loaded_libraries::LoadedLibraries, scratch_disk::ScratchDisks,
 };
-use reweave_wire::{Fault, Races, Restart, Rules, Threads, Unit};
+use reweave_wire::{Fault, Races, Restart, Rules, Sends, Threads, Unit};
 use std::{ffi::OsString, fs::File, path::PathBuf, sync::Arc};
 
 /// How to start a program.
@@ -27,6 +27,10 @@ pub struct Launch {
     pub spurious_wakeups: bool,
     /// What else may happen.
     pub faults: Vec<Fault>,
+    /// How many ranks of MPI it has, if it is run as a program of MPI.
+    pub ranks: Option<u32>,
+    /// Whether a standard send of MPI waits for its receive.
+    pub sends: Sends,
     /// Directories in which its libraries are looked for first.
     pub library_path: Vec<PathBuf>,
     /// Memory whose plain accesses are visible operations.
@@ -64,6 +68,8 @@ impl Launch {
             races: Races::default(),
             spurious_wakeups: false,
             faults: Vec::new(),
+            ranks: None,
+            sends: Sends::default(),
             library_path: Vec::new(),
             units: Vec::new(),
             rules: Rules::default(),

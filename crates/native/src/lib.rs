@@ -66,7 +66,7 @@ pub use program::{NativeProgram, name_of_files, name_of_program};
 pub use replay::{Replay, ReplayError};
 pub use reweave_wire::{
     Detail, Fault, HelloModule, Library, Note, Place, PlaceKind, Races, Restart, Rule, Rules,
-    Threads, Unit,
+    Sends, Threads, Unit,
 };
 pub use scratch_disk::ScratchDisks;
 pub use session::{Finished, ResumeError, Session, StepDown, StoredSession, check_program};

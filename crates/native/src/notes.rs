@@ -93,8 +93,10 @@ impl Notes {
             };
             let location = position(*site).map(|at| at.to_string());
             let (kind, message) = warning(rule);
-            let same =
-                |it: &&mut Finding| it.rule.as_ref() == Some(rule) && it.location == location;
+            let rule = &public_rule(rule);
+            let same = |it: &&mut Finding| {
+                it.rule.as_ref() == Some(rule) && it.location == location && it.message == message
+            };
             match findings.iter_mut().find(same) {
                 Some(known) => known.seen += 1,
                 None => findings.push(Finding {
@@ -114,6 +116,14 @@ impl Notes {
     }
 }
 
+/// The rule of a warning, as results have it.
+fn public_rule(rule: &str) -> String {
+    match rule.starts_with("mpi-") {
+        true => "leak".into(),
+        false => rule.into(),
+    }
+}
+
 /// The kind and text of a warning.
 fn warning(rule: &str) -> (Kind, &'static str) {
     match rule {
@@ -130,6 +140,9 @@ fn warning(rule: &str) -> (Kind, &'static str) {
             Kind::Misuse,
             "main ends the program while another thread still has something to do",
         ),
+        "mpi-request" => (Kind::Memory, "a request that was never completed"),
+        "mpi-type" => (Kind::Memory, "a data type that was never freed"),
+        "mpi-communicator" => (Kind::Memory, "a communicator that was never freed"),
         _ => (Kind::Misuse, "is not good use"),
     }
 }

@@ -437,6 +437,8 @@ fn fill_header(header: &Header, launch: &Launch, max_descriptors: u64) {
     header.spurious_wakeups.store(spurious, Relaxed);
     let faults = launch.faults.iter().map(|fault| *fault as u32);
     header.faults.store(faults.sum(), Relaxed);
+    header.ranks.store(launch.ranks.unwrap_or(0), Relaxed);
+    header.sends.store(launch.sends as u32, Relaxed);
     header.restart.store(launch.restart as u32, Relaxed);
     header.threads.store(launch.threads as u32, Relaxed);
     if launch.debugged {

@@ -152,5 +152,8 @@ fn label(op: Op) -> &'static str {
 }
 
 fn receives(op: Op) -> bool {
-    matches!(op, Op::Recv { .. } | Op::TryRecv(_) | Op::Get { .. })
+    matches!(
+        op,
+        Op::Recv { .. } | Op::TryRecv(_) | Op::Expect(_) | Op::Get { .. }
+    )
 }

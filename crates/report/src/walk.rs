@@ -191,6 +191,9 @@ fn can_be(
             machine.poke(object, event.result);
         }
     }
+    if matches!(op, Op::Expect(_)) && !event.ok {
+        machine.release(thread);
+    }
     machine.can_replay(thread, op, outcome, event.ok)
 }
 

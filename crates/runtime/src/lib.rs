@@ -62,6 +62,7 @@ families! {
     [calls::process::FAMILY]
     [calls::libraries::FAMILY]
     [calls::memory::FAMILY]
+    [calls::mpi::FAMILY]
     [calls::files::FAMILY]
     [calls::streams::FAMILY]
     [calls::openmp::FAMILY]

@@ -26,10 +26,11 @@ pub struct Kit {
     pub assembler: Option<PathBuf>,
 }
 
-const FILES: [(&str, &[u8]); 5] = [
+const FILES: [(&str, &[u8]); 6] = [
     (Kit::RUNTIME, include_bytes!(env!("REWEAVE_RUNTIME"))),
     (Kit::STABLE, include_bytes!(env!("REWEAVE_STABLE"))),
     ("reweave.h", include_bytes!(env!("REWEAVE_HEADER"))),
+    ("mpi.h", include_bytes!(env!("REWEAVE_MPI_HEADER"))),
     (Kit::FIRST, include_bytes!(env!("REWEAVE_FIRST"))),
     (
         "std/bits/shared_ptr_atomic.h",

@@ -234,7 +234,10 @@ fn write_object(out: &mut Writer<'_>, object: &Object) {
             out.word(pipe.capacity);
             out.pair(pipe.writers, pipe.readers);
         }
-        Object::Channel { .. } => out.word(u64::MAX),
+        Object::Channel { capacity, .. } => {
+            out.word(15);
+            out.word(capacity.map_or(u64::MAX, u64::from));
+        }
     }
 }
 
@@ -258,6 +261,7 @@ fn read_object(from: &mut Reader<'_>) -> Result<Object, Malformed> {
             let (writers, readers) = from.pair()?;
             Object::Pipe(Pipe::new(kind == 14, capacity, writers, readers))
         }
+        15 => Object::channel(u32::try_from(from.word()?).ok()),
         _ => return Err(Malformed),
     })
 }

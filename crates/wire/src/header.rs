@@ -5,7 +5,7 @@ use core::sync::atomic::{AtomicU32, AtomicU64};
 /// First word of the file.
 pub const MAGIC: u64 = u64::from_le_bytes(*b"reweave\0");
 /// Grows with every change of anything in this crate.
-pub const VERSION: u32 = 12;
+pub const VERSION: u32 = 13;
 
 /// Where plans begin.
 pub const PLANS_AT: usize = 4096;
@@ -48,6 +48,10 @@ pub struct Header {
     pub spurious_wakeups: AtomicU32,
     /// What else may happen: bits of [`Fault`].
     pub faults: AtomicU32,
+    /// How many ranks of MPI the program has; 0: it is not run as one.
+    pub ranks: AtomicU32,
+    /// Whether a standard send of MPI waits for its receive: [`Sends`].
+    pub sends: AtomicU32,
     /// How runs restart: [`Restart`].
     pub restart: AtomicU32,
     /// How the program's threads are run: [`Threads`].
@@ -117,6 +121,19 @@ pub enum Restart {
     Fork = 1,
     /// In a process that was started for it.
     Exec = 2,
+}
+
+/// Whether a standard send of MPI waits for its receive.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[repr(u32)]
+pub enum Sends {
+    /// It may wait or not, and both are explored.
+    #[default]
+    Both = 0,
+    /// Every message is buffered.
+    Eager = 1,
+    /// No message is.
+    Rendezvous = 2,
 }
 
 /// How the program's threads are run.

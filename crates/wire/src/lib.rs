@@ -24,7 +24,7 @@ mod words;
 
 pub use header::{
     Debugged, FORKING, Fault, Header, LEFT, LINES_AT, LINES_BYTES, MAGIC, PLANS_AT, PLANS_BYTES,
-    REPORTS_AT, REPORTS_BYTES, Races, Restart, TOTAL_BYTES, Threads, VERSION,
+    REPORTS_AT, REPORTS_BYTES, Races, Restart, Sends, TOTAL_BYTES, Threads, VERSION,
 };
 pub use hello::{Hello, HelloModule, read_hello, write_hello};
 pub use lines::LineStart;

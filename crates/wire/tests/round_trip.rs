@@ -90,6 +90,8 @@ fn objects() -> Vec<Object> {
         Object::Parker(false),
         Object::pool(),
         Object::pipe(9),
+        Object::channel(None),
+        Object::channel(Some(3)),
     ]
 }
 

@@ -11,7 +11,9 @@ use super::{
 use crate::config::Suppress;
 use clap::{Args, CommandFactory, Parser, ValueEnum};
 use reweave_explore::{AlgorithmName, Balance, Options};
-use reweave_native::{Fault, Ladder, Limits, Restart, Threads, name_of_files, name_of_program};
+use reweave_native::{
+    Fault, Ladder, Limits, Restart, Sends, Threads, name_of_files, name_of_program,
+};
 use std::{
     ffi::OsString,
     num::{IntErrorKind, NonZeroUsize, ParseIntError},
@@ -65,6 +67,12 @@ pub struct CheckOptions {
     /// What else may happen, such as waits that end without a notification
     #[arg(long, value_enum, value_delimiter = ',', value_name = "LIST")]
     pub faults: Vec<FaultKind>,
+    /// Run the program as so many ranks of MPI
+    #[arg(long, value_name = "N", value_parser = ranks)]
+    pub ranks: Option<u32>,
+    /// Whether a standard send of MPI waits for its receive
+    #[arg(long, value_enum, default_value = "both", requires = "ranks")]
+    pub sends: SendKind,
     /// Warnings are errors
     #[arg(long)]
     pub strict: bool,
@@ -162,6 +170,18 @@ pub enum FaultKind {
     Eintr,
     /// Datagrams of UDP may get lost
     Loss,
+}
+
+/// Whether a standard send of MPI waits for its receive.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum SendKind {
+    /// It may wait or not, and both are explored
+    #[default]
+    Both,
+    /// Every message is buffered
+    Eager,
+    /// No message is
+    Rendezvous,
 }
 
 /// How the program's threads are run.
@@ -363,6 +383,10 @@ impl CheckRequest {
         for fault in &options.faults {
             words.extend(["--faults".into(), spelled(*fault)]);
         }
+        if let Some(ranks) = options.ranks {
+            words.extend(["--ranks".into(), ranks.to_string()]);
+            words.extend(["--sends".into(), spelled(options.sends)]);
+        }
         if options.threads == ThreadKind::Os {
             words.extend(["--threads".into(), "os".into()]);
         }
@@ -446,6 +470,26 @@ impl FaultKind {
             FaultKind::Eintr => Some(Fault::Interrupts),
             FaultKind::Loss => Some(Fault::Loss),
         }
+    }
+}
+
+impl From<SendKind> for Sends {
+    fn from(kind: SendKind) -> Sends {
+        match kind {
+            SendKind::Both => Sends::Both,
+            SendKind::Eager => Sends::Eager,
+            SendKind::Rendezvous => Sends::Rendezvous,
+        }
+    }
+}
+
+/// The most ranks that a program can have: each is a process of the run.
+const MOST_RANKS: u32 = 64;
+
+fn ranks(text: &str) -> Result<u32, String> {
+    match text.parse() {
+        Ok(ranks @ 1..=MOST_RANKS) => Ok(ranks),
+        _ => Err(format!("a program has 1 to {MOST_RANKS} ranks")),
     }
 }
 

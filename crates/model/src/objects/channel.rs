@@ -61,6 +61,7 @@ pub(super) fn enabled(machine: &Machine, _: ThreadId, op: Op) -> bool {
         (Op::Recv { timed, .. }, Some(Object::Channel { queue, senders, .. })) => {
             timed || !queue.is_empty() || *senders == 0
         }
+        (Op::Expect(_), Some(Object::Channel { queue, .. })) => !queue.is_empty(),
         _ => true,
     }
 }
@@ -73,6 +74,10 @@ pub(super) fn effect(machine: &Machine, thread: ThreadId, op: Op, _: u16) -> Eff
             let waits = !timed && !machine.thread(thread).let_go;
             receive(machine, object, if waits { Recv } else { Poll })
         }
+        Op::Expect(_) if machine.thread(thread).let_go => {
+            Effect::NONE.returning(EMPTY_OR_FULL).failed()
+        }
+        Op::Expect(channel) => receive(machine, channel, Recv),
         Op::TryRecv(channel) => receive(machine, channel, Poll),
         Op::SenderAdd(channel) | Op::SenderDrop(channel) => Effect::touch(channel, Handle),
         Op::ReceiverDrop(channel) => Effect::touch(channel, Deaf),
@@ -164,7 +169,7 @@ pub(super) fn apply(machine: &mut Machine, doing: &Doing) {
             queue.push_back(doing.step);
             *sent += 1;
         }
-        Op::Recv { .. } | Op::TryRecv(_) if doing.effect.ok => {
+        Op::Recv { .. } | Op::TryRecv(_) | Op::Expect(_) if doing.effect.ok => {
             queue.pop_front();
             *received += 1;
             remember(taken, doing.step, *capacity);
@@ -196,5 +201,25 @@ pub(super) fn well_formed(machine: &Machine, op: Op) -> bool {
         (Op::SenderAdd(_), Some(Object::Channel { senders, .. })) => *senders != u32::MAX,
         (Op::SenderDrop(_), Some(Object::Channel { senders, .. })) => *senders != 0,
         _ => true,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_thread_that_learns_that_nothing_can_run_gets_no_message_sent_after_that() {
+        let mut machine = Machine::default();
+        let (me, other) = (machine.spawn(None), machine.spawn(Some(ThreadId::MAIN)));
+        let channel = machine.create(Object::channel(None));
+        let expect = Op::Expect(channel);
+        assert!(!enabled(&machine, me, expect));
+        machine.release(me);
+        machine.apply(other, Op::Send(channel), 0);
+        let nothing = machine.apply(me, expect, 0);
+        assert_eq!((nothing.ok, nothing.access), (false, [None, None]));
+        let message = machine.apply(me, expect, 0);
+        assert!(message.ok && message.after.is_some());
     }
 }

@@ -177,6 +177,10 @@ operations! {
     /// none; one that only tries returns 0 then.
     52 Reap { object: ObjectId, tries: bool } [object: object, tries: flag]
         "reap" Pool Competes Nothing ("waits for the end of a child process", "no child ends");
+    /// As `Recv`, of a thread that wants to know when nothing else can run. Then it ends without a message, whatever is sent after that: so
+    /// it does not matter which of the threads that learn of it goes on first. It is announced with [`Gate::Late`](crate::Gate::Late).
+    53 Expect(ObjectId) [0: object]
+        "expect" Channel Competes Message ("waits for a message in {}, which is empty", "empty");
 }
 
 const _: () = {

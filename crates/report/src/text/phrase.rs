@@ -112,7 +112,8 @@ impl<'a> Story<'a> {
                 3 => "failed before, runs again".into(),
                 _ => "runs it".into(),
             },
-            Op::Send(_) | Op::TrySend(_) | Op::Recv { .. } | Op::TryRecv(_) => {
+            Op::Expect(_) if !ok => "nothing else can run".into(),
+            Op::Send(_) | Op::TrySend(_) | Op::Recv { .. } | Op::TryRecv(_) | Op::Expect(_) => {
                 self.channel_note(index, op, ok, result)
             }
             Op::Handoff(..) if !ok => "receiver is gone".into(),

@@ -5,6 +5,7 @@ pub(crate) mod files;
 pub(crate) mod language;
 pub(crate) mod libraries;
 pub(crate) mod memory;
+pub(crate) mod mpi;
 pub(crate) mod openmp;
 pub(crate) mod process;
 pub(crate) mod streams;

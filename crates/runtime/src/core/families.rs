@@ -23,6 +23,10 @@ pub struct Family {
     pub program_begins: fn(),
     /// The running thread has left all functions of the program: destroys what belongs to it. Called in reverse order.
     pub thread_ends: fn(),
+    /// The first thread of a run is about to call `main`.
+    pub before_main: fn(),
+    /// The running thread is about to end its process, which has not begun to end.
+    pub process_is_to_end: fn(Site),
     /// The running thread ends the process with this status: runs what is to run then, as ordinary code.
     pub process_ends: fn(c_int, Site),
     /// A process of several is about to be gone, with its one thread, however it came to that. What others see of it, ends.
@@ -74,6 +78,8 @@ impl Family {
         process_changes: |_| {},
         program_begins: || {},
         thread_ends: || {},
+        before_main: || {},
+        process_is_to_end: |_| {},
         process_ends: |_, _| {},
         one_of_several_ends: |_| {},
         forked_process_ends: || {},
@@ -109,6 +115,14 @@ pub fn program_begins() {
 
 pub fn thread_ends() {
     crate::each_family_reversed(|family| (family.thread_ends)());
+}
+
+pub fn before_main() {
+    crate::each_family(|family| (family.before_main)());
+}
+
+pub fn process_is_to_end(site: Site) {
+    crate::each_family(|family| (family.process_is_to_end)(site));
 }
 
 pub fn process_ends(status: c_int, site: Site) {

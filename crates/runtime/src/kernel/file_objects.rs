@@ -13,7 +13,7 @@ use crate::{
     kernel::{
         file_names,
         ordering::{alone, alone_in_process},
-        os_files, pipes, start_state, waits,
+        os_files, pipes, rank_channels, start_state, waits,
     },
     run::{
         call_sites,
@@ -218,6 +218,9 @@ pub(crate) fn named(world: &World, place: usize) -> Option<String> {
     }
     if place & !BITS != NOWHERE {
         return None;
+    }
+    if let Some(name) = rank_channels::named(place) {
+        return Some(name);
     }
     if let Some(name) = pipes::named(place) {
         return Some(name);

@@ -5,6 +5,7 @@
 //! | open descriptions, what a descriptor is open on, those that the run models | `open_description`, `eventfd`, `endpoints`, `pipes`, `native_room`, `blocking` |
 //! | sockets, their addresses and connections | `sockets`, `addresses`, `connections`, `datagrams` |
 //! | descriptor table, closing, numbers of each thread | `descriptor_table`, `closing`, `descriptor_ranges`, `descriptor_arguments` |
+//! | what ranks of MPI wait for | `rank_channels` |
 //! | disk overlay, names and paths | `overlay`, `file_names`, `nameless_files`, `path_resolution`, `open_checks`, `paths` |
 //! | files as objects of the model | `file_objects` |
 //! | file locks, mapped files | `file_locks`, `file_mappings` |
@@ -45,6 +46,7 @@ pub(crate) mod path_resolution;
 pub(crate) mod paths;
 pub(crate) mod pipes;
 pub(crate) mod program_memory;
+pub(crate) mod rank_channels;
 pub(crate) mod readiness;
 pub(crate) mod signals;
 pub(crate) mod sockets;

@@ -120,6 +120,7 @@ fn beginning() -> Beginning {
 /// The first thread of a run.
 pub extern "C" fn main_entry() -> ! {
     dooms::meet(None, modules::site(main_address() + 1));
+    families::before_main();
     // SAFETY: MAIN holds the `main` that libc's start was called with, stored as a pointer of the same size.
     let main: Main = unsafe { core::mem::transmute(MAIN.load(Ordering::Relaxed)) };
     let status = main(

@@ -70,6 +70,7 @@ pub fn exit(status: c_int, frame: &Frame) -> ! {
 
 /// Ends the process, with everything that runs at its end.
 pub fn leave(status: c_int, site: Site, frame: Option<&Frame>) -> ! {
+    families::process_is_to_end(site);
     claim(status, site, frame);
     families::process_ends(status, site);
     // Handlers and destructors may have waited for threads.

@@ -37,6 +37,11 @@ impl Wrappers {
                     scripts.insert(name, script(command, language, &[place.into()]));
                 }
             }
+            // MPI's compilers are the usual ones: its functions are in the runtime, its header in the kit.
+            if let Ok(own) = Compiler::find(language) {
+                let text = script(command, language, &own.command);
+                scripts.extend(mpi_names(language).iter().map(|name| (*name, text.clone())));
+            }
             // What the user's variable names need not have the name of a compiler.
             match Compiler::find(language) {
                 Ok(own) => {
@@ -96,6 +101,14 @@ impl Wrappers {
         if let Ok(path) = env::join_paths(others) {
             compiler.env("PATH", path);
         }
+    }
+}
+
+fn mpi_names(language: Language) -> &'static [&'static str] {
+    match language {
+        Language::C => &["mpicc"],
+        Language::Cxx => &["mpicxx", "mpic++", "mpiCC"],
+        Language::Fortran => &[],
     }
 }
 

@@ -64,6 +64,11 @@ const PREFIXES: &[&[u8]] = &[
 
 /// Single functions, sorted.
 const NAMES: &[&[u8]] = &[
+    b"MPI_Iprobe",
+    b"MPI_Test",
+    b"MPI_Testall",
+    b"MPI_Testany",
+    b"MPI_Testsome",
     b"_Exit",
     b"_ZSt17current_exceptionv",
     b"_ZSt17rethrow_exceptionNSt15__exception_ptr13exception_ptrE",
