@@ -22,11 +22,10 @@ int main() {
     seen = it == tree.end();
     thread.join();
 #elif WAY == 2
-    auto it = tree.find(1);
+    auto it = tree.find(5);
     std::thread thread([gone = tree.find(9)] {
         tree.erase(gone); // <-
     });
-    ++it;
     ++it; // <-
     seen = it == tree.end();
     thread.join();

@@ -20,6 +20,7 @@ use crate::{
         open_description::{self, DescriptionId},
         ordering::{Moment, alone_in_process},
         os_files::{self, close, is_open},
+        readiness,
         start_state::{self, COPIES, RUNTIME_DESCRIPTORS},
     },
     run::{rules, world},
@@ -478,6 +479,7 @@ fn install(given: c_int, least: c_int, site: Site) -> c_int {
 
 /// A descriptor is about to stand for something else.
 pub(crate) fn replacing(descriptor: c_int, site: Site) {
+    readiness::closes(descriptor, site);
     if is_number(descriptor) {
         change(descriptor, site);
     }

@@ -77,6 +77,7 @@ pub(crate) static FAMILY: Family = Family {
         libc_streams::begin_run();
         open_description::begin_run();
         pipes::begin_run();
+        readiness::begin_run();
         sockets::begin_run();
         start_state::begin_run();
         waits::begin_run();
@@ -105,6 +106,7 @@ pub(crate) static FAMILY: Family = Family {
         descriptor_table::process_changes(change);
         file_mappings::process_changes(change);
         libc_streams::process_changes(change);
+        readiness::process_changes(change);
         signals::process_changes(change);
     },
     ..Family::QUIET

@@ -9,7 +9,11 @@
 //! would come back in the same state, the call waits as if there was no limit, and times out only when nothing else can run.
 
 use crate::{
-    core::{objects::Sort, trampoline::Frame},
+    core::{
+        objects::Sort,
+        per_process::{PerProcess, ProcessChange},
+        trampoline::Frame,
+    },
     kernel::{
         connections::TcpSide,
         descriptor_arguments, descriptor_table,
@@ -33,7 +37,7 @@ use crate::{
 use alloc::{format, vec::Vec};
 use core::ffi::{c_int, c_short};
 use libc::{POLLERR, POLLHUP, POLLIN, POLLNVAL, POLLOUT, POLLRDHUP, POLLRDNORM, POLLWRNORM};
-use reweave_model::{Gate, MOST_COUNTED, Object, ObjectId, Op, Order, Pipe, Site};
+use reweave_model::{Gate, MOST_COUNTED, Object, ObjectId, Op, Order, Pipe, Site, ThreadId};
 
 const READS: c_short = POLLIN | POLLRDNORM;
 const WRITES: c_short = POLLOUT | POLLWRNORM;
@@ -273,6 +277,49 @@ pub(crate) enum Patience<'a> {
     None,
     Until(Deadline<'a>),
     Endless,
+}
+
+/// The calls of this process that wait, or look, with their threads and descriptors.
+static AWAITED: PerProcess<Vec<(ThreadId, Vec<c_int>)>> = PerProcess::new(Vec::new());
+
+pub(crate) fn begin_run() {
+    AWAITED.borrow().clear();
+}
+
+pub(crate) fn process_changes(change: ProcessChange) {
+    AWAITED.change(change);
+}
+
+/// A call about some descriptors, from before it looks them up until it returns.
+pub(crate) struct Awaiting(ThreadId);
+
+impl Awaiting {
+    pub(crate) fn new(numbers: impl Iterator<Item = c_int>) -> Awaiting {
+        let me = world::borrow().current;
+        let own = numbers.map(descriptor_arguments::own);
+        AWAITED
+            .borrow()
+            .push((me, own.filter(|number| *number >= 0).collect()));
+        Awaiting(me)
+    }
+}
+
+impl Drop for Awaiting {
+    fn drop(&mut self) {
+        AWAITED.borrow().retain(|(thread, _)| *thread != self.0);
+    }
+}
+
+/// A descriptor is about to be closed. A call that has looked it up goes on with what it was open on, which the model has forgotten.
+pub(crate) fn closes(number: c_int, site: Site) {
+    let awaited = AWAITED
+        .borrow()
+        .iter()
+        .any(|(_, numbers)| numbers.contains(&number));
+    if awaited {
+        let what = "close of a descriptor that another thread waits for by poll, select or epoll";
+        world::borrow().note_unsupported(what, site);
+    }
 }
 
 /// Lets a call look until it has found something; `look` says whether it has. A cancellation point. `false`: the time is over.

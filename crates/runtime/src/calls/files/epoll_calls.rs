@@ -9,7 +9,7 @@ use crate::{
         open_description::{self, Kind, Modelled},
         os_files,
         program_memory::ProgramMemory,
-        readiness::{self, Looks, Pollable, wait_for},
+        readiness::{self, Awaiting, Looks, Pollable, wait_for},
         start_state,
     },
     outside_run, real,
@@ -250,6 +250,7 @@ fn waited(
     frame: &Frame,
 ) -> c_int {
     let site = call_sites::site(&frame.return_address);
+    let _awaiting = Awaiting::new([descriptor].into_iter());
     let epoll = match look_up(descriptor, call, site) {
         Ok(epoll) if most > 0 => epoll,
         Ok(_) => return failed(libc::EINVAL),

@@ -2,7 +2,7 @@
 
 use crate::{
     core::trampoline::Frame,
-    kernel::readiness::{self, Patience, Pollable, wait_for},
+    kernel::readiness::{self, Awaiting, Patience, Pollable, wait_for},
     outside_run, real,
     run::{accesses, call_sites, cancellation, operations::failed, world},
     shared::{
@@ -159,6 +159,7 @@ unsafe fn polled(
     if limit != Some(0) && injected_faults::interrupts(site) {
         return failed(libc::EINTR);
     }
+    let _awaiting = Awaiting::new(entries.iter().map(|entry| entry.fd));
     let asked: Vec<Option<Pollable>> = entries
         .iter()
         .map(|entry| (entry.fd >= 0).then(|| readiness::look_up(entry.fd, call, site)))
@@ -231,6 +232,10 @@ fn asked(sets: &[*mut fd_set; 3], number: c_int) -> [bool; 3] {
     })
 }
 
+fn is_asked(sets: &[*mut fd_set; 3], number: c_int) -> bool {
+    asked(sets, number) != [false; 3]
+}
+
 /// # Safety
 ///
 /// The sets are null or lie there.
@@ -250,6 +255,7 @@ unsafe fn selected(
         world::snapshot().touch_range(set as usize, bytes);
     }
     let site = call_sites::site(&frame.return_address);
+    let _awaiting = Awaiting::new((0..count).filter(|number| is_asked(&sets, *number)));
     let mut all = Vec::new();
     for number in 0..count {
         let asked = asked(&sets, number);

@@ -1,4 +1,5 @@
-//! Functions of the C library that read or write a few bytes where their arguments point, and do nothing else: sets of signals, attributes.
+//! Functions of the C and C++ libraries that read or write a few bytes where their arguments point, and do nothing else: sets of signals,
+//! attributes, floating-point numbers as text.
 
 use crate::{kernel::passed_calls::passes, run::accesses::argument};
 use core::{ffi::CStr, mem::size_of};
@@ -54,6 +55,18 @@ passes! {
     pthread_barrierattr_destroy => writes::<Barrier>;
     pthread_barrierattr_setpshared => writes::<Barrier>;
     pthread_barrierattr_getpshared => reads::<Barrier>;
+    _ZSt10from_charsPKcS0_RfSt12chars_format => reads_number::<4>;
+    _ZSt10from_charsPKcS0_RdSt12chars_format => reads_number::<8>;
+    _ZSt10from_charsPKcS0_ReSt12chars_format => reads_number::<16>;
+    _ZSt8to_charsPcS_f => writes_number;
+    _ZSt8to_charsPcS_fSt12chars_format => writes_number;
+    _ZSt8to_charsPcS_fSt12chars_formati => writes_number;
+    _ZSt8to_charsPcS_d => writes_number;
+    _ZSt8to_charsPcS_dSt12chars_format => writes_number;
+    _ZSt8to_charsPcS_dSt12chars_formati => writes_number;
+    _ZSt8to_charsPcS_e => writes_number;
+    _ZSt8to_charsPcS_eSt12chars_format => writes_number;
+    _ZSt8to_charsPcS_eSt12chars_formati => writes_number;
 }
 
 /// The part of a set of signals that is in use.
@@ -75,4 +88,17 @@ fn combines(_: &'static CStr, arguments: &[usize; 6], from: &usize) {
     argument(arguments[1], size_of::<Set>(), false, *from);
     argument(arguments[2], size_of::<Set>(), false, *from);
     argument(arguments[0], size_of::<Set>(), true, *from);
+}
+
+/// `std::from_chars`: from a text to the third argument.
+fn reads_number<const BYTES: usize>(_: &'static CStr, arguments: &[usize; 6], from: &usize) {
+    let [first, last, number, ..] = *arguments;
+    argument(first, last.saturating_sub(first), false, *from);
+    argument(number, BYTES, true, *from);
+}
+
+/// `std::to_chars`.
+fn writes_number(_: &'static CStr, arguments: &[usize; 6], from: &usize) {
+    let [first, last, ..] = *arguments;
+    argument(first, last.saturating_sub(first), true, *from);
 }
