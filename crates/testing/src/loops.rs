@@ -371,6 +371,8 @@ pub enum LStmt {
     Retry(u32, u64),
     /// A lock that is looked at first, around a body.
     Locked(u32, bool, Vec<LStmt>),
+    /// Reads these one after the other, and leaves as soon as one of them lets it go.
+    Any(Vec<(L, u64)>),
 }
 
 fn emit(statement: &LStmt, out: &mut Vec<L>) {
@@ -403,6 +405,18 @@ fn emit(statement: &LStmt, out: &mut Vec<L>) {
         }
         LStmt::Retry(x, more) => {
             out.extend([L::Head, L::Load(*x), L::CasReg(*x, *more), L::Again(1, 3)]);
+        }
+        LStmt::Any(reads) => {
+            // Each but the last reads and, unless its value is the one that makes the thread go on, skips the rest.
+            out.push(L::Head);
+            let length = 2 * reads.len();
+            for (index, (read, value)) in reads.iter().enumerate() {
+                out.push(*read);
+                out.push(match index + 1 == reads.len() {
+                    true => L::AgainIf(*value, length),
+                    false => L::SkipUnless(*value, length - 2 * index - 2),
+                });
+            }
         }
         LStmt::Locked(x, look, body) => {
             match look {
@@ -449,16 +463,61 @@ fn statement() -> BoxedStrategy<LStmt> {
     .boxed()
 }
 
+/// A read of a round and the value with which its thread goes on to the next read: often that of the beginning.
+fn look() -> BoxedStrategy<(L, u64)> {
+    let x = || 0..ATOMICS;
+    prop_oneof![
+        4 => x().prop_map(|x| (L::Load(x), 0)),
+        1 => (x(), 1..3u64).prop_map(|(x, v)| (L::Load(x), v)),
+        1 => (x(), 0..2u64, 2..4u64).prop_map(|(x, a, b)| (L::Cas(x, a, b), 0)),
+        1 => (x(), 1..2u64).prop_map(|(x, a)| (L::Cas(x, a, 0), 0)),
+    ]
+    .boxed()
+}
+
+/// A statement of programs whose rounds read several atomics, some of them early and some late.
+fn wide_statement() -> BoxedStrategy<LStmt> {
+    let x = || 0..ATOMICS;
+    let wait = || prop::collection::vec(look(), 1..4).prop_map(LStmt::Any);
+    let one = prop_oneof![
+        4 => (x(), 0..3u64).prop_map(|(x, v)| LStmt::One(L::Store(x, v))),
+        2 => x().prop_map(|x| LStmt::One(L::Add(x, 1))),
+        1 => (x(), 0..2u64, 1..3u64).prop_map(|(x, a, b)| LStmt::One(L::Cas(x, a, b))),
+        1 => x().prop_map(|x| LStmt::One(L::Load(x))),
+        1 => x().prop_map(|x| LStmt::Retry(x, 1)),
+        4 => wait(),
+    ];
+    one.prop_recursive(1, 3, 2, move |inner| {
+        let body = || prop::collection::vec(inner.clone(), 0..2);
+        prop_oneof![
+            1 => (0..2u64, body()).prop_map(|(v, body)| LStmt::When(v, body)),
+            3 => (x(), any::<bool>(), body()).prop_map(|(x, l, body)| LStmt::Locked(x, l, body)),
+        ]
+    })
+    .boxed()
+}
+
+/// Programs whose rounds read several atomics. An old value may be read first and a new one later in the same round.
+pub fn looping_over_several() -> impl Strategy<Value = Looping> {
+    let body = prop::collection::vec(wide_statement(), 2..6);
+    prop_oneof![
+        3 => prop::collection::vec(body.clone(), 2..3),
+        1 => prop::collection::vec(prop::collection::vec(wide_statement(), 1..4), 3..4),
+    ]
+    .prop_map(compiled)
+}
+
 /// Random programs, which shrink statement by statement.
 pub fn looping() -> impl Strategy<Value = Looping> {
     let body = prop::collection::vec(statement(), 1..4);
-    let bodies = prop::collection::vec(body, 2..4);
-    bodies.prop_map(|bodies| {
-        let body = |statements: Vec<LStmt>| {
-            let mut out = Vec::new();
-            statements.iter().for_each(|it| emit(it, &mut out));
-            out
-        };
-        Looping(bodies.into_iter().map(body).collect())
-    })
+    prop::collection::vec(body, 2..4).prop_map(compiled)
+}
+
+fn compiled(bodies: Vec<Vec<LStmt>>) -> Looping {
+    let body = |statements: Vec<LStmt>| {
+        let mut out = Vec::new();
+        statements.iter().for_each(|it| emit(it, &mut out));
+        out
+    };
+    Looping(bodies.into_iter().map(body).collect())
 }

@@ -163,6 +163,24 @@ impl Rf {
         })
     }
 
+    /// Whether a round that ends with this read is one that was taken back: it changes nothing again, and no run in which its thread has gone
+    /// through it shows what others do only as long as it has not.
+    fn was_taken_back(&self, read: u32) -> bool {
+        let (graph, happens) = (&self.graph, &self.others.happens);
+        let thread = happens.thread(read);
+        let (name, line) = (graph.name(thread), happens.of_thread(thread));
+        let count = happens.nth(read) + 1;
+        let mut known = self.tried.iter().filter(|it| {
+            let begun = it.count as usize + it.reads.len() == count;
+            it.kind == Kind::TakenBack && it.name == name && it.place <= read && begun
+        });
+        known.any(|it| {
+            let mine = &line[it.count as usize..count];
+            let mine = mine.iter().map(|at| graph.sources[*at as usize]);
+            it.reads.iter().map(|read| read.source).eq(mine)
+        })
+    }
+
     /// Adds the rounds that left a loop in this run, after others of the same loop were taken back. If one of them reads what an earlier
     /// round has tried, since another order of writes that nobody reads has brought it back, the run is known from elsewhere.
     pub(super) fn add_kept(&mut self, free: u32, plan: &Plan) -> Option<Cut> {
@@ -232,12 +250,17 @@ impl Rf {
         end
     }
 
-    /// Whether a read that was done by default in a round whose beginning was planned was tried.
+    /// A read that was done by default in a round whose beginning was planned. If it was tried, the run is known from elsewhere. If another
+    /// source was, no other run reads from that one and goes on: what follows only then is found by the run in which the thread is held.
     fn tried_inside(&mut self, read: u32, plan: &Plan) -> Option<(u32, u32)> {
         let (graph, happens) = (&self.graph, &self.others.happens);
         let source = graph.sources[read as usize];
         let by_default = read >= plan.steps.len() as u32;
-        if !by_default || !self.was_tried(read, source, read, usize::MAX) {
+        if !by_default || self.kept_round(read).is_some() {
+            return None;
+        }
+        let repeats = self.was_tried(read, source, read, usize::MAX) || self.was_taken_back(read);
+        if !repeats && !self.has_tried_source(read) {
             return None;
         }
         let event = &graph.skeleton.events[read as usize];
@@ -252,7 +275,19 @@ impl Rf {
             }],
             kind: Kind::Kept,
         });
-        Some((read, read))
+        repeats.then_some((read, read))
+    }
+
+    /// Whether an earlier round has tried one of the sources that a read might have.
+    fn has_tried_source(&self, read: u32) -> bool {
+        let touches = &self.graph.touches;
+        let object = touches[read as usize].map(|touch| touch.object);
+        let mut writes = (0..read).filter(|write| {
+            let touch = touches[*write as usize].filter(|touch| touch.writes);
+            touch.is_some_and(|touch| Some(touch.object) == object)
+        });
+        let tried = |source| self.was_tried(read, source, read, usize::MAX);
+        tried(START) || writes.any(tried)
     }
 
     /// The round that a read belongs to, if it left a loop after others were taken back.
