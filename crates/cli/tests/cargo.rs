@@ -100,7 +100,13 @@ fn a_package_that_nobody_changed() {
         "XDG_CACHE_HOME",
         concat!(env!("CARGO_TARGET_TMPDIR"), "/cache"),
     );
-    for variable in ["CARGO_TARGET_DIR", "RUSTFLAGS", "CARGO_ENCODED_RUSTFLAGS"] {
+    // Cargo sets the last one.
+    for variable in [
+        "CARGO_TARGET_DIR",
+        "RUSTFLAGS",
+        "CARGO_ENCODED_RUSTFLAGS",
+        "LD_LIBRARY_PATH",
+    ] {
         command.env_remove(variable);
     }
     let output = command.output().unwrap();

@@ -211,21 +211,29 @@ struct Library {
     rustc: PathBuf,
     /// For this machine.
     place: PathBuf,
-    linker: PathBuf,
 }
+
+/// Comes with rustc.
+const LINKER: &str = "rust-lld";
 
 impl Library {
     fn new(rustc: PathBuf, sysroot: &Path) -> Result<Library, RustError> {
         let place = within(sysroot);
-        let linker = place.join("bin/rust-lld");
+        let linker = place.join("bin").join(LINKER);
         match linker.exists() {
-            true => Ok(Library {
-                rustc,
-                place,
-                linker,
-            }),
+            true => Ok(Library { rustc, place }),
             false => Err(RustError::NoLinker(linker)),
         }
+    }
+
+    /// A tool that comes with rustc. Some look for the compiler's libraries in the wrong place, unless cargo says where they are.
+    fn tool(&self, name: &str) -> Command {
+        let mut command = Command::new(self.place.join("bin").join(name));
+        // `place` is `lib/rustlib/TARGET`.
+        if let Some(libraries) = self.place.ancestors().nth(2) {
+            command.env("LD_LIBRARY_PATH", libraries);
+        }
+        command
     }
 
     /// Makes a directory like the compiler's own, with the same library, with hooks.

@@ -3,7 +3,7 @@
 //! *Called by:* `rust`. *Owns:* nothing but temporary files.
 
 use super::{
-    DROP_HANDLER, LOCK_CONTENDED, Library, PASSES, Replaced, RustError, TEST_MAIN, output,
+    DROP_HANDLER, LINKER, LOCK_CONTENDED, Library, PASSES, Replaced, RustError, TEST_MAIN, output,
 };
 use object::{
     Object, ObjectSection, ObjectSymbol, read::archive::ArchiveFile, read::elf::ElfFile64,
@@ -65,13 +65,13 @@ pub(super) fn translate(
         let input = directory.path().join("code.bc");
         fs::write(&input, code).map_err(failed)?;
         let output_file = directory.path().join(&name);
-        let mut linker = Command::new(&library.linker);
+        let mut linker = library.tool(LINKER);
         linker
             .args(LINKER_FLAGS)
             .arg(format!("--lto-newpm-passes={PASSES}"));
         output(linker.arg("-o").arg(&output_file).arg(&input))?;
         empty(&output_file).map_err(failed)?;
-        let mut weaken = Command::new(library.place.join("bin/rust-objcopy"));
+        let mut weaken = library.tool("rust-objcopy");
         for (found, names) in [
             (&mut replaced.lock, LOCK_CONTENDED),
             (&mut replaced.tests, TEST_MAIN),
