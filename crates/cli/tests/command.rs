@@ -333,21 +333,6 @@ fn replay_of_a_test_says_what_to_type() {
 }
 
 #[test]
-fn what_is_not_there_says_so() {
-    let cases: [&[&str]; 1] = [&["check", "queue.c", "--algorithm=stateful"]];
-    for args in cases {
-        let output = reweave(args);
-        assert_eq!(output.status.code(), Some(2), "{args:?}");
-        assert!(
-            err(&output).contains("not in this version"),
-            "{}",
-            err(&output)
-        );
-        assert_eq!(err(&output).lines().count(), 1, "{}", err(&output));
-    }
-}
-
-#[test]
 fn every_verb_has_help() {
     for verb in [
         "report", "replay", "check", "suite", "estimate", "evaluate", "simulate", "build", "cc",

@@ -75,6 +75,7 @@ impl Run {
         execution.stopped.clear();
         execution.states.clear();
         execution.names.clear();
+        execution.accesses.clear();
         execution.unrecorded = None;
         execution.errors.clear();
         execution.end = End::Done;

@@ -7,7 +7,7 @@
 use crate::run::Run;
 use alloc::{collections::BTreeSet, vec::Vec};
 use core::hash::Hash;
-use reweave_model::{End, Identity, ObjectId, Policy, StateId, Unrecorded};
+use reweave_model::{End, Identity, ObjectId, PlainAccess, Policy, StateId, Unrecorded};
 
 /// The states of a run.
 #[derive(Debug, Default)]
@@ -33,9 +33,14 @@ impl Run {
     }
 
     /// Adds what the run knows: objects, threads, and the operations that threads have come to. `name`: of objects, in all
-    /// runs the same. Without `atomics`: their values are part of the memory that the target adds.
-    pub fn identify(&self, name: impl Fn(ObjectId) -> u64, atomics: bool, out: &mut Identity) {
-        self.state.identify(&name, atomics, out);
+    /// runs the same. `elsewhere`: atomics whose values are part of the memory that the target adds.
+    pub fn identify(
+        &self,
+        name: impl Fn(ObjectId) -> u64,
+        elsewhere: impl Fn(ObjectId) -> bool,
+        out: &mut Identity,
+    ) {
+        self.state.identify(&name, elsewhere, out);
         for pending in &self.pending {
             let Some(pending) = pending else {
                 out.word(0);
@@ -68,6 +73,30 @@ impl Run {
         self.execution.states.push(id);
     }
 
+    /// A thread accesses memory, which is no event. Accesses behind steps that were tried before are known.
+    pub fn note_access(&mut self, mut access: PlainAccess) {
+        let done = self.execution.events.len();
+        if done < self.plan.steps.len() || self.execution.unrecorded.is_some() {
+            return;
+        }
+        access.position = done as u32;
+        access.threads = self.execution.threads.len() as u32;
+        let all = &mut self.execution.accesses;
+        if let Some(last) = all.last_mut() {
+            let end = last.address + u64::from(last.bytes);
+            let goes_on = PlainAccess {
+                address: end,
+                bytes: access.bytes,
+                ..*last
+            };
+            if goes_on == access && last.bytes < 1 << 20 {
+                last.bytes += access.bytes;
+                return;
+            }
+        }
+        all.push(access);
+    }
+
     /// The names of all objects, when the run is over.
     pub fn name_objects(&mut self, name: impl Fn(ObjectId) -> u64) {
         let count = self.execution.objects.len() as u32;
@@ -80,6 +109,9 @@ impl Run {
         let Policy::States { livelock } = self.plan.policy else {
             return None;
         };
+        if self.execution.unrecorded.is_some() {
+            return Some(End::Redundant);
+        }
         self.known.again.then_some(match livelock {
             true => End::Livelock,
             false => End::Redundant,

@@ -165,6 +165,25 @@ pub struct Attempt {
     pub events: Vec<Event>,
 }
 
+/// An access to memory that is no event, or what an event does to memory: noted where states are recorded and races are looked for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct PlainAccess {
+    /// After so many events of the run.
+    pub position: u32,
+    /// By this thread.
+    pub thread: ThreadId,
+    /// While there were so many threads.
+    pub threads: u32,
+    /// Where: the same in every run.
+    pub address: u64,
+    /// How far.
+    pub bytes: u32,
+    /// Whether it writes, or gives the memory back.
+    pub write: bool,
+    /// Whether it is atomic.
+    pub atomic: bool,
+}
+
 /// How a run ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub enum End {
@@ -206,8 +225,10 @@ pub struct Execution {
     /// Under [`Policy::States`](crate::Policy::States): the state before the first event and after each event. The one after the last event is
     /// missing where the program ended with it.
     pub states: Vec<StateId>,
-    /// With them, for each object a name that is the same in every run.
+    /// With them, for each object a name that is the same in every run. The lowest bit is set for one that orders no memory.
     pub names: Vec<u64>,
+    /// Accesses to memory behind the steps that the plan is the first to try, in order, where races are looked for.
+    pub accesses: Vec<PlainAccess>,
     /// Why the states are not all there is to the future of the program, if so: then they are of no use.
     pub unrecorded: Option<Unrecorded>,
     /// Whether waits could end without a notification.

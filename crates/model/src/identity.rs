@@ -84,6 +84,13 @@ impl Identity {
         self.high = mix(self.high.rotate_left(23) ^ word, 0xc2b2_ae3d_27d4_eb4f);
     }
 
+    /// Adds a part of what comes in no order.
+    #[inline]
+    pub fn add(&mut self, part: Identity) {
+        self.low = self.low.wrapping_add(mix(part.low, 2));
+        self.high = self.high.wrapping_add(mix(part.high, 3));
+    }
+
     /// The number.
     pub fn id(self) -> StateId {
         StateId(u128::from(self.high) << 64 | u128::from(self.low))
@@ -118,12 +125,17 @@ impl Hasher for Identity {
 
 /// What of a state lies in the model.
 impl Machine {
-    /// Adds objects and threads. Without `atomics`: their values are part of the memory that the target adds.
-    pub fn identify(&self, name: impl Fn(ObjectId) -> u64, atomics: bool, out: &mut Identity) {
+    /// Adds threads, and the objects that are not `elsewhere`: atomics whose values are part of the memory that the target adds.
+    pub fn identify(
+        &self,
+        name: impl Fn(ObjectId) -> u64,
+        elsewhere: impl Fn(ObjectId) -> bool,
+        out: &mut Identity,
+    ) {
         let mut sum = (0, 0);
         for (object, index) in self.objects().iter().zip(0..) {
-            let left_out = matches!(object, Object::Atomic(_)) && !atomics;
-            if !left_out && !object.is_idle() {
+            let left_out = || matches!(object, Object::Atomic(_)) && elsewhere(ObjectId(index));
+            if !object.is_idle() && !left_out() {
                 // Objects have numbers in the order of their first use, which is not part of the state: a sum in no order.
                 let mut one = Identity::default();
                 one.word(name(ObjectId(index)));
@@ -191,7 +203,7 @@ mod tests {
 
     fn id(machine: &Machine) -> StateId {
         let mut identity = Identity::default();
-        machine.identify(|object| u64::from(object.0), true, &mut identity);
+        machine.identify(|object| u64::from(object.0), |_| false, &mut identity);
         identity.id()
     }
 
@@ -216,7 +228,7 @@ mod tests {
                 machine.create(Object::Atomic(value));
             }
             let mut identity = Identity::default();
-            machine.identify(|object| values[object.index()], true, &mut identity);
+            machine.identify(|object| values[object.index()], |_| false, &mut identity);
             identity.id()
         });
         assert_eq!(states[0], states[1]);

@@ -25,7 +25,7 @@ pub use clock::Clock;
 pub use dependence::{Access, Class};
 pub use divergence::Divergence;
 pub use execution::{
-    Attempt, Edge, End, Event, Execution, Gate, Pending, Site, ThreadRecord, Watch,
+    Attempt, Edge, End, Event, Execution, Gate, Pending, PlainAccess, Site, ThreadRecord, Watch,
 };
 pub use identity::{Identity, StateId, Unrecorded};
 pub use machine::{Effect, Machine, Moment};

@@ -149,7 +149,7 @@ impl LoopMachine {
     fn state(&self) -> StateId {
         let mut identity = Identity::default();
         let name = |object: ObjectId| u64::from(object.0);
-        self.run.identify(name, true, &mut identity);
+        self.run.identify(name, |_| false, &mut identity);
         self.threads.iter().for_each(|it| it.at.hash(&mut identity));
         identity.id()
     }

@@ -243,7 +243,7 @@ impl Machine {
     fn state(&self) -> StateId {
         let mut identity = Identity::default();
         let name = |object: ObjectId| u64::from(object.0);
-        self.run.identify(name, true, &mut identity);
+        self.run.identify(name, |_| false, &mut identity);
         for thread in &self.threads {
             let place = (thread.body, thread.pc, thread.part);
             let values = (thread.register, thread.seen, thread.guess);

@@ -7,7 +7,8 @@ use crate::{
 use alloc::{string::String, vec::Vec};
 use reweave_model::{
     Access, Attempt, Class, Code, Edge, End, Error, Event, Execution, Gate, Kind, Object, ObjectId,
-    OnceState, Op, OpKind, Orders, Pending, Pipe, Site, ThreadId, ThreadRecord, Watch,
+    OnceState, Op, OpKind, Orders, Pending, Pipe, PlainAccess, Site, StateId, ThreadId,
+    ThreadRecord, Unrecorded, Watch,
 };
 
 const OK: u64 = 1;
@@ -280,7 +281,8 @@ pub(crate) fn write_execution(out: &mut Writer<'_>, execution: &Execution) {
     let flags = u32::from(execution.spurious)
         | u32::from(execution.peeked) << 1
         | u32::from(execution.timeouts_cut) << 2
-        | u32::from(execution.clocks_cut) << 3;
+        | u32::from(execution.clocks_cut) << 3
+        | u32::from(!execution.states.is_empty() || execution.unrecorded.is_some()) << 4;
     out.pair(end.unwrap_or(0) as u32, flags);
     out.word(u64::from(execution.max_steps));
     out.word(execution.threads.len() as u64);
@@ -311,10 +313,94 @@ pub(crate) fn write_execution(out: &mut Writer<'_>, execution: &Execution) {
         }
     }
     write_rounds(out, execution);
+    write_states(out, execution);
     out.word(execution.errors.len() as u64);
     for error in &execution.errors {
         write_error(out, error);
     }
+}
+
+/// States of the run and names of its objects, if there are any.
+fn write_states(out: &mut Writer<'_>, execution: &Execution) {
+    if execution.states.is_empty() && execution.unrecorded.is_none() {
+        return;
+    }
+    let why = |why| Unrecorded::ALL.iter().position(|it| *it == why);
+    let unrecorded = execution.unrecorded.and_then(why);
+    out.word(unrecorded.map_or(0, |why| why as u64 + 1));
+    out.pair(execution.states.len() as u32, execution.names.len() as u32);
+    for state in &execution.states {
+        out.word((state.0 >> 64) as u64);
+        out.word(state.0 as u64);
+    }
+    for name in &execution.names {
+        out.word(*name);
+    }
+    out.word(execution.accesses.len() as u64);
+    for access in &execution.accesses {
+        let flags = u32::from(access.write) | u32::from(access.atomic) << 1;
+        out.pair(access.position, access.thread.0);
+        out.pair(access.threads << 2 | flags, access.bytes);
+        out.word(access.address);
+    }
+}
+
+fn read_states(
+    from: &mut Reader<'_>,
+    into: &mut Execution,
+    recorded: bool,
+) -> Result<(), Malformed> {
+    into.states.clear();
+    into.names.clear();
+    into.accesses.clear();
+    into.unrecorded = None;
+    if !recorded {
+        return Ok(());
+    }
+    into.unrecorded = match from.word()? {
+        0 => None,
+        why => Some(*Unrecorded::ALL.get(why as usize - 1).ok_or(Malformed)?),
+    };
+    let (states, names) = from.pair()?;
+    if states as usize > into.events.len() + 1 {
+        return Err(Malformed);
+    }
+    for _ in 0..states {
+        let high = u128::from(from.word()?);
+        into.states
+            .push(StateId(high << 64 | u128::from(from.word()?)));
+    }
+    for _ in 0..names {
+        into.names.push(from.word()?);
+    }
+    for _ in 0..from.count()? {
+        let access = read_access(from)?;
+        let last = into.accesses.last().map_or(0, |last| last.position);
+        let known = access.thread.index() < into.threads.len();
+        if !known || access.position < last || access.position as usize > into.events.len() {
+            return Err(Malformed);
+        }
+        into.accesses.push(access);
+    }
+    Ok(())
+}
+
+fn read_access(from: &mut Reader<'_>) -> Result<PlainAccess, Malformed> {
+    let (position, thread) = from.pair()?;
+    let (threads, bytes) = from.pair()?;
+    let address = from.word()?;
+    if address.checked_add(u64::from(bytes) + 8).is_none() {
+        return Err(Malformed);
+    }
+    Ok(PlainAccess {
+        position,
+        thread: ThreadId(thread),
+        threads: threads >> 2,
+        address,
+        bytes,
+        write: threads & 1 != 0,
+        atomic: threads & 2 != 0,
+    })
 }
 
 /// Rounds of loops that changed nothing.
@@ -433,6 +519,7 @@ pub(crate) fn read_execution(
         into.watches.push(Watch { since, words });
     }
     read_rounds(from, into)?;
+    read_states(from, into, flags & 16 != 0)?;
     into.pointers.clear();
     into.errors.clear();
     for _ in 0..from.count()? {

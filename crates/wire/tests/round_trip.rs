@@ -2,7 +2,8 @@
 
 use reweave_model::{
     Access, Class, Edge, End, Event, Execution, Gate, Object, ObjectId, OnceState, Op, OpKind,
-    Operands, Order, Orders, Pending, Rmw, RmwKind, Site, ThreadId, ThreadRecord, Watch,
+    Operands, Order, Orders, Pending, PlainAccess, Rmw, RmwKind, Site, StateId, ThreadId,
+    ThreadRecord, Unrecorded, Watch,
 };
 use reweave_wire::{
     Beginning, Detail, Library, Malformed, MemoryImage, MemoryWrite, Note, Parts, Place, PlaceKind,
@@ -133,6 +134,20 @@ fn execution(ops: &[Op]) -> Execution {
         timeouts_cut: true,
         clocks_cut: true,
         max_steps: 1000,
+        states: (0..=ops.len() as u128)
+            .map(|state| StateId(state << 64 | 7))
+            .collect(),
+        names: vec![u64::MAX, 5],
+        accesses: vec![PlainAccess {
+            position: 1,
+            thread: ThreadId(1),
+            threads: 2,
+            address: 77,
+            bytes: 16,
+            write: true,
+            atomic: false,
+        }],
+        unrecorded: Some(Unrecorded::Calls),
         end: End::Livelock,
         ..Execution::default()
     }

@@ -525,16 +525,8 @@ fn spelled(value: impl ValueEnum) -> String {
 }
 
 fn algorithm(text: &str) -> Result<AlgorithmName, String> {
-    match text {
-        // In the contract, and not yet here.
-        "stateful" => Err(format!(
-            "not in this version (reweave {})",
-            env!("CARGO_PKG_VERSION")
-        )),
-        _ => text
-            .parse::<AlgorithmName>()
-            .map_err(|error| error.to_string()),
-    }
+    text.parse::<AlgorithmName>()
+        .map_err(|error| error.to_string())
 }
 
 pub(super) fn number<T: FromStr<Err = ParseIntError>>(text: &str) -> Result<T, String> {
@@ -696,10 +688,6 @@ mod tests {
             ),
             ("a.c --format xml", "one of text, json"),
             ("a.c --algorithm quick", "no algorithm is called `quick`"),
-            (
-                "a.c --algorithm stateful",
-                "--algorithm stateful: not in this version",
-            ),
             ("a.c --threads green", "one of fiber, os"),
             (
                 "a.c --threads os --restart fork",

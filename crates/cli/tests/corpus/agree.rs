@@ -45,7 +45,9 @@ impl Trial<'_> {
         };
         let (optimal, _) = explore("optimal", counts.as_ref().map(|counts| counts.optimal))?;
         let (rf, ran) = explore("rf", counts.as_ref().and_then(|counts| counts.rf))?;
-        same(&optimal, &rf).map_err(|what| ran.wrong(what))
+        same(&optimal, ("rf", &rf)).map_err(|what| ran.wrong(what))?;
+        let (stateful, ran) = explore("stateful", None)?;
+        same(&optimal, ("stateful", &stateful)).map_err(|what| ran.wrong(what))
     }
 
     /// What there is to count, if the program is small enough and does the same whenever its operations are in the same order.
@@ -66,7 +68,7 @@ impl Trial<'_> {
 }
 
 /// Whether two algorithms came to the same, as far as both looked.
-fn same(optimal: &ResultDocument, rf: &ResultDocument) -> Result<(), String> {
+fn same(optimal: &ResultDocument, (name, other): (&str, &ResultDocument)) -> Result<(), String> {
     let limited = |document: &ResultDocument| {
         let limit = |reason: &String| reason == "max-executions" || reason == "budget";
         document.incomplete.iter().any(limit)
@@ -83,8 +85,8 @@ fn same(optimal: &ResultDocument, rf: &ResultDocument) -> Result<(), String> {
         these.difference(&those).next().cloned()
     };
     for (name, some, whole, others) in [
-        ("rf", optimal, !limited(rf), rf),
-        ("optimal", rf, !limited(optimal), optimal),
+        (name, optimal, !limited(other), other),
+        ("optimal", other, !limited(optimal), optimal),
     ] {
         let errors = missed(&some.errors, &others.errors);
         let missed = errors.or_else(|| missed(&some.warnings, &others.warnings));
@@ -92,11 +94,11 @@ fn same(optimal: &ResultDocument, rf: &ResultDocument) -> Result<(), String> {
             return Err(format!("{name} misses {missed:?}"));
         }
     }
-    match limited(optimal) || optimal.incomplete == rf.incomplete {
+    match limited(optimal) || optimal.incomplete == other.incomplete {
         true => Ok(()),
         false => Err(format!(
-            "optimal is incomplete by {:?}, rf by {:?}",
-            optimal.incomplete, rf.incomplete
+            "optimal is incomplete by {:?}, {name} by {:?}",
+            optimal.incomplete, other.incomplete
         )),
     }
 }

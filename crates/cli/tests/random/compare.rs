@@ -5,11 +5,11 @@ use super::{
     machine::{Machine, Outcomes, needs_two_steps},
 };
 use reweave_explore::{AlgorithmName, Flow, Options, Search, Target};
-use reweave_model::{End, Event, Execution, Kind, Op, Plan, ThreadId};
+use reweave_model::{End, Event, Execution, Gate, Kind, Op, Plan, Site, ThreadId};
 use reweave_native::{Launch, NativeTarget, Note, Restart, Rule, Threads};
 use reweave_testing::class::{Order, class, in_one_step};
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     ffi::OsString,
     path::{Path, PathBuf},
     process::Command,
@@ -36,7 +36,15 @@ pub struct Found {
     /// Of runs that foretold a writer which could not come, or came too early.
     pub untrue: Classes,
     pub events: u64,
+    /// A loop waited.
+    waits: bool,
+    /// What threads did, whatever else happened, and how runs ended.
+    deeds: BTreeSet<Deed>,
+    ends: BTreeSet<u8>,
 }
+
+/// What a thread did: its path, where, which operation, whether it succeeded, and what it got.
+type Deed = (Vec<u32>, Site, u8, bool, u64);
 
 impl Found {
     fn note(&mut self, execution: &Execution, one_step: bool) {
@@ -44,6 +52,20 @@ impl Found {
             return self.note(&in_one_step(execution), false);
         }
         self.events += execution.events.len() as u64;
+        let waits =
+            |event: &&Event| !matches!(event.op, Op::Await(..)) && event.op.mutex().is_none();
+        self.waits |= execution
+            .events
+            .iter()
+            .any(|event| event.gate != Gate::Open);
+        self.deeds
+            .extend(execution.events.iter().filter(waits).map(|event| {
+                let path = execution.threads[event.thread.index()].path.clone();
+                (path, event.site, event.op.kind().0, event.ok, event.result)
+            }));
+        if execution.end != End::Redundant {
+            self.ends.insert(execution.end as u8);
+        }
         let order = Order::of(execution);
         if execution.end == End::Redundant {
             return meet(&mut self.untrue, &order, execution);
@@ -272,6 +294,34 @@ impl Built<'_> {
         }
         match classes.values().find(|met| met.times != 1) {
             Some(met) => Err(name(format!("meets {} times {}", met.times, met.name))),
+            None => Ok(true),
+        }
+    }
+
+    /// `stateful` meets all ends of runs, and all that threads do; `false`: it does not serve.
+    pub fn by_states(&self, oracle: &Oracle, workers: usize) -> Result<bool, String> {
+        let limit = 2 * oracle.interleavings() + 100;
+        let all = self.all(Way::USUAL, oracle.one_step, limit)?;
+        let algorithm = AlgorithmName::Stateful;
+        let way = Way {
+            algorithm,
+            workers,
+            ..Way::USUAL
+        };
+        let Some(found) = self.explore(way, oracle.one_step, 50 * limit)? else {
+            return Ok(false);
+        };
+        // A loop that waits is parked by the others, and its rounds are no events.
+        let parks = ended(&all.classes, End::Livelock) > 0 || all.waits;
+        if all.ends != found.ends {
+            return Err(format!(
+                "stateful: ends {:?} and not {:?}",
+                found.ends, all.ends
+            ));
+        }
+        let missed = all.deeds.difference(&found.deeds).next();
+        match missed.filter(|_| !parks) {
+            Some(deed) => Err(format!("stateful misses {deed:?}")),
             None => Ok(true),
         }
     }

@@ -196,8 +196,14 @@ fn every_way(case: &Case, number: usize, programs: &[PathBuf]) -> Result<bool, S
     if case.seed.is_multiple_of(4) {
         first.command(oracle, AlgorithmName::Optimal, restart(case.seed))?;
     }
+    if first.by_states(oracle, 1 + (case.seed % 2) as usize)? {
+        BY_STATES.fetch_add(1, Relaxed);
+    }
     by_reads(case, &first)
 }
+
+/// How many programs `stateful` served.
+static BY_STATES: AtomicU64 = AtomicU64::new(0);
 
 /// `rf` meets each of its classes once, with one worker and with several.
 fn by_reads(case: &Case, built: &Built) -> Result<bool, String> {
@@ -351,9 +357,10 @@ fn compare_many(trial: Trial, usual: u64, seed: u64) {
     });
     let served = served.into_inner();
     println!(
-        "{cases} of {} programs compared, {} classes; rf served {served}",
+        "{cases} of {} programs compared, {} classes; rf served {served}, stateful {}",
         tried.into_inner(),
-        classes.into_inner()
+        classes.into_inner(),
+        BY_STATES.swap(0, Relaxed)
     );
     if let Some((case, why)) = failed.into_inner().expect("nobody panics") {
         let seed = case.seed;

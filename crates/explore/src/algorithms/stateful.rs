@@ -32,11 +32,12 @@
 //! One table serves all workers, and is stored with the search. A search cannot be split: what is tried in a state follows from what others
 //! find below it.
 //!
-//! *Never reports* a state twice; a run that comes to a visited one is counted as redundant. *May miss* nothing but data races that only other
-//! runs to the same state have seen: see `docs/design/state.md`.
+//! *Never reports* a state twice; a run that comes to a visited one is counted as redundant. *May miss* nothing: where data races are looked
+//! for, it serves only if locks keep all accesses apart (`locks`).
 
 mod cycles;
 mod graph;
+mod locks;
 mod touches;
 
 use crate::{
@@ -49,6 +50,7 @@ use crate::{
     replay::Replay,
 };
 use graph::{Goes, Graph, Index, Next};
+use locks::Uses;
 use reweave_model::{Choice, End, Execution, Plan, Policy, Step, ThreadId};
 use serde::{Deserialize, Serialize};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -62,6 +64,7 @@ pub(crate) struct Visited(Mutex<Table>);
 struct Table {
     graph: Graph,
     touches: Touches,
+    uses: Uses,
 }
 
 /// The same as plain data.
@@ -172,6 +175,12 @@ impl Stateful {
         }
         let mut last = None;
         for position in 0..=execution.events.len() {
+            let apart = (table.uses).look_at(execution, &self.replay.state, position);
+            if !apart {
+                return Err(Unfit::because(
+                    "memory is shared without one lock, and data races in it show only in whole runs",
+                ));
+            }
             let graph = &mut table.graph;
             let state = execution.states.get(position);
             let Some(state) = state.filter(|_| !ends_program(execution, position)) else {
@@ -188,7 +197,11 @@ impl Stateful {
                     at
                 }
                 Some(at) => at,
-                None => graph.add(*state, threads),
+                None => {
+                    // All runs begin in one state.
+                    consistent(position > 0 || graph.nodes.is_empty())?;
+                    graph.add(*state, threads)
+                }
             };
             if let Some((from, step)) = last {
                 consistent(graph.goes(from, step, Goes::To(at)))?;

@@ -32,7 +32,7 @@ pub unsafe fn interrupted() {
 }
 
 /// Global state that is borrowed for a scope. See the module.
-pub struct RunCell<T> {
+pub struct RunCell<T, const ASIDE: bool = false> {
     state: UnsafeCell<u8>,
     value: UnsafeCell<MaybeUninit<T>>,
     #[cfg(debug_assertions)]
@@ -41,11 +41,11 @@ pub struct RunCell<T> {
 
 // SAFETY: at most one OS thread at a time runs code that reaches the cell, and a hand-over between OS threads is a futex,
 // which orders memory (see the module).
-unsafe impl<T> Sync for RunCell<T> {}
+unsafe impl<T, const ASIDE: bool> Sync for RunCell<T, ASIDE> {}
 
-impl<T> RunCell<T> {
+impl<T, const ASIDE: bool> RunCell<T, ASIDE> {
     /// A cell that holds a value from the beginning.
-    pub const fn new(value: T) -> RunCell<T> {
+    pub const fn new(value: T) -> RunCell<T, ASIDE> {
         RunCell {
             state: UnsafeCell::new(FREE),
             value: UnsafeCell::new(MaybeUninit::new(value)),
@@ -55,7 +55,7 @@ impl<T> RunCell<T> {
     }
 
     /// A cell that gets its value by [`RunCell::fill`] before it is borrowed.
-    pub const fn empty() -> RunCell<T> {
+    pub const fn empty() -> RunCell<T, ASIDE> {
         RunCell {
             state: UnsafeCell::new(EMPTY),
             value: UnsafeCell::new(MaybeUninit::uninit()),
@@ -77,7 +77,7 @@ impl<T> RunCell<T> {
     /// The value, until the guard is dropped.
     #[inline(always)]
     #[track_caller]
-    pub fn borrow(&self) -> Borrow<'_, T> {
+    pub fn borrow(&self) -> Borrow<'_, T, ASIDE> {
         // SAFETY: one OS thread at a time comes here; the flag is not kept by reference anywhere.
         unsafe {
             if *self.state.get() != FREE {
@@ -95,7 +95,7 @@ impl<T> RunCell<T> {
     /// As [`RunCell::borrow`]; nothing while the value is borrowed or not made yet.
     #[inline]
     #[track_caller]
-    pub fn try_borrow(&self) -> Option<Borrow<'_, T>> {
+    pub fn try_borrow(&self) -> Option<Borrow<'_, T, ASIDE>> {
         // SAFETY: one OS thread at a time comes here; the flag is not kept by reference anywhere.
         let free = unsafe { *self.state.get() } == FREE;
         free.then(|| self.borrow())
@@ -146,12 +146,25 @@ impl<T> RunCell<T> {
     }
 }
 
-/// A borrow of a [`RunCell`].
-pub struct Borrow<'a, T> {
-    cell: &'a RunCell<T>,
+/// Of a cell that is changed in a run and either belongs to the states of the run, or has no effect on what the program does next. See
+/// [`CHANGED`].
+pub const ASIDE: bool = true;
+
+/// Whether any cell was changed that is not [`ASIDE`]: states of the run do not hold what it keeps.
+pub static CHANGED: RunValue<bool> = RunValue::new(false);
+
+/// Something has changed that no state holds.
+#[inline(always)]
+pub fn changed() {
+    CHANGED.set(true);
 }
 
-impl<T> Deref for Borrow<'_, T> {
+/// A borrow of a [`RunCell`].
+pub struct Borrow<'a, T, const ASIDE: bool = false> {
+    cell: &'a RunCell<T, ASIDE>,
+}
+
+impl<T, const ASIDE: bool> Deref for Borrow<'_, T, ASIDE> {
     type Target = T;
 
     #[inline(always)]
@@ -162,15 +175,18 @@ impl<T> Deref for Borrow<'_, T> {
     }
 }
 
-impl<T> DerefMut for Borrow<'_, T> {
+impl<T, const ASIDE: bool> DerefMut for Borrow<'_, T, ASIDE> {
     #[inline(always)]
     fn deref_mut(&mut self) -> &mut T {
+        if !ASIDE {
+            changed();
+        }
         // SAFETY: as for `deref`: the guard is the only way to the value, and it is borrowed mutably here.
         unsafe { (*self.cell.value.get()).assume_init_mut() }
     }
 }
 
-impl<T> Drop for Borrow<'_, T> {
+impl<T, const ASIDE: bool> Drop for Borrow<'_, T, ASIDE> {
     #[inline(always)]
     fn drop(&mut self) {
         // SAFETY: one OS thread at a time comes here; the value is no longer reachable through this guard.

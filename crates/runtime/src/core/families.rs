@@ -5,7 +5,7 @@
 
 use super::per_process::ProcessChange;
 use core::ffi::c_int;
-use reweave_model::{End, Site, ThreadId};
+use reweave_model::{End, Identity, Site, ThreadId};
 use reweave_wire::Beginning;
 
 /// A family of calls, as `core` sees it.
@@ -38,6 +38,8 @@ pub struct Family {
     pub module_released: fn(usize, Site),
     /// Passes each page that the program has mapped and written to.
     pub each_mapped_page: fn(&mut PageVisitor<'_>),
+    /// Adds to a state of the run what calls keep outside of the program's memory: see [`super::cell::ASIDE`].
+    pub identify: fn(&mut Identity),
     /// Passes each pointer of the program that a call keeps for it outside of the program's memory, when a run has ended.
     pub each_kept: fn(&mut PointerVisitor<'_>),
     /// After each run, before its execution is closed: judges what can only be judged then.
@@ -86,6 +88,7 @@ impl Family {
         module_retained: |_, _| {},
         module_released: |_, _| {},
         each_mapped_page: |_| {},
+        identify: |_| {},
         each_kept: |_| {},
         conclude: |_| {},
         before_report: || {},
@@ -147,6 +150,10 @@ pub fn module_released(address: usize, site: Site) {
 
 pub fn each_mapped_page(each: &mut PageVisitor<'_>) {
     crate::each_family(|family| (family.each_mapped_page)(each));
+}
+
+pub fn identify(out: &mut Identity) {
+    crate::each_family(|family| (family.identify)(out));
 }
 
 pub fn each_kept(each: &mut PointerVisitor<'_>) {

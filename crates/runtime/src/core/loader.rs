@@ -12,7 +12,12 @@ pub use symbols::next;
 use symbols::{define_one_name, thread_local};
 
 use crate::{
-    core::{cell::RunCell, program_start, restore::PAGE, sys},
+    core::{
+        cell::{ASIDE, RunCell},
+        program_start,
+        restore::PAGE,
+        sys,
+    },
     real,
 };
 use alloc::vec::Vec;
@@ -80,7 +85,7 @@ struct Watch {
     found: Vec<Late>,
 }
 
-static WATCH: RunCell<Option<Watch>> = RunCell::new(None);
+static WATCH: RunCell<Option<Watch>, ASIDE> = RunCell::new(None);
 
 unsafe extern "C" {
     /// What the loader tells debuggers.

@@ -1,7 +1,7 @@
 //! The modules of the program: its executable, its libraries, and the number under which each of their addresses is a site.
 
 use crate::core::{
-    cell::{RunCell, RunValue},
+    cell::{ASIDE, RunCell, RunValue},
     restore::PAGE,
 };
 use alloc::{string::String, vec::Vec};
@@ -22,7 +22,7 @@ pub struct Module {
     pub library: bool,
 }
 
-static MODULES: RunCell<Vec<Module>> = RunCell::new(Vec::new());
+static MODULES: RunCell<Vec<Module>, ASIDE> = RunCell::new(Vec::new());
 /// Where the executable lies: nearly all sites are there.
 static PROGRAM: RunValue<(usize, usize)> = RunValue::new((0, 0));
 

@@ -39,13 +39,13 @@ pub enum ProcessChange {
 }
 
 /// A value of each process.
-pub struct PerProcess<T> {
-    now: RunCell<T>,
-    others: RunCell<Vec<Option<T>>>,
+pub struct PerProcess<T, const ASIDE: bool = false> {
+    now: RunCell<T, ASIDE>,
+    others: RunCell<Vec<Option<T>>, ASIDE>,
 }
 
-impl<T: Clone> PerProcess<T> {
-    pub const fn new(value: T) -> PerProcess<T> {
+impl<T: Clone, const ASIDE: bool> PerProcess<T, ASIDE> {
+    pub const fn new(value: T) -> PerProcess<T, ASIDE> {
         PerProcess {
             now: RunCell::new(value),
             others: RunCell::new(Vec::new()),
@@ -55,12 +55,12 @@ impl<T: Clone> PerProcess<T> {
     /// The running process's value, for a scope.
     #[inline(always)]
     #[track_caller]
-    pub fn borrow(&self) -> Borrow<'_, T> {
+    pub fn borrow(&self) -> Borrow<'_, T, ASIDE> {
         self.now.borrow()
     }
 
     /// The cell of the running process's value.
-    pub fn cell(&self) -> &RunCell<T> {
+    pub fn cell(&self) -> &RunCell<T, ASIDE> {
         &self.now
     }
 

@@ -11,6 +11,35 @@ pub const PAGE: usize = 4096;
 
 const WRITABLE: i32 = libc::PROT_READ | libc::PROT_WRITE;
 
+/// Some words of memory.
+pub struct Line<'a> {
+    pub address: usize,
+    pub words: &'a [u64],
+}
+
+/// Words of a line.
+const LINE: usize = 8;
+
+/// Passes the lines of a page that differ from its copy.
+fn compare(page: usize, copy: usize, each: &mut dyn FnMut(Line<'_>)) {
+    // SAFETY: both are whole pages that are mapped and readable, and no code of the program runs.
+    let (now, then) = unsafe {
+        let now = core::slice::from_raw_parts(page as *const u64, PAGE / 8);
+        (
+            now,
+            core::slice::from_raw_parts(copy as *const u64, PAGE / 8),
+        )
+    };
+    if now == then {
+        return;
+    }
+    let lines = now.chunks_exact(LINE).zip(then.chunks_exact(LINE));
+    for (index, (words, _)) in lines.enumerate().filter(|(_, (now, then))| now != then) {
+        let address = page + index * LINE * 8;
+        each(Line { address, words });
+    }
+}
+
 struct Region {
     start: usize,
     end: usize,
@@ -195,6 +224,36 @@ impl Snapshot {
             // listed as hot.
             unsafe {
                 core::ptr::copy_nonoverlapping(*copy as *const u8, *page as *mut u8, PAGE);
+            }
+        }
+    }
+
+    /// Passes each line of memory that holds something else than at the beginning of the run. They come in no order.
+    pub fn each_changed(&self, each: &mut dyn FnMut(Line<'_>)) {
+        if self.forked {
+            for region in &self.regions {
+                for page in 0..region.hot.len() {
+                    let offset = page * PAGE;
+                    compare(region.start + offset, region.copy + offset, each);
+                }
+            }
+        }
+        for (page, copy) in self.hot.iter().filter(|_| !self.forked) {
+            compare(*page, *copy, each);
+        }
+        for (start, copy) in &self.parts {
+            // SAFETY: `add_part` was given a mapped range of this length, and no code of the program runs.
+            let now = unsafe { core::slice::from_raw_parts(*start as *const u8, copy.len()) };
+            if now != &**copy {
+                for (at, byte) in now
+                    .iter()
+                    .enumerate()
+                    .filter(|(at, byte)| copy[*at] != **byte)
+                {
+                    let words = &[u64::from(*byte)];
+                    let address = start + at;
+                    each(Line { address, words });
+                }
             }
         }
     }

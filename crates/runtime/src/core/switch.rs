@@ -58,19 +58,41 @@ pub unsafe fn switch(save: *mut *mut u8, to: *mut u8) {
 /// Below `top` (aligned to 16) lies memory that nobody uses.
 pub unsafe fn prepare(top: *mut u8, entry: extern "C" fn() -> !) -> *mut u8 {
     let words = top.cast::<u64>();
-    // SAFETY: as promised. From the top: no return address (where unwinders stop), the entry, control words.
+    // SAFETY: as promised. From the top: no return address (where unwinders stop), the entry, what goes there, control words.
     unsafe {
         words.sub(1).write(0);
         words.sub(2).write(entry as usize as u64);
-        words.sub(3).write(0);
+        words
+            .sub(3)
+            .write(begin as unsafe extern "C" fn() as usize as u64);
+        words.sub(4).write(0);
         asm!(
             "stmxcsr [{0}]",
             "fnstcw [{0} + 4]",
-            in(reg) words.sub(3),
+            in(reg) words.sub(4),
             options(nostack)
         );
-        words.sub(3).cast()
+        words.sub(4).cast()
     }
+}
+
+/// The first thing on a new stack: goes to the entry on top, with registers that hold the same in every run.
+///
+/// # Safety
+///
+/// Jumped to by [`switch`] on a stack made by [`prepare`].
+#[unsafe(naked)]
+unsafe extern "C" fn begin() {
+    core::arch::naked_asm!(
+        "pop rax",
+        "xor ebx, ebx",
+        "xor ebp, ebp",
+        "xor r12d, r12d",
+        "xor r13d, r13d",
+        "xor r14d, r14d",
+        "xor r15d, r15d",
+        "jmp rax",
+    )
 }
 
 /// Where the running thread's own memory is.

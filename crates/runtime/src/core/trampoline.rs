@@ -3,11 +3,77 @@
 //! All of them are made of the same few pieces of assembly ([`assembly!`]), so that registers are saved in one way only and
 //! unwinders find their way through every one of them.
 
+use super::cell::RunValue;
+
 /// What a trampoline pushes: callee-saved registers and the return address into the program.
 #[repr(C)]
 pub struct Frame {
     pub registers: [usize; 6],
     pub return_address: usize,
+}
+
+/// The innermost call of the running thread into the runtime; 0: it is in none. Calls of threads that do not run lie in their records.
+pub static CALL: RunValue<usize> = RunValue::new(0);
+
+/// What a trampoline pushes below its [`Frame`] and the arguments: the call's past, which with them says all that the call depends on.
+#[repr(C)]
+pub struct CallRecord {
+    /// The call around this one; 0: there is none.
+    outer: usize,
+    /// A sum over the operations that the call has done so far.
+    pub done: u64,
+}
+
+impl CallRecord {
+    /// Where what a state holds of a call begins: its past, its arguments, its frame, and the stack above.
+    pub fn live(call: usize) -> usize {
+        call + core::mem::offset_of!(CallRecord, done)
+    }
+}
+
+/// Whether the run at hand records states.
+pub static RECORDED: RunValue<bool> = RunValue::new(false);
+
+/// How many words below the stack are cleared behind a call of the runtime: more than it uses as a rule. What stays behind costs matches only.
+const FORGOTTEN: usize = 512;
+
+/// Returns, and clears what lies below the stack: a later frame of the program may leave its part of it uninitialised.
+///
+/// # Safety
+///
+/// Jumped to in the place of a `ret`.
+#[unsafe(naked)]
+pub unsafe extern "C" fn return_and_forget() {
+    core::arch::naked_asm!(
+        ".cfi_startproc",
+        "mov r11, rax",
+        "lea rdi, [rsp - 8 * {words}]",
+        "mov ecx, {words}",
+        "xor eax, eax",
+        "rep stosq",
+        "mov rax, r11",
+        "ret",
+        ".cfi_endproc",
+        words = const FORGOTTEN,
+    )
+}
+
+/// The same from within the runtime, below the calling function.
+#[inline(always)]
+pub fn forget_below() {
+    if RECORDED.get() {
+        // SAFETY: what lies below the stack is in use by no function; the red zone is not, since the assembly uses the stack.
+        unsafe {
+            core::arch::asm!(
+                "lea rdi, [rsp - 8 * {words}]",
+                "rep stosq",
+                words = const FORGOTTEN,
+                inout("ecx") FORGOTTEN as u32 => _,
+                inout("rax") 0_u64 => _,
+                out("rdi") _,
+            );
+        }
+    }
 }
 
 /// Pieces of assembly that trampolines are made of. Each keeps the unwinder's view of the stack right.
@@ -22,6 +88,40 @@ macro_rules! assembly {
     };
     // Callee-saved registers, below the return address: a `Frame` at the stack pointer.
     (push frame) => { $crate::core::trampoline::assembly!(@push "rbp" "rbx" "r12" "r13" "r14" "r15") };
+    // A `CallRecord` below as many arguments as come before the register for the frame, and what keeps the stack aligned.
+    (enter "rdi") => { concat!($crate::core::trampoline::assembly!(push zero), $crate::core::trampoline::assembly!(push call)) };
+    (enter "rsi") => { concat!($crate::core::trampoline::assembly!(@push "rdi"), $crate::core::trampoline::assembly!(push call)) };
+    (enter "rdx") => { concat!($crate::core::trampoline::assembly!(push zero), $crate::core::trampoline::assembly!(@push "rdi" "rsi"), $crate::core::trampoline::assembly!(push call)) };
+    (enter "rcx") => { concat!($crate::core::trampoline::assembly!(@push "rdi" "rsi" "rdx"), $crate::core::trampoline::assembly!(push call)) };
+    (enter "r8") => { concat!($crate::core::trampoline::assembly!(push zero), $crate::core::trampoline::assembly!(@push "rdi" "rsi" "rdx" "rcx"), $crate::core::trampoline::assembly!(push call)) };
+    (enter "r9") => { concat!($crate::core::trampoline::assembly!(@push "rdi" "rsi" "rdx" "rcx" "r8"), $crate::core::trampoline::assembly!(push call)) };
+    // The frame itself is an argument on the stack.
+    (enter "rax") => { $crate::core::trampoline::assembly!(enter on stack "rax") };
+    (enter "r10") => { $crate::core::trampoline::assembly!(enter on stack "r10") };
+    (enter on stack $frame:tt) => { concat!(
+        $crate::core::trampoline::assembly!(@push "rdi" "rsi" "rdx" "rcx" "r8" "r9"),
+        $crate::core::trampoline::assembly!(push call),
+        $crate::core::trampoline::assembly!(@push $frame),
+    ) };
+    (push zero) => { "push 0\n.cfi_adjust_cfa_offset 8\n" };
+    (push call) => { concat!(
+        $crate::core::trampoline::assembly!(push zero),
+        "push qword ptr [rip + {call}]\n.cfi_adjust_cfa_offset 8\n",
+        "mov [rip + {call}], rsp\n",
+    ) };
+    (pop call) => { "pop qword ptr [rip + {call}]\n.cfi_adjust_cfa_offset -8\n" };
+    // Where states are recorded, what the call has left below the stack is cleared.
+    (return) => { "cmp byte ptr [rip + {recorded}], 0\njne {forget}\nret\n" };
+    // The end of what `enter` begins, with the frame.
+    (leave "rdi") => { $crate::core::trampoline::assembly!(leaving "64") };
+    (leave "rsi") => { $crate::core::trampoline::assembly!(leaving "64") };
+    (leave "rdx") => { $crate::core::trampoline::assembly!(leaving "80") };
+    (leave "rcx") => { $crate::core::trampoline::assembly!(leaving "80") };
+    (leave "r8") => { $crate::core::trampoline::assembly!(leaving "96") };
+    (leave "r9") => { $crate::core::trampoline::assembly!(leaving "96") };
+    (leave "rax") => { concat!($crate::core::trampoline::assembly!(drop "8"), $crate::core::trampoline::assembly!(leaving "104")) };
+    (leave "r10") => { $crate::core::trampoline::assembly!(leave "rax") };
+    (leaving $bytes:literal) => { concat!($crate::core::trampoline::assembly!(pop call), $crate::core::trampoline::assembly!(drop $bytes)) };
     // The six integer arguments: an array at the stack pointer, the first argument first.
     (push arguments) => { $crate::core::trampoline::assembly!(@push "r9" "r8" "rcx" "rdx" "rsi" "rdi") };
     (pop arguments) => { $crate::core::trampoline::assembly!(@pop "rdi" "rsi" "rdx" "rcx" "r8" "r9") };
@@ -136,7 +236,7 @@ macro_rules! assembly {
 /// Defines functions for the program that pass on their arguments and, in the register named and on the stack, a `Frame`.
 #[macro_export]
 macro_rules! trampoline {
-    ($($name:ident => $target:path, $frame:literal;)*) => {$(
+    ($($name:ident => $target:path, $frame:tt;)*) => {$(
         /// # Safety
         ///
         /// For the program, by the rules of the function that it stands for.
@@ -147,13 +247,15 @@ macro_rules! trampoline {
                 ".cfi_startproc",
                 $crate::core::trampoline::assembly!(push frame),
                 concat!("mov ", $frame, ", rsp"),
-                concat!("push ", $frame),
-                ".cfi_adjust_cfa_offset 8",
+                $crate::core::trampoline::assembly!(enter $frame),
                 "call {target}",
-                $crate::core::trampoline::assembly!(drop "56"),
-                "ret",
+                $crate::core::trampoline::assembly!(leave $frame),
+                $crate::core::trampoline::assembly!(return),
                 ".cfi_endproc",
                 target = sym $target,
+                call = sym $crate::core::trampoline::CALL,
+                recorded = sym $crate::core::trampoline::RECORDED,
+                forget = sym $crate::core::trampoline::return_and_forget,
             )
         }
     )*};
@@ -209,8 +311,13 @@ macro_rules! calls_by_assembly {
                 "mov edx, -1",
                 "xsave64 [r12]",
                 "2:",
+                "mov qword ptr [rsp - 8], 0",
                 "and rsp, -16",
+                "push 0",
+                "push qword ptr [rip + {call}]",
+                "mov [rip + {call}], rsp",
                 "call {target}",
+                "pop qword ptr [rip + {call}]",
                 "test r12, r12",
                 "jz 3f",
                 "mov eax, -1",
@@ -233,6 +340,7 @@ macro_rules! calls_by_assembly {
                 "ret",
                 ".cfi_endproc",
                 target = sym $target,
+                call = sym $crate::core::trampoline::CALL,
             )
         }
     )*};

@@ -11,7 +11,7 @@ mod harmless;
 mod references;
 
 use crate::core::{
-    cell::{RunCell, RunValue},
+    cell::{ASIDE, RunCell, RunValue},
     restore::PAGE,
     sys,
 };
@@ -29,7 +29,7 @@ pub fn count_one() {
 }
 
 /// Stubs that were made, by the functions that they go on to.
-static STUBS: RunCell<Stubs> = RunCell::new(Stubs {
+static STUBS: RunCell<Stubs, ASIDE> = RunCell::new(Stubs {
     known: BTreeMap::new(),
     next: 0,
     end: 0,
@@ -46,10 +46,10 @@ struct Stubs {
 }
 
 /// Functions that the program names and that are harmless, by address.
-static HARMLESS: RunCell<Vec<usize>> = RunCell::new(Vec::new());
+static HARMLESS: RunCell<Vec<usize>, ASIDE> = RunCell::new(Vec::new());
 
 /// Functions that are harmless for some first arguments.
-static SPARED: RunCell<Vec<(usize, Vec<usize>)>> = RunCell::new(Vec::new());
+static SPARED: RunCell<Vec<(usize, Vec<usize>)>, ASIDE> = RunCell::new(Vec::new());
 
 /// Code of a library without hooks, in whole pages.
 pub struct Foreign {

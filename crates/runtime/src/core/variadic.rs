@@ -32,11 +32,16 @@ macro_rules! variadic {
                 "mov [rsp + 192], rsp",
                 concat!("lea ", $list, ", [rsp + 176]"),
                 concat!("mov ", $frame, ", r11"),
+                $crate::core::trampoline::assembly!(push call),
                 "call {target}",
-                $crate::core::trampoline::assembly!(drop "248"),
-                "ret",
+                $crate::core::trampoline::assembly!(pop call),
+                $crate::core::trampoline::assembly!(drop "256"),
+                $crate::core::trampoline::assembly!(return),
                 ".cfi_endproc",
                 target = sym $target,
+                call = sym $crate::core::trampoline::CALL,
+                recorded = sym $crate::core::trampoline::RECORDED,
+                forget = sym $crate::core::trampoline::return_and_forget,
             )
         }
     )*};

@@ -6,7 +6,7 @@
 
 use crate::{
     core::{
-        cell::{RunCell, RunValue},
+        cell::{ASIDE, RunCell, RunValue},
         families::Birth,
         modules,
         per_thread::PerThread,
@@ -22,7 +22,7 @@ use reweave_model::{Op, Site};
 static ANY: RunValue<bool> = RunValue::new(false);
 
 /// Where they lie, in rising order.
-static FUNCTIONS: RunCell<Vec<Range<usize>>> = RunCell::new(Vec::new());
+static FUNCTIONS: RunCell<Vec<Range<usize>>, ASIDE> = RunCell::new(Vec::new());
 
 /// The sections that a thread is in.
 #[derive(Default)]

@@ -8,7 +8,7 @@ pub(crate) mod unhooked;
 pub(crate) mod wide_atomics;
 
 use crate::{
-    core::{modules, trampoline::Frame},
+    core::{cell, modules, trampoline::Frame},
     run::{
         atomic_objects::{self, order},
         callers,
@@ -297,6 +297,7 @@ unsafe extern "C" fn fence(mo: i32, frame: &Frame) {
         core::sync::atomic::fence(Ordering::SeqCst);
         return;
     }
+    cell::changed();
     let mut world = world::borrow();
     let order = order(mo);
     let current = world.current;

@@ -1,7 +1,7 @@
 //! The compiler's hooks for loads and stores of plain memory.
 
 use crate::{
-    core::trampoline::{Frame, assembly},
+    core::trampoline::{self, Frame, assembly},
     run::{accesses::access, racy_units},
 };
 use core::arch::naked_asm;
@@ -9,7 +9,7 @@ use reweave_memory::Kind;
 
 /// Defines a hook: straight to the check, or, in a search with visible units, with a [`Frame`] to `units`.
 macro_rules! hook {
-    ($name:ident, $fast:ident, $slow:ident, $pc:literal) => {
+    ($name:ident, $fast:ident, $slow:ident, $pc:tt) => {
         /// # Safety
         ///
         /// Called by the compiler's instrumentation, before the access that it stands for.
@@ -25,11 +25,14 @@ macro_rules! hook {
                 "2:",
                 assembly!(push frame),
                 concat!("mov ", $pc, ", rsp"),
-                assembly!(room "8"),
+                assembly!(enter $pc),
                 "call {slow}",
-                assembly!(drop "56"),
-                "ret",
+                assembly!(leave $pc),
+                assembly!(return),
                 ".cfi_endproc",
+                call = sym trampoline::CALL,
+                recorded = sym trampoline::RECORDED,
+                forget = sym trampoline::return_and_forget,
                 any = sym racy_units::LOOKED_AT,
                 fast = sym $fast,
                 slow = sym $slow,

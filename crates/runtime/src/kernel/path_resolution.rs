@@ -7,7 +7,7 @@
 //! Between [`redirect`] and [`make`] the thread performs no operation, so what the call at hand needs is kept in one place.
 
 use crate::{
-    core::cell::{RunCell, RunValue},
+    core::cell::{ASIDE, RunCell, RunValue},
     kernel::{
         descriptor_table, file_locks, file_mappings,
         file_names::{HERE, enter, leave, number, refuse},
@@ -83,7 +83,7 @@ impl PathUse {
 }
 
 /// Paths that the call at hand is given instead of its own.
-static TEXTS: RunCell<[Vec<u8>; 2]> = RunCell::new([Vec::new(), Vec::new()]);
+static TEXTS: RunCell<[Vec<u8>; 2], ASIDE> = RunCell::new([Vec::new(), Vec::new()]);
 
 /// What else is known about the call at hand.
 #[derive(Clone, Copy)]

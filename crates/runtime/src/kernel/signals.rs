@@ -12,7 +12,7 @@
 
 use crate::{
     core::{
-        cell::RunValue,
+        cell::{self, ASIDE, RunValue},
         families::Birth,
         objects::Sort,
         per_process::{PerProcess, ProcessChange},
@@ -38,11 +38,11 @@ use core::{
     ffi::{c_int, c_void},
     mem::MaybeUninit,
 };
-use reweave_model::{Kind, Object, ObjectId, Op, Site, ThreadId};
+use reweave_model::{Identity, Kind, Object, ObjectId, Op, Site, ThreadId};
 use reweave_wire::Rule;
 
 /// Signals of a thread, a bit for each.
-#[derive(Clone, Default)]
+#[derive(Clone, Copy, Default)]
 struct ThreadSignals {
     blocked: u64,
     pending: u64,
@@ -50,7 +50,7 @@ struct ThreadSignals {
     sent: u64,
 }
 
-static THREADS: PerThread<ThreadSignals> = PerThread::new();
+static THREADS: PerThread<ThreadSignals, ASIDE> = PerThread::new();
 
 /// Signals to the whole process. They are for the first thread, and no other thread may be open to them.
 #[derive(Clone, Copy)]
@@ -69,7 +69,7 @@ const QUIET: ProcessSignals = ProcessSignals {
     open: 0,
 };
 
-static PROCESS: PerProcess<ProcessSignals> = PerProcess::new(QUIET);
+static PROCESS: PerProcess<ProcessSignals, ASIDE> = PerProcess::new(QUIET);
 
 /// A process forks, goes on or is gone. Nothing is pending for a new one.
 pub fn process_changes(change: ProcessChange) {
@@ -90,7 +90,19 @@ static NEXT_MASK: RunValue<Option<u64>> = RunValue::new(None);
 
 /// The next thread that begins has this mask.
 pub fn begin_with(mask: Option<u64>) {
+    if mask.is_some() {
+        cell::changed();
+    }
     NEXT_MASK.set(mask);
+}
+
+/// What a state holds of the masks of all threads and what is pending.
+pub fn identify(out: &mut Identity) {
+    THREADS.identify(out);
+    let process = PROCESS.borrow();
+    out.word(process.sent);
+    out.word(process.pending);
+    out.word(process.open);
 }
 
 /// A thread has its creator's mask, or the one that it was created with.

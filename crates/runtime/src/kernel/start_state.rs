@@ -5,7 +5,7 @@
 
 use crate::{
     core::{
-        cell::{RunCell, RunValue},
+        cell::{self, RunCell, RunValue},
         channel, sys,
     },
     kernel::{
@@ -84,6 +84,7 @@ static CHANGES: RunValue<Changes> = RunValue::new(Changes::NONE);
 /// Descriptors are about to be opened or closed.
 pub(crate) fn descriptors_change() {
     if world::active() {
+        cell::changed();
         CHANGES.set(Changes {
             descriptors: true,
             ..CHANGES.get()
@@ -93,6 +94,7 @@ pub(crate) fn descriptors_change() {
 
 /// The process is about to go to another directory, or to have another mask for new files.
 pub(crate) fn directory_changes() {
+    cell::changed();
     CHANGES.set(Changes {
         directory: true,
         ..CHANGES.get()
@@ -101,6 +103,7 @@ pub(crate) fn directory_changes() {
 
 /// Offsets are about to change.
 pub(crate) fn offsets_change() {
+    cell::changed();
     CHANGES.set(Changes {
         offsets: true,
         ..CHANGES.get()

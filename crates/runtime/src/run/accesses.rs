@@ -4,7 +4,11 @@
 //! cell of the shadow is all.
 
 use crate::{
-    core::{cell::RunValue, modules, trampoline::Frame},
+    core::{
+        cell::RunValue,
+        modules,
+        trampoline::{Frame, forget_below},
+    },
     run::{
         atomic_peeks, closed_code, dooms, foreign_code, object_lifetimes, racy_units, spin, world,
     },
@@ -67,6 +71,7 @@ fn compare(address: usize, bytes: usize, kind: Kind, pc: usize) {
             let world = unsafe { world::borrow_in_hook() };
             if !world.shadow.hot(address, bytes, kind) {
                 record(address, bytes, kind, pc);
+                forget_below();
             }
         }
         Mode::Freed => look(address, bytes, kind, pc),
@@ -81,6 +86,7 @@ fn record(address: usize, bytes: usize, kind: Kind, pc: usize) {
     if world.detail {
         world.log(address, bytes, kind, site);
     }
+    world.note_access(address, bytes, kind);
     let clock = world.races.clock(world.current);
     let clash = world.shadow.record(clock, address, bytes, kind, site);
     if clash.is_some() {
@@ -166,6 +172,7 @@ impl world::World {
                 if self.detail {
                     self.log(address, bytes, kind, site);
                 }
+                self.note_access(address, bytes, kind);
                 let clock = self.races.clock(self.current);
                 if self
                     .shadow
@@ -189,6 +196,9 @@ impl world::World {
             return;
         }
         self.freed = true;
+        if mode() == Mode::Check {
+            self.note_access(address, bytes.max(1), Kind::Free);
+        }
         if self.detail {
             self.log(address, bytes.max(1), Kind::Free, site);
         }

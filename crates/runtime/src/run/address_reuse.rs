@@ -115,6 +115,11 @@ impl Addresses {
         !self.sites.is_empty() && self.sites.binary_search(&site).is_ok()
     }
 
+    /// Whether allocations can return addresses of freed blocks in this search, or a use of one is stale.
+    pub fn may_return(&self) -> bool {
+        self.stale || !self.sites.is_empty() || !self.unmapped.is_empty()
+    }
+
     /// Whether addresses of a mapping that was removed were used, and of another one.
     fn remaps(&self) -> bool {
         self.unmapped.iter().any(|range| {

@@ -6,7 +6,10 @@
 
 use crate::{
     core::trampoline,
-    core::{cell::RunCell, modules, program_start},
+    core::{
+        cell::{ASIDE, RunCell},
+        modules, program_start,
+    },
     run::unwinding::{BACKTRACE, GET_CFA, GET_IP, GET_REGISTER, function},
 };
 use alloc::vec::Vec;
@@ -14,7 +17,7 @@ use core::ffi::{c_int, c_void};
 use reweave_model::Site;
 
 /// Places in libraries, and how far above the stack pointer there the return address of their function is.
-static KNOWN: RunCell<Vec<(usize, usize)>> = RunCell::new(Vec::new());
+static KNOWN: RunCell<Vec<(usize, usize)>, ASIDE> = RunCell::new(Vec::new());
 
 /// The place in the program that this return address, where it lies on the stack, comes down to. Nobody asks where there is no driver.
 pub fn site(return_address: &usize) -> Site {

@@ -7,7 +7,7 @@
 //! A program that cannot cancel threads does without all this: see [`used`].
 
 use crate::{
-    core::{families::Birth, objects::Sort, per_thread::PerThread, trampoline::Frame},
+    core::{cell::ASIDE, families::Birth, objects::Sort, per_thread::PerThread, trampoline::Frame},
     run::{
         call_sites,
         operations::visible,
@@ -19,10 +19,10 @@ use core::{
     ffi::c_void,
     sync::atomic::{AtomicBool, Ordering},
 };
-use reweave_model::{Object, ObjectId, Op, Order, Site, ThreadId};
+use reweave_model::{Identity, Object, ObjectId, Op, Order, Site, ThreadId};
 
 /// What a thread says about its own cancellation.
-#[derive(Clone, Default)]
+#[derive(Clone, Copy, Default)]
 pub struct Cancelability {
     pub disabled: bool,
     pub asynchronous: bool,
@@ -30,7 +30,7 @@ pub struct Cancelability {
     leaving: bool,
 }
 
-static CANCELABILITY: PerThread<Cancelability> = PerThread::new();
+static CANCELABILITY: PerThread<Cancelability, ASIDE> = PerThread::new();
 
 /// The result of a thread that was cancelled.
 const CANCELED: *mut c_void = usize::MAX as *mut c_void;
@@ -55,6 +55,11 @@ pub fn clear() {
 
 pub fn thread_begins(birth: &Birth) {
     CANCELABILITY.take_over_or_copy(birth);
+}
+
+/// What a state holds of the settings of all threads.
+pub fn identify(out: &mut Identity) {
+    CANCELABILITY.identify(out);
 }
 
 /// Uses the running thread's settings. The closure must not switch threads.

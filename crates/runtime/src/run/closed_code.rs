@@ -9,7 +9,7 @@
 
 use crate::{
     core::{
-        cell::{RunCell, RunValue},
+        cell::{ASIDE, RunCell, RunValue},
         sys,
     },
     run::{rules, world},
@@ -41,7 +41,7 @@ enum Access {
 }
 
 /// All libraries, with the numbers that `calls/libraries` has for them.
-static LIBRARIES: RunCell<Vec<LibraryCode>> = RunCell::new(Vec::new());
+static LIBRARIES: RunCell<Vec<LibraryCode>, ASIDE> = RunCell::new(Vec::new());
 
 /// Whether some code can be run without a trap, and is to trap again after the next operation.
 static TRAPPED: RunValue<bool> = RunValue::new(false);

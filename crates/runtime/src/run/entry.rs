@@ -7,7 +7,9 @@ use crate::{
         loader::KeptMessage,
         modules,
         program_start::{ARGC, ARGV, ENVP, MAIN, calls_only, driven, main_address},
-        shared_memory, switch, unseen_calls,
+        shared_memory, switch,
+        trampoline::forget_below,
+        unseen_calls,
     },
     run::{
         address_reuse, debugger, dooms, faults, foreign_code, leftovers, line_traps, process_end,
@@ -123,6 +125,7 @@ pub extern "C" fn main_entry() -> ! {
     families::before_main();
     // SAFETY: MAIN holds the `main` that libc's start was called with, stored as a pointer of the same size.
     let main: Main = unsafe { core::mem::transmute(MAIN.load(Ordering::Relaxed)) };
+    forget_below();
     let status = main(
         ARGC.load(Ordering::Relaxed) as c_int,
         ARGV.load(Ordering::Relaxed),

@@ -14,7 +14,7 @@
 
 use crate::{
     core::{
-        cell::{RunCell, RunValue},
+        cell::{ASIDE, RunCell, RunValue},
         sys,
         unseen_calls::{self, Foreign},
     },
@@ -24,7 +24,7 @@ use alloc::vec::Vec;
 use reweave_model::Site;
 use reweave_wire::Note;
 
-static CODE: RunCell<Vec<Foreign>> = RunCell::new(Vec::new());
+static CODE: RunCell<Vec<Foreign>, ASIDE> = RunCell::new(Vec::new());
 /// Whether there is any.
 static SOME: RunValue<bool> = RunValue::new(false);
 /// Whether traps are set for a loop.
@@ -32,7 +32,7 @@ static ARMED: RunValue<bool> = RunValue::new(false);
 /// Whether there is code of unknown libraries.
 static UNKNOWN: RunValue<bool> = RunValue::new(false);
 /// Such code that was noted in this run, by where it begins.
-static NOTED: RunCell<Vec<usize>> = RunCell::new(Vec::new());
+static NOTED: RunCell<Vec<usize>, ASIDE> = RunCell::new(Vec::new());
 /// Whether traps are set for that, since there are other threads.
 static BESIDE: RunValue<bool> = RunValue::new(false);
 

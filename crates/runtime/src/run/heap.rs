@@ -13,7 +13,7 @@ use crate::{
     },
 };
 use alloc::{format, vec::Vec};
-use core::{ffi::c_void, ptr, sync::atomic::Ordering};
+use core::{ffi::c_void, ops::Range, ptr, sync::atomic::Ordering};
 use reweave_model::{Kind, Site};
 
 const HEAPS_AT: usize = 0x2000_0000_0000;
@@ -75,6 +75,12 @@ pub fn address_in(word: u64) -> Option<usize> {
         return Some(plain as usize);
     }
     within(word >> 16).then_some((word >> 16) as usize)
+}
+
+/// The part of an arena that is in use.
+pub struct Used<'a> {
+    pub memory: Range<usize>,
+    pub blocks: &'a [Block],
 }
 
 #[derive(Clone)]
@@ -301,6 +307,24 @@ impl Heap {
             self.arenas[0].blocks[index].freed = 0;
             self.arenas[0].blocks[index].used = false;
         }
+    }
+
+    /// What the threads of the run at hand have in use.
+    pub fn in_use(&self) -> impl Iterator<Item = Used<'_>> + '_ {
+        let own = self.arenas.iter().enumerate().skip(1);
+        own.filter(|(_, arena)| arena.used > 0)
+            .map(|(index, arena)| {
+                let start = HEAPS_AT + (index - 1) * STRIDE;
+                Used {
+                    memory: start..start + arena.used,
+                    blocks: &arena.blocks,
+                }
+            })
+    }
+
+    /// Blocks of the system's arena that were freed in this run.
+    pub fn freed_before(&self) -> &[usize] {
+        &self.freed
     }
 
     /// What lies in the system's arena.

@@ -42,6 +42,7 @@ pub(crate) mod signal_actions;
 pub(crate) mod slots;
 pub(crate) mod snapshot;
 pub(crate) mod spin;
+pub(crate) mod states;
 pub(crate) mod thread_end;
 pub(crate) mod thread_identities;
 pub(crate) mod times;

@@ -78,6 +78,7 @@ fn done(op: Op, gate: Gate, site: Site, order: Order, failure: Option<Order>) ->
         },
     );
     let looks = event.access[0].is_some_and(|access| access.class == Class::Read);
+    world.note_done(op.kind().0, done.ok, done.result);
     world.follow(me, op, done.result, looks, site);
     world.count_step();
     let doomed = !world.dooms.is_empty();

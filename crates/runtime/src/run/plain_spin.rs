@@ -5,7 +5,12 @@
 //! reads: that memory has to be visible. The search restarts with it ([`Note::Missing`]), and this run goes on without the thread.
 
 use crate::{
-    core::{cell::RunCell, channel, modules, trampoline::Frame, unseen_calls::UNSEEN},
+    core::{
+        cell::{ASIDE, RunCell},
+        channel, modules,
+        trampoline::Frame,
+        unseen_calls::UNSEEN,
+    },
     run::{
         racy_units,
         spin::{self, Print},
@@ -47,7 +52,7 @@ struct Place {
     print: Print,
 }
 
-static LOOK: RunCell<Look> = RunCell::new(Look {
+static LOOK: RunCell<Look, ASIDE> = RunCell::new(Look {
     left: 0,
     seen: 0,
     place: None,

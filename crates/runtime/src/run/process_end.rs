@@ -7,17 +7,18 @@
 
 use crate::{
     core::{
+        cell::ASIDE,
         families, modules,
         per_process::{PerProcess, ProcessChange},
         program_start, sys,
         trampoline::Frame,
     },
     leave_outside_run,
-    run::{hidden_objects::Hidden, operations::visible, panics, processes, world},
+    run::{hidden_objects::Hidden, operations::visible, panics, processes, states, world},
 };
 use alloc::{format, string::String, vec::Vec};
 use core::{ffi::c_int, ptr};
-use reweave_model::{Kind, Op, Site, ThreadId};
+use reweave_model::{Identity, Kind, Op, Site, ThreadId};
 use reweave_wire::Note;
 
 /// Reported when a forked process ends while some of its threads have something to do.
@@ -38,7 +39,7 @@ struct Ending {
     clock: Vec<u32>,
 }
 
-static ENDING: PerProcess<Option<Ending>> = PerProcess::new(None);
+static ENDING: PerProcess<Option<Ending>, ASIDE> = PerProcess::new(None);
 
 pub fn process_changes(change: ProcessChange) {
     ENDING.change(change);
@@ -58,6 +59,7 @@ pub fn ending() -> Option<(ThreadId, Option<usize>)> {
 /// The program returned from `main`.
 pub fn end_process(status: c_int) -> ! {
     let site = modules::site(program_start::main_address() + 1);
+    states::leave_program();
     leave(status, site, None)
 }
 
@@ -207,6 +209,20 @@ pub fn conclude() {
         world.name_of(ThreadId(first as u32))
     );
     world.error(Kind::Misuse, Some("main-returned-early"), message, &sites);
+}
+
+/// Adds to a state what the end of the process depends on beyond memory: the status, and which other threads had something to do.
+pub fn identify(world: &world::World, out: &mut Identity) {
+    let ending = ENDING.borrow();
+    let Some(end) = &*ending else {
+        return;
+    };
+    out.word(u64::from(end.thread.0) << 32 | u64::from(end.status as u32));
+    for (index, thread) in world.threads.iter().enumerate() {
+        let known = end.clock.get(index).copied().unwrap_or(0);
+        let ran = known == 0 && (world.ran(index) || world.shadow.knows(ThreadId(index as u32)));
+        out.word(u64::from(thread.acted > known || ran));
+    }
 }
 
 /// A signal ends the running process. The first one is only left by its thread: what the others do is seen.

@@ -18,7 +18,7 @@
 
 use crate::{
     core::{
-        cell::{Borrow, RunValue},
+        cell::{ASIDE, Borrow, RunValue},
         program_start::calls_only,
         trampoline::Frame,
         unseen_calls::{self, UNSEEN},
@@ -245,7 +245,7 @@ impl Spin {
 
 /// The running thread comes to an operation, having written what it has.
 #[inline]
-fn arrive() -> Borrow<'static, World> {
+fn arrive() -> Borrow<'static, World, ASIDE> {
     foreign_code::disarm();
     let mut world = world::borrow();
     let polls = &mut world.me().spin.polls;
@@ -264,6 +264,10 @@ fn arrive() -> Borrow<'static, World> {
 #[inline]
 pub fn before(op: Op, site: Site, frame: Option<&Frame>) -> Gate {
     let mut world = arrive();
+    if world.run.records_states() {
+        // Such loops are seen by their states.
+        return Gate::Open;
+    }
     let takes_back = world.run.takes_back();
     let polls = &mut world.me().spin.polls;
     match frame {
@@ -277,6 +281,9 @@ pub fn before(op: Op, site: Site, frame: Option<&Frame>) -> Gate {
 /// way again if it did.
 pub fn repeats(key: Op, site: Site, frame: Option<&Frame>) -> bool {
     let mut world = arrive();
+    if world.run.records_states() {
+        return false;
+    }
     let me = world.me();
     let (top, held, polls) = (me.top, me.spin.held, &mut me.spin.polls);
     // On a stack that the program made it is not known what is there.
@@ -286,7 +293,7 @@ pub fn repeats(key: Op, site: Site, frame: Option<&Frame>) -> bool {
 }
 
 #[inline(never)]
-fn revisit(mut world: Borrow<'_, World>, op: Op, site: Site, frame: &Frame) -> Gate {
+fn revisit(mut world: Borrow<'_, World, ASIDE>, op: Op, site: Site, frame: &Frame) -> Gate {
     let me = world.me();
     let top = me.top;
     if !on_stack(top, core::ptr::from_ref(frame) as usize) {
@@ -306,7 +313,7 @@ fn revisit(mut world: Borrow<'_, World>, op: Op, site: Site, frame: &Frame) -> G
 
 /// As [`revisit`], where rounds that changed nothing are taken back.
 #[inline(never)]
-fn again(mut world: Borrow<'_, World>, op: Op, site: Site, frame: &Frame) -> Gate {
+fn again(mut world: Borrow<'_, World, ASIDE>, op: Op, site: Site, frame: &Frame) -> Gate {
     let current = world.current;
     if !world.check_races {
         watched_reads::begin(current);
@@ -338,7 +345,7 @@ fn again(mut world: Borrow<'_, World>, op: Op, site: Site, frame: &Frame) -> Gat
 }
 
 /// Parks the running thread in the round that begins there.
-fn park(mut world: Borrow<'_, World>, op: Op, site: Site, start: usize) -> Gate {
+fn park(mut world: Borrow<'_, World, ASIDE>, op: Op, site: Site, start: usize) -> Gate {
     let me = world.me();
     let (now, seen) = me.spin.polls.take_round(start);
     me.spin.parked = now;
@@ -370,10 +377,10 @@ impl Waiter for Parked {
 /// Whether the section that ends here belongs to a round that was the same before, and leaves nothing new.
 pub fn clean(mutex: ObjectId, site: Site, frame: &Frame) -> bool {
     let wrote = wrote_so_far();
-    if wrote.outside {
+    let mut world = world::borrow();
+    if wrote.outside || world.run.records_states() {
         return false;
     }
-    let mut world = world::borrow();
     let me = world.me();
     let (top, from) = (me.top, core::ptr::from_ref(frame) as usize);
     let held = me.spin.held;
@@ -392,6 +399,9 @@ impl World {
     /// The running thread has done the last event of the run.
     #[inline]
     pub fn record_poll(&mut self) {
+        if self.run.records_states() {
+            return;
+        }
         let current = self.current.index();
         let spin = &mut self.threads[current].spin;
         if !spin.changed.is_empty() {

@@ -6,7 +6,8 @@
 use crate::{
     core::{families, modules, program_start},
     run::{
-        cancellation, hidden_objects::Hidden, operations::visible, process_end, processes, world,
+        cancellation, hidden_objects::Hidden, operations::visible, process_end, processes, states,
+        world,
     },
 };
 use alloc::vec::Vec;
@@ -33,6 +34,7 @@ pub fn end_thread(result: *mut c_void) -> ! {
 /// The running thread has left all functions of the program. What belongs to it is destroyed, and it ends.
 pub fn at_end() -> ! {
     cancellation::leaving();
+    states::leave_program();
     families::thread_ends();
     let me = world::borrow().current;
     if me == processes::main_of_current() {

@@ -151,6 +151,13 @@ pub fn passed_on(return_address: usize) {
 }
 
 impl World {
+    /// Whether this run has done what may let the identity of a thread return unnoticed.
+    pub fn ids_may_return(&self) -> bool {
+        let ids = || self.threads.iter().map(|thread| &thread.identity);
+        let shows = |id: &Identity| id.used || id.stale || !id.compared.is_empty();
+        ids().any(shows) || ids().filter(|id| id.asked()).count() > 1
+    }
+
     /// The threads of the running process that C++ has made.
     fn created_here(&self) -> impl Iterator<Item = (ThreadId, &Thread)> + '_ {
         let process = self.threads[self.current.index()].process;

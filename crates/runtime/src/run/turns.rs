@@ -4,9 +4,10 @@
 
 use crate::{
     core::{
-        cell::{Borrow, RunValue},
+        cell::{self, ASIDE, Borrow, RunValue},
         families::{self, Birth},
         switch,
+        trampoline::{CALL, forget_below},
     },
     run::{
         accesses::{Mode, set_mode},
@@ -16,7 +17,7 @@ use crate::{
         os_threads::Seat,
         processes,
         slots::Slot,
-        spin, thread_end,
+        spin, states, thread_end,
         thread_identities::Identity,
         world::{Outcome, Thread, World, borrow, set_active},
     },
@@ -53,6 +54,9 @@ pub fn run_plan(entry: extern "C" fn() -> !) -> Outcome {
     // The first thread's stack is what is left of the process's own.
     let main_top = (&raw const here as usize - (128 << 10)) & !4095;
     families::begin_run();
+    states::begin();
+    // SAFETY: nothing below the frames of this function is in use, and the first thread's stack is far longer.
+    unsafe { states::clear_stack(main_top) };
     {
         let mut world = borrow();
         world.forget_run();
@@ -84,12 +88,14 @@ pub fn run_plan(entry: extern "C" fn() -> !) -> Outcome {
     };
     swap_calls(list);
     spin::begin(main_top);
+    cell::CHANGED.set(false);
     borrow().refresh();
     // SAFETY: `add` prepared the first thread's stack, and `leave` switches back to what is saved in ROOT. No borrow is alive.
     unsafe { switch::switch(ROOT.as_ptr(), to) };
     gather();
     foreign_code::end_run();
     set_active(false);
+    states::end();
     set_mode(Mode::Nothing);
     let calls_end = swap_calls(ptr::null_mut());
     let outcome = {
@@ -135,6 +141,8 @@ pub fn spawn(
     let (me, id) = begin_thread(site);
     let wanted = reuses.map(|before| borrow().threads[before.index()].slot);
     let (number, slot) = slot_for(id, wanted, site);
+    // SAFETY: the thread whose stack it is has not begun, or has ended.
+    unsafe { states::clear_stack(slot.top) };
     {
         let mut world = borrow();
         let thread = world.add(number, slot, thread_entry);
@@ -207,7 +215,7 @@ fn slot_for(id: ThreadId, wanted: Option<usize>, site: Site) -> (usize, Slot) {
 }
 
 /// The world, borrowed before a switch and given back by it.
-pub(super) type Held = Borrow<'static, World>;
+pub(super) type Held = Borrow<'static, World, ASIDE>;
 
 /// Leaves the running thread where it is and goes on with another.
 #[inline(always)]
@@ -222,8 +230,11 @@ fn switch_to(mut world: Held, thread: ThreadId) {
     let (to_sp, to_own, to_seat) = (to.sp, to.own, to.seat);
     let wrote = spin::switched(to.top);
     let calls_end = swap_calls(to.calls_end);
+    let call = CALL.get();
+    CALL.set(to.call);
     let from = &mut world.threads[from];
     from.calls_end = calls_end;
+    from.call = call;
     let (seat, finished, save) = (from.seat, from.finished, &raw mut from.sp);
     drop(world);
     // SAFETY: both threads are of this run; the other was saved by a switch or is about to begin, and its thread-local memory
@@ -292,6 +303,9 @@ pub(super) fn turn(mut world: Held) {
 /// Goes on with the thread whose turn it is.
 #[inline(always)]
 fn next(mut world: Held, me: Option<ThreadId>) {
+    if world.run.records_states() {
+        states::enter(&mut world);
+    }
     match world.run.next() {
         Next::Go(choice) => {
             world.choice = choice;
@@ -361,6 +375,7 @@ extern "C" fn thread_entry() -> ! {
     let start = me.start.expect("set when it was created");
     let argument = me.argument;
     drop(world);
+    forget_below();
     let result = start(argument);
     thread_end::end_thread(result)
 }

@@ -8,7 +8,7 @@
 //! *Called by:* the spin detection, and every access as long as something is listed ([`racy_units::visible`]).
 
 use crate::{
-    core::cell::RunCell,
+    core::cell::{ASIDE, RunCell},
     run::{
         racy_units::{self, WATCHES},
         spin, world,
@@ -21,10 +21,10 @@ use reweave_model::ThreadId;
 use reweave_wire::Note;
 
 /// Threads whose reads are listed.
-static THREADS: RunCell<Vec<ThreadId>> = RunCell::new(Vec::new());
+static THREADS: RunCell<Vec<ThreadId>, ASIDE> = RunCell::new(Vec::new());
 
 /// What they have read: thread, address and length.
-static READS: RunCell<Vec<(ThreadId, usize, usize)>> = RunCell::new(Vec::new());
+static READS: RunCell<Vec<(ThreadId, usize, usize)>, ASIDE> = RunCell::new(Vec::new());
 
 /// A new run.
 pub fn clear() {

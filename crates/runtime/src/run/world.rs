@@ -12,7 +12,7 @@ pub use super::{
 
 use crate::{
     core::{
-        cell::{self, Borrow, RunCell, RunValue},
+        cell::{self, ASIDE, Borrow, RunCell, RunValue},
         channel, modules,
         objects::{Found, Known, Objects, Sort},
         per_process::{PerProcess, ProcessChange, ProcessId},
@@ -75,6 +75,10 @@ pub struct Thread {
     pub(super) calls: *mut usize,
     pub(super) calls_end: *mut usize,
     pub spin: Spin,
+    /// Its innermost call of the runtime while it does not run: see [`crate::core::trampoline::CALL`].
+    pub(super) call: usize,
+    /// It has left all functions of the program but those that run at its end; a sum over the operations that it has done since.
+    pub(super) leaving: Option<u64>,
     /// The plain access that is the event it has come to.
     pub access: Option<Part>,
     pub identity: Identity,
@@ -156,9 +160,9 @@ pub struct World {
     pub(super) short: bool,
 }
 
-static WORLD: RunCell<World> = RunCell::empty();
-static HEAP: PerProcess<Heap> = PerProcess::new(Heap::new());
-static SNAPSHOT: RunCell<Snapshot> = RunCell::new(Snapshot::new());
+static WORLD: RunCell<World, ASIDE> = RunCell::empty();
+static HEAP: PerProcess<Heap, ASIDE> = PerProcess::new(Heap::new());
+static SNAPSHOT: RunCell<Snapshot, ASIDE> = RunCell::new(Snapshot::new());
 static ACTIVE: RunValue<bool> = RunValue::new(false);
 
 /// Whether a run is going on: otherwise calls go to the real functions.
@@ -174,7 +178,7 @@ pub(crate) fn set_active(active: bool) {
 /// The world, for a scope. Never kept across an operation of the running thread or anything else that may switch threads.
 #[inline(always)]
 #[track_caller]
-pub fn borrow() -> Borrow<'static, World> {
+pub fn borrow() -> Borrow<'static, World, ASIDE> {
     WORLD.borrow()
 }
 
@@ -207,7 +211,7 @@ pub unsafe fn reclaim() {
 
 /// The program's heap, for a scope.
 #[track_caller]
-pub fn heap() -> Borrow<'static, Heap> {
+pub fn heap() -> Borrow<'static, Heap, ASIDE> {
     HEAP.borrow()
 }
 
@@ -218,12 +222,12 @@ pub fn heap_changes(change: ProcessChange) {
 
 /// The copies of the program's memory, for a scope.
 #[track_caller]
-pub fn snapshot() -> Borrow<'static, Snapshot> {
+pub fn snapshot() -> Borrow<'static, Snapshot, ASIDE> {
     SNAPSHOT.borrow()
 }
 
 /// As [`snapshot`], for the fault handler.
-pub fn try_snapshot() -> Option<Borrow<'static, Snapshot>> {
+pub fn try_snapshot() -> Option<Borrow<'static, Snapshot, ASIDE>> {
     SNAPSHOT.try_borrow()
 }
 
@@ -424,6 +428,8 @@ impl World {
             calls,
             calls_end: calls,
             spin,
+            call: 0,
+            leaving: None,
             access: None,
             identity: Identity::default(),
         });

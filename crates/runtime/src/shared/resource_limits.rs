@@ -6,7 +6,7 @@
 
 use crate::{
     core::{
-        channel,
+        cell, channel,
         per_process::{PerProcess, ProcessChange},
     },
     real,
@@ -81,5 +81,6 @@ pub fn set(resource: c_int, limit: rlimit) {
         limits.retain(|(known, _)| *known != resource);
         limits.push((resource, limit));
     }
+    cell::changed();
     heap::LIMIT.set(memory());
 }

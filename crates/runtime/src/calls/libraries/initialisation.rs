@@ -139,7 +139,7 @@ pub fn make_global(late: usize, site: Site) {
 
 /// At the end of the process: calls the destructors of all libraries, last opened first.
 pub fn finish() {
-    loop {
+    while !OPENED.borrow().ready.is_empty() {
         let Some(late) = OPENED.borrow().ready.pop() else {
             return;
         };

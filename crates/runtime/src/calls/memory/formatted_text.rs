@@ -9,7 +9,7 @@ use crate::{
         strings::{ALL, Text, TextMut, read, span_of, span_without},
     },
     core::{
-        cell::RunValue,
+        cell::{self, RunValue},
         trampoline::Frame,
         variadic::{List, variadic},
     },
@@ -280,6 +280,7 @@ unsafe extern "C" fn next_token(text: TextMut, between: Text, frame: &Frame) -> 
     // SAFETY: by this function's contract; what is left of an earlier text is a C string as well.
     let (found, rest) = unsafe { token(text, between, frame) };
     range(shared, 8, true, frame);
+    cell::changed();
     REST.set(rest as usize);
     found
 }

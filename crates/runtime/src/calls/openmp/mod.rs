@@ -106,7 +106,8 @@ fn thread_begins(birth: &Birth) {
     if birth.again {
         MEMBERS.with(birth.child, |own| *own = Member::default());
     }
-    if let Some(member) = NEXT.borrow().take() {
+    let joins = NEXT.borrow().is_some();
+    if let Some(member) = joins.then(|| NEXT.borrow().take()).flatten() {
         MEMBERS.with(birth.child, |own| *own = member);
     }
 }

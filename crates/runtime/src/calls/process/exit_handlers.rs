@@ -6,7 +6,7 @@
 
 use crate::{
     core::{
-        cell::RunCell,
+        cell::{ASIDE, RunCell},
         families::PointerVisitor,
         modules,
         per_process::{PerProcess, ProcessChange},
@@ -23,7 +23,7 @@ use core::{
     ffi::{c_int, c_void},
     ptr,
 };
-use reweave_model::{Site, ThreadId};
+use reweave_model::{Identity, Site, ThreadId};
 use reweave_wire::Rule;
 
 trampoline! {
@@ -56,6 +56,24 @@ impl Handler {
     }
 }
 
+/// What a state holds of the handlers that are still to be called.
+pub fn identify(out: &mut Identity) {
+    let registered = REGISTERED.borrow();
+    for handler in registered.handlers.iter().chain(&registered.quick) {
+        let (function, argument) = match *handler {
+            Handler::Cxa(function, argument, _) => (function as usize, argument),
+            Handler::On(function, argument) => (function as usize, argument),
+        };
+        out.word(function as u64);
+        out.word(argument as u64);
+    }
+    out.word((registered.handlers.len() as u64) << 32 | registered.early_done as u64);
+    for thread in &registered.threads {
+        out.word(u64::from(thread.0));
+    }
+    out.word(registered.threads.len() as u64);
+}
+
 /// Passes the arguments of handlers that are still to be called.
 pub fn each_kept(each: &mut PointerVisitor<'_>) {
     let registered = REGISTERED.borrow();
@@ -76,7 +94,7 @@ struct Registered {
     threads: Vec<ThreadId>,
 }
 
-static REGISTERED: PerProcess<Registered> = PerProcess::new(Registered {
+static REGISTERED: PerProcess<Registered, ASIDE> = PerProcess::new(Registered {
     handlers: Vec::new(),
     quick: Vec::new(),
     early_done: 0,

@@ -43,6 +43,10 @@ pub(crate) static FAMILY: Family = Family {
         random::clear();
         signals::clear();
     },
+    identify: |out| {
+        kernel_signals::identify(out);
+        exit_handlers::identify(out);
+    },
     thread_begins: |birth| {
         entropy::thread_begins(birth);
         kernel_signals::thread_begins(birth);

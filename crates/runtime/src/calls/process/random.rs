@@ -4,7 +4,11 @@
 //! and its like is memory without a lock: such calls race.
 
 use crate::{
-    core::{cell::RunValue, modules, trampoline::Frame},
+    core::{
+        cell::{self, RunValue},
+        modules,
+        trampoline::Frame,
+    },
     kernel::file_objects,
     real,
     run::{accesses::range, call_sites, rules, spin, world},
@@ -43,6 +47,7 @@ pub fn clear() {
 /// The running thread uses the stream of `rand`.
 fn draws(frame: &Frame) {
     spin::disturbed();
+    cell::changed();
     if !world::active() {
         return;
     }

@@ -2,7 +2,7 @@
 
 use crate::{
     calls_by_assembly,
-    core::{modules, sys},
+    core::{cell, modules, sys},
     hooks::unhooked::Saved,
     kernel::{descriptor_arguments, futexes},
     real,
@@ -56,6 +56,8 @@ extern "C" fn dispatch(arguments: &Arguments) -> Answer {
             result: 0,
         };
     }
+    // It is no call that a state knows of.
+    cell::changed();
     let result = match arguments.number() {
         libc::SYS_gettid => current_thread() as usize,
         libc::SYS_getpid => own_process() as usize,

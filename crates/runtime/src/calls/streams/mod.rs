@@ -17,6 +17,7 @@ pub(crate) static FAMILY: Family = Family {
         stream_locks::begin_run();
         stream_objects::begin_run();
     },
+    identify: stream_locks::identify,
     program_begins: || {
         stream_cancellation::begin_run();
         stream_locks::begin_run();

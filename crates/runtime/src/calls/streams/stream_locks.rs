@@ -3,6 +3,7 @@
 
 use crate::{
     core::{
+        cell::ASIDE,
         per_process::{PerProcess, ProcessChange},
         trampoline::Frame,
     },
@@ -14,7 +15,7 @@ use crate::{
 use alloc::vec::Vec;
 use core::ffi::c_int;
 use libc::FILE;
-use reweave_model::{ObjectId, Op, Site, ThreadId};
+use reweave_model::{Identity, ObjectId, Op, Site, ThreadId};
 use reweave_wire::Rule;
 
 trampoline! {
@@ -32,7 +33,7 @@ struct HeldLock {
     depth: u32,
 }
 
-static HELD: PerProcess<Vec<HeldLock>> = PerProcess::new(Vec::new());
+static HELD: PerProcess<Vec<HeldLock>, ASIDE> = PerProcess::new(Vec::new());
 
 /// A process forks, goes on or is gone.
 pub(crate) fn process_changes(change: ProcessChange) {
@@ -42,6 +43,15 @@ pub(crate) fn process_changes(change: ProcessChange) {
 /// A new run.
 pub(crate) fn begin_run() {
     HELD.borrow().clear();
+}
+
+/// What a state holds of the locks: their holders, and how often they have taken them.
+pub(crate) fn identify(out: &mut Identity) {
+    for held in HELD.borrow().iter() {
+        out.word(held.stream as u64);
+        out.word(u64::from(held.holder.0) << 32 | u64::from(held.depth));
+    }
+    out.word(0);
 }
 
 fn site(frame: &Frame) -> Site {

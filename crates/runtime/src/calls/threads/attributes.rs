@@ -5,14 +5,14 @@
 
 use crate::{
     calls::threads::scheduling::{self, Settings},
-    core::{families::Birth, per_thread::PerThread, trampoline::Frame},
+    core::{cell::ASIDE, families::Birth, per_thread::PerThread, trampoline::Frame},
     outside_run, real,
     run::{accesses, call_sites, slots::STACK_BYTES, thread_end::find, world},
     trampoline,
 };
 use core::{ffi::c_int, mem::MaybeUninit};
 use libc::{clockid_t as Clock, pthread_attr_t as Attributes, pthread_t as Handle};
-use reweave_model::{Site, ThreadId};
+use reweave_model::{Identity, Site, ThreadId};
 
 trampoline! {
     pthread_getcpuclockid => clock_of, "rdx";
@@ -65,7 +65,7 @@ struct Stack {
 }
 
 /// The stacks that were asked for.
-static STACKS: PerThread<Option<Stack>> = PerThread::new();
+static STACKS: PerThread<Option<Stack>, ASIDE> = PerThread::new();
 
 /// A new run.
 pub fn clear() {
@@ -74,6 +74,10 @@ pub fn clear() {
 
 pub fn thread_begins(birth: &Birth) {
     STACKS.take_over_or_copy(birth);
+}
+
+pub fn identify(out: &mut Identity) {
+    STACKS.identify(out);
 }
 
 impl Wanted {

@@ -1,7 +1,7 @@
 //! Joining and detaching threads.
 
 use crate::{
-    core::{families::Birth, per_thread::PerThread, trampoline::Frame},
+    core::{cell::ASIDE, families::Birth, per_thread::PerThread, trampoline::Frame},
     kernel::waits::{self, Ended},
     outside_run,
     run::{
@@ -25,7 +25,7 @@ trampoline! {
 }
 
 /// Where each thread was joined or detached, 0 if it was not.
-static SETTLED: PerThread<u32> = PerThread::new();
+static SETTLED: PerThread<u32, ASIDE> = PerThread::new();
 
 /// A new run.
 pub fn clear() {

@@ -32,6 +32,11 @@ pub(crate) static FAMILY: Family = Family {
     },
     prepare: |_| lifecycle::prepare(),
     process_changes: thread_keys::process_changes,
+    identify: |out| {
+        core_cancellation::identify(out);
+        attributes::identify(out);
+        scheduling::identify(out);
+    },
     thread_begins: |birth| {
         core_cancellation::thread_begins(birth);
         unwinding::thread_begins(birth);

@@ -2,7 +2,12 @@
 //! when it asks; it has no effect. The settings of a thread are an object of the model: to ask for them is a load.
 
 use crate::{
-    core::{cell::RunValue, families::Birth, per_thread::PerThread, trampoline::Frame},
+    core::{
+        cell::{ASIDE, RunValue},
+        families::Birth,
+        per_thread::PerThread,
+        trampoline::Frame,
+    },
     kernel::file_objects,
     outside_run,
     run::{accesses, call_sites, operations::failed, spin, thread_end::find, world},
@@ -15,7 +20,7 @@ use core::{
     ptr,
 };
 use libc::{pthread_t as Handle, sched_param as Parameters};
-use reweave_model::ThreadId;
+use reweave_model::{Identity, ThreadId};
 
 trampoline! {
     sched_getaffinity => affinity, "rcx";
@@ -54,7 +59,7 @@ impl Default for Scheduling {
     }
 }
 
-static SCHEDULING: PerThread<Scheduling> = PerThread::new();
+static SCHEDULING: PerThread<Scheduling, ASIDE> = PerThread::new();
 
 /// What a new thread is to have, where it differs from its creator.
 #[derive(Clone, Copy, Default)]
@@ -117,6 +122,10 @@ pub fn clear() {
 }
 
 /// A thread has its creator's settings, but for those that it was created with.
+pub fn identify(out: &mut Identity) {
+    SCHEDULING.identify(out);
+}
+
 pub fn thread_begins(birth: &Birth) {
     let settings = NEXT.get();
     NEXT.set(Settings::default());
