@@ -76,6 +76,47 @@ pub fn forget_below() {
     }
 }
 
+/// Calls a function of the program and then `end` with what it returned. Registers begin as 0, so that frames of the program hold nothing of the
+/// runtime's.
+///
+/// # Safety
+///
+/// `function` takes these arguments by the rules of C; `end` takes its result and never returns.
+#[unsafe(naked)]
+pub unsafe extern "C" fn enter_program(
+    function: usize,
+    end: usize,
+    first: usize,
+    second: usize,
+    third: usize,
+) -> ! {
+    core::arch::naked_asm!(
+        ".cfi_startproc",
+        "push rsi",
+        ".cfi_adjust_cfa_offset 8",
+        "mov rax, rdi",
+        "mov rdi, rdx",
+        "mov rsi, rcx",
+        "mov rdx, r8",
+        "xor ecx, ecx",
+        "xor r8d, r8d",
+        "xor r9d, r9d",
+        "xor r10d, r10d",
+        "xor r11d, r11d",
+        "xor ebx, ebx",
+        "xor ebp, ebp",
+        "xor r12d, r12d",
+        "xor r13d, r13d",
+        "xor r14d, r14d",
+        "xor r15d, r15d",
+        "call rax",
+        "mov rdi, rax",
+        "call [rsp]",
+        "ud2",
+        ".cfi_endproc",
+    )
+}
+
 /// Pieces of assembly that trampolines are made of. Each keeps the unwinder's view of the stack right.
 macro_rules! assembly {
     (@push) => { "" };

@@ -8,7 +8,7 @@ use crate::{
         modules,
         program_start::{ARGC, ARGV, ENVP, MAIN, calls_only, driven, main_address},
         shared_memory, switch,
-        trampoline::forget_below,
+        trampoline::{enter_program, forget_below},
         unseen_calls,
     },
     run::{
@@ -123,15 +123,21 @@ fn beginning() -> Beginning {
 pub extern "C" fn main_entry() -> ! {
     dooms::meet(None, modules::site(main_address() + 1));
     families::before_main();
-    // SAFETY: MAIN holds the `main` that libc's start was called with, stored as a pointer of the same size.
-    let main: Main = unsafe { core::mem::transmute(MAIN.load(Ordering::Relaxed)) };
+    let main = MAIN.load(Ordering::Relaxed) as usize;
+    let end = process_end::end_process as extern "C" fn(c_int) -> !;
+    let (count, arguments) = (ARGC.load(Ordering::Relaxed), ARGV.load(Ordering::Relaxed));
+    let environment = ENVP.load(Ordering::Relaxed);
     forget_below();
-    let status = main(
-        ARGC.load(Ordering::Relaxed) as c_int,
-        ARGV.load(Ordering::Relaxed),
-        ENVP.load(Ordering::Relaxed),
-    );
-    process_end::end_process(status)
+    // SAFETY: MAIN holds the `main` that libc's start was called with; `end` takes its status.
+    unsafe {
+        enter_program(
+            main,
+            end as usize,
+            count,
+            arguments as usize,
+            environment as usize,
+        )
+    }
 }
 
 /// What a process that has called `exec` hands to `main`: how many arguments, where they are, and the environment.

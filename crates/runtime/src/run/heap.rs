@@ -255,7 +255,8 @@ impl Heap {
         let Some((number, index)) = self.find(address) else {
             return Free::Unknown;
         };
-        if number == SYSTEM {
+        // What was freed outside of runs is so in all of them.
+        if number == SYSTEM && world::active() {
             self.freed.push(index);
         }
         let block = &mut self.arenas[Heap::index(number)].blocks[index];

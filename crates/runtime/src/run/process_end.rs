@@ -57,7 +57,7 @@ pub fn ending() -> Option<(ThreadId, Option<usize>)> {
 }
 
 /// The program returned from `main`.
-pub fn end_process(status: c_int) -> ! {
+pub extern "C" fn end_process(status: c_int) -> ! {
     let site = modules::site(program_start::main_address() + 1);
     states::leave_program();
     leave(status, site, None)

@@ -26,7 +26,7 @@ pub fn find(handle: Handle) -> Option<ThreadId> {
 }
 
 /// The running thread has returned from its start function.
-pub fn end_thread(result: *mut c_void) -> ! {
+pub extern "C" fn end_thread(result: *mut c_void) -> ! {
     world::borrow().me().result = result;
     at_end()
 }

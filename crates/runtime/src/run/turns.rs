@@ -7,7 +7,7 @@ use crate::{
         cell::{self, ASIDE, Borrow, RunValue},
         families::{self, Birth},
         switch,
-        trampoline::{CALL, forget_below},
+        trampoline::{CALL, enter_program, forget_below},
     },
     run::{
         accesses::{Mode, set_mode},
@@ -375,7 +375,8 @@ extern "C" fn thread_entry() -> ! {
     let start = me.start.expect("set when it was created");
     let argument = me.argument;
     drop(world);
+    let end = thread_end::end_thread as extern "C" fn(*mut c_void) -> !;
     forget_below();
-    let result = start(argument);
-    thread_end::end_thread(result)
+    // SAFETY: `start` takes one argument, and what it returns is what `end` takes.
+    unsafe { enter_program(start as usize, end as usize, argument as usize, 0, 0) }
 }
