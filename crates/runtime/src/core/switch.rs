@@ -95,6 +95,25 @@ unsafe extern "C" fn begin() {
     )
 }
 
+/// How the processor calculates with floating-point numbers at the moment, with the exceptions that it has noted.
+pub fn control_words() -> u64 {
+    let (mut vectors, mut control, mut status) = (0_u32, 0_u16, 0_u16);
+    // SAFETY: each instruction stores so many bytes.
+    unsafe {
+        asm!(
+            "stmxcsr [{}]",
+            "fnstcw [{}]",
+            "fnstsw [{}]",
+            in(reg) &raw mut vectors,
+            in(reg) &raw mut control,
+            in(reg) &raw mut status,
+            options(nostack, preserves_flags)
+        );
+    }
+    const EXCEPTIONS: u16 = 0x3f;
+    u64::from(vectors) | u64::from(control) << 32 | u64::from(status & EXCEPTIONS) << 48
+}
+
 /// Where the running thread's own memory is.
 #[inline]
 pub fn own_memory() -> usize {

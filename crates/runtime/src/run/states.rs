@@ -25,12 +25,13 @@ use crate::{
         families,
         objects::{Found, Known, Sort},
         restore::Line,
+        switch,
         trampoline::{CALL, CallRecord, RECORDED},
     },
     run::{
         heap::Heap,
         process_end, processes, spin,
-        world::{self, World},
+        world::{self, Thread, World},
     },
 };
 use reweave_conduct::Run;
@@ -125,10 +126,20 @@ impl World {
     }
 }
 
+/// A thread comes to its next operation, or is left there.
+#[inline(always)]
+pub(super) fn note_control_words(thread: &mut Thread) {
+    if RECORDED.get() {
+        thread.control = switch::control_words();
+    }
+}
+
 /// The run comes to its next turn: notes the state that it is in.
 #[inline(never)]
 pub fn enter(world: &mut World) {
-    world.me().call = CALL.get();
+    let me = world.me();
+    me.call = CALL.get();
+    note_control_words(me);
     if world.run.execution().unrecorded.is_some() {
         return;
     }
@@ -172,6 +183,8 @@ fn identify(world: &mut World, out: &mut Identity) -> Result<(), Unrecorded> {
     out.word(world.status.map_or(0, |status| status as u64 + 1));
     let flags = u64::from(world.freed) | u64::from(world.keeps_ids) << 1;
     out.word(flags | u64::from(world.short) << 2);
+    // The exceptions of the x87 belong to no thread of the program where these are fibers.
+    out.word(switch::control_words());
     process_end::identify(world, out);
     families::identify(out);
     world::snapshot().each_changed(&mut |line| memory(out, line));
@@ -278,6 +291,7 @@ fn thread(world: &World, index: usize, out: &mut Identity) -> Result<(), Unrecor
     if thread.finished {
         return Ok(());
     }
+    out.word(thread.control);
     match (thread.call, thread.leaving) {
         (0, Some(done)) => out.word(done),
         (0, None) => return Err(Unrecorded::Stacks),

@@ -235,6 +235,7 @@ fn switch_to(mut world: Held, thread: ThreadId) {
     let from = &mut world.threads[from];
     from.calls_end = calls_end;
     from.call = call;
+    states::note_control_words(from);
     let (seat, finished, save) = (from.seat, from.finished, &raw mut from.sp);
     drop(world);
     // SAFETY: both threads are of this run; the other was saved by a switch or is about to begin, and its thread-local memory

@@ -77,6 +77,8 @@ pub struct Thread {
     pub spin: Spin,
     /// Its innermost call of the runtime while it does not run: see [`crate::core::trampoline::CALL`].
     pub(super) call: usize,
+    /// As [`switch::control_words`] has them, while it does not run and states are recorded.
+    pub(super) control: u64,
     /// It has left all functions of the program but those that run at its end; a sum over the operations that it has done since.
     pub(super) leaving: Option<u64>,
     /// The plain access that is the event it has come to.
@@ -429,6 +431,7 @@ impl World {
             calls_end: calls,
             spin,
             call: 0,
+            control: 0,
             leaving: None,
             access: None,
             identity: Identity::default(),
